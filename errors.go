@@ -1,0 +1,34 @@
+package troupe
+
+import "errors"
+
+// Errors that cross floors. They are wrapped with what they happened to; compare with errors.Is.
+var (
+	ErrNotFound  = errors.New("not found")
+	ErrExists    = errors.New("already exists")
+	ErrAmbiguous = errors.New("matches more than one")
+	// ErrFenced: the writer does not own the session (any more), or the log has moved on.
+	ErrFenced = errors.New("another process owns this session")
+	// ErrNewer: the data was written by a newer version of Troupe.
+	ErrNewer = errors.New("written by a newer version of troupe")
+	// ErrCap: a limit of the tree refuses the birth.
+	ErrCap = errors.New("limit of the tree reached")
+)
+
+// UserError is an error whose text is meant for the person who ran the command: what
+// happened, to what, and in Hint what to do next.
+type UserError struct {
+	Problem string
+	Hint    string
+	Code    int // process exit code; 0 means 1
+	Err     error
+}
+
+func (e *UserError) Error() string {
+	if e.Hint == "" {
+		return e.Problem
+	}
+	return e.Problem + "\n" + e.Hint
+}
+
+func (e *UserError) Unwrap() error { return e.Err }

@@ -1,0 +1,247 @@
+package troupe
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Event is one entry of a session's log. Seq is dense and starts at 1; it is the only
+// order there is. At is for people.
+type Event struct {
+	Root    SessionID
+	Session SessionID
+	Seq     int64
+	At      time.Time
+	Body    Body
+}
+
+// Kind names a type of event body in the store and in stream-json.
+type Kind string
+
+// Body is the content of an event: one of the structs below.
+type Body interface{ Kind() Kind }
+
+// Kinds of event. Once released, a kind's meaning and fields only ever grow.
+const (
+	KindCreated          Kind = "session.created"
+	KindStarted          Kind = "session.started"
+	KindEnded            Kind = "session.ended"
+	KindMailDelivered    Kind = "mail.delivered"
+	KindCallSealed       Kind = "model.sealed"
+	KindReplied          Kind = "model.replied"
+	KindModelFailed      Kind = "model.failed"
+	KindModelChanged     Kind = "model.changed"
+	KindAuthorityChanged Kind = "authority.changed"
+	KindToolStarted      Kind = "tool.started"
+	KindToolFinished     Kind = "tool.finished"
+	KindRequestOpened    Kind = "request.opened"
+	KindRequestAnswered  Kind = "request.answered"
+)
+
+// Created is the first event of every session: everything it was born with.
+type Created struct {
+	Parent    SessionID `json:"parent,omitempty"`
+	Coord     Coord     `json:"coord"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title,omitempty"`
+	Depth     int       `json:"depth"`
+	Cwd       string    `json:"cwd"`
+	Profile   Profile   `json:"profile"`
+	Authority Authority `json:"authority"`
+	Caps      *Caps     `json:"caps,omitempty"` // roots only
+}
+
+// Started admits the session to its first run, or begins another after an end.
+type Started struct {
+	Run int `json:"run"`
+}
+
+// MailDelivered puts mail into the conversation, in this order.
+type MailDelivered struct {
+	Mail []Mail `json:"mail"`
+}
+
+// CallSealed begins a model call: from here on it is settled, byte for byte, what the
+// model is sent. Refs are the numbers of the events whose content is new since the seal
+// before, in the order it is encoded. Chain is a running hash over everything the
+// generation has sent, so that a later process can tell whether it still encodes the same.
+type CallSealed struct {
+	Reply      int     `json:"reply"` // the reply it asks for; a retry repeats the number
+	Generation int     `json:"generation"`
+	Model      string  `json:"model"`
+	Encoder    string  `json:"encoder"`
+	Refs       []int64 `json:"refs,omitempty"`
+	Chain      string  `json:"chain"`
+}
+
+// Replied is a whole model reply, and its entry in the bill.
+type Replied struct {
+	Reply      int        `json:"reply"`
+	Blocks     []Block    `json:"blocks"`
+	Stop       StopReason `json:"stop"`
+	Model      string     `json:"model"`
+	Usage      Usage      `json:"usage"`
+	Cost       Money      `json:"cost"`
+	Unpriced   bool       `json:"unpriced,omitempty"` // the price table does not know the model
+	RequestID  string     `json:"request_id,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+}
+
+// ModelFault classes what went wrong with a model call, by what can be done about it.
+type ModelFault string
+
+// Faults of model calls.
+const (
+	FaultRetry       ModelFault = "retry"       // overload, rate limit, server or network error: again, later
+	FaultInterrupted ModelFault = "interrupted" // we went away or were told to stop: again if the run goes on
+	FaultAuth        ModelFault = "auth"        // key missing, wrong or expired
+	FaultNoModel     ModelFault = "no_model"    // the provider does not know the model
+	FaultTooLong     ModelFault = "too_long"    // the conversation does not fit the window
+	FaultBad         ModelFault = "bad_request" // anything else that trying again will not help
+)
+
+// ModelFailed ends a model call that brought no whole reply. What it had said and cost by
+// then is kept here and counted; it is not shown to the model again.
+type ModelFailed struct {
+	Reply   int        `json:"reply"`
+	Attempt int        `json:"attempt"` // 1 for the first
+	Fault   ModelFault `json:"fault"`
+	Message string     `json:"message"`
+	// RetryAt is when the next attempt may start; zero if there is none.
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	Partial string    `json:"partial,omitempty"`
+	Usage   Usage     `json:"usage"`
+	Cost    Money     `json:"cost"`
+}
+
+// ModelChanged moves the session to another model, which begins a new generation.
+type ModelChanged struct {
+	Model string `json:"model"`
+	Why   string `json:"why"`
+}
+
+// AuthorityChanged replaces the session's mode and rules from here on.
+type AuthorityChanged struct {
+	Authority Authority `json:"authority"`
+}
+
+// ToolStarted is written before a call may have its first effect. A call that was started
+// and never finished may have taken effect; one without this event has not. Read-only
+// calls are not announced: they can simply run again.
+type ToolStarted struct {
+	Reply    int       `json:"reply"`
+	Call     int       `json:"call"`
+	Name     string    `json:"name"`
+	Decision Decision  `json:"decision"`
+	Child    SessionID `json:"child,omitempty"` // the session this call gave birth to
+}
+
+// ToolFinished is a call's one result.
+type ToolFinished struct {
+	Name       string    `json:"name"`
+	Result     Result    `json:"result"`
+	Evidence   Evidence  `json:"evidence,omitzero"`
+	DurationMS int64     `json:"duration_ms"`
+	Denied     *Decision `json:"denied,omitempty"`      // set if the gate refused the call
+	Interrupt  bool      `json:"interrupted,omitempty"` // it may have taken effect
+	Outcome    *Outcome  `json:"outcome,omitempty"`     // set for the end of a child
+	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
+}
+
+// RequestOpened records that somebody with authority was asked.
+type RequestOpened struct {
+	Reply    int        `json:"reply"`
+	Call     int        `json:"call"`
+	Reason   WaitReason `json:"reason"` // WaitApproval or WaitQuestion
+	Decision Decision   `json:"decision"`
+}
+
+// RequestAnswered records the answer: who, and what.
+type RequestAnswered struct {
+	Reply  int    `json:"reply"`
+	Call   int    `json:"call"`
+	By     string `json:"by"`
+	Effect Effect `json:"effect"` // Allow or Deny
+	Note   string `json:"note,omitempty"`
+}
+
+// Ended is the end of a run.
+type Ended struct {
+	Outcome Outcome `json:"outcome"`
+}
+
+// Kind implements Body.
+func (Created) Kind() Kind          { return KindCreated }
+func (Started) Kind() Kind          { return KindStarted }
+func (Ended) Kind() Kind            { return KindEnded }
+func (MailDelivered) Kind() Kind    { return KindMailDelivered }
+func (CallSealed) Kind() Kind       { return KindCallSealed }
+func (Replied) Kind() Kind          { return KindReplied }
+func (ModelFailed) Kind() Kind      { return KindModelFailed }
+func (ModelChanged) Kind() Kind     { return KindModelChanged }
+func (AuthorityChanged) Kind() Kind { return KindAuthorityChanged }
+func (ToolStarted) Kind() Kind      { return KindToolStarted }
+func (ToolFinished) Kind() Kind     { return KindToolFinished }
+func (RequestOpened) Kind() Kind    { return KindRequestOpened }
+func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
+
+// Kinds lists every kind this version knows.
+func Kinds() []Kind {
+	return []Kind{
+		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
+		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolStarted,
+		KindToolFinished, KindRequestOpened, KindRequestAnswered,
+	}
+}
+
+// EncodeBody is the stored form of a body: plain JSON, without its kind.
+func EncodeBody(b Body) ([]byte, error) {
+	out, err := json.Marshal(b)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", b.Kind(), err)
+	}
+	return out, nil
+}
+
+// DecodeBody reverses EncodeBody. An unknown kind is ErrNewer.
+func DecodeBody(k Kind, data []byte) (Body, error) {
+	switch k {
+	case KindCreated:
+		return decode[Created](k, data)
+	case KindStarted:
+		return decode[Started](k, data)
+	case KindEnded:
+		return decode[Ended](k, data)
+	case KindMailDelivered:
+		return decode[MailDelivered](k, data)
+	case KindCallSealed:
+		return decode[CallSealed](k, data)
+	case KindReplied:
+		return decode[Replied](k, data)
+	case KindModelFailed:
+		return decode[ModelFailed](k, data)
+	case KindModelChanged:
+		return decode[ModelChanged](k, data)
+	case KindAuthorityChanged:
+		return decode[AuthorityChanged](k, data)
+	case KindToolStarted:
+		return decode[ToolStarted](k, data)
+	case KindToolFinished:
+		return decode[ToolFinished](k, data)
+	case KindRequestOpened:
+		return decode[RequestOpened](k, data)
+	case KindRequestAnswered:
+		return decode[RequestAnswered](k, data)
+	default:
+		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
+	}
+}
+
+func decode[T Body](k Kind, data []byte) (Body, error) {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", k, err)
+	}
+	return v, nil
+}

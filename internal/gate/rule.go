@@ -1,0 +1,4 @@
+package gate
+
+// Rule is a parsed permission rule.
+type Rule struct{}

@@ -1,0 +1,87 @@
+// Package store is the contract of durable state: sessions and their logs, mail, trees and
+// the processes that own them. Implementations live in subpackages named after their
+// technology and all pass the suite in storetest, unchanged.
+//
+// Order and durability: when Update returns nil, everything its function wrote is durable
+// and visible to every later View and Update, and it became so as a whole. Functions given
+// to Update run one at a time per tree and may run more than once (a group commit that has
+// to be split, a serialisation failure), so they must have no effect outside their Tx.
+package store
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Store is one Troupe home's database. All methods are safe for concurrent use.
+type Store interface {
+	// Update runs fn in a transaction that touches only the tree of root. An error from
+	// fn, or from the commit, means that nothing was written.
+	Update(ctx context.Context, root troupe.SessionID, fn func(Tx) error) error
+	// View runs fn over one consistent state.
+	View(ctx context.Context, fn func(Reader) error) error
+
+	// Register makes this process known as an owner and alive until release is called or
+	// the process is gone. The id must be fresh.
+	Register(ctx context.Context, o troupe.Owner) (release func() error, err error)
+	// Owner returns what is known of an owner and whether its process is alive now.
+	// An owner that was never registered is ErrNotFound.
+	Owner(ctx context.Context, id troupe.OwnerID) (o troupe.Owner, alive bool, err error)
+
+	Close() error
+}
+
+// Reader reads one consistent state. What is not there is troupe.ErrNotFound. Slices are
+// in order of birth, sending or sequence, and belong to the caller.
+type Reader interface {
+	Session(id troupe.SessionID) (troupe.Session, error)
+	Sessions(f Filter) ([]troupe.Session, error)
+	Lease(id troupe.SessionID) (troupe.Lease, error)
+	// Events returns up to limit events (0: all) with Seq > after.
+	Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
+	// Unread returns the mail to a session that no event has delivered yet.
+	Unread(to troupe.SessionID) ([]troupe.Mail, error)
+	Tree(root troupe.SessionID) (troupe.Tree, error)
+}
+
+// Filter selects sessions; zero fields do not restrict. Results are in order of birth
+// (parents before their children).
+type Filter struct {
+	Root      troupe.SessionID
+	Parent    troupe.SessionID
+	RootsOnly bool
+	IDPrefix  string
+	Name      string // compared without regard to (ASCII) case
+	Cwd       string
+	Status    troupe.Status
+	// Newest returns the latest born first, and Limit (if > 0) cuts the list.
+	Newest bool
+	Limit  int
+}
+
+// Tx is a Reader that sees its own writes, and writes within one tree.
+type Tx interface {
+	Reader
+	// Insert adds a session that has no events yet (Seq 0) under a lease; for a root,
+	// also its tree, with the given caps. An id, a coordinate or a sibling's name (among
+	// roots: a non-empty root name) that is taken is troupe.ErrExists.
+	Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error
+	// Append adds events, whose Seq must follow the log without a gap, and makes s the
+	// session's projection (s.Seq is the last event's). It is fenced: unless the session
+	// is held under exactly l and its stored Seq is the one before the first event, it
+	// returns troupe.ErrFenced.
+	Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error
+	// Claim makes owner the holder of the session, under a new epoch.
+	Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error)
+	// Send stores mail; false means that mail with this id and receiver was there already.
+	Send(m troupe.Mail) (sent bool, err error)
+	// MarkDelivered records that the event seq delivered these. Mail that is not there or
+	// was delivered before is troupe.ErrFenced: somebody else is reading this mailbox.
+	MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error
+	AddTree(root troupe.SessionID, d troupe.TreeDelta) error
+	// SetCaps replaces a tree's caps.
+	SetCaps(root troupe.SessionID, caps troupe.Caps) error
+	// DeleteTree forgets a root, its descendants, their logs and mail.
+	DeleteTree(root troupe.SessionID) error
+}

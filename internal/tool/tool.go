@@ -1,0 +1,67 @@
+// Package tool is the contract of the tools a model can call, and the strict decoding of
+// their inputs. Tools live in subpackages, one per family; each tool's description for the
+// model is a Markdown file beside its code.
+//
+// There are two kinds. A Runner does work in the world and returns what it found. An intent
+// (see package agent) only decodes its input into a value of the vocabulary; the session's
+// driver carries it out and waits for the answer.
+package tool
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Runner is a tool that works in the world. Implementations are safe for concurrent use
+// and keep no state between calls: what a session has read is in its Env.
+type Runner interface {
+	Spec() troupe.Tool
+	// Prepare decodes the input strictly and says what the call would do. It reads and
+	// changes nothing. An *InputError explains to the model what is wrong with its call.
+	Prepare(env Env, input string) (Prepared, error)
+}
+
+// Prepared is one call, decoded and ready to be judged and run.
+type Prepared interface {
+	Access() troupe.Access
+	// Run does the work once. An error means that the runtime itself failed; what went
+	// wrong with the call belongs into an Output with IsError. After ctx is cancelled it
+	// returns soon, leaving no process behind.
+	Run(ctx context.Context, env Env) (Output, error)
+}
+
+// Env is what a call may know of the session it runs for.
+type Env struct {
+	Cwd string // absolute; relative paths are taken from here
+	// Seen returns the content hash (see Hash) that the session last read from or wrote
+	// to a file, by absolute path.
+	Seen func(path string) (hash string, ok bool)
+	// OutputDir is a folder for output too large to return. It exists or can be made.
+	OutputDir string
+	// CallID names the call within its session, for files in OutputDir: "r3c0".
+	CallID string
+	// Environ is the environment of started commands.
+	Environ []string
+}
+
+// Output is what a call returns: to the model its blocks, to the record its evidence.
+type Output struct {
+	Blocks   []troupe.Block
+	IsError  bool
+	Evidence troupe.Evidence
+}
+
+// Errorf is an Output that tells the model what went wrong.
+func Errorf(format string, args ...any) Output {
+	return Output{Blocks: []troupe.Block{troupe.Text(fmt.Sprintf(format, args...))}, IsError: true}
+}
+
+// InputError says what is wrong with a call's input, in words that let the model mend it.
+type InputError struct {
+	Tool    string
+	Problem string
+}
+
+func (e *InputError) Error() string { return e.Tool + ": " + e.Problem }

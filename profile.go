@@ -1,0 +1,86 @@
+package troupe
+
+// Profile is the resolved role a session is born with. It is snapshotted in the session's
+// first event and never changes: what is offered to its model on its last day is what was
+// offered on its first.
+type Profile struct {
+	Type        string `json:"type"`             // "main", "Explore", …
+	Description string `json:"description"`      // when to use it, for whoever chooses
+	Source      string `json:"source,omitempty"` // "built-in", or the file it was read from
+	Prompt      string `json:"prompt"`           // system prompt
+	// Tools are the names offered, sorted.
+	Tools  []string `json:"tools"`
+	Model  string   `json:"model"` // resolved: "provider/id"
+	Mode   Mode     `json:"mode"`
+	Limits Limits   `json:"limits"`
+}
+
+// Limits bound one session. Zero means no limit.
+type Limits struct {
+	MaxTurns  int   `json:"max_turns,omitempty"`  // model replies per run
+	MaxTokens int64 `json:"max_tokens,omitempty"` // tokens of any kind, over its life
+	MaxCost   Money `json:"max_cost,omitempty"`   // over its life
+}
+
+// Caps bound a whole tree. They are checked in the transaction of each birth, and tokens
+// and money before each model call. Calls already in flight may overshoot the last two by
+// what they themselves cost. Zero means no limit, except for MaxDepth.
+type Caps struct {
+	MaxDepth  int   `json:"max_depth"`            // 0: no children; 1: children of the root
+	MaxActive int   `json:"max_active,omitempty"` // sessions below the root at work at once; more wait in Spawning
+	MaxTotal  int   `json:"max_total,omitempty"`  // sessions ever born below the root
+	MaxTokens int64 `json:"max_tokens,omitempty"`
+	MaxCost   Money `json:"max_cost,omitempty"`
+}
+
+// Mode is a permission mode as people name it. The gate knows what each means.
+type Mode string
+
+// Permission modes.
+const (
+	ModeDefault     Mode = "default"
+	ModeAcceptEdits Mode = "acceptEdits"
+	ModePlan        Mode = "plan"
+	ModeDontAsk     Mode = "dontAsk"
+	ModeBypass      Mode = "bypassPermissions"
+)
+
+// Modes lists the modes, most careful first among equals in help texts.
+func Modes() []Mode {
+	return []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeDontAsk, ModeBypass}
+}
+
+// Effect is what a rule or a decision says about a call.
+type Effect string
+
+// Effects, strictest first.
+const (
+	Deny  Effect = "deny"
+	Ask   Effect = "ask"
+	Allow Effect = "allow"
+)
+
+// Rule is one permission rule as a person wrote it.
+type Rule struct {
+	Effect Effect `json:"effect"`
+	Text   string `json:"text"`   // "Bash(go test ./...)", "Read(//etc/**)", "Edit"
+	Source string `json:"source"` // the file or flag it came from, for messages
+}
+
+// Authority is what a session was granted besides its profile: a mode and rules that hold
+// for it and for every descendant.
+type Authority struct {
+	Mode  Mode   `json:"mode"`
+	Rules []Rule `json:"rules,omitempty"`
+}
+
+// Decision is the gate's answer about one call.
+type Decision struct {
+	Effect Effect `json:"effect"`
+	Step   string `json:"step"`             // the row of the table that decided: "deny rule", "mode", …
+	Rule   string `json:"rule,omitempty"`   // the rule's text, if one decided
+	Source string `json:"source,omitempty"` // where that rule stands
+	Why    string `json:"why,omitempty"`    // one sentence for people
+	// Grant is a rule that would have allowed the call; empty if none could.
+	Grant string `json:"grant,omitempty"`
+}

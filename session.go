@@ -1,0 +1,82 @@
+package troupe
+
+import "time"
+
+// Session is the projection of one session's log: what lists, trees and bills show. The
+// store keeps it in the transaction that appends the events it is folded from, and a test
+// rebuilds it from the log and compares.
+type Session struct {
+	ID     SessionID
+	Root   SessionID // its tree; a root's own ID
+	Parent SessionID // "" for a root
+	Coord  Coord     // the call of the parent that asked for it
+	Name   string    // unique among its siblings, without regard to case
+	Title  string    // short description of the work
+	Depth  int       // 0 for a root
+	Cwd    string    // absolute
+	Type   string    // name of its profile
+	Model  string    // "provider/id"
+
+	Status  Status
+	Waiting WaitReason
+	Cause   Cause
+	Run     int   // 0 before it first started; each return from an end begins another
+	Seq     int64 // number of its last event
+	Tally   Tally
+	Result  string // final words of the last completed run
+	Error   string // why the last run failed
+
+	CreatedAt time.Time
+	StartedAt time.Time // of the current run; zero before it
+	EndedAt   time.Time // of the current run; zero while live
+}
+
+// Active reports whether the session takes one of its tree's active slots. Roots never do,
+// and neither does a session that only waits for its children or for mail: else parents
+// could hold every slot that their own children queue for.
+func (s Session) Active() bool {
+	switch s.Status {
+	case Running:
+		return s.Depth > 0
+	case Waiting:
+		return s.Depth > 0 && s.Waiting != WaitChildren && s.Waiting != WaitMail
+	default:
+		return false
+	}
+}
+
+// Lease says which process may advance a session. Epoch grows each time ownership moves;
+// an append under an older epoch is refused, however late its process wakes up.
+type Lease struct {
+	Owner OwnerID
+	Epoch int64
+}
+
+// Owner is a process that hosts sessions.
+type Owner struct {
+	ID        OwnerID
+	PID       int
+	Host      string
+	Socket    string // where it serves the API; "" if it does not
+	StartedAt time.Time
+}
+
+// Tree is what a root and all its descendants add up to, and what bounds them.
+type Tree struct {
+	Root   SessionID
+	Name   string // of the root; "" if it was not named
+	Caps   Caps
+	Total  int // sessions ever born below the root
+	Active int // sessions below the root that hold a slot now
+	Tally  Tally
+}
+
+// TreeDelta is a change to a Tree's sums.
+type TreeDelta struct {
+	Total  int
+	Active int
+	Tally  Tally
+}
+
+// IsZero reports whether the delta changes nothing.
+func (d TreeDelta) IsZero() bool { return d == TreeDelta{} }

@@ -1,0 +1,85 @@
+package troupe
+
+import "encoding/json"
+
+// Tool is what a model is told about one tool.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage // JSON Schema of the input object
+}
+
+// Class is how much of the world a call may change. Classes are ordered: a mode that
+// allows one allows those before it.
+type Class int
+
+// Classes of call.
+const (
+	// ClassRead changes nothing and may run beside other reads, and again after a crash.
+	ClassRead Class = iota
+	// ClassEdit writes files that it names.
+	ClassEdit
+	// ClassExec may do anything the process may.
+	ClassExec
+)
+
+// Access is what a call declares it would do, made from its decoded input before anything
+// runs. The gate judges it.
+type Access struct {
+	Class Class `json:"class"`
+	// Reads and Writes are absolute, cleaned paths.
+	Reads  []string `json:"reads,omitempty"`
+	Writes []string `json:"writes,omitempty"`
+	// Command is the exact shell command, if there is one.
+	Command string `json:"command,omitempty"`
+	// Agent is the type of agent asked for, if the call is a birth.
+	Agent string `json:"agent,omitempty"`
+}
+
+// Evidence is what the runtime itself measured while a call ran. It stands beside an
+// agent's words and does not come from them.
+type Evidence struct {
+	Files    []FileTouch  `json:"files,omitempty"`
+	Commands []CommandRun `json:"commands,omitempty"`
+}
+
+// FileTouch records that a tool read or wrote a file, and the content it then had.
+type FileTouch struct {
+	Path  string `json:"path"` // absolute
+	Hash  string `json:"hash"` // hex SHA-256 of the content, cut to 32 digits
+	Wrote bool   `json:"wrote,omitempty"`
+	// Lines added and removed by a write, against the content before it.
+	Added   int `json:"added,omitempty"`
+	Removed int `json:"removed,omitempty"`
+}
+
+// CommandRun records one finished shell command.
+type CommandRun struct {
+	Command    string `json:"command"`
+	ExitCode   int    `json:"exit_code"` // -1: ended by a signal or a timeout
+	DurationMS int64  `json:"duration_ms"`
+	// Tests is what a known test runner printed about itself; nil if none was recognised.
+	Tests *TestCount `json:"tests,omitempty"`
+}
+
+// TestCount is a test runner's own closing count.
+type TestCount struct {
+	Runner string `json:"runner"` // "go test", "pytest", …
+	Passed int    `json:"passed"`
+	Failed int    `json:"failed"`
+}
+
+// Add appends what o measured.
+func (e Evidence) Add(o Evidence) Evidence {
+	return Evidence{append(e.Files[:len(e.Files):len(e.Files)], o.Files...), append(e.Commands[:len(e.Commands):len(e.Commands)], o.Commands...)}
+}
+
+// Spawn is the Agent tool's decoded input: a session to be born.
+type Spawn struct {
+	Description string
+	Prompt      string
+	Type        string // name of a profile; "" means general-purpose
+	Model       string // alias or id; "" means the profile's
+	Name        string // "" means one made from Description
+	MaxTurns    int    // 0 means the profile's
+}
