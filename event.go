@@ -73,6 +73,8 @@ type CallSealed struct {
 	Encoder    string  `json:"encoder"`
 	Refs       []int64 `json:"refs,omitempty"`
 	Chain      string  `json:"chain"`
+	// Because says why the generation is not the one of the seal before.
+	Because string `json:"because,omitempty"`
 }
 
 // Replied is a whole model reply, and its entry in the bill.

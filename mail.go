@@ -39,8 +39,7 @@ type Outcome struct {
 	Type       string    `json:"type"`
 	Status     Status    `json:"status"`
 	Cause      Cause     `json:"cause,omitempty"`
-	Result     string    `json:"result,omitempty"` // final words, capped
-	Cut        int       `json:"cut,omitempty"`    // characters of Result left out by the cap
+	Result     string    `json:"result,omitempty"` // final words, whole
 	Error      string    `json:"error,omitempty"`
 	Evidence   Evidence  `json:"evidence"`
 	Tally      Tally     `json:"tally"` // of this run

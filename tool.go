@@ -41,6 +41,16 @@ type Access struct {
 type Evidence struct {
 	Files    []FileTouch  `json:"files,omitempty"`
 	Commands []CommandRun `json:"commands,omitempty"`
+	// Denied lists calls that permissions refused, children's included.
+	Denied []Denial `json:"denied,omitempty"`
+}
+
+// Denial is a call that permissions refused.
+type Denial struct {
+	Agent string `json:"agent,omitempty"` // path below the session that holds this; "" is itself
+	Tool  string `json:"tool"`
+	Why   string `json:"why"`
+	Grant string `json:"grant,omitempty"` // a rule that would have allowed it
 }
 
 // FileTouch records that a tool read or wrote a file, and the content it then had.
@@ -67,11 +77,6 @@ type TestCount struct {
 	Runner string `json:"runner"` // "go test", "pytest", …
 	Passed int    `json:"passed"`
 	Failed int    `json:"failed"`
-}
-
-// Add appends what o measured.
-func (e Evidence) Add(o Evidence) Evidence {
-	return Evidence{append(e.Files[:len(e.Files):len(e.Files)], o.Files...), append(e.Commands[:len(e.Commands):len(e.Commands)], o.Commands...)}
 }
 
 // Spawn is the Agent tool's decoded input: a session to be born.

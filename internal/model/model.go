@@ -45,6 +45,9 @@ type Request struct {
 	Model    string // as in Head
 	Head     []byte
 	Messages [][]byte
+	// Generation counts the times the conversation was begun anew; within one, Head and
+	// Messages only ever grow.
+	Generation int
 	// Fresh is how many of the last Messages this call sends for the first time, and
 	// FreshBlocks how many content blocks they hold: what cache marks depend on.
 	Fresh       int

@@ -1,0 +1,74 @@
+# Troupe. Every target does its own set-up; `make help` lists them.
+#
+# Needed: Go (an older one fetches what go.mod asks for). Used when there: git, for the
+# version, and a C compiler, for the race detector.
+
+GO            ?= go
+GOLANGCI      := v2.12.2
+FUZZTIME      ?= 10s
+BENCHTIME     ?= 1s
+# The end-to-end benchmark: a main package, run after the packages' own benchmarks once it
+# is there. BENCHARGS go to it.
+BENCHMAIN     ?= ./internal/bench
+BENCHARGS     ?=
+# How the picture in the README is taken.
+PICTURE       ?= docs/demo.svg
+COLUMNS_SHOWN ?= 100
+
+# The version comes from `git describe` below, so the build never has to ask git itself:
+# that would fail in a checkout that belongs to another user.
+export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+
+VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
+LINT    := bin/tools/golangci-lint-$(GOLANGCI)
+# Go turns cgo off by itself where there is no C compiler, and -race needs cgo.
+RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+.DEFAULT_GOAL := build
+.PHONY: help build demo test lint bench fuzz picture clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+build: ## bin/troupe
+	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/troupe ./cmd/troupe
+
+# The demo's agents run `go test`. With the flags of the build it finds the standard library
+# compiled, which saves ten seconds on a fresh machine.
+demo: build ## a whole run in a temporary folder, offline and without a key
+	@GOFLAGS='$(GOFLAGS) -trimpath' bin/troupe demo
+
+test: lint ## everything a change must pass
+	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
+	$(GO) test $(RACE) -timeout 15m ./...
+
+lint: $(LINT) ## golangci-lint, built on first use
+	$(LINT) run ./...
+
+# One file per version: another version is another file, and the old one is never run. It is
+# built with the Go that go.mod selects, because it refuses code newer than its own compiler.
+$(LINT):
+	@echo "Building golangci-lint $(GOLANGCI) into bin/tools; this happens once and takes some minutes."
+	@mkdir -p $(@D)/new
+	GOBIN=$(CURDIR)/$(@D)/new GOTOOLCHAIN=$(firstword $(shell $(GO) env GOVERSION)) \
+		$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	@mv $(@D)/new/golangci-lint $@ && rmdir $(@D)/new
+
+bench: ## benchmarks of the packages, then of a whole team against a model server
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(if $(wildcard $(BENCHMAIN)),$(GO) run $(BENCHMAIN) $(BENCHARGS))
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file func; do \
+		target=$${func#func }; echo "$$(dirname $$file) $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" || exit 1; \
+	done
+
+picture: build ## docs/demo.svg, from a real run
+	@mkdir -p $(dir $(PICTURE))
+	GOFLAGS='$(GOFLAGS) -trimpath' CLICOLOR_FORCE=1 COLUMNS=$(COLUMNS_SHOWN) bin/troupe demo > bin/demo.ansi
+	$(GO) run ./internal/picture/cmd/ansi2svg -title 'make demo' -columns $(COLUMNS_SHOWN) < bin/demo.ansi > $(PICTURE)
+
+clean: ## what was built here; bin/tools stays
+	rm -f bin/troupe bin/demo.ansi coverage.out
+	rm -rf dist

@@ -1,0 +1,208 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Tree is a root session, its descendants in order of birth, and what they add up to.
+type Tree struct {
+	Sum      troupe.Tree
+	Sessions []troupe.Session // the root first
+	Paths    map[troupe.SessionID]string
+	Running  bool // a live process has it in hand
+	Owner    troupe.Owner
+}
+
+// Tree reads the whole tree that a session belongs to.
+func (a *App) Tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
+	var t Tree
+	var lease troupe.Lease
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		if t.Sum, err = r.Tree(root); err != nil {
+			return fmt.Errorf("read tree %s: %w", root, err)
+		}
+		if t.Sessions, err = r.Sessions(store.Filter{Root: root}); err != nil {
+			return fmt.Errorf("list tree %s: %w", root, err)
+		}
+		lease, err = r.Lease(root)
+		return err
+	})
+	if err != nil {
+		return Tree{}, err
+	}
+	t.Paths = paths(t.Sessions)
+	t.Owner, t.Running, err = a.owner(ctx, lease)
+	return t, err
+}
+
+// owner looks up who holds a lease. An owner that is not known any more is a dead one.
+func (a *App) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, error) {
+	if l.Owner == "" {
+		return troupe.Owner{}, false, nil
+	}
+	o, alive, err := a.store.Owner(ctx, l.Owner)
+	if isNotFound(err) {
+		return troupe.Owner{}, false, nil
+	}
+	if err != nil {
+		return troupe.Owner{}, false, fmt.Errorf("look up owner %s: %w", l.Owner, err)
+	}
+	return o, alive, nil
+}
+
+// paths names every session by its ancestors. Parents stand before their children.
+func paths(sessions []troupe.Session) map[troupe.SessionID]string {
+	out := make(map[troupe.SessionID]string, len(sessions))
+	for _, s := range sessions {
+		name := s.Name
+		if name == "" {
+			name = "main"
+		}
+		if up, ok := out[s.Parent]; ok {
+			name = up + "/" + name
+		}
+		out[s.ID] = name
+	}
+	return out
+}
+
+// Report is what a run came to: all of it read back from the log.
+func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, error) {
+	t, err := a.Tree(ctx, root)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	main := t.Sessions[0]
+	now := a.env.Now()
+	out := wire.Run{
+		Type: "result", SessionID: root, Name: main.Name, Status: main.Status, Cause: main.Cause,
+		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
+		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
+		NumTurns: main.Tally.Turns, Agents: make([]wire.Agent, 0, len(t.Sessions)),
+	}
+	unpriced := make(map[string]bool)
+	for _, s := range t.Sessions {
+		out.Agents = append(out.Agents, wire.NewAgent(s, t.Paths[s.ID], now))
+		if _, ok := a.models.Price(s.Model); !ok && !unpriced[s.Model] {
+			unpriced[s.Model] = true
+			out.Unpriced = append(out.Unpriced, s.Model)
+		}
+	}
+	out.Denials, err = a.denials(ctx, main, t.Paths[root])
+	return out, err
+}
+
+// denials reads what permissions refused in the last run from the event that ended it.
+func (a *App) denials(ctx context.Context, main troupe.Session, path string) ([]troupe.Denial, error) {
+	if !main.Status.Ended() {
+		return nil, nil
+	}
+	var last []troupe.Event
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		last, err = r.Events(main.ID, main.Seq-1, 1)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the end of session %s: %w", main.ID, err)
+	}
+	var out []troupe.Denial
+	for _, e := range last {
+		if end, ok := e.Body.(troupe.Ended); ok {
+			for _, d := range end.Outcome.Evidence.Denied {
+				if d.Agent != "" {
+					d.Agent = "/" + d.Agent
+				}
+				d.Agent = path + d.Agent
+				out = append(out, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+// List returns root sessions, the newest first.
+func (a *App) List(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
+	var roots []troupe.Session
+	sums := make(map[troupe.SessionID]troupe.Tree)
+	leases := make(map[troupe.SessionID]troupe.Lease)
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, Newest: true, Limit: limit}); err != nil {
+			return err
+		}
+		for _, s := range roots {
+			if sums[s.ID], err = r.Tree(s.ID); err != nil {
+				return err
+			}
+			if leases[s.ID], err = r.Lease(s.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	out := make([]wire.Session, 0, len(roots))
+	for _, s := range roots {
+		running := false
+		if s.Status.Live() {
+			if _, running, err = a.owner(ctx, leases[s.ID]); err != nil {
+				return nil, err
+			}
+		}
+		sum := sums[s.ID]
+		out = append(out, wire.Session{
+			ID: s.ID, Name: s.Name, Title: s.Title, Status: s.Status, Waiting: s.Waiting, Cwd: s.Cwd,
+			Model: s.Model, Agents: sum.Total, Usage: sum.Tally.Usage, CostUSD: sum.Tally.Cost.Dollars(),
+			CreatedAt: s.CreatedAt.UTC(), Running: running,
+		})
+	}
+	return out, nil
+}
+
+// Events reads up to limit events of one session after a number.
+func (a *App) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	var out []troupe.Event
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		out, err = r.Events(id, after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// Remove forgets a whole tree: logs, mail and stored output. A tree that a live process
+// has in hand is refused.
+func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
+	t, err := a.Tree(ctx, root)
+	if err != nil {
+		return err
+	}
+	if t.Running && t.Sessions[0].Status.Live() {
+		return busy(t.Sessions[0], t.Owner)
+	}
+	if err := a.store.Update(ctx, root, func(tx store.Tx) error { return tx.DeleteTree(root) }); err != nil {
+		return fmt.Errorf("remove session %s: %w", root, err)
+	}
+	return a.removeOutputs(root)
+}
+
+func busy(s troupe.Session, o troupe.Owner) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("session %s is being run by process %d on %s", s.ID, o.PID, o.Host),
+		Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does; stop that process to take the session over.", s.ID),
+		Code:    2,
+	}
+}

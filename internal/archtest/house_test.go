@@ -1,0 +1,127 @@
+package archtest
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// repository is read once; it takes a moment and nothing changes it.
+var repository = sync.OnceValues(func() (*tree, error) {
+	top, err := filepath.Abs("../..")
+	if err != nil {
+		return nil, err
+	}
+	paths, err := tracked(top)
+	if err != nil {
+		return nil, err
+	}
+	return load(os.DirFS(top), paths)
+})
+
+// tracked lists the files that are or would be in the repository. Without git (a source
+// archive, say) that is everything but hidden folders and what the build makes.
+func tracked(top string) ([]string, error) {
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = top
+	if out, err := cmd.Output(); err == nil && len(out) > 0 {
+		return strings.Split(strings.TrimRight(string(out), "\x00"), "\x00"), nil
+	}
+	return walked(os.DirFS(top))
+}
+
+func walked(fsys fs.FS) ([]string, error) {
+	var paths []string
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (p == "bin" || p == "dist" || (p != "." && strings.HasPrefix(d.Name(), "."))):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			paths = append(paths, p)
+		}
+		return nil
+	})
+	return paths, err
+}
+
+func TestHouse(t *testing.T) {
+	t.Parallel()
+	repo, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules(house(), libraries(), excused()) {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			if found := r.check(repo); len(found) > 0 {
+				t.Errorf("%s\n\nWhy: %s.", strings.Join(found, "\n"), r.why)
+			}
+		})
+	}
+}
+
+// The linter's configuration repeats the homes of the libraries.
+func TestLinterKnowsTheHomes(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile("../../.golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range unlinted(libraries(), string(config)) {
+		t.Error(f)
+	}
+	if len(unlinted(libraries(), "")) == 0 {
+		t.Error("an empty configuration passes, so this test cannot fail")
+	}
+}
+
+// A package that the go command builds and this test does not see would follow no rule.
+func TestNoPackageIsMissed(t *testing.T) {
+	t.Parallel()
+	repo, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "list", "-e", "./...")
+	cmd.Dir = "../.."
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	for imp := range strings.FieldsSeq(string(out)) {
+		rel, ours := repo.local(imp)
+		if !ours || !slices.ContainsFunc(repo.packages, func(p *pkg) bool { return p.path == rel }) {
+			t.Errorf("%s is built but was not read", imp)
+		}
+	}
+}
+
+func TestWalkWithoutGit(t *testing.T) {
+	t.Parallel()
+	paths, err := walked(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"go.mod", "session.go", "internal/archtest/floors.go"} {
+		if !slices.Contains(paths, want) {
+			t.Errorf("%s was not found", want)
+		}
+	}
+	if slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(p, ".git/") }) {
+		t.Error("the walk went into .git")
+	}
+	if _, err := load(os.DirFS(t.TempDir()), nil); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder without a module was accepted: %v", err)
+	}
+}

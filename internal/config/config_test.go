@@ -1,0 +1,180 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestFindDirs(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		env  map[string]string
+		want Dirs
+		err  string
+	}{
+		{"one home", map[string]string{"TROUPE_HOME": "/t/", "HOME": "/home/u", "XDG_CONFIG_HOME": "/c"}, Dirs{"/t", "/t", "/t/run", "/home/u"}, ""},
+		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", ""}, ""},
+		{"relative home", map[string]string{"TROUPE_HOME": "t", "HOME": "/home/u"}, Dirs{}, "TROUPE_HOME"},
+		{"standard", map[string]string{"HOME": "/home/u"}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"}, ""},
+		{"empty means unset", map[string]string{"HOME": "/home/u", "TROUPE_HOME": "", "XDG_DATA_HOME": ""}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"}, ""},
+		{"xdg", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": "/run/user/7"}, Dirs{"/c/troupe", "/d/troupe", "/run/user/7/troupe", "/home/u"}, ""},
+		{"xdg without a home", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}, Dirs{"/c/troupe", "/d/troupe", "/d/troupe/run", ""}, ""},
+		{"relative xdg does not count", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "/d"}, Dirs{"/home/u/.config/troupe", "/d/troupe", "/d/troupe/run", "/home/u"}, ""},
+		{"nothing", nil, Dirs{}, "TROUPE_HOME"},
+		{"half of xdg", map[string]string{"XDG_CONFIG_HOME": "/c"}, Dirs{}, "HOME"},
+		{"relative HOME", map[string]string{"HOME": "u"}, Dirs{}, "HOME"},
+	}
+	for _, test := range tests {
+		got, err := FindDirs(func(name string) (string, bool) { v, ok := test.env[name]; return v, ok })
+		if test.err != "" {
+			var ue *troupe.UserError
+			if !errors.As(err, &ue) || !strings.Contains(err.Error(), test.err) || ue.Hint == "" || ue.Code != 2 {
+				t.Errorf("%s: error %v", test.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+	d := Dirs{Config: "/c", Data: "/d", Run: "/r", Home: "/h"}
+	got := []string{d.Settings(), d.Models(), d.Database(), d.Owners(), d.Outputs(), d.UserAgents()}
+	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/owners", "/d/outputs", "/h/.claude/agents"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := (Dirs{}).UserAgents(); got != "" {
+		t.Errorf("agents of nobody: %q", got)
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	s, warnings, err := Parse("/c/settings.json", []byte("\ufeff"+`{
+		"$schema": "x",
+		"model": "opus",
+		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": []},
+		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5}
+	}`))
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	want := Settings{
+		Path: "/c/settings.json", Model: "opus",
+		Permissions: Permissions{troupe.ModeAcceptEdits, []string{"Bash(ls)", "Edit"}, []string{"Read(.env)"}, []string{}},
+		Agents:      Agents{0, 3, 9, 5_000_000_000, 2.5},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(troupe.Caps{MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCost: 5 * troupe.Dollar / 2}, s.Caps()); diff != "" {
+		t.Error(diff)
+	}
+	rules := []troupe.Rule{
+		{Effect: troupe.Deny, Text: "Read(.env)", Source: "/c/settings.json"},
+		{Effect: troupe.Allow, Text: "Bash(ls)", Source: "/c/settings.json"},
+		{Effect: troupe.Allow, Text: "Edit", Source: "/c/settings.json"},
+	}
+	if diff := cmp.Diff(rules, s.Rules()); diff != "" {
+		t.Error(diff)
+	}
+	if s, _, err := Parse("x", []byte("{}")); err != nil || s.Caps() != (troupe.Caps{MaxDepth: 1, MaxActive: 16, MaxTotal: 200}) || s.Permissions.DefaultMode != troupe.ModeDefault {
+		t.Errorf("defaults: %+v, %v", s, err)
+	}
+}
+
+func TestParseComplaints(t *testing.T) {
+	t.Parallel()
+	errs := []struct{ in, says string }{
+		{"", "f:1:1: the file is empty"},
+		{"[]", `f:1:1: the file must be an object in braces, not a list`},
+		{"{\n  \"model\": 5}", `f:2:12: "model" must be a text in quotes, not a number`},
+		{`{"model": null}`, "not null"},
+		{"{\n\"permissions\": {\n\t\"allow\": [\"Edit\", true]}}", `f:3:20: "permissions.allow" must be a text in quotes, not true or false`},
+		{`{"permissions": {"deny": "Bash"}}`, `"permissions.deny" must be a list of texts in brackets, not a text`},
+		{`{"permissions": {"defaultMode": "yolo"}}`, `"yolo", but the modes are default, acceptEdits`},
+		{`{"agents": {"max_depth": 1.5}}`, `"agents.max_depth" is 1.5, but must be a whole number`},
+		{`{"agents": {"max_depth": -1}}`, "from 0"},
+		{`{"agents": {"max_total": 99999999999}}`, "2147483647"},
+		{`{"agents": {"max_cost_usd": -0.5}}`, "amount in dollars"},
+		{`{"agents": {"max_cost_usd": 1e300}}`, "amount in dollars"},
+		{"{\"model\": \"a\", // mine\n}", "f:1:16: this is not JSON"},
+		{"{\"model\": \"a\", // mine\n}", "comments are not supported"},
+		{"{# mine\n}", "comments are not supported"},
+		{"{\"model\": \"a\",\n}", "f:2:1: this is not JSON"},
+		{"{\"model\": \"a\",\n}", "comma before the closing bracket"},
+		{`{"permissions": {"deny": ["Bash",]}}`, "comma before the closing bracket"},
+		{`{"model": "a"`, "f:1:13"},
+		{`{"model": "a"} {}`, "f:1:16"},
+		{"{\"model\": \"é\xff\"}", "f:1:13: this byte is not valid UTF-8"},
+		{`{"permissions": {"deny": ["Bash"]}, "permissions": {}}`, `f:1:37: "permissions" stands here twice`},
+		{`{"x": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", "nested too deeply"},
+		{strings.Repeat(" ", maxSettings+1), "larger than"},
+	}
+	for _, test := range errs {
+		_, _, err := Parse("f", []byte(test.in))
+		var ue *troupe.UserError
+		if !errors.As(err, &ue) || !strings.Contains(ue.Problem, test.says) || ue.Hint == "" {
+			t.Errorf("%.60q: error %v does not say %q", test.in, err, test.says)
+		}
+	}
+	for _, test := range []struct{ in, says string }{
+		{`{"modle": "a"}`, `f:1:2: "modle" is not a setting; did you mean "model"?`},
+		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
+		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
+		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, model, permissions`},
+	} {
+		_, warnings, err := Parse("f", []byte(test.in))
+		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {
+			t.Errorf("%s: %q, %v", test.in, warnings, err)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "settings.json")
+	if s, w, err := Load(file); err != nil || w != nil || !cmp.Equal(s, Defaults()) {
+		t.Errorf("no file: %+v %v %v", s, w, err)
+	}
+	if err := os.WriteFile(file, []byte(`{"model": "x"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err := Load(file); err != nil || s.Model != "x" || s.Path != file {
+		t.Errorf("%+v %v", s, err)
+	}
+	var ue *troupe.UserError
+	if _, _, err := Load(dir); !errors.As(err, &ue) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a folder: %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"model": "a", "permissions": {"allow": ["x"], "defaultMode": "plan"}, "agents": {"max_cost_usd": 1e3}}`))
+	f.Add([]byte("{\"a\": 1, // x\n}"))
+	f.Add([]byte("\ufeff{\"agents\": {\"max_depth\": 007}}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, warnings, err := Parse("f", data)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") || len(warnings) > 0 {
+				t.Errorf("error %q, warnings %q", err, warnings)
+			}
+			return
+		}
+		if c := s.Caps(); c.MaxDepth < 0 || c.MaxActive < 0 || c.MaxTotal < 0 || c.MaxTokens < 0 || c.MaxCost < 0 {
+			t.Errorf("a negative cap: %+v", c)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+// Package config knows where Troupe keeps its things and reads the user's settings. It
+// looks at nothing that belongs to a project.
+package config
+
+import (
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Dirs are the folders of one Troupe home. None of them needs to exist yet.
+type Dirs struct {
+	Config string // settings.json and models.yaml, written by people
+	Data   string // the database and large outputs, written by Troupe
+	Run    string // sockets and locks of running processes; may be emptied at any restart
+	Home   string // the user's home, "" if there is none: anchors ~/ and ~/.claude
+}
+
+// FindDirs works out the folders from the environment. $TROUPE_HOME puts everything into
+// one folder, which is also how to have several homes side by side; otherwise the XDG
+// variables and their standard fallbacks count.
+func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
+	// As XDG says, a relative path in one of its variables is as good as none.
+	absolute := func(name string) string {
+		v, _ := lookup(name)
+		if !filepath.IsAbs(v) {
+			return ""
+		}
+		return filepath.Clean(v)
+	}
+	d := Dirs{Home: absolute("HOME")}
+	if d.Home == "" {
+		d.Home = absolute("USERPROFILE")
+	}
+	if v, ok := lookup("TROUPE_HOME"); ok && v != "" {
+		if !filepath.IsAbs(v) {
+			return Dirs{}, &troupe.UserError{
+				Problem: "TROUPE_HOME is " + quote(v) + ", which is not an absolute path",
+				Hint:    "set it to a folder that begins at the root, such as /home/you/troupe", Code: 2,
+			}
+		}
+		v = filepath.Clean(v)
+		d.Config, d.Data, d.Run = v, v, filepath.Join(v, "run")
+		return d, nil
+	}
+	config, data := absolute("XDG_CONFIG_HOME"), absolute("XDG_DATA_HOME")
+	if (config == "" || data == "") && d.Home == "" {
+		return Dirs{}, &troupe.UserError{
+			Problem: "there is no folder to keep sessions in: HOME is not set to an absolute path",
+			Hint:    "set HOME, or set TROUPE_HOME to the folder that is to hold everything of Troupe's", Code: 2,
+		}
+	}
+	if config == "" {
+		config = filepath.Join(d.Home, ".config")
+	}
+	if data == "" {
+		data = filepath.Join(d.Home, ".local", "share")
+	}
+	d.Config, d.Data = filepath.Join(config, "troupe"), filepath.Join(data, "troupe")
+	// XDG names no fallback for the runtime folder. Ours is private to the user, which
+	// the system's temporary folder would not be.
+	d.Run = filepath.Join(d.Data, "run")
+	if run := absolute("XDG_RUNTIME_DIR"); run != "" {
+		d.Run = filepath.Join(run, "troupe")
+	}
+	return d, nil
+}
+
+// Settings is the user's settings file.
+func (d Dirs) Settings() string { return filepath.Join(d.Config, "settings.json") }
+
+// Models is the user's own table of models and prices.
+func (d Dirs) Models() string { return filepath.Join(d.Config, "models.yaml") }
+
+// Database is the file that holds every session.
+func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
+
+// Owners is the folder of the lock files by which a process shows that it lives.
+func (d Dirs) Owners() string { return filepath.Join(d.Data, "owners") }
+
+// Outputs is the folder of outputs too large for a log, a folder per session.
+func (d Dirs) Outputs() string { return filepath.Join(d.Data, "outputs") }
+
+// UserAgents is where the user's own agent definitions are, "" without a home.
+func (d Dirs) UserAgents() string {
+	if d.Home == "" {
+		return ""
+	}
+	return filepath.Join(d.Home, ".claude", "agents")
+}

@@ -1,0 +1,233 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Settings are the user's own. A project's settings are not read.
+type Settings struct {
+	Path        string // the file; "" if there was none
+	Model       string // alias or full name; "" leaves the choice to Troupe
+	Permissions Permissions
+	Agents      Agents
+}
+
+// Permissions are the "permissions" part.
+type Permissions struct {
+	DefaultMode troupe.Mode
+	Allow       []string
+	Deny        []string
+	Ask         []string
+}
+
+// Agents are the "agents" part: what bounds a tree.
+type Agents struct {
+	MaxDepth   int
+	MaxActive  int
+	MaxTotal   int
+	MaxTokens  int64
+	MaxCostUSD float64
+}
+
+// Defaults are the settings of a user who has written none.
+func Defaults() Settings {
+	return Settings{
+		Permissions: Permissions{DefaultMode: troupe.ModeDefault},
+		Agents: Agents{
+			// One level: the agent one talks to has helpers, and helpers have none. Who
+			// wants more should mean it, for trees grow with the power of their depth.
+			MaxDepth: 1,
+			// As many at once as providers let one key ask and a small machine can run
+			// commands for. More are not refused; they wait.
+			MaxActive: 16,
+			// More than honest work has been seen to need, and few enough that a model
+			// which starts agents in a loop is stopped within minutes.
+			MaxTotal: 200,
+			// Tokens and money have no limit until the user sets one: any number here
+			// would be wrong for most.
+		},
+	}
+}
+
+// Caps are the agents' settings as the tree's caps.
+func (s Settings) Caps() troupe.Caps {
+	a := s.Agents
+	return troupe.Caps{
+		MaxDepth: a.MaxDepth, MaxActive: a.MaxActive, MaxTotal: a.MaxTotal,
+		MaxTokens: a.MaxTokens, MaxCost: troupe.Dollars(a.MaxCostUSD),
+	}
+}
+
+// Rules are the permission rules as written, with the file as their source.
+func (s Settings) Rules() []troupe.Rule {
+	var out []troupe.Rule
+	for _, list := range []struct {
+		effect troupe.Effect
+		texts  []string
+	}{{troupe.Deny, s.Permissions.Deny}, {troupe.Ask, s.Permissions.Ask}, {troupe.Allow, s.Permissions.Allow}} {
+		for _, text := range list.texts {
+			out = append(out, troupe.Rule{Effect: list.effect, Text: text, Source: s.Path})
+		}
+	}
+	return out
+}
+
+// maxSettings is far more than anybody writes by hand.
+const maxSettings = 1 << 20
+
+// Load reads a settings file; one that does not exist gives the defaults. Warnings are for
+// people and name keys that mean nothing here. An error (a *troupe.UserError) means that
+// the file cannot be followed as written: nothing should run then, for what it says about
+// permissions would be lost.
+func Load(path string) (s Settings, warnings []string, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Defaults(), nil, nil
+	}
+	if err != nil {
+		return Settings{}, nil, unreadable(path, err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return Settings{}, nil, unreadable(path, err)
+	}
+	return Parse(path, data)
+}
+
+func unreadable(path string, err error) error {
+	return &troupe.UserError{
+		Problem: "the settings cannot be read: " + err.Error(),
+		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: 2, Err: err,
+	}
+}
+
+// Parse reads the contents of a settings file; path is for messages.
+func Parse(path string, data []byte) (s Settings, warnings []string, err error) {
+	p := parser{path: path, data: data}
+	root, err := p.parse()
+	if err != nil {
+		return Settings{}, nil, err
+	}
+	s = Defaults()
+	s.Path = path
+	p.object(root, "", map[string]func(node){
+		"model": func(n node) { p.str(n, &s.Model) },
+		"permissions": func(n node) {
+			p.object(n, "permissions.", map[string]func(node){
+				"defaultMode": func(n node) { p.mode(n, &s.Permissions.DefaultMode) },
+				"allow":       func(n node) { p.strings(n, &s.Permissions.Allow) },
+				"deny":        func(n node) { p.strings(n, &s.Permissions.Deny) },
+				"ask":         func(n node) { p.strings(n, &s.Permissions.Ask) },
+			})
+		},
+		"agents": func(n node) {
+			a := &s.Agents
+			p.object(n, "agents.", map[string]func(node){
+				"max_depth":    func(n node) { p.count(n, &a.MaxDepth) },
+				"max_active":   func(n node) { p.count(n, &a.MaxActive) },
+				"max_total":    func(n node) { p.count(n, &a.MaxTotal) },
+				"max_tokens":   func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
+				"max_cost_usd": func(n node) { p.dollars(n, &a.MaxCostUSD) },
+			})
+		},
+	})
+	if p.err != nil {
+		return Settings{}, nil, p.err
+	}
+	return s, p.warnings, nil
+}
+
+// object hands each member to the reader of its key.
+func (p *parser) object(n node, prefix string, readers map[string]func(node)) {
+	if !p.want(n, kindObject, "an object in braces") {
+		return
+	}
+	seen := make(map[string]bool, len(n.members))
+	for _, m := range n.members {
+		read, known := readers[m.key]
+		switch {
+		case seen[m.key]:
+			p.fail(m.at, fmt.Sprintf("%s stands here twice; only one of them could count", quote(prefix+m.key)))
+		case known:
+			p.key = prefix + m.key
+			read(m.value)
+		case m.key != "$schema":
+			p.warnings = append(p.warnings, p.at(m.at)+": "+quote(prefix+m.key)+" is not a setting"+suggest(m.key, readers))
+		}
+		seen[m.key] = true
+	}
+}
+
+func (p *parser) str(n node, to *string) {
+	if p.want(n, kindString, "a text in quotes") {
+		*to = n.text
+	}
+}
+
+func (p *parser) strings(n node, to *[]string) {
+	if !p.want(n, kindArray, "a list of texts in brackets") {
+		return
+	}
+	*to = make([]string, len(n.items))
+	for i, item := range n.items {
+		p.str(item, &(*to)[i])
+	}
+}
+
+func (p *parser) mode(n node, to *troupe.Mode) {
+	if !p.want(n, kindString, "a mode in quotes") {
+		return
+	}
+	*to = troupe.Mode(n.text)
+	if !slices.Contains(troupe.Modes(), *to) {
+		var names []string
+		for _, m := range troupe.Modes() {
+			names = append(names, string(m))
+		}
+		p.fail(n.at, fmt.Sprintf("%s is %s, but the modes are %s", quote(p.key), quote(n.text), strings.Join(names, ", ")))
+	}
+}
+
+func (p *parser) count(n node, to *int) {
+	var v int64
+	p.integer(n, &v, math.MaxInt32)
+	*to = int(v)
+}
+
+func (p *parser) integer(n node, to *int64, most int64) {
+	if !p.want(n, kindNumber, "a whole number") {
+		return
+	}
+	v, err := strconv.ParseInt(n.text, 10, 64)
+	if err != nil || v < 0 || v > most {
+		p.fail(n.at, fmt.Sprintf("%s is %s, but must be a whole number from 0 to %d", quote(p.key), n.text, most))
+		return
+	}
+	*to = v
+}
+
+func (p *parser) dollars(n node, to *float64) {
+	if !p.want(n, kindNumber, "an amount in dollars") {
+		return
+	}
+	const most = 1_000_000_000
+	v, err := strconv.ParseFloat(n.text, 64)
+	if err != nil || v < 0 || v > most {
+		p.fail(n.at, fmt.Sprintf("%s is %s, but must be an amount in dollars from 0 to %d", quote(p.key), n.text, most))
+		return
+	}
+	*to = v
+}

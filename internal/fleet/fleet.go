@@ -1,0 +1,251 @@
+// Package fleet is how sessions come into a tree and how many may be there: the one
+// function by which every session of every kind is born, the caps it enforces, and names.
+// It holds no state; everything it decides is read and written in its caller's transaction.
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// Birth is a session asked for.
+type Birth struct {
+	Root   troupe.SessionID
+	Parent troupe.SessionID // "" for a root
+	ID     troupe.SessionID // of a root; a child's follows from Parent and Coord
+	Coord  troupe.Coord
+	Name   string // "" means: make one from Title
+	Title  string
+	Depth  int
+	Cwd    string
+
+	Profile   troupe.Profile
+	Authority troupe.Authority
+	Caps      *troupe.Caps   // roots only
+	Prompt    []troupe.Block // its first mail
+	From      troupe.SessionID
+}
+
+// Born is what became of a Birth: either State and Events, or Refused.
+type Born struct {
+	State  turn.State
+	Lease  troupe.Lease
+	Events []troupe.Event
+	// Existed: the same birth had been carried out before; nothing was written. Events
+	// is empty and State holds only what the projection says.
+	Existed bool
+	Refused error
+}
+
+// Bear gives birth to sessions of one tree, in order, in the caller's transaction. Each is
+// admitted at once while the tree has active slots and stays in Spawning otherwise. A
+// birth that was carried out before, by the same coordinates, is found and not repeated. A
+// refusal (a cap, a taken name) concerns one birth alone; only failures of the store are
+// returned as an error, and then nothing happened.
+func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]Born, error) {
+	if len(births) == 0 {
+		return nil, nil
+	}
+	root := births[0].Root
+	tree, err := tx.Tree(root)
+	if err != nil && !(errors.Is(err, troupe.ErrNotFound) && births[0].Parent == "") {
+		return nil, fmt.Errorf("read tree %s: %w", root, err)
+	}
+	var delta troupe.TreeDelta
+	out := make([]Born, 0, len(births))
+	for _, b := range births {
+		if b.Parent != "" {
+			b.ID = troupe.ChildID(b.Parent, b.Coord)
+		}
+		born, err := bear(tx, owner, now, b, tree)
+		if err != nil {
+			return nil, err
+		}
+		if born.Refused == nil && !born.Existed && b.Parent != "" {
+			tree.Total++
+			delta.Total++
+			if born.State.Session.Active() {
+				tree.Active++
+				delta.Active++
+			}
+		}
+		out = append(out, born)
+	}
+	if !delta.IsZero() {
+		if err := tx.AddTree(root, delta); err != nil {
+			return nil, fmt.Errorf("count births in tree %s: %w", root, err)
+		}
+	}
+	return out, nil
+}
+
+func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree) (Born, error) {
+	if b.Parent != "" {
+		// The same call again, after a crash: what it made is there, whatever the caps say now.
+		if have, err := tx.Session(b.ID); err == nil {
+			return Born{State: turn.State{Session: have}, Existed: true}, nil
+		} else if !errors.Is(err, troupe.ErrNotFound) {
+			return Born{}, fmt.Errorf("look for session %s: %w", b.ID, err)
+		}
+		if err := capped(tree, b); err != nil {
+			return Born{Refused: err}, nil
+		}
+	}
+	lease := troupe.Lease{Owner: owner, Epoch: 1}
+	s := troupe.Session{
+		ID: b.ID, Root: b.Root, Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title,
+		Depth: b.Depth, Cwd: b.Cwd, Type: b.Profile.Type, Model: b.Profile.Model,
+		Status: troupe.Spawning, CreatedAt: now,
+	}
+	name, err := insert(tx, s, lease, b.Caps)
+	if errors.Is(err, troupe.ErrExists) {
+		return Born{Refused: &NameTakenError{Name: name}}, nil
+	}
+	if err != nil {
+		return Born{}, fmt.Errorf("insert session %s: %w", b.ID, err)
+	}
+	b.Name = name
+	born := Born{Lease: lease}
+	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree))
+	if born.State, err = turn.Fold(born.Events); err != nil {
+		return Born{}, err
+	}
+	if err := tx.Append(lease, born.State.Session, born.Events); err != nil {
+		return Born{}, fmt.Errorf("write the birth of session %s: %w", b.ID, err)
+	}
+	return born, nil
+}
+
+// insert finds a free name: the one that was asked for or none, else the first free one of
+// "Title", "Title 2", … It returns the name it tried last.
+func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps) (string, error) {
+	if s.Name != "" || s.Parent == "" {
+		return s.Name, tx.Insert(s, l, caps)
+	}
+	base := NameFor(s.Title)
+	s.Name = base
+	for n := 2; ; n++ {
+		err := tx.Insert(s, l, caps)
+		if !errors.Is(err, troupe.ErrExists) || n > maxNameTries {
+			return s.Name, err
+		}
+		s.Name = fmt.Sprintf("%s %d", base, n)
+		if n > 4 {
+			// Many siblings of one title: the coordinates are unique, so use them.
+			s.Name = fmt.Sprintf("%s %d.%d", base, s.Coord.Reply, s.Coord.Call+1)
+		}
+	}
+}
+
+const maxNameTries = 6
+
+func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
+	bodies := []troupe.Body{
+		troupe.Created{
+			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
+			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps,
+		},
+	}
+	if len(b.Prompt) > 0 {
+		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
+			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From,
+			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt,
+		}}})
+	}
+	if admitted {
+		bodies = append(bodies, troupe.Started{Run: 1})
+	}
+	events := make([]troupe.Event, len(bodies))
+	for i, body := range bodies {
+		events[i] = troupe.Event{Root: b.Root, Session: b.ID, Seq: int64(i + 1), At: now, Body: body}
+	}
+	return events
+}
+
+// HasSlot reports whether another session of the tree may be at work.
+func HasSlot(t troupe.Tree) bool { return t.Caps.MaxActive == 0 || t.Active < t.Caps.MaxActive }
+
+// Over says which limit of the tree its bill has reached, or "". A call in flight when the
+// limit is reached still finishes and may overshoot it by what it costs itself.
+func Over(t troupe.Tree) string {
+	switch {
+	case t.Caps.MaxTokens > 0 && t.Tally.Usage.Total() >= t.Caps.MaxTokens:
+		return fmt.Sprintf("the tree has used %d of its %d tokens", t.Tally.Usage.Total(), t.Caps.MaxTokens)
+	case t.Caps.MaxCost > 0 && t.Tally.Cost >= t.Caps.MaxCost:
+		return fmt.Sprintf("the tree has cost %s of its %s", t.Tally.Cost, t.Caps.MaxCost)
+	}
+	return ""
+}
+
+func capped(t troupe.Tree, b Birth) error {
+	switch {
+	case b.Depth > t.Caps.MaxDepth && t.Caps.MaxDepth == 0:
+		return &CapError{"sub-agents are switched off here (agents.max_depth is 0)"}
+	case b.Depth > t.Caps.MaxDepth:
+		return &CapError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is %d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
+	case t.Caps.MaxTotal > 0 && t.Total >= t.Caps.MaxTotal:
+		return &CapError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without another one", t.Caps.MaxTotal)}
+	}
+	if over := Over(t); over != "" {
+		return &CapError{over + "; no more agents are started"}
+	}
+	return nil
+}
+
+// CapError is a birth that a limit of the tree refuses.
+type CapError struct{ Why string }
+
+func (e *CapError) Error() string { return e.Why }
+
+// Unwrap makes it troupe.ErrCap.
+func (e *CapError) Unwrap() error { return troupe.ErrCap }
+
+// NameTakenError is a birth whose name a sibling has.
+type NameTakenError struct{ Name string }
+
+func (e *NameTakenError) Error() string {
+	return fmt.Sprintf("the name %q is taken by another agent here; choose another name", e.Name)
+}
+
+// Unwrap makes it troupe.ErrExists.
+func (e *NameTakenError) Unwrap() error { return troupe.ErrExists }
+
+const maxName = 48
+
+// NameFor makes a name from a description: its first letter in upper case, nothing that
+// would break a path ("main/Auth Explorer") or a terminal.
+func NameFor(title string) string {
+	name := []rune(clean(title))
+	if len(name) > maxName {
+		name = []rune(strings.TrimSpace(string(name[:maxName])))
+	}
+	if len(name) == 0 {
+		return "Agent"
+	}
+	name[0] = unicode.ToUpper(name[0])
+	return string(name)
+}
+
+// CheckName says what is wrong with a name that somebody chose.
+func CheckName(name string) error {
+	switch {
+	case name != clean(name):
+		return fmt.Errorf("the name %q must not hold slashes, control characters or spaces at its ends", name)
+	case len([]rune(name)) > maxName:
+		return fmt.Errorf("the name %q is longer than %d characters", name, maxName)
+	}
+	return nil
+}
+
+func clean(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	}), " ")
+}

@@ -1,0 +1,456 @@
+package gate
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestTableOrder(t *testing.T) {
+	t.Parallel()
+	want := []string{"managed deny", "hook deny", "deny rule", "ask rule", "mode", "allow rule", "hook allow", "declared", "read-only run", "ask"}
+	if got := Table(); !slices.Equal(got, want) {
+		t.Errorf("the table is %q, want %q", got, want)
+	}
+}
+
+// Every mode × what the call would do × the kind of rule that covers it.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	calls := []struct {
+		name string
+		tool string
+		a    troupe.Access
+	}{
+		{"read in", "Read", reads("/proj/x")},
+		{"read out", "Read", reads("/etc/x")},
+		{"birth", "Agent", troupe.Access{Class: troupe.ClassRead, Agent: "Explore"}},
+		{"edit in", "Edit", writes("/proj/x")},
+		{"edit out", "Edit", writes("/etc/x")},
+		{"command", "Bash", bash("ls")},
+	}
+	// Columns: no rule, allow, ask, deny. a: allow, ?: ask, -: deny.
+	want := map[troupe.Mode][]string{
+		troupe.ModeDefault:     {"aa?-", "?a?-", "aa?-", "?a?-", "?a?-", "?a?-"},
+		troupe.ModeAcceptEdits: {"aa?-", "?a?-", "aa?-", "aa?-", "?a?-", "?a?-"},
+		troupe.ModePlan:        {"aa--", "-a--", "aa--", "----", "----", "----"},
+		troupe.ModeDontAsk:     {"aa--", "-a--", "aa--", "-a--", "-a--", "-a--"},
+		troupe.ModeBypass:      {"aa?-", "aa?-", "aa?-", "aa?-", "aa?-", "aa?-"},
+		"":                     {"aa--", "-a--", "aa--", "----", "----", "----"},
+		"yolo":                 {"aa--", "-a--", "aa--", "----", "----", "----"},
+	}
+	for mode, rows := range want {
+		for i, c := range calls {
+			for j, effect := range []troupe.Effect{"", troupe.Allow, troupe.Ask, troupe.Deny} {
+				q := Query{Tool: c.tool, Access: c.a, Roots: []string{"/proj"}, Chain: []Layer{{Agent: "main", Mode: mode}}}
+				if effect != "" {
+					q.Chain[0].Rules = []Rule{parse(t, effect, c.tool)}
+				}
+				d := Decide(q)
+				short := map[troupe.Effect]byte{troupe.Allow: 'a', troupe.Ask: '?', troupe.Deny: '-'}[d.Effect]
+				if short != rows[i][j] {
+					t.Errorf("mode %q, %s, rule %q: %c, want %c (%+v)", mode, c.name, effect, short, rows[i][j], d)
+				}
+				if d.Why == "" || d.Step == "" {
+					t.Errorf("mode %q, %s: an answer without a reason: %+v", mode, c.name, d)
+				}
+			}
+		}
+	}
+	for _, m := range troupe.Modes() {
+		if _, known := Meaning(m); !known {
+			t.Errorf("mode %s has no meaning", m)
+		}
+	}
+}
+
+func TestStrictestRuleWins(t *testing.T) {
+	t.Parallel()
+	allow, ask, deny := parse(t, troupe.Allow, "Bash"), parse(t, troupe.Ask, "Bash(ls)"), parse(t, troupe.Deny, "Bash(ls)")
+	for _, test := range []struct {
+		rules []Rule
+		want  troupe.Effect
+		step  string
+	}{
+		{[]Rule{allow, ask, deny}, troupe.Deny, StepDenyRule},
+		{[]Rule{deny, ask, allow}, troupe.Deny, StepDenyRule},
+		{[]Rule{allow, ask}, troupe.Ask, StepAskRule},
+		{[]Rule{ask, allow}, troupe.Ask, StepAskRule},
+	} {
+		q := query("Bash", bash("ls"), test.rules...)
+		q.Chain[0].Mode = troupe.ModeDefault
+		if d := Decide(q); d.Effect != test.want || d.Step != test.step || d.Grant != "" {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+func TestDeclaredIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	for name, a := range map[string]troupe.Access{
+		"a read that writes":         {Class: troupe.ClassRead, Writes: []string{"/proj/x"}},
+		"a read with a command":      {Class: troupe.ClassRead, Command: "ls"},
+		"an impossible class":        {Class: -1},
+		"a relative path":            reads("x"),
+		"a way out":                  reads("/proj/../etc/x"),
+		"a sibling with a like name": reads("/project/x"),
+		"no path at all":             reads(),
+	} {
+		q := Query{Tool: "Read", Access: a, Roots: []string{"/proj"}, Chain: []Layer{{Mode: troupe.ModeDefault}}}
+		if d := Decide(q); d.Effect == troupe.Allow {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	q := Query{Tool: "Edit", Access: troupe.Access{Class: troupe.ClassEdit}, Roots: []string{"/proj"}, Chain: []Layer{{Mode: troupe.ModeAcceptEdits}}}
+	if d := Decide(q); d.Effect == troupe.Allow {
+		t.Errorf("an edit of nothing: %+v", d)
+	}
+	q.Access = writes("/proj/x", "/etc/x") // a link in the workspace, and where it leads
+	if d := Decide(q); d.Effect == troupe.Allow {
+		t.Errorf("an edit through a link: %+v", d)
+	}
+}
+
+func TestLinkNeedsBothEnds(t *testing.T) {
+	t.Parallel()
+	link, target := parse(t, troupe.Allow, "Edit(/link)"), parse(t, troupe.Allow, "Edit(//etc/x)")
+	call := writes("/proj/link", "/etc/x")
+	for _, one := range []Rule{link, target} {
+		if d := Decide(query("Edit", call, one)); d.Effect != troupe.Deny {
+			t.Errorf("one end allowed: %+v", d)
+		}
+	}
+	if d := Decide(query("Edit", call, link, target)); d.Effect != troupe.Allow {
+		t.Errorf("both ends allowed: %+v", d)
+	}
+	d := Decide(query("Edit", call))
+	if d.Grant != "" || !strings.Contains(d.Why, "Edit(//proj/link) and Edit(//etc/x)") {
+		t.Errorf("%+v does not name both rules", d)
+	}
+	// Leave to read a path is not leave to write it, whatever tool asks.
+	if d := Decide(query("Read", writes("/etc/x"), parse(t, troupe.Allow, "Read(//etc/**)"))); d.Effect != troupe.Deny {
+		t.Errorf("a read rule allows a write: %+v", d)
+	}
+	// A read within the workspace needs no rule for its own end.
+	if d := Decide(query("Read", reads("/proj/link", "/etc/x"), parse(t, troupe.Allow, "Read(//etc/x)"))); d.Effect != troupe.Allow {
+		t.Errorf("read through a link: %+v", d)
+	}
+}
+
+// Complaint 9 and 23: a child cannot escape its parent's mode or rules, and has its
+// parent's grants; complaint 10: what a profile does not offer does not run.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	main := func(m troupe.Mode, rules ...Rule) Layer { return Layer{Agent: "main", Mode: m, Rules: rules} }
+	child := func(m troupe.Mode, rules ...Rule) Layer {
+		return Layer{Agent: "main/Fixer", Mode: m, Rules: rules}
+	}
+	allow, deny := parse(t, troupe.Allow, "Bash(ls)"), parse(t, troupe.Deny, "Bash(ls)")
+	tests := []struct {
+		name  string
+		chain []Layer
+		want  troupe.Effect
+		step  string
+		says  string // in Why
+	}{
+		{"plan holds for children", []Layer{main(troupe.ModePlan), child(troupe.ModeBypass)}, troupe.Deny, StepMode, "decided for main"},
+		{"asking holds for children", []Layer{main(troupe.ModeDefault), child(troupe.ModeBypass)}, troupe.Ask, StepAsk, "decided for main"},
+		{"a child's own mode", []Layer{main(troupe.ModeBypass), child(troupe.ModePlan)}, troupe.Deny, StepMode, "plan"},
+		{"bypass twice", []Layer{main(troupe.ModeBypass), child(troupe.ModeBypass)}, troupe.Allow, StepMode, ""},
+		{"grants are inherited", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault)}, troupe.Allow, StepAllowRule, ""},
+		{"a child grants itself nothing", []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault, allow)}, troupe.Ask, StepAsk, "main"},
+		{"denials are inherited", []Layer{main(troupe.ModeBypass, deny), child(troupe.ModeBypass, allow)}, troupe.Deny, StepDenyRule, "set for main"},
+		{"a child's own denial", []Layer{main(troupe.ModeBypass), child(troupe.ModeBypass, deny)}, troupe.Deny, StepDenyRule, "denies it"},
+		{"grandchildren too", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault), {Agent: "main/a/b", Mode: troupe.ModeDefault}}, troupe.Allow, StepAllowRule, ""},
+	}
+	for _, test := range tests {
+		d := Decide(Query{Tool: "Bash", Access: bash("ls"), Roots: []string{"/proj"}, Chain: test.chain})
+		if d.Effect != test.want || d.Step != test.step || !strings.Contains(d.Why, test.says) {
+			t.Errorf("%s: %+v", test.name, d)
+		}
+	}
+
+	same := Decide(Query{Tool: "Bash", Access: bash("ls"), Chain: []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault)}})
+	if strings.Contains(same.Why, "main") {
+		t.Errorf("what the child's own mode says is blamed on its parent: %q", same.Why)
+	}
+	offered := func(chain ...Layer) troupe.Decision {
+		return Decide(Query{Tool: "Bash", Access: bash("ls"), Chain: chain})
+	}
+	coordinator := Layer{Agent: "main", Mode: troupe.ModeBypass, Offered: []string{"Agent"}}
+	worker := Layer{Agent: "main/w", Mode: troupe.ModeBypass, Offered: []string{"Bash"}}
+	reader := Layer{Agent: "main/r", Mode: troupe.ModeBypass, Offered: []string{}, Rules: []Rule{parse(t, troupe.Allow, "Bash")}}
+	if d := offered(coordinator, worker); d.Effect != troupe.Allow {
+		t.Errorf("a worker is limited by what its coordinator was offered: %+v", d)
+	}
+	for _, chain := range [][]Layer{{coordinator}, {worker, reader}, nil} {
+		if d := offered(chain...); d.Effect != troupe.Deny || d.Step != StepProfile {
+			t.Errorf("not offered, but %+v", d)
+		}
+	}
+}
+
+func TestHeadless(t *testing.T) {
+	t.Parallel()
+	ask := func(tool string, a troupe.Access, rules ...Rule) troupe.Decision {
+		q := query(tool, a, rules...)
+		q.Chain[0].Mode = troupe.ModeDefault
+		return Headless(Decide(q))
+	}
+	tests := []struct {
+		name  string
+		d     troupe.Decision
+		grant string
+		says  []string
+	}{
+		{"command", ask("Bash", bash("go test ./...")), "Bash(go test ./...)", []string{"nobody is here", `--allowed-tools 'Bash(go test ./...)'`, "permissions.allow"}},
+		{"quotes", ask("Bash", bash(`echo 'a' "b"`)), `Bash(echo 'a' "b")`, []string{`'Bash(echo '\''a'\'' "b")'`, `"Bash(echo 'a' \"b\")"`}},
+		{"edit", ask("Write", writes("/etc/a b[1]")), `Edit(//etc/a b\[1])`, []string{"writes /etc/a b[1]", `"Edit(//etc/a b\\[1])"`}},
+		{"read", ask("Grep", reads("/etc")), "Grep(//etc)", []string{"outside the session's folders"}},
+		{"several lines", ask("Bash", bash("a\nb")), "Bash(a\nb)", []string{`"Bash(a\nb)"`}},
+		{"unbalanced", ask("Bash", bash("echo ) , (")), "Bash(echo ) , ()", []string{`permissions.allow: "Bash(echo ) , ()"`}},
+		{"ask rule", ask("Bash", bash("ls"), parse(t, troupe.Ask, "Bash")), "", []string{`"Bash" asks before it (test)`, "without that rule"}},
+		{"no exact rule", ask("WebFetch", troupe.Access{Class: troupe.ClassExec}), "", []string{"only the rule WebFetch"}},
+		{"not UTF-8", ask("Bash", bash("ls \xff")), "", []string{"only the rule Bash"}},
+	}
+	for _, test := range tests {
+		if test.d.Effect != troupe.Deny || test.d.Grant != test.grant {
+			t.Errorf("%s: %+v", test.name, test.d)
+		}
+		for _, s := range test.says {
+			if !strings.Contains(test.d.Why, s) {
+				t.Errorf("%s: %q does not say %q", test.name, test.d.Why, s)
+			}
+		}
+		if strings.Contains(test.d.Why, "\n") {
+			t.Errorf("%s: %q is more than a line", test.name, test.d.Why)
+		}
+	}
+	for _, name := range []string{"several lines", "unbalanced"} {
+		for _, test := range tests {
+			if test.name == name && strings.Contains(test.d.Why, "--allowed-tools") {
+				t.Errorf("%s: offers a flag that would not survive: %q", name, test.d.Why)
+			}
+		}
+	}
+	for _, e := range []troupe.Effect{troupe.Allow, troupe.Deny} {
+		if d := (troupe.Decision{Effect: e, Why: "x"}); Headless(d) != d {
+			t.Errorf("Headless changed %s", e)
+		}
+	}
+	d := Decide(query("Bash", bash("ls")))
+	if d.Grant != "Bash(ls)" || !strings.Contains(d.Why, "--allowed-tools") {
+		t.Errorf("dontAsk does not say what would have allowed it: %+v", d)
+	}
+}
+
+// Generators.
+
+func genPath(t *rapid.T) string {
+	return "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"proj", "src", "a.go", "b.go", "etc", "*", "[x]", "..", "home", "u", `\`, ".env"}), 1, 5).Draw(t, "path"), "/")
+}
+
+func genCall(t *rapid.T) (string, troupe.Access) {
+	tool := rapid.SampledFrom([]string{"Bash", "Read", "Grep", "Glob", "Edit", "Write", "Agent", "Other"}).Draw(t, "tool")
+	a := troupe.Access{Class: troupe.Class(rapid.IntRange(0, 2).Draw(t, "class"))}
+	switch tool {
+	case "Bash":
+		a = bash(rapid.SampledFrom([]string{"ls", "ls *", `a \* (b)`, "rm x", " ls", "\n"}).Draw(t, "command"))
+	case "Agent":
+		a = troupe.Access{Agent: rapid.SampledFrom([]string{"Explore", "Plan"}).Draw(t, "agent")}
+	default:
+		for range rapid.IntRange(0, 2).Draw(t, "reads") {
+			a.Reads = append(a.Reads, genPath(t))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "writes") {
+			a.Writes = append(a.Writes, genPath(t))
+		}
+	}
+	return tool, a
+}
+
+func genRule(t *rapid.T) Rule {
+	r := troupe.Rule{
+		Effect: rapid.SampledFrom([]troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}).Draw(t, "effect"),
+		Text: rapid.SampledFrom([]string{
+			"Bash", "Bash(ls)", `Bash(ls \*)`, "Bash(rm *)", "Read", "Read(.env)", "Read(//etc/**)", "Read(~/**)", "Edit(src/**)",
+			"Edit", "Write(/src)", "Edit(*.go)", "Agent", "Agent(Explore)", "Other", "*", "", "Read(//**)", "Edit(//**)", "Grep(src)",
+		}).Draw(t, "rule"),
+	}
+	out, _ := ParseRule(r) //nolint:errcheck // the rule holds with an error too
+	return out
+}
+
+func genChain(t *rapid.T) []Layer {
+	modes := append(troupe.Modes(), "unheard of")
+	var chain []Layer
+	for i := range rapid.IntRange(1, 4).Draw(t, "depth") {
+		l := Layer{Agent: fmt.Sprint("a", i), Mode: rapid.SampledFrom(modes).Draw(t, "mode")}
+		for range rapid.IntRange(0, 4).Draw(t, "rules") {
+			l.Rules = append(l.Rules, genRule(t))
+		}
+		chain = append(chain, l)
+	}
+	return chain
+}
+
+func genQuery(t *rapid.T) Query {
+	tool, access := genCall(t)
+	return Query{Tool: tool, Access: access, Chain: genChain(t), Roots: []string{"/proj", "/out"}, Home: "/home/u"}
+}
+
+// authority(child) ⊆ authority(parent): whatever a child may do, every session above it may.
+func TestChildHasNoMoreThanParent(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := genQuery(t)
+		whole := Decide(q)
+		for n := 1; n < len(q.Chain); n++ {
+			shorter := q
+			shorter.Chain = q.Chain[:n]
+			if above := Decide(shorter); strictness(above.Effect) > strictness(whole.Effect) {
+				t.Fatalf("the child may %v, its ancestor %d may only %v", whole, n-1, above)
+			}
+		}
+	})
+}
+
+// With all rules in one place, a chain of modes means the meet of the modes.
+func TestChainIsMeetOfModes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := genQuery(t)
+		meet, _ := Meaning(q.Chain[0].Mode)
+		for i := range q.Chain[1:] {
+			l := &q.Chain[i+1]
+			m, _ := Meaning(l.Mode)
+			meet, l.Rules = meet.Meet(m), nil
+		}
+		c := newCall(&q)
+		c.matchRules(q.Chain)
+		rows := table()
+		one := (&view{call: &c, layer: 0, mode: meet}).judge(&rows)
+		if d := Decide(q); d.Effect != one.effect {
+			t.Fatalf("the chain says %+v, the meet %+v", d, one)
+		}
+	})
+}
+
+// A rule more, of the kind that forbids, never allows; of the kind that allows, never
+// forbids. Neither does the order of rules within a layer matter.
+func TestRulesAreMonotone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := genQuery(t)
+		before := Decide(q)
+		extra := genRule(t)
+		i := rapid.IntRange(0, len(q.Chain)-1).Draw(t, "where")
+		l := &q.Chain[i]
+		l.Rules = append(slices.Clone(l.Rules), extra)
+		after := Decide(q)
+		if extra.rule.Effect == troupe.Allow && strictness(after.Effect) > strictness(before.Effect) ||
+			extra.rule.Effect != troupe.Allow && strictness(after.Effect) < strictness(before.Effect) {
+			t.Fatalf("%v: %+v became %+v", extra.rule, before, after)
+		}
+		slices.Reverse(l.Rules)
+		if again := Decide(q); again.Effect != after.Effect || again.Step != after.Step {
+			t.Fatalf("in another order %+v became %+v", after, again)
+		}
+	})
+}
+
+// A grant, given to the root, allows exactly what was refused, and nothing else of the
+// same tool.
+func TestGrantIsEnoughAndExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := genQuery(t)
+		d := Decide(q)
+		if d.Grant == "" {
+			return
+		}
+		r, err := ParseRule(troupe.Rule{Effect: troupe.Allow, Text: d.Grant})
+		if err != nil {
+			t.Fatalf("the grant %q: %v", d.Grant, err)
+		}
+		q.Chain[0].Rules = append(slices.Clone(q.Chain[0].Rules), r)
+		if after := Decide(q); after.Effect != troupe.Allow {
+			t.Fatalf("%+v; with the grant still %+v", d, after)
+		}
+		if strings.HasSuffix(d.Grant, "(//)") {
+			return // the call was about the whole file system
+		}
+		other := query(q.Tool, q.Access, r)
+		other.Access.Command += "x"
+		for i := range other.Access.Reads {
+			other.Access.Reads = slices.Clone(other.Access.Reads)
+			other.Access.Reads[i] = "/elsewhere" + path.Clean(other.Access.Reads[i])
+		}
+		for i := range other.Access.Writes {
+			other.Access.Writes = slices.Clone(other.Access.Writes)
+			other.Access.Writes[i] = "/elsewhere" + path.Clean(other.Access.Writes[i])
+		}
+		if q.Tool != "Bash" {
+			other.Access.Command = ""
+		}
+		if after := Decide(other); after.Step == StepAllowRule {
+			t.Fatalf("the grant %q also allows %+v", d.Grant, other.Access)
+		}
+	})
+}
+
+func FuzzCommandSpec(f *testing.F) {
+	for _, s := range []string{"ls *", `\*`, `\\*\`, `a\b`, "**"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, command string) {
+		if got, ok := exactCommand(commandSpec(command)); !ok || got != command {
+			t.Errorf("%q came back as %q, %v", command, got, ok)
+		}
+	})
+}
+
+func FuzzDecide(f *testing.F) {
+	f.Add("Bash", "ls", "/proj/a", "/proj/b", "Explore", "default", 2, "Bash(ls)", "deny")
+	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow")
+	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, rule, effect string) {
+		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule}) //nolint:errcheck // the rule holds with an error too
+		q := Query{
+			Tool:   tool,
+			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent},
+			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []Rule{r}}, {Mode: troupe.ModeDefault}},
+			Roots:  []string{read, write}, Home: write,
+		}
+		d := Headless(Decide(q))
+		if d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func BenchmarkDecide(b *testing.B) {
+	var rules []Rule
+	for i := range 20 {
+		effect := []troupe.Effect{troupe.Deny, troupe.Allow, troupe.Ask, troupe.Allow}[i%4]
+		text := []string{"Bash(curl x%d)", "Bash(make t%d)", "Read(secrets%d/**/*.key)", "Edit(src%d/**/gen/*.go)"}[i%4]
+		rules = append(rules, parse(b, effect, fmt.Sprintf(text, i)))
+	}
+	chain := []Layer{{Agent: "main", Mode: troupe.ModeDefault, Rules: rules}, {Agent: "main/x", Mode: troupe.ModeDefault, Offered: []string{"Bash", "Edit", "Read"}}}
+	for name, a := range map[string]troupe.Access{
+		"Read": reads("/proj/internal/a/b/c.go"), "Edit": writes("/proj/internal/a/gen/c.go", "/proj/b/c.go"), "Bash": bash("go test ./internal/..."),
+	} {
+		b.Run(name, func(b *testing.B) {
+			q := Query{Tool: name, Access: a, Chain: chain, Roots: []string{"/proj", "/out"}, Home: "/home/u"}
+			b.ReportAllocs()
+			for b.Loop() {
+				Decide(q)
+			}
+		})
+	}
+}

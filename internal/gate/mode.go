@@ -1,0 +1,58 @@
+package gate
+
+import "github.com/troupe-dev/troupe"
+
+// Mode is what a permission mode means. Modes form a lattice: the Meet of two allows what
+// both allow, which is what a child gets of its own mode and its parent's.
+type Mode struct {
+	// Ceiling is the most a call may do; beyond it no rule helps.
+	Ceiling troupe.Class
+	// Self is the most a call may do without a rule. Reads and edits are free in the
+	// session's own folders only, unless Self is ClassExec.
+	Self troupe.Class
+	// OnAsk is what becomes of a call that nothing decided.
+	OnAsk troupe.Effect
+}
+
+// Meaning says what a mode means. A name that is not known means reading only, and never
+// asking: the strictest there is.
+func Meaning(m troupe.Mode) (meaning Mode, known bool) {
+	switch m {
+	case troupe.ModeDefault:
+		return Mode{troupe.ClassExec, troupe.ClassRead, troupe.Ask}, true
+	case troupe.ModeAcceptEdits:
+		return Mode{troupe.ClassExec, troupe.ClassEdit, troupe.Ask}, true
+	case troupe.ModePlan:
+		return Mode{troupe.ClassRead, troupe.ClassRead, troupe.Deny}, true
+	case troupe.ModeDontAsk:
+		return Mode{troupe.ClassExec, troupe.ClassRead, troupe.Deny}, true
+	case troupe.ModeBypass:
+		return Mode{troupe.ClassExec, troupe.ClassExec, troupe.Allow}, true
+	default:
+		return Mode{troupe.ClassRead, troupe.ClassRead, troupe.Deny}, false
+	}
+}
+
+// Meet returns the mode that allows what both allow.
+func (m Mode) Meet(o Mode) Mode {
+	return Mode{min(m.Ceiling, o.Ceiling), min(m.Self, o.Self), stricter(m.OnAsk, o.OnAsk)}
+}
+
+// strictness orders effects; what is not an effect counts as a denial.
+func strictness(e troupe.Effect) int {
+	switch e {
+	case troupe.Allow:
+		return 0
+	case troupe.Ask:
+		return 1
+	default:
+		return 2
+	}
+}
+
+func stricter(a, b troupe.Effect) troupe.Effect {
+	if strictness(b) > strictness(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,255 @@
+package gate
+
+import (
+	"path"
+	"runtime"
+	"strings"
+)
+
+// anchor says where a path pattern begins.
+type anchor int
+
+const (
+	atProject anchor = iota // the session's workspace: "/x", "./x", "x"
+	atRoot                  // the file system: "//x"
+	atHome                  // the user's home: "~/x"
+)
+
+// pattern is a path rule's glob, taken apart once. It matches a path if it matches the
+// path itself or a folder above it, as in a .gitignore file.
+type pattern struct {
+	anchor anchor
+	up     int // folders above the anchor, for patterns that begin with ".."
+	segs   []segment
+}
+
+type segmentKind int
+
+const (
+	segLiteral segmentKind = iota
+	segGlob                // *, ? and [...] within one name
+	segAny                 // **: any number of names, also none
+)
+
+type segment struct {
+	kind segmentKind
+	text string
+}
+
+// parsePattern reads a glob with its anchor. The problem, if not empty, completes the
+// sentence "the path …".
+func parsePattern(spec string) (p pattern, problem string) {
+	rest := spec
+	switch {
+	case spec == "":
+		return p, "is empty"
+	case strings.ContainsRune(spec, 0):
+		return p, "contains a NUL byte"
+	case spec[0] == '!':
+		return p, "begins with !, and exceptions are not supported"
+	case spec[0] == '$' || spec[0] == '%':
+		return p, "begins with a variable, which is not expanded; write ~/ for the home folder"
+	case strings.HasPrefix(spec, "//"):
+		p.anchor, rest = atRoot, spec[2:]
+	case spec == "~" || strings.HasPrefix(spec, "~/"):
+		p.anchor, rest = atHome, strings.TrimPrefix(spec[1:], "/")
+	case spec[0] == '~':
+		return p, "names another user's home"
+	case spec[0] == '/':
+		rest = spec[1:]
+	default:
+		// As in .gitignore: a pattern without an inner slash matches at any depth.
+		if !strings.Contains(strings.TrimSuffix(spec, "/"), "/") && spec != "." && spec != ".." {
+			p.segs = append(p.segs, segment{kind: segAny})
+		}
+	}
+	for name := range strings.SplitSeq(rest, "/") {
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if n := len(p.segs); n == 0 {
+				p.up++
+			} else if p.segs[n-1].kind == segLiteral {
+				p.segs = p.segs[:n-1]
+			} else {
+				return p, "has .. after a wildcard"
+			}
+			continue
+		}
+		s, problem := parseSegment(name)
+		if problem != "" {
+			return p, problem
+		}
+		if n := len(p.segs); s.kind == segAny && n > 0 && p.segs[n-1].kind == segAny {
+			continue
+		}
+		p.segs = append(p.segs, s)
+	}
+	return p, ""
+}
+
+func parseSegment(name string) (segment, string) {
+	if name == "**" {
+		return segment{kind: segAny}, ""
+	}
+	if !strings.ContainsAny(name, `*?[\`) {
+		return segment{segLiteral, name}, ""
+	}
+	name, ok := goBrackets(name)
+	if !ok {
+		return segment{}, "has a named character class, which is not supported"
+	}
+	if _, err := path.Match(name, "x"); err != nil {
+		return segment{}, "has an unfinished bracket or escape"
+	}
+	if !strings.ContainsAny(name, `*?[`) {
+		return segment{segLiteral, unescape(name)}, ""
+	}
+	return segment{segGlob, name}, ""
+}
+
+// goBrackets writes [!a] as [^a]. It refuses classes such as [[:alpha:]], which path.Match
+// would take for something else.
+func goBrackets(name string) (string, bool) {
+	b := []byte(name)
+	inside := false
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '\\':
+			i++
+		case inside:
+			if b[i] == '[' && i+1 < len(b) && strings.IndexByte(":.=", b[i+1]) >= 0 {
+				return "", false
+			}
+			inside = b[i] != ']'
+		case b[i] == '[':
+			inside = true
+			if i+1 < len(b) && b[i+1] == '!' {
+				b[i+1] = '^'
+				i++
+			}
+		}
+	}
+	return string(b), true
+}
+
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// literalPattern writes the absolute path p so that it matches p and what is below it.
+func literalPattern(p string) string {
+	var b strings.Builder
+	b.WriteString("/")
+	for i := range len(p) {
+		if strings.IndexByte(`*?[\`, p[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(p[i])
+	}
+	return b.String()
+}
+
+// places are what the anchors stand for.
+type places struct {
+	project string // "" if not known
+	home    string
+}
+
+// base returns the folder the pattern begins at; false if it is not known.
+func (p *pattern) base(at places) (string, bool) {
+	var dir string
+	switch p.anchor {
+	case atRoot:
+		return "/", true
+	case atHome:
+		dir = at.home
+	case atProject:
+		dir = at.project
+	}
+	if !path.IsAbs(dir) {
+		return "", false
+	}
+	dir = path.Clean(dir)
+	for range p.up {
+		dir = path.Dir(dir)
+	}
+	return dir, true
+}
+
+// match reports whether the pattern, begun at dir, covers file (absolute and clean).
+func (p *pattern) match(dir, file string, fold bool) bool {
+	rest, ok := below(dir, file, fold)
+	return ok && matchSegments(p.segs, rest, fold)
+}
+
+// matchSegments reports whether segs match the whole of rest, or folders it begins with.
+// Only the last ** is ever tried again, so the cost is at most len(segs) × names.
+func matchSegments(segs []segment, rest string, fold bool) bool {
+	i := 0
+	retry, retryRest := -1, "" // after the last **: its position, and where it began
+	for {
+		switch {
+		case i == len(segs):
+			return true
+		case segs[i].kind == segAny:
+			retry, retryRest = i, rest
+			i++
+			continue
+		case rest != "":
+			name, tail, _ := strings.Cut(rest, "/")
+			if segs[i].matchName(name, fold) {
+				i, rest = i+1, tail
+				continue
+			}
+		}
+		if retry < 0 || retryRest == "" {
+			return false
+		}
+		_, retryRest, _ = strings.Cut(retryRest, "/")
+		i, rest = retry+1, retryRest
+	}
+}
+
+func (s segment) matchName(name string, fold bool) bool {
+	if s.kind == segLiteral {
+		return name == s.text || fold && strings.EqualFold(name, s.text)
+	}
+	if ok, err := path.Match(s.text, name); ok || err != nil {
+		return ok
+	}
+	if !fold {
+		return false
+	}
+	ok, err := path.Match(strings.ToLower(s.text), strings.ToLower(name))
+	return ok && err == nil
+}
+
+// below returns the part of file under dir, "" for dir itself. Both are absolute and
+// clean. Whole names are compared, so /a/bc is not below /a/b.
+func below(dir, file string, fold bool) (rest string, ok bool) {
+	if dir == "/" {
+		return strings.TrimPrefix(file, "/"), true
+	}
+	if len(file) < len(dir) || file[:len(dir)] != dir && (!fold || !strings.EqualFold(file[:len(dir)], dir)) {
+		return "", false
+	}
+	if len(file) == len(dir) {
+		return "", true
+	}
+	if file[len(dir)] != '/' {
+		return "", false
+	}
+	return file[len(dir)+1:], true
+}
+
+// foldsCase reports whether this system's file names usually differ by more than case.
+func foldsCase() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }

@@ -1,0 +1,331 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
+)
+
+// maxBlocks bounds the blocks of one reply, and with them what a block index can be.
+const maxBlocks = 4096
+
+// accumulator builds a reply from its events. Events it does not know are skipped: the API
+// may add some at any time.
+type accumulator struct {
+	reply int
+	model string // asked for; replaced by what the service says it used
+	sink  func(model.Delta)
+
+	blocks []block
+	calls  int
+	usage  troupe.Usage
+	stop   string
+	begun  bool // message_start has come
+	done   bool // message_stop has come
+	piece  []byte
+}
+
+// block is one content block on its way. start is its JSON at the beginning; the rest is
+// what deltas have added since.
+type block struct {
+	index     int
+	kind      string
+	start     []byte
+	name, id  string
+	text      []byte // what was streamed, and in field the member it belongs to
+	field     string
+	signature []byte
+	call      int
+	complete  bool
+}
+
+// streamError is an error event inside a stream that began well.
+type streamError struct{ kind, message string }
+
+func (e *streamError) Error() string { return e.kind + ": " + e.message }
+
+// event takes in the data of one event.
+func (a *accumulator) event(data []byte) error {
+	kind, ok := jscan.Get(data, "type")
+	if !ok {
+		return nil
+	}
+	switch string(kind) {
+	case `"content_block_delta"`:
+		return a.delta(data)
+	case `"content_block_start"`:
+		return a.blockStart(data)
+	case `"content_block_stop"`:
+		if b := a.block(data); b != nil {
+			b.complete = true
+		}
+	case `"message_start"`:
+		var e struct {
+			Message struct {
+				Model string
+				Usage usage
+			}
+		}
+		if err := json.Unmarshal(data, &e); err != nil {
+			return fmt.Errorf("message_start: %w", err)
+		}
+		a.begun = true
+		if e.Message.Model != "" {
+			a.model = e.Message.Model
+		}
+		e.Message.Usage.addTo(&a.usage)
+	case `"message_delta"`:
+		var e struct {
+			Delta struct {
+				Stop string `json:"stop_reason"`
+			}
+			Usage usage
+		}
+		if err := json.Unmarshal(data, &e); err != nil {
+			return fmt.Errorf("message_delta: %w", err)
+		}
+		if e.Delta.Stop != "" {
+			a.stop = e.Delta.Stop
+		}
+		e.Usage.addTo(&a.usage)
+	case `"message_stop"`:
+		a.done = a.begun
+	case `"error"`:
+		var e errorBody
+		if err := json.Unmarshal(data, &e); err != nil {
+			return &streamError{"error", string(data)}
+		}
+		return &streamError{e.Error.Type, e.Error.Message}
+	}
+	return nil
+}
+
+// usage is as both events report it: each number is the total so far.
+type usage struct {
+	Input      int64 `json:"input_tokens"`
+	Output     int64 `json:"output_tokens"`
+	CacheRead  int64 `json:"cache_read_input_tokens"`
+	CacheWrite int64 `json:"cache_creation_input_tokens"`
+}
+
+// addTo keeps the larger of both: totals only grow, and what one event leaves out or
+// reports as zero, another has told.
+func (u usage) addTo(t *troupe.Usage) {
+	t.Input = max(t.Input, u.Input)
+	t.Output = max(t.Output, u.Output)
+	t.CacheRead = max(t.CacheRead, u.CacheRead)
+	t.CacheWrite = max(t.CacheWrite, u.CacheWrite)
+}
+
+func (a *accumulator) block(data []byte) *block {
+	raw, _ := jscan.Get(data, "index")
+	index, ok := smallInt(raw)
+	if !ok {
+		return nil
+	}
+	for i := len(a.blocks) - 1; i >= 0; i-- {
+		if a.blocks[i].index == index {
+			return &a.blocks[i]
+		}
+	}
+	return nil
+}
+
+func smallInt(raw []byte) (int, bool) {
+	n := 0
+	for _, c := range raw {
+		if c < '0' || c > '9' || n > maxBlocks {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, len(raw) > 0
+}
+
+func (a *accumulator) blockStart(data []byte) error {
+	var e struct {
+		Index int
+		Block json.RawMessage `json:"content_block"`
+	}
+	if err := json.Unmarshal(data, &e); err != nil {
+		return fmt.Errorf("content_block_start: %w", err)
+	}
+	var b struct{ Type, Text, Thinking, Name, ID, Signature string }
+	if err := json.Unmarshal(e.Block, &b); err != nil {
+		return fmt.Errorf("content_block_start: %w", err)
+	}
+	if len(a.blocks) >= maxBlocks || a.block(data) != nil {
+		return fmt.Errorf("content_block_start: block %d of %d is one too many", e.Index, len(a.blocks))
+	}
+	nb := block{index: e.Index, kind: b.Type, start: e.Block, name: b.Name, id: b.ID, signature: []byte(b.Signature)}
+	var d model.Delta
+	switch b.Type {
+	case "text":
+		nb.text, d.Text = []byte(b.Text), b.Text
+	case "thinking":
+		nb.text, d.Thinking = []byte(b.Thinking), b.Thinking
+	case "tool_use":
+		nb.call, d.Tool = a.calls, b.Name
+		a.calls++
+	}
+	a.blocks = append(a.blocks, nb)
+	if a.sink != nil && d != (model.Delta{}) {
+		a.sink(d)
+	}
+	return nil
+}
+
+// delta is the event that comes most: it is read without reflection, and without a copy
+// except into the block.
+func (a *accumulator) delta(data []byte) error {
+	b := a.block(data)
+	raw, ok := jscan.Get(data, "delta")
+	if b == nil || !ok {
+		return nil
+	}
+	var kind, value []byte
+	jscan.Object(raw, func(k, v []byte) bool {
+		switch string(k) {
+		case "type":
+			kind = v
+		case "text", "thinking", "partial_json", "signature":
+			value = v
+		}
+		return true
+	})
+	to := &b.text
+	switch string(kind) {
+	case `"text_delta"`:
+		b.field = "text"
+	case `"thinking_delta"`:
+		b.field = "thinking"
+	case `"input_json_delta"`:
+		b.field = "input"
+	case `"signature_delta"`:
+		to = &b.signature
+	default:
+		return nil
+	}
+	before := len(*to)
+	var good bool
+	if *to, good = jscan.AppendUnquoted(*to, value); !good {
+		return fmt.Errorf("content_block_delta: %s is not a string", clip(value))
+	}
+	if a.sink == nil || len(*to) == before {
+		return nil
+	}
+	switch string(kind) {
+	case `"text_delta"`:
+		a.sink(model.Delta{Text: string((*to)[before:])})
+	case `"thinking_delta"`:
+		a.sink(model.Delta{Thinking: string((*to)[before:])})
+	}
+	return nil
+}
+
+// whole is the finished reply.
+func (a *accumulator) whole() troupe.Reply {
+	return troupe.Reply{Blocks: a.content(), Stop: stopReason(a.stop), Usage: a.usage, Model: name + "/" + a.model}
+}
+
+func stopReason(s string) troupe.StopReason {
+	switch s {
+	case "end_turn", "stop_sequence":
+		return troupe.StopEndTurn
+	case "tool_use":
+		return troupe.StopToolUse
+	case "max_tokens", "model_context_window_exceeded":
+		return troupe.StopMaxTokens
+	case "refusal":
+		return troupe.StopRefusal
+	default:
+		return troupe.StopOther
+	}
+}
+
+// content is what there is so far; nil if nothing has come.
+func (a *accumulator) content() []troupe.Block {
+	var out []troupe.Block
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		switch b.kind {
+		case "text":
+			out = append(out, troupe.Text(string(b.text)))
+		case "tool_use":
+			out = append(out, troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{
+				Reply: a.reply, Index: b.call, Name: b.name, Input: b.input(), ProviderID: b.id,
+			}})
+		case "thinking", "redacted_thinking":
+			nb := troupe.Block{Type: troupe.ThinkingBlock, Provider: name}
+			if b.kind == "thinking" {
+				nb.Text = string(b.text)
+			}
+			// Thoughts that were cut short are not signed, and would be refused.
+			if b.complete && (b.kind != "thinking" || len(b.signature) > 0) {
+				nb.Raw = b.raw()
+			}
+			out = append(out, nb)
+		default:
+			if b.complete {
+				out = append(out, troupe.Block{Type: troupe.OpaqueBlock, Provider: name, Raw: b.raw()})
+			}
+		}
+	}
+	return out
+}
+
+// input is the arguments as the model wrote them. It streams them as text; a service that
+// does not has them in the block's beginning.
+func (b *block) input() string {
+	if len(b.text) > 0 {
+		return string(b.text)
+	}
+	if in, ok := jscan.Get(b.start, "input"); ok && bytes.HasPrefix(in, []byte("{")) {
+		return string(in)
+	}
+	return "{}"
+}
+
+// raw is the block's own JSON as it would have come at once: its beginning, with what was
+// streamed put where it belongs.
+func (b *block) raw() json.RawMessage {
+	streamed := map[string][]byte{}
+	switch {
+	case b.field == "":
+	case b.field == "input" && json.Valid(b.text):
+		streamed["input"] = b.text
+	case b.field != "input":
+		streamed[b.field] = jscan.AppendQuoted(nil, string(b.text))
+	}
+	if len(b.signature) > 0 {
+		streamed["signature"] = jscan.AppendQuoted(nil, string(b.signature))
+	}
+	if len(streamed) == 0 {
+		return json.RawMessage(b.start)
+	}
+	out := []byte{'{'}
+	member := func(key, val []byte) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), key...), '"', ':'), val...)
+	}
+	jscan.Object(b.start, func(key, val []byte) bool {
+		if s, ok := streamed[string(key)]; ok {
+			val = s
+			delete(streamed, string(key))
+		}
+		member(key, val)
+		return true
+	})
+	for _, key := range []string{"thinking", "input", "text", "signature"} {
+		if s, ok := streamed[key]; ok {
+			member([]byte(key), s)
+		}
+	}
+	return append(out, '}')
+}

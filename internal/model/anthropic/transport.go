@@ -1,0 +1,66 @@
+package anthropic
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// newTransport is tuned for many slow streams to one host: idle connections are kept for
+// the next turn of a thousand agents, and each costs two small buffers. There is no limit
+// on connections; how many calls may run at once is not decided here. Compression is off
+// because it would hold events back.
+func newTransport(roots *x509.CertPool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          2048,
+		MaxIdleConnsPerHost:   2048,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		DisableCompression:    true,
+		ReadBufferSize:        4 << 10,
+		WriteBufferSize:       4 << 10,
+	}
+}
+
+// CertPool is the system's certificate authorities and those in a PEM file, for networks
+// that inspect TLS.
+func CertPool(path string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authorities: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form", path)
+	}
+	return pool, nil
+}
+
+var errElsewhere = errors.New("the service redirects to another address")
+
+// stayHome follows a redirect only where the key has already been sent: net/http knows
+// that Authorization is a secret, but not that our header is one.
+func stayHome(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
+		return fmt.Errorf("%w (%s); the key was not sent there: if that is right, set ANTHROPIC_BASE_URL to it", errElsewhere, req.URL.Host)
+	}
+	if len(via) > 3 {
+		return fmt.Errorf("%w again and again", errElsewhere)
+	}
+	return nil
+}

@@ -1,0 +1,263 @@
+// Package modeltest helps to test and to measure what talks to models: a conformance test
+// that every provider runs (Run), and a server that speaks the Messages API over real HTTP
+// (NewAnthropic), for tests and for benchmark programs alike.
+//
+// The server answers each request in net/http's goroutine for its connection; handlers are
+// called concurrently. What it remembers is bounded by Options.Keep. Close ends everything,
+// stalled replies included, and returns when the last handler has.
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/model"
+)
+
+// Handler decides how the server answers. It must be safe for concurrent use, and must not
+// keep the request unless the server does (Options.Keep > 0).
+type Handler func(*Request) Reply
+
+// Options of a Server. The zero value checks everything and keeps the last 256 requests.
+type Options struct {
+	// FirstByte is how long every reply waits before its first byte.
+	FirstByte time.Duration
+	// Keep is how many requests are remembered, the newest ones; 0 means 256, less than 0
+	// none: then bodies are read into buffers that are used again.
+	Keep int
+	// Midway accepts requests that continue a conversation the server has not seen begin.
+	Midway bool
+	// Unchecked switches off the prefix rule and the other rules of the API.
+	Unchecked bool
+}
+
+// Server is a fake of Anthropic's API on a loopback port.
+type Server struct {
+	handler Handler
+	o       Options
+	prefix  *model.PrefixChecker
+	http    *http.Server
+	url     string
+	served  chan struct{}
+	bodies  sync.Pool // *[]byte
+	count   atomic.Int64
+	open    atomic.Int64
+	peak    atomic.Int64
+
+	mu     sync.Mutex
+	kept   []*Request
+	broken []error
+}
+
+// NewAnthropic starts a server. It panics if there is no loopback port to be had.
+func NewAnthropic(h Handler, o Options) *Server {
+	if o.Keep == 0 {
+		o.Keep = 256
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(fmt.Sprintf("modeltest: no loopback port: %v", err))
+	}
+	s := &Server{handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{})}
+	s.bodies.New = func() any { return new([]byte) }
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(l) // always ErrServerClosed: Close is the only way out
+	}()
+	return s
+}
+
+// URL is the server's base URL.
+func (s *Server) URL() string { return s.url }
+
+// Count is how many requests have come.
+func (s *Server) Count() int { return int(s.count.Load()) }
+
+// Peak is the most requests that were under way at one time.
+func (s *Server) Peak() int { return int(s.peak.Load()) }
+
+// Requests are those that are still remembered, in the order they came.
+func (s *Server) Requests() []*Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*Request(nil), s.kept...)
+}
+
+// Err is what requests have broken so far: the prefix rule, or a rule of the API.
+func (s *Server) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.broken...)
+}
+
+// Close stops the server.
+func (s *Server) Close() {
+	_ = s.http.Close() // closing the listener can only fail by its being closed
+	<-s.served
+	// http.Server.Close does not wait for handlers; their contexts are done now.
+	for s.open.Load() > 0 {
+		t := time.NewTimer(time.Millisecond)
+		<-t.C
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
+	now := s.open.Add(1)
+	defer s.open.Add(-1)
+	for {
+		p := s.peak.Load()
+		if now <= p || s.peak.CompareAndSwap(p, now) {
+			break
+		}
+	}
+	if hr.Method != http.MethodPost || hr.URL.Path != "/v1/messages" {
+		Fail(http.StatusNotFound, "not_found_error", "no such path").refuse(w)
+		return
+	}
+	body, release, err := s.read(hr)
+	if err != nil {
+		return // the client went away while it was sending
+	}
+	defer release()
+	req, err := parse(body)
+	if err == nil && !s.o.Unchecked {
+		if err = s.prefix.CheckConversation(body, s.o.Midway); err == nil {
+			err = req.check()
+		}
+	}
+	if err != nil {
+		s.note(err)
+		Fail(http.StatusBadRequest, "invalid_request_error", err.Error()).refuse(w)
+		return
+	}
+	req.Number, req.Header = int(s.count.Add(1)), hr.Header
+	if s.o.Keep > 0 {
+		s.keep(req)
+	}
+	rep := s.handler(req)
+	if !pause(hr.Context(), s.o.FirstByte+rep.Delay) {
+		return
+	}
+	if rep.Status != 0 && rep.Status != http.StatusOK {
+		rep.refuse(w)
+		return
+	}
+	rep.send(hr.Context(), w, req)
+}
+
+// read takes in a body: into a buffer of its own if requests are kept, else into one that
+// is used again after release.
+func (s *Server) read(hr *http.Request) (body []byte, release func(), err error) {
+	release = func() {}
+	if hr.ContentLength < 0 || hr.ContentLength > 64<<20 {
+		body, err = io.ReadAll(io.LimitReader(hr.Body, 64<<20))
+		return body, release, err
+	}
+	n := int(hr.ContentLength)
+	if s.o.Keep > 0 {
+		body = make([]byte, n)
+	} else {
+		buf := s.bodies.Get().(*[]byte) //nolint:errcheck // the pool holds nothing else
+		if cap(*buf) < n {
+			*buf = make([]byte, n+n/2)
+		}
+		body = (*buf)[:n]
+		release = func() { s.bodies.Put(buf) }
+	}
+	_, err = io.ReadFull(hr.Body, body)
+	return body, release, err
+}
+
+func (s *Server) keep(r *Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, r)
+	if extra := len(s.kept) - s.o.Keep; extra > 0 {
+		s.kept = append(s.kept[:0], s.kept[extra:]...)
+	}
+}
+
+func (s *Server) note(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.broken) < 20 {
+		s.broken = append(s.broken, err)
+	}
+}
+
+// pause waits, and reports whether the client is still there.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// refuse sends a reply that is an error status.
+func (r Reply) refuse(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("request-id", "req_fake")
+	if r.RetryAfter != "" {
+		h.Set("Retry-After", r.RetryAfter)
+	}
+	body := r.errorJSON(nil)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(r.Status)
+	_, _ = w.Write(body) // a client that has gone is not our concern
+}
+
+// send streams a reply, as far as it is to go.
+func (r Reply) send(ctx context.Context, w http.ResponseWriter, req *Request) {
+	stream := r.Stream(req)
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("request-id", "req_fake_"+strconv.Itoa(req.Number))
+	flush := func() {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+	if r.End > 0 {
+		stream = stream[:min(r.End, len(stream))]
+	}
+	if r.Cut > 0 {
+		stream = stream[:min(r.Cut, len(stream))]
+	}
+	if r.Pieces > 1 {
+		size := max(1, len(stream)/r.Pieces)
+		for len(stream) > size {
+			_, _ = w.Write(stream[:size])
+			flush()
+			stream = stream[size:]
+			if !pause(ctx, r.Over/time.Duration(r.Pieces)) {
+				return
+			}
+		}
+	}
+	_, _ = w.Write(stream)
+	flush()
+	switch {
+	case r.Stall:
+		<-ctx.Done()
+	case r.Cut > 0:
+		panic(http.ErrAbortHandler) // tears the connection
+	}
+}

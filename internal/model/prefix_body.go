@@ -1,0 +1,195 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
+)
+
+// CheckBody is Check for a whole request body, in the form that the Messages API reads:
+// tools, system and messages are compared, cache marks and everything else apart.
+func (c *PrefixChecker) CheckBody(key string, body []byte) error {
+	r, err := c.splitBody(body)
+	if err != nil {
+		return fmt.Errorf("%w (%s): %w", ErrPrefix, key, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.tips[key]
+	if len(known) == 0 {
+		c.add(key, tip{parts: r.parts, waiting: 1})
+		return nil
+	}
+	if n := common(known[0].parts, r.parts); n < len(known[0].parts) {
+		return differs(key, known[0].parts, r.parts, n, r.at)
+	}
+	known[0].parts = r.parts
+	return nil
+}
+
+// CheckConversation is CheckBody for who cannot tell whose request it is, such as a server.
+// Conversations are told apart by their tools, system and first message; among several that
+// began alike, a request must go on from one of those that are known. A body that holds a
+// model's reply but continues none of them is refused, unless midway says that requests may
+// also come from the middle of a conversation (a process that was started again).
+func (c *PrefixChecker) CheckConversation(body []byte, midway bool) error {
+	r, err := c.splitBody(body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPrefix, err)
+	}
+	key := fmt.Sprintf("conversation %x", r.identity(c))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.turns == 0 { // nobody has answered yet: a conversation begins, or begins again
+		for i := range c.tips[key] {
+			if t := &c.tips[key][i]; len(t.parts) == len(r.parts) && common(t.parts, r.parts) == len(r.parts) {
+				t.waiting++
+				return nil
+			}
+		}
+		c.add(key, tip{parts: r.parts, waiting: 1})
+		return nil
+	}
+	best := -1
+	for i, t := range c.tips[key] {
+		n := common(t.parts, r.parts)
+		if n == len(t.parts) && (best < 0 || n > len(c.tips[key][best].parts)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return c.refuse(key, r, midway)
+	}
+	t := &c.tips[key][best]
+	switch {
+	case len(t.parts) == len(r.parts): // sent again
+	case t.waiting > 1:
+		t.waiting--
+		c.add(key, tip{parts: r.parts, waiting: 1})
+	default:
+		t.parts = r.parts
+	}
+	return nil
+}
+
+func (c *PrefixChecker) refuse(key string, r bodyParts, midway bool) error {
+	known := c.tips[key]
+	if len(known) == 0 {
+		if !midway {
+			return fmt.Errorf("%w: a request goes on from a reply, but no conversation that was begun has its tools, system and first message; its first message is: %s", ErrPrefix, clip(r.raw[r.first]))
+		}
+		c.add(key, tip{parts: r.parts, waiting: 1})
+		return nil
+	}
+	closest, n := known[0], -1
+	for _, t := range known {
+		if m := common(t.parts, r.parts); m > n {
+			closest, n = t, m
+		}
+	}
+	return differs(key, closest.parts, r.parts, n, r.at)
+}
+
+// bodyParts is a request body, cut into what the prefix rule compares.
+type bodyParts struct {
+	parts []part
+	raw   [][]byte // of each part, cache marks included
+	names []string
+	first int // the part that is the first message
+	turns int // messages that are a model's
+}
+
+func (r bodyParts) at(i int) ([]byte, string) { return r.raw[i], r.names[i] }
+
+func (r bodyParts) identity(c *PrefixChecker) uint64 {
+	var id []byte
+	for _, p := range r.parts[:min(r.first+1, len(r.parts))] {
+		id = fmt.Appendf(id, "%x.", p.hash)
+	}
+	return c.part(id).hash
+}
+
+func (c *PrefixChecker) splitBody(body []byte) (bodyParts, error) {
+	var fields [3][]byte
+	ok := jscan.Object(body, func(k, v []byte) bool {
+		switch string(k) {
+		case "tools":
+			fields[0] = v
+		case "system":
+			fields[1] = v
+		case "messages":
+			fields[2] = v
+		}
+		return true
+	})
+	if !ok {
+		return bodyParts{}, fmt.Errorf("the body is not a JSON object: %s", clip(body))
+	}
+	var r bodyParts
+	var scratch []byte
+	for i, name := range []string{"tools", "system", "messages"} {
+		if i == 2 {
+			r.first = len(r.parts)
+		}
+		n := 0
+		add := func(v []byte) bool {
+			scratch = appendUnmarked(scratch[:0], v)
+			r.parts = append(r.parts, c.part(scratch))
+			r.raw = append(r.raw, v)
+			r.names = append(r.names, fmt.Sprintf("%s[%d]", name, n))
+			if i == 2 {
+				if role, _ := jscan.Get(v, "role"); string(role) == `"assistant"` {
+					r.turns++
+				}
+			}
+			n++
+			return true
+		}
+		if len(fields[i]) > 0 && !jscan.Array(fields[i], add) {
+			add(fields[i]) // a system prompt may be a plain string
+		}
+	}
+	if r.first == len(r.parts) {
+		return bodyParts{}, fmt.Errorf("the body has no messages: %s", clip(body))
+	}
+	return r, nil
+}
+
+// appendUnmarked appends v without its cache marks: those of the value itself and of the
+// blocks in its "content". A tool's input or schema is left alone, whatever its keys.
+func appendUnmarked(dst, v []byte) []byte {
+	if !bytes.Contains(v, []byte(`"cache_control"`)) {
+		return append(dst, v...)
+	}
+	start, members := len(dst), 0
+	dst = append(dst, '{')
+	ok := jscan.Object(v, func(key, val []byte) bool {
+		if string(key) == "cache_control" {
+			return true
+		}
+		if members++; members > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), key...), '"', ':')
+		if string(key) != "content" || val[0] != '[' {
+			dst = append(dst, val...)
+			return true
+		}
+		dst = append(dst, '[')
+		n := 0
+		jscan.Array(val, func(e []byte) bool {
+			if n++; n > 1 {
+				dst = append(dst, ',')
+			}
+			dst = appendUnmarked(dst, e)
+			return true
+		})
+		dst = append(dst, ']')
+		return true
+	})
+	if !ok {
+		return append(dst[:start], v...)
+	}
+	return append(dst, '}')
+}

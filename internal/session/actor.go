@@ -1,0 +1,361 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// input is something that happened outside an actor.
+type input interface{ input() }
+
+type (
+	inNudge     struct{} // look again: a slot may be free, a wait may be over
+	inStop      struct{}
+	inWake      struct{}
+	inMail      struct{ mail troupe.Mail }
+	inModelDone struct {
+		reply   troupe.Reply
+		err     error
+		took    time.Duration
+		attempt int
+	}
+	inToolDone struct {
+		call int
+		out  tool.Output
+		err  error
+		took time.Duration
+	}
+)
+
+func (inNudge) input()     {}
+func (inStop) input()      {}
+func (inWake) input()      {}
+func (inMail) input()      {}
+func (inModelDone) input() {}
+func (inToolDone) input()  {}
+
+// actor drives one session. Fields below mu may be touched by anybody who holds it; all
+// others belong to the goroutine that runs the actor.
+type actor struct {
+	h     *Hub
+	id    troupe.SessionID
+	root  troupe.SessionID
+	lease troupe.Lease
+	order int64
+
+	st      turn.State
+	convo   conversation
+	staged  staging
+	unread  []troupe.Mail
+	known   map[troupe.MailID]bool // every mail this actor was ever handed
+	over    string                 // the tree's limit that was found reached
+	flags   flags
+	counted bool // among the hub's live sessions; guarded by the hub
+
+	working    map[int]context.CancelFunc // calls in hand, by index
+	callCancel context.CancelFunc         // of the model call under way
+	timer      func()                     // cancels the wait before the next attempt
+
+	mu        sync.Mutex
+	inbox     []input
+	scheduled bool
+	dead      bool
+}
+
+type flags struct {
+	stop        bool
+	wake        bool
+	interrupted bool // what was under way has been told to end
+}
+
+func newActor(h *Hub, st turn.State, l troupe.Lease) *actor {
+	return &actor{
+		h: h, id: st.Session.ID, root: st.Session.Root, lease: l, st: st,
+		staged: staging{base: st.Session},
+	}
+}
+
+// post hands the actor an input and sees that it runs. It never blocks.
+func (a *actor) post(in input) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.dead {
+		return
+	}
+	a.inbox = append(a.inbox, in)
+	if !a.scheduled {
+		a.scheduled = true
+		a.h.d.Sched.Go(a.run)
+	}
+}
+
+// kill makes the actor deaf. What it has in hand is ended by the scheduler's context.
+func (a *actor) kill() {
+	a.mu.Lock()
+	a.dead = true
+	a.inbox = nil
+	a.mu.Unlock()
+}
+
+func (a *actor) run(ctx context.Context) {
+	for {
+		a.mu.Lock()
+		batch := a.inbox
+		a.inbox = nil
+		if len(batch) == 0 || a.dead {
+			a.scheduled = false
+			a.mu.Unlock()
+			return
+		}
+		a.mu.Unlock()
+		if err := a.step(ctx, batch); err != nil {
+			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
+			return
+		}
+	}
+}
+
+func (a *actor) step(ctx context.Context, batch []input) error {
+	for _, in := range batch {
+		if err := a.take(in); err != nil {
+			return err
+		}
+	}
+	for {
+		again, err := a.do(ctx, turn.Next(&a.st, a.inputs()))
+		if err != nil {
+			return err
+		}
+		if !again {
+			return a.flush(ctx, nil)
+		}
+	}
+}
+
+func (a *actor) inputs() turn.Inputs {
+	return turn.Inputs{
+		Now:      a.h.d.Now(),
+		Unread:   a.unread,
+		Stop:     a.flags.stop,
+		Wake:     a.flags.wake,
+		Over:     a.over,
+		Working:  func(i int) bool { return a.working[i] != nil },
+		Schedule: a.h.d.Tools.Schedule,
+		Policy:   a.h.d.Policy,
+	}
+}
+
+// take notes an input and logs what it reports.
+func (a *actor) take(in input) error {
+	switch in := in.(type) {
+	case inNudge:
+	case inWake:
+		a.flags.wake = true
+	case inStop:
+		a.flags.stop = true
+	case inMail:
+		a.receive(in.mail)
+	case inModelDone:
+		return a.modelDone(in)
+	case inToolDone:
+		return a.toolDone(in)
+	}
+	return nil
+}
+
+func (a *actor) receive(m troupe.Mail) {
+	if a.known[m.ID] {
+		return
+	}
+	if a.known == nil {
+		a.known = make(map[troupe.MailID]bool)
+	}
+	a.known[m.ID] = true
+	a.unread = append(a.unread, m)
+}
+
+// do carries out one action. It returns false when the actor has nothing more to do until
+// something happens.
+func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error) {
+	switch act := act.(type) {
+	case turn.Park:
+		// A stop that found nothing to end is over; a later run starts without it.
+		if a.st.Session.Status.Ended() {
+			a.flags = flags{}
+		}
+		return false, nil
+	case turn.Admit:
+		return a.admit(ctx, act.Run)
+	case turn.Deliver:
+		return true, a.deliver(act.Mail)
+	case turn.CallModel:
+		return a.callModel(ctx, act)
+	case turn.Backoff:
+		a.wait(act.Until)
+		return false, nil
+	case turn.RunCalls:
+		return true, a.runCalls(ctx, act.Calls)
+	case turn.Skip:
+		for _, i := range act.Calls {
+			if err := a.finishText(i, act.Why); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	case turn.Interrupt:
+		a.interrupt()
+		return false, nil
+	case turn.End:
+		return true, a.end(ctx, act)
+	default:
+		return false, fmt.Errorf("unknown action %T", act)
+	}
+}
+
+// admit begins a run if the tree has a slot free, else it queues.
+func (a *actor) admit(ctx context.Context, run int) (bool, error) {
+	admitted := false
+	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		admitted = false
+		if a.st.Session.Depth > 0 {
+			tree, err := tx.Tree(a.root)
+			if err != nil {
+				return fmt.Errorf("read tree %s: %w", a.root, err)
+			}
+			if !fleet.HasSlot(tree) {
+				return nil
+			}
+		}
+		admitted = true
+		return emit(troupe.Started{Run: run})
+	})
+	if err != nil {
+		return false, err
+	}
+	if !admitted {
+		a.h.enqueue(a)
+		return false, nil
+	}
+	a.flags = flags{}
+	a.h.settled(a)
+	return true, nil
+}
+
+// deliver logs mail: the end of a child as the result of its call, all else as words.
+func (a *actor) deliver(mail []troupe.Mail) error {
+	var words []troupe.Mail
+	for _, m := range mail {
+		a.drop(m.ID)
+		if m.Kind != troupe.MailChildEnded || !a.st.Answers(m.Ended) {
+			words = append(words, m)
+			continue
+		}
+		o := m.Ended
+		err := a.stage(troupe.ToolFinished{
+			Name: a.st.Calls[o.Coord.Call].Name,
+			Result: troupe.Result{
+				Reply: o.Coord.Reply, Call: o.Coord.Call, IsError: o.Status != troupe.Completed,
+				Blocks: []troupe.Block{troupe.Text(turn.RenderOutcome(*o))},
+			},
+			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
+		})
+		if err != nil {
+			return err
+		}
+		a.staged.read(a.st.Session.Seq, m.ID)
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if err := a.stage(troupe.MailDelivered{Mail: words}); err != nil {
+		return err
+	}
+	for _, m := range words {
+		a.staged.read(a.st.Session.Seq, m.ID)
+	}
+	return nil
+}
+
+func (a *actor) drop(id troupe.MailID) {
+	for i := range a.unread {
+		if a.unread[i].ID == id {
+			a.unread = append(a.unread[:i:i], a.unread[i+1:]...)
+			return
+		}
+	}
+}
+
+// wait has the actor look again at a time.
+func (a *actor) wait(until time.Time) {
+	if a.timer != nil {
+		a.timer()
+	}
+	a.timer = a.h.d.Sched.After(until.Sub(a.h.d.Now()), func() { a.post(inNudge{}) })
+}
+
+// interrupt ends what is under way; what it reports then completes the log.
+func (a *actor) interrupt() {
+	if a.flags.interrupted {
+		return
+	}
+	a.flags.interrupted = true
+	if a.callCancel != nil {
+		a.callCancel()
+	}
+	for _, cancel := range a.working {
+		cancel()
+	}
+	for i := range a.st.Calls {
+		if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child != "" {
+			a.h.Stop(c.Child)
+		}
+	}
+}
+
+// end logs the end of the run and, in the same transaction, the mail that tells the parent.
+func (a *actor) end(ctx context.Context, act turn.End) error {
+	s := &a.st.Session
+	o := troupe.Outcome{
+		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
+		Status: act.Status, Cause: act.Cause, Result: act.Result, Error: act.Error,
+		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
+	}
+	now := a.h.d.Now()
+	if !s.StartedAt.IsZero() {
+		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
+	}
+	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
+		return err
+	}
+	mail := troupe.Mail{
+		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
+		Kind: troupe.MailChildEnded, SentAt: now, Ended: &o,
+	}
+	err := a.flush(ctx, func(tx store.Tx) error {
+		if s.Parent == "" {
+			return nil
+		}
+		if _, err := tx.Send(mail); err != nil {
+			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.flags = flags{}
+	a.over = ""
+	if s.Parent != "" {
+		a.h.post(s.Parent, inMail{mail})
+	}
+	a.h.settled(a)
+	return nil
+}

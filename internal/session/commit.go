@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// staging is what an actor has decided and not yet committed.
+type staging struct {
+	base   troupe.Session // the projection as it is in the store
+	events []troupe.Event
+	reads  []delivery
+}
+
+// delivery is mail that a staged event puts into the conversation.
+type delivery struct {
+	seq int64
+	ids []troupe.MailID
+}
+
+func (s *staging) read(seq int64, id troupe.MailID) {
+	if n := len(s.reads); n > 0 && s.reads[n-1].seq == seq {
+		s.reads[n-1].ids = append(s.reads[n-1].ids, id)
+		return
+	}
+	s.reads = append(s.reads, delivery{seq, []troupe.MailID{id}})
+}
+
+// stage applies an event to the actor's state and keeps it for the next commit.
+func (a *actor) stage(b troupe.Body) error {
+	e := a.event(&a.st, b)
+	if err := a.st.Apply(e); err != nil {
+		return err
+	}
+	a.staged.events = append(a.staged.events, e)
+	return a.convo.add(e)
+}
+
+func (a *actor) event(st *turn.State, b troupe.Body) troupe.Event {
+	return troupe.Event{Root: a.root, Session: a.id, Seq: st.Session.Seq + 1, At: a.h.d.Now(), Body: b}
+}
+
+// flush commits what is staged, together with what extra writes. With nothing staged and
+// no extra it does nothing.
+func (a *actor) flush(ctx context.Context, extra func(store.Tx) error) error {
+	if len(a.staged.events) == 0 && extra == nil {
+		return nil
+	}
+	// A commit is not given up half way because somebody pressed Ctrl-C.
+	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
+		if err := a.write(tx, a.st.Session, a.staged.events); err != nil {
+			return err
+		}
+		for _, d := range a.staged.reads {
+			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
+				return fmt.Errorf("mark mail delivered: %w", err)
+			}
+		}
+		if extra != nil {
+			return extra(tx)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write the log: %w", err)
+	}
+	a.committed(a.st.Session)
+	return nil
+}
+
+// transact commits what is staged, then runs fn in a transaction in which it can look
+// before it emits events. Nothing it emits counts unless the transaction commits.
+func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(troupe.Body) error) error) error {
+	if err := a.flush(ctx, nil); err != nil {
+		return err
+	}
+	var next turn.State
+	var events []troupe.Event
+	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
+		next, events = a.st.Clone(), nil
+		err := fn(tx, func(b troupe.Body) error {
+			e := a.event(&next, b)
+			events = append(events, e)
+			return next.Apply(e)
+		})
+		if err != nil {
+			return err
+		}
+		return a.write(tx, next.Session, events)
+	})
+	if err != nil {
+		return fmt.Errorf("write the log: %w", err)
+	}
+	a.st = next
+	for _, e := range events {
+		if err := a.convo.add(e); err != nil {
+			return err
+		}
+	}
+	a.committed(next.Session)
+	return nil
+}
+
+// write appends events and carries the change of the projection into the tree's sums.
+func (a *actor) write(tx store.Tx, s troupe.Session, events []troupe.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := tx.Append(a.lease, s, events); err != nil {
+		return err
+	}
+	if d := treeDelta(a.staged.base, s); !d.IsZero() {
+		return tx.AddTree(a.root, d)
+	}
+	return nil
+}
+
+func (a *actor) committed(s troupe.Session) {
+	d := treeDelta(a.staged.base, s)
+	a.staged = staging{base: s}
+	a.h.d.Notify(a.id, s.Seq)
+	if d.Active < 0 {
+		a.h.release(a.root, -d.Active)
+	}
+}
+
+func treeDelta(from, to troupe.Session) troupe.TreeDelta {
+	d := troupe.TreeDelta{Tally: to.Tally.Minus(from.Tally)}
+	switch {
+	case to.Active() && !from.Active():
+		d.Active = 1
+	case !to.Active() && from.Active():
+		d.Active = -1
+	}
+	return d
+}

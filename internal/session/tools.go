@@ -1,0 +1,281 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// birthsPerCommit bounds how many children are born in one transaction, so that the first
+// of a large fan-out are at work while the last are still being written.
+const birthsPerCommit = 32
+
+// runCalls takes calls to the gate and starts those that may run.
+func (a *actor) runCalls(ctx context.Context, calls []int) error {
+	var births []int
+	for _, i := range calls {
+		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == turn.Birth {
+			births = append(births, i)
+			continue
+		}
+		if err := a.runTool(ctx, i); err != nil {
+			return err
+		}
+	}
+	for len(births) > 0 {
+		n := min(len(births), birthsPerCommit)
+		if err := a.bear(ctx, births[:n]); err != nil {
+			return err
+		}
+		births = births[n:]
+	}
+	return nil
+}
+
+// runTool judges one call and starts it. Every way out leaves the call with a result, or
+// in hand.
+func (a *actor) runTool(ctx context.Context, i int) error {
+	call := a.st.Calls[i].Call
+	runner, ok := a.h.d.Tools.Runner(call.Name)
+	if !ok {
+		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name, strings.Join(a.st.Profile.Tools, ", ")))
+	}
+	env := tool.Env{
+		Cwd:       a.st.Session.Cwd,
+		OutputDir: a.h.d.OutputDir(a.id),
+		CallID:    fmt.Sprintf("r%dc%d", call.Reply, call.Index),
+		Environ:   a.h.d.Environ,
+		Seen:      func(path string) (string, bool) { h, ok := a.st.Files[path]; return h, ok },
+	}
+	prepared, err := runner.Prepare(env, call.Input)
+	if err != nil {
+		return a.finishText(i, err.Error())
+	}
+	access := prepared.Access()
+	d := a.judge(call.Name, access)
+	if d.Effect != troupe.Allow {
+		return a.finishDenied(i, d)
+	}
+	if access.Class != troupe.ClassRead {
+		// From here on it may have taken effect, and the log has to know.
+		if err := a.stage(troupe.ToolStarted{Reply: call.Reply, Call: call.Index, Name: call.Name, Decision: d}); err != nil {
+			return err
+		}
+		if err := a.flush(ctx, nil); err != nil {
+			return err
+		}
+	}
+	env.Seen = a.seen(access)
+	now := a.h.d.Now
+	if a.working == nil {
+		a.working = make(map[int]context.CancelFunc)
+	}
+	a.working[i] = a.goCancel(ctx, func(ctx context.Context) {
+		start := now()
+		out, err := prepared.Run(ctx, env)
+		a.post(inToolDone{call: i, out: out, err: err, took: now().Sub(start)})
+	})
+	return nil
+}
+
+// seen answers Env.Seen from a copy of the few paths that a call named, because the call
+// runs beside the actor.
+func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
+	known := make(map[string]string)
+	for _, paths := range [][]string{access.Reads, access.Writes} {
+		for _, p := range paths {
+			if h, ok := a.st.Files[p]; ok {
+				known[p] = h
+			}
+		}
+	}
+	return func(path string) (string, bool) { h, ok := known[path]; return h, ok }
+}
+
+// judge asks the gate. Nobody is there to be asked in turn, so an ask is a denial that
+// says what would have allowed the call.
+func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
+	return gate.Headless(gate.Decide(gate.Query{
+		Tool: name, Access: access, Chain: a.h.chain(a.id), Home: a.h.d.Home,
+		Roots: []string{a.st.Session.Cwd, filepath.Clean(a.h.d.OutputDir(a.id))},
+	}))
+}
+
+func (a *actor) toolDone(in inToolDone) error {
+	delete(a.working, in.call)
+	out := in.out
+	if in.err != nil {
+		out = tool.Errorf("the tool itself failed: %v", in.err)
+	}
+	blocks := make([]troupe.Block, 0, len(out.Blocks))
+	for _, b := range out.Blocks {
+		b.Text = a.h.d.Mask(b.Text)
+		blocks = append(blocks, b)
+	}
+	out.Blocks = blocks
+	return a.finish(in.call, out, in.took, nil)
+}
+
+func (a *actor) finishText(i int, why string) error {
+	return a.finish(i, tool.Errorf("%s", why), 0, nil)
+}
+
+func (a *actor) finishDenied(i int, d troupe.Decision) error {
+	text := "permission denied: " + d.Why
+	return a.finish(i, tool.Errorf("%s", text), 0, &d)
+}
+
+// finish logs the one result of a call.
+func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
+	c := a.st.Calls[i]
+	if len(out.Blocks) == 0 {
+		out.Blocks = []troupe.Block{troupe.Text("(no output)")}
+	}
+	return a.stage(troupe.ToolFinished{
+		Name:     c.Name,
+		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, Blocks: out.Blocks, IsError: out.IsError},
+		Evidence: out.Evidence, DurationMS: took.Milliseconds(), Denied: denied,
+	})
+}
+
+// birth is a call that asks for a child, judged and resolved.
+type birth struct {
+	call     int
+	decision troupe.Decision
+	fleet.Birth
+}
+
+// bear carries out calls that ask for children. The children, their first events and the
+// parent's note of each are one transaction.
+func (a *actor) bear(ctx context.Context, calls []int) error {
+	births, err := a.plan(calls)
+	if err != nil || len(births) == 0 {
+		return err
+	}
+	asked := make([]fleet.Birth, len(births))
+	for i := range births {
+		asked[i] = births[i].Birth
+	}
+	var born []fleet.Born
+	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		var err error
+		if born, err = fleet.Bear(tx, a.h.d.Owner, a.h.d.Now(), asked); err != nil {
+			return err
+		}
+		for i, b := range born {
+			c := a.st.Calls[births[i].call]
+			if b.Refused != nil {
+				out := tool.Errorf("no agent was started: %v", b.Refused)
+				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, Blocks: out.Blocks, IsError: true}})
+			} else {
+				err = emit(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: births[i].decision, Child: b.State.Session.ID})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, b := range born {
+		if b.Refused == nil && !b.Existed {
+			a.h.welcome(b)
+		}
+	}
+	return nil
+}
+
+// plan decodes, judges and resolves births. Calls that come to nothing get their result.
+func (a *actor) plan(calls []int) ([]birth, error) {
+	env := ""
+	var births []birth
+	for _, i := range calls {
+		c := a.st.Calls[i]
+		sp, err := a.h.d.Tools.Spawn(c.Input)
+		if err != nil {
+			if err := a.finishText(i, err.Error()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		d := a.judge(c.Name, troupe.Access{Class: troupe.ClassRead, Agent: sp.Type})
+		if d.Effect != troupe.Allow {
+			if err := a.finishDenied(i, d); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		b, err := a.resolve(c, sp)
+		if err != nil {
+			if err := a.finishText(i, "no agent was started: "+err.Error()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if env == "" {
+			env = a.h.d.Environment(a.st.Session.Cwd)
+		}
+		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(env)}
+		births = append(births, birth{i, d, b})
+	}
+	return births, nil
+}
+
+func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
+	s := a.st.Session
+	if sp.Name != "" {
+		if err := fleet.CheckName(sp.Name); err != nil {
+			return fleet.Birth{}, err
+		}
+	}
+	profile, err := a.h.d.Profiles.Resolve(s, a.st.Profile, sp)
+	if err != nil {
+		return fleet.Birth{}, err
+	}
+	return fleet.Birth{
+		Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
+		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: s.Cwd,
+		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id,
+	}, nil
+}
+
+// welcome gives newborn sessions their actors and sets them going.
+func (h *Hub) welcome(b fleet.Born) {
+	a := newActor(h, b.State, b.Lease)
+	a.convo.whole = true
+	for _, e := range b.Events {
+		if err := a.convo.add(e); err != nil {
+			h.fail(err)
+			return
+		}
+	}
+	h.add(a)
+	h.d.Notify(a.id, b.State.Session.Seq)
+	a.post(inNudge{})
+}
+
+var errNoModel = errors.New("model is not to be had")
+
+// modelGoneError is a session whose model cannot be had any more.
+type modelGoneError struct {
+	model string
+	why   error
+}
+
+func (e *modelGoneError) Error() string {
+	return fmt.Sprintf("the model %s of this session is not to be had: %v", e.model, e.why)
+}
+
+func (e *modelGoneError) Unwrap() error { return errNoModel }

@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// schemaVersion is the number of the newest file in schema/, and what user_version says of
+// a database that has been through all of them.
+const schemaVersion = 1
+
+//go:embed schema/*.sql
+var schema embed.FS //nolint:gochecknoglobals // embedded files, never written
+
+// applicationID marks the file as Troupe's ("Trou"), so that no other program's database
+// is ever changed.
+const applicationID = 0x54726f75
+
+const (
+	writerPragmas = `PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 4000`
+	readerPragmas = `PRAGMA query_only = ON; PRAGMA cache_size = -1024`
+)
+
+// Open opens the database at path, and makes it, with its folder, if it is not there.
+// Several processes may do so at once. A database of an older version is brought up to
+// date; one of a newer version is troupe.ErrNewer.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find the database: %w", err)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := create(ctx, path); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
+		return nil, unusable(path, "look at the database", err)
+	}
+	c, err := connect(ctx, path, writerPragmas)
+	if err != nil {
+		return nil, explain(path, "open", err)
+	}
+	if err := makeCurrent(ctx, c, path); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return newStore(path, c, o.withDefaults()), nil
+}
+
+// create makes the file: whole, under another name, and then renamed, so that no process
+// ever sees half of it and a crash leaves none.
+func create(ctx context.Context, path string) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return unusable(dir, "make the folder", err)
+	}
+	return locked(ctx, path, func() error {
+		if _, err := os.Stat(path); err == nil {
+			return nil // another process was faster
+		}
+		draft := path + ".new" // ours alone, under the lock; a crash may have left one
+		for _, name := range []string{draft, draft + "-wal", draft + "-shm"} {
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return unusable(name, "remove an unfinished database", err)
+			}
+		}
+		f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return unusable(draft, "make the database", err)
+		}
+		if err := f.Close(); err != nil {
+			return unusable(draft, "make the database", err)
+		}
+		c, err := connect(ctx, draft, writerPragmas)
+		if err != nil {
+			return explain(draft, "make", err)
+		}
+		if err := errors.Join(migrate(c, path, 0), c.close()); err != nil {
+			return err
+		}
+		if err := os.Rename(draft, path); err != nil {
+			return unusable(path, "make the database", err)
+		}
+		return syncDir(dir)
+	})
+}
+
+// makeCurrent checks that the file is ours and of a version we know, and migrates it.
+func makeCurrent(ctx context.Context, c *conn, path string) error {
+	v, err := version(c, path)
+	if err != nil {
+		return err
+	}
+	if ro, ok := c.dc.(interface{ IsReadOnly(string) (bool, error) }); ok {
+		// SQLite opens what it may not write for reading, and would only tell at the first write.
+		if yes, err := ro.IsReadOnly("main"); err == nil && yes {
+			return unusable(path, "write the database", fs.ErrPermission)
+		}
+	}
+	if v == schemaVersion {
+		return nil
+	}
+	return locked(ctx, path, func() error {
+		v, err := version(c, path)
+		if err != nil || v == schemaVersion {
+			return err
+		}
+		return migrate(c, path, v)
+	})
+}
+
+// version reads user_version, and refuses a file that is not ours or newer than we are.
+func version(c *conn, path string) (int, error) {
+	v, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return 0, explain(path, "open", err)
+	}
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return 0, explain(path, "open", err)
+	}
+	if id != applicationID {
+		tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+		if err != nil {
+			return 0, explain(path, "open", err)
+		}
+		if id != 0 || v != 0 || tables != 0 {
+			return 0, &troupe.UserError{
+				Problem: fmt.Sprintf("%s is a database of another program; it was left as it is.", path),
+				Hint:    "Point TROUPE_HOME at another folder, or move the file away.",
+			}
+		}
+	}
+	if v > schemaVersion {
+		return 0, &troupe.UserError{
+			Problem: fmt.Sprintf("the database %s has version %d, and this troupe knows versions up to %d; it was left as it is.", path, v, schemaVersion),
+			Hint:    "Install the newer troupe again, or point TROUPE_HOME at another folder.",
+			Err:     fmt.Errorf("database version %d, known up to %d: %w", v, schemaVersion, troupe.ErrNewer),
+		}
+	}
+	return int(v), nil
+}
+
+// migrate runs the schema's files after version from, each in a transaction that also
+// moves user_version: a crash leaves the version before or after it.
+func migrate(c *conn, path string, from int) error {
+	if from == 0 {
+		// Both are kept in the file. WAL lets readers read while the writer writes.
+		if err := c.script(fmt.Sprintf("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA application_id = %d", applicationID)); err != nil {
+			return explain(path, "make", err)
+		}
+	}
+	names, err := fs.Glob(schema, "schema/*.sql")
+	if err != nil {
+		return fmt.Errorf("list the schema: %w", err)
+	}
+	for v := from + 1; v <= schemaVersion; v++ {
+		sql, err := schema.ReadFile(names[v-1])
+		if err != nil {
+			return fmt.Errorf("read the schema: %w", err)
+		}
+		err = c.script(fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA user_version = %d; COMMIT", sql, v))
+		if err != nil {
+			return explain(path, fmt.Sprintf("bring it to version %d", v), err)
+		}
+	}
+	return nil
+}
+
+// locked runs fn while no other process makes or migrates the database at path.
+func locked(ctx context.Context, path string, fn func() error) (err error) {
+	l, err := waitForLock(ctx, path+".lock")
+	if err != nil {
+		return unusable(path+".lock", "lock the database", err)
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	return fn()
+}
+
+// unusable explains an error of the file system about a home.
+func unusable(path, doing string, err error) error {
+	if ctxErr := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded); ctxErr {
+		return fmt.Errorf("%s %s: %w", doing, path, err)
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("cannot %s: %v", doing, err),
+		Hint:    fmt.Sprintf("Make %s usable for you, or point TROUPE_HOME at a folder you can write.", path),
+		Err:     err,
+	}
+}

@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// errOver is what a Reader or Tx answers that outlived its function.
+var errOver = errors.New("the transaction is over; a Reader or Tx must not leave its function")
+
+// reader reads in the transaction its connection is in.
+type reader struct {
+	c    *conn
+	path string
+	// failed is the first failure of the database itself. SQLite may have rolled the
+	// transaction back by then, so nothing may run after it: it would commit by itself.
+	failed error
+}
+
+var _ store.Reader = (*reader)(nil)
+
+// fail keeps err, a failure of the database while doing something, and explains it.
+func (r *reader) fail(doing string, err error) error {
+	r.failed = explain(r.path, doing, err)
+	return r.failed
+}
+
+func (r *reader) query(doing string, each func(row) error, sql string, args ...any) error {
+	if r.failed != nil {
+		return r.failed
+	}
+	if err := r.c.query(each, sql, args...); err != nil {
+		return r.fail(doing, err)
+	}
+	return nil
+}
+
+func (r *reader) Session(id troupe.SessionID) (s troupe.Session, err error) {
+	found := false
+	err = r.query("read session "+string(id), func(row row) error {
+		s, found = readSession(row), true
+		return nil
+	}, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, string(id))
+	if err == nil && !found {
+		err = fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
+	}
+	return s, err
+}
+
+func (r *reader) Sessions(f store.Filter) (out []troupe.Session, err error) {
+	sql, args := filterSQL(f)
+	err = r.query("list sessions", func(row row) error {
+		out = append(out, readSession(row))
+		return nil
+	}, sql, args...)
+	return out, err
+}
+
+// filterSQL builds the query of a filter. The text depends only on which fields are set,
+// so that each combination is prepared once.
+func filterSQL(f store.Filter) (sql string, args []any) {
+	var where []string
+	and := func(cond string, vals ...any) {
+		where = append(where, cond)
+		args = append(args, vals...)
+	}
+	if f.Root != "" {
+		and("root = ?", string(f.Root))
+	}
+	if f.Parent != "" {
+		// The tree comes first in the key, so find it first.
+		and("root = (SELECT root FROM sessions WHERE id = ?) AND parent = ?", string(f.Parent), string(f.Parent))
+	}
+	if f.RootsOnly {
+		and("parent = ''")
+	}
+	if f.IDPrefix != "" {
+		and("id >= ? AND id < ?", f.IDPrefix, f.IDPrefix+"\U0010ffff")
+	}
+	if f.Name != "" {
+		and("name = ? AND name <> ''", f.Name) // the second half lets the index of root names serve
+	}
+	if f.Cwd != "" {
+		and("cwd = ?", f.Cwd)
+	}
+	if f.Status != "" {
+		and("status = ?", string(f.Status))
+	}
+	sql = `SELECT ` + sessionColumns + ` FROM sessions`
+	if len(where) > 0 {
+		sql += ` WHERE ` + strings.Join(where, ` AND `)
+	}
+	sql += ` ORDER BY born`
+	if f.Newest {
+		sql += ` DESC`
+	}
+	if f.Limit > 0 {
+		sql += ` LIMIT ?`
+		args = append(args, f.Limit)
+	}
+	return sql, args
+}
+
+func (r *reader) Lease(id troupe.SessionID) (l troupe.Lease, err error) {
+	found := false
+	err = r.query("read the lease of session "+string(id), func(row row) error {
+		l, found = troupe.Lease{Owner: troupe.OwnerID(row.text(0)), Epoch: row.int64(1)}, true
+		return nil
+	}, `SELECT owner, epoch FROM sessions WHERE id = ?`, string(id))
+	if err == nil && !found {
+		err = fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
+	}
+	return l, err
+}
+
+func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []troupe.Event, err error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	found := false
+	err = r.query("read the log of session "+string(id), func(row row) error {
+		found = true
+		if row[1] == nil {
+			return nil // the session, without an event
+		}
+		body, err := troupe.DecodeBody(troupe.Kind(row.text(3)), row.bytes(4))
+		if err != nil {
+			return fmt.Errorf("event %d: %w", row.int64(1), err)
+		}
+		out = append(out, troupe.Event{
+			Root: troupe.SessionID(row.text(0)), Session: id, Seq: row.int64(1), At: readTime(row.int64(2)), Body: body,
+		})
+		return nil
+	}, `SELECT s.root, e.seq, e.at, e.kind, e.body
+		FROM sessions s LEFT JOIN events e ON e.root = s.root AND e.session = s.id AND e.seq > ?
+		WHERE s.id = ? ORDER BY e.seq LIMIT ?`, after, string(id), limit)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
+	}
+	return out, nil
+}
+
+func (r *reader) Unread(to troupe.SessionID) (out []troupe.Mail, err error) {
+	found := false
+	err = r.query("read the mail of session "+string(to), func(row row) error {
+		found = true
+		if row[0] == nil {
+			return nil // the session, without mail
+		}
+		var m troupe.Mail
+		if err := json.Unmarshal(row.bytes(0), &m); err != nil {
+			return fmt.Errorf("decode mail: %w", err)
+		}
+		out = append(out, m)
+		return nil
+	}, `SELECT m.body FROM sessions s LEFT JOIN mail m ON m.root = s.root AND m.receiver = s.id AND m.delivered = 0
+		WHERE s.id = ? ORDER BY m.sent`, string(to))
+	if err == nil && !found {
+		err = fmt.Errorf("session %q: %w", to, troupe.ErrNotFound)
+	}
+	return out, err
+}
+
+func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
+	found := false
+	err = r.query("read tree "+string(root), func(row row) error {
+		found = true
+		t = troupe.Tree{
+			Root: root,
+			Name: row.text(0),
+			Caps: troupe.Caps{
+				MaxDepth: row.int(1), MaxActive: row.int(2), MaxTotal: row.int(3),
+				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)),
+			},
+			Total:  row.int(6),
+			Active: row.int(7),
+			Tally:  readTally(row, 8),
+		}
+		return nil
+	}, `SELECT s.name, max_depth, max_active, max_total, max_tokens, max_cost, total, active,
+			t.input, t.output, t.cache_read, t.cache_write, t.cost, t.turns, t.tool_uses
+		FROM trees t JOIN sessions s ON s.root = t.root AND s.id = t.root
+		WHERE t.root = ?`, string(root))
+	if err == nil && !found {
+		err = fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
+	}
+	return t, err
+}

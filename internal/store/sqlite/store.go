@@ -1,0 +1,205 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// Options of Open. The zero value is what Troupe runs with.
+type Options struct {
+	Readers int // connections for View; 0 means 4
+	Queue   int // Updates that wait before callers have to; 0 means 1024
+	Batch   int // most Updates in one commit; 0 means 256
+}
+
+func (o Options) withDefaults() Options {
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.Queue <= 0 {
+		o.Queue = 1024
+	}
+	if o.Batch <= 0 {
+		o.Batch = 256
+	}
+	return o
+}
+
+// Store is one process's hold on a home's database.
+type Store struct {
+	path string
+	w    *writer
+	// mu guards closed against the queue: senders hold it shared, so that Close cannot
+	// close the queue under them.
+	mu     sync.RWMutex
+	closed bool
+	// readers holds a slot per connection for View; nil is one not opened yet.
+	readers chan *conn
+
+	ownersMu sync.Mutex
+	owned    map[troupe.OwnerID]*lock
+}
+
+var _ store.Store = (*Store)(nil)
+
+func newStore(path string, c *conn, o Options) *Store {
+	s := &Store{
+		path: path,
+		w: &writer{
+			c: c, path: path, batch: o.Batch,
+			queue:   make(chan *job, o.Queue),
+			stopped: make(chan struct{}),
+		},
+		readers: make(chan *conn, o.Readers),
+		owned:   map[troupe.OwnerID]*lock{},
+	}
+	for range o.Readers {
+		s.readers <- nil
+	}
+	go s.w.loop()
+	return s
+}
+
+// Update implements store.Store. It must not be called from a function that is given to
+// Update: the one would wait for the other for ever.
+func (s *Store) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	return s.write(ctx, root, func(t *tx) error { return fn(t) })
+}
+
+func (s *Store) write(ctx context.Context, root troupe.SessionID, fn func(*tx) error) error {
+	j := &job{root: root, fn: fn, done: make(chan struct{})}
+	if err := s.enqueue(ctx, j); err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(queued, left) {
+			return context.Cause(ctx)
+		}
+		<-j.done
+	}
+	if j.panic != "" {
+		panic(j.panic)
+	}
+	return j.err
+}
+
+func (s *Store) enqueue(ctx context.Context, j *job) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case s.w.queue <- j:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// View implements store.Store.
+func (s *Store) View(ctx context.Context, fn func(store.Reader) error) error {
+	return s.read(ctx, func(r *reader) error { return fn(r) })
+}
+
+func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { s.readers <- c }()
+	if s.isClosed() {
+		return ErrClosed
+	}
+	if c == nil {
+		opened, err := connect(ctx, s.path, readerPragmas)
+		if err != nil {
+			return explain(s.path, "open it to read", err)
+		}
+		c = opened
+	}
+	if _, err := c.exec("BEGIN"); err != nil {
+		return explain(s.path, "begin to read", err)
+	}
+	r := &reader{c: c, path: s.path}
+	defer func() {
+		r.failed = errOver
+		_, _ = c.exec("ROLLBACK") // nothing was written; a transaction SQLite ended itself is over as well
+	}()
+	return fn(r)
+}
+
+func (s *Store) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// Close implements store.Store: what is queued is written first, and running Views end.
+// Owners that were not released die with it.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.w.stopped
+		return nil
+	}
+	s.closed = true
+	close(s.w.queue)
+	s.mu.Unlock()
+	<-s.w.stopped
+
+	var err error
+	for range cap(s.readers) {
+		if c := <-s.readers; c != nil {
+			err = errors.Join(err, c.close())
+		}
+	}
+	for range cap(s.readers) {
+		s.readers <- nil // late Views find the door, not a wall
+	}
+	// The last connection to go moves the write-ahead log into the file.
+	err = errors.Join(err, s.w.c.close(), s.dropOwned())
+	if err != nil {
+		return fmt.Errorf("close the database %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// Stats describes the database for people.
+type Stats struct {
+	Path    string
+	Bytes   int64 // of the file and its write-ahead log
+	Version int   // of the schema
+}
+
+// Stats looks at the file as it is now.
+func (s *Store) Stats() (Stats, error) {
+	st := Stats{Path: s.path, Version: schemaVersion}
+	for _, name := range []string{s.path, s.path + "-wal"} {
+		info, err := os.Stat(name)
+		switch {
+		case err == nil:
+			st.Bytes += info.Size()
+		case name == s.path || !errors.Is(err, os.ErrNotExist):
+			return st, fmt.Errorf("measure the database: %w", err)
+		}
+	}
+	return st, nil
+}

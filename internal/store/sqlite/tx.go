@@ -1,0 +1,300 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// tx is one function's part of the writer's transaction.
+type tx struct {
+	reader
+	root troupe.SessionID
+	// wrote is set by the first statement that changed a row. A function that fails before
+	// it leaves nothing to undo.
+	wrote bool
+}
+
+var _ store.Tx = (*tx)(nil)
+
+func (t *tx) exec(doing, sql string, args ...any) (int64, error) {
+	if t.failed != nil {
+		return 0, t.failed
+	}
+	n, err := t.c.exec(sql, args...)
+	if err != nil {
+		return 0, t.fail(doing, err)
+	}
+	if n > 0 {
+		t.wrote = true
+	}
+	return n, nil
+}
+
+// refuse keeps a mistake of the caller: the function's writes must not be committed, even
+// if it goes on as if nothing had happened.
+func (t *tx) refuse(format string, args ...any) error {
+	if t.failed == nil {
+		t.failed = fmt.Errorf(format, args...)
+	}
+	return t.failed
+}
+
+// inTree refuses to write outside the transaction's tree.
+func (t *tx) inTree(root troupe.SessionID, doing string) error {
+	if root != t.root {
+		return t.refuse("%s: it is in tree %q, but the transaction is of tree %q", doing, root, t.root)
+	}
+	return nil
+}
+
+const insertColumns = `INSERT INTO sessions (` + sessionColumns + `, owner, epoch) `
+
+// 30 values: sessionColumns and the lease.
+const insertValues = `?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?`
+
+const (
+	insertRoot  = insertColumns + `VALUES (` + insertValues + `) ON CONFLICT DO NOTHING`
+	insertChild = insertColumns + `SELECT ` + insertValues + `
+		WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?) ON CONFLICT DO NOTHING`
+)
+
+func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
+	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
+	if err := t.inTree(s.Root, doing); err != nil {
+		return err
+	}
+	if s.Seq != 0 {
+		return t.refuse("%s: it has no events yet, so its Seq must be 0, not %d", doing, s.Seq)
+	}
+	args, sql := sessionArgs(s, l), insertRoot
+	if s.Parent != "" {
+		args, sql = append(args, string(s.Root), string(s.Parent)), insertChild
+	}
+	n, err := t.exec(doing, sql, args...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return t.clash(s, doing)
+	}
+	if s.Parent != "" {
+		return nil
+	}
+	if caps == nil {
+		caps = &troupe.Caps{}
+	}
+	_, err = t.exec(doing, `INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost)
+		VALUES (?,?,?,?,?,?)`, append([]any{string(s.ID)}, capsArgs(*caps)...)...)
+	return err
+}
+
+// clash finds out why a session could not be inserted.
+func (t *tx) clash(s troupe.Session, doing string) error {
+	type check struct {
+		what, sql string
+		args      []any
+	}
+	checks := []check{
+		{"the id is taken", `SELECT 1 FROM sessions WHERE id = ?`, []any{string(s.ID)}},
+		{fmt.Sprintf("a root named %q exists", s.Name), `SELECT 1 FROM sessions WHERE parent = '' AND name = ? AND name <> ''`, []any{s.Name}},
+	}
+	if s.Parent != "" {
+		checks = []check{
+			checks[0],
+			{fmt.Sprintf("call %d of reply %d has its session", s.Coord.Call, s.Coord.Reply),
+				`SELECT 1 FROM sessions WHERE root = ? AND parent = ? AND reply = ? AND call = ?`,
+				[]any{string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call}},
+			{fmt.Sprintf("%s has a child named %q", s.Parent, s.Name),
+				`SELECT 1 FROM sessions WHERE root = ? AND parent = ? AND name = ?`,
+				[]any{string(s.Root), string(s.Parent), s.Name}},
+		}
+	}
+	for _, c := range checks {
+		found := false
+		if err := t.query(doing, func(row) error { found = true; return nil }, c.sql, c.args...); err != nil {
+			return err
+		}
+		if found {
+			return fmt.Errorf("%s: %s: %w", doing, c.what, troupe.ErrExists)
+		}
+	}
+	return fmt.Errorf("%s: parent %q in tree %q: %w", doing, s.Parent, s.Root, troupe.ErrNotFound)
+}
+
+// The fence is the update itself: it changes the one row that is held under the lease and
+// stands right before the first event, or none.
+const appendSession = `UPDATE sessions SET
+	title = ?, model = ?, status = ?, waiting = ?, cause = ?, run = ?, seq = ?, input = ?, output = ?,
+	cache_read = ?, cache_write = ?, cost = ?, turns = ?, tool_uses = ?, result = ?, error = ?,
+	started_at = ?, ended_at = ?
+	WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
+
+func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	doing := "append to session " + string(s.ID)
+	if err := t.inTree(s.Root, doing); err != nil {
+		return err
+	}
+	if err := checkEvents(s, events); err != nil {
+		return t.refuse("%s: %w", doing, err)
+	}
+	u := s.Tally.Usage
+	n, err := t.exec(doing, appendSession,
+		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
+		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
+		writeTime(s.StartedAt), writeTime(s.EndedAt),
+		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, events[0].Seq-1)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("%s: it is not held by %q in epoch %d with event %d as its last: %w",
+			doing, l.Owner, l.Epoch, events[0].Seq-1, troupe.ErrFenced)
+	}
+	for _, e := range events {
+		body, err := troupe.EncodeBody(e.Body)
+		if err != nil {
+			return t.refuse("%s: event %d: %w", doing, e.Seq, err)
+		}
+		if _, err := t.exec(doing, `INSERT INTO events (root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?)`,
+			string(s.Root), string(s.ID), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEvents holds an Append to its own words, before the database is asked.
+func checkEvents(s troupe.Session, events []troupe.Event) error {
+	if len(events) == 0 {
+		return fmt.Errorf("a projection changes only with an event, and there is none")
+	}
+	for i, e := range events {
+		if e.Root != s.Root || e.Session != s.ID {
+			return fmt.Errorf("event %d is of session %q in tree %q", e.Seq, e.Session, e.Root)
+		}
+		if e.Body == nil {
+			return fmt.Errorf("event %d has no body", e.Seq)
+		}
+		if e.Seq != events[0].Seq+int64(i) {
+			return fmt.Errorf("event %d comes after event %d: %w", e.Seq, events[i-1].Seq, troupe.ErrFenced)
+		}
+	}
+	if last := events[len(events)-1].Seq; s.Seq != last {
+		return fmt.Errorf("the projection stands at event %d, the events end with %d: %w", s.Seq, last, troupe.ErrFenced)
+	}
+	return nil
+}
+
+func (t *tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
+	doing := "claim session " + string(id)
+	n, err := t.exec(doing, `UPDATE sessions SET owner = ?, epoch = epoch + 1 WHERE root = ? AND id = ?`,
+		string(owner), string(t.root), string(id))
+	if err != nil {
+		return troupe.Lease{}, err
+	}
+	if n == 0 {
+		return troupe.Lease{}, fmt.Errorf("%s in tree %q: %w", doing, t.root, troupe.ErrNotFound)
+	}
+	return t.Lease(id)
+}
+
+func (t *tx) Send(m troupe.Mail) (bool, error) {
+	doing := fmt.Sprintf("send mail %s to session %s", m.ID, m.To)
+	if err := t.inTree(m.Root, doing); err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		return false, t.refuse("%s: %w", doing, err)
+	}
+	n, err := t.exec(doing, `INSERT INTO mail (root, receiver, id, delivered, body) SELECT ?,?,?,0,?
+		WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
+		ON CONFLICT (root, receiver, id) DO NOTHING`,
+		string(m.Root), string(m.To), string(m.ID), body, string(m.Root), string(m.To))
+	if err != nil || n == 1 {
+		return n == 1, err
+	}
+	found := false
+	err = t.query(doing, func(row) error { found = true; return nil },
+		`SELECT 1 FROM sessions WHERE root = ? AND id = ?`, string(m.Root), string(m.To))
+	if err == nil && !found {
+		err = fmt.Errorf("%s in tree %q: %w", doing, m.Root, troupe.ErrNotFound)
+	}
+	return false, err
+}
+
+func (t *tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
+	doing := "mark mail of session " + string(to) + " delivered"
+	if seq <= 0 {
+		return t.refuse("%s: event %d cannot have delivered it", doing, seq)
+	}
+	for _, id := range ids {
+		n, err := t.exec(doing, `UPDATE mail SET delivered = ?, body = NULL
+			WHERE root = ? AND receiver = ? AND id = ? AND delivered = 0`,
+			seq, string(t.root), string(to), string(id))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%s: %s is not there, or was delivered before: %w", doing, id, troupe.ErrFenced)
+		}
+	}
+	return nil
+}
+
+func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+	doing := "add to tree " + string(root)
+	if err := t.inTree(root, doing); err != nil {
+		return err
+	}
+	u := d.Tally.Usage
+	n, err := t.exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
+		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
+		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ? WHERE root = ?`,
+		d.Total, d.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
+		int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, string(root))
+	return orNotFound(n, err, doing)
+}
+
+func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
+	doing := "set the caps of tree " + string(root)
+	if err := t.inTree(root, doing); err != nil {
+		return err
+	}
+	n, err := t.exec(doing, `UPDATE trees SET max_depth = ?, max_active = ?, max_total = ?, max_tokens = ?, max_cost = ?
+		WHERE root = ?`, append(capsArgs(caps), string(root))...)
+	return orNotFound(n, err, doing)
+}
+
+func capsArgs(c troupe.Caps) []any {
+	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost)}
+}
+
+func (t *tx) DeleteTree(root troupe.SessionID) error {
+	doing := "delete tree " + string(root)
+	if err := t.inTree(root, doing); err != nil {
+		return err
+	}
+	n, err := t.exec(doing, `DELETE FROM trees WHERE root = ?`, string(root))
+	if err := orNotFound(n, err, doing); err != nil {
+		return err
+	}
+	for _, table := range strings.Fields("events mail sessions") {
+		if _, err := t.exec(doing, `DELETE FROM `+table+` WHERE root = ?`, string(root)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orNotFound turns an update that met no row into troupe.ErrNotFound.
+func orNotFound(n int64, err error, doing string) error {
+	if err == nil && n == 0 {
+		return fmt.Errorf("%s: %w", doing, troupe.ErrNotFound)
+	}
+	return err
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package files
+
+import (
+	"os"
+	"syscall"
+)
+
+// keepOwner gives f the owner of the file it will replace, as far as we may.
+func keepOwner(f *os.File, old os.FileInfo) {
+	want, ok := old.Sys().(*syscall.Stat_t)
+	if !ok || int(want.Uid) == os.Geteuid() && int(want.Gid) == os.Getegid() {
+		return
+	}
+	_ = f.Chown(int(want.Uid), int(want.Gid)) // only root may; others own what they write
+}

@@ -1,0 +1,147 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+//go:embed read.md
+var readDoc string //nolint:gochecknoglobals // embedded file, never written
+
+const (
+	defaultLines = 2000
+	maxLine      = 2000      // characters shown of one line
+	maxText      = 100 << 10 // bytes shown of one file
+	maxScan      = 1 << 30   // bytes of a file that are read to find a line
+	maxPath      = 4096
+)
+
+type readInput struct {
+	path, pages   string
+	offset, limit int
+}
+
+func (in *readInput) fields() []tool.Field {
+	return []tool.Field{
+		{Name: "file_path", Also: "path", String: &in.path, Required: true, NotEmpty: true, MaxBytes: maxPath},
+		{Name: "offset", Int: &in.offset, Doc: "first line (of a notebook: cell), from 1"},
+		{Name: "limit", Int: &in.limit, Doc: "how many", Min: 1},
+		{Name: "pages", String: &in.pages, Doc: `of a PDF: "3" or "1-20"`, MaxBytes: 32},
+	}
+}
+
+type readTool struct {
+	lookPath func(string) (string, error)
+}
+
+// Spec implements tool.Runner.
+func (t *readTool) Spec() troupe.Tool { return tool.Spec("Read", readDoc, new(readInput).fields()) }
+
+// Prepare implements tool.Runner.
+func (t *readTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+	in := readInput{limit: defaultLines}
+	if err := tool.Decode("Read", input, in.fields()); err != nil {
+		return nil, err
+	}
+	in.offset = max(in.offset, 1) // 0 is meant as the start
+	c := &readCall{tool: t, in: in, path: env.Abs(in.path)}
+	var ok bool
+	if c.firstPage, c.lastPage, ok = parsePages(in.pages); !ok {
+		return nil, &tool.InputError{Tool: "Read", Problem: "`pages` must be like \"3\" or \"1-20\""}
+	}
+	c.touched = tool.Touched(c.path)
+	return c, nil
+}
+
+type readCall struct {
+	tool                *readTool
+	in                  readInput
+	path                string
+	touched             []string // path and, last, where it really leads
+	firstPage, lastPage int      // 0 if not asked for
+}
+
+// Access implements tool.Prepared.
+func (c *readCall) Access() troupe.Access {
+	return troupe.Access{Class: troupe.ClassRead, Reads: c.touched}
+}
+
+// Run implements tool.Prepared.
+func (c *readCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Output{}, err
+	}
+	real := c.touched[len(c.touched)-1]
+	if tool.Resolve(c.path) != real {
+		return moved(env, c.path), nil
+	}
+	f, info, err := open(real)
+	if err != nil {
+		return explain(env, c.path, err), nil
+	}
+	defer f.Close() //nolint:errcheck // only read from
+
+	buf := make([]byte, min(max(info.Size(), 0)+512, 64<<10))
+	n, err := io.ReadFull(f, buf)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF { //nolint:errorlint // ReadFull returns them bare
+		return explain(env, c.path, err), nil
+	}
+	head := buf[:n]
+	switch {
+	case imageType(head) != "":
+		return c.image(env, io.MultiReader(bytes.NewReader(head), f))
+	case bytes.HasPrefix(head, []byte("%PDF-")):
+		return c.pdf(ctx, env, io.MultiReader(bytes.NewReader(head), f), real)
+	case bytes.IndexByte(head, 0) >= 0:
+		return tool.Errorf("%s is a binary file (%s), which Read cannot show.", env.Rel(c.path), tool.FormatBytes(info.Size())), nil
+	case strings.EqualFold(filepath.Ext(real), ".ipynb") && info.Size() <= maxWhole:
+		return c.notebook(ctx, env, io.MultiReader(bytes.NewReader(head), f))
+	}
+	return c.text(ctx, env, f, buf, n)
+}
+
+func moved(env tool.Env, path string) tool.Output {
+	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
+}
+
+// done is the result of a read that reached the end of the file.
+func (c *readCall) done(hash string, blocks ...troupe.Block) tool.Output {
+	touch := troupe.FileTouch{Path: c.touched[len(c.touched)-1], Hash: hash}
+	return tool.Output{Blocks: blocks, Evidence: troupe.Evidence{Files: []troupe.FileTouch{touch}}}
+}
+
+// text shows lines. The whole file is read, however little of it is shown: the hash that a
+// later edit is checked against is of all of it. buf holds the file's first n bytes.
+func (c *readCall) text(ctx context.Context, env tool.Env, f *os.File, buf []byte, n int) (tool.Output, error) {
+	hash := tool.NewHasher()
+	lines := numbered{first: c.in.offset, last: c.in.offset + c.in.limit - 1}
+	lines.out = make([]byte, 0, min(n+n/4+512, maxText))
+	for total := int64(0); ; {
+		if n > 0 {
+			_, _ = hash.Write(buf[:n]) // never fails
+			lines.add(buf[:n])
+		}
+		if total += int64(n); total > maxScan {
+			return tool.Errorf("%s is larger than %s. Use Grep, or Bash with tools for large files.", env.Rel(c.path), tool.FormatBytes(maxScan)), nil
+		}
+		if err := ctx.Err(); err != nil {
+			return tool.Output{}, err
+		}
+		var err error
+		if n, err = f.Read(buf); err == io.EOF { //nolint:errorlint // Read returns it bare
+			break
+		} else if err != nil {
+			return explain(env, c.path, err), nil
+		}
+	}
+	lines.end()
+	return c.done(hash.Sum(), troupe.Text(lines.result(c.in))), nil
+}

@@ -1,0 +1,75 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Spec puts together what a model is told about a tool.
+func Spec(name, description string, fields []Field) troupe.Tool {
+	return troupe.Tool{Name: name, Description: strings.TrimSpace(description), Schema: Schema(fields)}
+}
+
+// Schema writes the JSON Schema of an input, in the order of the fields and without a byte
+// that a model does not need: it is sent with every prompt.
+func Schema(fields []Field) json.RawMessage {
+	var b bytes.Buffer
+	var required []string
+	b.WriteString(`{"type":"object","properties":{`)
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeJSON(&b, f.Name)
+		b.WriteByte(':')
+		writeJSON(&b, f.property())
+		if f.Required {
+			required = append(required, f.Name)
+		}
+	}
+	b.WriteByte('}')
+	if len(required) > 0 {
+		b.WriteString(`,"required":`)
+		writeJSON(&b, required)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+type property struct {
+	Type        string   `json:"type"`
+	Description string   `json:"description,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	MinLength   int      `json:"minLength,omitempty"`
+	Minimum     *int     `json:"minimum,omitempty"`
+	Maximum     int      `json:"maximum,omitempty"`
+}
+
+func (f Field) property() property {
+	p := property{Description: f.Doc, Enum: f.Enum}
+	switch {
+	case f.String != nil:
+		p.Type = "string"
+		if f.NotEmpty {
+			p.MinLength = 1
+		}
+	case f.Int != nil:
+		p.Type, p.Minimum, p.Maximum = "integer", &f.Min, f.Max
+	case f.Bool != nil:
+		p.Type = "boolean"
+	}
+	return p
+}
+
+// writeJSON writes v without escaping <, > and &, which would only cost bytes here.
+func writeJSON(b *bytes.Buffer, v any) {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("tool: schema of plain strings and numbers: " + err.Error())
+	}
+	b.Truncate(b.Len() - 1) // the newline that Encode adds
+}

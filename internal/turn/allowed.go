@@ -1,0 +1,61 @@
+package turn
+
+import "github.com/troupe-dev/troupe"
+
+// Allowed is the status machine: whether an event of kind k may follow while a session has
+// this status. Apply checks the finer conditions (which call, which run) on top. The
+// diagram and the table in docs/state.md show the same; a test compares them.
+//
+// The empty status is a session before its first event.
+func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
+	switch st {
+	case "":
+		return k == troupe.KindCreated
+	case troupe.Spawning:
+		// It is handed its prompt, and may be stopped or change hands, before it ever ran.
+		return k == troupe.KindStarted || k == troupe.KindEnded || k == troupe.KindMailDelivered ||
+			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged
+	case troupe.Running:
+		return k != troupe.KindCreated && k != troupe.KindStarted &&
+			k != troupe.KindReplied && k != troupe.KindModelFailed
+	case troupe.Waiting:
+		return allowedWaiting(w, k)
+	case troupe.Completed, troupe.Failed, troupe.Cancelled, troupe.MaxTurns:
+		// Mail stays in the mailbox until a run has begun that can answer it.
+		return k == troupe.KindStarted || k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged
+	default:
+		return false
+	}
+}
+
+func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
+	switch k {
+	case troupe.KindAuthorityChanged, troupe.KindMailDelivered:
+		return true
+	case troupe.KindReplied, troupe.KindModelFailed:
+		return w == troupe.WaitModel
+	case troupe.KindCallSealed:
+		// The next attempt after a failed one, or what woke a session that waited for mail.
+		return w == troupe.WaitModel || w == troupe.WaitMail
+	case troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened, troupe.KindRequestAnswered:
+		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
+	case troupe.KindEnded:
+		// Calls must have had their results first, which ends every other kind of waiting.
+		return w == troupe.WaitModel || w == troupe.WaitMail
+	case troupe.KindModelChanged:
+		return w == troupe.WaitModel || w == troupe.WaitMail
+	case troupe.KindCreated, troupe.KindStarted:
+		return false
+	}
+	return false
+}
+
+func describe(st troupe.Status, w troupe.WaitReason) string {
+	if st == "" {
+		return "not born yet"
+	}
+	if w != "" {
+		return string(st) + " for " + string(w)
+	}
+	return string(st)
+}

@@ -1,0 +1,80 @@
+package turn_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// TestAllowedMatchesDocs compares turn.Allowed with the table people read, for every
+// status and every kind of event.
+func TestAllowedMatchesDocs(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/state.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := readTable(t, string(doc))
+	type place struct {
+		st troupe.Status
+		w  troupe.WaitReason
+	}
+	places := map[string]place{"(unborn)": {}}
+	for _, st := range troupe.Statuses() {
+		if st != troupe.Waiting {
+			places[string(st)] = place{st: st}
+			continue
+		}
+		for _, w := range troupe.WaitReasons() {
+			places["waiting "+string(w)] = place{st, w}
+		}
+	}
+	if len(table) != len(places) {
+		t.Errorf("docs/state.md has %d rows, the machine has %d places", len(table), len(places))
+	}
+	for name, p := range places {
+		row, ok := table[name]
+		if !ok {
+			t.Errorf("docs/state.md has no row %q", name)
+			continue
+		}
+		for _, k := range troupe.Kinds() {
+			if got, want := turn.Allowed(p.st, p.w, k), row[string(k)]; got != want {
+				t.Errorf("%s + %s: code says %v, docs/state.md says %v", name, k, got, want)
+			}
+		}
+	}
+}
+
+func readTable(t *testing.T, doc string) map[string]map[string]bool {
+	t.Helper()
+	_, rest, ok := strings.Cut(doc, "| | session.created |")
+	if !ok {
+		t.Fatal("docs/state.md has no event table")
+	}
+	lines := strings.Split("| | session.created |"+rest, "\n")
+	cells := func(line string) []string {
+		parts := strings.Split(strings.Trim(line, "|"), "|")
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		return parts
+	}
+	head := cells(lines[0])
+	out := make(map[string]map[string]bool)
+	for _, line := range lines[2:] {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		row := cells(line)
+		m := make(map[string]bool)
+		for i := 1; i < len(head); i++ {
+			m[head[i]] = row[i] == "x"
+		}
+		out[row[0]] = m
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package turn
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Transcript turns a log into the messages a model is sent. It holds the content of events
+// until a seal has settled their order, and forgets it then.
+type Transcript struct {
+	content map[int64]troupe.Body
+}
+
+// Add takes in one event. For a seal it returns the messages whose content the seal
+// covers for the first time, for every other event nothing.
+func (t *Transcript) Add(e troupe.Event) ([]troupe.Message, error) {
+	switch b := e.Body.(type) {
+	case troupe.Replied, troupe.ToolFinished, troupe.MailDelivered:
+		if t.content == nil {
+			t.content = make(map[int64]troupe.Body)
+		}
+		t.content[e.Seq] = b
+	case troupe.CallSealed:
+		return t.seal(e, b.Refs)
+	}
+	return nil, nil
+}
+
+func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error) {
+	var out []troupe.Message
+	var user []troupe.Block
+	for _, ref := range refs {
+		body, ok := t.content[ref]
+		if !ok {
+			return nil, fmt.Errorf("session %s: event %d seals event %d, which has no content left", e.Session, e.Seq, ref)
+		}
+		delete(t.content, ref)
+		switch b := body.(type) {
+		case troupe.Replied:
+			if len(b.Blocks) > 0 {
+				out = append(out, troupe.Message{Role: troupe.Assistant, Blocks: b.Blocks})
+			}
+		case troupe.ToolFinished:
+			r := b.Result
+			user = append(user, troupe.Block{Type: troupe.ResultBlock, Result: &r})
+		case troupe.MailDelivered:
+			for _, m := range b.Mail {
+				user = append(user, mailBlocks(m)...)
+			}
+		}
+	}
+	if len(user) > 0 {
+		out = append(out, troupe.Message{Role: troupe.User, Blocks: user})
+	}
+	return out, nil
+}
+
+// mailBlocks is how mail appears in a conversation. The words of a person or a parent
+// stand as they are; what a child says is wrapped, with where it comes from.
+func mailBlocks(m troupe.Mail) []troupe.Block {
+	if m.Kind == troupe.MailChildEnded && m.Ended != nil {
+		return []troupe.Block{troupe.Text(RenderOutcome(*m.Ended))}
+	}
+	return m.Blocks
+}
+
+// maxResult caps what of a child's words its parent is shown, in bytes. The whole text
+// stays in the child's log.
+const maxResult = 30_000
+
+// RenderOutcome is how the end of a child appears to its parent: the child's words, marked
+// as such, and beside them what the runtime measured. Words that look like the markers are
+// escaped, so that a child cannot forge evidence or end its own quotation.
+func RenderOutcome(o troupe.Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session, o.Status)
+	text, cut := Cap(o.Result, maxResult)
+	switch {
+	case text != "":
+		b.WriteString(Escape(text))
+		b.WriteByte('\n')
+	case o.Status == troupe.Completed:
+		b.WriteString("(it ended without a final text)\n")
+	}
+	if cut > 0 {
+		fmt.Fprintf(&b, "[%d more bytes of its final text are in its log]\n", cut)
+	}
+	b.WriteString("</agent-result>\n<runtime-evidence>\n")
+	if o.Error != "" {
+		fmt.Fprintf(&b, "error: %s\n", Escape(o.Error))
+	}
+	for _, f := range o.Evidence.Files {
+		fmt.Fprintf(&b, "file written: %s (+%d -%d lines)\n", Escape(f.Path), f.Added, f.Removed)
+	}
+	for i, c := range o.Evidence.Commands {
+		if i == maxCommands {
+			fmt.Fprintf(&b, "and %d more commands\n", len(o.Evidence.Commands)-i)
+			break
+		}
+		b.WriteString("command: " + Escape(oneLine(c.Command)) + fmt.Sprintf(" → exit %d", c.ExitCode))
+		if c.Tests != nil {
+			fmt.Fprintf(&b, "; %s: %d passed, %d failed", c.Tests.Runner, c.Tests.Passed, c.Tests.Failed)
+		}
+		b.WriteByte('\n')
+	}
+	for _, d := range o.Evidence.Denied {
+		fmt.Fprintf(&b, "denied: %s: %s\n", d.Tool, Escape(oneLine(d.Why)))
+	}
+	if len(o.Evidence.Files)+len(o.Evidence.Commands) == 0 {
+		b.WriteString("no files written by its tools, no commands run\n")
+	}
+	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
+		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
+	return b.String()
+}
+
+const maxCommands = 40
+
+// Escape keeps text from looking like the runtime's own markers: it takes the angle bracket
+// from anything that begins like one.
+func Escape(s string) string {
+	if !strings.Contains(s, "<") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '<')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		if isMarker(s[i+1:]) {
+			b.WriteString("&lt;")
+		} else {
+			b.WriteByte('<')
+		}
+		s = s[i+1:]
+	}
+}
+
+// isMarker reports whether what follows an angle bracket opens or closes a marker.
+func isMarker(s string) bool {
+	s = strings.ToLower(strings.TrimLeft(s, "/ \t\n"))
+	for _, name := range [...]string{"agent-result", "runtime-", "task-notification", "system-reminder", "environment"} {
+		if strings.HasPrefix(s, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func attr(s string) string { return html.EscapeString(oneLine(s)) }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Cap cuts s to at most n bytes at a rune's edge and returns how many were left out.
+func Cap(s string, n int) (string, int) {
+	if len(s) <= n {
+		return s, 0
+	}
+	end := n
+	for end > 0 && s[end]&0xC0 == 0x80 {
+		end--
+	}
+	return s[:end], len(s) - end
+}

@@ -1,0 +1,331 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Git is the state of a folder's repository, and as much of it as could be found out.
+type Git struct {
+	Repo    bool
+	Branch  string // "" if detached
+	Head    string // short commit, "" before the first
+	Changed int    // files below the folder that differ from Head, new ones included
+	// Problem says why the rest is not known: git is missing, was too slow, or refused.
+	Problem string
+}
+
+// String is the state in half a line.
+func (g Git) String() string {
+	switch {
+	case !g.Repo:
+		return "not a repository"
+	case g.Problem != "":
+		return "a repository, but its state is not known (" + visible(g.Problem) + ")"
+	}
+	where := "branch " + visible(g.Branch)
+	if g.Branch == "" {
+		where = "no branch"
+	}
+	if g.Head == "" {
+		where += ", no commit yet"
+	} else {
+		where += " at " + visible(g.Head)
+	}
+	switch g.Changed {
+	case 0:
+		return where + ", clean"
+	case 1:
+		return where + ", 1 changed file"
+	default:
+		return fmt.Sprintf("%s, %d changed files", where, g.Changed)
+	}
+}
+
+// gitDeadline is how long a start may wait for git. A repository that takes longer is
+// described without its state.
+const gitDeadline = 2 * time.Second
+
+// Look asks git about dir. environ is the user's environment, of which git gets what it
+// needs. It may run beside other start-up work; where there is no repository it costs a
+// few file look-ups and starts nothing.
+func Look(ctx context.Context, dir string, environ []string) Git {
+	if !inRepository(dir) {
+		return Git{}
+	}
+	g := Git{Repo: true}
+	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
+	defer cancel()
+	run, err := newGit(ctx, dir, environ)
+	if err == nil {
+		out := &statusReader{git: &g}
+		err = run.stream(ctx, out, "status", "--porcelain=v2", "--branch", "--untracked-files=normal",
+			"--ignore-submodules=all", "--no-renames", "--", ".")
+		out.end()
+	}
+	if err != nil {
+		return Git{Repo: true, Problem: err.Error()}
+	}
+	return g
+}
+
+// inRepository looks for .git in dir and above, as git itself does.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// maxDiff is more than anybody reads.
+const maxDiff = 1 << 20
+
+// Diff returns what differs below dir from the last commit, as a patch, followed by the
+// names of new files. It is cut at one megabyte, with a line that says so.
+func Diff(ctx context.Context, dir string, environ []string) (string, error) {
+	run, err := newGit(ctx, dir, environ)
+	if err != nil {
+		return "", fmt.Errorf("diff %s: %w", dir, err)
+	}
+	base := "HEAD"
+	if err = run.stream(ctx, &capped{}, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
+		var empty capped // no commit yet: everything is new
+		if err = run.stream(ctx, &empty, "hash-object", "-t", "tree", "--stdin"); err != nil {
+			return "", fmt.Errorf("diff %s: %w", dir, err)
+		}
+		base = strings.TrimSpace(empty.String())
+	}
+	out := capped{limit: maxDiff}
+	if err = run.stream(ctx, &out, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
+		"--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/", "--relative", base, "--", "."); err != nil {
+		return "", fmt.Errorf("diff %s: %w", dir, err)
+	}
+	fresh := capped{limit: maxDiff}
+	if err = run.stream(ctx, &fresh, "ls-files", "--others", "--exclude-standard", "--", "."); err != nil {
+		return "", fmt.Errorf("diff %s: %w", dir, err)
+	}
+	for name := range strings.Lines(fresh.String()) {
+		out.WriteString("new file: " + strings.TrimSuffix(name, "\n") + "\n")
+	}
+	return out.String(), nil
+}
+
+// git runs git on a repository that may have been prepared by an enemy.
+type git struct {
+	path string
+	dir  string
+	env  []string
+}
+
+// newGit finds git and the filters that the repository's configuration defines. Filters
+// are commands that git would run to compare files; they can only be switched off by name.
+func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return nil, errors.New("the git command was not found")
+	}
+	g := &git{path: path, dir: dir, env: gitEnviron(environ, nil)}
+	var names capped
+	err = g.stream(ctx, &names, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	if exit, ok := errors.AsType[*gitError](err); ok && exit.code == 1 {
+		err = nil // none defined
+	}
+	if err == nil && names.cut {
+		err = errors.New("its configuration defines too many filters")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var off []string
+	for key := range strings.SplitSeq(names.String(), "\x00") {
+		if key == "" {
+			continue
+		}
+		value := ""
+		if strings.HasSuffix(key, ".required") {
+			value = "false"
+		}
+		off = append(off, key, value)
+		// An empty process alone keeps git from looking at clean and smudge.
+		off = append(off, key[:strings.LastIndexByte(key, '.')]+".process", "")
+	}
+	g.env = gitEnviron(environ, off)
+	return g, nil
+}
+
+// gitEnviron is the whole environment of our git: what it needs to find itself and the
+// user's own configuration (which says, for one, whose repositories are safe), and our
+// settings over any that the repository brings. more is further keys and values.
+func gitEnviron(environ, more []string) []string {
+	var env []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		switch name {
+		case "PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "SYSTEMROOT", "SystemRoot", "TMPDIR", "TEMP", "TMP":
+			env = append(env, kv)
+		}
+	}
+	env = append(env,
+		"LC_ALL=C",
+		"GIT_OPTIONAL_LOCKS=0", // looking writes nothing, and never gets in a person's way
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=", "SSH_ASKPASS=",
+		"GIT_PAGER=cat", "PAGER=cat", "GIT_EDITOR=:",
+		"GIT_NO_LAZY_FETCH=1",     // a partial clone must not fetch what it lacks,
+		"GIT_ALLOW_PROTOCOL=none", // and an older git, which does, finds no way to
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_ATTR_NOSYSTEM=1",
+	)
+	settings := append([]string{
+		"core.fsmonitor", "false",
+		"core.hooksPath", os.DevNull,
+		"core.pager", "cat",
+		"core.askPass", "",
+		"core.sshCommand", "false",
+		"core.untrackedCache", "false",
+		"core.attributesFile", os.DevNull,
+		"credential.helper", "",
+		"diff.external", "",
+		"diff.ignoreSubmodules", "all",
+		"diff.orderFile", os.DevNull,
+		"protocol.allow", "never",
+		"submodule.recurse", "false",
+		"gc.auto", "0",
+		"maintenance.auto", "false",
+		"status.submoduleSummary", "false",
+		"log.showSignature", "false",
+	}, more...)
+	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)/2))
+	for i := 0; i+1 < len(settings); i += 2 {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, settings[i+1]))
+	}
+	return env
+}
+
+// gitError is a git that ended badly.
+type gitError struct {
+	code int
+	text string // the first line it wrote about it
+}
+
+func (e *gitError) Error() string { return e.text }
+
+// stream runs git and copies its output. Output is never waited for longer than git
+// itself lives.
+func (g *git) stream(ctx context.Context, out interface{ Write([]byte) (int, error) }, args ...string) error {
+	cmd := exec.CommandContext(ctx, g.path, append([]string{"--no-pager"}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout = g.dir, g.env, out
+	var complaint capped
+	cmd.Stderr = &complaint
+	cmd.WaitDelay = 100 * time.Millisecond
+	endAsGroup(cmd)
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return errors.New("git took too long")
+		}
+		return ctx.Err()
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return fmt.Errorf("git %s: %w", args[0], err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(complaint.String()), "\n")
+	if line == "" {
+		line = fmt.Sprintf("git %s ended with exit code %d", args[0], exit.ExitCode())
+	}
+	return &gitError{exit.ExitCode(), line}
+}
+
+// capped keeps the beginning of what is written to it and takes the rest for nothing, so
+// that whoever writes can go on.
+type capped struct {
+	limit int // 0: 64 KB
+	buf   bytes.Buffer
+	cut   bool
+}
+
+func (c *capped) Write(b []byte) (int, error) {
+	limit := c.limit
+	if limit == 0 {
+		limit = 64 << 10
+	}
+	room := max(limit-c.buf.Len(), 0)
+	if room < len(b) {
+		c.cut = true
+	}
+	c.buf.Write(b[:min(room, len(b))])
+	return len(b), nil
+}
+
+// WriteString is Write for text.
+func (c *capped) WriteString(s string) { c.Write([]byte(s)) }
+
+func (c *capped) String() string {
+	if !c.cut {
+		return c.buf.String()
+	}
+	return c.buf.String() + "\n[cut here]\n"
+}
+
+// statusReader reads porcelain v2 as it comes and keeps nothing but the counts, however
+// many files there are.
+type statusReader struct {
+	git  *Git
+	line []byte // the beginning of the current line
+}
+
+// maxHeader bounds what is kept of a line; only header lines are read, and they are short.
+const maxHeader = 512
+
+func (r *statusReader) Write(b []byte) (int, error) {
+	n := len(b)
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		part := b
+		if end >= 0 {
+			part = b[:end]
+		}
+		r.line = append(r.line, part[:min(len(part), maxHeader-len(r.line))]...)
+		if end < 0 {
+			break
+		}
+		r.end()
+		b = b[end+1:]
+	}
+	return n, nil
+}
+
+func (r *statusReader) end() {
+	line := string(r.line)
+	r.line = r.line[:0]
+	switch {
+	case line == "":
+	case line[0] != '#':
+		r.git.Changed++
+	default:
+		key, value, _ := strings.Cut(strings.TrimPrefix(line, "# "), " ")
+		switch {
+		case key == "branch.oid" && value != "(initial)":
+			r.git.Head = value[:min(len(value), 8)]
+		case key == "branch.head" && value != "(detached)":
+			r.git.Branch = value
+		}
+	}
+}

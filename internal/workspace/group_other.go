@@ -1,0 +1,8 @@
+//go:build !unix
+
+package workspace
+
+import "os/exec"
+
+// endAsGroup does nothing here: the command alone is ended when its time is up.
+func endAsGroup(*exec.Cmd) {}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package workspace
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// endAsGroup makes the command and whatever it starts end together.
+func endAsGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
