@@ -90,7 +90,7 @@ func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, erro
 	unpriced := make(map[string]bool)
 	for _, s := range t.Sessions {
 		out.Agents = append(out.Agents, wire.NewAgent(s, t.Paths[s.ID], now))
-		if _, ok := a.models.Price(s.Model); !ok && !unpriced[s.Model] {
+		if _, ok := a.models.Cost(s.Model, troupe.Usage{}); !ok && s.Tally.Turns > 0 && !unpriced[s.Model] {
 			unpriced[s.Model] = true
 			out.Unpriced = append(out.Unpriced, s.Model)
 		}
@@ -196,7 +196,11 @@ func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
 	if err := a.store.Update(ctx, root, func(tx store.Tx) error { return tx.DeleteTree(root) }); err != nil {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
-	return a.removeOutputs(root)
+	ids := make([]troupe.SessionID, len(t.Sessions))
+	for i, s := range t.Sessions {
+		ids[i] = s.ID
+	}
+	return a.removeOutputs(ids)
 }
 
 func busy(s troupe.Session, o troupe.Owner) error {

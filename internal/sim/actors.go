@@ -72,7 +72,7 @@ func (m models) Stream(ctx context.Context, r model.Request, _ func(model.Delta)
 		return troupe.Reply{}, &model.Error{Fault: troupe.FaultBad, Message: "bad luck"}
 	}
 	reply := troupe.Reply{Stop: troupe.StopEndTurn, Usage: usage, Model: "one", Blocks: []troupe.Block{troupe.Text("so it is")}}
-	if w.rng.IntN(100) < 30 {
+	if w.rng.IntN(100) < 15 {
 		return reply, nil
 	}
 	reply.Stop = troupe.StopToolUse

@@ -328,3 +328,11 @@ func (b byteReader) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// Add sums up what two runs were made of.
+func (r Result) Add(o Result) Result {
+	return Result{
+		r.Steps + o.Steps, r.Crashes + o.Crashes, r.Zombies + o.Zombies, r.Stops + o.Stops,
+		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults,
+	}
+}

@@ -75,8 +75,15 @@ func Nearest(word string, candidates []string) (string, bool) {
 	for _, c := range candidates {
 		l, _ := Cut(strings.ToLower(c), maxLen)
 		score := 4 * editDistance(w, l)
-		if len(w) >= 3 && len(l) >= 3 && (strings.Contains(l, w) || strings.Contains(w, l)) {
+		short, long := w, l
+		if len(w) > len(l) {
+			short, long = l, w
+		}
+		switch {
+		case len(short) >= 2 && strings.HasPrefix(long, short):
 			score = min(score, 1)
+		case len(short) >= 3 && strings.Contains(long, short):
+			score = min(score, 2)
 		}
 		if score < bestScore && score <= 2*max(len(w), len(l)) {
 			best, bestScore = c, score

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -125,9 +126,10 @@ func Diff(ctx context.Context, dir string, environ []string) (string, error) {
 
 // git runs git on a repository that may have been prepared by an enemy.
 type git struct {
-	path string
-	dir  string
-	env  []string
+	path     string
+	dir      string
+	env      []string
+	settings []string
 }
 
 // newGit finds git and the filters that the repository's configuration defines. Filters
@@ -137,7 +139,7 @@ func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
 	if err != nil {
 		return nil, errors.New("the git command was not found")
 	}
-	g := &git{path: path, dir: dir, env: gitEnviron(environ, nil)}
+	g := &git{path: path, dir: dir, env: gitEnviron(environ), settings: safeSettings()}
 	var names capped
 	err = g.stream(ctx, &names, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
 	if exit, ok := errors.AsType[*gitError](err); ok && exit.code == 1 {
@@ -149,27 +151,51 @@ func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
 	if err != nil {
 		return nil, err
 	}
-	var off []string
 	for key := range strings.SplitSeq(names.String(), "\x00") {
 		if key == "" {
 			continue
 		}
-		value := ""
-		if strings.HasSuffix(key, ".required") {
-			value = "false"
+		if strings.Contains(key, "=") {
+			return nil, errors.New("its configuration defines a filter whose name has an equals sign")
 		}
-		off = append(off, key, value)
+		filter := key[:strings.LastIndexByte(key, '.')]
 		// An empty process alone keeps git from looking at clean and smudge.
-		off = append(off, key[:strings.LastIndexByte(key, '.')]+".process", "")
+		g.settings = append(g.settings, "-c", filter+".process=", "-c", filter+".clean=", "-c", filter+".required=false")
 	}
-	g.env = gitEnviron(environ, off)
 	return g, nil
 }
 
+// safeSettings go before every command, over any setting that the repository brings.
+func safeSettings() []string {
+	var args []string
+	for _, kv := range []string{
+		"core.fsmonitor=false",
+		"core.hooksPath=" + os.DevNull,
+		"core.pager=cat",
+		"core.askPass=",
+		"core.sshCommand=false",
+		"core.untrackedCache=false",
+		"core.attributesFile=" + os.DevNull,
+		"credential.helper=",
+		"diff.external=",
+		"diff.ignoreSubmodules=all",
+		"diff.orderFile=" + os.DevNull,
+		"protocol.allow=never",
+		"safe.bareRepository=explicit",
+		"submodule.recurse=false",
+		"status.submoduleSummary=false",
+		"gc.auto=0",
+		"maintenance.auto=false",
+		"log.showSignature=false",
+	} {
+		args = append(args, "-c", kv)
+	}
+	return args
+}
+
 // gitEnviron is the whole environment of our git: what it needs to find itself and the
-// user's own configuration (which says, for one, whose repositories are safe), and our
-// settings over any that the repository brings. more is further keys and values.
-func gitEnviron(environ, more []string) []string {
+// user's own configuration, which says, for one, whose repositories are safe.
+func gitEnviron(environ []string) []string {
 	var env []string
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -178,7 +204,7 @@ func gitEnviron(environ, more []string) []string {
 			env = append(env, kv)
 		}
 	}
-	env = append(env,
+	return append(env,
 		"LC_ALL=C",
 		"GIT_OPTIONAL_LOCKS=0", // looking writes nothing, and never gets in a person's way
 		"GIT_TERMINAL_PROMPT=0",
@@ -189,30 +215,6 @@ func gitEnviron(environ, more []string) []string {
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_ATTR_NOSYSTEM=1",
 	)
-	settings := append([]string{
-		"core.fsmonitor", "false",
-		"core.hooksPath", os.DevNull,
-		"core.pager", "cat",
-		"core.askPass", "",
-		"core.sshCommand", "false",
-		"core.untrackedCache", "false",
-		"core.attributesFile", os.DevNull,
-		"credential.helper", "",
-		"diff.external", "",
-		"diff.ignoreSubmodules", "all",
-		"diff.orderFile", os.DevNull,
-		"protocol.allow", "never",
-		"submodule.recurse", "false",
-		"gc.auto", "0",
-		"maintenance.auto", "false",
-		"status.submoduleSummary", "false",
-		"log.showSignature", "false",
-	}, more...)
-	env = append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)/2))
-	for i := 0; i+1 < len(settings); i += 2 {
-		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, settings[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, settings[i+1]))
-	}
-	return env
 }
 
 // gitError is a git that ended badly.
@@ -226,7 +228,7 @@ func (e *gitError) Error() string { return e.text }
 // stream runs git and copies its output. Output is never waited for longer than git
 // itself lives.
 func (g *git) stream(ctx context.Context, out interface{ Write([]byte) (int, error) }, args ...string) error {
-	cmd := exec.CommandContext(ctx, g.path, append([]string{"--no-pager"}, args...)...)
+	cmd := exec.CommandContext(ctx, g.path, slices.Concat([]string{"--no-pager"}, g.settings, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdout = g.dir, g.env, out
 	var complaint capped
 	cmd.Stderr = &complaint

@@ -26,7 +26,6 @@ type accumulator struct {
 	stop   string
 	begun  bool // message_start has come
 	done   bool // message_stop has come
-	piece  []byte
 }
 
 // block is one content block on its way. start is its JSON at the beginning; the rest is
@@ -147,29 +146,45 @@ func smallInt(raw []byte) (int, bool) {
 }
 
 func (a *accumulator) blockStart(data []byte) error {
-	var e struct {
-		Index int
-		Block json.RawMessage `json:"content_block"`
-	}
-	if err := json.Unmarshal(data, &e); err != nil {
-		return fmt.Errorf("content_block_start: %w", err)
-	}
-	var b struct{ Type, Text, Thinking, Name, ID, Signature string }
-	if err := json.Unmarshal(e.Block, &b); err != nil {
-		return fmt.Errorf("content_block_start: %w", err)
+	start, ok := jscan.Get(data, "content_block")
+	index, _ := jscan.Get(data, "index")
+	at, placed := smallInt(index)
+	if !ok || !placed || !json.Valid(start) || start[0] != '{' {
+		return fmt.Errorf("content_block_start: %s", clip(data))
 	}
 	if len(a.blocks) >= maxBlocks || a.block(data) != nil {
-		return fmt.Errorf("content_block_start: block %d of %d is one too many", e.Index, len(a.blocks))
+		return fmt.Errorf("content_block_start: block %d of %d is one too many", at, len(a.blocks))
 	}
-	nb := block{index: e.Index, kind: b.Type, start: e.Block, name: b.Name, id: b.ID, signature: []byte(b.Signature)}
+	nb := block{index: at, start: bytes.Clone(start)}
+	var text, thinking string
+	jscan.Object(nb.start, func(key, val []byte) bool {
+		switch string(key) {
+		case "type":
+			nb.kind = unquote(val)
+		case "text":
+			text = unquote(val)
+		case "thinking":
+			thinking = unquote(val)
+		case "name":
+			nb.name = unquote(val)
+		case "id":
+			nb.id = unquote(val)
+		case "signature":
+			nb.signature = []byte(unquote(val))
+		}
+		return true
+	})
+	if nb.kind == "" {
+		return fmt.Errorf("content_block_start: %s", clip(data))
+	}
 	var d model.Delta
-	switch b.Type {
+	switch nb.kind {
 	case "text":
-		nb.text, d.Text = []byte(b.Text), b.Text
+		nb.text, d.Text = []byte(text), text
 	case "thinking":
-		nb.text, d.Thinking = []byte(b.Thinking), b.Thinking
+		nb.text, d.Thinking = []byte(thinking), thinking
 	case "tool_use":
-		nb.call, d.Tool = a.calls, b.Name
+		nb.call, d.Tool = a.calls, nb.name
 		a.calls++
 	}
 	a.blocks = append(a.blocks, nb)
@@ -177,6 +192,15 @@ func (a *accumulator) blockStart(data []byte) error {
 		a.sink(d)
 	}
 	return nil
+}
+
+// unquote is the text of a JSON string, and empty for anything else.
+func unquote(val []byte) string {
+	s, ok := jscan.AppendUnquoted(nil, val)
+	if !ok {
+		return ""
+	}
+	return string(s)
 }
 
 // delta is the event that comes most: it is read without reflection, and without a copy
@@ -218,11 +242,13 @@ func (a *accumulator) delta(data []byte) error {
 	if a.sink == nil || len(*to) == before {
 		return nil
 	}
-	switch string(kind) {
-	case `"text_delta"`:
+	switch b.kind + "." + b.field {
+	case "text.text":
 		a.sink(model.Delta{Text: string((*to)[before:])})
-	case `"thinking_delta"`:
-		a.sink(model.Delta{Thinking: string((*to)[before:])})
+	case "thinking.thinking":
+		if to == &b.text {
+			a.sink(model.Delta{Thinking: string((*to)[before:])})
+		}
 	}
 	return nil
 }

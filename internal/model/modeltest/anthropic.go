@@ -49,10 +49,12 @@ type Server struct {
 	served  chan struct{}
 	bodies  sync.Pool // *[]byte
 	count   atomic.Int64
-	open    atomic.Int64
-	peak    atomic.Int64
+	quit    chan struct{} // closed by Close
 
 	mu     sync.Mutex
+	ended  sync.Cond // a handler has returned
+	open   int
+	peak   int
 	kept   []*Request
 	broken []error
 }
@@ -66,7 +68,8 @@ func NewAnthropic(h Handler, o Options) *Server {
 	if err != nil {
 		panic(fmt.Sprintf("modeltest: no loopback port: %v", err))
 	}
-	s := &Server{handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{})}
+	s := &Server{handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{}), quit: make(chan struct{})}
+	s.ended.L = &s.mu
 	s.bodies.New = func() any { return new([]byte) }
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
 	go func() {
@@ -83,7 +86,11 @@ func (s *Server) URL() string { return s.url }
 func (s *Server) Count() int { return int(s.count.Load()) }
 
 // Peak is the most requests that were under way at one time.
-func (s *Server) Peak() int { return int(s.peak.Load()) }
+func (s *Server) Peak() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
 
 // Requests are those that are still remembered, in the order they came.
 func (s *Server) Requests() []*Request {
@@ -99,26 +106,35 @@ func (s *Server) Err() error {
 	return errors.Join(s.broken...)
 }
 
-// Close stops the server.
+// Close stops the server. It must be called once.
 func (s *Server) Close() {
+	close(s.quit)
 	_ = s.http.Close() // closing the listener can only fail by its being closed
 	<-s.served
-	// http.Server.Close does not wait for handlers; their contexts are done now.
-	for s.open.Load() > 0 {
-		t := time.NewTimer(time.Millisecond)
-		<-t.C
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.open > 0 {
+		s.ended.Wait()
 	}
 }
 
+func (s *Server) enter() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+	s.peak = max(s.peak, s.open)
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open--
+	s.ended.Broadcast()
+}
+
 func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
-	now := s.open.Add(1)
-	defer s.open.Add(-1)
-	for {
-		p := s.peak.Load()
-		if now <= p || s.peak.CompareAndSwap(p, now) {
-			break
-		}
-	}
+	s.enter()
+	defer s.leave()
 	if hr.Method != http.MethodPost || hr.URL.Path != "/v1/messages" {
 		Fail(http.StatusNotFound, "not_found_error", "no such path").refuse(w)
 		return
@@ -144,14 +160,14 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 		s.keep(req)
 	}
 	rep := s.handler(req)
-	if !pause(hr.Context(), s.o.FirstByte+rep.Delay) {
+	if !s.pause(hr.Context(), s.o.FirstByte+rep.Delay) {
 		return
 	}
 	if rep.Status != 0 && rep.Status != http.StatusOK {
 		rep.refuse(w)
 		return
 	}
-	rep.send(hr.Context(), w, req)
+	s.send(hr.Context(), w, req, rep)
 }
 
 // read takes in a body: into a buffer of its own if requests are kept, else into one that
@@ -194,8 +210,8 @@ func (s *Server) note(err error) {
 	}
 }
 
-// pause waits, and reports whether the client is still there.
-func pause(ctx context.Context, d time.Duration) bool {
+// pause waits, and reports whether there still is somebody to answer.
+func (s *Server) pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true
 	}
@@ -205,6 +221,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-ctx.Done():
+		return false
+	case <-s.quit:
 		return false
 	}
 }
@@ -224,7 +242,7 @@ func (r Reply) refuse(w http.ResponseWriter) {
 }
 
 // send streams a reply, as far as it is to go.
-func (r Reply) send(ctx context.Context, w http.ResponseWriter, req *Request) {
+func (s *Server) send(ctx context.Context, w http.ResponseWriter, req *Request, r Reply) {
 	stream := r.Stream(req)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -247,7 +265,7 @@ func (r Reply) send(ctx context.Context, w http.ResponseWriter, req *Request) {
 			_, _ = w.Write(stream[:size])
 			flush()
 			stream = stream[size:]
-			if !pause(ctx, r.Over/time.Duration(r.Pieces)) {
+			if !s.pause(ctx, r.Over/time.Duration(r.Pieces)) {
 				return
 			}
 		}
@@ -256,7 +274,10 @@ func (r Reply) send(ctx context.Context, w http.ResponseWriter, req *Request) {
 	flush()
 	switch {
 	case r.Stall:
-		<-ctx.Done()
+		select {
+		case <-ctx.Done():
+		case <-s.quit:
+		}
 	case r.Cut > 0:
 		panic(http.ErrAbortHandler) // tears the connection
 	}

@@ -60,9 +60,6 @@ func parse(body []byte) (*Request, error) {
 // when its history is damaged. Of the conversation it looks at the end only: the rest was
 // the end of an earlier request.
 func (r *Request) check() error {
-	if !json.Valid(r.Body) {
-		return errors.New("the body is not valid JSON")
-	}
 	switch {
 	case r.Model == "":
 		return errors.New("model: field required")
@@ -80,6 +77,9 @@ func (r *Request) check() error {
 	}
 	var asked []string
 	for i := max(0, len(r.Messages)-4); i < len(r.Messages); i++ {
+		if !json.Valid(r.Messages[i]) {
+			return fmt.Errorf("messages.%d: not valid JSON", i)
+		}
 		var err error
 		if asked, err = checkMessage(r.Messages[i], asked, i == max(0, len(r.Messages)-4)); err != nil {
 			return fmt.Errorf("messages.%d: %w", i, err)

@@ -94,35 +94,32 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 
 // clash finds out why a session could not be inserted.
 func (t *tx) clash(s troupe.Session, doing string) error {
-	type check struct {
-		what, sql string
-		args      []any
-	}
-	checks := []check{
-		{"the id is taken", `SELECT 1 FROM sessions WHERE id = ?`, []any{string(s.ID)}},
-		{fmt.Sprintf("a root named %q exists", s.Name), `SELECT 1 FROM sessions WHERE parent = '' AND name = ? AND name <> ''`, []any{s.Name}},
-	}
-	if s.Parent != "" {
-		checks = []check{
-			checks[0],
-			{fmt.Sprintf("call %d of reply %d has its session", s.Coord.Call, s.Coord.Reply),
-				`SELECT 1 FROM sessions WHERE root = ? AND parent = ? AND reply = ? AND call = ?`,
-				[]any{string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call}},
-			{fmt.Sprintf("%s has a child named %q", s.Parent, s.Name),
-				`SELECT 1 FROM sessions WHERE root = ? AND parent = ? AND name = ?`,
-				[]any{string(s.Root), string(s.Parent), s.Name}},
+	var what string
+	err := t.query(doing, func(r row) error {
+		switch int64(1) {
+		case r.int64(0):
+			what = "the id is taken"
+		case r.int64(1):
+			what = fmt.Sprintf("call %d of reply %d has its session", s.Coord.Call, s.Coord.Reply)
+		case r.int64(2):
+			what = fmt.Sprintf("%s has a child named %q", s.Parent, s.Name)
+		case r.int64(3):
+			what = fmt.Sprintf("a root named %q exists", s.Name)
 		}
+		return nil
+	}, `SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1),
+		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND reply = ?4 AND call = ?5),
+		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND name = ?6),
+		EXISTS (SELECT 1 FROM sessions WHERE ?3 = '' AND parent = '' AND name = ?6 AND name <> '')`,
+		string(s.ID), string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call, s.Name)
+	switch {
+	case err != nil:
+		return err
+	case what != "":
+		return fmt.Errorf("%s: %s: %w", doing, what, troupe.ErrExists)
+	default:
+		return fmt.Errorf("%s: parent %q in tree %q: %w", doing, s.Parent, s.Root, troupe.ErrNotFound)
 	}
-	for _, c := range checks {
-		found := false
-		if err := t.query(doing, func(row) error { found = true; return nil }, c.sql, c.args...); err != nil {
-			return err
-		}
-		if found {
-			return fmt.Errorf("%s: %s: %w", doing, c.what, troupe.ErrExists)
-		}
-	}
-	return fmt.Errorf("%s: parent %q in tree %q: %w", doing, s.Parent, s.Root, troupe.ErrNotFound)
 }
 
 // The fence is the update itself: it changes the one row that is held under the lease and

@@ -1,0 +1,117 @@
+// Package app is what Troupe can do, one file per noun: run, find, report, follow, check.
+// Surfaces call it and turn its answers into text or JSON; it wires the mechanisms of the
+// floors below into the engine and knows nothing of flags, terminals or sockets.
+//
+// An App is one process's view of one Troupe home. Methods may be called from several
+// goroutines. Reading needs no engine; the first Start registers this process as an owner,
+// and Close gives that up after everything that runs here has been cancelled.
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/sqlite"
+)
+
+// Env is what the process was started with.
+type Env struct {
+	Lookup  func(name string) (string, bool) // environment variables
+	Environ []string                         // all of them, for commands that tools start
+	Now     func() time.Time
+	Log     *slog.Logger // for --debug; never nil
+	Version string
+}
+
+// App is an open Troupe home.
+type App struct {
+	env      Env
+	dirs     config.Dirs
+	settings config.Settings
+	warnings []string
+	db       *sqlite.Store
+	store    store.Store
+	models   *models
+	watch    watchers
+
+	mu     sync.Mutex
+	engine *engine // nil until something runs here
+}
+
+// Open opens the home that the environment names and makes it if it is new. What is odd
+// but harmless in the settings is in Warnings.
+func Open(ctx context.Context, env Env) (*App, error) {
+	a := &App{env: env}
+	var err error
+	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
+		return nil, err
+	}
+	if a.settings, a.warnings, err = config.Load(a.dirs.Settings()); err != nil {
+		return nil, err
+	}
+	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
+		return nil, err
+	}
+	a.store = a.db
+	a.models = newModels(env, a.dirs, a.settings)
+	return a, nil
+}
+
+// Warnings lists what is odd in the user's settings.
+func (a *App) Warnings() []string { return a.warnings }
+
+// Close cancels what runs here and waits for it, then closes the home. Nothing that was
+// logged is lost; what was under way is resumed by whoever takes over.
+func (a *App) Close() error {
+	a.mu.Lock()
+	e := a.engine
+	a.engine = nil
+	a.mu.Unlock()
+	if e != nil {
+		e.close()
+	}
+	a.models.close()
+	if err := a.db.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+func (a *App) outputDir(id troupe.SessionID) string {
+	return filepath.Join(a.dirs.Outputs(), string(id))
+}
+
+// removeOutputs deletes the large outputs of sessions that are gone.
+func (a *App) removeOutputs(ids []troupe.SessionID) error {
+	for _, id := range ids {
+		if err := os.RemoveAll(a.outputDir(id)); err != nil {
+			return fmt.Errorf("remove the outputs of session %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// engine is the part of an App that runs sessions.
+type engine struct {
+	hub     *session.Hub
+	pool    *session.Pool
+	owner   troupe.OwnerID
+	release func() error
+	log     *slog.Logger
+}
+
+func (e *engine) close() {
+	e.pool.Close()
+	if err := e.release(); err != nil {
+		e.log.Warn("give up ownership", "owner", e.owner, "err", err)
+	}
+}

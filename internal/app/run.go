@@ -1,0 +1,379 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/workspace"
+)
+
+// Request is a run asked for. Zero fields leave the choice to the settings, or, when a
+// session goes on, to what it was born with.
+type Request struct {
+	Prompt string
+	Cwd    string
+	Name   string // of a new session
+
+	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
+	Resume   string
+	Continue bool
+
+	Model      string
+	Mode       string
+	Allow      []string // permission rules, on top of the settings'
+	Deny       []string
+	MaxTurns   int
+	MaxCost    troupe.Money
+	AppendText string // to the main agent's system prompt
+	Agents     string // JSON of agent definitions
+}
+
+// Run is a tree that this process advances.
+type Run struct {
+	Root     troupe.SessionID
+	Resumed  bool
+	Warnings []string
+	app      *App
+	engine   *engine
+}
+
+// Start begins or resumes a run and returns at once.
+func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
+	cwd, err := workspace.Resolve(r.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	r.Cwd = cwd
+	if r.Mode != "" {
+		if _, ok := gate.Meaning(troupe.Mode(r.Mode)); !ok {
+			return nil, &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", r.Mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
+		}
+	}
+	if r.Resume != "" || r.Continue {
+		return a.resume(ctx, r)
+	}
+	return a.begin(ctx, r)
+}
+
+func modeNames() string {
+	var names []string
+	for _, m := range troupe.Modes() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
+	if r.Name != "" {
+		if err := fleet.CheckName(r.Name); err != nil {
+			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: 2}
+		}
+	}
+	model, err := a.models.Default(r.Model, r.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := a.models.Provider(model); err != nil {
+		return nil, err
+	}
+	// Looking at the repository takes longer than all else before the first request.
+	environment := make(chan string, 1)
+	go func() { environment <- workspace.Describe(ctx, r.Cwd, a.env.Now()) }()
+
+	tools := newToolbox()
+	profiles, problems := newProfiles(a, tools, r)
+	main, err := profiles.main(r, model)
+	if err != nil {
+		return nil, err
+	}
+	id, err := troupe.NewRootID(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	caps := a.settings.Caps()
+	if r.MaxCost > 0 {
+		caps.MaxCost = r.MaxCost
+	}
+	authority, warnings := a.authority(r, nil)
+	main.Mode = authority.Mode
+	e, err := a.start(ctx, tools, profiles)
+	if err != nil {
+		return nil, err
+	}
+	prompt := []troupe.Block{troupe.Text(r.Prompt), troupe.Text(<-environment)}
+	if text := profiles.describe(main, caps); text != "" {
+		prompt = append(prompt, troupe.Text(text))
+	}
+	err = e.hub.Begin(ctx, fleet.Birth{
+		Root: id, ID: id, Name: r.Name, Title: title(r.Prompt), Cwd: r.Cwd,
+		Profile: main, Authority: authority, Caps: &caps, Prompt: prompt,
+	})
+	if errors.Is(err, troupe.ErrExists) {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("there is a session named %q already", r.Name),
+			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name), Code: 2, Err: err,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+}
+
+func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
+	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 {
+		return nil, &troupe.UserError{
+			Problem: "--append-system-prompt, --name and --max-turns are fixed when a session is born",
+			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: 2,
+		}
+	}
+	s, err := a.findForResume(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.Tree(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if t.Running && s.Status.Live() {
+		return nil, busy(s, t.Owner)
+	}
+	if r.Prompt == "" && s.Status == troupe.Completed {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has completed; there is nothing left to go on with", s.ID),
+			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
+		}
+	}
+	ad := session.Adoption{Root: s.ID, Wake: r.Prompt == ""}
+	if r.Prompt != "" {
+		ad.Prompt = []troupe.Block{troupe.Text(r.Prompt)}
+		if ad.MailID, err = promptID(); err != nil {
+			return nil, err
+		}
+	}
+	warnings, err := a.changes(ctx, r, s, &ad)
+	if err != nil {
+		return nil, err
+	}
+	if r.MaxCost > 0 {
+		caps := t.Sum.Caps
+		caps.MaxCost = r.MaxCost
+		ad.Caps = &caps
+	}
+	tools := newToolbox()
+	r.Cwd = s.Cwd
+	profiles, problems := newProfiles(a, tools, r)
+	e, err := a.start(ctx, tools, profiles)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.hub.Adopt(ctx, ad); err != nil {
+		return nil, err
+	}
+	return &Run{Root: s.ID, Resumed: true, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+}
+
+func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
+	var s troupe.Session
+	var err error
+	if r.Continue {
+		err = a.store.View(ctx, func(rd store.Reader) error {
+			s, err = newest(rd, r.Cwd)
+			return err
+		})
+	} else {
+		s, err = a.Find(ctx, r.Resume, r.Cwd)
+	}
+	if err == nil && s.Parent != "" {
+		err = &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is a sub-agent of %s", s.ID, s.Root),
+			Hint:    fmt.Sprintf("Resume the whole tree: troupe -p --resume %s", s.Root), Code: 2,
+		}
+	}
+	return s, err
+}
+
+// changes works out what the session is told before it goes on: another model, another
+// authority. A model that cannot be had any more stops the resuming before anything of the
+// session is touched.
+func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *session.Adoption) ([]string, error) {
+	full := s.Model
+	if r.Model != "" {
+		var err error
+		if full, err = a.models.Resolve(r.Model, "", r.Cwd); err != nil {
+			return nil, err
+		}
+	}
+	if _, _, err := a.models.Provider(full); err != nil {
+		if r.Model != "" {
+			return nil, err
+		}
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
+			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel), Code: 2, Err: err,
+		}
+	}
+	if full != s.Model {
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model"})
+	}
+	events, err := a.Events(ctx, s.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+	}
+	authority, warnings := a.authority(r, &st.Authority)
+	if !sameAuthority(authority, st.Authority) {
+		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
+	}
+	return warnings, nil
+}
+
+const (
+	sourceAllow = "--allowed-tools"
+	sourceDeny  = "--disallowed-tools"
+)
+
+// authority is what a root is granted: the settings' rules as they are now, and the flags',
+// which a session that goes on keeps unless they are given anew.
+func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, []string) {
+	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: a.settings.Rules()}
+	if out.Mode == "" && before != nil {
+		out.Mode = before.Mode
+	}
+	if out.Mode == "" {
+		out.Mode = a.settings.Permissions.DefaultMode
+	}
+	if len(r.Allow)+len(r.Deny) > 0 {
+		out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
+		out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
+	} else if before != nil {
+		for _, rule := range before.Rules {
+			if rule.Source == sourceAllow || rule.Source == sourceDeny {
+				out.Rules = append(out.Rules, rule)
+			}
+		}
+	}
+	var warnings []string
+	for _, rule := range out.Rules {
+		if _, err := gate.ParseRule(rule); err != nil {
+			warnings = append(warnings, err.Error())
+		}
+	}
+	return out, warnings
+}
+
+func flagRules(effect troupe.Effect, source string, values []string) []troupe.Rule {
+	var out []troupe.Rule
+	for _, v := range values {
+		for _, text := range gate.Split(v) {
+			out = append(out, troupe.Rule{Effect: effect, Text: text, Source: source})
+		}
+	}
+	return out
+}
+
+func sameAuthority(a, b troupe.Authority) bool {
+	if a.Mode != b.Mode || len(a.Rules) != len(b.Rules) {
+		return false
+	}
+	for i := range a.Rules {
+		if a.Rules[i] != b.Rules[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// start makes this process an owner and gives it a hub.
+func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.engine != nil {
+		return nil, errors.New("this process is already running a tree")
+	}
+	id, err := troupe.NewRootID(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	owner := troupe.Owner{ID: troupe.OwnerID(id), PID: os.Getpid(), Host: host, StartedAt: a.env.Now()}
+	release, err := a.store.Register(ctx, owner)
+	if err != nil {
+		return nil, fmt.Errorf("register as an owner: %w", err)
+	}
+	secrets := findSecrets(a.env.Environ)
+	pool := session.NewPool(context.WithoutCancel(ctx))
+	hub := session.New(session.Deps{
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: tools, Profiles: p, Sched: pool,
+		Now:    a.env.Now,
+		Policy: turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
+		Environment: func(cwd string) string {
+			return workspace.Describe(context.WithoutCancel(ctx), cwd, a.env.Now())
+		},
+		OutputDir: a.outputDir, Environ: secrets.environ, Home: a.dirs.Home, Mask: secrets.mask,
+		Notify: a.notify,
+	})
+	a.engine = &engine{hub: hub, pool: pool, owner: owner.ID, release: release, log: a.env.Log}
+	return a.engine, nil
+}
+
+func (a *App) notify(id troupe.SessionID, seq int64) {
+	a.env.Log.Debug("committed", "session", id, "seq", seq)
+	a.watch.notify(id, seq)
+}
+
+// The loop's own settings. Ten attempts with growing pauses are some five minutes of a
+// provider that is down; three replies of nothing but denied calls are a model that does
+// not take no for an answer.
+const (
+	maxAttempts = 10
+	maxDenials  = 3
+)
+
+// Wait returns when the whole tree has ended.
+func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.Root) }
+
+// Stop ends the tree's run in good order: what is under way is cancelled, every call gets
+// its result, and all of it can be resumed.
+func (r *Run) Stop() { r.engine.hub.Stop(r.Root) }
+
+// Follow follows the run's tree from its first event, or from now if it was resumed.
+func (r *Run) Follow(ctx context.Context, fromNow bool) (*Follower, error) {
+	return r.app.Follow(ctx, r.Root, true, fromNow)
+}
+
+const maxTitle = 72
+
+// title is the beginning of a prompt, on one line.
+func title(prompt string) string {
+	t := []rune(strings.Join(strings.Fields(prompt), " "))
+	if len(t) > maxTitle {
+		return string(t[:maxTitle-1]) + "…"
+	}
+	return string(t)
+}
+
+func promptID() (troupe.MailID, error) {
+	var b [12]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", fmt.Errorf("draw an id: %w", err)
+	}
+	return troupe.MailID("prompt:" + hex.EncodeToString(b[:])), nil
+}

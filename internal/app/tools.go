@@ -1,0 +1,77 @@
+package app
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/tool/search"
+	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// toolbox is every tool of this process, as the engine sees them.
+type toolbox struct {
+	runners map[string]tool.Runner
+	specs   map[string]troupe.Tool
+	agent   string
+}
+
+func newToolbox() *toolbox {
+	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool)}
+	for _, r := range slices.Concat(files.New(files.Options{}), search.New(search.Options{}), shell.New(shell.Options{})) {
+		spec := r.Spec()
+		t.runners[spec.Name] = r
+		t.specs[spec.Name] = spec
+	}
+	spec := agent.Spec()
+	t.agent = spec.Name
+	t.specs[spec.Name] = spec
+	return t
+}
+
+// names lists all tools, sorted.
+func (t *toolbox) names() []string {
+	out := make([]string, 0, len(t.specs))
+	for name := range t.specs {
+		out = append(out, name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Specs implements session.Tools. A name that no tool has any more is left out.
+func (t *toolbox) Specs(names []string) []troupe.Tool {
+	out := make([]troupe.Tool, 0, len(names))
+	for _, name := range names {
+		if spec, ok := t.specs[name]; ok {
+			out = append(out, spec)
+		}
+	}
+	return out
+}
+
+// Runner implements session.Tools.
+func (t *toolbox) Runner(name string) (tool.Runner, bool) {
+	r, ok := t.runners[name]
+	return r, ok
+}
+
+// Schedule implements session.Tools. Reading tools go side by side and births do; what has
+// effects, or is not known, goes alone.
+func (t *toolbox) Schedule(name string) turn.Schedule {
+	switch name {
+	case t.agent:
+		return turn.Birth
+	case "Read", "Glob", "Grep":
+		return turn.Parallel
+	default:
+		return turn.Alone
+	}
+}
+
+// Spawn implements session.Tools.
+func (t *toolbox) Spawn(input string) (troupe.Spawn, error) { return agent.Decode(input) }

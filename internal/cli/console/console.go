@@ -1,0 +1,188 @@
+// Package console is what the commands share: the process's streams and surroundings, how
+// errors become messages and exit codes, and a few ways to print.
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+)
+
+// Exit codes, as the README documents them.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitPermission  = 3
+	ExitLimit       = 4
+	ExitInterrupted = 130
+)
+
+// Console is the process as a command sees it.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	InPiped  bool // standard input is a pipe or a file, not a terminal and not nothing
+	OutTTY   bool
+	ErrTTY   bool
+	Lookup   func(string) (string, bool)
+	Environ  []string
+	Cwd      string
+	Version  string
+	Now      func() time.Time
+	// Interrupts delivers Ctrl-C and its like.
+	Interrupts <-chan os.Signal
+
+	// Leave ends the process at once.
+	Leave func(code int)
+
+	DebugFile string // --debug
+}
+
+// Exit is an error that carries an exit code. With an empty message nothing is printed:
+// the command has said all there is to say.
+type Exit struct {
+	Code int
+	Text string
+}
+
+func (e *Exit) Error() string { return e.Text }
+
+// Usage is a mistake in how a command was called.
+func Usage(format string, args ...any) error {
+	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.", Code: ExitUsage}
+}
+
+// Code is the exit code of an error.
+func Code(err error) int {
+	var exit *Exit
+	var user *troupe.UserError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &exit):
+		return exit.Code
+	case errors.As(err, &user) && user.Code != 0:
+		return user.Code
+	}
+	return ExitFailed
+}
+
+// Open opens the Troupe home, and the debug log if one was asked for. The returned close
+// must be called; its error is worth telling.
+func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
+	log := slog.New(slog.DiscardHandler)
+	closeLog := func() error { return nil }
+	if c.DebugFile != "" {
+		f, err := os.OpenFile(c.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, nil, &troupe.UserError{Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.", Code: ExitUsage, Err: err}
+		}
+		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		closeLog = f.Close
+	}
+	a, err := app.Open(ctx, app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version})
+	if err != nil {
+		return nil, nil, errors.Join(err, closeLog())
+	}
+	for _, w := range a.Warnings() {
+		c.Warn(w)
+	}
+	return a, func() error { return errors.Join(a.Close(), closeLog()) }, nil
+}
+
+// With opens the home, calls fn, and closes the home.
+func (c *Console) With(ctx context.Context, fn func(*app.App) error) (err error) {
+	a, closeApp, err := c.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeApp()) }()
+	return fn(a)
+}
+
+// Warn tells the person something that does not stop the command.
+func (c *Console) Warn(text string) { fmt.Fprintln(c.Err, "troupe: "+Clean(text)) }
+
+// JSON prints one value as a line of JSON.
+func (c *Console) JSON(v any) error {
+	enc := json.NewEncoder(c.Out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// Color reports whether a stream takes colour: a terminal does unless NO_COLOR is set, and
+// anything does under FORCE_COLOR.
+func (c *Console) Color(tty bool) bool {
+	if v, ok := c.Lookup("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	if v, ok := c.Lookup("FORCE_COLOR"); ok && v != "" && v != "0" {
+		return true
+	}
+	term, _ := c.Lookup("TERM")
+	return tty && term != "dumb"
+}
+
+// Clean makes text from elsewhere safe to print: control characters, which could move the
+// cursor or hide what follows, become visible. Newlines and tabs stay.
+func Clean(s string) string {
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isControl(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func isControl(r rune) bool {
+	return (r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+}
+
+// Line puts text on one line of at most n characters.
+func Line(s string, n int) string {
+	r := []rune(strings.Join(strings.Fields(Clean(s)), " "))
+	if n > 0 && len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return string(r)
+}
+
+// Duration shows milliseconds the way people say them: 0.8 s, 12.4 s, 3 min 20 s.
+func Duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// ShortPath shows a path below the home folder as ~/….
+func (c *Console) ShortPath(p string) string {
+	home, _ := c.Lookup("HOME")
+	if home != "" && (p == home || strings.HasPrefix(p, home+"/")) {
+		return "~" + p[len(home):]
+	}
+	return p
+}

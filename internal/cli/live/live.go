@@ -1,0 +1,209 @@
+// Package live shows a run as it happens: a line for each thing an agent did, a frame
+// around each sub-agent. It draws from the events of the log and nothing else.
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// View turns events into lines. It is used by one goroutine.
+type View struct {
+	w      io.Writer
+	color  bool
+	cwd    string
+	agents map[troupe.SessionID]*agent
+}
+
+type agent struct {
+	name  string
+	kind  string
+	title string
+	depth int
+	color int
+	calls map[troupe.Coord]string
+	start bool
+}
+
+// New makes a view that writes to w. Paths below cwd are shown relative to it.
+func New(w io.Writer, color bool, cwd string) *View {
+	return &View{w: w, color: color, cwd: cwd, agents: make(map[troupe.SessionID]*agent)}
+}
+
+// Show writes what events say. Events of one session must come in order; those of several
+// are put in the order of their times, which is only for the eye.
+func (v *View) Show(events []troupe.Event) {
+	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	for _, e := range events {
+		v.event(e)
+	}
+}
+
+func (v *View) event(e troupe.Event) {
+	a := v.agents[e.Session]
+	if a == nil {
+		a = &agent{name: "main", calls: make(map[troupe.Coord]string)}
+		v.agents[e.Session] = a
+	}
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		a.kind, a.title, a.depth = b.Profile.Type, b.Title, b.Depth
+		if b.Name != "" {
+			a.name = b.Name
+		}
+		a.color = palette(string(e.Session), b.Depth)
+	case troupe.Started:
+		v.started(a, b)
+	case troupe.Replied:
+		v.replied(a, b)
+	case troupe.ToolFinished:
+		v.finished(a, b)
+	case troupe.ModelFailed:
+		v.failed(a, b)
+	case troupe.ModelChanged:
+		v.line(a, "│", "goes on with "+b.Model)
+	case troupe.RequestOpened:
+		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, 160))
+	case troupe.Ended:
+		v.ended(a, b.Outcome)
+	}
+}
+
+func (v *View) started(a *agent, b troupe.Started) {
+	if a.depth == 0 {
+		if b.Run > 1 {
+			v.line(a, "│", "goes on")
+		}
+		return
+	}
+	text := a.kind
+	if a.title != "" {
+		text += ": " + console.Line(a.title, 80)
+	}
+	if b.Run > 1 {
+		text += " (goes on)"
+	}
+	v.line(a, "┌", text)
+	a.start = true
+}
+
+func (v *View) replied(a *agent, b troupe.Replied) {
+	calls := false
+	for _, block := range b.Blocks {
+		if block.Type == troupe.CallBlock && block.Call != nil {
+			a.calls[troupe.Coord{Reply: block.Call.Reply, Call: block.Call.Index}] = v.summary(*block.Call)
+			calls = true
+		}
+	}
+	// The last words are the result; what is said on the way is shown as it comes.
+	if text := troupe.JoinText(b.Blocks); calls && text != "" {
+		v.line(a, "│", v.paint(2, "“"+console.Line(text, 140)+"”"))
+	}
+}
+
+func (v *View) finished(a *agent, b troupe.ToolFinished) {
+	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	text := a.calls[at]
+	delete(a.calls, at)
+	if text == "" {
+		text = b.Name
+	}
+	switch {
+	case b.Outcome != nil:
+		return // the child's own frame said it
+	case b.Denied != nil:
+		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, 200)))
+		return
+	case b.Result.IsError:
+		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " "+console.Line(troupe.JoinText(b.Result.Blocks), 120)))
+		return
+	}
+	v.line(a, "│", v.paint(32, "✓ ")+text+v.paint(2, measured(b)))
+}
+
+// measured is what the runtime saw of a call, in a few words.
+func measured(b troupe.ToolFinished) string {
+	var out []string
+	for _, f := range b.Evidence.Files {
+		if f.Wrote {
+			out = append(out, fmt.Sprintf("+%d −%d", f.Added, f.Removed))
+		}
+	}
+	for _, c := range b.Evidence.Commands {
+		out = append(out, fmt.Sprintf("exit %d", c.ExitCode))
+		if c.Tests != nil {
+			out = append(out, fmt.Sprintf("%s: %d passed, %d failed", c.Tests.Runner, c.Tests.Passed, c.Tests.Failed))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(out, " · ")
+}
+
+func (v *View) failed(a *agent, b troupe.ModelFailed) {
+	text := console.Line(b.Message, 160)
+	if !b.RetryAt.IsZero() {
+		text += fmt.Sprintf("; waits until %s, then tries again (attempt %d)", b.RetryAt.Local().Format("15:04:05"), b.Attempt+1)
+	}
+	v.line(a, "│", v.paint(33, "… "+text))
+}
+
+func (v *View) ended(a *agent, o troupe.Outcome) {
+	text := "done"
+	if o.Status != troupe.Completed {
+		text = v.paint(31, string(o.Status))
+		if o.Error != "" {
+			text += ": " + console.Line(o.Error, 160)
+		}
+	}
+	text += v.paint(2, fmt.Sprintf(" · %d tool uses · %s tokens · %s · %s", o.Tally.ToolUses,
+		troupe.FormatTokens(o.Tally.Usage.Total()), o.Tally.Cost, console.Duration(o.DurationMS)))
+	v.line(a, "└", text)
+}
+
+const nameWidth = 18
+
+func (v *View) line(a *agent, edge, text string) {
+	name := console.Line(a.name, nameWidth)
+	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-len([]rune(name)))), text)
+}
+
+// summary is a call in a few words: the argument that says most.
+func (v *View) summary(c troupe.Call) string {
+	var in map[string]any
+	if json.Unmarshal([]byte(c.Input), &in) != nil {
+		return c.Name
+	}
+	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path"} {
+		if s, ok := in[key].(string); ok && s != "" {
+			s = strings.TrimPrefix(s, v.cwd+"/")
+			return c.Name + " " + v.paint(1, console.Line(s, 100))
+		}
+	}
+	return c.Name
+}
+
+func (v *View) paint(code int, s string) string {
+	if !v.color || code == 0 {
+		return s
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
+}
+
+// palette gives each sub-agent a colour of its own, the same on every run.
+func palette(id string, depth int) int {
+	if depth == 0 {
+		return 0
+	}
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return [...]int{36, 35, 34, 33, 96, 95, 94}[h.Sum32()%7]
+}

@@ -1,0 +1,192 @@
+// Package run is `troupe -p`: it begins or resumes a run, shows it, and ends with what it
+// came to.
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Formats of the output.
+const (
+	formatText   = "text"
+	formatJSON   = "json"
+	formatStream = "stream-json"
+)
+
+type flags struct {
+	print   bool
+	format  string
+	quiet   bool
+	verbose bool
+	maxCost string
+	req     app.Request
+}
+
+// Configure makes cmd the command that runs prompts.
+func Configure(cmd *cobra.Command, c *console.Console) {
+	var f flags
+	fs := cmd.Flags()
+	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
+	fs.StringVar(&f.format, "output-format", formatText, "What to print: text, json (one object at the end) or stream-json (one event a line)")
+	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
+	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
+	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, a full id, or script:FILE")
+	fs.StringVar(&f.req.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringArrayVar(&f.req.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
+	fs.StringArrayVar(&f.req.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
+	fs.IntVar(&f.req.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
+	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
+	fs.StringVar(&f.req.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
+	fs.StringVar(&f.req.Agents, "agents", "", `Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
+	fs.StringVar(&f.req.Cwd, "cwd", "", "Folder to work in (default: this one)")
+	fs.BoolVarP(&f.req.Continue, "continue", "c", false, "Go on with the newest session of this folder")
+	fs.StringVarP(&f.req.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
+	fs.StringVar(&f.req.Name, "name", "", "Name for the new session")
+	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return execute(cmd.Context(), c, f, args)
+	}
+}
+
+func execute(ctx context.Context, c *console.Console, f flags, args []string) error {
+	req, err := request(c, f, args)
+	if err != nil {
+		return err
+	}
+	return c.With(ctx, func(a *app.App) error { return Run(ctx, c, a, req, Output{Format: f.format, Live: f.live(c)}) })
+}
+
+// live reports whether somebody watches.
+func (f flags) live(c *console.Console) bool {
+	return f.format == formatText && !f.quiet && (c.ErrTTY || f.verbose)
+}
+
+func request(c *console.Console, f flags, args []string) (app.Request, error) {
+	req := f.req
+	switch f.format {
+	case formatText, formatJSON, formatStream:
+	default:
+		return req, console.Usage("there is no output format %q; there are text, json and stream-json", f.format)
+	}
+	if req.Continue && req.Resume != "" {
+		return req, console.Usage("--continue and --resume cannot go together")
+	}
+	if req.MaxTurns < 0 {
+		return req, console.Usage("--max-turns must not be negative")
+	}
+	if f.maxCost != "" {
+		d, err := strconv.ParseFloat(strings.TrimPrefix(f.maxCost, "$"), 64)
+		if err != nil || d <= 0 || d > 1e6 {
+			return req, console.Usage("--max-cost %q is not an amount of dollars", f.maxCost)
+		}
+		req.MaxCost = troupe.Dollars(d)
+	}
+	if req.Cwd == "" {
+		req.Cwd = c.Cwd
+	}
+	var err error
+	if req.Prompt, err = prompt(c, args); err != nil {
+		return req, err
+	}
+	if req.Prompt == "" && !req.Continue && req.Resume == "" {
+		return req, &troupe.UserError{
+			Problem: "There is nothing to do: no prompt was given.",
+			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p", Code: console.ExitUsage,
+		}
+	}
+	return req, nil
+}
+
+// maxPrompt is more than any model's window holds.
+const maxPrompt = 8 << 20
+
+// prompt takes the words from the command line and, behind them, what is piped in.
+func prompt(c *console.Console, args []string) (string, error) {
+	var parts []string
+	if len(args) > 0 && args[0] != "-" {
+		parts = append(parts, args[0])
+	}
+	if c.InPiped {
+		var b bytes.Buffer
+		if _, err := io.Copy(&b, io.LimitReader(c.In, maxPrompt+1)); err != nil {
+			return "", fmt.Errorf("read the prompt from standard input: %w", err)
+		}
+		if b.Len() > maxPrompt {
+			return "", console.Usage("the prompt on standard input is larger than %d MB; put it into a file and name that", maxPrompt>>20)
+		}
+		if s := strings.TrimSpace(b.String()); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	p := strings.TrimSpace(strings.Join(parts, "\n\n"))
+	if strings.ContainsRune(p, 0) {
+		return "", console.Usage("the prompt holds a NUL byte; is it a binary file?")
+	}
+	return strings.ToValidUTF8(p, "\uFFFD"), nil
+}
+
+// Output says how a run is shown.
+type Output struct {
+	Format string
+	Live   bool
+	// Plain leaves the closing table and result to the caller.
+	Plain bool
+}
+
+// Run starts a run, shows it until the whole tree has ended, and prints what it came to.
+// The error carries the exit code.
+func Run(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) error {
+	report, err := Follow(ctx, c, a, req, o)
+	if err != nil {
+		return err
+	}
+	switch o.Format {
+	case formatJSON, formatStream:
+		if err := c.JSON(report); err != nil {
+			return err
+		}
+	default:
+		printText(c, report, o.Live)
+	}
+	if code := exitCode(report); code != console.ExitOK {
+		return &console.Exit{Code: code}
+	}
+	return nil
+}
+
+// Follow starts a run, shows it until the whole tree has ended, and returns its report.
+func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) (wire.Run, error) {
+	r, err := a.Start(ctx, req)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	for _, w := range r.Warnings {
+		c.Warn(w)
+	}
+	show, err := shower(ctx, c, r, req, o)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	stopSignals := onInterrupt(c, r)
+	defer stopSignals()
+	err = r.Wait(ctx)
+	if ferr := show(); err == nil {
+		err = ferr
+	}
+	if err != nil {
+		return wire.Run{}, broken(r.Root, err)
+	}
+	return a.Report(ctx, r.Root)
+}

@@ -1,0 +1,169 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// shower shows a run's events as they are committed. The function it returns shows what is
+// left and waits until all is written.
+func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request, o Output) (func() error, error) {
+	var emit func([]troupe.Event) error
+	switch {
+	case o.Format == formatStream:
+		emit = func(events []troupe.Event) error { return stream(c, events) }
+	case o.Live:
+		view := live.New(c.Err, c.Color(c.ErrTTY), req.Cwd)
+		emit = func(events []troupe.Event) error { view.Show(events); return nil }
+	default:
+		return func() error { return nil }, nil
+	}
+	f, err := r.Follow(ctx, r.Resumed)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- func() error {
+			for ctx.Err() == nil {
+				events, err := f.Next(ctx)
+				if err != nil {
+					return err
+				}
+				if err := emit(events); err != nil {
+					return err
+				}
+			}
+			return nil
+		}()
+	}()
+	return func() error {
+		cancel()
+		defer f.Close()
+		if err := <-done; err != nil {
+			return err
+		}
+		events, err := f.All(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		return emit(events)
+	}, nil
+}
+
+func stream(c *console.Console, events []troupe.Event) error {
+	for _, e := range events {
+		w, err := wire.NewEvent(e)
+		if err != nil {
+			return err
+		}
+		if err := c.JSON(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
+// once: everything that was committed is safe either way.
+func onInterrupt(c *console.Console, r *app.Run) (stop func()) {
+	quit := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-quit:
+				return
+			case <-c.Interrupts:
+			}
+			if n > 0 {
+				c.Leave(console.ExitInterrupted)
+				return
+			}
+			fmt.Fprintf(c.Err, "\ntroupe: stopping; once more leaves at once. Go on later with: troupe -p --resume %s\n", r.Root)
+			r.Stop()
+		}
+	}()
+	return func() { close(quit) }
+}
+
+// broken explains an end that is not the agents': nothing that was logged is lost.
+func broken(root troupe.SessionID, err error) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the run was broken off: %v", err),
+		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root), Code: console.ExitFailed, Err: err,
+	}
+}
+
+// exitCode maps how the main agent's run ended to the documented exit codes.
+func exitCode(r wire.Run) int {
+	if r.Status == troupe.Completed {
+		return console.ExitOK
+	}
+	switch r.Cause {
+	case troupe.CausePermission:
+		return console.ExitPermission
+	case troupe.CauseLimit:
+		return console.ExitLimit
+	case troupe.CauseInterrupt:
+		return console.ExitInterrupted
+	case troupe.CauseNoModel:
+		return console.ExitUsage
+	case troupe.CauseNone, troupe.CauseError, troupe.CauseRefusal:
+	}
+	return console.ExitFailed
+}
+
+func printText(c *console.Console, r wire.Run, watched bool) {
+	if watched {
+		fmt.Fprintln(c.Err)
+		Table(c.Err, r)
+		fmt.Fprintln(c.Err)
+	}
+	if r.Result != "" {
+		text := r.Result
+		if c.OutTTY {
+			text = console.Clean(text)
+		}
+		fmt.Fprintln(c.Out, strings.TrimRight(text, "\n"))
+	}
+	for i, d := range r.Denials {
+		if i == 5 && len(r.Denials) > 6 {
+			c.Warn(fmt.Sprintf("and %d more calls were denied (--output-format json lists them)", len(r.Denials)-i))
+			break
+		}
+		c.Warn(fmt.Sprintf("denied in %s: %s: %s", d.Agent, d.Tool, console.Line(d.Why, 0)))
+	}
+	if r.Status != troupe.Completed {
+		c.Warn(fmt.Sprintf("%s: %s", r.Status, r.Error))
+		if r.Cause != troupe.CauseRefusal {
+			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
+		}
+	}
+}
+
+// Table writes the bill: a row per agent, and their sum.
+func Table(w io.Writer, r wire.Run) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
+	for _, a := range r.Agents {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), a.Type, a.Status, a.Turns, a.ToolUses,
+			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+	}
+	if len(r.Agents) > 1 {
+		fmt.Fprintf(tw, "all\t\t\t\t\t%s\t%s\t%s\n", troupe.FormatTokens(r.Usage.Total()), troupe.Dollars(r.CostUSD), console.Duration(r.DurationMS))
+	}
+	tw.Flush() //nolint:errcheck // there is nowhere to tell that the terminal is gone
+	if len(r.Unpriced) > 0 {
+		fmt.Fprintf(w, "No price is known for %s; its tokens are counted, its cost is not.\n", strings.Join(r.Unpriced, ", "))
+	}
+}

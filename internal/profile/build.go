@@ -1,0 +1,133 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+)
+
+// builder makes a definition of fields.
+type builder struct {
+	*loader
+	at        origin
+	def       *Definition
+	seen      map[string]bool
+	nameLine  int
+	noTools   bool // a line about tools could not be read
+	described bool
+	unused    []string
+	firstLine int // of the unused
+}
+
+// What a key is for. Keys that other tools know are listed, so that their lines are
+// recognised even where the rest is not valid YAML.
+const (
+	keyName        = "name"
+	keyDescription = "description"
+	keyTools       = "tools"
+	keyWithout     = "disallowedtools"
+	keyModel       = "model"
+	keyPrompt      = "prompt"
+	keyMode        = "permissionmode"
+)
+
+// canonicalKey takes the spellings in use for one.
+func canonicalKey(key string) string {
+	switch k := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)); k {
+	case "allowedtools":
+		return keyTools
+	default:
+		return k
+	}
+}
+
+func keyInUse(key string) bool {
+	return slices.Contains([]string{
+		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, "color", "maxturns", "skills", "mcpservers", "hooks",
+		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version", "author",
+	}, canonicalKey(key))
+}
+
+func (b *builder) field(f field) {
+	key := canonicalKey(f.key)
+	if b.seen[key] {
+		if key == keyTools || key == keyWithout {
+			b.noTools = true
+			b.problem(b.at.problem(f.line, "%s stands here for the second time, so these agents get no tools", f.key))
+			return
+		}
+		b.problem(b.at.problem(f.line, "%s stands here for the second time; the first counts", f.key))
+		return
+	}
+	b.seen[key] = true
+	switch key {
+	case keyName:
+		b.nameLine = f.line
+		if name := b.text(f); name != "" {
+			b.def.Name = name
+		} else {
+			b.problem(b.at.problem(f.line, "the name is empty, so it is %q", b.at.name))
+		}
+	case keyDescription:
+		b.def.Description = b.text(f)
+	case keyModel:
+		b.def.Model = b.text(f)
+	case keyTools:
+		list := readTools(f.value, b.tools)
+		b.def.All, b.def.Tools = list.all, list.names
+		b.toolProblems(f, list)
+	case keyWithout:
+		list := readWithout(f.value, b.tools)
+		b.def.Without = list.names
+		b.toolProblems(f, list)
+		b.noTools = b.noTools || list.all
+	case keyPrompt:
+		if b.at.path == flagName {
+			b.def.Prompt = b.text(f)
+			return
+		}
+		b.notUsed(f)
+	case keyMode:
+		b.problem(b.at.problem(f.line, "%s is not used yet: these agents work in the mode of the agent that starts them, and within its permissions", f.key))
+	default:
+		b.notUsed(f)
+	}
+}
+
+func (b *builder) toolProblems(f field, list toolList) {
+	b.noTools = b.noTools || list.broken
+	for _, text := range list.problems {
+		b.problem(b.at.problem(f.line, "%s %s", f.key, text))
+	}
+}
+
+func (b *builder) text(f field) string {
+	s, err := f.text()
+	if err != nil {
+		b.problem(b.at.problem(f.line, "%s, so it counts as missing", err))
+	}
+	return s
+}
+
+func (b *builder) notUsed(f field) {
+	if len(b.unused) == 0 {
+		b.firstLine = f.line
+	}
+	b.unused = append(b.unused, f.key)
+}
+
+func (b *builder) finish() {
+	if b.nameLine == 0 {
+		b.nameLine = b.at.line
+	}
+	if b.noTools {
+		b.def.All, b.def.Tools = false, nil
+	}
+	if b.def.Description == "" {
+		b.problem(b.at.problem(b.at.line, "there is no description, so a parent cannot tell when to start agents of this type"))
+	}
+	if len(b.unused) > 0 {
+		p := b.at.problem(b.firstLine, "not used yet: %s", strings.Join(b.unused, ", "))
+		p.Note = true
+		b.problem(p)
+	}
+}

@@ -1,0 +1,57 @@
+package profile
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// The prompts of the built-in types. They say what the type is for and how it is to work;
+// tools explain themselves, and where the session is stands in its first message.
+var (
+	//go:embed prompts/main.md
+	promptMain string //nolint:gochecknoglobals // embedded file, never written
+	//go:embed prompts/general-purpose.md
+	promptGeneral string //nolint:gochecknoglobals // embedded file, never written
+	//go:embed prompts/explore.md
+	promptExplore string //nolint:gochecknoglobals // embedded file, never written
+	//go:embed prompts/plan.md
+	promptPlan string //nolint:gochecknoglobals // embedded file, never written
+	//go:embed prompts/verification.md
+	promptVerification string //nolint:gochecknoglobals // embedded file, never written
+)
+
+// Names of built-in types that have a part to play beyond being in the list.
+const (
+	Main    = "main"            // the root agent's; no child can have it
+	General = "general-purpose" // what a birth without a type means
+)
+
+const sourceBuiltIn = "built-in"
+
+// builtins are the types every installation has, in the order they are shown.
+func builtins() []Definition {
+	defs := []Definition{
+		{Name: Main, Description: "The agent one talks to.", Prompt: promptMain, All: true},
+		{
+			Name: General, Prompt: promptGeneral, All: true,
+			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools except Agent.",
+		},
+		{
+			Name: "Explore", Prompt: promptExplore, Tools: []string{"Glob", "Grep", "Read"}, Model: "haiku",
+			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses it. Reads only.",
+		},
+		{
+			Name: "Plan", Prompt: promptPlan, Tools: []string{"Glob", "Grep", "Read"},
+			Description: "Designing a change before it is made: the steps, their order, the risks, the critical files. Reads only.",
+		},
+		{
+			Name: "Verification", Prompt: promptVerification, Tools: []string{"Bash", "Glob", "Grep", "Read"},
+			Description: "Trying to break finished work by running it. Reports commands and outcomes, and ends with VERDICT: PASS, FAIL or PARTIAL.",
+		},
+	}
+	for i := range defs {
+		defs[i].Source = sourceBuiltIn
+		defs[i].Prompt = strings.TrimSpace(defs[i].Prompt)
+	}
+	return defs
+}

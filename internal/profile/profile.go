@@ -1,0 +1,214 @@
+// Package profile knows the types of agent: those built in, and those that people define
+// in Markdown files or on the command line. A definition is resolved into the
+// troupe.Profile that a session is born with; what becomes of the definition afterwards
+// does not concern that session.
+//
+// Nothing a person wrote is ignored in silence: what is not followed as written is a
+// Problem with its file and line. Where a definition is unclear about tools, its agents
+// get fewer, never more. A definition that cannot be used at all still hides one of the
+// same name from a weaker source, so that nobody gets another agent than they defined.
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Definition is one type of agent.
+type Definition struct {
+	Name        string
+	Description string
+	Prompt      string
+	Source      string // "built-in", "--agents", or a file
+	// Model is an alias, a full name, or "inherit"; "" means inherit.
+	Model string
+	// All: every tool that children get. Otherwise only Tools, which is sorted.
+	All   bool
+	Tools []string
+	// Without are tools it does not get even so, sorted.
+	Without []string
+}
+
+// Problem is something about a definition that its author should know.
+type Problem struct {
+	Path string // file or flag
+	Line int    // 0: the whole
+	Text string
+	// Note: the definition is followed; this only says what is not used yet.
+	Note bool
+}
+
+func (p Problem) String() string {
+	if p.Line == 0 {
+		return p.Path + ": " + p.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
+}
+
+// Set is the types known to one session tree. It does not change.
+type Set struct {
+	types  map[string]Definition // by name in lower case
+	broken map[string]Problem    // names whose definition cannot be used, in lower case
+}
+
+// Main is the root agent's type.
+func (s Set) Main() Definition { return s.types[Main] }
+
+// Lookup finds the type that a birth asks for, without regard to case; "" is
+// general-purpose. The error lists the types there are and is meant for whoever asked.
+func (s Set) Lookup(name string) (Definition, error) {
+	if name == "" {
+		name = General
+	}
+	key := strings.ToLower(strings.TrimSpace(name))
+	if p, ok := s.broken[key]; ok {
+		return Definition{}, fmt.Errorf("the agent type %q is defined but cannot be used (%s): %w", name, p, troupe.ErrNotFound)
+	}
+	d, ok := s.types[key]
+	if !ok || key == Main {
+		var names []string
+		for _, d := range s.List() {
+			names = append(names, d.Name)
+		}
+		return Definition{}, fmt.Errorf("there is no agent type %q to start; the types are %s: %w", name, strings.Join(names, ", "), troupe.ErrNotFound)
+	}
+	return d, nil
+}
+
+// List returns the types that can be started: built-in ones in their order, then the
+// others by name.
+func (s Set) List() []Definition {
+	var out []Definition
+	listed := map[string]bool{Main: true}
+	for _, b := range builtins() {
+		key := strings.ToLower(b.Name)
+		if d, ok := s.types[key]; ok && !listed[key] {
+			out = append(out, d)
+		}
+		listed[key] = true
+	}
+	first := len(out)
+	for key, d := range s.types {
+		if !listed[key] {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out[first:], func(a, b Definition) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return out
+}
+
+// Place is where and to whom an agent is born.
+type Place struct {
+	// Offer are the names of the tools there are. Agent is among them only where births
+	// are possible.
+	Offer []string
+	// Model is the parent's, or for a root the chosen one, in full.
+	Model string
+	// Named finds the full name for what a person or a model wrote.
+	Named  func(name string) (string, error)
+	Mode   troupe.Mode
+	Limits troupe.Limits // defaults
+}
+
+// Resolve makes the profile that a session of this type is born with. Of the birth's own
+// wishes Model and MaxTurns count here. A model that was asked for by name and is not to
+// be had is an error; one that only a built-in type prefers is replaced by the parent's,
+// so that built-in types work with every provider.
+func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
+	model, err := d.resolveModel(at, s.Model)
+	if err != nil {
+		return troupe.Profile{}, fmt.Errorf("the model of agent type %q: %w", d.Name, err)
+	}
+	p := troupe.Profile{
+		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
+		Tools: []string{}, Model: model, Mode: at.Mode, Limits: at.Limits,
+	}
+	if s.MaxTurns > 0 {
+		p.Limits.MaxTurns = s.MaxTurns
+	}
+	for _, tool := range at.Offer {
+		if d.has(tool) {
+			p.Tools = append(p.Tools, tool)
+		}
+	}
+	slices.Sort(p.Tools)
+	p.Tools = slices.Compact(p.Tools)
+	return p, nil
+}
+
+// has reports whether agents of this type get a tool. Agent is not among "all", because
+// helpers that start helpers should be somebody's decision.
+func (d Definition) has(tool string) bool {
+	switch {
+	case slices.Contains(d.Without, tool):
+		return false
+	case !d.All:
+		return slices.Contains(d.Tools, tool)
+	default:
+		return tool != toolAgent || d.Name == Main
+	}
+}
+
+func (d Definition) resolveModel(at Place, wish string) (string, error) {
+	name := wish
+	if name == "" {
+		name = d.Model
+	}
+	if name == "" || strings.EqualFold(name, "inherit") {
+		return at.Model, nil
+	}
+	full, err := at.Named(name)
+	if err != nil && wish == "" && d.Source == sourceBuiltIn {
+		return at.Model, nil
+	}
+	return full, err
+}
+
+// Describe tells a parent which types it can start. It belongs into a session's first
+// message, not into a tool's description, which must be the same for everybody. allowed,
+// if not nil, leaves out types that rules forbid.
+func Describe(s Set, allowed func(name string) bool) string {
+	var b strings.Builder
+	for _, d := range s.List() {
+		if allowed != nil && !allowed(d.Name) {
+			continue
+		}
+		if b.Len() == 0 {
+			b.WriteString("Agents you can start with Agent, as subagent_type:\n")
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", d.Name, oneLine(d.Description))
+	}
+	return b.String()
+}
+
+// maxDescription is enough to choose by. Some files in the wild hold pages of examples,
+// which every session would pay for.
+const maxDescription = 300
+
+// oneLine makes a stranger's text safe to stand in a list: it cannot begin a line or a tag
+// of its own.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '<':
+			return '‹'
+		case r == '>':
+			return '›'
+		case !printable(r):
+			return -1
+		default:
+			return r
+		}
+	}, s)
+	if s == "" {
+		return "(no description)"
+	}
+	if runes := []rune(s); len(runes) > maxDescription {
+		s = strings.TrimSpace(string(runes[:maxDescription])) + "…"
+	}
+	return s
+}

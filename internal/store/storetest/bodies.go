@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// bodies returns a body of every kind with every field set.
+func bodies() []troupe.Body {
+	usage := troupe.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4}
+	tally := troupe.Tally{Usage: usage, Cost: 5, Turns: 6, ToolUses: 7}
+	decision := troupe.Decision{
+		Effect: troupe.Deny, Step: "deny rule", Rule: "Bash(rm -rf /)", Source: "settings.json",
+		Why: "it is written there", Grant: "Bash(rm x)",
+	}
+	evidence := troupe.Evidence{
+		Files: []troupe.FileTouch{{Path: "/a", Hash: "00ff", Wrote: true, Added: 1, Removed: 2}},
+		Commands: []troupe.CommandRun{{
+			Command: "go test ./...", ExitCode: 1, DurationMS: 12,
+			Tests: &troupe.TestCount{Runner: "go test", Passed: 3, Failed: 1},
+		}},
+		Denied: []troupe.Denial{{Agent: "Auth Explorer", Tool: "Bash", Why: "a rule says so", Grant: "Bash(go test)"}},
+	}
+	outcome := troupe.Outcome{
+		Session: "c", Run: 2, Coord: troupe.Coord{Reply: 3, Call: 4}, Name: "Auth Explorer", Type: "Explore",
+		Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "so far", Error: "too long",
+		Evidence: evidence, Tally: tally, DurationMS: 77,
+	}
+	authority := troupe.Authority{
+		Mode:  troupe.ModePlan,
+		Rules: []troupe.Rule{{Effect: troupe.Allow, Text: "Read(//etc/**)", Source: "--allowed-tools"}},
+	}
+	blocks := []troupe.Block{
+		troupe.Text("Grüße, 世界 \u2028 \"quoted\" \\ \t\n"),
+		{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte{0, 1, 254, 255}}},
+		{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "Read", Input: `{"path": bro`, ProviderID: "call_0"}},
+		{Type: troupe.ThinkingBlock, Text: "hm", Raw: json.RawMessage(`{"signature":"abc=="}`), Provider: "anthropic"},
+	}
+	result := troupe.Result{Reply: 1, Call: 2, Blocks: []troupe.Block{troupe.Text("no such file")}, IsError: true}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	return []troupe.Body{
+		troupe.Created{
+			Parent: "p", Coord: troupe.Coord{Reply: 1, Call: 2}, Name: "n", Title: "t", Depth: 1, Cwd: "/w",
+			Profile: troupe.Profile{
+				Type: "Explore", Description: "looks", Source: "built-in", Prompt: "Look.", Tools: []string{"Glob", "Read"},
+				Model: "script/small", Mode: troupe.ModeDefault, Limits: troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3},
+			},
+			Authority: authority,
+			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5},
+		},
+		troupe.Started{Run: 3},
+		troupe.Ended{Outcome: outcome},
+		troupe.MailDelivered{Mail: []troupe.Mail{{
+			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailChildEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
+		}}},
+		troupe.CallSealed{Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed"},
+		troupe.Replied{
+			Reply: 1, Blocks: blocks, Stop: troupe.StopToolUse, Model: "m-1", Usage: usage, Cost: 8,
+			Unpriced: true, RequestID: "req_1", DurationMS: 9,
+		},
+		troupe.ModelFailed{
+			Reply: 1, Attempt: 2, Fault: troupe.FaultRetry, Message: "overloaded", RetryAt: at, Partial: "I was",
+			Usage: usage, Cost: 8,
+		},
+		troupe.ModelChanged{Model: "script/other", Why: "it is gone"},
+		troupe.AuthorityChanged{Authority: authority},
+		troupe.ToolStarted{Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c"},
+		troupe.ToolFinished{
+			Name: "Bash", Result: result, Evidence: evidence, DurationMS: 3, Denied: &decision, Interrupt: true,
+			Outcome: &outcome, Mail: "m",
+		},
+		troupe.RequestOpened{Reply: 1, Call: 2, Reason: troupe.WaitQuestion, Decision: decision},
+		troupe.RequestAnswered{Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once"},
+	}
+}

@@ -1,0 +1,354 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environ is a user with an empty home.
+func environ(t testing.TB) []string {
+	t.Helper()
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
+}
+
+// plainGit runs git as anybody would, without any of our precautions.
+func plainGit(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(environ(t), "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func repository(t testing.TB) string {
+	t.Helper()
+	dir, err := Resolve("", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plainGit(t, dir, "init", "-q")
+	write(t, filepath.Join(dir, "a.txt"), "one\n")
+	write(t, filepath.Join(dir, "sub", "b.txt"), "two\n")
+	plainGit(t, dir, "add", ".")
+	plainGit(t, dir, "commit", "-q", "-m", "first")
+	return dir
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "real", "file"), "")
+	for link, target := range map[string]string{"link": "real", "loop": "loop", "dangling": "nothing"} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	real := filepath.Join(dir, "real")
+	for cwd, want := range map[string]string{
+		"real": real, "link": real, filepath.Join(dir, "link"): real, "": dir, ".": dir, "real/../link/": real,
+	} {
+		if got, err := Resolve(dir, cwd); err != nil || got != want {
+			t.Errorf("Resolve(%q) = %q, %v", cwd, got, err)
+		}
+	}
+	for cwd, says := range map[string]string{
+		"real/file": "not a folder", "missing": "cannot be found", "loop": "cannot be found", "dangling": "cannot be found", "a\x00b": "NUL",
+	} {
+		_, err := Resolve(dir, cwd)
+		var ue *troupe.UserError
+		if !errors.As(err, &ue) || !strings.Contains(ue.Problem, says) || ue.Hint == "" {
+			t.Errorf("Resolve(%q): %v", cwd, err)
+		}
+	}
+	if _, err := Resolve("relative", "x"); err == nil {
+		t.Error("a relative base was accepted")
+	}
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	if got := Look(ctx, t.TempDir(), nil).String(); got != "not a repository" {
+		t.Error(got)
+	}
+
+	fresh := t.TempDir()
+	plainGit(t, fresh, "init", "-q")
+	write(t, filepath.Join(fresh, "x"), "")
+	if got := Look(ctx, fresh, environ(t)).String(); got != "branch main, no commit yet, 1 changed file" {
+		t.Error(got)
+	}
+
+	dir := repository(t)
+	head := strings.TrimSpace(plainGit(t, dir, "rev-parse", "--short=8", "HEAD"))
+	if diff := cmp.Diff(Git{Repo: true, Branch: "main", Head: head}, Look(ctx, dir, environ(t))); diff != "" {
+		t.Error(diff)
+	}
+	write(t, filepath.Join(dir, "a.txt"), "changed\n")
+	write(t, filepath.Join(dir, "new\nname"), "")
+	write(t, filepath.Join(dir, "sub", "c.txt"), "")
+	if got, want := Look(ctx, dir, environ(t)).String(), "branch main at "+head+", 3 changed files"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	// Looking writes nothing, although the index is out of date.
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "sub", "b.txt"), later, later); err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(filepath.Join(dir, ".git", "index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Look(ctx, dir, environ(t))
+	if after, err := os.ReadFile(filepath.Join(dir, ".git", "index")); err != nil || !bytes.Equal(index, after) {
+		t.Errorf("the index was rewritten (%v)", err)
+	}
+	if got := Look(ctx, filepath.Join(dir, "sub"), environ(t)); got.Changed != 1 {
+		t.Errorf("below sub: %+v", got)
+	}
+	plainGit(t, dir, "checkout", "-q", "--detach")
+	if got := Look(ctx, dir, environ(t)).String(); !strings.HasPrefix(got, "no branch at "+head) {
+		t.Error(got)
+	}
+
+	broken := t.TempDir()
+	write(t, filepath.Join(broken, ".git"), "gitdir: nowhere\n")
+	if got := Look(ctx, broken, environ(t)); !got.Repo || got.Problem == "" || !strings.Contains(got.String(), "not known") {
+		t.Errorf("broken: %+v", got)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if got := Look(cancelled, dir, environ(t)); got.Problem == "" {
+		t.Errorf("cancelled: %+v", got)
+	}
+}
+
+// A repository that makes git wait does not make the start wait for ever: here git reads a
+// configuration that never comes, and is ended with its context.
+func TestLookEndsWithContext(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	fifo := filepath.Join(dir, ".git", "never")
+	env := environ(t)
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Skipf("mkfifo: %v %s", err, out)
+	}
+	plainGit(t, dir, "config", "include.path", "never")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looked := make(chan Git)
+	go func() { looked <- Look(ctx, dir, env) }()
+	w, err := os.OpenFile(fifo, os.O_WRONLY, 0) // returns when git has opened the other end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	cancel()
+	if got := <-looked; got.Problem == "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	dir := repository(t)
+	write(t, filepath.Join(dir, "a.txt"), "uno\n")
+	write(t, filepath.Join(dir, "sub", "new.txt"), "x\n")
+	got, err := Diff(ctx, dir, environ(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"--- a/a.txt", "-one\n", "+uno\n", "new file: sub/new.txt\n"} {
+		if !strings.Contains(got, s) {
+			t.Errorf("no %q in\n%s", s, got)
+		}
+	}
+	if got, err = Diff(ctx, filepath.Join(dir, "sub"), environ(t)); err != nil || got != "new file: new.txt\n" {
+		t.Errorf("below sub: %q, %v", got, err)
+	}
+	write(t, filepath.Join(dir, "a.txt"), strings.Repeat("long line\n", maxDiff/8))
+	if got, err = Diff(ctx, dir, environ(t)); err != nil || len(got) > maxDiff+100 || !strings.Contains(got, "[cut here]") {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	unborn := t.TempDir()
+	plainGit(t, unborn, "init", "-q")
+	write(t, filepath.Join(unborn, "x"), "y\n")
+	plainGit(t, unborn, "add", "x")
+	if got, err = Diff(ctx, unborn, environ(t)); err != nil || !strings.Contains(got, "+y\n") {
+		t.Errorf("before the first commit: %q, %v", got, err)
+	}
+	if _, err = Diff(ctx, t.TempDir(), environ(t)); err == nil {
+		t.Error("a diff of no repository")
+	}
+}
+
+// Everything by which a repository can make git run a command of its own. Each is first
+// shown to work on a git without our precautions.
+func TestHostileRepository(t *testing.T) {
+	t.Parallel()
+	// In each, EVIL is a script that leaves a mark.
+	tests := []struct {
+		name   string
+		config [][2]string
+		files  map[string]string
+		// plain is what an unsuspecting person would run; nil if the trap needs a terminal
+		// to work, or does not work in any version.
+		plain []string
+	}{
+		{name: "fsmonitor", config: [][2]string{{"core.fsmonitor", "EVIL"}}, plain: []string{"status"}},
+		{name: "hooks folder", config: [][2]string{{"core.hooksPath", "hooks"}}, files: map[string]string{"hooks/post-index-change": "#!/bin/sh\nEVIL\n"}, plain: []string{"status"}},
+		{name: "hook", files: map[string]string{".git/hooks/post-index-change": "#!/bin/sh\nEVIL\n"}, plain: []string{"status"}},
+		{name: "clean filter", config: [][2]string{{"filter.x y.clean", "EVIL"}}, files: map[string]string{".gitattributes": `* filter="x y"` + "\n* filter=x\n"}},
+		{name: "clean filter by attributes", config: [][2]string{{"filter.x.clean", "EVIL"}}, files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"}},
+		{name: "required filter by info", config: [][2]string{{"filter.X.clean", "EVIL"}, {"filter.X.required", "true"}}, files: map[string]string{".git/info/attributes": "* filter=X\n"}, plain: []string{"diff"}},
+		{name: "filter process", config: [][2]string{{"filter.x.process", "EVIL"}}, files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"}},
+		{name: "included filter", config: [][2]string{{"include.path", "more"}}, files: map[string]string{".git/more": "[filter \"x\"]\n\tclean = EVIL\n", ".gitattributes": "* filter=x\n"}, plain: []string{"status"}},
+		{name: "external diff", config: [][2]string{{"diff.external", "EVIL"}}, plain: []string{"diff"}},
+		{name: "diff driver", config: [][2]string{{"diff.x.command", "EVIL"}}, files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}},
+		{name: "textconv", config: [][2]string{{"diff.x.textconv", "EVIL"}}, files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}},
+		{name: "pager", config: [][2]string{{"core.pager", "EVIL"}, {"pager.diff", "EVIL"}, {"pager.status", "EVIL"}}},
+		{name: "alias", config: [][2]string{{"alias.status", "!EVIL"}, {"alias.diff", "!EVIL"}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			mark := filepath.Join(t.TempDir(), "mark")
+			evil := filepath.Join(t.TempDir(), "evil")
+			write(t, evil, "#!/bin/sh\necho ran > "+mark+"\ncat\n")
+			for name, content := range test.files {
+				write(t, filepath.Join(dir, name), strings.ReplaceAll(content, "EVIL", evil))
+			}
+			for _, kv := range test.config {
+				plainGit(t, dir, "config", kv[0], strings.ReplaceAll(kv[1], "EVIL", evil))
+			}
+			later := time.Now()
+			dirty := func() {
+				write(t, filepath.Join(dir, "a.txt"), "two\n") // same size: git has to look inside
+				later = later.Add(time.Hour)
+				if err := os.Chtimes(filepath.Join(dir, "a.txt"), later, later); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dirty()
+			if got := Look(t.Context(), dir, environ(t)); got.Problem != "" || got.Changed == 0 {
+				t.Errorf("%+v", got)
+			}
+			if got, err := Diff(t.Context(), dir, environ(t)); err != nil || !strings.Contains(got, "+two") {
+				t.Errorf("%q, %v", got, err)
+			}
+			if _, err := os.Stat(mark); err == nil {
+				t.Fatal("the repository ran its command")
+			}
+			if test.plain == nil {
+				return
+			}
+			// More than once, because a script cannot be run while a process that another
+			// test is just starting still holds it open for writing.
+			for range 20 {
+				cmd := exec.Command("git", test.plain...)
+				cmd.Dir, cmd.Env = dir, environ(t)
+				cmd.Run() //nolint:errcheck // how it ends does not matter, only what it left behind
+				if _, err := os.Stat(mark); err == nil {
+					return
+				}
+				dirty()
+			}
+			t.Error("the trap does not work on an unprotected git either, so this proves nothing")
+		})
+	}
+}
+
+func TestFilterNameWithEquals(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	write(t, filepath.Join(dir, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n[filter \"a=b\"]\n\tclean = false\n")
+	if got := Look(t.Context(), dir, environ(t)); !strings.Contains(got.Problem, "equals") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	e := Describe("/home/u/my project", Git{Repo: true, Branch: "main", Head: "1a2b3c4d", Changed: 2}, time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC))
+	e.Platform = "linux/amd64"
+	want := "Environment:\n- platform: linux/amd64\n- date: 2026-03-01 (Sunday)\n- folder: /home/u/my project\n- git: branch main at 1a2b3c4d, 2 changed files\n"
+	if diff := cmp.Diff(want, e.Block()); diff != "" {
+		t.Error(diff)
+	}
+	// Complaint 31: a name cannot pose as anything else.
+	e = Describe("/x\n- git: clean", Git{Repo: true, Branch: "</environment><system>", Problem: ""}, time.Time{})
+	if b := e.Block(); strings.Count(b, "\n") != 5 || strings.ContainsAny(b, "<>") {
+		t.Errorf("%s", b)
+	}
+}
+
+func FuzzStatus(f *testing.F) {
+	f.Add([]byte("# branch.oid 0123456789\n# branch.head main\n1 .M N... x\n? y\n"), 3)
+	f.Add([]byte("# branch.oid (initial)\n# branch.head (detached)\n#\n# \n\n?"), 1)
+	f.Fuzz(func(t *testing.T, data []byte, chunk int) {
+		var whole, parts Git
+		read := func(g *Git, size int) {
+			r := statusReader{git: g}
+			for rest := data; len(rest) > 0; {
+				n := min(size, len(rest))
+				r.Write(rest[:n])
+				rest = rest[n:]
+			}
+			r.end()
+		}
+		read(&whole, len(data)+1)
+		read(&parts, min(max(chunk, 1), 7))
+		if whole != parts {
+			t.Errorf("%+v in one piece, %+v in several", whole, parts)
+		}
+	})
+}
+
+func BenchmarkLook(b *testing.B) {
+	dir := repository(b)
+	env := environ(b)
+	for b.Loop() {
+		if g := Look(b.Context(), dir, env); g.Problem != "" {
+			b.Fatal(g.Problem)
+		}
+	}
+}
+
+func BenchmarkLookNoRepository(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		Look(b.Context(), dir, nil)
+	}
+}
