@@ -104,6 +104,7 @@ func (a *App) removeOutputs(ids []troupe.SessionID) error {
 type engine struct {
 	hub     *session.Hub
 	pool    *session.Pool
+	tools   *toolbox
 	owner   troupe.OwnerID
 	release func() error
 	log     *slog.Logger
@@ -111,6 +112,9 @@ type engine struct {
 
 func (e *engine) close() {
 	e.pool.Close()
+	if err := e.tools.close(); err != nil {
+		e.log.Warn("close the tools", "err", err)
+	}
 	if err := e.release(); err != nil {
 		e.log.Warn("give up ownership", "owner", e.owner, "err", err)
 	}

@@ -189,7 +189,7 @@ func (m *models) info(full string) (model.Info, bool) {
 	if strings.HasPrefix(full, "script/") {
 		if p, _, err := m.Provider(full); err == nil {
 			if s, ok := p.(*script.Provider); ok {
-				return model.Info{Priced: true, Price: s.Price()}, true
+				return s.Info(), true
 			}
 		}
 		return model.Info{}, false

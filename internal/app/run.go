@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -50,7 +51,7 @@ type Run struct {
 
 // Start begins or resumes a run and returns at once.
 func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
-	cwd, err := workspace.Resolve(r.Cwd)
+	cwd, err := workspace.Resolve("/", r.Cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +65,11 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 		return a.resume(ctx, r)
 	}
 	return a.begin(ctx, r)
+}
+
+// environment is what a session is told of the folder it begins in.
+func (a *App) environment(ctx context.Context, cwd string) string {
+	return workspace.Describe(cwd, workspace.Look(ctx, cwd, a.env.Environ), a.env.Now()).Block()
 }
 
 func modeNames() string {
@@ -89,10 +95,13 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	// Looking at the repository takes longer than all else before the first request.
 	environment := make(chan string, 1)
-	go func() { environment <- workspace.Describe(ctx, r.Cwd, a.env.Now()) }()
+	go func() { environment <- a.environment(ctx, r.Cwd) }()
 
 	tools := newToolbox()
-	profiles, problems := newProfiles(a, tools, r)
+	profiles, problems, err := newProfiles(a, tools, r)
+	if err != nil {
+		return nil, err
+	}
 	main, err := profiles.main(r, model)
 	if err != nil {
 		return nil, err
@@ -112,7 +121,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 		return nil, err
 	}
 	prompt := []troupe.Block{troupe.Text(r.Prompt), troupe.Text(<-environment)}
-	if text := profiles.describe(main, caps); text != "" {
+	if text := profiles.describe(main, authority, caps); text != "" {
 		prompt = append(prompt, troupe.Text(text))
 	}
 	err = e.hub.Begin(ctx, fleet.Birth{
@@ -173,7 +182,10 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	}
 	tools := newToolbox()
 	r.Cwd = s.Cwd
-	profiles, problems := newProfiles(a, tools, r)
+	profiles, problems, err := newProfiles(a, tools, r)
+	if err != nil {
+		return nil, err
+	}
 	e, err := a.start(ctx, tools, profiles)
 	if err != nil {
 		return nil, err
@@ -322,16 +334,22 @@ func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, 
 	pool := session.NewPool(context.WithoutCancel(ctx))
 	hub := session.New(session.Deps{
 		Store: a.store, Owner: owner.ID, Models: a.models, Tools: tools, Profiles: p, Sched: pool,
-		Now:    a.env.Now,
-		Policy: turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
-		Environment: func(cwd string) string {
-			return workspace.Describe(context.WithoutCancel(ctx), cwd, a.env.Now())
-		},
-		OutputDir: a.outputDir, Environ: secrets.environ, Home: a.dirs.Home, Mask: secrets.mask,
+		Now:         a.env.Now,
+		Policy:      turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
+		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
+		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask,
 		Notify: a.notify,
 	})
-	a.engine = &engine{hub: hub, pool: pool, owner: owner.ID, release: release, log: a.env.Log}
+	a.engine = &engine{hub: hub, pool: pool, tools: tools, owner: owner.ID, release: release, log: a.env.Log}
 	return a.engine, nil
+}
+
+// resolved follows links, so that rules about ~/ hold for the folder itself too.
+func resolved(home string) string {
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		return real
+	}
+	return home
 }
 
 func (a *App) notify(id troupe.SessionID, seq int64) {

@@ -18,11 +18,12 @@ type toolbox struct {
 	runners map[string]tool.Runner
 	specs   map[string]troupe.Tool
 	agent   string
+	shell   *shell.Shell
 }
 
 func newToolbox() *toolbox {
-	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool)}
-	for _, r := range slices.Concat(files.New(files.Options{}), search.New(search.Options{}), shell.New(shell.Options{})) {
+	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool), shell: shell.New(shell.Options{})}
+	for _, r := range slices.Concat(files.New(files.Options{}), search.New(search.Options{}), []tool.Runner{t.shell}) {
 		spec := r.Spec()
 		t.runners[spec.Name] = r
 		t.specs[spec.Name] = spec
@@ -32,6 +33,9 @@ func newToolbox() *toolbox {
 	t.specs[spec.Name] = spec
 	return t
 }
+
+// close ends what the shell holds on to. Commands have ended with their contexts.
+func (t *toolbox) close() error { return t.shell.Close() }
 
 // names lists all tools, sorted.
 func (t *toolbox) names() []string {

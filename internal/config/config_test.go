@@ -130,7 +130,7 @@ func TestParseComplaints(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ in, says string }{
-		{`{"modle": "a"}`, `f:1:2: "modle" is not a setting; did you mean "model"?`},
+		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
 		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, model, permissions`},

@@ -283,7 +283,7 @@ func genRule(t *rapid.T) Rule {
 			"Edit", "Write(/src)", "Edit(*.go)", "Agent", "Agent(Explore)", "Other", "*", "", "Read(//**)", "Edit(//**)", "Grep(src)",
 		}).Draw(t, "rule"),
 	}
-	out, _ := ParseRule(r) //nolint:errcheck // the rule holds with an error too
+	out, _ := ParseRule(r)
 	return out
 }
 
@@ -420,7 +420,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add("Bash", "ls", "/proj/a", "/proj/b", "Explore", "default", 2, "Bash(ls)", "deny")
 	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow")
 	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, rule, effect string) {
-		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule}) //nolint:errcheck // the rule holds with an error too
+		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule})
 		q := Query{
 			Tool:   tool,
 			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent},

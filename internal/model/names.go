@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed models.yaml
-var builtinModels []byte //nolint:gochecknoglobals // embedded file, never written
+var builtinModels []byte
 
 // Info is what is known of a model without asking its provider.
 type Info struct {

@@ -128,7 +128,7 @@ func TestBuiltin(t *testing.T) {
 	for _, m := range c.Models() {
 		i, _ := c.Lookup(m)
 		p := i.Price
-		if !(0 < p.CacheRead && p.CacheRead < p.Input && p.Input < p.CacheWrite && p.CacheWrite < p.Output) {
+		if p.CacheRead <= 0 || p.CacheRead >= p.Input || p.Input >= p.CacheWrite || p.CacheWrite >= p.Output {
 			t.Errorf("%s has an odd price: %+v", m, p)
 		}
 		if i.MaxOutput <= 0 || i.Window <= i.MaxOutput {

@@ -95,12 +95,21 @@ func (c *PrefixChecker) refuse(key string, r bodyParts, midway bool) error {
 type bodyParts struct {
 	parts []part
 	raw   [][]byte // of each part, cache marks included
-	names []string
-	first int // the part that is the first message
+	tools int      // how many parts are tools; system and messages follow
+	first int      // the part that is the first message
 	turns int // messages that are a model's
 }
 
-func (r bodyParts) at(i int) ([]byte, string) { return r.raw[i], r.names[i] }
+func (r bodyParts) at(i int) ([]byte, string) {
+	switch {
+	case i < r.tools:
+		return r.raw[i], fmt.Sprintf("tools[%d]", i)
+	case i < r.first:
+		return r.raw[i], fmt.Sprintf("system[%d]", i-r.tools)
+	default:
+		return r.raw[i], fmt.Sprintf("messages[%d]", i-r.first)
+	}
+}
 
 func (r bodyParts) identity(c *PrefixChecker) uint64 {
 	var id []byte
@@ -128,22 +137,22 @@ func (c *PrefixChecker) splitBody(body []byte) (bodyParts, error) {
 	}
 	var r bodyParts
 	var scratch []byte
-	for i, name := range []string{"tools", "system", "messages"} {
-		if i == 2 {
+	for i := range fields {
+		switch i {
+		case 1:
+			r.tools = len(r.parts)
+		case 2:
 			r.first = len(r.parts)
 		}
-		n := 0
 		add := func(v []byte) bool {
 			scratch = appendUnmarked(scratch[:0], v)
 			r.parts = append(r.parts, c.part(scratch))
 			r.raw = append(r.raw, v)
-			r.names = append(r.names, fmt.Sprintf("%s[%d]", name, n))
 			if i == 2 {
 				if role, _ := jscan.Get(v, "role"); string(role) == `"assistant"` {
 					r.turns++
 				}
 			}
-			n++
 			return true
 		}
 		if len(fields[i]) > 0 && !jscan.Array(fields[i], add) {

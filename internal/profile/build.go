@@ -13,7 +13,6 @@ type builder struct {
 	seen      map[string]bool
 	nameLine  int
 	noTools   bool // a line about tools could not be read
-	described bool
 	unused    []string
 	firstLine int // of the unused
 }
@@ -81,7 +80,7 @@ func (b *builder) field(f field) {
 		b.toolProblems(f, list)
 		b.noTools = b.noTools || list.all
 	case keyPrompt:
-		if b.at.path == flagName {
+		if b.at.path == FlagName {
 			b.def.Prompt = b.text(f)
 			return
 		}

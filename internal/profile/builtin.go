@@ -9,15 +9,15 @@ import (
 // tools explain themselves, and where the session is stands in its first message.
 var (
 	//go:embed prompts/main.md
-	promptMain string //nolint:gochecknoglobals // embedded file, never written
+	promptMain string
 	//go:embed prompts/general-purpose.md
-	promptGeneral string //nolint:gochecknoglobals // embedded file, never written
+	promptGeneral string
 	//go:embed prompts/explore.md
-	promptExplore string //nolint:gochecknoglobals // embedded file, never written
+	promptExplore string
 	//go:embed prompts/plan.md
-	promptPlan string //nolint:gochecknoglobals // embedded file, never written
+	promptPlan string
 	//go:embed prompts/verification.md
-	promptVerification string //nolint:gochecknoglobals // embedded file, never written
+	promptVerification string
 )
 
 // Names of built-in types that have a part to play beyond being in the list.

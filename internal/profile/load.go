@@ -27,12 +27,15 @@ type Sources struct {
 	Tools []string
 }
 
+// FlagName is the Path of problems with the value of Sources.Flag.
+const FlagName = "--agents"
+
 const (
 	projectAgents = ".claude/agents"
-	flagName      = "--agents"
 	maxFiles      = 500
 	maxFolders    = 4 // folders within folders that are searched
 	maxName       = 64
+	maxProblems   = 20 // told of one file
 )
 
 // Load reads every source. Built-in types alone cost no parsing.
@@ -59,9 +62,22 @@ type loader struct {
 	set      Set
 	problems []Problem
 	fresh    map[string]string // names of the current source: where they were defined
+	told     map[string]int    // problems by path
 }
 
-func (l *loader) problem(p Problem) { l.problems = append(l.problems, p) }
+// problem keeps what a person may want to read; nobody reads a thousand lines about one file.
+func (l *loader) problem(p Problem) {
+	if l.told == nil {
+		l.told = map[string]int{}
+	}
+	l.told[p.Path]++
+	if l.told[p.Path] == maxProblems {
+		p.Line, p.Text, p.Note = 0, "there is more wrong here than is listed", false
+	}
+	if l.told[p.Path] <= maxProblems {
+		l.problems = append(l.problems, p)
+	}
+}
 
 // files is a folder that a source is read from.
 type files interface {

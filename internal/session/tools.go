@@ -76,6 +76,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 		}
 	}
 	env.Seen = a.seen(access)
+	env.Hidden = gate.Hidden(a.h.chain(a.id), a.roots(), a.h.d.Home)
 	now := a.h.d.Now
 	if a.working == nil {
 		a.working = make(map[int]context.CancelFunc)
@@ -107,8 +108,13 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
 	return gate.Headless(gate.Decide(gate.Query{
 		Tool: name, Access: access, Chain: a.h.chain(a.id), Home: a.h.d.Home,
-		Roots: []string{a.st.Session.Cwd, filepath.Clean(a.h.d.OutputDir(a.id))},
+		Roots: a.roots(),
 	}))
+}
+
+// roots are the folders in which the session may read as it likes.
+func (a *actor) roots() []string {
+	return []string{a.st.Session.Cwd, filepath.Clean(a.h.d.OutputDir(a.id))}
 }
 
 func (a *actor) toolDone(in inToolDone) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-func (w *world) ctx() context.Context { return context.Background() } //nolint:forbidigo // the simulation is its own main
+func (w *world) ctx() context.Context { return context.Background() }
 
 // expired is a context that is over, for asking without waiting.
 func (w *world) expired() context.Context {

@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")    //nolint:gochecknoglobals // a flag
-	seeds = flag.Int("seeds", 2000, "how many seeds TestSeeds plays")              //nolint:gochecknoglobals // a flag
-	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays") //nolint:gochecknoglobals // a flag
+	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")
+	seeds = flag.Int("seeds", 2000, "how many seeds TestSeeds plays")
+	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays")
 )
 
 func play(n uint64, trace io.Writer) (sim.Result, error) {

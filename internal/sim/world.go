@@ -315,7 +315,7 @@ func (s *crashStore) View(ctx context.Context, fn func(store.Reader) error) erro
 
 func (w *world) trace(format string, args ...any) {
 	if w.opt.Trace != nil {
-		fmt.Fprintf(w.opt.Trace, "%6d %s\n", w.res.Steps, fmt.Sprintf(format, args...)) //nolint:errcheck // a trace is for looking at
+		fmt.Fprintf(w.opt.Trace, "%6d %s\n", w.res.Steps, fmt.Sprintf(format, args...))
 	}
 }
 

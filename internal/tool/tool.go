@@ -42,6 +42,9 @@ type Env struct {
 	OutputDir string
 	// CallID names the call within its session, for files in OutputDir: "r3c0".
 	CallID string
+	// Hidden reports files that rules keep from being read: tools that walk folders leave
+	// them out. It is nil if there are none.
+	Hidden func(path string) bool
 	// Environ is the environment of started commands.
 	Environ []string
 }

@@ -119,7 +119,7 @@ func Diff(ctx context.Context, dir string, environ []string) (string, error) {
 		return "", fmt.Errorf("diff %s: %w", dir, err)
 	}
 	for name := range strings.Lines(fresh.String()) {
-		out.WriteString("new file: " + strings.TrimSuffix(name, "\n") + "\n")
+		fmt.Fprintf(&out, "new file: %s\n", strings.TrimSuffix(name, "\n"))
 	}
 	return out.String(), nil
 }
@@ -275,9 +275,6 @@ func (c *capped) Write(b []byte) (int, error) {
 	c.buf.Write(b[:min(room, len(b))])
 	return len(b), nil
 }
-
-// WriteString is Write for text.
-func (c *capped) WriteString(s string) { c.Write([]byte(s)) }
 
 func (c *capped) String() string {
 	if !c.cut {

@@ -323,7 +323,9 @@ func FuzzStatus(f *testing.F) {
 			r := statusReader{git: g}
 			for rest := data; len(rest) > 0; {
 				n := min(size, len(rest))
-				r.Write(rest[:n])
+				if _, err := r.Write(rest[:n]); err != nil {
+					t.Fatal(err)
+				}
 				rest = rest[n:]
 			}
 			r.end()

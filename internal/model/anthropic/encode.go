@@ -212,7 +212,9 @@ func sendableName(s string) string {
 	const most = 128
 	out := []byte(s[:min(len(s), most)])
 	for i, c := range out {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
+		default:
 			out[i] = '_'
 		}
 	}

@@ -92,7 +92,7 @@ func (a *accumulator) event(data []byte) error {
 		}
 		e.Usage.addTo(&a.usage)
 	case `"message_stop"`:
-		a.done = a.begun
+		a.done = true
 	case `"error"`:
 		var e errorBody
 		if err := json.Unmarshal(data, &e); err != nil {

@@ -110,15 +110,15 @@ func TestNoSecretEver(t *testing.T) {
 		"JSON": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("request-id", testKey)
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","message":%s}}`, quoted)
+			_, _ = fmt.Fprintf(w, `{"type":"error","error":{"type":"invalid_request_error","message":%s}}`, quoted)
 		},
 		"error event": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "data: {\"type\":\"error\",\"error\":{\"type\":%s,\"message\":%s}}\n\n", quoted, quoted)
+			_, _ = fmt.Fprintf(w, "data: {\"type\":\"error\",\"error\":{\"type\":%s,\"message\":%s}}\n\n", quoted, quoted)
 		},
 		"nonsense": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "data: {\"type\":\"message_start\",\"message\":%s}\n\n", quoted)
+			_, _ = fmt.Fprintf(w, "data: {\"type\":\"message_start\",\"message\":%s}\n\n", quoted)
 		},
 		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://example.invalid/?"+testKey, http.StatusTemporaryRedirect)

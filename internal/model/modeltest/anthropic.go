@@ -108,8 +108,8 @@ func (s *Server) Err() error {
 
 // Close stops the server. It must be called once.
 func (s *Server) Close() {
-	close(s.quit)
 	_ = s.http.Close() // closing the listener can only fail by its being closed
+	close(s.quit)      // after the connections: what stalls is torn, not ended
 	<-s.served
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *Server) read(hr *http.Request) (body []byte, release func(), err error)
 	if s.o.Keep > 0 {
 		body = make([]byte, n)
 	} else {
-		buf := s.bodies.Get().(*[]byte) //nolint:errcheck // the pool holds nothing else
+		buf := s.bodies.Get().(*[]byte)
 		if cap(*buf) < n {
 			*buf = make([]byte, n+n/2)
 		}

@@ -126,7 +126,7 @@ func (h Harness) encodesWhateverThereIs(t *testing.T) {
 }
 
 // call makes one call of a fresh session with one message.
-func call(t *testing.T, p model.Provider, ctx context.Context, sink func(model.Delta)) (troupe.Reply, error) { //nolint:revive // t first, as everywhere in tests
+func call(ctx context.Context, t *testing.T, p model.Provider, sink func(model.Delta)) (troupe.Reply, error) {
 	t.Helper()
 	return p.Stream(ctx, request(t, p, 1, troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("go")}}), sink)
 }
@@ -152,7 +152,7 @@ func (h Harness) text(t *testing.T) {
 	want := "Two words.\nAnd \"more\" – 😀, with \\ and </tags>."
 	p := h.New(t, Reply{Text: want, Usage: troupe.Usage{Input: 7, Output: 11, CacheRead: 13, CacheWrite: 17}})
 	var shown strings.Builder
-	got, err := call(t, p, t.Context(), func(d model.Delta) { shown.WriteString(d.Text) })
+	got, err := call(t.Context(), t, p, func(d model.Delta) { shown.WriteString(d.Text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func (h Harness) text(t *testing.T) {
 	if !strings.HasPrefix(got.Model, p.Name()+"/") {
 		t.Errorf("model %q is no full name", got.Model)
 	}
-	if _, err := call(t, p, t.Context(), nil); err != nil {
+	if _, err := call(t.Context(), t, p, nil); err != nil {
 		t.Errorf("without a sink: %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func (h Harness) calls(t *testing.T) {
 func (h Harness) thinking(t *testing.T) {
 	p := h.New(t, Reply{Thinking: "First, \"think\".", Text: "Done.", Usage: troupe.Usage{Output: 1}}, Text("Again."))
 	var thought strings.Builder
-	got, err := call(t, p, t.Context(), func(d model.Delta) { thought.WriteString(d.Thinking) })
+	got, err := call(t.Context(), t, p, func(d model.Delta) { thought.WriteString(d.Thinking) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func (h Harness) stops(t *testing.T) {
 	for stop, want := range map[string]troupe.StopReason{
 		"max_tokens": troupe.StopMaxTokens, "refusal": troupe.StopRefusal, "end_turn": troupe.StopEndTurn,
 	} {
-		got, err := call(t, h.New(t, Reply{Text: "x", Stop: stop, Usage: troupe.Usage{Output: 1}}), t.Context(), nil)
+		got, err := call(t.Context(), t, h.New(t, Reply{Text: "x", Stop: stop, Usage: troupe.Usage{Output: 1}}), nil)
 		if err != nil || got.Stop != want {
 			t.Errorf("%s: %+v, %v", stop, got, err)
 		}
@@ -254,7 +254,7 @@ func (h Harness) faults(t *testing.T) {
 		{Fail(400, "invalid_request_error", "prompt is too long: 2 tokens > 1 maximum"), troupe.FaultTooLong, 0},
 		{Fail(400, "invalid_request_error", "no"), troupe.FaultBad, 0},
 	} {
-		_, err := call(t, h.New(t, tt.reply), t.Context(), nil)
+		_, err := call(t.Context(), t, h.New(t, tt.reply), nil)
 		var me *model.Error
 		if !errors.As(err, &me) || me.Fault != tt.want || me.RetryAfter != tt.after || me.Message == "" {
 			t.Errorf("%d %s: %+v", tt.reply.Status, tt.reply.ErrorType, err)
@@ -264,7 +264,7 @@ func (h Harness) faults(t *testing.T) {
 
 func (h Harness) cut(t *testing.T) {
 	rep := Reply{Text: "This is what had been said.", ErrorType: "overloaded_error", ErrorMessage: "Overloaded", Usage: troupe.Usage{Input: 9, Output: 1}}
-	_, err := call(t, h.New(t, rep), t.Context(), nil)
+	_, err := call(t.Context(), t, h.New(t, rep), nil)
 	var me *model.Error
 	if !errors.As(err, &me) || me.Fault != troupe.FaultRetry || troupe.JoinText(me.Partial) != rep.Text || me.Usage.Input != 9 {
 		t.Errorf("err = %+v", err)
@@ -275,7 +275,7 @@ func (h Harness) interrupted(t *testing.T) {
 	p := h.New(t, Reply{Text: "late", Delay: time.Hour})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := call(t, p, ctx, nil)
+	_, err := call(ctx, t, p, nil)
 	var me *model.Error
 	if !errors.As(err, &me) || me.Fault != troupe.FaultInterrupted {
 		t.Errorf("cancelled before: %+v", err)
@@ -283,7 +283,7 @@ func (h Harness) interrupted(t *testing.T) {
 	ctx, cancel = context.WithCancel(t.Context())
 	defer cancel()
 	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err = call(t, p, ctx, nil); !errors.As(err, &me) || me.Fault != troupe.FaultInterrupted {
+	if _, err = call(ctx, t, p, nil); !errors.As(err, &me) || me.Fault != troupe.FaultInterrupted {
 		t.Errorf("cancelled during: %+v", err)
 	}
 }

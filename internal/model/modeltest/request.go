@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,6 +145,9 @@ func (r *Request) CacheMarks() int {
 	jscan.Array(r.tools, count)
 	jscan.Array(r.system, count)
 	for _, m := range r.Messages {
+		if !bytes.Contains(m, []byte(`"cache_control"`)) {
+			continue
+		}
 		blocks(m, func(_ string, b []byte) { count(b) })
 	}
 	return n

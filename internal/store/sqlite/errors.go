@@ -31,10 +31,10 @@ func explain(path, doing string, err error) error {
 		problem = "the disk is full"
 		hint = "Free some space and run again. What was saved before is intact."
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_AUTH:
-		problem = "it cannot be written"
+		problem = "the database cannot be written"
 		hint = "Make the file and its folder writable for you, or point TROUPE_HOME at a folder that is."
 	case lib.SQLITE_CANTOPEN:
-		problem = "it cannot be opened"
+		problem = "the database cannot be opened"
 		hint = "Make the file and its folder readable and writable for you, or point TROUPE_HOME at another folder."
 	case lib.SQLITE_NOTADB:
 		problem = "the file is not a database"
@@ -46,13 +46,13 @@ func explain(path, doing string, err error) error {
 		problem = "the disk reports an error"
 		hint = "Look at the disk and the file system (is it full, over its quota, or gone?) and run again. What was saved before is intact."
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		problem = "another process has kept it locked for too long"
+		problem = "another process has kept the database locked for too long"
 		hint = "See which process has the file open (`fuser FILE`), and stop it if it hangs. Then run again."
 	default:
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("%s: database %s: %s (%v)", doing, path, problem, err),
+		Problem: fmt.Sprintf("cannot %s: %s (%s: %v)", doing, problem, path, err),
 		Hint:    hint,
 		Err:     err,
 	}

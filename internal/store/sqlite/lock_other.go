@@ -20,6 +20,8 @@ var (
 
 func tryLock(string, int) (*lock, error) { return nil, errNoLocks }
 
+func lockNew(string) (*lock, string, error) { return nil, "", errNoLocks }
+
 func tryShare(string) (*lock, error) { return nil, errNoLocks }
 
 func waitForLock(context.Context, string) (*lock, error) { return nil, errNoLocks }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -32,7 +33,21 @@ func try(path string, flag, how int) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = flock(f, how|syscall.LOCK_NB)
+	return tryFile(f, how)
+}
+
+// lockNew makes a file beside path, under a name that nobody else uses, and locks it.
+func lockNew(path string) (l *lock, name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return nil, "", err
+	}
+	l, err = tryFile(f, syscall.LOCK_EX)
+	return l, f.Name(), err
+}
+
+func tryFile(f *os.File, how int) (*lock, error) {
+	err := flock(f, how|syscall.LOCK_NB)
 	if err == nil {
 		return &lock{f}, nil
 	}

@@ -17,7 +17,7 @@ import (
 const schemaVersion = 1
 
 //go:embed schema/*.sql
-var schema embed.FS //nolint:gochecknoglobals // embedded files, never written
+var schema embed.FS
 
 // applicationID marks the file as Troupe's ("Trou"), so that no other program's database
 // is ever changed.
@@ -48,7 +48,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	c, err := connect(ctx, path, writerPragmas)
 	if err != nil {
-		return nil, explain(path, "open", err)
+		return nil, explain(path, "open the database", err)
 	}
 	if err := makeCurrent(ctx, c, path); err != nil {
 		return nil, errors.Join(err, c.close())
@@ -82,7 +82,7 @@ func create(ctx context.Context, path string) (err error) {
 		}
 		c, err := connect(ctx, draft, writerPragmas)
 		if err != nil {
-			return explain(draft, "make", err)
+			return explain(draft, "make the database", err)
 		}
 		if err := errors.Join(migrate(c, path, 0), c.close()); err != nil {
 			return err
@@ -122,16 +122,16 @@ func makeCurrent(ctx context.Context, c *conn, path string) error {
 func version(c *conn, path string) (int, error) {
 	v, err := c.number("PRAGMA user_version")
 	if err != nil {
-		return 0, explain(path, "open", err)
+		return 0, explain(path, "open the database", err)
 	}
 	id, err := c.number("PRAGMA application_id")
 	if err != nil {
-		return 0, explain(path, "open", err)
+		return 0, explain(path, "open the database", err)
 	}
 	if id != applicationID {
 		tables, err := c.number("SELECT count(*) FROM sqlite_schema")
 		if err != nil {
-			return 0, explain(path, "open", err)
+			return 0, explain(path, "open the database", err)
 		}
 		if id != 0 || v != 0 || tables != 0 {
 			return 0, &troupe.UserError{
@@ -156,7 +156,7 @@ func migrate(c *conn, path string, from int) error {
 	if from == 0 {
 		// Both are kept in the file. WAL lets readers read while the writer writes.
 		if err := c.script(fmt.Sprintf("%s; PRAGMA application_id = %d", filePragmas, applicationID)); err != nil {
-			return explain(path, "make", err)
+			return explain(path, "make the database", err)
 		}
 	}
 	names, err := fs.Glob(schema, "schema/*.sql")
@@ -170,7 +170,7 @@ func migrate(c *conn, path string, from int) error {
 		}
 		err = c.script(fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA user_version = %d; COMMIT", sql, v))
 		if err != nil {
-			return explain(path, fmt.Sprintf("bring it to version %d", v), err)
+			return explain(path, fmt.Sprintf("bring the database to version %d", v), err)
 		}
 	}
 	return nil
@@ -186,14 +186,19 @@ func locked(ctx context.Context, path string, fn func() error) (err error) {
 	return fn()
 }
 
-// unusable explains an error of the file system about a home.
+// unusable explains an error of the file system about something of a home.
 func unusable(path, doing string, err error) error {
-	if ctxErr := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded); ctxErr {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s %s: %w", doing, path, err)
 	}
+	why := err
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		why = pe.Err // its path is named already
+	}
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("cannot %s: %v", doing, err),
-		Hint:    fmt.Sprintf("Make %s usable for you, or point TROUPE_HOME at a folder you can write.", path),
+		Problem: fmt.Sprintf("cannot %s %s: %v", doing, path, why),
+		Hint:    "Make it readable and writable for you, or point TROUPE_HOME at a folder that is.",
 		Err:     err,
 	}
 }

@@ -64,38 +64,29 @@ func (s *Store) Register(ctx context.Context, o troupe.Owner) (release func() er
 // ever finds it free while its owner lives.
 func (s *Store) hold(id troupe.OwnerID) (*lock, error) {
 	path := s.lockPath(id)
-	draft := fmt.Sprintf("%s.%d", path, os.Getpid())
 	for {
-		l, err := tryLock(draft, os.O_CREATE|os.O_EXCL)
+		l, draft, err := lockNew(path)
 		if errors.Is(err, errHeld) {
 			continue // whoever buries the dead looked at it just then
 		}
-		if errors.Is(err, fs.ErrExist) {
-			// Left by a process with our number that died here.
-			if err := os.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, unusable(draft, "remove an old lock", err)
-			}
-			continue
-		}
 		if err != nil {
-			return nil, unusable(draft, "lock the owner's file", err)
+			return nil, unusable(path, "lock the owner's file", err)
 		}
 		err = os.Link(draft, path)
 		if rmErr := os.Remove(draft); err == nil && rmErr != nil && !errors.Is(rmErr, fs.ErrNotExist) {
 			err = rmErr
 		}
-		switch {
-		case err == nil:
+		if err == nil {
 			return l, nil
-		case errors.Is(err, fs.ErrNotExist): // buried in between
-			err = l.close()
-		case errors.Is(err, fs.ErrExist):
-			return nil, errors.Join(fmt.Errorf("register owner %s: %w", id, troupe.ErrExists), l.close())
-		default:
-			return nil, errors.Join(unusable(path, "lock the owner's file", err), l.close())
 		}
-		if err != nil {
-			return nil, err
+		closeErr := l.close()
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && closeErr == nil:
+			// Buried before it was locked: once more.
+		case errors.Is(err, fs.ErrExist):
+			return nil, errors.Join(fmt.Errorf("register owner %s: %w", id, troupe.ErrExists), closeErr)
+		default:
+			return nil, errors.Join(unusable(path, "lock the owner's file", err), closeErr)
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
 	if c == nil {
 		opened, err := connect(ctx, s.path, readerPragmas)
 		if err != nil {
-			return explain(s.path, "open it to read", err)
+			return explain(s.path, "open the database to read", err)
 		}
 		c = opened
 	}

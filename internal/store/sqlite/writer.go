@@ -159,7 +159,7 @@ func (w *writer) alone(j *job) {
 // on: j went well, or failed before it had written anything.
 func (w *writer) run(j *job) bool {
 	t := &tx{reader: reader{c: w.c, path: w.path}, root: j.root}
-	j.err, j.panic = call(j.fn, t)
+	j.panic, j.err = call(j.fn, t)
 	failed := t.failed
 	t.failed = errOver
 	if failed != nil && j.err == nil {
@@ -169,14 +169,14 @@ func (w *writer) run(j *job) bool {
 }
 
 // call runs fn and catches a panic, which belongs to fn's caller.
-func call(fn func(*tx) error, t *tx) (err error, panicked string) {
+func call(fn func(*tx) error, t *tx) (panicked string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			err = errors.New("panic: " + panicked)
 		}
 	}()
-	return fn(t), ""
+	return "", fn(t)
 }
 
 // begin opens a transaction that holds the write lock. While another process holds it, it

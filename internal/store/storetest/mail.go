@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -116,6 +117,7 @@ func testDeliveryRace(e *env) {
 					e.Error(err)
 					return
 				}
+				runtime.Gosched()
 				for _, m := range seen {
 					err := s.Update(e.Context(), root.ID, func(tx store.Tx) error {
 						return errors.Join(tx.MarkDelivered(to.ID, 1, []troupe.MailID{m.ID}),

@@ -46,9 +46,9 @@ func (n Node) appendJSON(dst []byte, depth int) ([]byte, error) {
 		return append(dst, ']'), err
 	case yaml.ScalarNode:
 		return n.appendScalar(dst)
-	default:
-		return dst, n.Errorf("this is not a value")
+	case yaml.DocumentNode, yaml.AliasNode, yaml.StreamNode:
 	}
+	return dst, n.Errorf("this is not a value")
 }
 
 func (n Node) appendScalar(dst []byte) ([]byte, error) {

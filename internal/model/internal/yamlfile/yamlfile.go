@@ -247,7 +247,7 @@ func (n Node) kind() string {
 			v = v[:40] + "…"
 		}
 		return strconv.Quote(v)
-	default:
-		return "this"
+	case yaml.DocumentNode, yaml.AliasNode, yaml.StreamNode:
 	}
+	return "this"
 }

@@ -1,0 +1,83 @@
+package app
+
+import (
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/profile"
+)
+
+// defaultChildTurns bounds a run of a child that nobody bounded: enough for a long job, few
+// enough that one that goes round in circles ends.
+const defaultChildTurns = 200
+
+// profiles resolves the roles of one tree.
+type profiles struct {
+	set    profile.Set
+	tools  *toolbox
+	models *models
+}
+
+// newProfiles reads every agent definition that holds in the request's folder. What is
+// wrong with one is told; notes on what is not used yet go to the debug log.
+func newProfiles(a *App, tools *toolbox, r Request) (*profiles, []string, error) {
+	set, problems := profile.Load(profile.Sources{
+		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.names(),
+	})
+	var told []string
+	for _, p := range problems {
+		if p.Path == profile.FlagName && !p.Note {
+			return nil, nil, &troupe.UserError{Problem: p.String(), Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`, Code: 2}
+		}
+		if p.Note {
+			a.env.Log.Info("agent definition", "note", p.String())
+			continue
+		}
+		told = append(told, p.String())
+	}
+	return &profiles{set: set, tools: tools, models: a.models}, told, nil
+}
+
+// main is the profile of a new root.
+func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
+	out, err := p.set.Main().Resolve(profile.Place{
+		Offer: p.tools.names(), Model: model, Mode: troupe.Mode(r.Mode),
+		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, r.Cwd) },
+		Limits: troupe.Limits{MaxTurns: r.MaxTurns},
+	}, troupe.Spawn{})
+	if r.AppendText != "" {
+		out.Prompt += "\n\n" + r.AppendText
+	}
+	return out, err
+}
+
+// Resolve implements session.Profiles. A child works in its parent's mode; the gate takes
+// the meet of both whatever stands here.
+func (p *profiles) Resolve(parent troupe.Session, pp troupe.Profile, sp troupe.Spawn) (troupe.Profile, error) {
+	d, err := p.set.Lookup(sp.Type)
+	if err != nil {
+		return troupe.Profile{}, err
+	}
+	return d.Resolve(profile.Place{
+		Offer: p.tools.names(), Model: parent.Model, Mode: pp.Mode,
+		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
+		Limits: troupe.Limits{MaxTurns: defaultChildTurns},
+	}, sp)
+}
+
+// describe lists the types that a root may start, for its first message.
+func (p *profiles) describe(main troupe.Profile, authority troupe.Authority, caps troupe.Caps) string {
+	if caps.MaxDepth == 0 {
+		return ""
+	}
+	l := gate.Layer{Agent: "main", Mode: authority.Mode, Offered: main.Tools}
+	for _, r := range authority.Rules {
+		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading
+		l.Rules = append(l.Rules, rule)
+	}
+	return profile.Describe(p.set, func(name string) bool {
+		d := gate.Decide(gate.Query{
+			Tool: p.tools.agent, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
+		})
+		return d.Effect != troupe.Deny
+	})
+}

@@ -1,0 +1,96 @@
+// Package cli is the command line: it puts the commands together, each from a package of
+// its own, and turns errors into messages and exit codes.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"charm.land/fang/v2"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/demo"
+	"github.com/troupe-dev/troupe/internal/cli/doctor"
+	"github.com/troupe-dev/troupe/internal/cli/logs"
+	"github.com/troupe-dev/troupe/internal/cli/remove"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/cli/sessions"
+	"github.com/troupe-dev/troupe/internal/cli/show"
+	"github.com/troupe-dev/troupe/internal/cli/version"
+)
+
+const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
+parts of the work side by side. Everything an agent does is logged before it counts, so a
+crash costs nothing: go on with --resume. Nothing is sent anywhere but to your model
+provider; there is no telemetry.
+
+Exit codes: 0 completed · 1 failed · 2 wrong usage or no provider · 3 ended because a needed
+permission was denied · 4 a limit was reached · 130 interrupted.`
+
+const examples = `troupe -p "explain this project"
+troupe -p --allowed-tools "Edit, Bash(go test ./...)" "fix the failing test"
+git diff | troupe -p "review this change" --output-format json
+troupe -p --resume 7k3f         # go on where it stopped
+troupe show 7k3f                # its agents, what each did and cost
+troupe demo                     # a whole run, offline, no key`
+
+// Main runs the command line and returns the exit code.
+func Main(ctx context.Context, args []string, ver string, interrupts <-chan os.Signal) int {
+	c := newConsole(ver, interrupts)
+	root := newRoot(c)
+	root.SetArgs(args)
+	err := fang.Execute(ctx, root,
+		fang.WithVersion(ver), fang.WithoutManpage(),
+		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { complain(c, err) }),
+	)
+	return console.Code(err)
+}
+
+func newConsole(ver string, interrupts <-chan os.Signal) *console.Console {
+	cwd, err := os.Getwd()
+	if err != nil {
+		cwd = "."
+	}
+	return &console.Console{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InPiped: piped(os.Stdin), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
+		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
+		Interrupts: interrupts, Leave: os.Exit,
+	}
+}
+
+// piped reports whether there is something to read: a pipe or a file, as opposed to a
+// terminal, /dev/null or a closed descriptor.
+func piped(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && (info.Mode()&os.ModeNamedPipe != 0 || info.Mode().IsRegular())
+}
+
+func newRoot(c *console.Console) *cobra.Command {
+	root := &cobra.Command{
+		Use: "troupe [prompt]", Short: "A team of coding agents in your folder", Long: long, Example: examples,
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
+	run.Configure(root, c)
+	root.AddCommand(
+		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), version.New(c), demo.New(c),
+	)
+	return root
+}
+
+// complain prints an error the way people read it: what happened, and what to do next.
+func complain(c *console.Console, err error) {
+	text := strings.TrimSpace(err.Error())
+	if text == "" {
+		return
+	}
+	fmt.Fprintln(c.Err, "troupe: "+console.Clean(text))
+}

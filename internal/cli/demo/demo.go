@@ -1,0 +1,190 @@
+package demo
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+	"golang.org/x/tools/txtar"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+//go:embed login.yaml
+var loginScript []byte
+
+const prompt = "People say they are signed out as soon as they sign in. Find out why and fix the login bug."
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var keep bool
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Watch a whole run, offline and without a key", Args: cobra.NoArgs,
+		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
+find it, fix it and check the fix. The agents' words come from a file; every tool call is
+real, and so is what is measured: the diff, the tests, the durations.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd.Context(), c, keep) },
+	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "Keep the folder, to look around in it afterwards")
+	return cmd
+}
+
+func execute(ctx context.Context, c *console.Console, keep bool) (err error) {
+	dir, err := os.MkdirTemp("", "troupe-demo-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	if !keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return err
+	}
+	project, script := filepath.Join(dir, "porch"), filepath.Join(dir, "login.yaml")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		return fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	if err := unpackProject(project); err != nil {
+		return err
+	}
+	if err := os.WriteFile(script, loginScript, 0o600); err != nil {
+		return fmt.Errorf("write the demo's script: %w", err)
+	}
+	d := demo{c: c, home: filepath.Join(dir, "home"), project: project, script: script, bold: "%s"}
+	if c.Color(c.OutTTY) {
+		d.bold = "\x1b[1m%s\x1b[0m"
+	}
+	if err := d.play(ctx); err != nil {
+		return err
+	}
+	if keep {
+		fmt.Fprintf(c.Out, "\nKept in %s. Look around:\n  TROUPE_HOME=%s troupe show main --cwd ...\n", dir, d.home)
+	}
+	return nil
+}
+
+type demo struct {
+	c             *console.Console
+	home, project string
+	script, bold  string
+}
+
+func (d demo) head(text string) { fmt.Fprintf(d.c.Out, "\n"+d.bold+"\n", text) }
+
+func (d demo) play(ctx context.Context) error {
+	// A home of its own: the demo shows in nobody's list of sessions and follows nobody's rules.
+	c := *d.c
+	c.Lookup = func(name string) (string, bool) {
+		switch name {
+		case "TROUPE_HOME":
+			return d.home, true
+		case "HOME":
+			return d.home, true
+		}
+		return d.c.Lookup(name)
+	}
+	c.Err, c.ErrTTY = d.c.Out, d.c.OutTTY
+	fmt.Fprintf(c.Out, d.bold+"\n", "$ troupe -p \""+prompt+"\"")
+	fmt.Fprintln(c.Out, "Scripted model: the agents' words come from a file. Every tool call is real.")
+	fmt.Fprintln(c.Out)
+	return c.With(ctx, func(a *app.App) error {
+		report, err := run.Follow(ctx, &c, a, app.Request{
+			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
+			Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -run TestLogin -v ./internal/auth), Bash(go vet ./...)"},
+		}, run.Output{Live: true})
+		if err != nil {
+			return err
+		}
+		if report.Status != troupe.Completed {
+			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error), Hint: "Is `go` on your PATH?"}
+		}
+		return d.conclude(ctx, a, report)
+	})
+}
+
+func (d demo) conclude(ctx context.Context, a *app.App, report wire.Run) error {
+	out := d.c.Out
+	d.head("What main reports")
+	fmt.Fprintln(out, strings.TrimSpace(report.Result))
+	d.head("What changed on disk")
+	diff, err := d.diff()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, diff)
+	d.head("What the runtime saw of the tests")
+	if err := d.tests(ctx, a, report); err != nil {
+		return err
+	}
+	d.head("What it took")
+	run.Table(out, report)
+	fmt.Fprintln(out, "\nThe model was scripted: tokens are the script's figures, priced as a typical model; no money was spent.")
+	return nil
+}
+
+// diff compares the project with what was unpacked.
+func (d demo) diff() (string, error) {
+	before := make(map[string]string)
+	for _, f := range txtar.Parse(loginProject).Files {
+		before[f.Name] = string(f.Data)
+	}
+	var out strings.Builder
+	err := filepath.WalkDir(d.project, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(d.project, path)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		out.WriteString(udiff.Unified("a/"+name, "b/"+name, before[name], string(data)))
+		return nil
+	})
+	if err != nil {
+		return "", fmt.Errorf("compare the project: %w", err)
+	}
+	return out.String(), nil
+}
+
+// tests lists every command that ran, in order, with what came out.
+func (d demo) tests(ctx context.Context, a *app.App, report wire.Run) error {
+	for _, ag := range report.Agents {
+		events, err := a.Events(ctx, ag.ID, 0, 0)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			b, ok := e.Body.(troupe.ToolFinished)
+			if !ok {
+				continue
+			}
+			for _, cmd := range b.Evidence.Commands {
+				verdict := "exit 0"
+				if cmd.ExitCode != 0 {
+					verdict = fmt.Sprintf("exit %d", cmd.ExitCode)
+				}
+				if cmd.Tests != nil {
+					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed, cmd.Tests.Failed)
+				}
+				fmt.Fprintf(d.c.Out, "%-9s %-52s %s\n", ag.Name, console.Line(cmd.Command, 52), verdict)
+			}
+		}
+	}
+	return nil
+}

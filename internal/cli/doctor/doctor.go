@@ -1,0 +1,72 @@
+// Package doctor is `troupe doctor`: whether everything a run needs is there.
+package doctor
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.With(cmd.Context(), func(a *app.App) error {
+				check, err := a.Doctor(cmd.Context(), c.Cwd)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return c.JSON(check)
+				}
+				print(c, check)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}
+
+func print(c *console.Console, k app.Check) {
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("troupe", "%s", k.Version)
+	row("settings", "%s", c.ShortPath(k.Config))
+	row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
+	row("model", "%s", k.Model)
+	state := "ready"
+	if !k.Provider.Ready {
+		state = "not ready"
+	}
+	if k.Provider.Name == "anthropic" {
+		state += ", ANTHROPIC_API_KEY is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
+	}
+	if k.Provider.BaseURL != "" {
+		state += ", at " + console.Line(k.Provider.BaseURL, 80)
+	}
+	row("provider", "%s: %s", k.Provider.Name, state)
+	for _, p := range k.Programs {
+		if !p.Found {
+			row(p.Name, "not found (used for %s)", p.For)
+			continue
+		}
+		row(p.Name, "%s", console.Line(p.Text, 70))
+	}
+	for i, line := range k.Kernel.Lines() {
+		row(map[bool]string{true: "kernel"}[i == 0], "%s", line)
+	}
+	for i, ag := range k.Agents {
+		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, console.Line(c.ShortPath(ag.Source), 60), ag.Model, strings.Join(ag.Tools, " "))
+	}
+	for _, p := range k.Problems {
+		fmt.Fprintf(c.Out, "! %s\n", strings.ReplaceAll(console.Clean(p), "\n", "\n  "))
+	}
+}

@@ -1,0 +1,227 @@
+// Package logs is `troupe log`: what a session did, from its first event, and as it goes on.
+package logs
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type flags struct{ json, follow, tree bool }
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use: "log ID|NAME", Short: "Print what a session said and did",
+		Example: "troupe log 7k3f\ntroupe log \"main/Auth Explorer\" --follow\ntroupe log 7k3f --tree --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return console.Usage("troupe log takes one session: an id, the beginning of one, a name, or a path such as \"main/Auth Explorer\"")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.With(cmd.Context(), func(a *app.App) error { return execute(cmd.Context(), c, a, args[0], f) })
+		},
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "Print one event a line, as it stands in the log")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "Go on printing until the session has ended")
+	cmd.Flags().BoolVar(&f.tree, "tree", false, "Print its sub-agents' events too")
+	return cmd
+}
+
+func execute(ctx context.Context, c *console.Console, a *app.App, ref string, f flags) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	fo, err := a.Follow(ctx, s.Root, false, false)
+	if err != nil {
+		return err
+	}
+	defer fo.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-c.Interrupts:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	names := make(map[troupe.SessionID]string)
+	for {
+		// Whether it has ended is asked first: what was logged by then is read after.
+		ended, err := over(ctx, a, s)
+		if err != nil {
+			return err
+		}
+		events, err := fo.All(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		if err := show(c, events, names, s, f); err != nil {
+			return err
+		}
+		if !f.follow || ended || ctx.Err() != nil {
+			return nil
+		}
+		if events, err = fo.Next(ctx); err != nil {
+			return err
+		}
+		if err := show(c, events, names, s, f); err != nil {
+			return err
+		}
+	}
+}
+
+// over reports whether nothing more will come unless somebody resumes the session.
+func over(ctx context.Context, a *app.App, s troupe.Session) (bool, error) {
+	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
+	if err != nil {
+		return false, err
+	}
+	for _, x := range t.Sessions {
+		if x.ID == s.ID {
+			return x.Status.Ended() || !t.Running, nil
+		}
+	}
+	return true, nil
+}
+
+func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s troupe.Session, f flags) error {
+	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.Created); ok {
+			names[e.Session] = b.Name
+			if b.Name == "" {
+				names[e.Session] = "main"
+			}
+		}
+		if !f.tree && e.Session != s.ID {
+			continue
+		}
+		if f.json {
+			w, err := wire.NewEvent(e)
+			if err != nil {
+				return err
+			}
+			if err := c.JSON(w); err != nil {
+				return err
+			}
+			continue
+		}
+		who := ""
+		if f.tree {
+			who = console.Line(names[e.Session], 24) + " "
+		}
+		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq, describe(e.Body)); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// describe is one event for people. Texts are shown whole, indented.
+func describe(body troupe.Body) string {
+	switch b := body.(type) {
+	case troupe.Created:
+		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode, strings.Join(b.Profile.Tools, " "))
+	case troupe.Started:
+		return fmt.Sprintf("run %d begins", b.Run)
+	case troupe.MailDelivered:
+		var out []string
+		for _, m := range b.Mail {
+			from := "a person"
+			if m.From != "" {
+				from = "session " + string(m.From)
+			}
+			out = append(out, fmt.Sprintf("%s from %s%s", m.Kind, from, indent(troupe.JoinText(m.Blocks))))
+		}
+		return strings.Join(out, "\n")
+	case troupe.CallSealed:
+		text := fmt.Sprintf("asks %s for reply %d", b.Model, b.Reply)
+		if b.Because != "" {
+			text += fmt.Sprintf(" (generation %d: %s)", b.Generation, b.Because)
+		}
+		return text
+	case troupe.Replied:
+		return describeReply(b)
+	case troupe.ModelFailed:
+		text := fmt.Sprintf("model call failed (%s, attempt %d): %s", b.Fault, b.Attempt, console.Line(b.Message, 0))
+		if !b.RetryAt.IsZero() {
+			text += "; next attempt at " + b.RetryAt.Local().Format("15:04:05")
+		}
+		return text + indent(b.Partial)
+	case troupe.ModelChanged:
+		return fmt.Sprintf("goes on with %s: %s", b.Model, b.Why)
+	case troupe.AuthorityChanged:
+		return fmt.Sprintf("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+	default:
+		return describeCall(body)
+	}
+}
+
+func describeReply(b troupe.Replied) string {
+	text := fmt.Sprintf("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS)
+	for _, block := range b.Blocks {
+		switch block.Type {
+		case troupe.TextBlock:
+			text += indent(block.Text)
+		case troupe.ThinkingBlock:
+			text += indent("(thinks) " + block.Text)
+		case troupe.CallBlock:
+			text += indent(fmt.Sprintf("call %d: %s %s", block.Call.Index, block.Call.Name, block.Call.Input))
+		case troupe.ImageBlock, troupe.ResultBlock, troupe.OpaqueBlock:
+		}
+	}
+	return text
+}
+
+func describeCall(body troupe.Body) string {
+	switch b := body.(type) {
+	case troupe.ToolStarted:
+		text := fmt.Sprintf("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
+		if b.Child != "" {
+			text += ", child " + string(b.Child)
+		}
+		return text
+	case troupe.ToolFinished:
+		word := "result"
+		switch {
+		case b.Denied != nil:
+			word = "denied"
+		case b.Result.IsError:
+			word = "error"
+		}
+		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word, b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
+	case troupe.RequestOpened:
+		return fmt.Sprintf("asks for %s: %s", b.Reason, console.Line(b.Decision.Why, 0))
+	case troupe.RequestAnswered:
+		return fmt.Sprintf("%s by %s", b.Effect, b.By)
+	case troupe.Ended:
+		text := fmt.Sprintf("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
+		if b.Outcome.Error != "" {
+			text += ": " + console.Line(b.Outcome.Error, 0)
+		}
+		return text
+	}
+	return string(body.Kind())
+}
+
+func indent(s string) string {
+	s = strings.TrimRight(console.Clean(s), "\n")
+	if s == "" {
+		return ""
+	}
+	return "\n      " + strings.ReplaceAll(s, "\n", "\n      ")
+}

@@ -1,0 +1,29 @@
+// Package version is `troupe version`.
+package version
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "Say which version this is", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			platform := runtime.GOOS + "/" + runtime.GOARCH
+			if asJSON {
+				return c.JSON(map[string]string{"version": c.Version, "go": runtime.Version(), "platform": platform})
+			}
+			_, err := fmt.Fprintf(c.Out, "troupe %s (%s, %s)\n", c.Version, runtime.Version(), platform)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}

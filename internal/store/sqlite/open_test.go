@@ -1,0 +1,310 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+func mustOpen(t *testing.T, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// raw runs SQL on a file with no Store in between.
+func raw(t *testing.T, path, sql string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(t.Context(), path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.script(sql), c.close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hint demands an error for people that names path and says what to do, and returns it.
+func hint(t *testing.T, err error, path string, words ...string) *troupe.UserError {
+	t.Helper()
+	var u *troupe.UserError
+	if !errors.As(err, &u) {
+		t.Fatalf("got %v, want an error for people", err)
+	}
+	for _, w := range append(words, path) {
+		if !strings.Contains(u.Error(), w) {
+			t.Errorf("the message does not speak of %q:\n%s", w, u)
+		}
+	}
+	t.Logf("%s", u)
+	if u.Hint == "" {
+		t.Errorf("the message does not say what to do:\n%s", u)
+	}
+	return u
+}
+
+func TestOpenMakesTheHome(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a", "home with space? & #1%")
+	path := filepath.Join(dir, "troupe.db")
+	s := mustOpen(t, path, Options{})
+	if _, err := s.Register(t.Context(), troupe.Owner{ID: "o1"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]fs.FileMode{
+		dir: 0o700 | fs.ModeDir, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600,
+		filepath.Join(dir, "owners"): 0o700 | fs.ModeDir, filepath.Join(dir, "owners", "o1.lock"): 0o600,
+	} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Error(err)
+		} else if info.Mode() != want {
+			t.Errorf("%s has mode %v, want %v", name, info.Mode(), want)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "home*", "*.new*")); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
+	}
+	st, err := s.Stats()
+	if err != nil || st.Path != path || st.Version != schemaVersion || st.Bytes < 4096 {
+		t.Errorf("stats are %+v, %v", st, err)
+	}
+}
+
+// TestOpenTogether lets real processes, and goroutines of this one, open one new home.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "home", "troupe.db")
+		var wg sync.WaitGroup
+		const processes, stores = 4, 3
+		for range processes {
+			wg.Go(func() {
+				if out, err := child(t, os.Args[0], "open", path).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+			})
+		}
+		for range stores {
+			wg.Go(func() {
+				s, err := Open(t.Context(), path, Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s := mustOpen(t, path, Options{})
+		err := s.View(t.Context(), func(r store.Reader) error {
+			roots, err := r.Sessions(store.Filter{RootsOnly: true})
+			if len(roots) != processes {
+				t.Errorf("%d processes wrote, %d roots are there", processes, len(roots))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOpenAfterAHalfMadeHome: a crash while the database was made is no obstacle.
+func TestOpenAfterAHalfMadeHome(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	for _, name := range []string{path + ".new", path + ".new-wal", path + ".new-shm"} {
+		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plantOne(t, mustOpen(t, path, Options{}))
+
+	empty := filepath.Join(t.TempDir(), "troupe.db")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plantOne(t, mustOpen(t, empty, Options{}))
+}
+
+const theRoot troupe.SessionID = "0000000000r1"
+
+func plantOne(t *testing.T, s *Store) {
+	t.Helper()
+	err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		return tx.Insert(rootSession(theRoot), troupe.Lease{Owner: "o", Epoch: 1}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenNewer(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s := mustOpen(t, path, Options{})
+	plantOne(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, "PRAGMA user_version = 4711")
+	_, err := Open(t.Context(), path, Options{})
+	if !errors.Is(err, troupe.ErrNewer) {
+		t.Errorf("got %v, want %v", err, troupe.ErrNewer)
+	}
+	hint(t, err, path, "4711", "up to 1", "Install the newer troupe")
+	raw(t, path, "PRAGMA user_version = 1")
+	s = mustOpen(t, path, Options{})
+	if err := s.View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err }); err != nil {
+		t.Errorf("refusing the database has changed it: %v", err)
+	}
+}
+
+func TestOpenWhatIsNotOurs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	garbage, foreign, claimed := filepath.Join(dir, "garbage"), filepath.Join(dir, "foreign"), filepath.Join(dir, "claimed")
+	text := []byte(strings.Repeat("this is a diary, not a database\n", 500))
+	if err := os.WriteFile(garbage, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), garbage, Options{})
+	hint(t, err, garbage, "not a database", "Move it away")
+	if got, err := os.ReadFile(garbage); err != nil || !bytes.Equal(got, text) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+	raw(t, foreign, "CREATE TABLE recipes (name TEXT)")
+	_, err = Open(t.Context(), foreign, Options{})
+	hint(t, err, foreign, "another program")
+	raw(t, claimed, "PRAGMA application_id = 7")
+	_, err = Open(t.Context(), claimed, Options{})
+	hint(t, err, claimed, "another program")
+	_, err = Open(t.Context(), dir, Options{})
+	hint(t, err, dir)
+	below := filepath.Join(garbage, "home", "troupe.db")
+	_, err = Open(t.Context(), below, Options{})
+	hint(t, err, garbage)
+}
+
+// TestOpenWithoutPermission opens as somebody who may not. Root may everything, so under
+// root another user's process tries.
+func TestOpenWithoutPermission(t *testing.T) {
+	t.Parallel()
+	open := tryAsSomebody(t)
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "troupe.db")
+	s := mustOpen(t, path, Options{})
+	plantOne(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	chmod := func(name string, mode fs.FileMode) {
+		t.Helper()
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(what, path, want string) {
+		t.Helper()
+		got := open(path)
+		t.Logf("%s:\n%s", what, got)
+		for _, w := range []string{want, filepath.Dir(path), "TROUPE_HOME"} {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: the message does not speak of %q", what, w)
+			}
+		}
+	}
+	chmod(path, 0o444)
+	chmod(dir, 0o777)
+	expect("a file that can only be read", path, "cannot write")
+	chmod(dir, 0o555)
+	expect("a folder that can only be read", path, "cannot")
+	chmod(path, 0)
+	expect("a file that cannot be read", path, "cannot be opened")
+	expect("a home that cannot be made", filepath.Join(dir, "sub", "troupe.db"), "make the folder")
+	expect("a database that cannot be made", filepath.Join(dir, "other.db"), "permission denied")
+	chmod(dir, 0o755)
+	chmod(path, 0o600)
+	if err := mustOpen(t, path, Options{}).View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err }); err != nil {
+		t.Errorf("something was lost: %v", err)
+	}
+}
+
+// tryAsSomebody returns a function that opens a path without root's powers and returns what
+// is said about it.
+func tryAsSomebody(t *testing.T) func(path string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return func(path string) string {
+			s, err := Open(t.Context(), path, Options{})
+			if err == nil {
+				return "it was opened " + errString(s.Close())
+			}
+			return errString(err)
+		}
+	}
+	// The test binary lies where others may not go, and so do the folders of this test.
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "sqlite.test")
+	data, err := os.ReadFile(os.Args[0])
+	if err == nil {
+		err = os.Chmod(filepath.Dir(dir), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(binary, data, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(path string) string {
+		cmd := child(t, binary, "open", path)
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if err == nil {
+			return "it was opened"
+		} else if !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+}
+
+func errString(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
