@@ -97,7 +97,7 @@ type bodyParts struct {
 	raw   [][]byte // of each part, cache marks included
 	tools int      // how many parts are tools; system and messages follow
 	first int      // the part that is the first message
-	turns int // messages that are a model's
+	turns int      // messages that are a model's
 }
 
 func (r bodyParts) at(i int) ([]byte, string) {

@@ -92,7 +92,7 @@ func (a *accumulator) event(data []byte) error {
 		}
 		e.Usage.addTo(&a.usage)
 	case `"message_stop"`:
-		a.done = true
+		a.done = a.begun
 	case `"error"`:
 		var e errorBody
 		if err := json.Unmarshal(data, &e); err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const testKey = "sk-ant-test-0123456789abcdef"
+const testKey = "a-gateways-own-key/0123456789"
 
 // serve starts a fake service and a provider that talks to it.
 func serve(t testing.TB, h modeltest.Handler, o modeltest.Options, mine ...func(*Options)) (*Provider, *modeltest.Server) {

@@ -142,6 +142,7 @@ func TestEveryShapeOfStream(t *testing.T) {
 		"data without a space":             strings.ReplaceAll(recorded, "data: ", "data:"),
 		"BOM, ids, retry and empty events": "\ufeff" + strings.ReplaceAll(recorded, "event: ", "\n\nid: 1\nretry: 5\nid\nevent:"),
 		"two data lines":                   strings.ReplaceAll(recorded, `"index"`, "\ndata: \"index\""),
+		"two data lines, CRLF":             strings.ReplaceAll(strings.ReplaceAll(recorded, `"index"`, "\ndata: \"index\""), "\n", "\r\n"),
 	} {
 		for _, size := range []int{0, 1, 2, 3, 7, 100} {
 			var r io.Reader = strings.NewReader(in)
@@ -284,6 +285,17 @@ func TestNonsense(t *testing.T) {
 	}
 	if _, _, err := feed(strings.NewReader("data: {\"type\":\"message_stop\"}\n\n"), 1<<20); !errors.Is(err, io.EOF) {
 		t.Errorf("a stop without a start: %v", err)
+	}
+}
+
+// TestUnsignedThoughts: thoughts that ended without a signature are kept for people, and
+// not sent back: the service would refuse them for ever.
+func TestUnsignedThoughts(t *testing.T) {
+	t.Parallel()
+	in := strings.Replace(recorded, `"signature":"RXFN+/=="`, `"signature":""`, 1)
+	got, _, err := feed(strings.NewReader(in), 1<<20)
+	if err != nil || got.Blocks[0].Text == "" || got.Blocks[0].Raw != nil {
+		t.Errorf("%+v, %v", got.Blocks[0], err)
 	}
 }
 

@@ -74,15 +74,15 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if s.Seq != 0 {
 		return t.refuse("insert session %s: it has no events yet, so its Seq must be 0, not %d", s.ID, s.Seq)
 	}
-	if err := checkSession(s); err != nil {
-		return t.refuse("insert session %s: %w", s.ID, err)
-	}
 	var parent *session
 	if s.Parent != "" {
 		parent = t.db.sessions[s.Parent]
 		if parent == nil || parent.Root != s.Root {
 			return fmt.Errorf("insert session %s: parent %q in tree %q: %w", s.ID, s.Parent, s.Root, troupe.ErrNotFound)
 		}
+	}
+	if err := checkSession(s); err != nil {
+		return t.refuse("insert session %s: %w", s.ID, err)
 	}
 	if err := t.clash(s, parent); err != nil {
 		return fmt.Errorf("insert session %s: %w: %w", s.ID, err, troupe.ErrExists)

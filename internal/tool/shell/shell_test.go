@@ -43,7 +43,7 @@ func host(command string) {
 	if err != nil {
 		panic(err)
 	}
-	env := tool.Env{Cwd: dir, Environ: os.Environ()}
+	env := tool.Env{Cwd: dir, Environ: os.Environ(), OutputDir: filepath.Join(dir, "out"), CallID: "r1c0"}
 	p, err := shell.New(shell.Options{}).Prepare(env, string(in))
 	if err != nil {
 		panic(err)
@@ -375,14 +375,11 @@ func TestKilledHost(t *testing.T) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Dir = b.env.Cwd
-	cmd.Env = append(os.Environ(), hostEnv+"=trap '' TERM; (trap '' TERM; sleep 300; sleep 300) & (echo $$ $!; cat fed) > pids; sleep 300")
-	fed := b.fifo("fed")
+	// The host reads output only after it has told the watcher of the group. Once some of
+	// the output is in its file, the command knows that this has happened.
+	cmd.Env = append(os.Environ(), hostEnv+"=trap '' TERM; seq 10000; until test -s out/r1c0.txt; do :; done; "+
+		"(trap '' TERM; sleep 300; sleep 300) & echo $$ $! > pids; sleep 300")
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	// The second half of what the command says comes through here, so that the watcher,
-	// which is told of a group right after its start, has certainly been told.
-	if err := os.WriteFile(fed, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	running := strings.Fields(receive(t, pids))
