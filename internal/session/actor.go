@@ -190,6 +190,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		// A stop that found nothing to end is over; a later run starts without it.
 		if a.st.Session.Status.Ended() {
 			a.flags = flags{}
+			a.h.settled(a)
 		}
 		return false, nil
 	case turn.Admit:

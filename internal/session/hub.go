@@ -123,15 +123,17 @@ func New(d Deps) *Hub {
 	}
 }
 
-// add gives a session an actor. It does not run until something is posted to it.
-func (h *Hub) add(a *actor) {
+// add gives a session an actor. It does not run until something is posted to it. A session
+// that is about to be woken counts as live from now on, so that nobody takes its tree for
+// ended in between.
+func (h *Hub) add(a *actor, waking bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.order++
 	a.order = h.order
 	h.actors[a.id] = a
 	h.setLayer(a)
-	if a.st.Session.Status.Live() {
+	if waking || a.st.Session.Status.Live() {
 		h.live[a.root]++
 		a.counted = true
 	}

@@ -89,7 +89,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	}
 	h.setCaps(ad.Root, caps)
 	for _, a := range actors {
-		h.add(a)
+		h.add(a, a.id == ad.Root && (ad.Wake || len(ad.Prompt) > 0))
 		h.d.Notify(a.id, a.st.Session.Seq)
 	}
 	for _, a := range actors {

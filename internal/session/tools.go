@@ -267,7 +267,7 @@ func (h *Hub) welcome(b fleet.Born) {
 			return
 		}
 	}
-	h.add(a)
+	h.add(a, false)
 	h.d.Notify(a.id, b.State.Session.Seq)
 	a.post(inNudge{})
 }

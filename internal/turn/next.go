@@ -231,8 +231,11 @@ func (s *State) ask(in Inputs) Action {
 	limits := s.Profile.Limits
 	switch {
 	case in.Policy.MaxDenials > 0 && s.Denials >= in.Policy.MaxDenials:
-		return s.fail(troupe.CausePermission,
-			fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", s.Denials))
+		why := fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", s.Denials)
+		if n := len(s.Evidence.Denied); n > 0 && s.Evidence.Denied[n-1].Grant != "" {
+			why += "; the last one needs the rule " + s.Evidence.Denied[n-1].Grant
+		}
+		return s.fail(troupe.CausePermission, why)
 	case limits.MaxTurns > 0 && s.RunTurns() >= limits.MaxTurns:
 		return End{troupe.MaxTurns, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}
 	case limits.MaxTokens > 0 && s.Session.Tally.Usage.Total() >= limits.MaxTokens:

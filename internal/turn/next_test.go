@@ -68,7 +68,7 @@ func (l *life) done(calls ...int) *life {
 func (l *life) denied(calls ...int) *life {
 	l.t.Helper()
 	for _, i := range calls {
-		l.add(troupe.ToolFinished{Name: l.st.Calls[i].Name, Result: troupe.Result{Reply: l.st.Reply(), Call: i}, Denied: &troupe.Decision{Effect: troupe.Deny}})
+		l.add(troupe.ToolFinished{Name: l.st.Calls[i].Name, Result: troupe.Result{Reply: l.st.Reply(), Call: i}, Denied: &troupe.Decision{Effect: troupe.Deny, Grant: "Edit(//x)"}})
 	}
 	return l
 }
@@ -144,7 +144,7 @@ func TestNext(t *testing.T) {
 		"turns run out":                         {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
 		"tokens run out":                        {born(t, troupe.Limits{MaxTokens: 15}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 15 tokens"}},
 		"the tree's money runs out":             {born(t, troupe.Limits{}), inputs(func(in *turn.Inputs) { in.Over = "too much" }), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "too much"}},
-		"a wall of denials ends it":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied"}},
+		"a wall of denials ends it":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last one needs the rule Edit(//x)"}},
 		"one call that ran breaks the wall":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
 		"stop: pending calls are not run":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(stop, working(0)), turn.Skip{Calls: []int{1}, Why: "not run: the run was stopped before its turn came"}},
 		"stop: what runs is told to end":        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read"), inputs(stop, working(0)), turn.Interrupt{}},

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -206,28 +207,79 @@ func TestNotAMessagesAPI(t *testing.T) {
 	}
 }
 
-func TestIdleAndInterrupted(t *testing.T) {
+// trickle is a transport whose stream comes in pieces, with a pause before each; a pause
+// after the last that only the call's end ends.
+type trickle struct {
+	stream []byte
+	size   int
+	pause  time.Duration
+}
+
+func (c trickle) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &trickling{c, r.Context().Done()}, Request: r}, nil
+}
+
+type trickling struct {
+	trickle
+	done <-chan struct{}
+}
+
+func (b *trickling) Read(p []byte) (int, error) {
+	pause := time.After(b.pause)
+	if len(b.stream) == 0 {
+		pause = nil
+	}
+	select {
+	case <-pause:
+		n := copy(p, b.stream[:min(b.size, len(b.stream))])
+		b.stream = b.stream[n:]
+		return n, nil
+	case <-b.done:
+		return 0, context.Canceled
+	}
+}
+
+func (b *trickling) Close() error { return nil }
+
+// TestIdle runs on virtual time. A stream that stalls is given up after the idle timeout,
+// and what it had said is kept; one that trickles is not idle, however long it takes; one
+// that stays open behind its last event holds nobody up.
+func TestIdle(t *testing.T) {
 	t.Parallel()
-	p, _ := serve(t, always(modeltest.Reply{Raw: []byte(recorded), End: 2600, Stall: true}), modeltest.Options{}, func(o *Options) { o.IdleTimeout = 60 * time.Millisecond })
-	_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
-	me := failure(t, err)
-	if me.Fault != troupe.FaultRetry || !strings.Contains(me.Message, "60ms") || me.Usage.CacheRead != 2000 || len(me.Partial) == 0 {
-		t.Errorf("stalled: %+v", me)
-	}
-	// A stream that trickles is not idle, however long it takes.
-	slow, _ := serve(t, always(modeltest.Reply{Raw: []byte(recorded), Pieces: 20, Over: 400 * time.Millisecond}), modeltest.Options{}, func(o *Options) { o.IdleTimeout = 200 * time.Millisecond })
-	if _, err := slow.Stream(t.Context(), ask(t, slow, "go"), nil); err != nil {
-		t.Errorf("trickling: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Options{APIKey: testKey, Transport: trickle{[]byte(recorded)[:2600], 100, time.Minute}})
+		start := time.Now()
+		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
+		me := failure(t, err)
+		if me.Fault != troupe.FaultRetry || !strings.Contains(me.Message, "5m0s") || me.Usage.CacheRead != 2000 || len(me.Partial) == 0 {
+			t.Errorf("stalled: %+v", me)
+		}
+		if took := time.Since(start); took != 26*time.Minute+5*time.Minute {
+			t.Errorf("given up after %s", took)
+		}
+		slow := New(Options{APIKey: testKey, Transport: trickle{[]byte(recorded), 100, 4 * time.Minute}})
+		start = time.Now()
+		if _, err := slow.Stream(t.Context(), ask(t, slow, "go"), nil); err != nil {
+			t.Errorf("trickling: %v", err)
+		}
+		pieces := time.Duration(len(recorded)+99) / 100
+		if took := time.Since(start); took > pieces*4*time.Minute+time.Second {
+			t.Errorf("held up for %s", took)
+		}
+	})
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	patient, _ := serve(t, always(modeltest.Reply{Raw: []byte(recorded), End: 2600, Stall: true}), modeltest.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err = patient.Stream(ctx, ask(t, patient, "go"), func(d model.Delta) {
+	_, err := patient.Stream(ctx, ask(t, patient, "go"), func(d model.Delta) {
 		if d.Text != "" {
 			cancel()
 		}
 	})
-	if me = failure(t, err); me.Fault != troupe.FaultInterrupted || !errors.Is(err, context.Canceled) || !strings.Contains(troupe.JoinText(me.Partial), "Café") {
+	if me := failure(t, err); me.Fault != troupe.FaultInterrupted || !errors.Is(err, context.Canceled) || !strings.Contains(troupe.JoinText(me.Partial), "Café") {
 		t.Errorf("interrupted: %+v", me)
 	}
 }

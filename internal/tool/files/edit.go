@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed edit.md
-var editDoc string //nolint:gochecknoglobals // embedded file, never written
+var editDoc string
 
 type editInput struct {
 	path, old, new string
@@ -39,10 +39,10 @@ func (t *editTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	if err := tool.Decode("Edit", input, in.fields()); err != nil {
 		return nil, err
 	}
-	switch {
-	case in.old == "":
+	switch in.old {
+	case "":
 		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` is empty; to make a new file use Write"}
-	case in.old == in.new:
+	case in.new:
 		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` and `new_string` are the same; nothing would change"}
 	}
 	path := env.Abs(in.path)

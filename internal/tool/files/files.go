@@ -164,7 +164,7 @@ func names(dir string) []string {
 		return nil
 	}
 	defer d.Close()                //nolint:errcheck // only read from
-	list, _ := d.Readdirnames(500) //nolint:errcheck // a suggestion less
+	list, _ := d.Readdirnames(500) // an error means a suggestion less
 	return list
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 //go:embed read.md
-var readDoc string //nolint:gochecknoglobals // embedded file, never written
+var readDoc string
 
 const (
 	defaultLines = 2000
@@ -136,7 +136,7 @@ func (c *readCall) text(ctx context.Context, env tool.Env, f *os.File, buf []byt
 			return tool.Output{}, err
 		}
 		var err error
-		if n, err = f.Read(buf); err == io.EOF { //nolint:errorlint // Read returns it bare
+		if n, err = f.Read(buf); err == io.EOF {
 			break
 		} else if err != nil {
 			return explain(env, c.path, err), nil

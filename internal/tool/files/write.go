@@ -10,7 +10,7 @@ import (
 )
 
 //go:embed write.md
-var writeDoc string //nolint:gochecknoglobals // embedded file, never written
+var writeDoc string
 
 type writeInput struct{ path, content string }
 

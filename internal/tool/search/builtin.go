@@ -141,7 +141,7 @@ func (e *engine) whole(rel string, content []byte) bool {
 		for len(spans) > 0 && spans[0][1] <= from && spans[0][0] < from {
 			spans = spans[1:]
 		}
-		more := true
+		var more bool
 		if len(spans) > 0 && spans[0][0] < at {
 			more = ctx.match(line, text)
 			for len(spans) > 0 && spans[0][1] <= at {

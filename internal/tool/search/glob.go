@@ -19,7 +19,7 @@ import (
 )
 
 //go:embed glob.md
-var globDoc string //nolint:gochecknoglobals // embedded file, never written
+var globDoc string
 
 const (
 	maxGlob  = 100     // files listed

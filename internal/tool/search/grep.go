@@ -19,7 +19,7 @@ import (
 )
 
 //go:embed grep.md
-var grepDoc string //nolint:gochecknoglobals // embedded file, never written
+var grepDoc string
 
 // The output modes.
 const (

@@ -53,15 +53,15 @@ func escape(b []byte) int {
 		}
 	case ']', 'P', 'X', '^', '_': // a string, up to BEL or ESC \
 		for i = 2; i < len(b); i++ {
-			switch {
-			case b[i] == 0x07:
+			switch b[i] {
+			case 0x07:
 				return i + 1
-			case b[i] == 0x1b:
+			case 0x1b:
 				if i+1 < len(b) && b[i+1] == '\\' {
 					return i + 2
 				}
 				return i
-			case b[i] == '\n':
+			case '\n':
 				return i // not a string after all
 			}
 		}

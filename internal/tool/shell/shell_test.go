@@ -165,8 +165,12 @@ func TestNotStarted(t *testing.T) {
 	if out, err := p.Run(t.Context(), b.env); err != nil || !out.IsError {
 		t.Errorf("got %+v %v", out, err)
 	}
-	if err := none.Close(); err != nil {
+	closed := shell.New(shell.Options{})
+	if err := closed.Close(); err != nil {
 		t.Error(err)
+	}
+	if p, err = closed.Prepare(b.env, `{"command":"true"}`); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := p.Run(t.Context(), b.env); err == nil {
 		t.Error("a closed shell ran a command")
@@ -347,18 +351,12 @@ func TestHeldPipe(t *testing.T) {
 		t.Skip("setsid is not installed")
 	}
 	b.fifo("never")
-	pids := b.fifo("pids")
-	got := make(chan string, 1)
-	go func() { got <- receive(t, pids) }()
-	_, text := b.run("setsid sh -c 'echo $$ > pids; cat never' & cat < /dev/null; wait -n 2>/dev/null; echo done")
-	pid := <-got
-	defer func() {
-		n, err := strconv.Atoi(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = syscall.Kill(-n, syscall.SIGKILL)
-	}()
+	_, text := b.run("setsid sh -c 'echo $$ > pid; cat never' & until test -s pid; do :; done; echo done")
+	pid, err := strconv.Atoi(receive(t, filepath.Join(b.env.Cwd, "pid")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-pid, syscall.SIGKILL) }()
 	if !strings.HasPrefix(text, "done") || !strings.Contains(text, "outside its process group") {
 		t.Errorf("got %q", text)
 	}

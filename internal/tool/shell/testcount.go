@@ -97,7 +97,10 @@ func (r *recogniser) found(runner string, passed, failed int) {
 }
 
 func (r *recogniser) look(raw []byte) {
-	if len(raw) > 0 && raw[0] == '{' {
+	if len(raw) == 0 {
+		return
+	}
+	if raw[0] == '{' {
 		r.golang.event(raw)
 		return
 	}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fanout is the runs of one size of team.
+type fanout struct {
+	n     int
+	ideal time.Duration
+	runs  []result
+}
+
+func (f fanout) line(r result) string {
+	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s",
+		f.n, r.wall.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first), ms(r.usage.cpu())/float64(r.turns),
+		r.usage.cpu().Seconds(), r.usage.PeakKB, r.server.Seconds())
+}
+
+// fanoutTable shows the median of each figure. Memory per agent is what a team needs
+// beyond the smallest team of the table, by agent.
+func fanoutTable(all []fanout) string {
+	var b strings.Builder
+	b.WriteString("| N | wall | × ideal | first request | CPU | CPU per turn | peak memory | per agent | server's CPU |\n|---|---|---|---|---|---|---|---|---|\n")
+	for i, f := range all {
+		wall := median(f.runs, func(r result) time.Duration { return r.wall })
+		peak := median(f.runs, func(r result) int64 { return r.usage.PeakKB })
+		perAgent := "–"
+		if i > 0 && f.n > all[0].n {
+			base := median(all[0].runs, func(r result) int64 { return r.usage.PeakKB })
+			perAgent = fmt.Sprintf("%d KB", (peak-base)/int64(f.n-all[0].n))
+		}
+		fmt.Fprintf(&b, "| %d | %.2f s | %.3f | %.0f ms | %.2f s | %.2f ms | %d MB | %s | %.2f s |\n",
+			f.n, wall.Seconds(), float64(wall)/float64(f.ideal),
+			ms(median(f.runs, func(r result) time.Duration { return r.first })),
+			median(f.runs, func(r result) time.Duration { return r.usage.cpu() }).Seconds(),
+			ms(median(f.runs, func(r result) time.Duration { return r.usage.cpu() / time.Duration(r.turns) })),
+			peak/1024, perAgent,
+			median(f.runs, func(r result) time.Duration { return r.server }).Seconds())
+	}
+	return b.String()
+}
+
+func (s start) line(r result) string {
+	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d peak-KB",
+		s.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB)
+}
+
+func startTable(all []start, firstByte time.Duration) string {
+	var b strings.Builder
+	b.WriteString("One agent, one reply:\n\n| home | first request | process beyond the reply | CPU | peak memory |\n|---|---|---|---|---|\n")
+	for _, s := range all {
+		fmt.Fprintf(&b, "| %s | %.0f ms | %.0f ms | %.0f ms | %d MB |\n", s.name,
+			ms(median(s.runs, func(r result) time.Duration { return r.first })),
+			ms(median(s.runs, func(r result) time.Duration { return r.wall })-firstByte),
+			ms(median(s.runs, func(r result) time.Duration { return r.usage.cpu() })),
+			median(s.runs, func(r result) int64 { return r.usage.PeakKB })/1024)
+	}
+	return b.String()
+}
+
+func median[T any, V cmp.Ordered](all []T, of func(T) V) V {
+	values := make([]V, len(all))
+	for i, v := range all {
+		values[i] = of(v)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,247 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// home is a store that outlives the processes of a test.
+type home struct {
+	t    testing.TB
+	db   *memstore.DB
+	root troupe.SessionID
+	n    int
+}
+
+func newHome(t testing.TB) *home {
+	return &home{t: t, db: memstore.New(memstore.Options{}), root: "00000000root"}
+}
+
+// process is one run of the real driver: its hub, pool, and stand-ins for model and tools.
+type process struct {
+	*home
+	hub  *session.Hub
+	pool *session.Pool
+	llm  *llm
+}
+
+func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*process)) *process {
+	h.t.Helper()
+	h.n++
+	p := &process{home: h, llm: &llm{version: "llm/1", reply: reply, encoded: make(map[string]int)}}
+	for _, c := range change {
+		c(p)
+	}
+	ctx := h.t.Context()
+	owner := troupe.OwnerID(fmt.Sprintf("owner%d", h.n))
+	st := h.db.Open()
+	if _, err := st.Register(ctx, troupe.Owner{ID: owner}); err != nil {
+		h.t.Fatal(err)
+	}
+	p.pool = session.NewPool(context.WithoutCancel(ctx))
+	p.hub = session.New(session.Deps{
+		Store: st, Owner: owner, Models: p.llm, Tools: p, Profiles: p, Sched: p.pool, Now: time.Now,
+		Policy:      turn.Policy{MaxAttempts: 5, MaxDenials: 3},
+		Environment: func(string) string { return "env" },
+		OutputDir:   func(troupe.SessionID) string { return "/out" },
+	})
+	return p
+}
+
+func (p *process) begin(caps troupe.Caps) *process {
+	p.t.Helper()
+	err := p.hub.Begin(p.t.Context(), fleet.Birth{
+		Root: p.root, ID: p.root, Cwd: "/ws", Caps: &caps, Profile: role("main"),
+		Authority: troupe.Authority{Mode: troupe.ModeBypass}, Prompt: []troupe.Block{troupe.Text("go")},
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return p
+}
+
+// end waits for the tree and closes the process.
+func (p *process) end() *process {
+	p.t.Helper()
+	if err := p.hub.Wait(p.t.Context(), p.root); err != nil {
+		p.t.Fatal(err)
+	}
+	p.pool.Close()
+	return p
+}
+
+func role(kind string) troupe.Profile {
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Edit", "Read"}, Model: "llm/one", Mode: troupe.ModeBypass}
+}
+
+func (h *home) get(id troupe.SessionID) (s troupe.Session) {
+	h.t.Helper()
+	h.view(func(r store.Reader) (err error) { s, err = r.Session(id); return err })
+	return s
+}
+
+func (h *home) events(id troupe.SessionID) (out []troupe.Event) {
+	h.t.Helper()
+	h.view(func(r store.Reader) (err error) { out, err = r.Events(id, 0, 0); return err })
+	return out
+}
+
+func (h *home) tree() (all []troupe.Session) {
+	h.t.Helper()
+	h.view(func(r store.Reader) (err error) { all, err = r.Sessions(store.Filter{Root: h.root}); return err })
+	return all
+}
+
+func (h *home) view(fn func(store.Reader) error) {
+	h.t.Helper()
+	if err := h.db.Open().View(h.t.Context(), fn); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func say(text string) troupe.Reply {
+	return troupe.Reply{Stop: troupe.StopEndTurn, Blocks: []troupe.Block{troupe.Text(text)}, Usage: troupe.Usage{Input: 1}}
+}
+
+// call asks for tools; "Name:input".
+func call(calls ...string) troupe.Reply {
+	r := troupe.Reply{Stop: troupe.StopToolUse, Usage: troupe.Usage{Input: 1}}
+	for _, c := range calls {
+		name, input, _ := strings.Cut(c, ":")
+		r.Blocks = append(r.Blocks, troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Name: name, Input: input}})
+	}
+	return r
+}
+
+// llm is a model whose replies are a function of the request.
+type llm struct {
+	version string
+	reply   func(model.Request) troupe.Reply
+	fail    func(model.Request) *model.Error
+
+	mu       sync.Mutex
+	encoded  map[string]int
+	requests []model.Request
+	busy     int
+	peak     int
+}
+
+func (l *llm) Provider(string) (model.Provider, string, error) { return l, "one", nil }
+
+func (l *llm) Cost(string, troupe.Usage) (troupe.Money, bool) { return 1, true }
+
+func (l *llm) MaxOutput(string) int { return 100 }
+
+func (l *llm) Name() string { return "llm" }
+
+func (l *llm) Encoder() string { return l.version }
+
+func (l *llm) EncodeHead(h model.Head) ([]byte, error) { return json.Marshal(h) }
+
+func (l *llm) EncodeMessage(m troupe.Message) ([]byte, error) {
+	b, err := json.Marshal(m)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.encoded[string(b)]++
+	return b, err
+}
+
+func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) (troupe.Reply, error) {
+	l.mu.Lock()
+	r.Messages = append([][]byte(nil), r.Messages...)
+	l.requests = append(l.requests, r)
+	l.busy++
+	l.peak = max(l.peak, l.busy)
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.busy--
+	}()
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return troupe.Reply{}, &model.Error{Fault: troupe.FaultInterrupted, Message: "stopped", Partial: []troupe.Block{troupe.Text("half a wo")}, Usage: troupe.Usage{Input: 3}}
+	}
+	if l.fail != nil {
+		if err := l.fail(r); err != nil {
+			return troupe.Reply{}, err
+		}
+	}
+	return l.reply(r), nil
+}
+
+// Specs and the rest make process the set of tools. Read and Edit take a second; Read:meet
+// waits until two of it are at work.
+func (p *process) Specs(names []string) []troupe.Tool {
+	var out []troupe.Tool
+	for _, n := range names {
+		out = append(out, troupe.Tool{Name: n})
+	}
+	return out
+}
+
+func (p *process) Schedule(name string) turn.Schedule { return schedules()[name] }
+
+func schedules() map[string]turn.Schedule {
+	return map[string]turn.Schedule{"Agent": turn.Birth, "Read": turn.Parallel, "Edit": turn.Alone}
+}
+
+func (p *process) Spawn(input string) (troupe.Spawn, error) {
+	return troupe.Spawn{Description: "helper", Name: input, Prompt: "help"}, nil
+}
+
+func (p *process) Resolve(troupe.Session, troupe.Profile, troupe.Spawn) (troupe.Profile, error) {
+	return role("helper"), nil
+}
+
+func (p *process) Runner(name string) (tool.Runner, bool) {
+	_, ok := schedules()[name]
+	return fake{name: name}, ok
+}
+
+type fake struct{ name, input string }
+
+func (f fake) Spec() troupe.Tool { return troupe.Tool{Name: f.name} }
+
+func (f fake) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	return fake{f.name, input}, nil
+}
+
+func (f fake) Access() troupe.Access {
+	if f.name == "Edit" {
+		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{"/ws/f"}}
+	}
+	return troupe.Access{Class: troupe.ClassRead, Reads: []string{"/ws/f"}}
+}
+
+func (f fake) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
+	t := time.NewTimer(time.Second)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return tool.Output{Blocks: []troupe.Block{troupe.Text("did " + f.input)}}, nil
+	case <-ctx.Done():
+		return tool.Errorf("stopped"), nil
+	}
+}

@@ -1,0 +1,53 @@
+// Package agent is the Agent tool: an intent. It only decodes a call into the session to be
+// born; the session's driver brings it to life and answers the call when it has ended.
+// Which types of agent there are is told to a model elsewhere, never in the description.
+package agent
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// Name is the tool's name.
+const Name = "Agent"
+
+//go:embed agent.md
+var doc string
+
+const (
+	maxName  = 100
+	maxTurns = 10_000
+)
+
+func fields(in *troupe.Spawn) []tool.Field {
+	return []tool.Field{
+		{Name: "description", String: &in.Description, Doc: "the task in 3-5 words", Required: true, NotEmpty: true, MaxBytes: 1000},
+		{Name: "prompt", String: &in.Prompt, Doc: "the whole task", Required: true, NotEmpty: true},
+		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: general-purpose", MaxBytes: maxName},
+		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
+		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
+		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
+	}
+}
+
+// Spec is what a model is told about the tool.
+func Spec() troupe.Tool { return tool.Spec(Name, doc, fields(new(troupe.Spawn))) }
+
+// Decode reads a call's input. An error is a *tool.InputError.
+func Decode(input string) (troupe.Spawn, error) {
+	var in troupe.Spawn
+	if err := tool.Decode(Name, input, fields(&in)); err != nil {
+		return troupe.Spawn{}, err
+	}
+	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
+		*s = strings.TrimSpace(*s)
+	}
+	// Names are parts of paths such as main/Auth Explorer, and stand on one line of a list.
+	if strings.ContainsFunc(in.Name, func(r rune) bool { return r == '/' || r < ' ' || r >= 0x7f && r <= 0x9f }) {
+		return troupe.Spawn{}, &tool.InputError{Tool: Name, Problem: "`name` must be one line without a slash"}
+	}
+	return in, nil
+}

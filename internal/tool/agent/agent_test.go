@@ -1,0 +1,63 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/tool/tooltest"
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	tooltest.Spec(t, agent.Spec())
+	tooltest.Inputs(t, agent.Spec(), `{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5}`, func(in string) error {
+		_, err := agent.Decode(in)
+		return err
+	})
+}
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]troupe.Spawn{
+		`{"description":"Find auth","prompt":"Look."}`:                                                      {Description: "Find auth", Prompt: "Look."},
+		`{"description":" Find auth ","prompt":" Look.\n","type":"Explore"}`:                                {Description: "Find auth", Prompt: " Look.\n", Type: "Explore"},
+		`{"description":"d","prompt":"p","subagent_type":"Plan","model":"opus","name":"N","max_turns":"7"}`: {Description: "d", Prompt: "p", Type: "Plan", Model: "opus", Name: "N", MaxTurns: 7},
+		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                    {Description: "d", Prompt: "p"},
+	} {
+		if got, err := agent.Decode(in); err != nil || got != want {
+			t.Errorf("%s:\n got %+v %v\nwant %+v", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`{"description":"d","prompt":"p","type":"a","subagent_type":"b"}`: "given twice",
+		`{"description":"d","prompt":" "}`:                                "`prompt` must not be empty",
+		`{"description":"d","prompt":"p","name":"a/b"}`:                   "without a slash",
+		`{"description":"d","prompt":"p","name":"a\nb"}`:                  "one line",
+		`{"description":"d","prompt":"p","agent_type":"x"}`:               "did you mean `subagent_type`?",
+		`{"description":"d","prompt":"p","max_turns":-1}`:                 "at least 0",
+	} {
+		_, err := agent.Decode(in)
+		var ie *tool.InputError
+		if !errors.As(err, &ie) || !strings.Contains(ie.Problem, want) {
+			t.Errorf("%s: got %v, want %s", in, err, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"description":"d","prompt":"p","type":"x","max_turns":"3"}`)
+	f.Fuzz(func(t *testing.T, in string) {
+		got, err := agent.Decode(in)
+		var ie *tool.InputError
+		switch {
+		case err != nil && !errors.As(err, &ie):
+			t.Fatalf("%T %v", err, err)
+		case err == nil && (got.Description == "" || got.Prompt == "" || got.MaxTurns < 0):
+			t.Fatalf("accepted as %+v", got)
+		}
+	})
+}
