@@ -65,10 +65,12 @@ type Call struct {
 
 // Result is what became of a call. Every call has exactly one.
 type Result struct {
-	Reply   int     `json:"reply"`
-	Call    int     `json:"call"`
-	Blocks  []Block `json:"blocks"` // text and images only
-	IsError bool    `json:"is_error,omitempty"`
+	Reply int `json:"reply"`
+	Call  int `json:"call"`
+	// ProviderID is the call's, for providers that want a reply back exactly as it came.
+	ProviderID string  `json:"provider_id,omitempty"`
+	Blocks     []Block `json:"blocks"` // text and images only
+	IsError    bool    `json:"is_error,omitempty"`
 }
 
 // JoinText concatenates the text blocks, a newline between two.

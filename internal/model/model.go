@@ -60,7 +60,8 @@ type Agent struct {
 	Type    string
 	Name    string
 	Path    string // "main/Auth Explorer"
-	Reply   int
+	Reply   int    // the reply asked for, 1 for the first
+	Attempt int    // how often it has been asked for by now, over restarts too; 1 for the first
 }
 
 // Delta is a piece of a reply on its way. It is for display; the Reply holds everything.

@@ -263,7 +263,7 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 		err := a.stage(troupe.ToolFinished{
 			Name: a.st.Calls[o.Coord.Call].Name,
 			Result: troupe.Result{
-				Reply: o.Coord.Reply, Call: o.Coord.Call, IsError: o.Status != troupe.Completed,
+				Reply: o.Coord.Reply, Call: o.Coord.Call, ProviderID: a.st.Calls[o.Coord.Call].ProviderID, IsError: o.Status != troupe.Completed,
 				Blocks: []troupe.Block{troupe.Text(turn.RenderOutcome(*o))},
 			},
 			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,

@@ -38,12 +38,11 @@ func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, 
 	req := model.Request{
 		Agent: model.Agent{
 			Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-			Path: a.h.Path(a.id), Reply: act.Reply,
+			Path: a.h.Path(a.id), Reply: act.Reply, Attempt: act.Attempt,
 		},
 		Model: a.convo.modelID, Generation: a.st.Generation, Head: a.convo.head, Messages: a.convo.messages,
 		Fresh: a.convo.fresh, FreshBlocks: a.convo.blocks,
 	}
-	a.convo.fresh, a.convo.blocks = 0, 0
 	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
 	var sink func(model.Delta)
 	if deltas != nil {
@@ -96,6 +95,9 @@ func (a *actor) modelDone(in inModelDone) error {
 		return a.stage(a.modelFailed(in))
 	}
 	cost, priced := a.h.d.Models.Cost(full, in.reply.Usage)
+	// A failed call may not have reached the provider's cache: only a reply makes its
+	// messages old.
+	a.convo.fresh, a.convo.blocks = 0, 0
 	reply := a.st.Reply() + 1
 	blocks := number(in.reply.Blocks, reply)
 	return a.stage(troupe.Replied{

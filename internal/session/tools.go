@@ -149,7 +149,7 @@ func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troup
 	}
 	return a.stage(troupe.ToolFinished{
 		Name:     c.Name,
-		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, Blocks: out.Blocks, IsError: out.IsError},
+		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: out.IsError},
 		Evidence: out.Evidence, DurationMS: took.Milliseconds(), Denied: denied,
 	})
 }
@@ -182,7 +182,7 @@ func (a *actor) bear(ctx context.Context, calls []int) error {
 			c := a.st.Calls[births[i].call]
 			if b.Refused != nil {
 				out := tool.Errorf("no agent was started: %v", b.Refused)
-				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, Blocks: out.Blocks, IsError: true}})
+				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: true}})
 			} else {
 				err = emit(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: births[i].decision, Child: b.State.Session.ID})
 			}

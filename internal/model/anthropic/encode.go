@@ -163,7 +163,7 @@ func (e *blockList) add(bl troupe.Block) error {
 func (e *blockList) call(c *troupe.Call) {
 	e.next()
 	e.b = append(e.b, `{"type":"tool_use","id":"`...)
-	e.b = appendCallID(e.b, c.Reply, c.Index)
+	e.b = appendCallID(e.b, c.Reply, c.Index, c.ProviderID)
 	e.b = append(e.b, `","name":`...)
 	e.b = jscan.AppendQuoted(e.b, sendableName(c.Name))
 	e.b = append(e.b, `,"input":`...)
@@ -178,7 +178,7 @@ func (e *blockList) call(c *troupe.Call) {
 func (e *blockList) result(r *troupe.Result) error {
 	e.next()
 	e.b = append(e.b, `{"type":"tool_result","tool_use_id":"`...)
-	e.b = appendCallID(e.b, r.Reply, r.Call)
+	e.b = appendCallID(e.b, r.Reply, r.Call, r.ProviderID)
 	e.b = append(e.b, `","content":[`...)
 	inner := blockList{b: e.b}
 	for _, bl := range r.Blocks {
@@ -200,11 +200,31 @@ func (e *blockList) result(r *troupe.Result) error {
 	return nil
 }
 
-// appendCallID writes our own name of a call. What the provider called it is not used:
-// its names are not unique everywhere, and ours are the same after any restart.
-func appendCallID(b []byte, reply, call int) []byte {
+// appendCallID writes the name a call has on the wire. The service's own names go back as
+// they came, because it may compare what stands before a signed thought with what it said.
+// Anything else is taken for the work of a gateway, some of which call every first call
+// call_0; those get our own name, which is unique in a conversation.
+func appendCallID(b []byte, reply, call int, provider string) []byte {
+	if ownCallID(provider) {
+		return append(b, provider...)
+	}
 	b = strconv.AppendInt(append(b, 'r'), int64(reply), 10)
 	return strconv.AppendInt(append(b, 'c'), int64(call), 10)
+}
+
+// ownCallID reports whether an id has the form of the service's own: toolu_ and some twenty
+// random letters and digits.
+func ownCallID(id string) bool {
+	random, ok := strings.CutPrefix(id, "toolu_")
+	if !ok || len(random) < 16 || len(random) > 64 {
+		return false
+	}
+	for _, c := range []byte(random) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return true
 }
 
 // sendableName makes a name that the API takes of whatever a model has made up.

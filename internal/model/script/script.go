@@ -4,10 +4,9 @@
 // words is real: requests pass through the same contract as any provider's.
 //
 // A reply depends on the request alone, so a process that goes on where another was killed
-// gets the reply the other would have got. What is kept in memory is the count of tries
-// per reply (which begins anew after a restart) and a hash per message, to hold every
-// session to the prefix rule; both are bounded. A Provider is safe for concurrent use and
-// starts no goroutines.
+// gets the reply the other would have got. What is kept in memory is a hash per message, to
+// hold every session to the prefix rule; it is bounded. A Provider is safe for concurrent
+// use and starts no goroutines.
 package script
 
 import (
@@ -16,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -34,13 +32,7 @@ const (
 type Provider struct {
 	file   file
 	prefix *model.PrefixChecker
-
-	mu    sync.Mutex
-	tries map[troupe.SessionID]try
 }
-
-// try counts the calls for one reply of a session.
-type try struct{ reply, count int }
 
 var _ model.Provider = (*Provider)(nil)
 
@@ -54,7 +46,7 @@ func New(path string, data []byte) (*Provider, error) {
 			Code:    2, Err: err,
 		}
 	}
-	return &Provider{file: f, prefix: model.NewPrefixChecker(maxSessions), tries: map[troupe.SessionID]try{}}, nil
+	return &Provider{file: f, prefix: model.NewPrefixChecker(maxSessions)}, nil
 }
 
 // Name implements model.Provider.
@@ -66,13 +58,10 @@ func (p *Provider) Encoder() string { return encoder }
 // Info is what the script says its model costs. Priced is false if it says nothing.
 func (p *Provider) Info() model.Info { return p.file.info }
 
-// NewGeneration announces that a session's next request need not follow the one before.
-// A change of model needs no announcement.
-func (p *Provider) NewGeneration(s troupe.SessionID, modelID string) {
-	p.prefix.NewGeneration(prefixKey(s, modelID))
+// prefixKey is new for each generation: its first request need not follow the one before.
+func prefixKey(r model.Request) string {
+	return fmt.Sprintf("%s, generation %d, with %s", r.Agent.Session, r.Generation, r.Model)
 }
-
-func prefixKey(s troupe.SessionID, modelID string) string { return string(s) + " with " + modelID }
 
 // EncodeHead implements model.Provider.
 func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
@@ -108,11 +97,11 @@ func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
 
 // Stream implements model.Provider.
 func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
-	if err := p.prefix.Check(prefixKey(r.Agent.Session, r.Model), r.Head, r.Messages); err != nil {
+	if err := p.prefix.Check(prefixKey(r), r.Head, r.Messages); err != nil {
 		return troupe.Reply{}, p.bad(r, err.Error(), err)
 	}
 	said := &lastWords{messages: r.Messages}
-	e, err := p.choose(r, p.try(r.Agent), said)
+	e, err := p.choose(r, max(r.Agent.Attempt, 1), said)
 	if err != nil {
 		return troupe.Reply{}, p.bad(r, err.Error(), nil)
 	}
@@ -138,22 +127,6 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 		id = r.Model
 	}
 	return troupe.Reply{Blocks: shown, Stop: e.stopReason(), Usage: used, Model: name + "/" + id, RequestID: fmt.Sprintf("line-%d", e.line)}, nil
-}
-
-// try counts this call and returns which one for the same reply it is.
-func (p *Provider) try(a model.Agent) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.tries[a.Session]
-	if t.reply != a.Reply {
-		t = try{reply: a.Reply}
-	}
-	t.count++
-	if len(p.tries) >= maxSessions {
-		clear(p.tries)
-	}
-	p.tries[a.Session] = t
-	return t.count
 }
 
 // bad is an error of the script, or of who asks it; trying again does not help.

@@ -28,10 +28,11 @@ func load(t testing.TB, script string) *Provider {
 
 // session is one agent's side of a conversation.
 type session struct {
-	t     *testing.T
-	p     *Provider
-	agent model.Agent
-	msgs  [][]byte
+	generation int
+	t          *testing.T
+	p          *Provider
+	agent      model.Agent
+	msgs       [][]byte
 }
 
 func open(t *testing.T, p *Provider, typ string) *session {
@@ -51,16 +52,18 @@ func (s *session) send(ctx context.Context, m troupe.Message) (troupe.Reply, err
 	}
 	s.msgs = append(s.msgs, b)
 	s.agent.Reply++
+	s.agent.Attempt = 0
 	return s.again(ctx)
 }
 
 func (s *session) again(ctx context.Context) (troupe.Reply, error) {
 	s.t.Helper()
+	s.agent.Attempt++
 	head, err := s.p.EncodeHead(model.Head{Model: "m", System: "sys"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rep, err := s.p.Stream(ctx, model.Request{Agent: s.agent, Model: "m", Head: head, Messages: s.msgs, Fresh: min(2, len(s.msgs))}, nil)
+	rep, err := s.p.Stream(ctx, model.Request{Agent: s.agent, Model: "m", Generation: s.generation, Head: head, Messages: s.msgs, Fresh: min(2, len(s.msgs))}, nil)
 	if err == nil {
 		b, _ := s.p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: rep.Blocks})
 		s.msgs = append(s.msgs, b)
@@ -294,7 +297,7 @@ func TestPrefixRule(t *testing.T) {
 	if !errors.As(err, &me) || me.Fault != troupe.FaultBad || !errors.Is(err, model.ErrPrefix) || !strings.Contains(me.Message, "message 2 of 5") {
 		t.Errorf("a changed message passed: %v", err)
 	}
-	p.NewGeneration("main", "m")
+	s.generation++
 	if _, err := s.again(t.Context()); err != nil {
 		t.Errorf("a new generation: %v", err)
 	}

@@ -3,10 +3,12 @@ package sqlite
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,6 +95,30 @@ func TestOpenMakesTheHome(t *testing.T) {
 	st, err := s.Stats()
 	if err != nil || st.Path != path || st.Version != schemaVersion || st.Bytes < 4096 {
 		t.Errorf("stats are %+v, %v", st, err)
+	}
+}
+
+// TestDurability: what no crash of a process can show, only one of the machine.
+func TestDurability(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "troupe.db"), Options{})
+	var got []string
+	err := s.write(t.Context(), "", func(tx *tx) error {
+		got = nil
+		for _, pragma := range []string{"synchronous", "journal_mode", "application_id"} {
+			err := tx.query("ask", func(r row) error { got = append(got, fmt.Sprint(r[0])); return nil }, "PRAGMA "+pragma)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if want := []string{"2", "wal", fmt.Sprint(applicationID)}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("synchronous, journal and application are %v, want %v (%v)", got, want, err)
+	}
+	err = s.read(t.Context(), func(r *reader) error { _, err := r.c.exec("DELETE FROM owners"); return err })
+	if err == nil {
+		t.Error("a View can write")
 	}
 }
 

@@ -60,6 +60,16 @@ func (g *gate) open() {
 	g.wg.Wait()
 }
 
+// asTx is what stands behind a store.Tx here.
+func asTx(t *testing.T, st store.Tx) *tx {
+	t.Helper()
+	out, ok := st.(*tx)
+	if !ok {
+		t.Fatalf("a Tx is a %T", st)
+	}
+	return out
+}
+
 func addOne(tx store.Tx) error { return tx.AddTree(theRoot, troupe.TreeDelta{Total: 1}) }
 
 func total(t *testing.T, s *Store) (n int) {
@@ -116,6 +126,32 @@ func TestGroup(t *testing.T) {
 	}
 	if got := total(t, s); got != 3 {
 		t.Errorf("total is %d, want 3", got)
+	}
+}
+
+// TestTransactionIsLost: some failures make SQLite end the whole transaction by itself. What
+// then follows in the group must not be committed piece by piece, nor twice.
+func TestTransactionIsLost(t *testing.T) {
+	t.Parallel()
+	s := onePlanted(t, Options{})
+	g := shut(t, s)
+	first := g.queue(t.Context(), addOne)
+	lost := g.queue(t.Context(), func(tx store.Tx) error {
+		_, _ = asTx(t, tx).exec("lose it", "INSERT OR ROLLBACK INTO trees SELECT * FROM trees")
+		return nil // as if nothing had happened
+	})
+	last := g.queue(t.Context(), addOne)
+	g.open()
+	if err := <-lost; err == nil {
+		t.Error("a function whose transaction was lost was answered with success")
+	}
+	for _, a := range []<-chan error{first, last} {
+		if err := <-a; err != nil {
+			t.Errorf("a neighbour was answered %v", err)
+		}
+	}
+	if got := total(t, s); got != 2 {
+		t.Errorf("total is %d, want 2", got)
 	}
 }
 

@@ -142,7 +142,7 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 		captured.readFrom(r)
 	}()
 	e := c.shell.wait(ctx, p, c.timeout)
-
+	_ = r.SetReadDeadline(time.Now().Add(c.shell.options.Drain)) // pipes support it
 	<-read
 	return c.result(e, captured, time.Since(began)), nil
 }

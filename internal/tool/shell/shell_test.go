@@ -24,8 +24,12 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/tooltest"
 )
 
-// hostEnv makes the test binary a process that runs one command and waits to be killed.
-const hostEnv = "SHELL_TEST_COMMAND"
+// hostEnv makes the test binary a process that runs one command and waits to be killed;
+// with bareEnv, one that finds no program for its watcher.
+const (
+	hostEnv = "SHELL_TEST_COMMAND"
+	bareEnv = "SHELL_TEST_BASH"
+)
 
 func TestMain(m *testing.M) {
 	if command := os.Getenv(hostEnv); command != "" {
@@ -44,7 +48,14 @@ func host(command string) {
 		panic(err)
 	}
 	env := tool.Env{Cwd: dir, Environ: os.Environ(), OutputDir: filepath.Join(dir, "out"), CallID: "r1c0"}
-	p, err := shell.New(shell.Options{}).Prepare(env, string(in))
+	var o shell.Options
+	if bash := os.Getenv(bareEnv); bash != "" {
+		if err := os.Setenv("PATH", ""); err != nil {
+			panic(err)
+		}
+		o.LookPath = func(string) (string, error) { return bash, nil }
+	}
+	p, err := shell.New(o).Prepare(env, string(in))
 	if err != nil {
 		panic(err)
 	}
@@ -366,6 +377,33 @@ func TestHeldPipe(t *testing.T) {
 func TestKilledHost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
+	for _, pid := range b.killHost() {
+		awaitEnd(t, pid)
+	}
+}
+
+// Without the watcher the kernel still ends the shell.
+func TestKilledHostWithoutWatcher(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if runtime.GOOS != "linux" || err != nil {
+		t.Skip("only Linux does this")
+	}
+	b := newBench(t)
+	pids := b.killHost(bareEnv + "=" + bash)
+	awaitEnd(t, pids[0])
+	group, err := strconv.Atoi(pids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(-group, syscall.SIGKILL) // what the watcher would have ended
+}
+
+// killHost lets another process run a command and kills it. It returns the shell's process
+// and one that the shell had started.
+func (b *bench) killHost(environ ...string) []string {
+	t := b.t
+	t.Helper()
 	pids := b.fifo("pids")
 	exe, err := os.Executable()
 	if err != nil {
@@ -377,6 +415,7 @@ func TestKilledHost(t *testing.T) {
 	// the output is in its file, the command knows that this has happened.
 	cmd.Env = append(os.Environ(), hostEnv+"=trap '' TERM; seq 10000; until test -s out/r1c0.txt; do :; done; "+
 		"(trap '' TERM; sleep 300; sleep 300) & echo $$ $! > pids; sleep 300")
+	cmd.Env = append(cmd.Env, environ...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -388,41 +427,56 @@ func TestKilledHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	for _, pid := range running {
-		awaitEnd(t, pid)
-	}
+	return running
 }
 
 // Threads of this process come and go; a command does not die with any of them.
 func TestThreadChurn(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	up, down := b.fifo("up"), b.fifo("down")
-	texts := make(chan string, 1)
-	// The call itself comes from a thread that ends.
-	prepared := b.prepare(map[string]any{"command": "echo > up; cat down; echo alive"})
-	go func() {
-		runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
-		out, err := prepared.Run(t.Context(), b.env)
-		if err != nil {
-			t.Error(err)
-		}
-		texts <- troupe.JoinText(out.Blocks)
-	}()
-	receive(t, up)
-	var wg sync.WaitGroup
-	for range 50 {
+	const commands = 8
+	texts := make(chan string, commands)
+	for i := range commands {
+		up := b.fifo(fmt.Sprint("up", i))
+		b.fifo(fmt.Sprint("down", i))
+		prepared := b.prepare(map[string]any{"command": fmt.Sprintf("echo > up%d; head -n 1 down%d; echo alive", i, i)})
+		go func() {
+			runtime.LockOSThread() // not unlocked: the thread the call came from ends with the goroutine
+			out, err := prepared.Run(t.Context(), b.env)
+			if err != nil {
+				t.Error(err)
+			}
+			texts <- troupe.JoinText(out.Blocks)
+		}()
+		receive(t, up)
+	}
+	// As many goroutines at once, each on a thread of its own, that every idle thread is
+	// taken, and with the goroutines the threads end.
+	var wg, here sync.WaitGroup
+	for range 64 {
+		here.Add(1)
 		wg.Go(func() {
 			runtime.LockOSThread()
-			_, _ = os.Stat("/")
+			here.Done()
+			here.Wait()
 		})
 	}
 	wg.Wait()
-	if err := os.WriteFile(down, []byte("fed\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for i := range commands {
+		// A command that was killed no longer reads; opened for both, the pipe does not wait.
+		down, err := os.OpenFile(filepath.Join(b.env.Cwd, fmt.Sprint("down", i)), os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer down.Close()
+		if _, err := down.WriteString("fed\n"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if got := <-texts; got != "fed\nalive" {
-		t.Errorf("got %q", got)
+	for range commands {
+		if got := <-texts; got != "fed\nalive" {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 

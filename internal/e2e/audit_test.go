@@ -1,0 +1,183 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// audit reads a tree as any program could, from `troupe log --tree --json` and `troupe show
+// --json`, and checks what must hold whatever happened to the processes that ran it: numbers
+// are dense; every call has one result, and has it before the next model call; every end of
+// a child is in its parent's log once; rows add up to the bill.
+func audit(log, show string) ([]wire.Event, error) {
+	events, err := parseEvents(log)
+	if err != nil {
+		return nil, err
+	}
+	var run wire.Run
+	if err := json.Unmarshal([]byte(show), &run); err != nil {
+		return nil, fmt.Errorf("troupe show --json: %w\n%s", err, show)
+	}
+	b := &book{sessions: make(map[troupe.SessionID]*account)}
+	for _, e := range events {
+		if err := b.add(e); err != nil {
+			return events, fmt.Errorf("event %d of session %s (%s): %w", e.Seq, e.Session, e.Type, err)
+		}
+	}
+	return events, errors.Join(b.close(), b.compare(run))
+}
+
+func parseEvents(log string) ([]wire.Event, error) {
+	var events []wire.Event
+	for line := range strings.Lines(log) {
+		var e wire.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return nil, fmt.Errorf("a line of the log: %w\n%s", err, line)
+		}
+		if e.Type != "result" {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+type book struct{ sessions map[troupe.SessionID]*account }
+
+type account struct {
+	seq     int64
+	parent  troupe.SessionID
+	reply   int
+	calls   int                            // of the last reply
+	results map[int]int                    // of the last reply, by call
+	born    map[troupe.SessionID]int       // children, by the calls that started them
+	told    map[childRun]int               // ends of children this session was told of
+	ended   map[int]bool                   // own runs
+	results0 map[troupe.SessionID]struct{} // children whose result answered a call
+}
+
+type childRun struct {
+	child troupe.SessionID
+	run   int
+}
+
+func (b *book) add(e wire.Event) error {
+	a := b.sessions[e.Session]
+	if a == nil {
+		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, results0: map[troupe.SessionID]struct{}{}}
+		b.sessions[e.Session] = a
+	}
+	if e.Seq != a.seq+1 {
+		return fmt.Errorf("follows event %d", a.seq)
+	}
+	a.seq = e.Seq
+	body, err := troupe.DecodeBody(e.Type, e.Data)
+	if err != nil {
+		return err
+	}
+	switch body := body.(type) {
+	case troupe.Created:
+		a.parent = body.Parent
+	case troupe.CallSealed:
+		return a.settled()
+	case troupe.Replied:
+		a.reply, a.calls, a.results = body.Reply, 0, map[int]int{}
+		for _, block := range body.Blocks {
+			if block.Call != nil {
+				a.calls++
+			}
+		}
+	case troupe.ToolStarted:
+		if body.Child != "" {
+			a.born[body.Child]++
+		}
+	case troupe.ToolFinished:
+		return a.finished(body)
+	case troupe.MailDelivered:
+		for _, m := range body.Mail {
+			if m.Ended != nil {
+				a.told[childRun{m.Ended.Session, m.Ended.Run}]++
+			}
+		}
+	case troupe.Ended:
+		if a.ended[body.Outcome.Run] {
+			return fmt.Errorf("run %d ends for the second time", body.Outcome.Run)
+		}
+		a.ended[body.Outcome.Run] = true
+		return a.settled()
+	}
+	return nil
+}
+
+func (a *account) finished(body troupe.ToolFinished) error {
+	r := body.Result
+	if r.Reply != a.reply || r.Call >= a.calls {
+		return fmt.Errorf("a result of call %d of reply %d, but reply %d has %d calls", r.Call, r.Reply, a.reply, a.calls)
+	}
+	if a.results[r.Call]++; a.results[r.Call] > 1 {
+		return fmt.Errorf("call %d of reply %d has its second result", r.Call, r.Reply)
+	}
+	if o := body.Outcome; o != nil {
+		a.told[childRun{o.Session, o.Run}]++
+		a.results0[o.Session] = struct{}{}
+	}
+	return nil
+}
+
+// settled: every call of the last reply has its result.
+func (a *account) settled() error {
+	if len(a.results) != a.calls {
+		return fmt.Errorf("%d of the %d calls of reply %d have a result", len(a.results), a.calls, a.reply)
+	}
+	return nil
+}
+
+// close checks what holds once nothing runs any more.
+func (b *book) close() error {
+	var errs []error
+	for id, a := range b.sessions {
+		if len(a.ended) == 0 {
+			errs = append(errs, fmt.Errorf("session %s never ended", id))
+		}
+		for child, n := range a.born {
+			if n != 1 || b.sessions[child] == nil {
+				errs = append(errs, fmt.Errorf("session %s started child %s %d times", id, child, n))
+			}
+		}
+		up := b.sessions[a.parent]
+		if up == nil {
+			continue
+		}
+		for run := range a.ended {
+			if n := up.told[childRun{id, run}]; n != 1 {
+				errs = append(errs, fmt.Errorf("the end of run %d of session %s is %d times in its parent's log", run, id, n))
+			}
+		}
+		if _, ok := up.results0[id]; !ok {
+			errs = append(errs, fmt.Errorf("session %s answered no call of its parent", id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compare holds the bill against the rows.
+func (b *book) compare(run wire.Run) error {
+	var errs []error
+	if len(run.Agents) != len(b.sessions) {
+		errs = append(errs, fmt.Errorf("%d agents in the report, %d sessions in the log", len(run.Agents), len(b.sessions)))
+	}
+	var usage troupe.Usage
+	var cost float64
+	for _, ag := range run.Agents {
+		usage, cost = usage.Add(ag.Usage), cost+ag.CostUSD
+	}
+	if usage != run.Usage || math.Abs(cost-run.CostUSD) > 1e-9 {
+		errs = append(errs, fmt.Errorf("the agents' %+v $%v is not the tree's %+v $%v", usage, cost, run.Usage, run.CostUSD))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,129 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// place is one Troupe home with a project folder, and the environment of its processes.
+// Nothing of the surroundings gets in but PATH and what Go needs.
+type place struct {
+	t       *testing.T
+	dir     string // the project
+	root    string // holds everything; every process started here has it in its environment
+	environ []string
+}
+
+func newPlace(t *testing.T, environ ...string) *place {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{t: t, root: root, dir: filepath.Join(root, "project")}
+	for _, d := range []string{p.dir, p.home(), filepath.Join(root, "user")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.environ = append([]string{
+		"PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + filepath.Join(root, "user"), "TROUPE_HOME=" + p.home(), "TMPDIR=" + root,
+	}, environ...)
+	t.Cleanup(func() { noProcesses(t.Errorf, root) })
+	return p
+}
+
+func (p *place) home() string { return filepath.Join(p.root, "home") }
+
+// write puts a file below the project, or below the root if the name begins with "../".
+func (p *place) write(name, content string) {
+	p.t.Helper()
+	name = filepath.Join(p.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) read(name string) string {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (p *place) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(p.t.Context(), binary, args...)
+	cmd.Dir, cmd.Env = p.dir, slices.Clone(p.environ)
+	return cmd
+}
+
+// ran is how a process ended.
+type ran struct {
+	code        int
+	out, errOut string
+}
+
+// troupe runs the program to its end. Standard input is empty.
+func (p *place) troupe(args ...string) ran {
+	p.t.Helper()
+	var out, errOut bytes.Buffer
+	cmd := p.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	code, err := exitCode(cmd.Run())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return ran{code, out.String(), errOut.String()}
+}
+
+// run runs the program, demands an exit code, and reads the object it prints.
+func (p *place) run(code int, args ...string) wire.Run {
+	p.t.Helper()
+	r := p.troupe(append(args, "--output-format", "json")...)
+	if r.code != code {
+		p.t.Fatalf("troupe %s: exit %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.out, r.errOut)
+	}
+	var got wire.Run
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		p.t.Fatalf("troupe %s: %v\n%s%s", strings.Join(args, " "), err, r.out, r.errOut)
+	}
+	return got
+}
+
+// exitCode tells a code from a failure to run at all. A signal counts as -1.
+func exitCode(err error) (int, error) {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit):
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// audit checks a whole tree from outside; see the function.
+func (p *place) audit(ref string) []wire.Event {
+	p.t.Helper()
+	log, show := p.troupe("log", ref, "--tree", "--json"), p.troupe("show", ref, "--json")
+	if log.code != 0 || show.code != 0 {
+		p.t.Fatalf("read tree %s: %s%s", ref, log.errOut, show.errOut)
+	}
+	events, err := audit(log.out, show.out)
+	if err != nil {
+		p.t.Errorf("tree %s: %v\n%s", ref, err, p.troupe("log", ref, "--tree").out)
+	}
+	return events
+}
