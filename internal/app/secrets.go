@@ -1,6 +1,7 @@
 package app
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 )
@@ -30,15 +31,41 @@ func findSecrets(environ []string) secrets {
 			pairs = append(pairs, value, "["+name+"]")
 		}
 	}
-	if len(pairs) == 0 {
-		s.mask = func(t string) string { return t }
-		return s
-	}
 	// The longest first, so that a value that holds another is replaced whole.
 	sort.Stable(byValueLength(pairs))
-	r := strings.NewReplacer(pairs...)
-	s.mask = r.Replace
+	s.mask = func(t string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			t = strings.ReplaceAll(t, pairs[i], pairs[i+1])
+		}
+		return maskShapes(t)
+	}
 	return s
+}
+
+// keyShapes are credentials that can be told by their form, as their issuers document it:
+// Anthropic and OpenAI, GitHub, GitLab, AWS, Google, Slack, Stripe, and private keys in PEM.
+var keyShapes = regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]{20,}|sk-(?:proj-)?[A-Za-z0-9_-]{40,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,}|` +
+	`glpat-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|xox[abprs]-[0-9A-Za-z-]{20,}|[sr]k_live_[0-9A-Za-z]{24,}|` +
+	`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]*-----END [A-Z ]*PRIVATE KEY-----`)
+
+// keyMarks are what every shape begins with. Looking for them first keeps ordinary text from
+// passing through the expression.
+func keyMarks() []string {
+	return []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "AIza", "xox", "k_live_", "PRIVATE KEY"}
+}
+
+func maskShapes(t string) string {
+	for _, mark := range keyMarks() {
+		if strings.Contains(t, mark) {
+			return keyShapes.ReplaceAllStringFunc(t, func(key string) string {
+				if strings.HasPrefix(key, "-----") {
+					return "[private key]"
+				}
+				return key[:4] + "…[masked key]"
+			})
+		}
+	}
+	return t
 }
 
 // isSecretName reports whether a variable of this name holds a credential. The words are

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
 	"github.com/troupe-dev/troupe/internal/tool/files"
@@ -77,5 +78,12 @@ func (t *toolbox) Schedule(name string) turn.Schedule {
 	}
 }
 
-// Spawn implements session.Tools.
-func (t *toolbox) Spawn(input string) (troupe.Spawn, error) { return agent.Decode(input) }
+// Spawn implements session.Tools. A type that was left out is named, so that rules about
+// it hold.
+func (t *toolbox) Spawn(input string) (troupe.Spawn, error) {
+	sp, err := agent.Decode(input)
+	if sp.Type == "" {
+		sp.Type = profile.General
+	}
+	return sp, err
+}

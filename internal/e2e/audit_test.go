@@ -50,15 +50,15 @@ func parseEvents(log string) ([]wire.Event, error) {
 type book struct{ sessions map[troupe.SessionID]*account }
 
 type account struct {
-	seq     int64
-	parent  troupe.SessionID
-	reply   int
-	calls   int                            // of the last reply
-	results map[int]int                    // of the last reply, by call
-	born    map[troupe.SessionID]int       // children, by the calls that started them
-	told    map[childRun]int               // ends of children this session was told of
-	ended   map[int]bool                   // own runs
-	results0 map[troupe.SessionID]struct{} // children whose result answered a call
+	seq      int64
+	parent   troupe.SessionID
+	reply    int
+	calls    int                           // of the last reply
+	results  map[int]int                   // of the last reply, by call
+	born     map[troupe.SessionID]int      // children, by the calls that started them
+	told     map[childRun]int              // ends of children this session was told of
+	ended    map[int]bool                  // own runs
+	answered map[troupe.SessionID]struct{} // children whose result answered a call
 }
 
 type childRun struct {
@@ -69,7 +69,7 @@ type childRun struct {
 func (b *book) add(e wire.Event) error {
 	a := b.sessions[e.Session]
 	if a == nil {
-		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, results0: map[troupe.SessionID]struct{}{}}
+		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, answered: map[troupe.SessionID]struct{}{}}
 		b.sessions[e.Session] = a
 	}
 	if e.Seq != a.seq+1 {
@@ -124,7 +124,7 @@ func (a *account) finished(body troupe.ToolFinished) error {
 	}
 	if o := body.Outcome; o != nil {
 		a.told[childRun{o.Session, o.Run}]++
-		a.results0[o.Session] = struct{}{}
+		a.answered[o.Session] = struct{}{}
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (b *book) close() error {
 				errs = append(errs, fmt.Errorf("the end of run %d of session %s is %d times in its parent's log", run, id, n))
 			}
 		}
-		if _, ok := up.results0[id]; !ok {
+		if _, ok := up.answered[id]; !ok {
 			errs = append(errs, fmt.Errorf("session %s answered no call of its parent", id))
 		}
 	}

@@ -88,7 +88,8 @@ func request(c *console.Console, f flags, args []string) (app.Request, error) {
 	}
 	if f.maxCost != "" {
 		d, err := strconv.ParseFloat(strings.TrimPrefix(f.maxCost, "$"), 64)
-		if err != nil || d <= 0 || d > 1e6 {
+		// Not a number fails every comparison, and what rounds to nothing would be no limit.
+		if err != nil || !(d <= 1e6) || troupe.Dollars(d) <= 0 {
 			return req, console.Usage("--max-cost %q is not an amount of dollars", f.maxCost)
 		}
 		req.MaxCost = troupe.Dollars(d)

@@ -145,7 +145,11 @@ func printText(c *console.Console, r wire.Run, watched bool) {
 	}
 	if r.Status != troupe.Completed {
 		c.Warn(fmt.Sprintf("%s: %s", r.Status, r.Error))
-		if r.Cause != troupe.CauseRefusal {
+		switch r.Cause {
+		case troupe.CauseRefusal:
+		case troupe.CauseNoModel:
+			c.Warn(fmt.Sprintf("once that is mended, or with another model, go on: troupe -p --resume %s --model sonnet", r.SessionID))
+		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseLimit, troupe.CauseInterrupt:
 			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
 		}
 	}

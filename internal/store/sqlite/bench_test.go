@@ -192,6 +192,41 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(float64(opening.Microseconds())/float64(b.N), "open-µs/op")
 }
 
+// BenchmarkStart is all that a start in an existing home asks of the store before the first
+// request: open it, become an owner, write the root.
+func BenchmarkStart(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "troupe.db")
+	if s, err := Open(b.Context(), path, Options{}); err != nil {
+		b.Fatal(err)
+	} else if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	var starting time.Duration
+	i := 0
+	for b.Loop() {
+		i++
+		id := fmt.Sprintf("%012d", i)
+		start := time.Now()
+		s, err := Open(b.Context(), path, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		release, err := s.Register(b.Context(), troupe.Owner{ID: troupe.OwnerID(id)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		plant(b, s, troupe.SessionID(id), 0)
+		starting += time.Since(start)
+		if err := release(); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(starting.Microseconds())/float64(b.N), "start-µs/op")
+}
+
 // BenchmarkCreate is the first start in a new home.
 func BenchmarkCreate(b *testing.B) {
 	dir := b.TempDir()

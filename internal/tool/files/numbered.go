@@ -80,8 +80,8 @@ func (t *numbered) emit(line []byte) {
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 	}
 	line = bytes.TrimSuffix(line, []byte{'\r'})
-	if !utf8.Valid(line) {
-		line = bytes.ToValidUTF8(line, []byte("\uFFFD"))
+	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
+		line = []byte(cleanText(line))
 	}
 	short := cutRunes(line, maxLine)
 	if len(t.out)+len(short)+64 > maxText {

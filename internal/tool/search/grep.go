@@ -262,6 +262,7 @@ func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
 		fmt.Fprintf(&r.out, "%d%c", line, sep)
 	}
 	s := strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\uFFFD")
+	s = strings.ReplaceAll(s, "\x00", "\uFFFD")
 	s, cut := tool.Cut(s, maxShownLine)
 	r.out.WriteString(s)
 	if cut > 0 {
