@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,18 +51,18 @@ const openTimeout = 10 * time.Second
 func open(path string) (*os.File, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err == nil {
-		err = nil
+		err = readable(info)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Once more: what was looked at may have been replaced before it was opened.
 	if info, err = f.Stat(); err == nil {
-		err = nil
+		err = readable(info)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -151,21 +152,23 @@ func missing(env tool.Env, path string) tool.Output {
 		}
 		return tool.Errorf("%s does not exist: there is no folder %s. (The working folder is %s.)", name, env.Rel(dir), env.Cwd)
 	}
-	if near, ok := tool.Nearest(filepath.Base(path), names(dir)); ok {
+	if near, ok := tool.Nearest(filepath.Base(path), names(env, dir)); ok {
 		return tool.Errorf("%s does not exist. Did you mean %s?", name, env.Rel(filepath.Join(dir, near)))
 	}
 	return tool.Errorf("%s does not exist. (The working folder is %s.)", name, env.Cwd)
 }
 
-// names lists the first few hundred entries of a folder.
-func names(dir string) []string {
+// names lists the first few hundred entries of a folder that may be read.
+func names(env tool.Env, dir string) []string {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil
 	}
 	defer d.Close()                //nolint:errcheck // only read from
 	list, _ := d.Readdirnames(500) // an error means a suggestion less
-	return list
+	return slices.DeleteFunc(list, func(name string) bool {
+		return env.Hidden != nil && env.Hidden(filepath.Join(dir, name))
+	})
 }
 
 // cleanText makes bytes fit for a model and for the log: broken UTF-8 and NUL are replaced.

@@ -62,6 +62,9 @@ type engine struct {
 
 // file searches one file; false means that no more hits are wanted.
 func (e *engine) file(rel string) bool {
+	if e.rep.hides(rel) {
+		return true
+	}
 	f, err := os.Open(filepath.Join(e.q.dir, filepath.FromSlash(rel)))
 	if err != nil {
 		return true

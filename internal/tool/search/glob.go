@@ -91,7 +91,7 @@ func (c *globCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if where.file != "" {
 		return tool.Errorf("%s is a file, not a folder.", env.Rel(c.base)), nil
 	}
-	files, err := c.find(ctx)
+	files, err := c.find(ctx, env)
 	switch {
 	case ctx.Err() != nil:
 		return tool.Output{}, ctx.Err()
@@ -107,14 +107,14 @@ func moved(env tool.Env, path string) tool.Output {
 	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
 }
 
-func (c *globCall) find(ctx context.Context) ([]found, error) {
+func (c *globCall) find(ctx context.Context, env tool.Env) ([]found, error) {
 	s := selection{hidden: true, depth: -1}
 	if !strings.Contains(c.pattern, "**") && !strings.Contains(c.pattern, "{") {
 		s.depth = strings.Count(c.pattern, "/") // it cannot match anything deeper
 	}
 	var files []found
 	err := walk(ctx, c.base, s, func(rel string, d fs.DirEntry) error {
-		if !doublestar.MatchUnvalidated(c.pattern, rel) {
+		if !doublestar.MatchUnvalidated(c.pattern, rel) || hidden(env, c.base, c.touched[len(c.touched)-1], rel) {
 			return nil
 		}
 		info, err := d.Info()

@@ -168,7 +168,7 @@ func (c *grepCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if c.q.file != "" && isBinary(c.path) {
 		return tool.Errorf("%s is a binary file.", env.Rel(c.path)), nil
 	}
-	rep := &report{env: env, in: c.in, dir: c.q.dir, context: c.q.before+c.q.after > 0}
+	rep := &report{env: env, in: c.in, dir: c.q.dir, real: tool.Resolve(c.q.dir), context: c.q.before+c.q.after > 0}
 	if bin, lerr := c.tool.lookPath("rg"); lerr == nil {
 		err = ripgrep(ctx, bin, c.q, rep)
 	} else {
@@ -222,6 +222,7 @@ type report struct {
 	env     tool.Env
 	in      grepInput
 	dir     string
+	real    string // where dir leads
 	context bool
 
 	out      strings.Builder
@@ -232,6 +233,8 @@ type report struct {
 	lastFile string
 	lastLine int
 	name     string // lastFile, as it is shown
+	asked    string // the file that hides was last asked about
+	answer   bool
 }
 
 const (
@@ -240,8 +243,19 @@ const (
 	maxLeft      = 1_000_000 // hits after which nobody counts on
 )
 
+// hides reports whether rules keep a file from being read.
+func (r *report) hides(file string) bool {
+	if r.asked != file {
+		r.asked, r.answer = file, hidden(r.env, r.dir, r.real, file)
+	}
+	return r.answer
+}
+
 // add takes a line; false means that no more are wanted.
 func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
+	if r.hides(file) {
+		return true
+	}
 	gap := r.lastFile != file || r.lastLine+1 != line
 	r.setFile(file)
 	r.lastLine = line
@@ -275,6 +289,9 @@ func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
 
 // addFile takes a file with its number of matches; false means that no more are wanted.
 func (r *report) addFile(file string, matches int) bool {
+	if r.hides(file) {
+		return true
+	}
 	r.files++
 	r.matches += matches
 	if r.isFull() {

@@ -64,6 +64,16 @@ func locate(env tool.Env, path string) (place, error) {
 	}
 }
 
+// hidden reports whether rules keep the file rel of dir, which leads to real, from being
+// read. The gate has judged the folder only.
+func hidden(env tool.Env, dir, real, rel string) bool {
+	if env.Hidden == nil {
+		return false
+	}
+	rel = filepath.FromSlash(rel)
+	return env.Hidden(filepath.Join(dir, rel)) || real != dir && env.Hidden(filepath.Join(real, rel))
+}
+
 // inRepository reports whether dir lies in a Git repository.
 func inRepository(dir string) bool {
 	for {

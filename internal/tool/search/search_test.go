@@ -256,6 +256,41 @@ func TestGrep(t *testing.T) {
 	}
 }
 
+// What rules keep from being read is neither listed nor searched, by whatever name the
+// folder goes.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{"in/a.go": "needle\n", "in/secret/key.go": "needle\n", "in/b.pem": "needle\n"})
+	if err := os.Symlink("in", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	env := tool.Env{Cwd: dir, Hidden: func(path string) bool {
+		return strings.HasPrefix(path, filepath.Join(dir, "in/secret")) || path == filepath.Join(dir, "link/b.pem")
+	}}
+	for _, look := range []func(string) (string, error){nil, noPrograms} {
+		rs := search.New(search.Options{LookPath: look})
+		for _, c := range []struct {
+			r        tool.Runner
+			in, want string
+		}{
+			{rs[0], `{"pattern":"**","path":"link"}`, "link/a.go\n"},
+			{rs[0], `{"pattern":"in/*/*"}`, "No files."},
+			{rs[1], `{"pattern":"needle","path":"link"}`, "link/a.go\n"},
+			{rs[1], `{"pattern":"needle","path":"link","output_mode":"count"}`, "link/a.go:1\n(1 in 1 files.)"},
+			{rs[1], `{"pattern":"needle","path":"link","output_mode":"content"}`, "link/a.go:1:needle\n"},
+		} {
+			p, err := c.r.Prepare(env, c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := p.Run(t.Context(), env)
+			if got := troupe.JoinText(out.Blocks); err != nil || got != c.want {
+				t.Errorf("%s: got %q, want %q (%v)", c.in, got, c.want, err)
+			}
+		}
+	}
+}
+
 func FuzzInputs(f *testing.F) {
 	f.Add(`{"pattern":"a","glob":"!*.go","type":"go","-A":1}`)
 	f.Add(`{"pattern":"/x/{a,b}/**/..","path":"~"}`)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/tool"
 )
@@ -32,16 +34,18 @@ type capture struct {
 
 func newCapture(env tool.Env) *capture { return &capture{env: env} }
 
-// readFrom reads until the last writer is gone or the deadline set for r has passed.
+// readFrom reads until the last writer is gone. The deadline set for r ends only the
+// waiting: what was written before it is read, however late we are on a busy machine.
 func (c *capture) readFrom(r *os.File) {
 	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
+	var err error
+	for err == nil {
+		var n int
+		n, err = r.Read(buf)
 		c.add(buf[:n])
-		if err != nil {
-			c.held = errors.Is(err, os.ErrDeadlineExceeded)
-			break
-		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.held = c.drain(r, buf)
 	}
 	c.tests.end()
 	if c.file != nil {
@@ -49,6 +53,29 @@ func (c *capture) readFrom(r *os.File) {
 			c.lost = err
 		}
 	}
+}
+
+// drain reads what is in the pipe without waiting for more, and reports whether somebody
+// could still write to it.
+func (c *capture) drain(r *os.File, buf []byte) (open bool) {
+	raw, err := r.SyscallConn()
+	if err != nil || r.SetReadDeadline(time.Time{}) != nil {
+		return true
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		for {
+			n, err := syscall.Read(int(fd), buf)
+			switch {
+			case n > 0:
+				c.add(buf[:n])
+			case errors.Is(err, syscall.EINTR):
+			default:
+				open = err != nil // EAGAIN; no error is the end
+				return true
+			}
+		}
+	})
+	return open || err != nil
 }
 
 func (c *capture) add(p []byte) {

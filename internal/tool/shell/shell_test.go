@@ -494,6 +494,21 @@ func TestManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+// Output is not lost when this process gets to read it only after the deadline.
+func TestLateReader(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.shell = shell.New(shell.Options{Drain: 1})
+	for range 50 {
+		if _, text := b.run("seq 3000"); !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n3000") {
+			t.Fatalf("got %d bytes", len(text))
+		}
+	}
+	if err := b.shell.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCloseUnused(t *testing.T) {
 	t.Parallel()
 	s := shell.New(shell.Options{})
