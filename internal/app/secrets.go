@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 )
 
 // secrets keeps credentials of the environment out of what agents see and of what is
@@ -33,20 +34,22 @@ func findSecrets(environ []string) secrets {
 	}
 	// The longest first, so that a value that holds another is replaced whole.
 	sort.Stable(byValueLength(pairs))
+	// Most processes never meet a key, and need no expression.
+	shapes := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(keyShapes) })
 	s.mask = func(t string) string {
 		for i := 0; i < len(pairs); i += 2 {
 			t = strings.ReplaceAll(t, pairs[i], pairs[i+1])
 		}
-		return maskShapes(t)
+		return maskShapes(t, shapes)
 	}
 	return s
 }
 
 // keyShapes are credentials that can be told by their form, as their issuers document it:
 // Anthropic and OpenAI, GitHub, GitLab, AWS, Google, Slack, Stripe, and private keys in PEM.
-var keyShapes = regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]{20,}|sk-(?:proj-)?[A-Za-z0-9_-]{40,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,}|` +
+const keyShapes = `sk-ant-[A-Za-z0-9_-]{20,}|sk-(?:proj-)?[A-Za-z0-9_-]{40,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,}|` +
 	`glpat-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|xox[abprs]-[0-9A-Za-z-]{20,}|[sr]k_live_[0-9A-Za-z]{24,}|` +
-	`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]*-----END [A-Z ]*PRIVATE KEY-----`)
+	`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]*-----END [A-Z ]*PRIVATE KEY-----`
 
 // keyMarks are what every shape begins with. Looking for them first keeps ordinary text from
 // passing through the expression.
@@ -54,10 +57,10 @@ func keyMarks() []string {
 	return []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "AIza", "xox", "k_live_", "PRIVATE KEY"}
 }
 
-func maskShapes(t string) string {
+func maskShapes(t string, shapes func() *regexp.Regexp) string {
 	for _, mark := range keyMarks() {
 		if strings.Contains(t, mark) {
-			return keyShapes.ReplaceAllStringFunc(t, func(key string) string {
+			return shapes().ReplaceAllStringFunc(t, func(key string) string {
 				if strings.HasPrefix(key, "-----") {
 					return "[private key]"
 				}
