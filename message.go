@@ -1,7 +1,5 @@
 package troupe
 
-import "encoding/json"
-
 // Role is who speaks a message to a model.
 type Role string
 
@@ -38,9 +36,10 @@ type Block struct {
 	Call   *Call     `json:"call,omitempty"`
 	Result *Result   `json:"result,omitempty"`
 	// Raw is the provider's own JSON for blocks that must go back byte for byte (signed
-	// thinking). Only the provider named by Provider is sent it; others skip the block.
-	Raw      json.RawMessage `json:"raw,omitempty"`
-	Provider string          `json:"provider,omitempty"`
+	// thinking); empty if the block is for people only. It is a text, because JSON within
+	// JSON would be written anew. Only the provider named by Provider is sent it.
+	Raw      string `json:"raw,omitempty"`
+	Provider string `json:"provider,omitempty"`
 }
 
 // Text is a text block.

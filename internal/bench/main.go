@@ -38,6 +38,7 @@ type options struct {
 	long      int
 	dir       string
 	git       bool
+	others    float64
 }
 
 func main() {
@@ -75,6 +76,7 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.long, "long", 400, "turns of the one long session; 0 leaves it out")
 	fs.StringVar(&o.dir, "dir", "", "where homes and folders are made (default: the system's temporary folder)")
 	fs.BoolVar(&o.git, "git", true, "make the folder a git repository, as most are")
+	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -112,7 +114,7 @@ func bench(ctx context.Context, o options) (err error) {
 	fmt.Printf("goos: %s\ngoarch: %s\npkg: github.com/troupe-dev/troupe/internal/bench\n", runtime.GOOS, runtime.GOARCH)
 	fmt.Printf("# %d processors; one write and fsync in the benchmark's folder: %.2f ms; first byte after %v\n",
 		runtime.NumCPU(), ms(sync), o.firstByte)
-	l := lab{dir: dir, binary: o.binary, firstByte: o.firstByte, git: o.git}
+	l := lab{dir: dir, binary: o.binary, firstByte: o.firstByte, git: o.git, others: o.others}
 	tables, err := measure(ctx, l, o)
 	if err != nil {
 		return err
@@ -127,7 +129,7 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 	for _, n := range o.sizes {
 		f := fanout{n: n, ideal: idealReplies * o.firstByte}
 		for range o.runs {
-			r, err := l.fanout(ctx, n)
+			r, err := l.undisturbed(func() (result, error) { return l.fanout(ctx, n) })
 			if err != nil {
 				return nil, fmt.Errorf("%d sub-agents: %w", n, err)
 			}

@@ -16,16 +16,16 @@ type fanout struct {
 }
 
 func (f fanout) line(r result) string {
-	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s",
+	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s %.2f others",
 		f.n, r.wall.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first), ms(r.usage.cpu())/float64(r.turns),
-		r.usage.cpu().Seconds(), r.usage.PeakKB, r.server.Seconds())
+		r.usage.cpu().Seconds(), r.usage.PeakKB, r.server.Seconds(), r.others)
 }
 
 // fanoutTable shows the median of each figure. Memory per agent is what a team needs
 // beyond the smallest team of the table, by agent.
 func fanoutTable(all []fanout) string {
 	var b strings.Builder
-	b.WriteString("| N | wall | × ideal | first request | CPU | CPU per turn | peak memory | per agent | server's CPU |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| N | wall | × ideal | first request | CPU | CPU per turn | peak memory | per agent | server's CPU | others |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, f := range all {
 		wall := median(f.runs, func(r result) time.Duration { return r.wall })
 		peak := median(f.runs, func(r result) int64 { return r.usage.PeakKB })
@@ -34,20 +34,21 @@ func fanoutTable(all []fanout) string {
 			base := median(all[0].runs, func(r result) int64 { return r.usage.PeakKB })
 			perAgent = fmt.Sprintf("%d KB", (peak-base)/int64(f.n-all[0].n))
 		}
-		fmt.Fprintf(&b, "| %d | %.2f s | %.3f | %.0f ms | %.2f s | %.2f ms | %d MB | %s | %.2f s |\n",
+		fmt.Fprintf(&b, "| %d | %.2f s | %.3f | %.0f ms | %.2f s | %.2f ms | %d MB | %s | %.2f s | %.0f %% |\n",
 			f.n, wall.Seconds(), float64(wall)/float64(f.ideal),
 			ms(median(f.runs, func(r result) time.Duration { return r.first })),
 			median(f.runs, func(r result) time.Duration { return r.usage.cpu() }).Seconds(),
 			ms(median(f.runs, func(r result) time.Duration { return r.usage.cpu() / time.Duration(r.turns) })),
 			peak/1024, perAgent,
-			median(f.runs, func(r result) time.Duration { return r.server }).Seconds())
+			median(f.runs, func(r result) time.Duration { return r.server }).Seconds(),
+			100*median(f.runs, func(r result) float64 { return r.others }))
 	}
 	return b.String()
 }
 
 func (s start) line(r result) string {
-	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d peak-KB",
-		s.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB)
+	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d peak-KB %.2f others",
+		s.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB, r.others)
 }
 
 func startTable(all []start, firstByte time.Duration) string {

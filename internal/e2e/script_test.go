@@ -23,6 +23,7 @@ import (
 //	json PATH REGEXP     the JSON on stdout, one value or one a line, holds this at the path
 //	                     (see lookup), as a whole; ! json demands that it does not
 //	save NAME PATH       put a value of the JSON on stdout into a variable
+//	put FILE PATH        put it into a file
 //	start NAME CMD...    start a command beside the script
 //	await NAME REGEXP    go on when a line it printed matches
 //	signal NAME KILL     send it a signal
@@ -47,7 +48,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(real, ".user"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "start": cmdStart, "await": cmdAwait,
+			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "put": cmdPut, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "ends": cmdEnds, "audit": cmdAudit, "noprocesses": cmdNoProcesses, "size": cmdSize,
 		},
 	})
@@ -88,6 +89,13 @@ func cmdSave(ts *testscript.TestScript, neg bool, args []string) {
 	got, err := lookup(ts.ReadFile("stdout"), args[1])
 	ts.Check(err)
 	ts.Setenv(args[0], got)
+}
+
+func cmdPut(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 2, "put FILE PATH")
+	got, err := lookup(ts.ReadFile("stdout"), args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(got), 0o600))
 }
 
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -321,12 +322,17 @@ func (a *actor) interrupt() {
 	}
 }
 
+// plain makes text storable as text everywhere: valid UTF-8 without NUL.
+func plain(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
 // end logs the end of the run and, in the same transaction, the mail that tells the parent.
 func (a *actor) end(ctx context.Context, act turn.End) error {
 	s := &a.st.Session
 	o := troupe.Outcome{
 		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
-		Status: act.Status, Cause: act.Cause, Result: act.Result, Error: act.Error,
+		Status: act.Status, Cause: act.Cause, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
 	}
 	now := a.h.d.Now()

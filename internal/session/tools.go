@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -16,9 +17,14 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// birthsPerCommit bounds how many children are born in one transaction, so that the first
-// of a large fan-out are at work while the last are still being written.
-const birthsPerCommit = 32
+// The children of one reply are born in transactions that double in size: the first of a
+// large fan-out are at work while the last are still being written, and the last do not wait
+// for one commit after another behind those of their elder siblings. No transaction keeps
+// everybody else's waiting for longer than mostBirths take.
+const (
+	firstBirths = 16
+	mostBirths  = 256
+)
 
 // runCalls takes calls to the gate and starts those that may run.
 func (a *actor) runCalls(ctx context.Context, calls []int) error {
@@ -32,9 +38,11 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 			return err
 		}
 	}
-	for len(births) > 0 {
-		n := min(len(births), birthsPerCommit)
-		if err := a.bear(ctx, births[:n]); err != nil {
+	// Looking at a folder may start processes; siblings begin in the same one.
+	environment := sync.OnceValue(func() string { return a.h.d.Environment(a.st.Session.Cwd) })
+	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
+		n := min(len(births), size)
+		if err := a.bear(ctx, births[:n], environment); err != nil {
 			return err
 		}
 		births = births[n:]
@@ -163,8 +171,8 @@ type birth struct {
 
 // bear carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (a *actor) bear(ctx context.Context, calls []int) error {
-	births, err := a.plan(calls)
+func (a *actor) bear(ctx context.Context, calls []int, environment func() string) error {
+	births, err := a.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
 	}
@@ -204,8 +212,7 @@ func (a *actor) bear(ctx context.Context, calls []int) error {
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (a *actor) plan(calls []int) ([]birth, error) {
-	env := ""
+func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := a.st.Calls[i]
@@ -230,10 +237,7 @@ func (a *actor) plan(calls []int) ([]birth, error) {
 			}
 			continue
 		}
-		if env == "" {
-			env = a.h.d.Environment(a.st.Session.Cwd)
-		}
-		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(env)}
+		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment())}
 		births = append(births, birth{i, d, b})
 	}
 	return births, nil

@@ -17,7 +17,8 @@ import (
 // Store is one Troupe home's database. All methods are safe for concurrent use.
 type Store interface {
 	// Update runs fn in a transaction that touches only the tree of root. An error from
-	// fn, or from the commit, means that nothing was written.
+	// fn, or from the commit, means that nothing was written. It must not be called from
+	// inside a function given to Update.
 	Update(ctx context.Context, root troupe.SessionID, fn func(Tx) error) error
 	// View runs fn over one consistent state.
 	View(ctx context.Context, fn func(Reader) error) error
@@ -60,21 +61,26 @@ type Filter struct {
 	Limit  int
 }
 
-// Tx is a Reader that sees its own writes, and writes within one tree.
+// Tx is a Reader that sees its own writes, and writes within one tree. ErrExists, ErrFenced
+// and ErrNotFound leave it usable; after any other error (a write to another tree is one)
+// Update fails, whatever its function returns.
 type Tx interface {
 	Reader
 	// Insert adds a session that has no events yet (Seq 0) under a lease; for a root,
 	// also its tree, with the given caps. An id, a coordinate or a sibling's name (among
-	// roots: a non-empty root name) that is taken is troupe.ErrExists.
+	// roots: a non-empty root name) that is taken is troupe.ErrExists; names are compared
+	// without regard to ASCII case. A parent that is not in the tree is troupe.ErrNotFound.
 	Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error
 	// Append adds events, whose Seq must follow the log without a gap, and makes s the
 	// session's projection (s.Seq is the last event's). It is fenced: unless the session
 	// is held under exactly l and its stored Seq is the one before the first event, it
-	// returns troupe.ErrFenced.
+	// returns troupe.ErrFenced. There is at least one event. What Insert set for life (ID,
+	// Root, Parent, Coord, Name, Depth, Cwd, Type, CreatedAt) is not changed by it.
 	Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error
 	// Claim makes owner the holder of the session, under a new epoch.
 	Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error)
 	// Send stores mail; false means that mail with this id and receiver was there already.
+	// A receiver that is not in the tree is troupe.ErrNotFound.
 	Send(m troupe.Mail) (sent bool, err error)
 	// MarkDelivered records that the event seq delivered these. Mail that is not there or
 	// was delivered before is troupe.ErrFenced: somebody else is reading this mailbox.

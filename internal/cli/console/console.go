@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
 )
@@ -60,6 +62,14 @@ func (e *Exit) Error() string { return e.Text }
 // Usage is a mistake in how a command was called.
 func Usage(format string, args ...any) error {
 	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.", Code: ExitUsage}
+}
+
+// NoArgs refuses arguments of a command that takes none.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage("troupe %s takes no arguments, and %q is one", cmd.Name(), args[0])
+	}
+	return nil
 }
 
 // Code is the exit code of an error.

@@ -30,7 +30,7 @@ const prompt = "People say they are signed out as soon as they sign in. Find out
 func New(c *console.Console) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch a whole run, offline and without a key", Args: cobra.NoArgs,
+		Use: "demo", Short: "Watch a whole run, offline and without a key", Args: console.NoArgs,
 		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
 find it, fix it and check the fix. The agents' words come from a file; every tool call is
 real, and so is what is measured: the diff, the tests, the durations.`,

@@ -15,7 +15,7 @@ import (
 func New(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.With(cmd.Context(), func(a *app.App) error {
 				check, err := a.Doctor(cmd.Context(), c.Cwd)
@@ -64,9 +64,15 @@ func print(c *console.Console, k app.Check) {
 		row(map[bool]string{true: "kernel"}[i == 0], "%s", line)
 	}
 	for i, ag := range k.Agents {
-		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, console.Line(c.ShortPath(ag.Source), 60), ag.Model, strings.Join(ag.Tools, " "))
+		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, source(c, ag.Source), ag.Model, strings.Join(ag.Tools, " "))
 	}
 	for _, p := range k.Problems {
 		fmt.Fprintf(c.Out, "! %s\n", strings.ReplaceAll(console.Clean(p), "\n", "\n  "))
 	}
+}
+
+// source is where an agent's definition stands. The file's name is at its end, so a file of
+// this folder is named from here, and no path is cut.
+func source(c *console.Console, path string) string {
+	return console.Line(strings.TrimPrefix(c.ShortPath(path), c.ShortPath(c.Cwd)+"/"), 0)
 }

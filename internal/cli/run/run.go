@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,12 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 	fs.BoolVarP(&f.req.Continue, "continue", "c", false, "Go on with the newest session of this folder")
 	fs.StringVarP(&f.req.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
 	fs.StringVar(&f.req.Name, "name", "", "Name for the new session")
-	cmd.Args = cobra.MaximumNArgs(1)
+	cmd.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return console.Usage("there are %d prompts; put the words into quotes to make them one", len(args))
+		}
+		return nil
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return execute(cmd.Context(), c, f, args)
 	}
@@ -94,8 +100,8 @@ func request(c *console.Console, f flags, args []string) (app.Request, error) {
 		}
 		req.MaxCost = troupe.Dollars(d)
 	}
-	if req.Cwd == "" {
-		req.Cwd = c.Cwd
+	if !filepath.IsAbs(req.Cwd) {
+		req.Cwd = filepath.Join(c.Cwd, req.Cwd)
 	}
 	var err error
 	if req.Prompt, err = prompt(c, args); err != nil {

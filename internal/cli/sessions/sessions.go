@@ -18,7 +18,7 @@ func New(c *console.Console) *cobra.Command {
 	var asJSON, here bool
 	var limit int
 	cmd := &cobra.Command{
-		Use: "sessions", Short: "List sessions, the newest first", Args: cobra.NoArgs,
+		Use: "sessions", Short: "List sessions, the newest first", Args: console.NoArgs,
 		Example: "troupe sessions --here\ntroupe sessions --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.With(cmd.Context(), func(a *app.App) error {

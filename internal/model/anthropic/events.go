@@ -292,12 +292,12 @@ func (a *accumulator) content() []troupe.Block {
 			}
 			// Thoughts that were cut short are not signed, and would be refused.
 			if b.complete && (b.kind != "thinking" || len(b.signature) > 0) {
-				nb.Raw = b.raw()
+				nb.Raw = string(b.raw())
 			}
 			out = append(out, nb)
 		default:
 			if b.complete {
-				out = append(out, troupe.Block{Type: troupe.OpaqueBlock, Provider: name, Raw: b.raw()})
+				out = append(out, troupe.Block{Type: troupe.OpaqueBlock, Provider: name, Raw: string(b.raw())})
 			}
 		}
 	}

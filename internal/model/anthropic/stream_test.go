@@ -101,10 +101,10 @@ data: {"type":"message_stop"}
 func recordedReply() troupe.Reply {
 	return troupe.Reply{
 		Blocks: []troupe.Block{
-			{Type: troupe.ThinkingBlock, Provider: "anthropic", Text: `Let me "see"…`, Raw: []byte(`{"type":"thinking","thinking":"Let me \"see\"…","signature":"RXFN+/==","extra":[1, 2]}`)},
-			{Type: troupe.ThinkingBlock, Provider: "anthropic", Raw: []byte(`{"type":"redacted_thinking","data":"b3BhcXVl","z":1}`)},
+			{Type: troupe.ThinkingBlock, Provider: "anthropic", Text: `Let me "see"…`, Raw: `{"type":"thinking","thinking":"Let me \"see\"…","signature":"RXFN+/==","extra":[1, 2]}`},
+			{Type: troupe.ThinkingBlock, Provider: "anthropic", Raw: `{"type":"redacted_thinking","data":"b3BhcXVl","z":1}`},
 			troupe.Text("Café 😀\ndone."),
-			{Type: troupe.OpaqueBlock, Provider: "anthropic", Raw: []byte(`{"type":"hologram","text":"17","depth":3}`)},
+			{Type: troupe.OpaqueBlock, Provider: "anthropic", Raw: `{"type":"hologram","text":"17","depth":3}`},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 0, Name: "Read", Input: `{"file_path": "a.go"}`, ProviderID: "toolu_1"}},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 1, Name: "List", Input: `{}`, ProviderID: "toolu_1"}},
 		},
@@ -192,7 +192,7 @@ func TestCutAtEveryByte(t *testing.T) {
 		}
 		last, usage = n, a.usage
 		for _, b := range a.content() {
-			if b.Type == troupe.ThinkingBlock && b.Raw != nil && !bytes.Contains(b.Raw, []byte("RXFN+/==")) && !bytes.Contains(b.Raw, []byte("b3Bh")) {
+			if b.Type == troupe.ThinkingBlock && b.Raw != "" && !strings.Contains(b.Raw, "RXFN+/==") && !strings.Contains(b.Raw, "b3Bh") {
 				t.Fatalf("cut after %d bytes: an unsigned thought would go back: %s", i, b.Raw)
 			}
 		}
@@ -294,7 +294,7 @@ func TestUnsignedThoughts(t *testing.T) {
 	t.Parallel()
 	in := strings.Replace(recorded, `"signature":"RXFN+/=="`, `"signature":""`, 1)
 	got, _, err := feed(strings.NewReader(in), 1<<20)
-	if err != nil || got.Blocks[0].Text == "" || got.Blocks[0].Raw != nil {
+	if err != nil || got.Blocks[0].Text == "" || got.Blocks[0].Raw != "" {
 		t.Errorf("%+v, %v", got.Blocks[0], err)
 	}
 }

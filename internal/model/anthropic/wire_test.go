@@ -40,7 +40,7 @@ func TestHeadOnTheWire(t *testing.T) {
 func TestMessagesOnTheWire(t *testing.T) {
 	t.Parallel()
 	p := New(Options{})
-	signed := json.RawMessage(`{"type":"thinking",  "thinking":"x","signature":"s"}`)
+	signed := `{"type":"thinking",  "thinking":"x","signature":"s"}`
 	call := func(i int, name, input string) troupe.Block {
 		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 3, Index: i, Name: name, Input: input, ProviderID: "call_0"}}
 	}
@@ -76,7 +76,7 @@ func TestMessagesOnTheWire(t *testing.T) {
 			{Type: troupe.ThinkingBlock, Text: "x", Raw: signed, Provider: "anthropic"},
 			{Type: troupe.ThinkingBlock, Text: "y", Raw: signed, Provider: "openai"},
 			{Type: troupe.ThinkingBlock, Text: "cut short", Provider: "anthropic"},
-			{Type: troupe.OpaqueBlock, Raw: json.RawMessage(`{"type":"new"}`), Provider: "anthropic"}, troupe.Text("z")}},
+			{Type: troupe.OpaqueBlock, Raw: `{"type":"new"}`, Provider: "anthropic"}, troupe.Text("z")}},
 			`{"role":"assistant","content":[` + string(signed) + `,{"type":"new"},{"type":"text","text":"z"}]}`},
 		{"a message may not end in a thought", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{{Type: troupe.ThinkingBlock, Raw: signed, Provider: "anthropic"}}},
 			`{"role":"assistant","content":[` + string(signed) + `,{"type":"text","text":"(nothing)"}]}`},

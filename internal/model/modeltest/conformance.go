@@ -60,8 +60,8 @@ func everyBlock() []troupe.Message {
 		{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("hi \x00 \xff é 😀 </s>\u2028"), troupe.Text("")}},
 		{Role: troupe.User, Blocks: []troupe.Block{{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte{1, 2, 3}}}}},
 		{Role: troupe.Assistant, Blocks: []troupe.Block{
-			{Type: troupe.ThinkingBlock, Text: "hm", Provider: "somebody", Raw: json.RawMessage(`{"alien":1}`)},
-			{Type: troupe.OpaqueBlock, Provider: "somebody", Raw: json.RawMessage(`{"alien":2}`)},
+			{Type: troupe.ThinkingBlock, Text: "hm", Provider: "somebody", Raw: `{"alien":1}`},
+			{Type: troupe.OpaqueBlock, Provider: "somebody", Raw: `{"alien":2}`},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 0, Name: "Read", Input: `{"file_path":"a"}`, ProviderID: "call_0"}},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 1, Name: "Read it!", Input: `{"file_path":`, ProviderID: "call_0"}},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "", Input: ``}},

@@ -79,7 +79,8 @@ func (e *entry) play(ctx context.Context, reply int, sink func(model.Delta)) ([]
 				return out, err
 			}
 		}
-		b.Raw, _ = json.Marshal(map[string]string{"thinking": b.Text}) // a string always encodes
+		raw, _ := json.Marshal(map[string]string{"thinking": b.Text}) // a string always encodes
+		b.Raw = string(raw)
 	}
 	if len(text) > 0 {
 		out = append(out, troupe.Text(""))

@@ -30,7 +30,7 @@ func writeForEver(ctx context.Context, path string) error {
 		return err
 	}
 	fmt.Println("owner", me)
-	text := strings.Repeat("and then it went on ", 150)
+	text := strings.Repeat("and then it went on ", 60)
 	errs := make(chan error)
 	for n := range crashAgents {
 		go func() { errs <- agentForEver(ctx, s, me, childSession(theRoot, n).ID, text) }()
@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	const rounds = 15
+	const rounds = 10
 	told := map[troupe.SessionID]int64{}
 	for round := range rounds {
 		if round%3 == 0 { // else it dies with the database open elsewhere, and the log replays another way
@@ -99,7 +99,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		owner := killAfter(t, path, rng.IntN(250), told)
+		owner := killAfter(t, path, rng.IntN(120), told)
 		if round%3 == 0 {
 			s = mustOpen(t, path, Options{})
 		}

@@ -124,7 +124,7 @@ func TestDurability(t *testing.T) {
 // TestOpenTogether lets real processes, and goroutines of this one, open one new home.
 func TestOpenTogether(t *testing.T) {
 	t.Parallel()
-	for range 5 {
+	for range 2 {
 		path := filepath.Join(t.TempDir(), "home", "troupe.db")
 		var wg sync.WaitGroup
 		const processes, stores = 4, 3

@@ -16,6 +16,8 @@ type tx struct {
 	// wrote is set by the first statement that changed a row. A function that fails before
 	// it leaves nothing to undo.
 	wrote bool
+	// parent is one that Insert has seen to be there; a reply's children have the same.
+	parent troupe.SessionID
 }
 
 var _ store.Tx = (*tx)(nil)
@@ -51,16 +53,9 @@ func (t *tx) inTree(root troupe.SessionID, doing string) error {
 	return nil
 }
 
-const insertColumns = `INSERT INTO sessions (` + sessionColumns + `, owner, epoch) `
-
 // 30 values: sessionColumns and the lease.
-const insertValues = `?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?`
-
-const (
-	insertRoot  = insertColumns + `VALUES (` + insertValues + `) ON CONFLICT DO NOTHING`
-	insertChild = insertColumns + `SELECT ` + insertValues + `
-		WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?) ON CONFLICT DO NOTHING`
-)
+const insertSession = `INSERT INTO sessions (` + sessionColumns + `, owner, epoch)
+	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
 func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
@@ -70,11 +65,13 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if s.Seq != 0 {
 		return t.refuse("%s: it has no events yet, so its Seq must be 0, not %d", doing, s.Seq)
 	}
-	args, sql := sessionArgs(s, l), insertRoot
-	if s.Parent != "" {
-		args, sql = append(args, string(s.Root), string(s.Parent)), insertChild
+	if s.Parent != "" && s.Parent != t.parent {
+		if err := t.mustExist(s.Parent, doing); err != nil {
+			return err
+		}
+		t.parent = s.Parent
 	}
-	n, err := t.exec(doing, sql, args...)
+	n, err := t.exec(doing, insertSession, sessionArgs(s, l)...)
 	if err != nil {
 		return err
 	}
@@ -112,14 +109,21 @@ func (t *tx) clash(s troupe.Session, doing string) error {
 		EXISTS (SELECT 1 FROM sessions WHERE root = ?2 AND parent = ?3 AND parent <> '' AND name = ?6),
 		EXISTS (SELECT 1 FROM sessions WHERE ?3 = '' AND parent = '' AND name = ?6 AND name <> '')`,
 		string(s.ID), string(s.Root), string(s.Parent), s.Coord.Reply, s.Coord.Call, s.Name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case what != "":
-		return fmt.Errorf("%s: %s: %w", doing, what, troupe.ErrExists)
-	default:
-		return fmt.Errorf("%s: parent %q in tree %q: %w", doing, s.Parent, s.Root, troupe.ErrNotFound)
 	}
+	return fmt.Errorf("%s: %s: %w", doing, what, troupe.ErrExists)
+}
+
+// mustExist demands a session in the transaction's tree.
+func (t *tx) mustExist(id troupe.SessionID, doing string) error {
+	found := false
+	err := t.query(doing, func(row) error { found = true; return nil },
+		`SELECT 1 FROM sessions WHERE root = ? AND id = ?`, string(t.root), string(id))
+	if err == nil && !found {
+		err = fmt.Errorf("%s: session %q in tree %q: %w", doing, id, t.root, troupe.ErrNotFound)
+	}
+	return err
 }
 
 // The fence is the update itself: it changes the one row that is held under the lease and
@@ -215,13 +219,7 @@ func (t *tx) Send(m troupe.Mail) (bool, error) {
 	if err != nil || n == 1 {
 		return n == 1, err
 	}
-	found := false
-	err = t.query(doing, func(row) error { found = true; return nil },
-		`SELECT 1 FROM sessions WHERE root = ? AND id = ?`, string(m.Root), string(m.To))
-	if err == nil && !found {
-		err = fmt.Errorf("%s in tree %q: %w", doing, m.Root, troupe.ErrNotFound)
-	}
-	return false, err
+	return false, t.mustExist(m.To, doing)
 }
 
 func (t *tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
@@ -273,6 +271,7 @@ func capsArgs(c troupe.Caps) []any {
 
 func (t *tx) DeleteTree(root troupe.SessionID) error {
 	doing := "delete tree " + string(root)
+	t.parent = ""
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}

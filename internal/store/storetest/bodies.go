@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -36,7 +35,7 @@ func bodies() []troupe.Body {
 		troupe.Text("Grüße, 世界 \u2028 \"quoted\" \\ \t\n"),
 		{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte{0, 1, 254, 255}}},
 		{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "Read", Input: `{"path": bro`, ProviderID: "call_0"}},
-		{Type: troupe.ThinkingBlock, Text: "hm", Raw: json.RawMessage(`{"signature":"abc=="}`), Provider: "anthropic"},
+		{Type: troupe.ThinkingBlock, Text: "hm", Raw: `{"signature": "a<b>&c==",  "n":1.0}`, Provider: "anthropic"},
 	}
 	result := troupe.Result{Reply: 1, Call: 2, Blocks: []troupe.Block{troupe.Text("no such file")}, IsError: true}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
