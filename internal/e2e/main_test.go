@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	// What the program is made of, so that a change of it runs these tests again instead of
+	// being answered from go's cache.
+	_ "github.com/troupe-dev/troupe/internal/cli"
 )
 
 // binary is the real program, built once. Scripts find it on their PATH.

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -126,4 +128,27 @@ func (p *place) audit(ref string) []wire.Event {
 		p.t.Errorf("tree %s: %v\n%s", ref, err, p.troupe("log", ref, "--tree").out)
 	}
 	return events
+}
+
+func (p *place) mkfifo(name string) {
+	p.t.Helper()
+	if err := syscall.Mkfifo(filepath.Join(p.dir, name), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// fifo makes a named pipe and returns a function that waits until somebody has written to it.
+func (p *place) fifo(name string) (said func()) {
+	p.t.Helper()
+	p.mkfifo(name)
+	return func() {
+		f, err := os.Open(filepath.Join(p.dir, name)) // returns once there is a writer
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if _, err := io.ReadAll(f); err != nil {
+			p.t.Error(err)
+		}
+		_ = f.Close() // only read from
+	}
 }
