@@ -79,8 +79,15 @@ func (a *App) Close() error {
 	if e != nil {
 		e.close()
 	}
-	a.models.close()
-	if err := a.db.Close(); err != nil {
+	// A thousand connections and a write-ahead log both take a while to put away.
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		a.models.close()
+	}()
+	err := a.db.Close()
+	<-closed
+	if err != nil {
 		return fmt.Errorf("close the database: %w", err)
 	}
 	return nil

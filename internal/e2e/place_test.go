@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -83,7 +84,13 @@ func (p *place) troupe(args ...string) ran {
 	var out, errOut bytes.Buffer
 	cmd := p.command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	code, err := exitCode(cmd.Run())
+	err := cmd.Start()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	limit := time.AfterFunc(patience, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }) // it then says where it hangs
+	defer limit.Stop()
+	code, err := exitCode(cmd.Wait())
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -36,6 +37,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
+		Deadline:           time.Now().Add(3 * patience),
 		Setup: func(e *testscript.Env) error {
 			real, err := filepath.EvalSymlinks(e.WorkDir)
 			if err != nil {

@@ -61,7 +61,7 @@ type Agent struct {
 	Name    string
 	Path    string // "main/Auth Explorer"
 	Reply   int    // the reply asked for, 1 for the first
-	Attempt int    // how often it has been asked for by now, over restarts too; 1 for the first
+	Attempt int    // how often it has been asked for in this run, over restarts too; 1 for the first
 }
 
 // Delta is a piece of a reply on its way. It is for display; the Reply holds everything.

@@ -20,7 +20,6 @@ type input interface{ input() }
 type (
 	inNudge     struct{} // look again: a slot may be free, a wait may be over
 	inStop      struct{}
-	inWake      struct{}
 	inMail      struct{ mail troupe.Mail }
 	inModelDone struct {
 		reply   troupe.Reply
@@ -38,7 +37,6 @@ type (
 
 func (inNudge) input()     {}
 func (inStop) input()      {}
-func (inWake) input()      {}
 func (inMail) input()      {}
 func (inModelDone) input() {}
 func (inToolDone) input()  {}
@@ -73,7 +71,6 @@ type actor struct {
 
 type flags struct {
 	stop        bool
-	wake        bool
 	interrupted bool // what was under way has been told to end
 }
 
@@ -106,6 +103,12 @@ func (a *actor) kill() {
 	a.mu.Unlock()
 }
 
+func (a *actor) isDead() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.dead
+}
+
 func (a *actor) run(ctx context.Context) {
 	for {
 		a.mu.Lock()
@@ -131,6 +134,9 @@ func (a *actor) step(ctx context.Context, batch []input) error {
 		}
 	}
 	for {
+		if a.isDead() {
+			return nil // the hub has failed; whatever is done now could not be logged
+		}
 		again, err := a.do(ctx, turn.Next(&a.st, a.inputs()))
 		if err != nil {
 			return err
@@ -146,7 +152,6 @@ func (a *actor) inputs() turn.Inputs {
 		Now:      a.h.d.Now(),
 		Unread:   a.unread,
 		Stop:     a.flags.stop,
-		Wake:     a.flags.wake,
 		Over:     a.over,
 		Working:  func(i int) bool { return a.working[i] != nil },
 		Schedule: a.h.d.Tools.Schedule,
@@ -158,8 +163,6 @@ func (a *actor) inputs() turn.Inputs {
 func (a *actor) take(in input) error {
 	switch in := in.(type) {
 	case inNudge:
-	case inWake:
-		a.flags.wake = true
 	case inStop:
 		a.flags.stop = true
 	case inMail:
@@ -225,6 +228,11 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 // admit begins a run if the tree has a slot free, else it queues.
 func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 	admitted := false
+	if a.st.Session.Depth > 0 {
+		// In the queue before asking: a slot that is given up between the answer and the
+		// queueing would be nobody's.
+		a.h.enqueue(a)
+	}
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		admitted = false
 		if a.st.Session.Depth > 0 {
@@ -243,9 +251,9 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 		return false, err
 	}
 	if !admitted {
-		a.h.enqueue(a)
 		return false, nil
 	}
+	a.h.dequeue(a)
 	a.flags = flags{}
 	a.h.settled(a)
 	return true, nil
@@ -360,6 +368,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	a.flags = flags{}
 	a.over = ""
+	if a.timer != nil {
+		a.timer()
+	}
 	if s.Parent != "" {
 		a.h.post(s.Parent, inMail{mail})
 	}

@@ -98,6 +98,12 @@ func (h *home) get(id troupe.SessionID) (s troupe.Session) {
 	return s
 }
 
+func (h *home) lease() (l troupe.Lease) {
+	h.t.Helper()
+	h.view(func(r store.Reader) (err error) { l, err = r.Lease(h.root); return err })
+	return l
+}
+
 func (h *home) events(id troupe.SessionID) (out []troupe.Event) {
 	h.t.Helper()
 	h.view(func(r store.Reader) (err error) { out, err = r.Events(id, 0, 0); return err })

@@ -123,20 +123,20 @@ func New(d Deps) *Hub {
 	}
 }
 
-// add gives a session an actor. It does not run until something is posted to it. A session
-// that is about to be woken counts as live from now on, so that nobody takes its tree for
-// ended in between.
-func (h *Hub) add(a *actor, waking bool) {
+// add gives a session an actor. It does not run until something is posted to it, nor if the
+// hub has failed.
+func (h *Hub) add(a *actor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.order++
 	a.order = h.order
 	h.actors[a.id] = a
 	h.setLayer(a)
-	if waking || a.st.Session.Status.Live() {
+	if a.st.Session.Status.Live() {
 		h.live[a.root]++
 		a.counted = true
 	}
+	a.dead = h.failure != nil
 }
 
 // setLayer is called with h.mu held.
@@ -157,15 +157,29 @@ func (h *Hub) setLayer(a *actor) {
 	h.layers[a.id] = layer{parent: a.st.Session.Parent, gate: l}
 }
 
-// chain is the line of authority down to a session, the root first.
+// chain is the line of authority down to a session, the root first. A session without a
+// mode of its own works in its parent's, whatever that is by now. If any ancestor is not
+// known the chain is empty, which the gate denies: half a line would be too much authority.
 func (h *Hub) chain(id troupe.SessionID) []gate.Layer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []gate.Layer
-	for l, ok := h.layers[id]; ok; l, ok = h.layers[l.parent] {
+	for {
+		l, ok := h.layers[id]
+		if !ok {
+			return nil
+		}
 		out = append(out, l.gate)
+		if id = l.parent; id == "" {
+			break
+		}
 	}
 	slices.Reverse(out)
+	for i := 1; i < len(out); i++ {
+		if out[i].Mode == "" {
+			out[i].Mode = out[i-1].Mode
+		}
+	}
 	return out
 }
 
@@ -197,6 +211,21 @@ func (h *Hub) enqueue(a *actor) {
 	at, found := slices.BinarySearchFunc(q, a.order, func(x *actor, o int64) int { return int(x.order - o) })
 	if !found {
 		h.queued[a.root] = slices.Insert(q, at, a)
+	}
+}
+
+// dequeue takes out a session that was admitted. If it is not there any more, it was told of
+// a free slot while it got one by itself; that slot is somebody else's to try.
+func (h *Hub) dequeue(a *actor) {
+	h.mu.Lock()
+	q := h.queued[a.root]
+	i := slices.Index(q, a)
+	if i >= 0 {
+		h.queued[a.root] = slices.Delete(q, i, i+1)
+	}
+	h.mu.Unlock()
+	if i < 0 && a.st.Session.Depth > 0 {
+		h.release(a.root, 1)
 	}
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -33,34 +34,35 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 
 // Adoption says how a tree goes on.
 type Adoption struct {
-	Root   troupe.SessionID
-	Wake   bool           // go on where the root stopped, if its run had ended without completing
-	Prompt []troupe.Block // new words for the root
+	Root troupe.SessionID
+	// Expect is the lease whose owner was found dead. If the root is held under another
+	// one by now, somebody else was faster, and the adoption is troupe.ErrFenced.
+	Expect troupe.Lease
+	Prompt []troupe.Block // new words for the root; none: it goes on where it stopped
 	MailID troupe.MailID  // of the prompt
 	Events []troupe.Body  // logged before anything else: another model, another authority
 	Caps   *troupe.Caps   // replaces the tree's
 }
 
 // Adopt takes over a tree that no living process owns and sets it going: the root, and
-// every session of it whose run has not ended. It is the one way in which sessions go on,
-// after a crash, an interrupt or an end alike.
+// every session of it whose run has not ended. A root that had ended begins another run. It
+// is the one way in which sessions go on, after a crash, an interrupt or an end alike; all
+// it changes is one transaction.
 func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	var actors []*actor
 	var caps troupe.Caps
 	err := h.d.Store.Update(ctx, ad.Root, func(tx store.Tx) error {
 		actors = nil
+		held, err := tx.Lease(ad.Root)
+		if err != nil {
+			return fmt.Errorf("look who owns tree %s: %w", ad.Root, err)
+		}
+		if held != ad.Expect {
+			return fmt.Errorf("take over tree %s: %w", ad.Root, troupe.ErrFenced)
+		}
 		if ad.Caps != nil {
 			if err := tx.SetCaps(ad.Root, *ad.Caps); err != nil {
 				return fmt.Errorf("set the caps of tree %s: %w", ad.Root, err)
-			}
-		}
-		if len(ad.Prompt) > 0 {
-			_, err := tx.Send(troupe.Mail{
-				ID: ad.MailID, Root: ad.Root, To: ad.Root, Kind: troupe.MailPrompt,
-				SentAt: h.d.Now(), Blocks: ad.Prompt,
-			})
-			if err != nil {
-				return fmt.Errorf("send the prompt: %w", err)
 			}
 		}
 		all, err := tx.Sessions(store.Filter{Root: ad.Root})
@@ -89,17 +91,27 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	}
 	h.setCaps(ad.Root, caps)
 	for _, a := range actors {
-		h.add(a, a.id == ad.Root && (ad.Wake || len(ad.Prompt) > 0))
+		h.add(a)
 		h.d.Notify(a.id, a.st.Session.Seq)
 	}
 	for _, a := range actors {
-		if a.id == ad.Root && ad.Wake {
-			a.post(inWake{})
-		} else {
-			a.post(inNudge{})
-		}
+		a.post(inNudge{})
 	}
 	return nil
+}
+
+// opening is what an adopted root's log goes on with.
+func (h *Hub) opening(s troupe.Session, ad Adoption) []troupe.Body {
+	out := slices.Clone(ad.Events)
+	if s.Status.Ended() {
+		out = append(out, troupe.Started{Run: s.Run + 1})
+	}
+	if len(ad.Prompt) > 0 {
+		out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
+			ID: ad.MailID, Root: ad.Root, To: ad.Root, Kind: troupe.MailPrompt, SentAt: h.d.Now(), Blocks: ad.Prompt,
+		}}})
+	}
+	return out
 }
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
@@ -120,7 +132,7 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, ad Adoption) (*actor, error
 	a := newActor(h, st, lease)
 	bodies := turn.Recover(&st)
 	if id == ad.Root {
-		bodies = append(bodies, ad.Events...)
+		bodies = append(bodies, h.opening(st.Session, ad)...)
 	}
 	for _, b := range bodies {
 		e := a.event(&a.st, b)

@@ -151,7 +151,7 @@ func TestStop(t *testing.T) {
 				}
 			}
 			q := h.start(reply)
-			if err := q.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Wake: true}); err != nil {
+			if err := q.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: h.lease()}); err != nil {
 				t.Fatal(err)
 			}
 			q.end()
@@ -203,7 +203,7 @@ func TestNewGeneration(t *testing.T) {
 			first := h.start(once("Read:a")).begin(troupe.Caps{}).end()
 			second := h.start(once(), func(p *process) { p.llm.version = tt.version })
 			err := second.hub.Adopt(t.Context(), session.Adoption{
-				Root: h.root, Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: "m", Events: tt.events,
+				Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: "m", Events: tt.events,
 			})
 			if err != nil {
 				t.Fatal(err)

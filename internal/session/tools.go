@@ -271,7 +271,7 @@ func (h *Hub) welcome(b fleet.Born) {
 			return
 		}
 	}
-	h.add(a, false)
+	h.add(a)
 	h.d.Notify(a.id, b.State.Session.Seq)
 	a.post(inNudge{})
 }

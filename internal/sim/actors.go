@@ -83,7 +83,7 @@ func (m models) Stream(ctx context.Context, r model.Request, _ func(model.Delta)
 }
 
 func (w *world) drawCall() *troupe.Call {
-	switch n := w.rng.IntN(10); {
+	switch n := w.rng.IntN(12); {
 	case n < 4:
 		return &troupe.Call{Name: "Read", Input: "{}"}
 	case n < 6:

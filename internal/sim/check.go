@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
@@ -51,6 +52,10 @@ func (w *world) checkActive() error {
 		}
 		if w.caps.MaxTotal > 0 && t.Total > w.caps.MaxTotal {
 			return fmt.Errorf("%d sessions were born under a cap of %d", t.Total, w.caps.MaxTotal)
+		}
+		// With more than one level, a parent that wakes may take a slot beyond the cap.
+		if w.caps.MaxActive > 0 && w.caps.MaxDepth == 1 && t.Active > w.caps.MaxActive {
+			return fmt.Errorf("%d sessions are at work under a cap of %d", t.Active, w.caps.MaxActive)
 		}
 		return nil
 	})
@@ -169,3 +174,22 @@ func (w *world) checkEvents(s troupe.Session, events []troupe.Event, ends, told 
 }
 
 func coord(reply, call int) string { return fmt.Sprintf("r%dc%d", reply, call) }
+
+// adoption is how the next process goes on with the tree: sometimes with new words, and
+// under another model or mode.
+func (w *world) adoption() (session.Adoption, error) {
+	ad := session.Adoption{Root: w.root}
+	err := w.store.View(w.ctx(), func(r store.Reader) error {
+		var err error
+		ad.Expect, err = r.Lease(w.root)
+		return err
+	})
+	if w.rng.IntN(4) == 0 {
+		ad.Prompt = []troupe.Block{troupe.Text("and another thing")}
+		ad.MailID = troupe.MailID(fmt.Sprintf("prompt:%d", w.procs))
+	}
+	if w.rng.IntN(6) == 0 {
+		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: troupe.Authority{Mode: troupe.ModeBypass}})
+	}
+	return ad, err
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -32,7 +33,8 @@ type Result struct {
 // errCrash is what a process gets from the store once it has died.
 var errCrash = errors.New("the process has crashed")
 
-// task is something a process would have done on a goroutine.
+// task is something a process would have done on a goroutine. It runs as a coroutine: after
+// a write it may be set aside, so that others come in between the write and what follows.
 type task struct {
 	proc *process
 	name string
@@ -40,6 +42,9 @@ type task struct {
 	fn   func()
 	seq  int
 	off  bool
+
+	resume func() (struct{}, bool) // once it was set aside
+	drop   func()
 }
 
 // world is one run: the store and the disk that outlive processes, and the processes.
@@ -60,6 +65,8 @@ type world struct {
 	effects map[string]int              // how often each call with effects happened
 	sent    map[troupe.SessionID][]byte // the last request of each session
 	fault   error                       // the first broken promise
+	pause   func()                      // sets the running task aside; nil outside of tasks
+	lives   int                         // how often the ended tree was begun anew
 }
 
 // process is one run of the program: an owner, its hub, and whether it is still there.
@@ -86,7 +93,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 }
 
 func (w *world) play() error {
-	w.caps = troupe.Caps{MaxDepth: 1 + w.rng.IntN(2), MaxActive: w.rng.IntN(4), MaxTotal: 2 + w.rng.IntN(8)}
+	w.caps = troupe.Caps{MaxDepth: 1 + w.rng.IntN(2), MaxActive: w.rng.IntN(4), MaxTotal: 2 + w.rng.IntN(12)}
 	id, err := troupe.NewRootID(byteReader{w.rng})
 	if err != nil {
 		return err
@@ -154,7 +161,7 @@ func (w *world) step() (bool, error) {
 			return false, fmt.Errorf("parked for ever: session %s is %s %s and nothing is under way", root.ID, root.Status, root.Waiting)
 		}
 		if len(w.tasks) == 0 {
-			return false, nil
+			return w.again()
 		}
 	}
 	switch n := w.rng.IntN(1000); {
@@ -170,7 +177,13 @@ func (w *world) step() (bool, error) {
 }
 
 func (w *world) playTask() {
-	w.tasks = slices.DeleteFunc(w.tasks, func(t *task) bool { return t.off || t.proc.dead })
+	w.tasks = slices.DeleteFunc(w.tasks, func(t *task) bool {
+		gone := t.proc.dead || (t.off && t.resume == nil)
+		if gone && t.drop != nil {
+			t.drop()
+		}
+		return gone
+	})
 	if len(w.tasks) == 0 {
 		return
 	}
@@ -192,7 +205,36 @@ func (w *world) playTask() {
 	w.tasks = slices.DeleteFunc(w.tasks, func(x *task) bool { return x == t })
 	w.trace("%s: %s #%d", t.proc.owner, t.name, t.seq)
 	w.now = w.now.Add(time.Millisecond)
-	t.fn()
+	w.run(t)
+}
+
+// run plays a task to its end, or until it is set aside.
+func (w *world) run(t *task) {
+	if t.resume == nil {
+		t.resume, t.drop = iter.Pull(func(yield func(struct{}) bool) {
+			here := func() { yield(struct{}{}) }
+			w.pause = here
+			t.fn()
+		})
+	}
+	_, aside := t.resume()
+	w.pause = nil
+	if aside {
+		t.name = "continue"
+		w.tasks = append(w.tasks, t)
+	}
+}
+
+// again sometimes begins a tree anew that has ended, as a person would with --resume.
+func (w *world) again() (bool, error) {
+	if w.lives >= 2 || w.rng.IntN(3) > 0 {
+		return false, nil
+	}
+	w.lives++
+	w.trace("resume")
+	w.live.dead = true
+	w.kill(w.live.owner)
+	return true, w.takeOver()
 }
 
 // start begins a new process.
@@ -234,7 +276,11 @@ func (w *world) takeOver() error {
 	for range 50 {
 		p := w.start()
 		w.live = p
-		err := p.hub.Adopt(w.ctx(), session.Adoption{Root: w.root})
+		ad, err := w.adoption()
+		if err != nil {
+			return err
+		}
+		err = p.hub.Adopt(w.ctx(), ad)
 		if err == nil {
 			return nil
 		}
@@ -291,6 +337,13 @@ func (s *crashStore) Update(ctx context.Context, root troupe.SessionID, fn func(
 	if n == 1 {
 		s.die("after a write")
 		return errCrash
+	}
+	if pause := w.pause; pause != nil && n < 250 {
+		pause()
+		w.pause = pause
+		if s.p.dead {
+			return errCrash
+		}
 	}
 	if err != nil && s.p.zombie && errors.Is(err, troupe.ErrFenced) {
 		w.trace("%s is refused: %v", s.p.owner, err)

@@ -30,7 +30,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 
 func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	switch k {
-	case troupe.KindAuthorityChanged, troupe.KindMailDelivered:
+	case troupe.KindAuthorityChanged, troupe.KindMailDelivered, troupe.KindModelChanged:
 		return true
 	case troupe.KindReplied, troupe.KindModelFailed:
 		return w == troupe.WaitModel
@@ -41,8 +41,6 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
-		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindModelChanged:
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindCreated, troupe.KindStarted:
 		return false

@@ -50,6 +50,9 @@ func (s *State) apply(e troupe.Event) error {
 	case troupe.ModelFailed:
 		return s.failed(e, b)
 	case troupe.ModelChanged:
+		if s.seal.open {
+			return s.refuse(e, "a model call is under way")
+		}
 		s.Session.Model = b.Model
 		s.Profile.Model = b.Model
 		s.Generation++
@@ -92,6 +95,7 @@ func (s *State) started(e troupe.Event, b troupe.Started) error {
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = e.At, time.Time{}
 	s.base, s.fault, s.Denials, s.Evidence = p.Tally, nil, 0, troupe.Evidence{}
+	s.seal.attempt = 0 // what failed in the run before does not count against this one
 	return nil
 }
 

@@ -14,8 +14,6 @@ type Inputs struct {
 	Unread []troupe.Mail // in order of sending
 	// Stop: somebody with authority ended the run. What is under way is to be cancelled.
 	Stop bool
-	// Wake: somebody asked an ended session to go on where it stopped.
-	Wake bool
 	// Over says which limit of the tree has been reached; empty while none has.
 	Over string
 	// Working reports whether this process has a call of the last reply in hand.
@@ -91,7 +89,7 @@ func (Park) action()      {}
 func Next(s *State, in Inputs) Action {
 	switch {
 	case s.Session.Status.Ended():
-		if in.Stop || (!in.Wake && !hasPrompt(in.Unread)) {
+		if in.Stop || !hasPrompt(in.Unread) {
 			return Park{}
 		}
 		return Admit{s.Session.Run + 1}

@@ -151,7 +151,8 @@ func TestNext(t *testing.T) {
 		"stop: the end":                         {born(t, troupe.Limits{}), inputs(stop), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped"}},
 		"mail wakes what has ended":             {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
 		"a late end of a child wakes nobody":    {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(childEnd)), turn.Park{}},
-		"what was cancelled goes on when woken": {born(t, troupe.Limits{}).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Cancelled}}), inputs(func(in *turn.Inputs) { in.Wake = true }), turn.Admit{Run: 2}},
+		"what was cancelled goes on when begun": {born(t, troupe.Limits{}).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Cancelled}}, troupe.Started{Run: 2}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
+		"another run has all attempts again":    {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch), troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Failed}}, troupe.Started{Run: 2}, sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +263,9 @@ func TestRandomLives(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			in = inputs(func(in *turn.Inputs) {
 				in.Stop = rapid.IntRange(0, 20).Draw(t, "stop") == 0
-				in.Wake = rapid.Bool().Draw(t, "wake")
+				if rapid.Bool().Draw(t, "mail") {
+					in.Unread = []troupe.Mail{{ID: "more", Kind: troupe.MailPrompt}}
+				}
 			})
 			playAction(t, &s, add, turn.Next(&s, in))
 			folded, err := turn.Fold(log)
@@ -316,7 +319,9 @@ func playAction(t *rapid.T, s *turn.State, add func(troupe.Body), act turn.Actio
 		}
 	case turn.Interrupt:
 		t.Fatalf("asked to interrupt, but nothing is under way")
-	case turn.Deliver, turn.Backoff:
+	case turn.Deliver:
+		add(troupe.MailDelivered{Mail: act.Mail})
+	case turn.Backoff:
 	}
 }
 

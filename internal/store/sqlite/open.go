@@ -80,18 +80,32 @@ func create(ctx context.Context, path string) (err error) {
 		if err := f.Close(); err != nil {
 			return unusable(draft, "make the database", err)
 		}
-		c, err := connect(ctx, draft, writerPragmas)
+		// Nobody uses the draft, so it need not be safe at each step: once before it gets
+		// its name is enough, and a first start is not kept waiting for the disk.
+		c, err := connect(ctx, draft, `PRAGMA synchronous = OFF`)
 		if err != nil {
 			return explain(draft, "make the database", err)
 		}
 		if err := errors.Join(migrate(c, path, 0), c.close()); err != nil {
 			return err
 		}
+		if err := syncFile(draft); err != nil {
+			return unusable(draft, "make the database", err)
+		}
 		if err := os.Rename(draft, path); err != nil {
 			return unusable(path, "make the database", err)
 		}
 		return syncDir(dir)
 	})
+}
+
+// syncFile waits until a file's content is on the disk.
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // makeCurrent checks that the file is ours and of a version we know, and migrates it.

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -105,16 +106,23 @@ func (w *writer) round(first *job) {
 	w.answer()
 }
 
-// next is the next waiting job, or nil if nobody waits or the group is full.
+// next is the next waiting job, or nil if nobody waits or the group is full. Before it says
+// that nobody waits it lets everybody run who can: on a busy machine those are callers on
+// their way here, and a commit costs as much for one as for twenty.
 func (w *writer) next() *job {
 	if len(w.group) >= w.batch {
 		return nil
 	}
-	select {
-	case j := <-w.queue: // nil once the queue is closed and empty
-		return j
-	default:
-		return nil
+	for yielded := false; ; yielded = true {
+		select {
+		case j := <-w.queue: // nil once the queue is closed and empty
+			return j
+		default:
+		}
+		if yielded {
+			return nil
+		}
+		runtime.Gosched()
 	}
 }
 
