@@ -10,8 +10,8 @@ type Profile struct {
 	Prompt      string `json:"prompt"`           // system prompt
 	// Tools are the names offered, sorted.
 	Tools  []string `json:"tools"`
-	Model  string   `json:"model"` // resolved: "provider/id"
-	Mode   Mode     `json:"mode"`
+	Model  string   `json:"model"`          // resolved: "provider/id"
+	Mode   Mode     `json:"mode,omitempty"` // "" is the parent's, whatever that is at the time
 	Limits Limits   `json:"limits"`
 }
 
@@ -70,7 +70,7 @@ type Rule struct {
 // Authority is what a session was granted besides its profile: a mode and rules that hold
 // for it and for every descendant.
 type Authority struct {
-	Mode  Mode   `json:"mode"`
+	Mode  Mode   `json:"mode,omitempty"` // "" is the parent's
 	Rules []Rule `json:"rules,omitempty"`
 }
 

@@ -4,8 +4,6 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/troupe-dev/troupe/internal/cli"
 )
@@ -14,7 +12,5 @@ import (
 var version = "dev"
 
 func main() {
-	interrupts := make(chan os.Signal, 2)
-	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	os.Exit(cli.Main(context.Background(), os.Args[1:], version, interrupts))
+	os.Exit(cli.Main(context.Background(), os.Args[1:], version))
 }

@@ -32,6 +32,9 @@ func find(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	for rest != "" {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
+		if name == "" {
+			return troupe.Session{}, &troupe.UserError{Problem: fmt.Sprintf("%q has an empty part", ref), Hint: `A path looks like "main/Auth Explorer".`, Code: 2}
+		}
 		kids, err := r.Sessions(store.Filter{Root: s.Root, Parent: s.ID, Name: name, Limit: 1})
 		if err != nil {
 			return troupe.Session{}, fmt.Errorf("look for %q below session %s: %w", name, s.ID, err)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -80,32 +81,28 @@ func (w *watchers) join(c *changes) (leave func()) {
 type Follower struct {
 	app     *App
 	root    troupe.SessionID
+	only    troupe.SessionID // "" is all of the tree
 	cursors map[troupe.SessionID]int64
 	changes *changes
 	leave   func()
 	poll    bool // another process advances the tree
 }
 
-// Follow begins to follow a tree from its first event, or from what is committed now.
-// here says that this process advances it; otherwise the store is polled.
-func (a *App) Follow(ctx context.Context, root troupe.SessionID, here, fromNow bool) (*Follower, error) {
-	f := &Follower{app: a, root: root, cursors: make(map[troupe.SessionID]int64), changes: newChanges(), poll: !here}
+// Follow begins to follow a tree that another process may advance, from its first event.
+// only, if not empty, restricts it to one session.
+func (a *App) Follow(root, only troupe.SessionID) *Follower {
+	f := a.follow(root, false, nil)
+	f.only = only
+	return f
+}
+
+func (a *App) follow(root troupe.SessionID, here bool, cursors map[troupe.SessionID]int64) *Follower {
+	f := &Follower{app: a, root: root, cursors: maps.Clone(cursors), changes: newChanges(), poll: !here}
+	if f.cursors == nil {
+		f.cursors = make(map[troupe.SessionID]int64)
+	}
 	f.leave = a.watch.join(f.changes)
-	if !fromNow {
-		return f, nil
-	}
-	err := a.store.View(ctx, func(r store.Reader) error {
-		sessions, err := r.Sessions(store.Filter{Root: root})
-		for _, s := range sessions {
-			f.cursors[s.ID] = s.Seq
-		}
-		return err
-	})
-	if err != nil {
-		f.leave()
-		return nil, fmt.Errorf("follow session %s: %w", root, err)
-	}
-	return f, nil
+	return f
 }
 
 // Close ends the following.
@@ -115,6 +112,9 @@ func (f *Follower) Close() { f.leave() }
 func (f *Follower) All(ctx context.Context) ([]troupe.Event, error) {
 	f.changes.take()
 	return f.read(ctx, func(r store.Reader) ([]troupe.SessionID, error) {
+		if f.only != "" {
+			return []troupe.SessionID{f.only}, nil
+		}
 		sessions, err := r.Sessions(store.Filter{Root: f.root})
 		var ids []troupe.SessionID
 		for _, s := range sessions {

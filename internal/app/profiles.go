@@ -50,15 +50,15 @@ func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
 	return out, err
 }
 
-// Resolve implements session.Profiles. A child works in its parent's mode; the gate takes
-// the meet of both whatever stands here.
-func (p *profiles) Resolve(parent troupe.Session, pp troupe.Profile, sp troupe.Spawn) (troupe.Profile, error) {
+// Resolve implements session.Profiles. No definition has a mode of its own yet, so every
+// child works in its parent's.
+func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	d, err := p.set.Lookup(sp.Type)
 	if err != nil {
 		return troupe.Profile{}, err
 	}
 	return d.Resolve(profile.Place{
-		Offer: p.tools.names(), Model: parent.Model, Mode: pp.Mode,
+		Offer: p.tools.names(), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
 		Limits: troupe.Limits{MaxTurns: defaultChildTurns},
 	}, sp)

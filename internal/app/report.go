@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
@@ -16,12 +17,12 @@ type Tree struct {
 	Paths    map[troupe.SessionID]string
 	Running  bool // a live process has it in hand
 	Owner    troupe.Owner
+	Lease    troupe.Lease // of the root
 }
 
 // Tree reads the whole tree that a session belongs to.
 func (a *App) Tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 	var t Tree
-	var lease troupe.Lease
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
 		if t.Sum, err = r.Tree(root); err != nil {
@@ -30,14 +31,14 @@ func (a *App) Tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 		if t.Sessions, err = r.Sessions(store.Filter{Root: root}); err != nil {
 			return fmt.Errorf("list tree %s: %w", root, err)
 		}
-		lease, err = r.Lease(root)
+		t.Lease, err = r.Lease(root)
 		return err
 	})
 	if err != nil {
 		return Tree{}, err
 	}
 	t.Paths = paths(t.Sessions)
-	t.Owner, t.Running, err = a.owner(ctx, lease)
+	t.Owner, t.Running, err = a.owner(ctx, t.Lease)
 	return t, err
 }
 
@@ -192,7 +193,14 @@ func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
 	if t.Running && t.Sessions[0].Status.Live() {
 		return busy(t.Sessions[0], t.Owner)
 	}
-	if err := a.store.Update(ctx, root, func(tx store.Tx) error { return tx.DeleteTree(root) }); err != nil {
+	err = a.store.Update(ctx, root, func(tx store.Tx) error {
+		// Somebody may have taken it over since it was looked at.
+		if held, err := tx.Lease(root); err != nil || held != t.Lease {
+			return errors.Join(err, troupe.ErrFenced)
+		}
+		return tx.DeleteTree(root)
+	})
+	if err != nil {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
 	ids := make([]troupe.SessionID, len(t.Sessions))

@@ -43,8 +43,9 @@ type Request struct {
 // Run is a tree that this process advances.
 type Run struct {
 	Root     troupe.SessionID
-	Resumed  bool
 	Warnings []string
+	before   []troupe.Session // its sessions before it was resumed
+	cursors  map[troupe.SessionID]int64
 	app      *App
 	engine   *engine
 }
@@ -107,6 +108,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.checkPrice(r, model); err != nil {
+		return nil, err
+	}
 	id, err := troupe.NewRootID(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -159,13 +163,13 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if t.Running && s.Status.Live() {
 		return nil, busy(s, t.Owner)
 	}
-	if r.Prompt == "" && s.Status == troupe.Completed {
+	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s has completed; there is nothing left to go on with", s.ID),
-			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
+			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
+			Hint:    "Put the folder back, or begin a new session.", Code: 2, Err: err,
 		}
 	}
-	ad := session.Adoption{Root: s.ID, Wake: r.Prompt == ""}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease}
 	if r.Prompt != "" {
 		ad.Prompt = []troupe.Block{troupe.Text(r.Prompt)}
 		if ad.MailID, err = promptID(); err != nil {
@@ -176,11 +180,17 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.MaxCost > 0 {
-		caps := t.Sum.Caps
+	// The settings' limits are followed as they are now, as its rules are.
+	caps := a.settings.Caps()
+	// A limit in money is raised only by whoever says so.
+	old := t.Sum.Caps.MaxCost
+	switch {
+	case r.MaxCost > 0:
 		caps.MaxCost = r.MaxCost
-		ad.Caps = &caps
+	case old > 0 && (caps.MaxCost == 0 || old < caps.MaxCost):
+		caps.MaxCost = old
 	}
+	ad.Caps = &caps
 	tools := newToolbox()
 	r.Cwd = s.Cwd
 	profiles, problems, err := newProfiles(a, tools, r)
@@ -191,10 +201,20 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.hub.Adopt(ctx, ad); err != nil {
+	// What is shown of this run begins behind what is there now.
+	cursors := make(map[troupe.SessionID]int64)
+	for _, x := range t.Sessions {
+		cursors[x.ID] = x.Seq
+	}
+	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: 2, Err: err,
+		}
+	} else if err != nil {
 		return nil, err
 	}
-	return &Run{Root: s.ID, Resumed: true, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e}, nil
 }
 
 func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
@@ -248,11 +268,31 @@ func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *sess
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
+	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
+			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
+		}
+	}
+	if err := a.checkPrice(r, full); err != nil {
+		return nil, err
+	}
 	authority, warnings := a.authority(r, &st.Authority)
 	if !sameAuthority(authority, st.Authority) {
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
 	}
 	return warnings, nil
+}
+
+// checkPrice refuses a limit in money that could not hold.
+func (a *App) checkPrice(r Request, model string) error {
+	if _, priced := a.models.Cost(model, troupe.Usage{}); r.MaxCost == 0 || priced {
+		return nil
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("no price is known for %s, so --max-cost could not hold", model),
+		Hint:    "Add its price to " + a.dirs.Models() + ", or limit turns instead.", Code: 2,
+	}
 }
 
 const (
@@ -270,12 +310,13 @@ func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, 
 	if out.Mode == "" {
 		out.Mode = a.settings.Permissions.DefaultMode
 	}
-	if len(r.Allow)+len(r.Deny) > 0 {
-		out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
-		out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
-	} else if before != nil {
+	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
+	out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
+	if before != nil {
+		// Each flag stands until that flag is given again: a new permission must not
+		// take a prohibition away.
 		for _, rule := range before.Rules {
-			if rule.Source == sourceAllow || rule.Source == sourceDeny {
+			if (rule.Source == sourceAllow && len(r.Allow) == 0) || (rule.Source == sourceDeny && len(r.Deny) == 0) {
 				out.Rules = append(out.Rules, rule)
 			}
 		}
@@ -338,7 +379,7 @@ func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, 
 		Now:         a.env.Now,
 		Policy:      turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
-		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask,
+		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
 		Notify: a.notify,
 	})
 	a.engine = &engine{hub: hub, pool: pool, tools: tools, owner: owner.ID, release: release, log: a.env.Log}
@@ -373,10 +414,11 @@ func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.
 // its result, and all of it can be resumed.
 func (r *Run) Stop() { r.engine.hub.Stop(r.Root) }
 
-// Follow follows the run's tree from its first event, or from now if it was resumed.
-func (r *Run) Follow(ctx context.Context, fromNow bool) (*Follower, error) {
-	return r.app.Follow(ctx, r.Root, true, fromNow)
-}
+// Follow follows the run's tree from where this run began.
+func (r *Run) Follow() *Follower { return r.app.follow(r.Root, true, r.cursors) }
+
+// Before lists the tree's sessions as they were when the run was resumed; none if it is new.
+func (r *Run) Before() []troupe.Session { return r.before }
 
 const maxTitle = 72
 

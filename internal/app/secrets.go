@@ -2,53 +2,109 @@ package app
 
 import (
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
-// secrets keeps credentials of the environment out of what agents see and of what is
-// stored.
+// secrets keeps credentials out of what agents see and of what is stored.
 type secrets struct {
 	environ []string            // without the credentials: what commands are started with
-	mask    func(string) string // replaces their values wherever they turn up
+	mask    func(string) string // replaces credentials wherever they turn up
 }
 
-// minSecret is the shortest value that is worth masking; anything shorter would be found in
-// ordinary text.
-const minSecret = 8
+// maskMark begins what stands in the place of a credential. A model that hands it back would
+// overwrite what was hidden from it; see masked.
+const maskMark = "‹masked "
+
+// masked reports whether text, or JSON, holds what a mask has put there.
+func masked(text string) bool {
+	return strings.Contains(text, maskMark) || strings.Contains(text, `\u2039masked `)
+}
 
 // findSecrets sorts the environment by the names people give to credentials.
 func findSecrets(environ []string) secrets {
 	s := secrets{environ: make([]string, 0, len(environ))}
-	var pairs []string
+	type pair struct{ value, mark string }
+	var pairs []pair
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if !isSecretName(name) {
+		secret := isSecretName(name)
+		if !secret {
 			s.environ = append(s.environ, kv)
-			continue
+			value = urlPassword(value)
 		}
-		if len(value) >= minSecret {
-			pairs = append(pairs, value, "["+name+"]")
+		if worthMasking(value) {
+			pairs = append(pairs, pair{value, maskMark + name + "›"})
 		}
 	}
 	// The longest first, so that a value that holds another is replaced whole.
-	sort.Stable(byValueLength(pairs))
+	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.value) - len(a.value) })
 	// Most processes never meet a key, and need no expression.
 	shapes := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(keyShapes) })
 	s.mask = func(t string) string {
-		for i := 0; i < len(pairs); i += 2 {
-			t = strings.ReplaceAll(t, pairs[i], pairs[i+1])
+		for _, p := range pairs {
+			t = strings.ReplaceAll(t, p.value, p.mark)
 		}
 		return maskShapes(t, shapes)
 	}
 	return s
 }
 
+// isSecretName reports whether a variable of this name holds a credential. The words are
+// those that providers, clouds and package managers use for theirs.
+func isSecretName(name string) bool {
+	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	if len(words) == 0 {
+		return false
+	}
+	switch words[len(words)-1] {
+	case "TOKEN", "KEY", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "PAT", "CREDENTIAL", "CREDENTIALS":
+		return true
+	}
+	return false
+}
+
+// worthMasking keeps ordinary words from being masked wherever they stand: a password of
+// "postgres" is no secret, and hiding the word would hide half of a project.
+func worthMasking(value string) bool {
+	if len(value) < 8 {
+		return false
+	}
+	var letter, digit, other bool
+	for _, r := range value {
+		switch {
+		case unicode.IsLetter(r):
+			letter = true
+		case unicode.IsDigit(r):
+			digit = true
+		default:
+			other = true
+		}
+	}
+	return letter && (digit || other) || len(value) >= 16
+}
+
+// urlPassword is the password in scheme://user:password@host, or "".
+func urlPassword(value string) string {
+	_, rest, ok := strings.Cut(value, "://")
+	if !ok {
+		return ""
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 {
+		return ""
+	}
+	_, password, _ := strings.Cut(authority[:at], ":")
+	return password
+}
+
 // keyShapes are credentials that can be told by their form, as their issuers document it:
 // Anthropic and OpenAI, GitHub, GitLab, AWS, Google, Slack, Stripe, and private keys in PEM.
-const keyShapes = `sk-ant-[A-Za-z0-9_-]{20,}|sk-(?:proj-)?[A-Za-z0-9_-]{40,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{50,}|` +
-	`glpat-[A-Za-z0-9_-]{20,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|xox[abprs]-[0-9A-Za-z-]{20,}|[sr]k_live_[0-9A-Za-z]{24,}|` +
+const keyShapes = `\bsk-ant-[A-Za-z0-9_-]{20,}|\bsk-(?:proj-)?[A-Za-z0-9_-]{40,}|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{50,}|` +
+	`\bglpat-[A-Za-z0-9_-]{20,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}|\bxox[abprs]-[0-9A-Za-z-]{20,}|\b[sr]k_live_[0-9A-Za-z]{24,}|` +
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s:,-]*-----END [A-Z ]*PRIVATE KEY-----`
 
 // keyMarks are what every shape begins with. Looking for them first keeps ordinary text from
@@ -61,34 +117,15 @@ func maskShapes(t string, shapes func() *regexp.Regexp) string {
 	for _, mark := range keyMarks() {
 		if strings.Contains(t, mark) {
 			return shapes().ReplaceAllStringFunc(t, func(key string) string {
-				if strings.HasPrefix(key, "-----") {
-					return "[private key]"
+				switch {
+				case strings.HasPrefix(key, "-----"):
+					return maskMark + "private key›"
+				case !strings.ContainsAny(key[4:], "0123456789") || strings.ToLower(key) == key && strings.Count(key, "-") > 3:
+					return key // words with hyphens, not a key
 				}
-				return key[:4] + "…[masked key]"
+				return maskMark + "key " + key[:4] + "…›"
 			})
 		}
 	}
 	return t
-}
-
-// isSecretName reports whether a variable of this name holds a credential. The words are
-// those that providers, clouds and package managers use for theirs.
-func isSecretName(name string) bool {
-	upper := strings.ToUpper(name)
-	for _, word := range [...]string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL"} {
-		if strings.Contains(upper, word) {
-			return true
-		}
-	}
-	return false
-}
-
-// byValueLength sorts old, new pairs by the length of old, longest first.
-type byValueLength []string
-
-func (p byValueLength) Len() int           { return len(p) / 2 }
-func (p byValueLength) Less(i, j int) bool { return len(p[2*i]) > len(p[2*j]) }
-func (p byValueLength) Swap(i, j int) {
-	p[2*i], p[2*j] = p[2*j], p[2*i]
-	p[2*i+1], p[2*j+1] = p[2*j+1], p[2*i+1]
 }

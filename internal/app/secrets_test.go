@@ -10,26 +10,36 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	s := findSecrets([]string{
 		"PATH=/bin", "ANTHROPIC_API_KEY=long-secret-value", "MY_TOKEN=long-secret", "GITHUB_TOKEN=abc", "db_password=hunter2hunter2",
-		"KEYBOARD=qwertyuiop", "EMPTY_SECRET=",
+		"KEYBOARD=qwertyuiop", "EMPTY_SECRET=", "TEST_DB_PASSWORD=postgres", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false",
+		"DATABASE_URL=postgres://ada:pw4ada!x@db/main", "GH_PAT=0123456789abcdef",
 	})
-	if want := []string{"PATH=/bin", "KEYBOARD=qwertyuiop"}; !slices.Equal(s.environ, want) {
+	want := []string{"PATH=/bin", "KEYBOARD=qwertyuiop", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false", "DATABASE_URL=postgres://ada:pw4ada!x@db/main"}
+	if !slices.Equal(s.environ, want) {
 		t.Errorf("commands get %q, want %q", s.environ, want)
 	}
 	ghp := "ghp_" + strings.Repeat("a1B2", 9)
 	ant := "sk-ant-api03-" + strings.Repeat("x", 40)
 	pem := "-----BEGIN RSA PRIVATE KEY-----\nMIIabc+/=\n-----END RSA PRIVATE KEY-----"
 	for in, want := range map[string]string{
-		"key: long-secret-value.":     "key: [ANTHROPIC_API_KEY].",
-		"token long-secret and abc":   "token [MY_TOKEN] and abc",
-		"hunter2hunter2":              "[db_password]",
-		"a " + ghp + " b":             "a ghp_…[masked key] b",
-		ant:                           "sk-a…[masked key]",
-		"x\n" + pem + "\ny":           "x\n[private key]\ny",
-		"AKIAIOSFODNN7EXAMPLE is one": "AKIA…[masked key] is one",
-		"task-force sk-short ghost":   "task-force sk-short ghost",
+		"key: long-secret-value.":              "key: ‹masked ANTHROPIC_API_KEY›.",
+		"token long-secret and abc":            "token ‹masked MY_TOKEN› and abc",
+		"hunter2hunter2":                       "‹masked db_password›",
+		"docker run postgres 12345678":         "docker run postgres 12345678",
+		"psql postgres://ada:pw4ada!x@db/main": "psql postgres://ada:‹masked DATABASE_URL›@db/main",
+		"0123456789abcdef":                     "‹masked GH_PAT›",
+		"a " + ghp + " b":                      "a ‹masked key ghp_…› b",
+		ant:                                    "‹masked key sk-a…›",
+		"x\n" + pem + "\ny":                    "x\n‹masked private key›\ny",
+		"AKIAIOSFODNN7EXAMPLE is one":          "‹masked key AKIA…› is one",
+		"task-force sk-short ghost":            "task-force sk-short ghost",
+		"risk-assessment-and-mitigation-strategies-for-teams":       "risk-assessment-and-mitigation-strategies-for-teams",
+		".sk-card__title--large-with-a-very-long-modifier-name-2 {": ".sk-card__title--large-with-a-very-long-modifier-name-2 {",
 	} {
 		if got := s.mask(in); got != want {
 			t.Errorf("mask(%q) = %q, want %q", in, got, want)
+		}
+		if s.mask(in) != in && !masked(s.mask(in)) {
+			t.Errorf("mask(%q) leaves no mark", in)
 		}
 	}
 }

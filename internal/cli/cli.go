@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"charm.land/fang/v2"
@@ -41,27 +44,50 @@ troupe show 7k3f                # its agents, what each did and cost
 troupe demo                     # a whole run, offline, no key`
 
 // Main runs the command line and returns the exit code.
-func Main(ctx context.Context, args []string, ver string, interrupts <-chan os.Signal) int {
-	c := newConsole(ver, interrupts)
+func Main(ctx context.Context, args []string, ver string) int {
+	out := &console.Writer{W: os.Stdout}
+	c := newConsole(ver, out)
+	signals := make(chan os.Signal, 4)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		// What was started to ignore a signal (nohup) goes on ignoring it.
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	// A reader that went away is an error of the write, not the end of the agents.
+	signal.Ignore(syscall.SIGPIPE)
+	go func() {
+		for range signals {
+			c.Interrupts.Raise()
+		}
+	}()
 	root := newRoot(c)
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,
 		fang.WithVersion(ver), fang.WithoutManpage(),
 		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { complain(c, err) }),
 	)
+	if werr := out.Err(); werr != nil && console.Code(err) == console.ExitOK {
+		complain(c, werr)
+		err = werr
+	}
 	return console.Code(err)
 }
 
-func newConsole(ver string, interrupts <-chan os.Signal) *console.Console {
+func newConsole(ver string, out io.Writer) *console.Console {
+	// Sessions know their folder by its real name.
 	cwd, err := os.Getwd()
 	if err != nil {
 		cwd = "."
 	}
+	if real, err := filepath.EvalSymlinks(cwd); err == nil {
+		cwd = real
+	}
 	return &console.Console{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		In: os.Stdin, Out: out, Err: os.Stderr,
 		InPiped: piped(os.Stdin), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
-		Interrupts: interrupts, Leave: os.Exit,
+		Interrupts: &console.Interrupts{Leave: os.Exit},
 	}
 }
 

@@ -240,7 +240,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("debug log: %v, %d bytes", err, len(b))
 	}
 	notIn(t, p, secret, r)
-	if !strings.Contains(r.out, "[ANTHROPIC_API_KEY]") || !strings.Contains(r.out, "HOME=") {
+	if !strings.Contains(r.out, "‹masked ANTHROPIC_API_KEY›") || !strings.Contains(r.out, "HOME=") {
 		t.Errorf("the mask is not to be seen:\n%s", r.out)
 	}
 	for _, q := range s.Requests() {

@@ -58,13 +58,14 @@ func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]B
 	if err != nil && !(errors.Is(err, troupe.ErrNotFound) && births[0].Parent == "") {
 		return nil, fmt.Errorf("read tree %s: %w", root, err)
 	}
+	names := make(map[string]int) // names made up here: how many siblings have each
 	var delta troupe.TreeDelta
 	out := make([]Born, 0, len(births))
 	for _, b := range births {
 		if b.Parent != "" {
 			b.ID = troupe.ChildID(b.Parent, b.Coord)
 		}
-		born, err := bear(tx, owner, now, b, tree)
+		born, err := bear(tx, owner, now, b, tree, names)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +87,7 @@ func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]B
 	return out, nil
 }
 
-func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree) (Born, error) {
+func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree, names map[string]int) (Born, error) {
 	if b.Parent != "" {
 		// The same call again, after a crash: what it made is there, whatever the caps say now.
 		if have, err := tx.Session(b.ID); err == nil {
@@ -104,7 +105,7 @@ func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe
 		Depth: b.Depth, Cwd: b.Cwd, Type: b.Profile.Type, Model: b.Profile.Model,
 		Status: troupe.Spawning, CreatedAt: now,
 	}
-	name, err := insert(tx, s, lease, b.Caps)
+	name, err := insert(tx, s, lease, b.Caps, names)
 	if errors.Is(err, troupe.ErrExists) {
 		return Born{Refused: &NameTakenError{Name: name}}, nil
 	}
@@ -124,27 +125,32 @@ func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe
 }
 
 // insert finds a free name: the one that was asked for or none, else the first free one of
-// "Title", "Title 2", … It returns the name it tried last.
-func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps) (string, error) {
+// "Title", "Title 2", … It returns the name it tried last. names remembers how far the
+// counting has come, for a reply that starts many agents of one description.
+func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps, names map[string]int) (string, error) {
 	if s.Name != "" || s.Parent == "" {
 		return s.Name, tx.Insert(s, l, caps)
 	}
 	base := NameFor(s.Title)
-	s.Name = base
-	for n := 2; ; n++ {
-		err := tx.Insert(s, l, caps)
-		if !errors.Is(err, troupe.ErrExists) || n > maxNameTries {
-			return s.Name, err
-		}
-		s.Name = fmt.Sprintf("%s %d", base, n)
-		if n > 4 {
-			// Many siblings of one title: the coordinates are unique, so use them.
+	for tries := 0; ; tries++ {
+		names[base]++
+		switch n := names[base]; {
+		case n == 1:
+			s.Name = base
+		case tries < maxNameTries:
+			s.Name = fmt.Sprintf("%s %d", base, n)
+		default:
+			// The coordinates are unique among siblings.
 			s.Name = fmt.Sprintf("%s %d.%d", base, s.Coord.Reply, s.Coord.Call+1)
+		}
+		if err := tx.Insert(s, l, caps); !errors.Is(err, troupe.ErrExists) || tries > maxNameTries {
+			return s.Name, err
 		}
 	}
 }
 
-const maxNameTries = 6
+// maxNameTries bounds the search for a number when siblings of earlier replies have names.
+const maxNameTries = 3
 
 func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{

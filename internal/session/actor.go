@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -261,9 +262,9 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 
 // deliver logs mail: the end of a child as the result of its call, all else as words.
 func (a *actor) deliver(mail []troupe.Mail) error {
+	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
-		a.drop(m.ID)
 		if m.Kind != troupe.MailChildEnded || !a.st.Answers(m.Ended) {
 			words = append(words, m)
 			continue
@@ -294,13 +295,17 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 	return nil
 }
 
-func (a *actor) drop(id troupe.MailID) {
-	for i := range a.unread {
-		if a.unread[i].ID == id {
-			a.unread = append(a.unread[:i:i], a.unread[i+1:]...)
-			return
-		}
+// without returns what of all is not in some, which is a part of it. It changes neither: they
+// may share memory.
+func without(all, some []troupe.Mail) []troupe.Mail {
+	if len(some) == len(all) {
+		return nil
 	}
+	gone := make(map[troupe.MailID]bool, len(some))
+	for _, m := range some {
+		gone[m.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m troupe.Mail) bool { return gone[m.ID] })
 }
 
 // wait has the actor look again at a time.

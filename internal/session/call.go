@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"runtime/debug"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -50,10 +51,21 @@ func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, 
 	}
 	a.callCancel = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
-		reply, err := provider.Stream(ctx, req, sink)
+		reply, err := stream(ctx, provider, req, sink)
 		a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: act.Attempt})
 	})
 	return false, nil
+}
+
+// stream makes the call. A provider that panics fails this call and not the process with
+// everybody else's work in it.
+func stream(ctx context.Context, p model.Provider, req model.Request, sink func(model.Delta)) (reply troupe.Reply, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &model.Error{Fault: troupe.FaultBad, Message: fmt.Sprintf("the provider %s failed inside: %v\n%s", p.Name(), r, debug.Stack())}
+		}
+	}()
+	return p.Stream(ctx, req, sink)
 }
 
 // goCancel has the scheduler run fn under a context of its own, which the returned function
@@ -71,6 +83,10 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 func (a *actor) treeOver(ctx context.Context) (string, error) {
 	if !a.h.metered(a.root) {
 		return "", nil
+	}
+	// What the session itself has spent counts too.
+	if err := a.flush(ctx, nil); err != nil {
+		return "", err
 	}
 	var tree troupe.Tree
 	err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {

@@ -217,7 +217,7 @@ func (p *process) Spawn(input string) (troupe.Spawn, error) {
 	return troupe.Spawn{Description: "helper", Name: input, Prompt: "help"}, nil
 }
 
-func (p *process) Resolve(troupe.Session, troupe.Profile, troupe.Spawn) (troupe.Profile, error) {
+func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return role("helper"), nil
 }
 

@@ -48,8 +48,9 @@ type Tools interface {
 
 // Profiles resolves the role of a child.
 type Profiles interface {
-	// Resolve makes the profile that a child of parent is born with.
-	Resolve(parent troupe.Session, p troupe.Profile, sp troupe.Spawn) (troupe.Profile, error)
+	// Resolve makes the profile that a child of parent is born with. A profile without a
+	// mode works in its parent's, whatever that is at the time.
+	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 }
 
 // Scheduler runs what actors ask for: on goroutines in a live process, one thing at a time
@@ -77,6 +78,7 @@ type Deps struct {
 	Environ []string                                 // of commands that tools start
 	Home    string                                   // anchors ~/ in rules
 	Mask    func(string) string                      // takes secrets out of tool output
+	Masked  func(string) bool                        // whether text holds what Mask put there
 	Notify  func(id troupe.SessionID, seq int64)     // after each commit; must not block
 	Deltas  func(id troupe.SessionID, d model.Delta) // pieces of replies; must not block
 }
@@ -107,6 +109,9 @@ type layer struct {
 func New(d Deps) *Hub {
 	if d.Mask == nil {
 		d.Mask = func(s string) string { return s }
+	}
+	if d.Masked == nil {
+		d.Masked = func(string) bool { return false }
 	}
 	if d.Notify == nil {
 		d.Notify = func(troupe.SessionID, int64) {}

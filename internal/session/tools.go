@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -63,6 +64,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 		OutputDir: a.h.d.OutputDir(a.id),
 		CallID:    fmt.Sprintf("r%dc%d", call.Reply, call.Index),
 		Environ:   a.h.d.Environ,
+		Mask:      a.h.d.Mask,
 		Seen:      func(path string) (string, bool) { h, ok := a.st.Files[path]; return h, ok },
 	}
 	prepared, err := runner.Prepare(env, call.Input)
@@ -70,6 +72,9 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 		return a.finishText(i, err.Error())
 	}
 	access := prepared.Access()
+	if access.Class == troupe.ClassEdit && a.h.d.Masked(call.Input) {
+		return a.finishText(i, "refused: the text holds the mark of a masked secret. What stands there in the file was hidden from you and would be overwritten; edit around it.")
+	}
 	d := a.judge(call.Name, access)
 	if d.Effect != troupe.Allow {
 		return a.finishDenied(i, d)
@@ -91,10 +96,21 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	}
 	a.working[i] = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
-		out, err := prepared.Run(ctx, env)
+		out, err := runPrepared(ctx, prepared, env)
 		a.post(inToolDone{call: i, out: out, err: err, took: now().Sub(start)})
 	})
 	return nil
+}
+
+// runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
+// not the process; it would panic again after every restart.
+func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.Output, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v\n%s", r, debug.Stack())
+		}
+	}()
+	return p.Run(ctx, env)
 }
 
 // seen answers Env.Seen from a copy of the few paths that a call named, because the call
@@ -250,7 +266,7 @@ func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 			return fleet.Birth{}, err
 		}
 	}
-	profile, err := a.h.d.Profiles.Resolve(s, a.st.Profile, sp)
+	profile, err := a.h.d.Profiles.Resolve(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}

@@ -23,11 +23,13 @@ func profile(kind string, maxTurns int) troupe.Profile {
 // profiles resolves children: some types are unknown.
 type profiles struct{ w *world }
 
-func (p profiles) Resolve(_ troupe.Session, _ troupe.Profile, sp troupe.Spawn) (troupe.Profile, error) {
+func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	if sp.Type == "unknown" {
 		return troupe.Profile{}, fmt.Errorf("there is no agent type %q", sp.Type)
 	}
-	return profile("worker", 8), nil
+	out := profile("worker", 8)
+	out.Mode = ""
+	return out, nil
 }
 
 // models is a model that does what the seed says.

@@ -172,13 +172,20 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 			s.Evidence.Files = mergeTouch(s.Evidence.Files, f)
 		}
 	}
-	s.Evidence.Commands = append(s.Evidence.Commands, b.Evidence.Commands...)
+	for _, c := range b.Evidence.Commands {
+		c.Command, _ = Cap(c.Command, maxCommand)
+		s.Evidence.Commands = append(s.Evidence.Commands, c)
+	}
 	s.noteDenials(b)
 	if s.open == 0 {
 		s.countDenials()
 	}
 	return nil
 }
+
+// maxCommand bounds, in bytes, what of a command is kept as evidence: whole files are
+// written by commands with here-documents. The call in the log has all of it.
+const maxCommand = 1000
 
 // maxDenials bounds the denials a session keeps for its report; the log has them all.
 const maxDenials = 100

@@ -105,7 +105,7 @@ func Next(s *State, in Inputs) Action {
 		return Deliver{in.Unread}
 	case s.fault != nil:
 		return s.retry(in)
-	case s.awaits():
+	case s.Awaits():
 		return s.ask(in)
 	case s.reply == 0:
 		return Park{} // born without a word; its first mail is on the way

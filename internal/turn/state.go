@@ -111,8 +111,8 @@ func (s *State) Refs() []int64 {
 	return append(refs, s.mail...)
 }
 
-// awaits reports whether the model has something to answer.
-func (s *State) awaits() bool {
+// Awaits reports whether the model has something to answer.
+func (s *State) Awaits() bool {
 	return s.seal.unanswered || len(s.mail) > 0 || (s.replied != 0 && len(s.Calls) > 0)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"strings"
+	"unicode"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -67,13 +68,20 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 	return m.Blocks
 }
 
-// maxResult caps what of a child's words its parent is shown, in bytes. The whole text
-// stays in the child's log.
-const maxResult = 30_000
+// What of a child its parent is shown, at most. All of it stays in the child's log.
+const (
+	maxResult   = 30_000 // bytes of its words
+	maxError    = 2_000
+	maxValue    = 200 // of a path, a command, a reason
+	maxFiles    = 40
+	maxCommands = 40
+	maxRefusals = 10
+)
 
 // RenderOutcome is how the end of a child appears to its parent: the child's words, marked
 // as such, and beside them what the runtime measured. Words that look like the markers are
-// escaped, so that a child cannot forge evidence or end its own quotation.
+// escaped, and every measured value stands on one line, so that a child can neither forge
+// evidence nor end its own quotation.
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session, o.Status)
@@ -90,34 +98,51 @@ func RenderOutcome(o troupe.Outcome) string {
 	}
 	b.WriteString("</agent-result>\n<runtime-evidence>\n")
 	if o.Error != "" {
-		fmt.Fprintf(&b, "error: %s\n", Escape(o.Error))
+		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
 	}
-	for _, f := range o.Evidence.Files {
-		fmt.Fprintf(&b, "file written: %s (+%d -%d lines)\n", Escape(f.Path), f.Added, f.Removed)
-	}
-	for i, c := range o.Evidence.Commands {
-		if i == maxCommands {
-			fmt.Fprintf(&b, "and %d more commands\n", len(o.Evidence.Commands)-i)
-			break
-		}
-		b.WriteString("command: " + Escape(oneLine(c.Command)) + fmt.Sprintf(" → exit %d", c.ExitCode))
-		if c.Tests != nil {
-			fmt.Fprintf(&b, "; %s: %d passed, %d failed", c.Tests.Runner, c.Tests.Passed, c.Tests.Failed)
-		}
-		b.WriteByte('\n')
-	}
-	for _, d := range o.Evidence.Denied {
-		fmt.Fprintf(&b, "denied: %s: %s\n", d.Tool, Escape(oneLine(d.Why)))
-	}
-	if len(o.Evidence.Files)+len(o.Evidence.Commands) == 0 {
-		b.WriteString("no files written by its tools, no commands run\n")
-	}
+	renderEvidence(&b, o.Evidence)
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()
 }
 
-const maxCommands = 40
+func renderEvidence(b *strings.Builder, e troupe.Evidence) {
+	for _, f := range e.Files[:min(len(e.Files), maxFiles)] {
+		fmt.Fprintf(b, "file written: %s (+%d -%d lines)\n", value(f.Path, maxValue), f.Added, f.Removed)
+	}
+	more(b, len(e.Files)-maxFiles, "files written")
+	for _, c := range e.Commands[:min(len(e.Commands), maxCommands)] {
+		fmt.Fprintf(b, "command: %s → exit %d", value(c.Command, maxValue), c.ExitCode)
+		if c.Tests != nil {
+			fmt.Fprintf(b, "; %s: %d passed, %d failed", value(c.Tests.Runner, maxValue), c.Tests.Passed, c.Tests.Failed)
+		}
+		b.WriteByte('\n')
+	}
+	more(b, len(e.Commands)-maxCommands, "commands")
+	for _, d := range e.Denied[:min(len(e.Denied), maxRefusals)] {
+		fmt.Fprintf(b, "denied: %s: %s\n", value(d.Tool, maxValue), value(d.Why, maxValue))
+	}
+	more(b, len(e.Denied)-maxRefusals, "denied calls")
+	if len(e.Files)+len(e.Commands) == 0 {
+		b.WriteString("no files written by its tools, no commands run\n")
+	}
+}
+
+func more(b *strings.Builder, n int, what string) {
+	if n > 0 {
+		fmt.Fprintf(b, "and %d more %s\n", n, what)
+	}
+}
+
+// value is text from elsewhere as part of one line of evidence.
+func value(s string, n int) string {
+	s, cut := Cap(s, n)
+	s = Escape(oneLine(s))
+	if cut > 0 {
+		s += "…"
+	}
+	return s
+}
 
 // Escape keeps text from looking like the runtime's own markers: it takes the angle bracket
 // from anything that begins like one.
@@ -142,9 +167,16 @@ func Escape(s string) string {
 	}
 }
 
-// isMarker reports whether what follows an angle bracket opens or closes a marker.
+// markerReach is how far behind an angle bracket a marker's name may begin and end.
+const markerReach = 64
+
+// isMarker reports whether what follows an angle bracket opens or closes a marker, however
+// it is spaced: what a person would not see does not make it another word.
 func isMarker(s string) bool {
-	s = strings.ToLower(strings.TrimLeft(s, "/ \t\n"))
+	s = strings.TrimLeftFunc(s[:min(len(s), markerReach)], func(r rune) bool {
+		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	s = strings.ToLower(s)
 	for _, name := range [...]string{"agent-result", "runtime-", "task-notification", "system-reminder", "environment"} {
 		if strings.HasPrefix(s, name) {
 			return true
@@ -155,7 +187,10 @@ func isMarker(s string) bool {
 
 func attr(s string) string { return html.EscapeString(oneLine(s)) }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine joins lines and takes out what cannot be seen.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+}
 
 // Cap cuts s to at most n bytes at a rune's edge and returns how many were left out.
 func Cap(s string, n int) (string, int) {

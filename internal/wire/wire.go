@@ -20,7 +20,7 @@ type Run struct {
 	Status    troupe.Status    `json:"status"`
 	Cause     troupe.Cause     `json:"cause,omitempty"`
 	Result    string           `json:"result"`
-	Error     string           `json:"error,omitempty"`
+	Error     string           `json:"error"`
 	// Usage and CostUSD are of the whole tree; the rows of Agents add up to them.
 	Usage   troupe.Usage `json:"usage"`
 	CostUSD float64      `json:"cost_usd"`
@@ -39,7 +39,7 @@ type Agent struct {
 	Path       string            `json:"path"`
 	Type       string            `json:"type"`
 	Model      string            `json:"model"`
-	Parent     troupe.SessionID  `json:"parent,omitempty"`
+	Parent     troupe.SessionID  `json:"parent"` // "" for the main agent
 	Status     troupe.Status     `json:"status"`
 	Waiting    troupe.WaitReason `json:"waiting,omitempty"`
 	Cause      troupe.Cause      `json:"cause,omitempty"`

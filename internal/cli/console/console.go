@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,23 +32,53 @@ const (
 
 // Console is the process as a command sees it.
 type Console struct {
-	In       io.Reader
-	Out, Err io.Writer
-	InPiped  bool // standard input is a pipe or a file, not a terminal and not nothing
-	OutTTY   bool
-	ErrTTY   bool
-	Lookup   func(string) (string, bool)
-	Environ  []string
-	Cwd      string
-	Version  string
-	Now      func() time.Time
-	// Interrupts delivers Ctrl-C and its like.
-	Interrupts <-chan os.Signal
-
-	// Leave ends the process at once.
-	Leave func(code int)
+	In         io.Reader
+	Out, Err   io.Writer
+	InPiped    bool // standard input is a pipe or a file, not a terminal and not nothing
+	OutTTY     bool
+	ErrTTY     bool
+	Lookup     func(string) (string, bool)
+	Environ    []string
+	Cwd        string
+	Version    string
+	Now        func() time.Time
+	Interrupts *Interrupts
 
 	DebugFile string // --debug
+}
+
+// Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
+type Interrupts struct {
+	// Leave ends the process at once. It is what an interrupt does while nobody has said
+	// otherwise.
+	Leave func(code int)
+
+	mu sync.Mutex
+	fn func()
+}
+
+// Raise is called for every signal.
+func (i *Interrupts) Raise() {
+	i.mu.Lock()
+	fn := i.fn
+	i.mu.Unlock()
+	if fn == nil {
+		i.Leave(ExitInterrupted)
+		return
+	}
+	fn()
+}
+
+// Take has fn called for interrupts until restore is.
+func (i *Interrupts) Take(fn func()) (restore func()) {
+	set := func(fn func()) (before func()) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		before, i.fn = i.fn, fn
+		return before
+	}
+	before := set(fn)
+	return func() { set(before) }
 }
 
 // Exit is an error that carries an exit code. With an empty message nothing is printed:
@@ -118,6 +149,30 @@ func (c *Console) With(ctx context.Context, fn func(*app.App) error) (err error)
 	}
 	defer func() { err = errors.Join(err, closeApp()) }()
 	return fn(a)
+}
+
+// Writer remembers the first error of what it writes to, so that a full disk or a closed
+// pipe behind standard output is a failure and not a success without words.
+type Writer struct {
+	W   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	n, err := w.W.Write(p)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// Err is the first error, worded for people.
+func (w *Writer) Err() error {
+	if w.err == nil {
+		return nil
+	}
+	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: ExitFailed, Err: w.err}
 }
 
 // Warn tells the person something that does not stop the command.

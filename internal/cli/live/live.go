@@ -37,6 +37,17 @@ func New(w io.Writer, color bool, cwd string) *View {
 	return &View{w: w, color: color, cwd: cwd, agents: make(map[troupe.SessionID]*agent)}
 }
 
+// Know tells the view of sessions whose beginning it will not see.
+func (v *View) Know(sessions []troupe.Session) {
+	for _, s := range sessions {
+		a := &agent{name: s.Name, kind: s.Type, title: s.Title, depth: s.Depth, color: palette(string(s.ID), s.Depth), calls: make(map[troupe.Coord]string)}
+		if a.name == "" {
+			a.name = "main"
+		}
+		v.agents[s.ID] = a
+	}
+}
+
 // Show writes what events say. Events of one session must come in order; those of several
 // are put in the order of their times, which is only for the eye.
 func (v *View) Show(events []troupe.Event) {

@@ -44,20 +44,15 @@ func execute(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 	if err != nil {
 		return err
 	}
-	fo, err := a.Follow(ctx, s.Root, false, false)
-	if err != nil {
-		return err
+	only := s.ID
+	if f.tree {
+		only = ""
 	}
+	fo := a.Follow(s.Root, only)
 	defer fo.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-c.Interrupts:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	defer c.Interrupts.Take(cancel)()
 	names := make(map[troupe.SessionID]string)
 	for {
 		// Whether it has ended is asked first: what was logged by then is read after.
@@ -106,9 +101,6 @@ func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]
 			if b.Name == "" {
 				names[e.Session] = "main"
 			}
-		}
-		if !f.tree && e.Session != s.ID {
-			continue
 		}
 		if f.json {
 			w, err := wire.NewEvent(e)

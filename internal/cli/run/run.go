@@ -5,6 +5,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -62,8 +63,27 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 		return nil
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		// An empty value is most often a variable that was not set. Taken for no flag, it
+		// would begin a new session where an old one was meant to go on.
+		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format"} {
+			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
+				return console.Usage("--%s is empty; is a variable not set?", name)
+			}
+		}
+		if !f.print && len(args) == 1 && !c.InPiped && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
+			return unknown(cmd, args[0])
+		}
 		return execute(cmd.Context(), c, f, args)
 	}
+}
+
+// unknown explains a lone word, which is more often a mistyped command than a prompt.
+func unknown(cmd *cobra.Command, word string) error {
+	hint := fmt.Sprintf("As a prompt, write: troupe -p %q", word)
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "Did you mean `troupe " + near[0] + "`? " + hint
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no command %q", word), Hint: hint, Code: console.ExitUsage}
 }
 
 func execute(ctx context.Context, c *console.Console, f flags, args []string) error {
@@ -182,18 +202,21 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 	for _, w := range r.Warnings {
 		c.Warn(w)
 	}
-	show, err := shower(ctx, c, r, req, o)
-	if err != nil {
-		return wire.Run{}, err
-	}
+	show := shower(ctx, c, r, req, o)
 	stopSignals := onInterrupt(c, r)
 	defer stopSignals()
 	err = r.Wait(ctx)
 	if ferr := show(); err == nil {
 		err = ferr
 	}
-	if err != nil {
-		return wire.Run{}, broken(r.Root, err)
+	if err == nil {
+		return a.Report(ctx, r.Root)
 	}
-	return a.Report(ctx, r.Root)
+	err = broken(r.Root, err)
+	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.
+	if report, rerr := a.Report(ctx, r.Root); rerr == nil && o.Format != formatText && o.Format != "" {
+		report.Error = err.Error()
+		err = errors.Join(err, c.JSON(report))
+	}
+	return wire.Run{}, err
 }

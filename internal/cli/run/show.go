@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,21 +17,19 @@ import (
 
 // shower shows a run's events as they are committed. The function it returns shows what is
 // left and waits until all is written.
-func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request, o Output) (func() error, error) {
+func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request, o Output) func() error {
 	var emit func([]troupe.Event) error
 	switch {
 	case o.Format == formatStream:
 		emit = func(events []troupe.Event) error { return stream(c, events) }
 	case o.Live:
 		view := live.New(c.Err, c.Color(c.ErrTTY), req.Cwd)
+		view.Know(r.Before())
 		emit = func(events []troupe.Event) error { view.Show(events); return nil }
 	default:
-		return func() error { return nil }, nil
+		return func() error { return nil }
 	}
-	f, err := r.Follow(ctx, r.Resumed)
-	if err != nil {
-		return nil, err
-	}
+	f := r.Follow()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
@@ -58,7 +57,7 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 			return err
 		}
 		return emit(events)
-	}, nil
+	}
 }
 
 func stream(c *console.Console, events []troupe.Event) error {
@@ -76,28 +75,26 @@ func stream(c *console.Console, events []troupe.Event) error {
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(c *console.Console, r *app.Run) (stop func()) {
-	quit := make(chan struct{})
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-quit:
-				return
-			case <-c.Interrupts:
-			}
-			if n > 0 {
-				c.Leave(console.ExitInterrupted)
-				return
-			}
-			fmt.Fprintf(c.Err, "\ntroupe: stopping; once more leaves at once. Go on later with: troupe -p --resume %s\n", r.Root)
-			r.Stop()
+func onInterrupt(c *console.Console, r *app.Run) (restore func()) {
+	n := 0
+	return c.Interrupts.Take(func() {
+		if n++; n > 1 {
+			c.Interrupts.Leave(console.ExitInterrupted)
+			return
 		}
-	}()
-	return func() { close(quit) }
+		fmt.Fprintf(c.Err, "\ntroupe: stopping; once more leaves at once. Go on later with: troupe -p --resume %s\n", r.Root)
+		r.Stop()
+	})
 }
 
 // broken explains an end that is not the agents': nothing that was logged is lost.
 func broken(root troupe.SessionID, err error) error {
+	if errors.Is(err, troupe.ErrFenced) {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("another process has taken session %s over; this one has let go of it", root),
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: console.ExitFailed, Err: err,
+		}
+	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the run was broken off: %v", err),
 		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root), Code: console.ExitFailed, Err: err,

@@ -86,7 +86,7 @@ func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
 	if m.Role != troupe.User && m.Role != troupe.Assistant {
 		return nil, fmt.Errorf("encode for anthropic: a message by %q", m.Role)
 	}
-	e := blockList{b: append([]byte(nil), `{"role":"`+string(m.Role)+`","content":[`...)}
+	e := blockList{b: append(make([]byte, 0, roomFor(m.Blocks)), `{"role":"`+string(m.Role)+`","content":[`...)}
 	for _, results := range []bool{true, false} {
 		for _, bl := range m.Blocks {
 			if (bl.Type == troupe.ResultBlock) == results {
@@ -101,6 +101,25 @@ func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
 		e.text(nothing)
 	}
 	return append(e.b, ']', '}'), nil
+}
+
+// roomFor is about how many bytes the blocks of a message take, a few characters that must
+// be escaped included. The bytes are kept for as long as the session lives.
+func roomFor(blocks []troupe.Block) int {
+	n := 64
+	for _, bl := range blocks {
+		n += 64 + len(bl.Text) + len(bl.Text)/16 + len(bl.Raw)
+		if bl.Image != nil {
+			n += 64 + base64.StdEncoding.EncodedLen(len(bl.Image.Data))
+		}
+		if bl.Call != nil {
+			n += 64 + len(bl.Call.Name) + len(bl.Call.Input)
+		}
+		if bl.Result != nil {
+			n += roomFor(bl.Result.Blocks)
+		}
+	}
+	return n
 }
 
 type blockList struct {

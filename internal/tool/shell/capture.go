@@ -26,7 +26,7 @@ type capture struct {
 	head  []byte
 	tail  []byte // what follows head, or the last of it; at most twice keepTail
 	total int64
-	file  *os.File
+	file  *kept
 	lost  error // why the file does not have it all
 	held  bool  // the pipe was still open when reading was given up
 	tests recogniser
@@ -49,7 +49,7 @@ func (c *capture) readFrom(r *os.File) {
 	}
 	c.tests.end()
 	if c.file != nil {
-		if err := c.file.Close(); err != nil && c.lost == nil {
+		if err := c.file.close(); err != nil && c.lost == nil {
 			c.lost = err
 		}
 	}
@@ -104,7 +104,7 @@ func (c *capture) save(p []byte) {
 		if c.file, c.lost = c.create(); c.lost != nil {
 			return
 		}
-		if _, c.lost = c.file.Write(append(c.head[:len(c.head):len(c.head)], c.tail...)); c.lost != nil {
+		if c.lost = c.file.write(append(c.head[:len(c.head):len(c.head)], c.tail...)); c.lost != nil {
 			return
 		}
 	}
@@ -112,10 +112,10 @@ func (c *capture) save(p []byte) {
 	if before >= maxFile {
 		return
 	}
-	_, c.lost = c.file.Write(p[:min(int64(len(p)), maxFile-before)])
+	c.lost = c.file.write(p[:min(int64(len(p)), maxFile-before)])
 }
 
-func (c *capture) create() (*os.File, error) {
+func (c *capture) create() (*kept, error) {
 	if c.env.OutputDir == "" {
 		return nil, errors.New("there is no folder for it")
 	}
@@ -123,7 +123,8 @@ func (c *capture) create() (*os.File, error) {
 		return nil, err
 	}
 	name := filepath.Join(c.env.OutputDir, filepath.Base(c.env.CallID)+".txt")
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	return &kept{f: f, mask: c.env.Mask}, err
 }
 
 // text is what the model is shown. Nothing may be added after it.
@@ -142,9 +143,9 @@ func (c *capture) text() string {
 	left := tool.FormatBytes(c.total - int64(len(head)) - int64(len(tail)))
 	where := fmt.Sprintf("it could not be kept: %v", c.lost)
 	if c.lost == nil {
-		where = "all of it is in " + c.file.Name()
+		where = "all of it is in " + c.file.f.Name()
 		if c.total > maxFile {
-			where = fmt.Sprintf("the first %s are in %s", tool.FormatBytes(maxFile), c.file.Name())
+			where = fmt.Sprintf("the first %s are in %s", tool.FormatBytes(maxFile), c.file.f.Name())
 		}
 	}
 	return fmt.Sprintf("%s\n… [%s left out; %s] …\n%s", strings.TrimRight(clean(head), "\n"), left, where, strings.TrimRight(clean(tail), "\n"))
