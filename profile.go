@@ -26,9 +26,11 @@ type Limits struct {
 // and money before each model call. Calls already in flight may overshoot the last two by
 // what they themselves cost. Zero means no limit, except for MaxDepth.
 type Caps struct {
-	MaxDepth  int   `json:"max_depth"`            // 0: no children; 1: children of the root
-	MaxActive int   `json:"max_active,omitempty"` // sessions below the root at work at once; more wait in Spawning
-	MaxTotal  int   `json:"max_total,omitempty"`  // sessions ever born below the root
+	MaxDepth int `json:"max_depth"` // 0: no children; 1: children of the root
+	// MaxActive is how many sessions below the root are at work at once; more wait in
+	// Spawning. With more than one level, parents that wake may go beyond it.
+	MaxActive int   `json:"max_active,omitempty"`
+	MaxTotal  int   `json:"max_total,omitempty"` // sessions ever born below the root
 	MaxTokens int64 `json:"max_tokens,omitempty"`
 	MaxCost   Money `json:"max_cost,omitempty"`
 }

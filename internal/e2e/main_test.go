@@ -15,7 +15,7 @@ import (
 )
 
 // binary is the real program, built once. Scripts find it on their PATH.
-var binary string //nolint:gochecknoglobals // written by TestMain before any test runs
+var binary string
 
 func TestMain(m *testing.M) {
 	code, err := build(m)
@@ -34,7 +34,7 @@ func build(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "troupe")
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", binary, "github.com/troupe-dev/troupe/cmd/troupe")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -140,6 +140,6 @@ func readSome(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, 1<<20))
 }

@@ -105,7 +105,8 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := inScript(ts, args[1], args[2:]...)
 	p, err := startProcess(cmd)
 	ts.Check(err)
-	ts.Value(running{}).(map[string]*process)[args[0]] = p
+	all, _ := ts.Value(running{}).(map[string]*process) // set up with the script
+	all[args[0]] = p
 	ts.Defer(func() {
 		_ = cmd.Process.Kill() // it may well have ended
 		_, _ = p.wait()
@@ -126,7 +127,8 @@ func inScript(ts *testscript.TestScript, name string, args ...string) *exec.Cmd 
 }
 
 func started(ts *testscript.TestScript, name string) *process {
-	p := ts.Value(running{}).(map[string]*process)[name]
+	all, _ := ts.Value(running{}).(map[string]*process) // set up with the script
+	p := all[name]
 	if p == nil {
 		ts.Fatalf("nothing was started as %q", name)
 	}

@@ -33,20 +33,13 @@ func (p *Pool) Go(fn func(ctx context.Context)) {
 	p.wg.Go(func() { fn(p.base()) })
 }
 
-// After runs fn once d has passed, unless it is cancelled or the pool is closed first.
+// After runs fn once d has passed, unless it is cancelled or the pool is closed first. While
+// it waits it holds no goroutine.
 func (p *Pool) After(d time.Duration, fn func()) (cancel func()) {
-	ctx, stop := context.WithCancel(p.base())
-	p.Go(func(context.Context) {
-		defer stop()
-		t := time.NewTimer(d)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			fn()
-		case <-ctx.Done():
-		}
+	t := time.AfterFunc(d, func() {
+		p.Go(func(context.Context) { fn() })
 	})
-	return stop
+	return func() { t.Stop() }
 }
 
 // Close cancels what is under way and waits until it has returned.

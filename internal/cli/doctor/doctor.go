@@ -25,7 +25,7 @@ func New(c *console.Console) *cobra.Command {
 				if asJSON {
 					return c.JSON(check)
 				}
-				print(c, check)
+				write(c, check)
 				return nil
 			})
 		},
@@ -34,7 +34,7 @@ func New(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func print(c *console.Console, k app.Check) {
+func write(c *console.Console, k app.Check) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}

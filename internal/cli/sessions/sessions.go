@@ -33,7 +33,7 @@ func New(c *console.Console) *cobra.Command {
 				if asJSON {
 					return c.JSON(list)
 				}
-				return print(c, list)
+				return write(c, list)
 			})
 		},
 	}
@@ -43,7 +43,7 @@ func New(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func print(c *console.Console, list []wire.Session) error {
+func write(c *console.Console, list []wire.Session) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(c.Out, `No sessions yet. Begin one: troupe -p "explain this project"`)
 		return err

@@ -60,7 +60,7 @@ func execute(ctx context.Context, c *console.Console, a *app.App, ref string, as
 	if err != nil {
 		return err
 	}
-	print(c, t, report, s)
+	write(c, t, report, s)
 	return nil
 }
 
@@ -77,7 +77,7 @@ func only(r wire.Run, s troupe.Session) wire.Run {
 	return r
 }
 
-func print(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
+func write(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
 	status := string(s.Status)
 	switch {
 	case s.Status.Live() && !t.Running:

@@ -136,7 +136,7 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 
 // read takes in the stream of a call that was accepted.
 func (p *Provider) read(ctx, call context.Context, idle *time.Timer, res *http.Response, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
-	buf := p.buffers.Get().(*[]byte)
+	buf, _ := p.buffers.Get().(*[]byte)
 	lines := sseReader{src: res.Body, buf: *buf, limit: maxStream, onRead: func() { idle.Reset(p.o.IdleTimeout) }}
 	defer func() {
 		if cap(lines.buf) <= keepSize {

@@ -77,9 +77,9 @@ func TestMessagesOnTheWire(t *testing.T) {
 			{Type: troupe.ThinkingBlock, Text: "y", Raw: signed, Provider: "openai"},
 			{Type: troupe.ThinkingBlock, Text: "cut short", Provider: "anthropic"},
 			{Type: troupe.OpaqueBlock, Raw: `{"type":"new"}`, Provider: "anthropic"}, troupe.Text("z")}},
-			`{"role":"assistant","content":[` + string(signed) + `,{"type":"new"},{"type":"text","text":"z"}]}`},
+			`{"role":"assistant","content":[` + signed + `,{"type":"new"},{"type":"text","text":"z"}]}`},
 		{"a message may not end in a thought", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{{Type: troupe.ThinkingBlock, Raw: signed, Provider: "anthropic"}}},
-			`{"role":"assistant","content":[` + string(signed) + `,{"type":"text","text":"(nothing)"}]}`},
+			`{"role":"assistant","content":[` + signed + `,{"type":"text","text":"(nothing)"}]}`},
 	} {
 		got, err := p.EncodeMessage(tt.in)
 		if err != nil || string(got) != tt.want {

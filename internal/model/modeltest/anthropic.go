@@ -64,7 +64,7 @@ func NewAnthropic(h Handler, o Options) *Server {
 	if o.Keep == 0 {
 		o.Keep = 256
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		panic(fmt.Sprintf("modeltest: no loopback port: %v", err))
 	}
@@ -182,7 +182,7 @@ func (s *Server) read(hr *http.Request) (body []byte, release func(), err error)
 	if s.o.Keep > 0 {
 		body = make([]byte, n)
 	} else {
-		buf := s.bodies.Get().(*[]byte)
+		buf, _ := s.bodies.Get().(*[]byte)
 		if cap(*buf) < n {
 			*buf = make([]byte, n+n/2)
 		}
