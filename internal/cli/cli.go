@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -83,12 +84,27 @@ func newConsole(ver string, out io.Writer) *console.Console {
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
 		cwd = real
 	}
-	return &console.Console{
+	c := &console.Console{
 		In: os.Stdin, Out: out, Err: os.Stderr,
 		InPiped: piped(os.Stdin), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
 		Interrupts: &console.Interrupts{Leave: os.Exit},
 	}
+	c.Width = width(c)
+	return c
+}
+
+// width is what COLUMNS says, else the terminal's.
+func width(c *console.Console) int {
+	if v, ok := c.Lookup("COLUMNS"); ok {
+		if n, err := strconv.Atoi(v); err == nil && n > 0 {
+			return n
+		}
+	}
+	if n, _, err := term.GetSize(os.Stderr.Fd()); err == nil && c.ErrTTY {
+		return n
+	}
+	return 0
 }
 
 // piped reports whether there is something to read: a pipe or a file, as opposed to a

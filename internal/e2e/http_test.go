@@ -360,7 +360,10 @@ func TestPain33ModelOverride(t *testing.T) {
 		case <-crashed:
 			return modeltest.Text("Seen.")
 		default:
-			working <- struct{}{}
+			select {
+			case working <- struct{}{}:
+			default: // it was told already
+			}
 			return modeltest.Reply{Stall: true}
 		}
 	})
@@ -368,7 +371,15 @@ func TestPain33ModelOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-working
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case <-working:
+	case <-limit.C:
+		_ = first.cmd.Process.Kill() // it may have ended
+		r, err := first.wait()
+		t.Fatalf("no child asked for a second reply: %v\n%s%s", err, r.out, r.errOut)
+	}
 	if err := first.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

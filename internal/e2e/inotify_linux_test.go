@@ -4,6 +4,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestKillAtEdit kills the process in the moment in which an edit takes effect, before or
@@ -72,6 +73,9 @@ func watch(t *testing.T, dir string) (changed func()) {
 		t.Fatal(err)
 	}
 	return func() {
+		if err := f.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			t.Error(err)
+		}
 		if _, err := f.Read(make([]byte, 4096)); err != nil {
 			t.Error(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -144,18 +143,24 @@ func (p *place) mkfifo(name string) {
 	}
 }
 
-// fifo makes a named pipe and returns a function that waits until somebody has written to it.
+// fifo makes a named pipe and returns a function that waits until somebody writes to it.
 func (p *place) fifo(name string) (said func()) {
 	p.t.Helper()
 	p.mkfifo(name)
+	// Open for both, so that neither side waits for the other to open it.
+	f, err := os.OpenFile(filepath.Join(p.dir, name), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = f.Close() })
 	return func() {
-		f, err := os.Open(filepath.Join(p.dir, name)) // returns once there is a writer
+		p.t.Helper()
+		err := f.SetReadDeadline(time.Now().Add(patience))
+		if err == nil {
+			_, err = f.Read(make([]byte, 1))
+		}
 		if err != nil {
-			p.t.Fatal(err)
+			p.t.Fatalf("nobody wrote to %s: %v", name, err)
 		}
-		if _, err := io.ReadAll(f); err != nil {
-			p.t.Error(err)
-		}
-		_ = f.Close() // only read from
 	}
 }

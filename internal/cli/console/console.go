@@ -37,6 +37,7 @@ type Console struct {
 	InPiped    bool // standard input is a pipe or a file, not a terminal and not nothing
 	OutTTY     bool
 	ErrTTY     bool
+	Width      int // columns of the terminal; 0: unknown
 	Lookup     func(string) (string, bool)
 	Environ    []string
 	Cwd        string
@@ -189,13 +190,15 @@ func (c *Console) JSON(v any) error {
 }
 
 // Color reports whether a stream takes colour: a terminal does unless NO_COLOR is set, and
-// anything does under FORCE_COLOR.
+// anything does under FORCE_COLOR or CLICOLOR_FORCE.
 func (c *Console) Color(tty bool) bool {
 	if v, ok := c.Lookup("NO_COLOR"); ok && v != "" {
 		return false
 	}
-	if v, ok := c.Lookup("FORCE_COLOR"); ok && v != "" && v != "0" {
-		return true
+	for _, name := range [...]string{"FORCE_COLOR", "CLICOLOR_FORCE"} {
+		if v, ok := c.Lookup(name); ok && v != "" && v != "0" {
+			return true
+		}
 	}
 	term, _ := c.Lookup("TERM")
 	return tty && term != "dumb"

@@ -101,7 +101,7 @@ func (d demo) play(ctx context.Context) error {
 	return c.With(ctx, func(a *app.App) error {
 		report, err := run.Follow(ctx, &c, a, app.Request{
 			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
-			Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -run TestLogin -v ./internal/auth), Bash(go vet ./...)"},
+			Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"},
 		}, run.Output{Live: true})
 		if err != nil {
 			return err
@@ -122,15 +122,32 @@ func (d demo) conclude(ctx context.Context, a *app.App, report wire.Run) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, diff)
+	fmt.Fprintln(out, d.paint(strings.TrimRight(diff, " \n")))
 	d.head("What the runtime saw of the tests")
 	if err := d.tests(ctx, a, report); err != nil {
 		return err
 	}
 	d.head("What it took")
 	run.Table(out, report)
-	fmt.Fprintln(out, "\nThe model was scripted: tokens are the script's figures, priced as a typical model; no money was spent.")
+	fmt.Fprintln(out, "\nThe model was scripted: tokens and prices are the script's figures; no money was spent.")
 	return nil
+}
+
+// paint colours a diff, if there is colour.
+func (d demo) paint(diff string) string {
+	if d.bold == "%s" {
+		return diff
+	}
+	lines := strings.Split(diff, "\n")
+	for i, l := range lines {
+		switch {
+		case strings.HasPrefix(l, "+"):
+			lines[i] = "\x1b[32m" + l + "\x1b[0m"
+		case strings.HasPrefix(l, "-"):
+			lines[i] = "\x1b[31m" + l + "\x1b[0m"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // diff compares the project with what was unpacked.
@@ -182,7 +199,7 @@ func (d demo) tests(ctx context.Context, a *app.App, report wire.Run) error {
 				if cmd.Tests != nil {
 					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed, cmd.Tests.Failed)
 				}
-				fmt.Fprintf(d.c.Out, "%-9s %-52s %s\n", ag.Name, console.Line(cmd.Command, 52), verdict)
+				fmt.Fprintf(d.c.Out, "%-9s %-45s %s\n", ag.Name, console.Line(cmd.Command, 45), verdict)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 type View struct {
 	w      io.Writer
 	color  bool
+	width  int // columns; 0: unknown
 	cwd    string
 	agents map[troupe.SessionID]*agent
 }
@@ -32,9 +33,10 @@ type agent struct {
 	start bool
 }
 
-// New makes a view that writes to w. Paths below cwd are shown relative to it.
-func New(w io.Writer, color bool, cwd string) *View {
-	return &View{w: w, color: color, cwd: cwd, agents: make(map[troupe.SessionID]*agent)}
+// New makes a view that writes to w, as lines of at most width columns (0: as long as they
+// are). Paths below cwd are shown relative to it.
+func New(w io.Writer, color bool, width int, cwd string) *View {
+	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent)}
 }
 
 // Know tells the view of sessions whose beginning it will not see.
@@ -81,7 +83,7 @@ func (v *View) event(e troupe.Event) {
 	case troupe.ModelChanged:
 		v.line(a, "│", "goes on with "+b.Model)
 	case troupe.RequestOpened:
-		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, 160))
+		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, v.room(160)))
 	case troupe.Ended:
 		v.ended(a, b.Outcome)
 	}
@@ -96,7 +98,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 	}
 	text := a.kind
 	if a.title != "" {
-		text += ": " + console.Line(a.title, 80)
+		text += ": " + console.Line(a.title, v.room(80)-len(a.kind))
 	}
 	if b.Run > 1 {
 		text += " (goes on)"
@@ -115,7 +117,7 @@ func (v *View) replied(a *agent, b troupe.Replied) {
 	}
 	// The last words are the result; what is said on the way is shown as it comes.
 	if text := troupe.JoinText(b.Blocks); calls && text != "" {
-		v.line(a, "│", v.paint(2, "“"+console.Line(text, 140)+"”"))
+		v.line(a, "│", v.paint(2, "“"+console.Line(text, v.room(140)-2)+"”"))
 	}
 }
 
@@ -130,13 +132,19 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	case b.Outcome != nil:
 		return // the child's own frame said it
 	case b.Denied != nil:
-		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, 200)))
+		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, v.room(200))))
 		return
 	case b.Result.IsError:
-		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " "+console.Line(troupe.JoinText(b.Result.Blocks), 120)))
+		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " "+console.Line(troupe.JoinText(b.Result.Blocks), v.room(120))))
 		return
 	}
-	v.line(a, "│", v.paint(32, "✓ ")+text+v.paint(2, measured(b)))
+	mark := v.paint(32, "✓ ")
+	for _, c := range b.Evidence.Commands {
+		if c.ExitCode != 0 {
+			mark = v.paint(33, "! ") // it ran, and it says that something is wrong
+		}
+	}
+	v.line(a, "│", mark+text+v.paint(2, measured(b)))
 }
 
 // measured is what the runtime saw of a call, in a few words.
@@ -182,6 +190,14 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 
 const nameWidth = 18
 
+// room is how many columns of n there are behind a name.
+func (v *View) room(n int) int {
+	if v.width == 0 {
+		return n
+	}
+	return max(20, min(n, v.width-nameWidth-3))
+}
+
 func (v *View) line(a *agent, edge, text string) {
 	name := console.Line(a.name, nameWidth)
 	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-len([]rune(name)))), text)
@@ -196,7 +212,7 @@ func (v *View) summary(c troupe.Call) string {
 	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path"} {
 		if s, ok := in[key].(string); ok && s != "" {
 			s = strings.TrimPrefix(s, v.cwd+"/")
-			return c.Name + " " + v.paint(1, console.Line(s, 100))
+			return c.Name + " " + v.paint(1, console.Line(s, v.room(100)-len(c.Name)-3))
 		}
 	}
 	return c.Name

@@ -23,7 +23,7 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 	case o.Format == formatStream:
 		emit = func(events []troupe.Event) error { return stream(c, events) }
 	case o.Live:
-		view := live.New(c.Err, c.Color(c.ErrTTY), req.Cwd)
+		view := live.New(c.Err, c.Color(c.ErrTTY), c.Width, req.Cwd)
 		view.Know(r.Before())
 		emit = func(events []troupe.Event) error { view.Show(events); return nil }
 	default:
