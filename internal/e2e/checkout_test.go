@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,15 +164,16 @@ func TestOwnCheckout(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		t.Run(fmt.Sprintf("kill=%v", kill), func(t *testing.T) {
 			t.Parallel()
-			var m reader
-			srv := modeltest.NewAnthropic(func(r *modeltest.Request) modeltest.Reply { return m.answer(r) },
-				modeltest.Options{FirstByte: 20 * time.Millisecond, Midway: kill})
+			var m atomic.Pointer[reader] // the server runs before it is known what it will be asked
+			srv := modeltest.NewAnthropic(func(r *modeltest.Request) modeltest.Reply { return m.Load().answer(r) },
+				modeltest.Options{FirstByte: 20 * time.Millisecond})
 			t.Cleanup(srv.Close)
 			p := newPlace(t, "ANTHROPIC_API_KEY=test-key-0123456789", "ANTHROPIC_BASE_URL="+srv.URL())
-			m.packages = copySources(t, p)
+			packages := copySources(t, p)
+			m.Store(&reader{packages})
 			args := []string{"-p", question}
 			if kill {
-				killMidway(t, p, srv, args, len(m.packages))
+				killMidway(t, p, srv, args, len(packages))
 				args = []string{"-p", "--resume", "main"}
 			}
 			run := p.run(0, args...)
@@ -179,9 +181,9 @@ func TestOwnCheckout(t *testing.T) {
 			if got := strings.Fields(run.Result); !slices.Equal(got, want) {
 				t.Errorf("the team found %d functions, there are %d:\n%v\n%v", len(got), len(want), got, want)
 			}
-			t.Logf("%d packages, %d functions without a comment, %d requests", len(m.packages), len(want), srv.Count())
-			if len(run.Agents) != 1+len(m.packages) {
-				t.Errorf("%d agents for %d packages", len(run.Agents), len(m.packages))
+			t.Logf("%d packages, %d functions without a comment, %d requests", len(packages), len(want), srv.Count())
+			if len(run.Agents) != 1+len(packages) {
+				t.Errorf("%d agents for %d packages", len(run.Agents), len(packages))
 			}
 			p.audit("main")
 			if err := srv.Err(); err != nil {
