@@ -78,11 +78,11 @@ func Main(ctx context.Context, args []string, ver string) int {
 func newConsole(ver string, out io.Writer) *console.Console {
 	// Sessions know their folder by its real name.
 	cwd, err := os.Getwd()
-	if err != nil {
-		cwd = "."
+	if err == nil {
+		cwd, err = filepath.EvalSymlinks(cwd)
 	}
-	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real
+	if err != nil {
+		cwd = "" // it was removed while somebody stood in it; nothing may run somewhere else instead
 	}
 	c := &console.Console{
 		In: os.Stdin, Out: out, Err: os.Stderr,

@@ -3,6 +3,7 @@ package remove
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,9 @@ func New(c *console.Console) *cobra.Command {
 					if s.Parent != "" {
 						return &troupe.UserError{Problem: fmt.Sprintf("session %s is a sub-agent of %s; its log belongs to that tree", s.ID, s.Root), Hint: fmt.Sprintf("Remove the whole tree: troupe rm %s", s.Root), Code: console.ExitUsage}
 					}
-					roots = append(roots, s)
+					if !slices.ContainsFunc(roots, func(r troupe.Session) bool { return r.ID == s.ID }) {
+						roots = append(roots, s)
+					}
 				}
 				removed := make([]troupe.SessionID, 0, len(roots))
 				for _, s := range roots {

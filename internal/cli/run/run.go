@@ -121,6 +121,9 @@ func request(c *console.Console, f flags, args []string) (app.Request, error) {
 		req.MaxCost = troupe.Dollars(d)
 	}
 	if !filepath.IsAbs(req.Cwd) {
+		if c.Cwd == "" {
+			return req, &troupe.UserError{Problem: "the folder you are in is not there any more", Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
+		}
 		req.Cwd = filepath.Join(c.Cwd, req.Cwd)
 	}
 	var err error
