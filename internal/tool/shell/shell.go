@@ -132,7 +132,6 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 		return c.notStarted(env, err)
 	}
 	defer c.shell.starter.done()
-	c.shell.guard.add(p.Pid)
 	defer c.shell.guard.remove(p.Pid)
 
 	captured := newCapture(env)
@@ -159,13 +158,22 @@ func (c *call) start(env tool.Env, out *os.File) (*os.Process, error) {
 		return nil, err
 	}
 	defer null.Close() //nolint:errcheck // only read from
+	argv, held, release, err := hold([]string{bin, "-c", "--", c.command}, c.shell.options.LookPath)
+	if err != nil {
+		return nil, err
+	}
 	environ := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
-	return c.shell.starter.start(bin, []string{bin, "-c", "--", c.command}, &os.ProcAttr{
+	p, err := c.shell.starter.start(argv[0], argv, &os.ProcAttr{
 		Dir:   env.Cwd,
 		Env:   append(environ, "PWD="+env.Cwd), // never empty: an empty one would mean ours
-		Files: []*os.File{null, out, out},
+		Files: append([]*os.File{null, out, out}, held...),
 		Sys:   sysProcAttr(),
 	})
+	if err == nil {
+		c.shell.guard.add(p.Pid)
+	}
+	release(err == nil)
+	return p, err
 }
 
 func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
