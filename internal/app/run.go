@@ -325,9 +325,26 @@ func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, 
 	for _, rule := range out.Rules {
 		if _, err := gate.ParseRule(rule); err != nil {
 			warnings = append(warnings, err.Error())
+		} else if text := unknownTool(rule); text != "" {
+			warnings = append(warnings, text)
 		}
 	}
 	return out, warnings
+}
+
+// unknownTool says that a rule speaks of no tool there is. It may be meant for another
+// program or a later version; or it may be a slip of somebody who believes to be protected.
+func unknownTool(r troupe.Rule) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
+	if strings.ContainsAny(name, "*?") {
+		return "" // covers whatever there is
+	}
+	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "Read", "Write"} {
+		if strings.EqualFold(name, known) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s: the %s rule %q has no effect: there is no tool %q", r.Source, r.Effect, r.Text, name)
 }
 
 func flagRules(effect troupe.Effect, source string, values []string) []troupe.Rule {

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -108,6 +110,12 @@ func Load(path string) (s Settings, warnings []string, err error) {
 }
 
 func unreadable(path string, err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return &troupe.UserError{
+			Problem: filepath.Dir(path) + " is to be a folder of Troupe's, and it, or something above it, is a file",
+			Hint:    "set TROUPE_HOME (or XDG_CONFIG_HOME) to a folder, or move the file away", Code: 2, Err: err,
+		}
+	}
 	return &troupe.UserError{
 		Problem: "the settings cannot be read: " + err.Error(),
 		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: 2, Err: err,

@@ -145,8 +145,10 @@ func printText(c *console.Console, r wire.Run, watched bool) {
 		switch r.Cause {
 		case troupe.CauseRefusal:
 		case troupe.CauseNoModel:
-			c.Warn(fmt.Sprintf("once that is mended, or with another model, go on: troupe -p --resume %s --model sonnet", r.SessionID))
-		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseLimit, troupe.CauseInterrupt:
+			c.Warn(fmt.Sprintf("once that is mended (is ANTHROPIC_API_KEY right?), or with another model, go on: troupe -p --resume %s --model sonnet", r.SessionID))
+		case troupe.CauseLimit:
+			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s (and a higher --max-cost, if it was the money)", r.SessionID))
+		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseInterrupt:
 			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
 		}
 	}

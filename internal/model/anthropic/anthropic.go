@@ -35,7 +35,7 @@ const (
 
 	defaultIdle = 5 * time.Minute
 	// maxStream bounds all bytes of one reply. The longest replies are well under 2 MB.
-	maxStream = 32 << 20
+	maxStream = 64 << 20
 )
 
 // Options are what a Provider can be told. It reads no environment itself, except that
