@@ -230,19 +230,19 @@ func TestNewGeneration(t *testing.T) {
 func body(r model.Request) []byte { return slices.Concat(r.Head, bytes.Join(r.Messages, nil)) }
 
 // TestWaitingHoldsNoGoroutine: agents that wait for a model cost one goroutine each (the
-// call itself), and a parent that waits for children none.
+// call itself), agents that queue and a parent that waits for children none. It does not run
+// beside others, whose goroutines it would count.
 func TestWaitingHoldsNoGoroutine(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
-		calls := make([]string, 50)
+		calls := make([]string, 400)
 		for i := range calls {
 			calls[i] = "Agent:"
 		}
 		p := h.start(once(calls...))
 		before := runtime.NumGoroutine()
 		p.begin(troupe.Caps{MaxDepth: 1, MaxActive: 20})
-		<-time.After(1500 * time.Millisecond) // virtual: main waits, 20 call the model, 30 queue
+		<-time.After(1500 * time.Millisecond) // virtual: main waits, 20 call the model, 380 queue
 		synctest.Wait()
 		p.llm.mu.Lock()
 		busy := p.llm.busy
@@ -250,9 +250,9 @@ func TestWaitingHoldsNoGoroutine(t *testing.T) {
 		if busy != 20 {
 			t.Fatalf("%d model calls are under way, want 20", busy)
 		}
-		// Other tests run beside this one; only more than ours would be a fault.
-		if n := runtime.NumGoroutine() - before; n > 20+40 {
-			t.Errorf("%d goroutines more than before, 20 are needed", n)
+		const kept = 64 // that a pool keeps for the next burst
+		if n := runtime.NumGoroutine() - before; n > 20+kept+5 {
+			t.Errorf("%d goroutines more than before, 20 are needed and %d may be kept", n, kept)
 		}
 		p.end()
 	})

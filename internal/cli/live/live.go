@@ -183,9 +183,16 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			text += ": " + console.Line(o.Error, 160)
 		}
 	}
-	text += v.paint(2, fmt.Sprintf(" · %d tool uses · %s tokens · %s · %s", o.Tally.ToolUses,
+	text += v.paint(2, fmt.Sprintf(" · %s · %s tokens · %s · %s", uses(o.Tally.ToolUses),
 		troupe.FormatTokens(o.Tally.Usage.Total()), o.Tally.Cost, console.Duration(o.DurationMS)))
 	v.line(a, "└", text)
+}
+
+func uses(n int) string {
+	if n == 1 {
+		return "1 tool use"
+	}
+	return fmt.Sprintf("%d tool uses", n)
 }
 
 const nameWidth = 18
