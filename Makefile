@@ -31,7 +31,7 @@ help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
 
 build: ## bin/troupe
-	$(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/troupe ./cmd/troupe
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/troupe ./cmd/troupe
 
 # The demo's agents run `go test`. With the flags of the build it finds the standard library
 # compiled, which saves ten seconds on a fresh machine.
