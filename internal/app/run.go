@@ -397,7 +397,7 @@ func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, 
 		Policy:      turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
-		Notify: a.notify,
+		Notify: a.watch.notify, Log: a.env.Log,
 	})
 	a.engine = &engine{hub: hub, pool: pool, tools: tools, owner: owner.ID, release: release, log: a.env.Log}
 	return a.engine, nil
@@ -409,11 +409,6 @@ func resolved(home string) string {
 		return real
 	}
 	return home
-}
-
-func (a *App) notify(id troupe.SessionID, seq int64) {
-	a.env.Log.Debug("committed", "session", id, "seq", seq)
-	a.watch.notify(id, seq)
 }
 
 // The loop's own settings. Ten attempts with growing pauses are some five minutes of a

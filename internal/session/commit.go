@@ -68,6 +68,7 @@ func (a *actor) flush(ctx context.Context, extra func(store.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
+	a.h.debug(ctx, a.staged.events)
 	a.committed(a.st.Session)
 	return nil
 }
@@ -101,6 +102,7 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			return err
 		}
 	}
+	a.h.debug(ctx, events)
 	a.committed(next.Session)
 	return nil
 }

@@ -16,6 +16,7 @@ package session
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -76,6 +77,7 @@ type Deps struct {
 	OutputDir func(troupe.SessionID) string
 
 	Environ []string                                 // of commands that tools start
+	Log     *slog.Logger                             // for --debug
 	Home    string                                   // anchors ~/ in rules
 	Mask    func(string) string                      // takes secrets out of tool output
 	Masked  func(string) bool                        // whether text holds what Mask put there
@@ -107,6 +109,9 @@ type layer struct {
 
 // New makes an empty hub.
 func New(d Deps) *Hub {
+	if d.Log == nil {
+		d.Log = slog.New(slog.DiscardHandler)
+	}
 	if d.Mask == nil {
 		d.Mask = func(s string) string { return s }
 	}

@@ -28,7 +28,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	if b.Caps != nil {
 		h.setCaps(b.Root, *b.Caps)
 	}
-	h.welcome(born[0])
+	h.welcome(ctx, born[0])
 	return nil
 }
 

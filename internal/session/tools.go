@@ -221,7 +221,7 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 	}
 	for _, b := range born {
 		if b.Refused == nil && !b.Existed {
-			a.h.welcome(b)
+			a.h.welcome(ctx, b)
 		}
 	}
 	return nil
@@ -278,7 +278,7 @@ func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 }
 
 // welcome gives newborn sessions their actors and sets them going.
-func (h *Hub) welcome(b fleet.Born) {
+func (h *Hub) welcome(ctx context.Context, b fleet.Born) {
 	a := newActor(h, b.State, b.Lease)
 	a.convo.whole = true
 	for _, e := range b.Events {
@@ -288,6 +288,7 @@ func (h *Hub) welcome(b fleet.Born) {
 		}
 	}
 	h.add(a)
+	h.debug(ctx, b.Events)
 	h.d.Notify(a.id, b.State.Session.Seq)
 	a.post(inNudge{})
 }
