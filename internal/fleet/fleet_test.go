@@ -1,0 +1,138 @@
+package fleet_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/store/memstore"
+)
+
+const root = troupe.SessionID("00000000root")
+
+// bear carries births out against a tree with these caps; the root is born first.
+func bear(t *testing.T, st store.Store, births ...fleet.Birth) []fleet.Born {
+	t.Helper()
+	var out []fleet.Born
+	err := st.Update(t.Context(), root, func(tx store.Tx) error {
+		var err error
+		out, err = fleet.Bear(tx, "owner", time.Unix(1, 0), births)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newTree(t *testing.T, caps troupe.Caps) store.Store {
+	t.Helper()
+	st := memstore.New(memstore.Options{}).Open()
+	bear(t, st, fleet.Birth{Root: root, ID: root, Cwd: "/", Title: "job", Caps: &caps})
+	return st
+}
+
+func child(call int, name, title string) fleet.Birth {
+	return fleet.Birth{Root: root, Parent: root, Coord: troupe.Coord{Reply: 1, Call: call}, Name: name, Title: title, Depth: 1, Cwd: "/", Prompt: []troupe.Block{troupe.Text("go")}}
+}
+
+func TestBirthIsRepeatable(t *testing.T) {
+	t.Parallel()
+	st := newTree(t, troupe.Caps{MaxDepth: 1, MaxTotal: 1})
+	first := bear(t, st, child(0, "", "look"))[0]
+	again := bear(t, st, child(0, "", "look"))[0]
+	if first.Refused != nil || again.Refused != nil || !again.Existed || again.State.Session.ID != first.State.Session.ID {
+		t.Errorf("the same call gave birth to %+v and then %+v", first.State.Session, again)
+	}
+	if tree := read(t, st); tree.Total != 1 || tree.Active != 1 {
+		t.Errorf("the tree counts %d births and %d at work", tree.Total, tree.Active)
+	}
+}
+
+func TestCaps(t *testing.T) {
+	t.Parallel()
+	deep := child(0, "", "deep")
+	deep.Depth = 2
+	tests := map[string]struct {
+		caps   troupe.Caps
+		births []fleet.Birth
+		want   []string // status, or "refused"
+	}{
+		"over the active cap they queue": {troupe.Caps{MaxDepth: 1, MaxActive: 1}, []fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "spawning"}},
+		"over the total cap refused":     {troupe.Caps{MaxDepth: 1, MaxTotal: 1}, []fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "refused"}},
+		"too deep":                       {troupe.Caps{MaxDepth: 1}, []fleet.Birth{deep}, []string{"refused"}},
+		"switched off":                   {troupe.Caps{}, []fleet.Birth{child(0, "", "a")}, []string{"refused"}},
+		"a taken name":                   {troupe.Caps{MaxDepth: 1}, []fleet.Birth{child(0, "Twin", ""), child(1, "twin", ""), child(2, "Other", "")}, []string{"running", "refused", "running"}},
+	}
+	for name, tt := range tests {
+		for i, b := range bear(t, newTree(t, tt.caps), tt.births...) {
+			got := string(b.State.Session.Status)
+			if b.Refused != nil {
+				got = "refused"
+				if !errors.Is(b.Refused, troupe.ErrCap) && !errors.Is(b.Refused, troupe.ErrExists) {
+					t.Errorf("%s: refused with %v", name, b.Refused)
+				}
+			}
+			if got != tt.want[i] {
+				t.Errorf("%s: birth %d is %s, want %s (%v)", name, i, got, tt.want[i], b.Refused)
+			}
+		}
+	}
+}
+
+func TestSpentTree(t *testing.T) {
+	t.Parallel()
+	for _, caps := range []troupe.Caps{{MaxDepth: 1, MaxTokens: 10}, {MaxDepth: 1, MaxCost: 5}} {
+		st := newTree(t, caps)
+		err := st.Update(t.Context(), root, func(tx store.Tx) error {
+			return tx.AddTree(root, troupe.TreeDelta{Tally: troupe.Tally{Usage: troupe.Usage{Output: 10}, Cost: 5}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := bear(t, st, child(0, "", "a"))[0]; !errors.Is(b.Refused, troupe.ErrCap) {
+			t.Errorf("%+v: another agent was born: %v", caps, b.Refused)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	st := newTree(t, troupe.Caps{MaxDepth: 1})
+	births := make([]fleet.Birth, 40)
+	for i := range births {
+		births[i] = child(i, "", "look/around\x1b")
+	}
+	seen := make(map[string]bool)
+	for i, b := range append(bear(t, st, births[:20]...), bear(t, st, births[20:]...)...) {
+		name := b.State.Session.Name
+		if b.Refused != nil || seen[name] || fleet.CheckName(name) != nil {
+			t.Errorf("birth %d: name %q, %v", i, name, b.Refused)
+		}
+		seen[name] = true
+	}
+	if !seen["Look around"] || !seen["Look around 2"] {
+		t.Errorf("names are %v", seen)
+	}
+	for _, bad := range []string{"a/b", " a", "a\n", fmt.Sprintf("%060d", 1)} {
+		if fleet.CheckName(bad) == nil {
+			t.Errorf("the name %q passes", bad)
+		}
+	}
+}
+
+func read(t *testing.T, st store.Store) (tree troupe.Tree) {
+	t.Helper()
+	err := st.View(t.Context(), func(r store.Reader) (err error) {
+		tree, err = r.Tree(root)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
