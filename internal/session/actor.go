@@ -128,15 +128,22 @@ func (a *actor) run(ctx context.Context) {
 	}
 }
 
+// maxSteps is far more than any session has to do at once. A mistake that makes it go round
+// in circles shall end with a message, not with a hot processor.
+const maxSteps = 10_000
+
 func (a *actor) step(ctx context.Context, batch []input) error {
 	for _, in := range batch {
 		if err := a.take(in); err != nil {
 			return err
 		}
 	}
-	for {
+	for n := 0; ; n++ {
 		if a.isDead() {
 			return nil // the hub has failed; whatever is done now could not be logged
+		}
+		if n > maxSteps {
+			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
 		}
 		again, err := a.do(ctx, turn.Next(&a.st, a.inputs()))
 		if err != nil {
