@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const twoAgents = `
+replies:
+  - agent: main
+    turn: 1
+    calls: [{tool: Agent, input: {description: look, prompt: look, subagent_type: Explore}}]
+  - agent: Explore
+    text: nothing there
+  - agent: main
+    text: all in
+`
+
+func openHome(t *testing.T, home string) *App {
+	t.Helper()
+	a, err := Open(t.Context(), Env{
+		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestNothingIsLeft runs a whole tree in this process while somebody follows it, ends
+// another one in the middle, and goes on with it. goleak sees to it that nothing of either
+// is left running once the home is closed.
+func TestNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"two.yaml": twoAgents, "slow.yaml": "replies: [{delay: 1h, text: late}]"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := openHome(t, home)
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:two.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Follow()
+	if err := r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events, err := f.All(t.Context())
+	f.Close()
+	if err != nil || len(events) == 0 {
+		t.Fatalf("the follower read %d events: %v", len(events), err)
+	}
+	report, err := a.Report(t.Context(), r.Root)
+	if err != nil || report.Status != troupe.Completed || report.Result != "all in" || len(report.Agents) != 2 {
+		t.Errorf("it ended as %+v: %v", report, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// Closed while a model call is under way: the call ends, the session is left to be resumed.
+	b := openHome(t, home)
+	slow, err := b.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := openHome(t, home)
+	again, err := c.Start(t.Context(), Request{Cwd: dir, Resume: string(slow.Root), Model: "script:two.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := again.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
