@@ -37,6 +37,8 @@ const (
 	KindToolFinished     Kind = "tool.finished"
 	KindRequestOpened    Kind = "request.opened"
 	KindRequestAnswered  Kind = "request.answered"
+	KindCompacted        Kind = "model.compacted"
+	KindBudgetWarned     Kind = "budget.warned"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -75,6 +77,10 @@ type CallSealed struct {
 	Chain      string  `json:"chain"`
 	// Because says why the generation is not the one of the seal before.
 	Because string `json:"because,omitempty"`
+	// Compact: the call asks for a summary of the conversation and not for the reply.
+	Compact bool `json:"compact,omitempty"`
+	// Reserved is held back from the tree's limits until the call has ended.
+	Reserved Reservation `json:"reserved,omitzero"`
 }
 
 // Replied is a whole model reply, and its entry in the bill.
@@ -126,6 +132,8 @@ type ModelChanged struct {
 // AuthorityChanged replaces the session's mode and rules from here on.
 type AuthorityChanged struct {
 	Authority Authority `json:"authority"`
+	By        string    `json:"by,omitempty"`
+	Mail      MailID    `json:"mail,omitempty"` // the mail that brought it
 }
 
 // ToolStarted is written before a call may have its first effect. A call that was started
@@ -137,6 +145,11 @@ type ToolStarted struct {
 	Name     string    `json:"name"`
 	Decision Decision  `json:"decision"`
 	Child    SessionID `json:"child,omitempty"` // the session this call gave birth to
+	// Task is the command or the child as a task; it is in the foreground until ToolFinished
+	// says otherwise.
+	Task *Task `json:"task,omitempty"`
+	// Wait is set for a call that only waits for a task.
+	Wait *Wait `json:"wait,omitempty"`
 }
 
 // ToolFinished is a call's one result.
@@ -149,6 +162,8 @@ type ToolFinished struct {
 	Interrupt  bool      `json:"interrupted,omitempty"` // it may have taken effect
 	Outcome    *Outcome  `json:"outcome,omitempty"`     // set for the end of a child
 	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
+	// Task: what the call began goes on in the background, as this.
+	Task *Task `json:"task,omitempty"`
 }
 
 // RequestOpened records that somebody with authority was asked.
@@ -157,6 +172,13 @@ type RequestOpened struct {
 	Call     int        `json:"call"`
 	Reason   WaitReason `json:"reason"` // WaitApproval or WaitQuestion
 	Decision Decision   `json:"decision"`
+	Tool     string     `json:"tool"`
+	// Action is exactly what would be done: the command, the change as a diff, the input.
+	Action string `json:"action"`
+	// Until is when it is denied if nobody has answered; zero: it waits for ever.
+	Until time.Time `json:"until,omitzero"`
+	// With lists further calls of the reply that the answer is for as well.
+	With []int `json:"with,omitempty"`
 }
 
 // RequestAnswered records the answer: who, and what.
@@ -166,6 +188,28 @@ type RequestAnswered struct {
 	By     string `json:"by"`
 	Effect Effect `json:"effect"` // Allow or Deny
 	Note   string `json:"note,omitempty"`
+	Rule   string `json:"rule,omitempty"` // what was granted beyond this call
+	Mail   MailID `json:"mail,omitempty"` // the mail that brought it; "" if a deadline did
+}
+
+// Compacted begins another generation with a summary in the place of what was said. It ends
+// the call that was sealed for it, and stands in the bill. The log before it stays as it is.
+type Compacted struct {
+	Generation int     `json:"generation"`
+	Blocks     []Block `json:"blocks"` // the conversation's first message from here on
+	Covers     int64   `json:"covers"` // the last event the summary speaks of
+	Why        string  `json:"why"`
+	Model      string  `json:"model"`
+	Usage      Usage   `json:"usage"`
+	Cost       Money   `json:"cost"`
+	Unpriced   bool    `json:"unpriced,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
+}
+
+// BudgetWarned tells the session, once for each limit, that most of it is used up.
+type BudgetWarned struct {
+	Limit string `json:"limit"` // "tokens", "cost", "turns", "time"; "tree …" for the tree's
+	Text  string `json:"text"`
 }
 
 // Ended is the end of a run.
@@ -187,13 +231,15 @@ func (ToolStarted) Kind() Kind      { return KindToolStarted }
 func (ToolFinished) Kind() Kind     { return KindToolFinished }
 func (RequestOpened) Kind() Kind    { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
+func (Compacted) Kind() Kind        { return KindCompacted }
+func (BudgetWarned) Kind() Kind     { return KindBudgetWarned }
 
 // Kinds lists every kind this version knows.
 func Kinds() []Kind {
 	return []Kind{
 		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolStarted,
-		KindToolFinished, KindRequestOpened, KindRequestAnswered,
+		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 	}
 }
 
@@ -235,6 +281,10 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[RequestOpened](k, data)
 	case KindRequestAnswered:
 		return decode[RequestAnswered](k, data)
+	case KindCompacted:
+		return decode[Compacted](k, data)
+	case KindBudgetWarned:
+		return decode[BudgetWarned](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

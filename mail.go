@@ -12,9 +12,32 @@ type MailKind string
 const (
 	// MailPrompt is an instruction: a person's or a parent's words.
 	MailPrompt MailKind = "prompt"
-	// MailChildEnded tells a parent that a child's run is over; Ended is set.
-	MailChildEnded MailKind = "child_ended"
+	// MailTaskEnded tells a session that a task of its own is over, a child's run or a
+	// command in the background; Ended is set.
+	MailTaskEnded MailKind = "task_ended"
+	// MailNotice is the runtime's own word about something that has changed. It starts no
+	// run; it is read with whatever comes next.
+	MailNotice MailKind = "notice"
+	// MailStop ends a run; Stop is set.
+	MailStop MailKind = "stop"
+	// MailAnswer answers a request; Answer is set.
+	MailAnswer MailKind = "answer"
+	// MailGrant adds a rule to the receiver's authority; Rule is set.
+	MailGrant MailKind = "grant"
+	// MailCompact has the receiver shorten its conversation; Blocks may say what to keep.
+	MailCompact MailKind = "compact"
 )
+
+// Control reports whether mail of this kind is acted on as soon as it arrives, instead of
+// becoming part of the conversation when its turn comes.
+func (k MailKind) Control() bool {
+	switch k {
+	case MailStop, MailAnswer, MailGrant, MailCompact:
+		return true
+	case MailPrompt, MailTaskEnded, MailNotice:
+	}
+	return false
+}
 
 // Mail is a durable message to a session. It stands in the receiver's tree until the
 // transaction that logs its delivery marks it delivered.
@@ -26,13 +49,54 @@ type Mail struct {
 	Kind   MailKind  `json:"kind"`
 	SentAt time.Time `json:"sent_at"`
 
-	Blocks []Block  `json:"blocks,omitempty"` // MailPrompt
-	Ended  *Outcome `json:"ended,omitempty"`  // MailChildEnded
+	Blocks []Block  `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact
+	Ended  *Outcome `json:"ended,omitempty"`  // MailTaskEnded
+	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
+	Answer *Answer  `json:"answer,omitempty"` // MailAnswer
+	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
+	// Quiet mail wakes nobody: the receiver has itself been told to stop.
+	Quiet bool `json:"quiet,omitempty"`
 }
 
-// Outcome is the typed result of one run of a session.
+// Wakes reports whether the mail begins another run of a session that has ended.
+func (m Mail) Wakes() bool {
+	switch m.Kind {
+	case MailPrompt, MailCompact:
+		return true
+	case MailTaskEnded:
+		return !m.Quiet
+	case MailNotice, MailStop, MailAnswer, MailGrant:
+	}
+	return false
+}
+
+// Stop ends a run of a session. What it had is kept, and it can be resumed.
+type Stop struct {
+	// Run is the run that is meant. A stop that arrives when that run is over ends nothing.
+	Run int `json:"run"`
+	// Now interrupts what is under way; otherwise the step it is in is finished first.
+	Now bool `json:"now,omitempty"`
+	// Tree stops its tasks in the background too; otherwise they go on.
+	Tree bool   `json:"tree,omitempty"`
+	By   string `json:"by"` // who wanted it, for people
+}
+
+// Answer is what somebody with authority said to a request.
+type Answer struct {
+	Coord  Coord  `json:"coord"` // the call that was asked about
+	By     string `json:"by"`    // "user at terminal", "nobody", …
+	Effect Effect `json:"effect"`
+	Note   string `json:"note,omitempty"` // words for the agent
+	// Rule is what was granted beyond this one call, if anything; it is sent to the root as
+	// a MailGrant of its own.
+	Rule string `json:"rule,omitempty"`
+}
+
+// Outcome is the typed result of one task: of one run of a session, or of a command.
 type Outcome struct {
-	Session    SessionID `json:"session"`
+	Kind       TaskKind  `json:"kind,omitempty"`    // "" is an agent
+	Task       TaskID    `json:"task,omitempty"`    // of a command
+	Session    SessionID `json:"session,omitempty"` // of an agent
 	Run        int       `json:"run"`
 	Coord      Coord     `json:"coord"` // the parent's call this answers
 	Name       string    `json:"name"`
@@ -44,12 +108,44 @@ type Outcome struct {
 	Evidence   Evidence  `json:"evidence"`
 	Tally      Tally     `json:"tally"` // of this run
 	DurationMS int64     `json:"duration_ms"`
+	// Output is the file with all of Result; "" if there is none.
+	Output string `json:"output,omitempty"`
+}
+
+// TaskID is the id under which the receiver knows the task.
+func (o Outcome) TaskID() TaskID {
+	if o.Kind == TaskShell {
+		return o.Task
+	}
+	return TaskID(o.Session)
+}
+
+// TaskStatus is the end of the task as a task's.
+func (o Outcome) TaskStatus() TaskStatus {
+	switch o.Status {
+	case Completed:
+		return TaskCompleted
+	case Cancelled:
+		return TaskKilled
+	case Failed, MaxTurns, Spawning, Running, Waiting:
+	}
+	return TaskFailed
 }
 
 // ChildEndedMailID makes the end of one run of one child a single piece of mail, however
 // often it is sent.
 func ChildEndedMailID(child SessionID, run int) MailID {
 	return MailID(fmt.Sprintf("end:%s:%d", child, run))
+}
+
+// ShellEndedMailID makes the end of a command a single piece of mail.
+func ShellEndedMailID(owner SessionID, t TaskID) MailID {
+	return MailID(fmt.Sprintf("end:%s:%s", owner, t))
+}
+
+// CallMailID is the id of the nth piece of mail that a call of a session sends.
+func CallMailID(from SessionID, c Coord, n int) MailID {
+	return MailID(fmt.Sprintf("call:%s:%d:%d:%d", from, c.Reply, c.Call, n))
 }
 
 // PromptMailID is the id of the prompt that a birth carries.

@@ -1,5 +1,7 @@
 package troupe
 
+import "time"
+
 // Profile is the resolved role a session is born with. It is snapshotted in the session's
 // first event and never changes: what is offered to its model on its last day is what was
 // offered on its first.
@@ -20,11 +22,14 @@ type Limits struct {
 	MaxTurns  int   `json:"max_turns,omitempty"`  // model replies per run
 	MaxTokens int64 `json:"max_tokens,omitempty"` // tokens of any kind, over its life
 	MaxCost   Money `json:"max_cost,omitempty"`   // over its life
+	// MaxTime bounds one run, by the clock.
+	MaxTime time.Duration `json:"max_time,omitempty"`
 }
 
-// Caps bound a whole tree. They are checked in the transaction of each birth, and tokens
-// and money before each model call. Calls already in flight may overshoot the last two by
-// what they themselves cost. Zero means no limit, except for MaxDepth.
+// Caps bound a whole tree. They are checked in the transaction of each birth; tokens and
+// money in the one that seals each model call, which reserves what the call may cost. A call
+// that turns out dearer than its reservation overshoots by the difference. Zero means no
+// limit, except for MaxDepth.
 type Caps struct {
 	MaxDepth int `json:"max_depth"` // 0: no children; 1: children of the root
 	// MaxActive is how many sessions below the root are at work at once; more wait in
@@ -33,6 +38,8 @@ type Caps struct {
 	MaxTotal  int   `json:"max_total,omitempty"` // sessions ever born below the root
 	MaxTokens int64 `json:"max_tokens,omitempty"`
 	MaxCost   Money `json:"max_cost,omitempty"`
+	// AskAbove is the money above which starting several agents at once is asked about.
+	AskAbove Money `json:"ask_above,omitempty"`
 }
 
 // Mode is a permission mode as people name it. The gate knows what each means.

@@ -24,11 +24,31 @@ type Session struct {
 	Seq     int64 // number of its last event
 	Tally   Tally
 	Result  string // final words of the last completed run
-	Error   string // why the last run failed
+	Error   string // why the last run failed, or why a model call is waited for again
 
 	CreatedAt time.Time
 	StartedAt time.Time // of the current run; zero before it
 	EndedAt   time.Time // of the current run; zero while live
+	// Until is when a waiting session goes on by itself; zero if only others can make it.
+	Until time.Time
+	// Reserved is what a model call under way may cost, held back from the tree's limits.
+	Reserved Reservation
+}
+
+// Reservation is an estimate that is counted against limits while a model call is under way.
+type Reservation struct {
+	Tokens int64 `json:"tokens,omitempty"`
+	Cost   Money `json:"cost,omitempty"`
+}
+
+// Minus returns what r holds beyond o.
+func (r Reservation) Minus(o Reservation) Reservation {
+	return Reservation{r.Tokens - o.Tokens, r.Cost - o.Cost}
+}
+
+// Add returns the sum of both.
+func (r Reservation) Add(o Reservation) Reservation {
+	return Reservation{r.Tokens + o.Tokens, r.Cost + o.Cost}
 }
 
 // Active reports whether the session takes one of its tree's active slots. Roots never do,
@@ -69,6 +89,8 @@ type Tree struct {
 	Total  int // sessions ever born below the root
 	Active int // sessions below the root that hold a slot now
 	Tally  Tally
+	// Reserved is the sum of what the sessions' model calls under way may cost.
+	Reserved Reservation
 }
 
 // TreeDelta is a change to a Tree's sums.
@@ -76,6 +98,8 @@ type TreeDelta struct {
 	Total  int
 	Active int
 	Tally  Tally
+
+	Reserved Reservation
 }
 
 // IsZero reports whether the delta changes nothing.

@@ -58,6 +58,10 @@ type FileTouch struct {
 	Path  string `json:"path"` // absolute
 	Hash  string `json:"hash"` // hex SHA-256 of the content, cut to 32 digits
 	Wrote bool   `json:"wrote,omitempty"`
+	// Before is the hash of the content that a write replaced, if that content was kept; a
+	// write with New set replaced nothing. Undo goes by both.
+	Before string `json:"before,omitempty"`
+	New    bool   `json:"new,omitempty"`
 	// Lines added and removed by a write, against the content before it.
 	Added   int `json:"added,omitempty"`
 	Removed int `json:"removed,omitempty"`
@@ -87,4 +91,6 @@ type Spawn struct {
 	Model       string // alias or id; "" means the profile's
 	Name        string // "" means one made from Description
 	MaxTurns    int    // 0 means the profile's
+	// Background: the call is answered at once, and the end comes as mail.
+	Background bool
 }

@@ -272,7 +272,7 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
-		if m.Kind != troupe.MailChildEnded || !a.st.Answers(m.Ended) {
+		if m.Kind != troupe.MailTaskEnded || !a.st.Answers(m.Ended) {
 			words = append(words, m)
 			continue
 		}
@@ -364,7 +364,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	mail := troupe.Mail{
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
-		Kind: troupe.MailChildEnded, SentAt: now, Ended: &o,
+		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o,
 	}
 	err := a.flush(ctx, func(tx store.Tx) error {
 		if s.Parent == "" {

@@ -152,7 +152,7 @@ func (w *world) checkEvents(s troupe.Session, events []troupe.Event, ends, told 
 			}
 		case troupe.MailDelivered:
 			for _, m := range b.Mail {
-				if m.Kind == troupe.MailChildEnded {
+				if m.Kind == troupe.MailTaskEnded {
 					told[m.ID]++
 				}
 			}

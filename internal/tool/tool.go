@@ -50,6 +50,20 @@ type Env struct {
 	Mask func(string) string
 	// Environ is the environment of started commands.
 	Environ []string
+	// Keep stores the content that a file is about to lose, so that the change can be undone,
+	// and returns its hash (see Hash); nil if nobody keeps it.
+	Keep func(content []byte) (hash string, err error)
+	// Log is, for a call that runs in the background, the file its output goes to while it
+	// runs; "" in the foreground.
+	Log string
+}
+
+// Backgrounder is a Prepared whose call may be asked to run in the background. Its Run is
+// then called with Env.Log set, after the model has been told that it goes on; what Run
+// returns is told when it ends.
+type Backgrounder interface {
+	// Background reports whether that was asked for, and a short name for what runs.
+	Background() (name string, ok bool)
 }
 
 // Output is what a call returns: to the model its blocks, to the record its evidence.

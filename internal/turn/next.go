@@ -159,7 +159,7 @@ func (s *State) work(in Inputs) Action {
 func (s *State) endsOfCalls(mail []troupe.Mail) []troupe.Mail {
 	var out []troupe.Mail
 	for _, m := range mail {
-		if m.Kind == troupe.MailChildEnded && s.Answers(m.Ended) {
+		if m.Kind == troupe.MailTaskEnded && s.Answers(m.Ended) {
 			out = append(out, m)
 		}
 	}

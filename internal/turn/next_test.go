@@ -117,7 +117,7 @@ func TestNext(t *testing.T) {
 		return troupe.ModelFailed{Reply: 1, Attempt: attempt, Fault: f, Message: "no luck", RetryAt: at}
 	}
 	sealed := troupe.CallSealed{Reply: 1, Generation: 1}
-	childEnd := troupe.Mail{ID: "e", Kind: troupe.MailChildEnded, Ended: &troupe.Outcome{Session: "kid", Coord: troupe.Coord{Reply: 1, Call: 0}}}
+	childEnd := troupe.Mail{ID: "e", Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Session: "kid", Coord: troupe.Coord{Reply: 1, Call: 0}}}
 	tests := map[string]struct {
 		life *life
 		in   turn.Inputs

@@ -62,7 +62,7 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 // mailBlocks is how mail appears in a conversation. The words of a person or a parent
 // stand as they are; what a child says is wrapped, with where it comes from.
 func mailBlocks(m troupe.Mail) []troupe.Block {
-	if m.Kind == troupe.MailChildEnded && m.Ended != nil {
+	if m.Kind == troupe.MailTaskEnded && m.Ended != nil {
 		return []troupe.Block{troupe.Text(RenderOutcome(*m.Ended))}
 	}
 	return m.Blocks

@@ -52,7 +52,7 @@ func bodies() []troupe.Body {
 		troupe.Started{Run: 3},
 		troupe.Ended{Outcome: outcome},
 		troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailChildEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
+			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
 		}}},
 		troupe.CallSealed{Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed"},
 		troupe.Replied{

@@ -16,7 +16,7 @@ func testSend(e *env) {
 	a, b := kids[0], kids[1]
 	full := prompt(a, "m1")
 	full.From = root.ID
-	full.Kind = troupe.MailChildEnded
+	full.Kind = troupe.MailTaskEnded
 	full.Ended = &troupe.Outcome{Session: b.ID, Run: 1, Status: troupe.Completed, Result: "done"}
 	e.update(root.ID, func(tx store.Tx) error { return send(tx, full) })
 	e.same("the mail", read(e, func(r store.Reader) ([]troupe.Mail, error) { return r.Unread(a.ID) }), []troupe.Mail{full})

@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Message is words for a session: a prompt, or steering while it works.
+type Message struct {
+	Text   string         `json:"text"`
+	Images []troupe.Image `json:"images,omitempty"`
+	// Cancel has the session stop after the step it is in; the words are in its log by then.
+	Cancel bool `json:"cancel,omitempty"`
+}
+
+// Sent says what became of a message.
+type Sent struct {
+	Session troupe.SessionID `json:"session"`
+	Mail    troupe.MailID    `json:"mail"`
+	// Effect is what happens now: "steers" a run under way, "resumes" one that had ended, or
+	// "waits" because no process runs the session; it is read when somebody resumes it.
+	Effect string `json:"effect"`
+}
+
+// Stop asks for the end of a run.
+type Stop struct {
+	Now  bool `json:"now,omitempty"`  // interrupt; otherwise the step it is in is finished
+	Tree bool `json:"tree,omitempty"` // its tasks in the background too
+}
+
+// Task is something at work on a session's behalf.
+type Task struct {
+	Session    troupe.SessionID  `json:"session"` // whose task it is
+	Path       string            `json:"path"`    // of that session
+	ID         troupe.TaskID     `json:"id"`
+	Kind       troupe.TaskKind   `json:"kind"`
+	Name       string            `json:"name"`
+	Title      string            `json:"title,omitempty"`
+	Status     troupe.TaskStatus `json:"status"`
+	Background bool              `json:"background"`
+	Output     string            `json:"output,omitempty"`
+	DurationMS int64             `json:"duration_ms"`
+	// Doing is what an agent is at right now: its status, or what it waits for.
+	Doing string `json:"doing,omitempty"`
+}
+
+// Request is an open question to somebody with authority.
+type Request struct {
+	ID      string            `json:"id"` // any unique beginning of it will do
+	Session troupe.SessionID  `json:"session"`
+	Root    troupe.SessionID  `json:"root"`
+	Path    string            `json:"path"` // who asks: "main/Auth Explorer"
+	Reason  troupe.WaitReason `json:"reason"`
+	Tool    string            `json:"tool"`
+	Action  string            `json:"action"` // the exact command, change or input
+	Why     string            `json:"why"`    // why it is asked
+	Rule    string            `json:"rule,omitempty"`
+	Grant   string            `json:"grant,omitempty"` // the rule that would allow it from now on
+	Since   time.Time         `json:"since"`
+	Until   time.Time         `json:"until,omitzero"` // denied then, if nobody has answered
+	Running bool              `json:"running"`        // a process waits for the answer
+	Calls   int               `json:"calls"`          // how many calls the answer is for
+}
+
+// Answer answers a request.
+type Answer struct {
+	Allow bool `json:"allow"`
+	// Session grants what the request's Grant says to the whole tree, for as long as it lives.
+	Session bool   `json:"session,omitempty"`
+	Note    string `json:"note,omitempty"` // words for the agent
+	By      string `json:"by,omitempty"`   // who answers; the server fills it in
+}
+
+// Cost is the bill of a tree.
+type Cost struct {
+	SessionID troupe.SessionID `json:"session_id"`
+	Usage     troupe.Usage     `json:"usage"`
+	CostUSD   float64          `json:"cost_usd"`
+	Unpriced  []string         `json:"unpriced,omitempty"`
+	Limits    []Limit          `json:"limits"`
+	Agents    []Agent          `json:"agents"`
+}
+
+// Limit is one of a tree's limits and how much of it is used.
+type Limit struct {
+	Name  string  `json:"name"` // "tokens", "cost_usd", "agents"
+	Used  float64 `json:"used"`
+	Limit float64 `json:"limit"`
+}
+
+// Delta is a piece of a reply on its way. Deltas may be dropped; the event that follows
+// holds everything.
+type Delta struct {
+	Session  troupe.SessionID `json:"session"`
+	Text     string           `json:"text,omitempty"`
+	Thinking string           `json:"thinking,omitempty"`
+	Tool     string           `json:"tool,omitempty"` // a call of this tool begins
+}
