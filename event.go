@@ -127,6 +127,7 @@ type ModelFailed struct {
 type ModelChanged struct {
 	Model string `json:"model"`
 	Why   string `json:"why"`
+	Mail  MailID `json:"mail,omitempty"` // the mail that brought it
 }
 
 // AuthorityChanged replaces the session's mode and rules from here on.

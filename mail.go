@@ -24,6 +24,8 @@ const (
 	MailAnswer MailKind = "answer"
 	// MailGrant adds a rule to the receiver's authority; Rule is set.
 	MailGrant MailKind = "grant"
+	// MailModel moves the receiver to another model; Model is set.
+	MailModel MailKind = "model"
 	// MailCompact has the receiver shorten its conversation; Blocks may say what to keep.
 	MailCompact MailKind = "compact"
 )
@@ -32,7 +34,7 @@ const (
 // becoming part of the conversation when its turn comes.
 func (k MailKind) Control() bool {
 	switch k {
-	case MailStop, MailAnswer, MailGrant, MailCompact:
+	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact:
 		return true
 	case MailPrompt, MailTaskEnded, MailNotice:
 	}
@@ -54,6 +56,7 @@ type Mail struct {
 	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
 	Answer *Answer  `json:"answer,omitempty"` // MailAnswer
 	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
+	Model  string   `json:"model,omitempty"`  // MailModel
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
 }
@@ -65,7 +68,7 @@ func (m Mail) Wakes() bool {
 		return true
 	case MailTaskEnded:
 		return !m.Quiet
-	case MailNotice, MailStop, MailAnswer, MailGrant:
+	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel:
 	}
 	return false
 }
@@ -108,6 +111,8 @@ type Outcome struct {
 	Evidence   Evidence  `json:"evidence"`
 	Tally      Tally     `json:"tally"` // of this run
 	DurationMS int64     `json:"duration_ms"`
+	// Stopped names the commands in the background that were ended with the agent.
+	Stopped []string `json:"stopped,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
 }

@@ -52,14 +52,14 @@ func (r Reservation) Add(o Reservation) Reservation {
 }
 
 // Active reports whether the session takes one of its tree's active slots. Roots never do,
-// and neither does a session that only waits for its children or for mail: else parents
-// could hold every slot that their own children queue for.
+// and neither does a session that waits for anybody but a model: else parents could hold
+// every slot that their own children queue for, and a question that nobody answers all work.
 func (s Session) Active() bool {
 	switch s.Status {
 	case Running:
 		return s.Depth > 0
 	case Waiting:
-		return s.Depth > 0 && s.Waiting != WaitChildren && s.Waiting != WaitMail
+		return s.Depth > 0 && s.Waiting == WaitModel
 	default:
 		return false
 	}

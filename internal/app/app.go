@@ -45,6 +45,7 @@ type App struct {
 
 	mu     sync.Mutex
 	engine *engine // nil until something runs here
+	deltas pieces
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd
@@ -112,9 +113,41 @@ type engine struct {
 	hub     *session.Hub
 	pool    *session.Pool
 	tools   *toolbox
+	roles   *roles
 	owner   troupe.OwnerID
 	release func() error
 	log     *slog.Logger
+
+	mu       sync.Mutex
+	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
+	fallback map[troupe.SessionID]string        // by root
+}
+
+// host notes how a tree is run here.
+func (e *engine) host(root troupe.SessionID, ask time.Duration, fallback string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ask[root], e.fallback[root] = ask, fallback
+}
+
+func (e *engine) askFor(root troupe.SessionID) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ask[root]
+}
+
+func (e *engine) fallbackFor(root troupe.SessionID) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.fallback[root]
+}
+
+// hosts reports whether a tree is run here.
+func (e *engine) hosts(root troupe.SessionID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, ok := e.ask[root]
+	return ok
 }
 
 func (e *engine) close() {

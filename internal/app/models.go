@@ -209,6 +209,24 @@ func (m *models) Cost(full string, u troupe.Usage) (troupe.Money, bool) {
 	return i.Cost(u), ok && i.Priced
 }
 
+// Window implements session.Models: what of a model's window the conversation may fill before
+// it is shortened. Room is left for a reply, and for the request for a summary.
+func (m *models) Window(full string) int64 {
+	i, ok := m.info(full)
+	if !ok || i.Window <= 0 {
+		return 0
+	}
+	out := m.MaxOutput(full)
+	room := i.Window - min(out, i.Window/4) - summaryReserve
+	return int64(max(room, i.Window/2))
+}
+
+// summaryReserve is what the request for a summary takes, and what an estimate may be off by.
+const summaryReserve = 3000
+
+// maxRequests is how many calls of a provider the user allows at once.
+func (m *models) maxRequests(provider string) int { return m.settings.Providers[provider].MaxRequests }
+
 // MaxOutput implements session.Models.
 func (m *models) MaxOutput(full string) int {
 	if i, ok := m.info(full); ok && i.MaxOutput > 0 {

@@ -1,6 +1,9 @@
 package app
 
 import (
+	"fmt"
+	"sync"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
@@ -10,11 +13,39 @@ import (
 // enough that one that goes round in circles ends.
 const defaultChildTurns = 200
 
+// roles resolves the roles of children for every tree of this process, each with the
+// definitions that held where and when its run began.
+type roles struct {
+	mu    sync.Mutex
+	trees map[troupe.SessionID]*profiles
+}
+
+func (r *roles) set(root troupe.SessionID, p *profiles) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trees == nil {
+		r.trees = make(map[troupe.SessionID]*profiles)
+	}
+	r.trees[root] = p
+}
+
+// Resolve implements session.Profiles.
+func (r *roles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	r.mu.Lock()
+	p := r.trees[parent.Root]
+	r.mu.Unlock()
+	if p == nil {
+		return troupe.Profile{}, fmt.Errorf("no agent definitions were read for session %s", parent.Root)
+	}
+	return p.resolve(parent, sp)
+}
+
 // profiles resolves the roles of one tree.
 type profiles struct {
-	set    profile.Set
-	tools  *toolbox
-	models *models
+	definitions profile.Set
+	tools       *toolbox
+	models      *models
+	depth       int // how deep the tree may grow
 }
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
@@ -34,15 +65,15 @@ func newProfiles(a *App, tools *toolbox, r Request) (*profiles, []string, error)
 		}
 		told = append(told, p.String())
 	}
-	return &profiles{set: set, tools: tools, models: a.models}, told, nil
+	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth}, told, nil
 }
 
 // main is the profile of a new root.
 func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
-	out, err := p.set.Main().Resolve(profile.Place{
+	out, err := p.definitions.Main().Resolve(profile.Place{
 		Offer: p.tools.names(), Model: model, Mode: troupe.Mode(r.Mode),
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, r.Cwd) },
-		Limits: troupe.Limits{MaxTurns: r.MaxTurns},
+		Limits: troupe.Limits{MaxTurns: r.MaxTurns, MaxTime: r.MaxTime},
 	}, troupe.Spawn{})
 	if r.AppendText != "" {
 		out.Prompt += "\n\n" + r.AppendText
@@ -50,15 +81,15 @@ func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
 	return out, err
 }
 
-// Resolve implements session.Profiles. No definition has a mode of its own yet, so every
+// resolve makes the profile of a child. No definition has a mode of its own yet, so every
 // child works in its parent's.
-func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
-	d, err := p.set.Lookup(sp.Type)
+func (p *profiles) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	d, err := p.definitions.Lookup(sp.Type)
 	if err != nil {
 		return troupe.Profile{}, err
 	}
 	return d.Resolve(profile.Place{
-		Offer: p.tools.names(), Model: parent.Model,
+		Offer: p.tools.offer(parent.Depth+1 < p.depth), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
 		Limits: troupe.Limits{MaxTurns: defaultChildTurns},
 	}, sp)
@@ -74,7 +105,7 @@ func (p *profiles) describe(main troupe.Profile, authority troupe.Authority, cap
 		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading
 		l.Rules = append(l.Rules, rule)
 	}
-	return profile.Describe(p.set, func(name string) bool {
+	return profile.Describe(p.definitions, func(name string) bool {
 		d := gate.Decide(gate.Query{
 			Tool: p.tools.agent, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
 		})

@@ -9,13 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/model/governor"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -36,8 +40,17 @@ type Request struct {
 	Deny       []string
 	MaxTurns   int
 	MaxCost    troupe.Money
-	AppendText string // to the main agent's system prompt
-	Agents     string // JSON of agent definitions
+	MaxTime    time.Duration // of each run of the main agent
+	AppendText string        // to the main agent's system prompt
+	Agents     string        // JSON of agent definitions
+	Fallback   string        // the model to go on with when the chosen one is not to be had
+	Images     []troupe.Image
+
+	// AskFor is how long permission requests wait for an answer; 0: nobody is there to give
+	// one, and they are denied at once.
+	AskFor time.Duration
+	// Idle takes a session up without setting it going.
+	Idle bool
 }
 
 // Run is a tree that this process advances.
@@ -99,8 +112,15 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	environment := make(chan string, 1)
 	go func() { environment <- a.environment(ctx, r.Cwd) }()
 
-	tools := newToolbox()
-	profiles, problems, err := newProfiles(a, tools, r)
+	fallback, err := a.fallback(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profiles, problems, err := newProfiles(a, e.tools, r)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +141,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	authority, warnings := a.authority(r, nil)
 	main.Mode = authority.Mode
-	e, err := a.start(ctx, tools, profiles)
-	if err != nil {
-		return nil, err
-	}
-	prompt := []troupe.Block{troupe.Text(r.Prompt), troupe.Text(<-environment)}
+	e.roles.set(id, profiles)
+	e.host(id, r.AskFor, fallback)
+	prompt := append(words(r), troupe.Text(<-environment))
 	if text := profiles.describe(main, authority, caps); text != "" {
 		prompt = append(prompt, troupe.Text(text))
 	}
@@ -146,9 +164,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 }
 
 func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
-	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 {
+	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
 		return nil, &troupe.UserError{
-			Problem: "--append-system-prompt, --name and --max-turns are fixed when a session is born",
+			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
 			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: 2,
 		}
 	}
@@ -169,9 +187,9 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 			Hint:    "Put the folder back, or begin a new session.", Code: 2, Err: err,
 		}
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle}
 	if r.Prompt != "" {
-		ad.Prompt = []troupe.Block{troupe.Text(r.Prompt)}
+		ad.Prompt = words(r)
 		if ad.MailID, err = promptID(); err != nil {
 			return nil, err
 		}
@@ -191,16 +209,21 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 		caps.MaxCost = old
 	}
 	ad.Caps = &caps
-	tools := newToolbox()
 	r.Cwd = s.Cwd
-	profiles, problems, err := newProfiles(a, tools, r)
+	fallback, err := a.fallback(r)
 	if err != nil {
 		return nil, err
 	}
-	e, err := a.start(ctx, tools, profiles)
+	e, err := a.start(ctx)
 	if err != nil {
 		return nil, err
 	}
+	profiles, problems, err := newProfiles(a, e.tools, r)
+	if err != nil {
+		return nil, err
+	}
+	e.roles.set(s.ID, profiles)
+	e.host(s.ID, r.AskFor, fallback)
 	// What is shown of this run begins behind what is there now.
 	cursors := make(map[troupe.SessionID]int64)
 	for _, x := range t.Sessions {
@@ -268,7 +291,7 @@ func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *sess
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
-	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() {
+	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !r.Idle {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
 			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
@@ -369,12 +392,38 @@ func sameAuthority(a, b troupe.Authority) bool {
 	return true
 }
 
-// start makes this process an owner and gives it a hub.
-func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, error) {
+// words are a request's prompt as blocks.
+func words(r Request) []troupe.Block {
+	out := []troupe.Block{troupe.Text(r.Prompt)}
+	for i := range r.Images {
+		out = append(out, troupe.Block{Type: troupe.ImageBlock, Image: &r.Images[i]})
+	}
+	return out
+}
+
+// fallback resolves the model that a tree goes on with when its own is not to be had.
+func (a *App) fallback(r Request) (string, error) {
+	name := r.Fallback
+	if name == "" {
+		name = a.settings.Fallback
+	}
+	if name == "" {
+		return "", nil
+	}
+	full, err := a.models.Resolve(name, "", r.Cwd)
+	if err != nil {
+		return "", err
+	}
+	_, _, err = a.models.Provider(full)
+	return full, err
+}
+
+// start makes this process an owner and gives it a hub, unless it has them.
+func (a *App) start(ctx context.Context) (*engine, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.engine != nil {
-		return nil, errors.New("this process is already running a tree")
+		return a.engine, nil
 	}
 	id, err := troupe.NewRootID(rand.Reader)
 	if err != nil {
@@ -391,16 +440,26 @@ func (a *App) start(ctx context.Context, tools *toolbox, p *profiles) (*engine, 
 	}
 	secrets := findSecrets(a.env.Environ)
 	pool := session.NewPool(context.WithoutCancel(ctx))
-	hub := session.New(session.Deps{
-		Store: a.store, Owner: owner.ID, Models: a.models, Tools: tools, Profiles: p, Sched: pool,
-		Now:         a.env.Now,
-		Policy:      turn.Policy{MaxAttempts: maxAttempts, MaxDenials: maxDenials},
+	e := &engine{
+		pool: pool, tools: newToolbox(), roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
+		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
+	}
+	e.hub = session.New(session.Deps{
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools, Profiles: e.roles, Sched: pool,
+		Now: a.env.Now,
+		Policy: turn.Policy{
+			MaxAttempts: maxAttempts, MaxDenials: maxDenials, FallbackAfter: fallbackAfter, Gather: gather,
+			AutoBackground: time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second,
+		},
+		Governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
+		AskFor:   e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
+		Keep:        func(root troupe.SessionID, data []byte) (string, error) { return a.contents(root).Put(data) },
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
 		Notify: a.watch.notify, Log: a.env.Log,
 	})
-	a.engine = &engine{hub: hub, pool: pool, tools: tools, owner: owner.ID, release: release, log: a.env.Log}
-	return a.engine, nil
+	a.engine = e
+	return e, nil
 }
 
 // resolved follows links, so that rules about ~/ hold for the folder itself too.
@@ -411,20 +470,38 @@ func resolved(home string) string {
 	return home
 }
 
-// The loop's own settings. Ten attempts with growing pauses are some five minutes of a
-// provider that is down; three replies of nothing but denied calls are a model that does
-// not take no for an answer.
+// The loop's own settings. Thirty attempts with growing pauses are some fifty minutes of a
+// provider that is down, unless there is another model to fall back to after three; three
+// replies of nothing but denied calls are a model that does not take no for an answer. What
+// ends within 40 ms of each other is told together.
 const (
-	maxAttempts = 10
-	maxDenials  = 3
+	maxAttempts   = 30
+	fallbackAfter = 3
+	maxDenials    = 3
+	gather        = 40 * time.Millisecond
 )
+
+// contents keeps what files of a tree held before they were changed.
+func (a *App) contents(root troupe.SessionID) *content.Store {
+	return content.In(filepath.Join(a.outputDir(root), "content"))
+}
+
+// saveResult writes an agent's final words where its parent may read them.
+func saveResult(file, text string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o600)
+}
 
 // Wait returns when the whole tree has ended.
 func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.Root) }
 
 // Stop ends the tree's run in good order: what is under way is cancelled, every call gets
 // its result, and all of it can be resumed.
-func (r *Run) Stop() { r.engine.hub.Stop(r.Root) }
+func (r *Run) Stop(ctx context.Context) error {
+	return r.app.Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true})
+}
 
 // Follow follows the run's tree from where this run began.
 func (r *Run) Follow() *Follower { return r.app.follow(r.Root, true, r.cursors) }

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/tool/search"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/tool/task"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -31,7 +32,9 @@ func newToolbox() *toolbox {
 	}
 	spec := agent.Spec()
 	t.agent = spec.Name
-	t.specs[spec.Name] = spec
+	for _, spec := range append(task.Specs(), spec) {
+		t.specs[spec.Name] = spec
+	}
 	return t
 }
 
@@ -46,6 +49,18 @@ func (t *toolbox) names() []string {
 	}
 	sort.Strings(out)
 	return out
+}
+
+// offer lists the tools that a child may be offered. Those that steer other sessions are for
+// children that can have some of their own. The Agent tool stays where it cannot be used, so
+// that whoever tries is told why.
+func (t *toolbox) offer(parents bool) []string {
+	if parents {
+		return t.names()
+	}
+	return slices.DeleteFunc(t.names(), func(name string) bool {
+		return slices.Contains(task.Names(), name)
+	})
 }
 
 // Specs implements session.Tools. A name that no tool has any more is left out.
@@ -71,19 +86,26 @@ func (t *toolbox) Schedule(name string) turn.Schedule {
 	switch name {
 	case t.agent:
 		return turn.Birth
-	case "Read", "Glob", "Grep":
+	case "Read", "Glob", "Grep", task.Output:
 		return turn.Parallel
 	default:
 		return turn.Alone
 	}
 }
 
-// Spawn implements session.Tools. A type that was left out is named, so that rules about
-// it hold.
-func (t *toolbox) Spawn(input string) (troupe.Spawn, error) {
-	sp, err := agent.Decode(input)
-	if sp.Type == "" {
-		sp.Type = profile.General
+// Intent implements session.Tools. A type of agent that was left out is named, so that rules
+// about it hold.
+func (t *toolbox) Intent(name, input string) (troupe.Intent, bool, error) {
+	switch {
+	case name == t.agent:
+		sp, err := agent.Decode(input)
+		if sp.Type == "" {
+			sp.Type = profile.General
+		}
+		return sp, true, err
+	case slices.Contains(task.Names(), name):
+		in, err := task.Decode(name, input)
+		return in, true, err
 	}
-	return sp, err
+	return nil, false, nil
 }

@@ -20,8 +20,23 @@ import (
 type Settings struct {
 	Path        string // the file; "" if there was none
 	Model       string // alias or full name; "" leaves the choice to Troupe
+	Fallback    string // the model to go on with when the chosen one is not to be had; "" is none
 	Permissions Permissions
 	Agents      Agents
+	// Providers are model servers by the name that stands before the slash in a model's.
+	Providers map[string]Provider
+}
+
+// Provider is one model server.
+type Provider struct {
+	// BaseURL is where it speaks OpenAI's API; "" for the providers that are built in.
+	BaseURL string
+	// KeyEnv names the environment variable with its key; "" if it needs none.
+	KeyEnv string
+	// Window is how many tokens its models take if nothing else is known of them.
+	Window int
+	// MaxRequests is how many calls may be under way at once; 0: as many as it allows.
+	MaxRequests int
 }
 
 // Permissions are the "permissions" part.
@@ -30,6 +45,8 @@ type Permissions struct {
 	Allow       []string
 	Deny        []string
 	Ask         []string
+	// AskSeconds is how long a request waits for somebody's answer where somebody is there.
+	AskSeconds int64
 }
 
 // Agents are the "agents" part: what bounds a tree.
@@ -39,12 +56,21 @@ type Agents struct {
 	MaxTotal   int
 	MaxTokens  int64
 	MaxCostUSD float64
+	// MaxSeconds bounds each run of a main agent, by the clock; 0: no limit.
+	MaxSeconds int64
+	// BackgroundSeconds is how long an agent waits for one that it started before that goes
+	// on in the background; 0: for ever.
+	BackgroundSeconds int64
+	// AskAboveUSD is the expected cost above which starting several agents at once is asked
+	// about; 0: never.
+	AskAboveUSD float64
 }
 
 // Defaults are the settings of a user who has written none.
 func Defaults() Settings {
 	return Settings{
-		Permissions: Permissions{DefaultMode: troupe.ModeDefault},
+		// A day: long enough for a night and a train, and no wait is for ever.
+		Permissions: Permissions{DefaultMode: troupe.ModeDefault, AskSeconds: 86_400},
 		Agents: Agents{
 			// One level: the agent one talks to has helpers, and helpers have none. Who
 			// wants more should mean it, for trees grow with the power of their depth.
@@ -57,6 +83,10 @@ func Defaults() Settings {
 			MaxTotal: 200,
 			// Tokens and money have no limit until the user sets one: any number here
 			// would be wrong for most.
+			//
+			// Two minutes, as in the tools this one learned from: what takes longer need not
+			// keep its parent from other work.
+			BackgroundSeconds: 120,
 		},
 	}
 }
@@ -66,7 +96,7 @@ func (s Settings) Caps() troupe.Caps {
 	a := s.Agents
 	return troupe.Caps{
 		MaxDepth: a.MaxDepth, MaxActive: a.MaxActive, MaxTotal: a.MaxTotal,
-		MaxTokens: a.MaxTokens, MaxCost: troupe.Dollars(a.MaxCostUSD),
+		MaxTokens: a.MaxTokens, MaxCost: troupe.Dollars(a.MaxCostUSD), AskAbove: troupe.Dollars(a.AskAboveUSD),
 	}
 }
 
@@ -132,23 +162,29 @@ func Parse(path string, data []byte) (s Settings, warnings []string, err error) 
 	s = Defaults()
 	s.Path = path
 	p.object(root, "", map[string]func(node){
-		"model": func(n node) { p.str(n, &s.Model) },
+		"model":          func(n node) { p.str(n, &s.Model) },
+		"fallback_model": func(n node) { p.str(n, &s.Fallback) },
+		"providers":      func(n node) { p.providers(n, &s) },
 		"permissions": func(n node) {
 			p.object(n, "permissions.", map[string]func(node){
 				"defaultMode": func(n node) { p.mode(n, &s.Permissions.DefaultMode) },
 				"allow":       func(n node) { p.strings(n, &s.Permissions.Allow) },
 				"deny":        func(n node) { p.strings(n, &s.Permissions.Deny) },
 				"ask":         func(n node) { p.strings(n, &s.Permissions.Ask) },
+				"ask_seconds": func(n node) { p.integer(n, &s.Permissions.AskSeconds, maxSeconds) },
 			})
 		},
 		"agents": func(n node) {
 			a := &s.Agents
 			p.object(n, "agents.", map[string]func(node){
-				"max_depth":    func(n node) { p.count(n, &a.MaxDepth) },
-				"max_active":   func(n node) { p.count(n, &a.MaxActive) },
-				"max_total":    func(n node) { p.count(n, &a.MaxTotal) },
-				"max_tokens":   func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
-				"max_cost_usd": func(n node) { p.dollars(n, &a.MaxCostUSD) },
+				"max_depth":          func(n node) { p.count(n, &a.MaxDepth) },
+				"max_active":         func(n node) { p.count(n, &a.MaxActive) },
+				"max_total":          func(n node) { p.count(n, &a.MaxTotal) },
+				"max_tokens":         func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
+				"max_cost_usd":       func(n node) { p.dollars(n, &a.MaxCostUSD) },
+				"max_seconds":        func(n node) { p.integer(n, &a.MaxSeconds, maxSeconds) },
+				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
+				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },
 			})
 		},
 	})
@@ -156,6 +192,30 @@ func Parse(path string, data []byte) (s Settings, warnings []string, err error) 
 		return Settings{}, nil, p.err
 	}
 	return s, p.warnings, nil
+}
+
+// maxSeconds is a month: what is to wait for longer is forgotten.
+const maxSeconds = 31 * 86_400
+
+func (p *parser) providers(n node, s *Settings) {
+	if !p.want(n, kindObject, "an object in braces") {
+		return
+	}
+	s.Providers = make(map[string]Provider, len(n.members))
+	for _, m := range n.members {
+		if m.key == "" || strings.ContainsAny(m.key, "/ ") || s.Providers[m.key] != (Provider{}) {
+			p.fail(m.at, quote(m.key)+" cannot be the name of a provider: a name is one word without a slash, and stands here once")
+			return
+		}
+		var v Provider
+		p.object(m.value, "providers."+m.key+".", map[string]func(node){
+			"base_url":     func(n node) { p.str(n, &v.BaseURL) },
+			"key_env":      func(n node) { p.str(n, &v.KeyEnv) },
+			"window":       func(n node) { p.count(n, &v.Window) },
+			"max_requests": func(n node) { p.count(n, &v.MaxRequests) },
+		})
+		s.Providers[m.key] = v
+	}
 }
 
 // object hands each member to the reader of its key.

@@ -178,8 +178,37 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 // HasSlot reports whether another session of the tree may be at work.
 func HasSlot(t troupe.Tree) bool { return t.Caps.MaxActive == 0 || t.Active < t.Caps.MaxActive }
 
-// Over says which limit of the tree its bill has reached, or "". A call in flight when the
-// limit is reached still finishes and may overshoot it by what it costs itself.
+// Room says whether a model call that is expected to use r fits into what is left of a
+// tree's limits. If it does not fit now but may once calls under way have ended, wait is set.
+func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
+	if over := Over(t); over != "" {
+		return over, false
+	}
+	tokens := t.Tally.Usage.Total() + t.Reserved.Tokens + r.Tokens
+	cost := t.Tally.Cost + t.Reserved.Cost + r.Cost
+	if (t.Caps.MaxTokens == 0 || tokens <= t.Caps.MaxTokens) && (t.Caps.MaxCost == 0 || cost <= t.Caps.MaxCost) {
+		return "", false
+	}
+	if t.Reserved != (troupe.Reservation{}) {
+		return "", true
+	}
+	// Nobody else is at it, and the estimate is on the high side: one call may try.
+	return "", false
+}
+
+// Near warns of a limit of the tree of which most is used up.
+func Near(t troupe.Tree) troupe.BudgetWarned {
+	const warnAt = 0.8
+	switch tokens := t.Tally.Usage.Total(); {
+	case t.Caps.MaxCost > 0 && float64(t.Tally.Cost) >= warnAt*float64(t.Caps.MaxCost):
+		return troupe.BudgetWarned{Limit: "tree cost", Text: fmt.Sprintf("all agents together have spent %s of %s; bring the work to an end, or to a state that can be picked up later", t.Tally.Cost, t.Caps.MaxCost)}
+	case t.Caps.MaxTokens > 0 && float64(tokens) >= warnAt*float64(t.Caps.MaxTokens):
+		return troupe.BudgetWarned{Limit: "tree tokens", Text: fmt.Sprintf("all agents together have used %d of %d tokens; bring the work to an end, or to a state that can be picked up later", tokens, t.Caps.MaxTokens)}
+	}
+	return troupe.BudgetWarned{}
+}
+
+// Over says which limit of the tree its bill has reached, or "".
 func Over(t troupe.Tree) string {
 	switch {
 	case t.Caps.MaxTokens > 0 && t.Tally.Usage.Total() >= t.Caps.MaxTokens:

@@ -75,6 +75,9 @@ type Delta struct {
 type Error struct {
 	Fault   troupe.ModelFault
 	Message string // for people; holds no secrets
+	// Throttled: the provider turned the call away because there are too many, of this key or
+	// of everybody's.
+	Throttled bool
 	// RetryAfter is how long the provider asked to be left alone; 0 if it did not say.
 	RetryAfter time.Duration
 	Partial    []troupe.Block

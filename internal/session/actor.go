@@ -20,8 +20,9 @@ type input interface{ input() }
 
 type (
 	inNudge     struct{} // look again: a slot may be free, a wait may be over
-	inStop      struct{}
 	inMail      struct{ mail troupe.Mail }
+	inGranted   struct{ seal int64 }             // the governor lets the call of that seal go
+	inMove      struct{ child troupe.SessionID } // somebody wants it in the background
 	inModelDone struct {
 		reply   troupe.Reply
 		err     error
@@ -34,11 +35,19 @@ type (
 		err  error
 		took time.Duration
 	}
+	inShellDone struct {
+		task troupe.Task
+		out  tool.Output
+		err  error
+		took time.Duration
+	}
 )
 
 func (inNudge) input()     {}
-func (inStop) input()      {}
 func (inMail) input()      {}
+func (inGranted) input()   {}
+func (inMove) input()      {}
+func (inShellDone) input() {}
 func (inModelDone) input() {}
 func (inToolDone) input()  {}
 
@@ -57,22 +66,28 @@ type actor struct {
 	unread  []troupe.Mail
 	known   map[troupe.MailID]bool // every mail this actor was ever handed
 	over    string                 // the tree's limit that was found reached
+	near    troupe.BudgetWarned    // the tree's limit that is mostly used up
+	why     string                 // of the summary under way
 	flags   flags
 	counted bool // among the hub's live sessions; guarded by the hub
 
-	working    map[int]context.CancelFunc // calls in hand, by index
-	callCancel context.CancelFunc         // of the model call under way
-	timer      func()                     // cancels the wait before the next attempt
+	working    map[int]context.CancelFunc           // calls in hand, by index
+	shells     map[troupe.TaskID]context.CancelFunc // commands in the background
+	told       map[troupe.TaskID]bool               // tasks told to stop; true: now
+	callCancel context.CancelFunc                   // of the model call under way, or its wait
+	start      func(context.Context)                // begins the call that waits for the governor
+	timer      func()                               // cancels the wait for the time to look again
 
 	mu        sync.Mutex
 	inbox     []input
 	scheduled bool
 	dead      bool
+	due       bool // its run has ended, but it will look again by itself, or a command is at work
 }
 
 type flags struct {
-	stop        bool
-	interrupted bool // what was under way has been told to end
+	interrupted bool               // what was under way has been told to end
+	move        []troupe.SessionID // children that somebody wants in the background
 }
 
 func newActor(h *Hub, st turn.State, l troupe.Lease) *actor {
@@ -118,6 +133,7 @@ func (a *actor) run(ctx context.Context) {
 		if len(batch) == 0 || a.dead {
 			a.scheduled = false
 			a.mu.Unlock()
+			a.h.rested(a.root)
 			return
 		}
 		a.mu.Unlock()
@@ -134,7 +150,7 @@ const maxSteps = 10_000
 
 func (a *actor) step(ctx context.Context, batch []input) error {
 	for _, in := range batch {
-		if err := a.take(in); err != nil {
+		if err := a.take(ctx, in); err != nil {
 			return err
 		}
 	}
@@ -156,25 +172,49 @@ func (a *actor) step(ctx context.Context, batch []input) error {
 }
 
 func (a *actor) inputs() turn.Inputs {
-	return turn.Inputs{
-		Now:      a.h.d.Now(),
-		Unread:   a.unread,
-		Stop:     a.flags.stop,
-		Over:     a.over,
-		Working:  func(i int) bool { return a.working[i] != nil },
-		Schedule: a.h.d.Tools.Schedule,
-		Policy:   a.h.d.Policy,
+	in := turn.Inputs{
+		Now:     a.h.d.Now(),
+		Unread:  a.unread,
+		Over:    a.over,
+		Working: func(i int) bool { return a.working[i] != nil },
+		Told: func(id troupe.TaskID, now bool) bool {
+			told, ok := a.told[id]
+			return ok && (told || !now)
+		},
+		Answerable: a.h.d.AskFor(a.root) > 0,
+		Schedule:   a.h.d.Tools.Schedule,
+		Policy:     a.h.d.Policy,
+		Window:     a.h.d.Models.Window(a.st.Session.Model),
 	}
+	if a.h.d.Fallback != nil {
+		in.Fallback = a.h.d.Fallback(a.root)
+	}
+	if a.st.Session.Parent == "" {
+		in.Near = a.near
+	}
+	if a.h.d.Order != nil {
+		in.Unread, in.Hold = a.h.d.Order(a.h.Path(a.id), a.st.Reply()+1, a.unread)
+	}
+	return in
 }
 
 // take notes an input and logs what it reports.
-func (a *actor) take(in input) error {
+func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
-	case inStop:
-		a.flags.stop = true
 	case inMail:
 		a.receive(in.mail)
+	case inGranted:
+		if a.start != nil && a.st.Calling() && a.st.SealedAt() == in.seal {
+			a.start(ctx)
+		} else {
+			a.h.d.Governor.Leave(a.convo.provider.Name(), nil) // it was given up meanwhile
+		}
+	case inMove:
+		a.flags.move = append(a.flags.move, in.child)
+		return a.moveAsked()
+	case inShellDone:
+		return a.shellDone(ctx, in)
 	case inModelDone:
 		return a.modelDone(in)
 	case inToolDone:
@@ -199,9 +239,9 @@ func (a *actor) receive(m troupe.Mail) {
 func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error) {
 	switch act := act.(type) {
 	case turn.Park:
-		// A stop that found nothing to end is over; a later run starts without it.
+		a.wait(act.Until)
 		if a.st.Session.Status.Ended() {
-			a.flags = flags{}
+			a.setDue(!act.Until.IsZero() || len(a.shells) > 0)
 			a.h.settled(a)
 		}
 		return false, nil
@@ -211,9 +251,22 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		return true, a.deliver(act.Mail)
 	case turn.CallModel:
 		return a.callModel(ctx, act)
-	case turn.Backoff:
-		a.wait(act.Until)
-		return false, nil
+	case turn.Compact:
+		return a.compactCall(ctx, act)
+	case turn.StopTasks:
+		return true, a.stopTasks(ctx, act)
+	case turn.Answer:
+		return true, a.settleRequests(act)
+	case turn.Background:
+		return true, a.background(act.Calls)
+	case turn.Report:
+		return true, a.report(act.Calls)
+	case turn.Warn:
+		return true, a.stage(act.Warning)
+	case turn.Switch:
+		return true, a.change(act.Model, act.Why)
+	case turn.Nudge:
+		return true, a.nudge(act.Text)
 	case turn.RunCalls:
 		return true, a.runCalls(ctx, act.Calls)
 	case turn.Skip:
@@ -262,30 +315,24 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 		return false, nil
 	}
 	a.h.dequeue(a)
-	a.flags = flags{}
+	a.flags, a.told = flags{}, nil
+	a.setDue(false)
 	a.h.settled(a)
 	return true, nil
 }
 
-// deliver logs mail: the end of a child as the result of its call, all else as words.
+// deliver logs mail: the end of a task as the result of the call that waits for it, an
+// answer and a grant as what they bring about, all else as words or as what it is.
 func (a *actor) deliver(mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
-		if m.Kind != troupe.MailTaskEnded || !a.st.Answers(m.Ended) {
+		body := a.bodyOf(m)
+		if body == nil {
 			words = append(words, m)
 			continue
 		}
-		o := m.Ended
-		err := a.stage(troupe.ToolFinished{
-			Name: a.st.Calls[o.Coord.Call].Name,
-			Result: troupe.Result{
-				Reply: o.Coord.Reply, Call: o.Coord.Call, ProviderID: a.st.Calls[o.Coord.Call].ProviderID, IsError: o.Status != troupe.Completed,
-				Blocks: []troupe.Block{troupe.Text(turn.RenderOutcome(*o))},
-			},
-			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
-		})
-		if err != nil {
+		if err := a.stage(body); err != nil {
 			return err
 		}
 		a.staged.read(a.st.Session.Seq, m.ID)
@@ -302,6 +349,70 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 	return nil
 }
 
+// bodyOf is the event that a piece of mail is logged as; nil if it is words, or comes too
+// late for anything else.
+func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
+	switch m.Kind {
+	case troupe.MailTaskEnded:
+		i := a.st.Answers(m.Ended)
+		if i < 0 {
+			return nil
+		}
+		c, o := a.st.Calls[i], m.Ended
+		text := turn.RenderOutcome(*o)
+		if c.Wait != nil {
+			text = turn.RenderNotification(*o)
+		}
+		return troupe.ToolFinished{
+			Name: c.Name,
+			Result: troupe.Result{
+				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: c.Wait == nil && o.Status != troupe.Completed,
+				Blocks: []troupe.Block{troupe.Text(text)},
+			},
+			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
+		}
+	case troupe.MailAnswer:
+		return a.answered(m)
+	case troupe.MailGrant:
+		if m.Rule == nil {
+			return nil
+		}
+		auth := a.st.Authority
+		auth.Rules = append(slices.Clone(auth.Rules), *m.Rule)
+		a.h.mu.Lock()
+		defer a.h.mu.Unlock()
+		st := a.st
+		st.Authority = auth
+		a.h.setLayer(&st)
+		return troupe.AuthorityChanged{Authority: auth, By: m.Rule.Source, Mail: m.ID}
+	case troupe.MailModel:
+		a.convo = conversation{}
+		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID}
+	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
+	}
+	return nil
+}
+
+// change moves the session to another model. Its conversation is encoded anew.
+func (a *actor) change(model, why string) error {
+	a.convo = conversation{}
+	return a.stage(troupe.ModelChanged{Model: model, Why: why})
+}
+
+// nudge has the model go on, in the runtime's own words.
+func (a *actor) nudge(text string) error {
+	return a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{
+		ID: troupe.MailID(fmt.Sprintf("nudge:%s:%d", a.id, a.st.Session.Seq)), Root: a.root, To: a.id, From: a.id,
+		Kind: troupe.MailNotice, SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(text)},
+	}}})
+}
+
+func (a *actor) setDue(due bool) {
+	a.mu.Lock()
+	a.due = due
+	a.mu.Unlock()
+}
+
 // without returns what of all is not in some, which is a part of it. It changes neither: they
 // may share memory.
 func without(all, some []troupe.Mail) []troupe.Mail {
@@ -315,10 +426,14 @@ func without(all, some []troupe.Mail) []troupe.Mail {
 	return slices.DeleteFunc(slices.Clone(all), func(m troupe.Mail) bool { return gone[m.ID] })
 }
 
-// wait has the actor look again at a time.
+// wait has the actor look again at a time; zero is never.
 func (a *actor) wait(until time.Time) {
 	if a.timer != nil {
 		a.timer()
+		a.timer = nil
+	}
+	if until.IsZero() {
+		return
 	}
 	a.timer = a.h.d.Sched.After(until.Sub(a.h.d.Now()), func() { a.post(inNudge{}) })
 }
@@ -335,11 +450,6 @@ func (a *actor) interrupt() {
 	for _, cancel := range a.working {
 		cancel()
 	}
-	for i := range a.st.Calls {
-		if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child != "" {
-			a.h.Stop(c.Child)
-		}
-	}
 }
 
 // plain makes text storable as text everywhere: valid UTF-8 without NUL.
@@ -355,6 +465,10 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		Status: act.Status, Cause: act.Cause, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
 	}
+	if s.Depth > 0 {
+		o.Stopped = a.endShells()
+		o.Output = a.h.saveResult(s.Parent, a.id, o.Result)
+	}
 	now := a.h.d.Now()
 	if !s.StartedAt.IsZero() {
 		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
@@ -364,7 +478,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	mail := troupe.Mail{
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
-		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o,
+		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: a.st.Quiet(),
 	}
 	err := a.flush(ctx, func(tx store.Tx) error {
 		if s.Parent == "" {
@@ -378,14 +492,9 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	if err != nil {
 		return err
 	}
-	a.flags = flags{}
-	a.over = ""
-	if a.timer != nil {
-		a.timer()
-	}
+	a.flags, a.over = flags{}, ""
 	if s.Parent != "" {
-		a.h.post(s.Parent, inMail{mail})
+		a.h.mailed(mail)
 	}
-	a.h.settled(a)
-	return nil
+	return nil // Park follows, unless there is more to do
 }

@@ -15,46 +15,157 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
+// Governor decides when a call to a provider may go. It never blocks.
+type Governor interface {
+	// Enter asks for leave. Either the call may go at once, or ready is called when it may,
+	// unless cancel was called before.
+	Enter(provider string, ready func()) (now bool, cancel func())
+	// Leave is called once for each call that went, with how it ended.
+	Leave(provider string, err error)
+}
+
+// free is a governor that lets everybody go.
+type free struct{}
+
+func (free) Enter(string, func()) (bool, func()) { return true, func() {} }
+func (free) Leave(string, error)                 {}
+
 // callModel seals the next model call, commits, and makes it.
 func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, err error) {
-	if over, err := a.treeOver(ctx); err != nil || over != "" {
-		a.over = over
-		return true, err
+	if ok, again, err := a.openModel(ctx); !ok {
+		return again, err
 	}
-	if a.convo.provider == nil {
-		if err := a.rebuild(ctx); err != nil {
-			var gone *modelGoneError
-			if errors.As(err, &gone) {
-				return true, a.end(ctx, turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: gone.Error()})
-			}
-			return false, err
-		}
+	s := troupe.CallSealed{
+		Reply: act.Reply, Generation: a.st.Generation, Model: a.st.Session.Model,
+		Encoder: a.convo.provider.Encoder(), Refs: a.st.Refs(), Reserved: a.reservation(),
 	}
-	if err := a.seal(act.Reply); err != nil {
+	if a.convo.because != "" {
+		s.Generation++
+		s.Because = a.convo.because
+	}
+	undo, err := a.convo.settle(a.event(&a.st, s), s.Refs)
+	if err != nil {
 		return false, err
 	}
-	if err := a.flush(ctx, nil); err != nil {
+	s.Chain = a.convo.sum()
+	sealed, err := a.seal(ctx, s)
+	if err != nil {
 		return false, err
 	}
-	req := model.Request{
-		Agent: model.Agent{
-			Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-			Path: a.h.Path(a.id), Reply: act.Reply, Attempt: act.Attempt,
-		},
+	if !sealed {
+		undo()
+		// Either a limit is reached and Next ends the run, or calls under way must end first.
+		return a.over != "", nil
+	}
+	a.convo.because = ""
+	a.send(ctx, model.Request{
+		Agent: a.agent(act.Reply, act.Attempt),
 		Model: a.convo.modelID, Generation: a.st.Generation, Head: a.convo.head, Messages: a.convo.messages,
 		Fresh: a.convo.fresh, FreshBlocks: a.convo.blocks,
-	}
-	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
-	var sink func(model.Delta)
-	if deltas != nil {
-		sink = func(d model.Delta) { deltas(a.id, d) }
-	}
-	a.callCancel = a.goCancel(ctx, func(ctx context.Context) {
-		start := now()
-		reply, err := stream(ctx, provider, req, sink)
-		a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: act.Attempt})
 	})
 	return false, nil
+}
+
+// openModel has the conversation ready to be sent. If the model cannot be had, it ends the run.
+func (a *actor) openModel(ctx context.Context) (ok, again bool, err error) {
+	if a.convo.provider != nil {
+		return true, false, nil
+	}
+	err = a.rebuild(ctx)
+	if err == nil {
+		return true, false, nil
+	}
+	var gone *modelGoneError
+	if errors.As(err, &gone) {
+		return false, true, a.end(ctx, turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: gone.Error()})
+	}
+	return false, false, err
+}
+
+func (a *actor) agent(reply, attempt int) model.Agent {
+	return model.Agent{
+		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
+		Path: a.h.Path(a.id), Reply: reply, Attempt: attempt,
+	}
+}
+
+// usualReply is what a reply is expected to have at most, in tokens, when what it may cost
+// is held back. Few have more; those that do overshoot.
+const usualReply = 4000
+
+// reservation estimates what the next call will use. It is zero in a tree without limits.
+func (a *actor) reservation() troupe.Reservation {
+	if !a.h.metered(a.root) {
+		return troupe.Reservation{}
+	}
+	in := a.st.Context()
+	if in == 0 {
+		in = int64(len(a.convo.head)) / 3
+	}
+	out := int64(min(usualReply, a.h.d.Models.MaxOutput(a.st.Session.Model)))
+	cost, _ := a.h.d.Models.Cost(a.st.Session.Model, troupe.Usage{Input: in, Output: out})
+	return troupe.Reservation{Tokens: in + out, Cost: cost}
+}
+
+// seal commits what is staged and, in the same transaction, the seal: unless the tree's
+// limits leave no room for the call. Then a.over says which, or the session waits until
+// calls under way have ended.
+func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed bool, err error) {
+	if s.Reserved == (troupe.Reservation{}) {
+		if err := a.stage(s); err != nil {
+			return false, err
+		}
+		return true, a.flush(ctx, nil)
+	}
+	a.h.enqueueShort(a)
+	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		sealed = false
+		tree, err := tx.Tree(a.root)
+		if err != nil {
+			return fmt.Errorf("read tree %s: %w", a.root, err)
+		}
+		over, wait := fleet.Room(tree, s.Reserved)
+		a.over, a.near = over, fleet.Near(tree)
+		if over != "" || wait {
+			return nil
+		}
+		sealed = true
+		return emit(s)
+	})
+	if sealed || a.over != "" {
+		a.h.dequeueShort(a)
+	}
+	return sealed, err
+}
+
+// send makes a call, as soon as the governor lets it go.
+func (a *actor) send(ctx context.Context, req model.Request) {
+	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
+	var sink func(model.Delta)
+	if deltas != nil && !a.st.Compacting() {
+		sink = func(d model.Delta) { deltas(a.id, d) }
+	}
+	gov, name := a.h.d.Governor, provider.Name()
+	a.start = func(ctx context.Context) {
+		a.start = nil
+		a.callCancel = a.goCancel(ctx, func(ctx context.Context) {
+			start := now()
+			reply, err := stream(ctx, provider, req, sink)
+			gov.Leave(name, err)
+			a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: req.Agent.Attempt})
+		})
+	}
+	seal := a.st.Session.Seq
+	granted, cancel := gov.Enter(name, func() { a.post(inGranted{seal}) })
+	if granted {
+		a.start(ctx)
+		return
+	}
+	a.callCancel = func() {
+		cancel()
+		a.start = nil
+		a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted, Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
+	}
 }
 
 // stream makes the call. A provider that panics fails this call and not the process with
@@ -79,30 +190,9 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 	return cancel
 }
 
-// treeOver says which limit of the tree is reached, if it has any that calls count against.
-func (a *actor) treeOver(ctx context.Context) (string, error) {
-	if !a.h.metered(a.root) {
-		return "", nil
-	}
-	// What the session itself has spent counts too.
-	if err := a.flush(ctx, nil); err != nil {
-		return "", err
-	}
-	var tree troupe.Tree
-	err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		var err error
-		tree, err = r.Tree(a.root)
-		return err
-	})
-	if err != nil {
-		return "", fmt.Errorf("read tree %s: %w", a.root, err)
-	}
-	return fleet.Over(tree), nil
-}
-
 // modelDone logs how a model call ended.
 func (a *actor) modelDone(in inModelDone) error {
-	a.callCancel = nil
+	a.callCancel, a.start = nil, nil
 	if !a.st.Calling() {
 		return nil // it was given up before it answered
 	}
@@ -111,6 +201,9 @@ func (a *actor) modelDone(in inModelDone) error {
 		return a.stage(a.modelFailed(in))
 	}
 	cost, priced := a.h.d.Models.Cost(full, in.reply.Usage)
+	if a.st.Compacting() {
+		return a.summarised(in, cost, priced)
+	}
 	// A failed call may not have reached the provider's cache: only a reply makes its
 	// messages old.
 	a.convo.fresh, a.convo.blocks = 0, 0
@@ -146,24 +239,42 @@ func (a *actor) modelFailed(in inModelDone) troupe.ModelFailed {
 		f.Fault, f.Usage = e.Fault, e.Usage
 		f.Cost, _ = a.h.d.Models.Cost(a.st.Session.Model, e.Usage)
 		f.Partial = troupe.JoinText(e.Partial)
-		if e.Fault == troupe.FaultRetry {
-			f.RetryAt = a.h.d.Now().Add(retryDelay(a.id, in.attempt, e.RetryAfter))
+		if delay, again := a.retryDelay(in.attempt, e); again {
+			f.RetryAt = a.h.d.Now().Add(delay)
 		}
 	}
-	if a.flags.stop {
+	if a.flags.interrupted {
 		// Whatever it says, we told it to end.
 		f.Fault, f.RetryAt = troupe.FaultInterrupted, time.Time{}
 	}
 	return f
 }
 
-// retryDelay grows from one second to a minute, and spreads sessions that were turned away
+// authPause is how long a tree whose key has stopped working leaves the provider alone.
+const authPause = 30 * time.Second
+
+// retryDelay says whether a failed call is worth another attempt, and when. A key that was
+// good enough before may be mended while the tree waits; one that never was is not.
+func (a *actor) retryDelay(attempt int, e *model.Error) (time.Duration, bool) {
+	switch e.Fault {
+	case troupe.FaultRetry:
+		return backoff(a.id, attempt, e.RetryAfter), true
+	case troupe.FaultAuth:
+		if a.st.Reply() > 0 || a.st.Session.Depth > 0 {
+			return max(authPause, backoff(a.id, attempt, e.RetryAfter)), true
+		}
+	case troupe.FaultInterrupted, troupe.FaultNoModel, troupe.FaultTooLong, troupe.FaultBad:
+	}
+	return 0, false
+}
+
+// backoff grows from one second to two minutes, and spreads sessions that were turned away
 // together over half of it, so that they do not come back together.
-func retryDelay(id troupe.SessionID, attempt int, asked time.Duration) time.Duration {
-	d := time.Second << min(attempt-1, 6)
-	d = min(d, time.Minute)
+func backoff(id troupe.SessionID, attempt int, asked time.Duration) time.Duration {
+	d := time.Second << min(attempt-1, 7)
+	d = min(d, 2*time.Minute)
 	h := fnv.New32a()
 	fmt.Fprintf(h, "%s/%d", id, attempt)
-	d = d/2 + d/2*time.Duration(h.Sum32()%1000)/1000
-	return max(d, asked)
+	spread := time.Duration(h.Sum32()%1000) * d / 2000
+	return max(d/2+spread, asked+spread/4)
 }

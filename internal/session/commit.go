@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -50,40 +51,27 @@ func (a *actor) flush(ctx context.Context, extra func(store.Tx) error) error {
 	if len(a.staged.events) == 0 && extra == nil {
 		return nil
 	}
-	// A commit is not given up half way because somebody pressed Ctrl-C.
-	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
-		if err := a.write(tx, a.st.Session, a.staged.events); err != nil {
-			return err
-		}
-		for _, d := range a.staged.reads {
-			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
-				return fmt.Errorf("mark mail delivered: %w", err)
-			}
-		}
+	return a.transact(ctx, func(tx store.Tx, _ func(troupe.Body) error) error {
 		if extra != nil {
 			return extra(tx)
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("write the log: %w", err)
-	}
-	a.h.debug(ctx, a.staged.events)
-	a.committed(a.st.Session)
-	return nil
 }
 
-// transact commits what is staged, then runs fn in a transaction in which it can look
-// before it emits events. Nothing it emits counts unless the transaction commits.
+// transact commits what is staged and, in the same transaction, what fn emits after it has
+// looked around. Nothing it emits counts unless the transaction commits.
 func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(troupe.Body) error) error) error {
-	if err := a.flush(ctx, nil); err != nil {
-		return err
-	}
 	var next turn.State
 	var events []troupe.Event
+	emitted := false
+	// A commit is not given up half way because somebody pressed Ctrl-C.
 	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
-		next, events = a.st.Clone(), nil
+		events, emitted = slices.Clone(a.staged.events), false
 		err := fn(tx, func(b troupe.Body) error {
+			if !emitted {
+				emitted, next = true, a.st.Clone()
+			}
 			e := a.event(&next, b)
 			events = append(events, e)
 			return next.Apply(e)
@@ -91,19 +79,33 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 		if err != nil {
 			return err
 		}
-		return a.write(tx, next.Session, events)
+		s := a.st.Session
+		if emitted {
+			s = next.Session
+		}
+		if err := a.write(tx, s, events); err != nil {
+			return err
+		}
+		for _, d := range a.staged.reads {
+			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
+				return fmt.Errorf("mark mail delivered: %w", err)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
-	a.st = next
-	for _, e := range events {
-		if err := a.convo.add(e); err != nil {
-			return err
+	if emitted {
+		a.st = next
+		for _, e := range events[len(a.staged.events):] {
+			if err := a.convo.add(e); err != nil {
+				return err
+			}
 		}
 	}
 	a.h.debug(ctx, events)
-	a.committed(next.Session)
+	a.committed(a.st.Session)
 	return nil
 }
 
@@ -128,10 +130,13 @@ func (a *actor) committed(s troupe.Session) {
 	if d.Active < 0 {
 		a.h.release(a.root, -d.Active)
 	}
+	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 {
+		a.h.relieve(a.root)
+	}
 }
 
 func treeDelta(from, to troupe.Session) troupe.TreeDelta {
-	d := troupe.TreeDelta{Tally: to.Tally.Minus(from.Tally)}
+	d := troupe.TreeDelta{Tally: to.Tally.Minus(from.Tally), Reserved: to.Reserved.Minus(from.Reserved)}
 	switch {
 	case to.Active() && !from.Active():
 		d.Active = 1

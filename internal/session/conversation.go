@@ -21,15 +21,20 @@ type conversation struct {
 	head       []byte
 	messages   [][]byte
 	chain      [sha256.Size]byte
-	fresh      int    // messages that no call has sent yet
-	blocks     int    // content blocks in them
-	because    string // why the next seal begins a new generation; "" while it does not
-	whole      bool   // transcript holds all there ever was: the session was born here
+	start      [sha256.Size]byte // of the chain, before the first message
+	fresh      int               // messages that no call has sent yet
+	blocks     int               // content blocks in them
+	because    string            // why the next seal begins a new generation; "" while it does not
+	whole      bool              // transcript holds all there ever was: the session was born here
 }
 
-// add keeps the content of an event until a seal covers it. Seals do not come here.
+// add keeps the content of an event until a seal covers it, and forgets it then. What a seal
+// settles was encoded before it was logged.
 func (c *conversation) add(e troupe.Event) error {
 	_, err := c.transcript.Add(e)
+	if _, ok := e.Body.(troupe.Compacted); ok {
+		c.restart()
+	}
 	return err
 }
 
@@ -43,7 +48,8 @@ func (h *Hub) openConversation(p troupe.Profile) (conversation, error) {
 	if c.head, err = h.head(provider, id, p); err != nil {
 		return conversation{}, err
 	}
-	c.chain = sha256.Sum256(append([]byte(provider.Encoder()+"\n"), c.head...))
+	c.start = sha256.Sum256(append([]byte(provider.Encoder()+"\n"), c.head...))
+	c.chain = c.start
 	return c, nil
 }
 
@@ -92,31 +98,27 @@ func link(chain [sha256.Size]byte, message []byte) [sha256.Size]byte {
 
 func (c *conversation) sum() string { return hex.EncodeToString(c.chain[:16]) }
 
-// seal settles what the next call is sent and logs it.
-func (a *actor) seal(reply int) error {
-	if a.convo.provider == nil {
-		return fmt.Errorf("seal: no provider is open")
+// settle encodes what a seal of these events adds and returns how to take that back, for a
+// seal that does not come about.
+func (c *conversation) settle(e troupe.Event, refs []int64) (undo func(), err error) {
+	before := *c
+	undo = func() {
+		c.messages, c.chain = before.messages, before.chain
+		c.fresh, c.blocks = before.fresh, before.blocks
 	}
-	s := troupe.CallSealed{
-		Reply: reply, Generation: a.st.Generation, Model: a.st.Session.Model,
-		Encoder: a.convo.provider.Encoder(), Refs: a.st.Refs(),
-	}
-	if a.convo.because != "" {
-		s.Generation++
-		s.Because, a.convo.because = a.convo.because, ""
-	}
-	msgs, err := a.convo.transcript.Add(a.event(&a.st, s))
+	msgs, err := c.transcript.Peek(e, refs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.convo.encode(msgs); err != nil {
-		return err
+	if err := c.encode(msgs); err != nil {
+		undo()
+		return nil, err
 	}
-	s.Chain = a.convo.sum()
-	e := a.event(&a.st, s)
-	if err := a.st.Apply(e); err != nil {
-		return err
-	}
-	a.staged.events = append(a.staged.events, e)
-	return nil
+	return undo, nil
+}
+
+// restart begins the conversation anew: with a summary, the messages so far are history.
+func (c *conversation) restart() {
+	c.messages, c.fresh, c.blocks, c.because = nil, 0, 0, ""
+	c.chain = c.start
 }

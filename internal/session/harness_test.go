@@ -41,6 +41,9 @@ type process struct {
 	hub  *session.Hub
 	pool *session.Pool
 	llm  *llm
+
+	stops int
+	deps  func(*session.Deps)
 }
 
 func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*process)) *process {
@@ -57,12 +60,16 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 		h.t.Fatal(err)
 	}
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
-	p.hub = session.New(session.Deps{
+	d := session.Deps{
 		Store: st, Owner: owner, Models: p.llm, Tools: p, Profiles: p, Sched: p.pool, Now: time.Now,
 		Policy:      turn.Policy{MaxAttempts: 5, MaxDenials: 3},
 		Environment: func(string) string { return "env" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
-	})
+	}
+	if p.deps != nil {
+		p.deps(&d)
+	}
+	p.hub = session.New(d)
 	return p
 }
 
@@ -89,7 +96,7 @@ func (p *process) end() *process {
 }
 
 func role(kind string) troupe.Profile {
-	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Edit", "Read"}, Model: "llm/one", Mode: troupe.ModeBypass}
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
 }
 
 func (h *home) get(id troupe.SessionID) (s troupe.Session) {
@@ -140,6 +147,7 @@ func call(calls ...string) troupe.Reply {
 // llm is a model whose replies are a function of the request.
 type llm struct {
 	version string
+	window  int64
 	reply   func(model.Request) troupe.Reply
 	fail    func(model.Request) *model.Error
 
@@ -155,6 +163,8 @@ func (l *llm) Provider(string) (model.Provider, string, error) { return l, "one"
 func (l *llm) Cost(string, troupe.Usage) (troupe.Money, bool) { return 1, true }
 
 func (l *llm) MaxOutput(string) int { return 100 }
+
+func (l *llm) Window(string) int64 { return l.window }
 
 func (l *llm) Name() string { return "llm" }
 
@@ -210,11 +220,42 @@ func (p *process) Specs(names []string) []troupe.Tool {
 func (p *process) Schedule(name string) turn.Schedule { return schedules()[name] }
 
 func schedules() map[string]turn.Schedule {
-	return map[string]turn.Schedule{"Agent": turn.Birth, "Read": turn.Parallel, "Edit": turn.Alone}
+	return map[string]turn.Schedule{
+		"Agent": turn.Birth, "Read": turn.Parallel, "Edit": turn.Alone, "Bash": turn.Alone,
+		"SendMessage": turn.Alone, "TaskOutput": turn.Parallel, "TaskStop": turn.Alone,
+	}
 }
 
-func (p *process) Spawn(input string) (troupe.Spawn, error) {
-	return troupe.Spawn{Description: "helper", Name: input, Prompt: "help"}, nil
+// Intent: an Agent's input is its name, and "&" before it puts it into the background; those
+// of the others are "TO message", a task or nothing.
+func (p *process) Intent(name, input string) (troupe.Intent, bool, error) {
+	switch name {
+	case "Agent":
+		bare := strings.TrimPrefix(input, "&")
+		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}, true, nil
+	case "SendMessage":
+		to, text, _ := strings.Cut(input, " ")
+		bare := strings.TrimSuffix(text, "!")
+		return troupe.SendMessage{To: to, Text: bare, Cancel: bare != text}, true, nil
+	case "TaskOutput":
+		return troupe.TaskQuery{Task: input, Block: input != "", Timeout: time.Minute}, true, nil
+	case "TaskStop":
+		return troupe.TaskStop{Task: input}, true, nil
+	}
+	return nil, false, nil
+}
+
+// stop tells the root to stop now, with all below it.
+func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
+	p.t.Helper()
+	err := p.hub.Send(p.t.Context(), p.root, func(tx store.Tx) ([]troupe.Mail, error) {
+		p.stops++
+		m, _, err := session.StopMail(tx, id, st, time.Now(), troupe.MailID(fmt.Sprintf("stop%d", p.stops)))
+		return []troupe.Mail{m}, err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {

@@ -36,6 +36,9 @@ type Models interface {
 	// Cost prices one request; priced is false if the model's price is not known.
 	Cost(full string, u troupe.Usage) (cost troupe.Money, priced bool)
 	MaxOutput(full string) int
+	// Window is how many tokens a call may send before the conversation is shortened; 0 if
+	// that is not known.
+	Window(full string) int64
 }
 
 // Tools is the set of tools of this process.
@@ -43,11 +46,12 @@ type Tools interface {
 	Specs(names []string) []troupe.Tool
 	Runner(name string) (tool.Runner, bool)
 	Schedule(name string) turn.Schedule
-	// Spawn decodes a call that asks for a birth.
-	Spawn(input string) (troupe.Spawn, error)
+	// Intent decodes a call that the driver itself carries out; ok is false for every other
+	// tool.
+	Intent(name, input string) (in troupe.Intent, ok bool, err error)
 }
 
-// Profiles resolves the role of a child.
+// Profiles resolves the roles of children, of every tree of this process.
 type Profiles interface {
 	// Resolve makes the profile that a child of parent is born with. A profile without a
 	// mode works in its parent's, whatever that is at the time.
@@ -83,6 +87,20 @@ type Deps struct {
 	Masked  func(string) bool                        // whether text holds what Mask put there
 	Notify  func(id troupe.SessionID, seq int64)     // after each commit; must not block
 	Deltas  func(id troupe.SessionID, d model.Delta) // pieces of replies; must not block
+
+	Governor Governor // nil: every call goes at once
+	// AskFor is how long a request of a tree waits for an answer; 0: nobody is there to give
+	// one, and it is denied at once.
+	AskFor func(root troupe.SessionID) time.Duration
+	// Fallback is the model a tree goes on with when a session's own is not to be had.
+	Fallback func(root troupe.SessionID) string
+	// Keep stores what files of a tree held before they were changed.
+	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
+	// SaveResult keeps the final words of a child in a file that its parent may read.
+	SaveResult func(file, text string) error
+	// Order, in a replay, picks the mail that a session reads before it asks for a reply, and
+	// holds it until all of that is there.
+	Order func(path string, reply int, unread []troupe.Mail) (now []troupe.Mail, hold bool)
 }
 
 // Hub holds the actors of one process.
@@ -93,6 +111,8 @@ type Hub struct {
 	actors  map[troupe.SessionID]*actor
 	layers  map[troupe.SessionID]layer
 	queued  map[troupe.SessionID][]*actor // by root; Spawning sessions in order of arrival
+	short   map[troupe.SessionID][]*actor // by root; sessions whose next call found no room in the limits
+	loading map[troupe.SessionID]*waking  // sessions that mail has woken
 	live    map[troupe.SessionID]int      // by root; sessions that have not ended
 	waiters map[troupe.SessionID][]chan struct{}
 	caps    map[troupe.SessionID]troupe.Caps // by root
@@ -121,11 +141,19 @@ func New(d Deps) *Hub {
 	if d.Notify == nil {
 		d.Notify = func(troupe.SessionID, int64) {}
 	}
+	if d.Governor == nil {
+		d.Governor = free{}
+	}
+	if d.AskFor == nil {
+		d.AskFor = func(troupe.SessionID) time.Duration { return 0 }
+	}
 	return &Hub{
 		d:       d,
 		actors:  make(map[troupe.SessionID]*actor),
 		layers:  make(map[troupe.SessionID]layer),
 		queued:  make(map[troupe.SessionID][]*actor),
+		short:   make(map[troupe.SessionID][]*actor),
+		loading: make(map[troupe.SessionID]*waking),
 		live:    make(map[troupe.SessionID]int),
 		waiters: make(map[troupe.SessionID][]chan struct{}),
 		caps:    make(map[troupe.SessionID]troupe.Caps),
@@ -141,7 +169,7 @@ func (h *Hub) add(a *actor) {
 	h.order++
 	a.order = h.order
 	h.actors[a.id] = a
-	h.setLayer(a)
+	h.setLayer(&a.st)
 	if a.st.Session.Status.Live() {
 		h.live[a.root]++
 		a.counted = true
@@ -150,21 +178,21 @@ func (h *Hub) add(a *actor) {
 }
 
 // setLayer is called with h.mu held.
-func (h *Hub) setLayer(a *actor) {
-	path := a.st.Session.Name
+func (h *Hub) setLayer(st *turn.State) {
+	path := st.Session.Name
 	if path == "" {
 		path = "main"
 	}
-	if up, ok := h.layers[a.st.Session.Parent]; ok {
+	if up, ok := h.layers[st.Session.Parent]; ok {
 		path = up.gate.Agent + "/" + path
 	}
-	l := gate.Layer{Agent: path, Mode: a.st.Authority.Mode, Offered: a.st.Profile.Tools}
-	for _, r := range a.st.Authority.Rules {
+	l := gate.Layer{Agent: path, Mode: st.Authority.Mode, Offered: st.Profile.Tools}
+	for _, r := range st.Authority.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.
 		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading
 		l.Rules = append(l.Rules, rule)
 	}
-	h.layers[a.id] = layer{parent: a.st.Session.Parent, gate: l}
+	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: l}
 }
 
 // chain is the line of authority down to a session, the root first. A session without a
@@ -199,19 +227,6 @@ func (h *Hub) Path(id troupe.SessionID) string {
 	defer h.mu.Unlock()
 	return h.layers[id].gate.Agent
 }
-
-func (h *Hub) post(id troupe.SessionID, in input) {
-	h.mu.Lock()
-	a := h.actors[id]
-	h.mu.Unlock()
-	if a != nil {
-		a.post(in)
-	}
-}
-
-// Stop ends the run of a session and of its children. What they had is kept, and each of
-// them can be resumed.
-func (h *Hub) Stop(id troupe.SessionID) { h.post(id, inStop{}) }
 
 // enqueue remembers a session that found no active slot.
 func (h *Hub) enqueue(a *actor) {
@@ -252,10 +267,42 @@ func (h *Hub) release(root troupe.SessionID, n int) {
 	}
 }
 
+// enqueueShort remembers a session whose call may not fit into the tree's limits now.
+func (h *Hub) enqueueShort(a *actor) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.short[a.root], a) {
+		h.short[a.root] = append(h.short[a.root], a)
+	}
+}
+
+func (h *Hub) dequeueShort(a *actor) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.short[a.root] = slices.DeleteFunc(h.short[a.root], func(x *actor) bool { return x == a })
+}
+
+// relieve lets the sessions try again whose calls found no room: a call has ended.
+func (h *Hub) relieve(root troupe.SessionID) {
+	h.mu.Lock()
+	all := slices.Clone(h.short[root])
+	h.mu.Unlock()
+	for _, a := range all {
+		a.post(inNudge{})
+	}
+}
+
 func (h *Hub) setCaps(root troupe.SessionID, c troupe.Caps) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.caps[root] = c
+}
+
+// askAbove is the money above which starting agents is asked about.
+func (h *Hub) askAbove(root troupe.SessionID) troupe.Money {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.caps[root].AskAbove
 }
 
 // metered reports whether a tree has limits that each model call counts against.
@@ -285,14 +332,58 @@ func (h *Hub) settled(a *actor) {
 	if !live {
 		h.queued[a.root] = slices.DeleteFunc(h.queued[a.root], func(x *actor) bool { return x == a })
 	}
-	if !live && a.st.Session.Parent != "" {
-		// Whoever needs it again loads it from the log.
+	if !live && a.st.Session.Parent != "" && a.retire() {
+		// Whoever needs it again loads it from the log. Its place in the line of authority
+		// stays: there may be children in the background.
 		delete(h.actors, a.id)
-		delete(h.layers, a.id)
 	}
-	if h.live[a.root] == 0 {
-		h.wakeWaiters(a.root)
+}
+
+// retire has an actor that has nothing to do forget that it is there. It is called with h.mu
+// held, and so is whatever posts mail, so that nothing is posted to an actor that is gone.
+func (a *actor) retire() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.inbox) > 0 || a.due {
+		return false
 	}
+	a.dead = true
+	return true
+}
+
+// rested is called when an actor has nothing more to do for now. The tree may be over.
+func (h *Hub) rested(root troupe.SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over(root) {
+		h.wakeWaiters(root)
+	}
+}
+
+// over reports whether nothing of a tree is at work or about to be. It is called with h.mu
+// held.
+func (h *Hub) over(root troupe.SessionID) bool {
+	if h.live[root] > 0 {
+		return false
+	}
+	for _, w := range h.loading {
+		if w.root == root {
+			return false
+		}
+	}
+	for _, a := range h.actors {
+		if a.root == root && a.stirs() {
+			return false
+		}
+	}
+	return true
+}
+
+// stirs reports whether the actor of a session that has ended still has something before it.
+func (a *actor) stirs() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.dead && (a.scheduled || len(a.inbox) > 0 || a.due)
 }
 
 // wakeWaiters is called with h.mu held.
@@ -303,12 +394,12 @@ func (h *Hub) wakeWaiters(root troupe.SessionID) {
 	delete(h.waiters, root)
 }
 
-// Wait returns when every session of the tree has ended, or with the error that stopped
-// the hub.
+// Wait returns when every session of the tree has ended and no command is at work for it, or
+// with the error that stopped the hub.
 func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error {
 	for {
 		h.mu.Lock()
-		if h.failure != nil || h.live[root] == 0 {
+		if h.failure != nil || h.over(root) {
 			defer h.mu.Unlock()
 			return h.failure
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -42,10 +43,13 @@ type Adoption struct {
 	MailID troupe.MailID  // of the prompt
 	Events []troupe.Body  // logged before anything else: another model, another authority
 	Caps   *troupe.Caps   // replaces the tree's
+	// Idle: a root whose run has ended stays so until somebody writes to it.
+	Idle bool
 }
 
 // Adopt takes over a tree that no living process owns and sets it going: the root, and
-// every session of it whose run has not ended. A root that had ended begins another run. It
+// every session of it whose run has not ended or whose mailbox asks for another. A root that
+// had ended begins another run. It
 // is the one way in which sessions go on, after a crash, an interrupt or an end alike; all
 // it changes is one transaction.
 func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
@@ -69,12 +73,23 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 		if err != nil {
 			return fmt.Errorf("list tree %s: %w", ad.Root, err)
 		}
+		mailed, err := tx.Mailboxes(ad.Root)
+		if err != nil {
+			return fmt.Errorf("look into the mailboxes of tree %s: %w", ad.Root, err)
+		}
 		for _, s := range all {
-			if s.ID != ad.Root && !s.Status.Live() {
+			var opening []troupe.Body
+			switch {
+			case s.ID == ad.Root:
+				opening = h.opening(s, ad)
+			case !s.Status.Live() && !slices.Contains(mailed, s.ID):
 				continue
 			}
-			a, err := h.load(tx, s.ID, ad)
+			a, err := h.load(tx, s.ID, opening)
 			if err != nil {
+				return err
+			}
+			if err := h.placeAncestors(tx, s); err != nil {
 				return err
 			}
 			actors = append(actors, a)
@@ -103,7 +118,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 // opening is what an adopted root's log goes on with.
 func (h *Hub) opening(s troupe.Session, ad Adoption) []troupe.Body {
 	out := slices.Clone(ad.Events)
-	if s.Status.Ended() {
+	if s.Status.Ended() && !ad.Idle {
 		out = append(out, troupe.Started{Run: s.Run + 1})
 	}
 	if len(ad.Prompt) > 0 {
@@ -116,7 +131,7 @@ func (h *Hub) opening(s troupe.Session, ad Adoption) []troupe.Body {
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
 // What the process before left undone is logged as interrupted here.
-func (h *Hub) load(tx store.Tx, id troupe.SessionID, ad Adoption) (*actor, error) {
+func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*actor, error) {
 	lease, err := tx.Claim(id, h.d.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim session %s: %w", id, err)
@@ -130,11 +145,16 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, ad Adoption) (*actor, error
 		return nil, fmt.Errorf("read session %s: %w", id, err)
 	}
 	a := newActor(h, st, lease)
-	bodies := turn.Recover(&st)
-	if id == ad.Root {
-		bodies = append(bodies, h.opening(st.Session, ad)...)
+	for _, o := range turn.Lost(&st) {
+		m := troupe.Mail{
+			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,
+			Kind: troupe.MailTaskEnded, SentAt: h.d.Now(), Ended: &o,
+		}
+		if _, err := tx.Send(m); err != nil {
+			return nil, fmt.Errorf("tell session %s of a command that is gone: %w", id, err)
+		}
 	}
-	for _, b := range bodies {
+	for _, b := range append(turn.Recover(&st), opening...) {
 		e := a.event(&a.st, b)
 		if err := a.st.Apply(e); err != nil {
 			return nil, err
@@ -153,6 +173,134 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, ad Adoption) (*actor, error
 		a.receive(m)
 	}
 	return a, nil
+}
+
+// placeAncestors sees that everybody above a session has a place in the line of authority,
+// those whose runs are over too. It is called in a transaction of a tree that is being taken
+// over, or that this hub hosts.
+func (h *Hub) placeAncestors(tx store.Reader, s troupe.Session) error {
+	var missing []turn.State
+	for up := s.Parent; up != "" && !h.placed(up); {
+		events, err := tx.Events(up, 0, 0)
+		if err != nil {
+			return fmt.Errorf("read session %s: %w", up, err)
+		}
+		st, err := turn.Fold(events)
+		if err != nil {
+			return fmt.Errorf("read session %s: %w", up, err)
+		}
+		missing = append(missing, st)
+		up = st.Session.Parent
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := len(missing) - 1; i >= 0; i-- {
+		h.setLayer(&missing[i])
+	}
+	return nil
+}
+
+func (h *Hub) placed(id troupe.SessionID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, ok := h.layers[id]
+	return ok
+}
+
+// mailed tells the receivers of mail that was just committed. One that has no actor any more
+// is loaded from its log if this hub hosts its tree.
+func (h *Hub) mailed(mail ...troupe.Mail) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range mail {
+		if a := h.actors[m.To]; a != nil {
+			a.post(inMail{m})
+			continue
+		}
+		if _, hosted := h.caps[m.Root]; !hosted || h.failure != nil {
+			continue
+		}
+		w, under := h.loading[m.To]
+		if !under {
+			w = &waking{root: m.Root}
+			h.loading[m.To] = w
+			h.d.Sched.Go(func(ctx context.Context) { h.wake(ctx, m.Root, m.To) })
+		}
+		w.mail = append(w.mail, m)
+	}
+}
+
+// waking is a session that is being loaded because it has mail.
+type waking struct {
+	root troupe.SessionID
+	mail []troupe.Mail
+}
+
+// wake gives a session that has ended its actor back.
+func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
+	var a *actor
+	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
+		s, err := tx.Session(id)
+		if err != nil {
+			return fmt.Errorf("read session %s: %w", id, err)
+		}
+		if a, err = h.load(tx, id, nil); err != nil {
+			return err
+		}
+		return h.placeAncestors(tx, s)
+	})
+	if err != nil {
+		h.fail(fmt.Errorf("wake session %s: %w", id, err))
+		return
+	}
+	h.add(a)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.loading[id]
+	delete(h.loading, id)
+	for _, m := range w.mail {
+		a.post(inMail{m}) // what it found in its mailbox it does not take twice
+	}
+	a.post(inNudge{})
+}
+
+// Send commits mail that build makes and tells the receivers. All of it is for one tree.
+func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) error {
+	var mail []troupe.Mail
+	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
+		var err error
+		if mail, err = build(tx); err != nil {
+			return err
+		}
+		return sendAll(tx, mail)
+	})
+	if err != nil {
+		return err
+	}
+	h.mailed(mail...)
+	return nil
+}
+
+// StopMail addresses a stop to the run that a session has now, or is about to begin; live is
+// false if it has none. A stop of the whole tree reaches tasks in the background even then.
+func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) (m troupe.Mail, live bool, err error) {
+	m, live, err = stopMail(r, id, st, now)
+	m.ID = mail
+	return m, live, err
+}
+
+// Move has a sub-agent that its parent waits for go on in the background. It returns false
+// if the parent does not wait for it.
+func (h *Hub) Move(child troupe.SessionID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, ok := h.layers[child]
+	a := h.actors[l.parent]
+	if !ok || a == nil {
+		return false
+	}
+	a.post(inMove{child})
+	return true
 }
 
 // rebuild encodes the whole conversation anew from the log: for a session that was just
@@ -188,7 +336,13 @@ func (a *actor) rebuild(ctx context.Context) error {
 			return err
 		}
 		switch b := e.Body.(type) {
+		case troupe.Compacted:
+			convo.restart()
+			changed = ""
 		case troupe.CallSealed:
+			if b.Compact {
+				continue
+			}
 			changed = ""
 			if b.Chain != convo.sum() {
 				changed = "the tools, the prompt or the encoding are not what they were when the session last spoke"

@@ -144,7 +144,7 @@ func TestStop(t *testing.T) {
 			}
 			p := h.start(reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 2})
 			<-time.After(after * time.Millisecond) // virtual
-			p.hub.Stop(h.root)
+			p.stop(h.root, troupe.Stop{Now: true, Tree: true})
 			p.end()
 			for _, s := range h.tree() {
 				if s.Status != troupe.Cancelled || s.Cause != troupe.CauseInterrupt {
@@ -170,7 +170,7 @@ func TestStopKeepsWhatWasSaid(t *testing.T) {
 		h := newHome(t)
 		p := h.start(once()).begin(troupe.Caps{})
 		<-time.After(500 * time.Millisecond) // virtual
-		p.hub.Stop(h.root)
+		p.stop(h.root, troupe.Stop{Now: true, Tree: true})
 		p.end()
 		for _, e := range h.events(h.root) {
 			if f, ok := e.Body.(troupe.ModelFailed); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,16 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 			births = append(births, i)
 			continue
 		}
-		if err := a.runTool(ctx, i); err != nil {
+		intent, ok, err := a.h.d.Tools.Intent(a.st.Calls[i].Name, a.st.Calls[i].Input)
+		switch {
+		case !ok:
+			err = a.runTool(ctx, i)
+		case err != nil:
+			err = a.finishText(i, err.Error())
+		default:
+			err = a.carryOut(ctx, i, intent)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -59,14 +69,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if !ok {
 		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name, strings.Join(a.st.Profile.Tools, ", ")))
 	}
-	env := tool.Env{
-		Cwd:       a.st.Session.Cwd,
-		OutputDir: a.h.d.OutputDir(a.id),
-		CallID:    fmt.Sprintf("r%dc%d", call.Reply, call.Index),
-		Environ:   a.h.d.Environ,
-		Mask:      a.h.d.Mask,
-		Seen:      func(path string) (string, bool) { h, ok := a.st.Files[path]; return h, ok },
-	}
+	env := a.toolEnv(call)
 	prepared, err := runner.Prepare(env, call.Input)
 	if err != nil {
 		return a.finishText(i, err.Error())
@@ -75,21 +78,33 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if access.Class == troupe.ClassEdit && a.h.d.Masked(call.Input) {
 		return a.finishText(i, "refused: the text holds the mark of a masked secret. What stands there in the file was hidden from you and would be overwritten; edit around it.")
 	}
-	d := a.judge(call.Name, access)
-	if d.Effect != troupe.Allow {
-		return a.finishDenied(i, d)
+	d, settled, err := a.permit(i, a.judge(call.Name, access), func() string { return action(prepared, env, call) })
+	if err != nil || settled {
+		return err
+	}
+	background := ""
+	if b, ok := prepared.(tool.Backgrounder); ok {
+		background, _ = b.Background()
+		if _, wanted := b.Background(); !wanted {
+			background = ""
+		}
 	}
 	if access.Class != troupe.ClassRead {
 		// From here on it may have taken effect, and the log has to know.
 		if err := a.stage(troupe.ToolStarted{Reply: call.Reply, Call: call.Index, Name: call.Name, Decision: d}); err != nil {
 			return err
 		}
-		if err := a.flush(ctx, nil); err != nil {
-			return err
+		if background == "" {
+			if err := a.flush(ctx, nil); err != nil {
+				return err
+			}
 		}
 	}
 	env.Seen = a.seen(access)
 	env.Hidden = gate.Hidden(a.h.chain(a.id), a.roots(), a.h.d.Home)
+	if background != "" {
+		return a.runShell(ctx, i, background, prepared, env)
+	}
 	now := a.h.d.Now
 	if a.working == nil {
 		a.working = make(map[int]context.CancelFunc)
@@ -101,6 +116,27 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	})
 	return nil
 }
+
+// toolEnv is what a call may know of its session while it is prepared.
+func (a *actor) toolEnv(call troupe.Call) tool.Env {
+	env := tool.Env{
+		Cwd:       a.st.Session.Cwd,
+		OutputDir: a.h.d.OutputDir(a.id),
+		CallID:    fmt.Sprintf("r%dc%d", call.Reply, call.Index),
+		Environ:   append(slices.Clip(a.h.d.Environ), AgentVariable+"="+string(a.id)),
+		Mask:      a.h.d.Mask,
+		Seen:      func(path string) (string, bool) { h, ok := a.st.Files[path]; return h, ok },
+	}
+	if keep := a.h.d.Keep; keep != nil {
+		root := a.root
+		env.Keep = func(content []byte) (string, error) { return keep(root, content) }
+	}
+	return env
+}
+
+// AgentVariable is set in the environment of every command that an agent starts, to the
+// agent's session: Troupe's own API refuses those that carry it.
+const AgentVariable = "TROUPE_AGENT"
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
 // not the process; it would panic again after every restart.
@@ -127,13 +163,12 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 	return func(path string) (string, bool) { h, ok := known[path]; return h, ok }
 }
 
-// judge asks the gate. Nobody is there to be asked in turn, so an ask is a denial that
-// says what would have allowed the call.
+// judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
-	return gate.Headless(gate.Decide(gate.Query{
+	return gate.Decide(gate.Query{
 		Tool: name, Access: access, Chain: a.h.chain(a.id), Home: a.h.d.Home,
 		Roots: a.roots(),
-	}))
+	})
 }
 
 // roots are the folders in which the session may read as it likes.
@@ -180,8 +215,9 @@ func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troup
 
 // birth is a call that asks for a child, judged and resolved.
 type birth struct {
-	call     int
-	decision troupe.Decision
+	call       int
+	decision   troupe.Decision
+	background bool
 	fleet.Birth
 }
 
@@ -208,7 +244,7 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 				out := tool.Errorf("no agent was started: %v", b.Refused)
 				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: true}})
 			} else {
-				err = emit(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: births[i].decision, Child: b.State.Session.ID})
+				err = a.emitBirth(emit, c, births[i], b)
 			}
 			if err != nil {
 				return err
@@ -232,18 +268,19 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := a.st.Calls[i]
-		sp, err := a.h.d.Tools.Spawn(c.Input)
+		intent, _, err := a.h.d.Tools.Intent(c.Name, c.Input)
+		sp, _ := intent.(troupe.Spawn)
 		if err != nil {
 			if err := a.finishText(i, err.Error()); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		d := a.judge(c.Name, troupe.Access{Class: troupe.ClassRead, Agent: sp.Type})
-		if d.Effect != troupe.Allow {
-			if err := a.finishDenied(i, d); err != nil {
-				return nil, err
-			}
+		d, settled, err := a.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}), func() string { return describeSpawn(sp) })
+		if err != nil {
+			return nil, err
+		}
+		if settled {
 			continue
 		}
 		b, err := a.resolve(c, sp)
@@ -254,9 +291,9 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 			continue
 		}
 		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment())}
-		births = append(births, birth{i, d, b})
+		births = append(births, birth{i, d, sp.Background, b})
 	}
-	return births, nil
+	return a.affordable(births)
 }
 
 func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {

@@ -43,6 +43,8 @@ func (m models) Cost(_ string, u troupe.Usage) (troupe.Money, bool) {
 
 func (m models) MaxOutput(string) int { return 1000 }
 
+func (m models) Window(string) int64 { return 0 }
+
 func (m models) Name() string { return "sim" }
 
 func (m models) Encoder() string { return "sim/1" }
@@ -122,7 +124,10 @@ func (t tools) Schedule(name string) turn.Schedule {
 	}
 }
 
-func (t tools) Spawn(input string) (troupe.Spawn, error) {
+func (t tools) Intent(name, input string) (troupe.Intent, bool, error) {
+	if name != "Agent" {
+		return nil, false, nil
+	}
 	sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker"}
 	switch input {
 	case "unknown":
@@ -130,7 +135,7 @@ func (t tools) Spawn(input string) (troupe.Spawn, error) {
 	default:
 		sp.Name = input
 	}
-	return sp, nil
+	return sp, true, nil
 }
 
 func (t tools) Runner(name string) (tool.Runner, bool) {

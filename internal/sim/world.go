@@ -67,6 +67,7 @@ type world struct {
 	fault   error                       // the first broken promise
 	pause   func()                      // sets the running task aside; nil outside of tasks
 	lives   int                         // how often the ended tree was begun anew
+	stops   int
 }
 
 // process is one run of the program: an owner, its hub, and whether it is still there.
@@ -299,7 +300,17 @@ func (w *world) stop() {
 	s := all[w.rng.IntN(len(all))]
 	w.res.Stops++
 	w.trace("stop %s", s.ID)
-	w.live.hub.Stop(s.ID)
+	w.stops++
+	err := w.live.hub.Send(w.ctx(), w.root, func(tx store.Tx) ([]troupe.Mail, error) {
+		m, live, err := session.StopMail(tx, s.ID, troupe.Stop{Now: true, Tree: true, By: "a person"}, w.now, troupe.MailID(fmt.Sprintf("stop%d", w.stops)))
+		if err != nil || !live {
+			return nil, err
+		}
+		return []troupe.Mail{m}, nil
+	})
+	if err != nil && !errors.Is(err, errCrash) {
+		w.fault = fmt.Errorf("stop %s: %w", s.ID, err)
+	}
 }
 
 // Go implements session.Scheduler.

@@ -43,6 +43,8 @@ type Reader interface {
 	Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
 	// Unread returns the mail to a session that no event has delivered yet.
 	Unread(to troupe.SessionID) ([]troupe.Mail, error)
+	// Mailboxes returns the sessions of a tree that have mail which no event has delivered yet.
+	Mailboxes(root troupe.SessionID) ([]troupe.SessionID, error)
 	Tree(root troupe.SessionID) (troupe.Tree, error)
 }
 
@@ -56,6 +58,7 @@ type Filter struct {
 	Name      string // compared without regard to (ASCII) case
 	Cwd       string
 	Status    troupe.Status
+	Waiting   troupe.WaitReason
 	// Newest returns the latest born first, and Limit (if > 0) cuts the list.
 	Newest bool
 	Limit  int

@@ -17,12 +17,14 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged
 	case troupe.Running:
 		return k != troupe.KindCreated && k != troupe.KindStarted &&
-			k != troupe.KindReplied && k != troupe.KindModelFailed
+			k != troupe.KindReplied && k != troupe.KindModelFailed && k != troupe.KindCompacted
 	case troupe.Waiting:
 		return allowedWaiting(w, k)
 	case troupe.Completed, troupe.Failed, troupe.Cancelled, troupe.MaxTurns:
-		// Mail stays in the mailbox until a run has begun that can answer it.
-		return k == troupe.KindStarted || k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged
+		// Mail that asks for something stays in the mailbox until a run has begun that can
+		// answer it.
+		return k == troupe.KindStarted || k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged ||
+			k == troupe.KindMailDelivered
 	default:
 		return false
 	}
@@ -32,9 +34,9 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	switch k {
 	case troupe.KindAuthorityChanged, troupe.KindMailDelivered, troupe.KindModelChanged:
 		return true
-	case troupe.KindReplied, troupe.KindModelFailed:
+	case troupe.KindReplied, troupe.KindModelFailed, troupe.KindCompacted:
 		return w == troupe.WaitModel
-	case troupe.KindCallSealed:
+	case troupe.KindCallSealed, troupe.KindBudgetWarned:
 		// The next attempt after a failed one, or what woke a session that waited for mail.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened, troupe.KindRequestAnswered:

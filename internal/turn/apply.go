@@ -42,7 +42,7 @@ func (s *State) apply(e troupe.Event) error {
 	case troupe.Started:
 		return s.started(e, b)
 	case troupe.MailDelivered:
-		s.mail = append(s.mail, e.Seq)
+		return s.delivered(e, b)
 	case troupe.CallSealed:
 		return s.sealed(e, b)
 	case troupe.Replied:
@@ -56,6 +56,8 @@ func (s *State) apply(e troupe.Event) error {
 		s.Session.Model = b.Model
 		s.Profile.Model = b.Model
 		s.Generation++
+		s.fault, s.seal.attempt = nil, 0
+		s.window.context, s.window.failed = 0, 0
 	case troupe.AuthorityChanged:
 		s.Authority = b.Authority
 	case troupe.ToolStarted:
@@ -66,6 +68,12 @@ func (s *State) apply(e troupe.Event) error {
 		return s.requestOpened(e, b)
 	case troupe.RequestAnswered:
 		return s.requestAnswered(e, b)
+	case troupe.Compacted:
+		return s.compacted(e, b)
+	case troupe.BudgetWarned:
+		s.warned = append(s.warned, b.Limit)
+		s.mail = append(s.mail, e.Seq)
+		s.window.pending += int64(len(b.Text))
 	case troupe.Ended:
 		return s.ended(e, b)
 	default:
@@ -96,12 +104,16 @@ func (s *State) started(e troupe.Event, b troupe.Started) error {
 	p.StartedAt, p.EndedAt = e.At, time.Time{}
 	s.base, s.fault, s.Denials, s.Evidence = p.Tally, nil, 0, troupe.Evidence{}
 	s.seal.attempt = 0 // what failed in the run before does not count against this one
+	s.nudges, s.window.failed = 0, 0
 	return nil
 }
 
 func (s *State) sealed(e troupe.Event, b troupe.CallSealed) error {
 	if b.Reply != s.reply+1 {
 		return s.refuse(e, "reply %d does not follow reply %d", b.Reply, s.reply)
+	}
+	if s.seal.open {
+		return s.refuse(e, "a model call is under way")
 	}
 	if s.open > 0 {
 		return s.refuse(e, "%d calls have no result", s.open)
@@ -110,18 +122,26 @@ func (s *State) sealed(e troupe.Event, b troupe.CallSealed) error {
 	if s.seal.reply == b.Reply {
 		attempt = s.seal.attempt + 1
 	}
-	s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true}
-	s.mail, s.replied = nil, 0
+	s.Session.Reserved = b.Reserved
+	if b.Compact {
+		// Nothing is settled by it: what it sends will be sent again, or stand in the summary.
+		s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: s.seal.unanswered, compact: true, seq: e.Seq}
+		s.Generation = b.Generation
+		return nil
+	}
+	s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: e.Seq}
+	s.mail, s.replied, s.window.summary = nil, 0, 0
 	s.Generation, s.Chain = b.Generation, b.Chain
 	return nil
 }
 
 func (s *State) applyReply(e troupe.Event, b troupe.Replied) error {
-	if !s.seal.open || b.Reply != s.seal.reply {
+	if !s.seal.open || s.seal.compact || b.Reply != s.seal.reply {
 		return s.refuse(e, "reply %d was not asked for", b.Reply)
 	}
 	s.seal.open, s.seal.unanswered = false, false
 	s.reply, s.fault, s.replied = b.Reply, nil, e.Seq
+	s.Session.Error, s.Session.Reserved = "", troupe.Reservation{}
 	s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks)}
 	s.Calls = nil
 	for _, block := range b.Blocks {
@@ -130,6 +150,12 @@ func (s *State) applyReply(e troupe.Event, b troupe.Replied) error {
 		}
 	}
 	s.open = len(s.Calls)
+	s.last.said = s.last.text != "" || s.open > 0
+	if s.last.said && b.Stop != troupe.StopMaxTokens {
+		s.nudges = 0
+	}
+	s.window.context, s.window.pending = b.Usage.Total(), 0
+	s.window.fresh, s.window.failed = false, 0
 	t := &s.Session.Tally
 	t.Usage, t.Cost, t.Turns = t.Usage.Add(b.Usage), t.Cost+b.Cost, t.Turns+1
 	return nil
@@ -140,10 +166,34 @@ func (s *State) failed(e troupe.Event, b troupe.ModelFailed) error {
 		return s.refuse(e, "no model call is under way")
 	}
 	s.seal.open = false
+	before := s.fault
 	s.fault = &modelFault{b.Fault, b.Message, b.Attempt, b.RetryAt}
+	s.Session.Reserved = troupe.Reservation{}
+	if !b.RetryAt.IsZero() {
+		s.Session.Error = b.Message
+	}
+	if s.seal.compact {
+		s.summaryFailed(b, before)
+	}
 	t := &s.Session.Tally
 	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
 	return nil
+}
+
+// summaryFailed notes a summary that did not come about. That is no loss: what was said is
+// all there still. What the call sent is not the beginning of what the next one sends, so
+// that one belongs to another generation.
+func (s *State) summaryFailed(b troupe.ModelFailed, before *modelFault) {
+	s.Generation++
+	if b.Fault == troupe.FaultInterrupted || !b.RetryAt.IsZero() {
+		return
+	}
+	s.window.failed++
+	s.window.wanted = false
+	s.fault = nil
+	if before != nil && before.fault == troupe.FaultTooLong {
+		s.fault = before // what it was to mend stays to be mended
+	}
 }
 
 func (s *State) toolStarted(e troupe.Event, b troupe.ToolStarted) error {
@@ -151,7 +201,10 @@ func (s *State) toolStarted(e troupe.Event, b troupe.ToolStarted) error {
 	if err != nil {
 		return err
 	}
-	c.Stage, c.Child = CallStarted, b.Child
+	c.Stage, c.Child, c.Since, c.Wait = CallStarted, b.Child, e.At, b.Wait
+	if b.Task != nil {
+		s.setTask(*b.Task)
+	}
 	return nil
 }
 
@@ -160,7 +213,18 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 	if err != nil {
 		return err
 	}
-	c.Stage, c.seq, c.deny = CallDone, e.Seq, b.Denied != nil
+	c.Stage, c.seq, c.deny, c.Request = CallDone, e.Seq, b.Denied != nil, nil
+	for _, block := range b.Result.Blocks {
+		s.window.pending += size(block)
+	}
+	switch {
+	case b.Task != nil:
+		s.setTask(*b.Task)
+	case b.Outcome != nil:
+		s.endTask(e, *b.Outcome)
+	case c.Child != "":
+		s.endTask(e, troupe.Outcome{Session: c.Child, Status: troupe.Cancelled})
+	}
 	s.open--
 	s.Session.Tally.ToolUses++
 	for _, f := range b.Evidence.Files {
@@ -233,8 +297,7 @@ func (s *State) requestOpened(e troupe.Event, b troupe.RequestOpened) error {
 	if err != nil {
 		return err
 	}
-	c.Stage = CallAsked
-	s.Session.Waiting = b.Reason // kept by settle if nothing else is at work
+	c.Stage, c.Request, c.Answer = CallAsked, &b, nil
 	return nil
 }
 
@@ -243,7 +306,7 @@ func (s *State) requestAnswered(e troupe.Event, b troupe.RequestAnswered) error 
 	if err != nil {
 		return err
 	}
-	c.Stage = CallPending
+	c.Stage, c.Request, c.Answer = CallPending, nil, &b
 	return nil
 }
 
@@ -257,6 +320,10 @@ func (s *State) ended(e troupe.Event, b troupe.Ended) error {
 	p := &s.Session
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, e.At
+	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
+	if p.Depth > 0 {
+		s.endShells(e)
+	}
 	return nil
 }
 
@@ -280,43 +347,59 @@ func (s *State) settle() {
 	if p.Status != troupe.Running && p.Status != troupe.Waiting {
 		return
 	}
-	reason := s.waitsFor()
+	var reason troupe.WaitReason
+	reason, p.Until = s.waitsFor()
 	if reason == "" {
-		p.Status, p.Waiting = troupe.Running, ""
+		p.Status, p.Waiting, p.Until = troupe.Running, "", time.Time{}
 		return
 	}
 	p.Status, p.Waiting = troupe.Waiting, reason
 }
 
-func (s *State) waitsFor() troupe.WaitReason {
-	if s.seal.open || (s.fault != nil && !s.fault.retryAt.IsZero()) {
-		return troupe.WaitModel
+// waitsFor says what keeps the session from going on by itself, and when it looks again
+// whatever happens.
+func (s *State) waitsFor() (troupe.WaitReason, time.Time) {
+	if s.seal.open {
+		return troupe.WaitModel, time.Time{}
 	}
-	if s.open == 0 {
-		return ""
+	if s.fault != nil && !s.fault.retryAt.IsZero() {
+		return troupe.WaitModel, s.fault.retryAt
 	}
-	asked, children := false, false
+	var asked, children bool
+	var until time.Time
+	reason := troupe.WaitApproval
 	for i := range s.Calls {
-		switch c := &s.Calls[i]; c.Stage {
-		case CallAsked:
+		switch c := &s.Calls[i]; {
+		case c.Stage == CallAsked:
 			asked = true
-		case CallStarted:
-			if c.Child == "" {
-				return "" // a tool is at work
+			until = earlier(until, c.Request.Until)
+			if c.Request.Reason == troupe.WaitQuestion {
+				reason = troupe.WaitQuestion
 			}
+		case c.Stage == CallStarted && c.Wait != nil:
 			children = true
-		case CallPending, CallDone:
+			until = earlier(until, c.Wait.Until)
+		case c.Stage == CallStarted && c.Child != "":
+			children = true
+		case c.Stage == CallStarted && !asked:
+			return "", time.Time{} // a tool is at work
 		}
 	}
 	switch {
-	case asked && s.Session.Waiting == troupe.WaitQuestion:
-		return troupe.WaitQuestion
 	case asked:
-		return troupe.WaitApproval
+		return reason, until
 	case children:
-		return troupe.WaitChildren
+		return troupe.WaitChildren, until
 	}
-	return ""
+	return "", time.Time{}
+}
+
+// earlier is the earlier of two times, of which zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
 }
 
 func (s *State) refuse(e troupe.Event, format string, args ...any) error {

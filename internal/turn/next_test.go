@@ -86,8 +86,9 @@ func schedule(tool string) turn.Schedule {
 
 func inputs(change ...func(*turn.Inputs)) turn.Inputs {
 	in := turn.Inputs{
-		Now: epoch, Working: func(int) bool { return false }, Schedule: schedule,
-		Policy: turn.Policy{MaxAttempts: 3, MaxDenials: 3},
+		Now: epoch, Working: func(int) bool { return false }, Schedule: schedule, Answerable: true,
+		Told:   func(troupe.TaskID, bool) bool { return false },
+		Policy: turn.Policy{MaxAttempts: 3, MaxDenials: 3, Gather: 10, FallbackAfter: 2},
 	}
 	for _, c := range change {
 		c(&in)
@@ -110,7 +111,31 @@ func working(calls ...int) func(*turn.Inputs) {
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	stop := func(in *turn.Inputs) { in.Stop = true }
+	stop := func(s troupe.Stop) troupe.Body {
+		return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "s", Kind: troupe.MailStop, Stop: &s}}}
+	}
+	now := stop(troupe.Stop{Run: 1, Now: true})
+	over := troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}
+	task := func(id string) troupe.Task {
+		return troupe.Task{ID: troupe.TaskID(id), Kind: troupe.TaskAgent, Name: "N " + id, Coord: troupe.Coord{Reply: 1}}
+	}
+	birth := func(id string, call int) troupe.Body {
+		tk := task(id)
+		return troupe.ToolStarted{Reply: 1, Call: call, Child: troupe.SessionID(id), Task: &tk}
+	}
+	back := func(id string, call int) troupe.Body {
+		tk := task(id)
+		tk.Background = true
+		return troupe.ToolFinished{Result: troupe.Result{Reply: 1, Call: call}, Task: &tk}
+	}
+	asked := troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Until: epoch.Add(time.Hour)}
+	at := func(d time.Duration) func(*turn.Inputs) { return func(in *turn.Inputs) { in.Now = epoch.Add(d) } }
+	end := func(id string, quiet bool, sent time.Duration) troupe.Mail {
+		return troupe.Mail{
+			ID: troupe.MailID("end:" + id), Kind: troupe.MailTaskEnded, Quiet: quiet, SentAt: epoch.Add(sent),
+			Ended: &troupe.Outcome{Session: troupe.SessionID(id), Status: troupe.Completed},
+		}
+	}
 	prompt := troupe.Mail{ID: "m", Kind: troupe.MailPrompt}
 	mail := func(m ...troupe.Mail) func(*turn.Inputs) { return func(in *turn.Inputs) { in.Unread = m } }
 	failed := func(f troupe.ModelFault, attempt int, at time.Time) troupe.Body {
@@ -123,35 +148,76 @@ func TestNext(t *testing.T) {
 		in   turn.Inputs
 		want turn.Action
 	}{
-		"the prompt is answered":                {born(t, troupe.Limits{}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
-		"a call under way is waited for":        {born(t, troupe.Limits{}).add(sealed), inputs(), turn.Park{}},
-		"reads go side by side":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Grep", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
-		"an edit waits for reads before it":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(working(0)), turn.Park{}},
-		"an edit runs alone":                    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0}}},
-		"edits keep the reply's order":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read").done(0), inputs(), turn.RunCalls{Calls: []int{1}}},
-		"a read waits for edits before it":      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Read"), inputs(working(0)), turn.Park{}},
-		"agents go side by side":                {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
-		"results are sent back":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Read").done(1, 0), inputs(), turn.CallModel{Reply: 2, Attempt: 1}},
-		"a reply without calls is the end":      {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(), turn.End{Status: troupe.Completed, Result: "reply 1"}},
-		"mail before the end is heard":          {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(mail(prompt)), turn.Deliver{Mail: []troupe.Mail{prompt}}},
-		"mail waits until calls are done":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit"), inputs(mail(prompt), working(0)), turn.Park{}},
-		"a child's end settles its call":        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(troupe.ToolStarted{Reply: 1, Child: "kid"}), inputs(mail(prompt, childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
-		"a refusal is a failure":                {born(t, troupe.Limits{}).turn(troupe.StopRefusal), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseRefusal, Result: "reply 1", Error: "the model declined to go on"}},
-		"overload is waited out":                {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(), turn.Backoff{Until: epoch.Add(1)}},
-		"and then tried again":                  {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
-		"but not for ever":                      {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch)), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseError, Error: "no luck (gave up after 3 attempts)"}},
-		"a wrong key ends it":                   {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultAuth, 1, time.Time{})), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: "no luck"}},
-		"an interrupted call is made again":     {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultInterrupted, 1, time.Time{})), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
-		"turns run out":                         {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
-		"tokens run out":                        {born(t, troupe.Limits{MaxTokens: 15}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 15 tokens"}},
-		"the tree's money runs out":             {born(t, troupe.Limits{}), inputs(func(in *turn.Inputs) { in.Over = "too much" }), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "too much"}},
-		"a wall of denials ends it":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last one needs the rule Edit(//x)"}},
-		"one call that ran breaks the wall":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
-		"stop: pending calls are not run":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(stop, working(0)), turn.Skip{Calls: []int{1}, Why: "not run: the run was stopped before its turn came"}},
-		"stop: what runs is told to end":        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read"), inputs(stop, working(0)), turn.Interrupt{}},
-		"stop: the end":                         {born(t, troupe.Limits{}), inputs(stop), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped"}},
-		"mail wakes what has ended":             {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
-		"a late end of a child wakes nobody":    {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(childEnd)), turn.Park{}},
+		"the prompt is answered":            {born(t, troupe.Limits{}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
+		"a call under way is waited for":    {born(t, troupe.Limits{}).add(sealed), inputs(), turn.Park{}},
+		"reads go side by side":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Grep", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
+		"an edit waits for reads before it": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(working(0)), turn.Park{}},
+		"an edit runs alone":                {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0}}},
+		"edits keep the reply's order":      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read").done(0), inputs(), turn.RunCalls{Calls: []int{1}}},
+		"a read waits for edits before it":  {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Read"), inputs(working(0)), turn.Park{}},
+		"agents go side by side":            {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
+		"results are sent back":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Read").done(1, 0), inputs(), turn.CallModel{Reply: 2, Attempt: 1}},
+		"a reply without calls is the end":  {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(), turn.End{Status: troupe.Completed, Result: "reply 1"}},
+		"mail before the end is heard":      {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(mail(prompt)), turn.Deliver{Mail: []troupe.Mail{prompt}}},
+		"mail waits until calls are done":   {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit"), inputs(mail(prompt), working(0)), turn.Park{}},
+		"a child's end settles its call":    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(troupe.ToolStarted{Reply: 1, Child: "kid"}), inputs(mail(prompt, childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"a refusal is a failure":            {born(t, troupe.Limits{}).turn(troupe.StopRefusal), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseRefusal, Result: "reply 1", Error: "the model declined to go on"}},
+		"overload is waited out":            {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(), turn.Park{Until: epoch.Add(1)}},
+		"and then tried again":              {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
+		"but not for ever":                  {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch)), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseError, Error: "no luck (gave up after 3 attempts)"}},
+		"a wrong key ends it":               {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultAuth, 1, time.Time{})), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: "no luck"}},
+		"an interrupted call is made again": {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultInterrupted, 1, time.Time{})), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
+		"turns run out":                     {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
+		"tokens run out":                    {born(t, troupe.Limits{MaxTokens: 15}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 15 tokens"}},
+		"the tree's money runs out":         {born(t, troupe.Limits{}), inputs(func(in *turn.Inputs) { in.Over = "too much" }), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "too much"}},
+		"a wall of denials ends it":         {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last one needs the rule Edit(//x)"}},
+		"one call that ran breaks the wall": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
+		"stop: pending calls are not run":   {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit").add(now), inputs(working(0)), turn.Skip{Calls: []int{1}, Why: "not run: the run was stopped before its turn came"}},
+		"stop: what runs is told to end":    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(now), inputs(working(0)), turn.Interrupt{}},
+		"stop: the end":                     {born(t, troupe.Limits{}).add(now), inputs(), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped"}},
+		"mail wakes what has ended":         {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
+		"the end of a task wakes its owner": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(childEnd)), turn.Admit{Run: 2}},
+		"unless that was stopped with it":   {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(end("a", true, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", true, 0)}}},
+		"ends are gathered while others work": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0), birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(end("a", false, 0))), turn.Park{Until: epoch.Add(10)},
+		},
+		"and told when that has taken long": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0), birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(end("a", false, 0)), at(10)), turn.Admit{Run: 2},
+		},
+		"or at once when nobody else works": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0), birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(end("a", false, 0), end("b", false, 1))), turn.Admit{Run: 2},
+		},
+		"a stop of another run is too late":     {born(t, troupe.Limits{}).add(stop(troupe.Stop{Run: 7, Now: true})), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
+		"a stop of a step lets it finish":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(stop(troupe.Stop{Run: 1})), inputs(working(0)), turn.Park{}},
+		"and then ends the run":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(stop(troupe.Stop{Run: 1, By: "ada"})).done(0), inputs(), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: "reply 1", Error: "stopped by ada"}},
+		"a message with it is in the log":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(stop(troupe.Stop{Run: 1})).done(0), inputs(mail(prompt)), turn.Deliver{Mail: []troupe.Mail{prompt}}},
+		"a stop reaches what is waited for":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0), now), inputs(), turn.StopTasks{Tasks: []troupe.TaskID{"a"}, Now: true}},
+		"but not the background":                {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0), back("a", 0), now), inputs(), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: "reply 1", Error: "stopped"}},
+		"unless the whole tree is meant":        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0), back("a", 0), stop(troupe.Stop{Run: 1, Tree: true})), inputs(), turn.StopTasks{Tasks: []troupe.TaskID{"a"}}},
+		"after the run as well":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0), back("a", 0)).turn(troupe.StopEndTurn).add(over, stop(troupe.Stop{Run: 1, Now: true, Tree: true})), inputs(), turn.StopTasks{Tasks: []troupe.TaskID{"a"}, Now: true}},
+		"a question waits":                      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(), turn.Park{Until: epoch.Add(time.Hour)}},
+		"but not for ever: a question":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(at(time.Hour)), turn.Answer{Calls: []int{0}, By: "nobody answered in time"}},
+		"nor for nobody":                        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(func(in *turn.Inputs) { in.Answerable = false }), turn.Answer{Calls: []int{0}, By: "nobody is there to be asked"}},
+		"a long child moves on":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(at(time.Minute), func(in *turn.Inputs) { in.Policy.AutoBackground = time.Minute }), turn.Background{Calls: []int{0}}},
+		"in its time":                           {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(func(in *turn.Inputs) { in.Policy.AutoBackground = time.Minute }), turn.Park{Until: epoch.Add(time.Minute)}},
+		"a wait for a task has an end":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(at(5)), turn.Report{Calls: []int{0}}},
+		"and ends when somebody speaks":         {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(mail(prompt)), turn.Report{Calls: []int{0}}},
+		"and when the task does":                {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(mail(end("a", false, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", false, 0)}}},
+		"a full window is summed up":            {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").done(0), inputs(func(in *turn.Inputs) { in.Window = 15 }), turn.Compact{Reply: 2, Attempt: 1, Why: "the model's window is nearly full"}},
+		"a window that proved too small too":    {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultTooLong, 1, time.Time{})), inputs(), turn.Compact{Reply: 1, Attempt: 2, Clip: true, Why: "the conversation does not fit the model's window"}},
+		"a failed summary is tried shorter":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").done(0).add(troupe.CallSealed{Reply: 2, Generation: 2, Compact: true}, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultBad}), inputs(func(in *turn.Inputs) { in.Window = 15 }), turn.Compact{Reply: 2, Attempt: 2, Clip: true, Why: "the model's window is nearly full"}},
+		"and is no loss":                        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").done(0).add(troupe.CallSealed{Reply: 2, Generation: 2, Compact: true}, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultBad}, troupe.CallSealed{Reply: 2, Generation: 4, Compact: true}, troupe.ModelFailed{Reply: 2, Attempt: 2, Fault: troupe.FaultBad}), inputs(func(in *turn.Inputs) { in.Window = 15 }), turn.CallModel{Reply: 2, Attempt: 3}},
+		"an empty reply is not taken for done":  {born(t, troupe.Limits{}).add(sealed, troupe.Replied{Reply: 1, Stop: troupe.StopEndTurn}), inputs(), turn.Nudge{Text: "Your reply was empty. If the work is done, say what came of it; else go on."}},
+		"a cut reply goes on":                   {born(t, troupe.Limits{}).turn(troupe.StopMaxTokens), inputs(), turn.Nudge{Text: "Your reply was cut at the limit of its length. Go on exactly where it ended, in smaller steps."}},
+		"another model takes over":              {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultNoModel, 1, time.Time{})), inputs(func(in *turn.Inputs) { in.Fallback = "m/two" }), turn.Switch{Model: "m/two", Why: "no luck"}},
+		"most of the turns are gone":            {born(t, troupe.Limits{MaxTurns: 5}).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.Warn{Warning: troupe.BudgetWarned{Limit: "turns", Text: "4 of 5 model replies are used up; bring the work to an end, or to a state that can be picked up later"}}},
+		"said once":                             {born(t, troupe.Limits{MaxTurns: 5}).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).add(troupe.BudgetWarned{Limit: "turns"}), inputs(), turn.CallModel{Reply: 5, Attempt: 1}},
+		"time runs out":                         {born(t, troupe.Limits{MaxTime: time.Minute}), inputs(at(time.Minute)), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "reached its limit of 1m0s"}},
+		"in the middle of a call":               {born(t, troupe.Limits{MaxTime: time.Minute}).add(sealed), inputs(at(time.Minute)), turn.Interrupt{}},
+		"and is watched for":                    {born(t, troupe.Limits{MaxTime: time.Minute}).add(sealed), inputs(), turn.Park{Until: epoch.Add(time.Minute)}},
 		"what was cancelled goes on when begun": {born(t, troupe.Limits{}).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Cancelled}}, troupe.Started{Run: 2}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
 		"another run has all attempts again":    {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch), troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Failed}}, troupe.Started{Run: 2}, sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
 	}
@@ -195,7 +261,7 @@ func TestRefs(t *testing.T) {
 	t.Parallel()
 	l := born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Read", "Read")
 	reply := l.st.Session.Seq
-	l.done(2, 0).add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "late"}}}).done(1)
+	l.done(2, 0).add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "late", Kind: troupe.MailPrompt}}}).done(1)
 	want := []int64{reply, reply + 2, reply + 4, reply + 1, reply + 3}
 	if diff := cmp.Diff(want, l.st.Refs()); diff != "" {
 		t.Errorf("refs differ (-want +got):\n%s", diff)
@@ -259,13 +325,20 @@ func TestRandomLives(t *testing.T) {
 			log = append(log, e)
 		}
 		add(troupe.Created{Name: "x", Profile: troupe.Profile{Limits: troupe.Limits{MaxTurns: 6}}})
-		add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "p"}}})
+		add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "p", Kind: troupe.MailPrompt}}})
 		var in turn.Inputs
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			in = inputs(func(in *turn.Inputs) {
-				in.Stop = rapid.IntRange(0, 20).Draw(t, "stop") == 0
-				if rapid.Bool().Draw(t, "mail") {
+				switch rapid.IntRange(0, 20).Draw(t, "mail") {
+				case 0:
+					in.Unread = []troupe.Mail{{ID: "stop", Kind: troupe.MailStop, Stop: &troupe.Stop{Run: s.Session.Run, Now: rapid.Bool().Draw(t, "now")}}}
+				case 1:
+					in.Unread = []troupe.Mail{{ID: "compact", Kind: troupe.MailCompact}}
+				case 2, 3, 4, 5:
 					in.Unread = []troupe.Mail{{ID: "more", Kind: troupe.MailPrompt}}
+				}
+				if rapid.Bool().Draw(t, "small window") {
+					in.Window = 1
 				}
 			})
 			playAction(t, &s, add, turn.Next(&s, in))
@@ -322,7 +395,17 @@ func playAction(t *rapid.T, s *turn.State, add func(troupe.Body), act turn.Actio
 		t.Fatalf("asked to interrupt, but nothing is under way")
 	case turn.Deliver:
 		add(troupe.MailDelivered{Mail: act.Mail})
-	case turn.Backoff:
+	case turn.Compact:
+		add(troupe.CallSealed{Reply: act.Reply, Generation: s.Generation + 1, Compact: true})
+		if rapid.IntRange(0, 2).Draw(t, "no summary") == 0 {
+			add(troupe.ModelFailed{Reply: act.Reply, Attempt: act.Attempt, Fault: troupe.FaultBad})
+			return
+		}
+		add(troupe.Compacted{Generation: s.Generation + 1, Covers: s.SealedAt(), Blocks: []troupe.Block{troupe.Text("so far")}})
+	case turn.Nudge:
+		add(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "n", From: "r", Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text(act.Text)}}}})
+	case turn.Warn:
+		add(act.Warning)
 	}
 }
 

@@ -10,6 +10,7 @@ package turn
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -29,6 +30,7 @@ type State struct {
 	Files    map[string]string // absolute path → content hash last read or written
 	Evidence troupe.Evidence   // of this run: files written, commands run
 	Denials  int               // replies in a row all of whose calls were denied
+	Tasks    []troupe.Task     // in order of their beginning; of those that ended the latest
 
 	reply   int          // number of the last whole reply
 	seal    seal         // the last model call
@@ -37,6 +39,30 @@ type State struct {
 	mail    []int64      // events whose content no seal has covered yet, besides the reply's
 	replied int64        // event of the last reply if no seal has covered it yet, else 0
 	base    troupe.Tally // at the start of the run
+	halt    halt         // the last stop that was delivered
+	nudges  int          // replies in a row that said nothing or were cut
+	warned  []string     // limits the session was warned of
+	window  window
+}
+
+// halt is a stop as far as it has been heard of.
+type halt struct {
+	run   int // the run it ends; 0: none
+	now   bool
+	tree  bool // stops tasks in the background too
+	quiet bool // the end is nobody's news
+	by    string
+}
+
+// window is what is known of how full the model's window is.
+type window struct {
+	context int64  // tokens of the last call and its reply, as the provider counted them
+	pending int64  // bytes of content since
+	wanted  bool   // somebody asked for a summary
+	hint    string // and said what matters in it
+	summary int64  // event of the last summary if no seal has covered it yet, else 0
+	fresh   bool   // there has been no reply since the last summary
+	failed  int    // summaries in a row that failed
 }
 
 // Call is one tool call of the last reply and how far it has come.
@@ -44,8 +70,15 @@ type Call struct {
 	troupe.Call
 	Stage CallStage
 	Child troupe.SessionID // the session it gave birth to
-	seq   int64            // event of its result
-	deny  bool
+	// Since is when it was started, if it was.
+	Since time.Time
+	// Wait is what it waits for, if that is all it does.
+	Wait *troupe.Wait
+	// Request is the open request about it, and Answer what became of the last one.
+	Request *troupe.RequestOpened
+	Answer  *troupe.RequestAnswered
+	seq     int64 // event of its result
+	deny    bool
 }
 
 // CallStage is how far a call has come.
@@ -69,6 +102,8 @@ type seal struct {
 	attempt    int
 	open       bool // no reply and no failure yet
 	unanswered bool // its content has had no whole reply yet
+	compact    bool // it asks for a summary
+	seq        int64
 }
 
 type modelFault struct {
@@ -81,6 +116,7 @@ type modelFault struct {
 type lastReply struct {
 	stop troupe.StopReason
 	text string
+	said bool // it holds text or calls
 }
 
 // Reply is the number of the last whole reply; the next one asked for is Reply()+1.
@@ -98,10 +134,61 @@ func (s *State) RunTurns() int { return s.Session.Tally.Turns - s.base.Turns }
 // RunTally is the bill of this run alone.
 func (s *State) RunTally() troupe.Tally { return s.Session.Tally.Minus(s.base) }
 
-// Refs lists the events whose content the next seal has to cover: the last reply, the
-// results of its calls in the order of the calls, then mail as it came.
+// Compacting reports whether the model call under way asks for a summary.
+func (s *State) Compacting() bool { return s.seal.open && s.seal.compact }
+
+// SealedAt is the number of the event that sealed the last model call.
+func (s *State) SealedAt() int64 { return s.seal.seq }
+
+// CompactHint is what somebody said that a summary should keep.
+func (s *State) CompactHint() string { return s.window.hint }
+
+// CompactFailures is how many summaries in a row have failed.
+func (s *State) CompactFailures() int { return s.window.failed }
+
+// Context estimates the tokens that the next call sends: what the provider counted for the
+// last one, and what has come since.
+func (s *State) Context() int64 { return s.window.context + s.window.pending/bytesPerToken }
+
+// bytesPerToken is on the careful side: English prose has some four bytes to a token, code
+// some three.
+const bytesPerToken = 3
+
+// Quiet reports whether the end of the run is nobody's news: whoever would be told has
+// caused it on its own way down.
+func (s *State) Quiet() bool { return s.halted() && s.halt.quiet }
+
+// halted reports whether a stop is meant for the run there is, or for the one to come.
+func (s *State) halted() bool {
+	run := s.Session.Run
+	if s.Session.Status == troupe.Spawning {
+		run++
+	}
+	return s.halt.run != 0 && s.halt.run == run
+}
+
+// Task finds a task by its id, or an agent by its name, without regard to case.
+func (s *State) Task(ref string) (troupe.Task, bool) {
+	for i := range s.Tasks {
+		if string(s.Tasks[i].ID) == ref {
+			return s.Tasks[i], true
+		}
+	}
+	for i := len(s.Tasks) - 1; i >= 0; i-- {
+		if t := s.Tasks[i]; t.Kind == troupe.TaskAgent && strings.EqualFold(t.Name, ref) {
+			return t, true
+		}
+	}
+	return troupe.Task{}, false
+}
+
+// Refs lists the events whose content the next seal has to cover: a summary, the last
+// reply, the results of its calls in the order of the calls, then mail as it came.
 func (s *State) Refs() []int64 {
 	var refs []int64
+	if s.window.summary != 0 {
+		refs = append(refs, s.window.summary)
+	}
 	if s.replied != 0 {
 		refs = append(refs, s.replied)
 		for i := range s.Calls {
@@ -122,6 +209,8 @@ func (s *State) Clone() State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
 	c.mail = slices.Clone(s.mail)
+	c.Tasks = slices.Clone(s.Tasks)
+	c.warned = slices.Clip(s.warned)
 	c.Files = maps.Clone(s.Files)
 	c.Evidence.Files = slices.Clone(s.Evidence.Files)
 	c.Evidence.Commands = slices.Clip(s.Evidence.Commands)

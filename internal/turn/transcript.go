@@ -19,18 +19,42 @@ type Transcript struct {
 // covers for the first time, for every other event nothing.
 func (t *Transcript) Add(e troupe.Event) ([]troupe.Message, error) {
 	switch b := e.Body.(type) {
-	case troupe.Replied, troupe.ToolFinished, troupe.MailDelivered:
+	case troupe.Replied, troupe.ToolFinished, troupe.MailDelivered, troupe.BudgetWarned:
+		if t.content == nil {
+			t.content = make(map[int64]troupe.Body)
+		}
+		t.content[e.Seq] = b
+	case troupe.Compacted:
+		// What the summary covers will not be asked for again.
+		for seq := range t.content {
+			if seq <= b.Covers {
+				delete(t.content, seq)
+			}
+		}
 		if t.content == nil {
 			t.content = make(map[int64]troupe.Body)
 		}
 		t.content[e.Seq] = b
 	case troupe.CallSealed:
-		return t.seal(e, b.Refs)
+		if !b.Compact {
+			return t.seal(e, b.Refs)
+		}
 	}
 	return nil, nil
 }
 
 func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error) {
+	out, err := t.Peek(e, refs)
+	if err == nil {
+		for _, ref := range refs {
+			delete(t.content, ref)
+		}
+	}
+	return out, err
+}
+
+// Peek returns what a seal of these events would, and forgets nothing.
+func (t *Transcript) Peek(e troupe.Event, refs []int64) ([]troupe.Message, error) {
 	var out []troupe.Message
 	var user []troupe.Block
 	for _, ref := range refs {
@@ -38,7 +62,6 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 		if !ok {
 			return nil, fmt.Errorf("session %s: event %d seals event %d, which has no content left", e.Session, e.Seq, ref)
 		}
-		delete(t.content, ref)
 		switch b := body.(type) {
 		case troupe.Replied:
 			if len(b.Blocks) > 0 {
@@ -51,6 +74,10 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 			for _, m := range b.Mail {
 				user = append(user, mailBlocks(m)...)
 			}
+		case troupe.BudgetWarned:
+			user = append(user, troupe.Text(reminder(b.Text)))
+		case troupe.Compacted:
+			user = append(user, b.Blocks...)
 		}
 	}
 	if len(user) > 0 {
@@ -62,10 +89,23 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 // mailBlocks is how mail appears in a conversation. The words of a person or a parent
 // stand as they are; what a child says is wrapped, with where it comes from.
 func mailBlocks(m troupe.Mail) []troupe.Block {
-	if m.Kind == troupe.MailTaskEnded && m.Ended != nil {
-		return []troupe.Block{troupe.Text(RenderOutcome(*m.Ended))}
+	switch m.Kind {
+	case troupe.MailTaskEnded:
+		if m.Ended != nil {
+			return []troupe.Block{troupe.Text(RenderNotification(*m.Ended))}
+		}
+	case troupe.MailNotice:
+		return []troupe.Block{troupe.Text(reminder(troupe.JoinText(m.Blocks)))}
+	case troupe.MailPrompt:
+		return m.Blocks
+	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact:
 	}
-	return m.Blocks
+	return nil
+}
+
+// reminder is the runtime's own word in a conversation.
+func reminder(text string) string {
+	return "<system-reminder>\n" + Escape(text) + "\n</system-reminder>"
 }
 
 // What of a child its parent is shown, at most. All of it stays in the child's log.
@@ -101,6 +141,9 @@ func RenderOutcome(o troupe.Outcome) string {
 		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
 	}
 	renderEvidence(&b, o.Evidence)
+	for _, name := range o.Stopped {
+		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
+	}
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()

@@ -206,7 +206,7 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 		c.Warn(w)
 	}
 	show := shower(ctx, c, r, req, o)
-	stopSignals := onInterrupt(c, r)
+	stopSignals := onInterrupt(ctx, c, r)
 	defer stopSignals()
 	err = r.Wait(ctx)
 	if ferr := show(); err == nil {

@@ -75,7 +75,7 @@ func stream(c *console.Console, events []troupe.Event) error {
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(c *console.Console, r *app.Run) (restore func()) {
+func onInterrupt(ctx context.Context, c *console.Console, r *app.Run) (restore func()) {
 	n := 0
 	return c.Interrupts.Take(func() {
 		if n++; n > 1 {
@@ -83,7 +83,9 @@ func onInterrupt(c *console.Console, r *app.Run) (restore func()) {
 			return
 		}
 		fmt.Fprintf(c.Err, "\ntroupe: stopping; once more leaves at once. Go on later with: troupe -p --resume %s\n", r.Root)
-		r.Stop()
+		if err := r.Stop(ctx); err != nil {
+			c.Warn("stop: " + err.Error())
+		}
 	})
 }
 

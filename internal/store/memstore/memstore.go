@@ -72,6 +72,7 @@ type tree struct {
 	caps          troupe.Caps
 	total, active int
 	tally         troupe.Tally
+	reserved      troupe.Reservation
 	members       []*session // in order of birth
 }
 

@@ -72,7 +72,8 @@ func matches(f store.Filter, s troupe.Session) bool {
 		strings.HasPrefix(string(s.ID), f.IDPrefix) &&
 		(f.Name == "" || fold(s.Name) == fold(f.Name)) &&
 		(f.Cwd == "" || s.Cwd == f.Cwd) &&
-		(f.Status == "" || s.Status == f.Status)
+		(f.Status == "" || s.Status == f.Status) &&
+		(f.Waiting == "" || s.Waiting == f.Waiting)
 }
 
 func (r *reader) Lease(id troupe.SessionID) (troupe.Lease, error) {
@@ -124,6 +125,23 @@ func (r *reader) Unread(to troupe.SessionID) (out []troupe.Mail, err error) {
 	return out, nil
 }
 
+func (r *reader) Mailboxes(root troupe.SessionID) (out []troupe.SessionID, err error) {
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	t := r.db.trees[root]
+	if t == nil {
+		return nil, nil
+	}
+	for _, s := range t.members {
+		if s != nil && slices.ContainsFunc(s.unread, func(m *mail) bool { return m.delivered == 0 }) {
+			out = append(out, s.ID)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
 func (r *reader) Tree(root troupe.SessionID) (troupe.Tree, error) {
 	if r.failed != nil {
 		return troupe.Tree{}, r.failed
@@ -134,7 +152,7 @@ func (r *reader) Tree(root troupe.SessionID) (troupe.Tree, error) {
 	}
 	return troupe.Tree{
 		Root: root, Name: r.db.sessions[root].Name, Caps: t.caps,
-		Total: t.total, Active: t.active, Tally: t.tally,
+		Total: t.total, Active: t.active, Tally: t.tally, Reserved: t.reserved,
 	}, nil
 }
 
@@ -195,6 +213,10 @@ func checkSession(s troupe.Session) error {
 		return fmt.Errorf("it is %s in run %d, started at %v", s.Status, s.Run, s.StartedAt)
 	case min(u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), int64(s.Tally.Turns), int64(s.Tally.ToolUses)) < 0:
 		return fmt.Errorf("its bill is below zero: %+v", s.Tally)
+	case s.Reserved.Tokens < 0 || s.Reserved.Cost < 0:
+		return fmt.Errorf("it has reserved less than nothing: %+v", s.Reserved)
+	case !s.Until.IsZero() && s.Status != troupe.Waiting:
+		return fmt.Errorf("it is %s and waits until %v", s.Status, s.Until)
 	}
 	return nil
 }

@@ -151,6 +151,7 @@ func normal(s troupe.Session) troupe.Session {
 	s.CreatedAt = readTime(writeTime(s.CreatedAt))
 	s.StartedAt = readTime(writeTime(s.StartedAt))
 	s.EndedAt = readTime(writeTime(s.EndedAt))
+	s.Until = readTime(writeTime(s.Until))
 	return s
 }
 
@@ -294,12 +295,13 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	if err != nil {
 		return err
 	}
-	total, active, tally := tr.total, tr.active, tr.tally
-	t.undo = append(t.undo, func() { tr.total, tr.active, tr.tally = total, active, tally })
+	total, active, tally, reserved := tr.total, tr.active, tr.tally, tr.reserved
+	t.undo = append(t.undo, func() { tr.total, tr.active, tr.tally, tr.reserved = total, active, tally, reserved })
+	tr.reserved = reserved.Add(d.Reserved)
 	tr.total, tr.active, tr.tally = total+d.Total, active+d.Active, tally.Add(d.Tally)
 	u := tr.tally.Usage
 	if min(int64(tr.total), int64(tr.active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
-		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses)) < 0 {
+		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses), tr.reserved.Tokens, int64(tr.reserved.Cost)) < 0 {
 		return t.refuse("add to tree %s: its sums would be below zero: %+v", root, d)
 	}
 	return nil

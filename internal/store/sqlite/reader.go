@@ -91,6 +91,9 @@ func filterSQL(f store.Filter) (sql string, args []any) {
 	if f.Status != "" {
 		and("status = ?", string(f.Status))
 	}
+	if f.Waiting != "" {
+		and("waiting = ?", string(f.Waiting))
+	}
 	sql = `SELECT ` + sessionColumns + ` FROM sessions`
 	if len(where) > 0 {
 		sql += ` WHERE ` + strings.Join(where, ` AND `)
@@ -169,6 +172,14 @@ func (r *reader) Unread(to troupe.SessionID) (out []troupe.Mail, err error) {
 	return out, err
 }
 
+func (r *reader) Mailboxes(root troupe.SessionID) (out []troupe.SessionID, err error) {
+	err = r.query("look into the mailboxes of tree "+string(root), func(row row) error {
+		out = append(out, troupe.SessionID(row.text(0)))
+		return nil
+	}, `SELECT DISTINCT receiver FROM mail WHERE root = ? AND delivered = 0 ORDER BY receiver`, string(root))
+	return out, err
+}
+
 func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	found := false
 	err = r.query("read tree "+string(root), func(row row) error {
@@ -178,15 +189,17 @@ func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 			Name: row.text(0),
 			Caps: troupe.Caps{
 				MaxDepth: row.int(1), MaxActive: row.int(2), MaxTotal: row.int(3),
-				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)),
+				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)), AskAbove: troupe.Money(row.int64(17)),
 			},
-			Total:  row.int(6),
-			Active: row.int(7),
-			Tally:  readTally(row, 8),
+			Total:    row.int(6),
+			Active:   row.int(7),
+			Tally:    readTally(row, 8),
+			Reserved: readReservation(row, 15),
 		}
 		return nil
 	}, `SELECT s.name, max_depth, max_active, max_total, max_tokens, max_cost, total, active,
-			t.input, t.output, t.cache_read, t.cache_write, t.cost, t.turns, t.tool_uses
+			t.input, t.output, t.cache_read, t.cache_write, t.cost, t.turns, t.tool_uses,
+			t.held_tokens, t.held_cost, t.ask_above
 		FROM trees t JOIN sessions s ON s.root = t.root AND s.id = t.root
 		WHERE t.root = ?`, string(root))
 	if err == nil && !found {

@@ -9,7 +9,7 @@ import (
 // sessionColumns is what readSession reads, in its order.
 const sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model,
 	status, waiting, cause, run, seq, input, output, cache_read, cache_write, cost, turns,
-	tool_uses, result, error, created_at, started_at, ended_at`
+	tool_uses, result, error, created_at, started_at, ended_at, until, held_tokens, held_cost`
 
 func readSession(r row) troupe.Session {
 	return troupe.Session{
@@ -34,6 +34,8 @@ func readSession(r row) troupe.Session {
 		CreatedAt: readTime(r.int64(25)),
 		StartedAt: readTime(r.int64(26)),
 		EndedAt:   readTime(r.int64(27)),
+		Until:     readTime(r.int64(28)),
+		Reserved:  readReservation(r, 29),
 	}
 }
 
@@ -46,6 +48,7 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 		string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq,
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
+		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
 		string(l.Owner), l.Epoch,
 	}
 }
@@ -58,6 +61,10 @@ func readTally(r row, i int) troupe.Tally {
 		Turns:    r.int(i + 5),
 		ToolUses: r.int(i + 6),
 	}
+}
+
+func readReservation(r row, i int) troupe.Reservation {
+	return troupe.Reservation{Tokens: r.int64(i), Cost: troupe.Money(r.int64(i + 1))}
 }
 
 // writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.

@@ -39,6 +39,10 @@ func bodies() []troupe.Body {
 	}
 	result := troupe.Result{Reply: 1, Call: 2, Blocks: []troupe.Block{troupe.Text("no such file")}, IsError: true}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	task := troupe.Task{
+		ID: "b1.2", Kind: troupe.TaskShell, Name: "serve", Title: "a server", Coord: troupe.Coord{Reply: 1, Call: 2}, Output: "/out/b1.2.log",
+		Background: true, Status: troupe.TaskKilled, StartedAt: at, EndedAt: at, End: 9,
+	}
 	return []troupe.Body{
 		troupe.Created{
 			Parent: "p", Coord: troupe.Coord{Reply: 1, Call: 2}, Name: "n", Title: "t", Depth: 1, Cwd: "/w",
@@ -53,8 +57,13 @@ func bodies() []troupe.Body {
 		troupe.Ended{Outcome: outcome},
 		troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
+			Stop: &troupe.Stop{Run: 1, Now: true, Tree: true, By: "ada"}, Rule: &authority.Rules[0], Model: "m", Quiet: true,
+			Answer: &troupe.Answer{Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no", Rule: "Bash"},
 		}}},
-		troupe.CallSealed{Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed"},
+		troupe.CallSealed{
+			Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed",
+			Compact: true, Reserved: troupe.Reservation{Tokens: 9, Cost: 10},
+		},
 		troupe.Replied{
 			Reply: 1, Blocks: blocks, Stop: troupe.StopToolUse, Model: "m-1", Usage: usage, Cost: 8,
 			Unpriced: true, RequestID: "req_1", DurationMS: 9,
@@ -65,12 +74,20 @@ func bodies() []troupe.Body {
 		},
 		troupe.ModelChanged{Model: "script/other", Why: "it is gone"},
 		troupe.AuthorityChanged{Authority: authority},
-		troupe.ToolStarted{Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c"},
+		troupe.ToolStarted{
+			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task, Wait: &troupe.Wait{Task: "c", Until: at},
+		},
 		troupe.ToolFinished{
 			Name: "Bash", Result: result, Evidence: evidence, DurationMS: 3, Denied: &decision, Interrupt: true,
-			Outcome: &outcome, Mail: "m",
+			Outcome: &outcome, Mail: "m", Task: &task,
 		},
-		troupe.RequestOpened{Reply: 1, Call: 2, Reason: troupe.WaitQuestion, Decision: decision},
-		troupe.RequestAnswered{Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once"},
+		troupe.RequestOpened{
+			Reply: 1, Call: 2, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash", Action: "rm -r ./x", Until: at, With: []int{3},
+		},
+		troupe.RequestAnswered{Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once", Rule: "Bash(rm -r ./x)", Mail: "m"},
+		troupe.Compacted{
+			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9,
+		},
+		troupe.BudgetWarned{Limit: "tree cost", Text: "most of it"},
 	}
 }

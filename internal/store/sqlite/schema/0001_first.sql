@@ -11,6 +11,7 @@ CREATE TABLE trees (
 	max_total   INTEGER NOT NULL CHECK (max_total >= 0),
 	max_tokens  INTEGER NOT NULL CHECK (max_tokens >= 0),
 	max_cost    INTEGER NOT NULL CHECK (max_cost >= 0),
+	ask_above   INTEGER NOT NULL CHECK (ask_above >= 0),
 	total       INTEGER NOT NULL DEFAULT 0 CHECK (total >= 0),
 	active      INTEGER NOT NULL DEFAULT 0 CHECK (active >= 0),
 	input       INTEGER NOT NULL DEFAULT 0 CHECK (input >= 0),
@@ -19,7 +20,9 @@ CREATE TABLE trees (
 	cache_write INTEGER NOT NULL DEFAULT 0 CHECK (cache_write >= 0),
 	cost        INTEGER NOT NULL DEFAULT 0 CHECK (cost >= 0),
 	turns       INTEGER NOT NULL DEFAULT 0 CHECK (turns >= 0),
-	tool_uses   INTEGER NOT NULL DEFAULT 0 CHECK (tool_uses >= 0)
+	tool_uses   INTEGER NOT NULL DEFAULT 0 CHECK (tool_uses >= 0),
+	held_tokens INTEGER NOT NULL DEFAULT 0 CHECK (held_tokens >= 0), -- reserved for calls under way
+	held_cost   INTEGER NOT NULL DEFAULT 0 CHECK (held_cost >= 0)
 ) STRICT, WITHOUT ROWID;
 
 -- The projection of each session's log, and the lease that fences its writers. The CHECKs
@@ -57,6 +60,9 @@ CREATE TABLE sessions (
 	created_at  INTEGER NOT NULL,
 	started_at  INTEGER NOT NULL,
 	ended_at    INTEGER NOT NULL,
+	until       INTEGER NOT NULL CHECK (until = 0 OR status = 'waiting'), -- when it looks again by itself
+	held_tokens INTEGER NOT NULL CHECK (held_tokens >= 0),
+	held_cost   INTEGER NOT NULL CHECK (held_cost >= 0),
 	owner       TEXT    NOT NULL,
 	epoch       INTEGER NOT NULL,
 	UNIQUE (root, id),

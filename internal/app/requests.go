@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// requestID names the request about a call: the session and the call's coordinates.
+func requestID(s troupe.SessionID, c troupe.Coord) string {
+	return fmt.Sprintf("%s.%d.%d", s, c.Reply, c.Call)
+}
+
+// Requests lists the open requests of a tree, or of all trees.
+func (a *App) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
+	var out []wire.Request
+	err := a.store.View(ctx, func(r store.Reader) error {
+		out = nil
+		for _, reason := range []troupe.WaitReason{troupe.WaitApproval, troupe.WaitQuestion} {
+			asking, err := r.Sessions(store.Filter{Root: root, Status: troupe.Waiting, Waiting: reason})
+			if err != nil {
+				return fmt.Errorf("look for requests: %w", err)
+			}
+			for _, s := range asking {
+				list, err := requestsOf(r, s)
+				if err != nil {
+					return err
+				}
+				out = append(out, list...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	running := make(map[troupe.SessionID]bool)
+	for i := range out {
+		if _, ok := running[out[i].Root]; !ok {
+			t, err := a.Tree(ctx, out[i].Root)
+			if err != nil {
+				return nil, err
+			}
+			running[out[i].Root] = t.Running
+			for j := range out {
+				if out[j].Root == out[i].Root {
+					out[j].Path = t.Paths[out[j].Session]
+				}
+			}
+		}
+		out[i].Running = running[out[i].Root]
+	}
+	return out, nil
+}
+
+// requestsOf reads the open requests of one session from its log. A request that settles
+// others with it stands for all of them.
+func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
+	events, err := r.Events(s.ID, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+	}
+	since := make(map[troupe.Coord]troupe.Event)
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.RequestOpened); ok {
+			since[troupe.Coord{Reply: b.Reply, Call: b.Call}] = e
+		}
+	}
+	led := make(map[int]bool)
+	for i := range st.Calls {
+		if req := st.Calls[i].Request; req != nil {
+			for _, c := range req.With {
+				led[c] = true
+			}
+		}
+	}
+	var out []wire.Request
+	for i := range st.Calls {
+		req := st.Calls[i].Request
+		if req == nil || led[i] {
+			continue
+		}
+		at := troupe.Coord{Reply: req.Reply, Call: req.Call}
+		out = append(out, wire.Request{
+			ID: requestID(s.ID, at), Session: s.ID, Root: s.Root, Reason: req.Reason, Tool: req.Tool, Action: req.Action,
+			Why: req.Decision.Why, Rule: req.Decision.Rule, Grant: req.Decision.Grant,
+			Since: since[at].At.UTC(), Until: req.Until.UTC(), Calls: 1 + len(req.With),
+		})
+	}
+	return out, nil
+}
+
+// Answer answers the open request that id names or begins.
+func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
+	req, err := a.request(ctx, id)
+	if err != nil {
+		return err
+	}
+	if ans.By == "" {
+		ans.By = "you"
+	}
+	answer := troupe.Answer{By: ans.By, Effect: troupe.Deny, Note: findSecrets(a.env.Environ).mask(ans.Note)}
+	if _, err := fmt.Sscanf(strings.TrimPrefix(req.ID, string(req.Session)), ".%d.%d", &answer.Coord.Reply, &answer.Coord.Call); err != nil {
+		return fmt.Errorf("request %s: %w", req.ID, err)
+	}
+	if ans.Allow {
+		answer.Effect = troupe.Allow
+	}
+	mail, err := mailID("answer")
+	if err != nil {
+		return err
+	}
+	now := a.env.Now()
+	out := []troupe.Mail{{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Answer: &answer}}
+	if ans.Allow && ans.Session && req.Grant != "" {
+		answer.Rule = req.Grant
+		grant, err := mailID("grant")
+		if err != nil {
+			return err
+		}
+		rule := troupe.Rule{Effect: troupe.Allow, Text: req.Grant, Source: "granted by " + ans.By}
+		// First the rule, so that nothing else of the tree asks for the same again.
+		out = append([]troupe.Mail{{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Rule: &rule}}, out...)
+	}
+	_, err = a.post(ctx, req.Root, func(store.Tx) ([]troupe.Mail, error) { return out, nil })
+	return err
+}
+
+// request finds the one open request whose id is, or begins with, id. Without an id there
+// must be just one.
+func (a *App) request(ctx context.Context, id string) (wire.Request, error) {
+	all, err := a.Requests(ctx, "")
+	if err != nil {
+		return wire.Request{}, err
+	}
+	var found []wire.Request
+	for _, r := range all {
+		if r.ID == id {
+			return r, nil
+		}
+		if strings.HasPrefix(r.ID, id) {
+			found = append(found, r)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 && id == "":
+		return wire.Request{}, &troupe.UserError{Problem: "there is no open request", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
+	case len(found) == 0:
+		return wire.Request{}, &troupe.UserError{Problem: fmt.Sprintf("there is no open request %q; it may have been answered", id), Hint: "`troupe requests` lists those that are open.", Code: 2, Err: troupe.ErrNotFound}
+	}
+	var ids []string
+	for _, r := range found {
+		ids = append(ids, r.ID)
+	}
+	return wire.Request{}, &troupe.UserError{Problem: fmt.Sprintf("%d requests are open: %s", len(found), strings.Join(ids, ", ")), Hint: "Name one of them; the beginning of its id will do.", Code: 2, Err: troupe.ErrAmbiguous}
+}

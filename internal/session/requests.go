@@ -1,0 +1,168 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// permit turns the gate's decision about a call into what happens: settled says that the
+// call has its result, or waits for somebody's answer. An answer that is there counts for
+// an ask only: a rule that denies by now denies.
+func (a *actor) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
+	c := a.st.Calls[i]
+	if d.Effect == troupe.Ask && c.Answer != nil {
+		d.Effect, d.Step = c.Answer.Effect, "answer"
+		if d.Effect == troupe.Deny {
+			d.Why = "refused by " + c.Answer.By
+			if c.Answer.Note != "" {
+				d.Why += ": " + c.Answer.Note
+			}
+		}
+	}
+	if d.Effect == troupe.Ask && a.h.d.AskFor(a.root) <= 0 {
+		d = gate.Headless(d)
+	}
+	switch d.Effect {
+	case troupe.Allow:
+		return d, false, nil
+	case troupe.Deny:
+		return d, true, a.finishDenied(i, d)
+	case troupe.Ask:
+	}
+	return d, true, a.openRequest(i, d, action(), nil)
+}
+
+// openRequest asks whoever has the authority. The call waits; nothing else does.
+func (a *actor) openRequest(i int, d troupe.Decision, action string, with []int) error {
+	c := a.st.Calls[i]
+	return a.stage(troupe.RequestOpened{
+		Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: d, Tool: c.Name,
+		Action: a.h.d.Mask(action), Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)), With: with,
+	})
+}
+
+// answered turns an answer's mail into the event that settles the request; nil if the
+// request is not open any more.
+func (a *actor) answered(m troupe.Mail) troupe.Body {
+	if m.Answer == nil {
+		return nil
+	}
+	c := a.asked(m.Answer.Coord)
+	if c < 0 {
+		return nil
+	}
+	for _, i := range a.st.Calls[c].Request.With {
+		// Those that wait for the same answer are settled with it.
+		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
+			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
+			return nil
+		}
+	}
+	return a.answer(c, *m.Answer, m.ID)
+}
+
+func (a *actor) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body {
+	c := a.st.Calls[i]
+	effect := ans.Effect
+	if effect != troupe.Allow {
+		effect = troupe.Deny
+	}
+	return troupe.RequestAnswered{
+		Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect, Note: ans.Note, Rule: ans.Rule, Mail: mail,
+	}
+}
+
+// asked finds the call with an open request at these coordinates; -1 if there is none.
+func (a *actor) asked(at troupe.Coord) int {
+	for i := range a.st.Calls {
+		if c := &a.st.Calls[i]; c.Request != nil && c.Reply == at.Reply && c.Index == at.Call {
+			return i
+		}
+	}
+	return -1
+}
+
+// action is exactly what a call would do, for whoever is asked about it.
+func action(p tool.Prepared, env tool.Env, call troupe.Call) string {
+	if v, ok := p.(tool.Previewer); ok {
+		return v.Preview(env)
+	}
+	if cmd := p.Access().Command; cmd != "" {
+		return cmd
+	}
+	return call.Name + " " + call.Input
+}
+
+func describeSpawn(sp troupe.Spawn) string {
+	return fmt.Sprintf("start an agent of type %s: %s\n%s", sp.Type, sp.Description, sp.Prompt)
+}
+
+// affordable asks once before agents are started that together would spend more than the
+// tree's owner wants to without being asked. The estimate is what agents of this tree have
+// cost so far, or a usual sum.
+func (a *actor) affordable(births []birth) ([]birth, error) {
+	limit := a.h.askAbove(a.root)
+	if limit <= 0 || len(births) == 0 {
+		return births, nil
+	}
+	var each troupe.Money
+	for i := range births {
+		cost, _ := a.h.d.Models.Cost(births[i].Profile.Model, usualAgent())
+		each += cost
+	}
+	if each <= limit {
+		return births, nil
+	}
+	first := births[0].call
+	if ans := a.st.Calls[first].Answer; ans != nil {
+		if ans.Effect == troupe.Allow {
+			return births, nil
+		}
+		return nil, a.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
+	}
+	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)", len(births), each, limit)
+	d := troupe.Decision{Effect: troupe.Ask, Step: "cost", Why: why}
+	if a.h.d.AskFor(a.root) <= 0 {
+		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
+	}
+	var with []int
+	var names []string
+	for i := range births {
+		if i > 0 {
+			with = append(with, births[i].call)
+		}
+		names = append(names, births[i].Profile.Type+": "+births[i].Title)
+	}
+	for _, i := range with {
+		if err := a.openRequest(i, d, "see the first of them", nil); err != nil {
+			return nil, err
+		}
+	}
+	return nil, a.openRequest(first, d, "start these agents:\n"+strings.Join(names, "\n"), with)
+}
+
+// usualAgent is what a sub-agent with a job of some size uses: a dozen turns over a context
+// that grows to some 30,000 tokens, most of it read from the provider's cache.
+func usualAgent() troupe.Usage {
+	return troupe.Usage{Input: 30_000, Output: 6_000, CacheRead: 200_000, CacheWrite: 30_000}
+}
+
+func noteOf(ans troupe.RequestAnswered) string {
+	if ans.Note == "" {
+		return ""
+	}
+	return ": " + ans.Note
+}
+
+func (a *actor) refuseAll(births []birth, why string) error {
+	for i := range births {
+		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: "cost", Why: why}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,542 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// resultOf is a call's result as plain text.
+func resultOf(c turn.Call, text string, isError bool) troupe.ToolFinished {
+	return troupe.ToolFinished{
+		Name:   c.Name,
+		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: isError, Blocks: []troupe.Block{troupe.Text(text)}},
+	}
+}
+
+// agentTask is a child as a task of its parent.
+func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *troupe.Task {
+	return &troupe.Task{
+		ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: s.Name, Title: s.Title, Coord: at,
+		Output: h.resultFile(s.Parent, s.ID), Background: background, StartedAt: h.d.Now(),
+	}
+}
+
+// resultFile is where the final words of a child are kept for its parent.
+func (h *Hub) resultFile(parent, child troupe.SessionID) string {
+	if h.d.SaveResult == nil {
+		return ""
+	}
+	return filepath.Join(h.d.OutputDir(parent), string(child)+".md")
+}
+
+// saveResult keeps a child's final words. A disk that is full costs the file, and nothing
+// else: the words are in the log.
+func (h *Hub) saveResult(parent, child troupe.SessionID, text string) string {
+	file := h.resultFile(parent, child)
+	if file == "" || text == "" {
+		return ""
+	}
+	if err := h.d.SaveResult(file, text); err != nil {
+		h.d.Log.Warn("keep an agent's result", "session", child, "err", err)
+		return ""
+	}
+	return file
+}
+
+// emitBirth notes a child in its parent's log. One in the background has its call answered
+// at once.
+func (a *actor) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
+	child := born.State.Session
+	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	err := emit(troupe.ToolStarted{
+		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID, Task: a.h.agentTask(child, at, false),
+	})
+	if err != nil || !b.background {
+		return err
+	}
+	return emit(a.wentBackground(c, child, "started"))
+}
+
+func (a *actor) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
+	t := a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
+	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\n", what, t.ID, t.Name)
+	if t.Output != "" {
+		text += "output file (once it has ended): " + t.Output + "\n"
+	}
+	out := resultOf(c, text+"Its end will arrive by itself as a <task-notification>; go on with other work, or end your turn.", false)
+	out.Task = t
+	return out
+}
+
+// background answers calls whose children go on by themselves.
+func (a *actor) background(calls []int) error {
+	for _, i := range calls {
+		c := a.st.Calls[i]
+		t, ok := a.st.Task(string(c.Child))
+		if !ok {
+			continue
+		}
+		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
+		if err := a.stage(a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveAsked moves children to the background that somebody named.
+func (a *actor) moveAsked() error {
+	var calls []int
+	for _, id := range a.flags.move {
+		for i := range a.st.Calls {
+			if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == id {
+				calls = append(calls, i)
+			}
+		}
+	}
+	a.flags.move = nil
+	return a.background(calls)
+}
+
+// runShell starts a command in the background: its call has its result at once.
+func (a *actor) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
+	c := a.st.Calls[i]
+	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	id := troupe.ShellTaskID(at)
+	env.Log = filepath.Join(env.OutputDir, string(id)+".log")
+	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: name, Coord: at, Output: env.Log, Background: true, StartedAt: a.h.d.Now()}
+	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\nIts end will arrive by itself as a <task-notification>; do not wait for it with sleep.", id, env.Log), false)
+	out.Task = &t
+	if err := a.stage(out); err != nil {
+		return err
+	}
+	if err := a.flush(ctx, nil); err != nil {
+		return err
+	}
+	if a.shells == nil {
+		a.shells = make(map[troupe.TaskID]context.CancelFunc)
+	}
+	now := a.h.d.Now
+	a.shells[id] = a.goCancel(ctx, func(ctx context.Context) {
+		start := now()
+		out, err := runPrepared(ctx, p, env)
+		if cause := ctx.Err(); cause != nil && err == nil {
+			err = errStopped
+		}
+		a.post(inShellDone{task: t, out: out, err: err, took: now().Sub(start)})
+	})
+	return nil
+}
+
+var errStopped = errors.New("it was stopped")
+
+// shellDone sends its owner the end of a command in the background, as any other end.
+func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
+	cancel := a.shells[in.task.ID]
+	delete(a.shells, in.task.ID)
+	if cancel != nil {
+		cancel()
+	}
+	if a.st.Session.Depth > 0 && a.st.Session.Status.Ended() {
+		return nil // it ended with its owner, and its owner's parent was told
+	}
+	o := troupe.Outcome{
+		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
+		Evidence: in.out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
+		Result: plain(a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
+	}
+	switch {
+	case errors.Is(in.err, errStopped):
+		o.Status, o.Cause, o.Error = troupe.Cancelled, troupe.CauseInterrupt, "it was stopped; what it did until then stands"
+	case in.err != nil:
+		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, in.err.Error()
+	case in.out.IsError:
+		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, exitOf(in.out.Evidence)
+	}
+	told := a.told[in.task.ID]
+	mail := troupe.Mail{
+		ID: troupe.ShellEndedMailID(a.id, in.task.ID), Root: a.root, To: a.id, From: a.id,
+		Kind: troupe.MailTaskEnded, SentAt: a.h.d.Now(), Ended: &o, Quiet: told,
+	}
+	if err := a.flush(ctx, func(tx store.Tx) error { return sendAll(tx, []troupe.Mail{mail}) }); err != nil {
+		return err
+	}
+	a.receive(mail)
+	return nil
+}
+
+func exitOf(e troupe.Evidence) string {
+	if n := len(e.Commands); n > 0 {
+		return fmt.Sprintf("exit code %d", e.Commands[n-1].ExitCode)
+	}
+	return "it failed"
+}
+
+// endShells ends the commands of an agent whose run is over and names them.
+func (a *actor) endShells() []string {
+	var names []string
+	for _, t := range a.st.Shells() {
+		names = append(names, t.Name+" ("+string(t.ID)+", log: "+t.Output+")")
+		if cancel := a.shells[t.ID]; cancel != nil {
+			cancel()
+		}
+	}
+	return names
+}
+
+// stopTasks tells tasks to stop: commands by ending them, agents by mail.
+func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
+	var agents []troupe.SessionID
+	if a.told == nil {
+		a.told = make(map[troupe.TaskID]bool)
+	}
+	for _, id := range act.Tasks {
+		a.told[id] = act.Now
+		t, _ := a.st.Task(string(id))
+		if t.Kind == troupe.TaskAgent {
+			agents = append(agents, troupe.SessionID(id))
+		} else if cancel := a.shells[id]; cancel != nil {
+			cancel()
+		}
+	}
+	if len(agents) == 0 {
+		return nil
+	}
+	var mail []troupe.Mail
+	err := a.flush(ctx, func(tx store.Tx) error {
+		mail = nil
+		for _, id := range agents {
+			m, live, err := stopMail(tx, id, troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now())
+			if err != nil {
+				return err
+			}
+			if live {
+				m.From, m.Quiet = a.id, true
+				mail = append(mail, m)
+			}
+		}
+		return sendAll(tx, mail)
+	})
+	if err != nil {
+		return err
+	}
+	a.h.mailed(mail...)
+	return nil
+}
+
+// stopMail addresses a stop to the run that a session has now, or is about to begin. live is
+// false if there is none.
+func stopMail(tx store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time) (m troupe.Mail, live bool, err error) {
+	s, err := tx.Session(id)
+	if err != nil {
+		return m, false, fmt.Errorf("read session %s: %w", id, err)
+	}
+	st.Run = s.Run
+	if !s.Status.Live() {
+		unread, err := tx.Unread(id)
+		if err != nil {
+			return m, false, fmt.Errorf("read the mail of session %s: %w", id, err)
+		}
+		for _, u := range unread {
+			live = live || u.Wakes()
+		}
+		if live {
+			st.Run++
+		}
+	} else {
+		live = true
+		if s.Status == troupe.Spawning {
+			st.Run++
+		}
+	}
+	return troupe.Mail{
+		ID: troupe.MailID(fmt.Sprintf("stop:%s:%d:%v:%v", id, st.Run, st.Now, st.Tree)), Root: s.Root, To: id,
+		Kind: troupe.MailStop, SentAt: now, Stop: &st,
+	}, live, nil
+}
+
+func sendAll(tx store.Tx, mail []troupe.Mail) error {
+	for _, m := range mail {
+		if _, err := tx.Send(m); err != nil {
+			return fmt.Errorf("send %s mail to session %s: %w", m.Kind, m.To, err)
+		}
+	}
+	return nil
+}
+
+// settleRequests denies what nobody will answer.
+func (a *actor) settleRequests(act turn.Answer) error {
+	for _, i := range act.Calls {
+		if a.st.Calls[i].Request == nil {
+			continue
+		}
+		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report answers calls that waited for a task which is still at work.
+func (a *actor) report(calls []int) error {
+	for _, i := range calls {
+		c := a.st.Calls[i]
+		t, _ := a.st.Task(string(c.Wait.Task))
+		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting again is not needed.", t.ID, t.Name)
+		if err := a.stage(resultOf(c, text, false)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut does what a call intends. The driver does it, so a call either has happened with
+// everything that belongs to it, or not at all.
+func (a *actor) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
+	c := a.st.Calls[i]
+	d, settled, err := a.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead}), func() string { return c.Name + " " + c.Input })
+	if err != nil || settled {
+		return err
+	}
+	switch in := intent.(type) {
+	case troupe.SendMessage:
+		return a.sendMessage(ctx, c, in)
+	case troupe.TaskQuery:
+		return a.query(ctx, i, d, in)
+	case troupe.TaskStop:
+		return a.stopTask(ctx, c, in)
+	case troupe.Spawn:
+	}
+	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
+}
+
+// child finds an agent below this session: a child by name or id, a descendant by id.
+func (a *actor) child(tx store.Reader, ref string) (troupe.Session, error) {
+	kids, err := tx.Sessions(store.Filter{Root: a.root, Parent: a.id, Name: ref, Limit: 1})
+	if err != nil {
+		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
+	}
+	if len(kids) > 0 {
+		return kids[0], nil
+	}
+	s, err := tx.Session(troupe.SessionID(ref))
+	for up := s; err == nil && up.Parent != ""; {
+		if up.Parent == a.id {
+			return s, nil
+		}
+		up, err = tx.Session(up.Parent)
+	}
+	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
+	}
+	return troupe.Session{}, troupe.ErrNotFound
+}
+
+func (a *actor) noSuchAgent(ref string) string {
+	var names []string
+	for _, t := range a.st.Tasks {
+		if t.Kind == troupe.TaskAgent {
+			names = append(names, fmt.Sprintf("%q", t.Name))
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Sprintf("there is no agent %q: you have started none", ref)
+	}
+	return fmt.Sprintf("there is no agent %q among yours, which are %s", ref, strings.Join(names, ", "))
+}
+
+// sendMessage puts words into another agent's mailbox. One that has ended goes on with them.
+func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
+	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	var mail []troupe.Mail
+	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		mail = nil
+		to, err := a.child(tx, in.To)
+		if errors.Is(err, troupe.ErrNotFound) {
+			return emit(resultOf(c, a.noSuchAgent(in.To), true))
+		}
+		if err != nil {
+			return err
+		}
+		stop, live, err := stopMail(tx, to.ID, troupe.Stop{Tree: true, By: "its parent"}, a.h.d.Now())
+		if err != nil {
+			return err
+		}
+		if in.Cancel && !live {
+			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s); nothing was sent", to.Name, to.Status), false))
+		}
+		mail = append(mail, troupe.Mail{
+			ID: troupe.CallMailID(a.id, at, 0), Root: a.root, To: to.ID, From: a.id, Kind: troupe.MailPrompt,
+			SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(in.Text)},
+		})
+		text := fmt.Sprintf("sent; %q reads it before its next step", to.Name)
+		if in.Cancel {
+			stop.From = a.id
+			mail = append(mail, stop)
+			text = fmt.Sprintf("sent; %q stops after the step it is in, and can be sent another message later", to.Name)
+		}
+		out := resultOf(c, text, false)
+		if !live {
+			out.Task = a.h.agentTask(to, at, true)
+			out.Result.Blocks = []troupe.Block{troupe.Text(fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\nIts end will arrive by itself as a <task-notification>.", to.Name, to.Status, to.ID))}
+		}
+		if err := sendAll(tx, mail); err != nil {
+			return err
+		}
+		return emit(out)
+	})
+	if err != nil {
+		return err
+	}
+	a.h.mailed(mail...)
+	return nil
+}
+
+// stopTask ends a task now. An agent can go on later; a command cannot.
+func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
+	t, ok := a.st.Task(in.Task)
+	if ok && t.Status != troupe.TaskRunning {
+		return a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
+	}
+	if ok && t.Kind == troupe.TaskShell {
+		if err := a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a <task-notification>", t.ID), false)); err != nil {
+			return err
+		}
+		if cancel := a.shells[t.ID]; cancel != nil {
+			cancel()
+		}
+		return nil
+	}
+	var mail []troupe.Mail
+	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		mail = nil
+		ref := in.Task
+		if ok {
+			ref = string(t.ID)
+		}
+		to, err := a.child(tx, ref)
+		if errors.Is(err, troupe.ErrNotFound) {
+			return emit(resultOf(c, fmt.Sprintf("there is no task %q; TaskOutput without a task_id lists yours", in.Task), true))
+		}
+		if err != nil {
+			return err
+		}
+		m, live, err := stopMail(tx, to.ID, troupe.Stop{Now: true, Tree: true, By: "its parent"}, a.h.d.Now())
+		if err != nil {
+			return err
+		}
+		if !live {
+			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s)", to.Name, to.Status), false))
+		}
+		m.From = a.id
+		mail = append(mail, m)
+		if err := sendAll(tx, mail); err != nil {
+			return err
+		}
+		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; its end arrives as a <task-notification>. SendMessage lets it go on later, with all it knew.", to.Name), false))
+	})
+	if err != nil {
+		return err
+	}
+	a.h.mailed(mail...)
+	return nil
+}
+
+// query answers TaskOutput: the list, the result of a task that has ended, or what is known
+// of one at work, at once or when it has ended.
+func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
+	c := a.st.Calls[i]
+	if in.Task == "" {
+		return a.stage(resultOf(c, turn.RenderTasks(a.st.Tasks), false))
+	}
+	t, ok := a.st.Task(in.Task)
+	if !ok {
+		return a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task, turn.RenderTasks(a.st.Tasks)), true))
+	}
+	// Its end may be in the mailbox: whoever reads it here needs no notice any more.
+	for _, m := range a.unread {
+		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
+			a.unread = without(a.unread, []troupe.Mail{m})
+			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
+			out.Outcome, out.Mail = m.Ended, m.ID
+			if err := a.stage(out); err != nil {
+				return err
+			}
+			a.staged.read(a.st.Session.Seq, m.ID)
+			return nil
+		}
+	}
+	switch {
+	case t.Status != troupe.TaskRunning:
+		return a.retell(ctx, c, t)
+	case in.Block:
+		return a.stage(troupe.ToolStarted{
+			Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: d,
+			Wait: &troupe.Wait{Task: t.ID, Until: a.h.d.Now().Add(in.Timeout)},
+		})
+	}
+	return a.peek(ctx, c, t)
+}
+
+// retell repeats the end of a task that the session has been told before.
+func (a *actor) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
+	if err := a.flush(ctx, nil); err != nil {
+		return err
+	}
+	var events []troupe.Event
+	err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		var err error
+		events, err = r.Events(a.id, t.End-1, 1)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", a.id, err)
+	}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case troupe.ToolFinished:
+			if b.Outcome != nil {
+				return a.stage(resultOf(c, turn.RenderNotification(*b.Outcome), false))
+			}
+		case troupe.MailDelivered:
+			for _, m := range b.Mail {
+				if m.Ended != nil && m.Ended.TaskID() == t.ID {
+					return a.stage(resultOf(c, turn.RenderNotification(*m.Ended), false))
+				}
+			}
+		}
+	}
+	return a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}), false))
+}
+
+// peek says how far a task at work has come. It shows nothing of its transcript.
+func (a *actor) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
+	text := turn.RenderTasks([]troupe.Task{t})
+	if t.Kind == troupe.TaskAgent {
+		var s troupe.Session
+		err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+			var err error
+			s, err = r.Session(troupe.SessionID(t.ID))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read session %s: %w", t.ID, err)
+		}
+		doing := string(s.Status)
+		if s.Waiting != "" {
+			doing += " for " + string(s.Waiting)
+		}
+		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", doing, s.Tally.Turns, s.Tally.ToolUses, s.Tally.Usage.Total())
+	}
+	return a.stage(resultOf(c, text, false))
+}

@@ -1,0 +1,81 @@
+package turn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// RenderNotification is how the end of a task in the background appears to its owner. The
+// form is the one that models know from elsewhere; what the task itself said is escaped, so
+// that it cannot look like another notification.
+func RenderNotification(o troupe.Outcome) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "<task-notification>\n<task-id>%s</task-id>\n", o.TaskID())
+	if o.Coord.Reply > 0 {
+		fmt.Fprintf(&b, "<tool-use-id>%d.%d</tool-use-id>\n", o.Coord.Reply, o.Coord.Call)
+	}
+	if o.Output != "" {
+		fmt.Fprintf(&b, "<output-file>%s</output-file>\n", value(o.Output, maxError))
+	}
+	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
+	text, cut := Cap(o.Result, maxResult)
+	if text != "" {
+		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", Escape(text))
+	}
+	if cut > 0 {
+		fmt.Fprintf(&b, "[%d more bytes are in the output file]\n", cut)
+	}
+	fmt.Fprintf(&b, "<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n</task-notification>",
+		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
+	if o.Kind == troupe.TaskShell {
+		return b.String()
+	}
+	b.WriteString("\n<runtime-evidence>\n")
+	renderEvidence(&b, o.Evidence)
+	for _, name := range o.Stopped {
+		fmt.Fprintf(&b, "command in the background, ended with the agent: %s\n", value(name, maxValue))
+	}
+	b.WriteString("</runtime-evidence>")
+	return b.String()
+}
+
+func summary(o troupe.Outcome) string {
+	what := "Agent"
+	if o.Kind == troupe.TaskShell {
+		what = "Command"
+	}
+	name := value(o.Name, maxValue)
+	switch o.TaskStatus() {
+	case troupe.TaskCompleted:
+		return fmt.Sprintf("%s \"%s\" completed", what, name)
+	case troupe.TaskKilled:
+		return fmt.Sprintf("%s \"%s\" was stopped: %s", what, name, value(o.Error, maxError))
+	case troupe.TaskFailed, troupe.TaskRunning:
+	}
+	return fmt.Sprintf("%s \"%s\" failed: %s", what, name, value(o.Error, maxError))
+}
+
+// RenderTasks is the list of a session's tasks, for its model.
+func RenderTasks(tasks []troupe.Task) string {
+	if len(tasks) == 0 {
+		return "no tasks: nothing was started in the background, and no agent"
+	}
+	var b strings.Builder
+	for _, t := range tasks {
+		place := "foreground"
+		if t.Background {
+			place = "background"
+		}
+		fmt.Fprintf(&b, "%s %s (%s, %s): %s", t.ID, value(t.Name, maxValue), t.Kind, place, t.Status)
+		if t.Title != "" && t.Title != t.Name {
+			fmt.Fprintf(&b, " - %s", value(t.Title, maxValue))
+		}
+		if t.Output != "" {
+			fmt.Fprintf(&b, "; output: %s", value(t.Output, maxError))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

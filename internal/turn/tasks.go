@@ -1,0 +1,159 @@
+package turn
+
+import (
+	"slices"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// maxEndedTasks bounds the tasks that a session remembers after their end. The log has
+// them all.
+const maxEndedTasks = 200
+
+// setTask notes a task that begins, goes on in the background, or begins another run.
+func (s *State) setTask(t troupe.Task) {
+	t.Status, t.EndedAt, t.End = troupe.TaskRunning, time.Time{}, 0
+	for i := range s.Tasks {
+		if s.Tasks[i].ID == t.ID {
+			s.Tasks[i] = t
+			return
+		}
+	}
+	ended := 0
+	for i := range s.Tasks {
+		if s.Tasks[i].Status != troupe.TaskRunning {
+			ended++
+		}
+	}
+	if ended > maxEndedTasks {
+		first := slices.IndexFunc(s.Tasks, func(t troupe.Task) bool { return t.Status != troupe.TaskRunning })
+		s.Tasks = slices.Delete(s.Tasks, first, first+1)
+	}
+	s.Tasks = append(s.Tasks, t)
+}
+
+// endTask notes the end of a task. One that is not known was set going by somebody else: a
+// person who wrote to a child.
+func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
+	id := o.TaskID()
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.ID == id {
+			t.Status, t.EndedAt, t.End = o.TaskStatus(), e.At, e.Seq
+			return
+		}
+	}
+	s.Tasks = append(s.Tasks, troupe.Task{
+		ID: id, Kind: troupe.TaskAgent, Name: o.Name, Coord: o.Coord, Background: true, Output: o.Output,
+		Status: o.TaskStatus(), StartedAt: e.At, EndedAt: e.At, End: e.Seq,
+	})
+}
+
+// delivered takes mail in: words wait for the next seal, everything else acts at once.
+func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
+	words := false
+	for _, m := range b.Mail {
+		if s.Session.Status.Ended() && m.Wakes() && m.Kind != troupe.MailCompact {
+			return s.refuse(e, "%s mail stays in the mailbox until a run has begun that can answer it", m.Kind)
+		}
+		switch m.Kind {
+		case troupe.MailStop:
+			s.stopped(m)
+		case troupe.MailCompact:
+			s.window.wanted, s.window.hint = true, troupe.JoinText(m.Blocks)
+		case troupe.MailTaskEnded:
+			words = true
+			if m.Ended != nil {
+				s.endTask(e, *m.Ended)
+				s.noteDenials(troupe.ToolFinished{Outcome: m.Ended})
+			}
+		case troupe.MailNotice:
+			words = true
+			if m.From == e.Session {
+				s.nudges++
+			}
+		case troupe.MailPrompt:
+			words = true
+		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
+			// Acted on by events of their own; here it came too late.
+		}
+		for _, block := range m.Blocks {
+			s.window.pending += size(block)
+		}
+		if m.Ended != nil {
+			s.window.pending += int64(min(len(m.Ended.Result), maxResult))
+		}
+	}
+	if words {
+		s.mail = append(s.mail, e.Seq)
+	}
+	return nil
+}
+
+// stopped notes a stop. A second one for the same run can only make it stronger.
+func (s *State) stopped(m troupe.Mail) {
+	if m.Stop == nil {
+		return
+	}
+	h := halt{run: m.Stop.Run, now: m.Stop.Now, tree: m.Stop.Tree, quiet: m.Quiet, by: m.Stop.By}
+	if s.halt.run == h.run {
+		h.now, h.tree, h.quiet = h.now || s.halt.now, h.tree || s.halt.tree, h.quiet && s.halt.quiet
+		if s.halt.by != "" {
+			h.by = s.halt.by
+		}
+	}
+	s.halt = h
+}
+
+// compacted puts a summary in the place of all that was said before.
+func (s *State) compacted(e troupe.Event, b troupe.Compacted) error {
+	if !s.Compacting() {
+		return s.refuse(e, "no summary was asked for")
+	}
+	owes := s.Awaits()
+	s.Generation, s.window = b.Generation, window{summary: e.Seq, fresh: true}
+	for _, block := range b.Blocks {
+		s.window.pending += size(block)
+	}
+	s.seal.open, s.seal.attempt, s.seal.unanswered = false, 0, owes
+	s.seal.reply = s.reply // the call for the reply itself begins to count anew
+	s.replied, s.Calls, s.fault = 0, nil, nil
+	s.mail = slices.DeleteFunc(s.mail, func(seq int64) bool { return seq <= b.Covers })
+	s.Session.Error, s.Session.Reserved = "", troupe.Reservation{}
+	t := &s.Session.Tally
+	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
+	return nil
+}
+
+// imageSize is what an image counts for, in bytes of text: providers bill one of full size
+// with some 1,600 tokens.
+const imageSize = 1600 * bytesPerToken
+
+// size is about how much of the window a block takes, in bytes of text.
+func size(b troupe.Block) int64 {
+	if b.Type == troupe.ImageBlock {
+		return imageSize
+	}
+	return int64(len(b.Text))
+}
+
+// Shells lists the commands at work in the background.
+func (s *State) Shells() []troupe.Task {
+	var out []troupe.Task
+	for _, t := range s.Tasks {
+		if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// endShells notes that the commands of a sub-agent end with its run. A root's go on: it is
+// there to be told.
+func (s *State) endShells(e troupe.Event) {
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+			t.Status, t.EndedAt, t.End = troupe.TaskKilled, e.At, e.Seq
+		}
+	}
+}
