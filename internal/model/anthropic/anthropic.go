@@ -9,22 +9,20 @@
 // the idle timeout. Close drops idle connections; calls under way are ended by their own
 // contexts.
 //
+// What it shares with other services stands in internal/model/internal/upstream.
 // docs/adr/0002-model-transport.md says why this is not the vendor's SDK.
 package anthropic
 
 import (
 	"context"
 	"crypto/x509"
-	"errors"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 )
 
 const (
@@ -33,9 +31,7 @@ const (
 	// DefaultBaseURL is the provider's own service.
 	DefaultBaseURL = "https://api.anthropic.com"
 
-	defaultIdle = 5 * time.Minute
-	// maxStream bounds all bytes of one reply. The longest replies are well under 2 MB.
-	maxStream = 64 << 20
+	requestID = "request-id"
 )
 
 // Options are what a Provider can be told. It reads no environment itself, except that
@@ -61,12 +57,10 @@ type Options struct {
 
 // Provider is the Messages API as a model.Provider.
 type Provider struct {
-	o       Options
-	url     string
-	badURL  error
-	client  *http.Client
-	scrub   *strings.Replacer
-	buffers sync.Pool // *[]byte
+	o      Options
+	url    string
+	badURL error
+	client *upstream.Client
 }
 
 var _ model.Provider = (*Provider)(nil)
@@ -76,25 +70,26 @@ func New(o Options) *Provider {
 	if o.BaseURL == "" {
 		o.BaseURL = DefaultBaseURL
 	}
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = defaultIdle
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "troupe"
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	o.APIKey = strings.TrimSpace(o.APIKey)
-	p := &Provider{o: o, scrub: scrubber(o.APIKey)}
-	p.buffers.New = func() any { b := make([]byte, readSize); return &b }
-	p.url, p.badURL = endpoint(o.BaseURL)
-	if o.Transport == nil {
-		o.Transport = newTransport(o.RootCAs)
+	p := &Provider{o: o, client: upstream.New(upstream.Options{
+		Service: "Anthropic", Address: "ANTHROPIC_BASE_URL", Speaks: "a Messages API",
+		Key: o.APIKey, RootCAs: o.RootCAs, Transport: o.Transport,
+		IdleTimeout: o.IdleTimeout, UserAgent: o.UserAgent, Now: o.Now,
+		RequestID: requestID, Refusal: refusal,
+	})}
+	base, err := p.client.ParseBase(o.BaseURL)
+	if err != nil {
+		p.badURL = err
+		return p
 	}
-	p.client = &http.Client{Transport: o.Transport, CheckRedirect: stayHome}
+	base.Path = strings.TrimSuffix(base.Path, "/v1") + "/v1/messages"
+	p.url = base.String()
 	return p
 }
+
+// CertPool is the system's certificate authorities and those in a PEM file, for networks
+// that inspect TLS.
+func CertPool(path string) (*x509.CertPool, error) { return upstream.CertPool(path) }
 
 // Name implements model.Provider.
 func (p *Provider) Name() string { return name }
@@ -103,104 +98,30 @@ func (p *Provider) Name() string { return name }
 func (p *Provider) Encoder() string { return encoder }
 
 // Close drops the connections that are idle.
-func (p *Provider) Close() { p.client.CloseIdleConnections() }
-
-var (
-	errIdle = errors.New("the service sent nothing for too long")
-	errDone = errors.New("the call is over")
-)
+func (p *Provider) Close() { p.client.Close() }
 
 // Stream implements model.Provider.
 func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
 	switch {
 	case p.badURL != nil:
-		return troupe.Reply{}, &model.Error{Fault: troupe.FaultBad, Message: p.clean(p.badURL.Error())}
+		return troupe.Reply{}, p.badURL
 	case p.o.APIKey == "":
 		return troupe.Reply{}, &model.Error{Fault: troupe.FaultAuth, Message: "no API key for Anthropic; set ANTHROPIC_API_KEY"}
 	}
-	call, cancel := context.WithCancelCause(ctx)
-	defer cancel(errDone)
-	idle := time.AfterFunc(p.o.IdleTimeout, func() { cancel(errIdle) })
-	defer idle.Stop()
-
-	res, err := p.send(call, r)
+	acc := accumulator{reply: r.Agent.Reply, model: r.Model, sink: sink}
+	answer, err := p.client.Stream(ctx, upstream.Post{
+		URL: p.url,
+		Header: http.Header{
+			"Accept":            {"text/event-stream"},
+			"X-Api-Key":         {p.o.APIKey},
+			"Anthropic-Version": {"2023-06-01"},
+		},
+		Body: p.body(r),
+	}, &acc)
 	if err != nil {
-		return troupe.Reply{}, p.transportError(ctx, call, err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	if err := p.refused(res); err != nil {
 		return troupe.Reply{}, err
 	}
-	return p.read(ctx, call, idle, res, r, sink)
-}
-
-// read takes in the stream of a call that was accepted.
-func (p *Provider) read(ctx, call context.Context, idle *time.Timer, res *http.Response, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
-	buf, _ := p.buffers.Get().(*[]byte)
-	lines := sseReader{src: res.Body, buf: *buf, limit: maxStream, onRead: func() { idle.Reset(p.o.IdleTimeout) }}
-	defer func() {
-		if cap(lines.buf) <= keepSize {
-			*buf = lines.buf[:cap(lines.buf)]
-			p.buffers.Put(buf)
-		}
-	}()
-	acc := accumulator{reply: r.Agent.Reply, model: r.Model, sink: sink}
-	for {
-		data, err := lines.next()
-		if err != nil {
-			return troupe.Reply{}, p.cut(ctx, call, &acc, err)
-		}
-		if err := acc.event(data); err != nil {
-			return troupe.Reply{}, p.failed(&acc, err)
-		}
-		if acc.done {
-			break
-		}
-	}
-	drain(&lines, idle)
 	out := acc.whole()
-	out.RequestID = res.Header.Get("request-id")
+	out.RequestID = answer.Get(requestID)
 	return out, nil
-}
-
-// drain reads what stands behind the last event, so that the connection can be used again.
-// A service that keeps the stream open loses the connection instead.
-func drain(s *sseReader, idle *time.Timer) {
-	const patience = 200 * time.Millisecond
-	s.onRead = nil
-	idle.Reset(patience)
-	for range 8 {
-		if _, err := s.src.Read(s.buf); err != nil {
-			return
-		}
-	}
-}
-
-func (p *Provider) send(ctx context.Context, r model.Request) (*http.Response, error) {
-	body := p.body(r)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.ContentLength = body.size()
-	req.Body = body.reader()
-	req.GetBody = func() (io.ReadCloser, error) { return body.reader(), nil }
-	req.Header = http.Header{
-		"Content-Type":      {"application/json"},
-		"Accept":            {"text/event-stream"},
-		"User-Agent":        {p.o.UserAgent},
-		"X-Api-Key":         {p.o.APIKey},
-		"Anthropic-Version": {"2023-06-01"},
-	}
-	return p.client.Do(req)
-}
-
-func endpoint(base string) (string, error) {
-	u, err := url.Parse(strings.TrimRight(base, "/"))
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", errors.New("the base URL for Anthropic is not an http(s) address; correct ANTHROPIC_BASE_URL")
-	}
-	u.Path = strings.TrimSuffix(u.Path, "/v1") + "/v1/messages"
-	u.RawPath = ""
-	return u.String(), nil
 }

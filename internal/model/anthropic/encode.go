@@ -3,15 +3,13 @@ package anthropic
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/internal/encode"
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
@@ -23,8 +21,8 @@ const (
 	// lookback is how many blocks, the marked one included, the service goes back from a
 	// mark to find what it has cached.
 	lookback = 20
-	// nothing stands in for content that the API would refuse to be without.
-	nothing = "(nothing)"
+	// longestName is how long the name of a tool may be.
+	longestName = 128
 )
 
 // EncodeHead implements model.Provider.
@@ -65,14 +63,9 @@ func appendTool(b []byte, t troupe.Tool, last bool) ([]byte, error) {
 	b = append(b, `,"description":`...)
 	b = jscan.AppendQuoted(b, t.Description)
 	b = append(b, `,"input_schema":`...)
-	if len(t.Schema) == 0 {
-		b = append(b, `{"type":"object"}`...)
-	} else {
-		schema := bytes.NewBuffer(b)
-		if err := json.Compact(schema, t.Schema); err != nil {
-			return nil, fmt.Errorf("encode for anthropic: the schema of tool %s: %w", t.Name, err)
-		}
-		b = schema.Bytes()
+	b, err := encode.AppendSchema(b, t.Schema, `{"type":"object"}`)
+	if err != nil {
+		return nil, fmt.Errorf("encode for anthropic: the schema of tool %s: %w", t.Name, err)
 	}
 	if last {
 		b = append(b, cacheMark...)
@@ -86,7 +79,7 @@ func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
 	if m.Role != troupe.User && m.Role != troupe.Assistant {
 		return nil, fmt.Errorf("encode for anthropic: a message by %q", m.Role)
 	}
-	e := blockList{b: append(make([]byte, 0, roomFor(m.Blocks)), `{"role":"`+string(m.Role)+`","content":[`...)}
+	e := blockList{b: append(make([]byte, 0, encode.Room(m.Blocks)), `{"role":"`+string(m.Role)+`","content":[`...)}
 	for _, results := range []bool{true, false} {
 		for _, bl := range m.Blocks {
 			if (bl.Type == troupe.ResultBlock) == results {
@@ -98,28 +91,9 @@ func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
 	}
 	// A message needs a block, and a model's may not end in its thoughts.
 	if e.n == 0 || e.endsInThought {
-		e.text(nothing)
+		e.text(encode.Nothing)
 	}
 	return append(e.b, ']', '}'), nil
-}
-
-// roomFor is about how many bytes the blocks of a message take, a few characters that must
-// be escaped included. The bytes are kept for as long as the session lives.
-func roomFor(blocks []troupe.Block) int {
-	n := 64
-	for _, bl := range blocks {
-		n += 64 + len(bl.Text) + len(bl.Text)/16 + len(bl.Raw)
-		if bl.Image != nil {
-			n += 64 + base64.StdEncoding.EncodedLen(len(bl.Image.Data))
-		}
-		if bl.Call != nil {
-			n += 64 + len(bl.Call.Name) + len(bl.Call.Input)
-		}
-		if bl.Result != nil {
-			n += roomFor(bl.Result.Blocks)
-		}
-	}
-	return n
 }
 
 type blockList struct {
@@ -184,14 +158,9 @@ func (e *blockList) call(c *troupe.Call) {
 	e.b = append(e.b, `{"type":"tool_use","id":"`...)
 	e.b = appendCallID(e.b, c.Reply, c.Index, c.ProviderID)
 	e.b = append(e.b, `","name":`...)
-	e.b = jscan.AppendQuoted(e.b, sendableName(c.Name))
+	e.b = jscan.AppendQuoted(e.b, encode.ToolName(c.Name, longestName))
 	e.b = append(e.b, `,"input":`...)
-	if isObject(c.Input) {
-		e.b = append(e.b, c.Input...)
-	} else {
-		e.b = append(jscan.AppendQuoted(append(e.b, `{"unreadable_input":`...), c.Input), '}')
-	}
-	e.b = append(e.b, '}')
+	e.b = append(encode.AppendInput(e.b, c.Input), '}')
 }
 
 func (e *blockList) result(r *troupe.Result) error {
@@ -209,7 +178,7 @@ func (e *blockList) result(r *troupe.Result) error {
 		}
 	}
 	if inner.n == 0 {
-		inner.text(nothing)
+		inner.text(encode.Nothing)
 	}
 	e.b = append(inner.b, ']')
 	if r.IsError {
@@ -246,33 +215,8 @@ func ownCallID(id string) bool {
 	return true
 }
 
-// sendableName makes a name that the API takes of whatever a model has made up.
-func sendableName(s string) string {
-	const most = 128
-	out := []byte(s[:min(len(s), most)])
-	for i, c := range out {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
-		default:
-			out[i] = '_'
-		}
-	}
-	if len(out) == 0 {
-		return "_"
-	}
-	return string(out)
-}
-
-func isObject(s string) bool {
-	trimmed := strings.TrimLeft(s, " \t\r\n")
-	return strings.HasPrefix(trimmed, "{") && utf8.ValidString(s) && json.Valid([]byte(s))
-}
-
-// body is one request, as the pieces it is made of. Nothing that the caller has cached is
-// copied until it goes to the connection.
-type body [][]byte
-
-func (p *Provider) body(r model.Request) body {
+// body is one request. Nothing that the caller has cached is copied.
+func (p *Provider) body(r model.Request) encode.Body {
 	// After a burst of blocks the service would not find the end of the request before
 	// within its lookback; a mark just there leads it to it.
 	marked := -1
@@ -283,7 +227,7 @@ func (p *Provider) body(r model.Request) body {
 	if p.o.NoAutoCache {
 		tail = `]}`
 	}
-	out := make(body, 0, 2*len(r.Messages)+3)
+	out := make(encode.Body, 0, 2*len(r.Messages)+3)
 	out = append(out, r.Head)
 	for i, m := range r.Messages {
 		if i > 0 {
@@ -300,42 +244,10 @@ func (p *Provider) body(r model.Request) body {
 
 // appendMarked adds a message with a cache mark on its last block. Only a user's messages
 // are marked: they end in a block that may carry a mark.
-func appendMarked(out body, m []byte) body {
+func appendMarked(out encode.Body, m []byte) encode.Body {
 	const end = `}]}`
 	if !bytes.HasPrefix(m, []byte(`{"role":"user"`)) || !bytes.HasSuffix(m, []byte(end)) {
 		return append(out, m)
 	}
 	return append(out, m[:len(m)-len(end)], []byte(cacheMark+end))
 }
-
-func (b body) size() int64 {
-	n := 0
-	for _, piece := range b {
-		n += len(piece)
-	}
-	return int64(n)
-}
-
-func (b body) reader() io.ReadCloser { return &bodyReader{rest: b} }
-
-type bodyReader struct {
-	rest body
-	off  int // into rest[0]
-}
-
-func (r *bodyReader) Read(p []byte) (int, error) {
-	n := 0
-	for n < len(p) && len(r.rest) > 0 {
-		k := copy(p[n:], r.rest[0][r.off:])
-		n += k
-		if r.off += k; r.off == len(r.rest[0]) {
-			r.rest, r.off = r.rest[1:], 0
-		}
-	}
-	if len(r.rest) == 0 {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func (r *bodyReader) Close() error { return nil }

@@ -8,6 +8,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
+	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 )
 
 // maxBlocks bounds the blocks of one reply, and with them what a block index can be.
@@ -42,13 +43,21 @@ type block struct {
 	complete  bool
 }
 
-// streamError is an error event inside a stream that began well.
-type streamError struct{ kind, message string }
+var _ upstream.Decoder = (*accumulator)(nil)
 
-func (e *streamError) Error() string { return e.kind + ": " + e.message }
+// Progress implements upstream.Decoder. A reply is not whole before message_stop.
+func (a *accumulator) Progress() upstream.Progress {
+	if a.done {
+		return upstream.Over
+	}
+	return upstream.Underway
+}
 
-// event takes in the data of one event.
-func (a *accumulator) event(data []byte) error {
+// SoFar implements upstream.Decoder.
+func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage) { return a.content(), a.usage }
+
+// Event implements upstream.Decoder.
+func (a *accumulator) Event(data []byte) error {
 	kind, ok := jscan.Get(data, "type")
 	if !ok {
 		return nil
@@ -96,9 +105,9 @@ func (a *accumulator) event(data []byte) error {
 	case `"error"`:
 		var e errorBody
 		if err := json.Unmarshal(data, &e); err != nil {
-			return &streamError{"error", string(data)}
+			return &upstream.Broken{Kind: "error", Said: string(data)}
 		}
-		return &streamError{e.Error.Type, e.Error.Message}
+		return &upstream.Broken{Fault: faultOf(e.Error.Type, e.Error.Message), Kind: e.Error.Type, Said: e.Error.Message}
 	}
 	return nil
 }
@@ -150,7 +159,7 @@ func (a *accumulator) blockStart(data []byte) error {
 	index, _ := jscan.Get(data, "index")
 	at, placed := smallInt(index)
 	if !ok || !placed || !json.Valid(start) || start[0] != '{' {
-		return fmt.Errorf("content_block_start: %s", clip(data))
+		return fmt.Errorf("content_block_start: %s", upstream.Clip(data))
 	}
 	if len(a.blocks) >= maxBlocks || a.block(data) != nil {
 		return fmt.Errorf("content_block_start: block %d of %d is one too many", at, len(a.blocks))
@@ -175,7 +184,7 @@ func (a *accumulator) blockStart(data []byte) error {
 		return true
 	})
 	if nb.kind == "" {
-		return fmt.Errorf("content_block_start: %s", clip(data))
+		return fmt.Errorf("content_block_start: %s", upstream.Clip(data))
 	}
 	var d model.Delta
 	switch nb.kind {
@@ -237,7 +246,7 @@ func (a *accumulator) delta(data []byte) error {
 	before := len(*to)
 	var good bool
 	if *to, good = jscan.AppendUnquoted(*to, value); !good {
-		return fmt.Errorf("content_block_delta: %s is not a string", clip(value))
+		return fmt.Errorf("content_block_delta: %s is not a string", upstream.Clip(value))
 	}
 	if a.sink == nil || len(*to) == before {
 		return nil

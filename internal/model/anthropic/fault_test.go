@@ -17,6 +17,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 	"github.com/troupe-dev/troupe/internal/model/modeltest"
 )
 
@@ -93,7 +94,7 @@ func TestRetryAfter(t *testing.T) {
 		h := http.Header{}
 		h.Set("Retry-After", tt.after)
 		h.Set("Retry-After-Ms", tt.ms)
-		if got := p.retryAfter(h); got != tt.want {
+		if got := p.client.RetryAfter(h); got != tt.want {
 			t.Errorf("%q, %q: %s, want %s", tt.after, tt.ms, got, tt.want)
 		}
 	}
@@ -134,7 +135,7 @@ func TestNoSecretEver(t *testing.T) {
 		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 		me := failure(t, err)
 		all := fmt.Sprintf("%v %+v %#v %v", err, *me, me.Err, errors.Unwrap(err))
-		if strings.Contains(all, testKey) || strings.Contains(all, other) || strings.Contains(all, "\x1b") || len(me.Message) > maxMessage+10 {
+		if strings.Contains(all, testKey) || strings.Contains(all, other) || strings.Contains(all, "\x1b") || len(me.Message) > upstream.MaxMessage+10 {
 			t.Errorf("%s: %s", name, all)
 		}
 		p.Close()

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"net/http"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -64,6 +65,15 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	modeltest.Run(t, modeltest.Harness{New: func(t *testing.T, replies ...modeltest.Reply) model.Provider {
 		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] }, modeltest.Options{Midway: true})
+		return p
+	}})
+}
+
+func TestWire(t *testing.T) {
+	t.Parallel()
+	modeltest.RunWire(t, modeltest.Wire{API: modeltest.Anthropic, Recorded: []byte(recorded), New: func(t *testing.T, base string, rt http.RoundTripper) model.Provider {
+		p := New(Options{APIKey: testKey, BaseURL: base, Transport: rt, IdleTimeout: modeltest.Idle})
+		t.Cleanup(p.Close)
 		return p
 	}})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/model/internal/sse"
 	"github.com/troupe-dev/troupe/internal/model/modeltest"
 )
 
@@ -115,14 +116,14 @@ func recordedReply() troupe.Reply {
 
 // feed runs a stream through the reader and the accumulator, as Stream does.
 func feed(r io.Reader, limit int) (troupe.Reply, *accumulator, error) {
-	s := sseReader{src: r, buf: make([]byte, 64), limit: limit}
+	s := sse.Reader{Src: r, Buf: make([]byte, 64), Limit: limit}
 	a := accumulator{reply: 7, model: "asked-for"}
 	for !a.done {
-		data, err := s.next()
+		data, err := s.Next()
 		if err != nil {
 			return troupe.Reply{}, &a, err
 		}
-		if err := a.event(data); err != nil {
+		if err := a.Event(data); err != nil {
 			return troupe.Reply{}, &a, err
 		}
 	}
@@ -242,13 +243,13 @@ func TestReplyOnTheWire(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	endless := io.MultiReader(strings.NewReader(recorded[:400]), &repeat{"data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"})
-	if _, _, err := feed(endless, 1<<20); !errors.Is(err, errTooLarge) {
+	if _, _, err := feed(endless, 1<<20); !errors.Is(err, sse.ErrTooLarge) {
 		t.Errorf("one endless line: %v", err)
 	}
-	if _, _, err := feed(&repeat{": a comment\n\n"}, 1<<20); !errors.Is(err, errTooLarge) {
+	if _, _, err := feed(&repeat{": a comment\n\n"}, 1<<20); !errors.Is(err, sse.ErrTooLarge) {
 		t.Errorf("endless comments: %v", err)
 	}
-	if _, _, err := feed(&repeat{"data: {}\n"}, 1<<20); !errors.Is(err, errTooLarge) {
+	if _, _, err := feed(&repeat{"data: {}\n"}, 1<<20); !errors.Is(err, sse.ErrTooLarge) {
 		t.Errorf("an endless event: %v", err)
 	}
 	big := strings.Repeat("x", 1<<19)
@@ -309,7 +310,7 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, size uint8) {
 		whole, a, err := feed(bytes.NewReader(in), 1<<16)
 		cut, _, err2 := feed(&pieces{in, int(size)%64 + 1}, 1<<16)
-		if fmt.Sprint(err) != fmt.Sprint(err2) && !errors.Is(err, errTooLarge) || !reflect.DeepEqual(whole, cut) {
+		if fmt.Sprint(err) != fmt.Sprint(err2) && !errors.Is(err, sse.ErrTooLarge) || !reflect.DeepEqual(whole, cut) {
 			t.Errorf("at once: %+v, %v; in pieces: %+v, %v", whole, err, cut, err2)
 		}
 		if b, err := p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: a.content()}); err != nil || !json.Valid(b) {

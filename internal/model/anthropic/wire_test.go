@@ -125,35 +125,15 @@ func TestCacheMarks(t *testing.T) {
 	} {
 		r.Fresh, r.FreshBlocks = tt.fresh, tt.blocks
 		b := tt.p.body(r)
-		got, err := io.ReadAll(b.reader())
-		if err != nil || string(got) != string(r.Head)+tt.want || int64(len(got)) != b.size() {
-			t.Errorf("%+v: %v, size %d\n%s\nwant\n%s", tt, err, b.size(), got[len(r.Head):], tt.want)
+		got, err := io.ReadAll(b.Reader())
+		if err != nil || string(got) != string(r.Head)+tt.want || int64(len(got)) != b.Size() {
+			t.Errorf("%+v: %v, size %d\n%s\nwant\n%s", tt, err, b.Size(), got[len(r.Head):], tt.want)
 		}
 		if n := bytes.Count(got, []byte(mark)); n > 4 {
 			t.Errorf("%d marks", n)
 		}
 		if !json.Valid(got) {
 			t.Errorf("not JSON: %s", got)
-		}
-	}
-}
-
-// TestBodyReader reads with buffers of every size: pieces must join without a seam.
-func TestBodyReader(t *testing.T) {
-	t.Parallel()
-	b := body{[]byte("head"), nil, []byte("x"), []byte(","), []byte("message"), []byte("]}")}
-	for size := 1; size < 20; size++ {
-		var got []byte
-		r, buf := b.reader(), make([]byte, size)
-		for {
-			n, err := r.Read(buf)
-			got = append(got, buf[:n]...)
-			if err != nil {
-				break
-			}
-		}
-		if string(got) != "headx,message]}" {
-			t.Fatalf("with %d bytes at a time: %q", size, got)
 		}
 	}
 }

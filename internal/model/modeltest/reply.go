@@ -36,8 +36,9 @@ type Reply struct {
 	Stall bool // send everything (or up to End), then nothing more
 }
 
-// Call is one tool call of a Reply. Input is sent as it is; it need not be JSON.
-type Call struct{ Name, Input string }
+// Call is one tool call of a Reply. Input is sent as it is; it need not be JSON. ID is what
+// the service calls it; "" is a name that it gives to the call in this place of any reply.
+type Call struct{ Name, Input, ID string }
 
 // Text is a reply of words.
 func Text(s string) Reply { return Reply{Text: s, Usage: troupe.Usage{Input: 10, Output: 5}} }
@@ -56,6 +57,9 @@ func Fail(status int, errorType, message string) Reply {
 func (r Reply) Stream(req *Request) []byte {
 	if r.Raw != nil {
 		return r.Raw
+	}
+	if req.api == OpenAI {
+		return r.chunks(req)
 	}
 	b := make([]byte, 0, 1024+2*len(r.Text)+2*len(r.Thinking))
 	b = append(b, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_"...)
@@ -81,14 +85,18 @@ func (r Reply) Stream(req *Request) []byte {
 		index++
 	}
 	for i, c := range r.Calls {
-		start := append([]byte(`{"type":"tool_use","id":"toolu_`), strconv.Itoa(i)...)
-		start = append(jscan.AppendQuoted(append(start, `","name":`...), c.Name), `,"input":{}}`...)
+		id := c.ID
+		if id == "" {
+			id = "toolu_" + strconv.Itoa(i)
+		}
+		start := jscan.AppendQuoted([]byte(`{"type":"tool_use","id":`), id)
+		start = append(jscan.AppendQuoted(append(start, `,"name":`...), c.Name), `,"input":{}}`...)
 		b = appendStop(appendBlock(b, index, string(start), "input_json_delta", "partial_json", c.Input), index)
 		index++
 	}
 	if r.ErrorType != "" {
 		b = append(b, "event: error\ndata: "...)
-		return append(r.errorJSON(b), "\n\n"...)
+		return append(r.errorJSON(Anthropic, b), "\n\n"...)
 	}
 	stop := r.Stop
 	if stop == "" {
@@ -108,15 +116,7 @@ func appendBlock(b []byte, index int, start, kind, field, text string) []byte {
 	b = append(b, "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":"...)
 	b = strconv.AppendInt(b, int64(index), 10)
 	b = append(append(append(b, `,"content_block":`...), start...), "}\n\n"...)
-	const piece = 24
-	for len(text) > 0 {
-		n := min(piece, len(text))
-		for n < len(text) && text[n]&0xc0 == 0x80 { // not within a character
-			n++
-		}
-		b = appendDelta(b, index, kind, field, text[:n])
-		text = text[n:]
-	}
+	pieces(text, func(piece string) { b = appendDelta(b, index, kind, field, piece) })
 	return b
 }
 
@@ -133,7 +133,23 @@ func appendStop(b []byte, index int) []byte {
 	return append(strconv.AppendInt(b, int64(index), 10), "}\n\n"...)
 }
 
-func (r Reply) errorJSON(b []byte) []byte {
+// pieces cuts text as a service streams it: a few words at a time, and not within a character.
+func pieces(text string, fn func(piece string)) {
+	const size = 24
+	for len(text) > 0 {
+		n := min(size, len(text))
+		for n < len(text) && text[n]&0xc0 == 0x80 {
+			n++
+		}
+		fn(text[:n])
+		text = text[n:]
+	}
+}
+
+func (r Reply) errorJSON(api API, b []byte) []byte {
+	if api == OpenAI {
+		return r.openAIError(b)
+	}
 	b = jscan.AppendQuoted(append(b, `{"type":"error","error":{"type":`...), r.ErrorType)
 	return append(jscan.AppendQuoted(append(b, `,"message":`...), r.ErrorMessage), `},"request_id":"req_fake"}`...)
 }

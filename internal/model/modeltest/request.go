@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
@@ -18,16 +19,17 @@ type Request struct {
 	Header    http.Header
 	Body      []byte
 	Model     string
-	Messages  []json.RawMessage
-	Turn      int // replies the conversation already has, plus 1
+	Messages  []json.RawMessage // without the system prompt
+	Turn      int               // replies the conversation already has, plus 1
+	api       API
 	system    []byte
 	tools     []byte
 	maxTokens []byte
 	stream    bool
 }
 
-func parse(body []byte) (*Request, error) {
-	r := &Request{Body: body, Turn: 1}
+func parse(api API, body []byte) (*Request, error) {
+	r := &Request{Body: body, Turn: 1, api: api}
 	ok := jscan.Object(body, func(k, v []byte) bool {
 		switch string(k) {
 		case "model":
@@ -36,14 +38,19 @@ func parse(body []byte) (*Request, error) {
 			r.system = v
 		case "tools":
 			r.tools = v
-		case "max_tokens":
+		case "max_tokens", "max_completion_tokens":
 			r.maxTokens = v
 		case "stream":
 			r.stream = string(v) == "true"
 		case "messages":
 			jscan.Array(v, func(m []byte) bool {
+				who := role(m)
+				if who == "system" && api == OpenAI && len(r.Messages) == 0 && len(r.system) == 0 {
+					r.system, _ = jscan.Get(m, "content")
+					return true
+				}
 				r.Messages = append(r.Messages, m)
-				if role(m) == "assistant" {
+				if who == "assistant" {
 					r.Turn++
 				}
 				return true
@@ -61,6 +68,9 @@ func parse(body []byte) (*Request, error) {
 // when its history is damaged. Of the conversation it looks at the end only: the rest was
 // the end of an earlier request.
 func (r *Request) check() error {
+	if r.api == OpenAI {
+		return r.checkChat()
+	}
 	switch {
 	case r.Model == "":
 		return errors.New("model: field required")
@@ -103,6 +113,9 @@ func checkMessage(m []byte, asked []string, first bool) (calls []string, err err
 			}
 		case "tool_use":
 			id, _ := jscan.Get(b, "id")
+			if slices.Contains(calls, unquote(id)) && err == nil {
+				err = fmt.Errorf("tool_use ids must be unique; %s is there twice", id)
+			}
 			calls = append(calls, unquote(id))
 			if in, _ := jscan.Get(b, "input"); (len(in) == 0 || in[0] != '{') && err == nil {
 				err = errors.New("tool_use.input: must be an object")
@@ -165,6 +178,9 @@ func (r *Request) System() string {
 func (r *Request) Tools() []string {
 	var out []string
 	jscan.Array(r.tools, func(t []byte) bool {
+		if f, ok := jscan.Get(t, "function"); ok && r.api == OpenAI {
+			t = f
+		}
 		v, _ := jscan.Get(t, "name")
 		out = append(out, unquote(v))
 		return true
@@ -176,8 +192,22 @@ func (r *Request) Tools() []string {
 // of the results in it.
 func (r *Request) FirstText() string { return r.text(0) }
 
-// LastText is the text of the last message.
-func (r *Request) LastText() string { return r.text(len(r.Messages) - 1) }
+// LastText is the text of the last message. Where results are messages of their own, it is
+// the text of all that came since the model last spoke.
+func (r *Request) LastText() string {
+	if r.api != OpenAI {
+		return r.text(len(r.Messages) - 1)
+	}
+	from := len(r.Messages)
+	for from > 0 && role(r.Messages[from-1]) != "assistant" {
+		from--
+	}
+	var out []string
+	for ; from < len(r.Messages); from++ {
+		out = append(out, r.text(from))
+	}
+	return strings.Join(out, "\n")
+}
 
 func (r *Request) text(i int) string {
 	if i < 0 || i >= len(r.Messages) {

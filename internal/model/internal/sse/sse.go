@@ -1,4 +1,11 @@
-package anthropic
+// Package sse reads server-sent events as model services send them: the data of each, in
+// any of the forms the standard allows and without need of event names, because the data
+// says what it is.
+//
+// A Reader belongs to one goroutine. It holds one buffer, which grows with the longest
+// line and is bounded by Limit; nothing is read ahead of what has been asked for but the
+// rest of that buffer.
+package sse
 
 import (
 	"bytes"
@@ -7,36 +14,31 @@ import (
 	"io"
 )
 
-const (
-	readSize = 4 << 10
-	keepSize = 64 << 10 // a buffer that grew beyond this is not kept
-)
+// ErrTooLarge is how a stream ends that has gone beyond its limit.
+var ErrTooLarge = errors.New("the reply is larger than any reply should be")
 
-var errTooLarge = errors.New("the reply is larger than any reply should be")
-
-// sseReader reads the data of server-sent events. It takes any line ending and does
-// without event names, because the data says what it is. The data it returns is only good
+// Reader reads the data of events, with any line ending. The data it returns is only good
 // until the next call.
-type sseReader struct {
-	src    io.Reader
-	buf    []byte // its length is its capacity for reading
-	limit  int    // bytes of the whole stream
-	onRead func() // called when bytes have come
+type Reader struct {
+	Src    io.Reader
+	Buf    []byte // not empty; its length is its capacity for reading
+	Limit  int    // bytes of the whole stream
+	OnRead func() // called when bytes have come
 
-	start, end int // unread bytes in buf
+	start, end int // unread bytes in Buf
 	total      int
 	afterCR    bool   // the last line ended in CR: a LF that comes now belongs to it
 	joined     []byte // data of an event that has several lines of it
 	err        error
 }
 
-// next returns the data of the next event that has any, or why there is none: io.EOF if
+// Next returns the data of the next event that has any, or why there is none: io.EOF if
 // the stream just ended. What an event had when the stream ended is dropped, as the
 // standard has it.
-func (s *sseReader) next() ([]byte, error) {
+func (s *Reader) Next() ([]byte, error) {
 	lines := 0
 	s.joined = s.joined[:0]
-	var held []byte // the data of a single line, still in buf
+	var held []byte // the data of a single line, still in Buf
 	for {
 		line, err := s.line(&held)
 		if err != nil {
@@ -89,22 +91,22 @@ func dataField(line []byte) ([]byte, bool) {
 	return rest, true
 }
 
-// line returns the next line without its ending. held points into buf and is moved along
+// line returns the next line without its ending. held points into Buf and is moved along
 // when the buffer is.
-func (s *sseReader) line(held *[]byte) ([]byte, error) {
+func (s *Reader) line(held *[]byte) ([]byte, error) {
 	scanned := s.start
 	for {
 		if s.afterCR && s.start < s.end {
 			s.afterCR = false
-			if s.buf[s.start] == '\n' {
+			if s.Buf[s.start] == '\n' {
 				s.start++
 				scanned = s.start
 			}
 		}
-		if i := lineEnd(s.buf[scanned:s.end]); i >= 0 {
+		if i := lineEnd(s.Buf[scanned:s.end]); i >= 0 {
 			at := scanned + i
-			line := s.buf[s.start:at]
-			s.afterCR = s.buf[at] == '\r'
+			line := s.Buf[s.start:at]
+			s.afterCR = s.Buf[at] == '\r'
 			s.start = at + 1
 			return line, nil
 		}
@@ -130,33 +132,33 @@ func lineEnd(b []byte) int {
 
 // fill reads more bytes behind those that are unread, and returns by how much it moved
 // these down. A line that does not fit makes the buffer grow.
-func (s *sseReader) fill(held *[]byte) (moved int) {
+func (s *Reader) fill(held *[]byte) (moved int) {
 	keep := s.start
 	if len(*held) > 0 {
 		// One data line waits for the blank line behind it; it is never far, so it is
 		// simply copied out of the way.
 		*held = bytes.Clone(*held)
 	}
-	if s.end == len(s.buf) || keep == s.end {
-		copy(s.buf, s.buf[keep:s.end])
+	if s.end == len(s.Buf) || keep == s.end {
+		copy(s.Buf, s.Buf[keep:s.end])
 		moved = keep
 		s.start, s.end = 0, s.end-keep
-		if s.end == len(s.buf) {
-			s.buf = append(s.buf, make([]byte, len(s.buf))...)
-			s.buf = s.buf[:cap(s.buf)]
+		if s.end == len(s.Buf) {
+			s.Buf = append(s.Buf, make([]byte, len(s.Buf))...)
+			s.Buf = s.Buf[:cap(s.Buf)]
 		}
 	}
-	n, err := s.src.Read(s.buf[s.end:])
+	n, err := s.Src.Read(s.Buf[s.end:])
 	s.end += n
 	s.total += n
-	if n > 0 && s.onRead != nil {
-		s.onRead()
+	if n > 0 && s.OnRead != nil {
+		s.OnRead()
 	}
 	switch {
 	case err != nil:
 		s.err = err
-	case s.total > s.limit:
-		s.err = fmt.Errorf("%w (%d bytes)", errTooLarge, s.total)
+	case s.total > s.Limit:
+		s.err = fmt.Errorf("%w (%d bytes)", ErrTooLarge, s.total)
 	}
 	return moved
 }

@@ -1,6 +1,8 @@
 // Package modeltest helps to test and to measure what talks to models: a conformance test
-// that every provider runs (Run), and a server that speaks the Messages API over real HTTP
-// (NewAnthropic), for tests and for benchmark programs alike.
+// that every provider runs (Run), one more for those that speak to a service over HTTP
+// (RunWire), and servers that speak the Messages API (NewAnthropic) and Chat Completions
+// (NewOpenAI) over real HTTP, for tests and for benchmark programs alike. One Handler serves
+// both: a server translates requests, replies and failures.
 //
 // The server answers each request in net/http's goroutine for its connection; handlers are
 // called concurrently. What it remembers is bounded by Options.Keep. Close ends everything,
@@ -39,8 +41,33 @@ type Options struct {
 	Unchecked bool
 }
 
-// Server is a fake of Anthropic's API on a loopback port.
+// API is a service's language.
+type API int
+
+// The languages a Server can speak.
+const (
+	Anthropic API = iota // the Messages API
+	OpenAI               // Chat Completions
+)
+
+func (a API) path() string {
+	if a == OpenAI {
+		return "/v1/chat/completions"
+	}
+	return "/v1/messages"
+}
+
+// requestID is the header that names a request.
+func (a API) requestID() string {
+	if a == OpenAI {
+		return "x-request-id"
+	}
+	return "request-id"
+}
+
+// Server is a fake of a model service on a loopback port.
 type Server struct {
+	api     API
 	handler Handler
 	o       Options
 	prefix  *model.PrefixChecker
@@ -59,8 +86,14 @@ type Server struct {
 	broken []error
 }
 
-// NewAnthropic starts a server. It panics if there is no loopback port to be had.
-func NewAnthropic(h Handler, o Options) *Server {
+// NewAnthropic starts a server of the Messages API. It panics if there is no loopback port
+// to be had.
+func NewAnthropic(h Handler, o Options) *Server { return newServer(Anthropic, h, o) }
+
+// NewOpenAI starts a server of Chat Completions, at URL and at URL/v1.
+func NewOpenAI(h Handler, o Options) *Server { return newServer(OpenAI, h, o) }
+
+func newServer(api API, h Handler, o Options) *Server {
 	if o.Keep == 0 {
 		o.Keep = 256
 	}
@@ -68,7 +101,7 @@ func NewAnthropic(h Handler, o Options) *Server {
 	if err != nil {
 		panic(fmt.Sprintf("modeltest: no loopback port: %v", err))
 	}
-	s := &Server{handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{}), quit: make(chan struct{})}
+	s := &Server{api: api, handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{}), quit: make(chan struct{})}
 	s.ended.L = &s.mu
 	s.bodies.New = func() any { return new([]byte) }
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
@@ -135,8 +168,8 @@ func (s *Server) leave() {
 func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 	s.enter()
 	defer s.leave()
-	if hr.Method != http.MethodPost || hr.URL.Path != "/v1/messages" {
-		Fail(http.StatusNotFound, "not_found_error", "no such path").refuse(w)
+	if hr.Method != http.MethodPost || hr.URL.Path != s.api.path() {
+		Fail(http.StatusNotFound, "not_found_error", "no such path").refuse(s.api, w)
 		return
 	}
 	body, release, err := s.read(hr)
@@ -144,7 +177,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 		return // the client went away while it was sending
 	}
 	defer release()
-	req, err := parse(body)
+	req, err := parse(s.api, body)
 	if err == nil && !s.o.Unchecked {
 		if err = s.prefix.CheckConversation(body, s.o.Midway); err == nil {
 			err = req.check()
@@ -152,7 +185,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 	}
 	if err != nil {
 		s.note(err)
-		Fail(http.StatusBadRequest, "invalid_request_error", err.Error()).refuse(w)
+		Fail(http.StatusBadRequest, "invalid_request_error", err.Error()).refuse(s.api, w)
 		return
 	}
 	req.Number, req.Header = int(s.count.Add(1)), hr.Header
@@ -164,7 +197,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	if rep.Status != 0 && rep.Status != http.StatusOK {
-		rep.refuse(w)
+		rep.refuse(s.api, w)
 		return
 	}
 	s.send(hr.Context(), w, req, rep)
@@ -228,14 +261,14 @@ func (s *Server) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // refuse sends a reply that is an error status.
-func (r Reply) refuse(w http.ResponseWriter) {
+func (r Reply) refuse(api API, w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("request-id", "req_fake")
+	h.Set(api.requestID(), "req_fake")
 	if r.RetryAfter != "" {
 		h.Set("Retry-After", r.RetryAfter)
 	}
-	body := r.errorJSON(nil)
+	body := r.errorJSON(api, nil)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(r.Status)
 	_, _ = w.Write(body) // a client that has gone is not our concern
@@ -247,7 +280,7 @@ func (s *Server) send(ctx context.Context, w http.ResponseWriter, req *Request, 
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("request-id", "req_fake_"+strconv.Itoa(req.Number))
+	h.Set(s.api.requestID(), "req_fake_"+strconv.Itoa(req.Number))
 	flush := func() {
 		if f, ok := w.(http.Flusher); ok {
 			f.Flush()

@@ -1,4 +1,4 @@
-package anthropic
+package upstream
 
 import (
 	"crypto/tls"
@@ -53,11 +53,11 @@ func CertPool(path string) (*x509.CertPool, error) {
 var errElsewhere = errors.New("the service redirects to another address")
 
 // stayHome follows a redirect only where the key has already been sent: net/http knows
-// that Authorization is a secret, but not that our header is one.
-func stayHome(req *http.Request, via []*http.Request) error {
+// only some of the headers that hold one, and lets even these go to subdomains.
+func (c *Client) stayHome(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
-		return fmt.Errorf("%w (%s); the key was not sent there: if that is right, set ANTHROPIC_BASE_URL to it", errElsewhere, req.URL.Host)
+		return fmt.Errorf("%w (%s); the key was not sent there: if that is right, set %s to it", errElsewhere, req.URL.Host, c.o.Address)
 	}
 	if len(via) > 3 {
 		return fmt.Errorf("%w again and again", errElsewhere)
