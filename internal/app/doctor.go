@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/sandbox"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // Check is what `troupe doctor` found. It says whether a key is there, never which.
@@ -23,6 +26,19 @@ type Check struct {
 	Kernel   sandbox.Report `json:"kernel"`
 	Agents   []AgentFile    `json:"agents"`
 	Problems []string       `json:"problems"`
+	// Window is what a test of the model's window found; nil if it was not tested, because
+	// its provider has a price.
+	Window *WindowCheck `json:"window,omitempty"`
+	// Waiting lists the sessions that wait for their model, with what keeps it.
+	Waiting []WaitingSession `json:"waiting"`
+}
+
+// WaitingSession is a session whose model call failed and will be made again.
+type WaitingSession struct {
+	ID    troupe.SessionID `json:"id"`
+	Model string           `json:"model"`
+	Why   string           `json:"why"`
+	Until time.Time        `json:"until,omitzero"`
 }
 
 // Database describes the file that holds everything.
@@ -56,7 +72,8 @@ type AgentFile struct {
 	Tools  []string `json:"tools"`
 }
 
-// Doctor looks at everything a run in cwd would need. It changes nothing and calls nobody.
+// Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
+// a model server of the user's own, whose window it tests.
 func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Kernel: sandbox.Probe(ctx), Problems: a.warnings}
 	st, err := a.db.Stats()
@@ -78,6 +95,10 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
+	if err := a.waiting(ctx, &c); err != nil {
+		return c, err
+	}
+	a.checkWindow(ctx, &c)
 	_, warnings := a.authority(Request{}, nil)
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
@@ -91,6 +112,46 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 	return c, nil
 }
 
+// windowPatience is how long the test of a window may take. A slow machine reads for minutes.
+const windowPatience = 3 * time.Minute
+
+func (a *App) checkWindow(ctx context.Context, c *Check) {
+	if !c.Provider.Ready {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	w, tested, err := a.CheckWindow(ctx, c.Model)
+	if err != nil {
+		c.Problems = append(c.Problems, err.Error())
+		return
+	}
+	if tested {
+		c.Window = &w
+		if w.Verdict != string(openai.WindowHolds) {
+			c.Problems = append(c.Problems, "the window of "+w.Model+": "+w.Advice)
+		}
+	}
+}
+
+// waiting lists the sessions, of any process, that wait to ask their model again.
+func (a *App) waiting(ctx context.Context, c *Check) error {
+	c.Waiting = []WaitingSession{}
+	err := a.store.View(ctx, func(r store.Reader) error {
+		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
+		for _, s := range list {
+			if s.Error != "" {
+				c.Waiting = append(c.Waiting, WaitingSession{s.ID, s.Model, s.Error, s.Until.UTC()})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for sessions that wait: %w", err)
+	}
+	return nil
+}
+
 func (a *App) checkModel(c *Check, cwd string) {
 	full, err := a.models.Default("", cwd)
 	if err != nil {
@@ -99,10 +160,15 @@ func (a *App) checkModel(c *Check, cwd string) {
 	}
 	c.Model = full
 	c.Provider.Name, _, _ = strings.Cut(full, "/")
-	if c.Provider.Name == "anthropic" {
-		key, _ := a.env.Lookup("ANTHROPIC_API_KEY")
-		c.Provider.Key = strings.TrimSpace(key) != ""
+	switch s := a.settings.Providers[c.Provider.Name]; {
+	case s.BaseURL != "":
+		c.Provider.BaseURL, c.Provider.Key = s.BaseURL, s.KeyEnv != "" && a.models.set(s.KeyEnv)
+	case c.Provider.Name == "anthropic":
+		c.Provider.Key = a.models.set("ANTHROPIC_API_KEY")
 		c.Provider.BaseURL, _ = a.env.Lookup("ANTHROPIC_BASE_URL")
+	case c.Provider.Name == "openai":
+		c.Provider.Key = a.models.set("OPENAI_API_KEY")
+		c.Provider.BaseURL, _ = a.env.Lookup("OPENAI_BASE_URL")
 	}
 	if _, _, err := a.models.Provider(full); err != nil {
 		c.Problems = append(c.Problems, err.Error())

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/anthropic"
+	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/model/script"
 )
 
@@ -24,6 +28,9 @@ const inheritModel = "inherit"
 
 // defaultModel is what runs when nobody chose.
 const defaultModel = "sonnet"
+
+// defaultOpenAI is what runs for somebody who has a key of OpenAI's alone.
+const defaultOpenAI = "openai/gpt-5.6-terra"
 
 // defaultMaxOutput bounds one reply of a model whose own bound is not known.
 const defaultMaxOutput = 8192
@@ -73,7 +80,7 @@ func (m *models) load() (*model.Catalog, error) {
 }
 
 // Default resolves the model of a new root: the flag, the environment, the settings, or
-// Troupe's own choice, whichever speaks first.
+// Troupe's own choice for whoever has a key, whichever speaks first.
 func (m *models) Default(flag, cwd string) (string, error) {
 	name := flag
 	if name == "" {
@@ -83,9 +90,33 @@ func (m *models) Default(flag, cwd string) (string, error) {
 		name = m.settings.Model
 	}
 	if name == "" {
-		name = defaultModel
+		var err error
+		if name, err = m.choose(); err != nil {
+			return "", err
+		}
 	}
 	return m.Resolve(name, "", cwd)
+}
+
+// choose picks the model of somebody who has said nothing.
+func (m *models) choose() (string, error) {
+	switch base, _ := m.env.Lookup("OPENAI_BASE_URL"); {
+	case m.set("ANTHROPIC_API_KEY"):
+		return defaultModel, nil
+	case base != "":
+		return "", &troupe.UserError{
+			Problem: "Which model? The server at " + base + " may have several.",
+			Hint:    "Choose one: troupe -p --model openai/NAME (`troupe models` lists what the server has),\nor once and for all: export TROUPE_MODEL=openai/NAME", Code: 2,
+		}
+	case m.set("OPENAI_API_KEY"):
+		return defaultOpenAI, nil
+	}
+	return defaultModel, nil // what is missing is said when it is opened
+}
+
+func (m *models) set(name string) bool {
+	v, _ := m.env.Lookup(name)
+	return strings.TrimSpace(v) != ""
 }
 
 // Resolve turns a name that a person or a model wrote into a full one. parent is the full
@@ -111,7 +142,29 @@ func (m *models) Resolve(name, parent, cwd string) (string, error) {
 	if provider == "" {
 		provider = "anthropic"
 	}
-	return c.Resolve(name, provider)
+	full, err := c.Resolve(name, provider)
+	if parent == "" {
+		return full, err
+	}
+	// A model that an agent type prefers may be one that is not to be had here: then its
+	// parent's will do.
+	if other, _, _ := strings.Cut(full, "/"); err == nil && other != provider && !m.configured(other) {
+		return parent, nil
+	}
+	return full, err
+}
+
+// configured reports whether a provider could be asked.
+func (m *models) configured(name string) bool {
+	switch s, ok := m.settings.Providers[name]; {
+	case ok && s.BaseURL != "":
+		return s.KeyEnv == "" || m.set(s.KeyEnv)
+	case name == "anthropic":
+		return m.set("ANTHROPIC_API_KEY")
+	case name == "openai":
+		return m.set("OPENAI_API_KEY") || m.set("OPENAI_BASE_URL")
+	}
+	return false
 }
 
 // Provider implements session.Models.
@@ -141,18 +194,64 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	switch name {
 	case "anthropic":
 		return m.openAnthropic()
+	case "openai":
+		return m.openOpenAI()
 	case "script":
 		data, err := os.ReadFile(id)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(), Hint: "docs/script-model.md says how to write one.", Code: 2, Err: err}
 		}
 		return script.New(id, data)
-	default:
-		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("there is no model provider %q", name),
-			Hint:    "Known are anthropic and script (--model script:FILE).", Code: 2,
-		}
 	}
+	if s, ok := m.settings.Providers[name]; ok && s.BaseURL != "" {
+		key := ""
+		if s.KeyEnv != "" {
+			if key, _ = m.env.Lookup(s.KeyEnv); strings.TrimSpace(key) == "" {
+				return nil, &troupe.UserError{
+					Problem: fmt.Sprintf("the provider %s needs a key, and %s is not set", name, s.KeyEnv),
+					Hint:    "export " + s.KeyEnv + "=...", Code: 2,
+				}
+			}
+		}
+		return m.compatible(name, s.BaseURL, key)
+	}
+	known := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
+	return nil, &troupe.UserError{
+		Problem: fmt.Sprintf("there is no model provider %q", name),
+		Hint:    fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the settings: \"providers\": {%q: {\"base_url\": \"http://…/v1\"}}.", strings.Join(known, ", "), name), Code: 2,
+	}
+}
+
+// openOpenAI opens OpenAI's service, or whatever speaks its API at OPENAI_BASE_URL. Servers of
+// one's own need no key.
+func (m *models) openOpenAI() (model.Provider, error) {
+	key, _ := m.env.Lookup("OPENAI_API_KEY")
+	base, _ := m.env.Lookup("OPENAI_BASE_URL")
+	if strings.TrimSpace(key) == "" && base == "" {
+		return nil, noProvider()
+	}
+	return m.compatible("openai", base, key)
+}
+
+func (m *models) compatible(name, base, key string) (model.Provider, error) {
+	pool, err := m.certificates()
+	if err != nil {
+		return nil, err
+	}
+	return openai.New(openai.Options{Name: name, APIKey: key, BaseURL: base, RootCAs: pool, UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
+}
+
+// certificates reads the authorities that the user trusts besides the system's; nil if none.
+func (m *models) certificates() (*x509.CertPool, error) {
+	file, ok := m.env.Lookup("TROUPE_CA_FILE")
+	if !ok || file == "" {
+		return nil, nil
+	}
+	pool, err := anthropic.CertPool(file)
+	if err != nil {
+		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(), Hint: "Name a file of certificates in PEM form, or unset it.", Code: 2, Err: err}
+	}
+	return pool, nil
 }
 
 func (m *models) openAnthropic() (model.Provider, error) {
@@ -161,15 +260,11 @@ func (m *models) openAnthropic() (model.Provider, error) {
 	if strings.TrimSpace(key) == "" {
 		return nil, noProvider()
 	}
-	o := anthropic.Options{APIKey: key, BaseURL: base, UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}
-	if file, ok := m.env.Lookup("TROUPE_CA_FILE"); ok && file != "" {
-		pool, err := anthropic.CertPool(file)
-		if err != nil {
-			return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(), Hint: "Name a file of certificates in PEM form, or unset it.", Code: 2, Err: err}
-		}
-		o.RootCAs = pool
+	pool, err := m.certificates()
+	if err != nil {
+		return nil, err
 	}
-	return anthropic.New(o), nil
+	return anthropic.New(anthropic.Options{APIKey: key, BaseURL: base, RootCAs: pool, UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
 }
 
 func noProvider() error {
@@ -178,6 +273,8 @@ func noProvider() error {
 		Hint: `Give Troupe one of these:
   export ANTHROPIC_API_KEY=...        a key for Anthropic's models
   export ANTHROPIC_BASE_URL=...       besides the key: a gateway that speaks the same API
+  export OPENAI_API_KEY=...           a key for OpenAI's models
+  export OPENAI_BASE_URL=...          any server that speaks that API (Ollama, vLLM, llama.cpp); no key needed
   troupe -p --model script:FILE "..." replies from a file, no key (docs/script-model.md)
   troupe demo                         see a whole run first, offline`,
 		Code: 2,
@@ -200,7 +297,11 @@ func (m *models) info(full string) (model.Info, bool) {
 	if err != nil {
 		return model.Info{}, false
 	}
-	return c.Lookup(full)
+	i, ok := c.Lookup(full)
+	if name, _, _ := strings.Cut(full, "/"); !ok && m.settings.Providers[name].Window > 0 {
+		return model.Info{Window: m.settings.Providers[name].Window}, true
+	}
+	return i, ok
 }
 
 // Cost implements session.Models.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model/governor"
@@ -480,11 +479,6 @@ const (
 	maxDenials    = 3
 	gather        = 40 * time.Millisecond
 )
-
-// contents keeps what files of a tree held before they were changed.
-func (a *App) contents(root troupe.SessionID) *content.Store {
-	return content.In(filepath.Join(a.outputDir(root), "content"))
-}
 
 // saveResult writes an agent's final words where its parent may read them.
 func saveResult(file, text string) error {

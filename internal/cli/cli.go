@@ -22,6 +22,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/demo"
 	"github.com/troupe-dev/troupe/internal/cli/doctor"
 	"github.com/troupe-dev/troupe/internal/cli/logs"
+	"github.com/troupe-dev/troupe/internal/cli/models"
 	"github.com/troupe-dev/troupe/internal/cli/remove"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/cli/sessions"
@@ -123,7 +124,7 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
 	root.AddCommand(
-		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), version.New(c), demo.New(c),
+		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), models.New(c), version.New(c), demo.New(c),
 	)
 	return root
 }

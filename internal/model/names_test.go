@@ -45,7 +45,7 @@ providers:
 		{"opsu", "anthropic", "", `did you mean "opus"`},
 		{"sonet", "anthropic", "", `did you mean "sonnet"`},
 		{"sonnet-5", "anthropic", "", `did you mean "sonnet"`},
-		{"gpt-9", "anthropic", "", "Use an alias"},
+		{"mistral-9", "anthropic", "", "Use an alias"},
 		{"", "anthropic", "", "Use an alias"},
 		{"anthropic/", "anthropic", "", "Use an alias"},
 		{"*", "anthropic", "", "Use an alias"},
@@ -128,7 +128,7 @@ func TestBuiltin(t *testing.T) {
 	for _, m := range c.Models() {
 		i, _ := c.Lookup(m)
 		p := i.Price
-		if p.CacheRead <= 0 || p.CacheRead >= p.Input || p.Input >= p.CacheWrite || p.CacheWrite >= p.Output {
+		if p.CacheRead <= 0 || p.CacheRead >= p.Input || p.Input > p.CacheWrite || p.CacheWrite >= p.Output {
 			t.Errorf("%s has an odd price: %+v", m, p)
 		}
 		if i.MaxOutput <= 0 || i.Window <= i.MaxOutput {

@@ -151,7 +151,7 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
 	o := troupe.Outcome{
-		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
+		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed, Type: "Bash",
 		Evidence: in.out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
 		Result: plain(a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
 	}
@@ -160,7 +160,7 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 		o.Status, o.Cause, o.Error = troupe.Cancelled, troupe.CauseInterrupt, "it was stopped; what it did until then stands"
 	case in.err != nil:
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, in.err.Error()
-	case in.out.IsError:
+	case in.out.IsError || failedCommand(in.out.Evidence):
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, exitOf(in.out.Evidence)
 	}
 	told := a.told[in.task.ID]
@@ -173,6 +173,12 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 	}
 	a.receive(mail)
 	return nil
+}
+
+// failedCommand reports whether the command ended with another code than 0.
+func failedCommand(e troupe.Evidence) bool {
+	n := len(e.Commands)
+	return n > 0 && e.Commands[n-1].ExitCode != 0
 }
 
 func exitOf(e troupe.Evidence) string {

@@ -84,9 +84,8 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	}
 	background := ""
 	if b, ok := prepared.(tool.Backgrounder); ok {
-		background, _ = b.Background()
-		if _, wanted := b.Background(); !wanted {
-			background = ""
+		if label, wanted := b.Background(); wanted {
+			background = a.h.d.Mask(label)
 		}
 	}
 	if access.Class != troupe.ClassRead {

@@ -45,7 +45,7 @@ type Env struct {
 	// Hidden reports files that rules keep from being read: tools that walk folders leave
 	// them out. It is nil if there are none.
 	Hidden func(path string) bool
-	// Mask takes secrets out of text before it is kept in OutputDir; nil if there are none.
+	// Mask takes secrets out of text before it is kept in OutputDir or Log; nil if there are none.
 	// What is returned is masked by the caller.
 	Mask func(string) string
 	// Environ is the environment of started commands.

@@ -46,13 +46,26 @@ func write(c *console.Console, k app.Check) {
 	if !k.Provider.Ready {
 		state = "not ready"
 	}
-	if k.Provider.Name == "anthropic" {
+	switch k.Provider.Name {
+	case "anthropic":
 		state += ", ANTHROPIC_API_KEY is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
+	case "openai":
+		state += ", OPENAI_API_KEY is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
 	}
 	if k.Provider.BaseURL != "" {
 		state += ", at " + console.Line(k.Provider.BaseURL, 80)
 	}
 	row("provider", "%s: %s", k.Provider.Name, state)
+	if w := k.Window; w != nil {
+		row("window", "%s: %s", w.Verdict, console.Line(w.Advice, 0))
+	}
+	for i, s := range k.Waiting {
+		until := ""
+		if !s.Until.IsZero() {
+			until = " until " + s.Until.Local().Format("15:04:05")
+		}
+		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until, console.Line(s.Why, 120))
+	}
 	for _, p := range k.Programs {
 		if !p.Found {
 			row(p.Name, "not found (used for %s)", p.For)

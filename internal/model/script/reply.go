@@ -42,7 +42,8 @@ func (e *entry) silent() bool { return e.thinking == "" && e.text == "" && len(e
 
 func (e *entry) failure(path string, partial []troupe.Block, u troupe.Usage) error {
 	return &model.Error{
-		Fault: e.fault.kind, RetryAfter: e.fault.retryAfter, Partial: partial, Usage: u,
+		Fault: e.fault.kind, Throttled: e.fault.name == "overloaded" || e.fault.name == "rate_limit",
+		RetryAfter: e.fault.retryAfter, Partial: partial, Usage: u,
 		Message: fmt.Sprintf("%s (scripted: %s:%d)", e.fault.message, path, e.line),
 	}
 }

@@ -30,6 +30,7 @@ func fields(in *troupe.Spawn) []tool.Field {
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
+		{Name: "run_in_background", Bool: &in.Background},
 	}
 }
 

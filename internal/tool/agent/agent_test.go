@@ -14,7 +14,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	tooltest.Spec(t, agent.Spec())
-	tooltest.Inputs(t, agent.Spec(), `{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5}`, func(in string) error {
+	tooltest.Inputs(t, agent.Spec(), `{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true}`, func(in string) error {
 		_, err := agent.Decode(in)
 		return err
 	})
@@ -26,6 +26,8 @@ func TestDecode(t *testing.T) {
 		`{"description":"Find auth","prompt":"Look."}`:                                                      {Description: "Find auth", Prompt: "Look."},
 		`{"description":" Find auth ","prompt":" Look.\n","type":"Explore"}`:                                {Description: "Find auth", Prompt: " Look.\n", Type: "Explore"},
 		`{"description":"d","prompt":"p","subagent_type":"Plan","model":"opus","name":"N","max_turns":"7"}`: {Description: "d", Prompt: "p", Type: "Plan", Model: "opus", Name: "N", MaxTurns: 7},
+		`{"description":"d","prompt":"p","run_in_background":"True"}`:                                       {Description: "d", Prompt: "p", Background: true},
+		`{"description":"d","prompt":"p","run_in_background":false}`:                                        {Description: "d", Prompt: "p"},
 		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                    {Description: "d", Prompt: "p"},
 	} {
 		if got, err := agent.Decode(in); err != nil || got != want {
@@ -39,6 +41,8 @@ func TestDecode(t *testing.T) {
 		`{"description":"d","prompt":"p","name":"a\nb"}`:                  "one line",
 		`{"description":"d","prompt":"p","agent_type":"x"}`:               "did you mean `subagent_type`?",
 		`{"description":"d","prompt":"p","max_turns":-1}`:                 "at least 0",
+		`{"description":"d","prompt":"p","run_in_background":"later"}`:    "true or false",
+		`{"description":"d","prompt":"p","background":true}`:              "there is no parameter `background`",
 	} {
 		_, err := agent.Decode(in)
 		var ie *tool.InputError

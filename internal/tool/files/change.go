@@ -43,20 +43,29 @@ func withFile(ctx context.Context, env tool.Env, l *locks, path string, touched 
 		return tool.Output{}, err
 	}
 	defer unlock()
-	if tool.Resolve(path) != real {
-		return moved(env, path), nil
+	c, err := look(env, path, real)
+	var out tool.Output
+	if err == nil {
+		out, err = fn(c)
 	}
-	c := &change{env: env, name: env.Rel(path), path: real}
-	c.old, c.info, err = readAll(real)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return explain(env, path, err), nil
-	}
-	out, err := fn(c)
 	var r refused
 	if errors.As(err, &r) {
 		return r.Output, nil
 	}
 	return out, err
+}
+
+// look reads what stands at path, which led to real when the call was judged.
+func look(env tool.Env, path, real string) (*change, error) {
+	if tool.Resolve(path) != real {
+		return nil, refused{moved(env, path)}
+	}
+	c := &change{env: env, name: env.Rel(path), path: real}
+	var err error
+	if c.old, c.info, err = readAll(real); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, refused{explain(env, path, err)}
+	}
+	return c, nil
 }
 
 // checkSeen refuses unless the session knows the content it is about to replace.
@@ -80,9 +89,12 @@ func (c *change) checkSeen(path string) error {
 
 // commit makes content the file's content, in one step.
 func (c *change) commit(content []byte) (troupe.FileTouch, error) {
-	touch := troupe.FileTouch{Path: c.path, Hash: tool.Hash(content), Wrote: true}
+	touch := troupe.FileTouch{Path: c.path, Hash: tool.Hash(content), Wrote: true, New: c.info == nil}
 	touch.Added, touch.Removed = countLines(string(c.old), string(content))
 	if err := c.writable(); err != nil {
+		return touch, err
+	}
+	if err := c.keep(&touch); err != nil {
 		return touch, err
 	}
 	temp, err := c.writeTemp(content)
@@ -98,6 +110,18 @@ func (c *change) commit(content []byte) (troupe.FileTouch, error) {
 		return touch, errors.Join(err, ignoreMissing(os.Remove(temp)))
 	}
 	return touch, nil
+}
+
+// keep has the old content kept before it is lost. What cannot be undone is not done.
+func (c *change) keep(touch *troupe.FileTouch) error {
+	if c.info == nil || c.env.Keep == nil {
+		return nil
+	}
+	var err error
+	if touch.Before, err = c.env.Keep(c.old); err != nil {
+		return refuse("%s was not changed: what it holds could not be kept for undo first (%v). Tell the user; writing it another way would lose it.", c.name, err)
+	}
+	return nil
 }
 
 // writable makes the folder of a new file, and asks the system about an existing one:
@@ -198,6 +222,7 @@ func countLines(before, after string) (added, removed int) {
 	if before == "" || after == "" {
 		return lineCount(after), lineCount(before)
 	}
+	_, before, after = middle(before, after) // most changes are small, whatever the file
 	for _, e := range udiff.Lines(before, after) {
 		added += lineCount(e.New)
 		removed += lineCount(before[e.Start:e.End])

@@ -61,38 +61,61 @@ func (c *editCall) Access() troupe.Access {
 	return troupe.Access{Class: troupe.ClassEdit, Reads: c.touched, Writes: c.touched}
 }
 
+// edited is what an edit comes to.
+type edited struct {
+	spots []span // in the old content
+	new   string // what stands at each of them then
+	after string // the whole content then
+}
+
+// apply works out the file's next content. It writes nothing.
+func (c *editCall) apply(f *change) (edited, error) {
+	if f.info == nil {
+		return edited{}, refused{explain(f.env, c.path, fs.ErrNotExist)}
+	}
+	if err := f.checkSeen(c.path); err != nil {
+		return edited{}, err
+	}
+	old, new := fitLineEndings(string(f.old), c.in.old, c.in.new)
+	e := edited{spots: find(string(f.old), old), new: new}
+	switch {
+	case len(e.spots) == 0:
+		return edited{}, refuse("%s was not changed: %s", f.name, whyNotFound(string(f.old), c.in.old))
+	case len(e.spots) > 1 && !c.in.all:
+		return edited{}, refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines around it to make it unique, or set replace_all.",
+			f.name, len(e.spots), listLines(string(f.old), e.spots))
+	}
+	if e.after = replace(string(f.old), e.spots, new); e.after == string(f.old) {
+		return edited{}, refuse("%s was not changed: the text would be the same.", f.name)
+	}
+	return e, nil
+}
+
 // Run implements tool.Prepared.
 func (c *editCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return withFile(ctx, env, c.locks, c.path, c.touched, func(f *change) (tool.Output, error) {
-		if f.info == nil {
-			return explain(env, c.path, fs.ErrNotExist), nil
-		}
-		if err := f.checkSeen(c.path); err != nil {
-			return tool.Output{}, err
-		}
-		old, new := fitLineEndings(string(f.old), c.in.old, c.in.new)
-		spots := find(string(f.old), old)
-		switch {
-		case len(spots) == 0:
-			return tool.Output{}, refuse("%s was not changed: %s", f.name, whyNotFound(string(f.old), c.in.old))
-		case len(spots) > 1 && !c.in.all:
-			return tool.Output{}, refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines around it to make it unique, or set replace_all.",
-				f.name, len(spots), listLines(string(f.old), spots))
-		}
-		after := replace(string(f.old), spots, new)
-		if after == string(f.old) {
-			return tool.Output{}, refuse("%s was not changed: the text would be the same.", f.name)
-		}
-		touch, err := f.commit([]byte(after))
+		e, err := c.apply(f)
 		if err != nil {
 			return tool.Output{}, err
 		}
-		text := fmt.Sprintf("Edited %s. Now:\n%s", f.name, snippet(after, spots[0].from, spots[0].from+len(new)))
-		if len(spots) > 1 {
-			text = fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.name, len(spots),
-				listLines(string(f.old), spots), snippet(after, spots[0].from, spots[0].from+len(new)))
+		touch, err := f.commit([]byte(e.after))
+		if err != nil {
+			return tool.Output{}, err
 		}
-		return wrote(touch, text), nil
+		from := e.spots[0].from
+		shown := snippet(e.after, from, from+len(e.new))
+		if len(e.spots) > 1 {
+			return wrote(touch, fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.name, len(e.spots), listLines(string(f.old), e.spots), shown)), nil
+		}
+		return wrote(touch, fmt.Sprintf("Edited %s. Now:\n%s", f.name, shown)), nil
+	})
+}
+
+// Preview implements tool.Previewer.
+func (c *editCall) Preview(env tool.Env) string {
+	return preview(env, c.path, c.touched, func(f *change) (string, error) {
+		e, err := c.apply(f)
+		return e.after, err
 	})
 }
 

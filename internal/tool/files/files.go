@@ -8,6 +8,9 @@
 // length of one small write, waiting for one ends with the call's context, and nothing here
 // starts a goroutine that outlives its call.
 //
+// What a change replaces is handed to tool.Env.Keep first, and the change is refused if that
+// fails. Stage is the way back: it gives a file an earlier content under the same rules.
+//
 // A process that dies while writing leaves the old file or the new one, never a mixture;
 // at worst a file named .troupe-*.tmp stays beside it.
 package files

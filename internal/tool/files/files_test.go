@@ -32,6 +32,7 @@ type desk struct {
 	t     *testing.T
 	dir   string
 	tools map[string]tool.Runner
+	keep  func([]byte) (string, error)
 	mu    sync.Mutex
 	seen  map[string]string
 }
@@ -55,7 +56,7 @@ func (d *desk) other() *desk {
 }
 
 func (d *desk) env() tool.Env {
-	return tool.Env{Cwd: d.dir, Environ: os.Environ(), Seen: func(path string) (string, bool) {
+	return tool.Env{Cwd: d.dir, Environ: os.Environ(), Keep: d.keep, Seen: func(path string) (string, bool) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		h, ok := d.seen[path]

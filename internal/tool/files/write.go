@@ -49,15 +49,25 @@ func (c *writeCall) Access() troupe.Access {
 	return troupe.Access{Class: troupe.ClassEdit, Writes: c.touched}
 }
 
+// apply is the file's next content. It writes nothing.
+func (c *writeCall) apply(f *change) (string, error) {
+	if f.info == nil {
+		return c.content, nil
+	}
+	return c.content, f.checkSeen(c.path)
+}
+
+// Preview implements tool.Previewer.
+func (c *writeCall) Preview(env tool.Env) string { return preview(env, c.path, c.touched, c.apply) }
+
 // Run implements tool.Prepared.
 func (c *writeCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return withFile(ctx, env, c.locks, c.path, c.touched, func(f *change) (tool.Output, error) {
-		if f.info != nil {
-			if err := f.checkSeen(c.path); err != nil {
-				return tool.Output{}, err
-			}
+		content, err := c.apply(f)
+		if err != nil {
+			return tool.Output{}, err
 		}
-		touch, err := f.commit([]byte(c.content))
+		touch, err := f.commit([]byte(content))
 		if err != nil {
 			return tool.Output{}, err
 		}

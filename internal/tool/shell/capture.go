@@ -28,36 +28,27 @@ type capture struct {
 	total int64
 	file  *kept
 	lost  error // why the file does not have it all
-	held  bool  // the pipe was still open when reading was given up
-	tests recogniser
 }
 
 func newCapture(env tool.Env) *capture { return &capture{env: env} }
 
-// readFrom reads until the last writer is gone. The deadline set for r ends only the
-// waiting: what was written before it is read, however late we are on a busy machine.
-func (c *capture) readFrom(r *os.File) {
+// read hands on what comes until the last writer is gone. The deadline set for r ends only
+// the waiting: what was written before it is read, however late we are on a busy machine.
+// It reports whether somebody could still write.
+func read(r *os.File, add func([]byte)) (held bool) {
 	buf := make([]byte, 32<<10)
 	var err error
 	for err == nil {
 		var n int
 		n, err = r.Read(buf)
-		c.add(buf[:n])
+		add(buf[:n])
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.held = c.drain(r, buf)
-	}
-	c.tests.end()
-	if c.file != nil {
-		if err := c.file.close(); err != nil && c.lost == nil {
-			c.lost = err
-		}
-	}
+	return errors.Is(err, os.ErrDeadlineExceeded) && drain(r, buf, add)
 }
 
-// drain reads what is in the pipe without waiting for more, and reports whether somebody
+// drain hands on what is in the pipe without waiting for more, and reports whether somebody
 // could still write to it.
-func (c *capture) drain(r *os.File, buf []byte) (open bool) {
+func drain(r *os.File, buf []byte, add func([]byte)) (open bool) {
 	raw, err := r.SyscallConn()
 	if err != nil || r.SetReadDeadline(time.Time{}) != nil {
 		return true
@@ -67,7 +58,7 @@ func (c *capture) drain(r *os.File, buf []byte) (open bool) {
 			n, err := syscall.Read(int(fd), buf)
 			switch {
 			case n > 0:
-				c.add(buf[:n])
+				add(buf[:n])
 			case errors.Is(err, syscall.EINTR):
 			default:
 				open = err != nil // EAGAIN; no error is the end
@@ -79,7 +70,6 @@ func (c *capture) drain(r *os.File, buf []byte) (open bool) {
 }
 
 func (c *capture) add(p []byte) {
-	c.tests.add(p)
 	c.total += int64(len(p))
 	if c.total > keepHead+keepTail {
 		c.save(p)
@@ -93,6 +83,15 @@ func (c *capture) add(p []byte) {
 		c.tail = append(c.tail[:0], c.tail[len(c.tail)-keepTail:]...)
 	}
 	c.tail = append(c.tail, p...)
+}
+
+func (c *capture) close() {
+	if c.file == nil {
+		return
+	}
+	if err := c.file.close(); err != nil && c.lost == nil {
+		c.lost = err
+	}
 }
 
 // save writes p to the file, which the first time begins with what was kept before p.
@@ -127,7 +126,16 @@ func (c *capture) create() (*kept, error) {
 	return &kept{f: f, mask: c.env.Mask}, err
 }
 
-// text is what the model is shown. Nothing may be added after it.
+// report implements printed.
+func (c *capture) report(ended, also string) string {
+	text := c.text()
+	if text == "" && ended == "" {
+		text = "(No output.)"
+	}
+	return lines(text, ended, also)
+}
+
+// text is what the model is shown of the output. Nothing may be added after it.
 func (c *capture) text() string {
 	if c.total <= keepHead+keepTail {
 		return strings.TrimRight(clean(append(c.head[:len(c.head):len(c.head)], c.tail...)), "\n")

@@ -9,7 +9,8 @@ import (
 )
 
 // watch reads group numbers from its input and, when the input ends, kills those that were
-// not taken back. It knows nothing else and needs nothing of the environment.
+// not taken back, and then whoever bears one of our marks ($1 to $2), until there is nobody.
+// It knows nothing else and needs nothing of the environment.
 const watch = `g=" "
 while read -r op id; do
   case $op in
@@ -17,18 +18,40 @@ while read -r op id; do
     -) case $g in *" $id "*) g="${g%% "$id" *} ${g#* "$id" }" ;; esac ;;
   esac
 done
-for id in $g; do kill -9 "-$id" 2>/dev/null; done`
+[ "$g" = " " ] && exit
+for id in $g; do kill -9 "-$id" 2>/dev/null; done
+[ "$1" ] || exit
+marked() { case $1 in *[!0-9]*|"") false ;; *) [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] ;; esac; }
+round=0
+while [ $round -lt 50 ]; do
+  round=$((round+1)) found=
+  for p in /proc/[0-9]*; do
+    while read -r a b c soft hard _; do
+      [ "$a $b $c" = "Max file locks" ] || continue
+      if marked "$soft" "$1" "$2" || marked "$hard" "$1" "$2"; then
+        read -r stat <"$p/stat"
+        case ${stat##*) } in
+          [ZX]*) ;;
+          *) kill -9 "${p#/proc/}" && found=1 ;;
+        esac
+      fi
+      break
+    done <"$p/limits"
+  done 2>/dev/null
+  [ "$found" ] || exit
+done`
 
-// guard tells the watcher which groups must not outlive this process. If it cannot be
+// guard tells the watcher which commands must not outlive this process. If it cannot be
 // started, or has died, commands run all the same: it is a net, not what they hang on.
 type guard struct {
+	marks   *marks
 	mu      sync.Mutex
 	groups  map[int]bool
 	pipe    *os.File // to the watcher; nil while there is none
 	watcher *os.Process
 }
 
-func newGuard() *guard { return &guard{groups: map[int]bool{}} }
+func newGuard(m *marks) *guard { return &guard{marks: m, groups: map[int]bool{}} }
 
 func (g *guard) add(pid int) {
 	g.mu.Lock()
@@ -80,7 +103,8 @@ func (g *guard) begin() error {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // the watcher has its own
-	p, err := os.StartProcess(sh, []string{"sh", "-c", watch}, &os.ProcAttr{
+	first, last := g.marks.bounds()
+	p, err := os.StartProcess(sh, []string{"sh", "-c", watch, "sh", first, last}, &os.ProcAttr{
 		Dir: "/", Env: []string{"LC_ALL=C"}, Files: []*os.File{r, null, null}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

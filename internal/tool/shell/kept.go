@@ -5,11 +5,13 @@ import (
 	"os"
 )
 
-// maxLine is the longest line that is masked as a whole.
-const maxLine = 64 << 10
+const (
+	maxLine   = 64 << 10 // the longest line that is masked as a whole
+	maxSecret = 4 << 10  // the longest secret that is found in a line longer than that
+)
 
-// kept is the file that holds a long output. Secrets are taken out line by line, so that
-// none is missed because it came in two pieces.
+// kept is a file that holds output. Secrets are taken out line by line, so that none is
+// missed because it came in two pieces.
 type kept struct {
 	f    *os.File
 	mask func(string) string
@@ -27,11 +29,24 @@ func (k *kept) write(p []byte) error {
 		return nil
 	}
 	if whole == 0 {
-		whole = len(k.rest)
+		whole = k.cut()
 	}
 	_, err := k.f.WriteString(k.mask(string(k.rest[:whole])))
 	k.rest = append(k.rest[:0], k.rest[whole:]...)
 	return err
+}
+
+// cut is where a line that is too long to wait for its end can be divided: where masking
+// both parts is masking the whole, and so far from the end that a secret which has only
+// begun lies behind it.
+func (k *kept) cut() int {
+	all := k.mask(string(k.rest))
+	for at := len(k.rest) - maxSecret; at > len(k.rest)/2; at -= maxSecret / 4 {
+		if k.mask(string(k.rest[:at]))+k.mask(string(k.rest[at:])) == all {
+			return at
+		}
+	}
+	return len(k.rest)
 }
 
 func (k *kept) close() error {

@@ -1,13 +1,19 @@
 // Package shell is the Bash tool: one command, run to its end and measured.
 //
 // A command gets a session and process group of its own, without a terminal and with
-// nothing to read. When it ends, is cancelled or runs out of time, everything that is left
-// of its group is ended as well, first politely and then not.
+// nothing to read. When it ends, is cancelled or runs out of time, everything it started
+// that is left is ended as well, first politely and then not. On Linux that is whoever bears
+// the command's mark, in whatever group, session or place in the tree; elsewhere it is the
+// group.
+//
+// A call in the background is the same, with more time, and writes what it prints to the log
+// it was given, line by line, while it runs. Who asked for it holds its context and ends it.
 //
 // Should this process be killed, its commands die too. On Linux the kernel kills the shell
 // when the thread that started it is gone, so all commands are started from one thread
-// that lives as long as the Shell. What the shell had started by then belongs to its
-// group, and a small watcher process, which notices our end by its pipe, kills the groups.
+// that lives as long as the Shell. What the shell had started by then belongs to its group
+// or bears its mark, and a small watcher process, which notices our end by its pipe, kills
+// them.
 //
 // A Shell may be used by many calls at once. Each has two goroutines (one reads output, one
 // waits for the exit); both have ended when Run returns. Starting is serial, as forking is
@@ -26,6 +32,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -37,6 +44,8 @@ var bashDoc string
 const (
 	defaultTimeout = 120_000 // milliseconds
 	maxTimeout     = 600_000
+	defaultLong    = 30 * 60_000 // in the background
+	maxLong        = 24 * 60 * 60_000
 	maxCommand     = 100 << 10 // bytes; the system takes 128 KB as one argument
 )
 
@@ -57,6 +66,7 @@ type Shell struct {
 	options Options
 	starter *starter
 	guard   *guard
+	marks   *marks
 }
 
 // New returns a Shell. All agents of a process share one.
@@ -70,7 +80,8 @@ func New(o Options) *Shell {
 	if o.Drain == 0 {
 		o.Drain = 250 * time.Millisecond
 	}
-	return &Shell{options: o, starter: newStarter(), guard: newGuard()}
+	m := newMarks()
+	return &Shell{options: o, starter: newStarter(), guard: newGuard(m), marks: m}
 }
 
 // Close waits for running calls and releases the thread and the watcher. Later calls fail.
@@ -82,13 +93,15 @@ func (s *Shell) Close() error {
 type bashInput struct {
 	command, description string
 	timeout              int
+	background           bool
 }
 
 func (in *bashInput) fields() []tool.Field {
 	return []tool.Field{
 		{Name: "command", String: &in.command, Required: true, NotEmpty: true, MaxBytes: maxCommand},
-		{Name: "timeout", Int: &in.timeout, Doc: "milliseconds; default 120000", Min: 1, Max: maxTimeout},
+		{Name: "timeout", Int: &in.timeout, Doc: "milliseconds; default 120000, most 600000; in the background 30 minutes and 24 hours", Min: 1, Max: maxLong},
 		{Name: "description", String: &in.description},
+		{Name: "run_in_background", Bool: &in.background},
 	}
 }
 
@@ -97,17 +110,33 @@ func (s *Shell) Spec() troupe.Tool { return tool.Spec("Bash", bashDoc, new(bashI
 
 // Prepare implements tool.Runner.
 func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
-	in := bashInput{timeout: defaultTimeout}
+	var in bashInput
 	if err := tool.Decode("Bash", input, in.fields()); err != nil {
 		return nil, err
 	}
-	return &call{shell: s, command: in.command, timeout: time.Duration(in.timeout) * time.Millisecond}, nil
+	usual, most := defaultTimeout, maxTimeout
+	if in.background {
+		usual, most = defaultLong, maxLong
+	}
+	if in.timeout > most {
+		return nil, &tool.InputError{Tool: "Bash", Problem: fmt.Sprintf("`timeout` must be at most %d, got %d; what takes longer can run with run_in_background", most, in.timeout)}
+	}
+	if in.timeout == 0 {
+		in.timeout = usual
+	}
+	return &call{
+		shell: s, command: in.command, background: in.background, label: label(in.description, in.command),
+		timeout: time.Duration(in.timeout) * time.Millisecond, most: most,
+	}, nil
 }
 
 type call struct {
-	shell   *Shell
-	command string
-	timeout time.Duration
+	shell      *Shell
+	command    string
+	label      string
+	background bool
+	timeout    time.Duration
+	most       int // milliseconds that timeout could have been
 }
 
 // Access implements tool.Prepared.
@@ -115,52 +144,92 @@ func (c *call) Access() troupe.Access {
 	return troupe.Access{Class: troupe.ClassExec, Command: c.command}
 }
 
+// Preview implements tool.Previewer.
+func (c *call) Preview(tool.Env) string { return c.command }
+
+// Background implements tool.Backgrounder.
+func (c *call) Background() (name string, ok bool) { return c.label, c.background }
+
+// printed is what becomes of what a command prints.
+type printed interface {
+	add(p []byte)
+	close() // nothing more comes
+	// report is what the model is told: how the command ended ("" is well), what else there
+	// is to say, and the output, or where it is.
+	report(ended, also string) string
+}
+
 // Run implements tool.Prepared.
 func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	r, w, err := os.Pipe()
+	out, err := c.output(env)
 	if err != nil {
-		return tool.Output{}, fmt.Errorf("run a command: %w", err)
+		return tool.Errorf("The command was not run: there is no place for its output: %v.", err), nil
 	}
-	defer r.Close() //nolint:errcheck // only read from
 	began := time.Now()
-	p, err := c.start(env, w)
-	_ = w.Close() // the command has its own; a failure would show as output that does not end
+	e, err := c.run(ctx, env, out)
+	out.close()
 	if err != nil {
 		return c.notStarted(env, err)
+	}
+	return c.result(e, out, time.Since(began)), nil
+}
+
+func (c *call) output(env tool.Env) (printed, error) {
+	if env.Log != "" {
+		return newJournal(env)
+	}
+	return newCapture(env), nil
+}
+
+// run is an error if the command could not be started.
+func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return ending{}, err
+	}
+	defer r.Close() //nolint:errcheck // only read from
+	p, all, err := c.start(env, w)
+	_ = w.Close() // the command has its own; a failure would show as output that does not end
+	if err != nil {
+		return ending{}, err
 	}
 	defer c.shell.starter.done()
 	defer c.shell.guard.remove(p.Pid)
 
-	captured := newCapture(env)
-	read := make(chan struct{})
+	var tests recogniser
+	held := make(chan bool, 1)
 	go func() {
-		defer close(read)
-		captured.readFrom(r)
+		held <- read(r, func(p []byte) {
+			tests.add(p)
+			out.add(p)
+		})
 	}()
-	e := c.shell.wait(ctx, p, c.timeout)
+	e := c.shell.wait(ctx, p, all, c.timeout)
 	_ = r.SetReadDeadline(time.Now().Add(c.shell.options.Drain)) // pipes support it
-	<-read
-	return c.result(e, captured, time.Since(began)), nil
+	e.held = <-held
+	tests.end()
+	e.tests = tests.count()
+	return e, nil
 }
 
-func (c *call) start(env tool.Env, out *os.File) (*os.Process, error) {
+func (c *call) start(env tool.Env, out *os.File) (*os.Process, kin, error) {
 	bin, err := c.shell.options.LookPath("bash")
 	if err != nil {
 		if bin, err = c.shell.options.LookPath("sh"); err != nil {
-			return nil, err
+			return nil, kin{}, err
 		}
 	}
 	null, err := os.Open(os.DevNull)
 	if err != nil {
-		return nil, err
+		return nil, kin{}, err
 	}
 	defer null.Close() //nolint:errcheck // only read from
 	argv, held, release, err := hold([]string{bin, "-c", "--", c.command}, c.shell.options.LookPath)
 	if err != nil {
-		return nil, err
+		return nil, kin{}, err
 	}
 	environ := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
 	p, err := c.shell.starter.start(argv[0], argv, &os.ProcAttr{
@@ -169,11 +238,14 @@ func (c *call) start(env tool.Env, out *os.File) (*os.Process, error) {
 		Files: append([]*os.File{null, out, out}, held...),
 		Sys:   sysProcAttr(),
 	})
-	if err == nil {
-		c.shell.guard.add(p.Pid)
+	if err != nil {
+		release(false)
+		return nil, kin{}, err
 	}
-	release(err == nil)
-	return p, err
+	c.shell.guard.add(p.Pid)
+	all := kin{group: p.Pid, mark: c.shell.marks.put(p.Pid)}
+	release(true)
+	return p, all, nil
 }
 
 func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
@@ -187,33 +259,62 @@ func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
 }
 
 // result puts output and evidence together.
-func (c *call) result(e ending, captured *capture, took time.Duration) tool.Output {
+func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 	out := tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{
-		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: captured.tests.count(),
+		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: e.tests,
 	}}}}
-	text := captured.text()
-	remark := ""
+	var ended, left, held string
 	switch {
 	case e.timedOut:
-		remark, out.IsError = fmt.Sprintf("(Ended: it had not finished after %v. timeout can be up to %d.)", c.timeout, maxTimeout), true
+		ended, out.IsError = fmt.Sprintf("(Ended: it had not finished after %v. timeout can be up to %d.)", c.timeout, c.most), true
+	case e.cancelled && c.background:
+		ended, out.IsError = "(Ended: it was stopped.)", true
 	case e.cancelled:
-		remark, out.IsError = "(Ended: the call was cancelled.)", true
+		ended, out.IsError = "(Ended: the call was cancelled.)", true
 	case e.signal != "":
-		remark = fmt.Sprintf("(Ended by a signal: %s.)", e.signal)
+		ended = fmt.Sprintf("(Ended by a signal: %s.)", e.signal)
 	case e.code != 0:
-		remark = fmt.Sprintf("(Exit code %d.)", e.code)
-	case text == "":
-		text = "(No output.)"
+		ended = fmt.Sprintf("(Exit code %d.)", e.code)
 	}
 	if e.leftovers {
-		remark = strings.TrimSpace(remark + "\n(Processes it had left running were ended.)")
+		left = "(Processes it had left running were ended.)"
 	}
-	if captured.held {
-		remark = strings.TrimSpace(remark + "\n(Something it started still runs, outside its process group.)")
+	if e.held {
+		held = "(Something it started still runs, outside its process group.)"
 	}
-	if text != "" && remark != "" {
-		text += "\n"
-	}
-	out.Blocks = []troupe.Block{troupe.Text(text + remark)}
+	out.Blocks = []troupe.Block{troupe.Text(text.report(ended, lines(left, held)))}
 	return out
+}
+
+// lines puts what is not empty one below the other.
+func lines(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
+}
+
+const maxLabel = 40 // characters
+
+// label is a short name for a command, on one line: what it was said to do, else how it
+// begins.
+func label(description, command string) string {
+	for _, s := range []string{description, command} {
+		words := strings.Fields(strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' '
+			}
+			return r
+		}, s))
+		if len(words) == 0 {
+			continue
+		}
+		name := []rune(strings.Join(words, " "))
+		if len(name) <= maxLabel {
+			return string(name)
+		}
+		short := string(name[:maxLabel-1])
+		if i := strings.LastIndexByte(short, ' '); i > maxLabel/2 {
+			short = short[:i]
+		}
+		return short + "…"
+	}
+	return "command"
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // ending is how a command ended.
@@ -14,12 +16,14 @@ type ending struct {
 	signal    string // the signal that nobody here sent
 	timedOut  bool
 	cancelled bool
-	leftovers bool // processes of its group outlived it and were ended
+	leftovers bool // something it had started outlived it and was ended
+	held      bool // something could still write to its output when reading was given up
+	tests     *troupe.TestCount
 }
 
-// wait waits for the shell, ends it if it must not go on, and then ends what is left of
-// its group. When it returns nothing of the group runs.
-func (s *Shell) wait(ctx context.Context, p *os.Process, timeout time.Duration) ending {
+// wait waits for the shell, ends it if it must not go on, and then ends what is left of its
+// kin. When it returns nothing of them runs.
+func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration) ending {
 	type exit struct {
 		state *os.ProcessState
 		err   error
@@ -42,19 +46,19 @@ func (s *Shell) wait(ctx context.Context, p *os.Process, timeout time.Duration) 
 		e.cancelled = true
 	}
 	if e.timedOut || e.cancelled {
-		signalGroup(p.Pid, syscall.SIGTERM)
+		all.signal(syscall.SIGTERM)
 		grace := time.NewTimer(s.options.Grace)
 		defer grace.Stop()
 		select {
 		case x = <-exited:
 		case <-grace.C:
-			signalGroup(p.Pid, syscall.SIGKILL)
+			all.signal(syscall.SIGKILL)
 			x = <-exited
 		}
-		s.endGroup(p.Pid)
+		s.endAll(all)
 		return e
 	}
-	e.leftovers = s.endGroup(p.Pid)
+	e.leftovers = s.endAll(all)
 	if x.err != nil {
 		e.signal = x.err.Error()
 		return e
@@ -71,26 +75,36 @@ func signalGroup(pid int, sig syscall.Signal) bool {
 	return !errors.Is(syscall.Kill(-pid, sig), syscall.ESRCH)
 }
 
-// endGroup ends what is left of a group whose leader is gone, and reports whether there was
+// endAll ends what is left of a command whose shell is gone, and reports whether there was
 // something. (The group's number cannot have been given to another in the meantime unless
 // the system went through all its process numbers since.)
-func (s *Shell) endGroup(pid int) bool {
-	if !signalGroup(pid, syscall.SIGTERM) {
+func (s *Shell) endAll(all kin) bool {
+	if !all.signal(0) {
 		return false
 	}
+	all.signal(syscall.SIGTERM)
+	if !s.gone(all, 0) {
+		// Who has strayed from the group can start others until it is hit itself, so they are
+		// hit until nobody is left. Only what the kernel holds on to is not waited for.
+		s.gone(all, syscall.SIGKILL)
+	}
+	return true
+}
+
+// gone looks until nobody is left, or the grace is over, and sends the signal each time.
+func (s *Shell) gone(all kin, sig syscall.Signal) bool {
 	grace := time.NewTimer(s.options.Grace)
 	defer grace.Stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		if !all.signal(sig) {
+			return true
+		}
 		look := time.NewTimer(pause)
 		select {
 		case <-grace.C:
 			look.Stop()
-			signalGroup(pid, syscall.SIGKILL)
-			return true
+			return false
 		case <-look.C:
-			if !signalGroup(pid, 0) {
-				return true
-			}
 		}
 	}
 }

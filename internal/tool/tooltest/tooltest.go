@@ -8,10 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -47,6 +50,8 @@ func Runner(t *testing.T, r tool.Runner, env tool.Env, valid string, class troup
 			t.Errorf("the same input declares different access:\n%s", d)
 		}
 	})
+	previews(t, r, env, valid)
+	backgrounds(t, r, env, valid)
 	t.Run("cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -63,6 +68,89 @@ func Runner(t *testing.T, r tool.Runner, env tool.Env, valid string, class troup
 			}
 		}
 	})
+}
+
+// previews checks what a person who is asked to allow the call would be shown.
+func previews(t *testing.T, r tool.Runner, env tool.Env, valid string) {
+	t.Helper()
+	p := prepare(t, r, env, valid)
+	v, ok := p.(tool.Previewer)
+	if !ok {
+		return
+	}
+	t.Run("preview", func(t *testing.T) {
+		text := v.Preview(env)
+		if strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
+			t.Errorf("it shows %q", text)
+		}
+		// What is shown is what is judged, and what would run.
+		if command := p.Access().Command; !strings.Contains(text, command) {
+			t.Errorf("it shows %q and would run %q", text, command)
+		}
+	})
+}
+
+// inBackground is the parameter by which a model asks for a call in the background.
+const inBackground = "run_in_background"
+
+// backgrounds checks that a tool which advertises to run in the background can, and that no
+// other says so.
+func backgrounds(t *testing.T, r tool.Runner, env tool.Env, valid string) {
+	t.Helper()
+	_, can := prepare(t, r, env, valid).(tool.Backgrounder)
+	if says := schema(t, r.Spec()).Properties[inBackground] != nil; can != says {
+		t.Errorf("it can run in the background: %v; it says so: %v", can, says)
+	}
+	if !can {
+		return
+	}
+	t.Run("background", func(t *testing.T) {
+		ask := func(v any) (tool.Prepared, string, bool) {
+			p := prepare(t, r, env, with(t, valid, inBackground, v))
+			back, ok := p.(tool.Backgrounder)
+			if !ok {
+				t.Fatalf("asked %v it is a %T", v, p)
+			}
+			name, ok := back.Background()
+			return p, name, ok
+		}
+		for _, v := range []any{nil, false} {
+			if _, _, ok := ask(v); ok {
+				t.Errorf("asked %v it would run in the background", v)
+			}
+		}
+		p, name, ok := ask(true)
+		if !ok || strings.TrimSpace(name) != name || name == "" || len(name) > 200 || strings.ContainsFunc(name, unicode.IsControl) {
+			t.Fatalf("name %q, %v", name, ok)
+		}
+		fore, _, _ := ask(false)
+		if d := cmp.Diff(fore.Access(), p.Access()); d != "" {
+			t.Errorf("in the background the call declares something else:\n%s", d)
+		}
+		env := env
+		env.Log = filepath.Join(t.TempDir(), "made", "on the way", "log.txt")
+		out, err := p.Run(t.Context(), env)
+		if err != nil || out.IsError || len(out.Blocks) == 0 {
+			t.Fatalf("%+v %v", out, err)
+		}
+		info, err := os.Stat(env.Log)
+		if err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("its log: %v %v", info, err)
+		}
+		if got, err := prepare(t, r, env, valid).Run(t.Context(), env); err != nil || cmp.Diff(evidence(got), evidence(out)) != "" {
+			t.Errorf("the evidence of the same call differs: %+v and %+v, %v", got.Evidence, out.Evidence, err)
+		}
+	})
+}
+
+// evidence is what was measured, but for how long it took.
+func evidence(o tool.Output) troupe.Evidence {
+	e := o.Evidence
+	e.Commands = slices.Clone(e.Commands)
+	for i := range e.Commands {
+		e.Commands[i].DurationMS = 0
+	}
+	return e
 }
 
 func prepare(t *testing.T, r tool.Runner, env tool.Env, input string) tool.Prepared {
@@ -131,26 +219,30 @@ func Inputs(t *testing.T, spec troupe.Tool, valid string, decode func(input stri
 	})
 }
 
+// with is a JSON object with one member set to v, or without it if v is nil.
+func with(t *testing.T, object, key string, v any) string {
+	t.Helper()
+	var members map[string]any
+	if err := json.Unmarshal([]byte(object), &members); err != nil {
+		t.Fatalf("valid input: %v", err)
+	}
+	if members[key] = v; v == nil {
+		delete(members, key)
+	}
+	b, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // Malformed derives inputs that a tool must refuse from its schema and one valid input.
 func Malformed(t *testing.T, spec troupe.Tool, valid string) map[string]string {
 	t.Helper()
+	set := func(key string, v any) string { return with(t, valid, key, v) }
 	var base map[string]any
 	if err := json.Unmarshal([]byte(valid), &base); err != nil {
 		t.Fatalf("valid input: %v", err)
-	}
-	with := func(key string, v any) string {
-		out := map[string]any{}
-		for k, old := range base {
-			out[k] = old
-		}
-		if out[key] = v; v == nil {
-			delete(out, key)
-		}
-		b, err := json.Marshal(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
 	}
 	body := strings.TrimSuffix(strings.TrimSpace(valid), "}")
 	bad := map[string]string{
@@ -158,17 +250,21 @@ func Malformed(t *testing.T, spec troupe.Tool, valid string) map[string]string {
 		"broken": "{", "words": "sorry, I cannot", "cut": body, "trailing": valid + "}", "comma": body + ",}",
 		"two": valid + valid, "single quotes": `{'a': 1}`, "deep": strings.Repeat("[", 100_000),
 		"deep objects": strings.Repeat(`{"a":`, 100_000), "invalid UTF-8": body + `,"x":"` + "\xff" + `"}`,
-		"unknown": with("no_such_parameter", 1), "raw NUL": "\x00" + valid, "long key": with(strings.Repeat("k", 100_000), 1),
-		"10 MB": with("no_such_parameter", strings.Repeat("x", 10<<20)),
+		"unknown": set("no_such_parameter", 1), "raw NUL": "\x00" + valid, "long key": set(strings.Repeat("k", 100_000), 1),
+		"10 MB": set("no_such_parameter", strings.Repeat("x", 10<<20)),
 	}
 	s := schema(t, spec)
+	if len(s.Required) == 0 { // a call without arguments means something
+		delete(bad, "nothing")
+		delete(bad, "empty object")
+	}
 	for _, name := range s.Required {
-		bad["without "+name] = with(name, nil)
-		bad["null "+name] = with(name, json.RawMessage("null"))
+		bad["without "+name] = set(name, nil)
+		bad["null "+name] = set(name, json.RawMessage("null"))
 	}
 	for name, p := range s.Properties {
 		for kind, v := range map[string]any{"object": map[string]any{"a": 1}, "array": []int{1}, "fraction": 1.5, "huge": json.RawMessage("1e400")} {
-			bad[fmt.Sprintf("%s as %s", name, kind)] = with(name, v)
+			bad[fmt.Sprintf("%s as %s", name, kind)] = set(name, v)
 		}
 		if base[name] != nil {
 			twice, err := json.Marshal(base[name])
@@ -178,16 +274,16 @@ func Malformed(t *testing.T, spec troupe.Tool, valid string) map[string]string {
 			bad[name+" twice"] = fmt.Sprintf("%s,%q:%s}", body, name, twice)
 		}
 		if p.Type == "string" {
-			bad[name+" as bool"] = with(name, true)
-			bad[name+" with NUL"] = with(name, "a\x00b")
-			bad[name+" with half a pair"] = with(name, json.RawMessage(`"\ud800"`))
-			bad[name+" of 10 MB"] = with(name, strings.Repeat("x", 10<<20))
+			bad[name+" as bool"] = set(name, true)
+			bad[name+" with NUL"] = set(name, "a\x00b")
+			bad[name+" with half a pair"] = set(name, json.RawMessage(`"\ud800"`))
+			bad[name+" of 10 MB"] = set(name, strings.Repeat("x", 10<<20))
 		} else {
-			bad[name+" as text"] = with(name, "many")
-			bad[name+" as empty text"] = with(name, "")
+			bad[name+" as text"] = set(name, "many")
+			bad[name+" as empty text"] = set(name, "")
 		}
 		if p.Type == "integer" {
-			bad[name+" negative"] = with(name, -1)
+			bad[name+" negative"] = set(name, -1)
 		}
 	}
 	return bad

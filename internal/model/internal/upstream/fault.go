@@ -60,6 +60,7 @@ func (c *Client) refusal(res *http.Response, body []byte) error {
 			r.Said = fmt.Sprintf("it answered with %s instead of a stream; is %s %s?", media, c.o.Address, c.o.Speaks)
 		}
 	}
+	out.Throttled = out.Fault == troupe.FaultRetry && throttled(res.StatusCode, r.Kind)
 	if r.Said == "" {
 		r.Said = http.StatusText(res.StatusCode)
 	}
@@ -72,6 +73,18 @@ func (c *Client) refusal(res *http.Response, body []byte) error {
 	}
 	out.Message = c.Clean(what + ": " + r.Said)
 	return out
+}
+
+// overloaded is the status by which Anthropic says that everybody asks too much.
+const overloaded = 529
+
+// throttled reports whether a service says that it is asked too much at once.
+func throttled(status int, kind string) bool {
+	switch kind {
+	case "overloaded_error", "rate_limit_error", "rate_limit_exceeded":
+		return true
+	}
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == overloaded
 }
 
 // RetryAfter is how long the service asked to be left alone, in any of the ways it may say
@@ -153,6 +166,7 @@ func (c *Client) failed(d Decoder, err error) error {
 		if b.Fault != "" {
 			out.Fault = b.Fault
 		}
+		out.Throttled = out.Fault == troupe.FaultRetry && throttled(0, b.Kind)
 		out.Message = c.Clean(c.o.Service + " broke off its reply: " + b.Error())
 		return out
 	}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/openai"
+)
+
+// ModelRow is a model that could be used, as `troupe models` shows it.
+type ModelRow struct {
+	Name      string  `json:"name"` // "provider/id"
+	Window    int     `json:"window,omitempty"`
+	MaxOutput int     `json:"max_output,omitempty"`
+	Priced    bool    `json:"priced"`
+	Input     float64 `json:"input_usd_per_mtok"`
+	Output    float64 `json:"output_usd_per_mtok"`
+	CacheRead float64 `json:"cache_read_usd_per_mtok"`
+	Served    bool    `json:"served"` // the server itself has it in its list
+	// Trained is how many tokens the model was made for, where the server tells.
+	Trained int `json:"trained_window,omitempty"`
+}
+
+// ModelList is what is configured, and what is wrong with it.
+type ModelList struct {
+	Default   string            `json:"default"`
+	Aliases   map[string]string `json:"aliases"`
+	Models    []ModelRow        `json:"models"`
+	Problems  []string          `json:"problems"`
+	Providers []string          `json:"providers"` // those that could be asked
+}
+
+// Models lists the models of every provider that is configured. Servers of one's own are
+// asked what they have; nobody else is called.
+func (a *App) Models(ctx context.Context, cwd string) (ModelList, error) {
+	out := ModelList{Aliases: map[string]string{}, Models: []ModelRow{}, Problems: []string{}, Providers: []string{}}
+	m := a.models
+	var err error
+	if out.Default, err = m.Default("", cwd); err != nil {
+		out.Problems = append(out.Problems, err.Error())
+	}
+	m.mu.Lock()
+	c, err := m.load()
+	m.mu.Unlock()
+	if err != nil {
+		return out, err
+	}
+	rows := make(map[string]ModelRow)
+	for _, full := range c.Models() {
+		if name, _, _ := strings.Cut(full, "/"); m.configured(name) && !m.own(name) {
+			rows[full] = m.row(full)
+		}
+	}
+	names := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
+	for _, name := range slices.Compact(names) {
+		if !m.configured(name) {
+			continue
+		}
+		out.Providers = append(out.Providers, name)
+		if !m.own(name) {
+			continue
+		}
+		served, err := m.served(ctx, name)
+		if err != nil {
+			out.Problems = append(out.Problems, err.Error())
+		}
+		for _, s := range served {
+			row := m.row(name + "/" + s.ID)
+			row.Served, row.Trained = true, s.Trained
+			row.Window = cmp.Or(row.Window, s.Window)
+			rows[row.Name] = row
+		}
+	}
+	for _, alias := range c.Aliases() {
+		if full, err := m.Resolve(alias, "", cwd); err == nil {
+			if name, _, _ := strings.Cut(full, "/"); m.configured(name) {
+				out.Aliases[alias] = full
+			}
+		}
+	}
+	for _, full := range slices.Sorted(maps.Keys(rows)) {
+		out.Models = append(out.Models, rows[full])
+	}
+	return out, nil
+}
+
+func (m *models) row(full string) ModelRow {
+	i, _ := m.info(full)
+	return ModelRow{
+		Name: full, Window: i.Window, MaxOutput: i.MaxOutput, Priced: i.Priced,
+		Input: i.Price.Input.Dollars(), Output: i.Price.Output.Dollars(), CacheRead: i.Price.CacheRead.Dollars(),
+	}
+}
+
+// own reports whether a provider is a server that the user named, as opposed to a public
+// service: asking it costs nothing.
+func (m *models) own(name string) bool {
+	if name == "openai" {
+		return m.set("OPENAI_BASE_URL")
+	}
+	return m.settings.Providers[name].BaseURL != ""
+}
+
+func (m *models) served(ctx context.Context, name string) ([]openai.Model, error) {
+	p, _, err := m.Provider(name + "/any")
+	if err != nil {
+		return nil, err
+	}
+	o, ok := p.(*openai.Provider)
+	if !ok {
+		return nil, nil
+	}
+	list, err := o.Models(ctx)
+	if err != nil {
+		return nil, &troupe.UserError{Problem: "the models of " + name + " cannot be listed: " + err.Error(), Hint: "Is the server running?", Err: err}
+	}
+	return list, nil
+}
+
+// WindowCheck is what `troupe doctor` found about the window of one model.
+type WindowCheck struct {
+	Model   string `json:"model"`
+	Claimed int    `json:"claimed"`
+	Verdict string `json:"verdict"` // holds, truncates, refuses, unknown
+	Read    int    `json:"read,omitempty"`
+	Advice  string `json:"advice"`
+}
+
+// maxProbe bounds what a check of a window sends.
+const maxProbe = 200_000
+
+// CheckWindow tests whether the window of a model is as large as it is believed to be. It
+// sends about as many tokens as that, so it is for servers of one's own; a service with a
+// price is left alone. ok is false if there was nothing to test.
+func (a *App) CheckWindow(ctx context.Context, full string) (c WindowCheck, ok bool, err error) {
+	name, id, _ := strings.Cut(full, "/")
+	if !a.models.own(name) {
+		return c, false, nil
+	}
+	p, _, err := a.models.Provider(full)
+	if err != nil {
+		return c, false, err
+	}
+	o, isOpenAI := p.(*openai.Provider)
+	if !isOpenAI {
+		return c, false, nil
+	}
+	i, _ := a.models.info(full)
+	claimed := i.Window
+	if claimed == 0 {
+		list, err := o.Models(ctx)
+		if err != nil {
+			return c, false, err
+		}
+		for _, s := range list {
+			if s.ID == id {
+				claimed = cmp.Or(s.Window, s.Trained)
+			}
+		}
+	}
+	if claimed == 0 {
+		return WindowCheck{
+			Model: full, Verdict: string(openai.WindowUnknown),
+			Advice: "nobody says how large its window is; set providers." + name + ".window in the settings, so that conversations are shortened in time",
+		}, true, nil
+	}
+	r, err := o.Window(ctx, id, min(claimed, maxProbe))
+	if err != nil {
+		return c, false, errors.Join(errors.New("test the window of "+full), err)
+	}
+	return WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read, Advice: r.Advice}, true, nil
+}

@@ -1,0 +1,396 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/content"
+	"github.com/troupe-dev/troupe/internal/tool/files"
+)
+
+// Undo is what there is to do to bring the files that a tree's tools changed back to what
+// they were before a turn of its root. Making it changes nothing.
+type Undo struct {
+	Root  troupe.SessionID
+	Turn  int // back to before this turn; 0: Redo is set
+	Redo  int // the undo that is taken back; 0: Turn is set
+	Files []UndoFile
+	Same  []string // files that hold already what they held then
+	// Commands may have changed anything since; what they changed is not undone.
+	Commands []Command
+
+	last  int       // the root's last turn when it was made
+	seen  int       // how many undos there had been
+	after time.Time // of the last change by then
+}
+
+// UndoFile is one file of an undo.
+type UndoFile struct {
+	Path     string
+	Now, To  string // hashes of what it holds and is to hold; "" is no file
+	Obstacle Obstacle
+	Problem  string // the obstacle in words
+	// Mixed: between the writes of the tools something else changed it too, and that goes
+	// as well.
+	Mixed          bool
+	Added, Removed int // lines, by the undo
+	mode           os.FileMode
+}
+
+// Obstacle is why a file cannot simply be put back.
+type Obstacle string
+
+// Obstacles. Only ObstacleChanged gives way to force.
+const (
+	ObstacleNone    Obstacle = ""
+	ObstacleChanged Obstacle = "changed"   // it does not hold what the last tool left
+	ObstacleLost    Obstacle = "not_kept"  // what it held was not kept
+	ObstaclePlace   Obstacle = "not_there" // it cannot be read, or is no regular file at that path
+)
+
+// UndoReport is what came of an undo.
+type UndoReport struct {
+	Undo                // as it was carried out: Files are those that were changed
+	Number   int        // of this undo
+	Left     []UndoFile // those that were not, with the reason
+	TakeBack string     // the command that takes it back; "" if nothing was changed
+}
+
+// PlanUndo works out how to go back to before a turn; 0 is the last one whose changes have
+// not been undone.
+func (a *App) PlanUndo(ctx context.Context, root troupe.SessionID, turn int) (Undo, error) {
+	h, err := a.history(ctx, root)
+	if err != nil {
+		return Undo{}, err
+	}
+	switch {
+	case turn == 0:
+		for _, t := range h.turns {
+			if len(t.Files) > 0 && !t.Undone {
+				turn = t.Number
+			}
+		}
+		if turn == 0 {
+			return Undo{}, &troupe.UserError{
+				Problem: fmt.Sprintf("no tool of session %s has changed a file that was not put back already", root),
+				Hint:    fmt.Sprintf("`troupe undo %s --list` lists its turns, and the commands it ran.", root),
+			}
+		}
+	case turn < 0 || turn > len(h.turns):
+		return Undo{}, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has no turn %d; it has made %d", root, turn, len(h.turns)),
+			Hint:    fmt.Sprintf("`troupe undo %s --list` lists them.", root), Code: 2,
+		}
+	}
+	u := h.plan()
+	u.Turn, u.Commands = turn, h.commandsSince(turn)
+	first, last := make(map[string]step), make(map[string]step)
+	mixed, modes := make(map[string]bool), make(map[string]uint32)
+	for _, s := range h.steps {
+		if s.mode != 0 {
+			modes[s.path] = s.mode
+		}
+		before, ok := last[s.path]
+		last[s.path] = s
+		if _, begun := first[s.path]; !begun {
+			if s.turn >= turn {
+				first[s.path] = s
+			}
+			continue
+		}
+		if ok && before.to != s.from && !before.half && !s.lost {
+			mixed[s.path] = true
+		}
+	}
+	store := a.contents(root)
+	for _, path := range slices.Sorted(maps.Keys(first)) {
+		s := first[path]
+		u.add(store, UndoFile{Path: path, To: s.from, Mixed: mixed[path], mode: os.FileMode(modes[path])}, last[path], s.lost)
+	}
+	return u, nil
+}
+
+func (h *history) plan() Undo {
+	u := Undo{Root: h.root, last: len(h.turns), seen: len(h.entries)}
+	if n := len(h.steps); n > 0 {
+		u.after = h.steps[n-1].at
+	}
+	return u
+}
+
+// PlanRedo works out how to take back the newest undo that was not taken back yet.
+func (a *App) PlanRedo(ctx context.Context, root troupe.SessionID) (Undo, error) {
+	h, err := a.history(ctx, root)
+	if err != nil {
+		return Undo{}, err
+	}
+	e, ok := h.lastUndo()
+	if !ok {
+		return Undo{}, &troupe.UserError{Problem: fmt.Sprintf("nothing was undone in session %s that could be taken back", root)}
+	}
+	u := h.plan()
+	u.Redo = e.Number
+	store := a.contents(root)
+	for _, f := range e.Files {
+		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
+		u.add(store, UndoFile{Path: f.Path, To: f.From, mode: os.FileMode(f.Mode)}, left, false)
+	}
+	return u, nil
+}
+
+// commandsSince lists what ran since a turn began, or was still running then.
+func (h *history) commandsSince(turn int) []Command {
+	var out []Command
+	began := h.turns[turn-1].At
+	for _, t := range h.turns {
+		for _, c := range t.Commands {
+			if c.Turn >= turn || (c.back && (c.until.IsZero() || c.until.After(began))) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// add looks at what stands at a path and decides what is to be done. last is the last
+// change that the runtime knows of; lost says that the content to go back to was not kept.
+func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
+	now, exists, err := files.Now(f.Path)
+	if err == nil && exists {
+		f.Now = content.Hash(now)
+	}
+	var to []byte
+	switch {
+	case err != nil:
+		f.Obstacle, f.Problem = ObstaclePlace, err.Error()
+	case lost:
+		f.Obstacle, f.Problem = ObstacleLost, "what it held was not kept"
+	case f.Now == f.To:
+		u.Same = append(u.Same, f.Path)
+		return
+	default:
+		if f.To != "" {
+			to, err = store.Get(f.To)
+		}
+		switch {
+		case err != nil:
+			f.Obstacle, f.Problem = ObstacleLost, "what it held is not to be had: "+err.Error()
+		case f.Now == last.to || last.half && f.Now == last.from:
+		case f.Now == "":
+			f.Obstacle, f.Problem = ObstacleChanged, "something else has removed it since"
+		default:
+			f.Obstacle, f.Problem = ObstacleChanged, "something else has changed it since"
+		}
+		f.Added, f.Removed = files.CountLines(now, to)
+	}
+	u.Files = append(u.Files, f)
+}
+
+// Blocked lists the files that cannot be put back: without force, or even with it.
+func (u Undo) Blocked(force bool) []UndoFile {
+	var out []UndoFile
+	for _, f := range u.Files {
+		if f.Obstacle != ObstacleNone && !(force && f.Obstacle == ObstacleChanged) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ApplyUndo carries an undo out. Unless force is set it does nothing if a single file
+// cannot be put back; with it, what something else changed is replaced too, and files that
+// cannot be put back at all are left. What it replaces is kept first, so that it can be
+// taken back. Everything that can fail is tried before the first file is changed; what
+// fails even then is in Left.
+//
+// A tree that another process advances is refused. One that this process advances is not:
+// a file that an agent writes at the same moment is left as the agent wrote it.
+func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
+	t, err := a.Tree(ctx, u.Root)
+	if err != nil {
+		return UndoReport{}, err
+	}
+	live := slices.ContainsFunc(t.Sessions, func(s troupe.Session) bool { return s.Status.Live() })
+	if t.Running && live && !a.isOwner(t.Owner.ID) {
+		return UndoReport{}, busy(t.Sessions[0], t.Owner)
+	}
+	left := u.Blocked(force)
+	if len(left) > 0 && !force {
+		return UndoReport{}, blocked(left, u)
+	}
+	u.Files = slices.DeleteFunc(slices.Clone(u.Files), func(f UndoFile) bool {
+		return f.Obstacle != ObstacleNone && f.Obstacle != ObstacleChanged
+	})
+	r := UndoReport{Undo: u, Number: u.seen + 1, Left: left}
+	if len(u.Files) == 0 {
+		return r, nil
+	}
+	if err := a.apply(ctx, &r); err != nil {
+		return UndoReport{}, fmt.Errorf("nothing was put back: %w", err)
+	}
+	if len(r.Files) > 0 {
+		r.TakeBack = fmt.Sprintf("troupe undo %s --redo", u.Root)
+		if u.Redo > 0 {
+			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
+		}
+	}
+	return r, nil
+}
+
+func (a *App) isOwner(id troupe.OwnerID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.engine != nil && a.engine.owner == id
+}
+
+func blocked(left []UndoFile, u Undo) error {
+	const show = 10
+	e := &troupe.UserError{Problem: fmt.Sprintf("%d of %d files cannot be put back, so nothing was:", len(left), len(u.Files))}
+	force := false
+	for i, f := range left {
+		if i < show {
+			e.Problem += "\n  " + f.Path + ": " + f.Problem
+		}
+		force = force || f.Obstacle == ObstacleChanged
+	}
+	if len(left) > show {
+		e.Problem += fmt.Sprintf("\n  … and %d more", len(left)-show)
+	}
+	e.Hint = "--force puts back all the others."
+	if force {
+		e.Hint = "--force replaces what was changed since as well; it is kept and can be brought back. What cannot be put back at all is left."
+	}
+	return e
+}
+
+// apply keeps, stages, records, publishes and records again. An error means that no file
+// was changed.
+func (a *App) apply(ctx context.Context, r *UndoReport) (err error) {
+	staged := make([]*files.Staged, 0, len(r.Files))
+	defer func() {
+		for _, s := range staged { // those that were not published
+			err = errors.Join(err, s.Discard())
+		}
+	}()
+	e := undoEntry{Number: r.Number, At: a.env.Now(), Turn: r.Turn, Last: r.last, Redo: r.Redo}
+	if !e.At.After(r.after) { // a clock that was set back must not put it before what it undoes
+		e.At = r.after.Add(1)
+	}
+	store := a.contents(r.Root)
+	for _, f := range r.Files {
+		s, err := stage(store, f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		staged = append(staged, s)
+		e.Files = append(e.Files, undoneFile{Path: f.Path, From: f.Now, To: f.To, Mode: uint32(s.Mode())})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	journal := a.undoJournal(r.Root)
+	if err := journal.begin(e); errors.Is(err, fs.ErrExist) {
+		return &troupe.UserError{Problem: "something else was undone in this session at the same moment", Hint: "Look again at what there is to undo.", Err: err}
+	} else if err != nil {
+		return fmt.Errorf("record the undo: %w", err)
+	}
+	done := r.Files[:0]
+	var undone []undoneFile
+	for i, f := range r.Files {
+		if err := staged[i].Publish(); err != nil {
+			if f.Obstacle, f.Problem = ObstaclePlace, err.Error(); errors.Is(err, files.ErrChanged) {
+				f.Obstacle = ObstacleChanged
+			}
+			r.Left = append(r.Left, f)
+			continue
+		}
+		done, undone = append(done, f), append(undone, e.Files[i])
+	}
+	staged, r.Files, e.Files = nil, done, undone
+	if err := journal.finish(e); err != nil {
+		// The files speak for themselves: whoever reads the entry compares them with it.
+		a.env.Log.Warn("note the end of an undo", "session", r.Root, "err", err)
+	}
+	return nil
+}
+
+// stage keeps what stands there and lays what is to stand there beside it.
+func stage(store *content.Store, f UndoFile) (*files.Staged, error) {
+	now, exists, err := files.Now(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		hash, err := store.Put(now)
+		if err != nil {
+			return nil, err
+		}
+		if hash != f.Now {
+			return nil, files.ErrChanged
+		}
+	}
+	if f.To == "" {
+		return files.Stage(f.Path, f.Now, nil, 0)
+	}
+	to, err := store.Get(f.To)
+	if err != nil {
+		return nil, err
+	}
+	return files.Stage(f.Path, f.Now, &to, f.mode)
+}
+
+// Notice tells the agents of the tree, whose conversations speak of files as they were.
+func (u Undo) Notice() string {
+	var back, gone []string
+	for _, f := range u.Files {
+		if f.To == "" {
+			gone = append(gone, f.Path)
+		} else {
+			back = append(back, f.Path)
+		}
+	}
+	var b strings.Builder
+	if u.Redo > 0 {
+		b.WriteString("The user has taken an undo back: files that tools of this session had changed hold again what they held before it.")
+	} else {
+		fmt.Fprintf(&b, "The user has undone changes: files that tools of this session changed hold again what they held before turn %d.", u.Turn)
+	}
+	b.WriteString(" What you know of them from later is not true any more. Read them again before you build on them, and do not repeat the changes unless you are asked to.\n")
+	list(&b, "Put back", back)
+	list(&b, "Removed", gone)
+	if len(u.Commands) > 0 {
+		b.WriteString("What commands changed was not undone.\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// list writes paths so that no name, however odd, can look like anything but a name.
+func list(b *strings.Builder, what string, paths []string) {
+	const most = 50
+	if len(paths) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "%s:\n", what)
+	for i, p := range paths {
+		if i == most {
+			fmt.Fprintf(b, "- and %d more\n", len(paths)-most)
+			break
+		}
+		fmt.Fprintf(b, "- %s\n", quotePath(p))
+	}
+}
+
+func quotePath(p string) string {
+	if q := fmt.Sprintf("%q", p); q != `"`+p+`"` || strings.ContainsAny(p, "<>&") {
+		return q
+	}
+	return p
+}

@@ -1,0 +1,357 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// Turn is one reply of a root session's model, and what the tree did for it: the calls of
+// the reply, and those of every agent that was at work then.
+//
+// An agent's work belongs to the turn whose call began it. What it does after the root has
+// gone on belongs to the root's turn of that moment: the last that had begun. Between two
+// sessions there is no order but the time of their events, and that is what counts here;
+// within one session the log's order does, whatever the clock said.
+type Turn struct {
+	Number   int // of the reply, 1 for the first
+	At       time.Time
+	Asked    string       // the first words of what a person had last said
+	Files    []FileChange // what tools wrote, one entry a file, by path
+	Commands []Command    // what may have changed anything, in order
+	Undone   bool         // put back since, and not brought back
+}
+
+// FileChange is what tools did to one file in one turn.
+type FileChange struct {
+	Path           string
+	Agents         []string // who wrote it, by their paths in the tree
+	Writes         int
+	New            bool // it was not there before
+	Added, Removed int  // lines, summed over the writes
+}
+
+// CommandState is how much is known of a command's end.
+type CommandState string
+
+// How a command ended.
+const (
+	CommandEnded   CommandState = "ended"
+	CommandRunning CommandState = "running" // or its process is gone and nobody has noted that yet
+	CommandCutOff  CommandState = "cut off" // its process went away while it was at work
+)
+
+// Command is a call that may have changed anything: a shell command, as a rule. What it
+// changed is not known.
+type Command struct {
+	Turn     int
+	Agent    string
+	Tool     string
+	Text     string // the command, or the input of a call that is none
+	ExitCode int    // of one that ended
+	State    CommandState
+
+	at    time.Time
+	until time.Time // when one in the background ended; zero while it runs
+	back  bool      // it went on after its call had its result
+}
+
+// Changes lists the turns of a tree with what each changed.
+func (a *App) Changes(ctx context.Context, root troupe.SessionID) ([]Turn, error) {
+	h, err := a.history(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	return h.turns, nil
+}
+
+// step is one change of one file that the runtime made and knows both sides of.
+type step struct {
+	at       time.Time
+	turn     int
+	agent    string // "" is a person who undid something
+	path     string
+	from, to string // hashes; "" is a file that is not there
+	lost     bool   // from was not kept
+	half     bool   // of an undo that did not come to its end: it may not have been made
+	mode     uint32 // of what an undo replaced
+
+	added, removed int
+}
+
+// history is all that the logs of a tree, and the record of what was undone in it, say
+// about files.
+type history struct {
+	root    troupe.SessionID
+	turns   []Turn
+	steps   []step // in order
+	entries []undoEntry
+}
+
+func (a *App) history(ctx context.Context, root troupe.SessionID) (*history, error) {
+	h := &history{root: root}
+	var err error
+	if h.entries, err = a.undoJournal(root).read(); err != nil {
+		return nil, err
+	}
+	err = a.store.View(ctx, func(r store.Reader) error {
+		h.turns, h.steps = nil, nil
+		sessions, err := r.Sessions(store.Filter{Root: root})
+		if err != nil {
+			return err
+		}
+		names, first := paths(sessions), firstTurns(sessions)
+		for _, s := range sessions { // the root first
+			if s.ID != root && len(h.turns) == 0 {
+				break // nothing can have happened before its first reply
+			}
+			events, err := r.Events(s.ID, 0, 0)
+			if err != nil {
+				return err
+			}
+			l := logReader{h: h, session: s, agent: names[s.ID], first: first[s.ID]}
+			for _, e := range events {
+				l.event(e)
+			}
+			l.end()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what the agents of session %s changed: %w", root, err)
+	}
+	h.finish()
+	return h, nil
+}
+
+// firstTurns says for every session in which turn of the root the call stands that it, or
+// the ancestor of it that is a child of the root, was born from.
+func firstTurns(sessions []troupe.Session) map[troupe.SessionID]int {
+	out := make(map[troupe.SessionID]int, len(sessions))
+	for _, s := range sessions { // parents stand before their children
+		switch up, ok := out[s.Parent]; {
+		case s.Parent == "":
+			out[s.ID] = 0
+		case ok && up > 0:
+			out[s.ID] = up
+		default:
+			out[s.ID] = s.Coord.Reply
+		}
+	}
+	return out
+}
+
+// finish brings the steps into order, adds what was undone, and deals them out to the turns.
+func (h *history) finish() {
+	for _, s := range h.steps {
+		h.turns[s.turn-1].add(s)
+	}
+	for _, e := range h.entries {
+		if len(h.turns) == 0 {
+			break
+		}
+		for _, f := range e.Files {
+			h.steps = append(h.steps, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), path: f.Path, from: f.From, to: f.To, half: !e.Done, mode: f.Mode})
+		}
+	}
+	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
+	for i := range h.turns {
+		slices.SortStableFunc(h.turns[i].Commands, func(a, b Command) int { return a.at.Compare(b.at) })
+		slices.SortFunc(h.turns[i].Files, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
+	}
+	for n, by := range h.undone() {
+		// What a tool has written since is a change of its own.
+		h.turns[n-1].Undone = !slices.ContainsFunc(h.steps, func(s step) bool {
+			return s.turn == n && s.agent != "" && s.at.After(h.entries[by-1].At)
+		})
+	}
+}
+
+func (t *Turn) add(s step) {
+	i := slices.IndexFunc(t.Files, func(f FileChange) bool { return f.Path == s.path })
+	if i < 0 {
+		i = len(t.Files)
+		t.Files = append(t.Files, FileChange{Path: s.path})
+	}
+	f := &t.Files[i]
+	f.Writes++
+	f.Added += s.added
+	f.Removed += s.removed
+	f.New = f.New || (s.from == "" && !s.lost)
+	if !slices.Contains(f.Agents, s.agent) {
+		f.Agents = append(f.Agents, s.agent)
+	}
+}
+
+// turnAt is the last turn that had begun at a time, and at least first.
+func (h *history) turnAt(first int, at time.Time) int {
+	n := sort.Search(len(h.turns), func(i int) bool { return h.turns[i].At.After(at) })
+	return min(max(n, first, 1), len(h.turns))
+}
+
+// logReader takes from one session's log what concerns files.
+type logReader struct {
+	h       *history
+	session troupe.Session
+	agent   string
+	first   int // see firstTurns; 0 for the root itself
+	at      time.Time
+	asked   string
+	calls   map[troupe.Coord]troupe.Call
+	started map[troupe.Coord]troupe.ToolStarted // without a result so far
+	tasks   map[troupe.TaskID]place             // commands in the background
+}
+
+// place is where in the history a command stands.
+type place struct{ turn, index int }
+
+func (l *logReader) event(e troupe.Event) {
+	if e.At.After(l.at) { // a clock that was set back does not turn the log around
+		l.at = e.At
+	}
+	switch b := e.Body.(type) {
+	case troupe.MailDelivered:
+		for _, m := range b.Mail {
+			if m.Kind == troupe.MailPrompt && m.From == "" && len(m.Blocks) > 0 {
+				l.asked = strings.TrimSpace(m.Blocks[0].Text)
+			}
+			if m.Ended != nil {
+				l.ended(*m.Ended)
+			}
+		}
+	case troupe.Replied:
+		l.calls = make(map[troupe.Coord]troupe.Call)
+		l.started = make(map[troupe.Coord]troupe.ToolStarted)
+		for _, block := range b.Blocks {
+			if c := block.Call; block.Type == troupe.CallBlock && c != nil {
+				l.calls[troupe.Coord{Reply: c.Reply, Call: c.Index}] = *c
+			}
+		}
+		if l.first == 0 {
+			l.h.turns = append(l.h.turns, Turn{Number: b.Reply, At: l.at, Asked: l.asked})
+		}
+	case troupe.ToolStarted:
+		if b.Child == "" && b.Wait == nil && l.started != nil {
+			l.started[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
+		}
+	case troupe.ToolFinished:
+		if len(l.h.turns) > 0 {
+			l.finished(b)
+		}
+	default:
+		// Nothing else changes a file.
+	}
+}
+
+// turn is the root's turn that something belongs to which this session does now.
+func (l *logReader) turn() int {
+	if l.first == 0 {
+		return len(l.h.turns)
+	}
+	return l.h.turnAt(l.first, l.at)
+}
+
+func (l *logReader) finished(b troupe.ToolFinished) {
+	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	_, announced := l.started[at]
+	delete(l.started, at)
+	if b.Outcome != nil {
+		l.ended(*b.Outcome) // the evidence is of that task, and stands where it ran
+		return
+	}
+	for _, f := range b.Evidence.Files {
+		if f.Wrote {
+			l.touch(f)
+		}
+	}
+	for _, c := range b.Evidence.Commands {
+		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: CommandEnded})
+	}
+	silent := len(b.Evidence.Files)+len(b.Evidence.Commands) == 0
+	switch {
+	case b.Task != nil && b.Task.Kind == troupe.TaskShell:
+		p := l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandRunning, back: true})
+		if l.tasks == nil {
+			l.tasks = make(map[troupe.TaskID]place)
+		}
+		l.tasks[b.Task.ID] = p
+	case b.Interrupt && announced:
+		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandCutOff})
+	case announced && silent && !b.Result.IsError && b.Denied == nil && b.Task == nil && !onlyTalks(b.Name):
+		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandEnded})
+	}
+}
+
+func (l *logReader) touch(f troupe.FileTouch) {
+	l.h.steps = append(l.h.steps, step{
+		at: l.at, turn: l.turn(), agent: l.agent, path: f.Path,
+		from: f.Before, to: f.Hash, lost: f.Before == "" && !f.New, added: f.Added, removed: f.Removed,
+	})
+}
+
+func (l *logReader) command(c Command) place {
+	c.Turn, c.Agent, c.at = l.turn(), l.agent, l.at
+	t := &l.h.turns[c.Turn-1]
+	t.Commands = append(t.Commands, c)
+	return place{c.Turn, len(t.Commands) - 1}
+}
+
+// ended notes the end of a command in the background.
+func (l *logReader) ended(o troupe.Outcome) {
+	p, ok := l.tasks[o.TaskID()]
+	if !ok || o.Kind != troupe.TaskShell {
+		return
+	}
+	c := &l.h.turns[p.turn-1].Commands[p.index]
+	if c.State != CommandRunning {
+		return // its end was read before the mail came
+	}
+	c.State, c.until = CommandEnded, l.at
+	for _, ran := range o.Evidence.Commands {
+		c.Text, c.ExitCode = ran.Command, ran.ExitCode
+	}
+}
+
+// end notes what was under way when the log ends.
+func (l *logReader) end() {
+	if len(l.h.turns) == 0 {
+		return
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(l.started), func(a, b troupe.Coord) int {
+		return cmp.Or(a.Reply-b.Reply, a.Call-b.Call)
+	}) {
+		l.command(Command{Tool: l.started[at].Name, Text: l.text(at), State: CommandRunning})
+	}
+}
+
+// onlyTalks knows the calls that are announced and change no file by themselves.
+func onlyTalks(tool string) bool {
+	switch tool {
+	case "Agent", "Task", "SendMessage", "TaskOutput", "TaskStop":
+		return true
+	default:
+		return false
+	}
+}
+
+// text is what a call was to do: its command, its file, or its input.
+func (l *logReader) text(at troupe.Coord) string {
+	input := l.calls[at].Input
+	var named struct {
+		Command  string `json:"command"`
+		FilePath string `json:"file_path"`
+	}
+	if json.Unmarshal([]byte(input), &named) == nil { // a model may well have written broken JSON
+		return cmp.Or(named.Command, named.FilePath, input)
+	}
+	return input
+}

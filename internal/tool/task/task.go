@@ -1,0 +1,132 @@
+// Package task holds the tools with which a model deals with what works for it: SendMessage,
+// TaskOutput and TaskStop. All are intents. They only decode a call into a value of the
+// vocabulary; the session's driver carries it out, and knows which tasks there are.
+package task
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// The tools' names.
+const (
+	Send   = "SendMessage"
+	Output = "TaskOutput"
+	Stop   = "TaskStop"
+)
+
+// Names lists the tools.
+func Names() []string { return []string{Send, Output, Stop} }
+
+//go:embed *.md
+var docs embed.FS
+
+const (
+	maxName      = 200     // bytes of a name or an id
+	maxSummary   = 200     // bytes of words for people who watch
+	usualTimeout = 30_000  // milliseconds
+	maxTimeout   = 600_000 // a wait always has an end
+)
+
+// Specs is what a model is told about the tools.
+func Specs() []troupe.Tool {
+	return []troupe.Tool{
+		tool.Spec(Send, doc("send.md"), sendFields(new(troupe.SendMessage))),
+		tool.Spec(Output, doc("output.md"), new(outputInput).fields()),
+		tool.Spec(Stop, doc("stop.md"), stopFields(new(string))),
+	}
+}
+
+func doc(name string) string {
+	b, err := docs.ReadFile(name)
+	if err != nil {
+		panic("task: an embedded file: " + err.Error())
+	}
+	return string(b)
+}
+
+// Decode reads the input of a call of one of the tools. An error is a *tool.InputError.
+func Decode(name, input string) (troupe.Intent, error) {
+	switch name {
+	case Send:
+		return decodeSend(input)
+	case Output:
+		return decodeOutput(input)
+	case Stop:
+		return decodeStop(input)
+	}
+	return nil, &tool.InputError{Tool: name, Problem: "it is none of " + strings.Join(Names(), ", ")}
+}
+
+func sendFields(in *troupe.SendMessage) []tool.Field {
+	return []tool.Field{
+		{Name: "to", String: &in.To, Doc: "an agent's name or id", Required: true, NotEmpty: true, MaxBytes: maxName},
+		{Name: "message", String: &in.Text, Required: true, NotEmpty: true},
+		{Name: "summary", String: &in.Summary, Doc: "a few words for the user", MaxBytes: maxSummary},
+		{Name: "cancel", Bool: &in.Cancel},
+	}
+}
+
+func decodeSend(input string) (troupe.Intent, error) {
+	var in troupe.SendMessage
+	if err := tool.Decode(Send, input, sendFields(&in)); err != nil {
+		return nil, err
+	}
+	in.To = strings.TrimSpace(in.To)
+	in.Summary = strings.Join(strings.Fields(in.Summary), " ") // it stands on one line
+	return in, nil
+}
+
+type outputInput struct {
+	task    string
+	block   bool
+	timeout int
+}
+
+func (in *outputInput) fields() []tool.Field {
+	return []tool.Field{
+		{Name: "task_id", Also: "task", String: &in.task, MaxBytes: maxName},
+		{Name: "block", Bool: &in.block, Doc: "wait for the end; default true"},
+		{Name: "timeout", Int: &in.timeout, Doc: fmt.Sprintf("milliseconds to wait; default %d", usualTimeout), Max: maxTimeout},
+	}
+}
+
+// decodeOutput: a list, and a wait of no time, do not wait.
+func decodeOutput(input string) (troupe.Intent, error) {
+	in := outputInput{block: true, timeout: usualTimeout}
+	if err := tool.Decode(Output, input, in.fields()); err != nil {
+		return nil, err
+	}
+	q := troupe.TaskQuery{Task: strings.TrimSpace(in.task)}
+	if q.Task != "" && in.block && in.timeout > 0 {
+		q.Block, q.Timeout = true, time.Duration(in.timeout)*time.Millisecond
+	}
+	return q, nil
+}
+
+func stopFields(id *string) []tool.Field {
+	return []tool.Field{{Name: "task_id", Also: "task", String: id, Required: true, NotEmpty: true, MaxBytes: maxName}}
+}
+
+// decodeStop also takes the name that the parameter had when only commands could be stopped.
+func decodeStop(input string) (troupe.Intent, error) {
+	var id, shell string
+	fields := stopFields(&id)
+	fields[0].Required = false
+	fields = append(fields, tool.Field{Name: "shell_id", String: &shell, NotEmpty: true, MaxBytes: maxName})
+	err := tool.Decode(Stop, input, fields)
+	switch {
+	case err != nil:
+		return nil, err
+	case id != "" && shell != "":
+		return nil, &tool.InputError{Tool: Stop, Problem: "`task_id` is given twice"}
+	case id+shell == "":
+		return nil, &tool.InputError{Tool: Stop, Problem: "`task_id` is required"}
+	}
+	return troupe.TaskStop{Task: strings.TrimSpace(id + shell)}, nil
+}
