@@ -45,7 +45,8 @@ type profiles struct {
 	definitions profile.Set
 	tools       *toolbox
 	models      *models
-	depth       int // how deep the tree may grow
+	depth       int           // how deep the tree may grow
+	limits      troupe.Limits // of a child
 }
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
@@ -65,7 +66,9 @@ func newProfiles(a *App, tools *toolbox, r Request) (*profiles, []string, error)
 		}
 		told = append(told, p.String())
 	}
-	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth}, told, nil
+	limits := a.settings.Agents.Limits()
+	limits.MaxTurns = defaultChildTurns
+	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth, limits: limits}, told, nil
 }
 
 // main is the profile of a new root.
@@ -91,7 +94,7 @@ func (p *profiles) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	return d.Resolve(profile.Place{
 		Offer: p.tools.offer(parent.Depth+1 < p.depth), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
-		Limits: troupe.Limits{MaxTurns: defaultChildTurns},
+		Limits: p.limits,
 	}, sp)
 }
 

@@ -38,7 +38,8 @@ type Request struct {
 	Allow      []string // permission rules, on top of the settings'
 	Deny       []string
 	MaxTurns   int
-	MaxCost    troupe.Money
+	MaxCost    troupe.Money // of the whole tree, as are tokens
+	MaxTokens  int64
 	MaxTime    time.Duration // of each run of the main agent
 	AppendText string        // to the main agent's system prompt
 	Agents     string        // JSON of agent definitions
@@ -138,6 +139,12 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if r.MaxCost > 0 {
 		caps.MaxCost = r.MaxCost
 	}
+	if r.MaxTokens > 0 {
+		caps.MaxTokens = r.MaxTokens
+	}
+	if r.MaxTime == 0 {
+		r.MaxTime = time.Duration(a.settings.Agents.MaxSeconds) * time.Second
+	}
 	authority, warnings := a.authority(r, nil)
 	main.Mode = authority.Mode
 	e.roles.set(id, profiles)
@@ -206,6 +213,12 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 		caps.MaxCost = r.MaxCost
 	case old > 0 && (caps.MaxCost == 0 || old < caps.MaxCost):
 		caps.MaxCost = old
+	}
+	switch oldTokens := t.Sum.Caps.MaxTokens; {
+	case r.MaxTokens > 0:
+		caps.MaxTokens = r.MaxTokens
+	case oldTokens > 0 && (caps.MaxTokens == 0 || oldTokens < caps.MaxTokens):
+		caps.MaxTokens = oldTokens
 	}
 	ad.Caps = &caps
 	r.Cwd = s.Cwd
@@ -458,6 +471,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Notify: a.watch.notify, Log: a.env.Log,
 	})
 	a.engine = e
+	pool.Go(a.sweep)
 	return e, nil
 }
 

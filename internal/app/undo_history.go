@@ -118,7 +118,10 @@ func (a *App) history(ctx context.Context, root troupe.SessionID) (*history, err
 			if err != nil {
 				return err
 			}
-			l := logReader{h: h, session: s, agent: names[s.ID], first: first[s.ID]}
+			l := logReader{h: h, agent: names[s.ID], first: first[s.ID]}
+			if n := min(l.first, len(h.turns)); n > 0 {
+				l.at = h.turns[n-1].At // nobody works before being asked to, whatever the clock says
+			}
 			for _, e := range events {
 				l.event(e)
 			}
@@ -192,16 +195,14 @@ func (t *Turn) add(s step) {
 	}
 }
 
-// turnAt is the last turn that had begun at a time, and at least first.
-func (h *history) turnAt(first int, at time.Time) int {
-	n := sort.Search(len(h.turns), func(i int) bool { return h.turns[i].At.After(at) })
-	return min(max(n, first, 1), len(h.turns))
+// turnAt is the last turn that had begun at a time.
+func (h *history) turnAt(at time.Time) int {
+	return max(1, sort.Search(len(h.turns), func(i int) bool { return h.turns[i].At.After(at) }))
 }
 
 // logReader takes from one session's log what concerns files.
 type logReader struct {
 	h       *history
-	session troupe.Session
 	agent   string
 	first   int // see firstTurns; 0 for the root itself
 	at      time.Time
@@ -257,7 +258,7 @@ func (l *logReader) turn() int {
 	if l.first == 0 {
 		return len(l.h.turns)
 	}
-	return l.h.turnAt(l.first, l.at)
+	return l.h.turnAt(l.at)
 }
 
 func (l *logReader) finished(b troupe.ToolFinished) {

@@ -64,21 +64,29 @@ func TestParse(t *testing.T) {
 	s, warnings, err := Parse("/c/settings.json", []byte("\ufeff"+`{
 		"$schema": "x",
 		"model": "opus",
-		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": []},
-		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5}
+		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": [], "ask_seconds": 30},
+		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5,
+			"max_seconds": 600, "background_seconds": 0, "ask_above_usd": 1.25, "each_max_tokens": 7, "each_max_cost_usd": 0.5, "each_max_seconds": 60},
+		"fallback_model": "haiku",
+		"providers": {"ollama": {"base_url": "http://localhost:11434/v1", "window": 8192, "max_requests": 2}, "anthropic": {"max_requests": 4}}
 	}`))
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
 	want := Settings{
 		Path: "/c/settings.json", Model: "opus",
-		Permissions: Permissions{troupe.ModeAcceptEdits, []string{"Bash(ls)", "Edit"}, []string{"Read(.env)"}, []string{}},
-		Agents:      Agents{0, 3, 9, 5_000_000_000, 2.5},
+		Fallback:    "haiku",
+		Permissions: Permissions{troupe.ModeAcceptEdits, []string{"Bash(ls)", "Edit"}, []string{"Read(.env)"}, []string{}, 30},
+		Agents: Agents{
+			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
+			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
+		},
+		Providers: map[string]Provider{"ollama": {BaseURL: "http://localhost:11434/v1", Window: 8192, MaxRequests: 2}, "anthropic": {MaxRequests: 4}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(troupe.Caps{MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCost: 5 * troupe.Dollar / 2}, s.Caps()); diff != "" {
+	if diff := cmp.Diff(troupe.Caps{MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCost: 5 * troupe.Dollar / 2, AskAbove: 5 * troupe.Dollar / 4}, s.Caps()); diff != "" {
 		t.Error(diff)
 	}
 	rules := []troupe.Rule{
@@ -133,7 +141,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
-		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, model, permissions`},
+		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, model, permissions, providers`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

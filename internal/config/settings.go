@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -56,6 +57,10 @@ type Agents struct {
 	MaxTotal   int
 	MaxTokens  int64
 	MaxCostUSD float64
+	// Each bounds every sub-agent: tokens and money over its life, seconds for each run.
+	EachTokens  int64
+	EachCostUSD float64
+	EachSeconds int64
 	// MaxSeconds bounds each run of a main agent, by the clock; 0: no limit.
 	MaxSeconds int64
 	// BackgroundSeconds is how long an agent waits for one that it started before that goes
@@ -98,6 +103,11 @@ func (s Settings) Caps() troupe.Caps {
 		MaxDepth: a.MaxDepth, MaxActive: a.MaxActive, MaxTotal: a.MaxTotal,
 		MaxTokens: a.MaxTokens, MaxCost: troupe.Dollars(a.MaxCostUSD), AskAbove: troupe.Dollars(a.AskAboveUSD),
 	}
+}
+
+// Limits bound each sub-agent, besides its turns.
+func (a Agents) Limits() troupe.Limits {
+	return troupe.Limits{MaxTokens: a.EachTokens, MaxCost: troupe.Dollars(a.EachCostUSD), MaxTime: time.Duration(a.EachSeconds) * time.Second}
 }
 
 // Rules are the permission rules as written, with the file as their source.
@@ -182,6 +192,9 @@ func Parse(path string, data []byte) (s Settings, warnings []string, err error) 
 				"max_total":          func(n node) { p.count(n, &a.MaxTotal) },
 				"max_tokens":         func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
 				"max_cost_usd":       func(n node) { p.dollars(n, &a.MaxCostUSD) },
+				"each_max_tokens":    func(n node) { p.integer(n, &a.EachTokens, math.MaxInt64) },
+				"each_max_cost_usd":  func(n node) { p.dollars(n, &a.EachCostUSD) },
+				"each_max_seconds":   func(n node) { p.integer(n, &a.EachSeconds, maxSeconds) },
 				"max_seconds":        func(n node) { p.integer(n, &a.MaxSeconds, maxSeconds) },
 				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
 				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },

@@ -212,7 +212,7 @@ func (s *State) urgent(mail []troupe.Mail) []troupe.Mail {
 }
 
 // stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
-// what its calls wait for; a stop of the whole tree ends the rest too. Commands end with the
+// what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest too. Commands end with the
 // interruption of their calls, or with their owner.
 func (s *State) stopTasks(in Inputs) (Action, bool) {
 	live := s.Session.Status.Live()
@@ -226,7 +226,7 @@ func (s *State) stopTasks(in Inputs) (Action, bool) {
 	var ids []troupe.TaskID
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		if t.Status == troupe.TaskRunning && (tree || !t.Background) && !in.Told(t.ID, now) {
+		if t.Status == troupe.TaskRunning && (tree || !t.Background || late && s.Session.Depth == 0) && !in.Told(t.ID, now) {
 			ids = append(ids, t.ID)
 		}
 	}

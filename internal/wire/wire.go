@@ -26,7 +26,7 @@ type Run struct {
 	CostUSD float64      `json:"cost_usd"`
 	// Unpriced lists models whose price is not known; their tokens are in Usage, but cost nothing in CostUSD.
 	Unpriced   []string        `json:"unpriced,omitempty"`
-	DurationMS int64           `json:"duration_ms"` // of the last run
+	DurationMS int64           `json:"duration_ms"` // of this invocation; elsewhere of the last run
 	NumTurns   int             `json:"num_turns"`   // model replies of the main agent
 	Denials    []troupe.Denial `json:"denials,omitempty"`
 	Agents     []Agent         `json:"agents"`

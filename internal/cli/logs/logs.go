@@ -133,15 +133,14 @@ func describe(body troupe.Body) string {
 	case troupe.MailDelivered:
 		var out []string
 		for _, m := range b.Mail {
-			from := "a person"
-			if m.From != "" {
-				from = "session " + string(m.From)
-			}
-			out = append(out, fmt.Sprintf("%s from %s%s", m.Kind, from, indent(troupe.JoinText(m.Blocks))))
+			out = append(out, describeMail(m))
 		}
-		return strings.Join(out, "\n")
+		return strings.Join(out, "\n      ")
 	case troupe.CallSealed:
 		text := fmt.Sprintf("asks %s for reply %d", b.Model, b.Reply)
+		if b.Compact {
+			text = fmt.Sprintf("asks %s for a summary", b.Model)
+		}
 		if b.Because != "" {
 			text += fmt.Sprintf(" (generation %d: %s)", b.Generation, b.Because)
 		}
@@ -157,10 +156,49 @@ func describe(body troupe.Body) string {
 	case troupe.ModelChanged:
 		return fmt.Sprintf("goes on with %s: %s", b.Model, b.Why)
 	case troupe.AuthorityChanged:
-		return fmt.Sprintf("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+		text := fmt.Sprintf("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+		if b.By != "" {
+			text += "; " + console.Line(b.By, 0)
+		}
+		return text
+	case troupe.Compacted:
+		return fmt.Sprintf("begins generation %d with a summary (%s) · %s tokens · %s · %d ms%s", b.Generation, b.Why,
+			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS, indent(troupe.JoinText(b.Blocks)))
+	case troupe.BudgetWarned:
+		return "is warned: " + console.Line(b.Text, 0)
 	default:
 		return describeCall(body)
 	}
+}
+
+func describeMail(m troupe.Mail) string {
+	from := "a person"
+	switch {
+	case m.From == m.To && m.Kind == troupe.MailNotice:
+		from = "the runtime"
+	case m.From != "":
+		from = "session " + string(m.From)
+	}
+	text := fmt.Sprintf("%s from %s", m.Kind, from)
+	if m.Kind == troupe.MailNotice {
+		text = "notice from " + from
+	}
+	switch {
+	case m.Ended != nil:
+		o := m.Ended
+		text = fmt.Sprintf("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60), o.TaskStatus())
+		if o.Error != "" {
+			text += ": " + console.Line(o.Error, 0)
+		}
+		text += indent(o.Result)
+	case m.Stop != nil:
+		text = "told to stop after this step"
+		if m.Stop.Now {
+			text = "told to stop now"
+		}
+		text += " by " + console.Line(m.Stop.By, 60)
+	}
+	return text + indent(troupe.JoinText(m.Blocks))
 }
 
 func describeReply(b troupe.Replied) string {
@@ -186,6 +224,9 @@ func describeCall(body troupe.Body) string {
 		if b.Child != "" {
 			text += ", child " + string(b.Child)
 		}
+		if b.Wait != nil {
+			text += fmt.Sprintf(", waits for task %s until %s", b.Wait.Task, b.Wait.Until.Local().Format("15:04:05"))
+		}
 		return text
 	case troupe.ToolFinished:
 		word := "result"
@@ -197,9 +238,13 @@ func describeCall(body troupe.Body) string {
 		}
 		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word, b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
 	case troupe.RequestOpened:
-		return fmt.Sprintf("asks for %s: %s", b.Reason, console.Line(b.Decision.Why, 0))
+		return fmt.Sprintf("asks for %s of call %d of reply %d: %s%s", b.Reason, b.Call, b.Reply, console.Line(b.Decision.Why, 0), indent(b.Action))
 	case troupe.RequestAnswered:
-		return fmt.Sprintf("%s by %s", b.Effect, b.By)
+		text := fmt.Sprintf("call %d of reply %d: %s by %s", b.Call, b.Reply, b.Effect, console.Line(b.By, 60))
+		if b.Rule != "" {
+			text += ", and from now on " + console.Line(b.Rule, 0)
+		}
+		return text + indent(b.Note)
 	case troupe.Ended:
 		text := fmt.Sprintf("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
 		if b.Outcome.Error != "" {

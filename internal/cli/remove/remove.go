@@ -4,6 +4,9 @@ package remove
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,13 +17,17 @@ import (
 
 // New makes the command.
 func New(c *console.Console) *cobra.Command {
-	var asJSON bool
+	var asJSON, dry bool
+	var older string
 	cmd := &cobra.Command{
 		Use: "rm ID|NAME...", Short: "Forget sessions: their agents, logs and stored outputs",
-		Example: "troupe rm 7k3f",
+		Example: "troupe rm 7k3f\ntroupe rm --older-than 30d --dry-run   # what would go\ntroupe rm --older-than 30d",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return console.Usage("troupe rm takes one or more sessions")
+			switch {
+			case len(args) == 0 && older == "":
+				return console.Usage("troupe rm takes one or more sessions, or --older-than")
+			case len(args) > 0 && older != "":
+				return console.Usage("troupe rm takes either sessions or --older-than")
 			}
 			return nil
 		},
@@ -28,6 +35,15 @@ func New(c *console.Console) *cobra.Command {
 			return c.With(cmd.Context(), func(a *app.App) error {
 				// All are looked up before the first is removed: a mistyped one removes nothing.
 				var roots []troupe.Session
+				if older != "" {
+					age, err := parseAge(older)
+					if err != nil {
+						return err
+					}
+					if roots, err = a.OlderThan(cmd.Context(), age); err != nil {
+						return err
+					}
+				}
 				for _, ref := range args {
 					s, err := a.Find(cmd.Context(), ref, c.Cwd)
 					if err != nil {
@@ -41,14 +57,23 @@ func New(c *console.Console) *cobra.Command {
 					}
 				}
 				removed := make([]troupe.SessionID, 0, len(roots))
+				verb := "removed"
+				if dry {
+					verb = "would remove"
+				}
 				for _, s := range roots {
-					if err := a.Remove(cmd.Context(), s.ID); err != nil {
-						return err
+					if !dry {
+						if err := a.Remove(cmd.Context(), s.ID); err != nil {
+							return err
+						}
 					}
 					removed = append(removed, s.ID)
 					if !asJSON {
-						fmt.Fprintf(c.Out, "removed %s %s\n", s.ID, console.Line(s.Title, 60))
+						fmt.Fprintf(c.Out, "%s %s %s\n", verb, s.ID, console.Line(s.Title, 60))
 					}
+				}
+				if len(roots) == 0 && !asJSON {
+					fmt.Fprintf(c.Out, "No session has been quiet for %s.\n", older)
 				}
 				if asJSON {
 					return c.JSON(map[string]any{"removed": removed})
@@ -58,5 +83,18 @@ func New(c *console.Console) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	cmd.Flags().StringVar(&older, "older-than", "", "Every session that ended, or was left behind, longer ago than this: 12h, 30d, 8w")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "Only say what would be removed")
 	return cmd
+}
+
+// parseAge reads a duration as people write ages: 12h, 30d, 8w.
+func parseAge(s string) (time.Duration, error) {
+	unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	for suffix, u := range unit {
+		if n, err := strconv.Atoi(strings.TrimSuffix(s, suffix)); strings.HasSuffix(s, suffix) && err == nil && n > 0 && n < 10_000 {
+			return time.Duration(n) * u, nil
+		}
+	}
+	return 0, console.Usage("--older-than %q is not an age; write 12h, 30d or 8w", s)
 }

@@ -44,12 +44,16 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 	fs.StringVar(&f.format, "output-format", formatText, "What to print: text, json (one object at the end) or stream-json (one event a line)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
-	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, a full id, or script:FILE")
+	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
 	fs.StringVar(&f.req.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
 	fs.StringArrayVar(&f.req.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
 	fs.StringArrayVar(&f.req.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
 	fs.IntVar(&f.req.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
 	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
+	fs.Int64Var(&f.req.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
+	fs.DurationVar(&f.req.MaxTime, "max-time", 0, "End the run after this time, such as 30m")
+	fs.StringVar(&f.req.Fallback, "fallback-model", "", "Model to go on with when the chosen one is overloaded or gone")
+	fs.DurationVar(&f.req.AskFor, "ask", 0, "Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
 	fs.StringVar(&f.req.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
 	fs.StringVar(&f.req.Agents, "agents", "", `Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.req.Cwd, "cwd", "", "Folder to work in (default: this one)")
@@ -108,6 +112,9 @@ func request(c *console.Console, f flags, args []string) (app.Request, error) {
 	}
 	if req.Continue && req.Resume != "" {
 		return req, console.Usage("--continue and --resume cannot go together")
+	}
+	if req.MaxTokens < 0 || req.MaxTime < 0 || req.AskFor < 0 {
+		return req, console.Usage("--max-tokens, --max-time and --ask must not be negative")
 	}
 	if req.MaxTurns < 0 {
 		return req, console.Usage("--max-turns must not be negative")
@@ -198,6 +205,7 @@ func Run(ctx context.Context, c *console.Console, a *app.App, req app.Request, o
 
 // Follow starts a run, shows it until the whole tree has ended, and returns its report.
 func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) (wire.Run, error) {
+	began := c.Now()
 	r, err := a.Start(ctx, req)
 	if err != nil {
 		return wire.Run{}, err
@@ -213,7 +221,10 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 		err = ferr
 	}
 	if err == nil {
-		return a.Report(ctx, r.Root)
+		report, err := a.Report(ctx, r.Root)
+		// Tasks in the background may have woken the main agent several times.
+		report.DurationMS = c.Now().Sub(began).Milliseconds()
+		return report, err
 	}
 	err = broken(r.Root, err)
 	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.

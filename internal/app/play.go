@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/replay"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/workspace"
+)
+
+// Player plays a recording in the place of every model and of what tools do.
+type Player = replay.Player
+
+// ReplayHome fills an empty folder as a home to replay in: with the settings that held when
+// it was recorded, and nobody's sessions.
+func ReplayHome(dir string, rec Recording) error {
+	h := rec.Header
+	lists := map[troupe.Effect][]string{troupe.Deny: {}, troupe.Ask: {}, troupe.Allow: {}}
+	for _, r := range h.Rules {
+		lists[r.Effect] = append(lists[r.Effect], r.Text)
+	}
+	permissions := map[string]any{"deny": lists[troupe.Deny], "ask": lists[troupe.Ask], "allow": lists[troupe.Allow]}
+	if h.Mode != "" {
+		permissions["defaultMode"] = h.Mode
+	}
+	settings := map[string]any{
+		"permissions": permissions,
+		"agents": map[string]any{
+			"max_depth": h.Caps.MaxDepth, "max_active": h.Caps.MaxActive, "max_total": h.Caps.MaxTotal,
+			"max_tokens": h.Caps.MaxTokens, "max_cost_usd": h.Caps.MaxCost.Dollars(),
+		},
+	}
+	if h.Model != "" {
+		settings["model"] = modelFlag(h.Model)
+	}
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return fmt.Errorf("write the settings of a replay: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), data, 0o600); err != nil {
+		return fmt.Errorf("write the settings of a replay: %w", err)
+	}
+	return nil
+}
+
+// modelFlag is a model as a person would ask for it.
+func modelFlag(full string) string {
+	if file, ok := strings.CutPrefix(full, "script/"); ok {
+		return scriptPrefix + file
+	}
+	return full
+}
+
+// Player makes a player of a recording for a run in cwd.
+func (a *App) Player(rec Recording, cwd string) (*Player, error) {
+	if n := len(rec.Person()); n > 0 {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("the recording holds %d more messages that a person sent while it ran; they cannot be sent again yet", n),
+			Hint:    "Record a run that has one prompt.", Code: 2,
+		}
+	}
+	cwd, err := workspace.Resolve("/", cwd)
+	if err != nil {
+		return nil, err
+	}
+	return replay.New(rec, a.place(cwd)), nil
+}
+
+// playable refuses what a replay cannot do.
+func playable(r Request) error {
+	if r.Resume == "" && !r.Continue {
+		return nil
+	}
+	return &troupe.UserError{
+		Problem: "a replay begins where the recorded run began; it cannot go on with a session",
+		Hint:    "Leave --resume and --continue out.", Code: 2,
+	}
+}
+
+// stopWhenOver stops a replay where the recorded run was broken off. It takes a goroutine of
+// the scheduler until then, or until that ends.
+func stopWhenOver(sched session.Scheduler, p *Player, stop func()) {
+	sched.Go(func(ctx context.Context) {
+		select {
+		case <-p.Over():
+			stop()
+		case <-ctx.Done():
+		}
+	})
+}
+
+// played is the tools of a replay: prepared and judged as ever, and what they would have
+// done is taken from the recording.
+func played(t session.Tools, p *Player) session.Tools {
+	if p == nil {
+		return t
+	}
+	return playedTools{t, p}
+}
+
+type playedTools struct {
+	session.Tools
+	player *Player
+}
+
+// Runner implements session.Tools.
+func (t playedTools) Runner(name string) (tool.Runner, bool) {
+	r, ok := t.Tools.Runner(name)
+	if !ok {
+		return nil, false
+	}
+	return playedRunner{r, t.player}, true
+}
+
+type playedRunner struct {
+	tool.Runner
+	player *Player
+}
+
+// Prepare implements tool.Runner.
+func (r playedRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+	p, err := r.Runner.Prepare(env, input)
+	if err != nil {
+		return nil, err
+	}
+	return playedCall{p, r.player}, nil
+}
+
+type playedCall struct {
+	tool.Prepared
+	player *Player
+}
+
+// Background implements tool.Backgrounder.
+func (c playedCall) Background() (string, bool) {
+	if b, ok := c.Prepared.(tool.Backgrounder); ok {
+		return b.Background()
+	}
+	return "", false
+}
+
+// Run implements tool.Prepared.
+func (c playedCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	var reply, call int
+	if _, err := fmt.Sscanf(env.CallID, "r%dc%d", &reply, &call); err != nil {
+		return tool.Output{}, fmt.Errorf("replay call %q: %w", env.CallID, err)
+	}
+	agent := c.player.Path(troupe.SessionID(filepath.Base(env.OutputDir)))
+	t, err := c.player.Serve(ctx, agent, reply, call)
+	if err != nil {
+		return tool.Errorf("%v", err), nil
+	}
+	return tool.Output{Blocks: t.Blocks, IsError: t.IsError, Evidence: t.Evidence}, nil
+}

@@ -1,0 +1,114 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// OlderThan lists the root sessions of which nothing is at work and in which nothing has
+// happened for so long.
+func (a *App) OlderThan(ctx context.Context, age time.Duration) ([]troupe.Session, error) {
+	limit := a.env.Now().Add(-age)
+	var out []troupe.Session
+	var roots []troupe.Session
+	last := make(map[troupe.SessionID]time.Time)
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		if roots, err = r.Sessions(store.Filter{RootsOnly: true}); err != nil {
+			return err
+		}
+		for _, s := range roots {
+			if last[s.ID], err = lastEvent(r, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for old sessions: %w", err)
+	}
+	for _, s := range roots {
+		if !last[s.ID].Before(limit) {
+			continue
+		}
+		t, err := a.Tree(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		if !t.Running || s.Status.Ended() && !anyLive(t.Sessions) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func anyLive(sessions []troupe.Session) bool {
+	for _, s := range sessions {
+		if s.Status.Live() {
+			return true
+		}
+	}
+	return false
+}
+
+// lastEvent is when something last happened in any session of a tree.
+func lastEvent(r store.Reader, root troupe.Session) (time.Time, error) {
+	all, err := r.Sessions(store.Filter{Root: root.ID})
+	if err != nil {
+		return time.Time{}, err
+	}
+	var at time.Time
+	for _, s := range all {
+		events, err := r.Events(s.ID, s.Seq-1, 1)
+		if err != nil {
+			return time.Time{}, err
+		}
+		for _, e := range events {
+			if e.At.After(at) {
+				at = e.At
+			}
+		}
+	}
+	return at, nil
+}
+
+// sweepAfter is how old a folder of outputs must be before it is taken for left over: a tree
+// that is being born has its folder before others can see it.
+const sweepAfter = time.Hour
+
+// sweep removes what processes that were killed left behind: outputs of sessions that are
+// gone. It is called once by a process that begins to host, beside its work; whatever it does
+// not manage is left to the next.
+func (a *App) sweep(ctx context.Context) {
+	dirs, err := os.ReadDir(a.dirs.Outputs())
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			a.env.Log.Warn("look for outputs that are left over", "err", err)
+		}
+		return
+	}
+	for _, d := range dirs {
+		if ctx.Err() != nil {
+			return
+		}
+		info, err := d.Info()
+		id, ok := troupe.ParseSessionID(d.Name())
+		if err != nil || !ok || !d.IsDir() || a.env.Now().Sub(info.ModTime()) < sweepAfter {
+			continue
+		}
+		if _, err := a.session(ctx, id); !isNotFound(err) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(a.dirs.Outputs(), d.Name())); err != nil {
+			a.env.Log.Warn("remove outputs that are left over", "session", id, "err", err)
+		}
+	}
+}
