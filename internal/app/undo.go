@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 )
@@ -241,8 +242,22 @@ func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, er
 		if u.Redo > 0 {
 			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
 		}
+		if err := a.tellUndone(ctx, r); err != nil {
+			return r, fmt.Errorf("the files were put back, but the session could not be told: %w", err)
+		}
 	}
 	return r, nil
+}
+
+// tellUndone has the agents know that files are not as they left them.
+func (a *App) tellUndone(ctx context.Context, r UndoReport) error {
+	_, err := a.post(ctx, r.Root, func(store.Tx) ([]troupe.Mail, error) {
+		return []troupe.Mail{{
+			ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), Root: r.Root, To: r.Root,
+			Kind: troupe.MailNotice, SentAt: a.env.Now(), Blocks: []troupe.Block{troupe.Text(r.Notice())},
+		}}, nil
+	})
+	return err
 }
 
 func (a *App) isOwner(id troupe.OwnerID) bool {

@@ -71,7 +71,7 @@ func house() []room {
 		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."}, why: "it drives the engine without a surface"},
 	}
 	for _, name := range []string{
-		"store", "model", "tool", "gate", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config",
+		"store", "model", "tool", "gate", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config", "content",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/cli/sessions"
 	"github.com/troupe-dev/troupe/internal/cli/show"
+	"github.com/troupe-dev/troupe/internal/cli/undo"
 	"github.com/troupe-dev/troupe/internal/cli/version"
 )
 
@@ -124,7 +125,7 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
 	root.AddCommand(
-		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), models.New(c), version.New(c), demo.New(c),
+		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
 	)
 	return root
 }

@@ -97,7 +97,7 @@ func (s *Store) put(hash string, content []byte) error {
 	return syncDir(s.dir)
 }
 
-// pack writes at the fastest level: sources shrink to a third, and the disk stays slower.
+// pack writes at the fastest level: sources shrink to less than half, and the disk stays slower.
 func pack(w io.Writer, content []byte) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
