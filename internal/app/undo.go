@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/content"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 )
 

@@ -39,6 +39,14 @@ func parse(path string, data []byte) (file, error) {
 			f.info.Price, err = n.Price("price", nil)
 			return err
 		},
+		"window": func(n yamlfile.Node) error {
+			v, err := n.Int("window")
+			if err == nil && (v < 1000 || v > 1<<30) {
+				err = n.Errorf("window: it is a number of tokens, at least 1000, and not %d", v)
+			}
+			f.info.Window = int(v)
+			return err
+		},
 		"replies": func(n yamlfile.Node) error {
 			return n.Elements("replies", func(_ int, v yamlfile.Node) error {
 				e, err := parseEntry(v)
