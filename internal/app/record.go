@@ -1,0 +1,348 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/replay"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// Recording is a whole tree's model traffic and tool results; see package replay.
+type Recording = replay.Recording
+
+// Record exports a tree from its logs. Args are the command that began it, if somebody
+// remembers. What is masked in the logs stays so, and what the environment holds by now is
+// masked as well.
+func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) (Recording, error) {
+	t, err := a.Tree(ctx, root)
+	if err != nil {
+		return Recording{}, err
+	}
+	for _, s := range t.Sessions {
+		if t.Running && s.Status.Live() {
+			return Recording{}, busy(t.Sessions[0], t.Owner)
+		}
+	}
+	main := t.Sessions[0]
+	rec := Recording{Header: replay.Header{
+		Format: replay.Format, Version: replay.Version, Troupe: a.env.Version, Root: root, At: main.CreatedAt.UTC(),
+		Place: a.place(main.Cwd), Args: append([]string(nil), args...), Model: main.Model,
+		Mode: a.settings.Permissions.DefaultMode, Caps: a.settings.Caps(),
+	}}
+	scribes := make([]*scribe, len(t.Sessions))
+	err = a.store.View(ctx, func(r store.Reader) error {
+		for i, s := range t.Sessions {
+			scribes[i] = newScribe(s, t.Paths)
+			events, err := r.Events(s.ID, 0, 0)
+			if err != nil {
+				return fmt.Errorf("read session %s: %w", s.ID, err)
+			}
+			for _, e := range events {
+				if err := scribes[i].note(e); err != nil {
+					return fmt.Errorf("record session %s: %w", s.ID, err)
+				}
+			}
+			scribes[i].close()
+		}
+		return nil
+	})
+	if err != nil {
+		return Recording{}, err
+	}
+	rec.Header.Prompt, rec.Header.Rules = scribes[0].prompt, a.ownRules(scribes[0].authority)
+	rec.Lines = inOrder(scribes)
+	rec.Header.Models = a.modelsOf(t.Sessions, rec)
+	rec.Map(a.maskEverywhere())
+	return rec, nil
+}
+
+func (a *App) place(cwd string) replay.Place {
+	return replay.Place{Cwd: cwd, Home: a.dirs.Home, Config: a.dirs.Config, Outputs: a.dirs.Outputs()}
+}
+
+// ownRules picks the rules of the user's settings: those of flags come with the command.
+func (a *App) ownRules(all []troupe.Rule) []troupe.Rule {
+	var out []troupe.Rule
+	for _, r := range all {
+		if r.Source == a.dirs.Settings() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// modelsOf says what is known of each model that has a part in a recording.
+func (a *App) modelsOf(sessions []troupe.Session, rec Recording) []replay.Model {
+	var out []replay.Model
+	seen := make(map[string]bool)
+	add := func(full string) {
+		if seen[full] {
+			return
+		}
+		seen[full] = true
+		if info, ok := a.models.info(full); ok {
+			out = append(out, replay.Model{Name: full, Info: info})
+		}
+	}
+	for _, s := range sessions {
+		add(s.Model)
+	}
+	for _, l := range rec.Lines {
+		if l.Call != nil {
+			add(l.Call.Model)
+		}
+	}
+	return out
+}
+
+// maskEverywhere is the mask for texts of which some are JSON, where a secret with a quote
+// or a line in it is spelled otherwise.
+func (a *App) maskEverywhere() func(string) string {
+	plain := findSecrets(a.env.Environ)
+	var spelled []string
+	for _, kv := range a.env.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		for _, html := range [...]bool{false, true} {
+			if s := inJSON(value, html); s != value {
+				spelled = append(spelled, name+"="+s)
+			}
+		}
+	}
+	within := findSecrets(spelled)
+	return func(s string) string { return within.mask(plain.mask(s)) }
+}
+
+// inJSON is a text as it stands within quotes.
+func inJSON(s string, html bool) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(s); err != nil {
+		return s // a text always encodes
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// SaveRecording writes a recording for its owner alone. A file of that name is replaced when
+// all of the new one is there.
+func SaveRecording(path string, rec Recording) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return unwritable(path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(unwritable(path, err), os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(rec.Write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func unwritable(path string, err error) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the recording %s cannot be written: %v", path, err),
+		Hint:    "The session itself is safe: name another file, with --from and the session's id.", Code: 1, Err: err,
+	}
+}
+
+// LoadRecording reads a recording.
+func LoadRecording(path string) (Recording, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Recording{}, &troupe.UserError{Problem: "the recording cannot be read: " + err.Error(), Hint: "`troupe record FILE -- …` makes one.", Code: 2, Err: err}
+	}
+	rec, err := replay.Read(path, f)
+	if cerr := f.Close(); err == nil && cerr != nil {
+		err = fmt.Errorf("read %s: %w", path, cerr)
+	}
+	return rec, err
+}
+
+// scribe turns one session's log into lines.
+type scribe struct {
+	session    troupe.Session
+	path       string
+	paths      map[troupe.SessionID]string
+	lines      []stamped
+	transcript turn.Transcript
+	fresh      []troupe.Message // that the next call sends for the first time
+	anew       bool
+	mail       map[int64][]troupe.MailID // by the event that delivered it
+	call       *replay.Call              // under way
+	attempt    int
+	asked      map[troupe.Coord]troupe.Call
+	tools      map[troupe.Coord]*replay.Tool
+	answers    map[troupe.Coord]*troupe.Answer
+	prompt     string // the first
+	authority  []troupe.Rule
+}
+
+// stamped is a line and when it happened: for the order between agents, which no log knows.
+type stamped struct {
+	at   int64
+	line replay.Line
+}
+
+func newScribe(s troupe.Session, paths map[troupe.SessionID]string) *scribe {
+	return &scribe{
+		session: s, path: paths[s.ID], paths: paths, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
+		tools: make(map[troupe.Coord]*replay.Tool), answers: make(map[troupe.Coord]*troupe.Answer),
+	}
+}
+
+func (s *scribe) add(e troupe.Event, l replay.Line) {
+	s.lines = append(s.lines, stamped{e.At.UnixNano(), l})
+}
+
+func (s *scribe) note(e troupe.Event) error {
+	msgs, err := s.transcript.Add(e)
+	if err != nil {
+		return err
+	}
+	s.fresh = append(s.fresh, msgs...)
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		s.authority = b.Authority.Rules
+		s.add(e, replay.Line{Agent: &replay.Agent{
+			Path: s.path, Session: s.session.ID, Type: b.Profile.Type, Title: b.Title,
+			System: b.Profile.Prompt, Tools: b.Profile.Tools, Status: s.session.Status,
+		}})
+	case troupe.AuthorityChanged:
+		s.authority = b.Authority.Rules
+	case troupe.Started:
+		s.attempt = 0
+	case troupe.MailDelivered:
+		s.delivered(e, b)
+	case troupe.CallSealed:
+		s.sealed(e, b)
+	case troupe.Replied:
+		s.replied(b)
+	case troupe.ModelFailed:
+		s.end(nil, &replay.Failed{Fault: b.Fault, Message: b.Message, Partial: b.Partial, Usage: b.Usage, Cost: b.Cost})
+	case troupe.Compacted:
+		s.end(&replay.Said{Blocks: b.Blocks, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
+		s.anew, s.attempt = true, 0
+	case troupe.RequestAnswered:
+		s.answers[troupe.Coord{Reply: b.Reply, Call: b.Call}] = &troupe.Answer{
+			Coord: troupe.Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
+		}
+	case troupe.ToolFinished:
+		s.finished(e, b)
+	}
+	return nil
+}
+
+func (s *scribe) delivered(e troupe.Event, b troupe.MailDelivered) {
+	for _, m := range b.Mail {
+		s.mail[e.Seq] = append(s.mail[e.Seq], m.ID)
+		switch {
+		case m.ID == troupe.PromptMailID(s.session.ID):
+			if len(m.Blocks) > 0 {
+				s.prompt = m.Blocks[0].Text
+			}
+		case m.From == "" && m.Kind == troupe.MailPrompt:
+			s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: m}})
+		}
+		s.ended(m.Ended)
+	}
+}
+
+// ended notes how a command in the background ended, beside the call that began it.
+func (s *scribe) ended(o *troupe.Outcome) {
+	if o == nil || o.Kind != troupe.TaskShell {
+		return
+	}
+	if t := s.tools[o.Coord]; t != nil {
+		t.End = o
+	}
+}
+
+func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) {
+	s.attempt++
+	s.call = &replay.Call{
+		Agent: s.path, Reply: b.Reply, Attempt: s.attempt, Model: b.Model, Generation: b.Generation,
+		Compact: b.Compact, Anew: s.anew, Messages: s.fresh,
+	}
+	for _, ref := range b.Refs {
+		s.call.Mail = append(s.call.Mail, s.mail[ref]...)
+		delete(s.mail, ref)
+	}
+	s.fresh, s.anew = nil, false
+	s.add(e, replay.Line{Call: s.call})
+}
+
+func (s *scribe) replied(b troupe.Replied) {
+	s.end(&replay.Said{Blocks: b.Blocks, Stop: b.Stop, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
+	s.attempt = 0
+	clear(s.asked)
+	for _, block := range b.Blocks {
+		if block.Call != nil {
+			s.asked[troupe.Coord{Reply: block.Call.Reply, Call: block.Call.Index}] = *block.Call
+		}
+	}
+}
+
+func (s *scribe) end(said *replay.Said, failed *replay.Failed) {
+	if s.call != nil {
+		s.call.Said, s.call.Failed = said, failed
+		s.call = nil
+	}
+}
+
+func (s *scribe) finished(e troupe.Event, b troupe.ToolFinished) {
+	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	t := &replay.Tool{
+		Agent: s.path, Reply: at.Reply, Call: at.Call, Name: b.Name, Input: s.asked[at].Input,
+		Blocks: b.Result.Blocks, IsError: b.Result.IsError, Evidence: b.Evidence, DurationMS: b.DurationMS,
+		Denied: b.Denied != nil, Birth: b.Outcome != nil && b.Outcome.Kind != troupe.TaskShell,
+		Background: b.Task != nil, Mail: b.Mail, Answer: s.answers[at],
+	}
+	s.tools[at] = t
+	s.ended(b.Outcome)
+	s.add(e, replay.Line{Tool: t})
+}
+
+// close ends a call that nobody will finish.
+func (s *scribe) close() {
+	s.end(nil, &replay.Failed{Fault: troupe.FaultInterrupted, Message: "the call had not ended when it was recorded"})
+}
+
+// inOrder merges what the agents did. Each agent's lines keep their order, whatever the
+// clock said; of those that happened at once, the elder agent's come first.
+func inOrder(scribes []*scribe) []replay.Line {
+	var out []replay.Line
+	for {
+		var next *scribe
+		for _, s := range scribes {
+			if len(s.lines) > 0 && (next == nil || s.lines[0].at < next.lines[0].at) {
+				next = s
+			}
+		}
+		if next == nil {
+			return out
+		}
+		out = append(out, next.lines[0].line)
+		next.lines = next.lines[1:]
+	}
+}
+
+// newRoot is the id of a new root: the recorded one in a replay, so that the ids of all its
+// descendants are the recorded ones too.
+func newRoot(p *replay.Player, draw io.Reader) (troupe.SessionID, error) {
+	if p != nil {
+		return p.Root(), nil
+	}
+	return troupe.NewRootID(draw)
+}

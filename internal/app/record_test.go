@@ -1,0 +1,348 @@
+package app
+
+import (
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/model/replay"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+const readsAndAsks = `
+price: {input: 1, output: 1}
+replies:
+  - agent: main
+    turn: 1
+    calls:
+      - {tool: Read, input: {file_path: a.txt}}
+      - {tool: Write, input: {file_path: b.txt, content: x}}
+      - {tool: Agent, input: {description: look, prompt: look, subagent_type: Explore}}
+  - agent: Explore
+    text: the word is hidden-word-1, or {"a":"so\"called-2"}
+  - agent: main
+    turn: 2
+    attempt: 1
+    text: all
+    error: bad_request
+`
+
+// TestRecord exports a run from its log: every call and result once, in order, masked by
+// what is secret now.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{"s.yaml": readsAndAsks, "a.txt": "hello"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"permissions": {"deny": ["Bash(rm:*)"]}, "agents": {"max_total": 7}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := openHome(t, home)
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Deny: []string{"WebFetch"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(t.Context(), Env{
+		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" }, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+		Environ: []string{"A_TOKEN=hidden-word-1", `B_TOKEN=so"called-2`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rec, err := b.Record(t.Context(), r.Root, []string{"-p", "hidden-word-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, l := range rec.Lines {
+		switch {
+		case l.Agent != nil:
+			said = append(said, "agent "+l.Agent.Path+" "+string(l.Agent.Status))
+		case l.Call != nil:
+			what := "fails"
+			if l.Call.Said != nil {
+				what = "says"
+			}
+			said = append(said, "call "+l.Call.Agent+" "+what)
+		case l.Tool != nil:
+			said = append(said, "tool "+l.Tool.Agent+" "+l.Tool.Name)
+			if l.Tool.Denied != (l.Tool.Name == "Write") || l.Tool.Birth != (l.Tool.Name == "Agent") || l.Tool.Input == "" {
+				t.Errorf("the call of %s is kept as %+v", l.Tool.Name, l.Tool)
+			}
+		}
+	}
+	want := []string{
+		"agent main failed", "call main says", "tool main Read", "tool main Write", "agent main/Look completed", "call main/Look says",
+		"tool main Agent", "call main fails",
+	}
+	if d := cmp.Diff(want, said); d != "" {
+		t.Error(d)
+	}
+	h := rec.Header
+	if h.Root != r.Root || h.Prompt != "go" || h.Caps.MaxTotal != 7 || len(h.Rules) != 1 || h.Rules[0].Text != "Bash(rm:*)" || len(h.Models) != 1 || !h.Models[0].Info.Priced {
+		t.Errorf("the head is %+v", h)
+	}
+	file := filepath.Join(t.TempDir(), "r.jsonl")
+	if err := SaveRecording(file, rec); err != nil {
+		t.Fatal(err)
+	}
+	again, err := LoadRecording(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(rec, again); d != "" {
+		t.Error(d)
+	}
+	checkFile(t, file)
+	checkHome(t, rec)
+}
+
+func checkFile(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); strings.Contains(s, "hidden-word-1") || strings.Contains(s, "called-2") || !strings.Contains(s, maskMark+"A_TOKEN›") || !strings.Contains(s, maskMark+"B_TOKEN›") {
+		t.Errorf("secrets are not masked in %s", s)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v: %v", info.Mode(), err)
+	}
+	if all, err := os.ReadDir(filepath.Dir(file)); err != nil || len(all) != 1 {
+		t.Errorf("there are %d files beside it: %v", len(all)-1, err)
+	}
+}
+
+// checkHome: the home of a replay has the settings of the one that was recorded.
+func checkHome(t *testing.T, rec Recording) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := ReplayHome(dir, rec); err != nil {
+		t.Fatal(err)
+	}
+	s, warnings, err := config.Load(filepath.Join(dir, "settings.json"))
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("the settings of a replay: %v, %v", warnings, err)
+	}
+	if s.Permissions.DefaultMode != troupe.ModeDefault || !reflect.DeepEqual(s.Permissions.Deny, []string{"Bash(rm:*)"}) || s.Caps() != rec.Header.Caps || !strings.HasPrefix(s.Model, scriptPrefix) {
+		t.Errorf("the settings of a replay are %+v", s)
+	}
+}
+
+// TestRecordRunning: a tree that somebody is at work on has no end to record.
+func TestRecordRunning(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{delay: 1h, text: late}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := openHome(t, home)
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Record(t.Context(), r.Root, nil); err == nil || !strings.Contains(err.Error(), "is being run by process") {
+		t.Errorf("it is recorded with %v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Left behind, it can be: the call that nobody finished was interrupted.
+	b := openHome(t, home)
+	rec, err := b.Record(t.Context(), r.Root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(rec.Lines); rec.Lines[0].Agent.Status.Ended() || n == 2 && rec.Lines[1].Call.Failed.Fault != troupe.FaultInterrupted {
+		t.Errorf("%d lines were recorded: %+v", n, rec.Lines[0].Agent)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScribe records what the engine does not do in a short run: an attempt that failed,
+// mail of a person, a command in the background, an answer, a summary.
+func TestScribe(t *testing.T) {
+	t.Parallel()
+	s := newScribe(troupe.Session{ID: "s", Status: troupe.Completed}, map[troupe.SessionID]string{"s": "main"})
+	call := func(i int) troupe.Block {
+		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: i, Name: "Bash", Input: "{}"}}
+	}
+	for i, b := range []troupe.Body{
+		troupe.Created{Profile: troupe.Profile{Type: "main"}},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID("s"), Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("go")}}}},
+		troupe.Started{Run: 1},
+		troupe.CallSealed{Reply: 1, Generation: 1, Refs: []int64{2}},
+		troupe.ModelFailed{Reply: 1, Fault: troupe.FaultRetry, Message: "busy"},
+		troupe.CallSealed{Reply: 1, Generation: 1},
+		troupe.Replied{Reply: 1, Blocks: []troupe.Block{call(0), call(1)}},
+		troupe.RequestAnswered{Reply: 1, Call: 1, By: "somebody", Effect: troupe.Allow},
+		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: "b1.0"}},
+		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}},
+		troupe.MailDelivered{Mail: []troupe.Mail{
+			{ID: "end:s:b1.0", Kind: troupe.MailTaskEnded, From: "s", Ended: &troupe.Outcome{Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}, Result: "built"}},
+			{ID: "p2", Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("hurry")}},
+		}},
+		troupe.CallSealed{Reply: 2, Generation: 1, Refs: []int64{7, 9, 10, 11}, Compact: true},
+		troupe.Compacted{Generation: 2, Blocks: []troupe.Block{troupe.Text("so far")}},
+		troupe.CallSealed{Reply: 2, Generation: 2},
+	} {
+		if err := s.note(troupe.Event{Session: "s", Seq: int64(i + 1), At: time.Unix(int64(i), 0), Body: b}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.close()
+	var calls []*replay.Call
+	var tools []*replay.Tool
+	var mail []*replay.Sent
+	for _, l := range inOrder([]*scribe{s}) {
+		switch {
+		case l.Call != nil:
+			calls = append(calls, l.Call)
+		case l.Tool != nil:
+			tools = append(tools, l.Tool)
+		case l.Mail != nil:
+			mail = append(mail, l.Mail)
+		}
+	}
+	if s.prompt != "go" || len(calls) != 4 || len(tools) != 2 || len(mail) != 1 || mail[0].Mail.ID != "p2" {
+		t.Fatalf("%d calls, %d tools, %d pieces of mail, prompt %q", len(calls), len(tools), len(mail), s.prompt)
+	}
+	if calls[0].Failed == nil || calls[0].Attempt != 1 || len(calls[0].Mail) != 1 || calls[1].Said == nil || calls[1].Attempt != 2 || len(calls[1].Messages) != 0 {
+		t.Errorf("the attempts are %+v and %+v", calls[0], calls[1])
+	}
+	if c := calls[2]; !c.Compact || c.Said == nil || !reflect.DeepEqual(c.Mail, []troupe.MailID{"end:s:b1.0", "p2"}) || len(c.Messages) != 2 {
+		t.Errorf("the summary is %+v", c)
+	}
+	if c := calls[3]; !c.Anew || c.Generation != 2 || c.Failed == nil || c.Failed.Fault != troupe.FaultInterrupted {
+		t.Errorf("the call behind it is %+v", c)
+	}
+	if x := tools[0]; !x.Background || x.End == nil || x.End.Result != "built" || tools[1].Background || tools[1].Answer == nil {
+		t.Errorf("the commands are %+v and %+v", x, tools[1])
+	}
+}
+
+// TestInOrder: the clock orders agents among each other, and never the lines of one.
+func TestInOrder(t *testing.T) {
+	t.Parallel()
+	line := func(name string) replay.Line { return replay.Line{Agent: &replay.Agent{Path: name}} }
+	a := &scribe{lines: []stamped{{1, line("a1")}, {5, line("a5")}, {2, line("a2")}}}
+	b := &scribe{lines: []stamped{{1, line("b1")}, {3, line("b3")}}}
+	var got []string
+	for _, l := range inOrder([]*scribe{a, b}) {
+		got = append(got, l.Agent.Path)
+	}
+	if want := "a1 b1 b3 a5 a2"; strings.Join(got, " ") != want {
+		t.Errorf("the order is %v, want %s", got, want)
+	}
+}
+
+// TestPlayedTools: a tool of a replay is prepared as ever and does nothing.
+func TestPlayedTools(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rec := Recording{
+		Header: replay.Header{Root: "0123456789ab", Place: replay.Place{Cwd: "/then"}},
+		Lines: []replay.Line{
+			{Agent: &replay.Agent{Path: "main", Session: "0123456789ab", Status: troupe.Completed}},
+			{Tool: &replay.Tool{Agent: "main", Reply: 2, Call: 1, Name: "Write", Blocks: []troupe.Block{troupe.Text("wrote /then/x")}, Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
+		},
+	}
+	tools := played(newToolbox(), replay.New(rec, replay.Place{Cwd: dir}))
+	if _, ok := tools.Runner("Nothing"); ok {
+		t.Error("there is a tool that there is not")
+	}
+	w, ok := tools.Runner("Write")
+	if !ok || w.Spec().Name != "Write" {
+		t.Fatal("there is no Write")
+	}
+	env := tool.Env{Cwd: dir, OutputDir: filepath.Join(t.TempDir(), "0123456789ab"), CallID: "r2c1"}
+	if _, err := w.Prepare(env, `{"bad`); err == nil {
+		t.Error("a broken input is prepared")
+	}
+	input, err := json.Marshal(map[string]string{"file_path": filepath.Join(dir, "x"), "content": "new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.Prepare(env, string(input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := p.Access(); a.Class != troupe.ClassEdit || len(a.Writes) != 1 {
+		t.Errorf("it would do %+v", a)
+	}
+	out, err := p.Run(t.Context(), env)
+	if err != nil || troupe.JoinText(out.Blocks) != "wrote "+dir+"/x" || out.Evidence.Files[0].Path != dir+"/x" {
+		t.Errorf("it comes to %+v, %v", out, err)
+	}
+	env.CallID = "r2c2"
+	if out, err = p.Run(t.Context(), env); err != nil || !out.IsError {
+		t.Errorf("a call that was not recorded comes to %+v, %v", out, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+		t.Error("it wrote the file")
+	}
+	if b, ok := p.(tool.Backgrounder); !ok {
+		t.Error("it cannot be asked for the background")
+	} else if _, on := b.Background(); on {
+		t.Error("it goes to the background by itself")
+	}
+	if _, err := newRoot(nil, strings.NewReader("12345678")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPlayable: what goes on with an old session is not a run from its beginning.
+func TestPlayable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		r  Request
+		ok bool
+	}{{Request{Prompt: "x"}, true}, {Request{Resume: "x"}, false}, {Request{Continue: true}, false}} {
+		if err := playable(c.r); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.r, err)
+		}
+	}
+}
+
+// TestStopWhenOver: a replay is stopped where the recorded run was, and nothing waits for
+// that for longer than the scheduler lives.
+func TestStopWhenOver(t *testing.T) {
+	t.Parallel()
+	rec := func(s troupe.Status) Recording {
+		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main", Session: "r", Status: s}}}}
+	}
+	pool := session.NewPool(t.Context())
+	stopped := make(chan struct{})
+	stopWhenOver(pool, replay.New(rec(troupe.Cancelled), replay.Place{}), func() { close(stopped) })
+	stopWhenOver(pool, replay.New(rec(troupe.Completed), replay.Place{}), func() { t.Error("it was stopped before its end") })
+	<-stopped
+	pool.Close()
+}

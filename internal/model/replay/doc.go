@@ -1,0 +1,27 @@
+// Package replay is the recording of a tree of agents, as a file, and a provider that plays
+// it: one stands in for every model, answers each call as it was answered, and says where
+// what it is sent is not what was sent then. docs/recording.md is its manual.
+//
+// # The file
+//
+// A recording is UTF-8 text, one JSON object a line. The first line is the Header; the last
+// is {"end":{…}}, so that a file that was cut off is noticed. Each line between has one key:
+//
+//	{"agent":{…}}  an agent was born: its path, system prompt and tools
+//	{"call":{…}}   a model call: the messages it sent for the first time, and its reply or fault
+//	{"tool":{…}}   a tool call and its result
+//	{"mail":{…}}   words of a person to an agent that was already at work
+//
+// Messages and blocks have the form they have in the log (troupe.Message). Fields and keys
+// that a reader does not know are ignored; a format version it does not know is an error.
+//
+// # The player
+//
+// A call is found by its agent's path, the number of the reply it asks for, and how often
+// that was asked for before: never by when it is made. Agents may therefore work in any
+// order. All methods of a Player are safe for concurrent use; it starts no goroutines. Two
+// of its methods wait, both until their context ends at the latest: Stream, where the agent
+// was stopped when it was recorded, for the stop to come again, and Serve, for the same with
+// a command. A difference that was found ends all waiting, since what is waited for may not
+// come any more.
+package replay

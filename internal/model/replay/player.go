@@ -1,0 +1,346 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+)
+
+const (
+	name    = "replay"
+	encoder = "replay/1"
+)
+
+// Player plays a recording. As a model.Provider it stands in for every one there is: what it
+// is sent are the neutral values themselves.
+type Player struct {
+	header   Header
+	volatile *volatile
+	paths    map[troupe.SessionID]string
+	agents   map[string]*part
+	tools    map[toolKey]*Tool
+	total    int // calls recorded
+
+	broken chan struct{} // closed when a difference is found
+	over   chan struct{} // closed when the run is where the recorded one was broken off
+
+	mu       sync.Mutex
+	made     int // calls that were recorded and have been made
+	mismatch *Mismatch
+}
+
+type toolKey struct {
+	agent       string
+	reply, call int
+}
+
+// part is one agent's part in the recording.
+type part struct {
+	agent    Agent
+	messages []troupe.Message // all it ever sent, without what is volatile
+	calls    []*cue
+	byReply  map[int][]*cue
+	last     int  // where its last line stands
+	stopped  bool // somebody in the tree stopped it, and will again
+
+	// Guarded by the player's mutex.
+	made   map[int]int // calls made, by reply
+	proven proven
+}
+
+// cue is one recorded call.
+type cue struct {
+	*Call
+	at         int // its place in the recording
+	n          int // of the agent's calls, from 1
+	begin, end int // of the part's messages: what it sent
+	final      bool
+}
+
+// proven is what of an agent's request has been compared already.
+type proven struct {
+	head       string
+	generation int
+	messages   int
+}
+
+var _ model.Provider = (*Player)(nil)
+
+// New makes a player of a recording, which it takes over. Here is where it is played: the
+// recorded folders are read as these.
+func New(rec Recording, here Place) *Player {
+	then := rec.Header.Place
+	if swap := today(then, here); len(swap) > 0 {
+		rec.Map(swap.in)
+	}
+	p := &Player{
+		header: rec.Header, volatile: newVolatile(alike(then, here)),
+		paths: make(map[troupe.SessionID]string), agents: make(map[string]*part), tools: make(map[toolKey]*Tool),
+		broken: make(chan struct{}), over: make(chan struct{}),
+	}
+	for _, l := range rec.Lines {
+		if l.Tool != nil {
+			p.tools[toolKey{l.Tool.Agent, l.Tool.Reply, l.Tool.Call}] = l.Tool
+		}
+	}
+	for at, l := range rec.Lines {
+		switch {
+		case l.Agent != nil:
+			p.paths[l.Agent.Session] = l.Agent.Path
+			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue), made: make(map[int]int)}
+		case l.Call != nil:
+			p.add(l.Call, at)
+		}
+	}
+	p.castStops(&rec)
+	if p.total == 0 && p.brokenOff() {
+		close(p.over)
+	}
+	return p
+}
+
+func (p *Player) add(c *Call, at int) {
+	a := p.agents[c.Agent]
+	if a == nil {
+		return // Read refuses such a line
+	}
+	p.total++
+	q := &cue{Call: c, at: at, n: len(a.calls) + 1}
+	if c.Anew {
+		q.begin = len(a.messages)
+	} else if n := len(a.calls); n > 0 {
+		q.begin = a.calls[n-1].begin
+	}
+	for _, m := range c.Messages {
+		a.messages = append(a.messages, p.volatile.message(m, p.measured(c.Agent)))
+	}
+	q.end = len(a.messages)
+	if n := len(a.calls); n > 0 {
+		a.calls[n-1].final = false
+	}
+	q.final = true
+	a.calls = append(a.calls, q)
+	a.byReply[c.Reply] = append(a.byReply[c.Reply], q)
+	a.last = at
+}
+
+// measured reports of an agent's results whether the runtime wrote them: those of the tools
+// by which agents work together tell of running times.
+func (p *Player) measured(path string) func(reply, call int) bool {
+	return func(reply, call int) bool {
+		t := p.tools[toolKey{path, reply, call}]
+		if t == nil {
+			return false
+		}
+		switch t.Name {
+		case "Agent", "TaskOutput", "TaskStop", "SendMessage":
+			return true
+		}
+		return false
+	}
+}
+
+// Name implements model.Provider.
+func (p *Player) Name() string { return name }
+
+// Encoder implements model.Provider.
+func (p *Player) Encoder() string { return encoder }
+
+// EncodeHead implements model.Provider.
+func (p *Player) EncodeHead(h model.Head) ([]byte, error) {
+	out := head{Model: h.Model, System: h.System, MaxTokens: h.MaxTokens}
+	for _, t := range h.Tools {
+		out.Tools = append(out.Tools, tool(t))
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode for a replay: %w", err)
+	}
+	return b, nil
+}
+
+// EncodeMessage implements model.Provider.
+func (p *Player) EncodeMessage(m troupe.Message) ([]byte, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode for a replay: %w", err)
+	}
+	return b, nil
+}
+
+// Stream implements model.Provider: it compares what is sent with what was sent, and answers
+// as it was answered, at once. A recorded fault comes again, without the time it asked for.
+func (p *Player) Stream(ctx context.Context, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
+	q, a, err := p.next(ctx, r.Agent)
+	if err != nil {
+		return troupe.Reply{}, err
+	}
+	if err := p.compare(a, q, r); err != nil {
+		return troupe.Reply{}, err
+	}
+	p.count()
+	if f := q.Failed; f != nil {
+		if f.Fault == troupe.FaultInterrupted && q.final && a.willStop(p) {
+			p.awaitStop(ctx)
+		}
+		return troupe.Reply{}, f.err()
+	}
+	say(q.Said.Blocks, sink)
+	return troupe.Reply{Blocks: slices.Clone(q.Said.Blocks), Stop: q.Said.Stop, Usage: q.Said.Usage, Model: q.Said.Model}, nil
+}
+
+func (f *Failed) err() error {
+	e := &model.Error{Fault: f.Fault, Message: f.Message, Usage: f.Usage}
+	if f.Partial != "" {
+		e.Partial = []troupe.Block{troupe.Text(f.Partial)}
+	}
+	return e
+}
+
+func say(blocks []troupe.Block, sink func(model.Delta)) {
+	if sink == nil {
+		return
+	}
+	for _, b := range blocks {
+		switch {
+		case b.Type == troupe.TextBlock:
+			sink(model.Delta{Text: b.Text})
+		case b.Type == troupe.ThinkingBlock && b.Text != "":
+			sink(model.Delta{Thinking: b.Text})
+		case b.Call != nil:
+			sink(model.Delta{Tool: b.Call.Name})
+		}
+	}
+}
+
+// next finds the recorded call for one that is made now.
+func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error) {
+	a := p.agents[who.Path]
+	if a == nil {
+		// The root may have been given another name; its id is the recorded one.
+		a = p.agents[p.paths[who.Session]]
+	}
+	if a == nil {
+		return nil, nil, p.differ(&Mismatch{
+			Agent: who.Path, Reply: who.Reply, Kind: Extra, at: p.total,
+			What: fmt.Sprintf("there is no agent %s in the recording, and now it asks for reply %d", who.Path, who.Reply),
+		})
+	}
+	p.mu.Lock()
+	k := a.made[who.Reply]
+	cues := a.byReply[who.Reply]
+	if k < len(cues) {
+		a.made[who.Reply]++
+		p.mu.Unlock()
+		return cues[k], a, nil
+	}
+	p.mu.Unlock()
+	if a.willStop(p) && a.beyond(who.Reply) {
+		// It was told to stop before it came to this call, and will be again.
+		p.awaitStop(ctx)
+		if ctx.Err() != nil {
+			return nil, nil, &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Err: ctx.Err()}
+		}
+	}
+	return nil, nil, p.differ(&Mismatch{
+		Agent: who.Path, Reply: who.Reply, Kind: Extra, at: a.last,
+		What: fmt.Sprintf("%s made a %s call (for reply %d); the recording has %s", who.Path, ordinal(p.callsOf(a)+1), who.Reply, a.extent()),
+	})
+}
+
+// callsOf counts the calls that an agent has made.
+func (p *Player) callsOf(a *part) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, k := range a.made {
+		n += k
+	}
+	return n
+}
+
+// beyond reports whether a reply comes after all that were recorded.
+func (a *part) beyond(reply int) bool {
+	return len(a.calls) == 0 || reply >= a.calls[len(a.calls)-1].Reply
+}
+
+func (a *part) extent() string {
+	n := fmt.Sprint(len(a.calls))
+	if a.agent.Status == troupe.Cancelled || a.agent.Status.Live() {
+		n += ", and was broken off there"
+	}
+	return n
+}
+
+// compare holds a request against the recorded one.
+func (p *Player) compare(a *part, q *cue, r model.Request) error {
+	p.mu.Lock()
+	was := a.proven
+	p.mu.Unlock()
+	then := request{model: q.Model, system: p.volatile.text(a.agent.System, false), tools: a.agent.Tools}
+	now := then
+	if string(r.Head) != was.head || r.Generation != was.generation {
+		var h head
+		if err := json.Unmarshal(r.Head, &h); err != nil {
+			return p.unreadable(q, err)
+		}
+		now.model, now.system, now.tools = p.volatile.text(h.Model, false), p.volatile.text(h.System, false), nil
+		for _, t := range h.Tools {
+			now.tools = append(now.tools, t.Name)
+		}
+		then.model = p.volatile.text(q.Model, false)
+	}
+	sent := r.Messages
+	if q.Compact && len(sent) == q.end-q.begin+1 {
+		sent = sent[:len(sent)-1] // how a summary is asked for is not kept in every log
+	}
+	from := 0
+	if r.Generation == was.generation && !q.Anew {
+		from = min(was.messages, len(sent), q.end-q.begin)
+	}
+	then.messages, then.skipped = a.messages[q.begin+from:q.end], from
+	now.skipped = from
+	for _, b := range sent[from:] {
+		var m troupe.Message
+		if err := json.Unmarshal(b, &m); err != nil {
+			return p.unreadable(q, err)
+		}
+		now.messages = append(now.messages, p.volatile.message(m, p.measured(q.Agent)))
+	}
+	if diff, where := differs(then, now); diff != "" {
+		return p.differ(&Mismatch{
+			Agent: q.Agent, Reply: q.Reply, Kind: Request, Diff: diff, at: q.at,
+			What: fmt.Sprintf("%s sent something else for reply %d (its %s call) than when it was recorded, %s", q.Agent, q.Reply, ordinal(q.n), where),
+		})
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.proven = proven{string(r.Head), r.Generation, len(sent)}
+	return nil
+}
+
+func (p *Player) unreadable(q *cue, err error) error {
+	return &model.Error{
+		Fault: troupe.FaultBad, Err: err,
+		Message: fmt.Sprintf("replay: the request of %s for reply %d cannot be read: %v", q.Agent, q.Reply, err),
+	}
+}
+
+// count notes that a recorded call was made.
+func (p *Player) count() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made++
+	if p.made == p.total && p.brokenOff() {
+		close(p.over)
+	}
+}
+
+// ErrNotRecorded is a tool call for which the recording has no result.
+var ErrNotRecorded = errors.New("the recording has no result for this call")

@@ -1,0 +1,167 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+)
+
+const (
+	// Format is what the first line of a recording calls itself.
+	Format = "troupe-recording"
+	// Version is the version of the form. It changes when a reader of the old one would
+	// misunderstand the new one; fields that may be left alone do not change it.
+	Version = 1
+)
+
+// Recording is a whole tree's traffic.
+type Recording struct {
+	Header Header
+	// Lines are in the order in which things happened, as far as the logs know: within one
+	// agent always, between agents by the clock.
+	Lines []Line
+}
+
+// Header is the first line: which run it was, and what around it has a say in what is sent.
+type Header struct {
+	Format  string           `json:"format"`
+	Version int              `json:"version"`
+	Troupe  string           `json:"troupe"` // version of the program that wrote it
+	Root    troupe.SessionID `json:"root"`
+	At      time.Time        `json:"at"` // when the root was born
+	Place   Place            `json:"place"`
+	// Args are what stood behind -- when it was recorded; empty if it was exported later.
+	Args   []string `json:"args,omitempty"`
+	Prompt string   `json:"prompt,omitempty"` // the root's first, for people
+	Model  string   `json:"model"`            // the root's, "provider/id"
+	// Mode, Rules and Caps are what the user's settings said. A replay follows them instead
+	// of the settings of whoever replays.
+	Mode   troupe.Mode   `json:"mode,omitempty"`
+	Rules  []troupe.Rule `json:"rules,omitempty"`
+	Caps   troupe.Caps   `json:"caps"`
+	Models []Model       `json:"models,omitempty"`
+}
+
+// Place is the folders that differ from machine to machine. A replay reads each as today's.
+type Place struct {
+	Cwd     string `json:"cwd"`               // of the root
+	Home    string `json:"home,omitempty"`    // the user's
+	Config  string `json:"config,omitempty"`  // of Troupe's settings
+	Outputs string `json:"outputs,omitempty"` // of outputs too large to return
+}
+
+// Model is what was known of one model.
+type Model struct {
+	Name string     `json:"name"`
+	Info model.Info `json:"info"`
+}
+
+// Line is one line behind the header. Exactly one field is set.
+type Line struct {
+	Agent *Agent `json:"agent,omitempty"`
+	Call  *Call  `json:"call,omitempty"`
+	Tool  *Tool  `json:"tool,omitempty"`
+	Mail  *Sent  `json:"mail,omitempty"`
+}
+
+// Agent is the birth of one agent, and what stands before its conversation in every request.
+type Agent struct {
+	Path    string           `json:"path"` // "main/Auth Explorer"
+	Session troupe.SessionID `json:"session"`
+	Type    string           `json:"type"`
+	Title   string           `json:"title,omitempty"`
+	System  string           `json:"system"`
+	Tools   []string         `json:"tools"`
+	// Status is how its last run ended, or where it was when it was exported.
+	Status troupe.Status `json:"status"`
+}
+
+// Call is one model call: what it sent for the first time, and either Said or Failed.
+type Call struct {
+	Agent      string `json:"agent"` // its path
+	Reply      int    `json:"reply"`
+	Attempt    int    `json:"attempt"`
+	Model      string `json:"model"`
+	Generation int    `json:"generation"`
+	// Compact: it asked for a summary of the conversation.
+	Compact bool `json:"compact,omitempty"`
+	// Anew: the conversation begins with these messages; those of earlier calls are gone.
+	Anew bool `json:"anew,omitempty"`
+	// Mail is what was delivered for this call, in the order of delivery.
+	Mail     []troupe.MailID  `json:"mail,omitempty"`
+	Messages []troupe.Message `json:"messages,omitempty"`
+	Said     *Said            `json:"said,omitempty"`
+	Failed   *Failed          `json:"failed,omitempty"`
+}
+
+// Said is a whole reply.
+type Said struct {
+	Blocks     []troupe.Block    `json:"blocks"`
+	Stop       troupe.StopReason `json:"stop"`
+	Model      string            `json:"model,omitempty"` // as the provider calls it
+	Usage      troupe.Usage      `json:"usage"`
+	Cost       troupe.Money      `json:"cost,omitempty"`
+	DurationMS int64             `json:"duration_ms,omitempty"`
+}
+
+// Failed is a call without a whole reply.
+type Failed struct {
+	Fault   troupe.ModelFault `json:"fault"`
+	Message string            `json:"message"`
+	Partial string            `json:"partial,omitempty"`
+	Usage   troupe.Usage      `json:"usage,omitzero"`
+	Cost    troupe.Money      `json:"cost,omitempty"`
+}
+
+// Tool is one tool call and its one result.
+type Tool struct {
+	Agent string `json:"agent"` // its path
+	Reply int    `json:"reply"`
+	Call  int    `json:"call"`
+	Name  string `json:"name"`
+	Input string `json:"input"`
+
+	Blocks     []troupe.Block  `json:"blocks"`
+	IsError    bool            `json:"is_error,omitempty"`
+	Evidence   troupe.Evidence `json:"evidence,omitzero"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+
+	Denied     bool          `json:"denied,omitempty"`     // the gate refused it
+	Birth      bool          `json:"birth,omitempty"`      // it is the end of a child
+	Background bool          `json:"background,omitempty"` // what it began went on
+	Mail       troupe.MailID `json:"mail,omitempty"`       // the mail that brought the result
+	// Answer is what somebody said when they were asked about the call.
+	Answer *troupe.Answer `json:"answer,omitempty"`
+	// End is how a command in the background ended, if its agent was told.
+	End *troupe.Outcome `json:"end,omitempty"`
+}
+
+// Sent is mail that a person sent to an agent while it lived. The first prompt is not among
+// it: that is the command's.
+type Sent struct {
+	Agent string      `json:"agent"` // the receiver's path
+	Mail  troupe.Mail `json:"mail"`
+}
+
+// Person lists what a person sent while the tree was at work.
+func (r *Recording) Person() []Sent {
+	var out []Sent
+	for _, l := range r.Lines {
+		if l.Mail != nil {
+			out = append(out, *l.Mail)
+		}
+	}
+	return out
+}
+
+// Calls is how many model calls were recorded.
+func (r *Recording) Calls() int {
+	n := 0
+	for _, l := range r.Lines {
+		if l.Call != nil {
+			n++
+		}
+	}
+	return n
+}

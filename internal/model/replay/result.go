@@ -1,0 +1,268 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+)
+
+// Kind is what sort of difference was found.
+type Kind string
+
+// Kinds of difference.
+const (
+	Request Kind = "request" // a call sent something else
+	Extra   Kind = "extra"   // a call that the recording does not have
+	Missing Kind = "missing" // a recorded call was never made
+	Result  Kind = "result"  // a tool call would run that did not run then
+)
+
+// Mismatch is the first difference between a run and the recording.
+type Mismatch struct {
+	Agent string `json:"agent"` // path
+	Reply int    `json:"reply"`
+	Kind  Kind   `json:"kind"`
+	What  string `json:"what"`
+	Diff  string `json:"diff,omitempty"` // unified
+
+	at int // its place in the recording
+}
+
+func (m *Mismatch) Error() string {
+	if m.Diff == "" {
+		return m.What
+	}
+	return m.What + ":\n" + strings.TrimRight(m.Diff, "\n")
+}
+
+// Verdict is what a replay came to.
+type Verdict struct {
+	Same     bool      `json:"same"`
+	Calls    int       `json:"calls"` // that were made and were recorded
+	Mismatch *Mismatch `json:"mismatch"`
+}
+
+// Verdict compares the whole run with the recording once it has ended. A call that was never
+// made is a difference too, unless another one explains it.
+func (p *Player) Verdict() Verdict {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := Verdict{Calls: p.made, Mismatch: p.mismatch}
+	if v.Mismatch == nil && p.made < p.total {
+		v.Mismatch = p.missing()
+	}
+	v.Same = v.Mismatch == nil
+	return v
+}
+
+// missing finds the first recorded call that was not made. It is called with p.mu held.
+func (p *Player) missing() *Mismatch {
+	var first *cue
+	var made int
+	for _, a := range p.agents {
+		for reply, cues := range a.byReply {
+			if k := a.made[reply]; k < len(cues) && (first == nil || cues[k].at < first.at) {
+				first, made = cues[k], 0
+				for _, n := range a.made {
+					made += n
+				}
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return &Mismatch{
+		Agent: first.Agent, Reply: first.Reply, Kind: Missing, at: first.at,
+		What: fmt.Sprintf("%s never made its %s call (for reply %d); it made %d, and the recording has %d",
+			first.Agent, ordinal(first.n), first.Reply, made, len(p.agents[first.Agent].calls)),
+	}
+}
+
+// differ notes a difference and returns it as the end of the agent that made it. Of several
+// the one that comes first in the recording is kept: the others may follow from it.
+func (p *Player) differ(m *Mismatch) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mismatch == nil {
+		close(p.broken)
+	}
+	if p.mismatch == nil || m.at < p.mismatch.at {
+		p.mismatch = m
+	}
+	return &model.Error{Fault: troupe.FaultBad, Message: "replay: " + m.What, Err: m}
+}
+
+// Root is the id of the recorded root. A replay runs under it, so that the ids of all its
+// agents, which follow from it, are the recorded ones.
+func (p *Player) Root() troupe.SessionID { return p.header.Root }
+
+// Info is what was known of a model when it was recorded.
+func (p *Player) Info(full string) (model.Info, bool) {
+	for _, m := range p.header.Models {
+		if m.Name == full {
+			return m.Info, true
+		}
+	}
+	return model.Info{}, false
+}
+
+// Path is the recorded path of an agent, or "".
+func (p *Player) Path(id troupe.SessionID) string { return p.paths[id] }
+
+// Broken is closed when a difference has been found. Whoever waits for mail that the
+// recording promises should go on then: it may not come any more.
+func (p *Player) Broken() <-chan struct{} { return p.broken }
+
+// Over is closed when every recorded call has been made and the recorded run was broken off
+// there, by a person or by the end of its process. Nobody will do that now but whoever
+// replays: the run is to be stopped.
+func (p *Player) Over() <-chan struct{} { return p.over }
+
+// Mail lists what has to be delivered before an agent's next call for a reply, in that
+// order; other mail has to wait. It is not ok if the recording does not know the call, or a
+// difference was found: then nothing needs to be waited for.
+func (p *Player) Mail(path string, reply int) (ids []troupe.MailID, ok bool) {
+	a := p.agents[path]
+	if a == nil {
+		return nil, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cues, k := a.byReply[reply], a.made[reply]
+	if p.mismatch != nil || k >= len(cues) {
+		return nil, false
+	}
+	return cues[k].Mail, true
+}
+
+// Result is the recorded result of a tool call.
+func (p *Player) Result(path string, reply, call int) (Tool, bool) {
+	t, ok := p.tools[toolKey{path, reply, call}]
+	if !ok {
+		return Tool{}, false
+	}
+	return *t, true
+}
+
+// Serve is what a call that would run now came to when it was recorded. A call that did not
+// run then is a difference. A command that was killed then is waited for until it is now.
+func (p *Player) Serve(ctx context.Context, path string, reply, call int) (Tool, error) {
+	t, ok := p.Result(path, reply, call)
+	if !ok || t.Denied {
+		what := fmt.Sprintf("%s ran call %d.%d; the recording has no result for it", path, reply, call)
+		if ok {
+			what = fmt.Sprintf("%s was denied its call %d.%d of %s then (%s), and would be allowed now",
+				path, reply, call, t.Name, troupe.JoinText(t.Blocks))
+		}
+		at := p.total
+		if a := p.agents[path]; a != nil {
+			at = a.placeOf(reply)
+		}
+		err := p.differ(&Mismatch{Agent: path, Reply: reply, Kind: Result, What: what, at: at})
+		return Tool{}, fmt.Errorf("%w: %w", ErrNotRecorded, err)
+	}
+	if !t.Background {
+		return t, nil
+	}
+	if t.End == nil || t.End.Status == troupe.Cancelled {
+		select {
+		case <-ctx.Done():
+		case <-p.broken:
+		}
+	}
+	if t.End != nil {
+		t.Blocks, t.IsError, t.Evidence = []troupe.Block{troupe.Text(t.End.Result)}, t.End.Status != troupe.Completed, t.End.Evidence
+	}
+	return t, nil
+}
+
+// placeOf is where the call stands that brought a reply.
+func (a *part) placeOf(reply int) int {
+	if cues := a.byReply[reply]; len(cues) > 0 {
+		return cues[len(cues)-1].at
+	}
+	return a.last
+}
+
+// castStops works out which agents were stopped by another agent, which will do it again.
+func (p *Player) castStops(rec *Recording) {
+	for _, l := range rec.Lines {
+		if l.Tool == nil || l.Tool.IsError || (l.Tool.Name != "TaskStop" && l.Tool.Name != "SendMessage") {
+			continue
+		}
+		for _, a := range p.agents {
+			if a.agent.Status == troupe.Cancelled && names(l.Tool.Input, a.agent) {
+				a.stopped = true
+			}
+		}
+	}
+}
+
+// names reports whether a call's input speaks of an agent, by its id or its name.
+func names(input string, a Agent) bool {
+	var in any
+	if json.Unmarshal([]byte(input), &in) != nil {
+		return false
+	}
+	fields, _ := in.(map[string]any)
+	for _, v := range fields {
+		s, _ := v.(string)
+		if s != "" && (s == string(a.Session) || strings.EqualFold(s, a.Path[strings.LastIndexByte(a.Path, '/')+1:])) {
+			return true
+		}
+	}
+	return false
+}
+
+// willStop reports whether an agent that was stopped then will be stopped now: by an agent,
+// who may have stopped one above it, or by whoever replays, once the run is over.
+func (a *part) willStop(p *Player) bool {
+	if a.agent.Status != troupe.Cancelled && !a.agent.Status.Live() {
+		return false
+	}
+	if p.brokenOff() {
+		return true
+	}
+	for path := a.agent.Path; path != ""; path = parent(path) {
+		if up := p.agents[path]; up != nil && up.stopped {
+			return true
+		}
+	}
+	return false
+}
+
+func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
+
+// brokenOff reports whether the recorded run did not come to an end of its own.
+func (p *Player) brokenOff() bool {
+	root := p.agents[p.paths[p.header.Root]]
+	return root != nil && (root.agent.Status == troupe.Cancelled || root.agent.Status.Live())
+}
+
+// awaitStop waits for the stop that was recorded, or for a reason not to.
+func (p *Player) awaitStop(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-p.broken:
+	}
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}
