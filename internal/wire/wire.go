@@ -42,6 +42,7 @@ type Agent struct {
 	Parent     troupe.SessionID  `json:"parent"` // "" for the main agent
 	Status     troupe.Status     `json:"status"`
 	Waiting    troupe.WaitReason `json:"waiting,omitempty"`
+	Until      *time.Time        `json:"until,omitempty"` // when it goes on by itself, if it waits and will
 	Cause      troupe.Cause      `json:"cause,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	Usage      troupe.Usage      `json:"usage"`
@@ -53,8 +54,14 @@ type Agent struct {
 
 // NewAgent maps one session. now ends the duration of a session that is still live.
 func NewAgent(s troupe.Session, path string, now time.Time) Agent {
+	var until *time.Time
+	if !s.Until.IsZero() {
+		at := s.Until.UTC()
+		until = &at
+	}
 	return Agent{
-		ID: s.ID, Name: s.Name, Path: path, Type: s.Type, Model: s.Model, Parent: s.Parent,
+		Until: until,
+		ID:    s.ID, Name: s.Name, Path: path, Type: s.Type, Model: s.Model, Parent: s.Parent,
 		Status: s.Status, Waiting: s.Waiting, Cause: s.Cause, Error: s.Error,
 		Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(), Turns: s.Tally.Turns,
 		ToolUses: s.Tally.ToolUses, DurationMS: DurationMS(s, now),

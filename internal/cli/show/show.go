@@ -86,6 +86,9 @@ func write(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
 		status += fmt.Sprintf(", run by process %d", t.Owner.PID)
 		if s.Waiting != "" {
 			status += ", waits for " + string(s.Waiting)
+			if !s.Until.IsZero() {
+				status += " until " + s.Until.Local().Format("15:04:05")
+			}
 		}
 	case s.Cause != "":
 		status += " (" + string(s.Cause) + ")"
