@@ -30,6 +30,15 @@ type Env struct {
 	Now     func() time.Time
 	Log     *slog.Logger // for --debug; never nil
 	Version string
+	// Serve makes the use cases reachable for other processes at a socket, if possible at this
+	// path, once this process runs something. nil: nobody can reach it.
+	Serve func(ctx context.Context, a *App, path string) (Served, error)
+}
+
+// Served is a socket that this process answers on.
+type Served interface {
+	Path() string
+	Close(ctx context.Context) error
 }
 
 // App is an open Troupe home.
@@ -117,11 +126,16 @@ type engine struct {
 	owner   troupe.OwnerID
 	release func() error
 	log     *slog.Logger
+	served  Served                 // nil if nobody can reach this process
+	ctx     func() context.Context // for what is done while closing
 
 	mu       sync.Mutex
 	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
 	fallback map[troupe.SessionID]string        // by root
 }
+
+// servedPatience is how long callers of other processes may take to be done at the end.
+const servedPatience = 2 * time.Second
 
 // host notes how a tree is run here.
 func (e *engine) host(root troupe.SessionID, ask time.Duration, fallback string) {
@@ -151,6 +165,13 @@ func (e *engine) hosts(root troupe.SessionID) bool {
 }
 
 func (e *engine) close() {
+	if e.served != nil {
+		ctx, cancel := context.WithTimeout(e.ctx(), servedPatience)
+		defer cancel()
+		if err := e.served.Close(ctx); err != nil {
+			e.log.Warn("close the socket", "err", err)
+		}
+	}
 	e.pool.Close()
 	if err := e.tools.close(); err != nil {
 		e.log.Warn("close the tools", "err", err)

@@ -96,6 +96,17 @@ func (a *App) Follow(root, only troupe.SessionID) *Follower {
 	return f
 }
 
+// FollowFrom is Follow from behind the given events. It waits for commits of this process if
+// the tree is run here, and looks again from time to time if it is not.
+func (a *App) FollowFrom(root, only troupe.SessionID, after map[troupe.SessionID]int64) *Follower {
+	a.mu.Lock()
+	here := a.engine != nil && a.engine.hosts(root)
+	a.mu.Unlock()
+	f := a.follow(root, here, after)
+	f.only = only
+	return f
+}
+
 func (a *App) follow(root troupe.SessionID, here bool, cursors map[troupe.SessionID]int64) *Follower {
 	f := &Follower{app: a, root: root, cursors: maps.Clone(cursors), changes: newChanges(), poll: !here}
 	if f.cursors == nil {
@@ -145,7 +156,26 @@ func (f *Follower) Next(ctx context.Context) ([]troupe.Event, error) {
 		return nil, nil
 	}
 	ids := f.changes.take()
-	return f.read(context.WithoutCancel(ctx), func(store.Reader) ([]troupe.SessionID, error) { return ids, nil })
+	return f.read(context.WithoutCancel(ctx), func(r store.Reader) ([]troupe.SessionID, error) { return f.ours(r, ids) })
+}
+
+// ours picks the sessions of the followed tree: the process may run others too.
+func (f *Follower) ours(r store.Reader, ids []troupe.SessionID) ([]troupe.SessionID, error) {
+	var out []troupe.SessionID
+	for _, id := range ids {
+		_, known := f.cursors[id]
+		if !known && id != f.root {
+			s, err := r.Session(id)
+			if err != nil && !isNotFound(err) {
+				return nil, err
+			}
+			known = s.Root == f.root
+		}
+		if (known || id == f.root) && (f.only == "" || f.only == id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
 }
 
 func (f *Follower) read(ctx context.Context, which func(store.Reader) ([]troupe.SessionID, error)) ([]troupe.Event, error) {

@@ -2,8 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,35 +19,20 @@ import (
 type Player = replay.Player
 
 // ReplayHome fills an empty folder as a home to replay in: with the settings that held when
-// it was recorded, and nobody's sessions.
-func ReplayHome(dir string, rec Recording) error {
+// it was recorded, and nobody's sessions. The variables it returns go before those of the
+// process.
+func ReplayHome(dir string, rec Recording) (variables map[string]string, err error) {
 	h := rec.Header
-	lists := map[troupe.Effect][]string{troupe.Deny: {}, troupe.Ask: {}, troupe.Allow: {}}
-	for _, r := range h.Rules {
-		lists[r.Effect] = append(lists[r.Effect], r.Text)
+	for name, text := range map[string]string{"settings.json": h.Settings, "models.yaml": h.Catalog} {
+		if text == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return nil, fmt.Errorf("write the settings of a replay: %w", err)
+		}
 	}
-	permissions := map[string]any{"deny": lists[troupe.Deny], "ask": lists[troupe.Ask], "allow": lists[troupe.Allow]}
-	if h.Mode != "" {
-		permissions["defaultMode"] = h.Mode
-	}
-	settings := map[string]any{
-		"permissions": permissions,
-		"agents": map[string]any{
-			"max_depth": h.Caps.MaxDepth, "max_active": h.Caps.MaxActive, "max_total": h.Caps.MaxTotal,
-			"max_tokens": h.Caps.MaxTokens, "max_cost_usd": h.Caps.MaxCost.Dollars(),
-		},
-	}
-	if h.Model != "" {
-		settings["model"] = modelFlag(h.Model)
-	}
-	data, err := json.Marshal(settings)
-	if err != nil {
-		return fmt.Errorf("write the settings of a replay: %w", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "settings.json"), data, 0o600); err != nil {
-		return fmt.Errorf("write the settings of a replay: %w", err)
-	}
-	return nil
+	// What was run when nobody chose a model is run again.
+	return map[string]string{"TROUPE_HOME": dir, "TROUPE_MODEL": modelFlag(h.Model)}, nil
 }
 
 // modelFlag is a model as a person would ask for it.
@@ -62,8 +47,8 @@ func modelFlag(full string) string {
 func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 	if n := len(rec.Person()); n > 0 {
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("the recording holds %d more messages that a person sent while it ran; they cannot be sent again yet", n),
-			Hint:    "Record a run that has one prompt.", Code: 2,
+			Problem: fmt.Sprintf("while the recorded run was at work a person sent it more (words, a grant, another model: %d in all), and that cannot be done again yet", n),
+			Hint:    "Record a run that has one prompt and is left alone. Answers to permission requests are no matter.", Code: 2,
 		}
 	}
 	cwd, err := workspace.Resolve("/", cwd)
@@ -84,13 +69,18 @@ func playable(r Request) error {
 	}
 }
 
-// stopWhenOver stops a replay where the recorded run was broken off. It takes a goroutine of
-// the scheduler until then, or until that ends.
-func stopWhenOver(sched session.Scheduler, p *Player, stop func()) {
+// direct has a replay follow the recording: it stops where the recorded run was broken off,
+// and goes on without waiting for anything once it differs. It takes a goroutine of the
+// scheduler until then, or until that ends.
+func direct(sched session.Scheduler, p *Player, stop func(context.Context) error, nudge func(), log *slog.Logger) {
 	sched.Go(func(ctx context.Context) {
 		select {
 		case <-p.Over():
-			stop()
+			if err := stop(ctx); err != nil {
+				log.Error("stop the replay", "err", err)
+			}
+		case <-p.Broken():
+			nudge()
 		case <-ctx.Done():
 		}
 	})

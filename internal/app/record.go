@@ -1,11 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool/agent"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -36,12 +39,14 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 	rec := Recording{Header: replay.Header{
 		Format: replay.Format, Version: replay.Version, Troupe: a.env.Version, Root: root, At: main.CreatedAt.UTC(),
 		Place: a.place(main.Cwd), Args: append([]string(nil), args...), Model: main.Model,
-		Mode: a.settings.Permissions.DefaultMode, Caps: a.settings.Caps(),
 	}}
+	if rec.Header.Settings, rec.Header.Catalog, err = a.files(); err != nil {
+		return Recording{}, err
+	}
 	scribes := make([]*scribe, len(t.Sessions))
 	err = a.store.View(ctx, func(r store.Reader) error {
 		for i, s := range t.Sessions {
-			scribes[i] = newScribe(s, t.Paths)
+			scribes[i] = newScribe(s, t.Paths[s.ID])
 			events, err := r.Events(s.ID, 0, 0)
 			if err != nil {
 				return fmt.Errorf("read session %s: %w", s.ID, err)
@@ -58,7 +63,7 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 	if err != nil {
 		return Recording{}, err
 	}
-	rec.Header.Prompt, rec.Header.Rules = scribes[0].prompt, a.ownRules(scribes[0].authority)
+	rec.Header.Prompt = scribes[0].prompt
 	rec.Lines = inOrder(scribes)
 	rec.Header.Models = a.modelsOf(t.Sessions, rec)
 	rec.Map(a.maskEverywhere())
@@ -69,18 +74,38 @@ func (a *App) place(cwd string) replay.Place {
 	return replay.Place{Cwd: cwd, Home: a.dirs.Home, Config: a.dirs.Config, Outputs: a.dirs.Outputs()}
 }
 
-// ownRules picks the rules of the user's settings: those of flags come with the command.
-func (a *App) ownRules(all []troupe.Rule) []troupe.Rule {
-	var out []troupe.Rule
-	for _, r := range all {
-		if r.Source == a.dirs.Settings() {
-			out = append(out, r)
+// files reads what of the user's own files has a say in what agents send. The servers of
+// models have none, and their addresses are nobody's business.
+func (a *App) files() (settings, catalog string, err error) {
+	read := func(path string) ([]byte, error) {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("record the settings: %w", err)
+		}
+		return data, nil
+	}
+	data, err := read(a.dirs.Settings())
+	if err != nil {
+		return "", "", err
+	}
+	if len(data) > 0 {
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &all); err != nil {
+			return "", "", fmt.Errorf("record the settings: %w", err)
+		}
+		delete(all, "providers")
+		if data, err = json.Marshal(all); err != nil {
+			return "", "", fmt.Errorf("record the settings: %w", err)
 		}
 	}
-	return out
+	models, err := read(a.dirs.Models())
+	return string(data), string(models), err
 }
 
-// modelsOf says what is known of each model that has a part in a recording.
+// modelsOf lists the models that have a part in a recording, with what is known of each.
 func (a *App) modelsOf(sessions []troupe.Session, rec Recording) []replay.Model {
 	var out []replay.Model
 	seen := make(map[string]bool)
@@ -89,9 +114,11 @@ func (a *App) modelsOf(sessions []troupe.Session, rec Recording) []replay.Model 
 			return
 		}
 		seen[full] = true
+		m := replay.Model{Name: full}
 		if info, ok := a.models.info(full); ok {
-			out = append(out, replay.Model{Name: full, Info: info})
+			m.Info = &info
 		}
+		out = append(out, m)
 	}
 	for _, s := range sessions {
 		add(s.Model)
@@ -174,19 +201,20 @@ func LoadRecording(path string) (Recording, error) {
 type scribe struct {
 	session    troupe.Session
 	path       string
-	paths      map[troupe.SessionID]string
 	lines      []stamped
+	state      turn.State
 	transcript turn.Transcript
-	fresh      []troupe.Message // that the next call sends for the first time
-	anew       bool
+	anew       bool                      // the next call begins with a summary
 	mail       map[int64][]troupe.MailID // by the event that delivered it
 	call       *replay.Call              // under way
+	last       *replay.Call              // of the run
 	attempt    int
+	tooLong    bool // the last call did not fit
+	stopped    bool // another agent has told the run to stop
 	asked      map[troupe.Coord]troupe.Call
 	tools      map[troupe.Coord]*replay.Tool
 	answers    map[troupe.Coord]*troupe.Answer
 	prompt     string // the first
-	authority  []troupe.Rule
 }
 
 // stamped is a line and when it happened: for the order between agents, which no log knows.
@@ -195,9 +223,9 @@ type stamped struct {
 	line replay.Line
 }
 
-func newScribe(s troupe.Session, paths map[troupe.SessionID]string) *scribe {
+func newScribe(s troupe.Session, path string) *scribe {
 	return &scribe{
-		session: s, path: paths[s.ID], paths: paths, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
+		session: s, path: path, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
 		tools: make(map[troupe.Coord]*replay.Tool), answers: make(map[troupe.Coord]*troupe.Answer),
 	}
 }
@@ -207,53 +235,76 @@ func (s *scribe) add(e troupe.Event, l replay.Line) {
 }
 
 func (s *scribe) note(e troupe.Event) error {
-	msgs, err := s.transcript.Add(e)
-	if err != nil {
+	if err := s.write(e); err != nil {
 		return err
 	}
-	s.fresh = append(s.fresh, msgs...)
+	return s.state.Apply(e)
+}
+
+// write adds what an event brings. The state is still the one before it.
+func (s *scribe) write(e troupe.Event) error {
+	if b, ok := e.Body.(troupe.CallSealed); ok {
+		return s.sealed(e, b)
+	}
+	if _, err := s.transcript.Add(e); err != nil {
+		return err
+	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		s.authority = b.Authority.Rules
 		s.add(e, replay.Line{Agent: &replay.Agent{
 			Path: s.path, Session: s.session.ID, Type: b.Profile.Type, Title: b.Title,
 			System: b.Profile.Prompt, Tools: b.Profile.Tools, Status: s.session.Status,
 		}})
-	case troupe.AuthorityChanged:
-		s.authority = b.Authority.Rules
 	case troupe.Started:
-		s.attempt = 0
+		s.attempt, s.last, s.stopped = 0, nil, false
+	case troupe.Ended:
+		if b.Outcome.Status == troupe.Cancelled && s.stopped && s.last != nil {
+			s.last.Stopped = true
+		}
+	case troupe.AuthorityChanged:
+		s.person(e, b.Mail, troupe.MailGrant)
+	case troupe.ModelChanged:
+		s.person(e, b.Mail, troupe.MailModel)
 	case troupe.MailDelivered:
 		s.delivered(e, b)
-	case troupe.CallSealed:
-		s.sealed(e, b)
 	case troupe.Replied:
 		s.replied(b)
 	case troupe.ModelFailed:
+		s.tooLong = b.Fault == troupe.FaultTooLong
 		s.end(nil, &replay.Failed{Fault: b.Fault, Message: b.Message, Partial: b.Partial, Usage: b.Usage, Cost: b.Cost})
 	case troupe.Compacted:
-		s.end(&replay.Said{Blocks: b.Blocks, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
-		s.anew, s.attempt = true, 0
+		s.compacted(b)
 	case troupe.RequestAnswered:
-		s.answers[troupe.Coord{Reply: b.Reply, Call: b.Call}] = &troupe.Answer{
-			Coord: troupe.Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
-		}
+		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
+		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule}
 	case troupe.ToolFinished:
 		s.finished(e, b)
 	}
 	return nil
 }
 
+// person notes what somebody sent that is no words.
+func (s *scribe) person(e troupe.Event, id troupe.MailID, kind troupe.MailKind) {
+	if id != "" {
+		s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: troupe.Mail{ID: id, To: s.session.ID, Kind: kind, SentAt: e.At}}})
+	}
+}
+
 func (s *scribe) delivered(e troupe.Event, b troupe.MailDelivered) {
 	for _, m := range b.Mail {
-		s.mail[e.Seq] = append(s.mail[e.Seq], m.ID)
 		switch {
 		case m.ID == troupe.PromptMailID(s.session.ID):
-			if len(m.Blocks) > 0 {
-				s.prompt = m.Blocks[0].Text
-			}
-		case m.From == "" && m.Kind == troupe.MailPrompt:
+			// Born with it: it never was in the mailbox.
+			s.prompt = troupe.JoinText(m.Blocks[:min(len(m.Blocks), 1)])
+		case m.Kind == troupe.MailStop:
+			s.stopped = m.From != ""
+		case m.From == "":
 			s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: m}})
+			fallthrough
+		case m.From != s.session.ID || m.Kind == troupe.MailTaskEnded:
+			if !m.Kind.Control() {
+				s.mail[e.Seq] = append(s.mail[e.Seq], m.ID)
+			}
 		}
 		s.ended(m.Ended)
 	}
@@ -269,29 +320,52 @@ func (s *scribe) ended(o *troupe.Outcome) {
 	}
 }
 
-func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) {
+func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
 	s.attempt++
 	s.call = &replay.Call{
-		Agent: s.path, Reply: b.Reply, Attempt: s.attempt, Model: b.Model, Generation: b.Generation,
-		Compact: b.Compact, Anew: s.anew, Messages: s.fresh,
+		Agent: s.path, Run: s.state.Session.Run, Reply: b.Reply, Attempt: s.attempt, Model: b.Model, Generation: b.Generation,
+		Compact: b.Compact, Anew: s.anew && !b.Compact,
 	}
-	for _, ref := range b.Refs {
-		s.call.Mail = append(s.call.Mail, s.mail[ref]...)
-		delete(s.mail, ref)
-	}
-	s.fresh, s.anew = nil, false
+	s.last = s.call
 	s.add(e, replay.Line{Call: s.call})
+	var err error
+	refs := b.Refs
+	if b.Compact {
+		// What it sends besides is settled by the call behind it only.
+		refs = s.state.Refs()
+		s.call.Clip = s.tooLong || s.state.CompactFailures() > 0
+		s.call.Messages, err = s.transcript.Peek(e, refs)
+	} else {
+		s.anew = false
+		s.call.Messages, err = s.transcript.Add(e)
+	}
+	for _, ref := range refs {
+		s.call.Mail = append(s.call.Mail, s.mail[ref]...)
+	}
+	return err
 }
 
 func (s *scribe) replied(b troupe.Replied) {
 	s.end(&replay.Said{Blocks: b.Blocks, Stop: b.Stop, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
-	s.attempt = 0
+	s.attempt, s.tooLong = 0, false
 	clear(s.asked)
 	for _, block := range b.Blocks {
 		if block.Call != nil {
 			s.asked[troupe.Coord{Reply: block.Call.Reply, Call: block.Call.Index}] = *block.Call
 		}
 	}
+}
+
+// compacted takes the model's own words out of what was made of them: the engine will make
+// the same of them again.
+func (s *scribe) compacted(b troupe.Compacted) {
+	words := b.Blocks
+	if len(words) > 0 {
+		text := strings.TrimPrefix(words[0].Text, "<conversation-summary>\n")
+		words = []troupe.Block{troupe.Text(strings.TrimSuffix(text, "\n</conversation-summary>"))}
+	}
+	s.end(&replay.Said{Blocks: words, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
+	s.anew, s.attempt, s.tooLong = true, 0, false
 }
 
 func (s *scribe) end(said *replay.Said, failed *replay.Failed) {
@@ -308,6 +382,10 @@ func (s *scribe) finished(e troupe.Event, b troupe.ToolFinished) {
 		Blocks: b.Result.Blocks, IsError: b.Result.IsError, Evidence: b.Evidence, DurationMS: b.DurationMS,
 		Denied: b.Denied != nil, Birth: b.Outcome != nil && b.Outcome.Kind != troupe.TaskShell,
 		Background: b.Task != nil, Mail: b.Mail, Answer: s.answers[at],
+	}
+	if t.Background && b.Task.Kind == troupe.TaskAgent && b.Task.Coord == at {
+		in, err := agent.Decode(t.Input)
+		t.Moved = err == nil && !in.Background && b.Name == agent.Name
 	}
 	s.tools[at] = t
 	s.ended(b.Outcome)

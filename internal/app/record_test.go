@@ -1,7 +1,9 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -47,7 +49,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"permissions": {"deny": ["Bash(rm:*)"]}, "agents": {"max_total": 7}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"permissions": {"deny": ["Bash(rm:*)"]}, "agents": {"max_total": 7}, "providers": {"own": {"base_url": "http://ada:pw@example.com/v1"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
@@ -103,7 +105,7 @@ func TestRecord(t *testing.T) {
 		t.Error(d)
 	}
 	h := rec.Header
-	if h.Root != r.Root || h.Prompt != "go" || h.Caps.MaxTotal != 7 || len(h.Rules) != 1 || h.Rules[0].Text != "Bash(rm:*)" || len(h.Models) != 1 || !h.Models[0].Info.Priced {
+	if h.Root != r.Root || h.Prompt != "go" || len(h.Models) != 1 || !h.Models[0].Info.Priced || strings.Contains(h.Settings, "example") {
 		t.Errorf("the head is %+v", h)
 	}
 	file := filepath.Join(t.TempDir(), "r.jsonl")
@@ -139,19 +141,31 @@ func checkFile(t *testing.T, file string) {
 	}
 }
 
-// checkHome: the home of a replay has the settings of the one that was recorded.
+// checkHome: the home of a replay has the settings of the one that was recorded, but for
+// where its models were.
 func checkHome(t *testing.T, rec Recording) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := ReplayHome(dir, rec); err != nil {
+	rec.Header.Catalog = "providers: {}\n"
+	variables, err := ReplayHome(dir, rec)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if variables["TROUPE_HOME"] != dir || !strings.HasPrefix(variables["TROUPE_MODEL"], scriptPrefix+"/") {
+		t.Errorf("the variables of a replay are %v", variables)
 	}
 	s, warnings, err := config.Load(filepath.Join(dir, "settings.json"))
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("the settings of a replay: %v, %v", warnings, err)
 	}
-	if s.Permissions.DefaultMode != troupe.ModeDefault || !reflect.DeepEqual(s.Permissions.Deny, []string{"Bash(rm:*)"}) || s.Caps() != rec.Header.Caps || !strings.HasPrefix(s.Model, scriptPrefix) {
+	if !reflect.DeepEqual(s.Permissions.Deny, []string{"Bash(rm:*)"}) || s.Agents.MaxTotal != 7 || len(s.Providers) > 0 {
 		t.Errorf("the settings of a replay are %+v", s)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "models.yaml")); err != nil || string(text) != rec.Header.Catalog {
+		t.Errorf("its catalog is %q: %v", text, err)
+	}
+	if modelFlag("anthropic/x") != "anthropic/x" {
+		t.Error("a model is not asked for by its name")
 	}
 }
 
@@ -188,13 +202,14 @@ func TestRecordRunning(t *testing.T) {
 }
 
 // TestScribe records what the engine does not do in a short run: an attempt that failed,
-// mail of a person, a command in the background, an answer, a summary.
+// what a person sends, a command in the background, an answer, a summary, a stop.
 func TestScribe(t *testing.T) {
 	t.Parallel()
-	s := newScribe(troupe.Session{ID: "s", Status: troupe.Completed}, map[troupe.SessionID]string{"s": "main"})
+	s := newScribe(troupe.Session{ID: "s", Status: troupe.Completed}, "main")
 	call := func(i int) troupe.Block {
 		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: i, Name: "Bash", Input: "{}"}}
 	}
+	stop := &troupe.Stop{Run: 1, Now: true}
 	for i, b := range []troupe.Body{
 		troupe.Created{Profile: troupe.Profile{Type: "main"}},
 		troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID("s"), Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("go")}}}},
@@ -203,15 +218,23 @@ func TestScribe(t *testing.T) {
 		troupe.ModelFailed{Reply: 1, Fault: troupe.FaultRetry, Message: "busy"},
 		troupe.CallSealed{Reply: 1, Generation: 1},
 		troupe.Replied{Reply: 1, Blocks: []troupe.Block{call(0), call(1)}},
+		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}}},
+		troupe.RequestOpened{Reply: 1, Call: 1, Reason: troupe.WaitApproval},
 		troupe.RequestAnswered{Reply: 1, Call: 1, By: "somebody", Effect: troupe.Allow},
-		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: "b1.0"}},
+		troupe.AuthorityChanged{Mail: "grant"},
 		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}},
 		troupe.MailDelivered{Mail: []troupe.Mail{
-			{ID: "end:s:b1.0", Kind: troupe.MailTaskEnded, From: "s", Ended: &troupe.Outcome{Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}, Result: "built"}},
+			{ID: "end:s:b1.0", Kind: troupe.MailTaskEnded, From: "s", Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Completed, Coord: troupe.Coord{Reply: 1}, Result: "built"}},
 			{ID: "p2", Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("hurry")}},
+			{ID: "nudge", Kind: troupe.MailNotice, From: "s", Blocks: []troupe.Block{troupe.Text("go on")}},
 		}},
-		troupe.CallSealed{Reply: 2, Generation: 1, Refs: []int64{7, 9, 10, 11}, Compact: true},
-		troupe.Compacted{Generation: 2, Blocks: []troupe.Block{troupe.Text("so far")}},
+		troupe.CallSealed{Reply: 2, Generation: 2, Compact: true},
+		troupe.Compacted{Generation: 2, Covers: 14, Blocks: []troupe.Block{troupe.Text("<conversation-summary>\nso far\n</conversation-summary>"), troupe.Text("now")}},
+		troupe.CallSealed{Reply: 2, Generation: 2, Refs: []int64{15}},
+		troupe.ModelFailed{Reply: 2, Fault: troupe.FaultInterrupted},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "stop", Kind: troupe.MailStop, From: "p", Stop: stop}}},
+		troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Cancelled}},
+		troupe.Started{Run: 2},
 		troupe.CallSealed{Reply: 2, Generation: 2},
 	} {
 		if err := s.note(troupe.Event{Session: "s", Seq: int64(i + 1), At: time.Unix(int64(i), 0), Body: b}); err != nil {
@@ -221,7 +244,7 @@ func TestScribe(t *testing.T) {
 	s.close()
 	var calls []*replay.Call
 	var tools []*replay.Tool
-	var mail []*replay.Sent
+	var mail []string
 	for _, l := range inOrder([]*scribe{s}) {
 		switch {
 		case l.Call != nil:
@@ -229,23 +252,46 @@ func TestScribe(t *testing.T) {
 		case l.Tool != nil:
 			tools = append(tools, l.Tool)
 		case l.Mail != nil:
-			mail = append(mail, l.Mail)
+			mail = append(mail, string(l.Mail.Mail.ID))
 		}
 	}
-	if s.prompt != "go" || len(calls) != 4 || len(tools) != 2 || len(mail) != 1 || mail[0].Mail.ID != "p2" {
-		t.Fatalf("%d calls, %d tools, %d pieces of mail, prompt %q", len(calls), len(tools), len(mail), s.prompt)
+	if s.prompt != "go" || len(calls) != 5 || len(tools) != 2 || strings.Join(mail, " ") != "grant p2" {
+		t.Fatalf("%d calls, %d tools, mail %v, prompt %q", len(calls), len(tools), mail, s.prompt)
 	}
-	if calls[0].Failed == nil || calls[0].Attempt != 1 || len(calls[0].Mail) != 1 || calls[1].Said == nil || calls[1].Attempt != 2 || len(calls[1].Messages) != 0 {
+	if calls[0].Failed == nil || calls[0].Attempt != 1 || len(calls[0].Mail) != 0 || calls[1].Said == nil || calls[1].Attempt != 2 || len(calls[1].Messages) != 0 {
 		t.Errorf("the attempts are %+v and %+v", calls[0], calls[1])
 	}
-	if c := calls[2]; !c.Compact || c.Said == nil || !reflect.DeepEqual(c.Mail, []troupe.MailID{"end:s:b1.0", "p2"}) || len(c.Messages) != 2 {
+	if c := calls[2]; !c.Compact || c.Clip || c.Said == nil || c.Said.Blocks[0].Text != "so far" || !reflect.DeepEqual(c.Mail, []troupe.MailID{"end:s:b1.0", "p2"}) || len(c.Messages) != 2 {
 		t.Errorf("the summary is %+v", c)
 	}
-	if c := calls[3]; !c.Anew || c.Generation != 2 || c.Failed == nil || c.Failed.Fault != troupe.FaultInterrupted {
+	if c := calls[3]; !c.Anew || c.Generation != 2 || !c.Stopped || c.Run != 1 || len(c.Messages) != 1 || len(c.Messages[0].Blocks) != 2 {
 		t.Errorf("the call behind it is %+v", c)
 	}
-	if x := tools[0]; !x.Background || x.End == nil || x.End.Result != "built" || tools[1].Background || tools[1].Answer == nil {
+	if c := calls[4]; c.Run != 2 || c.Stopped || c.Anew || c.Failed == nil || c.Failed.Fault != troupe.FaultInterrupted {
+		t.Errorf("the last call is %+v", c)
+	}
+	if x := tools[0]; !x.Background || x.Moved || x.End == nil || x.End.Result != "built" || tools[1].Background || tools[1].Answer == nil {
 		t.Errorf("the commands are %+v and %+v", x, tools[1])
+	}
+}
+
+// TestMoved: a child that was moved to the background is told from one that was started there.
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]bool{
+		`{"description":"d","prompt":"p"}`:                           true,
+		`{"description":"d","prompt":"p","run_in_background":false}`: true,
+		`{"description":"d","prompt":"p","run_in_background":true}`:  false,
+	} {
+		s := newScribe(troupe.Session{ID: "s"}, "main")
+		at := troupe.Coord{Reply: 1}
+		s.asked[at] = troupe.Call{Reply: 1, Name: "Agent", Input: input}
+		s.finished(troupe.Event{}, troupe.ToolFinished{
+			Name: "Agent", Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "c", Kind: troupe.TaskAgent, Coord: at},
+		})
+		if s.tools[at].Moved != want {
+			t.Errorf("%s was moved: %v", input, !want)
+		}
 	}
 }
 
@@ -332,17 +378,51 @@ func TestPlayable(t *testing.T) {
 	}
 }
 
-// TestStopWhenOver: a replay is stopped where the recorded run was, and nothing waits for
-// that for longer than the scheduler lives.
-func TestStopWhenOver(t *testing.T) {
+// TestDirect: a replay is stopped where the recorded run was, goes on without waiting once it
+// differs, and nobody waits for either for longer than the scheduler lives.
+func TestDirect(t *testing.T) {
 	t.Parallel()
 	rec := func(s troupe.Status) Recording {
 		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main", Session: "r", Status: s}}}}
 	}
 	pool := session.NewPool(t.Context())
-	stopped := make(chan struct{})
-	stopWhenOver(pool, replay.New(rec(troupe.Cancelled), replay.Place{}), func() { close(stopped) })
-	stopWhenOver(pool, replay.New(rec(troupe.Completed), replay.Place{}), func() { t.Error("it was stopped before its end") })
-	<-stopped
+	happened := make(chan string, 3)
+	watch := func(p *Player) {
+		direct(pool, p, func(context.Context) error { happened <- "stop"; return errors.New("no") }, func() { happened <- "nudge" }, slog.New(slog.DiscardHandler))
+	}
+	watch(replay.New(rec(troupe.Cancelled), replay.Place{}))
+	if got := <-happened; got != "stop" {
+		t.Errorf("a run that was broken off: %s", got)
+	}
+	other := replay.New(rec(troupe.Completed), replay.Place{})
+	watch(other)
+	watch(replay.New(rec(troupe.Completed), replay.Place{}))
+	if _, err := other.Serve(t.Context(), "main", 1, 0); err == nil {
+		t.Error("a call is served that was not recorded")
+	}
+	if got := <-happened; got != "nudge" {
+		t.Errorf("a run that differs: %s", got)
+	}
 	pool.Close()
+	if len(happened) > 0 {
+		t.Errorf("and then: %s", <-happened)
+	}
+}
+
+// TestPersonRefused: what a person did to a run at work cannot be done again.
+func TestPersonRefused(t *testing.T) {
+	t.Parallel()
+	a := openHome(t, t.TempDir())
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rec := Recording{Lines: []replay.Line{{Mail: &replay.Sent{Agent: "main"}}}}
+	if _, err := a.Player(rec, t.TempDir()); err == nil || !strings.Contains(err.Error(), "1 in all") {
+		t.Errorf("it is played with %v", err)
+	}
+	if _, err := a.Player(Recording{}, "/no/such/folder"); err == nil {
+		t.Error("it is played nowhere")
+	}
 }

@@ -446,14 +446,22 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		host = "this machine"
 	}
 	owner := troupe.Owner{ID: troupe.OwnerID(id), PID: os.Getpid(), Host: host, StartedAt: a.env.Now()}
+	served := a.serve(ctx, owner.ID)
+	if served != nil {
+		owner.Socket = served.Path()
+	}
 	release, err := a.store.Register(ctx, owner)
 	if err != nil {
+		if served != nil {
+			err = errors.Join(err, served.Close(ctx))
+		}
 		return nil, fmt.Errorf("register as an owner: %w", err)
 	}
 	secrets := findSecrets(a.env.Environ)
 	pool := session.NewPool(context.WithoutCancel(ctx))
 	e := &engine{
 		pool: pool, tools: newToolbox(), roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
+		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
 	}
 	e.hub = session.New(session.Deps{
@@ -473,6 +481,20 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	a.engine = e
 	pool.Go(a.sweep)
 	return e, nil
+}
+
+// serve opens the socket by which other processes reach what runs here. Without one the run
+// goes on; it can then only be reached through the home, when it looks for mail again.
+func (a *App) serve(ctx context.Context, id troupe.OwnerID) Served {
+	if a.env.Serve == nil {
+		return nil
+	}
+	s, err := a.env.Serve(ctx, a, filepath.Join(a.dirs.Data, "run", string(id)+".sock"))
+	if err != nil {
+		a.env.Log.Warn("no socket: other processes cannot reach this one", "err", err)
+		return nil
+	}
+	return s
 }
 
 // resolved follows links, so that rules about ~/ hold for the folder itself too.

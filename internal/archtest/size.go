@@ -23,6 +23,7 @@ const (
 func excused() map[string]string {
 	return map[string]string{
 		"troupe.Session": "the projection of a whole log: one field per column of the sessions table, filled by one fold",
+		"session.Deps":   "what an engine is given, once, at one place: a parameter list with names",
 		"store.Tx":       "one transaction is one value; its reading half is Reader, and the two must see the same state",
 	}
 }

@@ -127,13 +127,15 @@ func (m *encoding) Cost(string, troupe.Usage) (troupe.Money, bool) { return 0, t
 
 func (m *encoding) MaxOutput(string) int { return 1000 }
 
+func (m *encoding) Window(string) int64 { return 0 }
+
 func (m *encoding) Specs([]string) []troupe.Tool { return []troupe.Tool{reading{}.Spec()} }
 
 func (m *encoding) Runner(string) (tool.Runner, bool) { return reading{}, true }
 
 func (m *encoding) Schedule(string) turn.Schedule { return turn.Parallel }
 
-func (m *encoding) Spawn(string) (troupe.Spawn, error) { return troupe.Spawn{}, troupe.ErrNotFound }
+func (m *encoding) Intent(string, string) (troupe.Intent, bool, error) { return nil, false, nil }
 
 func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return troupe.Profile{}, troupe.ErrNotFound

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -18,17 +19,26 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/answer"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/cost"
 	"github.com/troupe-dev/troupe/internal/cli/demo"
 	"github.com/troupe-dev/troupe/internal/cli/doctor"
 	"github.com/troupe-dev/troupe/internal/cli/logs"
 	"github.com/troupe-dev/troupe/internal/cli/models"
 	"github.com/troupe-dev/troupe/internal/cli/remove"
+	"github.com/troupe-dev/troupe/internal/cli/requests"
 	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/cli/send"
 	"github.com/troupe-dev/troupe/internal/cli/sessions"
 	"github.com/troupe-dev/troupe/internal/cli/show"
+	"github.com/troupe-dev/troupe/internal/cli/stop"
+	"github.com/troupe-dev/troupe/internal/cli/tasks"
 	"github.com/troupe-dev/troupe/internal/cli/undo"
 	"github.com/troupe-dev/troupe/internal/cli/version"
+	"github.com/troupe-dev/troupe/internal/httpd"
 )
 
 const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
@@ -93,7 +103,19 @@ func newConsole(ver string, out io.Writer) *console.Console {
 		Interrupts: &console.Interrupts{Leave: os.Exit},
 	}
 	c.Width = width(c)
+	c.Serve = serve
 	return c
+}
+
+// serve makes what runs in this process reachable for other ones of the same user.
+func serve(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error) {
+	runtime, _ := os.LookupEnv("XDG_RUNTIME_DIR")
+	return httpd.Serve(ctx, path, httpd.Cases{
+		Read: a, Do: a,
+		Follow: func(root, only troupe.SessionID, after map[troupe.SessionID]int64) httpd.Follower {
+			return a.FollowFrom(root, only, after)
+		},
+	}, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: log})
 }
 
 // width is what COLUMNS says, else the terminal's.
@@ -125,7 +147,8 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
 	root.AddCommand(
-		sessions.New(c), show.New(c), logs.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
+		sessions.New(c), show.New(c), logs.New(c), send.New(c), stop.New(c), tasks.New(c), cost.New(c),
+		requests.New(c), answer.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
 	)
 	return root
 }

@@ -20,6 +20,7 @@ type input interface{ input() }
 
 type (
 	inNudge     struct{} // look again: a slot may be free, a wait may be over
+	inRules     struct{} // somebody was granted something: open requests may be settled by it
 	inMail      struct{ mail troupe.Mail }
 	inGranted   struct{ seal int64 }             // the governor lets the call of that seal go
 	inMove      struct{ child troupe.SessionID } // somebody wants it in the background
@@ -44,6 +45,7 @@ type (
 )
 
 func (inNudge) input()     {}
+func (inRules) input()     {}
 func (inMail) input()      {}
 func (inGranted) input()   {}
 func (inMove) input()      {}
@@ -51,8 +53,8 @@ func (inShellDone) input() {}
 func (inModelDone) input() {}
 func (inToolDone) input()  {}
 
-// actor drives one session. Fields below mu may be touched by anybody who holds it; all
-// others belong to the goroutine that runs the actor.
+// actor drives one session. Its mailbox may be touched by anybody who holds the lock there;
+// all else belongs to the goroutine that runs the actor.
 type actor struct {
 	h     *Hub
 	id    troupe.SessionID
@@ -71,13 +73,22 @@ type actor struct {
 	flags   flags
 	counted bool // among the hub's live sessions; guarded by the hub
 
+	hands
+	mailbox
+}
+
+// hands is what an actor has under way. It belongs to the goroutine that runs the actor.
+type hands struct {
 	working    map[int]context.CancelFunc           // calls in hand, by index
 	shells     map[troupe.TaskID]context.CancelFunc // commands in the background
 	told       map[troupe.TaskID]bool               // tasks told to stop; true: now
 	callCancel context.CancelFunc                   // of the model call under way, or its wait
 	start      func(context.Context)                // begins the call that waits for the governor
 	timer      func()                               // cancels the wait for the time to look again
+}
 
+// mailbox is what others touch of an actor, holding mu.
+type mailbox struct {
 	mu        sync.Mutex
 	inbox     []input
 	scheduled bool
@@ -202,6 +213,8 @@ func (a *actor) inputs() turn.Inputs {
 func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
+	case inRules:
+		return a.askAnew()
 	case inMail:
 		a.receive(in.mail)
 	case inGranted:
@@ -336,6 +349,9 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 			return err
 		}
 		a.staged.read(a.st.Session.Seq, m.ID)
+		if m.Kind == troupe.MailGrant {
+			a.h.granted(a.root)
+		}
 	}
 	if len(words) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 //go:embed compact.md
-var compactPrompt string //nolint:gochecknoglobals // embedded file, never written
+var compactPrompt string
 
 // compactCall asks the model for a summary of the conversation. The whole is sent as it
 // stands, so that the provider's cache serves most of it; if that does not fit, or failed

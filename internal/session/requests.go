@@ -125,7 +125,7 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 		return nil, a.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)", len(births), each, limit)
-	d := troupe.Decision{Effect: troupe.Ask, Step: "cost", Why: why}
+	d := troupe.Decision{Effect: troupe.Ask, Step: costStep, Why: why}
 	if a.h.d.AskFor(a.root) <= 0 {
 		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
 	}
@@ -145,6 +145,9 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 	return nil, a.openRequest(first, d, "start these agents:\n"+strings.Join(names, "\n"), with)
 }
 
+// costStep marks decisions about what agents would cost.
+const costStep = "cost"
+
 // usualAgent is what a sub-agent with a job of some size uses: a dozen turns over a context
 // that grows to some 30,000 tokens, most of it read from the provider's cache.
 func usualAgent() troupe.Usage {
@@ -160,9 +163,56 @@ func noteOf(ans troupe.RequestAnswered) string {
 
 func (a *actor) refuseAll(births []birth, why string) error {
 	for i := range births {
-		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: "cost", Why: why}); err != nil {
+		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: costStep, Why: why}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// askAnew asks the gate once more about calls that wait for an answer: what was granted to
+// somebody else meanwhile may allow them too.
+func (a *actor) askAnew() error {
+	for i := range a.st.Calls {
+		c := a.st.Calls[i]
+		if c.Request == nil || c.Request.Decision.Step == costStep {
+			continue
+		}
+		access, ok := a.access(c.Call)
+		if !ok || a.judge(c.Name, access).Effect != troupe.Allow {
+			continue
+		}
+		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// access is what a call declares that it would do.
+func (a *actor) access(call troupe.Call) (troupe.Access, bool) {
+	if in, ok, err := a.h.d.Tools.Intent(call.Name, call.Input); ok {
+		sp, _ := in.(troupe.Spawn)
+		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err == nil
+	}
+	runner, ok := a.h.d.Tools.Runner(call.Name)
+	if !ok {
+		return troupe.Access{}, false
+	}
+	p, err := runner.Prepare(a.toolEnv(call), call.Input)
+	if err != nil {
+		return troupe.Access{}, false
+	}
+	return p.Access(), true
+}
+
+// granted has every session of a tree look at its open requests again.
+func (h *Hub) granted(root troupe.SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.actors {
+		if a.root == root {
+			a.post(inRules{})
+		}
+	}
 }

@@ -32,17 +32,22 @@ type State struct {
 	Denials  int               // replies in a row all of whose calls were denied
 	Tasks    []troupe.Task     // in order of their beginning; of those that ended the latest
 
-	reply   int          // number of the last whole reply
-	seal    seal         // the last model call
-	fault   *modelFault  // how it failed, until one succeeds or a run begins
-	last    lastReply    // what the last reply was
-	mail    []int64      // events whose content no seal has covered yet, besides the reply's
-	replied int64        // event of the last reply if no seal has covered it yet, else 0
-	base    troupe.Tally // at the start of the run
-	halt    halt         // the last stop that was delivered
-	nudges  int          // replies in a row that said nothing or were cut
-	warned  []string     // limits the session was warned of
-	window  window
+	exchange
+	base   troupe.Tally // at the start of the run
+	halt   halt         // the last stop that was delivered
+	warned []string     // limits the session was warned of
+	window window
+}
+
+// exchange is how far the session has come in talking to its model.
+type exchange struct {
+	reply   int         // number of the last whole reply
+	seal    seal        // the last model call
+	fault   *modelFault // how it failed, until one succeeds or a run begins
+	last    lastReply   // what the last reply was
+	mail    []int64     // events whose content no seal has covered yet, besides the reply's
+	replied int64       // event of the last reply if no seal has covered it yet, else 0
+	nudges  int         // replies in a row that said nothing or were cut
 }
 
 // halt is a stop as far as it has been heard of.

@@ -46,6 +46,8 @@ type Console struct {
 	Interrupts *Interrupts
 
 	DebugFile string // --debug
+	// Serve makes what runs in this process reachable for others.
+	Serve func(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error)
 }
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
@@ -132,7 +134,13 @@ func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
 		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		closeLog = f.Close
 	}
-	a, err := app.Open(ctx, app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version})
+	env := app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version}
+	if c.Serve != nil {
+		env.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
+			return c.Serve(ctx, a, path, log)
+		}
+	}
+	a, err := app.Open(ctx, env)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLog())
 	}

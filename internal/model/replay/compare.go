@@ -35,6 +35,7 @@ type volatile struct {
 	times    *regexp.Regexp
 	clocks   *regexp.Regexp
 	sections *regexp.Regexp
+	progress *regexp.Regexp
 }
 
 func newVolatile(f folders) *volatile {
@@ -44,7 +45,9 @@ func newVolatile(f folders) *volatile {
 		times:  regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ms|s|min|h)\b(?: \d+ ?(?:ms|s|min)\b)*|\b(duration_ms\W{1,3})\d+`),
 		clocks: regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z\b|[+-]\d\d:?\d\d\b))?|\b\d\d:\d\d:\d\d\b`),
 		// A child's words within are escaped, so they can neither open nor close one.
-		sections: regexp.MustCompile(`(?s)<runtime-evidence>.*?</runtime-evidence>|<task-notification\b.*?</task-notification>`),
+		sections: regexp.MustCompile(`(?s)<runtime-evidence>.*?</runtime-evidence>|<task-notification\b.*?</task-notification>|<system-reminder>.*?</system-reminder>`),
+		// How far a task at work has come is where it is caught.
+		progress: regexp.MustCompile(`\n[a-z_]+(?: for [a-z_]+)?; \d+ model replies, \d+ tool uses, \d+ tokens so far$`),
 	}
 }
 
@@ -76,9 +79,9 @@ func (v *volatile) blocks(in []troupe.Block, measured func(reply, call int) bool
 func (v *volatile) text(s string, ours bool) string {
 	s = v.folders.in(surroundings(s))
 	if ours {
-		return v.moments(s)
+		return v.moments(v.progress.ReplaceAllString(s, "\n"+mark("progress")))
 	}
-	if strings.Contains(s, "<runtime-evidence>") || strings.Contains(s, "<task-notification") {
+	if strings.Contains(s, "</") {
 		s = v.sections.ReplaceAllStringFunc(s, v.moments)
 	}
 	return s

@@ -10,7 +10,7 @@
 //	{"agent":{…}}  an agent was born: its path, system prompt and tools
 //	{"call":{…}}   a model call: the messages it sent for the first time, and its reply or fault
 //	{"tool":{…}}   a tool call and its result
-//	{"mail":{…}}   words of a person to an agent that was already at work
+//	{"mail":{…}}   what a person sent to an agent that was already at work
 //
 // Messages and blocks have the form they have in the log (troupe.Message). Fields and keys
 // that a reader does not know are ignored; a format version it does not know is an error.
@@ -19,7 +19,7 @@
 //
 // A call is found by its agent's path, the number of the reply it asks for, and how often
 // that was asked for before: never by when it is made. Agents may therefore work in any
-// order. All methods of a Player are safe for concurrent use; it starts no goroutines. Two
+// order; Order has each wait for the mail it had, and no other. All methods of a Player are safe for concurrent use; it starts no goroutines. Two
 // of its methods wait, both until their context ends at the latest: Stream, where the agent
 // was stopped when it was recorded, for the stop to come again, and Serve, for the same with
 // a command. A difference that was found ends all waiting, since what is waited for may not

@@ -25,7 +25,8 @@ type Player struct {
 	paths    map[troupe.SessionID]string
 	agents   map[string]*part
 	tools    map[toolKey]*Tool
-	total    int // calls recorded
+	results  map[resultKey]int // the reply whose call a piece of mail brought the result of
+	total    int               // calls recorded
 
 	broken chan struct{} // closed when a difference is found
 	over   chan struct{} // closed when the run is where the recorded one was broken off
@@ -33,6 +34,11 @@ type Player struct {
 	mu       sync.Mutex
 	made     int // calls that were recorded and have been made
 	mismatch *Mismatch
+}
+
+type resultKey struct {
+	agent string
+	mail  troupe.MailID
 }
 
 type toolKey struct {
@@ -46,21 +52,22 @@ type part struct {
 	messages []troupe.Message // all it ever sent, without what is volatile
 	calls    []*cue
 	byReply  map[int][]*cue
-	last     int  // where its last line stands
-	stopped  bool // somebody in the tree stopped it, and will again
+	last     int // where its last line stands
 
 	// Guarded by the player's mutex.
 	made   map[int]int // calls made, by reply
+	seen   map[troupe.MailID]bool
 	proven proven
 }
 
 // cue is one recorded call.
 type cue struct {
 	*Call
-	at         int // its place in the recording
-	n          int // of the agent's calls, from 1
-	begin, end int // of the part's messages: what it sent
-	final      bool
+	at         int              // its place in the recording
+	n          int              // of the agent's calls, from 1
+	begin, end int              // of the part's messages: what it sent
+	pending    []troupe.Message // for a summary: what it sent besides
+	stops      bool             // the run is stopped in this call or behind it, now as then
 }
 
 // proven is what of an agent's request has been compared already.
@@ -82,25 +89,36 @@ func New(rec Recording, here Place) *Player {
 	p := &Player{
 		header: rec.Header, volatile: newVolatile(alike(then, here)),
 		paths: make(map[troupe.SessionID]string), agents: make(map[string]*part), tools: make(map[toolKey]*Tool),
-		broken: make(chan struct{}), over: make(chan struct{}),
+		results: make(map[resultKey]int),
+		broken:  make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, l := range rec.Lines {
 		if l.Tool != nil {
 			p.tools[toolKey{l.Tool.Agent, l.Tool.Reply, l.Tool.Call}] = l.Tool
+			if l.Tool.Mail != "" {
+				p.results[resultKey{l.Tool.Agent, l.Tool.Mail}] = l.Tool.Reply
+			}
 		}
 	}
 	for at, l := range rec.Lines {
 		switch {
 		case l.Agent != nil:
 			p.paths[l.Agent.Session] = l.Agent.Path
-			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue), made: make(map[int]int)}
+			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue), made: make(map[int]int), seen: make(map[troupe.MailID]bool)}
 		case l.Call != nil:
 			p.add(l.Call, at)
 		}
 	}
-	p.castStops(&rec)
-	if p.total == 0 && p.brokenOff() {
-		close(p.over)
+	if p.brokenOff() {
+		for _, a := range p.agents {
+			// Who was at work then is stopped by whoever replays.
+			if n := len(a.calls); n > 0 && !finished(a.agent.Status) {
+				a.calls[n-1].stops = true
+			}
+		}
+		if p.total == 0 {
+			close(p.over)
+		}
 	}
 	return p
 }
@@ -118,13 +136,15 @@ func (p *Player) add(c *Call, at int) {
 		q.begin = a.calls[n-1].begin
 	}
 	for _, m := range c.Messages {
-		a.messages = append(a.messages, p.volatile.message(m, p.measured(c.Agent)))
+		m = p.volatile.message(m, p.measured(c.Agent))
+		if c.Compact {
+			q.pending = append(q.pending, m)
+		} else {
+			a.messages = append(a.messages, m)
+		}
 	}
 	q.end = len(a.messages)
-	if n := len(a.calls); n > 0 {
-		a.calls[n-1].final = false
-	}
-	q.final = true
+	q.stops = c.Stopped
 	a.calls = append(a.calls, q)
 	a.byReply[c.Reply] = append(a.byReply[c.Reply], q)
 	a.last = at
@@ -186,7 +206,7 @@ func (p *Player) Stream(ctx context.Context, r model.Request, sink func(model.De
 	}
 	p.count()
 	if f := q.Failed; f != nil {
-		if f.Fault == troupe.FaultInterrupted && q.final && a.willStop(p) {
+		if f.Fault == troupe.FaultInterrupted && q.stops {
 			p.awaitStop(ctx)
 		}
 		return troupe.Reply{}, f.err()
@@ -241,7 +261,7 @@ func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error)
 		return cues[k], a, nil
 	}
 	p.mu.Unlock()
-	if a.willStop(p) && a.beyond(who.Reply) {
+	if a.stopsBefore(who.Reply) || len(a.calls) == 0 && p.brokenOff() {
 		// It was told to stop before it came to this call, and will be again.
 		p.awaitStop(ctx)
 		if ctx.Err() != nil {
@@ -265,14 +285,27 @@ func (p *Player) callsOf(a *part) int {
 	return n
 }
 
-// beyond reports whether a reply comes after all that were recorded.
-func (a *part) beyond(reply int) bool {
-	return len(a.calls) == 0 || reply >= a.calls[len(a.calls)-1].Reply
+// stopsBefore reports whether the agent is stopped before it comes to a call for a reply that
+// was not recorded.
+func (a *part) stopsBefore(reply int) bool {
+	n := len(a.calls)
+	return n > 0 && a.calls[n-1].stops && reply >= a.calls[n-1].Reply
+}
+
+// lastMade is the call that the agent made last for this reply or the one before; nil if it
+// made none. It is called with the player's mutex held.
+func (a *part) lastMade(reply int) *cue {
+	for _, r := range [...]int{reply, reply - 1} {
+		if k := a.made[r]; k > 0 && k <= len(a.byReply[r]) {
+			return a.byReply[r][k-1]
+		}
+	}
+	return nil
 }
 
 func (a *part) extent() string {
 	n := fmt.Sprint(len(a.calls))
-	if a.agent.Status == troupe.Cancelled || a.agent.Status.Live() {
+	if !finished(a.agent.Status) {
 		n += ", and was broken off there"
 	}
 	return n
@@ -283,35 +316,15 @@ func (p *Player) compare(a *part, q *cue, r model.Request) error {
 	p.mu.Lock()
 	was := a.proven
 	p.mu.Unlock()
-	then := request{model: q.Model, system: p.volatile.text(a.agent.System, false), tools: a.agent.Tools}
-	now := then
-	if string(r.Head) != was.head || r.Generation != was.generation {
-		var h head
-		if err := json.Unmarshal(r.Head, &h); err != nil {
-			return p.unreadable(q, err)
-		}
-		now.model, now.system, now.tools = p.volatile.text(h.Model, false), p.volatile.text(h.System, false), nil
-		for _, t := range h.Tools {
-			now.tools = append(now.tools, t.Name)
-		}
-		then.model = p.volatile.text(q.Model, false)
+	if r.Generation != was.generation {
+		was = proven{}
 	}
-	sent := r.Messages
-	if q.Compact && len(sent) == q.end-q.begin+1 {
-		sent = sent[:len(sent)-1] // how a summary is asked for is not kept in every log
-	}
-	from := 0
-	if r.Generation == was.generation && !q.Anew {
-		from = min(was.messages, len(sent), q.end-q.begin)
-	}
-	then.messages, then.skipped = a.messages[q.begin+from:q.end], from
-	now.skipped = from
-	for _, b := range sent[from:] {
-		var m troupe.Message
-		if err := json.Unmarshal(b, &m); err != nil {
-			return p.unreadable(q, err)
+	then, now, err := p.requests(a, q, r, was)
+	if err != nil {
+		return &model.Error{
+			Fault: troupe.FaultBad, Err: err,
+			Message: fmt.Sprintf("replay: the request of %s for reply %d cannot be read: %v", q.Agent, q.Reply, err),
 		}
-		now.messages = append(now.messages, p.volatile.message(m, p.measured(q.Agent)))
 	}
 	if diff, where := differs(then, now); diff != "" {
 		return p.differ(&Mismatch{
@@ -319,17 +332,64 @@ func (p *Player) compare(a *part, q *cue, r model.Request) error {
 			What: fmt.Sprintf("%s sent something else for reply %d (its %s call) than when it was recorded, %s", q.Agent, q.Reply, ordinal(q.n), where),
 		})
 	}
+	if q.Compact {
+		return nil // nothing of it stays
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.proven = proven{string(r.Head), r.Generation, len(sent)}
+	a.proven = proven{string(r.Head), r.Generation, len(r.Messages)}
 	return nil
 }
 
-func (p *Player) unreadable(q *cue, err error) error {
-	return &model.Error{
-		Fault: troupe.FaultBad, Err: err,
-		Message: fmt.Sprintf("replay: the request of %s for reply %d cannot be read: %v", q.Agent, q.Reply, err),
+// requests are the recorded request and the one that is made, without what is volatile and
+// without what was compared before.
+func (p *Player) requests(a *part, q *cue, r model.Request, was proven) (then, now request, err error) {
+	then = request{model: p.volatile.text(q.Model, false), system: p.volatile.text(a.agent.System, false), tools: a.agent.Tools}
+	now = then
+	if string(r.Head) != was.head {
+		var h head
+		if err := json.Unmarshal(r.Head, &h); err != nil {
+			return then, now, err
+		}
+		now.model, now.system, now.tools = p.volatile.text(h.Model, false), p.volatile.text(h.System, false), nil
+		for _, t := range h.Tools {
+			now.tools = append(now.tools, t.Name)
+		}
 	}
+	if whole := q.end - q.begin + len(q.pending); q.Clip || q.Compact && len(r.Messages) == 1 && whole > 1 {
+		return then, now, nil // its one message is a rendering of what was compared
+	}
+	from := 0
+	if !q.Anew {
+		from = min(was.messages, len(r.Messages), q.end-q.begin)
+	}
+	then.messages = append(slices.Clone(a.messages[q.begin+from:q.end]), q.pending...)
+	then.skipped, now.skipped = from, from
+	for _, b := range r.Messages[from:] {
+		var m troupe.Message
+		if err := json.Unmarshal(b, &m); err != nil {
+			return then, now, err
+		}
+		now.messages = append(now.messages, p.volatile.message(m, p.measured(q.Agent)))
+	}
+	if q.Compact {
+		now.messages = unasked(now.messages)
+	}
+	return then, now, nil
+}
+
+// unasked takes the request for a summary off what is sent: the last block, whose words are
+// the runtime's own.
+func unasked(msgs []troupe.Message) []troupe.Message {
+	if len(msgs) == 0 {
+		return msgs
+	}
+	last := &msgs[len(msgs)-1]
+	if n := len(last.Blocks); n > 1 {
+		last.Blocks = last.Blocks[:n-1]
+		return msgs
+	}
+	return msgs[:len(msgs)-1]
 }
 
 // count notes that a recorded call was made.

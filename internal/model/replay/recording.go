@@ -35,12 +35,11 @@ type Header struct {
 	Args   []string `json:"args,omitempty"`
 	Prompt string   `json:"prompt,omitempty"` // the root's first, for people
 	Model  string   `json:"model"`            // the root's, "provider/id"
-	// Mode, Rules and Caps are what the user's settings said. A replay follows them instead
-	// of the settings of whoever replays.
-	Mode   troupe.Mode   `json:"mode,omitempty"`
-	Rules  []troupe.Rule `json:"rules,omitempty"`
-	Caps   troupe.Caps   `json:"caps"`
-	Models []Model       `json:"models,omitempty"`
+	// Settings and Catalog are the files of the user that had a say in what was sent, as far
+	// as they had: a replay follows them and not the files of whoever replays.
+	Settings string  `json:"settings,omitempty"` // JSON
+	Catalog  string  `json:"catalog,omitempty"`  // YAML, of models
+	Models   []Model `json:"models,omitempty"`
 }
 
 // Place is the folders that differ from machine to machine. A replay reads each as today's.
@@ -51,10 +50,10 @@ type Place struct {
 	Outputs string `json:"outputs,omitempty"` // of outputs too large to return
 }
 
-// Model is what was known of one model.
+// Model is one that had a part in the recording.
 type Model struct {
-	Name string     `json:"name"`
-	Info model.Info `json:"info"`
+	Name string      `json:"name"`           // "provider/id"
+	Info *model.Info `json:"info,omitempty"` // nil: nothing was known of it
 }
 
 // Line is one line behind the header. Exactly one field is set.
@@ -80,19 +79,26 @@ type Agent struct {
 // Call is one model call: what it sent for the first time, and either Said or Failed.
 type Call struct {
 	Agent      string `json:"agent"` // its path
+	Run        int    `json:"run"`
 	Reply      int    `json:"reply"`
 	Attempt    int    `json:"attempt"`
 	Model      string `json:"model"`
 	Generation int    `json:"generation"`
-	// Compact: it asked for a summary of the conversation.
+	// Compact: it asked for a summary of the conversation. Messages are then what else was
+	// new, and count again for the call behind it if no summary came about. Clip: it sent a
+	// shorter rendering of the conversation instead.
 	Compact bool `json:"compact,omitempty"`
+	Clip    bool `json:"clip,omitempty"`
 	// Anew: the conversation begins with these messages; those of earlier calls are gone.
 	Anew bool `json:"anew,omitempty"`
-	// Mail is what was delivered for this call, in the order of delivery.
+	// Mail is what came through the mailbox for this call, in the order of delivery.
 	Mail     []troupe.MailID  `json:"mail,omitempty"`
 	Messages []troupe.Message `json:"messages,omitempty"`
-	Said     *Said            `json:"said,omitempty"`
-	Failed   *Failed          `json:"failed,omitempty"`
+	// Stopped: the run ended with this call, because another agent stopped it. A person who
+	// does that is not there next time.
+	Stopped bool    `json:"stopped,omitempty"`
+	Said    *Said   `json:"said,omitempty"`
+	Failed  *Failed `json:"failed,omitempty"`
 }
 
 // Said is a whole reply.
@@ -130,6 +136,7 @@ type Tool struct {
 	Denied     bool          `json:"denied,omitempty"`     // the gate refused it
 	Birth      bool          `json:"birth,omitempty"`      // it is the end of a child
 	Background bool          `json:"background,omitempty"` // what it began went on
+	Moved      bool          `json:"moved,omitempty"`      // and not because the call asked for that
 	Mail       troupe.MailID `json:"mail,omitempty"`       // the mail that brought the result
 	// Answer is what somebody said when they were asked about the call.
 	Answer *troupe.Answer `json:"answer,omitempty"`
@@ -137,8 +144,9 @@ type Tool struct {
 	End *troupe.Outcome `json:"end,omitempty"`
 }
 
-// Sent is mail that a person sent to an agent while it lived. The first prompt is not among
-// it: that is the command's.
+// Sent is mail that a person sent to an agent while it lived: words, a grant, a change of
+// model. The first prompt is not among it: that is the command's. Neither are answers, which
+// stand beside the calls they are about, nor stops.
 type Sent struct {
 	Agent string      `json:"agent"` // the receiver's path
 	Mail  troupe.Mail `json:"mail"`

@@ -62,18 +62,18 @@ func sample() Recording {
 			Format: Format, Version: Version, Troupe: "test", Root: rootID, At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
 			Place:  Place{Cwd: "/home/ada/porch", Home: "/home/ada", Config: "/home/ada/.config/troupe", Outputs: "/home/ada/.local/share/troupe/outputs"},
 			Prompt: "fix it", Model: "anthropic/m",
-			Rules:  []troupe.Rule{{Effect: troupe.Allow, Text: "Bash(go test ./...)", Source: "/home/ada/.config/troupe/settings.json"}},
-			Models: []Model{{Name: "anthropic/m", Info: model.Info{Priced: true, Window: 1000}}},
+			Settings: `{"permissions":{"allow":["Bash(go test ./...)"]}}`,
+			Models:   []Model{{Name: "anthropic/m", Info: &model.Info{Priced: true, Window: 1000}}, {Name: "local/n"}},
 		},
 		Lines: []Line{
 			{Agent: &Agent{Path: "main", Session: rootID, Type: "main", System: "You are main.", Tools: []string{"Agent", "Bash", "Read"}, Status: troupe.Completed}},
 			{Call: &Call{
-				Agent: "main", Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1, Mail: []troupe.MailID{"prompt:0123456789ab"},
+				Agent: "main", Run: 1, Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1,
 				Messages: []troupe.Message{user("fix it", where)}, Said: said(troupe.StopToolUse, troupe.Text("Let me see."), spawn),
 			}},
 			{Agent: &Agent{Path: "main/Scout", Session: childID, Type: "Explore", System: "You look.", Tools: []string{"Read"}, Status: troupe.Completed}},
 			{Call: &Call{
-				Agent: "main/Scout", Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1, Mail: []troupe.MailID{"prompt:ab0123456789"},
+				Agent: "main/Scout", Run: 1, Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1,
 				Messages: []troupe.Message{user("look at /home/ada/porch/a.go", where)}, Said: said(troupe.StopToolUse, read),
 			}},
 			{Tool: &Tool{
@@ -81,18 +81,18 @@ func sample() Recording {
 				Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/home/ada/porch/a.go", Hash: "00"}}},
 			}},
 			{Call: &Call{
-				Agent: "main/Scout", Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
+				Agent: "main/Scout", Run: 1, Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
 				Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{read}}, result(1, 0, "package a")},
 				Said:     said(troupe.StopEndTurn, troupe.Text("it takes 3 s")),
 			}},
 			{Tool: &Tool{Agent: "main", Reply: 1, Name: "Agent", Input: spawn.Call.Input, Blocks: []troupe.Block{troupe.Text(ended)}, Birth: true, Mail: "end:ab0123456789:1"}},
 			{Call: &Call{
-				Agent: "main", Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
+				Agent: "main", Run: 1, Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
 				Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Let me see."), spawn}}, result(1, 0, ended)},
 				Failed:   &Failed{Fault: troupe.FaultRetry, Message: "overloaded", Partial: "I was"},
 			}},
 			{Call: &Call{
-				Agent: "main", Reply: 2, Attempt: 2, Model: "anthropic/m", Generation: 1, Messages: nil,
+				Agent: "main", Run: 1, Reply: 2, Attempt: 2, Model: "anthropic/m", Generation: 1, Messages: nil,
 				Said: said(troupe.StopEndTurn, troupe.Text("Done.")),
 			}},
 		},
@@ -354,6 +354,9 @@ func TestSame(t *testing.T) {
 	if info, ok := p.Info("anthropic/m"); !ok || info.Window != 1000 {
 		t.Errorf("what is known of the model is %+v", info)
 	}
+	if _, ok := p.Info("local/n"); ok || !p.Knows("local") || !p.Knows("anthropic") || p.Knows("anthro") {
+		t.Error("what is known of the other models is not what was")
+	}
 }
 
 // TestAnyOrder: what another agent does meanwhile makes no difference.
@@ -463,27 +466,83 @@ func TestDifferences(t *testing.T) {
 			default:
 				t.Error("nobody was told that the runs differ")
 			}
-			if _, ok := p.Mail("main", 1); ok {
-				t.Error("mail is still to be waited for")
+			if now, hold := p.Order(troupe.Session{ID: rootID, Status: troupe.Running, Run: 1}, 1, []troupe.Mail{{ID: "x"}}); hold || len(now) != 1 {
+				t.Error("mail is still held back, or waited for")
 			}
 		})
 	}
 }
 
-func TestMail(t *testing.T) {
+// TestOrder: a session reads what it read, in that order, when it read it.
+func TestOrder(t *testing.T) {
 	t.Parallel()
-	p := play(t, sample(), Place{})
-	if ids, ok := p.Mail("main", 1); !ok || len(ids) != 1 || ids[0] != "prompt:0123456789ab" {
-		t.Errorf("before its first call main is to have %v, %v", ids, ok)
-	}
-	p.main().want("Let me see.", user("fix it", where))
-	if ids, ok := p.Mail("main", 2); !ok || len(ids) != 0 {
-		t.Errorf("before its second call main is to have %v, %v", ids, ok)
-	}
-	for _, c := range []model.Agent{{Path: "main", Reply: 1}, {Path: "main", Reply: 3}, {Path: "x", Reply: 1}} {
-		if _, ok := p.Mail(c.Path, c.Reply); ok {
-			t.Errorf("mail is promised to %s before reply %d", c.Path, c.Reply)
+	r := sample()
+	main2 := r.Lines[7].Call
+	main2.Mail = []troupe.MailID{"b", "a"}
+	r.Lines = append(r.Lines, Line{Call: &Call{
+		Agent: "main", Run: 2, Reply: 3, Model: "anthropic/m", Mail: []troupe.MailID{"c"},
+		Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Done.")}}, user("c")},
+		Said:     &Said{Blocks: []troupe.Block{troupe.Text("Again.")}},
+	}})
+	p := play(t, r, Place{})
+	mail := func(ids ...troupe.MailID) []troupe.Mail {
+		var out []troupe.Mail
+		for _, id := range ids {
+			out = append(out, troupe.Mail{ID: id, Kind: troupe.MailPrompt})
 		}
+		return out
+	}
+	at := func(status troupe.Status, run, reply int, unread []troupe.Mail, want string, wantHold bool) {
+		t.Helper()
+		now, hold := p.Order(troupe.Session{ID: rootID, Status: status, Run: run}, reply, unread)
+		var got []string
+		for _, m := range now {
+			got = append(got, string(m.ID))
+		}
+		if strings.Join(got, " ") != want || hold != wantHold {
+			t.Errorf("run %d, reply %d: of %d it reads %q, hold %v; want %q, %v", run, reply, len(unread), got, hold, want, wantHold)
+		}
+	}
+	at(troupe.Running, 1, 1, mail("a", "x"), "", false) // a is for later, x for nobody
+	main := p.main()
+	main.want("Let me see.", user("fix it", where))
+	at(troupe.Running, 1, 2, nil, "", true)                                                                       // b has not come yet
+	at(troupe.Running, 1, 2, mail("a", "end:ab0123456789:1", "x", "c"), "end:ab0123456789:1 a", true)             // the end of the child is a call's result
+	at(troupe.Running, 1, 2, append(mail("b", "a"), troupe.Mail{ID: "s", Kind: troupe.MailStop}), "s b a", false) // a stop is never held
+	at(troupe.Running, 1, 2, mail("x"), "", false)                                                                // both were delivered
+	main.fails(troupe.FaultRetry, result(1, 0, ended))
+	main.want("Done.")
+	at(troupe.Running, 1, 3, mail("c"), "", false) // that is for the next run: this one ends first
+	at(troupe.Completed, 1, 3, mail("c"), "c", false)
+	at(troupe.Running, 2, 3, nil, "", false) // it was seen, and is gone: delivered
+	main.want("Again.", user("c"))
+	at(troupe.Running, 2, 4, mail("y"), "y", false) // no call follows
+	if _, hold := p.Order(troupe.Session{ID: "stranger"}, 1, nil); hold {
+		t.Error("a stranger is held")
+	}
+}
+
+// TestTold: what was asked, moved and read then is told by the call.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	tool := r.Lines[4].Tool
+	tool.Moved, tool.Mail, tool.Answer = true, "end:x:1", &troupe.Answer{By: "ada", Effect: troupe.Deny}
+	p := play(t, r, Place{})
+	at := troupe.Coord{Reply: 1}
+	mail, ok := p.Reads(childID, at)
+	ans, asked := p.Answer(childID, at)
+	if mail != "end:x:1" || !ok || !asked || ans.By != "ada" || !p.Moved(childID, at) {
+		t.Errorf("it read %q (%v), was answered %+v, was moved: %v", mail, ok, ans, p.Moved(childID, at))
+	}
+	if mail, ok = p.Reads(rootID, at); mail != "end:ab0123456789:1" || !ok || p.Moved(rootID, at) {
+		t.Errorf("main read %q, %v", mail, ok)
+	}
+	if _, ok = p.Reads(rootID, troupe.Coord{Reply: 9}); ok {
+		t.Error("something is known of a call that was not recorded")
+	}
+	if _, ok = p.Answer(rootID, at); ok {
+		t.Error("nobody was asked about it")
 	}
 }
 
@@ -545,11 +604,15 @@ func TestStopByAgent(t *testing.T) {
 	t.Parallel()
 	r := sample()
 	r.Lines[2].Agent.Status = troupe.Cancelled
+	r.Lines[3].Call.Stopped = true
 	r.Lines = append(r.Lines[:5], r.Lines[6:]...)
-	stop := Line{Tool: &Tool{Agent: "main", Reply: 1, Call: 1, Name: "TaskStop", Input: `{"task_id":"scout"}`}}
-	byAgent := play(t, Recording{r.Header, append(r.Lines[:5:5], append([]Line{stop}, r.Lines[5:]...)...)}, Place{})
+	byAgent := play(t, r, Place{})
 	scout := byAgent.scout()
 	scout.want("", user("look at /home/ada/porch/a.go", where))
+	session := troupe.Session{ID: childID, Status: troupe.Running, Run: 1}
+	if _, hold := byAgent.Order(session, 2, nil); !hold {
+		t.Error("it is not held for the stop")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var e *model.Error
@@ -559,11 +622,51 @@ func TestStopByAgent(t *testing.T) {
 	if m := byAgent.Verdict().Mismatch; m == nil || m.Kind != Missing {
 		t.Errorf("only main's calls are missing, not %v", m)
 	}
+	r.Lines[3].Call.Stopped = false
 	byPerson := play(t, r, Place{})
 	scout = byPerson.scout()
 	scout.want("", user("look at /home/ada/porch/a.go", where))
+	if _, hold := byPerson.Order(session, 2, nil); hold {
+		t.Error("it is held for a person")
+	}
 	scout.fails(troupe.FaultBad, result(1, 0, "package a"))
 	byPerson.mismatch(Extra, "made a 2nd call", "was broken off there")
+}
+
+// TestStoppedAndWoken: a run that was stopped waits for the stop also if another one followed.
+func TestStoppedAndWoken(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	first := r.Lines[3].Call
+	first.Stopped, first.Said, first.Failed = true, nil, &Failed{Fault: troupe.FaultInterrupted}
+	second := *r.Lines[5].Call
+	second.Run, second.Reply, second.Mail, second.Messages = 2, 1, []troupe.MailID{"go on"}, []troupe.Message{user("go on")}
+	r.Lines = append(r.Lines[:4], Line{Call: &second})
+	p := play(t, r, Place{})
+	scout := p.scout()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := scout.say(ctx, user("look at /home/ada/porch/a.go", where))
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Errorf("it did not wait for the stop: %v", err)
+	default:
+	}
+	stop()
+	if err := <-done; err == nil {
+		t.Error("it was not interrupted")
+	}
+	unread := []troupe.Mail{{ID: "go on", Kind: troupe.MailPrompt}}
+	if now, hold := p.Order(troupe.Session{ID: childID, Status: troupe.Running, Run: 1}, 1, unread); len(now) > 0 || !hold {
+		t.Errorf("the run that was stopped reads %v, hold %v", now, hold)
+	}
+	if now, _ := p.Order(troupe.Session{ID: childID, Status: troupe.Cancelled, Run: 1}, 1, unread); len(now) != 1 {
+		t.Error("the next run does not begin")
+	}
+	scout.want("it takes 3 s", user("go on"))
 }
 
 // TestBackground: a command in the background comes to what its agent was told later, and
@@ -598,36 +701,45 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// TestCompaction: behind a summary the conversation begins anew, in another generation.
+// TestCompaction: what a summary is asked for with is compared but for the request itself;
+// behind the summary the conversation begins anew, in another generation.
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	r := sample()
-	summary := user("Summary: all is well.")
-	r.Lines = append(r.Lines,
-		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Generation: 1, Compact: true, Messages: []troupe.Message{
-			{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Done.")}}, user("more"),
-		}, Said: &Said{Blocks: []troupe.Block{troupe.Text("all is well")}, Stop: troupe.StopEndTurn}}},
-		Line{Call: &Call{
-			Agent: "main", Reply: 3, Model: "anthropic/m", Generation: 2, Anew: true, Messages: []troupe.Message{summary},
-			Said: &Said{Blocks: []troupe.Block{troupe.Text("More.")}, Stop: troupe.StopEndTurn},
-		}},
-	)
-	p := play(t, r, Place{})
-	main, scout := p.main(), p.scout()
-	scout.want("", user("look at /home/ada/porch/a.go", where))
-	scout.want("it takes 3 s", result(1, 0, "package a"))
-	main.want("Let me see.", user("fix it", where))
-	main.fails(troupe.FaultRetry, result(1, 0, ended))
-	main.want("Done.")
-	kept := len(main.messages)
-	main.want("all is well", user("more"), user("Write a summary."))
-	main.who.Reply--
-	main.messages, main.generate = main.messages[:0:0], 2
-	main.want("More.", summary)
-	p.same(7)
-	if kept != 4 {
-		t.Errorf("main had %d messages", kept)
+	said := func(text string) *Said {
+		return &Said{Blocks: []troupe.Block{troupe.Text(text)}, Stop: troupe.StopEndTurn}
 	}
+	summary := user("Summary: all is well.", "<system-reminder>\nNow: 2026-03-01T09:00:00Z.\n</system-reminder>")
+	pending := []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Done.")}}, user("more")}
+	r.Lines = append(r.Lines,
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Messages: pending, Failed: &Failed{Fault: troupe.FaultBad}}},
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Clip: true, Messages: pending, Said: said("all is well")}},
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Generation: 2, Anew: true, Messages: []troupe.Message{summary}, Said: said("More.")}},
+	)
+	begin := func() (player, *agent) {
+		p := play(t, r, Place{})
+		main, scout := p.main(), p.scout()
+		scout.want("", user("look at /home/ada/porch/a.go", where))
+		scout.want("it takes 3 s", result(1, 0, "package a"))
+		main.want("Let me see.", user("fix it", where))
+		main.fails(troupe.FaultRetry, result(1, 0, ended))
+		main.want("Done.")
+		return p, main
+	}
+	p, main := begin()
+	kept := main.messages
+	main.fails(troupe.FaultBad, user("more", "Write a summary."))
+	main.messages = nil
+	main.want("all is well", user("in short", "Write a summary."))
+	main.who.Reply--
+	main.messages, main.generate = nil, 2
+	main.want("More.", user("Summary: all is well.", "<system-reminder>\nNow: 2027-04-05T06:07:08Z.\n</system-reminder>"))
+	p.same(8)
+
+	p, main = begin()
+	main.messages = kept
+	main.fails(troupe.FaultBad, user("less", "Write a summary."))
+	p.mismatch(Request, "-    more", "+    less")
 }
 
 // TestMap: no text of a recording is left out, whichever field it stands in.
@@ -675,7 +787,7 @@ func generate(rt *rapid.T) Recording {
 	}
 	r := Recording{Header: Header{
 		Format: Format, Version: Version, Root: rootID, Prompt: text("prompt"), Args: []string{text("arg")},
-		Place: Place{Cwd: text("cwd"), Home: text("home")}, Rules: []troupe.Rule{{Text: text("rule"), Source: text("source")}},
+		Place: Place{Cwd: text("cwd"), Home: text("home")}, Settings: text("settings"), Models: []Model{{Name: text("name")}},
 	}}
 	r.Lines = append(r.Lines, Line{Agent: &Agent{Path: "main", Session: rootID, System: text("system"), Tools: []string{text("offered")}}})
 	for i := range rapid.IntRange(0, 6).Draw(rt, "lines") {

@@ -2,8 +2,8 @@ package replay
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -104,11 +104,16 @@ func (p *Player) Root() troupe.SessionID { return p.header.Root }
 // Info is what was known of a model when it was recorded.
 func (p *Player) Info(full string) (model.Info, bool) {
 	for _, m := range p.header.Models {
-		if m.Name == full {
-			return m.Info, true
+		if m.Name == full && m.Info != nil {
+			return *m.Info, true
 		}
 	}
 	return model.Info{}, false
+}
+
+// Knows reports whether a provider had a part in the recording.
+func (p *Player) Knows(provider string) bool {
+	return slices.ContainsFunc(p.header.Models, func(m Model) bool { return strings.HasPrefix(m.Name, provider+"/") })
 }
 
 // Path is the recorded path of an agent, or "".
@@ -123,21 +128,81 @@ func (p *Player) Broken() <-chan struct{} { return p.broken }
 // replays: the run is to be stopped.
 func (p *Player) Over() <-chan struct{} { return p.over }
 
-// Mail lists what has to be delivered before an agent's next call for a reply, in that
-// order; other mail has to wait. It is not ok if the recording does not know the call, or a
-// difference was found: then nothing needs to be waited for.
-func (p *Player) Mail(path string, reply int) (ids []troupe.MailID, ok bool) {
-	a := p.agents[path]
-	if a == nil {
-		return nil, false
-	}
+// Order picks, of the mail that waits for a session, what it may read before it asks for a
+// reply: what it had then, in that order, and what no reply depends on. hold says that some
+// of it has not come yet, so that the session has to wait. After a difference there is
+// nothing to be waited for.
+func (p *Player) Order(s troupe.Session, reply int, unread []troupe.Mail) (now []troupe.Mail, hold bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	cues, k := a.byReply[reply], a.made[reply]
-	if p.mismatch != nil || k >= len(cues) {
-		return nil, false
+	path := p.paths[s.ID]
+	a := p.agents[path]
+	if a == nil || p.mismatch != nil {
+		return unread, false
 	}
-	return cues[k].Mail, true
+	for _, m := range unread {
+		a.seen[m.ID] = true
+	}
+	cues, k, live := a.byReply[reply], a.made[reply], s.Status.Live()
+	before := a.lastMade(reply)
+	stops := live && before != nil && before.stops
+	if k >= len(cues) {
+		return unread, stops // it asked for nothing more; what came was only noted
+	}
+	due := cues[k].Mail
+	// The call belongs to a later run: until this one has ended, its mail has not come.
+	later := cues[k].Run > s.Run
+	if later && live {
+		due, hold = nil, stops
+	}
+	for _, m := range unread {
+		if at, ok := p.results[resultKey{path, m.ID}]; m.Kind.Control() || (ok && at == reply-1) {
+			now = append(now, m)
+		}
+	}
+	for _, id := range due {
+		if i := slices.IndexFunc(unread, func(m troupe.Mail) bool { return m.ID == id }); i >= 0 {
+			now = append(now, unread[i])
+		}
+		hold = hold || !later && !a.seen[id]
+	}
+	return now, hold
+}
+
+// Reads is the mail that a call took its result from, "" if it took none. It is not ok if
+// the recording does not know the call, or a difference was found.
+func (p *Player) Reads(id troupe.SessionID, at troupe.Coord) (mail troupe.MailID, ok bool) {
+	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
+	return mailOf(t), t != nil && !p.isBroken()
+}
+
+func mailOf(t *Tool) troupe.MailID {
+	if t == nil {
+		return ""
+	}
+	return t.Mail
+}
+
+// Moved reports whether the child that a call waits for went on in the background without
+// being asked to: it took long, or a person wanted it.
+func (p *Player) Moved(id troupe.SessionID, at troupe.Coord) bool {
+	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
+	return t != nil && t.Moved && !p.isBroken()
+}
+
+// Answer is what somebody said when they were asked about a call.
+func (p *Player) Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bool) {
+	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
+	if t == nil || t.Answer == nil {
+		return troupe.Answer{}, false
+	}
+	return *t.Answer, true
+}
+
+func (p *Player) isBroken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mismatch != nil
 }
 
 // Result is the recorded result of a tool call.
@@ -189,60 +254,14 @@ func (a *part) placeOf(reply int) int {
 	return a.last
 }
 
-// castStops works out which agents were stopped by another agent, which will do it again.
-func (p *Player) castStops(rec *Recording) {
-	for _, l := range rec.Lines {
-		if l.Tool == nil || l.Tool.IsError || (l.Tool.Name != "TaskStop" && l.Tool.Name != "SendMessage") {
-			continue
-		}
-		for _, a := range p.agents {
-			if a.agent.Status == troupe.Cancelled && names(l.Tool.Input, a.agent) {
-				a.stopped = true
-			}
-		}
-	}
-}
-
-// names reports whether a call's input speaks of an agent, by its id or its name.
-func names(input string, a Agent) bool {
-	var in any
-	if json.Unmarshal([]byte(input), &in) != nil {
-		return false
-	}
-	fields, _ := in.(map[string]any)
-	for _, v := range fields {
-		s, _ := v.(string)
-		if s != "" && (s == string(a.Session) || strings.EqualFold(s, a.Path[strings.LastIndexByte(a.Path, '/')+1:])) {
-			return true
-		}
-	}
-	return false
-}
-
-// willStop reports whether an agent that was stopped then will be stopped now: by an agent,
-// who may have stopped one above it, or by whoever replays, once the run is over.
-func (a *part) willStop(p *Player) bool {
-	if a.agent.Status != troupe.Cancelled && !a.agent.Status.Live() {
-		return false
-	}
-	if p.brokenOff() {
-		return true
-	}
-	for path := a.agent.Path; path != ""; path = parent(path) {
-		if up := p.agents[path]; up != nil && up.stopped {
-			return true
-		}
-	}
-	return false
-}
-
-func parent(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
-
 // brokenOff reports whether the recorded run did not come to an end of its own.
 func (p *Player) brokenOff() bool {
 	root := p.agents[p.paths[p.header.Root]]
-	return root != nil && (root.agent.Status == troupe.Cancelled || root.agent.Status.Live())
+	return root != nil && !finished(root.agent.Status)
 }
+
+// finished reports whether a run came to an end of its own.
+func finished(s troupe.Status) bool { return s.Ended() && s != troupe.Cancelled }
 
 // awaitStop waits for the stop that was recorded, or for a reason not to.
 func (p *Player) awaitStop(ctx context.Context) {

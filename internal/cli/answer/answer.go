@@ -1,0 +1,157 @@
+// Package answer is `troupe answer`: it allows or denies what an agent asked for.
+package answer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/cli/requests"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type home interface {
+	reach.Home
+	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
+}
+
+// answered is what --json prints.
+type answered struct {
+	Request string `json:"request"`
+	Allow   bool   `json:"allow"`
+	Session bool   `json:"session"`
+	// Effect is "answered", or "waits" if nobody runs the session now.
+	Effect string `json:"effect"`
+}
+
+const (
+	allow = "allow"
+	deny  = "deny"
+)
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var asJSON bool
+	var ans wire.Answer
+	cmd := &cobra.Command{
+		Use: "answer [REQUEST] allow|deny", Short: "Allow or deny what an agent asked for",
+		Long: `Answer a request, from any terminal. REQUEST is its id, as troupe requests shows it, or any
+beginning of it that no other has; it may be left out while exactly one is open.`,
+		Example: `troupe answer allow
+troupe answer 9m20 deny --note "use the test database"
+troupe answer 9m20 allow --session   # and the like of it, for all agents of the session`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if n := len(args); n < 1 || n > 2 || (args[n-1] != allow && args[n-1] != deny) {
+				return console.Usage("troupe answer takes a request and a word: troupe answer 9m20 allow, or deny")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ans.Allow = args[len(args)-1] == allow
+			if ans.Session && !ans.Allow {
+				return console.Usage("--session goes with allow only")
+			}
+			return c.With(cmd.Context(), func(a *app.App) error {
+				return execute(cmd.Context(), c, a, args[:len(args)-1], ans, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow the like of it from now on, in the whole session")
+	cmd.Flags().StringVar(&ans.Note, "note", "", "Words for the agent")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}
+
+func execute(ctx context.Context, c *console.Console, h home, args []string, a wire.Answer, asJSON bool) error {
+	open, err := h.Requests(ctx, "")
+	if err != nil {
+		return err
+	}
+	r, err := choose(open, args)
+	if err != nil {
+		return err
+	}
+	if a.Session && r.Grant == "" {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("no rule would allow %s from now on", r.ID),
+			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: console.ExitUsage,
+		}
+	}
+	return reach.Act(ctx, c, h, r.Root, func(p reach.Place) error {
+		if err := p.Answer(ctx, r.ID, a); err != nil {
+			return err
+		}
+		out := answered{Request: r.ID, Allow: a.Allow, Session: a.Session, Effect: "answered"}
+		if !p.Tree.Running {
+			out.Effect = "waits"
+		}
+		if asJSON {
+			return c.JSON(out)
+		}
+		return tell(c, p, r, out)
+	})
+}
+
+// choose finds the request that is meant.
+func choose(open []wire.Request, args []string) (wire.Request, error) {
+	if len(args) == 0 {
+		switch len(open) {
+		case 0:
+			return wire.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "Somebody may have answered it, or its time was over.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
+		case 1:
+			return open[0], nil
+		}
+		return wire.Request{}, &troupe.UserError{
+			Problem: fmt.Sprintf("%d requests are open; say which is meant", len(open)),
+			Hint:    "`troupe requests` lists them.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous,
+		}
+	}
+	ref := args[0]
+	var found []wire.Request
+	for _, r := range open {
+		if r.ID == ref {
+			return r, nil
+		}
+		if ref != "" && strings.HasPrefix(r.ID, ref) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return wire.Request{}, &troupe.UserError{
+			Problem: fmt.Sprintf("no open request begins with %q", ref),
+			Hint:    "`troupe requests` lists them. Somebody may have answered it, or its time was over.", Code: console.ExitUsage, Err: troupe.ErrNotFound,
+		}
+	case 1:
+		return found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, r := range found {
+		ids[i] = r.ID
+	}
+	return wire.Request{}, &troupe.UserError{
+		Problem: fmt.Sprintf("%q begins the ids of several requests: %s", ref, strings.Join(ids, ", ")),
+		Hint:    "Type more of the id.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous,
+	}
+}
+
+func tell(c *console.Console, p reach.Place, r wire.Request, out answered) error {
+	word := "denied"
+	switch {
+	case out.Session:
+		word = fmt.Sprintf("allowed, and %s from now on", requests.Line(r.Grant))
+	case out.Allow:
+		word = "allowed"
+	}
+	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", requests.Line(r.Path), word, console.Line(requests.Line(r.Action), 100))
+	if err == nil && out.Effect == "waits" {
+		_, err = fmt.Fprintln(c.Out, p.Later())
+	}
+	return err
+}

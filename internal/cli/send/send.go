@@ -1,0 +1,117 @@
+// Package send is `troupe send`: words for an agent, while it works or for when it goes on.
+package send
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type home interface {
+	reach.Home
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+}
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var asJSON, stop bool
+	cmd := &cobra.Command{
+		Use: "send ID|NAME [text]", Short: "Say something to an agent: steer it, or have it go on",
+		Long: `Say something to an agent, from any terminal. One that works reads it before its next
+model call; one that has ended goes on with it, if its process is still there; else it waits
+until somebody goes on with the session.`,
+		Example: `troupe send 7k3f "use the v2 API instead"
+troupe send "main/Auth Explorer" --cancel "that is enough, thank you"
+git diff | troupe send main -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return console.Usage("troupe send takes a session and the words for it")
+			case len(args) > 2:
+				return console.Usage("there are %d texts; put the words into quotes to make them one", len(args)-1)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := words(c, args[1:])
+			if err != nil {
+				return err
+			}
+			return c.With(cmd.Context(), func(a *app.App) error {
+				return execute(cmd.Context(), c, a, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&stop, "cancel", false, "Have it stop after the step it is in, once it has read this")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}
+
+// maxText is more than any model's window holds.
+const maxText = 8 << 20
+
+// words takes the text from the command line, or else what is piped in. With a text there,
+// nothing is read: whoever calls this from a program may leave its own input open for ever.
+func words(c *console.Console, args []string) (string, error) {
+	text := ""
+	if len(args) > 0 && args[0] != "-" {
+		text = args[0]
+	} else if c.InPiped {
+		b, err := io.ReadAll(io.LimitReader(c.In, maxText+1))
+		if err != nil {
+			return "", fmt.Errorf("read the text from standard input: %w", err)
+		}
+		if len(b) > maxText {
+			return "", console.Usage("the text on standard input is larger than %d MB; put it into a file and name that", maxText>>20)
+		}
+		text = string(b)
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given", Hint: `Try: troupe send main "and write a test for it"`, Code: console.ExitUsage}
+	case strings.ContainsRune(text, 0):
+		return "", console.Usage("the text holds a NUL byte; is it a binary file?")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+func execute(ctx context.Context, c *console.Console, h home, ref string, m wire.Message, asJSON bool) error {
+	s, err := h.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
+		sent, err := p.Send(ctx, s.ID, m)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return c.JSON(sent)
+		}
+		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), effect(p, sent, m.Cancel))
+		return err
+	})
+}
+
+// effect says what happens now.
+func effect(p reach.Place, s wire.Sent, cancel bool) string {
+	switch {
+	case s.Effect == "waits":
+		return p.Later()
+	case s.Effect == "resumes":
+		return "it had ended and goes on with this"
+	case cancel:
+		return "it reads this and stops after the step it is in"
+	}
+	return "it reads this before its next model call"
+}

@@ -1,0 +1,89 @@
+// Package tasks is `troupe tasks`: what is at work, for whom, and since when.
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type home interface {
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
+}
+
+// New makes the command.
+func New(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "tasks [ID|NAME]", Short: "List what is or was at work: agents and commands",
+		Long: `List the agents and commands that work, or worked, for a session and for all below it;
+without a session, for every tree that has something at work.`,
+		Example: "troupe tasks\ntroupe tasks 7k3f --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return reach.One("tasks", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.With(cmd.Context(), func(a *app.App) error { return execute(cmd.Context(), c, a, args, asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}
+
+func execute(ctx context.Context, c *console.Console, h home, args []string, asJSON bool) error {
+	var id troupe.SessionID
+	if len(args) > 0 {
+		s, err := h.Find(ctx, args[0], c.Cwd)
+		if err != nil {
+			return err
+		}
+		id = s.ID
+	}
+	list, err := h.Tasks(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if list == nil {
+			list = []wire.Task{}
+		}
+		return c.JSON(list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.Out, "Nothing is at work.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AGENT\tTASK\tKIND\tWHAT\tSTATUS\tTIME\tDOING")
+	for _, t := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, kind(t), what(t), t.Status,
+			console.Duration(t.DurationMS), console.Line(t.Doing, 40))
+	}
+	return w.Flush()
+}
+
+func kind(t wire.Task) string {
+	if t.Background {
+		return string(t.Kind) + ", background"
+	}
+	return string(t.Kind)
+}
+
+func what(t wire.Task) string {
+	if t.Title == "" {
+		return console.Line(t.Name, 50)
+	}
+	return console.Line(t.Name+": "+t.Title, 50)
+}

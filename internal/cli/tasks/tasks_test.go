@@ -1,0 +1,51 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func TestTasks(t *testing.T) {
+	t.Parallel()
+	w := httpdtest.New()
+	for _, x := range []struct {
+		args []string
+		json bool
+		want string
+	}{
+		{nil, false, "AGENT  TASK          KIND               WHAT                         STATUS   TIME   DOING\n" +
+			"main   9m2000000000  agent, background  Auth Explorer: trace <auth>  running  1.5 s  waits for approval\n"},
+		{[]string{"main"}, false, "  agent  Auth"},
+		{[]string{"main"}, true, `[{"session":"7k3f00000000","path":"main","id":"9m2000000000","kind":"agent","name":"Auth Explorer"`},
+	} {
+		var b bytes.Buffer
+		err := execute(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, w, x.args, x.json)
+		if err != nil || !strings.Contains(b.String(), x.want) {
+			t.Errorf("%q: %v\n%s", x.args, err, b.String())
+		}
+	}
+	if err := execute(t.Context(), &console.Console{}, w, []string{"nobody"}, false); console.Code(err) != console.ExitUsage {
+		t.Errorf("tasks of nobody: %v", err)
+	}
+}
+
+type idle struct{ *httpdtest.World }
+
+func (idle) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	for asJSON, want := range map[bool]string{true: "[]\n", false: "Nothing is at work.\n"} {
+		var b bytes.Buffer
+		if err := execute(t.Context(), &console.Console{Out: &b}, idle{}, nil, asJSON); err != nil || b.String() != want {
+			t.Errorf("%v: %q", err, b.String())
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package httpd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Options are what a server may be told besides.
+type Options struct {
+	// Runtime and Temp are folders for a socket whose own path is too long for the kernel:
+	// $XDG_RUNTIME_DIR, and the system's folder for temporary files. Either may be empty.
+	Runtime, Temp string
+	// Log is told of refused peers and of what goes wrong in serving; nil is nobody.
+	Log *slog.Logger
+}
+
+// Server serves the API on one socket.
+type Server struct {
+	socket *socket
+	http   *http.Server
+	served chan error         // the end of the goroutine that accepts connections
+	cancel context.CancelFunc // ends every request
+	busy   busy               // requests under way
+}
+
+// Serve begins to serve the use cases on a socket at path, whose folder is made private to
+// this user. A socket that a dead process left there is replaced. The API itself is put
+// together when the first request comes, so that serving costs a run nothing until then.
+//
+// ctx is for its values; only Close ends the server.
+func Serve(ctx context.Context, path string, cases Cases, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	sock, err := claim(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(ctx, cases, o.Log, look)
+	s.socket = sock
+	go func() { s.served <- s.http.Serve(sock.listener) }()
+	return s, nil
+}
+
+// newServer makes a server that does not listen yet.
+func newServer(ctx context.Context, cases Cases, log *slog.Logger, look func(net.Conn) peer) *Server {
+	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	streams, silence := context.WithCancel(base)
+	s := &Server{served: make(chan error, 1), cancel: cancel}
+	s.http = &http.Server{
+		Handler:           s.guard(handler(cases, streams)),
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute, // a body of 32 MB from the same machine; streams send none
+		WriteTimeout:      time.Minute, // streams give each message its own time
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    256 << 10, // the cursors of a tree of ten thousand sessions
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			p := look(c)
+			if p.refused != nil {
+				log.Warn("refused a caller", "pid", p.pid, "why", p.refused)
+			}
+			return context.WithValue(ctx, peerKey{}, p)
+		},
+	}
+	s.http.RegisterOnShutdown(silence) // once nobody can connect any more
+	return s
+}
+
+// Path is where the socket is. It differs from what Serve was given if that was too long.
+func (s *Server) Path() string { return s.socket.path }
+
+// Close ends the streams, waits for the requests under way until ctx is done and then
+// cancels them, removes the socket, and returns when nothing of the server is left.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	s.cancel()
+	if err != nil {
+		err = s.http.Close()
+	}
+	s.busy.wait()
+	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	if s.socket != nil {
+		err = errors.Join(err, s.socket.remove(context.WithoutCancel(ctx)))
+	}
+	if err != nil {
+		return fmt.Errorf("close the server: %w", err)
+	}
+	return nil
+}
+
+// busy counts requests, and lets none begin once somebody waits for their end.
+type busy struct {
+	mu     sync.Mutex
+	closed bool
+	group  sync.WaitGroup
+}
+
+func (b *busy) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.group.Add(1)
+	}
+	return !b.closed
+}
+
+func (b *busy) leave() { b.group.Done() }
+
+func (b *busy) wait() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.group.Wait()
+}
+
+// peerKey is the key of the peer in a connection's context.
+type peerKey struct{}
+
+// who names the peer of a request, for answers and logs.
+func who(ctx context.Context) string {
+	if p, ok := ctx.Value(peerKey{}).(peer); ok && p.pid > 0 {
+		return fmt.Sprintf("you (process %d)", p.pid)
+	}
+	return "you"
+}
+
+// guard turns away whoever may not call, before anything of the request is looked at.
+func (s *Server) guard(next http.Handler) http.Handler {
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, &Problem{
+			Status: http.StatusForbidden, Detail: "the request comes from a page of another origin",
+			Hint: "Only Troupe's own pages may call this API from a browser.", Code: wrongUsage,
+		})
+	}))
+	next = origins.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.busy.enter() {
+			return
+		}
+		defer s.busy.leave()
+		p, ok := r.Context().Value(peerKey{}).(peer)
+		if !ok {
+			p.refused = errNoPeer
+		}
+		if p.refused != nil {
+			w.Header().Set("Connection", "close")
+			writeProblem(w, refusal(p.refused))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func refusal(why error) *Problem {
+	p := problem(why)
+	p.Status = http.StatusForbidden
+	return p
+}
+
+// handler is the API as an http.Handler, made when it is first needed.
+func handler(cases Cases, streams context.Context) http.Handler {
+	made := sync.OnceValue(func() http.Handler { return newHandler(cases, streams) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
+}
+
+func newHandler(cases Cases, streams context.Context) http.Handler {
+	o := &operations{cases: cases, streaming: func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		stop := context.AfterFunc(streams, cancel)
+		return ctx, func() { stop(); cancel() }
+	}}
+	mux := http.NewServeMux()
+	doc := o.describe(mux)
+	serveText(mux, "GET /openapi.yaml", "application/openapi+yaml", doc.YAML)
+	serveText(mux, "GET /openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(doc) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeProblem(w, &Problem{
+			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
+			Hint: "GET /openapi.yaml describes what there is.", Code: wrongUsage,
+		})
+	})
+	return mux
+}
+
+func serveText(mux *http.ServeMux, pattern, contentType string, make func() ([]byte, error)) {
+	made := sync.OnceValues(make)
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+		text, err := made()
+		if err != nil {
+			writeProblem(w, problem(err))
+			return
+		}
+		w.Header().Set("Content-Type", contentType)
+		// The reader may have gone; net/http closes the connection then.
+		_, _ = w.Write(text)
+	})
+}
+
+// Description is the OpenAPI document of this API, as YAML.
+func Description() ([]byte, error) {
+	return (&operations{}).describe(http.NewServeMux()).YAML()
+}
+
+var _ huma.StatusError = (*Problem)(nil)
+
+var errNoPeer = &troupe.UserError{Problem: "who calls is not known", Hint: "Use the socket of the process that runs the session.", Code: denied}
