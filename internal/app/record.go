@@ -296,8 +296,8 @@ func (s *scribe) delivered(e troupe.Event, b troupe.MailDelivered) {
 		case m.ID == troupe.PromptMailID(s.session.ID):
 			// Born with it: it never was in the mailbox.
 			s.prompt = troupe.JoinText(m.Blocks[:min(len(m.Blocks), 1)])
-		case m.Kind == troupe.MailStop:
-			s.stopped = m.From != ""
+		case m.Kind == troupe.MailStop && m.From != "":
+			s.stopped = true
 		case m.From == "":
 			s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: m}})
 			fallthrough

@@ -473,7 +473,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		},
 		Governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 		AskFor:   e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
-		Keep:        func(root troupe.SessionID, data []byte) (string, error) { return a.contents(root).Put(data) },
+		Keep:        a.keep,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
 		Notify: a.watch.notify, Log: a.env.Log,
@@ -515,6 +515,15 @@ const (
 	maxDenials    = 3
 	gather        = 40 * time.Millisecond
 )
+
+// keep stores what a file held before it was changed. What holds a credential is not kept,
+// and undo says so: nothing of it is stored anywhere else either.
+func (a *App) keep(root troupe.SessionID, data []byte) (string, error) {
+	if text := string(data); a.Mask(text) != text {
+		return "", nil
+	}
+	return a.contents(root).Put(data)
+}
 
 // saveResult writes an agent's final words where its parent may read them.
 func saveResult(file, text string) error {

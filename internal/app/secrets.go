@@ -1,6 +1,7 @@
 package app
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,6 +52,12 @@ func findSecrets(environ []string) secrets {
 	}
 	return s
 }
+
+// Mask takes credentials out of text that is kept.
+func (a *App) Mask(text string) string { return findSecrets(a.env.Environ).mask(text) }
+
+// HistoryFile is where what a person entered is kept for them.
+func (a *App) HistoryFile() string { return filepath.Join(a.dirs.Data, "history") }
 
 // isSecretName reports whether a variable of this name holds a credential. The words are
 // those that providers, clouds and package managers use for theirs.

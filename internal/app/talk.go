@@ -81,7 +81,10 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 	if err != nil {
 		return wire.Sent{}, err
 	}
-	r := Request{Prompt: findSecrets(a.env.Environ).mask(m.Text), Images: m.Images}
+	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
+	a.mu.Lock()
+	hosted := a.engine != nil && a.engine.hosts(s.Root)
+	a.mu.Unlock()
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		now := a.env.Now()
@@ -92,7 +95,7 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 		mail := []troupe.Mail{{ID: prompt, Root: s.Root, To: id, Kind: troupe.MailPrompt, SentAt: now, Blocks: words(r)}}
 		if live {
 			out.Effect = "steers"
-			if m.Cancel {
+			if m.Cancel && hosted { // left for somebody else, it would end the run of whoever resumes it
 				mail = append(mail, halt)
 			}
 		}

@@ -69,8 +69,13 @@ func Main(ctx context.Context, args []string, ver string) int {
 	}
 	// A reader that went away is an error of the write, not the end of the agents.
 	signal.Ignore(syscall.SIGPIPE)
+	hangUp := c.HangUp
 	go func() {
-		for range signals {
+		for s := range signals {
+			if s == syscall.SIGHUP && hangUp != nil {
+				close(hangUp)
+				hangUp = nil
+			}
 			c.Interrupts.Raise()
 		}
 	}()
@@ -98,12 +103,12 @@ func newConsole(ver string, out io.Writer) *console.Console {
 	}
 	c := &console.Console{
 		In: os.Stdin, Out: out, Err: os.Stderr,
-		InPiped: piped(os.Stdin), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
+		InPiped: piped(os.Stdin), InTTY: term.IsTerminal(os.Stdin.Fd()), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
 		Interrupts: &console.Interrupts{Leave: os.Exit},
 	}
 	c.Width = width(c)
-	c.Serve = serve
+	c.Serve, c.HangUp = serve, make(chan struct{})
 	return c
 }
 

@@ -19,11 +19,14 @@ import (
 type input interface{ input() }
 
 type (
-	inNudge     struct{} // look again: a slot may be free, a wait may be over
-	inRules     struct{} // somebody was granted something: open requests may be settled by it
-	inMail      struct{ mail troupe.Mail }
-	inGranted   struct{ seal int64 }             // the governor lets the call of that seal go
-	inMove      struct{ child troupe.SessionID } // somebody wants it in the background
+	inNudge   struct{} // look again: a slot may be free, a wait may be over
+	inRules   struct{} // somebody was granted something: open requests may be settled by it
+	inMail    struct{ mail troupe.Mail }
+	inMove    struct{ child troupe.SessionID } // somebody wants it in the background
+	inGranted struct {                         // the governor lets the call of that seal go
+		seal     int64
+		provider string
+	}
 	inModelDone struct {
 		reply   troupe.Reply
 		err     error
@@ -108,18 +111,20 @@ func newActor(h *Hub, st turn.State, l troupe.Lease) *actor {
 	}
 }
 
-// post hands the actor an input and sees that it runs. It never blocks.
-func (a *actor) post(in input) {
+// post hands the actor an input and sees that it runs. It never blocks. It returns false if
+// the actor is gone.
+func (a *actor) post(in input) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.dead {
-		return
+		return false
 	}
 	a.inbox = append(a.inbox, in)
 	if !a.scheduled {
 		a.scheduled = true
 		a.h.d.Sched.Go(a.run)
 	}
+	return true
 }
 
 // kill makes the actor deaf. What it has in hand is ended by the scheduler's context.
@@ -221,7 +226,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 		if a.start != nil && a.st.Calling() && a.st.SealedAt() == in.seal {
 			a.start(ctx)
 		} else {
-			a.h.d.Governor.Leave(a.convo.provider.Name(), nil) // it was given up meanwhile
+			a.h.d.Governor.Leave(in.provider, nil) // it was given up meanwhile
 		}
 	case inMove:
 		a.flags.move = append(a.flags.move, in.child)
@@ -309,6 +314,11 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 	}
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		admitted = false
+		// Whoever takes a tree over leaves sessions alone that have ended: this one may be in
+		// our hands still, and its tree in another's.
+		if err := a.h.hosts(tx, a.root); err != nil {
+			return err
+		}
 		if a.st.Session.Depth > 0 {
 			tree, err := tx.Tree(a.root)
 			if err != nil {

@@ -156,7 +156,11 @@ func (a *actor) send(ctx context.Context, req model.Request) {
 		})
 	}
 	seal := a.st.Session.Seq
-	granted, cancel := gov.Enter(name, func() { a.post(inGranted{seal}) })
+	granted, cancel := gov.Enter(name, func() {
+		if !a.post(inGranted{seal, name}) {
+			gov.Leave(name, nil) // its session has ended, and the leave is somebody else's
+		}
+	})
 	if granted {
 		a.start(ctx)
 		return

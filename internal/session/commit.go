@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -67,7 +66,16 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 	emitted := false
 	// A commit is not given up half way because somebody pressed Ctrl-C.
 	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
-		events, emitted = slices.Clone(a.staged.events), false
+		events, emitted = nil, false
+		// What is staged comes first: what fn looks at has to count it.
+		if err := a.write(tx, a.staged.base, a.st.Session, a.staged.events); err != nil {
+			return err
+		}
+		for _, d := range a.staged.reads {
+			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
+				return fmt.Errorf("mark mail delivered: %w", err)
+			}
+		}
 		err := fn(tx, func(b troupe.Body) error {
 			if !emitted {
 				emitted, next = true, a.st.Clone()
@@ -76,48 +84,37 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			events = append(events, e)
 			return next.Apply(e)
 		})
-		if err != nil {
+		if err != nil || !emitted {
 			return err
 		}
-		s := a.st.Session
-		if emitted {
-			s = next.Session
-		}
-		if err := a.write(tx, s, events); err != nil {
-			return err
-		}
-		for _, d := range a.staged.reads {
-			if err := tx.MarkDelivered(a.id, d.seq, d.ids); err != nil {
-				return fmt.Errorf("mark mail delivered: %w", err)
-			}
-		}
-		return nil
+		return a.write(tx, a.st.Session, next.Session, events)
 	})
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
 	}
+	a.h.debug(ctx, a.staged.events)
+	a.h.debug(ctx, events)
 	if emitted {
 		a.st = next
-		for _, e := range events[len(a.staged.events):] {
+		for _, e := range events {
 			if err := a.convo.add(e); err != nil {
 				return err
 			}
 		}
 	}
-	a.h.debug(ctx, events)
 	a.committed(a.st.Session)
 	return nil
 }
 
 // write appends events and carries the change of the projection into the tree's sums.
-func (a *actor) write(tx store.Tx, s troupe.Session, events []troupe.Event) error {
+func (a *actor) write(tx store.Tx, before, s troupe.Session, events []troupe.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
 	if err := tx.Append(a.lease, s, events); err != nil {
 		return err
 	}
-	if d := treeDelta(a.staged.base, s); !d.IsZero() {
+	if d := treeDelta(before, s); !d.IsZero() {
 		return tx.AddTree(a.root, d)
 	}
 	return nil

@@ -112,7 +112,8 @@ type Hub struct {
 	layers  map[troupe.SessionID]layer
 	queued  map[troupe.SessionID][]*actor // by root; Spawning sessions in order of arrival
 	short   map[troupe.SessionID][]*actor // by root; sessions whose next call found no room in the limits
-	loading map[troupe.SessionID]*waking  // sessions that mail has woken
+	loading map[troupe.SessionID]*waking  // sessions that mail has woken, or that are being born
+	taking  map[troupe.SessionID]*waking  // by root; trees that are being taken over
 	live    map[troupe.SessionID]int      // by root; sessions that have not ended
 	waiters map[troupe.SessionID][]chan struct{}
 	caps    map[troupe.SessionID]troupe.Caps // by root
@@ -154,6 +155,7 @@ func New(d Deps) *Hub {
 		queued:  make(map[troupe.SessionID][]*actor),
 		short:   make(map[troupe.SessionID][]*actor),
 		loading: make(map[troupe.SessionID]*waking),
+		taking:  make(map[troupe.SessionID]*waking),
 		live:    make(map[troupe.SessionID]int),
 		waiters: make(map[troupe.SessionID][]chan struct{}),
 		caps:    make(map[troupe.SessionID]troupe.Caps),

@@ -14,6 +14,7 @@ import (
 
 // Begin gives birth to a root session and sets it going.
 func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
+	defer h.expect(b.Root, b.Root)()
 	var born []fleet.Born
 	err := h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
 		var err error
@@ -43,7 +44,7 @@ type Adoption struct {
 	MailID troupe.MailID  // of the prompt
 	Events []troupe.Body  // logged before anything else: another model, another authority
 	Caps   *troupe.Caps   // replaces the tree's
-	// Idle: a root whose run has ended stays so until somebody writes to it.
+	// Idle: a root whose run has ended stays so until somebody writes to it, as Prompt does.
 	Idle bool
 }
 
@@ -53,6 +54,16 @@ type Adoption struct {
 // is the one way in which sessions go on, after a crash, an interrupt or an end alike; all
 // it changes is one transaction.
 func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
+	h.mu.Lock()
+	h.taking[ad.Root] = &waking{root: ad.Root}
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		mail := h.taking[ad.Root].mail
+		delete(h.taking, ad.Root)
+		h.mu.Unlock()
+		h.mailed(mail...)
+	}()
 	var actors []*actor
 	var caps troupe.Caps
 	err := h.d.Store.Update(ctx, ad.Root, func(tx store.Tx) error {
@@ -118,7 +129,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 // opening is what an adopted root's log goes on with.
 func (h *Hub) opening(s troupe.Session, ad Adoption) []troupe.Body {
 	out := slices.Clone(ad.Events)
-	if s.Status.Ended() && !ad.Idle {
+	if s.Status.Ended() && (!ad.Idle || len(ad.Prompt) > 0) {
 		out = append(out, troupe.Started{Run: s.Run + 1})
 	}
 	if len(ad.Prompt) > 0 {
@@ -145,6 +156,7 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*ac
 		return nil, fmt.Errorf("read session %s: %w", id, err)
 	}
 	a := newActor(h, st, lease)
+	a.known = delivered(events)
 	for _, o := range turn.Lost(&st) {
 		m := troupe.Mail{
 			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,
@@ -161,7 +173,7 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*ac
 		}
 		a.staged.events = append(a.staged.events, e)
 	}
-	if err := a.write(tx, a.st.Session, a.staged.events); err != nil {
+	if err := a.write(tx, a.staged.base, a.st.Session, a.staged.events); err != nil {
 		return nil, fmt.Errorf("write session %s: %w", id, err)
 	}
 	a.staged = staging{base: a.st.Session}
@@ -173,6 +185,29 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*ac
 		a.receive(m)
 	}
 	return a, nil
+}
+
+// delivered lists the mail that a log says was read. Who sent it may tell of it late, or send
+// it again after a restart.
+func delivered(events []troupe.Event) map[troupe.MailID]bool {
+	known := make(map[troupe.MailID]bool)
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case troupe.MailDelivered:
+			for i := range b.Mail {
+				known[b.Mail[i].ID] = true
+			}
+		case troupe.ToolFinished:
+			known[b.Mail] = true
+		case troupe.RequestAnswered:
+			known[b.Mail] = true
+		case troupe.AuthorityChanged:
+			known[b.Mail] = true
+		case troupe.ModelChanged:
+			known[b.Mail] = true
+		}
+	}
+	return known
 }
 
 // placeAncestors sees that everybody above a session has a place in the line of authority,
@@ -213,14 +248,18 @@ func (h *Hub) mailed(mail ...troupe.Mail) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, m := range mail {
+		if w := h.taking[m.Root]; w != nil {
+			w.mail = append(w.mail, m)
+			continue
+		}
 		if a := h.actors[m.To]; a != nil {
 			a.post(inMail{m})
 			continue
 		}
-		if _, hosted := h.caps[m.Root]; !hosted || h.failure != nil {
+		w, under := h.loading[m.To]
+		if _, hosted := h.caps[m.Root]; !under && (!hosted || h.failure != nil) {
 			continue
 		}
-		w, under := h.loading[m.To]
 		if !under {
 			w = &waking{root: m.Root}
 			h.loading[m.To] = w
@@ -230,7 +269,31 @@ func (h *Hub) mailed(mail ...troupe.Mail) {
 	}
 }
 
-// waking is a session that is being loaded because it has mail.
+// expect keeps the mail to sessions that are about to be born until they have their actors:
+// others see them as soon as they are committed. What it returns is called in any case.
+func (h *Hub) expect(root troupe.SessionID, ids ...troupe.SessionID) (arrived func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var mine []troupe.SessionID
+	for _, id := range ids {
+		if h.actors[id] == nil && h.loading[id] == nil {
+			h.loading[id] = &waking{root: root}
+			mine = append(mine, id)
+		}
+	}
+	return func() {
+		h.mu.Lock()
+		var mail []troupe.Mail
+		for _, id := range mine {
+			mail = append(mail, h.loading[id].mail...)
+			delete(h.loading, id)
+		}
+		h.mu.Unlock()
+		h.mailed(mail...)
+	}
+}
+
+// waking is a session that mail is kept for until it has its actor.
 type waking struct {
 	root troupe.SessionID
 	mail []troupe.Mail
@@ -240,6 +303,9 @@ type waking struct {
 func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
 	var a *actor
 	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
+		if err := h.hosts(tx, root); err != nil {
+			return err
+		}
 		s, err := tx.Session(id)
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", id, err)
@@ -264,10 +330,32 @@ func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
 	a.post(inNudge{})
 }
 
-// Send commits mail that build makes and tells the receivers. All of it is for one tree.
+// hosts is troupe.ErrFenced if a tree is another process's by now: whoever takes a tree over
+// claims its root, and leaves sessions that have ended as they are.
+func (h *Hub) hosts(tx store.Reader, root troupe.SessionID) error {
+	held, err := tx.Lease(root)
+	if err != nil {
+		return fmt.Errorf("look who owns tree %s: %w", root, err)
+	}
+	if held.Owner != h.d.Owner {
+		return fmt.Errorf("tree %s is held by %s: %w", root, held.Owner, troupe.ErrFenced)
+	}
+	return nil
+}
+
+// Send commits mail that build makes and tells the receivers. All of it is for one tree. If
+// another process owns that tree by now it is troupe.ErrFenced: nobody here would read it.
 func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) error {
 	var mail []troupe.Mail
 	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
+		h.mu.Lock()
+		taking := h.taking[root] != nil
+		h.mu.Unlock()
+		if !taking {
+			if err := h.hosts(tx, root); err != nil {
+				return err
+			}
+		}
 		var err error
 		if mail, err = build(tx); err != nil {
 			return err

@@ -393,8 +393,14 @@ func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		}
 		out := resultOf(c, text, false)
 		if !live {
-			out.Task = a.h.agentTask(to, at, true)
-			out.Result.Blocks = []troupe.Block{troupe.Text(fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\nIts end will arrive by itself as a <task-notification>.", to.Name, to.Status, to.ID))}
+			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name, to.Status, to.ID)
+			if to.Parent == a.id {
+				out.Task = a.h.agentTask(to, at, true)
+				text += "Its end will arrive by itself as a <task-notification>."
+			} else {
+				text += "Its end is told to the agent that started it."
+			}
+			out.Result.Blocks = []troupe.Block{troupe.Text(text)}
 		}
 		if err := sendAll(tx, mail); err != nil {
 			return err
@@ -449,7 +455,11 @@ func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 		if err := sendAll(tx, mail); err != nil {
 			return err
 		}
-		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; its end arrives as a <task-notification>. SendMessage lets it go on later, with all it knew.", to.Name), false))
+		told := "its end arrives as a <task-notification>"
+		if to.Parent != a.id {
+			told = "its end is told to the agent that started it"
+		}
+		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; %s. SendMessage lets it go on later, with all it knew.", to.Name, told), false))
 	})
 	if err != nil {
 		return err

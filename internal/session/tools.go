@@ -228,9 +228,12 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 		return err
 	}
 	asked := make([]fleet.Birth, len(births))
+	ids := make([]troupe.SessionID, len(births))
 	for i := range births {
 		asked[i] = births[i].Birth
+		ids[i] = troupe.ChildID(a.id, births[i].Coord)
 	}
+	defer a.h.expect(a.root, ids...)()
 	var born []fleet.Born
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		var err error

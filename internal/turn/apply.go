@@ -321,6 +321,10 @@ func (s *State) ended(e troupe.Event, b troupe.Ended) error {
 	p.Status, p.Waiting, p.Cause = b.Outcome.Status, "", b.Outcome.Cause
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, e.At
 	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
+	s.window.wanted = false // a run that could not shorten its conversation does not begin another
+	if s.halt.run > p.Run {
+		s.halt = halt{} // it was stopped before its first run; the next one is another matter
+	}
 	if p.Depth > 0 {
 		s.endShells(e)
 	}

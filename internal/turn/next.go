@@ -489,6 +489,9 @@ func (s *State) retry(in Inputs) Action {
 	case troupe.FaultInterrupted:
 		return s.again(in)
 	case troupe.FaultTooLong:
+		if end, ok := s.spent(in); ok {
+			return end
+		}
 		if !s.window.fresh && s.window.failed == 0 {
 			return s.compact(true, "the conversation does not fit the model's window")
 		}
@@ -509,6 +512,9 @@ func causeOf(f troupe.ModelFault) troupe.Cause {
 // again makes the next model call: for a summary if the conversation has grown too long or
 // somebody wants one, else for the reply.
 func (s *State) again(in Inputs) Action {
+	if end, ok := s.spent(in); ok {
+		return end // a summary is a call like any other
+	}
 	full := in.Window > 0 && !s.window.fresh && s.Context() >= in.Window
 	switch {
 	case s.window.wanted && s.reply > 0:
@@ -521,7 +527,7 @@ func (s *State) again(in Inputs) Action {
 	if w, ok := s.warning(in); ok {
 		return Warn{w}
 	}
-	return s.ask(in)
+	return CallModel{Reply: s.reply + 1, Attempt: s.attempt()}
 }
 
 // maxSummaries is how many attempts to shorten a conversation may fail before it goes on as
@@ -539,8 +545,8 @@ func (s *State) attempt() int {
 	return 1
 }
 
-// ask makes the next model call, unless a limit or a wall stands in the way.
-func (s *State) ask(in Inputs) Action {
+// spent finds a limit or a wall that stands in the way of the next model call.
+func (s *State) spent(in Inputs) (end Action, ok bool) {
 	limits := s.Profile.Limits
 	switch {
 	case in.Policy.MaxDenials > 0 && s.Denials >= in.Policy.MaxDenials:
@@ -548,17 +554,17 @@ func (s *State) ask(in Inputs) Action {
 		if n := len(s.Evidence.Denied); n > 0 && s.Evidence.Denied[n-1].Grant != "" {
 			why += "; the last one needs the rule " + s.Evidence.Denied[n-1].Grant
 		}
-		return s.fail(troupe.CausePermission, why)
+		return s.fail(troupe.CausePermission, why), true
 	case limits.MaxTurns > 0 && s.RunTurns() >= limits.MaxTurns:
-		return End{troupe.MaxTurns, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}
+		return End{troupe.MaxTurns, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}, true
 	case limits.MaxTokens > 0 && s.Session.Tally.Usage.Total() >= limits.MaxTokens:
-		return s.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens))
+		return s.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
 	case limits.MaxCost > 0 && s.Session.Tally.Cost >= limits.MaxCost:
-		return s.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %s", limits.MaxCost))
+		return s.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %s", limits.MaxCost)), true
 	case in.Over != "":
-		return s.fail(troupe.CauseLimit, in.Over)
+		return s.fail(troupe.CauseLimit, in.Over), true
 	}
-	return CallModel{Reply: s.reply + 1, Attempt: s.attempt()}
+	return nil, false
 }
 
 // warnAt is how much of a limit may be used before the session is told.

@@ -35,6 +35,7 @@ type Console struct {
 	In         io.Reader
 	Out, Err   io.Writer
 	InPiped    bool // standard input is a pipe or a file, not a terminal and not nothing
+	InTTY      bool
 	OutTTY     bool
 	ErrTTY     bool
 	Width      int // columns of the terminal; 0: unknown
@@ -46,6 +47,8 @@ type Console struct {
 	Interrupts *Interrupts
 
 	DebugFile string // --debug
+	// HangUp is closed when the terminal goes away.
+	HangUp chan struct{}
 	// Serve makes what runs in this process reachable for others.
 	Serve func(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error)
 }

@@ -144,11 +144,15 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 			mark = v.paint(33, "! ") // it ran, and it says that something is wrong
 		}
 	}
-	v.line(a, "│", mark+text+v.paint(2, measured(b)))
+	measured := Measured(b)
+	if measured != "" {
+		measured = "  " + measured
+	}
+	v.line(a, "│", mark+text+v.paint(2, measured))
 }
 
-// measured is what the runtime saw of a call, in a few words.
-func measured(b troupe.ToolFinished) string {
+// Measured is what the runtime saw of a call, in a few words; "" if there is nothing to say.
+func Measured(b troupe.ToolFinished) string {
 	var out []string
 	for _, f := range b.Evidence.Files {
 		if f.Wrote {
@@ -161,10 +165,7 @@ func measured(b troupe.ToolFinished) string {
 			out = append(out, fmt.Sprintf("%s: %d passed, %d failed", c.Tests.Runner, c.Tests.Passed, c.Tests.Failed))
 		}
 	}
-	if len(out) == 0 {
-		return ""
-	}
-	return "  " + strings.Join(out, " · ")
+	return strings.Join(out, " · ")
 }
 
 func (v *View) failed(a *agent, b troupe.ModelFailed) {
@@ -183,12 +184,13 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			text += ": " + console.Line(o.Error, 160)
 		}
 	}
-	text += v.paint(2, fmt.Sprintf(" · %s · %s tokens · %s · %s", uses(o.Tally.ToolUses),
+	text += v.paint(2, fmt.Sprintf(" · %s · %s tokens · %s · %s", Uses(o.Tally.ToolUses),
 		troupe.FormatTokens(o.Tally.Usage.Total()), o.Tally.Cost, console.Duration(o.DurationMS)))
 	v.line(a, "└", text)
 }
 
-func uses(n int) string {
+// Uses counts tool uses for people.
+func Uses(n int) string {
 	if n == 1 {
 		return "1 tool use"
 	}
@@ -210,19 +212,28 @@ func (v *View) line(a *agent, edge, text string) {
 	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-len([]rune(name)))), text)
 }
 
-// summary is a call in a few words: the argument that says most.
+// summary is a call in a few words.
 func (v *View) summary(c troupe.Call) string {
-	var in map[string]any
-	if json.Unmarshal([]byte(c.Input), &in) != nil {
+	what := What(c, v.cwd)
+	if what == "" {
 		return c.Name
 	}
-	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path"} {
+	return c.Name + " " + v.paint(1, console.Line(what, v.room(100)-len(c.Name)-3))
+}
+
+// What is the argument of a call that says most about it, not yet made safe to print; "" if
+// there is none. Paths below cwd are relative to it.
+func What(c troupe.Call, cwd string) string {
+	var in map[string]any
+	if json.Unmarshal([]byte(c.Input), &in) != nil {
+		return ""
+	}
+	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path", "to", "task"} {
 		if s, ok := in[key].(string); ok && s != "" {
-			s = strings.TrimPrefix(s, v.cwd+"/")
-			return c.Name + " " + v.paint(1, console.Line(s, v.room(100)-len(c.Name)-3))
+			return strings.TrimPrefix(s, cwd+"/")
 		}
 	}
-	return c.Name
+	return ""
 }
 
 func (v *View) paint(code int, s string) string {

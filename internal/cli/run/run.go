@@ -16,6 +16,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/chat"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -27,9 +28,13 @@ const (
 	formatStream = "stream-json"
 )
 
+// Formats of the input.
+const formatWords = "text"
+
 type flags struct {
 	print   bool
 	format  string
+	input   string
 	quiet   bool
 	verbose bool
 	maxCost string
@@ -42,6 +47,7 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
 	fs.StringVar(&f.format, "output-format", formatText, "What to print: text, json (one object at the end) or stream-json (one event a line)")
+	fs.StringVar(&f.input, "input-format", formatWords, "What to read: text, or stream-json (orders as lines of JSON, for programs)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
 	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
@@ -69,7 +75,7 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
-		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format"} {
+		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format", "input-format"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
 			}
@@ -77,8 +83,68 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 		if !f.print && len(args) == 1 && !c.InPiped && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args[0])
 		}
+		switch {
+		case f.input == formatStream:
+			return drive(cmd.Context(), c, f, args)
+		case f.input != formatWords:
+			return console.Usage("there is no input format %q; there are text and stream-json", f.input)
+		case f.talks(c, args):
+			return talk(cmd.Context(), c, f, args)
+		}
 		return execute(cmd.Context(), c, f, args)
 	}
+}
+
+// talks reports whether a conversation is wanted: words on a terminal, or lines of words from
+// a pipe when there is no prompt besides.
+func (f flags) talks(c *console.Console, args []string) bool {
+	if f.print || f.format != formatText {
+		return false
+	}
+	return c.InTTY && c.OutTTY || len(args) == 0 && (c.InTTY || c.InPiped)
+}
+
+// talk holds a conversation with a person.
+func talk(ctx context.Context, c *console.Console, f flags, args []string) error {
+	req, err := base(c, f)
+	if err != nil {
+		return err
+	}
+	o := chat.Options{Cwd: req.Cwd, Opening: chat.Opening{Resume: req.Resume, Continue: req.Continue}, HangUp: c.HangUp}
+	if len(args) > 0 {
+		o.Opening.Message.Text = args[0]
+	}
+	req.Resume, req.Continue = "", false
+	return c.With(ctx, func(a *app.App) error {
+		o.History, o.Mask = a.HistoryFile(), a.Mask
+		return chat.Run(ctx, c, chat.Local(a, req), o)
+	})
+}
+
+// drive has a program hold the conversation.
+func drive(ctx context.Context, c *console.Console, f flags, args []string) error {
+	if f.format != formatStream {
+		return console.Usage("--input-format stream-json needs --output-format stream-json")
+	}
+	req, err := base(c, f)
+	if err != nil {
+		return err
+	}
+	o := chat.Opening{Resume: req.Resume, Continue: req.Continue}
+	if len(args) > 0 {
+		o.Message.Text = args[0]
+	}
+	req.Resume, req.Continue = "", false
+	return c.With(ctx, func(a *app.App) error {
+		report, err := chat.Drive(ctx, c, chat.Local(a, req), o)
+		if err != nil {
+			return err
+		}
+		if code := exitCode(report); code != console.ExitOK {
+			return &console.Exit{Code: code}
+		}
+		return nil
+	})
 }
 
 // unknown explains a lone word, which is more often a mistyped command than a prompt.
@@ -104,6 +170,24 @@ func (f flags) live(c *console.Console) bool {
 }
 
 func request(c *console.Console, f flags, args []string) (app.Request, error) {
+	req, err := base(c, f)
+	if err != nil {
+		return req, err
+	}
+	if req.Prompt, err = prompt(c, args); err != nil {
+		return req, err
+	}
+	if req.Prompt == "" && !req.Continue && req.Resume == "" {
+		return req, &troupe.UserError{
+			Problem: "There is nothing to do: no prompt was given.",
+			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p", Code: console.ExitUsage,
+		}
+	}
+	return req, nil
+}
+
+// base is what the flags say, without a prompt.
+func base(c *console.Console, f flags) (app.Request, error) {
 	req := f.req
 	switch f.format {
 	case formatText, formatJSON, formatStream:
@@ -132,16 +216,6 @@ func request(c *console.Console, f flags, args []string) (app.Request, error) {
 			return req, &troupe.UserError{Problem: "the folder you are in is not there any more", Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
 		}
 		req.Cwd = filepath.Join(c.Cwd, req.Cwd)
-	}
-	var err error
-	if req.Prompt, err = prompt(c, args); err != nil {
-		return req, err
-	}
-	if req.Prompt == "" && !req.Continue && req.Resume == "" {
-		return req, &troupe.UserError{
-			Problem: "There is nothing to do: no prompt was given.",
-			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p", Code: console.ExitUsage,
-		}
 	}
 	return req, nil
 }

@@ -27,6 +27,7 @@ type Player struct {
 	tools    map[toolKey]*Tool
 	results  map[resultKey]int // the reply whose call a piece of mail brought the result of
 	total    int               // calls recorded
+	off      bool              // the recorded run was broken off: by a person, or with its process
 
 	broken chan struct{} // closed when a difference is found
 	over   chan struct{} // closed when the run is where the recorded one was broken off
@@ -55,6 +56,7 @@ type part struct {
 	last     int // where its last line stands
 
 	// Guarded by the player's mutex.
+	ended  bool        // its last run has, now
 	made   map[int]int // calls made, by reply
 	seen   map[troupe.MailID]bool
 	proven proven
@@ -109,17 +111,7 @@ func New(rec Recording, here Place) *Player {
 			p.add(l.Call, at)
 		}
 	}
-	if p.brokenOff() {
-		for _, a := range p.agents {
-			// Who was at work then is stopped by whoever replays.
-			if n := len(a.calls); n > 0 && !finished(a.agent.Status) {
-				a.calls[n-1].stops = true
-			}
-		}
-		if p.total == 0 {
-			close(p.over)
-		}
-	}
+	p.castStops(&rec)
 	return p
 }
 
@@ -261,7 +253,7 @@ func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error)
 		return cues[k], a, nil
 	}
 	p.mu.Unlock()
-	if a.stopsBefore(who.Reply) || len(a.calls) == 0 && p.brokenOff() {
+	if a.stopsBefore(who.Reply) || len(a.calls) == 0 && !finished(a.agent.Status) {
 		// It was told to stop before it came to this call, and will be again.
 		p.awaitStop(ctx)
 		if ctx.Err() != nil {
@@ -397,9 +389,7 @@ func (p *Player) count() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.made++
-	if p.made == p.total && p.brokenOff() {
-		close(p.over)
-	}
+	p.checkOver()
 }
 
 // ErrNotRecorded is a tool call for which the recording has no result.

@@ -145,18 +145,23 @@ type Tool struct {
 }
 
 // Sent is mail that a person sent to an agent while it lived: words, a grant, a change of
-// model. The first prompt is not among it: that is the command's. Neither are answers, which
-// stand beside the calls they are about, nor stops.
+// model, a stop. The first prompt is not among it: that is the command's. Neither are answers,
+// which stand beside the calls they are about.
 type Sent struct {
 	Agent string      `json:"agent"` // the receiver's path
 	Mail  troupe.Mail `json:"mail"`
 }
 
-// Person lists what a person sent while the tree was at work.
+// Person lists what a person sent while the tree was at work and a replay cannot do again.
+// It can stop the whole tree.
 func (r *Recording) Person() []Sent {
 	var out []Sent
+	root := ""
 	for _, l := range r.Lines {
-		if l.Mail != nil {
+		switch {
+		case l.Agent != nil && l.Agent.Session == r.Header.Root:
+			root = l.Agent.Path
+		case l.Mail != nil && (l.Mail.Mail.Kind != troupe.MailStop || l.Mail.Agent != root):
 			out = append(out, *l.Mail)
 		}
 	}

@@ -140,6 +140,9 @@ func (p *Player) Order(s troupe.Session, reply int, unread []troupe.Mail) (now [
 	if a == nil || p.mismatch != nil {
 		return unread, false
 	}
+	if a.ended = s.Status.Ended(); a.ended {
+		p.checkOver()
+	}
 	for _, m := range unread {
 		a.seen[m.ID] = true
 	}
@@ -254,10 +257,42 @@ func (a *part) placeOf(reply int) int {
 	return a.last
 }
 
-// brokenOff reports whether the recorded run did not come to an end of its own.
-func (p *Player) brokenOff() bool {
+// castStops finds out whether the recorded run was broken off. Who was at work then is
+// stopped, now as then, by whoever replays.
+func (p *Player) castStops(rec *Recording) {
 	root := p.agents[p.paths[p.header.Root]]
-	return root != nil && !finished(root.agent.Status)
+	p.off = root != nil && !finished(root.agent.Status)
+	for _, a := range p.agents {
+		p.off = p.off || a.agent.Status.Live()
+	}
+	for _, l := range rec.Lines {
+		p.off = p.off || (l.Mail != nil && l.Mail.Mail.Kind == troupe.MailStop)
+	}
+	if !p.off {
+		return
+	}
+	for _, a := range p.agents {
+		if n := len(a.calls); n > 0 && !finished(a.agent.Status) {
+			a.calls[n-1].stops = true
+		}
+	}
+	p.checkOver()
+}
+
+// checkOver ends a run that was broken off where it was: every call has been made, and who
+// came to an end of its own has done so. It is called with p.mu held, or before anybody else
+// has p.
+func (p *Player) checkOver() {
+	if !p.off || p.made < p.total {
+		return
+	}
+	for _, a := range p.agents {
+		if finished(a.agent.Status) && !a.ended {
+			return
+		}
+	}
+	p.off = false
+	close(p.over)
 }
 
 // finished reports whether a run came to an end of its own.

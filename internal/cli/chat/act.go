@@ -1,0 +1,338 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// act carries out what the machine decided. What fails is said, and the conversation goes on.
+func (v *conversation) act(ctx context.Context, acts []act) {
+	for _, a := range acts {
+		if err := v.one(ctx, a); err != nil {
+			v.complain(err)
+		}
+	}
+}
+
+func (v *conversation) one(ctx context.Context, a act) error {
+	switch a.kind {
+	case actSay:
+		v.say(console.Clean(a.text))
+	case actSend:
+		return v.send(ctx, a.text)
+	case actCommand:
+		return v.command(ctx, a.name, a.text)
+	case actAnswer:
+		return v.b.Talk.Answer(ctx, a.request, a.answer)
+	case actStop:
+		return v.b.Talk.Stop(ctx, v.tree.Root, a.stop)
+	case actShow:
+		if len(v.m.asks) > 0 {
+			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.o.Local)
+			v.flow(v.bell() + v.yellow(text))
+		}
+	case actCount:
+		agents, commands, err := v.atWork(ctx)
+		if err != nil {
+			return err
+		}
+		v.act(ctx, v.m.counted(agents, commands))
+	case actWait:
+		v.wait(ctx)
+	case actLeave:
+		v.leave = true
+	case actClear:
+		v.s.Clear()
+	case actUndo:
+		return v.carryOut(ctx)
+	}
+	return nil
+}
+
+func (v *conversation) bell() string {
+	if v.m.terminal {
+		return "\a"
+	}
+	return ""
+}
+
+func (v *conversation) yellow(s string) string {
+	if !v.color {
+		return s
+	}
+	// The edge is ours; what stands behind it is shown as it is.
+	for _, edge := range []string{"┏━", "┃", "┗━"} {
+		s = strings.ReplaceAll("\n"+s, "\n"+edge, "\n\x1b[33m"+edge+"\x1b[0m")[1:]
+	}
+	return s
+}
+
+// send sends a message with what it names; the first one begins the conversation.
+func (v *conversation) send(ctx context.Context, text string) error {
+	home, _ := v.c.Lookup("HOME")
+	m, notes := attach(v.o.Cwd, home, text)
+	for _, n := range notes {
+		v.say("  " + console.Clean(n))
+	}
+	if v.tree == nil {
+		return v.begin(ctx, Opening{Message: m})
+	}
+	sent, err := v.b.Talk.Send(ctx, v.tree.Root, m)
+	if err != nil {
+		return err
+	}
+	v.view.Mine(sent.Mail)
+	v.m.working = v.m.working || sent.Effect != "waits"
+	return nil
+}
+
+// wait has the conversation end when the whole tree has.
+func (v *conversation) wait(ctx context.Context) {
+	ended := make(chan error, 1)
+	v.ended = ended
+	wait := v.tree.Wait
+	waiting, cancel := context.WithCancel(ctx)
+	stop := v.stop
+	v.stop = func() { cancel(); stop() }
+	go func() { ended <- wait(waiting) }()
+}
+
+// atWork counts what quitting would leave behind.
+func (v *conversation) atWork(ctx context.Context) (agents, commands int, err error) {
+	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, a := range report.Agents {
+		if a.Status.Live() {
+			agents++
+		}
+	}
+	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, t := range tasks {
+		if t.Kind == troupe.TaskShell && t.Status == troupe.TaskRunning {
+			commands++
+		}
+	}
+	return agents, commands, nil
+}
+
+func (v *conversation) command(ctx context.Context, name, args string) error {
+	switch name {
+	case "help":
+		v.say(help())
+	case "agents":
+		return v.agents(ctx)
+	case "tasks":
+		return v.tasks(ctx)
+	case "cost":
+		return v.cost(ctx)
+	case "model":
+		return v.model(ctx, args)
+	case "resume":
+		return v.resume(ctx, args)
+	case "compact":
+		return v.b.Talk.Compact(ctx, v.tree.Root, args)
+	case "undo":
+		return v.planUndo(ctx, args)
+	case "background":
+		id, err := v.find(args)
+		if err != nil {
+			return err
+		}
+		return v.b.Talk.Background(ctx, id)
+	case "stop":
+		if args == "" {
+			return v.b.Talk.Stop(ctx, v.tree.Root, wire.Stop{Now: true})
+		}
+		id, err := v.find(args)
+		if err != nil {
+			return err
+		}
+		return v.b.Talk.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+	}
+	return nil
+}
+
+// find looks an agent up that somebody named.
+func (v *conversation) find(word string) (troupe.SessionID, error) {
+	if word == "" {
+		return "", &troupe.UserError{Problem: "which agent? Say its number or its name; /agents lists them"}
+	}
+	id, ok := v.view.Find(word)
+	if !ok {
+		return "", &troupe.UserError{Problem: fmt.Sprintf("there is no one agent %q", word), Hint: "/agents lists them."}
+	}
+	return id, nil
+}
+
+func (v *conversation) agents(ctx context.Context) error {
+	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, a := range report.Agents {
+		num := "  "
+		if n := v.view.Number(a.ID); n > 0 {
+			num = fmt.Sprintf("%-2d", n)
+		}
+		state := string(a.Status)
+		if a.Waiting != "" {
+			state = "waits: " + string(a.Waiting)
+		}
+		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %d turns · %d tools · %s tokens · %s · %s\n", num, console.Line(a.Path, 40), console.Line(a.Type, 20), state,
+			a.Turns, a.ToolUses, troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+	}
+	v.say(b.String())
+	return nil
+}
+
+func (v *conversation) tasks(ctx context.Context) error {
+	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, t := range tasks {
+		where := ""
+		if t.Background {
+			where = " in the background"
+		}
+		id := string(t.ID)
+		if n := v.view.Number(troupe.SessionID(t.ID)); n > 0 {
+			id = fmt.Sprintf("#%d", n)
+		}
+		fmt.Fprintf(&b, "%s %s: %s%s · %s", id, console.Line(t.Name, 40), t.Status, where, console.Duration(t.DurationMS))
+		if t.Doing != "" {
+			b.WriteString(" · " + console.Line(t.Doing, 40))
+		}
+		b.WriteString("\n")
+	}
+	if len(tasks) == 0 {
+		b.WriteString("Nothing is at work beside the conversation.")
+	}
+	v.say(b.String())
+	return nil
+}
+
+func (v *conversation) cost(ctx context.Context) error {
+	c, err := v.b.Look.Cost(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	u := c.Usage
+	fmt.Fprintf(&b, "%s · %s tokens: %s in, %s out, %s read from the cache, %s written to it\n", troupe.Dollars(c.CostUSD), troupe.FormatTokens(u.Total()),
+		troupe.FormatTokens(u.Input), troupe.FormatTokens(u.Output), troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite))
+	for _, l := range c.Limits {
+		if l.Limit > 0 {
+			fmt.Fprintf(&b, "  %s: %.4g of %.4g used (%.0f %%)\n", console.Line(l.Name, 30), l.Used, l.Limit, 100*l.Used/l.Limit)
+		}
+	}
+	for _, a := range c.Agents {
+		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()), console.Line(a.Path, 40))
+	}
+	if len(c.Unpriced) > 0 {
+		fmt.Fprintf(&b, "No price is known for %s; its tokens are counted, its cost is not.\n", console.Line(strings.Join(c.Unpriced, ", "), 100))
+	}
+	v.say(b.String())
+	return nil
+}
+
+func (v *conversation) model(ctx context.Context, name string) error {
+	if name != "" {
+		full, err := v.b.Talk.SetModel(ctx, v.tree.Root, name)
+		if err == nil {
+			v.say("From the next reply on: " + console.Line(full, 100))
+		}
+		return err
+	}
+	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	for _, a := range report.Agents {
+		if a.ID == v.tree.Root {
+			v.say(console.Line(a.Model, 100) + ". /model NAME goes on with another one.")
+		}
+	}
+	return nil
+}
+
+// listed is how many earlier conversations /resume shows.
+const listed = 10
+
+func (v *conversation) resume(ctx context.Context, which string) error {
+	if which == "" {
+		sessions, err := v.b.Look.List(ctx, v.o.Cwd, listed)
+		if err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, s := range sessions {
+			fmt.Fprintf(&b, "%s  %s  %s, %s\n", s.ID, s.CreatedAt.In(v.o.Local).Format("02 Jan 15:04"), console.Line(s.Title, 50), s.Status)
+		}
+		if len(sessions) == 0 {
+			b.WriteString("There is no conversation in this folder yet.")
+		} else {
+			b.WriteString("/resume ID goes on with one.")
+		}
+		v.say(b.String())
+		return nil
+	}
+	if v.tree != nil {
+		agents, commands, err := v.atWork(ctx)
+		if err != nil {
+			return err
+		}
+		if agents+commands > 0 {
+			return &troupe.UserError{Problem: "agents are at work in this conversation", Hint: "Wait for them, /stop them, or /quit and leave them to be resumed."}
+		}
+	}
+	t, err := v.b.Begin(ctx, Opening{Resume: which})
+	if err != nil {
+		return err
+	}
+	v.letGo()
+	v.take(ctx, t, false)
+	return nil
+}
+
+func (v *conversation) planUndo(ctx context.Context, args string) error {
+	if v.b.Undo == nil {
+		return &troupe.UserError{Problem: "there is no undo here"}
+	}
+	plan, apply, err := v.b.Undo(ctx, v.tree.Root, args)
+	if err != nil {
+		return err
+	}
+	v.flow(console.Clean(strings.TrimRight(plan, "\n")) + "\n")
+	if apply == nil {
+		return nil
+	}
+	v.undo = apply
+	v.act(ctx, v.m.propose())
+	return nil
+}
+
+func (v *conversation) carryOut(ctx context.Context) error {
+	apply := v.undo
+	if v.undo = nil; apply == nil {
+		return nil
+	}
+	text, err := apply(ctx)
+	if err != nil {
+		return err
+	}
+	v.flow(console.Clean(strings.TrimRight(text, "\n")) + "\n")
+	return nil
+}

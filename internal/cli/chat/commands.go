@@ -1,0 +1,135 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// command is one of the words that begin with a slash.
+type command struct {
+	name, args, help string
+	aliases          []string
+}
+
+func commands() []command {
+	return []command{
+		{"help", "", "what there is", []string{"h", "?"}},
+		{"agents", "", "every agent of this conversation", []string{"agent"}},
+		{"tasks", "", "what is at work", []string{"task", "ps", "jobs"}},
+		{"cost", "", "the bill, and how much of the limits is used", []string{"usage", "bill"}},
+		{"model", "[NAME]", "the main agent's model, or another one from here on", nil},
+		{"resume", "[ID|NAME]", "earlier conversations of this folder, or go on with one", []string{"continue"}},
+		{"compact", "[HINT]", "shorten the conversation; the hint says what to keep", nil},
+		{"undo", "[TURN]", "take back what tools did to files", nil},
+		{"background", "NAME|#", "let an agent go on in the background", []string{"bg"}},
+		{"stop", "[NAME|#]", "stop the turn, or one agent", []string{"kill"}},
+		{"quit", "", "end; asks if something is at work", []string{"exit", "q", "bye"}},
+	}
+}
+
+// escaped begins a message that is to begin with a slash.
+const escaped = "//"
+
+// parseCommand reports whether a line is a command: a slash and a word. A path is none.
+func parseCommand(line string) (name, args string, ok bool) {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "/") || strings.HasPrefix(line, escaped) {
+		return "", "", false
+	}
+	name, args = line[1:], ""
+	if i := strings.IndexFunc(name, unicode.IsSpace); i >= 0 {
+		name, args = name[:i], strings.TrimSpace(name[i:])
+	}
+	if name == "" {
+		return "help", "", true
+	}
+	for _, r := range name {
+		if !unicode.IsLetter(r) && r != '-' && r != '_' && r != '?' {
+			return "", "", false
+		}
+	}
+	return strings.ToLower(name), args, true
+}
+
+// unescape takes the first of two slashes off that keep a message from being a command.
+func unescape(line string) string {
+	if rest := strings.TrimSpace(line); strings.HasPrefix(rest, escaped) {
+		if name, _, ok := parseCommand(rest[1:]); ok && name != "" && len(rest) > 2 && rest[2] != ' ' {
+			return rest[1:]
+		}
+	}
+	return line
+}
+
+// findCommand finds a command by its name, another word for it, or a beginning that only
+// one has. The problem says what might have been meant.
+func findCommand(word string) (name, problem string) {
+	var begin []string
+	best, distance := "", 3
+	for _, c := range commands() {
+		for _, w := range append([]string{c.name}, c.aliases...) {
+			if w == word {
+				return c.name, ""
+			}
+			if d := editDistance(word, w); d < distance && d < max(len(w), len(word)) {
+				best, distance = c.name, d
+			}
+		}
+		if strings.HasPrefix(c.name, word) {
+			begin = append(begin, c.name)
+		}
+	}
+	switch {
+	case len(begin) == 1:
+		return begin[0], ""
+	case len(begin) > 1:
+		return "", fmt.Sprintf("/%s could be /%s.", word, strings.Join(begin, " or /"))
+	case best != "":
+		return "", fmt.Sprintf("There is no /%s. Did you mean /%s? Nothing was sent.", word, best)
+	}
+	return "", fmt.Sprintf("There is no /%s; /help lists what there is. To send a message that begins with a slash, write two.", word)
+}
+
+// editDistance counts the letters to change, add, drop or swap to get from a to b.
+func editDistance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	prev2, prev := make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		cur := make([]int, len(y)+1)
+		cur[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev = prev, cur
+	}
+	return prev[len(y)]
+}
+
+// help is the text of /help.
+func help() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		head := "/" + c.name
+		if c.args != "" {
+			head += " " + c.args
+		}
+		fmt.Fprintf(&b, "  %-20s %s\n", head, c.help)
+	}
+	b.WriteString(`  @path                the file, picture or folder goes with the message
+  Enter sends; Alt-Enter, or a backslash at the end, begins another line.
+  While agents work, what you send steers the main agent.
+  Ctrl-C stops the turn; twice quits. Ctrl-D quits. Tab completes.
+`)
+	return b.String()
+}

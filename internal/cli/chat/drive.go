@@ -1,0 +1,322 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// lineRequest is a request as a line of stream-json.
+type lineRequest struct {
+	Type string `json:"type"` // "request"
+	wire.Request
+}
+
+// lineError says what is wrong with a line of input, or with what it asked for.
+type lineError struct {
+	Type    string `json:"type"` // "error"
+	Line    int    `json:"line"`
+	Problem string `json:"problem"`
+}
+
+// driver is one use of Drive. One goroutine has it.
+type driver struct {
+	c     *console.Console
+	b     Backend
+	tree  *Tree
+	told  map[string]bool // requests that were written
+	input bool            // there may be more
+	// failed is why no conversation began.
+	failed error
+	denied map[string]bool // requests that were denied because nobody is there
+
+	events <-chan followed
+	stop   func()
+	ended  <-chan error
+	report wire.Run // of the root's last run here
+}
+
+// ordered is a line of input.
+type ordered struct {
+	order order
+	line  int
+	err   error
+}
+
+// Drive lets a program hold a conversation: orders as lines of JSON on standard input,
+// events, requests and results as lines of JSON on standard output. It returns when the
+// input has ended and the tree as well; the report is of the root's last run.
+func Drive(ctx context.Context, c *console.Console, b Backend, o Opening) (wire.Run, error) {
+	d := &driver{c: c, b: b, told: make(map[string]bool), denied: make(map[string]bool), input: true}
+	defer d.letGo()
+	interrupts := make(chan struct{}, 2)
+	count := 0
+	defer c.Interrupts.Take(func() {
+		if count++; count > 1 {
+			c.Interrupts.Leave(console.ExitInterrupted)
+			return
+		}
+		interrupts <- struct{}{}
+	})()
+	if o.Resume != "" || o.Continue || o.Message.Text != "" {
+		if err := d.begin(ctx, o); err != nil {
+			return d.report, err
+		}
+	}
+	lines, quit := make(chan ordered), make(chan struct{})
+	defer close(quit)
+	go readOrders(c.In, lines, quit)
+	for d.input || d.ended != nil {
+		var err error
+		select {
+		case l := <-lines:
+			err = d.line(ctx, l)
+		case <-interrupts:
+			err = d.interrupt(ctx)
+		case f := <-d.events:
+			if err = f.err; err == nil {
+				err = d.show(ctx, f.events)
+			}
+		case <-d.deltas(): // a program gets whole replies; nobody else takes these
+		case err = <-d.ended:
+			d.ended = nil
+			if err == nil {
+				err = d.last(ctx)
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return d.report, err
+		}
+	}
+	switch {
+	case d.failed != nil:
+		return d.report, d.failed
+	case d.tree != nil && d.report.Type == "":
+		return b.Look.Report(ctx, d.tree.Root) // it was resumed and had nothing to do
+	case d.tree == nil:
+		return d.report, console.Usage("there was no conversation: standard input had no %q line", orderUser)
+	}
+	return d.report, nil
+}
+
+// readOrders reads until the input ends or nobody listens any more. A read that is under way
+// then ends with the input; Drive does not wait for it.
+func readOrders(in io.Reader, out chan<- ordered, quit <-chan struct{}) {
+	r := newOrders(in)
+	for {
+		ord, err := r.next()
+		select {
+		case out <- ordered{ord, r.line, err}:
+		case <-quit:
+			return
+		}
+		var bad *badLine
+		if err != nil && !errors.As(err, &bad) {
+			return
+		}
+	}
+}
+
+// line carries an order out. What is wrong with it is told, and nothing else is lost.
+func (d *driver) line(ctx context.Context, l ordered) error {
+	var bad *badLine
+	switch {
+	case !d.input:
+		return nil
+	case errors.As(l.err, &bad):
+		return d.problem(bad.line, bad.problem)
+	case l.err != nil:
+		if err := d.end(ctx); err != nil || errors.Is(l.err, io.EOF) {
+			return err
+		}
+		return d.problem(l.line, "standard input cannot be read: "+l.err.Error())
+	case l.order.Type == orderEnd:
+		return d.end(ctx)
+	}
+	if err := d.carryOut(ctx, l.order); err != nil {
+		return d.problem(l.line, err.Error())
+	}
+	return nil
+}
+
+func (d *driver) problem(line int, text string) error {
+	return d.c.JSON(lineError{"error", line, text})
+}
+
+func (d *driver) carryOut(ctx context.Context, o order) error {
+	if d.tree == nil {
+		if o.Type != orderUser {
+			return fmt.Errorf("nothing has begun yet; a %q line comes first", orderUser)
+		}
+		d.failed = d.begin(ctx, Opening{Message: wire.Message{Text: o.Text, Images: o.Images}})
+		return d.failed
+	}
+	switch o.Type {
+	case orderUser:
+		_, err := d.b.Talk.Send(ctx, d.tree.Root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
+		return err
+	case orderAnswer:
+		return d.b.Talk.Answer(ctx, o.Request, wire.Answer{Allow: *o.Allow, Session: o.Session, Note: o.Note})
+	case orderStop:
+		return d.b.Talk.Stop(ctx, d.tree.Root, wire.Stop{Now: o.Now})
+	case orderCompact:
+		return d.b.Talk.Compact(ctx, d.tree.Root, o.Hint)
+	}
+	return nil
+}
+
+func (d *driver) begin(ctx context.Context, o Opening) error {
+	t, err := d.b.Begin(ctx, o)
+	if err != nil {
+		return err
+	}
+	d.tree, d.failed = t, nil
+	for _, w := range t.Warnings {
+		d.c.Warn(w)
+	}
+	d.events, d.stop = followEvents(ctx, t.Events)
+	return d.requests(ctx)
+}
+
+func (d *driver) deltas() <-chan wire.Delta {
+	if d.tree == nil {
+		return nil
+	}
+	return d.tree.Deltas
+}
+
+// end takes no more orders: what is under way is finished. Nobody answers requests any more.
+func (d *driver) end(ctx context.Context) error {
+	d.input = false
+	if d.tree == nil {
+		return nil
+	}
+	ended := make(chan error, 1)
+	d.ended = ended
+	waiting, cancel := context.WithCancel(ctx)
+	stop, wait := d.stop, d.tree.Wait
+	d.stop = func() { cancel(); stop() }
+	go func() { ended <- wait(waiting) }()
+	return d.requests(ctx)
+}
+
+// interrupt ends the run in good order, and with it the conversation.
+func (d *driver) interrupt(ctx context.Context) error {
+	if d.tree == nil {
+		return &console.Exit{Code: console.ExitInterrupted}
+	}
+	if err := d.b.Talk.Stop(ctx, d.tree.Root, wire.Stop{Now: true, Tree: true}); err != nil {
+		return err
+	}
+	if !d.input {
+		return nil
+	}
+	return d.end(ctx)
+}
+
+// show writes events, what they ask, and what a finished run of the root came to.
+func (d *driver) show(ctx context.Context, events []troupe.Event) error {
+	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	for _, e := range events {
+		w, err := wire.NewEvent(e)
+		if err == nil {
+			err = d.c.JSON(w)
+		}
+		if err != nil {
+			return err
+		}
+		switch e.Body.(type) {
+		case troupe.RequestOpened:
+			err = d.requests(ctx)
+		case troupe.Ended:
+			if e.Session == d.tree.Root {
+				err = d.result(ctx)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *driver) result(ctx context.Context) error {
+	report, err := d.b.Look.Report(ctx, d.tree.Root)
+	if err != nil {
+		return err
+	}
+	d.report = report
+	return d.c.JSON(report)
+}
+
+// requests writes the requests that are open and were not written yet. When no more orders
+// can come, each is denied at once.
+func (d *driver) requests(ctx context.Context) error {
+	open, err := d.b.Look.Requests(ctx, d.tree.Root)
+	if err != nil {
+		return err
+	}
+	for _, r := range open {
+		if !d.told[r.ID] {
+			d.told[r.ID] = true
+			if err := d.c.JSON(lineRequest{"request", r}); err != nil {
+				return err
+			}
+		}
+		if d.input || d.denied[r.ID] {
+			continue
+		}
+		d.denied[r.ID] = true
+		err := d.b.Talk.Answer(ctx, r.ID, wire.Answer{Note: "nobody is there to answer"})
+		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
+			// Somebody else may have answered; else its deadline will.
+			if err := d.problem(0, err.Error()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// last writes what is left when the whole tree has ended.
+func (d *driver) last(ctx context.Context) error {
+	d.stop()
+	for f := range d.events {
+		if f.err != nil {
+			return f.err
+		}
+		if err := d.show(ctx, f.events); err != nil {
+			return err
+		}
+	}
+	d.events = nil
+	events, err := d.tree.Events.All(ctx)
+	if err != nil {
+		return err
+	}
+	return d.show(ctx, events)
+}
+
+func (d *driver) letGo() {
+	if d.tree == nil {
+		return
+	}
+	d.stop()
+	for d.events != nil {
+		if _, more := <-d.events; !more {
+			break
+		}
+	}
+	d.tree.Events.Close()
+	if err := d.tree.Close(); err != nil {
+		d.c.Warn(err.Error())
+	}
+}

@@ -1,0 +1,274 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	rootID  = troupe.SessionID("m00000000000")
+	childID = troupe.SessionID("a00000000000")
+)
+
+// fake is a conversation in memory: a log, and a script of what happens when it is told
+// something.
+type fake struct {
+	// heard is called with every message, and with "stop", "answer ID", … for the rest.
+	heard func(f *fake, what string)
+
+	mu       sync.Mutex
+	log      []troupe.Event
+	read     int
+	seq      map[troupe.SessionID]int64
+	live     map[troupe.SessionID]bool
+	changed  chan struct{} // closed and replaced at every change
+	requests []wire.Request
+	tasks    []wire.Task
+	told     []string
+	deltas   chan wire.Delta
+	before   []troupe.Session
+	closed   bool
+}
+
+func newFake(heard func(f *fake, what string)) *fake {
+	return &fake{heard: heard, seq: make(map[troupe.SessionID]int64), live: make(map[troupe.SessionID]bool), changed: make(chan struct{}), deltas: make(chan wire.Delta, 64)}
+}
+
+func (f *fake) backend() Backend {
+	return Backend{Talk: f, Look: f, Begin: func(_ context.Context, o Opening) (*Tree, error) {
+		if o.Resume == "nobody" {
+			return nil, &troupe.UserError{Problem: "there is no session nobody"}
+		}
+		f.tell(fmt.Sprintf("begin %s%v", o.Resume, o.Continue))
+		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+		if o.Message.Text != "" {
+			f.add(rootID, troupe.Started{Run: 1})
+			f.hear(o.Message)
+		}
+		return &Tree{Root: rootID, Events: f, Deltas: f.deltas, Wait: f.wait, Before: f.before, Close: func() error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.closed = true
+			return nil
+		}}, nil
+	}}
+}
+
+func (f *fake) hear(m wire.Message) {
+	f.tell(m.Text)
+	if f.heard != nil {
+		f.heard(f, m.Text)
+	}
+}
+
+func (f *fake) tell(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = append(f.told, what)
+	f.wake()
+}
+
+// wake tells everybody who waits. The mutex is held.
+func (f *fake) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *fake) add(id troupe.SessionID, bodies ...troupe.Body) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, b := range bodies {
+		f.seq[id]++
+		f.log = append(f.log, troupe.Event{Root: rootID, Session: id, Seq: f.seq[id], At: time.Unix(int64(len(f.log)), 0), Body: b})
+		switch b.(type) {
+		case troupe.Started:
+			f.live[id] = true
+		case troupe.Ended:
+			delete(f.live, id)
+		}
+	}
+	f.wake()
+}
+
+// says has the main agent say something and end its run.
+func (f *fake) says(text string) {
+	f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text(text)}}, ended(troupe.Completed))
+}
+
+func ended(s troupe.Status) troupe.Ended {
+	return troupe.Ended{Outcome: troupe.Outcome{Status: s, DurationMS: 1500, Tally: troupe.Tally{Usage: troupe.Usage{Input: 2000}}}}
+}
+
+func (f *fake) ask(r wire.Request) {
+	f.mu.Lock()
+	f.requests = append(f.requests, r)
+	f.mu.Unlock()
+	f.add(r.Session, troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Tool: r.Tool, Action: r.Action})
+}
+
+func (f *fake) until(ctx context.Context, ok func() bool) bool {
+	for {
+		f.mu.Lock()
+		done, changed := ok(), f.changed
+		f.mu.Unlock()
+		if done {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (f *fake) Next(ctx context.Context) ([]troupe.Event, error) {
+	f.until(ctx, func() bool { return f.read < len(f.log) })
+	return f.All(ctx)
+}
+
+func (f *fake) All(context.Context) ([]troupe.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := slices.Clone(f.log[f.read:])
+	f.read = len(f.log)
+	return out, nil
+}
+
+func (f *fake) Close() {}
+
+func (f *fake) wait(ctx context.Context) error {
+	f.until(ctx, func() bool { return len(f.live) == 0 })
+	return nil
+}
+
+func (f *fake) Send(_ context.Context, _ troupe.SessionID, m wire.Message) (wire.Sent, error) {
+	f.mu.Lock()
+	working := f.live[rootID]
+	n := len(f.told)
+	f.mu.Unlock()
+	id := troupe.MailID(fmt.Sprintf("mail%d", n))
+	effect := "steers"
+	if !working {
+		effect = "resumes"
+		f.add(rootID, troupe.Started{Run: n})
+	}
+	f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: id, Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text(m.Text)}}}})
+	f.hear(m)
+	return wire.Sent{Session: rootID, Mail: id, Effect: effect}, nil
+}
+
+func (f *fake) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error {
+	f.tell(fmt.Sprintf("stop %s now=%v tree=%v", id, s.Now, s.Tree))
+	f.mu.Lock()
+	working, child := f.live[rootID], f.live[childID]
+	f.mu.Unlock()
+	if working && id == rootID {
+		f.add(rootID, ended(troupe.Cancelled))
+	}
+	if child && (s.Tree || id == childID) {
+		f.add(childID, ended(troupe.Cancelled))
+	}
+	return nil
+}
+
+func (f *fake) Background(_ context.Context, id troupe.SessionID) error {
+	f.tell("background " + string(id))
+	return nil
+}
+
+func (f *fake) Compact(_ context.Context, _ troupe.SessionID, hint string) error {
+	f.tell("compact " + hint)
+	return nil
+}
+
+func (f *fake) SetModel(_ context.Context, _ troupe.SessionID, name string) (string, error) {
+	f.tell("model " + name)
+	return "anthropic/" + name, nil
+}
+
+func (f *fake) Answer(_ context.Context, request string, a wire.Answer) error {
+	f.mu.Lock()
+	i := slices.IndexFunc(f.requests, func(r wire.Request) bool { return strings.HasPrefix(r.ID, request) })
+	if i < 0 {
+		f.mu.Unlock()
+		return fmt.Errorf("request %s: %w", request, troupe.ErrNotFound)
+	}
+	r := f.requests[i]
+	f.requests = slices.Delete(f.requests, i, i+1)
+	f.mu.Unlock()
+	effect := troupe.Deny
+	if a.Allow {
+		effect = troupe.Allow
+	}
+	f.add(r.Session, troupe.RequestAnswered{Reply: 1, By: "user at terminal", Effect: effect, Note: a.Note})
+	what := fmt.Sprintf("answer %s allow=%v session=%v %s", request, a.Allow, a.Session, a.Note)
+	f.tell(strings.TrimSpace(what))
+	if f.heard != nil {
+		f.heard(f, strings.TrimSpace(what))
+	}
+	return nil
+}
+
+func (f *fake) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return f.tasks, nil }
+
+func (f *fake) Requests(context.Context, troupe.SessionID) ([]wire.Request, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.requests), nil
+}
+
+func (f *fake) Cost(context.Context, troupe.SessionID) (wire.Cost, error) {
+	return wire.Cost{CostUSD: 0.25, Usage: troupe.Usage{Input: 1000, Output: 200}, Limits: []wire.Limit{{Name: "cost_usd", Used: 0.25, Limit: 1}}}, nil
+}
+
+func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	run := wire.Run{Type: "result", SessionID: rootID, Status: troupe.Completed}
+	for _, e := range f.log {
+		if b, ok := e.Body.(troupe.Replied); ok && e.Session == rootID {
+			run.Result = troupe.JoinText(b.Blocks)
+		}
+		if b, ok := e.Body.(troupe.Created); ok {
+			a := wire.Agent{ID: e.Session, Name: b.Name, Path: "main", Type: b.Profile.Type, Model: "anthropic/opus", Status: troupe.Completed}
+			if e.Session != rootID {
+				a.Path = "main/" + b.Name
+			}
+			if f.live[e.Session] {
+				a.Status = troupe.Running
+			}
+			run.Agents = append(run.Agents, a)
+		}
+	}
+	return run, nil
+}
+
+func (f *fake) List(context.Context, string, int) ([]wire.Session, error) {
+	return []wire.Session{{ID: rootID, Title: "an old one", Status: troupe.Completed, CreatedAt: time.Unix(0, 0)}}, nil
+}
+
+// heardAll is what the fake was told, waited for until it is n things.
+func (f *fake) heardAll(t *testing.T, want ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	f.until(ctx, func() bool { return len(f.told) >= len(want) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.told, want) {
+		t.Errorf("it was told\n%q\nand not\n%q", f.told, want)
+	}
+}

@@ -1,0 +1,170 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// askFor is how long a request waits for a person in front of a conversation: they may have
+// gone home for the night.
+const askFor = 24 * time.Hour
+
+// Local holds conversations in this process. r is what every new one begins with; what
+// Opening says replaces its prompt and what it resumes.
+func Local(a *app.App, r app.Request) Backend {
+	if r.AskFor == 0 {
+		r.AskFor = askFor
+	}
+	l := &local{a: a, r: r, runs: make(map[troupe.SessionID]*app.Run)}
+	return Backend{Talk: a, Look: a, Begin: l.begin, Undo: l.undo}
+}
+
+type local struct {
+	a  *app.App
+	r  app.Request
+	mu sync.Mutex
+	// runs are the trees that this process has in hand. One that is left for another
+	// conversation stays, and can be returned to.
+	runs map[troupe.SessionID]*app.Run
+}
+
+func (l *local) begin(ctx context.Context, o Opening) (*Tree, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, err := l.again(ctx, o); t != nil || err != nil {
+		return t, err
+	}
+	r := l.r
+	r.Prompt, r.Images = o.Message.Text, o.Message.Images
+	r.Resume, r.Continue = o.Resume, o.Continue
+	if o.Resume != "" || o.Continue {
+		// These are for the birth of the first session; one that goes on has its own.
+		r.Name, r.AppendText, r.MaxTurns, r.MaxTime = "", "", 0, 0
+		r.Idle = r.Prompt == "" && len(r.Images) == 0
+	}
+	pieces, stop := l.a.Deltas()
+	run, err := l.a.Start(ctx, r)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	l.runs[run.Root] = run
+	l.r.Name = "" // taken
+	f := run.Follow()
+	return &Tree{
+		Root: run.Root, Warnings: run.Warnings, Before: run.Before(), Events: f, Deltas: pieces,
+		Wait: run.Wait, Close: func() error { stop(); return nil },
+	}, nil
+}
+
+// again returns to a tree that this process has in hand; nil if it has not.
+func (l *local) again(ctx context.Context, o Opening) (*Tree, error) {
+	if o.Resume == "" {
+		return nil, nil
+	}
+	s, err := l.a.Find(ctx, o.Resume, l.r.Cwd)
+	if err != nil {
+		return nil, err
+	}
+	run := l.runs[s.ID]
+	if run == nil {
+		return nil, nil
+	}
+	f := run.Follow()
+	if _, err := f.All(ctx); err != nil { // it was shown
+		f.Close()
+		return nil, err
+	}
+	t, err := l.a.Tree(ctx, s.ID)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	pieces, stop := l.a.Deltas()
+	return &Tree{
+		Root: s.ID, Before: t.Sessions, Events: f, Deltas: pieces, Wait: run.Wait,
+		Close: func() error { stop(); return nil },
+	}, nil
+}
+
+// undo plans what /undo [TURN] or /undo redo says.
+func (l *local) undo(ctx context.Context, root troupe.SessionID, args string) (string, func(context.Context) (string, error), error) {
+	var u app.Undo
+	var err error
+	switch n, nerr := strconv.Atoi(args); {
+	case args == "redo":
+		u, err = l.a.PlanRedo(ctx, root)
+	case args == "" || (nerr == nil && n > 0):
+		u, err = l.a.PlanUndo(ctx, root, n)
+	default:
+		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args), Hint: "/undo takes the number of a turn, or redo."}
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	plan := undoPlan(l.r.Cwd, u)
+	if blocked := u.Blocked(false); len(u.Files) == 0 || len(blocked) > 0 {
+		if len(blocked) > 0 {
+			plan += fmt.Sprintf("Nothing is put back as long as a file stays; troupe undo %s --force puts back those that can be.\n", root)
+		}
+		return plan, nil, nil
+	}
+	return plan, func(ctx context.Context) (string, error) {
+		r, err := l.a.ApplyUndo(ctx, u, false)
+		if err != nil {
+			return "", err
+		}
+		text := fmt.Sprintf("%d of %d files were put back.", len(r.Files), len(r.Files)+len(r.Left))
+		if r.TakeBack != "" {
+			text += " /undo redo takes that back."
+		}
+		return text, nil
+	}, nil
+}
+
+// undoCommands is how many commands a plan lists.
+const undoCommands = 10
+
+func undoPlan(cwd string, u app.Undo) string {
+	var b strings.Builder
+	if u.Turn > 0 {
+		fmt.Fprintf(&b, "Back to before turn %d:\n", u.Turn)
+	}
+	for _, f := range u.Files {
+		what := "is put back"
+		switch {
+		case f.Obstacle != app.ObstacleNone:
+			what = "stays: " + console.Line(f.Problem, 200)
+		case f.To == "":
+			what = "is removed; it was not there"
+		case f.Now == "":
+			what = "is made again"
+		}
+		if f.Mixed {
+			what += "; what something else changed in between goes too"
+		}
+		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added, f.Removed, what)
+	}
+	if len(u.Files) == 0 {
+		b.WriteString("  There is nothing to put back.\n")
+	}
+	for i, cmd := range u.Commands {
+		if i == 0 {
+			b.WriteString("Commands ran since; what they changed is not known and is not undone:\n")
+		}
+		if i == undoCommands {
+			fmt.Fprintf(&b, "  … and %d more\n", len(u.Commands)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", console.Line(cmd.Text, 100))
+	}
+	return b.String()
+}

@@ -1,0 +1,153 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+const plot = `
+replies:
+  - {agent: Explore, text: three callers}
+  - agent: main
+    contains: three callers
+    text: There are three.
+  - agent: main
+    contains: look around
+    text: I will have somebody look.
+    calls: [{tool: Agent, input: {description: trace callers, prompt: find them, subagent_type: Explore}}]
+  - agent: main
+    contains: write it
+    calls: [{tool: Write, input: {file_path: note.txt, content: "was written\n"}}]
+  - {agent: main, text: Hello.}
+`
+
+// home opens a Troupe home of its own, with a script for a model.
+func home(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Console, a *app.App, r app.Request)) (dir string) {
+	t.Helper()
+	home, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(plot), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var errOut bytes.Buffer
+	c := &console.Console{
+		In: in, Out: out, Err: &errOut, Cwd: dir, Now: time.Now,
+		Lookup:     func(name string) (string, bool) { return home, name == "TROUPE_HOME" || name == "HOME" },
+		Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
+	}
+	err := c.With(t.Context(), func(a *app.App) error {
+		fn(c, a, app.Request{Cwd: dir, Model: "script:s.yaml"})
+		return nil
+	})
+	if err != nil {
+		t.Errorf("%v\n%s", err, &errOut)
+	}
+	return dir
+}
+
+// TestLocal holds a conversation with the real engine: a sub-agent, a permission that is
+// given, an undo, and another conversation in between.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	in := strings.NewReader("look around\nwrite it\ny\n/undo\ny\n/cost\n/tasks\n/agents\n/model\n/resume\n/resume nobody\nthanks\n")
+	dir := home(t, in, &out, func(c *console.Console, a *app.App, r app.Request) {
+		if err := Run(t.Context(), c, Local(a, r), Options{Cwd: r.Cwd}); err != nil {
+			t.Error(err)
+		}
+	})
+	rest := out.String()
+	for _, want := range []string{
+		"I will have somebody look.\n", "┌─ Explore: trace callers #1\n", "└─ done · 0 tool uses", "There are three.\n── done",
+		"┏━ main asks: Write\n", "was written\n", "✓ Write note.txt  +1 −0\n", "Hello.\n",
+		"note.txt", "is removed; it was not there\n", "Undo this?", "1 of 1 files were put back.",
+		"tokens:", "main/Trace callers (Explore)", "script/", "/resume ID goes on with one.", "troupe: ", "Hello.\n",
+	} {
+		_, after, ok := strings.Cut(rest, want)
+		if !ok {
+			t.Fatalf("%q is missing, or not where it should be, in\n%s", want, &out)
+		}
+		rest = after
+	}
+	if _, err := os.Stat(filepath.Join(dir, "note.txt")); !os.IsNotExist(err) {
+		t.Errorf("the file is still there: %v", err)
+	}
+}
+
+// TestLocalAgain goes back to a conversation that this process has in hand.
+func TestLocalAgain(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	home(t, strings.NewReader(""), &out, func(c *console.Console, a *app.App, r app.Request) {
+		b := Local(a, r)
+		first, err := b.Begin(t.Context(), Opening{Message: wire.Message{Text: "hello"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		again, err := b.Begin(t.Context(), Opening{Resume: string(first.Root)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Root != first.Root || len(again.Before) != 1 || again.Before[0].Result != "Hello." {
+			t.Errorf("%+v", again)
+		}
+		if events, err := again.Events.All(t.Context()); err != nil || len(events) > 0 {
+			t.Errorf("%d events came again (%v)", len(events), err)
+		}
+		if _, err := b.Talk.Send(t.Context(), again.Root, wire.Message{Text: "more"}); err != nil {
+			t.Fatal(err)
+		}
+		for ended := false; !ended; {
+			events, err := again.Events.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				_, is := e.Body.(troupe.Ended)
+				ended = ended || is
+			}
+		}
+		for _, tree := range []*Tree{first, again} {
+			tree.Events.Close()
+			if err := tree.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestLocalDrive(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	in := strings.NewReader(`{"type":"user","text":"look around"}` + "\n" + `{"type":"user"}` + "\n")
+	home(t, in, &out, func(c *console.Console, a *app.App, r app.Request) {
+		run, err := Drive(t.Context(), c, Local(a, r), Opening{})
+		if err != nil || run.Result != "There are three." || len(run.Agents) != 2 {
+			t.Errorf("%v: %+v", err, run)
+		}
+	})
+	types := make(map[string]int)
+	for line := range strings.Lines(out.String()) {
+		var v struct{ Type string }
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatalf("not JSON: %s", line)
+		}
+		types[v.Type]++
+	}
+	if types["result"] != 1 || types["error"] != 1 || types["session.created"] != 2 || types["session.ended"] != 2 {
+		t.Errorf("%v in\n%s", types, &out)
+	}
+}

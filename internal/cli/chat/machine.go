@@ -1,0 +1,320 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// machine decides what a person's lines and keys mean. It is pure: what happened goes in,
+// what is to be done comes out.
+type machine struct {
+	terminal bool // somebody sits there; else the lines come from a pipe
+	begun    bool // there is a tree
+	working  bool // the main agent has a run under way
+	strikes  int  // Ctrl-C, one after the other
+	asks     []wire.Request
+	shown    string          // the request that was shown last
+	settled  map[string]bool // requests that were answered here
+	mark     int             // grows with each question that is shown
+	dialog   dialog
+	ending   bool // no more messages: the tree is waited for
+}
+
+// dialog is a question of our own.
+type dialog int
+
+const (
+	dialogNone dialog = iota
+	dialogQuit
+	dialogUndo
+)
+
+// act is something to be done.
+type act struct {
+	kind    actKind
+	text    string // of a message or of words to show; arguments of a command
+	name    string // of a command
+	request string
+	answer  wire.Answer
+	stop    wire.Stop
+}
+
+type actKind int
+
+const (
+	actSay     actKind = iota // show text
+	actSend                   // a message for the main agent
+	actCommand                // name and its arguments in text
+	actAnswer                 // a request
+	actStop                   // the main agent's run
+	actShow                   // the request at the head of the queue, with a bell
+	actCount                  // find out what is at work, and tell counted
+	actWait                   // for the end of the tree, and tell ended
+	actLeave                  // end, whatever is at work
+	actClear                  // empty the line
+	actUndo                   // carry out what /undo proposed
+)
+
+func say(format string, args ...any) act {
+	return act{kind: actSay, text: fmt.Sprintf(format, args...)}
+}
+
+// prompt is what stands before the line.
+func (m *machine) prompt() string {
+	switch {
+	case m.dialog == dialogQuit:
+		return "w/s/l? "
+	case m.dialog == dialogUndo:
+		return "y/n? "
+	case len(m.asks) > 0:
+		return "y/a/n? "
+	case m.ending:
+		return "… "
+	case m.working:
+		return "» "
+	}
+	return "> "
+}
+
+// ready reports whether a line that was written ahead may be read now: it is meant for what
+// comes after the line before it.
+func (m *machine) ready() bool { return m.terminal || !m.working || len(m.asks) > 0 }
+
+// line is a line that was entered. mark is the question that was shown last when it was
+// begun; -1 if that cannot be known.
+func (m *machine) line(text string, mark int) []act {
+	m.strikes = 0
+	word := strings.ToLower(strings.TrimSpace(text))
+	if m.dialog != dialogNone {
+		if mark >= 0 && mark < m.mark {
+			return []act{say("That was begun before the question; it is not taken as an answer to it.")}
+		}
+		return m.decide(word)
+	}
+	if len(m.asks) > 0 {
+		if acts, ok := m.reply(text, word, mark); ok {
+			return acts
+		}
+	}
+	if word == "" {
+		return nil
+	}
+	if name, args, ok := parseCommand(text); ok {
+		return m.command(name, args)
+	}
+	if m.ending {
+		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
+	}
+	return []act{{kind: actSend, text: unescape(text)}}
+}
+
+// decide answers a question of our own.
+func (m *machine) decide(word string) []act {
+	was := m.dialog
+	m.dialog = dialogNone
+	if was == dialogUndo {
+		if word == "y" || word == "yes" {
+			return []act{{kind: actUndo}}
+		}
+		return []act{say("Nothing was undone.")}
+	}
+	switch word {
+	case "w", "wait":
+		m.ending = true
+		return []act{say("Waiting. Ctrl-C leaves them to be resumed."), {kind: actWait}}
+	case "s", "stop":
+		m.ending = true
+		return []act{{kind: actStop, stop: wire.Stop{Now: true, Tree: true}}, {kind: actWait}}
+	case "l", "leave":
+		return []act{{kind: actLeave}}
+	}
+	return []act{say("Going on.")}
+}
+
+// reply reads a line as the answer to the request that is shown. Anything else than an
+// answer is a message as ever.
+func (m *machine) reply(text, word string, mark int) ([]act, bool) {
+	ask := m.asks[0]
+	a := wire.Answer{}
+	switch {
+	case word == "y" || word == "yes":
+		a.Allow = true
+	case word == "a" || word == "always":
+		if ask.Grant == "" {
+			return []act{say("There is no rule that could allow this from now on; y allows it once.")}, true
+		}
+		a.Allow, a.Session = true, true
+	case word == "v":
+		return []act{{kind: actShow, name: "whole"}}, true
+	case word == "n" || word == "no":
+	case hasWord(word, "n") || hasWord(word, "no"):
+		trimmed := strings.TrimSpace(text)
+		a.Note = strings.TrimLeft(trimmed[strings.IndexAny(trimmed, " ,:"):], " ,:")
+	case ask.Reason == troupe.WaitQuestion && word != "" && !strings.HasPrefix(word, "/"):
+		a.Allow, a.Note = true, text
+	default:
+		return nil, false
+	}
+	if mark >= 0 && mark < m.mark {
+		return []act{say("This request came up while you were typing. Answer once more, if that was meant for it.")}, true
+	}
+	m.settled[ask.ID] = true
+	m.asks = m.asks[1:]
+	return append([]act{{kind: actAnswer, request: ask.ID, answer: a}}, m.next()...), true
+}
+
+func hasWord(s, word string) bool {
+	rest, ok := strings.CutPrefix(s, word)
+	return ok && rest != "" && strings.ContainsRune(" ,:", rune(rest[0]))
+}
+
+// next shows the request at the head of the queue, unless it is shown already.
+func (m *machine) next() []act {
+	if len(m.asks) == 0 {
+		m.shown = ""
+		return nil
+	}
+	if m.asks[0].ID == m.shown {
+		return nil
+	}
+	m.shown = m.asks[0].ID
+	m.mark++
+	return []act{{kind: actShow}}
+}
+
+// requests says which requests are open now, the oldest first.
+func (m *machine) requests(open []wire.Request) []act {
+	if m.settled == nil {
+		m.settled = make(map[string]bool)
+	}
+	var acts []act
+	byID := make(map[string]wire.Request, len(open))
+	for _, r := range open {
+		byID[r.ID] = r
+	}
+	var queue []wire.Request
+	for _, r := range m.asks {
+		if now, ok := byID[r.ID]; ok {
+			queue = append(queue, now)
+			delete(byID, r.ID)
+		} else if r.ID == m.shown {
+			acts = append(acts, say("The request of %s was answered elsewhere, or is not needed any more.", r.Path))
+		}
+	}
+	for _, r := range open {
+		if _, fresh := byID[r.ID]; fresh && !m.settled[r.ID] {
+			queue = append(queue, r)
+		}
+	}
+	m.asks = queue
+	if m.ending && !m.terminal {
+		return append(acts, m.refuse()...)
+	}
+	return append(acts, m.next()...)
+}
+
+// refuse denies what is asked when nobody is there to answer.
+func (m *machine) refuse() []act {
+	var acts []act
+	for _, r := range m.asks {
+		m.settled[r.ID] = true
+		acts = append(acts, act{kind: actAnswer, request: r.ID, answer: wire.Answer{Note: "nobody is there to answer"}})
+	}
+	m.asks, m.shown = nil, ""
+	return acts
+}
+
+// command begins a command. Those about the conversation need one.
+func (m *machine) command(name, args string) []act {
+	full, problem := findCommand(name)
+	if problem != "" {
+		return []act{say("%s", problem)}
+	}
+	switch {
+	case full == "quit":
+		return m.quit()
+	case m.ending && full != "agents" && full != "tasks" && full != "cost" && full != "help" && full != "stop":
+		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
+	case !m.begun && full != "help" && full != "resume":
+		return []act{say("Nothing has begun yet: say what is to be done.")}
+	}
+	return []act{{kind: actCommand, name: full, text: args}}
+}
+
+// quit ends the conversation, after a question if something is at work.
+func (m *machine) quit() []act {
+	if !m.begun || m.ending {
+		return []act{{kind: actLeave}}
+	}
+	if !m.terminal {
+		m.ending = true
+		return append(m.refuse(), act{kind: actWait})
+	}
+	return []act{{kind: actCount}}
+}
+
+// counted continues quit.
+func (m *machine) counted(agents, commands int) []act {
+	var what []string
+	for _, x := range []struct {
+		n   int
+		one string
+	}{{agents, "agent"}, {commands, "command"}} {
+		switch {
+		case x.n == 1:
+			what = append(what, "1 "+x.one)
+		case x.n > 1:
+			what = append(what, fmt.Sprintf("%d %ss", x.n, x.one))
+		}
+	}
+	if len(what) == 0 {
+		return []act{{kind: actLeave}}
+	}
+	m.dialog = dialogQuit
+	m.mark++
+	verb := "are"
+	if agents+commands == 1 {
+		verb = "is"
+	}
+	return []act{say("%s %s at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes back.", strings.Join(what, " and "), verb)}
+}
+
+// interrupt is Ctrl-C; text is what stands on the line. The first one stops the turn, or
+// empties the line; the second quits.
+func (m *machine) interrupt(text string) []act {
+	m.strikes++
+	switch {
+	case m.ending || m.dialog == dialogQuit:
+		return []act{{kind: actLeave}}
+	case m.dialog == dialogUndo:
+		m.dialog = dialogNone
+		return []act{say("Nothing was undone.")}
+	case m.strikes > 1:
+		m.strikes = 0
+		return m.quit()
+	case m.working:
+		return []act{say("Stopping. Once more quits."), {kind: actStop, stop: wire.Stop{Now: true}}}
+	case strings.TrimSpace(text) != "":
+		return []act{{kind: actClear}}
+	}
+	return []act{say("Once more quits.")}
+}
+
+// eof is Ctrl-D, or the end of what was piped in.
+func (m *machine) eof() []act {
+	if m.dialog == dialogQuit {
+		return []act{{kind: actLeave}}
+	}
+	m.dialog = dialogNone
+	return m.quit()
+}
+
+// propose asks whether an undo is to be carried out.
+func (m *machine) propose() []act {
+	m.dialog = dialogUndo
+	m.mark++
+	return []act{say("Undo this? y, or anything else for no.")}
+}

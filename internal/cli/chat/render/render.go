@@ -1,0 +1,433 @@
+// Package render turns what happens in a tree of agents into plain, scrolling text: the main
+// agent's words as they come, a line for each tool call, a frame around each sub-agent. It
+// is a function of what it is given, without a clock or a terminal of its own.
+//
+// A View is used by one goroutine. Events of one session must come in order.
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Options are what a view can be given.
+type Options struct {
+	Color bool
+	Width int            // columns; 0: unknown, nothing is wrapped or cut to fit
+	Cwd   string         // paths below it are shown relative to it
+	Local *time.Location // for times of day; nil: the machine's
+}
+
+// View collects text until it is taken.
+type View struct {
+	o      Options
+	root   troupe.SessionID
+	agents map[troupe.SessionID]*agent
+	byNum  []*agent // sub-agents, in the order they appeared
+	open   int      // frames that are open
+	mine   map[troupe.MailID]bool
+	reply  reply
+	sealed bool         // a reply of the main agent is on its way
+	mute   bool         // it is a summary, which nobody reads as it comes
+	queue  []wire.Delta // pieces whose place among the events is not known yet
+	out    strings.Builder
+}
+
+// agent is one session as it is drawn.
+type agent struct {
+	id         troupe.SessionID
+	num        int // 0 for the main agent
+	name       string
+	kind       string
+	title      string
+	parent     troupe.SessionID
+	calls      map[troupe.Coord]troupe.Call
+	running    []troupe.Coord // calls that were announced and have no result yet
+	open       bool
+	shared     bool // its frame was open beside another
+	background bool
+}
+
+// New makes the view of one tree.
+func New(root troupe.SessionID, o Options) *View {
+	if o.Local == nil {
+		o.Local = time.Local
+	}
+	v := &View{o: o, root: root, agents: make(map[troupe.SessionID]*agent), mine: make(map[troupe.MailID]bool)}
+	v.mine[troupe.PromptMailID(root)] = true
+	return v
+}
+
+// Know tells the view of sessions whose beginning it will not see.
+func (v *View) Know(sessions []troupe.Session) {
+	for _, s := range sessions {
+		a := v.agent(s.ID)
+		a.name, a.kind, a.title, a.parent = s.Name, s.Type, s.Title, s.Parent
+	}
+}
+
+// Mine keeps a message from being shown when it is delivered: whoever wrote it has seen it.
+func (v *View) Mine(id troupe.MailID) { v.mine[id] = true }
+
+// SetWidth says how many columns there are from here on.
+func (v *View) SetWidth(n int) { v.o.Width = n }
+
+// Take returns the whole lines since the last call, and what is shown behind them for now:
+// an unfinished line, or what is under way.
+func (v *View) Take() (lines, tail string) {
+	lines = v.out.String()
+	v.out.Reset()
+	return lines, v.tail()
+}
+
+// Find looks a sub-agent up by its number, its name, or the beginning of its id.
+func (v *View) Find(word string) (troupe.SessionID, bool) {
+	word = strings.TrimPrefix(strings.TrimSpace(word), "#")
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(v.byNum) {
+		return v.byNum[n-1].id, true
+	}
+	var found *agent
+	for _, a := range v.byNum {
+		if strings.EqualFold(a.name, word) {
+			return a.id, true
+		}
+		if troupe.IsIDPrefix(word) && strings.HasPrefix(string(a.id), word) {
+			if found != nil {
+				return "", false
+			}
+			found = a
+		}
+	}
+	if found == nil {
+		return "", false
+	}
+	return found.id, true
+}
+
+// Number is a sub-agent's number; 0 for others.
+func (v *View) Number(id troupe.SessionID) int {
+	if a := v.agents[id]; a != nil {
+		return a.num
+	}
+	return 0
+}
+
+func (v *View) agent(id troupe.SessionID) *agent {
+	a := v.agents[id]
+	if a == nil {
+		a = &agent{id: id, calls: make(map[troupe.Coord]troupe.Call)}
+		if id != v.root {
+			v.byNum = append(v.byNum, a)
+			a.num = len(v.byNum)
+		}
+		v.agents[id] = a
+	}
+	return a
+}
+
+// Event shows one event.
+func (v *View) Event(e troupe.Event) {
+	a := v.agent(e.Session)
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Type, b.Title, b.Parent
+	case troupe.Started:
+		v.started(a, b)
+	case troupe.MailDelivered:
+		v.delivered(a, b)
+	case troupe.CallSealed:
+		if a.num == 0 {
+			v.sealed, v.mute = true, b.Compact
+		}
+	case troupe.Replied:
+		v.replied(a, b)
+	case troupe.ToolStarted:
+		v.toolStarted(a, b)
+	case troupe.ToolFinished:
+		v.finished(a, b)
+	case troupe.ModelFailed:
+		v.failed(a, b)
+	case troupe.Ended:
+		v.ended(a, b.Outcome)
+	default:
+		v.remark(a, e.Body)
+	}
+}
+
+// remark shows the events that are a line and nothing more.
+func (v *View) remark(a *agent, body troupe.Body) {
+	switch b := body.(type) {
+	case troupe.ModelChanged:
+		v.line(a, "goes on with "+console.Line(b.Model, 60), "")
+	case troupe.AuthorityChanged:
+		if b.By != "" {
+			v.line(a, "permissions changed by "+console.Line(b.By, 40), "")
+		}
+	case troupe.RequestOpened:
+		what := v.paint(33, "? ") + "waits for permission: " + b.Tool
+		if b.Reason == troupe.WaitQuestion {
+			what = v.paint(33, "? ") + "waits for an answer"
+		}
+		action, _, _ := strings.Cut(b.Action, "\n")
+		v.line(a, what, action)
+	case troupe.RequestAnswered:
+		what := "allowed by "
+		if b.Effect != troupe.Allow {
+			what = v.paint(31, "denied") + " by "
+		}
+		what += console.Line(b.By, 30)
+		if b.Note != "" {
+			what += ":"
+		}
+		v.line(a, what, b.Note)
+	case troupe.Compacted:
+		if a.num == 0 {
+			v.sealed, v.mute, v.queue = false, false, nil
+		}
+		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
+	case troupe.BudgetWarned:
+		v.line(a, v.paint(33, "! "), b.Text)
+	}
+}
+
+func (v *View) started(a *agent, b troupe.Started) {
+	if a.num == 0 {
+		return
+	}
+	text := console.Line(a.kind, 30)
+	if a.title != "" {
+		text += ": " + console.Line(a.title, 120)
+	}
+	mark := fmt.Sprintf(" #%d", a.num)
+	if up := v.agents[a.parent]; up != nil && up.num > 0 {
+		mark += fmt.Sprintf(" for #%d", up.num)
+	}
+	if b.Run > 1 {
+		mark += " (goes on)"
+	}
+	v.put(v.edge(a, "┌─ ") + v.fit(text, 3+len(mark)) + v.paint(2, mark))
+	if !a.open {
+		a.open = true
+		v.open++
+	}
+	if v.open > 1 {
+		for _, x := range v.byNum {
+			x.shared = x.shared || x.open
+		}
+	}
+}
+
+// delivered shows what reached an agent from others than the person who watches.
+func (v *View) delivered(a *agent, b troupe.MailDelivered) {
+	for _, m := range b.Mail {
+		switch m.Kind {
+		case troupe.MailPrompt:
+			if v.mine[m.ID] || m.ID == troupe.PromptMailID(a.id) {
+				continue
+			}
+			from := "a person"
+			if m.From != "" {
+				from = v.who(m.From)
+			}
+			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
+		case troupe.MailTaskEnded:
+			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
+				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, o.TaskStatus(), console.Duration(o.DurationMS)), o.Name)
+			}
+		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact, troupe.MailModel:
+		}
+	}
+}
+
+func (v *View) who(id troupe.SessionID) string {
+	a := v.agents[id]
+	switch {
+	case id == v.root:
+		return "the main agent"
+	case a == nil:
+		return string(id)
+	case a.name == "":
+		return fmt.Sprintf("#%d", a.num)
+	}
+	return fmt.Sprintf("#%d %s", a.num, console.Line(a.name, 30))
+}
+
+func (v *View) toolStarted(a *agent, b troupe.ToolStarted) {
+	if b.Child != "" {
+		return // its frame says so
+	}
+	a.running = append(a.running, troupe.Coord{Reply: b.Reply, Call: b.Call})
+}
+
+func (v *View) finished(a *agent, b troupe.ToolFinished) {
+	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	call, ok := a.calls[at]
+	delete(a.calls, at)
+	for i, c := range a.running {
+		if c == at {
+			a.running = append(a.running[:i], a.running[i+1:]...)
+			break
+		}
+	}
+	if !ok {
+		call.Name = b.Name
+	}
+	what := live.What(call, v.o.Cwd)
+	switch {
+	case b.Task != nil && b.Task.Kind == troupe.TaskAgent:
+		child := v.agent(troupe.SessionID(b.Task.ID))
+		child.background, child.shared = true, true
+		v.line(child, v.paint(2, "goes on in the background"), "")
+	case b.Task != nil:
+		v.call(a, v.paint(32, "✓ "), call.Name, what, "in the background as "+string(b.Task.ID))
+	case b.Outcome != nil: // the child's own frame said it
+	case b.Denied != nil:
+		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
+		v.line(a, v.paint(31, "  denied: "), b.Denied.Why)
+	case b.Interrupt:
+		v.call(a, v.paint(33, "! "), call.Name, what, "interrupted")
+	case b.Result.IsError:
+		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
+		v.line(a, v.paint(31, "  "), troupe.JoinText(b.Result.Blocks))
+	default:
+		mark := v.paint(32, "✓ ")
+		for _, c := range b.Evidence.Commands {
+			if c.ExitCode != 0 {
+				mark = v.paint(33, "! ") // it ran, and it says that something is wrong
+			}
+		}
+		v.call(a, mark, call.Name, what, live.Measured(b))
+	}
+}
+
+func (v *View) failed(a *agent, b troupe.ModelFailed) {
+	if a.num == 0 {
+		v.Flush()
+		v.endReply()
+		v.sealed, v.mute = false, false
+	}
+	if b.RetryAt.IsZero() {
+		if b.Fault != troupe.FaultInterrupted {
+			v.line(a, v.paint(31, "✗ "), b.Message)
+		}
+		return
+	}
+	until := b.RetryAt.In(v.o.Local).Format("15:04:05")
+	v.line(a, v.paint(33, fmt.Sprintf("… waits until %s (attempt %d):", until, b.Attempt+1)), b.Message)
+}
+
+func (v *View) ended(a *agent, o troupe.Outcome) {
+	if a.num == 0 {
+		v.endReply()
+	}
+	text := "done"
+	if o.Status != troupe.Completed {
+		text = v.paint(31, string(o.Status))
+	}
+	bill := fmt.Sprintf(" · %s · %s tokens · %s", live.Uses(o.Tally.ToolUses), troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
+	if a.num == 0 {
+		v.put(v.paint(2, "── ") + text + v.paint(2, bill))
+	} else {
+		line := v.edge(a, "└─ ") + v.label(a, " ") + text + v.paint(2, bill)
+		// Its beginning may be far up by now.
+		if beside := ansi.StringWidth(line) + 3; a.background && a.title != "" && (v.o.Width == 0 || v.o.Width-beside >= shortest) {
+			line += v.paint(2, " · "+v.fit(console.Line(a.title, 60), beside))
+		}
+		v.put(line)
+		if a.open {
+			a.open = false
+			v.open--
+		}
+	}
+	if o.Status != troupe.Completed && o.Error != "" {
+		indent := ""
+		if a.num > 0 {
+			indent = "   "
+		}
+		for _, row := range v.rows(console.Line(o.Error, 400), len(indent)) {
+			v.put(indent + v.paint(31, row))
+		}
+	}
+}
+
+// put writes a line.
+func (v *View) put(s string) {
+	v.out.WriteString(s)
+	v.out.WriteByte('\n')
+}
+
+// line writes a line of an agent: a text that is safe, and behind it one from elsewhere, cut
+// to what fits.
+func (v *View) line(a *agent, text, detail string) {
+	pre := v.prefix(a)
+	if detail != "" {
+		if text != "" && !strings.HasSuffix(ansi.Strip(text), " ") {
+			text += " "
+		}
+		text += v.fit(console.Line(detail, 400), ansi.StringWidth(pre)+ansi.StringWidth(text))
+	}
+	v.put(pre + text)
+}
+
+// call writes the line of a call: what it was shrinks before what came of it.
+func (v *View) call(a *agent, mark, name, what, came string) {
+	pre := v.prefix(a)
+	name = console.Line(name, 40)
+	text := mark + name
+	if came != "" {
+		came = "  " + console.Line(came, 80)
+	}
+	if what != "" {
+		text += " " + v.paint(1, v.fit(console.Line(what, 400), ansi.StringWidth(pre+text+came)+1))
+	}
+	v.put(pre + text + v.paint(2, came))
+}
+
+// prefix is what stands before the lines of a sub-agent.
+func (v *View) prefix(a *agent) string {
+	if a.num == 0 {
+		return ""
+	}
+	return v.edge(a, "│"+v.label(a, "")+" ")
+}
+
+// label is the number of an agent whose lines may stand between those of others.
+func (v *View) label(a *agent, after string) string {
+	if !a.shared && v.open <= 1 && a.open {
+		return ""
+	}
+	return strconv.Itoa(a.num) + after
+}
+
+// shortest is how much of a text is shown however narrow the terminal is.
+const shortest = 12
+
+// fit cuts a text to the columns that are left beside others.
+func (v *View) fit(s string, beside int) string {
+	if v.o.Width == 0 {
+		return console.Line(s, 160)
+	}
+	return ansi.Truncate(s, max(shortest, v.o.Width-beside), "…")
+}
+
+// edge paints the frame of an agent in a colour of its own.
+func (v *View) edge(a *agent, s string) string {
+	colors := [...]int{36, 35, 34, 33, 96, 95, 94}
+	return v.paint(colors[(a.num-1)%len(colors)], s)
+}
+
+func (v *View) paint(code int, s string) string {
+	if !v.o.Color || s == "" {
+		return s
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
+}

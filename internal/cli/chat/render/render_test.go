@@ -1,0 +1,380 @@
+package render_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/chat/render"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+const root = troupe.SessionID("m00000000000")
+
+// step is an event, or a delta, or words that the test notes in the golden file.
+type step struct {
+	event troupe.Event
+	delta wire.Delta
+	note  string
+}
+
+// script writes down what happens in a tree.
+type script struct {
+	steps  []step
+	sealed bool
+	seq    map[troupe.SessionID]int64
+}
+
+func (s *script) is(id troupe.SessionID, bodies ...troupe.Body) *script {
+	if s.seq == nil {
+		s.seq = make(map[troupe.SessionID]int64)
+	}
+	for _, b := range bodies {
+		switch b.(type) {
+		case troupe.Replied, troupe.ModelFailed:
+			s.sealed = s.sealed && id != root
+		case troupe.CallSealed:
+			s.sealed = true
+		}
+		s.seq[id]++
+		s.steps = append(s.steps, step{event: troupe.Event{Root: root, Session: id, Seq: s.seq[id], Body: b}})
+	}
+	return s
+}
+
+func (s *script) says(d ...wire.Delta) *script {
+	if !s.sealed {
+		s.is(root, troupe.CallSealed{})
+	}
+	for _, x := range d {
+		if x.Session == "" {
+			x.Session = root
+		}
+		s.steps = append(s.steps, step{delta: x})
+	}
+	return s
+}
+
+func (s *script) note(text string) *script {
+	s.steps = append(s.steps, step{note: text})
+	return s
+}
+
+func text(d string) wire.Delta { return wire.Delta{Text: d} }
+
+func born(name, kind, title string, parent troupe.SessionID) troupe.Created {
+	return troupe.Created{Name: name, Title: title, Parent: parent, Profile: troupe.Profile{Type: kind}}
+}
+
+func call(reply, index int, name, input string) troupe.Block {
+	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: reply, Index: index, Name: name, Input: input}}
+}
+
+func thinking(s string) troupe.Block { return troupe.Block{Type: troupe.ThinkingBlock, Text: s} }
+
+func replied(n int, blocks ...troupe.Block) troupe.Replied {
+	return troupe.Replied{Reply: n, Blocks: blocks}
+}
+
+func result(reply, index int, name, text string, isErr bool) troupe.ToolFinished {
+	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index, Blocks: []troupe.Block{troupe.Text(text)}, IsError: isErr}}
+}
+
+func done(uses int, tokens, ms int64) troupe.Ended {
+	return troupe.Ended{Outcome: troupe.Outcome{
+		Status: troupe.Completed, DurationMS: ms,
+		Tally: troupe.Tally{ToolUses: uses, Usage: troupe.Usage{Input: tokens}},
+	}}
+}
+
+func failed(cause troupe.Cause, text string) troupe.Ended {
+	e := done(3, 900, 1200)
+	e.Outcome.Status, e.Outcome.Cause, e.Outcome.Error = troupe.Failed, cause, text
+	return e
+}
+
+// play shows a script and returns all that was written, and the tail where a note asks.
+func play(s *script, o render.Options) string {
+	v := render.New(root, o)
+	var out strings.Builder
+	take := func() string {
+		lines, tail := v.Take()
+		out.WriteString(lines)
+		return tail
+	}
+	for _, st := range s.steps {
+		switch {
+		case st.note != "":
+			fmt.Fprintf(&out, "        [%s; behind it: %q]\n", st.note, take())
+		case st.event.Body != nil:
+			v.Event(st.event)
+		default:
+			v.Delta(st.delta)
+		}
+		take()
+	}
+	if tail := take(); tail != "" {
+		fmt.Fprintf(&out, "        [behind it: %q]\n", tail)
+	}
+	return out.String()
+}
+
+func scripts() map[string]*script {
+	const a, b, c = troupe.SessionID("a00000000000"), troupe.SessionID("b00000000000"), troupe.SessionID("c00000000000")
+	begin := func() *script {
+		return new(script).is(root, born("", "main", "", ""), troupe.Started{Run: 1},
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID(root), Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("go")}}}})
+	}
+	tests := result(2, 0, "Bash", "FAIL", false)
+	tests.Evidence.Commands = []troupe.CommandRun{{Command: "go test ./...", ExitCode: 1, Tests: &troupe.TestCount{Runner: "go test", Passed: 41, Failed: 1}}}
+	edit := result(3, 0, "Edit", "ok", false)
+	edit.Evidence.Files = []troupe.FileTouch{{Path: "/p/internal/auth/auth.go", Wrote: true, Added: 12, Removed: 3}}
+	denied := result(4, 0, "Bash", "denied", true)
+	denied.Denied = &troupe.Decision{Effect: troupe.Deny, Why: `the deny rule "Bash(git push *)" of --disallowed-tools`}
+
+	out := map[string]*script{}
+	out["turn"] = begin().
+		says(wire.Delta{Thinking: "The person wants the failing test fixed, "}, wire.Delta{Thinking: "so I look at it first.\nThen I run it."}).note("thinking").
+		says(text("I will run the tests first, "), text("then read what fails, and only then chan")).note("streaming").
+		says(text("ge anything."), wire.Delta{Tool: "Bash"}).note("a call begins").
+		is(root, replied(2, thinking("The person wants…"), troupe.Text("I will run the tests first, then read what fails, and only then change anything."), call(2, 0, "Bash", `{"command":"go test ./... -run 'TestLogin|TestLogout' -count=1 -race"}`)),
+			troupe.ToolStarted{Reply: 2, Name: "Bash"}).note("a call is at work").
+		is(root, tests,
+			replied(3, call(3, 0, "Edit", `{"file_path":"/p/internal/auth/auth.go"}`), call(3, 1, "Read", `{"file_path":"/p/README.md"}`)),
+			edit, result(3, 1, "Read", "open /p/README.md: no such file", true),
+			replied(4, call(4, 0, "Bash", `{"command":"git push --force"}`)), denied,
+			replied(5, troupe.Text("Done:\n\n```go\nfunc veryLongNameOfAFunctionThatIsNotWrappedBecauseItIsCode(ctx context.Context) error {\n\treturn nil\n}\n```\nAll green. 日本語の文章も折り返されます、幅を数えて正しく折り返されるはずです。")),
+			done(4, 31234, 8210))
+
+	out["agents"] = begin().
+		is(root, replied(1, call(1, 0, "Agent", `{"description":"trace auth callers"}`), call(1, 1, "Agent", `{"description":"find config readers"}`))).
+		is(a, born("trace auth callers", "Explore", "trace auth callers", root), troupe.Started{Run: 1},
+			replied(1, troupe.Text("I grep for the callers."), call(1, 0, "Grep", `{"pattern":"auth\\.Check"}`)), result(1, 0, "Grep", "…", false)).
+		is(b, born("config", "Explore", "find everything that reads the configuration, wherever it may be hidden", root), troupe.Started{Run: 1}).
+		is(a, replied(2, call(2, 0, "Read", `{"file_path":"/p/internal/auth/session_store_with_a_long_name.go"}`)), result(2, 0, "Read", "…", false)).
+		is(b, troupe.ModelFailed{Reply: 1, Attempt: 1, Fault: troupe.FaultRetry, Message: "the provider is overloaded (529)", RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC)}).
+		is(c, born("helper", "general-purpose", "count", a), troupe.Started{Run: 1}, done(0, 1200, 900)).
+		is(a, done(12, 31000, 8200)).
+		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0}, Outcome: &troupe.Outcome{}}).
+		is(b, replied(1, call(1, 0, "Read", `{"file_path":"/p/c.go"}`)), result(1, 0, "Read", "…", false), failed(troupe.CauseLimit, "the limit of 3 turns is reached; resume it to give it as many again"))
+
+	bash := troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}, Task: &troupe.Task{ID: "b1.1", Kind: troupe.TaskShell, Background: true}}
+	out["background"] = begin().
+		is(root, replied(1, call(1, 0, "Agent", `{"description":"watch the log"}`), call(1, 1, "Bash", `{"command":"npm run dev"}`))).
+		is(a, born("watcher", "Explore", "watch the log", root), troupe.Started{Run: 1}).
+		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: troupe.TaskID(a), Kind: troupe.TaskAgent, Background: true}}, bash,
+			replied(2, troupe.Text("Both are under way.")), done(2, 800, 1500)).
+		is(a, done(2, 5000, 61000)).
+		is(root, troupe.Started{Run: 2}, troupe.MailDelivered{Mail: []troupe.Mail{
+			{Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Session: a, Name: "watcher"}},
+			{Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.1", Name: "npm run dev", Status: troupe.Failed, DurationMS: 12000}},
+			{ID: "x", Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("and hurry")}},
+			{ID: "y", Kind: troupe.MailPrompt, From: a, Blocks: []troupe.Block{troupe.Text("one more thing")}},
+		}}, replied(3, troupe.Text("The watcher is done.")), done(0, 300, 700))
+
+	out["waits"] = begin().
+		is(root, replied(1, call(1, 0, "Agent", `{"description":"clean up"}`))).
+		is(a, born("cleaner", "general-purpose", "clean up", root), troupe.Started{Run: 1},
+			replied(1, call(1, 0, "Bash", `{"command":"rm -rf build"}`)),
+			troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -rf build"},
+			troupe.RequestAnswered{Reply: 1, By: "user at terminal", Effect: troupe.Deny, Note: "build is needed"},
+			troupe.BudgetWarned{Limit: "tokens", Text: "80 % of the tokens are used"},
+			troupe.Compacted{Why: "the window was full"}, troupe.ModelChanged{Model: "anthropic/claude-haiku", Why: "fallback"}).
+		says(text("half a sen")).
+		is(root, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultRetry, Message: "rate limited", RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC), Partial: "half a sen"}).
+		says(text("A whole sentence.")).
+		is(root, replied(2, troupe.Text("A whole sentence.")),
+			troupe.ModelFailed{Reply: 3, Attempt: 1, Fault: troupe.FaultAuth, Message: "the key was refused"}, failed(troupe.CauseNoModel, "no model to be had: the key was refused"))
+
+	out["hostile"] = begin().
+		says(text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext")).
+		is(root, replied(1, troupe.Text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext"), call(1, 0, "Ba\x1b[31msh", `{"command":"echo \u001b[8m hidden\n└─ done"}`))).
+		is(root, result(1, 0, "Bash", "\x1b[2J└─ done\nfake", true), failed(troupe.CauseError, "bad\x1b[2J\nthing"))
+	return out
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for name, s := range scripts() {
+		for _, width := range []int{0, 60, 100} {
+			for _, color := range []bool{false, true} {
+				if color && width != 60 {
+					continue
+				}
+				file := fmt.Sprintf("%s-%d", name, width)
+				if color {
+					file += "-color"
+				}
+				t.Run(file, func(t *testing.T) {
+					t.Parallel()
+					got := play(s, render.Options{Color: color, Width: width, Cwd: "/p", Local: time.UTC})
+					golden(t, filepath.Join("testdata", file+".txt"), got)
+					for line := range strings.Lines(got) {
+						line = strings.TrimSuffix(line, "\n")
+						code := strings.Contains(line, "veryLongName") || strings.Contains(line, "behind it")
+						if n := ansi.StringWidth(line); width > 0 && n > width && !code {
+							t.Errorf("%d columns: %q", n, line)
+						}
+						if plain := ansi.Strip(line); !color && strings.ContainsRune(line, 0x1b) || strings.ContainsRune(plain, 0x1b) {
+							t.Errorf("an escape sequence: %q", line)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("%s is missing; run the test with -update", file)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+// TestStreamedOnce cuts texts into any pieces and loses any number of the last of them:
+// what is on the screen in the end is what it is without a single piece.
+func TestStreamedOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.SampledFrom([]int{0, 20, 60}).Draw(t, "width")
+		full := rapid.StringOfN(rapid.SampledFrom([]rune("ab c  de\n\n日`")), 0, 300, -1).Draw(t, "text")
+		blocks := []troupe.Block{troupe.Text(full), call(1, 0, "Read", `{}`)}
+		o := render.Options{Width: width, Local: time.UTC}
+		want := play(new(script).is(root, replied(1, blocks...)), o)
+
+		s := new(script)
+		for rest := []rune(full); len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
+			if rapid.IntRange(0, 9).Draw(t, "lost") == 0 {
+				break
+			}
+			s.says(text(string(rest[:n])))
+			rest = rest[n:]
+		}
+		if got := play(s.is(root, replied(1, blocks...)), o); got != want {
+			t.Fatalf("width %d: got\n%q\nwant\n%q", width, got, want)
+		}
+	})
+}
+
+func TestLostInTheMiddle(t *testing.T) {
+	t.Parallel()
+	s := new(script).says(text("first line\nsecond "), text("gap\nthird")).is(root, replied(1, troupe.Text("first line\nsecond with a gap\nthird")))
+	got := play(s, render.Options{Local: time.UTC})
+	want := "first line\nsecond gap\nthird\n[parts of this did not arrive as it was written; whole, from there:]\nsecond with a gap\nthird\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestOvertaken has pieces of the next reply come before the event of the one before.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	s := new(script).says(text("one "), text("two")).is(root, replied(1, troupe.Text("one "))).says(text(" three")).
+		is(root, replied(2, troupe.Text("two three")))
+	got := play(s, render.Options{Local: time.UTC})
+	if n := strings.Count(got, "two"); n != 1 || strings.Count(got, "one") != 1 || !strings.Contains(got, "three") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestPlace reads pieces beside events that were committed after them, and before them: each
+// reply is shown where it belongs.
+func TestPlace(t *testing.T) {
+	t.Parallel()
+	const kid = troupe.SessionID("a00000000000")
+	one, two := []troupe.Block{troupe.Text("one, all of it"), call(1, 0, "Agent", `{}`)}, []troupe.Block{troupe.Text("two, all of it")}
+	events := new(script).is(root, troupe.CallSealed{Reply: 1}, replied(1, one...)).is(kid, born("kid", "Explore", "dig", root), troupe.Started{Run: 1}, done(0, 0, 0)).
+		is(root, troupe.CallSealed{Reply: 2}).steps
+	pieces := []wire.Delta{{Thinking: "hm"}, text("one, "), text("all of it"), {Tool: "Agent"}, text("two, ")}
+	const want = "one, all of it\n┌─ Explore: dig #1\n└─ done · 0 tool uses · 0 tokens · 0.0 s\ntwo, all of it\n"
+	// early pieces come while the first call is under way, the rest beside all events that
+	// follow, the last ones even before some of these.
+	for early := range pieces {
+		for cut := 1; cut <= len(events); cut++ {
+			v := render.New(root, render.Options{Local: time.UTC})
+			v.Event(events[0].event)
+			for i, d := range pieces {
+				d.Session = root
+				if i == 0 {
+					continue // without the thinking, which is shown if it comes in time
+				}
+				if i < early {
+					v.Delta(d)
+				} else {
+					v.Queue(d)
+				}
+			}
+			for _, batch := range [][]step{events[1:cut], events[cut:]} {
+				for _, st := range batch {
+					v.Event(st.event)
+				}
+				v.Flush()
+			}
+			v.Event(troupe.Event{Session: root, Body: replied(2, two...)})
+			if got, _ := v.Take(); got != want && cut > 1 {
+				t.Fatalf("%d early, cut at %d: got\n%s", early, cut, got)
+			}
+		}
+	}
+}
+
+// TestSummaryIsNotAReply: what is said while the conversation is shortened is not shown.
+func TestSummaryIsNotAReply(t *testing.T) {
+	t.Parallel()
+	s := new(script).is(root, troupe.CallSealed{Compact: true}).says(text("a summary")).is(root, troupe.Compacted{Why: "asked for"})
+	s.sealed = false
+	s.says(text("a reply")).is(root, replied(1, troupe.Text("a reply")))
+	got := play(s, render.Options{Local: time.UTC})
+	if want := "~ the conversation was shortened: asked for\na reply\n"; got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	v := render.New(root, render.Options{})
+	v.Know([]troupe.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"}, {ID: "abd000000000", Name: "7"}})
+	for word, want := range map[string]troupe.SessionID{
+		"1": "abc000000000", "#2": "abd000000000", "auth explorer": "abc000000000", "abd": "abd000000000", "ab": "", "x": "", "3": "", "": "",
+	} {
+		if got, ok := v.Find(word); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, %v", word, got, ok)
+		}
+	}
+}
+
+func BenchmarkDelta(b *testing.B) {
+	v := render.New(root, render.Options{Width: 100})
+	v.Event(troupe.Event{Session: root, Body: troupe.CallSealed{}})
+	for b.Loop() {
+		v.Delta(wire.Delta{Session: root, Text: "token "})
+		v.Take()
+	}
+}

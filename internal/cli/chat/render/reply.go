@@ -1,0 +1,298 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// reply is the main agent's reply while it comes: deltas first, then the event that holds
+// everything.
+type reply struct {
+	said     strings.Builder // all text that was shown of it
+	line     string          // of that, what stands in the unfinished line
+	begun    bool            // something of the line is shown, or was
+	soft     bool            // the line was broken by us; spaces at the break are dropped
+	fence    bool            // within a block of code, which is not wrapped
+	thinking string
+	thought  bool // the thinking was shown
+	calling  string
+}
+
+// maxQueue bounds the pieces that wait for their place; the event holds what is beyond.
+const maxQueue = 4096
+
+// Delta shows a piece of the main agent's reply. One that comes before the event that began
+// its reply was shown waits for it. What sub-agents say on the way is not shown as it comes.
+func (v *View) Delta(d wire.Delta) {
+	v.Queue(d)
+	if v.sealed {
+		v.Flush()
+	}
+}
+
+// Queue keeps a piece until the events that were read with it are shown.
+func (v *View) Queue(d wire.Delta) {
+	if d.Session == v.root && len(v.queue) < maxQueue {
+		v.queue = append(v.queue, d)
+	}
+}
+
+// Flush shows the pieces that wait, if their reply has begun.
+func (v *View) Flush() {
+	if !v.sealed {
+		return
+	}
+	for _, d := range v.queue {
+		if !v.mute {
+			v.reply.delta(v, d)
+		}
+	}
+	v.queue = nil
+}
+
+// covered drops the pieces that the event of their reply makes needless, and keeps those of
+// the reply after it.
+func (v *View) covered(full string, calls int) {
+	rest, ok := strings.CutPrefix(full, v.reply.said.String())
+	if !ok {
+		rest = ""
+	}
+	for i, d := range v.queue {
+		at := strings.Index(rest, d.Text)
+		if (d.Text != "" && at < 0) || (d.Text == "" && d.Tool != "" && calls == 0) || (d.Thinking != "" && rest == "") {
+			v.queue = v.queue[i:]
+			return
+		}
+		if d.Tool != "" {
+			calls--
+		}
+		rest = rest[at+len(d.Text):]
+	}
+	v.queue = nil
+}
+
+func (r *reply) delta(v *View, d wire.Delta) {
+	if d.Thinking != "" && !r.thought && len(r.thinking) < maxThinking {
+		r.thinking += d.Thinking
+	}
+	if d.Text != "" {
+		v.think()
+		r.said.WriteString(d.Text)
+		v.flow(d.Text)
+	}
+	if d.Tool != "" {
+		v.think()
+		v.endLine()
+		r.calling = d.Tool
+	}
+}
+
+// maxThinking is more than is ever shown of a thought.
+const maxThinking = 2000
+
+// think shows the thinking, once: one line of it.
+func (v *View) think() {
+	r := &v.reply
+	if r.thought || strings.TrimSpace(r.thinking) == "" {
+		return
+	}
+	r.thought = true
+	v.put(v.paint(2, "∴ "+v.fit(console.Line(r.thinking, maxThinking), 2)))
+}
+
+// replied makes the reply whole. Of its text only what no delta has brought is shown.
+func (v *View) replied(a *agent, b troupe.Replied) {
+	var full strings.Builder
+	var thinking string
+	var breaks []int // where a block of text ends
+	calls := 0
+	for _, block := range b.Blocks {
+		switch {
+		case block.Type == troupe.TextBlock:
+			full.WriteString(block.Text)
+			breaks = append(breaks, full.Len())
+		case block.Type == troupe.ThinkingBlock && thinking == "":
+			thinking = block.Text
+		case block.Type == troupe.CallBlock && block.Call != nil:
+			calls++
+			a.calls[troupe.Coord{Reply: block.Call.Reply, Call: block.Call.Index}] = *block.Call
+		}
+	}
+	if a.num > 0 {
+		// Its last words are its result, which its parent reads; what it says on the way is
+		// for whoever watches.
+		if text := strings.TrimSpace(full.String()); calls > 0 && text != "" {
+			pre := v.prefix(a)
+			v.put(pre + v.paint(2, "“"+v.fit(console.Line(text, 400), ansi.StringWidth(pre)+2)+"”"))
+		}
+		return
+	}
+	if v.reply.thinking == "" {
+		v.reply.thinking = thinking
+	}
+	v.think()
+	v.covered(full.String(), calls)
+	v.sealed, v.mute = false, false
+	v.fill(full.String(), breaks)
+	rest := v.reply.said.String()
+	v.endReply()
+	// A delta of the next reply may have overtaken this event.
+	if text := full.String(); len(rest) > len(text) && strings.HasPrefix(rest, text) {
+		v.reply.said.WriteString(rest[len(text):])
+	}
+}
+
+// fill shows what is missing of a text. If deltas were lost before others that came, there
+// is no place left to put them: the text is shown again from the line before the gap.
+func (v *View) fill(full string, breaks []int) {
+	said := v.reply.said.String()
+	from := len(said)
+	switch {
+	case strings.HasPrefix(said, full):
+		return
+	case !strings.HasPrefix(full, said):
+		from = 0
+		for from < len(said) && from < len(full) && said[from] == full[from] {
+			from++
+		}
+		from = strings.LastIndexByte(full[:from], '\n') + 1
+		v.endLine()
+		v.put(v.paint(2, "[parts of this did not arrive as it was written; whole, from there:]"))
+		v.reply.fence = strings.Count(full[:from], "```")%2 == 1
+	}
+	for _, at := range breaks {
+		if at > from {
+			v.flow(full[from:at])
+			from = at
+		}
+		v.endLine()
+	}
+}
+
+// endReply closes what there is of a reply; the next begins anew.
+func (v *View) endReply() {
+	v.endLine()
+	v.reply = reply{}
+}
+
+// flow adds text to the unfinished line and writes the lines that became whole.
+func (v *View) flow(text string) {
+	r := &v.reply
+	for text != "" {
+		part, rest, whole := strings.Cut(text, "\n")
+		text = rest
+		if r.soft {
+			if part = strings.TrimLeft(part, " "); part != "" {
+				r.soft = false
+			}
+		}
+		if part != "" {
+			r.line += part
+			r.begun = true
+		}
+		v.wrap()
+		if whole {
+			v.breakLine()
+		}
+	}
+}
+
+// wrap writes the rows of the unfinished line that are full.
+func (v *View) wrap() {
+	r := &v.reply
+	if v.o.Width == 0 || r.fence || strings.HasPrefix(r.line, "```") {
+		return
+	}
+	for {
+		row, rest, full := cutRow(console.Clean(r.line), v.o.Width)
+		if !full {
+			return
+		}
+		v.out.WriteString(row + "\n")
+		r.line, r.soft = rest, rest == ""
+	}
+}
+
+// cutRow cuts the first row off a text that is wider than w, if it can between words.
+func cutRow(s string, w int) (row, rest string, full bool) {
+	s = strings.ReplaceAll(s, "\t", "    ")
+	if len(s) <= w || ansi.StringWidth(s) <= w {
+		return "", s, false
+	}
+	i := len(ansi.Truncate(s, max(w, 2), ""))
+	if j := strings.LastIndexByte(s[:i], ' '); s[i] != ' ' && strings.TrimSpace(s[:max(j, 0)]) != "" {
+		i = j
+	}
+	return strings.TrimRight(s[:i], " "), strings.TrimLeft(s[i:], " "), true
+}
+
+// rows wraps a whole text.
+func (v *View) rows(s string, beside int) []string {
+	var out []string
+	for v.o.Width > 0 {
+		row, rest, full := cutRow(s, max(v.o.Width-beside, shortest))
+		if !full {
+			break
+		}
+		out, s = append(out, row), rest
+	}
+	return append(out, s)
+}
+
+// breakLine ends the line because the text did.
+func (v *View) breakLine() {
+	r := &v.reply
+	line := strings.TrimSuffix(r.line, "\r")
+	if strings.HasPrefix(strings.TrimLeft(line, " "), "```") {
+		r.fence = !r.fence
+	}
+	if !r.soft {
+		v.out.WriteString(console.Clean(line) + "\n")
+	}
+	r.line, r.begun, r.soft = "", false, false
+}
+
+// endLine ends the line if there is one.
+func (v *View) endLine() {
+	if r := &v.reply; r.begun {
+		v.breakLine()
+	}
+}
+
+// tail is the unfinished line, or else what the main agent is at.
+func (v *View) tail() string {
+	r := &v.reply
+	switch {
+	case r.line != "":
+		return console.Clean(strings.ReplaceAll(r.line, "\t", "    "))
+	case r.thinking != "" && !r.thought:
+		return v.paint(2, "∴ "+v.last(r.thinking))
+	case r.calling != "":
+		return v.paint(2, "… "+console.Line(r.calling, 40))
+	}
+	a := v.agents[v.root]
+	if a == nil || len(a.running) == 0 {
+		return ""
+	}
+	call := a.calls[a.running[0]]
+	return v.paint(2, v.fit("… "+console.Line(call.Name+" "+live.What(call, v.o.Cwd), 200), 0))
+}
+
+// last is the end of a text that grows, as far as it fits.
+func (v *View) last(s string) string {
+	w := v.o.Width - 3
+	if w < shortest {
+		w = 77
+	}
+	s = console.Line(s, 0)
+	if n := ansi.StringWidth(s); n > w {
+		s = "…" + ansi.TruncateLeft(s, n-w+1, "")
+	}
+	return s
+}

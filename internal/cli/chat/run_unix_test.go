@@ -1,0 +1,253 @@
+//go:build unix
+
+package chat
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/chat/editor"
+	"github.com/troupe-dev/troupe/internal/cli/chat/ptytest"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+// person is somebody in a conversation at a terminal.
+type person struct {
+	*ptytest.Terminal
+	t    *testing.T
+	done chan error
+	ints *console.Interrupts
+	up   func() // hangs up
+}
+
+func sit(t *testing.T, f *fake, o Options) *person {
+	t.Helper()
+	p := &person{Terminal: ptytest.Open(t, 60, 20), t: t, done: make(chan error, 1)}
+	hang := make(chan struct{})
+	p.up = sync.OnceFunc(func() { close(hang) })
+	gone := make(chan struct{})
+	p.ints = &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }}
+	env := map[string]string{"TERM": "xterm", "NO_COLOR": "1", "HOME": t.TempDir()}
+	c := &console.Console{
+		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Version: "test", Interrupts: p.ints,
+		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+	}
+	if o.Cwd == "" {
+		o.Cwd = t.TempDir()
+	}
+	o.HangUp, o.Local = hang, time.UTC
+	go func() {
+		defer close(gone)
+		p.done <- Run(context.WithoutCancel(t.Context()), c, f.backend(), o)
+	}()
+	t.Cleanup(func() {
+		p.up()
+		<-gone
+		p.Close()
+	})
+	return p
+}
+
+// sees waits for words at the end of the screen, above and on the prompt.
+func (p *person) sees(end string) {
+	p.t.Helper()
+	p.Until("…"+end, func(s string) bool { return strings.HasSuffix(s, end) })
+}
+
+func (p *person) leaves() {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			p.t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		p.t.Fatalf("the conversation does not end; the screen shows\n%s", p.Shown())
+	}
+}
+
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) {
+		switch {
+		case what == "hello":
+			f.add(rootID, troupe.CallSealed{Reply: 1})
+			for _, piece := range []string{"Hel", "lo ", "you"} {
+				f.deltas <- wire.Delta{Session: rootID, Text: piece}
+			}
+		case what == "faster":
+			f.says("Hello you!")
+		case strings.HasPrefix(what, "try"):
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "rm -rf \u200bbuild", Why: "no rule allows it", Grant: "Bash(rm *)", Running: true})
+		case strings.HasPrefix(what, "answer r1"):
+			f.says("It is gone.")
+		}
+	})
+	p := sit(t, f, Options{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("\n> hello\nHello you\n»") // what streams is seen before it is whole
+	p.Keys("faster\r")
+	p.sees("\n» faster\nHello you!\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("try\r")
+	p.sees("\n? waits for permission: Bash rm -rf \u200bbuild\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   rm -rf \\u{200b}build\n┗━ y once · a this session: Bash(rm *) · n no, or n and why\ny/a/n?")
+	if p.Bells() != 1 {
+		t.Errorf("the bell rang %d times", p.Bells())
+	}
+	p.Keys("y\r")
+	p.sees("allowed by user at terminal\nIt is gone.\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("/cost\r")
+	p.sees("\n  cost_usd: 0.25 of 1 used (25 %)\n>")
+	p.Keys("/modeel\r")
+	p.sees("\nThere is no /modeel. Did you mean /model? Nothing was sent.\n>")
+	p.Keys("\x04")
+	p.leaves()
+	f.heardAll(t, "begin false", "hello", "faster", "try", "answer r1 allow=true session=false")
+	if !f.closed {
+		t.Error("the tree was not let go of")
+	}
+}
+
+func TestInterruptAndQuit(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) {
+		if what == "work" {
+			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1})
+		}
+	})
+	p := sit(t, f, Options{})
+	p.sees("\n>")
+	p.Keys("work\r")
+	p.sees("\n┌─ Explore: dig #1\n»")
+	p.Keys("\x03")
+	p.sees("\n── cancelled · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("\x03\x03")
+	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes back.\nw/s/l?")
+	p.Keys("w\r")
+	p.sees("\nWaiting. Ctrl-C leaves them to be resumed.\n…")
+	f.add(childID, ended(troupe.Completed))
+	p.leaves()
+	p.sees("└─ done · 0 tool uses · 2k tokens · 1.5 s\nGo on later: troupe --continue, or troupe --resume\nm00000000000")
+	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
+}
+
+func TestHangUpLeavesAll(t *testing.T) {
+	t.Parallel()
+	for name, go_ := range map[string]func(p *person){
+		"the terminal goes away":  func(p *person) { p.HangUp() },
+		"SIGHUP":                  func(p *person) { p.up() },
+		"SIGTERM":                 func(p *person) { p.ints.Raise() },
+		"the person leaves it so": func(p *person) { p.Keys("/quit\r"); p.sees("w/s/l?"); p.Keys("l\r") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(func(*fake, string) {})
+			p := sit(t, f, Options{})
+			p.sees("\n>")
+			p.Keys("work\r")
+			p.sees("\n»")
+			go_(p)
+			p.leaves()
+			f.heardAll(t, "begin false", "work")
+			if !f.closed {
+				t.Error("the tree was not let go of")
+			}
+		})
+	}
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("again: " + what) })
+	f.before = []troupe.Session{{ID: rootID, Root: rootID, Title: "an old one", Status: troupe.Completed, Result: "the last word"}}
+	p := sit(t, f, Options{Opening: Opening{Continue: true}})
+	p.sees("Going on with m00000000000: an old one (completed)\nthe last word\n>")
+	p.Keys("more\r")
+	p.sees("again: more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("/resume nobody\r")
+	p.sees("troupe: there is no session nobody\n>")
+	p.Keys("and more\r")
+	p.sees("again: and more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("/model haiku\r")
+	p.sees("From the next reply on: anthropic/haiku\n>")
+	p.Keys("/undo\r")
+	p.sees("troupe: there is no undo here\n>")
+	p.Keys("\x04")
+	p.leaves()
+	f.heardAll(t, "begin true", "more", "and more", "model haiku")
+}
+
+// TestPipe holds a conversation over a pipe: one line is one message, and each is for when
+// the one before it is done.
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) {
+		switch {
+		case what == "may I":
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "ls", Why: "no rule allows it", Until: time.Unix(7200, 0)})
+		case strings.HasPrefix(what, "answer"):
+			f.says("Thank you.")
+		case what == "background":
+			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1})
+			f.says("It digs.")
+			f.add(childID, ended(troupe.Completed))
+		default:
+			f.says("heard: " + what)
+		}
+	})
+	var out bytes.Buffer
+	c := &console.Console{
+		In: strings.NewReader("one\n/agents\nmay I\nn not now\n\nbackground\nlast"), Out: &out, Err: io.Discard, Interrupts: &console.Interrupts{},
+		Lookup: func(string) (string, bool) { return "", false },
+	}
+	if err := Run(t.Context(), c, f.backend(), Options{Cwd: t.TempDir(), Local: time.UTC}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", "pipe.txt")
+	if *update {
+		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || out.String() != string(want) {
+		t.Errorf("got\n%s\nwant\n%s\n(%v)", &out, want, err)
+	}
+	f.heardAll(t, "begin false", "one", "may I", "answer r1 allow=false session=false not now", "background", "last")
+}
+
+// TestPiecesComeBeforeTheirEvent: pieces that wait beside the event that makes them whole are
+// shown before it, and so not twice.
+func TestPiecesComeBeforeTheirEvent(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	f := newFake(nil)
+	v := &conversation{c: &console.Console{}, b: f.backend(), s: editor.OpenPlain(strings.NewReader(""), &out)}
+	if err := v.begin(t.Context(), Opening{Resume: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 8, Body: troupe.CallSealed{Reply: 1}}})
+	for _, piece := range []string{"once ", "and"} {
+		f.deltas <- wire.Delta{Session: rootID, Text: piece}
+	}
+	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 9, Body: troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("once and for all")}}}})
+	if n := len(v.deltas()); n > 0 {
+		t.Errorf("%d pieces are left for the next reply", n)
+	}
+	v.letGo()
+	if err := v.s.Close(); err != nil || out.String() != "once and for all\n" {
+		t.Errorf("got %q (%v)", &out, err)
+	}
+}

@@ -1,0 +1,154 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sample is the recording that the package's own tests hold to.
+const sample = "../../model/replay/testdata/sample.jsonl"
+
+type bench struct {
+	t        *testing.T
+	c        *console.Console
+	out, err bytes.Buffer
+	parts    Parts
+	parsed   []string
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t}
+	home, dir := t.TempDir(), t.TempDir()
+	b.c = &console.Console{
+		Out: &b.out, Err: &b.err, Cwd: dir, Now: time.Now, Version: "test",
+		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+	}
+	b.parts = Parts{
+		Parse: func(_ *console.Console, args []string) (app.Request, run.Output, error) {
+			b.parsed = args
+			return app.Request{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}, nil
+		},
+		Follow: func(context.Context, *console.Console, *app.App, app.Request, run.Output, *app.Player) (wire.Run, error) {
+			return wire.Run{Status: troupe.Failed}, nil
+		},
+		Finish: func(c *console.Console, r wire.Run, _ run.Output) error {
+			if _, err := c.Out.Write([]byte("finished\n")); err != nil {
+				return err
+			}
+			return &console.Exit{Code: 4}
+		},
+	}
+	return b
+}
+
+func (b *bench) run(make func(*console.Console, Parts) *cobra.Command, args ...string) (int, string) {
+	b.t.Helper()
+	b.out.Reset()
+	b.err.Reset()
+	cmd := make(b.c, b.parts)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(b.t.Context())
+	text := b.err.String()
+	if err != nil {
+		text += err.Error()
+	}
+	return console.Code(err), text
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		make func(*console.Console, Parts) *cobra.Command
+		args []string
+		want string
+	}{
+		{New, nil, "takes one file"},
+		{New, []string{"a", "b", "--", "-p"}, "takes one file"},
+		{New, []string{"--", "-p", "x"}, "takes one file"},
+		{New, []string{"a"}, "something to run"},
+		{New, []string{"a", "--"}, "something to run"},
+		{New, []string{"a", "--from", "x", "--", "-p"}, "nothing can stand behind"},
+		{New, []string{"no/where/a", "--", "-p"}, "there is no folder"},
+		{New, []string{"a", "--from", "none"}, "there is no session"},
+		{NewReplay, nil, "takes one file"},
+		{NewReplay, []string{"a"}, "cannot be read"},
+		{NewReplay, []string{sampleAt(t)}, "does not say what was run"},
+	} {
+		b := newBench(t)
+		if code, text := b.run(c.make, c.args...); code != console.ExitUsage || !strings.Contains(text, c.want) {
+			t.Errorf("%q ends with %d, %q; want %q", c.args, code, text, c.want)
+		}
+		if b.parsed != nil && !strings.Contains(c.want, "folder") {
+			t.Errorf("%q: %q was about to run", c.args, b.parsed)
+		}
+	}
+}
+
+func sampleAt(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestReplayExit: a run that made every call gives its own exit code, one that did not
+// gives 1, and the home it ran in is gone either way.
+func TestReplayExit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var home string
+	b.parts.Follow = func(_ context.Context, c *console.Console, _ *app.App, _ app.Request, _ run.Output, p *app.Player) (wire.Run, error) {
+		home, _ = c.Lookup("TROUPE_HOME")
+		if _, err := os.Stat(home); err != nil {
+			t.Error(err)
+		}
+		if p.Root() != "0123456789ab" {
+			t.Errorf("it runs as %s", p.Root())
+		}
+		return wire.Run{}, nil
+	}
+	code, text := b.run(NewReplay, sampleAt(t), "--", "-p", "fix it")
+	if code != 1 || !strings.Contains(text, "not as recorded: main never made its 1st call") || b.out.Len() > 0 {
+		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
+	}
+	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) || strings.Join(b.parsed, " ") != "-p fix it" {
+		t.Errorf("%s is still there: %v; %q was run", home, err, b.parsed)
+	}
+	if code, text = b.run(NewReplay, sampleAt(t), "--json", "--", "-p"); code != 1 || text != "" || !strings.HasPrefix(b.out.String(), `{"same":false,"calls":0,"mismatch":{"agent":"main","reply":1,"kind":"missing",`) {
+		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
+	}
+
+	// Nothing was recorded, nothing is made: the same.
+	empty := filepath.Join(b.c.Cwd, "empty.jsonl")
+	text = `{"format":"troupe-recording","version":1,"root":"0123456789ab","args":["-p","go"]}` + "\n" +
+		`{"agent":{"path":"main","session":"0123456789ab","status":"failed"}}` + "\n" + `{"end":{}}` + "\n"
+	if err := os.WriteFile(empty, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, text = b.run(NewReplay, "empty.jsonl"); code != 4 || text != "" || b.out.String() != "finished\n" || strings.Join(b.parsed, " ") != "-p go" {
+		t.Errorf("it ends with %d, %q, prints %q and ran %q", code, text, b.out.String(), b.parsed)
+	}
+	if code, text = b.run(NewReplay, "empty.jsonl", "--json"); code != 4 || text != "" || b.out.String() != `{"same":true,"calls":0,"mismatch":null}`+"\n" {
+		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
+	}
+}
