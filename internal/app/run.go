@@ -507,13 +507,14 @@ func resolved(home string) string {
 
 // The loop's own settings. Thirty attempts with growing pauses are some fifty minutes of a
 // provider that is down, unless there is another model to fall back to after three; three
-// replies of nothing but denied calls are a model that does not take no for an answer. What
-// ends within 40 ms of each other is told together.
+// replies of nothing but denied calls are a model that does not take no for an answer. Ends of tasks
+// that are less than 200 ms apart are told together, as long as others are at work; the last
+// one waits for nobody.
 const (
 	maxAttempts   = 30
 	fallbackAfter = 3
 	maxDenials    = 3
-	gather        = 40 * time.Millisecond
+	gather        = 200 * time.Millisecond
 )
 
 // keep stores what a file held before it was changed. What holds a credential is not kept,

@@ -24,6 +24,8 @@ type lab struct {
 	firstByte time.Duration
 	git       bool
 	others    float64 // the most that others may use of the machine; 0: all they like
+	// background has the children work in the background.
+	background bool
 }
 
 // result is what one run took.
@@ -117,8 +119,12 @@ func (l lab) undisturbed(run func() (result, error)) (best result, err error) {
 
 // play runs one team at a site.
 func (l lab) play(ctx context.Context, s site, n int) (result, error) {
-	p := &play{n: n, files: s.files}
-	return l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: mainReplies + childReplies*n}, nil, func(start time.Time) time.Duration {
+	p := &play{n: n, files: s.files, background: l.background}
+	turns := mainReplies + childReplies*n
+	if l.background {
+		turns++
+	}
+	return l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: turns}, nil, func(start time.Time) time.Duration {
 		return time.Unix(0, p.first.Load()).Sub(start)
 	})
 }

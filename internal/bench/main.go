@@ -39,6 +39,8 @@ type options struct {
 	dir       string
 	git       bool
 	others    float64
+
+	background bool
 }
 
 func main() {
@@ -76,6 +78,7 @@ func parse(args []string) (options, error) {
 	fs.IntVar(&o.long, "long", 400, "turns of the one long session; 0 leaves it out")
 	fs.StringVar(&o.dir, "dir", "", "where homes and folders are made (default: the system's temporary folder)")
 	fs.BoolVar(&o.git, "git", true, "make the folder a git repository, as most are")
+	fs.BoolVar(&o.background, "background", false, "have the sub-agents work in the background: their ends together must cost the main agent one turn")
 	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -114,7 +117,7 @@ func bench(ctx context.Context, o options) (err error) {
 	fmt.Printf("goos: %s\ngoarch: %s\npkg: github.com/troupe-dev/troupe/internal/bench\n", runtime.GOOS, runtime.GOARCH)
 	fmt.Printf("# %d processors; one write and fsync in the benchmark's folder: %.2f ms; first byte after %v\n",
 		runtime.NumCPU(), ms(sync), o.firstByte)
-	l := lab{dir: dir, binary: o.binary, firstByte: o.firstByte, git: o.git, others: o.others}
+	l := lab{dir: dir, binary: o.binary, firstByte: o.firstByte, git: o.git, others: o.others, background: o.background}
 	tables, err := measure(ctx, l, o)
 	if err != nil {
 		return err

@@ -31,7 +31,10 @@ const (
 type play struct {
 	n     int
 	files []string
-	first atomic.Int64 // when the first request came, in nanoseconds since 1970
+	// background has the main agent start its children in the background and end its turn;
+	// their ends then cost it one more.
+	background bool
+	first      atomic.Int64 // when the first request came, in nanoseconds since 1970
 }
 
 func (p *play) reply(r *modeltest.Request) modeltest.Reply {
@@ -44,11 +47,15 @@ func (p *play) reply(r *modeltest.Request) modeltest.Reply {
 	}
 	calls := make([]modeltest.Call, p.n)
 	for i := range calls {
-		calls[i] = call("Agent", map[string]string{
+		in := map[string]string{
 			"description":   fmt.Sprintf("Read part %d", i+1),
 			"prompt":        fmt.Sprintf("%s%d. Read the three files of your part and report what you found.", childPrefix, i+1),
 			"subagent_type": "Explore",
-		})
+		}
+		if p.background {
+			in["run_in_background"] = "true"
+		}
+		calls[i] = call("Agent", in)
 	}
 	return modeltest.Calls(calls...)
 }
