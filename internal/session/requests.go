@@ -102,8 +102,8 @@ func describeSpawn(sp troupe.Spawn) string {
 }
 
 // affordable asks once before agents are started that together would spend more than the
-// tree's owner wants to without being asked. The estimate is what agents of this tree have
-// cost so far, or a usual sum.
+// tree's owner wants to without being asked. The estimate is what an agent with a job of some
+// size uses, at the price of its model.
 func (a *actor) affordable(births []birth) ([]birth, error) {
 	limit := a.h.askAbove(a.root)
 	if limit <= 0 || len(births) == 0 {
