@@ -56,6 +56,8 @@ type conversation struct {
 	stop   func() // ends the following
 	ended  <-chan error
 	leave  bool
+	// reading: a line was asked for and has not come yet.
+	reading bool
 }
 
 // followed is what a follower brought.
@@ -159,9 +161,12 @@ func (v *conversation) raw() bool { _, ok := v.s.(*editor.Editor); return ok }
 
 // ready asks for the next line where lines come only when asked for.
 func (v *conversation) ready() {
-	v.s.SetPrompt(v.m.prompt())
+	// The mark is set when the question stands there and before the prompt asks for its answer.
 	v.s.SetMark(v.m.mark)
-	if p, ok := v.s.(interface{ Next() }); ok && v.m.ready() {
+	v.s.SetPrompt(v.m.prompt())
+	// One line at a time: what is right for the next one is known when this one has been acted on.
+	if p, ok := v.s.(interface{ Next() }); ok && !v.reading && v.m.ready() {
+		v.reading = true
 		p.Next()
 	}
 }
@@ -216,6 +221,7 @@ func (v *conversation) deltas() <-chan wire.Delta {
 
 // key carries out what the person did.
 func (v *conversation) key(ctx context.Context, ev editor.Event) {
+	v.reading = false
 	switch ev.Kind {
 	case editor.Line:
 		if ev.Err != nil {
@@ -373,6 +379,14 @@ func followEvents(ctx context.Context, f Follower) (events <-chan followed, stop
 		defer close(out)
 		for ctx.Err() == nil {
 			events, err := f.Next(ctx)
+			if err == nil && len(events) > 0 {
+				// What Next read of one session may follow from what another has committed and
+				// Next has not read yet. A look at all of them afterwards holds that too, and
+				// the times then put it before.
+				var more []troupe.Event
+				more, err = f.All(context.WithoutCancel(ctx))
+				events = append(events, more...)
+			}
 			if ctx.Err() != nil {
 				err = nil
 			}

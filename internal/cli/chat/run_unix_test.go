@@ -251,3 +251,45 @@ func TestPiecesComeBeforeTheirEvent(t *testing.T) {
 		t.Errorf("got %q (%v)", &out, err)
 	}
 }
+
+// lines counts how often a line is asked for.
+type lines struct {
+	*editor.Plain
+	asked int
+}
+
+func (l *lines) Next() { l.asked++ }
+
+// TestOneLineAtATime: while a request waits, events of others keep coming. They must not have
+// the line behind the answer read before its turn.
+func TestOneLineAtATime(t *testing.T) {
+	t.Parallel()
+	s := &lines{Plain: editor.OpenPlain(strings.NewReader(""), io.Discard)}
+	f := newFake(func(*fake, string) {})
+	v := &conversation{c: &console.Console{}, b: f.backend(), s: s}
+	if err := v.begin(t.Context(), Opening{Message: wire.Message{Text: "go"}}); err != nil {
+		t.Fatal(err)
+	}
+	asks := func(want int) {
+		t.Helper()
+		for range 3 { // things happen that have nothing to do with it
+			v.ready()
+		}
+		if s.asked != want {
+			t.Fatalf("%d lines were asked for; it should be %d", s.asked, want)
+		}
+	}
+	asks(0)
+	f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "ls"})
+	v.o.Local = time.UTC
+	v.requests(t.Context())
+	asks(1)
+	v.key(t.Context(), editor.Event{Kind: editor.Line, Text: "y", Mark: -1})
+	asks(1)
+	v.running(rootID, false)
+	asks(2)
+	v.letGo()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
