@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -288,7 +289,8 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 		c.Warn(w)
 	}
 	show := shower(ctx, c, r, req, o)
-	stopSignals := onInterrupt(ctx, c, r)
+	var interrupted atomic.Bool
+	stopSignals := onInterrupt(ctx, c, r, &interrupted)
 	defer stopSignals()
 	err = r.Wait(ctx)
 	if ferr := show(); err == nil {
@@ -298,6 +300,9 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 		report, err := a.Report(ctx, r.Root)
 		// Tasks in the background may have woken the main agent several times.
 		report.DurationMS = c.Now().Sub(began).Milliseconds()
+		if interrupted.Load() {
+			report.Cause = troupe.CauseInterrupt
+		}
 		return report, err
 	}
 	err = broken(r.Root, err)

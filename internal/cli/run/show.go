@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/troupe-dev/troupe"
@@ -75,10 +76,9 @@ func stream(c *console.Console, events []troupe.Event) error {
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(ctx context.Context, c *console.Console, r *app.Run) (restore func()) {
-	n := 0
+func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, seen *atomic.Bool) (restore func()) {
 	return c.Interrupts.Take(func() {
-		if n++; n > 1 {
+		if seen.Swap(true) {
 			c.Interrupts.Leave(console.ExitInterrupted)
 			return
 		}
@@ -105,7 +105,7 @@ func broken(root troupe.SessionID, err error) error {
 
 // exitCode maps how the main agent's run ended to the documented exit codes.
 func exitCode(r wire.Run) int {
-	if r.Status == troupe.Completed {
+	if r.Status == troupe.Completed && r.Cause != troupe.CauseInterrupt {
 		return console.ExitOK
 	}
 	switch r.Cause {
@@ -141,6 +141,9 @@ func printText(c *console.Console, r wire.Run, watched bool) {
 			break
 		}
 		c.Warn(fmt.Sprintf("denied in %s: %s: %s", d.Agent, d.Tool, console.Line(d.Why, 0)))
+	}
+	if r.Status == troupe.Completed && r.Cause == troupe.CauseInterrupt {
+		c.Warn(fmt.Sprintf("interrupted: what was still at work in the background was stopped; go on with: troupe -p --resume %s", r.SessionID))
 	}
 	if r.Status != troupe.Completed {
 		c.Warn(fmt.Sprintf("%s: %s", r.Status, r.Error))
