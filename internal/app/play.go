@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model/replay"
@@ -69,19 +70,31 @@ func playable(r Request) error {
 	}
 }
 
-// direct has a replay follow the recording: it stops where the recorded run was broken off,
-// and goes on without waiting for anything once it differs. It takes a goroutine of the
-// scheduler until then, or until that ends.
-func direct(sched session.Scheduler, p *Player, stop func(context.Context) error, nudge func(), log *slog.Logger) {
+// grace is how long the other agents of a replay may go on once it differs: one of them may
+// come to a difference that stands further up in the recording.
+const grace = 2 * time.Second
+
+// direct has a replay end where the recorded run was broken off, or soon after it differs if
+// it does not end by itself: agents may then wait for what will not come. It takes a
+// goroutine of the scheduler until then, or until that ends.
+func direct(sched session.Scheduler, p *Player, stop func(context.Context) error, log *slog.Logger) {
 	sched.Go(func(ctx context.Context) {
 		select {
 		case <-p.Over():
-			if err := stop(ctx); err != nil {
-				log.Error("stop the replay", "err", err)
-			}
 		case <-p.Broken():
-			nudge()
+			late := make(chan struct{})
+			cancel := sched.After(grace, func() { close(late) })
+			defer cancel()
+			select {
+			case <-late:
+			case <-ctx.Done():
+				return
+			}
 		case <-ctx.Done():
+			return
+		}
+		if err := stop(ctx); err != nil {
+			log.Error("stop the replay", "err", err)
 		}
 	})
 }

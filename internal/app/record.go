@@ -212,6 +212,7 @@ type scribe struct {
 	tooLong    bool // the last call did not fit
 	stopped    bool // another agent has told the run to stop
 	asked      map[troupe.Coord]troupe.Call
+	begun      map[troupe.Coord]troupe.ToolStarted
 	tools      map[troupe.Coord]*replay.Tool
 	answers    map[troupe.Coord]*troupe.Answer
 	prompt     string // the first
@@ -226,6 +227,7 @@ type stamped struct {
 func newScribe(s troupe.Session, path string) *scribe {
 	return &scribe{
 		session: s, path: path, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
+		begun: make(map[troupe.Coord]troupe.ToolStarted),
 		tools: make(map[troupe.Coord]*replay.Tool), answers: make(map[troupe.Coord]*troupe.Answer),
 	}
 }
@@ -277,6 +279,8 @@ func (s *scribe) write(e troupe.Event) error {
 	case troupe.RequestAnswered:
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
 		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule}
+	case troupe.ToolStarted:
+		s.begun[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
 	case troupe.ToolFinished:
 		s.finished(e, b)
 	}
@@ -380,7 +384,7 @@ func (s *scribe) finished(e troupe.Event, b troupe.ToolFinished) {
 	t := &replay.Tool{
 		Agent: s.path, Reply: at.Reply, Call: at.Call, Name: b.Name, Input: s.asked[at].Input,
 		Blocks: b.Result.Blocks, IsError: b.Result.IsError, Evidence: b.Evidence, DurationMS: b.DurationMS,
-		Denied: b.Denied != nil, Birth: b.Outcome != nil && b.Outcome.Kind != troupe.TaskShell,
+		Denied: b.Denied != nil, Birth: s.begun[at].Child != "", Waited: s.begun[at].Wait != nil,
 		Background: b.Task != nil, Mail: b.Mail, Answer: s.answers[at],
 	}
 	if t.Background && b.Task.Kind == troupe.TaskAgent && b.Task.Coord == at {

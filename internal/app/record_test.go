@@ -378,34 +378,46 @@ func TestPlayable(t *testing.T) {
 	}
 }
 
-// TestDirect: a replay is stopped where the recorded run was, goes on without waiting once it
-// differs, and nobody waits for either for longer than the scheduler lives.
+// impatient is a scheduler for which any time has passed at once.
+type impatient struct{ *session.Pool }
+
+func (impatient) After(_ time.Duration, fn func()) func() {
+	fn()
+	return func() {}
+}
+
+// TestDirect: a replay is stopped where the recorded run was, and some time after it differs,
+// and nobody waits for either for longer than the scheduler lives.
 func TestDirect(t *testing.T) {
 	t.Parallel()
 	rec := func(s troupe.Status) Recording {
 		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main", Session: "r", Status: s}}}}
 	}
 	pool := session.NewPool(t.Context())
-	happened := make(chan string, 3)
-	watch := func(p *Player) {
-		direct(pool, p, func(context.Context) error { happened <- "stop"; return errors.New("no") }, func() { happened <- "nudge" }, slog.New(slog.DiscardHandler))
+	stopped := make(chan *Player, 4)
+	watch := func(sched session.Scheduler, s troupe.Status) *Player {
+		p := replay.New(rec(s), replay.Place{})
+		direct(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") }, slog.New(slog.DiscardHandler))
+		return p
 	}
-	watch(replay.New(rec(troupe.Cancelled), replay.Place{}))
-	if got := <-happened; got != "stop" {
-		t.Errorf("a run that was broken off: %s", got)
+	differ := func(p *Player) {
+		if _, err := p.Serve(t.Context(), "main", 1, 0); err == nil {
+			t.Error("a call is served that was not recorded")
+		}
 	}
-	other := replay.New(rec(troupe.Completed), replay.Place{})
-	watch(other)
-	watch(replay.New(rec(troupe.Completed), replay.Place{}))
-	if _, err := other.Serve(t.Context(), "main", 1, 0); err == nil {
-		t.Error("a call is served that was not recorded")
+	if off := watch(pool, troupe.Cancelled); <-stopped != off {
+		t.Error("another run than the one that was broken off was stopped")
 	}
-	if got := <-happened; got != "nudge" {
-		t.Errorf("a run that differs: %s", got)
+	other := watch(impatient{pool}, troupe.Completed)
+	watch(pool, troupe.Completed)
+	differ(watch(pool, troupe.Completed)) // its grace is not over before the pool closes
+	differ(other)
+	if <-stopped != other {
+		t.Error("another run than the one that differs was stopped")
 	}
 	pool.Close()
-	if len(happened) > 0 {
-		t.Errorf("and then: %s", <-happened)
+	if len(stopped) > 0 {
+		t.Error("a run was stopped that should not be")
 	}
 }
 

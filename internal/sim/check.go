@@ -6,109 +6,85 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-func (w *world) ctx() context.Context { return context.Background() }
-
-// expired is a context that is over, for asking without waiting.
-func (w *world) expired() context.Context {
-	ctx, cancel := context.WithCancel(w.ctx())
-	cancel()
-	return ctx
-}
-
-func (w *world) session(id troupe.SessionID) (troupe.Session, error) {
-	var s troupe.Session
-	err := w.store.View(w.ctx(), func(r store.Reader) error {
-		var err error
-		s, err = r.Session(id)
-		return err
-	})
-	return s, err
-}
-
-func (w *world) all() []troupe.Session {
-	var out []troupe.Session
-	err := w.store.View(w.ctx(), func(r store.Reader) error {
-		var err error
-		out, err = r.Sessions(store.Filter{Root: w.root})
-		return err
-	})
-	if err != nil {
-		w.fault = err
+// rest says what must hold whenever nothing is under way and no timer is set: nothing waits
+// for ever.
+func (w *world) rest() error {
+	err := w.live.hub.Wait(w.expired(), w.root)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s, whose tree it is, gave up: %w", w.live.owner, err)
 	}
-	return out
-}
-
-// checkActive holds after every step: the tree's sums never break its caps.
-func (w *world) checkActive() error {
-	return w.store.View(w.ctx(), func(r store.Reader) error {
-		t, err := r.Tree(w.root)
-		if err != nil {
-			return err
+	over := err == nil
+	for _, id := range w.watch.order {
+		st := w.watch.states[id]
+		s := st.Session
+		if s.Status.Live() {
+			return fmt.Errorf("parked for ever: session %s %q is %s %s and nothing is under way", id, s.Name, s.Status, s.Waiting)
 		}
-		if w.caps.MaxTotal > 0 && t.Total > w.caps.MaxTotal {
-			return fmt.Errorf("%d sessions were born under a cap of %d", t.Total, w.caps.MaxTotal)
-		}
-		// With more than one level, a parent that wakes may take a slot beyond the cap.
-		if w.caps.MaxActive > 0 && w.caps.MaxDepth == 1 && t.Active > w.caps.MaxActive {
-			return fmt.Errorf("%d sessions are at work under a cap of %d", t.Active, w.caps.MaxActive)
-		}
-		return nil
-	})
-}
-
-// check says what must hold of what a run left, whatever happened in it.
-func (w *world) check() error {
-	all := w.all()
-	w.res.Sessions = len(all)
-	var sum troupe.Tally
-	ends := make(map[troupe.MailID]int) // ends told, by mail
-	told := make(map[troupe.MailID]int) // ends that reached the parent's log
-	for _, s := range all {
-		if err := w.checkSession(s, ends, told); err != nil {
-			return fmt.Errorf("session %s: %w", s.ID, err)
-		}
-		sum = sum.Add(s.Tally)
-	}
-	for id := range ends {
-		if told[id] != 1 {
-			return fmt.Errorf("the end %s is %d times in the parent's log", id, told[id])
+		for _, t := range st.Tasks {
+			if t.Status == troupe.TaskRunning {
+				return fmt.Errorf("session %s %q has a task that is at work for ever: %s %s", id, s.Name, t.ID, t.Name)
+			}
 		}
 	}
-	var tree troupe.Tree
-	err := w.store.View(w.ctx(), func(r store.Reader) error {
-		var err error
-		tree, err = r.Tree(w.root)
-		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case tree.Tally != sum:
-		return fmt.Errorf("the tree's bill is %+v, its sessions' bills are %+v", tree.Tally, sum)
-	case tree.Active != 0:
-		return fmt.Errorf("everything has ended and %d slots are taken", tree.Active)
-	case tree.Total != len(all)-1:
-		return fmt.Errorf("the tree counts %d births and has %d", tree.Total, len(all)-1)
+	for _, l := range w.watch.sent {
+		m := w.watch.mail[l]
+		if !m.delivered && !m.stale(w.watch.states[l.to]) {
+			return fmt.Errorf("%s mail %s to session %s is never read", m.Kind, l.id, l.to)
+		}
+	}
+	if !over {
+		return errors.New("everything has ended, and the hub still waits")
+	}
+	if g := w.live.gov; g != nil {
+		if n, _ := g.real.Waiting("sim"); n > 0 || g.inside != 0 {
+			return fmt.Errorf("nothing is under way, and to the governor %d calls are and %d wait", g.inside, n)
+		}
 	}
 	return nil
 }
 
-func (w *world) checkSession(s troupe.Session, ends, told map[troupe.MailID]int) error {
-	var events []troupe.Event
-	var unread []troupe.Mail
+// stale: what a process wrote that had lost the tree reaches nobody until the tree is taken
+// over again. It can only have been a stop of a run that is over by now.
+func (m *posted) stale(to *turn.State) bool {
+	return m.zombie && m.Kind == troupe.MailStop && m.Stop.Run <= to.Session.Run
+}
+
+// check says what must hold of what a run left, whatever happened in it. It reads everything
+// from the store.
+func (w *world) check() error {
+	w.res.Sessions = len(w.watch.order)
+	h := &history{w: w, ends: make(map[troupe.MailID]int), told: make(map[letter]int)}
 	err := w.store.View(w.ctx(), func(r store.Reader) error {
-		var err error
-		if events, err = r.Events(s.ID, 0, 0); err != nil {
+		all, err := r.Sessions(store.Filter{Root: w.root})
+		if err != nil {
 			return err
 		}
-		unread, err = r.Unread(s.ID)
-		return err
+		for _, s := range all {
+			if err := h.session(watchReader{r, &w.watch}, s); err != nil {
+				return fmt.Errorf("session %s %q: %w", s.ID, s.Name, err)
+			}
+		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return h.mail()
+}
+
+// history is what the logs of a whole tree say together.
+type history struct {
+	w    *world
+	ends map[troupe.MailID]int // ends of runs that somebody has to be told of, by mail
+	told map[letter]int        // mail that reached its receiver's log
+}
+
+func (h *history) session(r store.Reader, s troupe.Session) error {
+	events, err := r.Events(s.ID, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -118,78 +94,204 @@ func (w *world) checkSession(s troupe.Session, ends, told map[troupe.MailID]int)
 		return err
 	case st.Session != s:
 		return fmt.Errorf("its row differs from its log:\nrow %+v\nlog %+v", s, st.Session)
-	case s.Status.Live():
-		return fmt.Errorf("it is still %s %s", s.Status, s.Waiting)
-	case len(unread) > 0:
-		return fmt.Errorf("%d pieces of mail were never read, the first is %s", len(unread), unread[0].ID)
 	}
-	return w.checkEvents(s, events, ends, told)
+	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered)}
+	for _, e := range events {
+		if err := l.event(e); err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+	}
+	return l.end(&st)
 }
 
-func (w *world) checkEvents(s troupe.Session, events []troupe.Event, ends, told map[troupe.MailID]int) error {
-	asked := make(map[string]bool)
-	results := make(map[string]int)
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case troupe.CallSealed:
-			if b.Generation != 1 {
-				return fmt.Errorf("event %d begins generation %d: %s", e.Seq, b.Generation, b.Because)
-			}
-		case troupe.Replied:
-			for _, block := range b.Blocks {
-				if block.Call != nil {
-					asked[coord(block.Call.Reply, block.Call.Index)] = true
-				}
-			}
-		case troupe.ToolFinished:
-			at := coord(b.Result.Reply, b.Result.Call)
-			results[at]++
-			if n := w.effects[outputDir(s.ID)+"/"+at]; n > 1 || (n == 0 && b.Name == "Edit" && !b.Result.IsError) {
-				return fmt.Errorf("the edit %s took effect %d times", at, n)
-			}
-			if b.Mail != "" {
-				told[b.Mail]++
-			}
-		case troupe.MailDelivered:
-			for _, m := range b.Mail {
-				if m.Kind == troupe.MailTaskEnded {
-					told[m.ID]++
-				}
-			}
-		case troupe.Ended:
-			if s.Parent != "" {
-				ends[troupe.ChildEndedMailID(s.ID, b.Outcome.Run)]++
+// life walks the log of one session.
+type life struct {
+	h       *history
+	s       troupe.Session
+	asked   map[troupe.Coord]bool
+	results map[troupe.Coord]int
+	answers map[troupe.Coord]troupe.RequestAnswered
+	unseen  []int64 // content that no model call has sent yet
+	summary int64   // the seal of the last call for a summary
+	words   map[troupe.SessionID]int
+	tally   troupe.Tally
+}
+
+func (l *life) event(e troupe.Event) error {
+	switch b := e.Body.(type) {
+	case troupe.CallSealed:
+		return l.sealed(e, b)
+	case troupe.Compacted:
+		l.bill(b.Usage, b.Cost)
+		l.drop(func(seq int64) bool { return seq <= l.summary })
+		l.unseen = append(l.unseen, e.Seq)
+	case troupe.Replied:
+		l.bill(b.Usage, b.Cost)
+		l.tally.Turns++
+		l.unseen = append(l.unseen, e.Seq)
+		for _, block := range b.Blocks {
+			if c := block.Call; c != nil {
+				l.asked[troupe.Coord{Reply: c.Reply, Call: c.Index}] = true
 			}
 		}
-	}
-	for c := range asked {
-		if results[c] != 1 {
-			return fmt.Errorf("call %s has %d results", c, results[c])
+	case troupe.ModelFailed:
+		l.bill(b.Usage, b.Cost)
+	case troupe.ToolStarted:
+		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
+		if b.Decision.Step == "answer" && l.answers[at].Effect != troupe.Allow {
+			return fmt.Errorf("call %v begins by an answer that was %q", at, l.answers[at].Effect)
 		}
-	}
-	if len(results) != len(asked) {
-		return errors.New("there are results of calls that nobody made")
+	case troupe.ToolFinished:
+		l.tally.ToolUses++
+		l.unseen = append(l.unseen, e.Seq)
+		l.told(b.Mail)
+		return l.finished(b)
+	case troupe.RequestAnswered:
+		l.answers[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
+		l.told(b.Mail)
+	case troupe.AuthorityChanged:
+		l.told(b.Mail)
+	case troupe.ModelChanged:
+		l.told(b.Mail)
+	case troupe.BudgetWarned:
+		l.unseen = append(l.unseen, e.Seq)
+	case troupe.MailDelivered:
+		return l.delivered(e, b)
+	case troupe.Ended:
+		if l.s.Parent != "" {
+			l.h.ends[troupe.ChildEndedMailID(l.s.ID, b.Outcome.Run)]++
+		}
+	case troupe.Created, troupe.Started, troupe.RequestOpened:
 	}
 	return nil
 }
 
-func coord(reply, call int) string { return fmt.Sprintf("r%dc%d", reply, call) }
+func (l *life) bill(u troupe.Usage, c troupe.Money) {
+	l.tally.Usage, l.tally.Cost = l.tally.Usage.Add(u), l.tally.Cost+c
+}
 
-// adoption is how the next process goes on with the tree: sometimes with new words, and
-// under another model or mode.
-func (w *world) adoption() (session.Adoption, error) {
-	ad := session.Adoption{Root: w.root}
-	err := w.store.View(w.ctx(), func(r store.Reader) error {
-		var err error
-		ad.Expect, err = r.Lease(w.root)
-		return err
-	})
-	if w.rng.IntN(4) == 0 {
-		ad.Prompt = []troupe.Block{troupe.Text("and another thing")}
-		ad.MailID = troupe.MailID(fmt.Sprintf("prompt:%d", w.procs))
+func (l *life) drop(gone func(int64) bool) {
+	var kept []int64
+	for _, seq := range l.unseen {
+		if !gone(seq) {
+			kept = append(kept, seq)
+		}
 	}
-	if w.rng.IntN(6) == 0 {
-		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: troupe.Authority{Mode: troupe.ModeBypass}})
+	l.unseen = kept
+}
+
+// sealed: a model call sends all that is new, once.
+func (l *life) sealed(e troupe.Event, b troupe.CallSealed) error {
+	if b.Compact {
+		l.summary = e.Seq
+		return nil
 	}
-	return ad, err
+	refs := make(map[int64]bool, len(b.Refs))
+	for _, ref := range b.Refs {
+		refs[ref] = true
+	}
+	n := len(l.unseen)
+	l.drop(func(seq int64) bool { return refs[seq] })
+	if len(l.unseen) > 0 || n != len(b.Refs) {
+		return fmt.Errorf("the model is sent events %v, and never events %v", b.Refs, l.unseen)
+	}
+	return nil
+}
+
+func (l *life) finished(b troupe.ToolFinished) error {
+	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	l.results[at]++
+	key := effectKey(outputDir(l.s.ID), callID(at.Reply, at.Call))
+	n := l.h.w.effects[key]
+	switch {
+	case n == 0 && b.Name == "Edit" && !b.Result.IsError:
+		return fmt.Errorf("the edit %v is said to be done, and took no effect", at)
+	case n > 0 && b.Denied != nil:
+		return fmt.Errorf("call %v was denied, and took effect", at)
+	}
+	return nil
+}
+
+func (l *life) told(id troupe.MailID) {
+	if id != "" {
+		l.h.told[letter{l.s.ID, id}]++
+	}
+}
+
+// delivered: words of one sender arrive in the order in which they were sent.
+func (l *life) delivered(e troupe.Event, b troupe.MailDelivered) error {
+	words := false
+	for _, m := range b.Mail {
+		sent := l.h.w.watch.mail[letter{l.s.ID, m.ID}]
+		if sent != nil {
+			l.told(m.ID)
+		}
+		if !m.Kind.Control() {
+			words = true
+		}
+		if m.Kind != troupe.MailPrompt || sent == nil {
+			continue
+		}
+		if l.words == nil {
+			l.words = make(map[troupe.SessionID]int)
+		}
+		if sent.order < l.words[m.From] {
+			return fmt.Errorf("mail %s arrives behind what was said later", m.ID)
+		}
+		l.words[m.From] = sent.order
+	}
+	if words {
+		l.unseen = append(l.unseen, e.Seq)
+	}
+	return nil
+}
+
+// end says what must hold of a whole log.
+func (l *life) end(st *turn.State) error {
+	for at := range l.asked {
+		if l.results[at] != 1 {
+			return fmt.Errorf("call %v has %d results", at, l.results[at])
+		}
+	}
+	if len(l.results) != len(l.asked) {
+		return errors.New("there are results of calls that nobody made")
+	}
+	if l.tally != l.s.Tally {
+		return fmt.Errorf("its bill is %+v, its log adds up to %+v", l.s.Tally, l.tally)
+	}
+	pending := make(map[int64]bool)
+	for _, seq := range st.Refs() {
+		pending[seq] = true
+	}
+	for _, seq := range l.unseen {
+		if !pending[seq] {
+			return fmt.Errorf("event %d will never reach the model", seq)
+		}
+	}
+	return nil
+}
+
+// mail: each end was told once, and nothing that was sent is lost or was read twice.
+func (h *history) mail() error {
+	told := make(map[troupe.MailID]int)
+	for l, n := range h.told {
+		told[l.id] += n
+	}
+	for id := range h.ends {
+		if told[id] != 1 {
+			return fmt.Errorf("the end %s is %d times in the parent's log", id, told[id])
+		}
+	}
+	for _, l := range h.w.watch.sent {
+		m := h.w.watch.mail[l]
+		if n := h.told[l]; n != 1 && (n > 0 || !m.stale(h.w.watch.states[l.to])) {
+			return fmt.Errorf("%s mail %s to session %s is %d times in its log", m.Kind, l.id, l.to, n)
+		}
+	}
+	for _, l := range h.w.people.promised {
+		if h.told[l] != 1 {
+			return fmt.Errorf("mail %s to session %s was sent, and is %d times in its log", l.id, l.to, h.told[l])
+		}
+	}
+	return nil
 }

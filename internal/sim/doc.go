@@ -1,9 +1,14 @@
 // Package sim is the deterministic simulation: whole trees of agents, run on one goroutine
-// in an order drawn from a seed, over a store that can crash at any write, with models and
-// tools that misbehave. The code under test is the shipped code: turn, session, fleet and
-// the store's contract; only the scheduler, the clock, the model and the tools are stand-ins.
+// in an order drawn from a seed, over a store that can crash at any write, with models,
+// tools and people that misbehave. The code under test is the shipped code: turn, session,
+// fleet, the gate, the governor and the store's contract; only the scheduler, the clock, the
+// models, the tools and the people are stand-ins.
 //
-// A seed reruns exactly: `go test ./internal/sim -run Seed -seed 4711 -v` prints every step.
-// After each run Check walks the logs and says what must hold of any history, whatever
-// happened in it.
+// A seed reruns exactly: `go test ./internal/sim -run 'TestSeed$' -seed 4711 -v` prints every
+// step. What must hold of each step is checked as it is committed (watch.go), what must hold
+// of a whole history once the tree is at rest (check.go).
+//
+// Everything of one run happens on the goroutine that called Run: what a process would do on
+// goroutines of its own are coroutines here, and a run ends with all of them ended. Runs share
+// nothing, so many may go side by side.
 package sim

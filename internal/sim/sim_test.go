@@ -4,43 +4,74 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/sim"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 )
 
 var (
 	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")
-	seeds = flag.Int("seeds", 2000, "how many seeds TestSeeds plays")
+	seeds = flag.Int("seeds", 10_000, "how many seeds TestSeeds plays")
 	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays")
 )
 
-func play(n uint64, trace io.Writer) (sim.Result, error) {
-	db := memstore.New(memstore.Options{})
-	return sim.Run(sim.Options{Seed: n, Trace: trace, MaxSteps: 20_000}, db.Open(), db.Kill)
+// TestMain collects garbage less often: runs are short, and leave nothing behind.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	goleak.VerifyTestMain(m)
 }
 
-// TestSeeds plays many trees and wants every promise kept in each. What it covered is
-// printed, so that a run that never crashed anything is noticed.
+func play(n uint64, trace io.Writer, plant func(*session.Deps)) (sim.Result, error) {
+	again := rand.New(rand.NewPCG(n, 1))
+	db := memstore.New(memstore.Options{Rerun: func() bool { return again.IntN(10) == 0 }})
+	return sim.Run(sim.Options{Seed: n, Trace: trace, MaxSteps: 20_000, Plant: plant}, db.Open(), db.Kill)
+}
+
+// TestSeeds plays many trees, on all processors, and wants every promise kept in each. What
+// it covered is printed, so that a run that never crashed anything is noticed.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
+	var next atomic.Uint64
+	var mu sync.Mutex
 	var sum sim.Result
-	for i := range *seeds {
-		n := *first + uint64(i)
-		r, err := play(n, nil)
-		if err != nil {
-			t.Fatalf("%v\nsee every step with: go test ./internal/sim -run TestSeed$ -seed %d -v", err, n)
-		}
-		sum = sum.Add(r)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var mine sim.Result
+			for !t.Failed() {
+				i := next.Add(1) - 1
+				if i >= uint64(*seeds) {
+					break
+				}
+				r, err := play(*first+i, nil, nil)
+				if err != nil {
+					t.Errorf("%v\nsee every step with: go test ./internal/sim -run 'TestSeed$' -seed %d -v", err, *first+i)
+				}
+				mine = mine.Add(r)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			sum = sum.Add(mine)
+		})
 	}
+	wg.Wait()
 	t.Logf("%d seeds: %+v", *seeds, sum)
 	for what, n := range map[string]int{
-		"crashes": sum.Crashes, "lingering processes": sum.Zombies, "stops": sum.Stops,
+		"crashes": sum.Crashes, "rival owners": sum.Zombies, "stops": sum.Stops, "words": sum.Words,
 		"children": sum.Sessions - *seeds, "effects": sum.Effects, "model faults": sum.Faults,
+		"requests": sum.Requests, "summaries": sum.Summaries,
 	} {
-		if n < *seeds/20 {
+		if !t.Failed() && n < *seeds/10 {
 			t.Errorf("only %d %s in %d seeds: the simulation is not trying hard enough", n, what, *seeds)
 		}
 	}
@@ -52,7 +83,7 @@ func TestSeed(t *testing.T) {
 	if *seed == 0 {
 		t.Skip("give a seed with -seed N")
 	}
-	r, err := play(*seed, os.Stdout)
+	r, err := play(*seed, os.Stdout, nil)
 	fmt.Printf("%+v\n", r)
 	if err != nil {
 		t.Fatal(err)
@@ -62,17 +93,19 @@ func TestSeed(t *testing.T) {
 // TestSameSeedSameRun: a seed reruns exactly.
 func TestSameSeedSameRun(t *testing.T) {
 	t.Parallel()
-	var traces [2]recorder
-	for i := range traces {
-		if _, err := play(42, &traces[i]); err != nil {
-			t.Fatal(err)
+	for n := range uint64(20) {
+		var traces [2]recorder
+		for i := range traces {
+			if _, err := play(n+1, &traces[i], nil); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if traces[0] != traces[1] {
-		t.Fatalf("seed 42 took two ways:\n%s\n--- and ---\n%s", traces[0], traces[1])
+		if string(traces[0]) != string(traces[1]) {
+			t.Fatalf("seed %d took two ways:\n%s\n--- and ---\n%s", n+1, traces[0], traces[1])
+		}
 	}
 }
 
-type recorder string
+type recorder []byte
 
-func (r *recorder) Write(p []byte) (int, error) { *r += recorder(p); return len(p), nil }
+func (r *recorder) Write(p []byte) (int, error) { *r = append(*r, p...); return len(p), nil }

@@ -173,7 +173,7 @@ func (v *conversation) ready() {
 
 func (v *conversation) greet() {
 	if v.m.terminal {
-		v.say("troupe " + v.c.Version + " in " + v.c.ShortPath(v.o.Cwd) + ". /help says what there is; Ctrl-D ends.")
+		v.say("troupe " + v.c.Version + " in " + v.c.ShortPath(v.o.Cwd) + ". /help says what there is; Ctrl+D ends.")
 	}
 }
 

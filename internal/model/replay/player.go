@@ -25,9 +25,10 @@ type Player struct {
 	paths    map[troupe.SessionID]string
 	agents   map[string]*part
 	tools    map[toolKey]*Tool
-	results  map[resultKey]int // the reply whose call a piece of mail brought the result of
-	total    int               // calls recorded
-	off      bool              // the recorded run was broken off: by a person, or with its process
+	results  map[resultKey]int               // the reply whose call a piece of mail brought the result of
+	woken    map[troupe.MailID]troupe.MailID // the end before which a message had not been sent, by the message
+	total    int                             // calls recorded
+	off      bool                            // the recorded run was broken off: by a person, or with its process
 
 	broken chan struct{} // closed when a difference is found
 	over   chan struct{} // closed when the run is where the recorded one was broken off
@@ -91,8 +92,8 @@ func New(rec Recording, here Place) *Player {
 	p := &Player{
 		header: rec.Header, volatile: newVolatile(alike(then, here)),
 		paths: make(map[troupe.SessionID]string), agents: make(map[string]*part), tools: make(map[toolKey]*Tool),
-		results: make(map[resultKey]int),
-		broken:  make(chan struct{}), over: make(chan struct{}),
+		results: make(map[resultKey]int), woken: make(map[troupe.MailID]troupe.MailID),
+		broken: make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, l := range rec.Lines {
 		if l.Tool != nil {
@@ -137,6 +138,11 @@ func (p *Player) add(c *Call, at int) {
 	}
 	q.end = len(a.messages)
 	q.stops = c.Stopped
+	if n := len(a.calls); n > 0 && c.Run > a.calls[n-1].Run {
+		for _, id := range c.Mail {
+			p.woken[id] = troupe.ChildEndedMailID(a.agent.Session, c.Run-1)
+		}
+	}
 	a.calls = append(a.calls, q)
 	a.byReply[c.Reply] = append(a.byReply[c.Reply], q)
 	a.last = at
@@ -199,7 +205,7 @@ func (p *Player) Stream(ctx context.Context, r model.Request, sink func(model.De
 	p.count()
 	if f := q.Failed; f != nil {
 		if f.Fault == troupe.FaultInterrupted && q.stops {
-			p.awaitStop(ctx)
+			<-ctx.Done()
 		}
 		return troupe.Reply{}, f.err()
 	}
@@ -255,10 +261,8 @@ func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error)
 	p.mu.Unlock()
 	if a.stopsBefore(who.Reply) || len(a.calls) == 0 && !finished(a.agent.Status) {
 		// It was told to stop before it came to this call, and will be again.
-		p.awaitStop(ctx)
-		if ctx.Err() != nil {
-			return nil, nil, &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Err: ctx.Err()}
-		}
+		<-ctx.Done()
+		return nil, nil, &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Err: ctx.Err()}
 	}
 	return nil, nil, p.differ(&Mismatch{
 		Agent: who.Path, Reply: who.Reply, Kind: Extra, at: a.last,

@@ -134,9 +134,10 @@ type Tool struct {
 	DurationMS int64           `json:"duration_ms,omitempty"`
 
 	Denied     bool          `json:"denied,omitempty"`     // the gate refused it
-	Birth      bool          `json:"birth,omitempty"`      // it is the end of a child
+	Birth      bool          `json:"birth,omitempty"`      // it began a child
 	Background bool          `json:"background,omitempty"` // what it began went on
 	Moved      bool          `json:"moved,omitempty"`      // and not because the call asked for that
+	Waited     bool          `json:"waited,omitempty"`     // it waited for a task
 	Mail       troupe.MailID `json:"mail,omitempty"`       // the mail that brought the result
 	// Answer is what somebody said when they were asked about the call.
 	Answer *troupe.Answer `json:"answer,omitempty"`

@@ -119,8 +119,9 @@ func (p *Player) Knows(provider string) bool {
 // Path is the recorded path of an agent, or "".
 func (p *Player) Path(id troupe.SessionID) string { return p.paths[id] }
 
-// Broken is closed when a difference has been found. Whoever waits for mail that the
-// recording promises should go on then: it may not come any more.
+// Broken is closed when a difference has been found. What the recording promises may not come
+// any more then, and who waits for it waits for ever: after a while, in which others may come
+// to a difference that stands further up, the run is to be stopped.
 func (p *Player) Broken() <-chan struct{} { return p.broken }
 
 // Over is closed when every recorded call has been made and the recorded run was broken off
@@ -129,15 +130,15 @@ func (p *Player) Broken() <-chan struct{} { return p.broken }
 func (p *Player) Over() <-chan struct{} { return p.over }
 
 // Order picks, of the mail that waits for a session, what it may read before it asks for a
-// reply: what it had then, in that order, and what no reply depends on. hold says that some
-// of it has not come yet, so that the session has to wait. After a difference there is
-// nothing to be waited for.
-func (p *Player) Order(s troupe.Session, reply int, unread []troupe.Mail) (now []troupe.Mail, hold bool) {
+// reply: what it had then, in that order, and what no reply depends on. Open says that calls
+// of the reply before have no result yet. hold says that some of the mail has not come, so
+// that the session has to wait.
+func (p *Player) Order(s troupe.Session, reply int, open bool, unread []troupe.Mail) (now []troupe.Mail, hold bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	path := p.paths[s.ID]
 	a := p.agents[path]
-	if a == nil || p.mismatch != nil {
+	if a == nil {
 		return unread, false
 	}
 	if a.ended = s.Status.Ended(); a.ended {
@@ -164,33 +165,58 @@ func (p *Player) Order(s troupe.Session, reply int, unread []troupe.Mail) (now [
 		}
 	}
 	for _, id := range due {
-		if i := slices.IndexFunc(unread, func(m troupe.Mail) bool { return m.ID == id }); i >= 0 {
+		i := slices.IndexFunc(unread, func(m troupe.Mail) bool { return m.ID == id })
+		// While a call waits for a task, the end of that task would be its result.
+		if i >= 0 && !(open && unread[i].Kind == troupe.MailTaskEnded) {
 			now = append(now, unread[i])
 		}
-		hold = hold || !later && !a.seen[id]
+		hold = hold || (!later && !a.seen[id])
 	}
 	return now, hold
 }
 
-// Reads is the mail that a call took its result from, "" if it took none. It is not ok if
-// the recording does not know the call, or a difference was found.
-func (p *Player) Reads(id troupe.SessionID, at troupe.Coord) (mail troupe.MailID, ok bool) {
-	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
-	return mailOf(t), t != nil && !p.isBroken()
+// Ready reports whether a call that works with other agents may begin: what it found then
+// has come to be now.
+func (p *Player) Ready(id troupe.SessionID, at troupe.Coord) bool {
+	path := p.paths[id]
+	t := p.tools[toolKey{path, at.Reply, at.Call}]
+	a := p.agents[path]
+	if t == nil || a == nil {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if mail := t.reads(); mail != "" && !a.seen[mail] {
+		return false
+	}
+	// A message that woke an agent was sent when its run before had ended.
+	end, woke := p.woken[troupe.CallMailID(id, at, 0)]
+	return !woke || a.seen[end]
 }
 
-func mailOf(t *Tool) troupe.MailID {
-	if t == nil {
+// reads is the mail that the call took its result from at once, without waiting for it.
+func (t *Tool) reads() troupe.MailID {
+	if t.Birth || t.Waited {
 		return ""
 	}
 	return t.Mail
 }
 
-// Moved reports whether the child that a call waits for went on in the background without
-// being asked to: it took long, or a person wanted it.
-func (p *Player) Moved(id troupe.SessionID, at troupe.Coord) bool {
+// Reads is the mail that a call took its result from at once, "" if it took none. It is not
+// ok if the recording does not know the call.
+func (p *Player) Reads(id troupe.SessionID, at troupe.Coord) (mail troupe.MailID, ok bool) {
 	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
-	return t != nil && t.Moved && !p.isBroken()
+	if t == nil {
+		return "", false
+	}
+	return t.reads(), true
+}
+
+// Cut reports whether a call that waits has to go on without what it waits for: its child
+// was moved to the background, or the task was still at work when the time was over.
+func (p *Player) Cut(id troupe.SessionID, at troupe.Coord) bool {
+	t := p.tools[toolKey{p.paths[id], at.Reply, at.Call}]
+	return t != nil && (t.Moved || (t.Waited && t.Mail == ""))
 }
 
 // Answer is what somebody said when they were asked about a call.
@@ -200,12 +226,6 @@ func (p *Player) Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bo
 		return troupe.Answer{}, false
 	}
 	return *t.Answer, true
-}
-
-func (p *Player) isBroken() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mismatch != nil
 }
 
 // Result is the recorded result of a tool call.
@@ -238,10 +258,7 @@ func (p *Player) Serve(ctx context.Context, path string, reply, call int) (Tool,
 		return t, nil
 	}
 	if t.End == nil || t.End.Status == troupe.Cancelled {
-		select {
-		case <-ctx.Done():
-		case <-p.broken:
-		}
+		<-ctx.Done()
 	}
 	if t.End != nil {
 		t.Blocks, t.IsError, t.Evidence = []troupe.Block{troupe.Text(t.End.Result)}, t.End.Status != troupe.Completed, t.End.Evidence
@@ -297,14 +314,6 @@ func (p *Player) checkOver() {
 
 // finished reports whether a run came to an end of its own.
 func finished(s troupe.Status) bool { return s.Ended() && s != troupe.Cancelled }
-
-// awaitStop waits for the stop that was recorded, or for a reason not to.
-func (p *Player) awaitStop(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-p.broken:
-	}
-}
 
 func ordinal(n int) string {
 	suffix := "th"
