@@ -40,7 +40,8 @@ const defaultMaxOutput = 8192
 type models struct {
 	env      Env
 	settings config.Settings
-	file     string // the user's models.yaml
+	file     string  // the user's models.yaml
+	player   *Player // stands in for every provider; set before the first is asked for
 
 	mu        sync.Mutex
 	catalog   *model.Catalog
@@ -156,6 +157,9 @@ func (m *models) Resolve(name, parent, cwd string) (string, error) {
 
 // configured reports whether a provider could be asked.
 func (m *models) configured(name string) bool {
+	if m.player != nil {
+		return m.player.Knows(name)
+	}
 	switch s, ok := m.settings.Providers[name]; {
 	case ok && s.BaseURL != "":
 		return s.KeyEnv == "" || m.set(s.KeyEnv)
@@ -169,6 +173,9 @@ func (m *models) configured(name string) bool {
 
 // Provider implements session.Models.
 func (m *models) Provider(full string) (model.Provider, string, error) {
+	if m.player != nil {
+		return m.player, full, nil
+	}
 	name, id, ok := strings.Cut(full, "/")
 	if !ok {
 		return nil, "", fmt.Errorf("%q is not a full model name", full)
@@ -283,6 +290,9 @@ func noProvider() error {
 
 // info looks a model up. A script brings its own.
 func (m *models) info(full string) (model.Info, bool) {
+	if m.player != nil {
+		return m.player.Info(full)
+	}
 	if strings.HasPrefix(full, "script/") {
 		if p, _, err := m.Provider(full); err == nil {
 			if s, ok := p.(*script.Provider); ok {

@@ -49,6 +49,8 @@ type Request struct {
 	// AskFor is how long permission requests wait for an answer; 0: nobody is there to give
 	// one, and they are denied at once.
 	AskFor time.Duration
+	// Replay plays a recording in the place of models and tools.
+	Replay *Player
 	// Idle takes a session up without setting it going.
 	Idle bool
 }
@@ -75,6 +77,12 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 		if _, ok := gate.Meaning(troupe.Mode(r.Mode)); !ok {
 			return nil, &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", r.Mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
 		}
+	}
+	if r.Replay != nil {
+		if err := playable(r); err != nil {
+			return nil, err
+		}
+		a.models.player, r.AskFor = r.Replay, 0 // who answered then is in the recording
 	}
 	if r.Resume != "" || r.Continue {
 		return a.resume(ctx, r)
@@ -131,7 +139,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err := a.checkPrice(r, model); err != nil {
 		return nil, err
 	}
-	id, err := troupe.NewRootID(rand.Reader)
+	id, err := newRoot(r.Replay, rand.Reader)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +174,11 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e}
+	if r.Replay != nil {
+		direct(e.pool, r.Replay, run.Stop, a.env.Log)
+	}
+	return run, nil
 }
 
 func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
@@ -464,7 +476,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
 	}
-	e.hub = session.New(session.Deps{
+	deps := session.Deps{
 		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools, Profiles: e.roles, Sched: pool,
 		Now: a.env.Now,
 		Policy: turn.Policy{
@@ -477,7 +489,11 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
 		Notify: a.watch.notify, Log: a.env.Log,
-	})
+	}
+	if p := a.models.player; p != nil {
+		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil
+	}
+	e.hub = session.New(deps)
 	a.engine = e
 	pool.Go(a.sweep)
 	return e, nil

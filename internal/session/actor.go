@@ -208,8 +208,11 @@ func (a *actor) inputs() turn.Inputs {
 	if a.st.Session.Parent == "" {
 		in.Near = a.near
 	}
-	if a.h.d.Order != nil {
-		in.Unread, in.Hold = a.h.d.Order(a.h.Path(a.id), a.st.Reply()+1, a.unread)
+	if r := a.h.d.Replay; r != nil {
+		open := slices.ContainsFunc(a.st.Calls, func(c turn.Call) bool { return c.Stage != turn.CallDone })
+		in.Unread, in.Hold = r.Order(a.st.Session, a.st.Reply()+1, open, a.unread)
+		in.Ready = func(at troupe.Coord) bool { return r.Ready(a.id, at) }
+		in.Cut = func(at troupe.Coord) bool { return r.Cut(a.id, at) }
 	}
 	return in
 }

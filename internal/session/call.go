@@ -244,6 +244,9 @@ func (a *actor) modelFailed(in inModelDone) troupe.ModelFailed {
 		f.Cost, _ = a.h.d.Models.Cost(a.st.Session.Model, e.Usage)
 		f.Partial = troupe.JoinText(e.Partial)
 		if delay, again := a.retryDelay(in.attempt, e); again {
+			if a.h.d.Replay != nil {
+				delay = 0 // nobody is there to be spared
+			}
 			f.RetryAt = a.h.d.Now().Add(delay)
 		}
 	}

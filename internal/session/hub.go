@@ -98,9 +98,25 @@ type Deps struct {
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
 	// SaveResult keeps the final words of a child in a file that its parent may read.
 	SaveResult func(file, text string) error
-	// Order, in a replay, picks the mail that a session reads before it asks for a reply, and
-	// holds it until all of that is there.
-	Order func(path string, reply int, unread []troupe.Mail) (now []troupe.Mail, hold bool)
+	// Replay, if set, has sessions do as they did when a run was recorded; failed calls are
+	// then made again at once.
+	Replay Replay
+}
+
+// Replay knows from a recording what depends on when things happened.
+type Replay interface {
+	// Order picks the mail that a session may read before it asks for a reply, and holds it
+	// until all of that is there. Open: calls of the reply before have no result yet.
+	Order(s troupe.Session, reply int, open bool, unread []troupe.Mail) (now []troupe.Mail, hold bool)
+	// Ready reports whether what a call found when it began has come to be.
+	Ready(id troupe.SessionID, at troupe.Coord) bool
+	// Reads is the mail that a call took its result from at once; ok is false if nothing is
+	// known of it.
+	Reads(id troupe.SessionID, at troupe.Coord) (mail troupe.MailID, ok bool)
+	// Cut reports whether a call that waits went on without what it waited for.
+	Cut(id troupe.SessionID, at troupe.Coord) bool
+	// Answer is what somebody said when they were asked about a call.
+	Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bool)
 }
 
 // Hub holds the actors of one process.

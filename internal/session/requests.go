@@ -14,6 +14,11 @@ import (
 // an ask only: a rule that denies by now denies.
 func (a *actor) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
 	c := a.st.Calls[i]
+	if r := a.h.d.Replay; r != nil && c.Answer == nil {
+		if ans, ok := r.Answer(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}); ok {
+			c.Answer = &troupe.RequestAnswered{Reply: c.Reply, Call: c.Index, By: ans.By, Effect: ans.Effect, Note: ans.Note}
+		}
+	}
 	if d.Effect == troupe.Ask && c.Answer != nil {
 		d.Effect, d.Step = c.Answer.Effect, "answer"
 		if d.Effect == troupe.Deny {

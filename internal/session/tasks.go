@@ -479,8 +479,16 @@ func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 	if !ok {
 		return a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task, turn.RenderTasks(a.st.Tasks)), true))
 	}
+	var reads troupe.MailID
+	replayed := false
+	if r := a.h.d.Replay; r != nil {
+		reads, replayed = r.Reads(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
+	}
 	// Its end may be in the mailbox: whoever reads it here needs no notice any more.
 	for _, m := range a.unread {
+		if replayed && m.ID != reads {
+			continue
+		}
 		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
 			a.unread = without(a.unread, []troupe.Mail{m})
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)

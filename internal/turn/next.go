@@ -26,6 +26,9 @@ type Inputs struct {
 	Answerable bool
 	// Hold keeps the session from its next model call: a replay waits for mail.
 	Hold bool
+	// Ready and Cut, in a replay, say which calls may begin, and which go on without what they
+	// wait for; nil: all may, and the clock says.
+	Ready, Cut func(call troupe.Coord) bool
 	// Fallback is the model to go on with when the session's is not to be had; "" is none.
 	Fallback string
 	// Window is how many tokens a call may send before the conversation is shortened; 0 if
@@ -394,7 +397,7 @@ func (s *State) waited(in Inputs) []int {
 	}
 	var out []int
 	for _, i := range s.waits() {
-		if wanted || !in.Now.Before(s.Calls[i].Wait.Until) {
+		if in.cut(&s.Calls[i]) || wanted || !in.Now.Before(s.Calls[i].Wait.Until) {
 			out = append(out, i)
 		}
 	}
@@ -403,18 +406,20 @@ func (s *State) waited(in Inputs) []int {
 
 // long lists the calls whose children have kept them waiting for too long.
 func (s *State) long(in Inputs) []int {
-	if in.Policy.AutoBackground <= 0 {
-		return nil
-	}
+	after := in.Policy.AutoBackground
 	var out []int
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Stage == CallStarted && c.Child != "" && !in.Now.Before(c.Since.Add(in.Policy.AutoBackground)) {
+		late := in.Cut == nil && after > 0 && !in.Now.Before(c.Since.Add(after))
+		if c.Stage == CallStarted && c.Child != "" && (late || in.cut(c)) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
+
+// cut reports whether a replay has the call go on without what it waits for.
+func (in Inputs) cut(c *Call) bool { return in.Cut != nil && in.Cut(c.coord()) }
 
 // endsOfCalls picks the mail that brings the result of an open call.
 func (s *State) endsOfCalls(mail []troupe.Mail) []troupe.Mail {
@@ -457,7 +462,7 @@ func (s *State) startable(in Inputs) []int {
 		for j := i; j < end; j++ {
 			st := s.Calls[j].Stage
 			done = done && st == CallDone
-			if st == CallPending && !in.Working(j) {
+			if st == CallPending && !in.Working(j) && (in.Ready == nil || in.Ready(s.Calls[j].coord())) {
 				ready = append(ready, j)
 			}
 		}

@@ -86,6 +86,8 @@ type Call struct {
 	deny    bool
 }
 
+func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }
+
 // CallStage is how far a call has come.
 type CallStage int
 

@@ -44,6 +44,31 @@ type flags struct {
 
 // Configure makes cmd the command that runs prompts.
 func Configure(cmd *cobra.Command, c *console.Console) {
+	configure(cmd, c, func(ctx context.Context, f flags, args []string) error { return execute(ctx, c, f, args) })
+}
+
+// Parse reads arguments as the command does, and runs nothing.
+func Parse(c *console.Console, args []string) (req app.Request, o Output, err error) {
+	cmd := &cobra.Command{Use: "troupe [prompt]", SilenceErrors: true, SilenceUsage: true}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
+	parsed := false
+	configure(cmd, c, func(_ context.Context, f flags, args []string) error {
+		parsed, o = true, Output{Format: f.format, Live: f.live(c)}
+		req, err = request(c, f, args)
+		return err
+	})
+	cmd.SetArgs(args)
+	cmd.SetOut(c.Out)
+	if err := cmd.Execute(); err != nil {
+		return req, o, err
+	}
+	if !parsed {
+		return req, o, &console.Exit{} // --help has said what there is to say
+	}
+	return req, o, nil
+}
+
+func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, []string) error) {
 	var f flags
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
@@ -92,7 +117,7 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 		case f.talks(c, args):
 			return talk(cmd.Context(), c, f, args)
 		}
-		return execute(cmd.Context(), c, f, args)
+		return run(cmd.Context(), f, args)
 	}
 }
 
@@ -264,6 +289,11 @@ func Run(ctx context.Context, c *console.Console, a *app.App, req app.Request, o
 	if err != nil {
 		return err
 	}
+	return Finish(c, report, o)
+}
+
+// Finish prints what a run came to. The error carries the exit code.
+func Finish(c *console.Console, report wire.Run, o Output) error {
 	switch o.Format {
 	case formatJSON, formatStream:
 		if err := c.JSON(report); err != nil {

@@ -1,0 +1,407 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// enough is how many seeds the simulation may take to find a planted bug: as many as a CI run
+// plays.
+const enough = 10_000
+
+// TestPlantedBugs plants bugs at the seams of the engine, each of which breaks a promise, and
+// wants the simulation to notice every one of them.
+func TestPlantedBugs(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func() func(*session.Deps){
+		"an end is told in a transaction of its own":          endApart,
+		"appends are not checked for the epoch":               onTx(func(tx store.Tx) store.Tx { return unfenced{tx} }),
+		"mail is not marked delivered":                        onTx(func(tx store.Tx) store.Tx { return unmarked{tx} }),
+		"mail that comes during a summary is swallowed":       swallow,
+		"a summary takes the mailbox for read":                onTx(func(tx store.Tx) store.Tx { return greedy{tx} }),
+		"births do not look at the caps":                      onTx(func(tx store.Tx) store.Tx { return capless{tx} }),
+		"admissions do not look at the slots":                 onTx(func(tx store.Tx) store.Tx { return slotless{tx} }),
+		"calls do not look at what others have reserved":      onTx(func(tx store.Tx) store.Tx { return unreserved{tx} }),
+		"an edit says that it only reads":                     harmless,
+		"a claim does not take the session":                   onTx(func(tx store.Tx) store.Tx { return claimless{tx} }),
+		"the sums of a tree forget what a take-over changes":  onTx(func(tx store.Tx) store.Tx { return &forgetful{Tx: tx} }),
+		"a reservation is never given back":                   onTx(func(tx store.Tx) store.Tx { return keeper{tx} }),
+		"a mailbox is read backwards":                         onTx(func(tx store.Tx) store.Tx { return backwards{tx} }),
+		"the end of a command that a crash took is not told":  onTx(func(tx store.Tx) store.Tx { return &silent{Tx: tx} }),
+		"the last event of a log is not read":                 onTx(func(tx store.Tx) store.Tx { return stale{tx} }),
+		"a commit is acknowledged and lost":                   acknowledged,
+		"a timer is lost":                                     onSched(0, 8),
+		"a wake-up is lost":                                   onSched(100, 0),
+		"messages are encoded in another way by each process": restless,
+		"the governor forgets somebody":                       func() func(*session.Deps) { return onGovernor(true) },
+		"a call that failed does not leave the governor":      func() func(*session.Deps) { return onGovernor(false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for n := uint64(1); n <= enough; n++ {
+				if _, err := play(n, nil, plant()); err != nil {
+					t.Logf("noticed by seed %d: %v", n, err)
+					return
+				}
+			}
+			t.Errorf("%d seeds did not notice it", enough)
+		})
+	}
+}
+
+// planted is a store with a bug.
+type planted struct {
+	store.Store
+	update func(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error
+}
+
+func (p planted) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	return p.update(ctx, root, fn)
+}
+
+// onTx plants a bug in every transaction.
+func onTx(wrap func(store.Tx) store.Tx) func() func(*session.Deps) {
+	return func() func(*session.Deps) {
+		return func(d *session.Deps) {
+			real := d.Store
+			d.Store = planted{real, func(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+				return real.Update(ctx, root, func(tx store.Tx) error { return fn(wrap(tx)) })
+			}}
+		}
+	}
+}
+
+// endApart tells a parent of an end once the end is committed.
+func endApart() func(*session.Deps) {
+	return func(d *session.Deps) {
+		real := d.Store
+		d.Store = planted{real, func(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+			var later []troupe.Mail
+			err := real.Update(ctx, root, func(tx store.Tx) error {
+				later = nil
+				return fn(apart{tx, &later})
+			})
+			if err != nil || len(later) == 0 {
+				return err
+			}
+			return real.Update(ctx, root, func(tx store.Tx) error {
+				for _, m := range later {
+					if _, err := tx.Send(m); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}}
+	}
+}
+
+type apart struct {
+	store.Tx
+	later *[]troupe.Mail
+}
+
+func (t apart) Send(m troupe.Mail) (bool, error) {
+	if m.Kind == troupe.MailTaskEnded && m.From != m.To {
+		*t.later = append(*t.later, m)
+		return true, nil
+	}
+	return t.Tx.Send(m)
+}
+
+type unfenced struct{ store.Tx }
+
+func (t unfenced) Append(_ troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	held, err := t.Lease(s.ID)
+	return errors.Join(err, t.Tx.Append(held, s, events))
+}
+
+type unmarked struct{ store.Tx }
+
+func (unmarked) MarkDelivered(troupe.SessionID, int64, []troupe.MailID) error { return nil }
+
+// swallow loses words to a session that waits for a summary.
+func swallow() func(*session.Deps) {
+	busy := make(map[troupe.SessionID]bool)
+	return onTx(func(tx store.Tx) store.Tx { return swallowing{tx, busy} })()
+}
+
+type swallowing struct {
+	store.Tx
+	busy map[troupe.SessionID]bool
+}
+
+func (t swallowing) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case troupe.CallSealed:
+			t.busy[s.ID] = b.Compact
+		case troupe.Compacted, troupe.ModelFailed:
+			t.busy[s.ID] = false
+		}
+	}
+	return t.Tx.Append(l, s, events)
+}
+
+func (t swallowing) Send(m troupe.Mail) (bool, error) {
+	if t.busy[m.To] && m.Kind == troupe.MailPrompt {
+		return true, nil
+	}
+	return t.Tx.Send(m)
+}
+
+type greedy struct{ store.Tx }
+
+func (t greedy) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	if err := t.Tx.Append(l, s, events); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(events, func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindCompacted }) {
+		return nil
+	}
+	unread, err := t.Unread(s.ID)
+	for _, m := range unread {
+		err = errors.Join(err, t.MarkDelivered(s.ID, s.Seq, []troupe.MailID{m.ID}))
+	}
+	return err
+}
+
+type capless struct{ store.Tx }
+
+func (t capless) Tree(root troupe.SessionID) (troupe.Tree, error) {
+	tree, err := t.Tx.Tree(root)
+	tree.Total = 0
+	return tree, err
+}
+
+type slotless struct{ store.Tx }
+
+func (t slotless) Tree(root troupe.SessionID) (troupe.Tree, error) {
+	tree, err := t.Tx.Tree(root)
+	tree.Active = 0
+	return tree, err
+}
+
+type unreserved struct{ store.Tx }
+
+func (t unreserved) Tree(root troupe.SessionID) (troupe.Tree, error) {
+	tree, err := t.Tx.Tree(root)
+	tree.Reserved = troupe.Reservation{}
+	return tree, err
+}
+
+type claimless struct{ store.Tx }
+
+func (t claimless) Claim(id troupe.SessionID, _ troupe.OwnerID) (troupe.Lease, error) {
+	return t.Lease(id)
+}
+
+// forgetful is a transaction that takes sessions over, and does not add up what that changes.
+type forgetful struct {
+	store.Tx
+	claimed bool
+}
+
+func (t *forgetful) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
+	t.claimed = true
+	return t.Tx.Claim(id, owner)
+}
+
+func (t *forgetful) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+	if t.claimed {
+		return nil
+	}
+	return t.Tx.AddTree(root, d)
+}
+
+type keeper struct{ store.Tx }
+
+func (t keeper) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+	d.Reserved.Tokens, d.Reserved.Cost = max(0, d.Reserved.Tokens), max(0, d.Reserved.Cost)
+	return t.Tx.AddTree(root, d)
+}
+
+type backwards struct{ store.Tx }
+
+func (t backwards) Unread(to troupe.SessionID) ([]troupe.Mail, error) {
+	mail, err := t.Tx.Unread(to)
+	slices.Reverse(mail)
+	return mail, err
+}
+
+type silent struct {
+	store.Tx
+	claimed bool
+}
+
+func (t *silent) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
+	t.claimed = true
+	return t.Tx.Claim(id, owner)
+}
+
+func (t *silent) Send(m troupe.Mail) (bool, error) {
+	if t.claimed && m.Ended != nil && m.Ended.Kind == troupe.TaskShell {
+		return true, nil
+	}
+	return t.Tx.Send(m)
+}
+
+type stale struct{ store.Tx }
+
+func (t stale) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	events, err := t.Tx.Events(id, after, limit)
+	return events[:max(0, len(events)-1)], err
+}
+
+var errUndone = errors.New("undone")
+
+// acknowledged undoes one commit of a hundred, and says that it went well.
+func acknowledged() func(*session.Deps) {
+	n := 0
+	return func(d *session.Deps) {
+		real := d.Store
+		d.Store = planted{real, func(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+			n++
+			if n%100 != 0 {
+				return real.Update(ctx, root, fn)
+			}
+			err := real.Update(ctx, root, func(tx store.Tx) error { return errors.Join(fn(tx), errUndone) })
+			if errors.Is(err, errUndone) {
+				return nil
+			}
+			return err
+		}}
+	}
+}
+
+// onSched loses one of so many wake-ups or timers.
+func onSched(wakes, timers int) func() func(*session.Deps) {
+	return func() func(*session.Deps) {
+		l := &lossy{wakes: wakes, timers: timers}
+		return func(d *session.Deps) {
+			own := *l
+			own.Scheduler = d.Sched
+			d.Sched = &own
+		}
+	}
+}
+
+type lossy struct {
+	session.Scheduler
+	wakes, timers   int
+	nWakes, nTimers int
+}
+
+func (l *lossy) Go(fn func(context.Context)) {
+	if l.nWakes++; l.wakes > 0 && l.nWakes%l.wakes == 0 {
+		return
+	}
+	l.Scheduler.Go(fn)
+}
+
+func (l *lossy) After(d time.Duration, fn func()) func() {
+	if l.nTimers++; l.timers > 0 && l.nTimers%l.timers == 0 {
+		return func() {}
+	}
+	return l.Scheduler.After(d, fn)
+}
+
+// harmless has edits declare that they only read.
+func harmless() func(*session.Deps) {
+	return func(d *session.Deps) { d.Tools = readers{d.Tools} }
+}
+
+type readers struct{ session.Tools }
+
+func (r readers) Runner(name string) (tool.Runner, bool) {
+	run, ok := r.Tools.Runner(name)
+	return reader{run}, ok
+}
+
+type reader struct{ tool.Runner }
+
+func (r reader) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+	p, err := r.Runner.Prepare(env, input)
+	if err != nil {
+		return nil, err
+	}
+	return readOnly{p}, nil
+}
+
+type readOnly struct{ tool.Prepared }
+
+func (r readOnly) Access() troupe.Access {
+	a := r.Prepared.Access()
+	a.Class, a.Reads, a.Writes = troupe.ClassRead, a.Writes, nil
+	return a
+}
+
+// restless has each process encode messages in its own way, under the same version.
+func restless() func(*session.Deps) {
+	n := 0
+	return func(d *session.Deps) {
+		n++
+		d.Models = dialect{d.Models, byte('0' + n%10)}
+	}
+}
+
+type dialect struct {
+	session.Models
+	mark byte
+}
+
+func (m dialect) Provider(full string) (model.Provider, string, error) {
+	p, id, err := m.Models.Provider(full)
+	if err != nil {
+		return nil, "", err
+	}
+	return marked{p, m.mark}, id, nil
+}
+
+type marked struct {
+	model.Provider
+	mark byte
+}
+
+func (m marked) EncodeMessage(msg troupe.Message) ([]byte, error) {
+	b, err := m.Provider.EncodeMessage(msg)
+	return append(b, m.mark), err
+}
+
+// onGovernor has the governor lose a caller in five, or not notice that failed calls are over.
+func onGovernor(forgets bool) func(*session.Deps) {
+	return func(d *session.Deps) {
+		if d.Governor != nil {
+			d.Governor = &sloppy{Governor: d.Governor, forgets: forgets}
+		}
+	}
+}
+
+type sloppy struct {
+	session.Governor
+	forgets bool
+	n       int
+}
+
+func (g *sloppy) Enter(provider string, ready func()) (bool, func()) {
+	g.n++
+	if g.forgets && g.n%5 == 0 {
+		ready = func() {}
+	}
+	return g.Governor.Enter(provider, ready)
+}
+
+func (g *sloppy) Leave(provider string, err error) {
+	if g.forgets || err == nil {
+		g.Governor.Leave(provider, err)
+	}
+}

@@ -1,0 +1,80 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// climate is what kind of run a seed makes: settings, and how often what goes wrong.
+type climate struct {
+	caps     troupe.Caps
+	mode     troupe.Mode
+	limits   troupe.Limits
+	policy   turn.Policy
+	fallback string
+	window   int64
+	lane     int // calls that the governor lets through at once; 0: there is none
+	faults   int // model calls in a thousand that go wrong
+	crashes  int // processes at most
+	talk     int // steps in a thousand at which somebody speaks
+	words    int // how often somebody speaks, at most
+	calls    int // model calls after which nobody wants anything any more
+}
+
+func drawClimate(r *rand.Rand) climate {
+	one := func(n int) bool { return r.IntN(n) == 0 }
+	c := climate{
+		caps: troupe.Caps{MaxDepth: 1 + r.IntN(2), MaxActive: r.IntN(4), MaxTotal: 2 + r.IntN(7)},
+		mode: troupe.ModeBypass,
+		lane: max(0, r.IntN(5)-2),
+		talk: r.IntN(25), faults: 20 * r.IntN(10), crashes: r.IntN(7),
+		words: r.IntN(16), calls: 6 + r.IntN(40),
+		policy: turn.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
+	}
+	switch r.IntN(8) {
+	case 0, 1, 2:
+		c.mode = troupe.ModeDefault
+	case 3:
+		c.mode = troupe.ModeAcceptEdits
+	}
+	c.limits.MaxTurns = 4 + r.IntN(10)
+	if one(6) {
+		c.limits.MaxTime = time.Duration(5+r.IntN(120)) * time.Second
+	}
+	if one(8) {
+		c.limits.MaxTokens = int64(2000 + r.IntN(20_000))
+	}
+	if one(8) {
+		c.limits.MaxCost = troupe.Money(1+r.IntN(20)) * troupe.Dollar / 1000
+	}
+	if one(4) {
+		c.caps.MaxTokens = int64(2000 + r.IntN(60_000))
+	}
+	if one(4) {
+		c.caps.MaxCost = troupe.Money(2+r.IntN(60)) * troupe.Dollar / 1000
+	}
+	if one(6) {
+		c.caps.AskAbove = troupe.Dollar * 2 / 5
+	}
+	if one(3) {
+		c.policy.AutoBackground = time.Duration(1+r.IntN(20)) * time.Second
+	}
+	c.policy.Gather = time.Duration(r.IntN(3)) * time.Second
+	if one(2) {
+		c.fallback = "sim/two"
+	}
+	if one(2) {
+		c.window = int64(500 + r.IntN(1500))
+	}
+	return c
+}
+
+func (c climate) profile(kind string) troupe.Profile {
+	return troupe.Profile{
+		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: c.limits,
+		Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"},
+	}
+}

@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// people are those who talk to the tree from outside, at any time and to anybody in it.
+type people struct {
+	spoken   int
+	asked    []question                           // every request there was
+	promised []letter                             // mail of which they were told that it is sent
+	tasks    map[troupe.SessionID][]troupe.TaskID // that each session was told of
+}
+
+// question is a request that was opened.
+type question struct {
+	session troupe.SessionID
+	troupe.RequestOpened
+}
+
+// left reports whether somebody still has something to say.
+func (p *people) left(w *world) bool { return p.spoken < w.climate.words }
+
+func (p *people) note(id troupe.SessionID, t *troupe.Task) {
+	if t == nil {
+		return
+	}
+	if p.tasks == nil {
+		p.tasks = make(map[troupe.SessionID][]troupe.TaskID)
+	}
+	if !slices.Contains(p.tasks[id], t.ID) {
+		p.tasks[id] = append(p.tasks[id], t.ID)
+	}
+}
+
+// anybody draws a session of the tree.
+func (w *world) anybody() *turn.State {
+	ids := w.watch.order
+	return w.watch.states[ids[w.rng.IntN(len(ids))]]
+}
+
+// speak has somebody do something about the tree, through the process that owns it. Open
+// requests are mostly answered; everything else happens a few times.
+func (w *world) speak() {
+	if w.live == nil || w.live.dead || len(w.watch.order) == 0 {
+		return
+	}
+	if q, open := w.request(); open && !w.one(4) {
+		w.answer(q)
+		return
+	}
+	if !w.people.left(w) {
+		return
+	}
+	w.people.spoken++
+	w.res.Words++
+	s := w.anybody()
+	id := s.Session.ID
+	if w.one(12) && s.Session.Parent != "" {
+		w.trace("move %s to the background: %v", id, w.live.hub.Move(id))
+		return
+	}
+	w.tell(func(tx store.Tx) ([]troupe.Mail, error) { return w.mail(tx, id) })
+}
+
+// request finds a request that is open, or one that was.
+func (w *world) request() (question, bool) {
+	for _, q := range w.people.asked {
+		if w.open(q) {
+			return q, true
+		}
+	}
+	if n := len(w.people.asked); n > 0 {
+		return w.people.asked[w.rng.IntN(n)], false
+	}
+	return question{}, false
+}
+
+func (w *world) open(q question) bool {
+	st := w.watch.states[q.session]
+	return st != nil && q.Reply == st.Reply() && q.Call < len(st.Calls) && st.Calls[q.Call].Request != nil
+}
+
+// answer answers a request: perhaps with a rule for the whole tree, perhaps twice.
+func (w *world) answer(q question) {
+	w.tell(func(store.Tx) ([]troupe.Mail, error) { return w.answers(q), nil })
+	if w.one(5) {
+		w.tell(func(store.Tx) ([]troupe.Mail, error) { return w.answers(q), nil })
+	}
+}
+
+func (w *world) answers(q question) []troupe.Mail {
+	ans := troupe.Answer{Coord: troupe.Coord{Reply: q.Reply, Call: q.Call}, By: "somebody", Effect: troupe.Allow}
+	if w.one(3) {
+		ans.Effect, ans.Note = troupe.Deny, "rather not"
+	}
+	var out []troupe.Mail
+	if ans.Effect == troupe.Allow && q.Decision.Grant != "" && w.one(4) {
+		ans.Rule = q.Decision.Grant
+		out = append(out, w.letterTo(w.root, troupe.Mail{Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}}))
+	}
+	return append(out, w.letterTo(q.session, troupe.Mail{Kind: troupe.MailAnswer, Answer: &ans}))
+}
+
+func (w *world) letterTo(to troupe.SessionID, m troupe.Mail) troupe.Mail {
+	w.seq++
+	m.ID, m.Root, m.To, m.SentAt = troupe.MailID(fmt.Sprintf("%s:%d", m.Kind, w.seq)), w.root, to, w.now
+	return m
+}
+
+// mail draws what somebody says to a session.
+func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error) {
+	n := w.rng.IntN(20)
+	switch {
+	case n < 7:
+		var out []troupe.Mail
+		for range 1 + w.rng.IntN(3) {
+			out = append(out, w.letterTo(to, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("a word")}}))
+		}
+		if w.one(4) {
+			return w.halt(tx, to, out, troupe.Stop{Tree: true, By: "somebody"})
+		}
+		return out, nil
+	case n < 12:
+		w.res.Stops++
+		return w.halt(tx, to, nil, troupe.Stop{Now: w.one(2), Tree: w.one(2), By: "somebody"})
+	case n < 14:
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailCompact, Blocks: []troupe.Block{troupe.Text("keep the names")}})}, nil
+	case n < 16:
+		name := []string{"sim/one", "sim/two", "sim/gone"}[w.rng.IntN(3)]
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailModel, Model: name})}, nil
+	case n < 18:
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has changed")}})}, nil
+	}
+	if q, _ := w.request(); q.session != "" && w.one(2) {
+		return w.answers(q), nil // perhaps too late
+	}
+	nobody := troupe.Answer{Coord: troupe.Coord{Reply: 1 + w.rng.IntN(3)}, By: "somebody", Effect: troupe.Allow}
+	return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailAnswer, Answer: &nobody})}, nil
+}
+
+// halt adds a stop, addressed as the surfaces do.
+func (w *world) halt(tx store.Reader, to troupe.SessionID, out []troupe.Mail, st troupe.Stop) ([]troupe.Mail, error) {
+	w.seq++
+	m, live, err := session.StopMail(tx, to, st, w.now, troupe.MailID(fmt.Sprintf("stop:%d", w.seq)))
+	if err != nil || (!live && !st.Tree) {
+		return out, err
+	}
+	return append(out, m), nil
+}
+
+// tell sends mail through the process that owns the tree.
+func (w *world) tell(build func(store.Tx) ([]troupe.Mail, error)) {
+	var mail []troupe.Mail
+	err := w.live.hub.Send(w.ctx(), w.root, func(tx store.Tx) ([]troupe.Mail, error) {
+		var err error
+		mail, err = build(tx)
+		return mail, err
+	})
+	switch {
+	case err == nil:
+		w.promise(mail)
+	case !errors.Is(err, errCrash):
+		w.broken("say something: %w", err)
+	}
+}
+
+func (w *world) promise(mail []troupe.Mail) {
+	for _, m := range mail {
+		w.people.promised = append(w.people.promised, letter{m.To, m.ID})
+	}
+}
+
+// letter leaves mail for a tree that nobody owns now.
+func (w *world) letter() {
+	if !w.people.left(w) || len(w.watch.order) == 0 {
+		return
+	}
+	w.people.spoken++
+	w.res.Words++
+	to := w.anybody().Session.ID
+	var mail []troupe.Mail
+	var seen *watchTx
+	err := w.store.Update(w.ctx(), w.root, func(tx store.Tx) error {
+		seen = &watchTx{Tx: tx, p: w.live}
+		var err error
+		mail, err = w.mail(tx, to)
+		for _, m := range mail {
+			if err == nil {
+				_, err = seen.Send(m)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		w.broken("leave mail: %w", err)
+		return
+	}
+	w.watch.committed(w.live, seen)
+	w.promise(mail)
+}

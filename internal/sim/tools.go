@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// profiles resolves children: some types are unknown.
+type profiles struct{ w *world }
+
+func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	if sp.Type == "unknown" {
+		return troupe.Profile{}, fmt.Errorf("there is no agent type %q", sp.Type)
+	}
+	return p.w.climate.profile("worker"), nil
+}
+
+// drawCall is what a model asks for. Inputs are words; a leading & is for the background.
+func (w *world) drawCall(id troupe.SessionID) (name, input string) {
+	and := ""
+	if w.one(2) {
+		and = "&"
+	}
+	switch n := w.rng.IntN(20); {
+	case n < 3:
+		return "Read", ""
+	case n < 5:
+		return "Edit", ""
+	case n < 8:
+		return "Bash", and + []string{"make", "slow", "fail"}[w.rng.IntN(3)]
+	case n < 9:
+		return []string{"Nothing", "Edit", "Agent", "TaskOutput"}[w.rng.IntN(4)], "broken"
+	case n < 14:
+		return "Agent", and + []string{"", "", "", "Twin", "a/b", "unknown"}[w.rng.IntN(6)]
+	case n < 16:
+		return "SendMessage", w.drawTask(id) + and
+	case n < 18:
+		if w.one(4) {
+			return "TaskOutput", ""
+		}
+		return "TaskOutput", w.drawTask(id) + and
+	default:
+		return "TaskStop", w.drawTask(id)
+	}
+}
+
+// drawTask names something that a session may know of, or anybody of the tree, or nobody.
+func (w *world) drawTask(id troupe.SessionID) string {
+	if own := w.people.tasks[id]; len(own) > 0 && !w.one(5) {
+		t, _ := w.watch.states[id].Task(string(own[w.rng.IntN(len(own))]))
+		if t.Kind == troupe.TaskAgent && w.one(2) {
+			return strings.ToUpper(t.Name)
+		}
+		return string(t.ID)
+	}
+	if w.one(3) {
+		return "nobody"
+	}
+	return string(w.anybody().Session.ID)
+}
+
+// tools holds a reading tool, two with effects, and the intents.
+type tools struct{ p *process }
+
+func (t tools) Specs(names []string) []troupe.Tool {
+	out := make([]troupe.Tool, len(names))
+	for i, n := range names {
+		out[i] = troupe.Tool{Name: n}
+	}
+	return out
+}
+
+func (t tools) Schedule(name string) turn.Schedule {
+	switch name {
+	case "Agent":
+		return turn.Birth
+	case "Edit", "Bash", "SendMessage", "TaskStop":
+		return turn.Alone
+	default:
+		return turn.Parallel
+	}
+}
+
+func (t tools) Intent(name, input string) (troupe.Intent, bool, error) {
+	bare := strings.Trim(input, "&")
+	and := bare != input
+	var in troupe.Intent
+	switch name {
+	case "Agent":
+		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: bare, Background: and}
+		if bare == "unknown" {
+			sp.Name, sp.Type = "", bare
+		}
+		in = sp
+	case "SendMessage":
+		in = troupe.SendMessage{To: bare, Text: "how far are you?", Cancel: and}
+	case "TaskOutput":
+		in = troupe.TaskQuery{Task: bare, Block: and, Timeout: time.Duration(1+len(bare)) * time.Second}
+	case "TaskStop":
+		in = troupe.TaskStop{Task: bare}
+	default:
+		return nil, false, nil
+	}
+	if bare == "broken" {
+		return nil, true, &tool.InputError{Tool: name, Problem: "the input is not a JSON object"}
+	}
+	return in, true, nil
+}
+
+func (t tools) Runner(name string) (tool.Runner, bool) {
+	return runner{p: t.p, name: name}, name == "Read" || name == "Edit" || name == "Bash"
+}
+
+// runner is a tool, and a call of it once it is prepared.
+type runner struct {
+	p           *process
+	name, input string
+}
+
+func (r runner) Spec() troupe.Tool { return troupe.Tool{Name: r.name} }
+
+func (r runner) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	if input == "broken" || strings.HasPrefix(input, "{") {
+		return nil, &tool.InputError{Tool: r.name, Problem: "the input is not a JSON object"}
+	}
+	r.input = input
+	return r, nil
+}
+
+func (r runner) Access() troupe.Access {
+	switch r.name {
+	case "Edit":
+		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{"/sim/file"}}
+	case "Bash":
+		return troupe.Access{Class: troupe.ClassExec, Command: strings.Trim(r.input, "&")}
+	}
+	return troupe.Access{Class: troupe.ClassRead, Reads: []string{"/sim/file"}}
+}
+
+// Background implements tool.Backgrounder.
+func (r runner) Background() (string, bool) { return r.input, strings.HasPrefix(r.input, "&") }
+
+// Run takes its time. The effect comes before that, or behind it.
+func (r runner) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	w := r.p.w
+	took := time.Duration(w.rng.IntN(1500)) * time.Millisecond
+	if strings.HasSuffix(r.input, "slow") {
+		took = time.Duration(5+w.rng.IntN(60)) * time.Second
+	}
+	late := w.one(2)
+	if late {
+		w.sleep(ctx, took)
+	}
+	if ctx.Err() != nil || r.p.dead {
+		return tool.Errorf("stopped"), nil
+	}
+	if r.name != "Read" {
+		w.effect(effectKey(env.OutputDir, env.CallID))
+	}
+	if !late {
+		w.sleep(ctx, took)
+	}
+	switch {
+	case ctx.Err() != nil || strings.HasSuffix(r.input, "fail"):
+		return tool.Errorf("it failed"), nil
+	case w.one(20):
+		return tool.Output{}, errors.New("an odd file")
+	}
+	return tool.Output{Blocks: []troupe.Block{troupe.Text("done")}}, nil
+}
+
+// effect notes what a call did to the world.
+func (w *world) effect(key string) {
+	w.res.Effects++
+	w.effects[key]++
+	if w.effects[key] > 1 {
+		w.broken("%s took effect %d times", key, w.effects[key])
+	}
+	if !w.watch.announced[key] {
+		w.broken("%s took effect, and the log had not said that it begins", key)
+	}
+}

@@ -1,0 +1,368 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// watch looks at every commit. It keeps its own fold of each log, and says at once what can be
+// said of one step; the rest waits for the whole history (check.go).
+type watch struct {
+	w      *world
+	states map[troupe.SessionID]*turn.State
+	order  []troupe.SessionID // of birth
+	events map[troupe.SessionID][]troupe.Event
+	mail   map[letter]*posted
+	sent   []letter // in order
+	// announced are calls that the log said would begin, as their tools name them.
+	announced map[string]bool
+	seals     map[troupe.SessionID]troupe.CallSealed // the last of each session
+	because   map[troupe.SessionID]bool              // the next seal may begin another generation
+}
+
+// letter is one piece of mail.
+type letter struct {
+	to troupe.SessionID
+	id troupe.MailID
+}
+
+// posted is what became of it.
+type posted struct {
+	troupe.Mail
+	order     int
+	zombie    bool // its sender had lost the tree
+	delivered bool
+}
+
+func newWatch(w *world) watch {
+	return watch{
+		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
+		mail: make(map[letter]*posted), announced: make(map[string]bool),
+		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
+	}
+}
+
+// watchReader remembers logs that it has read: what was written once does not change, and
+// decoding it again for each reader is most of what a run would cost.
+type watchReader struct {
+	store.Reader
+	watch *watch
+}
+
+func (r watchReader) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	have := r.watch.events[id]
+	news, err := r.Reader.Events(id, int64(len(have)), 0)
+	if err != nil {
+		return nil, err
+	}
+	have = append(have, news...)
+	r.watch.events[id] = have
+	return cut(have, after, limit), nil
+}
+
+func cut(all []troupe.Event, after int64, limit int) []troupe.Event {
+	out := slices.Clone(all[min(max(after, 0), int64(len(all))):])
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
+	}
+	return out
+}
+
+// watchTx notes what one transaction writes.
+type watchTx struct {
+	store.Tx
+	p *process
+
+	appends []appended
+	mail    []troupe.Mail
+	read    []letter
+	claimed bool // the root
+	started int  // sessions that took a slot, and are not in the tree's sums yet
+}
+
+func (t *watchTx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
+	t.started = 0
+	return t.Tx.AddTree(root, d)
+}
+
+// appended is one call of Append.
+type appended struct {
+	row    troupe.Session
+	events []troupe.Event
+}
+
+// Events leaves what this transaction wrote itself to the store: it may be undone.
+func (t *watchTx) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	if slices.ContainsFunc(t.appends, func(a appended) bool { return a.row.ID == id }) {
+		return t.Tx.Events(id, after, limit)
+	}
+	return watchReader{t.Tx, &t.p.w.watch}.Events(id, after, limit)
+}
+
+func (t *watchTx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
+	err := t.Tx.Insert(s, l, caps)
+	t.claimed = t.claimed || (err == nil && s.Parent == "")
+	return err
+}
+
+func (t *watchTx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
+	l, err := t.Tx.Claim(id, owner)
+	t.claimed = t.claimed || (err == nil && id == t.p.w.root)
+	return l, err
+}
+
+// Append looks at the tree as it is before the write: whose session it is, and whether there
+// is room for a model call.
+func (t *watchTx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	held, lookup := t.Lease(s.ID)
+	tree, _ := t.Tree(t.p.w.root)
+	if err := t.Tx.Append(l, s, events); err != nil {
+		return err
+	}
+	if lookup == nil && held.Owner != t.p.owner {
+		t.p.w.broken("%s wrote event %d of session %s, which is %s's", t.p.owner, s.Seq, s.ID, held.Owner)
+	}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case troupe.CallSealed:
+			t.p.w.watch.fits(s, tree, b)
+		case troupe.Started:
+			// Who wakes may go beyond the cap; who begins a run may not.
+			if limit := tree.Caps.MaxActive; s.Depth > 0 && limit > 0 && tree.Active+t.started >= limit {
+				t.p.w.broken("session %s begins a run beside %d others under a cap of %d", s.ID, tree.Active+t.started, limit)
+			}
+			if s.Active() {
+				t.started++
+			}
+		}
+	}
+	t.appends = append(t.appends, appended{s, events})
+	return nil
+}
+
+// fits: a call begins only while there is something left of the tree's limits, and beside
+// others only if all of them together are expected to fit. So the overshoot is at most what
+// the calls cost that were under way.
+func (h *watch) fits(s troupe.Session, tree troupe.Tree, b troupe.CallSealed) {
+	c, r := tree.Caps, tree.Reserved
+	tokens, cost := tree.Tally.Usage.Total(), tree.Tally.Cost
+	if (c.MaxTokens > 0 && tokens >= c.MaxTokens) || (c.MaxCost > 0 && cost >= c.MaxCost) {
+		h.w.broken("session %s begins a model call although its tree has used %d tokens and %s of %d and %s", s.ID, tokens, cost, c.MaxTokens, c.MaxCost)
+	}
+	if r == (troupe.Reservation{}) {
+		return
+	}
+	all := r.Add(b.Reserved)
+	if (c.MaxTokens > 0 && tokens+all.Tokens > c.MaxTokens) || (c.MaxCost > 0 && cost+all.Cost > c.MaxCost) {
+		h.w.broken("session %s begins a model call beside others for which nothing is left: used %d tokens and %s, held back %+v, of %d and %s", s.ID, tokens, cost, all, c.MaxTokens, c.MaxCost)
+	}
+}
+
+func (t *watchTx) Send(m troupe.Mail) (bool, error) {
+	sent, err := t.Tx.Send(m)
+	if err == nil && sent {
+		t.mail = append(t.mail, m)
+	}
+	return sent, err
+}
+
+func (t *watchTx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) error {
+	if err := t.Tx.MarkDelivered(to, seq, ids); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		t.read = append(t.read, letter{to, id})
+	}
+	return nil
+}
+
+// committed takes in a transaction that was committed.
+func (h *watch) committed(p *process, t *watchTx) {
+	if t.claimed && h.w.live != p {
+		if h.w.live != nil {
+			h.w.live.zombie = true
+		}
+		h.w.live = p
+		h.w.trace("the tree is %s's", p.owner)
+	}
+	for _, m := range t.mail {
+		h.posted(m, p.zombie)
+	}
+	for _, a := range t.appends {
+		if p.zombie {
+			h.lost(p, a)
+		}
+		h.appended(a)
+	}
+	for _, l := range t.read {
+		if m := h.mail[l]; m == nil || m.delivered {
+			h.w.broken("mail %s to session %s was delivered twice, or never sent", l.id, l.to)
+		} else {
+			m.delivered = true
+		}
+	}
+	if len(t.appends) > 0 {
+		h.sums()
+	}
+}
+
+// lost: a process that has lost the tree advances nobody. Sessions that have ended are left
+// to it until the new owner needs them; what they are told does not matter to anybody yet.
+func (h *watch) lost(p *process, a appended) {
+	for _, e := range a.events {
+		if k := e.Body.Kind(); k != troupe.KindMailDelivered && k != troupe.KindAuthorityChanged && k != troupe.KindModelChanged {
+			h.w.broken("%s has lost the tree, and logs %s as event %d of session %s", p.owner, k, e.Seq, a.row.ID)
+		}
+	}
+}
+
+func (h *watch) posted(m troupe.Mail, zombie bool) {
+	l := letter{m.To, m.ID}
+	h.sent = append(h.sent, l)
+	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
+	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
+}
+
+func (h *watch) appended(a appended) {
+	st := h.states[a.row.ID]
+	if st == nil {
+		st = new(turn.State)
+		h.states[a.row.ID] = st
+		h.order = append(h.order, a.row.ID)
+	}
+	for _, e := range a.events {
+		h.event(st, e)
+		if err := st.Apply(e); err != nil {
+			h.w.broken("logged although it cannot be: %w", err)
+			return
+		}
+	}
+	if st.Session != a.row {
+		h.w.broken("session %s: its row differs from its log:\nrow %+v\nlog %+v", a.row.ID, a.row, st.Session)
+	}
+}
+
+// event says what can be said of one event, given the state before it.
+func (h *watch) event(st *turn.State, e troupe.Event) {
+	id := e.Session
+	if h.w.opt.Trace != nil {
+		h.w.trace("  %s %d: %s %s", id, e.Seq, e.Body.Kind(), brief(e.Body))
+	}
+	switch b := e.Body.(type) {
+	case troupe.CallSealed:
+		before, had := h.seals[id]
+		if had && b.Generation != before.Generation && !h.because[id] && b.Because == "" {
+			h.w.broken("session %s: event %d begins generation %d without a reason", id, e.Seq, b.Generation)
+		}
+		if !b.Compact && b.Because != "" {
+			h.w.broken("session %s: event %d begins generation %d: %s", id, e.Seq, b.Generation, b.Because)
+		}
+		h.seals[id], h.because[id] = b, b.Compact
+	case troupe.ModelChanged, troupe.Compacted:
+		h.because[id] = true
+	case troupe.ToolStarted:
+		if b.Decision.Effect != troupe.Allow {
+			h.w.broken("session %s: event %d starts a call that was not allowed: %+v", id, e.Seq, b.Decision)
+		}
+		h.announced[effectKey(outputDir(id), callID(b.Reply, b.Call))] = true
+		h.w.people.note(id, b.Task)
+	case troupe.ToolFinished:
+		h.w.people.note(id, b.Task)
+	case troupe.RequestOpened:
+		h.w.res.Requests++
+		h.w.people.asked = append(h.w.people.asked, question{id, b})
+	}
+	if b, ok := e.Body.(troupe.Compacted); ok {
+		h.w.res.Summaries++
+		h.restated(st, b)
+	}
+}
+
+// restated: a summary names what is at work.
+func (h *watch) restated(st *turn.State, b troupe.Compacted) {
+	text := troupe.JoinText(b.Blocks)
+	for _, t := range st.Tasks {
+		if t.Status == troupe.TaskRunning && !strings.Contains(text, string(t.ID)) {
+			h.w.broken("session %s: its summary does not name task %s, which is at work", st.Session.ID, t.ID)
+		}
+	}
+}
+
+// sums: after every commit the tree is what its sessions add up to, and within its caps.
+func (h *watch) sums() {
+	var tree troupe.Tree
+	err := h.w.store.View(context.Background(), func(r store.Reader) error {
+		var err error
+		tree, err = r.Tree(h.w.root)
+		return err
+	})
+	if err != nil {
+		h.w.broken("read the tree: %w", err)
+		return
+	}
+	want := troupe.Tree{Root: tree.Root, Name: tree.Name, Caps: tree.Caps, Total: len(h.order) - 1}
+	for _, id := range h.order {
+		s := &h.states[id].Session
+		want.Tally = want.Tally.Add(s.Tally)
+		want.Reserved = want.Reserved.Add(s.Reserved)
+		if s.Active() {
+			want.Active++
+		}
+	}
+	c := h.w.climate.caps
+	switch {
+	case tree != want:
+		h.w.broken("the tree differs from its sessions:\ntree     %+v\nsessions %+v", tree, want)
+	case c.MaxTotal > 0 && tree.Total > c.MaxTotal:
+		h.w.broken("%d sessions were born under a cap of %d", tree.Total, c.MaxTotal)
+	}
+}
+
+func callID(reply, call int) string { return fmt.Sprintf("r%dc%d", reply, call) }
+
+func effectKey(dir, call string) string { return dir + "/" + call }
+
+// brief is what a trace shows of an event.
+func brief(body troupe.Body) string {
+	switch b := body.(type) {
+	case troupe.Created:
+		return fmt.Sprintf("%q under %s", b.Name, b.Parent)
+	case troupe.Started:
+		return fmt.Sprint(b.Run)
+	case troupe.CallSealed:
+		return fmt.Sprintf("reply %d generation %d compact %v refs %v", b.Reply, b.Generation, b.Compact, b.Refs)
+	case troupe.Replied:
+		text := fmt.Sprintf("%s %q", b.Stop, troupe.JoinText(b.Blocks))
+		for _, block := range b.Blocks {
+			if block.Call != nil {
+				text += fmt.Sprintf(" %s(%s)", block.Call.Name, block.Call.Input)
+			}
+		}
+		return text
+	case troupe.ModelFailed:
+		return fmt.Sprintf("%s attempt %d: %s", b.Fault, b.Attempt, b.Message)
+	case troupe.ToolStarted:
+		return fmt.Sprintf("%d.%d %s child %s wait %+v", b.Reply, b.Call, b.Name, b.Child, b.Wait)
+	case troupe.ToolFinished:
+		return fmt.Sprintf("%d.%d %s mail %s: %.60q", b.Result.Reply, b.Result.Call, b.Name, b.Mail, troupe.JoinText(b.Result.Blocks))
+	case troupe.MailDelivered:
+		var ids []troupe.MailID
+		for _, m := range b.Mail {
+			ids = append(ids, m.ID)
+		}
+		return fmt.Sprint(ids)
+	case troupe.RequestOpened:
+		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With)
+	case troupe.RequestAnswered:
+		return fmt.Sprintf("%d.%d %s by %s", b.Reply, b.Call, b.Effect, b.By)
+	case troupe.Ended:
+		return fmt.Sprintf("%s %s %s", b.Outcome.Status, b.Outcome.Cause, b.Outcome.Error)
+	}
+	return ""
+}
