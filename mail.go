@@ -80,7 +80,9 @@ type Stop struct {
 	// Now interrupts what is under way; otherwise the step it is in is finished first.
 	Now bool `json:"now,omitempty"`
 	// Tree stops its tasks in the background too; otherwise they go on.
-	Tree bool   `json:"tree,omitempty"`
+	Tree bool `json:"tree,omitempty"`
+	// Void takes earlier stops of the run back: it was resumed before they had ended it.
+	Void bool   `json:"void,omitempty"`
 	By   string `json:"by"` // who wanted it, for people
 }
 

@@ -96,7 +96,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 			case !s.Status.Live() && !slices.Contains(mailed, s.ID):
 				continue
 			}
-			a, err := h.load(tx, s.ID, opening)
+			a, err := h.load(tx, s.ID, true, opening)
 			if err != nil {
 				return err
 			}
@@ -141,8 +141,9 @@ func (h *Hub) opening(s troupe.Session, ad Adoption) []troupe.Body {
 }
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
-// What the process before left undone is logged as interrupted here.
-func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*actor, error) {
+// What the process before left undone is logged as interrupted here; resumed takes back stops
+// that it had not carried out.
+func (h *Hub) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []troupe.Body) (*actor, error) {
 	lease, err := tx.Claim(id, h.d.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim session %s: %w", id, err)
@@ -166,7 +167,16 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*ac
 			return nil, fmt.Errorf("tell session %s of a command that is gone: %w", id, err)
 		}
 	}
-	for _, b := range append(turn.Recover(&st), opening...) {
+	mail, err := tx.Unread(id)
+	if err != nil {
+		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
+	}
+	bodies := append(turn.Recover(&st), opening...)
+	void, stopped := st.Resume(mail, h.d.Now())
+	if resumed && stopped {
+		bodies = append([]troupe.Body{void}, bodies...)
+	}
+	for _, b := range bodies {
 		e := a.event(&a.st, b)
 		if err := a.st.Apply(e); err != nil {
 			return nil, err
@@ -177,11 +187,13 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, opening []troupe.Body) (*ac
 		return nil, fmt.Errorf("write session %s: %w", id, err)
 	}
 	a.staged = staging{base: a.st.Session}
-	mail, err := tx.Unread(id)
-	if err != nil {
-		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
-	}
 	for _, m := range mail {
+		if resumed && slices.ContainsFunc(void.Mail, func(v troupe.Mail) bool { return v.ID == m.ID }) {
+			if err := tx.MarkDelivered(id, st.Session.Seq+1, []troupe.MailID{m.ID}); err != nil {
+				return nil, fmt.Errorf("mark mail delivered: %w", err)
+			}
+			continue
+		}
 		a.receive(m)
 	}
 	return a, nil
@@ -310,7 +322,7 @@ func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", id, err)
 		}
-		if a, err = h.load(tx, id, nil); err != nil {
+		if a, err = h.load(tx, id, false, nil); err != nil {
 			return err
 		}
 		return h.placeAncestors(tx, s)

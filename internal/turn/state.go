@@ -8,6 +8,7 @@
 package turn
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -56,6 +57,7 @@ type halt struct {
 	now   bool
 	tree  bool // stops tasks in the background too
 	quiet bool // the end is nobody's news
+	meant bool // its parent wants this very task to stop
 	by    string
 }
 
@@ -164,6 +166,29 @@ const bytesPerToken = 3
 // Quiet reports whether the end of the run is nobody's news: whoever would be told has
 // caused it on its own way down.
 func (s *State) Quiet() bool { return s.halted() && s.halt.quiet }
+
+// Resume takes back the stops that had not ended the run yet when its process went away: who
+// resumes it wants it to go on. A stop that its parent meant for this very task stands. ok is
+// false if there is nothing to take back.
+func (s *State) Resume(unread []troupe.Mail, now time.Time) (out troupe.MailDelivered, ok bool) {
+	run := s.Session.Run
+	if s.Session.Status == troupe.Spawning {
+		run++
+	}
+	for _, m := range unread {
+		if m.Kind == troupe.MailStop && (m.From == "" || m.Quiet) {
+			m.Stop = &troupe.Stop{Run: run, Void: true, By: m.Stop.By}
+			out.Mail = append(out.Mail, m)
+		}
+	}
+	if s.halted() && !s.halt.meant && len(out.Mail) == 0 {
+		out.Mail = append(out.Mail, troupe.Mail{
+			ID: troupe.MailID(fmt.Sprintf("resume:%s:%d", s.Session.ID, s.Session.Seq)), Root: s.Session.Root, To: s.Session.ID,
+			Kind: troupe.MailStop, SentAt: now, Stop: &troupe.Stop{Run: run, Void: true, By: "the resuming"},
+		})
+	}
+	return out, len(out.Mail) > 0
+}
 
 // halted reports whether a stop is meant for the run there is, or for the one to come.
 func (s *State) halted() bool {

@@ -193,6 +193,9 @@ func describeMail(m troupe.Mail) string {
 		text += indent(o.Result)
 	case m.Stop != nil:
 		text = "told to stop after this step"
+		if m.Stop.Void {
+			return "resumed before a stop had ended it"
+		}
 		if m.Stop.Now {
 			text = "told to stop now"
 		}
