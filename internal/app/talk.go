@@ -119,11 +119,7 @@ func (a *App) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error
 		return err
 	}
 	_, err = a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
-		m, live, err := session.StopMail(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: "you"}, a.env.Now(), stop)
-		if err != nil || (!live && !st.Tree) {
-			return nil, err
-		}
-		return []troupe.Mail{m}, nil
+		return session.StopTree(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: "you"}, a.env.Now(), stop)
 	})
 	return err
 }

@@ -84,10 +84,15 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			events = append(events, e)
 			return next.Apply(e)
 		})
-		if err != nil || !emitted {
+		switch {
+		case err != nil:
 			return err
+		case emitted:
+			return a.write(tx, a.st.Session, next.Session, events)
+		case len(a.staged.events) == 0:
+			return a.holds(tx)
 		}
-		return a.write(tx, a.st.Session, next.Session, events)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("write the log: %w", err)
@@ -104,6 +109,16 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 	}
 	a.committed(a.st.Session)
 	return nil
+}
+
+// holds is troupe.ErrFenced if the session is another's by now. A transaction that appends
+// nothing would not notice.
+func (a *actor) holds(tx store.Tx) error {
+	held, err := tx.Lease(a.id)
+	if err == nil && held != a.lease {
+		err = fmt.Errorf("session %s is held by %s in epoch %d: %w", a.id, held.Owner, held.Epoch, troupe.ErrFenced)
+	}
+	return err
 }
 
 // write appends events and carries the change of the projection into the tree's sums.

@@ -245,13 +245,12 @@ func (p *process) Intent(name, input string) (troupe.Intent, bool, error) {
 	return nil, false, nil
 }
 
-// stop tells the root to stop now, with all below it.
+// stop tells a session to stop, as a person does.
 func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
 	p.t.Helper()
 	err := p.hub.Send(p.t.Context(), p.root, func(tx store.Tx) ([]troupe.Mail, error) {
 		p.stops++
-		m, _, err := session.StopMail(tx, id, st, time.Now(), troupe.MailID(fmt.Sprintf("stop%d", p.stops)))
-		return []troupe.Mail{m}, err
+		return session.StopTree(tx, id, st, time.Now(), troupe.MailID(fmt.Sprintf("stop%d", p.stops)))
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -192,6 +191,7 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []tro
 			if err := tx.MarkDelivered(id, st.Session.Seq+1, []troupe.MailID{m.ID}); err != nil {
 				return nil, fmt.Errorf("mark mail delivered: %w", err)
 			}
+			a.known[m.ID] = true
 			continue
 		}
 		a.receive(m)
@@ -379,14 +379,6 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx sto
 	}
 	h.mailed(mail...)
 	return nil
-}
-
-// StopMail addresses a stop to the run that a session has now, or is about to begin; live is
-// false if it has none. A stop of the whole tree reaches tasks in the background even then.
-func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) (m troupe.Mail, live bool, err error) {
-	m, live, err = stopMail(r, id, st, now)
-	m.ID = mail
-	return m, live, err
 }
 
 // Move has a sub-agent that its parent waits for go on in the background. It returns false

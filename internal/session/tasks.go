@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -222,7 +221,10 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	err := a.flush(ctx, func(tx store.Tx) error {
 		mail = nil
 		for _, id := range agents {
-			m, live, err := stopMail(tx, id, troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now())
+			// Each telling is mail of its own: what was sent before may have been for a run that was
+			// stopped before it began, or have been taken back when the tree was resumed.
+			mailID := troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
+			m, live, err := StopMail(tx, id, troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now(), mailID)
 			if err != nil {
 				return err
 			}
@@ -238,37 +240,6 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	}
 	a.h.mailed(mail...)
 	return nil
-}
-
-// stopMail addresses a stop to the run that a session has now, or is about to begin. live is
-// false if there is none.
-func stopMail(tx store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time) (m troupe.Mail, live bool, err error) {
-	s, err := tx.Session(id)
-	if err != nil {
-		return m, false, fmt.Errorf("read session %s: %w", id, err)
-	}
-	st.Run = s.Run
-	if !s.Status.Live() {
-		unread, err := tx.Unread(id)
-		if err != nil {
-			return m, false, fmt.Errorf("read the mail of session %s: %w", id, err)
-		}
-		for _, u := range unread {
-			live = live || u.Wakes()
-		}
-		if live {
-			st.Run++
-		}
-	} else {
-		live = true
-		if s.Status == troupe.Spawning {
-			st.Run++
-		}
-	}
-	return troupe.Mail{
-		ID: troupe.MailID(fmt.Sprintf("stop:%s:%d:%v:%v", id, st.Run, st.Now, st.Tree)), Root: s.Root, To: id,
-		Kind: troupe.MailStop, SentAt: now, Stop: &st,
-	}, live, nil
 }
 
 func sendAll(tx store.Tx, mail []troupe.Mail) error {
@@ -374,7 +345,7 @@ func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		if err != nil {
 			return err
 		}
-		stop, live, err := stopMail(tx, to.ID, troupe.Stop{Tree: true, By: "its parent"}, a.h.d.Now())
+		stop, live, err := StopMail(tx, to.ID, troupe.Stop{Tree: true, By: "its parent"}, a.h.d.Now(), troupe.CallMailID(a.id, at, 1))
 		if err != nil {
 			return err
 		}
@@ -443,15 +414,21 @@ func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 		if err != nil {
 			return err
 		}
-		m, live, err := stopMail(tx, to.ID, troupe.Stop{Now: true, Tree: true, By: "its parent"}, a.h.d.Now())
+		now := troupe.Stop{Now: true, Tree: true, By: "its parent"}
+		id := troupe.CallMailID(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, 0)
+		_, live, err := StopMail(tx, to.ID, now, a.h.d.Now(), id)
 		if err != nil {
 			return err
 		}
 		if !live {
 			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s)", to.Name, to.Status), false))
 		}
-		m.From = a.id
-		mail = append(mail, m)
+		if mail, err = StopTree(tx, to.ID, now, a.h.d.Now(), id); err != nil {
+			return err
+		}
+		for i := range mail {
+			mail[i].From = a.id
+		}
 		if err := sendAll(tx, mail); err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (h *history) session(r store.Reader, s troupe.Session) error {
 	case st.Session != s:
 		return fmt.Errorf("its row differs from its log:\nrow %+v\nlog %+v", s, st.Session)
 	}
-	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered)}
+	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool), warned: make(map[string]bool)}
 	for _, e := range events {
 		if err := l.event(e); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
@@ -114,7 +114,10 @@ type life struct {
 	unseen  []int64 // content that no model call has sent yet
 	summary int64   // the seal of the last call for a summary
 	words   map[troupe.SessionID]int
+	stops   map[int]bool // runs that somebody stopped
+	warned  map[string]bool
 	tally   troupe.Tally
+	runs    troupe.Tally // as the ends of the runs say
 }
 
 func (l *life) event(e troupe.Event) error {
@@ -154,6 +157,10 @@ func (l *life) event(e troupe.Event) error {
 	case troupe.ModelChanged:
 		l.told(b.Mail)
 	case troupe.BudgetWarned:
+		if l.warned[b.Limit] {
+			return fmt.Errorf("it is warned of its limit of %s once more", b.Limit)
+		}
+		l.warned[b.Limit] = true
 		l.unseen = append(l.unseen, e.Seq)
 	case troupe.MailDelivered:
 		return l.delivered(e, b)
@@ -161,6 +168,8 @@ func (l *life) event(e troupe.Event) error {
 		if l.s.Parent != "" {
 			l.h.ends[troupe.ChildEndedMailID(l.s.ID, b.Outcome.Run)]++
 		}
+		l.runs = l.runs.Add(b.Outcome.Tally)
+		return l.stopped(b.Outcome)
 	case troupe.Created, troupe.Started, troupe.RequestOpened:
 	}
 	return nil
@@ -229,6 +238,9 @@ func (l *life) delivered(e troupe.Event, b troupe.MailDelivered) error {
 		if !m.Kind.Control() {
 			words = true
 		}
+		if m.Stop != nil {
+			l.stops[m.Stop.Run] = !m.Stop.Void
+		}
 		if m.Kind != troupe.MailPrompt || sent == nil {
 			continue
 		}
@@ -246,6 +258,16 @@ func (l *life) delivered(e troupe.Event, b troupe.MailDelivered) error {
 	return nil
 }
 
+// stopped: a run ends as stopped only if somebody stopped that run, and a stop ends one run.
+func (l *life) stopped(o troupe.Outcome) error {
+	run := max(o.Run, 1) // one that never began is stopped by what was meant for its first run
+	if o.Status == troupe.Cancelled && !l.stops[run] {
+		return fmt.Errorf("run %d was stopped by nobody", o.Run)
+	}
+	delete(l.stops, run)
+	return nil
+}
+
 // end says what must hold of a whole log.
 func (l *life) end(st *turn.State) error {
 	for at := range l.asked {
@@ -256,8 +278,8 @@ func (l *life) end(st *turn.State) error {
 	if len(l.results) != len(l.asked) {
 		return errors.New("there are results of calls that nobody made")
 	}
-	if l.tally != l.s.Tally {
-		return fmt.Errorf("its bill is %+v, its log adds up to %+v", l.s.Tally, l.tally)
+	if l.tally != l.s.Tally || l.runs != l.s.Tally {
+		return fmt.Errorf("its bill is %+v, its log adds up to %+v, its runs to %+v", l.s.Tally, l.tally, l.runs)
 	}
 	pending := make(map[int64]bool)
 	for _, seq := range st.Refs() {

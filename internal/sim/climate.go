@@ -31,7 +31,7 @@ func drawClimate(r *rand.Rand) climate {
 		mode: troupe.ModeBypass,
 		lane: max(0, r.IntN(5)-2),
 		talk: r.IntN(25), faults: 20 * r.IntN(10), crashes: r.IntN(7),
-		words: r.IntN(16), calls: 6 + r.IntN(40),
+		words: r.IntN(14), calls: 6 + r.IntN(34),
 		policy: turn.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
 	}
 	switch r.IntN(8) {

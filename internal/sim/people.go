@@ -61,6 +61,10 @@ func (w *world) speak() {
 	}
 	w.people.spoken++
 	w.res.Words++
+	if len(w.before) > 0 && w.one(6) {
+		w.mistake()
+		return
+	}
 	s := w.anybody()
 	id := s.Session.ID
 	if w.one(12) && s.Session.Parent != "" {
@@ -149,11 +153,19 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 // halt adds a stop, addressed as the surfaces do.
 func (w *world) halt(tx store.Reader, to troupe.SessionID, out []troupe.Mail, st troupe.Stop) ([]troupe.Mail, error) {
 	w.seq++
-	m, live, err := session.StopMail(tx, to, st, w.now, troupe.MailID(fmt.Sprintf("stop:%d", w.seq)))
-	if err != nil || (!live && !st.Tree) {
-		return out, err
+	mail, err := session.StopTree(tx, to, st, w.now, troupe.MailID(fmt.Sprintf("stop:%d", w.seq)))
+	return append(out, mail...), err
+}
+
+// mistake has somebody speak through a process that has lost the tree. It must say so.
+func (w *world) mistake() {
+	p := w.before[w.rng.IntN(len(w.before))]
+	err := p.hub.Send(w.ctx(), w.root, func(store.Tx) ([]troupe.Mail, error) {
+		return []troupe.Mail{w.letterTo(w.root, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("a word")}})}, nil
+	})
+	if !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, errCrash) {
+		w.broken("%s has lost the tree, and takes mail for it: %v", p.owner, err)
 	}
-	return append(out, m), nil
 }
 
 // tell sends mail through the process that owns the tree.

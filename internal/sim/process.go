@@ -150,7 +150,7 @@ func (s *crashStore) Update(ctx context.Context, root troupe.SessionID, fn func(
 		s.p.die("after a write")
 		return errCrash
 	}
-	if n < 250 {
+	if n < 200 {
 		w.aside()
 		if s.p.dead {
 			return errCrash

@@ -24,6 +24,12 @@ type watch struct {
 	announced map[string]bool
 	seals     map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because   map[troupe.SessionID]bool              // the next seal may begin another generation
+	halted    map[troupe.SessionID]*halted
+}
+
+// halted is a session at work whose tree somebody stopped.
+type halted struct {
+	run, calls int // which run, and the model calls it has begun since
 }
 
 // letter is one piece of mail.
@@ -45,6 +51,7 @@ func newWatch(w *world) watch {
 		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
 		mail: make(map[letter]*posted), announced: make(map[string]bool),
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
+		halted: make(map[troupe.SessionID]*halted),
 	}
 }
 
@@ -187,11 +194,16 @@ func (h *watch) committed(p *process, t *watchTx) {
 	if t.claimed && h.w.live != p {
 		if h.w.live != nil {
 			h.w.live.zombie = true
+			h.w.before = append(h.w.before, h.w.live)
 		}
 		h.w.live = p
+		clear(h.halted) // whoever takes a tree over wants it to go on
 		h.w.trace("the tree is %s's", p.owner)
 	}
 	for _, m := range t.mail {
+		if held, err := h.w.leaseOf(m.From); p.zombie && (err != nil || held.Owner != p.owner) {
+			h.w.broken("%s has lost session %s, and sends %s mail for it: %s", p.owner, m.From, m.Kind, m.ID)
+		}
 		h.posted(m, p.zombie)
 	}
 	for _, a := range t.appends {
@@ -227,6 +239,25 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	h.sent = append(h.sent, l)
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
+	if m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "" {
+		h.stopped(m.To)
+	}
+}
+
+// stopped notes whom a stop of a tree has to reach.
+func (h *watch) stopped(top troupe.SessionID) {
+	below := map[troupe.SessionID]bool{top: true}
+	for _, id := range h.order {
+		s := h.states[id].Session
+		below[id] = below[id] || below[s.Parent]
+		if !below[id] || !s.Status.Live() {
+			continue
+		}
+		run := max(s.Run, 1)
+		if before := h.halted[id]; before == nil || before.run != run {
+			h.halted[id] = &halted{run: run}
+		}
+	}
 }
 
 func (h *watch) appended(a appended) {
@@ -263,9 +294,21 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		if !b.Compact && b.Because != "" {
 			h.w.broken("session %s: event %d begins generation %d: %s", id, e.Seq, b.Generation, b.Because)
 		}
+		if l, t := st.Profile.Limits, st.Session.Tally; (l.MaxTurns > 0 && st.RunTurns() >= l.MaxTurns) ||
+			(l.MaxTokens > 0 && t.Usage.Total() >= l.MaxTokens) || (l.MaxCost > 0 && t.Cost >= l.MaxCost) {
+			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v", id, e.Seq, l, st.RunTurns(), t)
+		}
 		h.seals[id], h.because[id] = b, b.Compact
+		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
+			// One call may have been on its way already.
+			if x.calls++; x.calls > 2 {
+				h.w.broken("session %s: event %d begins a model call, and its tree was stopped long before", id, e.Seq)
+			}
+		}
 	case troupe.ModelChanged, troupe.Compacted:
 		h.because[id] = true
+	case troupe.Ended:
+		delete(h.halted, id)
 	case troupe.ToolStarted:
 		if b.Decision.Effect != troupe.Allow {
 			h.w.broken("session %s: event %d starts a call that was not allowed: %+v", id, e.Seq, b.Decision)

@@ -60,6 +60,7 @@ type schedule struct {
 type owners struct {
 	live   *process   // whom the tree belongs to, by the log; it may be dead
 	coming []*process // those that are about to own the tree
+	before []*process // those that owned it; some do not know
 	procs  int
 	lives  int // how often the tree was begun anew after it had come to rest
 }
@@ -209,7 +210,7 @@ func (w *world) takeOver() error {
 		w.arrive("adopt", func(p *process) error {
 			err := p.hub.Adopt(w.ctx(), ad)
 			if errors.Is(err, troupe.ErrFenced) {
-				if held, lookup := w.lease(); lookup == nil && held == ad.Expect {
+				if held, lookup := w.leaseOf(w.root); lookup == nil && held == ad.Expect {
 					return fmt.Errorf("refused although nobody was faster: %w", err)
 				}
 				w.trace("%s was not the first", p.owner)
@@ -250,7 +251,7 @@ func (w *world) birth() fleet.Birth {
 func (w *world) adoption() (session.Adoption, error) {
 	ad := session.Adoption{Root: w.root, Idle: !w.one(4)}
 	var err error
-	if ad.Expect, err = w.lease(); err != nil {
+	if ad.Expect, err = w.leaseOf(w.root); err != nil {
 		return ad, err
 	}
 	if w.one(8) && w.people.left(w) {
@@ -285,8 +286,8 @@ func (w *world) session(id troupe.SessionID) (s troupe.Session, err error) {
 	return s, err
 }
 
-func (w *world) lease() (l troupe.Lease, err error) {
-	err = w.store.View(w.ctx(), func(r store.Reader) error { l, err = r.Lease(w.root); return err })
+func (w *world) leaseOf(id troupe.SessionID) (l troupe.Lease, err error) {
+	err = w.store.View(w.ctx(), func(r store.Reader) error { l, err = r.Lease(id); return err })
 	return l, err
 }
 

@@ -316,7 +316,7 @@ func (s *State) wind(in Inputs, end Action) Action {
 		return Skip{skip, "not run: the run was stopped before its turn came"}
 	case s.seal.open || s.open > 0:
 		return Interrupt{}
-	case len(in.Unread) > 0 && s.Session.Status != troupe.Spawning:
+	case len(in.Unread) > 0:
 		return Deliver{in.Unread} // else it would begin the next run at once
 	default:
 		return end

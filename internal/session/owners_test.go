@@ -1,0 +1,188 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+// behind is a store with somebody who comes in right behind a commit, before the process that
+// made it has gone on.
+type behind struct {
+	store.Store
+	then func()
+}
+
+func (b *behind) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	err := b.Store.Update(ctx, root, fn)
+	if then := b.then; then != nil && err == nil {
+		b.then = nil // it may write in turn
+		then()
+	}
+	return err
+}
+
+// TestMailRightBehind: a session can be written to as soon as it is committed, while whoever
+// gave birth to it, or took it over, has not yet given it its actor.
+func TestMailRightBehind(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"begin", "birth", "adopt"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			gap := &behind{}
+			watched := func(p *process) {
+				p.deps = func(d *session.Deps) { gap.Store = d.Store; d.Store = gap }
+			}
+			reply := plays{"main": {call("Agent:X"), say("ok")}}.reply
+			var p *process
+			to := h.root
+			word := func() { p.send(prompt(to, "by the way")) }
+			switch what {
+			case "begin":
+				p = h.start(reply, watched)
+				gap.then = word
+				p.begin(troupe.Caps{MaxDepth: 1})
+			case "birth":
+				p = h.start(reply, watched).begin(troupe.Caps{MaxDepth: 1})
+				to = troupe.ChildID(h.root, troupe.Coord{Reply: 1})
+				pass(500 * time.Millisecond)
+				gap.then = word
+			case "adopt":
+				first := h.start(reply).begin(troupe.Caps{MaxDepth: 1})
+				pass(500 * time.Millisecond)
+				first.pool.Close()
+				p = h.start(reply, watched)
+				gap.then = word
+				if err := p.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: h.lease()}); err != nil {
+					t.Error(err)
+				}
+			}
+			p.end()
+			wants(t, string(body(p.llm.of(to)[0])), "by the way")
+			h.checkTree()
+		})
+	}
+}
+
+// TestTakenOver: a process from which a tree was taken over can neither send mail in it, nor
+// wake one of its sessions, nor go on with any.
+func TestTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		reply := plays{"main": {call("Agent:X"), say("ok")}}.reply
+		old := h.start(reply).begin(troupe.Caps{MaxDepth: 1})
+		pass(time.Minute) // all have ended
+		x := h.called("X").ID
+		young := h.adopt(reply, true)
+		err := old.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) {
+			m := prompt(x, "psst")
+			m.ID, m.Root = "late", h.root
+			return []troupe.Mail{m}, nil
+		})
+		if !errors.Is(err, troupe.ErrFenced) {
+			t.Errorf("mail from the process before: %v", err)
+		}
+		young.send(prompt(x, "go on"))
+		young.end()
+		old.pool.Close()
+		if s := h.get(x); s.Run != 2 || s.Status != troupe.Completed {
+			t.Errorf("X is %s in run %d", s.Status, s.Run)
+		}
+		h.checkTree()
+	})
+}
+
+// TestTwoAdopt: of two processes that take over one tree, one gets it and the other is told.
+func TestTwoAdopt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		reply := plays{"main": reads(3)}.reply
+		first := h.start(reply).begin(troupe.Caps{})
+		pass(1500 * time.Millisecond)
+		first.pool.Close()
+		lease := h.lease()
+		a, b := h.start(reply), h.start(reply)
+		ad := session.Adoption{Root: h.root, Expect: lease}
+		if err := errors.Join(a.hub.Adopt(t.Context(), ad)); err != nil {
+			t.Error(err)
+		}
+		if err := b.hub.Adopt(t.Context(), ad); !errors.Is(err, troupe.ErrFenced) {
+			t.Errorf("the second was told %v", err)
+		}
+		b.pool.Close()
+		a.end()
+		h.checkTree()
+	})
+}
+
+// TestStopTwice: a stop that a parent meant stands over a restart, and whoever is on its way
+// down is told again, whether or not it had heard it before.
+func TestStopTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		reply := plays{
+			"main": {call("Agent:&P"), call("Read:a"), call("SendMessage:P enough!"), say("I wait")}, "main/P": {call("Agent:X"), say("ok")},
+			"main/P/X": {call("Bash:30s"), say("late")},
+		}.reply
+		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells{p} } }
+		p := h.start(reply, shell).begin(troupe.Caps{MaxDepth: 2})
+		pass(10 * time.Second)
+		p.pool.Close()
+		h.adopt(reply, true, shell).end()
+		for _, name := range []string{"P", "X"} {
+			if s := h.called(name); s.Status != troupe.Cancelled {
+				t.Errorf("%q ended as %s: %s", s.Name, s.Status, s.Error)
+			}
+		}
+		h.checkTree()
+	})
+}
+
+// TestIdleWithWords: words for a root that has ended begin a run, however it is taken over.
+func TestIdleWithWords(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		h.start(plays{}.reply).begin(troupe.Caps{}).end()
+		p := h.start(plays{}.reply)
+		err := p.hub.Adopt(t.Context(), session.Adoption{
+			Root: h.root, Expect: h.lease(), Idle: true, Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: "m",
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		p.end()
+		if s := h.get(h.root); s.Run != 2 || s.Status != troupe.Completed {
+			t.Errorf("it is %s in run %d", s.Status, s.Run)
+		}
+	})
+}
+
+// TestSendToGrandchild: who sends a message to an agent that somebody else started does not
+// wait for its end, which is told to that one.
+func TestSendToGrandchild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		z := troupe.ChildID(troupe.ChildID(h.root, troupe.Coord{Reply: 1}), troupe.Coord{Reply: 1})
+		h.start(plays{
+			"main":   {call("Agent:X"), call("SendMessage:" + string(z) + " more"), call("TaskOutput:"), say("ok")},
+			"main/X": {call("Agent:Z"), say("ok")},
+		}.reply).begin(troupe.Caps{MaxDepth: 2}).end()
+		wants(t, h.result(h.root, 2, 0), "told to the agent that started it")
+		x := h.called("X")
+		if s := h.get(z); s.Run != 2 || x.Run != 2 || len(h.ends(x.ID)) != 2 {
+			t.Errorf("Z is in run %d; X in run %d was told %+v", s.Run, x.Run, h.ends(x.ID))
+		}
+		h.checkTree()
+	})
+}

@@ -1,0 +1,319 @@
+package session_test
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// limited gives children a profile with limits.
+type limited struct {
+	*process
+	limits troupe.Limits
+}
+
+func (l limited) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
+	p := role("helper")
+	p.Limits = l.limits
+	return p, nil
+}
+
+// TestSendMessageResumes: whatever an agent ended as, a message has it go on with all it knew:
+// the same profile, and requests that begin with those it had sent, to the byte.
+func TestSendMessageResumes(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		first  []troupe.Reply // of main, before the message
+		x      []troupe.Reply
+		limits troupe.Limits
+		bad    bool // X's first reply fails for good
+		want   troupe.Status
+	}{
+		"completed": {first: []troupe.Reply{call("Agent:X")}, x: reads(1), want: troupe.Completed},
+		"failed":    {first: []troupe.Reply{call("Agent:X")}, bad: true, want: troupe.Failed},
+		"stopped":   {first: []troupe.Reply{call("Agent:&X"), call("Read:a"), call("TaskStop:X"), call("TaskOutput:X")}, x: reads(40), want: troupe.Cancelled},
+		"max turns": {first: []troupe.Reply{call("Agent:X")}, x: reads(40), limits: troupe.Limits{MaxTurns: 2}, want: troupe.MaxTurns},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			main := append(tt.first, call("SendMessage:x go on"), say("I wait"))
+			p := h.start(plays{"main": main, "main/X": tt.x}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) { d.Profiles = limited{p, tt.limits} }
+				failed := false
+				p.llm.fail = func(r model.Request) *model.Error {
+					if !tt.bad || failed || r.Agent.Path != "main/X" {
+						return nil
+					}
+					failed = true
+					return &model.Error{Fault: troupe.FaultBad, Message: "bad luck"}
+				}
+			}).begin(troupe.Caps{MaxDepth: 1})
+			if tt.want == troupe.Cancelled {
+				pass(20 * time.Second)
+				p.stop(h.called("X").ID, troupe.Stop{Now: true, Tree: true}) // of the second run, which would be long
+			}
+			p.end()
+			x := h.called("X")
+			var outcomes []troupe.Status
+			for _, e := range h.events(x.ID) {
+				if b, ok := e.Body.(troupe.Ended); ok {
+					outcomes = append(outcomes, b.Outcome.Status)
+				}
+			}
+			if len(outcomes) != 2 || outcomes[0] != tt.want || x.Run != 2 {
+				t.Errorf("%s: X ended as %v", name, outcomes)
+			}
+			last := h.result(h.root, len(tt.first)+1, 0)
+			wants(t, last, `"X" had ended (`+string(tt.want)+`)`, string(x.ID))
+			for _, r := range p.llm.of(x.ID) {
+				if r.Generation != 1 {
+					t.Errorf("%s: a request of generation %d", name, r.Generation)
+				}
+			}
+			requests := p.llm.of(x.ID)
+			if got := string(body(requests[len(requests)-1])); !strings.Contains(got, "go on") {
+				t.Errorf("%s: the model was never sent the message", name)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestSendMessageToOthers: names are compared without regard to case and are unique among the
+// children of one parent; ids do too; nobody is refused with the names there are; siblings and
+// strangers are not reached.
+func TestSendMessageToOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		alpha := troupe.ChildID(h.root, troupe.Coord{Reply: 1})
+		p := h.start(plays{
+			"main": {
+				call("Agent:&Alpha", "Agent:&ALPHA", "Agent:&Beta"),
+				call("SendMessage:aLPHA one", "SendMessage:"+string(alpha)+" two", "SendMessage:Gamma three"),
+				say("I wait"),
+			},
+			"main/Beta":  {call("SendMessage:Alpha four", "SendMessage:"+string(h.root)+" five"), say("ok")},
+			"main/Alpha": reads(4),
+		}.reply).begin(troupe.Caps{MaxDepth: 2}).end()
+		wants(t, h.result(h.root, 1, 1), `the name "ALPHA" is taken`)
+		wants(t, h.result(h.root, 2, 0), `sent; "Alpha" reads it`)
+		wants(t, h.result(h.root, 2, 2), `there is no agent "Gamma"`, `"Alpha"`, `"Beta"`)
+		beta := h.called("Beta").ID
+		wants(t, h.result(beta, 1, 0), `there is no agent "Alpha"`)
+		wants(t, h.result(beta, 1, 1), `there is no agent`)
+		requests := p.llm.of(alpha)
+		wants(t, string(body(requests[len(requests)-1])), `"text":"one"`, `"text":"two"`)
+		if got := body(requests[len(requests)-1]); bytes.Contains(got, []byte("four")) {
+			t.Error("a sibling's message arrived")
+		}
+		h.checkTree()
+	})
+}
+
+// TestSendMessageCancels: a message with cancel is in the log, and the agent stops after the
+// step it is in; one that had ended is sent nothing.
+func TestSendMessageCancels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		h.start(plays{
+			"main":   {call("Agent:&X"), call("SendMessage:X enough!"), call("TaskOutput:X"), call("SendMessage:X again!"), say("ok")},
+			"main/X": reads(40),
+		}.reply).begin(troupe.Caps{MaxDepth: 1}).end()
+		x := h.called("X")
+		if x.Status != troupe.Cancelled || x.Run != 1 {
+			t.Errorf("X ended as %s in run %d", x.Status, x.Run)
+		}
+		var heard bool
+		for _, e := range h.events(x.ID) {
+			switch b := e.Body.(type) {
+			case troupe.MailDelivered:
+				heard = heard || troupe.JoinText(b.Mail[0].Blocks) == "enough"
+			case troupe.Ended:
+				if !heard {
+					t.Error("X ended before it had the message in its log")
+				}
+			}
+		}
+		wants(t, h.result(h.root, 2, 0), "stops after the step")
+		wants(t, h.result(h.root, 4, 0), "ended already (cancelled); nothing was sent")
+		h.checkTree()
+	})
+}
+
+// TestSteering: words to a session at work are in its log before its next model call; those to
+// one that waits for a task end the wait; those to one that has ended begin another run.
+func TestSteering(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		main []troupe.Reply
+		at   time.Duration
+		in   int // the request that carries the words
+		runs int
+	}{
+		"during a model call": {reads(3), 500 * time.Millisecond, 2, 1},
+		"during a tool":       {reads(3), 1500 * time.Millisecond, 2, 1},
+		"at the last word":    {reads(0), 999 * time.Millisecond, 2, 1},
+		"while it waits":      {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, 10 * time.Second, 3, 2},
+		"when it has ended":   {reads(0), 10 * time.Second, 2, 2},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": tt.main, "main/X": reads(20)}.reply, func(p *process) {}).begin(troupe.Caps{MaxDepth: 1})
+			pass(tt.at)
+			p.send(prompt(h.root, "by the way"))
+			p.end()
+			first := 0
+			for i, r := range p.llm.of(h.root) {
+				if first == 0 && bytes.Contains(body(r), []byte("by the way")) {
+					first = i + 1
+				}
+			}
+			if s := h.get(h.root); first != tt.in || s.Run != tt.runs {
+				t.Errorf("%s: the words are in request %d, want %d; %d runs, want %d", name, first, tt.in, s.Run, tt.runs)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestStopStepOrNow: a stop after the step lets what is under way come to its end and begins
+// nothing else; a stop now does not wait. Both leave a session that goes on when it is asked.
+func TestStopStepOrNow(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		at     time.Duration
+		now    bool
+		ends   time.Duration // since the stop
+		result string        // of the first call
+		second string        // of the second one
+	}{
+		{1500 * time.Millisecond, false, 500 * time.Millisecond, "did a", "not run"},
+		{1500 * time.Millisecond, true, 0, "stopped", "not run"},
+		{500 * time.Millisecond, false, 500 * time.Millisecond, "not run", "not run"},
+		{500 * time.Millisecond, true, 0, "", ""},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Edit:a", "Edit:b"), say("ok")}}.reply).begin(troupe.Caps{})
+			pass(tt.at)
+			stopped := time.Now()
+			p.stop(h.root, troupe.Stop{Now: tt.now, By: "somebody"})
+			if err := p.hub.Wait(t.Context(), h.root); err != nil {
+				t.Error(err)
+			}
+			name := fmt.Sprintf("stop at %s, now %v", tt.at, tt.now)
+			if took := time.Since(stopped); took != tt.ends {
+				t.Errorf("%s: took %s", name, took)
+			}
+			if s := h.get(h.root); s.Status != troupe.Cancelled || s.Error != "stopped by somebody" {
+				t.Errorf("%s: ended as %s: %s", name, s.Status, s.Error)
+			}
+			if tt.result != "" {
+				wants(t, h.result(h.root, 1, 0), tt.result)
+				wants(t, h.result(h.root, 1, 1), tt.second)
+			}
+			p.send(prompt(h.root, "go on"))
+			p.end()
+			if s := h.get(h.root); s.Status != troupe.Completed || s.Run != 2 {
+				t.Errorf("%s: asked to go on, it ended as %s in run %d: %s", name, s.Status, s.Run, s.Error)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestStopBeforeFirstRun: an agent that is stopped while it waits for a slot can go on later
+// like any other; the stop was not meant for that run.
+func TestStopBeforeFirstRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{
+			"main":   {call("Agent:&X", "Agent:&Y"), call("TaskStop:Y"), call("SendMessage:Y after all"), say("I wait")},
+			"main/X": reads(5),
+		}.reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 1}).end()
+		if y := h.called("Y"); y.Status != troupe.Completed || len(p.llm.of(y.ID)) == 0 {
+			t.Errorf("Y ended as %s: %s", y.Status, y.Error)
+		}
+		h.checkTree()
+	})
+}
+
+// TestCancelBeforeFirstRun: an agent that waits for a slot and is sent its last words does not
+// begin a run because of them.
+func TestCancelBeforeFirstRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{
+			"main":   {call("Agent:&X", "Agent:&Y"), call("SendMessage:Y enough!"), say("I wait")},
+			"main/X": reads(5),
+		}.reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 1}).end()
+		if y := h.called("Y"); y.Status != troupe.Cancelled || y.Run != 0 || len(p.llm.of(y.ID)) != 0 {
+			t.Errorf("Y is %s in run %d", y.Status, y.Run)
+		}
+		h.checkTree()
+	})
+}
+
+// TestTreeStops: a stop of the tree takes tasks in the background along, also when the run it
+// was meant for is over; a stop of the run alone leaves them.
+func TestTreeStops(t *testing.T) {
+	t.Parallel()
+	for _, tree := range []bool{false, true} {
+		for _, at := range []time.Duration{1500 * time.Millisecond, 10 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHome(t)
+				p := h.start(plays{"main": {call("Agent:&X"), say("I wait")}, "main/X": {call("Agent:&Z"), say("I wait too")}, "main/X/Z": reads(10)}.reply).begin(troupe.Caps{MaxDepth: 2})
+				pass(at)
+				p.stop(h.root, troupe.Stop{Now: true, Tree: tree})
+				p.end()
+				all := h.tree()
+				if at > 5*time.Second && len(all) != 3 {
+					t.Errorf("%d sessions", len(all))
+				}
+				z := all[len(all)-1]
+				if got := z.Status == troupe.Cancelled; got != tree {
+					t.Errorf("stop of the tree %v at %s: %q ended as %s", tree, at, z.Name, z.Status)
+				}
+				h.checkTree()
+			})
+		}
+	}
+}
+
+// TestBornAs: what a session was born with is what it has in its last run.
+func TestBornAs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Agent:X"), call("SendMessage:X more"), say("I wait")}}.reply)
+		p.beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Profile.Prompt = "as I was told" })
+		p.end()
+		for _, s := range h.tree() {
+			requests := p.llm.of(s.ID)
+			for _, r := range requests[1:] {
+				if !reflect.DeepEqual(r.Head, requests[0].Head) || r.Model != requests[0].Model {
+					t.Errorf("%q is another one in a later request", s.Name)
+				}
+			}
+		}
+	})
+}
