@@ -262,6 +262,10 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Park:
 		a.wait(act.Until)
 		if a.st.Session.Status.Ended() {
+			// Once it is settled somebody else may load the session and go on with it.
+			if err := a.flush(ctx, nil); err != nil {
+				return false, err
+			}
 			a.setDue(!act.Until.IsZero() || len(a.shells) > 0)
 			a.h.settled(a)
 		}

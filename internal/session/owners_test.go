@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,16 +17,18 @@ import (
 // made it has gone on.
 type behind struct {
 	store.Store
-	then func()
+	then atomic.Pointer[func()]
 }
 
 func (b *behind) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
 	err := b.Store.Update(ctx, root, fn)
-	if then := b.then; then != nil && err == nil {
-		b.then = nil // it may write in turn
-		then()
+	if err != nil {
+		return err
 	}
-	return err
+	if then := b.then.Swap(nil); then != nil { // it may write in turn
+		(*then)()
+	}
+	return nil
 }
 
 // TestMailRightBehind: a session can be written to as soon as it is committed, while whoever
@@ -46,19 +49,19 @@ func TestMailRightBehind(t *testing.T) {
 			switch what {
 			case "begin":
 				p = h.start(reply, watched)
-				gap.then = word
+				gap.then.Store(&word)
 				p.begin(troupe.Caps{MaxDepth: 1})
 			case "birth":
 				p = h.start(reply, watched).begin(troupe.Caps{MaxDepth: 1})
 				to = troupe.ChildID(h.root, troupe.Coord{Reply: 1})
 				pass(500 * time.Millisecond)
-				gap.then = word
+				gap.then.Store(&word)
 			case "adopt":
 				first := h.start(reply).begin(troupe.Caps{MaxDepth: 1})
 				pass(500 * time.Millisecond)
 				first.pool.Close()
 				p = h.start(reply, watched)
-				gap.then = word
+				gap.then.Store(&word)
 				if err := p.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: h.lease()}); err != nil {
 					t.Error(err)
 				}
