@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -316,6 +317,13 @@ func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *sess
 		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
 	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !r.Idle {
+		// Its own run is over. What it left in the background may not be: then the tree goes on,
+		// and whatever comes of that wakes it.
+		if ad.Idle, err = a.unfinished(ctx, s.ID, &st); err != nil {
+			return nil, err
+		}
+	}
+	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
 			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
@@ -329,6 +337,35 @@ func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *sess
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
 	}
 	return warnings, nil
+}
+
+// unfinished reports whether a tree whose root's run is over has something left to do: agents
+// at work, mail that asks for a run, commands whose end was not told.
+func (a *App) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
+	if len(st.Shells()) > 0 {
+		return true, nil
+	}
+	left := false
+	err := a.store.View(ctx, func(r store.Reader) error {
+		all, err := r.Sessions(store.Filter{Root: root})
+		if err != nil {
+			return err
+		}
+		left = anyLive(all)
+		boxes, err := r.Mailboxes(root)
+		for _, id := range boxes {
+			mail, uerr := r.Unread(id)
+			if uerr != nil {
+				return uerr
+			}
+			left = left || slices.ContainsFunc(mail, troupe.Mail.Wakes)
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look what is left to do in tree %s: %w", root, err)
+	}
+	return left, nil
 }
 
 // checkPrice refuses a limit in money that could not hold.

@@ -14,7 +14,8 @@ import (
 // audit reads a tree as any program could, from `troupe log --tree --json` and `troupe show
 // --json`, and checks what must hold whatever happened to the processes that ran it: numbers
 // are dense; every call has one result, and has it before the next model call; every end of
-// a child is in its parent's log once; rows add up to the bill.
+// a child's run and of a command in the background is told once; no mail is read twice; rows
+// add up to the bill.
 func audit(log, show string) ([]wire.Event, error) {
 	events, err := parseEvents(log)
 	if err != nil {
@@ -58,7 +59,9 @@ type account struct {
 	born     map[troupe.SessionID]int      // children, by the calls that started them
 	told     map[childRun]int              // ends of children this session was told of
 	ended    map[int]bool                  // own runs
-	answered map[troupe.SessionID]struct{} // children whose result answered a call
+	answered map[troupe.SessionID]struct{} // children whose result, or their going on in the background, answered a call
+	mail     map[troupe.MailID]int64       // what was read, and at which event
+	commands map[troupe.TaskID]int         // in the background; how often their end was told
 }
 
 type childRun struct {
@@ -69,7 +72,7 @@ type childRun struct {
 func (b *book) add(e wire.Event) error {
 	a := b.sessions[e.Session]
 	if a == nil {
-		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, answered: map[troupe.SessionID]struct{}{}}
+		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, answered: map[troupe.SessionID]struct{}{}, mail: map[troupe.MailID]int64{}, commands: map[troupe.TaskID]int{}}
 		b.sessions[e.Session] = a
 	}
 	if e.Seq != a.seq+1 {
@@ -100,18 +103,55 @@ func (b *book) add(e wire.Event) error {
 		return a.finished(body)
 	case troupe.MailDelivered:
 		for _, m := range body.Mail {
+			if err := a.read(m.ID); err != nil {
+				return err
+			}
 			if m.Ended != nil {
-				a.told[childRun{m.Ended.Session, m.Ended.Run}]++
+				a.tell(*m.Ended)
 			}
 		}
+	case troupe.RequestAnswered:
+		return a.read(body.Mail)
+	case troupe.AuthorityChanged:
+		return a.read(body.Mail)
+	case troupe.ModelChanged:
+		return a.read(body.Mail)
 	case troupe.Ended:
 		if a.ended[body.Outcome.Run] {
 			return fmt.Errorf("run %d ends for the second time", body.Outcome.Run)
 		}
 		a.ended[body.Outcome.Run] = true
+		for id := range a.commands {
+			for _, words := range body.Outcome.Stopped {
+				if strings.Contains(words, "("+string(id)+", ") {
+					a.commands[id]++ // told to the parent, with the end
+				}
+			}
+		}
 		return a.settled()
 	}
 	return nil
+}
+
+// read notes mail that the log says was read. Events that no mail brought have none.
+func (a *account) read(id troupe.MailID) error {
+	if id == "" {
+		return nil
+	}
+	if at, ok := a.mail[id]; ok {
+		return fmt.Errorf("mail %s was read at event %d already", id, at)
+	}
+	a.mail[id] = a.seq
+	return nil
+}
+
+// tell notes an end that the session was told of.
+func (a *account) tell(o troupe.Outcome) {
+	if o.Kind == troupe.TaskShell {
+		a.commands[o.Task]++
+		return
+	}
+	a.told[childRun{o.Session, o.Run}]++
 }
 
 func (a *account) finished(body troupe.ToolFinished) error {
@@ -123,10 +163,16 @@ func (a *account) finished(body troupe.ToolFinished) error {
 		return fmt.Errorf("call %d of reply %d has its second result", r.Call, r.Reply)
 	}
 	if o := body.Outcome; o != nil {
-		a.told[childRun{o.Session, o.Run}]++
+		a.tell(*o)
 		a.answered[o.Session] = struct{}{}
 	}
-	return nil
+	switch t := body.Task; {
+	case t != nil && t.Kind == troupe.TaskShell:
+		a.commands[t.ID] = 0
+	case t != nil:
+		a.answered[troupe.SessionID(t.ID)] = struct{}{}
+	}
+	return a.read(body.Mail)
 }
 
 // settled: every call of the last reply has its result.
@@ -147,6 +193,11 @@ func (b *book) close() error {
 		for child, n := range a.born {
 			if n != 1 || b.sessions[child] == nil {
 				errs = append(errs, fmt.Errorf("session %s started child %s %d times", id, child, n))
+			}
+		}
+		for task, n := range a.commands {
+			if n != 1 {
+				errs = append(errs, fmt.Errorf("the end of command %s of session %s was told %d times", task, id, n))
 			}
 		}
 		up := b.sessions[a.parent]

@@ -7,26 +7,50 @@
 // model has to answer at one moment and not another, or the answer depends on what another
 // agent does. Nothing here waits for a clock: a test waits for a line of output, a request
 // at the server, a word in a named pipe or a change in a folder. The moments of
-// TestKillAnywhere are drawn by lot; it prints its seed, and what it demands holds at any.
+// TestKillAnywhere and TestKillBackground are drawn by lot; they print their seed, and what
+// they demand holds at any.
 //
 // Whatever a test is about, it ends with an audit of the tree as any program could read it
 // (see audit): numbers without gaps, one result per call before the next model call, every
-// child's end once in its parent's log, rows that add up to the bill. Every place is searched
+// run of a child and every command in the background told once, no mail read twice, rows that
+// add up to the bill. Every place is searched
 // for processes that were left behind.
 //
 // What users of other tools suffered, and the test that it cannot happen here:
 //
+//	 1  a child's report lost, or empty              TestPain01ReportIsNeverLost, TestKillBackground
+//	 2  background agents denied in silence          TestPain02BackgroundAsks, requests
 //	 3  a headless run hangs on a child's question   TestPain03HeadlessNeverWaits, permissions_children
 //	 4  it ends as a success with children running   TestPain04EndsWithTheTree, interrupt
 //	 7  agents start agents without end              TestPain07Runaway, agents_caps
+//	 8  one 429 kills an agent, or a hundred storm   TestTenAtOnce, TestFaults, TestKeyExpires
 //	 9  plan mode bypassed through a child           TestPermissionTable, permissions_children
-//	12  orphan processes                             resume_kill, interrupt, tools_bash
+//	11  waits without end                            TestPain11WaitsEnd; stalled streams: model/modeltest
+//	12  orphan processes                             resume_kill, interrupt, tools_bash, TestLeftovers
+//	13  a child's shell outlives it, or dies unsaid  TestPain13ShellsAreOwned, background
+//	14  memory without bound                         TestPain14SlowReader, TestReaderGoesAway
 //	15  a child's whole transcript in its parent     agents_results
-//	17  nothing to resume after a crash              resume_kill, TestKillAnywhere, TestKillAtEdit
+//	16  a summary forgets running agents             TestPain16SummaryKnowsTasks, compact
+//	17  nothing to resume after a crash              resume_kill, TestKillAnywhere, TestKillBackground, TestResumeBehindTheEnd
+//	18  "completed" twice or too early               TestPain18StoppedAndFinished, TestKillBackground, background
+//	20  one agent cannot be stopped, or not go on    TestPain20StopOneAndUndoIt, send
+//	21  the child is not seen, its question blocks   TestPain21ChildIsSeen, requests, log_follow
 //	22  cost per agent unknown                       json_object, and the audit of every tree
+//	24  a question without who asks, and why         requests, TestPain02BackgroundAsks
 //	27  parallel edits overwrite each other          TestPain27ParallelEdits, tools_order
 //	30  invented success                             TestPain30InventedSuccess, agents_results
 //	33  a model override half applied                TestPain33ModelOverride
 //	36  history corrupt after an interrupt           TestPain36InterruptedHistory, and the audit
+//	37  the parent polls, or is never woken          TestPain37CompletionWakes, background
 //	38  finished agents hold slots                   TestPain38FinishedAgentsHoldNoSlot
+//
+// What was measured on four of those tools, beside one model server:
+//
+//	fifty ends cost fifty replies                    TestMeasuredFiftyEndTogether
+//	an API error in a child "completed"              TestMeasuredErrorIsAnError
+//	a resumed child lost tools and prefix            TestMeasuredSameToolsWhenResumed, and the server's prefix rule
+//	workers shared 82 % of their bytes               TestFanOut
+//	calls with effects out of order                  tools_order
+//	the seventh agent was an error                   TestPain38FinishedAgentsHoldNoSlot, TestTenAtOnce
+//	37 to 70 KB before the first word                TestPromptSizes
 package e2e

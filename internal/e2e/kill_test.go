@@ -42,15 +42,7 @@ replies:
 // it until it is done. TROUPE_E2E_SEED repeats the moments of a run.
 func TestKillAnywhere(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	if s := os.Getenv("TROUPE_E2E_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TROUPE_E2E_SEED=%d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := lots(t)
 	const runs = 20
 	for i := range runs {
 		// Most of a run happens soon after its start; the square has more early moments.
@@ -64,6 +56,20 @@ func TestKillAnywhere(t *testing.T) {
 			killAt(t, moments)
 		})
 	}
+}
+
+// lots draws what is left to chance; TROUPE_E2E_SEED repeats it.
+func lots(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("TROUPE_E2E_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("TROUPE_E2E_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func killAt(t *testing.T, moments []time.Duration) {

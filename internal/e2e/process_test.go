@@ -23,14 +23,15 @@ const patience = 60 * time.Second
 // process is a started troupe whose output is read as it comes.
 type process struct {
 	cmd    *exec.Cmd
-	lines  chan string // closed at the end of its output
+	lines  chan string   // closed at the end of its output
+	begun  chan struct{} // closed with its first line, or its end
 	mu     sync.Mutex
 	out    strings.Builder
 	errOut bytes.Buffer
 }
 
 func startProcess(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, lines: make(chan string, 10_000)}
+	p := &process{cmd: cmd, lines: make(chan string, 10_000), begun: make(chan struct{})}
 	cmd.Stderr = &p.errOut
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -41,10 +42,13 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	}
 	go func() {
 		defer close(p.lines)
+		begin := sync.OnceFunc(func() { close(p.begun) })
+		defer begin()
 		r := bufio.NewReader(stdout)
 		for {
 			line, err := r.ReadString('\n')
 			if line != "" {
+				begin()
 				p.mu.Lock()
 				p.out.WriteString(line)
 				p.mu.Unlock()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -54,7 +55,7 @@ type Adoption struct {
 // it changes is one transaction.
 func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	h.mu.Lock()
-	h.taking[ad.Root] = &waking{root: ad.Root}
+	h.taking[ad.Root] = &waking{root: ad.Root, from: ad.Expect}
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
@@ -308,6 +309,7 @@ func (h *Hub) expect(root troupe.SessionID, ids ...troupe.SessionID) (arrived fu
 // waking is a session that mail is kept for until it has its actor.
 type waking struct {
 	root troupe.SessionID
+	from troupe.Lease // of a tree that is being taken over: whom from
 	mail []troupe.Mail
 }
 
@@ -355,20 +357,27 @@ func (h *Hub) hosts(tx store.Reader, root troupe.SessionID) error {
 	return nil
 }
 
+// takes reports whether this hub is about to take a tree over from whoever holds it now.
+func (h *Hub) takes(tx store.Reader, root troupe.SessionID) bool {
+	held, err := tx.Lease(root)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.taking[root]
+	return err == nil && w != nil && w.from == held
+}
+
 // Send commits mail that build makes and tells the receivers. All of it is for one tree. If
 // another process owns that tree by now it is troupe.ErrFenced: nobody here would read it.
 func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) error {
 	var mail []troupe.Mail
 	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
-		h.mu.Lock()
-		taking := h.taking[root] != nil
-		h.mu.Unlock()
-		if !taking {
-			if err := h.hosts(tx, root); err != nil {
-				return err
-			}
+		err := h.hosts(tx, root)
+		if errors.Is(err, troupe.ErrFenced) && h.takes(tx, root) {
+			err = nil // it is about to be ours, and what is sent until then is kept
 		}
-		var err error
+		if err != nil {
+			return err
+		}
 		if mail, err = build(tx); err != nil {
 			return err
 		}

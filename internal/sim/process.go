@@ -138,6 +138,13 @@ func (s *crashStore) Update(ctx context.Context, root troupe.SessionID, fn func(
 		s.p.die("before a write")
 		return errCrash
 	}
+	if n >= 400 {
+		// Somebody else comes first.
+		w.aside()
+		if s.p.dead {
+			return errCrash
+		}
+	}
 	var tx *watchTx
 	err := s.Store.Update(ctx, root, func(real store.Tx) error {
 		tx = &watchTx{Tx: real, p: s.p}
@@ -150,7 +157,7 @@ func (s *crashStore) Update(ctx context.Context, root troupe.SessionID, fn func(
 		s.p.die("after a write")
 		return errCrash
 	}
-	if n < 200 {
+	if n < 150 {
 		w.aside()
 		if s.p.dead {
 			return errCrash
