@@ -9,6 +9,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -129,6 +130,11 @@ type engine struct {
 	served  Served                 // nil if nobody can reach this process
 	ctx     func() context.Context // for what is done while closing
 
+	// posting is held by whoever sends mail to a tree that is run here, all the others beside
+	// each other, and alone by who lets go of one: between the look whether a tree is over and
+	// the letting go nothing is sent that would wake it.
+	posting sync.RWMutex
+
 	mu       sync.Mutex
 	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
 	fallback map[troupe.SessionID]string        // by root
@@ -154,6 +160,26 @@ func (e *engine) fallbackFor(root troupe.SessionID) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fallback[root]
+}
+
+// leave lets go of a tree if it is over: mail to it waits in the home from here on, for whoever
+// goes on with it. It returns false if something has begun meanwhile.
+func (e *engine) leave(ctx context.Context, root troupe.SessionID) (bool, error) {
+	e.posting.Lock()
+	defer e.posting.Unlock()
+	now, cancel := context.WithCancel(ctx)
+	cancel() // so that it only looks
+	if err := e.hub.Wait(now, root); err != nil {
+		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+			return false, nil
+		}
+		return false, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.ask, root)
+	delete(e.fallback, root)
+	return true, nil
 }
 
 // hosts reports whether a tree is run here.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -208,6 +209,27 @@ func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
 		ids[i] = s.ID
 	}
 	return a.removeOutputs(ids)
+}
+
+// free refuses a tree that a living process has at work. One that only holds it open, as a
+// conversation does, loses it to whoever goes on with it.
+func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
+	if !t.Running {
+		return nil
+	}
+	events, err := a.Events(ctx, root.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", root.ID, err)
+	}
+	more, err := a.unfinished(ctx, root.ID, &st)
+	if err == nil && (more || st.Session.Status.Live()) {
+		err = busy(root, t.Owner)
+	}
+	return err
 }
 
 func busy(s troupe.Session, o troupe.Owner) error {

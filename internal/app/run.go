@@ -197,8 +197,8 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Running && s.Status.Live() {
-		return nil, busy(s, t.Owner)
+	if err := a.free(ctx, t, s); err != nil {
+		return nil, err
 	}
 	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
 		return nil, &troupe.UserError{
@@ -589,6 +589,19 @@ func saveResult(file, text string) error {
 
 // Wait returns when the whole tree has ended.
 func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.Root) }
+
+// Finish is Wait for whoever leaves then: when it returns, nothing that is said to the tree
+// wakes it here any more, and so nothing that has just begun is cut off.
+func (r *Run) Finish(ctx context.Context) error {
+	for {
+		if err := r.engine.hub.Wait(ctx, r.Root); err != nil {
+			return err
+		}
+		if left, err := r.engine.leave(ctx, r.Root); left || err != nil {
+			return err
+		}
+	}
+}
 
 // Stop ends the tree's run in good order: what is under way is cancelled, every call gets
 // its result, and all of it can be resumed.

@@ -21,8 +21,12 @@ func (a *App) post(ctx context.Context, root troupe.SessionID, build func(store.
 	a.mu.Lock()
 	e := a.engine
 	a.mu.Unlock()
-	if e != nil && e.hosts(root) {
-		return true, e.hub.Send(ctx, root, build)
+	if e != nil {
+		e.posting.RLock()
+		defer e.posting.RUnlock()
+		if e.hosts(root) {
+			return true, e.hub.Send(ctx, root, build)
+		}
 	}
 	err = a.store.Update(ctx, root, func(tx store.Tx) error {
 		mail, err := build(tx)

@@ -69,8 +69,10 @@ func Main(ctx context.Context, args []string, ver string) int {
 			signal.Notify(signals, s)
 		}
 	}
-	// A reader that went away is an error of the write, not the end of the agents.
-	signal.Ignore(syscall.SIGPIPE)
+	// A reader that went away is an error of the write, not the end of the agents. Ignored, the
+	// signal would stay ignored in the commands that agents run, where it ends whoever writes
+	// to nobody; so it is taken, and dropped.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	hangUp := c.HangUp
 	go func() {
 		for s := range signals {

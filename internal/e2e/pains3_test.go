@@ -23,7 +23,9 @@ func background(name, prompt string) modeltest.Call {
 }
 
 // stuck is a reply that begins and never goes on.
-var stuck = modeltest.Reply{Text: strings.Repeat("let me think ", 20), End: 700, Stall: true}
+func stuck() modeltest.Reply {
+	return modeltest.Reply{Text: strings.Repeat("let me think ", 20), End: 700, Stall: true}
+}
 
 // eventually asks again until the answer says all the words; the run it asks about does not end
 // before it is told to.
@@ -148,7 +150,7 @@ func TestPain11WaitsEnd(t *testing.T) {
 			said <- r.LastText()
 			return modeltest.Calls(toolCall("TaskOutput", map[string]any{"task_id": "stuck", "timeout": 600_000}))
 		}
-		return stuck
+		return stuck()
 	})
 	run := p.run(4, "-p", "go", "--ask", "100ms", "--max-time", "4s")
 	if len(said) != 2 {
@@ -205,7 +207,7 @@ func TestPain13ShellsAreOwned(t *testing.T) {
 // starts nothing twice.
 func TestPain16SummaryKnowsTasks(t *testing.T) {
 	t.Parallel()
-	var summaries atomic.Int64
+	var summaries, started atomic.Int64
 	open := newBarrier(2)
 	s := modeltest.NewOpenAI(func(r *modeltest.Request) modeltest.Reply {
 		text, last := r.FirstText()+r.LastText(), r.LastText()
@@ -219,7 +221,7 @@ func TestPain16SummaryKnowsTasks(t *testing.T) {
 			summaries.Add(1)
 			reply = modeltest.Text("Files were read.") // not a word of the watcher
 		case r.Turn == 1 && !strings.Contains(text, "watcher"):
-			reply = modeltest.Calls(background("watcher", "WATCH"))
+			reply = modeltest.Calls(background(fmt.Sprint("watcher ", started.Add(1)), "WATCH"))
 		case strings.Contains(last, "I saw it."):
 			reply = modeltest.Text("The watcher saw it.")
 		case summaries.Load() == 0:
@@ -332,7 +334,7 @@ func TestPain20StopOneAndUndoIt(t *testing.T) {
 			}
 			return modeltest.Text("Went on with what I knew.")
 		case name == "one":
-			return stuck // until it is stopped
+			return stuck() // until it is stopped
 		case !open.wait():
 			return modeltest.Fail(400, "invalid_request_error", "nobody let it go on")
 		}

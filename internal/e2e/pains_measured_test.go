@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model/modeltest"
@@ -24,7 +25,7 @@ func TestMeasuredFiftyEndTogether(t *testing.T) {
 		t.Run(fmt.Sprintf("busy=%v", busy), func(t *testing.T) {
 			t.Parallel()
 			all := newBarrier(agents)
-			var ofMain atomic.Int64
+			var ofMain, ended atomic.Int64
 			p, s := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 				switch {
 				case isMain(r) && ofMain.Add(1) == 1:
@@ -41,7 +42,9 @@ func TestMeasuredFiftyEndTogether(t *testing.T) {
 				case !all.wait():
 					return modeltest.Fail(400, "invalid_request_error", "the others never came")
 				}
-				return modeltest.Text("Seen.")
+				reply := modeltest.Text("Seen.")
+				reply.Delay = time.Duration(ended.Add(1)) * 3 * time.Millisecond // together, as people see it
+				return reply
 			})
 			p.mkfifo("go")
 			p.write("../home/settings.json", `{"agents": {"max_active": 60, "max_total": 60}}`)

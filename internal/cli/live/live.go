@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"sort"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -53,7 +52,7 @@ func (v *View) Know(sessions []troupe.Session) {
 // Show writes what events say. Events of one session must come in order; those of several
 // are put in the order of their times, which is only for the eye.
 func (v *View) Show(events []troupe.Event) {
-	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	console.Arrange(events)
 	for _, e := range events {
 		v.event(e)
 	}

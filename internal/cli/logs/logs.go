@@ -4,9 +4,7 @@ package logs
 import (
 	"context"
 	"fmt"
-	"sort"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +93,7 @@ func over(ctx context.Context, a *app.App, s troupe.Session) (bool, error) {
 }
 
 func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s troupe.Session, f flags) error {
-	inOrder(events)
+	console.Arrange(events)
 	for _, e := range events {
 		if b, ok := e.Body.(troupe.Created); ok {
 			names[e.Session] = b.Name
@@ -122,26 +120,6 @@ func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]
 		}
 	}
 	return nil
-}
-
-// inOrder puts the events of several sessions beside each other by the clock. Within a session
-// the number alone counts: a clock that was set back makes nothing happen earlier.
-func inOrder(events []troupe.Event) {
-	latest := make(map[troupe.SessionID]time.Time)
-	at := make([]time.Time, len(events))
-	index := make([]int, len(events))
-	for i, e := range events {
-		if e.At.After(latest[e.Session]) {
-			latest[e.Session] = e.At
-		}
-		at[i], index[i] = latest[e.Session], i
-	}
-	sort.SliceStable(index, func(i, j int) bool { return at[index[i]].Before(at[index[j]]) })
-	sorted := make([]troupe.Event, len(events))
-	for i, k := range index {
-		sorted[i] = events[k]
-	}
-	copy(events, sorted)
 }
 
 // describe is one event for people. Texts are shown whole, indented.

@@ -85,6 +85,9 @@ func call(t app.Tree, fn func(Place) error) error {
 
 // Later says what becomes of what waits in the home.
 func (p Place) Later() string {
+	if p.Tree.Running && p.Tree.Owner.Socket != "" {
+		return fmt.Sprintf("process %d has just let go of it; it will be read when it goes on: troupe -p --resume %s", p.Tree.Owner.PID, p.Tree.Sum.Root)
+	}
 	if p.Tree.Running {
 		return fmt.Sprintf("process %d runs it and takes no calls; it will be read when that process looks for mail", p.Tree.Owner.PID)
 	}

@@ -64,7 +64,7 @@ func TestAct(t *testing.T) {
 	}{
 		{name: "nobody runs it", trees: []app.Tree{{}}, here: 1, later: "nobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000"},
 		{name: "a dead process's socket", trees: []app.Tree{{Owner: troupe.Owner{Socket: gone}}}, here: 1, later: "nobody is running"},
-		{name: "a process runs it", trees: []app.Tree{running(s.Path())}, there: 1, later: "takes no calls"},
+		{name: "a process runs it", trees: []app.Tree{running(s.Path())}, there: 1, later: "process 7 has just let go of it; it will be read when it goes on: troupe -p --resume 7k3f00000000"},
 		{name: "it serves nothing", trees: []app.Tree{running("")}, here: 1, later: "process 7 runs it and takes no calls"},
 		{name: "it ends just now", trees: []app.Tree{running(gone), {}}, here: 1, later: "nobody is running"},
 		{name: "another takes over", trees: []app.Tree{running(gone), running(s.Path())}, there: 1, later: "process 7"},

@@ -322,9 +322,10 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 	var interrupted atomic.Bool
 	stopSignals := onInterrupt(ctx, c, r, &interrupted)
 	defer stopSignals()
-	err = r.Wait(ctx)
-	if ferr := show(); err == nil {
-		err = ferr
+	err = r.Finish(ctx)
+	ferr := show()
+	if err == nil && ferr != nil {
+		return wire.Run{}, unseen(r.Root, ferr)
 	}
 	if err == nil {
 		report, err := a.Report(ctx, r.Root)

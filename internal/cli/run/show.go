@@ -89,6 +89,15 @@ func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, seen *atom
 	})
 }
 
+// unseen explains that a run went its way while whoever was to see it did not: the reader of
+// the output has gone, or its disk is full.
+func unseen(root troupe.SessionID, err error) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the run could not be shown to its end: %v", err),
+		Hint:    fmt.Sprintf("It went on all the same, and all of it is in the log: troupe show %s", root), Code: console.ExitFailed, Err: err,
+	}
+}
+
 // broken explains an end that is not the agents': nothing that was logged is lost.
 func broken(root troupe.SessionID, err error) error {
 	if errors.Is(err, troupe.ErrFenced) {
