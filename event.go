@@ -180,6 +180,10 @@ type RequestOpened struct {
 	Until time.Time `json:"until,omitzero"`
 	// With lists further calls of the reply that the answer is for as well.
 	With []int `json:"with,omitempty"`
+	// Wants is what the command attempted in its sandbox and was not let, and Output what it
+	// had printed. Leave to run it is leave for these.
+	Wants  []Attempt `json:"wants,omitempty"`
+	Output string    `json:"output,omitempty"`
 }
 
 // RequestAnswered records the answer: who, and what.

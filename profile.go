@@ -92,4 +92,9 @@ type Decision struct {
 	Why    string `json:"why,omitempty"`    // one sentence for people
 	// Grant is a rule that would have allowed the call; empty if none could.
 	Grant string `json:"grant,omitempty"`
+	// Sandbox is the level that an allowed command runs in; "" for calls that are none.
+	Sandbox Level `json:"sandbox,omitempty"`
+	// Beyond is what becomes of attempts that the sandbox did not let pass: Ask, or Deny where
+	// nothing would allow them. "" if there is no sandbox.
+	Beyond Effect `json:"beyond,omitempty"`
 }

@@ -34,6 +34,8 @@ type Access struct {
 	Command string `json:"command,omitempty"`
 	// Agent is the type of agent asked for, if the call is a birth.
 	Agent string `json:"agent,omitempty"`
+	// URL is what would be fetched, if the call goes to the network by itself.
+	URL string `json:"url,omitempty"`
 }
 
 // Evidence is what the runtime itself measured while a call ran. It stands beside an
@@ -74,6 +76,9 @@ type CommandRun struct {
 	DurationMS int64  `json:"duration_ms"`
 	// Tests is what a known test runner printed about itself; nil if none was recognised.
 	Tests *TestCount `json:"tests,omitempty"`
+	// Sandbox is the level it ran in, and Watched what was seen of it; nil if nobody watched.
+	Sandbox Level    `json:"sandbox,omitempty"`
+	Watched *Watched `json:"watched,omitempty"`
 }
 
 // TestCount is a test runner's own closing count.

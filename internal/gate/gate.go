@@ -19,6 +19,12 @@ type Query struct {
 	Roots []string
 	// Home anchors rules that begin with ~/.
 	Home string
+	// Levels are the sandboxes that this machine has; none: commands cannot be confined, and
+	// what they do is judged by reading them.
+	Levels []troupe.Level
+	// Protected are absolute paths and patterns ("**" and "*" as in rules) that no mode and no
+	// rule leaves open to writing unless it names them.
+	Protected []string
 }
 
 // Layer is one session's part in the line of authority.
@@ -28,5 +34,7 @@ type Layer struct {
 	// Offered are the tools of its profile; nil means all. A tool that is not here is
 	// denied, whatever rules say.
 	Offered []string
+	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
+	Sandbox troupe.Level
 	Rules   []Rule
 }

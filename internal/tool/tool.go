@@ -53,6 +53,12 @@ type Env struct {
 	// Keep stores the content that a file is about to lose, so that the change can be undone,
 	// and returns its hash (see Hash); nil if nobody keeps it.
 	Keep func(content []byte) (hash string, err error)
+	// Confine is what a command that is started may touch; nil: nothing but its user's own
+	// permissions confine it.
+	Confine *troupe.Confinement
+	// Ask has a small model answer a question about a text that a tool found; what it cost is
+	// on the session's bill. It is nil if there is none.
+	Ask func(ctx context.Context, question, text string) (answer string, err error)
 	// Log is, for a call that runs in the background, the file its output goes to while it
 	// runs; "" in the foreground.
 	Log string

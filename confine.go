@@ -1,0 +1,114 @@
+package troupe
+
+// Level is how far the kernel confines a command. The zero value means that nothing was
+// decided; it confines like LevelReadOnly.
+type Level string
+
+// Levels, the closest first.
+const (
+	// LevelReadOnly: it reads and computes. It writes its own temporary folder and the build
+	// caches that were named, and reaches nobody.
+	LevelReadOnly Level = "read-only"
+	// LevelWorkspace: it also writes the session's folder, without what is protected there,
+	// and reaches what its Network says.
+	LevelWorkspace Level = "workspace"
+	// LevelNone: nothing but its user's own permissions confine it.
+	LevelNone Level = "none"
+)
+
+// Meet is the closer of two levels.
+func (l Level) Meet(o Level) Level {
+	if l.openness() <= o.openness() {
+		return l.known()
+	}
+	return o.known()
+}
+
+func (l Level) openness() int {
+	switch l {
+	case LevelWorkspace:
+		return 1
+	case LevelNone:
+		return 2
+	default:
+		return 0
+	}
+}
+
+func (l Level) known() Level {
+	if l.openness() == 0 {
+		return LevelReadOnly
+	}
+	return l
+}
+
+// Confinement is everything one command may touch. All paths are absolute and cleaned; a
+// folder stands for all below it. What is not named may be read and not written.
+type Confinement struct {
+	Level Level `json:"level"`
+	// Writable are folders and files that may be written: the session's folder for
+	// LevelWorkspace, build caches, what was granted for this run.
+	Writable []string `json:"writable,omitempty"`
+	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
+	Temp string `json:"temp,omitempty"`
+	// Protected stays as it is even below Writable, whether it exists or not.
+	Protected []string `json:"protected,omitempty"`
+	// Hidden cannot be read (nor listed, if a folder), nor written.
+	Hidden  []string `json:"hidden,omitempty"`
+	Network Network  `json:"network"`
+	Bounds  Bounds   `json:"bounds"`
+}
+
+// Network is what a command may reach. The zero value is nobody.
+type Network struct {
+	// All: everybody, as without a sandbox.
+	All bool `json:"all,omitempty"`
+	// Ports are TCP ports that may be connected to, on any host.
+	Ports []int `json:"ports,omitempty"`
+	// Proxy is the port on loopback of the proxy that lets the allowed hosts through; it is
+	// the only thing that may be reached then. 0: none.
+	Proxy int `json:"proxy,omitempty"`
+}
+
+// Bounds keep one command from taking the whole machine. Zero means no limit.
+type Bounds struct {
+	Processes int   `json:"processes,omitempty"` // of this user, as the kernel counts them
+	Memory    int64 `json:"memory,omitempty"`    // bytes of address space of each process
+	FileSize  int64 `json:"file_size,omitempty"` // bytes of each file written
+}
+
+// Attempt is one thing that a confined command tried and was not let: what a person is
+// asked about.
+type Attempt struct {
+	Op AttemptOp `json:"op"`
+	// Path is absolute and resolved as far as it exists; for OpConnect it is an address:
+	// "93.184.216.34:443", "[::1]:80", or the path of a socket.
+	Path string `json:"path"`
+}
+
+// AttemptOp is a kind of attempt.
+type AttemptOp string
+
+// Kinds of attempt.
+const (
+	OpWrite   AttemptOp = "write"   // open an existing file for writing, or change what it is
+	OpCreate  AttemptOp = "create"  // a file, folder, link or device
+	OpRemove  AttemptOp = "remove"  // a file or folder, or rename it away
+	OpConnect AttemptOp = "connect" // reach somebody, or listen
+)
+
+// Watched is what was seen of a confined command while it ran.
+type Watched struct {
+	// Attempts are in the order in which they were first seen, each once; More counts those
+	// that were too many to keep.
+	Attempts []Attempt `json:"attempts,omitempty"`
+	More     int       `json:"more,omitempty"`
+	// Touched: it had changed something that outlives it, within what it may, before its
+	// first attempt. Else it can be run again as if it had never run.
+	Touched bool `json:"touched,omitempty"`
+	// Blind: this kernel cannot say what was attempted.
+	Blind bool `json:"blind,omitempty"`
+	// Restored are protected paths that the command changed where the kernel could not keep it
+	// from that; they are again as they were.
+	Restored []string `json:"restored,omitempty"`
+}

@@ -1,0 +1,67 @@
+// Package reader reads shell commands without running them: what commands a line is made of,
+// for rules, and whether all of it only reads, for machines whose kernel cannot confine it.
+//
+// It errs on one side. What it does not know, cannot parse, or could be read in two ways is
+// Unclear, and a command that has anything unclear in it is never called read-only. It is
+// pure: it looks at no file, so what a name on disk really is has to be asked elsewhere.
+package reader
+
+// Command is a shell command, taken apart.
+type Command struct {
+	// Parts are all simple commands in it that could run, wherever they stand (pipes, lists,
+	// subshells, substitutions, functions, conditions), in the order they are written.
+	Parts []Part
+	// Unclear says what cannot be known before it runs, a phrase each: "its first word is
+	// only known when it runs". A command with anything unclear may do more than its parts.
+	Unclear []string
+}
+
+// Part is one simple command.
+type Part struct {
+	// Text is the command as written, from its first word after wrappers to its last, without
+	// assignments and redirects. Whole is the same with the wrappers.
+	Text, Whole string
+	// Words are the command and its arguments, after wrappers were looked through. They are
+	// empty for a part that only assigns or redirects.
+	Words []Word
+	// Wrappers are the commands that only run another one (timeout, nice, nohup, …), the
+	// outermost first.
+	Wrappers []string
+	// Assigns are the variables set in front of it, or by it if it is nothing else.
+	Assigns []Assign
+	// Redirects are its own, and those of whatever it stands in.
+	Redirects []Redirect
+	// Moved: it may run in another folder than the one the whole command began in.
+	Moved bool
+}
+
+// Word is one word as the shell will pass it, as far as that is known.
+type Word struct {
+	Text string // without quotes if Known; else as written
+	// Known: Text is exactly what is passed. A word with a variable, a substitution or a
+	// pattern is not known.
+	Known bool
+	// Pattern: it is a pattern of file names, and becomes those that are there.
+	Pattern bool
+}
+
+// Assign is one assignment.
+type Assign struct {
+	Name  string
+	Value Word
+}
+
+// Redirect is one redirect to or from a file. Those between descriptors are left out.
+type Redirect struct {
+	Path  Word
+	Write bool // else it is only read from
+}
+
+// Verdict says whether a command only reads.
+type Verdict struct {
+	ReadOnly bool
+	// Why is what it may do instead, as the end of the sentence "it …".
+	Why string
+	// Reads are the known words in it that may name files, for rules about reading.
+	Reads []string
+}
