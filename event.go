@@ -165,6 +165,9 @@ type ToolFinished struct {
 	Mail       MailID    `json:"mail,omitempty"`        // the mail that brought it
 	// Task: what the call began goes on in the background, as this.
 	Task *Task `json:"task,omitempty"`
+	// Usage and Cost are of a model that the tool itself asked.
+	Usage Usage `json:"usage,omitzero"`
+	Cost  Money `json:"cost,omitempty"`
 }
 
 // RequestOpened records that somebody with authority was asked.

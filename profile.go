@@ -15,6 +15,9 @@ type Profile struct {
 	Model  string   `json:"model"`          // resolved: "provider/id"
 	Mode   Mode     `json:"mode,omitempty"` // "" is the parent's, whatever that is at the time
 	Limits Limits   `json:"limits"`
+	// Sandbox is the most that its commands, and those of all below it, are ever left; "" is
+	// the parent's.
+	Sandbox Level `json:"sandbox,omitempty"`
 }
 
 // Limits bound one session. Zero means no limit.

@@ -25,6 +25,8 @@ type Query struct {
 	// Protected are absolute paths and patterns ("**" and "*" as in rules) that no mode and no
 	// rule leaves open to writing unless it names them.
 	Protected []string
+	// SafeGit: the repository's own configuration has no programs that git would run.
+	SafeGit bool
 }
 
 // Layer is one session's part in the line of authority.

@@ -82,7 +82,7 @@ type actor struct {
 
 // hands is what an actor has under way. It belongs to the goroutine that runs the actor.
 type hands struct {
-	working    map[int]context.CancelFunc           // calls in hand, by index
+	working    map[int]job                          // calls in hand, by index
 	shells     map[troupe.TaskID]context.CancelFunc // commands in the background
 	told       map[troupe.TaskID]bool               // tasks told to stop; true: now
 	callCancel context.CancelFunc                   // of the model call under way, or its wait
@@ -192,7 +192,7 @@ func (a *actor) inputs() turn.Inputs {
 		Now:     a.h.d.Now(),
 		Unread:  a.unread,
 		Over:    a.over,
-		Working: func(i int) bool { return a.working[i] != nil },
+		Working: func(i int) bool { return a.inHand(i) },
 		Told: func(id troupe.TaskID, now bool) bool {
 			told, ok := a.told[id]
 			return ok && (told || !now)
@@ -480,8 +480,8 @@ func (a *actor) interrupt() {
 	if a.callCancel != nil {
 		a.callCancel()
 	}
-	for _, cancel := range a.working {
-		cancel()
+	for _, j := range a.working {
+		j.cancel()
 	}
 }
 

@@ -88,6 +88,11 @@ type Deps struct {
 	Notify  func(id troupe.SessionID, seq int64)     // after each commit; must not block
 	Deltas  func(id troupe.SessionID, d model.Delta) // pieces of replies; must not block
 
+	// Guard confines commands; nil: nothing can be confined.
+	Guard Guard
+	// Ask has a small model answer a question about a text for a session; nil: there is none.
+	Ask func(ctx context.Context, id troupe.SessionID, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
+
 	Governor Governor // nil: every call goes at once
 	// AskFor is how long a request of a tree waits for an answer; 0: nobody is there to give
 	// one, and it is denied at once.
@@ -158,6 +163,9 @@ func New(d Deps) *Hub {
 	if d.Notify == nil {
 		d.Notify = func(troupe.SessionID, int64) {}
 	}
+	if d.Guard == nil {
+		d.Guard = unguarded{}
+	}
 	if d.Governor == nil {
 		d.Governor = free{}
 	}
@@ -204,7 +212,7 @@ func (h *Hub) setLayer(st *turn.State) {
 	if up, ok := h.layers[st.Session.Parent]; ok {
 		path = up.gate.Agent + "/" + path
 	}
-	l := gate.Layer{Agent: path, Mode: st.Authority.Mode, Offered: st.Profile.Tools}
+	l := gate.Layer{Agent: path, Mode: st.Authority.Mode, Offered: st.Profile.Tools, Sandbox: st.Profile.Sandbox}
 	for _, r := range st.Authority.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.
 		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading

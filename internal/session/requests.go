@@ -19,13 +19,13 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 			c.Answer = &troupe.RequestAnswered{Reply: c.Reply, Call: c.Index, By: ans.By, Effect: ans.Effect, Note: ans.Note}
 		}
 	}
-	if d.Effect == troupe.Ask && c.Answer != nil {
-		d.Effect, d.Step = c.Answer.Effect, "answer"
+	// A command that may run read-only without being asked about was asked about if it has
+	// an answer: that is for what it wanted beyond.
+	if c.Answer != nil && (d.Effect == troupe.Ask || d.Effect == troupe.Allow && c.Tried != nil) {
+		d = a.allowedBy(d)
+		d.Effect, d.Step = c.Answer.Effect, stepAnswer
 		if d.Effect == troupe.Deny {
-			d.Why = "refused by " + c.Answer.By
-			if c.Answer.Note != "" {
-				d.Why += ": " + c.Answer.Note
-			}
+			d.Why = "refused by " + c.Answer.By + noteOf(*c.Answer)
 		}
 	}
 	if d.Effect == troupe.Ask && a.h.d.AskFor(a.root) <= 0 {
@@ -40,6 +40,9 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	}
 	return d, true, a.openRequest(i, d, action(), nil)
 }
+
+// stepAnswer is the step of decisions that somebody's answer made.
+const stepAnswer = "answer"
 
 // openRequest asks whoever has the authority. The call waits; nothing else does.
 func (a *actor) openRequest(i int, d troupe.Decision, action string, with []int) error {
@@ -184,7 +187,11 @@ func (a *actor) askAnew() error {
 			continue
 		}
 		access, ok := a.access(c.Call)
-		if !ok || a.judge(c.Name, access).Effect != troupe.Allow {
+		if !ok {
+			continue
+		}
+		// That it may run read-only is how it came to be asked about.
+		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || len(c.Request.Wants) > 0 && d.Step == gate.StepReadOnlyRun {
 			continue
 		}
 		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {

@@ -78,17 +78,26 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if access.Class == troupe.ClassEdit && a.h.d.Masked(call.Input) {
 		return a.finishText(i, "refused: the text holds the mark of a masked secret. What stands there in the file was hidden from you and would be overwritten; edit around it.")
 	}
-	d, settled, err := a.permit(i, a.judge(call.Name, access), func() string { return action(prepared, env, call) })
-	if err != nil || settled {
-		return err
-	}
 	background := ""
 	if b, ok := prepared.(tool.Backgrounder); ok {
 		if label, wanted := b.Background(); wanted {
 			background = a.h.d.Mask(label)
 		}
 	}
-	if access.Class != troupe.ClassRead {
+	d := a.judge(call.Name, access)
+	if background != "" && d.Step == gate.StepReadOnlyRun && d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 {
+		// Nobody waits for its end, so it is asked about before it begins.
+		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
+	}
+	d, settled, err := a.permit(i, d, func() string { return action(prepared, env, call) })
+	if err != nil || settled {
+		return err
+	}
+	if env.Confine, err = a.confine(i, access, d); err != nil {
+		return a.finishText(i, err.Error())
+	}
+	// What the kernel keeps from changing anything can be run again after a crash.
+	if access.Class != troupe.ClassRead && (d.Sandbox != troupe.LevelReadOnly || background != "") {
 		// From here on it may have taken effect, and the log has to know.
 		if err := a.stage(troupe.ToolStarted{Reply: call.Reply, Call: call.Index, Name: call.Name, Decision: d}); err != nil {
 			return err
@@ -106,13 +115,23 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	}
 	now := a.h.d.Now
 	if a.working == nil {
-		a.working = make(map[int]context.CancelFunc)
+		a.working = make(map[int]job)
 	}
-	a.working[i] = a.goCancel(ctx, func(ctx context.Context) {
+	j := job{decision: d, asked: &asked{}}
+	if ask := a.h.d.Ask; ask != nil {
+		id := a.id
+		env.Ask = func(ctx context.Context, question, text string) (string, error) {
+			answer, usage, cost, err := ask(ctx, id, question, text)
+			j.asked.add(usage, cost)
+			return answer, err
+		}
+	}
+	j.cancel = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, prepared, env)
 		a.post(inToolDone{call: i, out: out, err: err, took: now().Sub(start)})
 	})
+	a.working[i] = j
 	return nil
 }
 
@@ -164,10 +183,15 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 
 // judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
-	return gate.Decide(gate.Query{
+	cwd := a.st.Session.Cwd
+	q := gate.Query{
 		Tool: name, Access: access, Chain: a.h.chain(a.id), Home: a.h.d.Home,
-		Roots: a.roots(),
-	})
+		Roots: a.roots(), Levels: a.h.d.Guard.Levels(), Protected: a.h.d.Guard.Protected(cwd),
+	}
+	if access.Command != "" && len(q.Levels) == 0 {
+		q.SafeGit = a.h.d.Guard.SafeGit(cwd)
+	}
+	return gate.Decide(q)
 }
 
 // roots are the folders in which the session may read as it likes.
@@ -176,6 +200,7 @@ func (a *actor) roots() []string {
 }
 
 func (a *actor) toolDone(in inToolDone) error {
+	j := a.working[in.call]
 	delete(a.working, in.call)
 	out := in.out
 	if in.err != nil {
@@ -187,7 +212,12 @@ func (a *actor) toolDone(in inToolDone) error {
 		blocks = append(blocks, b)
 	}
 	out.Blocks = blocks
-	return a.finish(in.call, out, in.took, nil)
+	if in.err == nil {
+		if waits, err := a.beyond(in.call, j.decision, &out); waits || err != nil {
+			return err
+		}
+	}
+	return a.finishAsked(in.call, out, in.took, nil, j.asked)
 }
 
 func (a *actor) finishText(i int, why string) error {
@@ -196,17 +226,26 @@ func (a *actor) finishText(i int, why string) error {
 
 func (a *actor) finishDenied(i int, d troupe.Decision) error {
 	text := "permission denied: " + d.Why
+	if t := a.st.Calls[i].Tried; t != nil && t.Output != "" {
+		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
+	}
 	return a.finish(i, tool.Errorf("%s", text), 0, &d)
 }
 
 // finish logs the one result of a call.
 func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
+	return a.finishAsked(i, out, took, denied, nil)
+}
+
+// finishAsked is finish with the bill of what the tool asked a model.
+func (a *actor) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, bill *asked) error {
 	c := a.st.Calls[i]
 	if len(out.Blocks) == 0 {
 		out.Blocks = []troupe.Block{troupe.Text("(no output)")}
 	}
+	usage, cost := bill.sum()
 	return a.stage(troupe.ToolFinished{
-		Name:     c.Name,
+		Name: c.Name, Usage: usage, Cost: cost,
 		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: out.IsError},
 		Evidence: out.Evidence, DurationMS: took.Milliseconds(), Denied: denied,
 	})

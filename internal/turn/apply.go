@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,7 +227,9 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 		s.endTask(e, troupe.Outcome{Session: c.Child, Status: troupe.Cancelled})
 	}
 	s.open--
-	s.Session.Tally.ToolUses++
+	t := &s.Session.Tally
+	t.ToolUses++
+	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
 	for _, f := range b.Evidence.Files {
 		if s.Files == nil {
 			s.Files = make(map[string]string)
@@ -293,9 +296,13 @@ func mergeTouch(files []troupe.FileTouch, f troupe.FileTouch) []troupe.FileTouch
 }
 
 func (s *State) requestOpened(e troupe.Event, b troupe.RequestOpened) error {
-	c, err := s.call(e, b.Reply, b.Call, CallPending)
+	// A command that ran confined and wanted more is asked about when that run is over.
+	c, err := s.call(e, b.Reply, b.Call, CallPending, CallStarted)
 	if err != nil {
 		return err
+	}
+	if c.Stage == CallStarted && (c.Child != "" || c.Wait != nil || len(b.Wants) == 0) {
+		return s.refuse(e, "call %d is under way", b.Call)
 	}
 	c.Stage, c.Request, c.Answer = CallAsked, &b, nil
 	return nil
@@ -305,6 +312,13 @@ func (s *State) requestAnswered(e troupe.Event, b troupe.RequestAnswered) error 
 	c, err := s.call(e, b.Reply, b.Call, CallAsked)
 	if err != nil {
 		return err
+	}
+	if len(c.Request.Wants) > 0 {
+		c.Tried = c.Request
+		c.Rounds++
+		if b.Effect == troupe.Allow {
+			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
+		}
 	}
 	c.Stage, c.Request, c.Answer = CallPending, nil, &b
 	return nil

@@ -84,6 +84,12 @@ type Call struct {
 	// Request is the open request about it, and Answer what became of the last one.
 	Request *troupe.RequestOpened
 	Answer  *troupe.RequestAnswered
+	// Tried is the last request that followed a confined run of the command, once it is
+	// settled; Granted is what was allowed beyond the sandbox, by all of them together.
+	// Rounds counts those requests.
+	Tried   *troupe.RequestOpened
+	Granted []troupe.Attempt
+	Rounds  int
 	seq     int64 // event of its result
 	deny    bool
 }

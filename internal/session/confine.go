@@ -1,0 +1,236 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// Guard knows what this machine can confine commands with, and what they may touch. Its
+// methods are safe for concurrent use.
+type Guard interface {
+	// Levels are the sandboxes there are; none: commands are judged by reading them.
+	Levels() []troupe.Level
+	// Protected are patterns of paths below and around a folder that nothing leaves open to
+	// writing by itself.
+	Protected(cwd string) []string
+	// SafeGit reports whether git, asked about the folder, runs nothing that the repository
+	// names.
+	SafeGit(cwd string) bool
+	// Confine says what one command of a session may touch. Unreadable are the path patterns
+	// that rules keep from being read.
+	Confine(c Confine) (*troupe.Confinement, error)
+}
+
+// Confine is what a confinement depends on.
+type Confine struct {
+	Session    troupe.Session
+	Level      troupe.Level
+	Unreadable []string
+	// Rules are those along the line of authority, for what they say of the network.
+	Rules []troupe.Rule
+	// Granted is what was allowed beyond the level, for this one run.
+	Granted []troupe.Attempt
+}
+
+// unguarded confines nothing.
+type unguarded struct{}
+
+func (unguarded) Levels() []troupe.Level                       { return nil }
+func (unguarded) Protected(string) []string                    { return nil }
+func (unguarded) SafeGit(string) bool                          { return false }
+func (unguarded) Confine(Confine) (*troupe.Confinement, error) { return nil, nil }
+
+// maxRounds is how often one call is asked about. A command that wants something new each
+// time it runs is told no in the end.
+const maxRounds = 4
+
+// allowedBy turns an answer to the question that followed a confined run into the decision
+// for the next run: the workspace, and what was asked about.
+func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
+	level := troupe.LevelNone
+	if slices.Contains(a.h.d.Guard.Levels(), troupe.LevelWorkspace) {
+		level = troupe.LevelWorkspace
+	}
+	if d.Sandbox == "" {
+		d.Sandbox = level
+	}
+	if d.Step == gate.StepReadOnlyRun {
+		d.Sandbox = level
+	}
+	return d
+}
+
+// confine settles what a command may touch. It is nil for what is no command, and for what
+// was allowed without a sandbox.
+func (a *actor) confine(i int, access troupe.Access, d troupe.Decision) (*troupe.Confinement, error) {
+	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
+		return nil, nil //nolint:nilnil // nil is the confinement of what is not confined
+	}
+	chain := a.h.chain(a.id)
+	c, err := a.h.d.Guard.Confine(Confine{
+		Session: a.st.Session, Level: d.Sandbox, Granted: a.st.Calls[i].Granted,
+		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Rules: gate.RulesOf(chain),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the sandbox: %w", err)
+	}
+	return c, nil
+}
+
+// job is a call in hand.
+type job struct {
+	cancel   context.CancelFunc
+	decision troupe.Decision
+	asked    *asked
+}
+
+// beyond looks at what a confined command attempted. If somebody can be asked about what was
+// not asked about before, the call waits for the answer; else its result says what was
+// refused, and what would allow it.
+func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, err error) {
+	wants, blocked := a.wants(i, *out)
+	if len(wants) == 0 {
+		return false, nil
+	}
+	c := a.st.Calls[i]
+	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
+	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
+		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
+		command := out.Evidence.Commands[0].Command
+		return true, a.stage(troupe.RequestOpened{
+			Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: ask, Tool: c.Name,
+			Action: a.h.d.Mask(command), Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)),
+			Wants: a.maskWants(wants), Output: shorten(a.h.d.Mask(troupe.JoinText(out.Blocks))),
+		})
+	}
+	if d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && !blocked {
+		return false, nil // it was allowed; that it bumped into something is in its output
+	}
+	note := "Permission denied for what it attempted beyond reading"
+	if d.Sandbox != troupe.LevelReadOnly {
+		note = "Permission denied for what it attempted beyond its workspace"
+	}
+	if d.Beyond == troupe.Ask {
+		note += "; nobody is here to be asked"
+	}
+	if d.Grant != "" && d.Beyond == troupe.Ask {
+		note += "; " + gate.HowToGrant(d.Grant)
+	}
+	out.Blocks = append(out.Blocks, troupe.Text("("+note+".)"))
+	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why, Grant: d.Grant})
+	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
+		out.IsError = true
+	}
+	return false, nil
+}
+
+// wants lists what the command attempted beyond what was granted. Blocked: it had been
+// granted some of it, and the kernel still did not let it.
+func (a *actor) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
+	granted := a.st.Calls[i].Granted
+	for _, cmd := range out.Evidence.Commands {
+		if cmd.Watched == nil {
+			continue
+		}
+		for _, w := range cmd.Watched.Attempts {
+			if slices.Contains(granted, w) || w.Op == troupe.OpConnect && slices.ContainsFunc(granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect }) {
+				blocked = true
+				continue
+			}
+			wants = append(wants, w)
+		}
+	}
+	return wants, blocked
+}
+
+func (a *actor) maskWants(in []troupe.Attempt) []troupe.Attempt {
+	out := slices.Clone(in)
+	for i := range out {
+		out[i].Path = a.h.d.Mask(out[i].Path)
+	}
+	return out
+}
+
+func ranAs(l troupe.Level) string {
+	if l == troupe.LevelWorkspace {
+		return "ran confined to the workspace"
+	}
+	return "ran read-only"
+}
+
+// Wanted says in words what was attempted: "create a, b; reach 10.0.0.1:443".
+func Wanted(list []troupe.Attempt) string {
+	const most = 5
+	verbs := []struct {
+		op   troupe.AttemptOp
+		verb string
+	}{
+		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"}, {troupe.OpConnect, "reach"},
+	}
+	var parts []string
+	for _, v := range verbs {
+		var names []string
+		more := 0
+		for _, w := range list {
+			if w.Op != v.op {
+				continue
+			}
+			if len(names) == most {
+				more++
+				continue
+			}
+			names = append(names, w.Path)
+		}
+		if len(names) == 0 {
+			continue
+		}
+		text := v.verb + " " + strings.Join(names, ", ")
+		if more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// maxShown is how much of a confined run's output a request carries.
+const maxShown = 4 << 10
+
+func shorten(s string) string {
+	if len(s) <= maxShown {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxShown], "") + "\n[…]"
+}
+
+// asked is what a tool asked a small model during one call.
+type asked struct {
+	mu    sync.Mutex
+	usage troupe.Usage
+	cost  troupe.Money
+}
+
+func (b *asked) add(u troupe.Usage, c troupe.Money) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usage, b.cost = b.usage.Add(u), b.cost+c
+}
+
+func (b *asked) sum() (troupe.Usage, troupe.Money) {
+	if b == nil {
+		return troupe.Usage{}, 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.usage, b.cost
+}
+
+// inHand reports whether a call is at work.
+func (a *actor) inHand(i int) bool { _, ok := a.working[i]; return ok }
