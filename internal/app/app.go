@@ -120,15 +120,16 @@ func (a *App) removeOutputs(ids []troupe.SessionID) error {
 
 // engine is the part of an App that runs sessions.
 type engine struct {
-	hub     *session.Hub
-	pool    *session.Pool
-	tools   *toolbox
-	roles   *roles
-	owner   troupe.OwnerID
-	release func() error
-	log     *slog.Logger
-	served  Served                 // nil if nobody can reach this process
-	ctx     func() context.Context // for what is done while closing
+	hub      *session.Hub
+	pool     *session.Pool
+	tools    *toolbox
+	roles    *roles
+	owner    troupe.OwnerID
+	release  func() error
+	log      *slog.Logger
+	served   Served // nil if nobody can reach this process
+	governor session.Governor
+	ctx      func() context.Context // for what is done while closing
 
 	// posting is held by whoever sends mail to a tree that is run here, all the others beside
 	// each other, and alone by who lets go of one: between the look whether a tree is over and

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -41,6 +42,9 @@ func (a *App) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Reque
 	}
 	running := make(map[troupe.SessionID]bool)
 	for i := range out {
+		if out[i].Grant != "" {
+			out[i].File = a.dirs.Kept(out[i].Folder)
+		}
 		if _, ok := running[out[i].Root]; !ok {
 			t, err := a.Tree(ctx, out[i].Root)
 			if err != nil {
@@ -94,6 +98,7 @@ func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
 			ID: requestID(s.ID, at), Session: s.ID, Root: s.Root, Reason: req.Reason, Tool: req.Tool, Action: req.Action,
 			Why: req.Decision.Why, Rule: req.Decision.Rule, Grant: req.Decision.Grant,
 			Since: since[at].At.UTC(), Until: req.Until.UTC(), Calls: 1 + len(req.With),
+			Wants: req.Wants, Output: req.Output, Folder: s.Cwd,
 		})
 	}
 	return out, nil
@@ -121,13 +126,20 @@ func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	}
 	now := a.env.Now()
 	out := []troupe.Mail{{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Answer: &answer}}
-	if ans.Allow && ans.Session && req.Grant != "" {
+	if ans.Allow && (ans.Session || ans.Always) && req.Grant != "" {
 		answer.Rule = req.Grant
+		source := "granted by " + ans.By
+		if ans.Always {
+			if err := config.Keep(req.File, req.Folder, req.Grant); err != nil {
+				return err
+			}
+			source = req.File
+		}
 		grant, err := mailID("grant")
 		if err != nil {
 			return err
 		}
-		rule := troupe.Rule{Effect: troupe.Allow, Text: req.Grant, Source: "granted by " + ans.By}
+		rule := troupe.Rule{Effect: troupe.Allow, Text: req.Grant, Source: source}
 		// First the rule, so that nothing else of the tree asks for the same again.
 		out = append([]troupe.Mail{{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Rule: &rule}}, out...)
 	}

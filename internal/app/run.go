@@ -512,6 +512,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		pool: pool, tools: newToolbox(), roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
+		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	deps := session.Deps{
 		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools, Profiles: e.roles, Sched: pool,
@@ -520,8 +521,11 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 			MaxAttempts: maxAttempts, MaxDenials: maxDenials, FallbackAfter: fallbackAfter, Gather: gather,
 			AutoBackground: time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second,
 		},
-		Governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
-		AskFor:   e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
+		Governor: e.governor,
+		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money, error) {
+			return e.askSmall(ctx, a.models, s, question, text)
+		},
+		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
 		Keep:        a.keep,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,

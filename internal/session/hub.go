@@ -91,7 +91,7 @@ type Deps struct {
 	// Guard confines commands; nil: nothing can be confined.
 	Guard Guard
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
-	Ask func(ctx context.Context, id troupe.SessionID, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
+	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
 
 	Governor Governor // nil: every call goes at once
 	// AskFor is how long a request of a tree waits for an answer; 0: nobody is there to give

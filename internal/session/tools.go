@@ -119,9 +119,9 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	}
 	j := job{decision: d, asked: &asked{}}
 	if ask := a.h.d.Ask; ask != nil {
-		id := a.id
+		self := a.st.Session
 		env.Ask = func(ctx context.Context, question, text string) (string, error) {
-			answer, usage, cost, err := ask(ctx, id, question, text)
+			answer, usage, cost, err := ask(ctx, self, question, text)
 			j.asked.add(usage, cost)
 			return answer, err
 		}

@@ -61,15 +61,26 @@ type Request struct {
 	Until   time.Time         `json:"until,omitzero"` // denied then, if nobody has answered
 	Running bool              `json:"running"`        // a process waits for the answer
 	Calls   int               `json:"calls"`          // how many calls the answer is for
+	// Wants is what a command attempted in its sandbox and was not let; leave to run it is leave
+	// for these. Output is what it had printed by then.
+	Wants  []troupe.Attempt `json:"wants,omitempty"`
+	Output string           `json:"output,omitempty"`
+	// Folder is where the agent works, and File what the rule Grant is written into if the
+	// answer is "always": it holds for that folder.
+	Folder string `json:"folder"`
+	File   string `json:"file,omitempty"`
 }
 
 // Answer answers a request.
 type Answer struct {
 	Allow bool `json:"allow"`
 	// Session grants what the request's Grant says to the whole tree, for as long as it lives.
-	Session bool   `json:"session,omitempty"`
-	Note    string `json:"note,omitempty"` // words for the agent
-	By      string `json:"by,omitempty"`   // who answers; the server fills it in
+	Session bool `json:"session,omitempty"`
+	// Always also writes that rule into the request's File, for this folder and all sessions to
+	// come.
+	Always bool   `json:"always,omitempty"`
+	Note   string `json:"note,omitempty"` // words for the agent
+	By     string `json:"by,omitempty"`   // who answers; the server fills it in
 }
 
 // Cost is the bill of a tree.

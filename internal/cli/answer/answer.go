@@ -12,7 +12,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/reach"
-	"github.com/troupe-dev/troupe/internal/cli/requests"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -26,6 +25,7 @@ type answered struct {
 	Request string `json:"request"`
 	Allow   bool   `json:"allow"`
 	Session bool   `json:"session"`
+	Always  bool   `json:"always"`
 	// Effect is "answered", or "waits" if nobody runs the session now.
 	Effect string `json:"effect"`
 }
@@ -45,7 +45,8 @@ func New(c *console.Console) *cobra.Command {
 beginning of it that no other has; it may be left out while exactly one is open.`,
 		Example: `troupe answer allow
 troupe answer 9m20 deny --note "use the test database"
-troupe answer 9m20 allow --session   # and the like of it, for all agents of the session`,
+troupe answer 9m20 allow --session   # and the like of it, for all agents of the session
+troupe answer 9m20 allow --always    # and written down, for this folder from now on`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if n := len(args); n < 1 || n > 2 || (args[n-1] != allow && args[n-1] != deny) {
 				return console.Usage("troupe answer takes a request and a word: troupe answer 9m20 allow, or deny")
@@ -54,8 +55,8 @@ troupe answer 9m20 allow --session   # and the like of it, for all agents of the
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ans.Allow = args[len(args)-1] == allow
-			if ans.Session && !ans.Allow {
-				return console.Usage("--session goes with allow only")
+			if (ans.Session || ans.Always) && !ans.Allow {
+				return console.Usage("--session and --always go with allow only")
 			}
 			return c.With(cmd.Context(), func(a *app.App) error {
 				return execute(cmd.Context(), c, a, args[:len(args)-1], ans, asJSON)
@@ -63,6 +64,7 @@ troupe answer 9m20 allow --session   # and the like of it, for all agents of the
 		},
 	}
 	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow the like of it from now on, in the whole session")
+	cmd.Flags().BoolVar(&ans.Always, "always", false, "Allow it from now on, in this folder: the rule is written down")
 	cmd.Flags().StringVar(&ans.Note, "note", "", "Words for the agent")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
@@ -77,7 +79,7 @@ func execute(ctx context.Context, c *console.Console, h home, args []string, a w
 	if err != nil {
 		return err
 	}
-	if a.Session && r.Grant == "" {
+	if (a.Session || a.Always) && r.Grant == "" {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("no rule would allow %s from now on", r.ID),
 			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: console.ExitUsage,
@@ -87,7 +89,7 @@ func execute(ctx context.Context, c *console.Console, h home, args []string, a w
 		if err := p.Answer(ctx, r.ID, a); err != nil {
 			return err
 		}
-		out := answered{Request: r.ID, Allow: a.Allow, Session: a.Session, Effect: "answered"}
+		out := answered{Request: r.ID, Allow: a.Allow, Session: a.Session, Always: a.Always, Effect: "answered"}
 		if !p.Tree.Running {
 			out.Effect = "waits"
 		}
@@ -144,12 +146,14 @@ func choose(open []wire.Request, args []string) (wire.Request, error) {
 func tell(c *console.Console, p reach.Place, r wire.Request, out answered) error {
 	word := "denied"
 	switch {
+	case out.Always:
+		word = fmt.Sprintf("allowed, and %s from now on, which is written in %s", console.VisibleLine(r.Grant), console.VisibleLine(r.File))
 	case out.Session:
-		word = fmt.Sprintf("allowed, and %s from now on", requests.Line(r.Grant))
+		word = fmt.Sprintf("allowed, and %s from now on", console.VisibleLine(r.Grant))
 	case out.Allow:
 		word = "allowed"
 	}
-	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", requests.Line(r.Path), word, console.Line(requests.Line(r.Action), 100))
+	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, console.Line(console.VisibleLine(r.Action), 100))
 	if err == nil && out.Effect == "waits" {
 		_, err = fmt.Fprintln(c.Out, p.Later())
 	}

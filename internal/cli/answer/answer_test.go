@@ -57,7 +57,7 @@ func TestAnswer(t *testing.T) {
 		{wire.Answer{Allow: true}, false, "main/Auth Explorer: allowed: rm -rf build\\u{202e} && echo <done>\nnobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000\n", "allow=true session=false"},
 		{wire.Answer{Note: "no"}, false, "main/Auth Explorer: denied: rm", `allow=false session=false "no"`},
 		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) from now on: rm", "allow=true session=true"},
-		{wire.Answer{Allow: true}, true, `{"request":"9m2000000000-1.0","allow":true,"session":false,"effect":"waits"}`, "allow=true"},
+		{wire.Answer{Allow: true}, true, `{"request":"9m2000000000-1.0","allow":true,"session":false,"always":false,"effect":"waits"}`, "allow=true"},
 	} {
 		var b bytes.Buffer
 		h := left{httpdtest.New()}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -28,7 +27,7 @@ func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) 
 	if r.Why != "" {
 		fmt.Fprintf(&b, "┃ why: %s\n", console.Line(r.Why, 300))
 	}
-	lines := strings.Split(strings.TrimRight(visible(r.Action), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(console.Visible(r.Action), "\n"), "\n")
 	hidden := 0
 	if len(lines) > askLines && !whole {
 		hidden = len(lines) - askLines
@@ -40,6 +39,12 @@ func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) 
 	if hidden > 0 {
 		fmt.Fprintf(&b, "┃   … %d more lines; v shows all\n", hidden)
 	}
+	for i, l := range outputLines(r) {
+		if i == 0 {
+			b.WriteString("┃ confined, it printed:\n")
+		}
+		b.WriteString("┃   │ " + l + "\n")
+	}
 	if !r.Running {
 		b.WriteString("┃ No process waits for this just now; the answer is kept for when one does.\n")
 	}
@@ -49,7 +54,10 @@ func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) 
 	} else {
 		b.WriteString("y once")
 		if r.Grant != "" {
-			b.WriteString(" · a this session: " + visible(console.Line(r.Grant, 200)))
+			b.WriteString(" · s this session · a always: " + console.Visible(console.Line(r.Grant, 200)))
+			if r.File != "" {
+				b.WriteString(" in " + console.Visible(console.Line(r.File, 200)))
+			}
 		}
 		b.WriteString(" · n no, or n and why")
 	}
@@ -62,32 +70,16 @@ func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) 
 	return b.String() + "\n"
 }
 
-// visible shows a text with everything in it that a terminal would not: control characters,
-// characters without a width, spaces that are none, and letters that turn the direction.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == ' ':
-			b.WriteRune(r)
-		case r == '\t':
-			b.WriteString("    ")
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Co, unicode.Variation_Selector) || blank(r):
-			fmt.Fprintf(&b, "\\u{%x}", r)
-		default:
-			b.WriteRune(r)
-		}
+// outputLines is the end of what a command printed before somebody was asked about it.
+func outputLines(r wire.Request) []string {
+	const most = 8
+	text := strings.TrimSpace(r.Output)
+	if text == "" {
+		return nil
 	}
-	return b.String()
-}
-
-// blank lists letters that look like nothing.
-func blank(r rune) bool {
-	switch r {
-	case 0x115f, 0x1160, 0x3164, 0xffa0, 0x2800, 0x034f, 0x17b4, 0x17b5, utf8Error:
-		return true
+	lines := strings.Split(console.Visible(text), "\n")
+	if n := len(lines); n > most {
+		lines = append([]string{fmt.Sprintf("… %d lines before", n-most)}, lines[n-most:]...)
 	}
-	return false
+	return lines
 }
-
-const utf8Error = '\uFFFD'

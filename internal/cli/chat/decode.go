@@ -22,6 +22,7 @@ type order struct {
 	Request string         `json:"request"`
 	Allow   *bool          `json:"allow"`
 	Session bool           `json:"session"` // answer: from now on, for the whole tree
+	Always  bool           `json:"always"`  // answer: and written down for this folder
 	Note    string         `json:"note"`
 	Now     bool           `json:"now"`
 	Hint    string         `json:"hint"`

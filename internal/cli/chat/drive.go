@@ -164,7 +164,7 @@ func (d *driver) carryOut(ctx context.Context, o order) error {
 		_, err := d.b.Talk.Send(ctx, d.tree.Root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
 		return err
 	case orderAnswer:
-		return d.b.Talk.Answer(ctx, o.Request, wire.Answer{Allow: *o.Allow, Session: o.Session, Note: o.Note})
+		return d.b.Talk.Answer(ctx, o.Request, wire.Answer{Allow: *o.Allow, Session: o.Session, Always: o.Always, Note: o.Note})
 	case orderStop:
 		return d.b.Talk.Stop(ctx, d.tree.Root, wire.Stop{Now: o.Now})
 	case orderCompact:

@@ -70,7 +70,7 @@ func (m *machine) prompt() string {
 	case m.dialog == dialogUndo:
 		return "y/n? "
 	case len(m.asks) > 0:
-		return "y/a/n? "
+		return "y/s/a/n? "
 	case m.ending:
 		return "… "
 	case m.working:
@@ -142,11 +142,11 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 	switch {
 	case word == "y" || word == "yes":
 		a.Allow = true
-	case word == "a" || word == "always":
+	case word == "s" || word == "session" || word == "a" || word == "always":
 		if ask.Grant == "" {
 			return []act{say("There is no rule that could allow this from now on; y allows it once.")}, true
 		}
-		a.Allow, a.Session = true, true
+		a.Allow, a.Session, a.Always = true, true, word[0] == 'a'
 	case word == "v":
 		return []act{{kind: actShow, name: "whole"}}, true
 	case word == "n" || word == "no":

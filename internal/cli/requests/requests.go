@@ -7,8 +7,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -65,15 +63,22 @@ func execute(ctx context.Context, c *console.Console, h home, asJSON bool) error
 // Write shows one request whole. Every line of what an agent wrote is marked, so that none
 // of it can pass for words of ours.
 func Write(w io.Writer, r wire.Request, now time.Time) {
-	fmt.Fprintf(w, "%s  %s asks for %s\n", r.ID, Line(r.Path), Line(r.Tool))
-	fmt.Fprintf(w, "  why      %s\n", Line(r.Why))
+	fmt.Fprintf(w, "%s  %s asks for %s\n", r.ID, console.VisibleLine(r.Path), console.VisibleLine(r.Tool))
+	fmt.Fprintf(w, "  why      %s\n", console.VisibleLine(r.Why))
 	if r.Rule != "" {
-		fmt.Fprintf(w, "  rule     %s\n", Line(r.Rule))
+		fmt.Fprintf(w, "  rule     %s\n", console.VisibleLine(r.Rule))
 	}
-	for i, line := range strings.Split(Visible(strings.TrimRight(r.Action, "\n")), "\n") {
+	for i, line := range strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n") {
 		label := ""
 		if i == 0 {
 			label = "action"
+		}
+		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
+	}
+	for i, line := range shown(r.Output) {
+		label := ""
+		if i == 0 {
+			label = "printed"
 		}
 		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
 	}
@@ -86,9 +91,17 @@ func Write(w io.Writer, r wire.Request, now time.Time) {
 	}
 	always := ""
 	if r.Grant != "" {
-		always = fmt.Sprintf("   (--session: %s from now on)", Line(r.Grant))
+		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
 	}
 	fmt.Fprintf(w, "  answer   troupe answer %s allow|deny%s\n", r.ID, always)
+}
+
+// shown is what a command printed, confined, before somebody was asked about it.
+func shown(output string) []string {
+	if output = strings.TrimSpace(output); output == "" {
+		return nil
+	}
+	return strings.Split(console.Visible(output), "\n")
 }
 
 func until(r wire.Request, now time.Time) string {
@@ -100,41 +113,4 @@ func until(r wire.Request, now time.Time) string {
 	default:
 		return fmt.Sprintf(", denied in %s unless answered", console.Duration(left.Milliseconds()))
 	}
-}
-
-// Line is Visible on one line, with line breaks written out as well.
-func Line(s string) string { return strings.ReplaceAll(Visible(s), "\n", `\n`) }
-
-// Visible writes out every character that cannot be seen for what it is: controls, marks
-// that turn the direction of writing, joiners, spaces that are not spaces, and bytes that are
-// no characters. Lines stay lines.
-func Visible(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r == '\n' || r == ' ':
-			b.WriteRune(r)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case hidden(r):
-			fmt.Fprintf(&b, `\u{%04x}`, r)
-		default:
-			b.WriteRune(r)
-		}
-		i += n
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool {
-	switch {
-	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
-		return true
-	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800: // letters without ink
-		return true
-	}
-	return !unicode.IsPrint(r)
 }

@@ -5,47 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-func TestVisible(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"go test ./... && echo “ü”\nx": "go test ./... && echo “ü”\nx",
-		"a\tb\r\x1b[2K\x7f":            `a\tb\u{000d}\u{001b}[2K\u{007f}`,
-		"rm \u202e/\u2066x\u200b":      `rm \u{202e}/\u{2066}x\u{200b}`,
-		"a\u00a0b\u3000c\ufeff":        `a\u{00a0}b\u{3000}c\u{feff}`,
-		"x\ufe0f\u3164\U000e0041":      `x\u{fe0f}\u{3164}\u{e0041}`,
-		"\xff\xfe\ufffd":               `\xff\xfe` + "\ufffd",
-	} {
-		if got := Visible(in); got != want {
-			t.Errorf("Visible(%q) = %s, want %s", in, got, want)
-		}
-	}
-}
-
-func FuzzVisible(f *testing.F) {
-	f.Add("rm -rf \u202e/ \x1b[0m\xff")
-	f.Fuzz(func(t *testing.T, s string) {
-		v := Visible(s)
-		if !utf8.ValidString(v) || strings.Count(v, "\n") != strings.Count(s, "\n") {
-			t.Errorf("Visible(%q) = %q", s, v)
-		}
-		for _, r := range v {
-			if r != '\n' && !unicode.IsPrint(r) {
-				t.Errorf("Visible(%q) leaves %U", s, r)
-			}
-		}
-		if Visible(v) != v {
-			t.Errorf("Visible(%q) is not settled", s)
-		}
-	})
-}
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
@@ -65,7 +29,7 @@ func TestWrite(t *testing.T) {
   calls    the answer is for 2 calls
   since    SINCE (3 min 0 s), denied in 1 min 0 s unless answered
   waits    nobody is running it now; go on with: troupe -p --resume 7k3f00000000
-  answer   troupe answer 9m20-1.0 allow|deny   (--session: Bash(echo a) from now on)
+  answer   troupe answer 9m20-1.0 allow|deny   (--session, --always: Bash(echo a) from now on)
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

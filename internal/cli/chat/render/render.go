@@ -178,7 +178,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			what = v.paint(33, "? ") + "waits for an answer"
 		}
 		action, _, _ := strings.Cut(b.Action, "\n")
-		v.line(a, what, action)
+		v.line(a, what, console.Visible(action))
 	case troupe.RequestAnswered:
 		what := "allowed by "
 		if b.Effect != troupe.Allow {
