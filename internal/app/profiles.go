@@ -84,8 +84,7 @@ func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
 	return out, err
 }
 
-// resolve makes the profile of a child. No definition has a mode of its own yet, so every
-// child works in its parent's.
+// resolve makes the profile of a child. One without a mode of its own works in its parent's.
 func (p *profiles) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	d, err := p.definitions.Lookup(sp.Type)
 	if err != nil {

@@ -3,6 +3,8 @@ package profile
 import (
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // builder makes a definition of fields.
@@ -27,6 +29,7 @@ const (
 	keyModel       = "model"
 	keyPrompt      = "prompt"
 	keyMode        = "permissionmode"
+	keySandbox     = "sandbox"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -41,7 +44,7 @@ func canonicalKey(key string) string {
 
 func keyInUse(key string) bool {
 	return slices.Contains([]string{
-		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, "color", "maxturns", "skills", "mcpservers", "hooks",
+		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, "color", "maxturns", "skills", "mcpservers", "hooks",
 		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version", "author",
 	}, canonicalKey(key))
 }
@@ -86,9 +89,38 @@ func (b *builder) field(f field) {
 		}
 		b.notUsed(f)
 	case keyMode:
-		b.problem(b.at.problem(f.line, "%s is not used yet: these agents work in the mode of the agent that starts them, and within its permissions", f.key))
+		b.mode(f)
+	case keySandbox:
+		b.sandbox(f)
 	default:
 		b.notUsed(f)
+	}
+}
+
+// mode reads a permission mode. One that is not known means reading only: whoever wrote it
+// meant some bound.
+func (b *builder) mode(f field) {
+	mode := troupe.Mode(b.text(f))
+	switch {
+	case mode == "" || mode == "inherit":
+	case slices.Contains(troupe.Modes(), mode):
+		b.def.Mode = mode
+	default:
+		b.def.Mode = troupe.ModePlan
+		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", mode, troupe.Modes()))
+	}
+}
+
+// sandbox reads how far commands are confined. What is not known is taken for the closest.
+func (b *builder) sandbox(f field) {
+	level := troupe.Level(b.text(f))
+	switch level {
+	case "", troupe.LevelNone:
+	case troupe.LevelReadOnly, troupe.LevelWorkspace:
+		b.def.Sandbox = level
+	default:
+		b.def.Sandbox = troupe.LevelReadOnly
+		b.problem(b.at.problem(f.line, "there is no sandbox %q, so their commands only read; there are read-only, workspace and none", level))
 	}
 }
 

@@ -3,6 +3,8 @@ package profile
 import (
 	_ "embed"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // The prompts of the built-in types. They say what the type is for and how it is to work;
@@ -37,11 +39,11 @@ func builtins() []Definition {
 			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools except Agent.",
 		},
 		{
-			Name: "Explore", Prompt: promptExplore, Tools: []string{"Glob", "Grep", "Read"}, Model: "haiku",
+			Name: "Explore", Prompt: promptExplore, Tools: []string{"Bash", "Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly, Model: "haiku",
 			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses it. Reads only.",
 		},
 		{
-			Name: "Plan", Prompt: promptPlan, Tools: []string{"Glob", "Grep", "Read"},
+			Name: "Plan", Prompt: promptPlan, Tools: []string{"Bash", "Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
 			Description: "Designing a change before it is made: the steps, their order, the risks, the critical files. Reads only.",
 		},
 		{

@@ -30,6 +30,10 @@ type Definition struct {
 	Tools []string
 	// Without are tools it does not get even so, sorted.
 	Without []string
+	// Mode is a permission mode of its own, which counts beside its parent's: the stricter of
+	// the two holds. Sandbox is the most that its commands are left.
+	Mode    troupe.Mode
+	Sandbox troupe.Level
 }
 
 // Problem is something about a definition that its author should know.
@@ -124,7 +128,10 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	}
 	p := troupe.Profile{
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
-		Tools: []string{}, Model: model, Mode: at.Mode, Limits: at.Limits,
+		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
+	}
+	if d.Mode != "" {
+		p.Mode = d.Mode
 	}
 	if s.MaxTurns > 0 {
 		p.Limits.MaxTurns = s.MaxTurns

@@ -70,7 +70,7 @@ func TestBuiltins(t *testing.T) {
 	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification"}, names); diff != "" {
 		t.Error(diff)
 	}
-	read := []string{"Glob", "Grep", "Read"}
+	read := []string{"Bash", "Glob", "Grep", "Read"}
 	for name, want := range map[string]struct {
 		tools []string
 		model string
@@ -78,7 +78,7 @@ func TestBuiltins(t *testing.T) {
 		"":              {[]string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"}, "p/parent"},
 		"explore":       {read, "p/haiku"},
 		"Plan":          {read, "p/parent"},
-		"VERIFICATION ": {[]string{"Bash", "Glob", "Grep", "Read"}, "p/parent"},
+		"VERIFICATION ": {read, "p/parent"},
 	} {
 		d, err := set.Lookup(name)
 		if err != nil {
@@ -285,7 +285,8 @@ func TestFiles(t *testing.T) {
 		{"a.md", "---\n# only a comment\n---\nBody", "a", []string{"no description"}},
 		{"a.md", "---\ndescription: d\nmodel: [x]\n---\nBody", "a", []string{"a.md:3: model is not a text"}},
 		{"a.md", "---\ndescription: d\ndescription: e\n---\nBody", "a", []string{"a.md:3: description stands here for the second time; the first counts"}},
-		{"a.md", "---\ndescription: d\npermissionMode: plan\n---\nBody", "a", []string{"a.md:3: permissionMode is not used yet: these agents work in the mode of the agent that starts them"}},
+		{"a.md", "---\ndescription: d\npermissionMode: plan\nsandbox: read-only\n---\nBody", "a", nil},
+		{"a.md", "---\ndescription: d\npermissionMode: allowEdits\nsandbox: tight\n---\nBody", "a", []string{"a.md:3: there is no permission mode \"allowEdits\", so these agents only read", "a.md:4: there is no sandbox \"tight\", so their commands only read"}},
 		{"a.md", "---\ndescription: d\nhooks: {a: [1]}\nprompt: x\n---\nBody", "a", []string{"a.md:3: not used yet: hooks, prompt"}},
 		{"a.md", "---\n- a\n- b\n---\nBody", "a", []string{"a.md:2: this is not valid YAML (there are no keys)", "no description"}},
 		{"README.md", "# Our agents\n", "", []string{"README.md:1: there is no front matter"}},
