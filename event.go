@@ -187,6 +187,9 @@ type RequestOpened struct {
 	// had printed. Leave to run it is leave for these.
 	Wants  []Attempt `json:"wants,omitempty"`
 	Output string    `json:"output,omitempty"`
+	// Rules are what leave grants to the whole tree besides: what an agent that is to work in
+	// the background would have to ask for.
+	Rules []string `json:"rules,omitempty"`
 }
 
 // RequestAnswered records the answer: who, and what.

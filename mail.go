@@ -22,7 +22,7 @@ const (
 	MailStop MailKind = "stop"
 	// MailAnswer answers a request; Answer is set.
 	MailAnswer MailKind = "answer"
-	// MailGrant adds a rule to the receiver's authority; Rule is set.
+	// MailGrant changes the receiver's authority: it adds Rule, or sets Mode.
 	MailGrant MailKind = "grant"
 	// MailModel moves the receiver to another model; Model is set.
 	MailModel MailKind = "model"
@@ -56,6 +56,7 @@ type Mail struct {
 	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
 	Answer *Answer  `json:"answer,omitempty"` // MailAnswer
 	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
+	Mode   Mode     `json:"mode,omitempty"`   // MailGrant
 	Model  string   `json:"model,omitempty"`  // MailModel
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`

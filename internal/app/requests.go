@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -98,7 +99,7 @@ func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
 			ID: requestID(s.ID, at), Session: s.ID, Root: s.Root, Reason: req.Reason, Tool: req.Tool, Action: req.Action,
 			Why: req.Decision.Why, Rule: req.Decision.Rule, Grant: req.Decision.Grant,
 			Since: since[at].At.UTC(), Until: req.Until.UTC(), Calls: 1 + len(req.With),
-			Wants: req.Wants, Output: req.Output, Folder: s.Cwd,
+			Wants: req.Wants, Output: req.Output, Rules: req.Rules, Folder: s.Cwd,
 		})
 	}
 	return out, nil
@@ -125,24 +126,32 @@ func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
 		return err
 	}
 	now := a.env.Now()
-	out := []troupe.Mail{{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Answer: &answer}}
+	var rules []string
+	source := "granted by " + ans.By
+	if ans.Allow {
+		rules = req.Rules
+	}
 	if ans.Allow && (ans.Session || ans.Always) && req.Grant != "" {
 		answer.Rule = req.Grant
-		source := "granted by " + ans.By
 		if ans.Always {
 			if err := config.Keep(req.File, req.Folder, req.Grant); err != nil {
 				return err
 			}
 			source = req.File
 		}
+		rules = append(slices.Clip(rules), req.Grant)
+	}
+	// First the rules, so that nothing else of the tree asks for the same again.
+	var out []troupe.Mail
+	for _, text := range rules {
 		grant, err := mailID("grant")
 		if err != nil {
 			return err
 		}
-		rule := troupe.Rule{Effect: troupe.Allow, Text: req.Grant, Source: source}
-		// First the rule, so that nothing else of the tree asks for the same again.
-		out = append([]troupe.Mail{{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Rule: &rule}}, out...)
+		rule := troupe.Rule{Effect: troupe.Allow, Text: text, Source: source}
+		out = append(out, troupe.Mail{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Rule: &rule})
 	}
+	out = append(out, troupe.Mail{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Answer: &answer})
 	_, err = a.post(ctx, req.Root, func(store.Tx) ([]troupe.Mail, error) { return out, nil })
 	return err
 }

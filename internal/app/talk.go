@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -184,6 +185,26 @@ func (a *App) SetModel(ctx context.Context, id troupe.SessionID, name string) (f
 		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailModel, SentAt: a.env.Now(), Model: full}}, nil
 	})
 	return full, err
+}
+
+// SetMode changes the permission mode of a tree, from the next call on. A call that waits for
+// an answer is judged again.
+func (a *App) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
+	if !slices.Contains(troupe.Modes(), mode) {
+		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: fmt.Sprintf("There are %v.", troupe.Modes()), Code: 2}
+	}
+	s, err := a.session(ctx, root)
+	if err != nil {
+		return err
+	}
+	mail, err := mailID("mode")
+	if err != nil {
+		return err
+	}
+	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
+		return []troupe.Mail{{ID: mail, Root: s.Root, To: s.Root, Kind: troupe.MailGrant, SentAt: a.env.Now(), Mode: mode}}, nil
+	})
+	return err
 }
 
 // Tell gives a session the runtime's own word about something that has changed.

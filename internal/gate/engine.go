@@ -18,3 +18,18 @@ func HowToGrant(rule string) string { return howToGrant(rule) }
 
 // Unreadable will be written by the gate's author.
 func Unreadable([]Layer, []string, string) []string { return nil }
+
+// LayerOf is a session's part in the line of authority: what it was born with, and what it
+// was granted since.
+func LayerOf(agent string, p troupe.Profile, granted troupe.Authority) Layer {
+	l := Layer{Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox}
+	for _, r := range granted.Rules {
+		// What is wrong with a rule was said when it was given; what remains of it is safe.
+		rule, _ := ParseRule(r) // a malformed rule comes back as its safe reading
+		l.Rules = append(l.Rules, rule)
+	}
+	return l
+}
+
+// PathRule is the rule that covers one path, and all below it if it is a folder.
+func PathRule(tool, name string) string { return tool + "(" + literalPattern(name) + ")" }

@@ -407,17 +407,21 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 	case troupe.MailAnswer:
 		return a.answered(m)
 	case troupe.MailGrant:
-		if m.Rule == nil {
+		auth, by := a.st.Authority, "the user"
+		switch {
+		case m.Rule != nil:
+			auth.Rules, by = append(slices.Clone(auth.Rules), *m.Rule), m.Rule.Source
+		case m.Mode != "":
+			auth.Mode = m.Mode
+		default:
 			return nil
 		}
-		auth := a.st.Authority
-		auth.Rules = append(slices.Clone(auth.Rules), *m.Rule)
 		a.h.mu.Lock()
 		defer a.h.mu.Unlock()
 		st := a.st
 		st.Authority = auth
 		a.h.setLayer(&st)
-		return troupe.AuthorityChanged{Authority: auth, By: m.Rule.Source, Mail: m.ID}
+		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID}
 	case troupe.MailModel:
 		a.convo = conversation{}
 		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID}

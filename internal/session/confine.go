@@ -88,7 +88,7 @@ func (a *actor) confine(i int, access troupe.Access, d troupe.Decision) (*troupe
 type job struct {
 	cancel   context.CancelFunc
 	decision troupe.Decision
-	asked    *asked
+	bill     *bill
 }
 
 // beyond looks at what a confined command attempted. If somebody can be asked about what was
@@ -210,20 +210,20 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:maxShown], "") + "\n[…]"
 }
 
-// asked is what a tool asked a small model during one call.
-type asked struct {
+// bill is what a tool asked a small model during one call.
+type bill struct {
 	mu    sync.Mutex
 	usage troupe.Usage
 	cost  troupe.Money
 }
 
-func (b *asked) add(u troupe.Usage, c troupe.Money) {
+func (b *bill) add(u troupe.Usage, c troupe.Money) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.usage, b.cost = b.usage.Add(u), b.cost+c
 }
 
-func (b *asked) sum() (troupe.Usage, troupe.Money) {
+func (b *bill) sum() (troupe.Usage, troupe.Money) {
 	if b == nil {
 		return troupe.Usage{}, 0
 	}

@@ -212,13 +212,7 @@ func (h *Hub) setLayer(st *turn.State) {
 	if up, ok := h.layers[st.Session.Parent]; ok {
 		path = up.gate.Agent + "/" + path
 	}
-	l := gate.Layer{Agent: path, Mode: st.Authority.Mode, Offered: st.Profile.Tools, Sandbox: st.Profile.Sandbox}
-	for _, r := range st.Authority.Rules {
-		// What is wrong with a rule was said when it was given; what remains of it is safe.
-		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading
-		l.Rules = append(l.Rules, rule)
-	}
-	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: l}
+	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: gate.LayerOf(path, st.Profile, st.Authority)}
 }
 
 // chain is the line of authority down to a session, the root first. A session without a

@@ -21,7 +21,7 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	}
 	// A command that may run read-only without being asked about was asked about if it has
 	// an answer: that is for what it wanted beyond.
-	if c.Answer != nil && (d.Effect == troupe.Ask || d.Effect == troupe.Allow && c.Tried != nil) {
+	if c.Answer != nil && (d.Effect == troupe.Ask || d.Effect == troupe.Allow && c.Asked != nil && len(c.Asked.Wants) > 0) {
 		d = a.allowedBy(d)
 		d.Effect, d.Step = c.Answer.Effect, stepAnswer
 		if d.Effect == troupe.Deny {
@@ -126,7 +126,8 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 		return births, nil
 	}
 	first := births[0].call
-	if ans := a.st.Calls[first].Answer; ans != nil {
+	if c := a.st.Calls[first]; c.Answer != nil && c.Asked != nil && c.Asked.Decision.Step == costStep {
+		ans := c.Answer
 		if ans.Effect == troupe.Allow {
 			return births, nil
 		}

@@ -117,12 +117,12 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if a.working == nil {
 		a.working = make(map[int]job)
 	}
-	j := job{decision: d, asked: &asked{}}
+	j := job{decision: d, bill: &bill{}}
 	if ask := a.h.d.Ask; ask != nil {
 		self := a.st.Session
 		env.Ask = func(ctx context.Context, question, text string) (string, error) {
 			answer, usage, cost, err := ask(ctx, self, question, text)
-			j.asked.add(usage, cost)
+			j.bill.add(usage, cost)
 			return answer, err
 		}
 	}
@@ -183,15 +183,20 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 
 // judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
+	return gate.Decide(a.gateQuery(name, access, a.h.chain(a.id)))
+}
+
+// gateQuery is a call as the gate is asked about it.
+func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer) gate.Query {
 	cwd := a.st.Session.Cwd
 	q := gate.Query{
-		Tool: name, Access: access, Chain: a.h.chain(a.id), Home: a.h.d.Home,
+		Tool: name, Access: access, Chain: chain, Home: a.h.d.Home,
 		Roots: a.roots(), Levels: a.h.d.Guard.Levels(), Protected: a.h.d.Guard.Protected(cwd),
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = a.h.d.Guard.SafeGit(cwd)
 	}
-	return gate.Decide(q)
+	return q
 }
 
 // roots are the folders in which the session may read as it likes.
@@ -217,7 +222,7 @@ func (a *actor) toolDone(in inToolDone) error {
 			return err
 		}
 	}
-	return a.finishAsked(in.call, out, in.took, nil, j.asked)
+	return a.finishAsked(in.call, out, in.took, nil, j.bill)
 }
 
 func (a *actor) finishText(i int, why string) error {
@@ -226,7 +231,7 @@ func (a *actor) finishText(i int, why string) error {
 
 func (a *actor) finishDenied(i int, d troupe.Decision) error {
 	text := "permission denied: " + d.Why
-	if t := a.st.Calls[i].Tried; t != nil && t.Output != "" {
+	if t := a.st.Calls[i].Asked; t != nil && t.Output != "" {
 		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
 	}
 	return a.finish(i, tool.Errorf("%s", text), 0, &d)
@@ -238,12 +243,12 @@ func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troup
 }
 
 // finishAsked is finish with the bill of what the tool asked a model.
-func (a *actor) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, bill *asked) error {
+func (a *actor) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
 	c := a.st.Calls[i]
 	if len(out.Blocks) == 0 {
 		out.Blocks = []troupe.Block{troupe.Text("(no output)")}
 	}
-	usage, cost := bill.sum()
+	usage, cost := spent.sum()
 	return a.stage(troupe.ToolFinished{
 		Name: c.Name, Usage: usage, Cost: cost,
 		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: out.IsError},
@@ -333,6 +338,10 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 		}
 		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment())}
 		births = append(births, birth{i, d, sp.Background, b})
+	}
+	births, err := a.askAhead(births)
+	if err != nil {
+		return nil, err
 	}
 	return a.affordable(births)
 }

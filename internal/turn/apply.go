@@ -313,8 +313,8 @@ func (s *State) requestAnswered(e troupe.Event, b troupe.RequestAnswered) error 
 	if err != nil {
 		return err
 	}
+	c.Asked = c.Request
 	if len(c.Request.Wants) > 0 {
-		c.Tried = c.Request
 		c.Rounds++
 		if b.Effect == troupe.Allow {
 			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)

@@ -84,10 +84,9 @@ type Call struct {
 	// Request is the open request about it, and Answer what became of the last one.
 	Request *troupe.RequestOpened
 	Answer  *troupe.RequestAnswered
-	// Tried is the last request that followed a confined run of the command, once it is
-	// settled; Granted is what was allowed beyond the sandbox, by all of them together.
-	// Rounds counts those requests.
-	Tried   *troupe.RequestOpened
+	// Asked is the last request that was settled. Granted is what was allowed of what a confined
+	// run of the command wanted, and Rounds counts the requests about such.
+	Asked   *troupe.RequestOpened
 	Granted []troupe.Attempt
 	Rounds  int
 	seq     int64 // event of its result

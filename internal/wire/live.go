@@ -65,6 +65,8 @@ type Request struct {
 	// for these. Output is what it had printed by then.
 	Wants  []troupe.Attempt `json:"wants,omitempty"`
 	Output string           `json:"output,omitempty"`
+	// Rules are what leave grants to all agents of the session besides.
+	Rules []string `json:"rules,omitempty"`
 	// Folder is where the agent works, and File what the rule Grant is written into if the
 	// answer is "always": it holds for that folder.
 	Folder string `json:"folder"`

@@ -137,6 +137,8 @@ func (v *conversation) command(ctx context.Context, name, args string) error {
 		return v.cost(ctx)
 	case "model":
 		return v.model(ctx, args)
+	case "mode":
+		return v.mode(ctx, args)
 	case "resume":
 		return v.resume(ctx, args)
 	case "compact":
@@ -245,6 +247,19 @@ func (v *conversation) cost(ctx context.Context) error {
 		fmt.Fprintf(&b, "No price is known for %s; its tokens are counted, its cost is not.\n", console.Line(strings.Join(c.Unpriced, ", "), 100))
 	}
 	v.say(b.String())
+	return nil
+}
+
+// mode changes what is allowed without a question, or lists the modes.
+func (v *conversation) mode(ctx context.Context, name string) error {
+	if name == "" {
+		v.say(fmt.Sprintf("Modes: %v. /mode NAME changes it; docs/permissions.md says what each allows.", troupe.Modes()))
+		return nil
+	}
+	if err := v.b.Talk.SetMode(ctx, v.tree.Root, troupe.Mode(name)); err != nil {
+		return err
+	}
+	v.say("From the next call on: " + name)
 	return nil
 }
 

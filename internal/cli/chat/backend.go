@@ -13,6 +13,7 @@ type Talk interface {
 	Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error
 	Background(ctx context.Context, id troupe.SessionID) error
 	Compact(ctx context.Context, id troupe.SessionID, hint string) error
+	SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error
 	SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error)
 	Answer(ctx context.Context, request string, a wire.Answer) error
 }

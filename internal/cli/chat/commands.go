@@ -19,6 +19,7 @@ func commands() []command {
 		{"tasks", "", "what is at work", []string{"task", "ps", "jobs"}},
 		{"cost", "", "the bill, and how much of the limits is used", []string{"usage", "bill"}},
 		{"model", "[NAME]", "the main agent's model, or another one from here on", nil},
+		{"mode", "[NAME]", "what is allowed without a question: default, acceptEdits, plan, …", []string{"permissions"}},
 		{"resume", "[ID|NAME]", "earlier conversations of this folder, or go on with one", []string{"continue"}},
 		{"compact", "[HINT]", "shorten the conversation; the hint says what to keep", nil},
 		{"undo", "[TURN]", "take back what tools did to files", nil},

@@ -194,6 +194,8 @@ func (f *fake) Compact(_ context.Context, _ troupe.SessionID, hint string) error
 	return nil
 }
 
+func (f *fake) SetMode(context.Context, troupe.SessionID, troupe.Mode) error { return nil }
+
 func (f *fake) SetModel(_ context.Context, _ troupe.SessionID, name string) (string, error) {
 	f.tell("model " + name)
 	return "anthropic/" + name, nil

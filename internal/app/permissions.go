@@ -1,0 +1,133 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Explainer says how the gate would judge calls in a folder, with the settings and flags that
+// a run there would have. It runs nothing and starts nothing.
+type Explainer struct {
+	app       *App
+	tools     *toolbox
+	profiles  *profiles
+	main      troupe.Profile
+	authority troupe.Authority
+	guard     *guard
+	request   Request
+}
+
+// Explain makes an Explainer. What is odd in the rules is in the warnings.
+func (a *App) Explain(r Request) (*Explainer, []string, error) {
+	x := &Explainer{app: a, tools: newToolbox(), request: r}
+	var problems, more []string
+	var err error
+	if x.guard, err = a.newGuard(r.Cwd); err != nil {
+		return nil, nil, err
+	}
+	if x.profiles, problems, err = newProfiles(a, x.tools, r); err != nil {
+		return nil, nil, err
+	}
+	model, err := a.models.Default(r.Model, r.Cwd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.main, err = x.profiles.main(r, model); err != nil {
+		return nil, nil, err
+	}
+	x.authority, more = a.authority(r, nil)
+	return x, append(problems, more...), nil
+}
+
+// Close ends what judging needed.
+func (x *Explainer) Close() error { return errors.Join(x.tools.close(), x.guard.close()) }
+
+// Judge says what would become of one call.
+func (x *Explainer) Judge(c wire.Call) wire.Verdict {
+	out := wire.Verdict{ID: c.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone}
+	chain, err := x.chain(c)
+	if err != nil {
+		out.Why = err.Error()
+		return out
+	}
+	access, err := x.access(c)
+	if err != nil {
+		out.Why = err.Error()
+		return out
+	}
+	q := gate.Query{
+		Tool: c.Tool, Access: access, Chain: chain, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
+		Levels: x.guard.Levels(), Protected: x.guard.Protected(x.request.Cwd),
+	}
+	if access.Command != "" && len(q.Levels) == 0 {
+		q.SafeGit = x.guard.SafeGit(x.request.Cwd)
+	}
+	d := gate.Decide(q)
+	out.Decision, out.Rule, out.Source, out.Why = d.Effect, d.Rule, d.Source, d.Why
+	if d.Effect != troupe.Deny && d.Sandbox != "" {
+		out.Sandbox = d.Sandbox
+	}
+	return out
+}
+
+// access decodes the call and says what it would do.
+func (x *Explainer) access(c wire.Call) (troupe.Access, error) {
+	input := string(c.Input)
+	if input == "" {
+		input = "{}"
+	}
+	if in, ok, err := x.tools.Intent(c.Tool, input); ok {
+		sp, _ := in.(troupe.Spawn)
+		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err
+	}
+	runner, ok := x.tools.Runner(c.Tool)
+	if !ok {
+		return troupe.Access{}, fmt.Errorf("there is no tool %q; the tools are %s", c.Tool, strings.Join(x.tools.names(), ", "))
+	}
+	p, err := runner.Prepare(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false }, CallID: "r1c0"}, input)
+	if err != nil {
+		return troupe.Access{}, err
+	}
+	return p.Access(), nil
+}
+
+// chain is the line of authority down to the agent a call names: "main", a type such as
+// "Explore", or a path of types, "main/general-purpose/Explore".
+func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
+	granted := x.authority
+	if c.Mode != "" {
+		if !slices.Contains(troupe.Modes(), c.Mode) {
+			return nil, fmt.Errorf("there is no permission mode %q; there are %v", c.Mode, troupe.Modes())
+		}
+		granted.Mode = c.Mode
+	}
+	chain := []gate.Layer{gate.LayerOf(profile.Main, x.main, granted)}
+	parent := troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}
+	path := profile.Main
+	for _, name := range strings.Split(c.Agent, "/") {
+		if name == "" || name == profile.Main {
+			continue
+		}
+		p, err := x.profiles.resolve(parent, troupe.Spawn{Type: name})
+		if err != nil {
+			return nil, err
+		}
+		path += "/" + p.Type
+		l := gate.LayerOf(path, p, troupe.Authority{Mode: p.Mode})
+		if l.Mode == "" {
+			l.Mode = chain[len(chain)-1].Mode
+		}
+		chain = append(chain, l)
+		parent.Depth++
+		parent.Model = p.Model
+	}
+	return chain, nil
+}

@@ -1,0 +1,242 @@
+// Package permissions is `troupe permissions`: which rules are in force in a folder, and what
+// they would say to a call. It runs nothing.
+package permissions
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// New makes the command with its two parts.
+func New(c *console.Console) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "permissions", Short: "Show and test what agents may do here",
+		Long: `What agents may do is decided by rules, modes and the kernel; docs/permissions.md tells how.
+` + "`list`" + ` shows every rule that holds in this folder and where it stands; ` + "`explain`" + ` says what would
+become of a call, without running it.`,
+		Example: `troupe permissions list
+echo '{"tool":"Bash","input":{"command":"rm -rf build"}}' | troupe permissions explain`,
+		Args: console.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExplain(c), newList(c))
+	return cmd
+}
+
+// request has the flags that change what is decided, as a run has them.
+func request(cmd *cobra.Command, c *console.Console, r *app.Request) {
+	fs := cmd.Flags()
+	r.Cwd = c.Cwd
+	fs.StringVar(&r.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringArrayVar(&r.Allow, "allowed-tools", nil, "Permission rules that allow, as for a run")
+	fs.StringArrayVar(&r.Deny, "disallowed-tools", nil, "Permission rules that deny, as for a run")
+	fs.StringVar(&r.Agents, "agents", "", "Agents as JSON, as for a run")
+	fs.StringVar(&r.Cwd, "cwd", c.Cwd, "Folder to decide for (default: this one)")
+	fs.BoolVar(&r.Trust, "trust", false, "Decide as if this folder were trusted")
+}
+
+func newExplain(c *console.Console) *cobra.Command {
+	var r app.Request
+	cmd := &cobra.Command{
+		Use: "explain", Short: "Say what would become of calls, one JSON object a line", Args: console.NoArgs,
+		Long: `Read calls from standard input, a JSON object each:
+
+  {"id": 1, "agent": "Explore", "mode": "default", "tool": "Bash", "input": {"command": "ls"}}
+
+and print for each what the gate says, in one line:
+
+  {"id": 1, "decision": "allow", "sandbox": "read-only", "rule": "", "source": "", "why": "…"}
+
+Only tool is needed. agent is main (or nothing), a type of agent, or types with slashes between
+them; mode is the main agent's. decision is allow, ask or deny; sandbox is what confines a
+command that is allowed, or that leave is given for: read-only, workspace or none. Nothing is
+run. A line that cannot be read gets a verdict that says so, and the exit code is 2.`,
+		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | troupe permissions explain
+troupe permissions explain --permission-mode plan < calls.jsonl`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.With(cmd.Context(), func(a *app.App) (err error) {
+				if r.Cwd, err = folder(c, r.Cwd); err != nil {
+					return err
+				}
+				x, warnings, err := a.Explain(r)
+				if err != nil {
+					return err
+				}
+				for _, w := range warnings {
+					c.Warn(w)
+				}
+				return errors.Join(explain(c, x), x.Close())
+			})
+		},
+	}
+	request(cmd, c, &r)
+	return cmd
+}
+
+func folder(c *console.Console, name string) (string, error) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.Cwd, name)
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", console.Usage("--cwd: %v", err)
+	}
+	return real, nil
+}
+
+// maxLine is more than any call that a tool takes.
+const maxLine = 16 << 20
+
+func explain(c *console.Console, x interface{ Judge(wire.Call) wire.Verdict }) error {
+	in := bufio.NewReaderSize(c.In, 64<<10)
+	enc := json.NewEncoder(c.Out)
+	enc.SetEscapeHTML(false)
+	bad := 0
+	for n := 1; ; n++ {
+		line, err := readLine(in)
+		if len(bytes.TrimSpace(line)) > 0 {
+			v, ok := judge(x, line, n)
+			if !ok {
+				bad++
+			}
+			if err := enc.Encode(v); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read calls: %w", err)
+		}
+	}
+	if bad > 0 {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("%d of the lines could not be read as calls", bad),
+			Hint:    "`troupe permissions explain --help` shows the form of a call.", Code: console.ExitUsage,
+		}
+	}
+	return nil
+}
+
+// readLine reads a line of any length up to maxLine; what is longer is cut, and then cannot be
+// read as JSON.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(line) < maxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+func judge(x interface{ Judge(wire.Call) wire.Verdict }, line []byte, n int) (wire.Verdict, bool) {
+	var call wire.Call
+	refuse := func(why string) (wire.Verdict, bool) {
+		id := call.ID
+		if len(id) == 0 {
+			id = json.RawMessage("null")
+		}
+		return wire.Verdict{ID: id, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why}, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&call); err != nil {
+		return refuse(fmt.Sprintf("line %d is not a call: %v", n, err))
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return refuse(fmt.Sprintf("line %d holds more than one JSON value", n))
+	}
+	if call.Tool == "" {
+		return refuse(fmt.Sprintf("line %d names no tool", n))
+	}
+	v := x.Judge(call)
+	if len(v.ID) == 0 {
+		v.ID = json.RawMessage("null")
+	}
+	return v, true
+}
+
+func newList(c *console.Console) *cobra.Command {
+	var r app.Request
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the rules in force here, and where each stands", Args: console.NoArgs,
+		Long: `List every rule that a run in this folder would have, the strongest first: what it covers, the
+file or flag it stands in, and which rules it overrides.`,
+		Example: "troupe permissions list\ntroupe permissions list --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.With(cmd.Context(), func(a *app.App) (err error) {
+				if r.Cwd, err = folder(c, r.Cwd); err != nil {
+					return err
+				}
+				list, warnings, err := a.Rules(r)
+				if err != nil {
+					return err
+				}
+				for _, w := range warnings {
+					c.Warn(w)
+				}
+				if asJSON {
+					return c.JSON(list)
+				}
+				return write(c, list)
+			})
+		},
+	}
+	request(cmd, c, &r)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
+	return cmd
+}
+
+func write(c *console.Console, l wire.RuleList) error {
+	fmt.Fprintf(c.Out, "mode    %s\n", l.Mode)
+	sandbox := "none: commands are judged by reading them"
+	if len(l.Levels) > 0 {
+		var names []string
+		for _, level := range l.Levels {
+			names = append(names, string(level))
+		}
+		sandbox = strings.Join(names, ", ")
+	}
+	fmt.Fprintf(c.Out, "sandbox %s\n", sandbox)
+	if l.Untrusted {
+		fmt.Fprintln(c.Out, "trust   this folder is not trusted: what its own files allow does not count (troupe --trust)")
+	}
+	if len(l.Rules) == 0 {
+		_, err := fmt.Fprintln(c.Out, "No rules are set.")
+		return err
+	}
+	for _, r := range l.Rules {
+		fmt.Fprintf(c.Out, "\n%-5s %s\n", r.Effect, console.VisibleLine(r.Rule))
+		fmt.Fprintf(c.Out, "      %s\n", console.VisibleLine(r.Meaning))
+		fmt.Fprintf(c.Out, "      in %s\n", console.VisibleLine(c.ShortPath(r.Source)))
+		if r.Problem != "" {
+			fmt.Fprintf(c.Out, "      ! %s\n", console.VisibleLine(r.Problem))
+		}
+		for _, s := range r.Shadowed {
+			fmt.Fprintf(c.Out, "      has no effect: %s\n", console.VisibleLine(s))
+		}
+		for _, s := range r.Shadows {
+			fmt.Fprintf(c.Out, "      overrides %s\n", console.VisibleLine(s))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+)
+
+// aheadStep marks decisions about what an agent in the background will need.
+const aheadStep = "background"
+
+// askAhead asks, before agents go to work in the background, for what they would have to
+// ask for there: one decision about all of a reply, while somebody looks. What they want
+// beyond that waits as requests of their own. It returns the births that may go on.
+func (a *actor) askAhead(births []birth) ([]birth, error) {
+	if a.h.d.AskFor(a.root) <= 0 {
+		return births, nil
+	}
+	var out []birth
+	var asking []int
+	var rules, names []string
+	for i := range births {
+		b := &births[i]
+		c := a.st.Calls[b.call]
+		asked := c.Answer != nil && c.Asked != nil && (c.Asked.Decision.Step == aheadStep || c.Asked.Decision.Step == costStep)
+		switch {
+		case asked && c.Answer.Effect != troupe.Allow:
+			if err := a.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step, Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
+				return nil, err
+			}
+			continue
+		case asked || !b.background:
+			out = append(out, *b)
+			continue
+		}
+		needs := a.needs(troupe.JoinText(b.Prompt[:1]), b.Profile)
+		if len(needs) == 0 {
+			out = append(out, *b)
+			continue
+		}
+		asking = append(asking, b.call)
+		names = append(names, b.Profile.Type+": "+b.Title)
+		for _, r := range needs {
+			if !slices.Contains(rules, r) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	if len(asking) == 0 {
+		return out, nil
+	}
+	d := troupe.Decision{
+		Effect: troupe.Ask, Step: aheadStep,
+		Why: "in the background they would have to ask for this; leave allows it now, to all agents of this session",
+	}
+	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" + strings.Join(rules, "\n")
+	for _, i := range asking[1:] {
+		if err := a.openRequest(i, d, "see the first of them", nil); err != nil {
+			return nil, err
+		}
+	}
+	c := a.st.Calls[asking[0]]
+	return out, a.stage(troupe.RequestOpened{
+		Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: d, Tool: c.Name, Action: a.h.d.Mask(action),
+		Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)), With: asking[1:], Rules: rules,
+	})
+}
+
+// needs lists the rules that would allow what an agent's tools and its job say it will do and
+// would be asked about: changing the files that the job names, or any in the folder if it
+// names none; fetching from the hosts that it names.
+func (a *actor) needs(prompt string, p troupe.Profile) []string {
+	chain := append(slices.Clip(a.h.chain(a.id)), gate.LayerOf("its agent", p, troupe.Authority{Mode: p.Mode}))
+	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
+		chain[n-1].Mode = chain[n-2].Mode
+	}
+	var out []string
+	ask := func(tool string, access troupe.Access, rule string) {
+		if !slices.Contains(p.Tools, tool) {
+			return
+		}
+		if d := gate.Decide(a.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+			out = append(out, rule)
+		}
+	}
+	cwd := a.st.Session.Cwd
+	paths := pathsIn(prompt, cwd)
+	for _, name := range paths {
+		access := troupe.Access{Class: troupe.ClassEdit, Writes: []string{name}}
+		ask("Edit", access, gate.PathRule("Edit", name))
+	}
+	if len(paths) == 0 {
+		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}}, "Edit(/**)")
+	}
+	for _, u := range urlsIn(prompt) {
+		ask("WebFetch", troupe.Access{Class: troupe.ClassRead, URL: u.String()}, "WebFetch(domain:"+u.Hostname()+")")
+	}
+	return out
+}
+
+// maxDeclared bounds how many paths or addresses of a job are asked about one by one.
+const maxDeclared = 20
+
+var (
+	//nolint:gochecknoglobals // compiled once, never changed
+	pathWord = regexp.MustCompile("@?[~\\w.\\-+/]*[\\w\\-]+(?:/[\\w.\\-+]+|\\.[A-Za-z]\\w{0,7})/?")
+	//nolint:gochecknoglobals // compiled once, never changed
+	urlWord = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `)\]]+`)
+)
+
+// pathsIn finds the files and folders of the session's folder that a job names.
+func pathsIn(prompt, cwd string) []string {
+	var out []string
+	for _, w := range pathWord.FindAllString(urlWord.ReplaceAllString(prompt, " "), -1) {
+		w = strings.TrimRight(strings.TrimPrefix(w, "@"), ".")
+		if !filepath.IsAbs(w) {
+			w = filepath.Join(cwd, w)
+		}
+		w = filepath.Clean(w)
+		if w == cwd || !strings.HasPrefix(w, cwd+string(filepath.Separator)) || slices.Contains(out, w) {
+			continue
+		}
+		if out = append(out, w); len(out) > maxDeclared {
+			return nil // too many to read: it is asked about as a whole
+		}
+	}
+	return out
+}
+
+func urlsIn(prompt string) []*url.URL {
+	var out []*url.URL
+	for _, w := range urlWord.FindAllString(prompt, maxDeclared) {
+		if u, err := url.Parse(strings.TrimRight(w, ".,;:")); err == nil && u.Hostname() != "" {
+			out = append(out, u)
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Call is a call to be explained: a line of what `troupe permissions explain` reads.
+type Call struct {
+	ID json.RawMessage `json:"id"` // anything; it comes back with the verdict
+	// Agent is "main" (or ""), a type of agent, or types separated by slashes: who would call.
+	Agent string          `json:"agent"`
+	Mode  troupe.Mode     `json:"mode"` // of the main agent; "" is the one a run would have
+	Tool  string          `json:"tool"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Verdict is what would become of a call.
+type Verdict struct {
+	ID       json.RawMessage `json:"id"`
+	Decision troupe.Effect   `json:"decision"`
+	// Sandbox is the level that a command runs in: at once if it is allowed, with leave if it is
+	// asked about. It is none for what is no command.
+	Sandbox troupe.Level `json:"sandbox"`
+	Rule    string       `json:"rule"`   // the rule that decided, "" if none did
+	Source  string       `json:"source"` // where it stands
+	Why     string       `json:"why"`
+}
+
+// RuleRow is one rule in force, as `troupe permissions list` shows it.
+type RuleRow struct {
+	Effect  troupe.Effect `json:"effect"`
+	Rule    string        `json:"rule"`
+	Source  string        `json:"source"`
+	Meaning string        `json:"meaning"`
+	// Shadows and Shadowed name rules that this one overrides, or that override it.
+	Shadows  []string `json:"shadows,omitempty"`
+	Shadowed []string `json:"shadowed_by,omitempty"`
+	Problem  string   `json:"problem,omitempty"` // why it is not followed as written
+}
+
+// RuleList is what holds in a folder.
+type RuleList struct {
+	Mode   troupe.Mode    `json:"mode"`
+	Levels []troupe.Level `json:"sandboxes"`
+	// Untrusted: the folder's own files would allow something, and were not trusted.
+	Untrusted bool      `json:"untrusted"`
+	Rules     []RuleRow `json:"rules"`
+}
