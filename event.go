@@ -52,6 +52,8 @@ type Created struct {
 	Profile   Profile   `json:"profile"`
 	Authority Authority `json:"authority"`
 	Caps      *Caps     `json:"caps,omitempty"` // roots only
+	// Background: its parent went on without waiting for it.
+	Background bool `json:"background,omitempty"`
 }
 
 // Started admits the session to its first run, or begins another after an end.

@@ -20,6 +20,9 @@ type Profile struct {
 	Sandbox Level `json:"sandbox,omitempty"`
 }
 
+// BuiltIn is the Source of a profile that came with the program.
+const BuiltIn = "built-in"
+
 // Limits bound one session. Zero means no limit.
 type Limits struct {
 	MaxTurns  int   `json:"max_turns,omitempty"`  // model replies per run
@@ -77,6 +80,8 @@ type Rule struct {
 	Effect Effect `json:"effect"`
 	Text   string `json:"text"`   // "Bash(go test ./...)", "Read(//etc/**)", "Edit"
 	Source string `json:"source"` // the file or flag it came from, for messages
+	// Managed: it was set by whoever manages the machine. What it denies nothing lifts.
+	Managed bool `json:"managed,omitempty"`
 }
 
 // Authority is what a session was granted besides its profile: a mode and rules that hold

@@ -31,6 +31,8 @@ type Birth struct {
 	Caps      *troupe.Caps   // roots only
 	Prompt    []troupe.Block // its first mail
 	From      troupe.SessionID
+	// Background: nobody waits for it.
+	Background bool
 }
 
 // Born is what became of a Birth: either State and Events, or Refused.
@@ -156,7 +158,7 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
-			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps,
+			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Background: b.Background,
 		},
 	}
 	if len(b.Prompt) > 0 {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"path"
 	"slices"
 
 	"github.com/troupe-dev/troupe"
@@ -31,11 +30,10 @@ type step struct {
 }
 
 // table is the whole order in which a call is judged, once for each layer. The last row
-// always decides. Rows that pass wait for their mechanism: managed settings, hooks and the
-// sandbox's read-only run.
+// always decides. Rows that pass wait for their mechanism: hooks.
 func table() [10]step {
 	return [10]step{
-		{StepManagedDeny, pass},
+		{StepManagedDeny, managedDeny},
 		{StepHookDeny, pass},
 		{StepDenyRule, denyRule},
 		{StepAskRule, askRule},
@@ -43,7 +41,7 @@ func table() [10]step {
 		{StepAllowRule, allowRule},
 		{StepHookAllow, pass},
 		{StepDeclared, declared},
-		{StepReadOnlyRun, pass},
+		{StepReadOnlyRun, readOnlyRun},
 		{StepAsk, ask},
 	}
 }
@@ -57,44 +55,86 @@ func Table() []string {
 	return names
 }
 
-// view is a call as one layer judges it: with its own mode, and the rules of its layer and
-// of all above it.
+// view is a call as one layer judges it: with its own mode, and the rules and bounds of its
+// layer and of all above it.
 type view struct {
 	*call
 	layer int
 	mode  Mode
+	bound troupe.Level // the most that commands are left; LevelNone is no bound
 }
 
 func pass(*view) (troupe.Effect, bool) { return "", false }
 
-func denyRule(v *view) (troupe.Effect, bool) { return troupe.Deny, v.deny.holds(v.layer) }
+func managedDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.managed.holds(v.layer) }
 
-// askRule asks; where the mode turns questions into denials, it denies.
+// denyRule also stands for what is kept from agents without anybody's rule: keys, and Troupe's
+// own.
+func denyRule(v *view) (troupe.Effect, bool) {
+	return troupe.Deny, v.secret != "" || v.deny.holds(v.layer)
+}
+
+// askRule asks; where the mode turns questions into denials, or no answer could let the
+// command run, it denies.
 func askRule(v *view) (troupe.Effect, bool) {
-	return stricter(troupe.Ask, v.mode.OnAsk), v.ask.holds(v.layer)
+	if !v.ask.holds(v.layer) {
+		return "", false
+	}
+	if _, possible := v.level(troupe.LevelWorkspace); v.isCommand() && !possible {
+		return troupe.Deny, true
+	}
+	return stricter(troupe.Ask, v.mode.OnAsk), true
 }
 
 func byMode(v *view) (troupe.Effect, bool) {
 	switch {
+	case v.isCommand():
+		return v.commandByMode()
 	case v.class > v.mode.Ceiling:
 		return troupe.Deny, true
 	case v.mode.Self == troupe.ClassExec:
 		return troupe.Allow, true
 	case v.class == troupe.ClassEdit && v.mode.Self >= troupe.ClassEdit:
-		return troupe.Allow, v.homely
+		return troupe.Allow, v.homely && !v.protected
 	default:
 		return "", false
 	}
 }
 
-func allowRule(v *view) (troupe.Effect, bool) { return troupe.Allow, v.allow.holds(v.layer) }
-
-// declared allows what says of itself that it only reads, within the session's folders.
-func declared(v *view) (troupe.Effect, bool) {
-	return troupe.Allow, v.class == troupe.ClassRead && v.homely
+func allowRule(v *view) (troupe.Effect, bool) {
+	if v.isCommand() {
+		return troupe.Allow, v.commandByRule()
+	}
+	return troupe.Allow, v.allow.holds(v.layer)
 }
 
-func ask(v *view) (troupe.Effect, bool) { return v.mode.OnAsk, true }
+// declared allows what says of itself that it only reads, within the session's folders. What
+// goes to the network by itself changes nothing here and tells somebody there.
+func declared(v *view) (troupe.Effect, bool) {
+	return troupe.Allow, v.class == troupe.ClassRead && v.homely && v.url == ""
+}
+
+// readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,
+// the reader has to be sure that it changes nothing.
+func readOnlyRun(v *view) (troupe.Effect, bool) {
+	if !v.isCommand() {
+		return "", false
+	}
+	return troupe.Allow, slices.Contains(v.levels, troupe.LevelReadOnly) || v.readsOnly()
+}
+
+func ask(v *view) (troupe.Effect, bool) {
+	if !v.isCommand() {
+		return v.mode.OnAsk, true
+	}
+	if _, possible := v.level(troupe.LevelWorkspace); !possible || v.mode.Ceiling < troupe.ClassExec {
+		return troupe.Deny, true
+	}
+	if v.doubtful() {
+		return stricter(troupe.Ask, v.mode.OnAsk), true
+	}
+	return v.mode.OnAsk, true
+}
 
 // hit is the first rule of a kind that covers the call, and the layer it stands in: it
 // holds for that layer and for all below.
@@ -106,30 +146,10 @@ type hit struct {
 
 func (h hit) holds(layer int) bool { return h.found && h.layer <= layer }
 
-// call is a query with what every layer needs to know of it, worked out once.
-type call struct {
-	tool    string
-	command string
-	agent   string
-	class   troupe.Class
-	at      places
-	paths   []callPath
-	// unclear: a path is not absolute, so that nobody can say where it leads. It matches
-	// every deny rule of its tool and no allow rule.
-	unclear bool
-	// homely: every path lies in the session's folders.
-	homely bool
-	fold   bool // compare paths of deny and ask rules without regard to case
-
-	deny, ask, allow hit
-}
-
-type callPath struct {
-	name   string
-	write  bool
-	homely bool
-	free   bool // needs no rule: a read in the session's folders
-	since  int  // the first layer with an allow rule that covers it; -1: none
+func (h *hit) take(r *Rule, layer int) {
+	if !h.found {
+		*h = hit{r, layer, true}
+	}
 }
 
 // Decide judges one call. It is pure, and safe for concurrent use with shared rules.
@@ -137,33 +157,44 @@ type callPath struct {
 // Every session of the chain judges the call with its own mode and the rules of its own
 // and of all above it; the strictest answer counts. The tools a profile offers bind its own
 // session only: a session that has nothing but Agent may have children that have Bash.
-// What binds descendants is modes and rules.
+// What binds descendants is modes, rules and sandboxes.
+//
+// For a command, Sandbox is the level it runs in, and of a decision that asks, the level in
+// which it runs once somebody has said yes. Beyond is what becomes of what it attempts past
+// that; a yes to what was attempted is leave to run in the workspace level with exactly that,
+// and where the chain's bounds leave no room for it Beyond is Deny.
 func Decide(q Query) troupe.Decision {
 	if len(q.Chain) == 0 {
 		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: "nobody answers for this call: it came without a line of authority"}
 	}
-	c := newCall(&q)
-	caller := q.Chain[len(q.Chain)-1]
-	if caller.Offered != nil && !slices.Contains(caller.Offered, q.Tool) {
-		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(caller.Agent) + " does not have the tool " + q.Tool}
+	if why := withheld(q.Chain, q.Tool); why != "" {
+		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why}
 	}
+	c := newCall(&q)
 	c.matchRules(q.Chain)
 	rows := table()
-	var worst verdict
-	grantable := true
+	all := verdict{effect: troupe.Allow, level: troupe.LevelNone, leave: troupe.LevelNone, beyond: troupe.Allow}
+	worst := all
+	grantable, bound := true, troupe.LevelNone
 	for i := range q.Chain {
-		mode, _ := Meaning(q.Chain[i].Mode)
-		v := view{call: &c, layer: i, mode: mode}
-		this := v.judge(&rows)
-		if this.effect != troupe.Allow && this.step != StepAsk {
-			grantable = false
+		if s := q.Chain[i].Sandbox; s != "" {
+			bound = bound.Meet(s)
 		}
+		mode, _ := Meaning(q.Chain[i].Mode)
+		v := view{call: &c, layer: i, mode: mode, bound: bound}
+		this := v.judge(&rows)
+		grantable = grantable && v.grantable(this)
 		// Among equals the layer nearest to the caller explains best.
-		if i == 0 || strictness(this.effect) >= strictness(worst.effect) {
+		if i == 0 || !this.opener(worst) {
 			worst = this
 		}
+		all.meet(this)
 	}
-	return explain(&q, &c, worst, grantable)
+	d := explain(&q, &c, worst, grantable)
+	if c.isCommand() {
+		all.confine(&d)
+	}
+	return d
 }
 
 // verdict is what one layer says, and the row it said it in.
@@ -171,110 +202,68 @@ type verdict struct {
 	effect troupe.Effect
 	step   string
 	layer  int
+	// Of commands: the level it is allowed in, the most that somebody's leave would make of
+	// it, and what becomes of what it attempts beyond; Allow if nothing holds it.
+	level, leave troupe.Level
+	beyond       troupe.Effect
+}
+
+// opener reports whether v leaves more than o.
+func (v verdict) opener(o verdict) bool {
+	if a, b := strictness(v.effect), strictness(o.effect); a != b {
+		return a < b
+	}
+	if v.effect == troupe.Allow && v.level != o.level {
+		return v.level.Meet(o.level) == o.level
+	}
+	return strictness(v.beyond) < strictness(o.beyond)
+}
+
+// meet makes of v what is left when both have to agree.
+func (v *verdict) meet(o verdict) {
+	v.effect = stricter(v.effect, o.effect)
+	v.level, v.leave = v.level.Meet(o.level), v.leave.Meet(o.leave)
+	v.beyond = stricter(v.beyond, o.beyond)
+}
+
+// confine writes into a decision about a command what the whole chain leaves it.
+func (v verdict) confine(d *troupe.Decision) {
+	switch d.Effect {
+	case troupe.Allow:
+		d.Sandbox = v.level
+	case troupe.Ask:
+		d.Sandbox = v.leave
+	default:
+		return
+	}
+	if d.Sandbox != troupe.LevelNone {
+		d.Beyond = v.beyond
+	}
 }
 
 func (v *view) judge(rows *[10]step) verdict {
+	out := verdict{effect: troupe.Deny, step: StepAsk, layer: v.layer}
 	for i := range rows {
 		if e, decided := rows[i].decide(v); decided {
-			return verdict{e, rows[i].name, v.layer}
+			out.effect, out.step = e, rows[i].name
+			break
 		}
 	}
-	return verdict{troupe.Deny, StepAsk, v.layer}
+	out.level, out.leave, out.beyond = troupe.LevelNone, troupe.LevelNone, troupe.Allow
+	if v.isCommand() {
+		v.confine(&out)
+	}
+	return out
 }
 
-func newCall(q *Query) call {
-	c := call{
-		tool: q.Tool, command: q.Access.Command, agent: q.Access.Agent, class: q.Access.Class,
-		at: places{home: q.Home}, homely: true, fold: foldsCase(),
-	}
-	if len(q.Roots) > 0 {
-		c.at.project = q.Roots[0]
-	}
-	// What a call would do counts for more than the class it gives itself.
-	if len(q.Access.Writes) > 0 {
-		c.class = max(c.class, troupe.ClassEdit)
-	}
-	if c.command != "" || c.class < troupe.ClassRead {
-		c.class = troupe.ClassExec
-	}
-	if n := len(q.Access.Reads) + len(q.Access.Writes); n > 0 {
-		c.paths = make([]callPath, 0, n)
-	}
-	for _, p := range q.Access.Reads {
-		c.addPath(p, false, q.Roots)
-	}
-	for _, p := range q.Access.Writes {
-		c.addPath(p, true, q.Roots)
-	}
-	if len(c.paths) == 0 && (familyCovers(toolRead, c.tool) || familyCovers(toolEdit, c.tool) || c.tool == toolRead || c.tool == toolEdit || c.class == troupe.ClassEdit) {
-		c.unclear = true // a tool for files that names none
-	}
-	c.homely = c.homely && !c.unclear
-	return c
-}
-
-func (c *call) addPath(name string, write bool, roots []string) {
-	if !path.IsAbs(name) {
-		c.unclear = true
-		return
-	}
-	p := callPath{name: path.Clean(name), write: write, since: -1}
-	for _, root := range roots {
-		if path.IsAbs(root) {
-			if _, ok := below(path.Clean(root), p.name, false); ok {
-				p.homely = true
-				break
-			}
-		}
-	}
-	p.free = p.homely && c.class == troupe.ClassRead
-	c.homely = c.homely && p.homely
-	c.paths = append(c.paths, p)
-}
-
-// matchRules finds, for each effect, the first rule along the chain that covers the call.
-// An allow rule may cover one of several paths (a link, say) and leave the others to
-// others: the call is allowed from the layer on at which all are covered.
-func (c *call) matchRules(chain []Layer) {
-	for i := range chain {
-		for j := range chain[i].Rules {
-			r := &chain[i].Rules[j]
-			switch r.rule.Effect {
-			case troupe.Deny:
-				if !c.deny.found && r.speaksOf(c) {
-					c.deny = hit{r, i, true}
-				}
-			case troupe.Ask:
-				if !c.ask.found && r.speaksOf(c) {
-					c.ask = hit{r, i, true}
-				}
-			case troupe.Allow:
-				c.matchAllow(r, i)
-			}
-		}
-	}
-}
-
-func (c *call) matchAllow(r *Rule, layer int) {
-	if c.allow.found {
-		return
-	}
-	if r.allowsAll(c) {
-		c.allow = hit{r, layer, true}
-		return
-	}
-	if r.kind != kindPath || c.unclear || len(c.paths) == 0 {
-		return
-	}
-	helped, whole := false, true
-	for i := range c.paths {
-		p := &c.paths[i]
-		if p.since < 0 && r.allowsPath(c, p) {
-			p.since, helped = layer, true
-		}
-		whole = whole && (p.since >= 0 || p.free)
-	}
-	if helped && whole {
-		c.allow = hit{r, layer, true}
+// grantable reports whether a rule could have changed what this layer says.
+func (v *view) grantable(this verdict) bool {
+	switch this.step {
+	case StepAsk:
+		return v.mode.Ceiling == troupe.ClassExec || !v.isCommand()
+	case StepReadOnlyRun:
+		return v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
+	default:
+		return this.effect == troupe.Allow
 	}
 }

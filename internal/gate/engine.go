@@ -2,13 +2,12 @@ package gate
 
 import "github.com/troupe-dev/troupe"
 
-// RulesOf lists the rules of a line of authority as they were written, the root's first.
+// RulesOf lists the rules of a line of authority as they were written, the root's first, the
+// managed ones before the others.
 func RulesOf(chain []Layer) []troupe.Rule {
 	var out []troupe.Rule
 	for i := range chain {
-		for j := range chain[i].Rules {
-			out = append(out, chain[i].Rules[j].rule)
-		}
+		chain[i].rules(func(r *Rule, _ bool) { out = append(out, r.rule) })
 	}
 	return out
 }
@@ -16,17 +15,21 @@ func RulesOf(chain []Layer) []troupe.Rule {
 // HowToGrant says in a phrase how a person gives a rule.
 func HowToGrant(rule string) string { return howToGrant(rule) }
 
-// Unreadable will be written by the gate's author.
-func Unreadable([]Layer, []string, string) []string { return nil }
-
 // LayerOf is a session's part in the line of authority: what it was born with, and what it
-// was granted since.
-func LayerOf(agent string, p troupe.Profile, granted troupe.Authority) Layer {
-	l := Layer{Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox}
+// was granted since. Leads: it may have agents of its own.
+func LayerOf(agent string, p troupe.Profile, granted troupe.Authority, leads, background bool) Layer {
+	l := Layer{
+		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox,
+		Custom: p.Source != troupe.BuiltIn, Leads: leads, Background: background,
+	}
 	for _, r := range granted.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.
 		rule, _ := ParseRule(r) // a malformed rule comes back as its safe reading
-		l.Rules = append(l.Rules, rule)
+		if r.Managed {
+			l.Managed = append(l.Managed, rule)
+		} else {
+			l.Rules = append(l.Rules, rule)
+		}
 	}
 	return l
 }

@@ -14,37 +14,61 @@ import (
 // explain turns a verdict into words. Allowed calls are the many, so theirs are ready-made.
 func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	layer := &q.Chain[v.layer]
-	if v.effect == troupe.Allow {
-		return allowed(c, v, layer.Mode)
-	}
 	d := troupe.Decision{Effect: v.effect, Step: v.step}
+	if v.effect == troupe.Allow {
+		c.allowed(&d, v, layer.Mode)
+		if v.step == StepReadOnlyRun && grantable && v.level != troupe.LevelNone {
+			if grants := c.grants(); len(grants) == 1 {
+				d.Grant = grants[0]
+			}
+		}
+		return d
+	}
 	mode := string(layer.Mode)
 	switch v.step {
+	case StepManagedDeny:
+		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
+		if !c.deny.holds(v.layer) {
+			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes it out"
+			break
+		}
 		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
 	case StepAskRule:
 		d.Rule, d.Source, d.Why = c.ask.cite(q, "asks before it")
-		if v.effect == troupe.Deny {
-			d.Why += ", and mode " + mode + " denies what would be asked"
+		switch mode, _ := Meaning(layer.Mode); {
+		case v.effect != troupe.Deny:
+		case mode.OnAsk == troupe.Deny:
+			d.Why += ", and mode " + string(layer.Mode) + " denies what would be asked"
+		default:
+			d.Why += ", and " + c.unboundable(q, v.layer)
 		}
 	case StepMode:
 		d.Why = modeForbids(layer.Mode) + ", and this call " + c.does()
+		if c.isCommand() {
+			d.Why += "; this machine cannot confine commands"
+		}
 	default:
-		d.Why = "no rule allows it, and it " + c.does()
-		if v.effect == troupe.Deny {
+		d.Why = c.whyAsked(q, v)
+		if meaning, _ := Meaning(layer.Mode); v.effect == troupe.Deny && meaning.OnAsk == troupe.Deny {
 			d.Why += "; mode " + mode + " denies what would be asked"
 		}
 	}
 	if v.layer != len(q.Chain)-1 {
 		d.Why += " (decided for " + nameOf(layer.Agent) + ", which this agent works for)"
 	}
-	if !grantable {
-		return d
+	if grantable {
+		c.offer(&d)
 	}
+	return d
+}
+
+// offer names what would have allowed the call.
+func (c *call) offer(d *troupe.Decision) {
 	switch grants := c.grants(); {
 	case len(grants) == 1:
 		d.Grant = grants[0]
-		if v.effect == troupe.Deny {
+		if d.Effect == troupe.Deny {
 			d.Why += "; " + howToGrant(d.Grant)
 		}
 	case len(grants) > 1:
@@ -52,20 +76,61 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	case !c.unclear:
 		d.Why += "; only the rule " + c.tool + ", for every use of it, would allow it"
 	}
-	return d
 }
 
-func allowed(c *call, v verdict, mode troupe.Mode) troupe.Decision {
-	d := troupe.Decision{Effect: troupe.Allow, Step: v.step}
+// whyAsked is why nothing allowed the call.
+func (c *call) whyAsked(q *Query, v verdict) string {
+	if c.isCommand() {
+		view := view{call: c, layer: v.layer, bound: boundOf(q.Chain[:v.layer+1])}
+		if _, possible := view.level(troupe.LevelWorkspace); !possible {
+			return c.unboundable(q, v.layer) + ", and it " + c.does()
+		}
+		if view.doubtful() {
+			return "it is not known what it runs (" + c.command.unclear[0] + "), and the rule " +
+				fmt.Sprintf("%q", c.command.names.rule.rule.Text) + " is about commands by name"
+		}
+	}
+	return "no rule allows it, and it " + c.does()
+}
+
+// unboundable says that a bound cannot be kept.
+func (c *call) unboundable(q *Query, layer int) string {
+	return fmt.Sprintf("commands of this agent are bound to %q, which this machine cannot hold them to", string(boundOf(q.Chain[:layer+1])))
+}
+
+// boundOf is the most that commands are left by a chain.
+func boundOf(chain []Layer) troupe.Level {
+	bound := troupe.LevelNone
+	for i := range chain {
+		if s := chain[i].Sandbox; s != "" {
+			bound = bound.Meet(s)
+		}
+	}
+	return bound
+}
+
+func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 	switch v.step {
 	case StepAllowRule:
-		d.Rule, d.Source, d.Why = c.allow.rule.rule.Text, c.allow.rule.rule.Source, "a rule allows it"
+		r := c.allow.rule
+		if c.isCommand() {
+			r = (&view{call: c, layer: v.layer}).cited()
+		}
+		d.Rule, d.Source, d.Why = r.rule.Text, r.rule.Source, "a rule allows it"
 	case StepDeclared:
 		d.Why = "it only reads, in the session's own folders"
+	case StepReadOnlyRun:
+		switch {
+		case v.level == troupe.LevelNone:
+			d.Why = "it only reads, as far as its text says; no sandbox holds it here"
+		case v.beyond == troupe.Ask:
+			d.Why = "it runs where it can change nothing; what it wants beyond that is asked about"
+		default:
+			d.Why = "it runs where it can change nothing; what it wants beyond that is denied"
+		}
 	default:
 		d.Why = "mode " + string(mode) + " allows it"
 	}
-	return d
 }
 
 // cite names the rule that decided, where it stands, and why it covers more than it says.
@@ -77,6 +142,9 @@ func (h hit) cite(q *Query, verb string) (text, source, why string) {
 	}
 	if h.rule.note != "" {
 		why += "; the rule " + h.rule.note + ", so it covers all that it may have meant"
+	}
+	if h.rule.words.lits != nil && len(q.Access.Command) > 0 && !h.rule.saysAll(q.Access.Command) {
+		why += "; it covers a part of the command"
 	}
 	if h.layer != len(q.Chain)-1 {
 		why += "; it was set for " + nameOf(q.Chain[h.layer].Agent) + " and holds for all its agents"
@@ -96,13 +164,21 @@ func (c *call) does() string {
 	switch {
 	case c.unclear:
 		return "does not say clearly which files it is about"
-	case c.command != "":
-		return "runs a command"
+	case c.isCommand():
+		return c.doesRun()
 	case c.class == troupe.ClassExec:
 		return "may change anything"
 	}
+	if c.url != "" {
+		if c.host.unsure || c.host.user {
+			return "asks the network for a place that its address does not name clearly"
+		}
+		return "asks " + visible(strings.Join(c.host.labels, ".")) + " over the network"
+	}
 	for _, p := range c.paths {
 		switch {
+		case len(p.guards) > 0:
+			return "writes " + visible(p.name) + ", which is protected"
 		case p.write:
 			return "writes " + visible(p.name)
 		case c.class == troupe.ClassRead && !p.homely:
@@ -112,23 +188,47 @@ func (c *call) does() string {
 	return "changes files"
 }
 
+// doesRun says what a command may do, as far as reading it tells.
+func (c *call) doesRun() string {
+	if c.command.judged && c.command.verdict.Why != "" {
+		return c.command.verdict.Why
+	}
+	return "runs a command"
+}
+
+// saysAll: the rule is about the whole text of a command.
+func (r *Rule) saysAll(command string) bool {
+	for i := range r.forms {
+		if r.forms[i].match(oneBlank(command)) {
+			return true
+		}
+	}
+	return false
+}
+
 // grants lists the rules that would together have allowed the call, none broader than the
 // call itself. It is empty if only a broader one would.
 func (c *call) grants() []string {
 	switch {
 	case c.unclear:
 		return nil
-	case c.command != "":
-		if c.tool != toolBash || !utf8.ValidString(c.command) {
+	case c.isCommand():
+		// What is not shown as it is must not be allowed for good.
+		if c.tool != toolBash || hasHidden(c.command.text) {
 			return nil
 		}
-		return []string{toolBash + "(" + commandSpec(c.command) + ")"}
+		return []string{toolBash + "(" + commandSpec(c.command.text) + ")"}
+	case c.url != "":
+		if c.tool != toolFetch || c.host.unsure || c.host.user || len(c.host.labels) == 0 {
+			return nil
+		}
+		return []string{toolFetch + "(domain:" + strings.Join(c.host.labels, ".") + ")"}
 	case c.agent != "":
 		return nil // a birth only reads: nothing but a rule or a mode stops it
 	}
 	tool := c.tool
 	switch tool {
-	case toolWrite:
+	case toolWrite, toolNotebook:
 		tool = toolEdit
 	case toolEdit, toolRead, toolGrep, toolGlob:
 	default:
@@ -147,6 +247,11 @@ func (c *call) grants() []string {
 		}
 	}
 	return out
+}
+
+// hasHidden: characters that are not shown, or not as they are.
+func hasHidden(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
 }
 
 // Headless is the answer where nobody can be asked: a question becomes a denial at once,

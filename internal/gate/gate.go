@@ -3,7 +3,9 @@
 //
 // Deciding is pure. One table is walked in order (see Table) for the session that calls and
 // again for each of its ancestors, and the strictest answer counts; a child can therefore
-// never do what its parent may not, however modes and rules change while both live.
+// never do what its parent may not, however modes and rules change while both live. Commands
+// are taken apart first (package reader); what the kernel then lets them do is part of the
+// answer.
 package gate
 
 import "github.com/troupe-dev/troupe"
@@ -15,28 +17,68 @@ type Query struct {
 	// Chain is the line of authority, the root first and the calling session last.
 	Chain []Layer
 	// Roots are the folders that count as the session's own, absolute and resolved: its
-	// workspace first, then its output folder. Reads and acceptEdits are free only there.
+	// workspace first, then its output folder. Reads and acceptEdits are free only there, and
+	// commands begin in the first.
 	Roots []string
 	// Home anchors rules that begin with ~/.
 	Home string
 	// Levels are the sandboxes that this machine has; none: commands cannot be confined, and
 	// what they do is judged by reading them.
 	Levels []troupe.Level
-	// Protected are absolute paths and patterns ("**" and "*" as in rules) that no mode and no
-	// rule leaves open to writing unless it names them.
+	// Protected are absolute paths and patterns ("**" and "*" as in rules) that no mode but
+	// bypassPermissions, and no rule, leaves open to writing unless the rule names them.
 	Protected []string
-	// SafeGit: the repository's own configuration has no programs that git would run.
+	// SafeGit: git runs with everything switched off that a repository's own settings could
+	// have it run.
 	SafeGit bool
+	// Hidden says why a path may not be read by anything that an agent does; nil: nothing is
+	// hidden.
+	Hidden func(path string) (why string, hidden bool)
+	// Resolve says where an absolute path leads when links are followed, as far as it exists;
+	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
+	// resolved by their tools.
+	Resolve func(path string) string
 }
 
-// Layer is one session's part in the line of authority.
+// Layer is one session's part in the line of authority. All but the last in a chain that has
+// one layer are children: they are held to the filter of tools (see Usable).
 type Layer struct {
 	Agent string // its path, for messages
 	Mode  troupe.Mode
 	// Offered are the tools of its profile; nil means all. A tool that is not here is
-	// denied, whatever rules say.
+	// denied, whatever rules say. Without are those that the profile takes away; they count
+	// first.
 	Offered []string
+	Without []string
+	// Custom: its profile was written by somebody, and did not come with the program.
+	Custom bool
+	// Background: nobody waits for it, so it may not stop to deal with people.
+	Background bool
+	// Leads: it may have agents of its own, and so the tools to deal with them.
+	Leads bool
 	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
 	Sandbox troupe.Level
+	// Managed are the rules of whoever manages the machine. Those that deny come before
+	// everything else; the others count like rules of the session.
+	Managed []Rule
 	Rules   []Rule
+}
+
+// rules walks what a layer adds to the rules in force, the managed ones first.
+func (l *Layer) rules(visit func(r *Rule, managed bool)) {
+	for i := range l.Managed {
+		visit(&l.Managed[i], true)
+	}
+	for i := range l.Rules {
+		visit(&l.Rules[i], false)
+	}
+}
+
+// places are what the anchors of the query's paths stand for.
+func placesOf(roots []string, home string) places {
+	at := places{home: home}
+	if len(roots) > 0 {
+		at.project = roots[0]
+	}
+	return at
 }

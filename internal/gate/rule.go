@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,15 +11,16 @@ import (
 
 // Rule is a parsed permission rule. Its zero value speaks of no call.
 type Rule struct {
-	rule   troupe.Rule // as written; Effect is never anything but the three
-	kind   ruleKind
-	tool   string // canonical name; "" is every tool; may be a glob if globTool
-	glob   bool   // tool is a glob of names
-	exact  string // kindCommand: the command
-	exact2 string // a second reading of it, for deny and ask rules; or ""
-	agent  string // kindAgent
-	pat    pattern
-	note   string // what became of a rule that could not be read as written
+	rule  troupe.Rule // as written; Effect is never anything but the three
+	kind  ruleKind
+	tool  string     // canonical name; "" is every tool; may be a glob if glob
+	glob  bool       // tool is a glob of names
+	words wildcard   // kindCommand: the command
+	forms []wildcard // kindCommand: what it means as a deny or ask rule
+	name  string     // kindName
+	pat   pattern
+	host  domain
+	note  string // what became of a rule that could not be read as written
 }
 
 type ruleKind int
@@ -28,21 +28,27 @@ type ruleKind int
 const (
 	kindNothing ruleKind = iota // speaks of no call: an allow rule that could not be read
 	kindTool                    // every use of a tool
-	kindCommand                 // one exact command
+	kindCommand                 // commands
 	kindPath                    // paths
-	kindAgent                   // one type of agent
+	kindName                    // one type of agent, or one skill
+	kindDomain                  // hosts
 )
 
 // The tools whose rules have parentheses.
 const (
-	toolBash  = "Bash"
-	toolRead  = "Read"
-	toolGrep  = "Grep"
-	toolGlob  = "Glob"
-	toolEdit  = "Edit"
-	toolWrite = "Write"
-	toolAgent = "Agent"
-	toolTask  = "Task" // an older name of Agent
+	toolBash     = "Bash"
+	toolRead     = "Read"
+	toolGrep     = "Grep"
+	toolGlob     = "Glob"
+	toolEdit     = "Edit"
+	toolWrite    = "Write"
+	toolNotebook = "NotebookEdit"
+	toolAgent    = "Agent"
+	toolTask     = "Task" // an older name of Agent
+	toolSkill    = "Skill"
+	toolFetch    = "WebFetch"
+	toolSearch   = "WebSearch"
+	mcpPrefix    = "mcp__"
 )
 
 // RuleError says why a rule is not followed as it is written, and what it does instead.
@@ -64,8 +70,10 @@ func (e *RuleError) Error() string {
 // *RuleError, for people) or without: what cannot be read allows nothing if it is an allow
 // rule, and otherwise covers everything it may have meant.
 //
-// Understood are Tool, Tool(*), Bash(exact command), Agent(type), and Read, Edit, Write,
-// Grep and Glob with a path. Read covers Grep and Glob too, Edit covers Write.
+// Understood are Tool and Tool(*); Bash(command) with stars, and Bash(prefix:*); Read, Edit,
+// Write, NotebookEdit, Grep and Glob with a path; WebFetch(domain:host); Agent(type), also
+// written Task; Skill(name); mcp__server, mcp__server__tool, and stars behind the server.
+// Read covers Grep and Glob too, Edit covers Write and NotebookEdit.
 func ParseRule(r troupe.Rule) (Rule, error) {
 	out := Rule{rule: r}
 	switch r.Effect {
@@ -78,9 +86,12 @@ func ParseRule(r troupe.Rule) (Rule, error) {
 	if problem != "" {
 		return out.unread(name, problem)
 	}
+	if meant, ok := strings.CutSuffix(name, ":*"); ok {
+		return out.unread(meant, "has :* behind the tool's name; the name alone means every use")
+	}
 	if strings.Contains(name, "*") {
-		if r.Effect == troupe.Allow {
-			return out.unread("", "has a wildcard in the tool's name, which an allow rule may not have")
+		if r.Effect == troupe.Allow && !serverNamed(name) {
+			return out.unread("", "has a wildcard in the tool's name, which an allow rule may have only behind the name of an MCP server")
 		}
 		if name != "*" {
 			out.tool, out.glob = name, true
@@ -92,7 +103,10 @@ func ParseRule(r troupe.Rule) (Rule, error) {
 		return out, nil
 	}
 	out.tool = canonical(name)
-	if !hasSpec || spec == "*" {
+	if meant := misspelt(out.tool); meant != "" && r.Effect != troupe.Allow {
+		return out.unread(meant, fmt.Sprintf("names %q, which is no tool; %s was probably meant", visible(name), meant))
+	}
+	if !hasSpec || strings.Trim(spec, "*") == "" && spec != "" {
 		out.kind = kindTool
 		return out, nil
 	}
@@ -106,35 +120,60 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 	}
 	switch r.tool {
 	case toolBash:
-		command, ok := exactCommand(spec)
-		if !ok {
-			return r.unread(r.tool, "has a wildcard, and only exact commands are supported so far (a literal star is written \\*)")
+		words, problem := parseWildcard(spec)
+		if problem != "" {
+			return r.unread(r.tool, problem)
 		}
-		r.kind, r.exact = kindCommand, command
-		if r.rule.Effect != troupe.Allow && strings.Contains(command, `\`) {
-			r.exact2 = unescapeParens(command)
+		if words.any() {
+			r.kind = kindTool
+			return r, nil
 		}
-	case toolRead, toolGrep, toolGlob, toolEdit, toolWrite:
+		r.kind, r.words = kindCommand, words
+		if r.rule.Effect != troupe.Allow {
+			r.forms = forbidden(words)
+		}
+	case toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook:
 		pat, problem := parsePattern(spec)
 		if problem != "" {
 			return r.unread(r.tool, "cannot be read: the path "+problem)
 		}
 		r.kind, r.pat = kindPath, pat
-	case toolAgent:
+	case toolAgent, toolSkill:
 		if strings.ContainsAny(spec, "*,(){}") {
-			return r.unread(r.tool, "does not name one type of agent, and lists and wildcards are not supported so far")
+			return r.unread(r.tool, "does not name one "+thingOf(r.tool)+"; lists and wildcards are not supported there")
 		}
-		r.kind, r.agent = kindAgent, strings.TrimSpace(spec)
+		r.kind, r.name = kindName, strings.TrimSpace(spec)
+	case toolFetch:
+		host, problem := parseDomain(spec)
+		if problem != "" {
+			return r.unread(r.tool, problem)
+		}
+		r.kind, r.host = kindDomain, host
 	default:
-		return r.unread(r.tool, "has parentheses, which are not supported so far for "+r.tool)
+		return r.unread(r.tool, "has parentheses, which are not supported for "+r.tool)
 	}
 	return r, nil
+}
+
+func thingOf(tool string) string {
+	if tool == toolSkill {
+		return "skill"
+	}
+	return "type of agent"
+}
+
+// serverNamed: a wildcard that stands behind the whole name of an MCP server.
+func serverNamed(name string) bool {
+	rest, ok := strings.CutPrefix(name, mcpPrefix)
+	server, _, found := strings.Cut(rest, "__")
+	return ok && found && server != "" && !strings.Contains(server, "*")
 }
 
 // unread makes of r what a rule becomes that cannot be followed as written. tool is the
 // one it speaks of, as far as that can be told.
 func (r Rule) unread(tool, problem string) (Rule, error) {
 	e := &RuleError{Rule: r.rule, Problem: problem}
+	r.note = problem
 	if r.rule.Effect == troupe.Allow {
 		r.kind, e.Instead = kindNothing, "it allows nothing"
 		return r, e
@@ -151,7 +190,6 @@ func (r Rule) unread(tool, problem string) (Rule, error) {
 	} else {
 		e.Instead = "it " + verb + " every use of " + r.tool
 	}
-	r.note = problem
 	return r, e
 }
 
@@ -194,12 +232,19 @@ func nameRune(c rune) bool {
 		c != utf8.RuneError && (unicode.IsLetter(c) || unicode.IsDigit(c))
 }
 
+// knownTools are the tools that rules are written about.
+func knownTools() [12]string {
+	return [...]string{
+		toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolAgent, toolTask, toolSkill, toolFetch, toolSearch,
+	}
+}
+
 // canonical writes the names of the tools known here as they are written elsewhere.
 func canonical(name string) string {
 	if strings.EqualFold(name, toolTask) {
 		return toolAgent
 	}
-	for _, known := range [...]string{toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolAgent} {
+	for _, known := range knownTools() {
 		if strings.EqualFold(name, known) {
 			return known
 		}
@@ -207,160 +252,42 @@ func canonical(name string) string {
 	return name
 }
 
-// exactCommand reads a command in which \* stands for a star; any other star is a wildcard.
-// A backslash means itself unless it is part of a run that ends at a star, where two stand
-// for one.
-func exactCommand(spec string) (command string, ok bool) {
-	var b strings.Builder
-	for i := 0; i < len(spec); {
-		run := 0
-		for i+run < len(spec) && spec[i+run] == '\\' {
-			run++
+// misspelt is the known tool whose name is one slip of the pen away, or "".
+func misspelt(name string) string {
+	if len(name) < 4 || strings.HasPrefix(name, mcpPrefix) {
+		return ""
+	}
+	for _, known := range knownTools() {
+		if name == known {
+			return ""
 		}
-		i += run
-		if i == len(spec) || spec[i] != '*' {
-			b.WriteString(strings.Repeat(`\`, run))
-			if i < len(spec) {
-				b.WriteByte(spec[i])
-				i++
-			}
-			continue
+	}
+	for _, known := range knownTools() {
+		if oneSlip(strings.ToLower(name), strings.ToLower(known)) {
+			return canonical(known)
 		}
-		if run%2 == 0 {
-			return "", false
-		}
-		b.WriteString(strings.Repeat(`\`, run/2))
-		b.WriteByte('*')
+	}
+	return ""
+}
+
+// oneSlip: one letter more, less or other, or two swapped.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
 		i++
 	}
-	return b.String(), true
-}
-
-// commandSpec is the inverse of exactCommand.
-func commandSpec(command string) string {
-	var b strings.Builder
-	run := 0
-	for i := range len(command) {
-		switch command[i] {
-		case '\\':
-			run++
-		case '*':
-			b.WriteString(strings.Repeat(`\`, run+1))
-			run = 0
-		default:
-			run = 0
-		}
-		b.WriteByte(command[i])
-	}
-	return b.String()
-}
-
-// unescapeParens reads a command the way tools do that want parentheses escaped.
-func unescapeParens(s string) string {
-	return strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(s)
-}
-
-// speaksOf reports whether a deny or ask rule covers the call. In doubt it does.
-func (r *Rule) speaksOf(c *call) bool {
-	switch r.kind {
-	case kindTool:
-		return r.tool == "" || r.namesTool(c.tool)
-	case kindCommand:
-		return c.command != "" && (sameWords(r.exact, c.command) || r.exact2 != "" && sameWords(r.exact2, c.command))
-	case kindAgent:
-		return c.agent != "" && strings.EqualFold(r.agent, c.agent)
-	case kindPath:
-		return r.touches(c)
+	switch len(b) - len(a) {
+	case 0:
+		return i == len(a) || a[i+1:] == b[i+1:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	case 1:
+		return a[i:] == b[i+1:]
 	default:
 		return false
 	}
 }
-
-// namesTool compares without regard to case: a deny rule for "bash" means Bash.
-func (r *Rule) namesTool(tool string) bool {
-	if r.glob {
-		ok, err := path.Match(strings.ToLower(r.tool), strings.ToLower(tool))
-		return ok || err != nil
-	}
-	return strings.EqualFold(r.tool, tool) || familyCovers(r.tool, tool)
-}
-
-// touches reports whether a path rule, as deny or ask, covers one of the call's paths. A
-// rule about reading holds for whatever reads (Edit reads what it changes), one about
-// writing for whatever writes.
-func (r *Rule) touches(c *call) bool {
-	edits := r.tool == toolEdit || r.tool == toolWrite
-	own := strings.EqualFold(r.tool, c.tool) || familyCovers(r.tool, c.tool) || r.tool == toolWrite && c.tool == toolEdit
-	if own && (c.unclear || len(c.paths) == 0) {
-		return true
-	}
-	base, anchored := r.pat.base(c.at)
-	for i := range c.paths {
-		p := &c.paths[i]
-		about := own || edits && p.write || r.tool == toolRead && (!p.write || c.tool == toolEdit)
-		if about && (!anchored || r.pat.match(base, p.name, c.fold)) {
-			return true
-		}
-	}
-	return false
-}
-
-// allowsAll reports whether an allow rule covers the call whatever its paths.
-func (r *Rule) allowsAll(c *call) bool {
-	switch r.kind {
-	case kindTool:
-		return r.tool == c.tool || familyCovers(r.tool, c.tool)
-	case kindCommand:
-		return r.tool == c.tool && c.command != "" && r.exact == c.command
-	case kindAgent:
-		return c.tool == toolAgent && c.agent != "" && strings.EqualFold(r.agent, c.agent)
-	default:
-		return false
-	}
-}
-
-// allowsPath reports whether an allow rule covers one path of the call.
-func (r *Rule) allowsPath(c *call, p *callPath) bool {
-	if r.kind != kindPath || r.tool != c.tool && !familyCovers(r.tool, c.tool) {
-		return false
-	}
-	if p.write && r.tool != toolEdit && r.tool != toolWrite {
-		return false // leave to read is not leave to write
-	}
-	base, ok := r.pat.base(c.at)
-	return ok && r.pat.match(base, p.name, false)
-}
-
-// familyCovers reports whether rules for one tool hold for another as well.
-func familyCovers(rule, tool string) bool {
-	switch rule {
-	case toolRead:
-		return tool == toolGrep || tool == toolGlob
-	case toolEdit:
-		return tool == toolWrite
-	default:
-		return false
-	}
-}
-
-// sameWords compares commands with runs of blanks as one, so that an extra space does not
-// lead past a deny rule.
-func sameWords(a, b string) bool {
-	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
-	for a != "" && b != "" {
-		if blank(a[0]) && blank(b[0]) {
-			a, b = strings.TrimLeft(a, " \t\n"), strings.TrimLeft(b, " \t\n")
-			continue
-		}
-		if a[0] != b[0] {
-			return false
-		}
-		a, b = a[1:], b[1:]
-	}
-	return a == b
-}
-
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // Split takes a flag's value apart into rules, at commas and blanks outside parentheses:
 // `Edit, Bash(go test ./...)` is two rules.

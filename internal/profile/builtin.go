@@ -28,7 +28,14 @@ const (
 	General = "general-purpose" // what a birth without a type means
 )
 
-const sourceBuiltIn = "built-in"
+// BuiltIn lists the names of the types that every installation has.
+func BuiltIn() []string {
+	var names []string
+	for _, d := range builtins() {
+		names = append(names, d.Name)
+	}
+	return names
+}
 
 // builtins are the types every installation has, in the order they are shown.
 func builtins() []Definition {
@@ -52,7 +59,7 @@ func builtins() []Definition {
 		},
 	}
 	for i := range defs {
-		defs[i].Source = sourceBuiltIn
+		defs[i].Source = troupe.BuiltIn
 		defs[i].Prompt = strings.TrimSpace(defs[i].Prompt)
 	}
 	return defs

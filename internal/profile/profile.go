@@ -168,7 +168,7 @@ func (d Definition) resolveModel(at Place, wish string) (string, error) {
 		return at.Model, nil
 	}
 	full, err := at.Named(name)
-	if err != nil && wish == "" && d.Source == sourceBuiltIn {
+	if err != nil && wish == "" && d.Source == troupe.BuiltIn {
 		return at.Model, nil
 	}
 	return full, err

@@ -23,18 +23,24 @@ type Guard interface {
 	// SafeGit reports whether git, asked about the folder, runs nothing that the repository
 	// names.
 	SafeGit(cwd string) bool
-	// Confine says what one command of a session may touch. Unreadable are the path patterns
-	// that rules keep from being read.
-	Confine(c Confine) (*troupe.Confinement, error)
+	// Hidden is a test for paths that nothing an agent does may read, and why; nil if there are
+	// none in this folder.
+	Hidden(cwd string) func(path string) (why string, hidden bool)
+	// Confine says what one command of a session may touch, and what its environment has
+	// besides.
+	Confine(c Confine) (*troupe.Confinement, []string, error)
 }
 
 // Confine is what a confinement depends on.
 type Confine struct {
-	Session    troupe.Session
-	Level      troupe.Level
+	Session troupe.Session
+	Level   troupe.Level
+	// Unreadable are the paths and patterns that rules keep from being read, and Hides the same
+	// as a test; nil if there are none.
 	Unreadable []string
-	// Rules are those along the line of authority, for what they say of the network.
-	Rules []troupe.Rule
+	Hides      func(path string) bool
+	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
+	Reach bool
 	// Granted is what was allowed beyond the level, for this one run.
 	Granted []troupe.Attempt
 }
@@ -42,10 +48,11 @@ type Confine struct {
 // unguarded confines nothing.
 type unguarded struct{}
 
-func (unguarded) Levels() []troupe.Level                       { return nil }
-func (unguarded) Protected(string) []string                    { return nil }
-func (unguarded) SafeGit(string) bool                          { return false }
-func (unguarded) Confine(Confine) (*troupe.Confinement, error) { return nil, nil }
+func (unguarded) Levels() []troupe.Level                                 { return nil }
+func (unguarded) Protected(string) []string                              { return nil }
+func (unguarded) SafeGit(string) bool                                    { return false }
+func (unguarded) Hidden(string) func(string) (string, bool)              { return nil }
+func (unguarded) Confine(Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
 
 // maxRounds is how often one call is asked about. A command that wants something new each
 // time it runs is told no in the end.
@@ -67,21 +74,28 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 	return d
 }
 
-// confine settles what a command may touch. It is nil for what is no command, and for what
-// was allowed without a sandbox.
-func (a *actor) confine(i int, access troupe.Access, d troupe.Decision) (*troupe.Confinement, error) {
+// confine settles what a command may touch. What is no command, and what was allowed without
+// a sandbox, is left as it is.
+func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *tool.Env) error {
 	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
-		return nil, nil //nolint:nilnil // nil is the confinement of what is not confined
+		return nil
 	}
+	call := a.st.Calls[i]
 	chain := a.h.chain(a.id)
-	c, err := a.h.d.Guard.Confine(Confine{
-		Session: a.st.Session, Level: d.Sandbox, Granted: a.st.Calls[i].Granted,
-		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Rules: gate.RulesOf(chain),
+	// An answer about a run that was watched is for what was seen; any other leave is for the
+	// command whole, and that includes the network.
+	reach := d.Step != stepAnswer || call.Asked == nil || len(call.Asked.Wants) == 0 ||
+		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect })
+	c, environ, err := a.h.d.Guard.Confine(Confine{
+		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
+		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Hides: gate.Hidden(chain, a.roots(), a.h.d.Home),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare the sandbox: %w", err)
+		return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)
 	}
-	return c, nil
+	env.Confine = c
+	env.Environ = append(slices.Clip(env.Environ), environ...)
+	return nil
 }
 
 // job is a call in hand.

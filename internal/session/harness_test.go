@@ -96,7 +96,7 @@ func (p *process) end() *process {
 }
 
 func role(kind string) troupe.Profile {
-	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "Sh", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
 }
 
 func (h *home) get(id troupe.SessionID) (s troupe.Session) {
@@ -222,7 +222,7 @@ func (p *process) Schedule(name string) turn.Schedule { return schedules()[name]
 func schedules() map[string]turn.Schedule {
 	return map[string]turn.Schedule{
 		"Agent": turn.Birth, "Read": turn.Parallel, "Edit": turn.Alone, "Bash": turn.Alone,
-		"SendMessage": turn.Alone, "TaskOutput": turn.Parallel, "TaskStop": turn.Alone,
+		"SendMessage": turn.Alone, "Sh": turn.Alone, "TaskOutput": turn.Parallel, "TaskStop": turn.Alone,
 	}
 }
 
@@ -275,13 +275,19 @@ func (f fake) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 }
 
 func (f fake) Access() troupe.Access {
+	if f.name == "Sh" {
+		return troupe.Access{Class: troupe.ClassExec, Command: f.input}
+	}
 	if f.name == "Edit" {
 		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{"/ws/f"}}
 	}
 	return troupe.Access{Class: troupe.ClassRead, Reads: []string{"/ws/f"}}
 }
 
-func (f fake) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
+func (f fake) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	if f.name == "Sh" {
+		return f.confined(env), nil
+	}
 	t := time.NewTimer(time.Second)
 	defer t.Stop()
 	select {

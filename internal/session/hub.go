@@ -212,7 +212,7 @@ func (h *Hub) setLayer(st *turn.State) {
 	if up, ok := h.layers[st.Session.Parent]; ok {
 		path = up.gate.Agent + "/" + path
 	}
-	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: gate.LayerOf(path, st.Profile, st.Authority)}
+	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: gate.LayerOf(path, st.Profile, st.Authority, h.caps[st.Session.Root].MaxDepth > st.Session.Depth, st.Background)}
 }
 
 // chain is the line of authority down to a session, the root first. A session without a

@@ -93,7 +93,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if err != nil || settled {
 		return err
 	}
-	if env.Confine, err = a.confine(i, access, d); err != nil {
+	if err := a.confine(i, access, d, &env); err != nil {
 		return a.finishText(i, err.Error())
 	}
 	// What the kernel keeps from changing anything can be run again after a crash.
@@ -109,7 +109,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 		}
 	}
 	env.Seen = a.seen(access)
-	env.Hidden = gate.Hidden(a.h.chain(a.id), a.roots(), a.h.d.Home)
+	env.Hidden = a.hidden()
 	if background != "" {
 		return a.runShell(ctx, i, background, prepared, env)
 	}
@@ -186,12 +186,32 @@ func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
 	return gate.Decide(a.gateQuery(name, access, a.h.chain(a.id)))
 }
 
+// hidden is a test for paths that tools which walk folders leave out; nil if there are none.
+func (a *actor) hidden() func(string) bool {
+	byRule := gate.Hidden(a.h.chain(a.id), a.roots(), a.h.d.Home)
+	always := a.h.d.Guard.Hidden(a.st.Session.Cwd)
+	if byRule == nil && always == nil {
+		return nil
+	}
+	return func(path string) bool {
+		if byRule != nil && byRule(path) {
+			return true
+		}
+		if always == nil {
+			return false
+		}
+		_, hidden := always(path)
+		return hidden
+	}
+}
+
 // gateQuery is a call as the gate is asked about it.
 func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer) gate.Query {
 	cwd := a.st.Session.Cwd
 	q := gate.Query{
 		Tool: name, Access: access, Chain: chain, Home: a.h.d.Home,
 		Roots: a.roots(), Levels: a.h.d.Guard.Levels(), Protected: a.h.d.Guard.Protected(cwd),
+		Hidden: a.h.d.Guard.Hidden(cwd),
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = a.h.d.Guard.SafeGit(cwd)
@@ -360,7 +380,7 @@ func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	return fleet.Birth{
 		Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
 		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: s.Cwd,
-		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id,
+		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id, Background: sp.Background,
 	}, nil
 }
 

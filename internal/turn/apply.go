@@ -84,7 +84,7 @@ func (s *State) apply(e troupe.Event) error {
 }
 
 func (s *State) created(e troupe.Event, b troupe.Created) {
-	s.Profile, s.Authority, s.Generation = b.Profile, b.Authority, 1
+	s.Profile, s.Authority, s.Generation, s.Background = b.Profile, b.Authority, 1, b.Background
 	if b.Caps != nil {
 		s.Caps = *b.Caps
 	}

@@ -23,6 +23,7 @@ type State struct {
 	Profile    troupe.Profile
 	Authority  troupe.Authority
 	Caps       troupe.Caps // roots only
+	Background bool        // it was born to work in the background
 	Generation int         // of the model context; begins at 1
 	Chain      string      // of the last seal
 

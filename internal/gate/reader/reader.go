@@ -14,6 +14,10 @@ type Command struct {
 	// Unclear says what cannot be known before it runs, a phrase each: "its first word is
 	// only known when it runs". A command with anything unclear may do more than its parts.
 	Unclear []string
+
+	functions []string // that it defines
+	uses      []string // variables that it reads
+	sets      []string // variables that it sets in other ways than by assignments
 }
 
 // Part is one simple command.
@@ -25,8 +29,12 @@ type Part struct {
 	// empty for a part that only assigns or redirects.
 	Words []Word
 	// Wrappers are the commands that only run another one (timeout, nice, nohup, …), the
-	// outermost first.
+	// outermost first. Below xargs, Words ends with a word that is not known: it adds more.
 	Wrappers []string
+	// Via is the command that runs this part because its own arguments say so ("find" for
+	// -exec, "xargs" with flags, "bash" for -c), and is a part itself. A rule that denies
+	// should see it; one that allows the command that runs it has allowed it too.
+	Via string
 	// Assigns are the variables set in front of it, or by it if it is nothing else.
 	Assigns []Assign
 	// Redirects are its own, and those of whatever it stands in.
@@ -43,6 +51,9 @@ type Word struct {
 	Known bool
 	// Pattern: it is a pattern of file names, and becomes those that are there.
 	Pattern bool
+
+	source string // as written, if Text is not
+	pieces []piece
 }
 
 // Assign is one assignment.
@@ -62,6 +73,12 @@ type Verdict struct {
 	ReadOnly bool
 	// Why is what it may do instead, as the end of the sentence "it …".
 	Why string
-	// Reads are the known words in it that may name files, for rules about reading.
+	// Reads are the known words in it that may name files, for rules about reading. Those
+	// that follow a cd are as written, so they may be meant from another folder.
 	Reads []string
+	// Patterns are its patterns of file names, as written; it reads what matches.
+	Patterns []string
+	// Open: it may also read files that neither names: all below a folder, or those whose
+	// names it computes.
+	Open bool
 }

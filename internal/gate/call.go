@@ -1,0 +1,171 @@
+package gate
+
+import (
+	"path"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// call is a query with what every layer needs to know of it, worked out once.
+type call struct {
+	tool  string
+	agent string
+	url   string
+	host  hostName
+	class troupe.Class
+	at    places
+	roots []string
+	paths []callPath
+	// unclear: a path is not absolute, so that nobody can say where it leads. It matches
+	// every deny rule of its tool and no allow rule.
+	unclear bool
+	// homely: every path lies in the session's folders. protected: one that would be written
+	// is protected.
+	homely, protected bool
+	fold              bool // compare paths of deny and ask rules without regard to case
+	guards            []guard
+	resolve           func(string) string
+
+	levels  []troupe.Level
+	command command
+	hidden  func(string) (string, bool)
+	secret  string // why what it would read may not be read; "" if it may
+
+	managed, deny, ask, allow hit
+}
+
+type callPath struct {
+	name   string
+	write  bool
+	homely bool
+	free   bool     // needs no rule: a read in the session's folders
+	since  int      // the first layer with an allow rule that covers it; -1: none
+	guards []*guard // the protected places it would write
+}
+
+func newCall(q *Query) call {
+	c := call{
+		tool: q.Tool, agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
+		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, fold: foldsCase(), levels: q.Levels, resolve: q.Resolve,
+		hidden: q.Hidden,
+	}
+	c.command.text, c.command.safeGit = q.Access.Command, q.SafeGit
+	// What a call would do counts for more than the class it gives itself.
+	if len(q.Access.Writes) > 0 {
+		c.class = max(c.class, troupe.ClassEdit)
+		c.guards = guardsOf(q)
+	}
+	if c.isCommand() || c.class < troupe.ClassRead {
+		c.class = troupe.ClassExec
+	}
+	if c.isCommand() && c.guards == nil {
+		c.guards = guardsOf(q)
+	}
+	if c.url != "" {
+		c.host = hostOf(c.url)
+	}
+	if n := len(q.Access.Reads) + len(q.Access.Writes); n > 0 {
+		c.paths = make([]callPath, 0, n)
+	}
+	for _, p := range q.Access.Reads {
+		c.addPath(p, false)
+	}
+	for _, p := range q.Access.Writes {
+		c.addPath(p, true)
+	}
+	if len(c.paths) == 0 && !c.isCommand() && (aboutFiles(c.tool) || c.class == troupe.ClassEdit) {
+		c.unclear = true // a tool for files that names none
+	}
+	c.homely = c.homely && !c.unclear
+	return c
+}
+
+func (c *call) isCommand() bool { return c.command.text != "" }
+
+func (c *call) addPath(name string, write bool) {
+	if !path.IsAbs(name) {
+		c.unclear = true
+		return
+	}
+	p := callPath{name: path.Clean(name), write: write, since: -1}
+	if c.hidden != nil && c.secret == "" {
+		if why, hidden := c.hidden(p.name); hidden {
+			c.secret = visible(p.name) + " is kept from agents: " + why
+		}
+	}
+	p.homely = c.isHomely(p.name)
+	if write {
+		p.guards = c.guarded(p.name)
+	}
+	p.free = p.homely && c.class == troupe.ClassRead
+	c.homely = c.homely && p.homely
+	c.protected = c.protected || len(p.guards) > 0
+	c.paths = append(c.paths, p)
+}
+
+// isHomely: it lies in one of the session's own folders.
+func (c *call) isHomely(name string) bool {
+	for _, root := range c.roots {
+		if path.IsAbs(root) {
+			if _, ok := below(path.Clean(root), name, false); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// matchRules finds, for each effect, the first rule along the chain that covers the call.
+// An allow rule may cover one of several paths (a link, say), or one part of a command, and
+// leave the others to others: the call is allowed from the layer on at which all are covered.
+func (c *call) matchRules(chain []Layer) {
+	for i := range chain {
+		chain[i].rules(func(r *Rule, managed bool) {
+			switch r.rule.Effect {
+			case troupe.Deny:
+				if managed && !c.managed.found && r.speaksOf(c) {
+					c.managed = hit{r, i, true}
+				}
+				if !managed && !c.deny.found && r.speaksOf(c) {
+					c.deny = hit{r, i, true}
+				}
+				c.command.note(r, i)
+			case troupe.Ask:
+				if !c.ask.found && r.speaksOf(c) {
+					c.ask = hit{r, i, true}
+				}
+				c.command.note(r, i)
+			case troupe.Allow:
+				if c.isCommand() {
+					c.matchCommand(r, i)
+				} else {
+					c.matchAllow(r, i)
+				}
+			}
+		})
+	}
+}
+
+func (c *call) matchAllow(r *Rule, layer int) {
+	if c.allow.found {
+		return
+	}
+	if !c.protected && r.allowsAll(c) {
+		c.allow = hit{r, layer, true}
+		return
+	}
+	if c.unclear || len(c.paths) == 0 {
+		return
+	}
+	helped, whole := false, true
+	for i := range c.paths {
+		p := &c.paths[i]
+		if p.since < 0 && r.allowsPath(c, p) {
+			p.since, helped = layer, true
+		}
+		whole = whole && (p.since >= 0 || p.free)
+	}
+	if helped && whole {
+		c.allow = hit{r, layer, true}
+	}
+}

@@ -1,0 +1,384 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/reader"
+)
+
+// command is a shell command and what reading it said. It is read once for each call, and
+// only if a rule or a row wants to know.
+type command struct {
+	text    string
+	safeGit bool
+
+	taken   bool // apart
+	unclear []string
+	parts   []part
+	calls   []form // as rules that deny see them
+	files   []file // the files its words may name
+
+	judged  bool
+	verdict reader.Verdict
+
+	bare, exact hit // allow rules for the whole of it
+	names       hit // the first rule that denies or asks about commands by name
+	hides       []hit
+}
+
+// part is one simple command, and the rule that allows it.
+type part struct {
+	reader.Part
+	by      hit
+	free    bool // needs no rule
+	weighed bool // free was worked out
+	writes  []target
+}
+
+// target is a file that a redirect writes.
+type target struct {
+	name    string // absolute and clean; "" if it is not known before it runs
+	nowhere bool   // nothing is kept of what is written to it
+	homely  bool
+	guards  []*guard
+	by      hit
+}
+
+// note remembers what the rules that forbid make of commands nobody can read for certain.
+func (m *command) note(r *Rule, layer int) {
+	switch {
+	case m.text == "":
+	case r.kind == kindCommand:
+		m.names.take(r, layer)
+	case r.hidesFiles():
+		m.hides = append(m.hides, hit{r, layer, true})
+	}
+}
+
+// take reads the command, if nobody did yet.
+func (c *call) take() *command {
+	m := &c.command
+	if m.taken {
+		return m
+	}
+	m.taken = true
+	read, err := reader.Read(m.text)
+	if err != nil {
+		m.unclear = []string{err.Error()}
+		return m
+	}
+	m.unclear = read.Unclear
+	m.parts = make([]part, len(read.Parts))
+	for i := range read.Parts {
+		p := &m.parts[i]
+		p.Part = read.Parts[i]
+		for _, r := range p.Redirects {
+			if r.Write {
+				p.writes = append(p.writes, c.target(r.Path, p.Moved))
+			}
+		}
+	}
+	return m
+}
+
+func (c *call) target(w reader.Word, moved bool) target {
+	var t target
+	if !w.Known || w.Text == "" {
+		return t
+	}
+	switch name := w.Text; {
+	case name == "/dev/null" || name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/"):
+		t.nowhere = true
+		return t
+	case strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/"):
+		return t // bash connects to somebody
+	case path.IsAbs(name):
+		t.name = path.Clean(name)
+	case moved || !path.IsAbs(c.at.project):
+		return t
+	default:
+		t.name = path.Join(c.at.project, name)
+	}
+	t.homely = c.isHomely(t.name)
+	t.guards = c.guarded(t.name)
+	if c.resolve == nil {
+		return t
+	}
+	if real := c.resolve(t.name); real != t.name && real != "" {
+		// A rule has to cover the link and what it leads to; it is enough to know the latter
+		// if the former is the session's own.
+		t.homely = t.homely && c.isHomely(real)
+		t.guards = append(t.guards, c.guarded(real)...)
+		if c.isHomely(t.name) {
+			t.name = real
+		} else if !c.isHomely(real) {
+			t.name = ""
+		}
+	}
+	return t
+}
+
+// clear reports whether it is known what the command runs.
+func (c *call) clear() bool { return len(c.take().unclear) == 0 }
+
+// doubtful: a rule forbids commands by name, and nobody can say what this one runs.
+func (v *view) doubtful() bool { return v.command.names.holds(v.layer) && !v.clear() }
+
+// verdictOf has the reader judge the whole command.
+func (c *call) verdictOf() *reader.Verdict {
+	m := &c.command
+	if !m.judged {
+		m.judged, m.verdict = true, judge(m.text, m.safeGit)
+	}
+	return &m.verdict
+}
+
+// readsOnly reports whether the command changes nothing, and reads nothing that rules may
+// keep from it, going by its text alone.
+func (v *view) readsOnly() bool {
+	return v.verdictOf().ReadOnly && !v.mayReadHidden()
+}
+
+// level is the level that comes nearest to the one wanted, of those that this machine has
+// and the bound leaves room for; false if there is none.
+func (v *view) level(want troupe.Level) (troupe.Level, bool) {
+	want = want.Meet(v.bound)
+	switch {
+	case want == troupe.LevelNone || slices.Contains(v.levels, want):
+		return want, true
+	case want == troupe.LevelWorkspace && v.bound == troupe.LevelNone:
+		return troupe.LevelNone, true
+	case slices.Contains(v.levels, troupe.LevelReadOnly):
+		return troupe.LevelReadOnly, true
+	case v.readsOnly():
+		return troupe.LevelNone, true
+	default:
+		return "", false
+	}
+}
+
+// confine works out the levels of a verdict about a command.
+func (v *view) confine(out *verdict) {
+	want := troupe.LevelWorkspace
+	if v.mode.Self == troupe.ClassExec {
+		want = troupe.LevelNone
+	}
+	if v.mode.Ceiling < troupe.ClassExec {
+		want = troupe.LevelReadOnly
+	}
+	out.leave, _ = v.level(want)
+	switch {
+	case out.effect != troupe.Allow:
+		out.level = out.leave
+	case out.step == StepReadOnlyRun:
+		out.level, _ = v.level(troupe.LevelReadOnly)
+	case out.step == StepAllowRule, v.mode.Self != troupe.ClassExec:
+		out.level, _ = v.level(troupe.LevelWorkspace)
+	default:
+		out.level, _ = v.level(troupe.LevelNone)
+	}
+	if out.level == troupe.LevelNone && out.effect == troupe.Allow {
+		return
+	}
+	switch {
+	case out.leave == troupe.LevelNone && out.effect != troupe.Allow:
+	case out.leave.Meet(troupe.LevelReadOnly) == out.leave, v.mode.OnAsk == troupe.Deny:
+		out.beyond = troupe.Deny
+	default:
+		// Also where the mode allows everything: a bound is what somebody wanted to hold.
+		out.beyond = troupe.Ask
+	}
+	if out.effect == troupe.Allow && out.beyond == troupe.Deny {
+		out.leave = out.level
+	}
+}
+
+func (v *view) commandByMode() (troupe.Effect, bool) {
+	switch {
+	case v.mode.Ceiling < troupe.ClassExec:
+		return troupe.Deny, !slices.Contains(v.levels, troupe.LevelReadOnly) && !v.readsOnly()
+	case v.bound == troupe.LevelReadOnly:
+		return "", false
+	case v.mode.Self == troupe.ClassExec:
+		_, possible := v.level(troupe.LevelNone)
+		return troupe.Allow, possible && !v.doubtful()
+	case v.mode.Self >= troupe.ClassEdit:
+		return troupe.Allow, v.onlyEdits()
+	default:
+		return "", false
+	}
+}
+
+// onlyEdits: all that the command changes are files that its redirects name, and the mode
+// allows those.
+func (v *view) onlyEdits() bool {
+	if _, possible := v.level(troupe.LevelWorkspace); !possible || !strings.Contains(v.command.text, ">") || !v.clear() {
+		return false
+	}
+	some := false
+	for i := range v.command.parts {
+		p := &v.command.parts[i]
+		for j := range p.writes {
+			t := &p.writes[j]
+			if !t.nowhere && !v.editedByMode(t) {
+				return false
+			}
+			some = some || !t.nowhere
+		}
+	}
+	return some && v.allCovered(false)
+}
+
+func (v *view) editedByMode(t *target) bool {
+	return v.mode.Self >= troupe.ClassEdit && t.homely && len(t.guards) == 0
+}
+
+// commandByRule reports whether allow rules cover the command: one the whole of it, or
+// several all its parts and what their redirects write.
+func (v *view) commandByRule() bool {
+	m := &v.command
+	if v.bound == troupe.LevelReadOnly || v.mode.Ceiling < troupe.ClassExec {
+		return false
+	}
+	if _, possible := v.level(troupe.LevelWorkspace); !possible {
+		return false
+	}
+	if m.exact.holds(v.layer) {
+		return true
+	}
+	if m.bare.holds(v.layer) {
+		return !v.doubtful() && v.guardsNamed()
+	}
+	return v.someRule() && v.clear() && v.allCovered(true)
+}
+
+// someRule: a rule covers a part of the command, or what it writes.
+func (v *view) someRule() bool { return v.cited() != nil }
+
+// cited is the rule that is named for allowing the command.
+func (v *view) cited() *Rule {
+	m := &v.command
+	switch {
+	case m.exact.holds(v.layer):
+		return m.exact.rule
+	case m.bare.holds(v.layer):
+		return m.bare.rule
+	}
+	for i := range m.parts {
+		if p := &m.parts[i]; p.by.holds(v.layer) {
+			return p.by.rule
+		}
+	}
+	for i := range m.parts {
+		for j := range m.parts[i].writes {
+			if t := &m.parts[i].writes[j]; t.by.holds(v.layer) {
+				return t.by.rule
+			}
+		}
+	}
+	return nil
+}
+
+// guardsNamed: what is protected and would be written is named by a rule.
+func (v *view) guardsNamed() bool {
+	if len(v.guards) == 0 || !strings.Contains(v.command.text, ">") {
+		return true
+	}
+	m := v.take()
+	for i := range m.parts {
+		for j := range m.parts[i].writes {
+			if t := &m.parts[i].writes[j]; len(t.guards) > 0 && !t.by.holds(v.layer) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// allCovered reports whether each part needs no rule or, if rules count, has one; and each
+// redirect likewise.
+func (v *view) allCovered(rules bool) bool {
+	m := v.take()
+	for i := range m.parts {
+		p := &m.parts[i]
+		if p.Via != "" {
+			continue // it runs because a part before it says so, which has to be covered
+		}
+		switch {
+		case rules && p.by.holds(v.layer):
+		case v.isFree(p) && (len(v.levels) > 0 || !v.mayReadHidden()):
+		default:
+			return false
+		}
+		for j := range p.writes {
+			if t := &p.writes[j]; !t.nowhere && !v.editedByMode(t) && (!rules || !t.by.holds(v.layer)) {
+				return false
+			}
+		}
+		if slices.ContainsFunc(p.Redirects, unsureInput) {
+			return false
+		}
+	}
+	return len(m.parts) > 0
+}
+
+// unsureInput: bash reads from the network where a path says so.
+func unsureInput(r reader.Redirect) bool {
+	return !r.Write && (!r.Path.Known || strings.HasPrefix(r.Path.Text, "/dev/tcp/") || strings.HasPrefix(r.Path.Text, "/dev/udp/"))
+}
+
+// isFree: the part changes nothing by itself, so that it may stand beside others that rules
+// allow.
+func (c *call) isFree(p *part) bool {
+	if !p.weighed {
+		p.weighed, p.free = true, c.weigh(p)
+	}
+	return p.free
+}
+
+func (c *call) weigh(p *part) bool {
+	if len(p.Words) == 0 {
+		return !slices.ContainsFunc(p.Assigns, func(a reader.Assign) bool { return !ownVariable(a) && !safeVariable(a) })
+	}
+	if !p.Words[0].Known || !safeAssigns(p.Assigns) {
+		return false
+	}
+	name := p.Words[0].Text
+	switch {
+	case name == "cd":
+		return c.movesHome(p)
+	case changesShell(name):
+		return false
+	case p.Moved:
+		return judge("cd elsewhere && "+p.Whole, c.command.safeGit).ReadOnly
+	default:
+		return judge(p.Whole, c.command.safeGit).ReadOnly
+	}
+}
+
+// movesHome: cd to a folder that is the session's own.
+func (c *call) movesHome(p *part) bool {
+	if len(p.Words) != 2 || !p.Words[1].Known || len(p.Wrappers) > 0 {
+		return false
+	}
+	to := p.Words[1].Text
+	if to == "" || to[0] == '-' || !path.IsAbs(c.at.project) {
+		return false
+	}
+	if !path.IsAbs(to) {
+		if p.Moved && slices.Contains(strings.Split(to, "/"), "..") {
+			return false
+		}
+		to = path.Join(c.at.project, to)
+	}
+	to = path.Clean(to)
+	return c.isHomely(to) && (c.resolve == nil || c.isHomely(c.resolve(to)))
+}
+
+// judge is what the reader makes of a command.
+func judge(text string, safeGit bool) reader.Verdict {
+	return reader.Judge(text, reader.Options{SafeGit: safeGit})
+}

@@ -1,0 +1,220 @@
+package gate
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// hostName is what a URL asks for, as far as that is certain.
+type hostName struct {
+	labels []string // lower case, in ASCII
+	// unsure: it could be read in two ways, or leads where its text does not say. Rules that
+	// deny cover it, rules that allow do not.
+	unsure bool
+	// user: there is a name before the host, which looks like one. Rules that allow do not
+	// cover it.
+	user bool
+	port string // "" if the URL names none
+}
+
+// hostOf finds the host of a URL.
+func hostOf(text string) hostName {
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }) {
+		return hostName{unsure: true}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
+		return hostName{unsure: true}
+	}
+	h := hostName{user: u.User != nil, port: u.Port()}
+	h.labels, h.unsure = labelsOf(u.Hostname())
+	if n := len(h.labels); n > 0 && numberLike(h.labels[n-1]) {
+		if _, err := netip.ParseAddr(strings.Join(h.labels, ".")); err != nil {
+			h.unsure = true // 127.1, 0x7f.1, 2130706433: an address in another dress
+		}
+	}
+	return h
+}
+
+// labelsOf takes a host's name apart at its dots, as DNS would be asked for it.
+func labelsOf(host string) (labels []string, unsure bool) {
+	if strings.Contains(host, ":") { // an IPv6 address is one label
+		addr, err := netip.ParseAddr(host)
+		if err != nil || addr.Zone() != "" {
+			return []string{strings.ToLower(host)}, true
+		}
+		return []string{addr.Unmap().String()}, addr.Is4In6()
+	}
+	host = strings.Map(func(r rune) rune {
+		switch {
+		case r == 0x3002 || r == 0xff0e || r == 0xff61:
+			unsure = true
+			return '.'
+		case r >= 0xff01 && r <= 0xff5e:
+			unsure = true
+			return r - 0xff01 + '!'
+		default:
+			return unicode.ToLower(r)
+		}
+	}, host)
+	host = strings.TrimSuffix(host, ".")
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || strings.ContainsAny(label, "%/@[]*?#") {
+			unsure = true
+		}
+		ascii, plain := toASCII(label)
+		unsure = unsure || !plain
+		labels = append(labels, ascii)
+	}
+	return labels, unsure
+}
+
+func numberLike(label string) bool {
+	if rest, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return label != "" && strings.Trim(label, "0123456789") == ""
+}
+
+// toASCII writes a label as DNS knows it. plain is false where the rules for names in other
+// scripts may make another label of it than this does.
+func toASCII(label string) (ascii string, plain bool) {
+	plain = true
+	for _, r := range label {
+		if r >= utf8.RuneSelf && !plainLetter(r) {
+			plain = false
+		}
+	}
+	if strings.IndexFunc(label, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return label, true
+	}
+	return "xn--" + punycode([]rune(label)), plain
+}
+
+// plainLetter: a letter that stands for itself in a name, whichever way it is written.
+func plainLetter(r rune) bool {
+	switch r {
+	case 0xdf, 0xf7, 0x132, 0x133, 0x13f, 0x140, 0x149:
+		return false
+	}
+	return r >= 0xe0 && r <= 0x17e || r >= 0x430 && r <= 0x45f || r >= 0x3ac && r <= 0x3ce && r != 0x3c2 ||
+		r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r >= 0xac00 && r <= 0xd7a3
+}
+
+// punycode writes letters in ASCII (RFC 3492).
+func punycode(in []rune) string {
+	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
+	var out []byte
+	for _, r := range in {
+		if r < utf8.RuneSelf {
+			out = append(out, byte(r)) //nolint:gosec // it is ASCII
+		}
+	}
+	basic := len(out)
+	if basic > 0 {
+		out = append(out, '-')
+	}
+	n, delta, bias := rune(128), 0, 72
+	for done := basic; done < len(in); n++ {
+		next := rune(unicode.MaxRune)
+		for _, r := range in {
+			if r >= n && r < next {
+				next = r
+			}
+		}
+		delta += int(next-n) * (done + 1)
+		n = next
+		for _, r := range in {
+			if r < n {
+				delta++
+			}
+			if r != n {
+				continue
+			}
+			q := delta
+			for k := base; ; k += base {
+				t := min(max(k-bias, tMin), tMax)
+				if q < t {
+					break
+				}
+				out = append(out, digit(t+(q-t)%(base-t)))
+				q = (q - t) / (base - t)
+			}
+			out = append(out, digit(q))
+			if done == basic {
+				delta /= damp
+			} else {
+				delta /= 2
+			}
+			delta += delta / (done + 1)
+			k := 0
+			for ; delta > ((base-tMin)*tMax)/2; k += base {
+				delta /= base - tMin
+			}
+			bias = k + (base-tMin+1)*delta/(delta+skew)
+			delta = 0
+			done++
+		}
+		delta++
+	}
+	return string(out)
+}
+
+func digit(n int) byte {
+	if n < 26 {
+		return byte('a' + n) //nolint:gosec // it is below 26
+	}
+	return byte('0' + n - 26) //nolint:gosec // it is below 36
+}
+
+// domain is what a rule about fetching says: a host, or all below it.
+type domain struct {
+	labels []string
+	below  bool   // "*." stands before it
+	port   string // "" is any
+}
+
+// parseDomain reads what stands in the parentheses of a rule about fetching. The problem, if
+// not empty, completes the sentence "the rule …".
+func parseDomain(spec string) (d domain, problem string) {
+	host, ok := strings.CutPrefix(spec, "domain:")
+	if !ok {
+		return d, "does not say domain: and a host"
+	}
+	host = strings.TrimSpace(host)
+	host, d.below = strings.CutPrefix(host, "*.")
+	switch {
+	case host == "":
+		return d, "names no host"
+	case strings.Contains(host, "*"):
+		return d, "has a star in the host that is not *. at its beginning"
+	case strings.ContainsAny(host, "/@ \t\\?#"):
+		return d, "has more than a host after domain:"
+	}
+	if name, port, ok := strings.Cut(host, ":"); ok && port != "" && strings.Trim(port, "0123456789") == "" {
+		host, d.port = name, port
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	var unsure bool
+	if d.labels, unsure = labelsOf(host); unsure {
+		return d, "names a host that can be read in two ways; write it as DNS knows it"
+	}
+	return d, ""
+}
+
+// match reports whether the domain covers a host, by whole labels.
+func (d *domain) match(h hostName) bool {
+	more := len(h.labels) - len(d.labels)
+	if more < 0 || d.below != (more > 0) || d.port != "" && d.port != h.port {
+		return false
+	}
+	for i, label := range d.labels {
+		if h.labels[more+i] != label {
+			return false
+		}
+	}
+	return true
+}

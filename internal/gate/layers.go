@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// filter is one layer of what keeps tools from a session. The first three hold for all
+// sessions of a kind, whatever their definitions say; the last is the definition's own.
+type filter struct {
+	name  string
+	holds func(l *Layer, child bool) bool
+	// keeps reports whether the layer takes the tool away.
+	keeps func(l *Layer, tool string) bool
+	why   string // completes "<agent> does not have the tool <tool>: …"
+}
+
+// filters is the whole table, in order.
+func filters() [4]filter {
+	return [4]filter{
+		{
+			name:  "steering",
+			holds: func(_ *Layer, child bool) bool { return child },
+			keeps: steers,
+			why:   "it steers a session that people talk to, and this one works for another agent",
+		},
+		{
+			name:  "own definitions",
+			holds: func(l *Layer, child bool) bool { return child && l.Custom },
+			keeps: func(l *Layer, tool string) bool { return steers(l, tool) || outlasts(tool) },
+			why:   "what it starts outlasts the agent, and only types that come with the program have it",
+		},
+		{
+			name:  "background",
+			holds: func(l *Layer, child bool) bool { return child && l.Background },
+			keeps: func(l *Layer, tool string) bool { return !inBackground(l, tool) },
+			why:   "nobody waits for this agent, so it has only tools that need nobody",
+		},
+		{
+			name:  "definition",
+			holds: func(*Layer, bool) bool { return true },
+			keeps: func(l *Layer, tool string) bool {
+				return slices.Contains(l.Without, tool) || l.Offered != nil && !slices.Contains(l.Offered, tool)
+			},
+			why: "its definition does not have it",
+		},
+	}
+}
+
+// Filters lists the layers in order, for people.
+func Filters() []string {
+	var names []string
+	for _, f := range filters() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// steers: tools that stop a conversation to deal with people, or that deal with agents of
+// one's own, of which some children have none. A child in plan mode has to be able to show
+// its plan.
+func steers(l *Layer, tool string) bool {
+	switch tool {
+	case "AskUserQuestion", "EnterPlanMode":
+		return true
+	case "ExitPlanMode":
+		return l.Mode != troupe.ModePlan
+	case "SendMessage", "TaskOutput", "TaskStop":
+		return !l.Leads
+	}
+	return false
+}
+
+// outlasts: tools that make what lives on when the session has ended.
+func outlasts(tool string) bool {
+	switch tool {
+	case "TeamCreate", "TeamDelete", "CronCreate", "CronDelete", "Workflow", "Monitor":
+		return true
+	}
+	return false
+}
+
+// inBackground: tools that a session has for which nobody waits. Those of MCP servers pass:
+// whoever set up the server answers for them. So does Agent: births have limits of their own,
+// and whoever may have no agents is told why.
+func inBackground(l *Layer, tool string) bool {
+	switch tool {
+	case toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolSkill, toolFetch, toolSearch, toolAgent, "TodoWrite":
+		return true
+	case "SendMessage", "TaskOutput", "TaskStop":
+		return l.Leads
+	case "ExitPlanMode":
+		return l.Mode == troupe.ModePlan
+	}
+	return strings.HasPrefix(tool, mcpPrefix)
+}
+
+// withheld says which layer keeps a tool from the last session of the chain, and why; "" if
+// none does. What is kept from an agent is not kept from the agents it starts.
+func withheld(chain []Layer, tool string) string {
+	l, child := &chain[len(chain)-1], len(chain) > 1
+	for _, f := range filters() {
+		if !f.holds(l, child) || !f.keeps(l, tool) {
+			continue
+		}
+		why := "does not have the tool " + tool
+		if f.name != "definition" {
+			why += ": " + f.why + " (layer " + f.name + ")"
+		}
+		return why
+	}
+	return ""
+}
+
+// Usable are those of the tools that the filter leaves to the last session of the chain.
+func Usable(chain []Layer, tools []string) []string {
+	if len(chain) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld(chain, tool) != "" })
+}

@@ -1,0 +1,122 @@
+package gate
+
+import (
+	"path"
+	"strings"
+)
+
+// speaksOf reports whether a deny or ask rule covers the call. In doubt it does.
+func (r *Rule) speaksOf(c *call) bool {
+	switch r.kind {
+	case kindTool:
+		return r.tool == "" || r.namesTool(c.tool)
+	case kindCommand:
+		return c.isCommand() && r.forbids(c)
+	case kindName:
+		return (c.tool == r.tool || c.agent != "" && c.tool != toolSkill && r.tool == toolAgent) && (strings.EqualFold(r.name, c.agent) || c.agent == "")
+	case kindPath:
+		return r.touches(c)
+	case kindDomain:
+		return strings.EqualFold(r.tool, c.tool) && (c.url == "" || c.host.unsure || r.host.match(c.host)) ||
+			c.url != "" && r.host.match(c.host)
+	default:
+		return false
+	}
+}
+
+// namesTool compares without regard to case: a deny rule for "bash" means Bash.
+func (r *Rule) namesTool(tool string) bool {
+	if r.glob {
+		ok, err := path.Match(strings.ToLower(r.tool), strings.ToLower(tool))
+		return ok || err != nil
+	}
+	return strings.EqualFold(r.tool, tool) || familyCovers(r.tool, tool) || serverCovers(strings.ToLower(r.tool), strings.ToLower(tool))
+}
+
+// serverCovers: the rule names an MCP server, and the tool is one of its.
+func serverCovers(rule, tool string) bool {
+	return strings.HasPrefix(rule, mcpPrefix) && strings.HasPrefix(tool, strings.TrimSuffix(rule, "__")+"__")
+}
+
+// edits: it is a rule about writing files.
+func (r *Rule) edits() bool {
+	return r.tool == toolEdit || r.tool == toolWrite || r.tool == toolNotebook
+}
+
+// touches reports whether a path rule, as deny or ask, covers one of the call's paths. A
+// rule about reading holds for whatever reads (Edit reads what it changes), one about
+// writing for whatever writes.
+func (r *Rule) touches(c *call) bool {
+	edits := r.edits()
+	own := strings.EqualFold(r.tool, c.tool) || familyCovers(r.tool, c.tool) || edits && (c.tool == toolEdit || c.tool == toolNotebook)
+	if own && (c.unclear || len(c.paths) == 0) {
+		return true
+	}
+	base, anchored := r.pat.base(c.at)
+	for i := range c.paths {
+		p := &c.paths[i]
+		about := own || edits && p.write || r.tool == toolRead && (!p.write || c.tool == toolEdit || c.tool == toolNotebook)
+		if about && (!anchored || r.pat.match(base, p.name, c.fold)) {
+			return true
+		}
+	}
+	return c.isCommand() && r.touchesNamed(c)
+}
+
+// allowsTool reports whether an allow rule means every use of a tool.
+func (r *Rule) allowsTool(tool string) bool {
+	if r.kind != kindTool {
+		return false
+	}
+	if r.glob {
+		ok, err := path.Match(r.tool, tool)
+		return ok && err == nil
+	}
+	return r.tool == tool || familyCovers(r.tool, tool) || serverCovers(r.tool, tool)
+}
+
+// allowsAll reports whether an allow rule covers the call whatever its paths.
+func (r *Rule) allowsAll(c *call) bool {
+	switch r.kind {
+	case kindTool:
+		return r.allowsTool(c.tool)
+	case kindName:
+		return c.tool == r.tool && c.agent != "" && strings.EqualFold(r.name, c.agent)
+	case kindDomain:
+		return c.tool == r.tool && c.url != "" && !c.host.unsure && !c.host.user && r.host.match(c.host)
+	default:
+		return false
+	}
+}
+
+// allowsPath reports whether an allow rule covers one path of the call.
+func (r *Rule) allowsPath(c *call, p *callPath) bool {
+	if r.kind == kindTool {
+		return r.allowsTool(c.tool) && len(p.guards) == 0
+	}
+	if r.kind != kindPath || r.tool != c.tool && !familyCovers(r.tool, c.tool) {
+		return false
+	}
+	if p.write {
+		return r.edits() && r.coversFile(c, p.name, p.guards) // leave to read is not leave to write
+	}
+	base, ok := r.pat.base(c.at)
+	return ok && r.pat.match(base, p.name, false)
+}
+
+// familyCovers reports whether rules for one tool hold for another as well.
+func familyCovers(rule, tool string) bool {
+	switch rule {
+	case toolRead:
+		return tool == toolGrep || tool == toolGlob
+	case toolEdit:
+		return tool == toolWrite || tool == toolNotebook
+	default:
+		return false
+	}
+}
+
+// aboutFiles: a tool whose calls name files.
+func aboutFiles(tool string) bool {
+	return tool == toolRead || tool == toolEdit || familyCovers(toolRead, tool) || familyCovers(toolEdit, tool)
+}

@@ -1,0 +1,114 @@
+package gate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// No mode and no rule opens what is protected unless the rule names it.
+func TestProtected(t *testing.T) {
+	t.Parallel()
+	protected := []string{
+		"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json", "/proj/.mcp.json", "/home/u/.bashrc", "/home/u/.config/troupe", "/data/troupe",
+	}
+	tests := []struct {
+		rule string
+		file string
+		want bool
+	}{
+		{"Edit", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(**)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(/**)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(//**)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(hooks)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(.git)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(.git/*)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(.git/ho*)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(/.git/hooks/**)", "/proj/.git/hooks/pre-commit", true},
+		{"Edit(.git/hooks/pre-commit)", "/proj/.git/hooks/pre-commit", true},
+		{"Write(//proj/.git/hooks)", "/proj/.git/hooks/pre-commit", true},
+		{"Edit(.git/config)", "/proj/.git/hooks/pre-commit", false},
+		{"Edit(.git/config)", "/proj/.git/config", true},
+		{"Edit(.claude/settings.json)", "/proj/.claude/settings.json", true},
+		{"Edit(.claude/settings.json)", "/proj/.claude/settings.local.json", false},
+		{"Edit(.claude/**)", "/proj/.claude/settings.json", false},
+		{"Edit(**/.claude/settings.json)", "/proj/sub/.claude/settings.json", true},
+		{"Edit(.mcp.json)", "/proj/.mcp.json", true},
+		{"Edit(*.json)", "/proj/.mcp.json", false},
+		{"Edit(~/.bashrc)", "/home/u/.bashrc", true},
+		{"Edit(~/**)", "/home/u/.bashrc", false},
+		{"Edit(~/.config/troupe/x)", "/home/u/.config/troupe/x", true},
+		{"Edit(~/.config/**)", "/home/u/.config/troupe/x", false},
+		{"Edit(//data/**)", "/data/troupe/x", false},
+		{"Edit(//data/troupe/**)", "/data/troupe/x", true},
+		{"Edit", "/proj/.git/hooksx", true},
+		{"Edit", "/proj/.gitconfig", true},
+		{"Edit(.git/**)", "/proj/.git/description", true},
+		{"Edit", "/proj/.claude/x", true},
+	}
+	for _, test := range tests {
+		q := query("Write", writes(test.file), parse(t, troupe.Allow, test.rule))
+		q.Protected = protected
+		if d := Decide(q); (d.Effect == troupe.Allow) != test.want {
+			t.Errorf("%s, %s: %+v", test.rule, test.file, d)
+		}
+	}
+	for mode, want := range map[troupe.Mode]troupe.Effect{
+		troupe.ModeDefault: troupe.Ask, troupe.ModeAcceptEdits: troupe.Ask, troupe.ModePlan: troupe.Deny,
+		troupe.ModeDontAsk: troupe.Deny, troupe.ModeBypass: troupe.Allow,
+	} {
+		for _, file := range []string{"/proj/.git/hooks/x", "/proj/new/.claude/settings.local.json", "/proj/.git/./config"} {
+			q := query("Edit", writes(file))
+			q.Protected, q.Chain[0].Mode = protected, mode
+			d := Decide(q)
+			if d.Effect != want {
+				t.Errorf("%s, %s: %+v", mode, file, d)
+			}
+			if d.Effect == troupe.Ask && !strings.Contains(d.Why, "protected") {
+				t.Errorf("%s, %s: %q does not say why", mode, file, d.Why)
+			}
+			if d.Grant == "" {
+				continue
+			}
+			q.Chain[0].Rules = allows(t, d.Grant)
+			if d := Decide(q); d.Effect != troupe.Allow {
+				t.Errorf("%s, %s with its grant: %+v", mode, file, d)
+			}
+		}
+		// A link in the folder that leads to what is protected.
+		q := query("Edit", writes("/proj/a", "/proj/.git/config"))
+		q.Protected, q.Chain[0].Mode = protected, mode
+		if d := Decide(q); d.Effect != want {
+			t.Errorf("%s, through a link: %+v", mode, d)
+		}
+	}
+	// One that cannot be read protects everything.
+	q := query("Edit", writes("/proj/a"), parse(t, troupe.Allow, "Edit"))
+	q.Protected = []string{"relative"}
+	if d := Decide(q); d.Effect == troupe.Allow {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	chain := []Layer{
+		{Managed: []Rule{parse(t, troupe.Deny, "Read(~/.ssh/**)")}, Rules: []Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Allow, "Read(//x)")}},
+		{Rules: []Rule{parse(t, troupe.Ask, "Read(y)"), parse(t, troupe.Deny, "Read(//etc/[a-c]*/*.key)"), parse(t, troupe.Deny, `Read(/a\*b)`), parse(t, troupe.Deny, "Edit(../z)")}},
+	}
+	got := strings.Join(Unreadable(chain, []string{"/proj"}, "/home/u"), " ")
+	if want := `/home/u/.ssh/** /proj/**/.env /etc/[a-c]*/*.key /proj/a\*b`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := Unwritable(chain, []string{"/proj"}, "/home/u"); len(got) != 1 || got[0] != "/z" {
+		t.Errorf("%q", got)
+	}
+	if got := Unreadable(chain, nil, ""); got[0] != "/**/.ssh/**" || got[1] != "/**/**/.env" {
+		t.Errorf("%q", got)
+	}
+	if Hidden(chain, []string{"/proj"}, "/home/u")("/home/u/.ssh/x") != true {
+		t.Error("a managed rule hides nothing")
+	}
+}

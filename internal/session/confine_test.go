@@ -1,0 +1,186 @@
+package session_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// confines is a machine with both sandboxes. It keeps what it was asked to confine.
+type confines struct{ asked *[]session.Confine }
+
+func (confines) Levels() []troupe.Level {
+	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+}
+func (confines) Protected(string) []string { return nil }
+func (confines) SafeGit(string) bool       { return false }
+
+func (confines) Hidden(string) func(string) (string, bool) { return nil }
+
+func (c confines) Confine(q session.Confine) (*troupe.Confinement, []string, error) {
+	*c.asked = append(*c.asked, q)
+	out := troupe.Confinement{Level: q.Level}
+	for _, g := range q.Granted {
+		out.Writable = append(out.Writable, g.Path)
+	}
+	return &out, nil, nil
+}
+
+// confined runs a command as its words say: each names a path that it creates, host:port is
+// reached, and false fails. What it may not is seen.
+func (f fake) confined(env tool.Env) tool.Output {
+	run := troupe.CommandRun{Command: f.input, Sandbox: troupe.LevelNone}
+	if env.Confine != nil {
+		run.Sandbox, run.Watched = env.Confine.Level, new(troupe.Watched)
+		for _, w := range strings.Fields(f.input) {
+			a := troupe.Attempt{Op: troupe.OpCreate, Path: w}
+			if strings.Contains(w, ":") {
+				a.Op = troupe.OpConnect
+			}
+			free := env.Confine.Level == troupe.LevelWorkspace && strings.HasPrefix(w, "/ws/") || slices.Contains(env.Confine.Writable, w)
+			if w != "false" && !free {
+				run.Watched.Attempts = append(run.Watched.Attempts, a)
+				run.ExitCode = 1
+			}
+		}
+	}
+	return tool.Output{
+		Blocks:   []troupe.Block{troupe.Text(fmt.Sprintf("%s %s: %d", f.input, run.Sandbox, run.ExitCode))},
+		Evidence: troupe.Evidence{Commands: []troupe.CommandRun{run}},
+	}
+}
+
+// TestBeyondTheSandbox: a command runs read-only without a question; what it wanted more is
+// asked about once it has run, with exactly that, and it runs again with leave for exactly
+// that. Until the answer comes it waits in the log, over a restart too.
+func TestBeyondTheSandbox(t *testing.T) {
+	t.Parallel()
+	const yes, no = troupe.Allow, troupe.Deny
+	tests := map[string]struct {
+		command string
+		mode    troupe.Mode
+		rule    string
+		answers []troupe.Effect
+		alone   bool
+		down    bool
+		asked   []string // what each request said was wanted
+		levels  []troupe.Level
+		result  string
+	}{
+		"reads only":              {command: "false", levels: []troupe.Level{"read-only"}, result: "false read-only: 0"},
+		"wants to write, allowed": {command: "/ws/a", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
+		"wants to write, refused": {command: "/ws/a", answers: []troupe.Effect{no}, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only"}, result: "refused by somebody: so it be\n\nConfined, without what it wanted, it had printed:\n/ws/a read-only: 1"},
+		"over a restart":          {command: "/ws/a", answers: []troupe.Effect{yes}, down: true, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
+		"wants one thing after another": {
+			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
+			levels: []troupe.Level{"read-only", "workspace"}, result: "workspace: 0",
+		},
+		"nobody is there":  {command: "/ws/a", alone: true, levels: []troupe.Level{"read-only"}, result: "nobody is here to be asked"},
+		"plan never asks":  {command: "/ws/a", mode: troupe.ModePlan, levels: []troupe.Level{"read-only"}, result: "Permission denied for what it attempted beyond reading"},
+		"allowed by rule":  {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"}, result: "/ws/a workspace: 0"},
+		"rule, and beyond": {command: "/etc/x", rule: "Sh", answers: []troupe.Effect{yes}, asked: []string{"create /etc/x"}, levels: []troupe.Level{"workspace", "workspace"}, result: "/etc/x workspace: 0"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked []session.Confine
+				h := newHome(t)
+				reply := plays{"main": {call("Sh:" + tt.command), say("ok")}}.reply
+				there := func(p *process) {
+					p.deps = func(d *session.Deps) {
+						d.Guard = confines{&asked}
+						if !tt.alone {
+							d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+						}
+					}
+				}
+				p := h.start(reply, there).beginAs(troupe.Caps{}, func(b *fleet.Birth) {
+					careful(b)
+					if tt.mode != "" {
+						b.Authority.Mode = tt.mode
+					}
+					if tt.rule != "" {
+						b.Authority.Rules = []troupe.Rule{{Effect: troupe.Allow, Text: tt.rule}}
+					}
+				})
+				for range tt.answers {
+					pass(time.Minute)
+					if s := h.get(h.root); s.Waiting != troupe.WaitApproval {
+						t.Fatalf("it is %s %s", s.Status, s.Waiting)
+					}
+					if tt.down {
+						p.pool.Close()
+						p = h.adopt(reply, true, there)
+					}
+					p.send(allow(h.root, 1, 0, tt.answers[0]))
+				}
+				p.end()
+				opened, _ := h.requests(h.root)
+				var wanted []string
+				for _, o := range opened {
+					wanted = append(wanted, session.Wanted(o.Wants))
+				}
+				var levels []troupe.Level
+				for _, c := range asked {
+					levels = append(levels, c.Level)
+				}
+				if !slices.Equal(wanted, tt.asked) || !slices.Equal(levels, tt.levels) {
+					t.Errorf("asked about %q, want %q; ran %q, want %q", wanted, tt.asked, levels, tt.levels)
+				}
+				wants(t, h.result(h.root, 1, 0), tt.result)
+				h.checkTree()
+				checkPrefix(t, p)
+			})
+		})
+	}
+}
+
+// TestAskedAhead: agents that are to work in the background are asked about together before
+// they begin, with the rules that they will need; leave is leave for those.
+func TestAskedAhead(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []troupe.Effect{troupe.Allow, troupe.Deny} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{
+				"main":   {call("Agent:&a", "Agent:&b"), say("they work"), say("they are done")},
+				"main/a": {call("Edit:x"), say("a did")},
+				"main/b": {say("b did")},
+			}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+					d.Profiles = inherits{p}
+				}
+			}).beginAs(troupe.Caps{MaxDepth: 1}, careful)
+			pass(time.Minute)
+			opened, _ := h.requests(h.root)
+			if len(opened) != 2 || !slices.Equal(opened[1].Rules, []string{"Edit(/**)"}) || !slices.Equal(opened[1].With, []int{1}) {
+				t.Fatalf("asked %+v", opened)
+			}
+			var mail []troupe.Mail
+			for _, r := range opened[1].Rules {
+				mail = append(mail, troupe.Mail{To: h.root, Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Allow, Text: r}})
+			}
+			if answer == troupe.Deny {
+				mail = nil
+			}
+			p.send(append(mail, allow(h.root, 1, 0, answer))...)
+			p.end()
+			if answer == troupe.Deny {
+				wants(t, h.result(h.root, 1, 0), "refused by somebody")
+				wants(t, h.result(h.root, 1, 1), "refused by somebody")
+			} else {
+				wants(t, h.result(troupe.ChildID(h.root, troupe.Coord{Reply: 1}), 1, 0), "did x")
+			}
+			h.checkTree()
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// refusedError says that an address may not be reached, and why.
+type refusedError struct {
+	addr netip.AddrPort
+	why  string
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%s may not be reached: %s", e.addr, e.why) }
+
+// lowestPort is the first port that a page may be served on besides 80 and 443: below it live
+// services that could take a request for a command of their own.
+const lowestPort = 1024
+
+// Public returns a guard that lets through public addresses only: none of this machine, of
+// local networks, of clouds' own services, and none that stands for such an address in
+// another notation or behind a tunnel.
+func Public() func(netip.AddrPort) error {
+	guardian := ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(
+		netip.MustParsePrefix("168.63.129.16/32"), // a public address in name only: Azure's host, from within
+	))
+	return func(ap netip.AddrPort) error {
+		addr := ap.Addr().Unmap()
+		if !addr.IsValid() || addr.Zone() != "" {
+			return &refusedError{ap, "it is not an address on the internet"}
+		}
+		if err := guardian.SafeAddr(addr); err != nil {
+			return &refusedError{ap, "it belongs to this machine, a local network or a reserved range, and only public addresses are fetched"}
+		}
+		if p := ap.Port(); p < lowestPort && p != 80 && p != 443 {
+			return &refusedError{ap, fmt.Sprintf("port %d is not one that pages are served on", p)}
+		}
+		return nil
+	}
+}
+
+// guardedDialer dials what its guard allows.
+type guardedDialer struct {
+	allow    func(netip.AddrPort) error
+	resolver *net.Resolver
+}
+
+const connectTime = 10 * time.Second
+
+// dial resolves once and judges every address: a name that leads outside and inside at once
+// is somebody's trick, and is refused whole. The dialer asks again about what it dials.
+func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, service, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	port, err := d.resolver.LookupPort(ctx, "tcp", service)
+	if err != nil {
+		return nil, err
+	}
+	var addrs []netip.Addr
+	if ip, perr := netip.ParseAddr(host); perr == nil {
+		addrs = []netip.Addr{ip}
+	} else if addrs, err = d.resolver.LookupNetIP(ctx, "ip", host); err != nil {
+		return nil, err
+	}
+	var targets []netip.AddrPort
+	for _, a := range addrs {
+		ap := netip.AddrPortFrom(a.Unmap(), uint16(port)) //nolint:gosec // LookupPort returns 0 to 65535
+		if err := d.allow(ap); err != nil {
+			return nil, err
+		}
+		targets = append(targets, ap)
+	}
+	dialer := net.Dialer{Timeout: connectTime, ControlContext: d.control}
+	failed := error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true})
+	for _, ap := range targets {
+		conn, err := dialer.DialContext(ctx, network, ap.String())
+		if err == nil {
+			return conn, nil
+		}
+		if failed = err; ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, failed
+}
+
+// control is asked by the dialer for every socket, with the address it is about to connect to.
+func (d *guardedDialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" {
+		return errors.New("not an address to connect to: " + network + " " + address)
+	}
+	return d.allow(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
+}

@@ -1,0 +1,63 @@
+// Package web is the tools that reach the internet: WebFetch reads a page, WebSearch asks a
+// search service that the user named.
+//
+// WebFetch goes where a model says, so it trusts neither the address nor what answers. Every
+// address that a name leads to is judged, and what is dialled is an address that was judged:
+// a name that changes its mind in between gains nothing. Redirects to another host are told
+// and not followed, so that the gate judges each host under its own name. Time, bytes on the
+// wire, bytes after unpacking, headers and nesting are capped. What was read is data: it is
+// cleaned of what a person would not see, and cannot look like the runtime's own markers.
+//
+// The one thing kept between calls is the text of pages read in the last minutes, never an
+// answer about them. It is bounded, guarded by a lock, and gone with the process. Every call
+// works on its own connection, which ends with the call.
+package web
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// Options are what may differ from the default.
+type Options struct {
+	// Allow judges each address before it is dialled; an error refuses it. Nil means that
+	// only public addresses are allowed (see Public).
+	Allow func(netip.AddrPort) error
+	// Resolver finds the addresses of names; nil means the system's.
+	Resolver *net.Resolver
+	// UserAgent is how servers are told who asks; "" means "troupe".
+	UserAgent string
+	// Search is the user's search service; without it there is no WebSearch.
+	Search SearchSettings
+}
+
+// New returns WebFetch and, if a search service was named, WebSearch. An error is about the
+// settings of that service.
+func New(o Options) ([]tool.Runner, error) {
+	if o.Allow == nil {
+		o.Allow = Public()
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "troupe"
+	}
+	dial := (&guardedDialer{allow: o.Allow, resolver: o.Resolver}).dial
+	runners := []tool.Runner{&fetchTool{
+		allow: o.Allow,
+		get:   newGetter(dial, o.UserAgent),
+		pages: newCache(),
+	}}
+	if o.Search.URL == "" {
+		return runners, nil
+	}
+	s, err := newSearch(o.Search, o.UserAgent)
+	if err != nil {
+		return nil, fmt.Errorf("web search: %w", err)
+	}
+	return append(runners, s), nil
+}
