@@ -95,6 +95,8 @@ const (
 	OpCreate  AttemptOp = "create"  // a file, folder, link or device
 	OpRemove  AttemptOp = "remove"  // a file or folder, or rename it away
 	OpConnect AttemptOp = "connect" // reach somebody, or listen
+	// OpUnseen: the command failed where nobody could see what it was kept from, if anything.
+	OpUnseen AttemptOp = "unseen"
 )
 
 // Watched is what was seen of a confined command while it ran.

@@ -80,6 +80,8 @@ type Rule struct {
 	Effect Effect `json:"effect"`
 	Text   string `json:"text"`   // "Bash(go test ./...)", "Read(//etc/**)", "Edit"
 	Source string `json:"source"` // the file or flag it came from, for messages
+	// Folder is where paths begin that say nothing else; "" is the session's own.
+	Folder string `json:"folder,omitempty"`
 	// Managed: it was set by whoever manages the machine. What it denies nothing lifts.
 	Managed bool `json:"managed,omitempty"`
 }

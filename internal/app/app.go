@@ -66,9 +66,11 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err
 	}
-	if a.settings, a.warnings, err = config.Load(a.dirs.Settings()); err != nil {
+	p, err := a.policyOf("", false)
+	if err != nil {
 		return nil, err
 	}
+	a.settings, a.warnings = p.settings, p.warnings
 	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
 		return nil, err
 	}
@@ -129,6 +131,7 @@ type engine struct {
 	log      *slog.Logger
 	served   Served // nil if nobody can reach this process
 	governor session.Governor
+	guard    *guard
 	ctx      func() context.Context // for what is done while closing
 
 	// posting is held by whoever sends mail to a tree that is run here, all the others beside
@@ -202,6 +205,9 @@ func (e *engine) close() {
 	e.pool.Close()
 	if err := e.tools.close(); err != nil {
 		e.log.Warn("close the tools", "err", err)
+	}
+	if err := e.guard.close(); err != nil {
+		e.log.Warn("close the sandbox", "err", err)
 	}
 	if err := e.release(); err != nil {
 		e.log.Warn("give up ownership", "owner", e.owner, "err", err)

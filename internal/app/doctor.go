@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/sandbox"
@@ -24,8 +25,10 @@ type Check struct {
 	Provider ProviderCheck  `json:"provider"`
 	Programs []Program      `json:"programs"`
 	Kernel   sandbox.Report `json:"kernel"`
-	Agents   []AgentFile    `json:"agents"`
-	Problems []string       `json:"problems"`
+	// Environment are the names of the variables that commands get.
+	Environment []string    `json:"environment"`
+	Agents      []AgentFile `json:"agents"`
+	Problems    []string    `json:"problems"`
 	// Window is what a test of the model's window found; nil if it was not tested, because
 	// its provider has a price.
 	Window *WindowCheck `json:"window,omitempty"`
@@ -90,8 +93,21 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 	} {
 		c.Programs = append(c.Programs, lookUp(ctx, p))
 	}
-	tools := newToolbox()
-	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.names()})
+	guard, err := a.newGuard(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer guard.close() //nolint:errcheck // it has made nothing
+	tools, err := a.newToolbox(guard)
+	if err != nil {
+		return c, err
+	}
+	p, err := a.policyOf(cwd, false)
+	if err != nil {
+		return c, err
+	}
+	_, c.Environment = config.Environment(a.env.Environ, p.settings)
+	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.names(), Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
@@ -99,7 +115,10 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 		return c, err
 	}
 	a.checkWindow(ctx, &c)
-	_, warnings := a.authority(Request{}, nil)
+	_, warnings, err := a.authority(Request{Cwd: cwd}, p, nil)
+	if err != nil {
+		return c, err
+	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
 		p, err := d.Resolve(profile.Place{Offer: tools.names(), Model: c.Model, Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})

@@ -1,12 +1,14 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -23,27 +25,39 @@ type Explainer struct {
 	authority troupe.Authority
 	guard     *guard
 	request   Request
+	depth     int // how deep trees may grow
 }
 
 // Explain makes an Explainer. What is odd in the rules is in the warnings.
-func (a *App) Explain(r Request) (*Explainer, []string, error) {
-	x := &Explainer{app: a, tools: newToolbox(), request: r}
-	var problems, more []string
-	var err error
-	if x.guard, err = a.newGuard(r.Cwd); err != nil {
+func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, error) {
+	p, err := a.policyOf(r.Cwd, false)
+	if err != nil {
 		return nil, nil, err
 	}
-	if x.profiles, problems, err = newProfiles(a, x.tools, r); err != nil {
+	if r.Trust {
+		p.standing.Trusted = true
+	}
+	x := &Explainer{app: a, request: r, depth: p.settings.Agents.MaxDepth}
+	if x.guard, err = a.newGuard(ctx); err != nil {
+		return nil, nil, err
+	}
+	if x.tools, err = a.newToolbox(x.guard); err != nil {
+		return nil, nil, err
+	}
+	var problems, more []string
+	if x.profiles, problems, err = newProfiles(a, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}
 	model, err := a.models.Default(r.Model, r.Cwd)
 	if err != nil {
-		return nil, nil, err
+		model = defaultModel // which one it is decides nothing here
 	}
 	if x.main, err = x.profiles.main(r, model); err != nil {
 		return nil, nil, err
 	}
-	x.authority, more = a.authority(r, nil)
+	if x.authority, more, err = a.authority(r, p, nil); err != nil {
+		return nil, nil, err
+	}
 	return x, append(problems, more...), nil
 }
 
@@ -66,6 +80,7 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	q := gate.Query{
 		Tool: c.Tool, Access: access, Chain: chain, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
 		Levels: x.guard.Levels(), Protected: x.guard.Protected(x.request.Cwd),
+		Hidden: x.guard.Hidden(x.request.Cwd),
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = x.guard.SafeGit(x.request.Cwd)
@@ -109,7 +124,7 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 		}
 		granted.Mode = c.Mode
 	}
-	chain := []gate.Layer{gate.LayerOf(profile.Main, x.main, granted)}
+	chain := []gate.Layer{gate.LayerOf(profile.Main, x.main, granted, x.depth > 0, false)}
 	parent := troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}
 	path := profile.Main
 	for _, name := range strings.Split(c.Agent, "/") {
@@ -121,7 +136,7 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 			return nil, err
 		}
 		path += "/" + p.Type
-		l := gate.LayerOf(path, p, troupe.Authority{Mode: p.Mode})
+		l := gate.LayerOf(path, p, troupe.Authority{Mode: p.Mode}, x.depth > len(chain), false)
 		if l.Mode == "" {
 			l.Mode = chain[len(chain)-1].Mode
 		}
@@ -130,4 +145,38 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 		parent.Model = p.Model
 	}
 	return chain, nil
+}
+
+// Rules lists what holds in a folder for a run with these flags.
+func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, error) {
+	p, err := a.policyOf(r.Cwd, false)
+	if err != nil {
+		return wire.RuleList{}, nil, err
+	}
+	if r.Trust {
+		p.standing.Trusted = true
+	}
+	g, err := a.newGuard(ctx)
+	if err != nil {
+		return wire.RuleList{}, nil, err
+	}
+	granted, warnings, err := a.authority(r, p, nil)
+	if err != nil {
+		return wire.RuleList{}, nil, err
+	}
+	out := wire.RuleList{Mode: granted.Mode, Levels: g.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: []wire.RuleRow{}}
+	for _, s := range gate.InForce([]gate.Layer{gate.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
+		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
+		if s.ShadowedBy != "" {
+			row.Shadowed = []string{s.ShadowedBy}
+		}
+		out.Rules = append(out.Rules, row)
+	}
+	for _, h := range p.all.Hidden().Entries() {
+		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
+	}
+	for _, h := range config.Guards(r.Cwd, a.dirs) {
+		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
+	}
+	return out, warnings, errors.Join(g.close())
 }

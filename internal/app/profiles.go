@@ -51,9 +51,9 @@ type profiles struct {
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
 // wrong with one is told; notes on what is not used yet go to the debug log.
-func newProfiles(a *App, tools *toolbox, r Request) (*profiles, []string, error) {
+func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
-		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.names(),
+		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.names(), Skip: p.untrustedAgents(),
 	})
 	var told []string
 	for _, p := range problems {

@@ -321,7 +321,7 @@ func TestPlayedTools(t *testing.T) {
 			{Tool: &replay.Tool{Agent: "main", Reply: 2, Call: 1, Name: "Write", Blocks: []troupe.Block{troupe.Text("wrote /then/x")}, Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
 		},
 	}
-	tools := played(newToolbox(), replay.New(rec, replay.Place{Cwd: dir}))
+	tools := played(testTools(t), replay.New(rec, replay.Place{Cwd: dir}))
 	if _, ok := tools.Runner("Nothing"); ok {
 		t.Error("there is a tool that there is not")
 	}
@@ -437,4 +437,19 @@ func TestPersonRefused(t *testing.T) {
 	if _, err := a.Player(Recording{}, "/no/such/folder"); err == nil {
 		t.Error("it is played nowhere")
 	}
+}
+
+// testTools are the tools of a process whose commands nothing confines.
+func testTools(t *testing.T) *toolbox {
+	t.Helper()
+	a := &App{env: Env{Lookup: func(string) (string, bool) { return "", false }}}
+	g, err := a.newGuard(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := a.newToolbox(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tools
 }

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model/governor"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/trust"
 	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
@@ -37,6 +39,7 @@ type Request struct {
 	Model      string
 	Mode       string
 	Allow      []string // permission rules, on top of the settings'
+	Trust      bool     // trust the folder as it is: what its own files allow counts from here on
 	Deny       []string
 	MaxTurns   int
 	MaxCost    troupe.Money // of the whole tree, as are tokens
@@ -129,7 +132,11 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, problems, err := newProfiles(a, e.tools, r)
+	p, err := a.policyOf(r.Cwd, r.Trust)
+	if err != nil {
+		return nil, err
+	}
+	profiles, problems, err := newProfiles(a, e.tools, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +151,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	caps := a.settings.Caps()
+	caps := p.settings.Caps()
 	if r.MaxCost > 0 {
 		caps.MaxCost = r.MaxCost
 	}
@@ -152,9 +159,12 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 		caps.MaxTokens = r.MaxTokens
 	}
 	if r.MaxTime == 0 {
-		r.MaxTime = time.Duration(a.settings.Agents.MaxSeconds) * time.Second
+		r.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
 	}
-	authority, warnings := a.authority(r, nil)
+	authority, warnings, err := a.authority(r, p, nil)
+	if err != nil {
+		return nil, err
+	}
 	main.Mode = authority.Mode
 	e.roles.set(id, profiles)
 	e.host(id, r.AskFor, fallback)
@@ -213,12 +223,17 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 			return nil, err
 		}
 	}
-	warnings, err := a.changes(ctx, r, s, &ad)
+	r.Cwd = s.Cwd
+	p, err := a.policyOf(r.Cwd, r.Trust)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := a.changes(ctx, r, p, s, &ad)
 	if err != nil {
 		return nil, err
 	}
 	// The settings' limits are followed as they are now, as its rules are.
-	caps := a.settings.Caps()
+	caps := p.settings.Caps()
 	// A limit in money is raised only by whoever says so.
 	old := t.Sum.Caps.MaxCost
 	switch {
@@ -234,7 +249,6 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 		caps.MaxTokens = oldTokens
 	}
 	ad.Caps = &caps
-	r.Cwd = s.Cwd
 	fallback, err := a.fallback(r)
 	if err != nil {
 		return nil, err
@@ -243,7 +257,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, problems, err := newProfiles(a, e.tools, r)
+	profiles, problems, err := newProfiles(a, e.tools, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +302,7 @@ func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, err
 // changes works out what the session is told before it goes on: another model, another
 // authority. A model that cannot be had any more stops the resuming before anything of the
 // session is touched.
-func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *session.Adoption) ([]string, error) {
+func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string, error) {
 	full := s.Model
 	if r.Model != "" {
 		var err error
@@ -332,7 +346,10 @@ func (a *App) changes(ctx context.Context, r Request, s troupe.Session, ad *sess
 	if err := a.checkPrice(r, full); err != nil {
 		return nil, err
 	}
-	authority, warnings := a.authority(r, &st.Authority)
+	authority, warnings, err := a.authority(r, p, &st.Authority)
+	if err != nil {
+		return nil, err
+	}
 	if !sameAuthority(authority, st.Authority) {
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
 	}
@@ -386,13 +403,25 @@ const (
 
 // authority is what a root is granted: the settings' rules as they are now, and the flags',
 // which a session that goes on keeps unless they are given anew.
-func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, []string) {
-	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: a.settings.Rules()}
+func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.Authority, []string, error) {
+	rules, err := a.rules(p, r.Cwd)
+	if err != nil {
+		return troupe.Authority{}, nil, err
+	}
+	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: rules}
 	if out.Mode == "" && before != nil {
 		out.Mode = before.Mode
 	}
 	if out.Mode == "" {
-		out.Mode = a.settings.Permissions.DefaultMode
+		out.Mode = p.all.Mode(p.trusted())
+	}
+	warnings := slices.Clone(p.warnings)
+	if most := config.Closer(out.Mode, p.all.Most()); most != out.Mode {
+		warnings = append(warnings, fmt.Sprintf("mode %s is not allowed by the administrator's settings; it is %s", out.Mode, most))
+		out.Mode = most
+	}
+	for _, q := range p.standing.Questions {
+		warnings = append(warnings, untrustedText(q))
 	}
 	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
 	out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
@@ -405,7 +434,6 @@ func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, 
 			}
 		}
 	}
-	var warnings []string
 	for _, rule := range out.Rules {
 		if _, err := gate.ParseRule(rule); err != nil {
 			warnings = append(warnings, err.Error())
@@ -413,7 +441,16 @@ func (a *App) authority(r Request, before *troupe.Authority) (troupe.Authority, 
 			warnings = append(warnings, text)
 		}
 	}
-	return out, warnings
+	return out, warnings, nil
+}
+
+// untrustedText says what does not count, and how it would.
+func untrustedText(q trust.Question) string {
+	what := "is not trusted"
+	if q.Verdict.Before {
+		what = "has changed since it was trusted"
+	}
+	return fmt.Sprintf("%s %s: what its own files allow does not count (%d settings; `troupe --trust` accepts them)", q.Fingerprint.Folder, what, len(q.Fingerprint.Items))
 }
 
 // unknownTool says that a rule speaks of no tool there is. It may be meant for another
@@ -423,7 +460,7 @@ func unknownTool(r troupe.Rule) string {
 	if strings.ContainsAny(name, "*?") {
 		return "" // covers whatever there is
 	}
-	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "Read", "Write"} {
+	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write"} {
 		if strings.EqualFold(name, known) {
 			return ""
 		}
@@ -486,6 +523,14 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	if a.engine != nil {
 		return a.engine, nil
 	}
+	guard, err := a.newGuard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := a.newToolbox(guard)
+	if err != nil {
+		return nil, err
+	}
 	id, err := troupe.NewRootID(rand.Reader)
 	if err != nil {
 		return nil, err
@@ -507,9 +552,10 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		return nil, fmt.Errorf("register as an owner: %w", err)
 	}
 	secrets := findSecrets(a.env.Environ)
+	environ, _ := config.Environment(a.env.Environ, a.settings)
 	pool := session.NewPool(context.WithoutCancel(ctx))
 	e := &engine{
-		pool: pool, tools: newToolbox(), roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
+		pool: pool, guard: guard, tools: tools, roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
@@ -527,8 +573,9 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		},
 		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
 		Keep:        a.keep,
+		Guard:       e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
-		OutputDir:   a.outputDir, Environ: secrets.environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
+		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
 		Notify: a.watch.notify, Log: a.env.Log,
 	}
 	if p := a.models.player; p != nil {

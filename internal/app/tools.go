@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"slices"
 	"sort"
 
@@ -9,9 +10,11 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
 	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/tool/notebook"
 	"github.com/troupe-dev/troupe/internal/tool/search"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/task"
+	"github.com/troupe-dev/troupe/internal/tool/web"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -23,9 +26,24 @@ type toolbox struct {
 	shell   *shell.Shell
 }
 
-func newToolbox() *toolbox {
-	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool), shell: shell.New(shell.Options{})}
-	for _, r := range slices.Concat(files.New(files.Options{}), search.New(search.Options{}), []tool.Runner{t.shell}) {
+func (a *App) newToolbox(g *guard) (*toolbox, error) {
+	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool), shell: shell.New(shell.Options{Confine: g.confine})}
+	o := web.Options{UserAgent: "troupe/" + a.env.Version}
+	if s := a.settings.Search; s.URL != "" {
+		o.Search.URL, o.Search.Header = s.URL, s.Header
+		if s.KeyEnv != "" {
+			o.Search.Key, _ = a.env.Lookup(s.KeyEnv)
+		}
+	}
+	fetching, err := web.New(o)
+	if err != nil {
+		return nil, err
+	}
+	locks := tool.NewLocks()
+	for _, r := range slices.Concat(
+		files.New(files.Options{Locks: locks}), notebook.New(notebook.Options{Locks: locks}), search.New(search.Options{}),
+		[]tool.Runner{t.shell}, fetching,
+	) {
 		spec := r.Spec()
 		t.runners[spec.Name] = r
 		t.specs[spec.Name] = spec
@@ -35,7 +53,12 @@ func newToolbox() *toolbox {
 	for _, spec := range append(task.Specs(), spec) {
 		t.specs[spec.Name] = spec
 	}
-	return t
+	return t, nil
+}
+
+// confine lets the shell start commands in the sandbox.
+func (g *guard) confine(c troupe.Confinement, bin string, argv []string, attr *os.ProcAttr) (shell.Confined, error) {
+	return g.box.Start(c, bin, argv, attr)
 }
 
 // close ends what the shell holds on to. Commands have ended with their contexts.
@@ -86,7 +109,7 @@ func (t *toolbox) Schedule(name string) turn.Schedule {
 	switch name {
 	case t.agent:
 		return turn.Birth
-	case "Read", "Glob", "Grep", task.Output:
+	case "Read", "Glob", "Grep", "WebFetch", "WebSearch", task.Output:
 		return turn.Parallel
 	default:
 		return turn.Alone

@@ -28,6 +28,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/doctor"
 	"github.com/troupe-dev/troupe/internal/cli/logs"
 	"github.com/troupe-dev/troupe/internal/cli/models"
+	"github.com/troupe-dev/troupe/internal/cli/permissions"
 	"github.com/troupe-dev/troupe/internal/cli/record"
 	"github.com/troupe-dev/troupe/internal/cli/remove"
 	"github.com/troupe-dev/troupe/internal/cli/requests"
@@ -159,7 +160,7 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.AddCommand(record.New(c, parts), record.NewReplay(c, parts))
 	root.AddCommand(
 		sessions.New(c), show.New(c), logs.New(c), send.New(c), stop.New(c), tasks.New(c), cost.New(c),
-		requests.New(c), answer.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
+		requests.New(c), answer.New(c), permissions.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
 	)
 	return root
 }

@@ -76,11 +76,12 @@ func TestParse(t *testing.T) {
 	want := Settings{
 		Path: "/c/settings.json", Model: "opus",
 		Fallback:    "haiku",
-		Permissions: Permissions{troupe.ModeAcceptEdits, []string{"Bash(ls)", "Edit"}, []string{"Read(.env)"}, []string{}, 30},
+		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"}, Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
 			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
+		Sandbox:   Defaults().Sandbox,
 		Providers: map[string]Provider{"ollama": {BaseURL: "http://localhost:11434/v1", Window: 8192, MaxRequests: 2}, "anthropic": {MaxRequests: 4}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
@@ -141,7 +142,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
-		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, model, permissions, providers`},
+		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, model, permissions, providers, sandbox, search`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

@@ -1,5 +1,11 @@
-// Package config knows where Troupe keeps its things and reads the user's settings. It
-// looks at nothing that belongs to a project.
+// Package config knows where Troupe keeps its things and reads settings: an administrator's,
+// the user's and a project's, our own files and Claude Code's.
+//
+// Settings decide what agents may do, so what is read must never be more open than what was
+// meant. A file of the user's or an administrator's that cannot be followed stops the start,
+// for its prohibitions would be lost. A project's files are a stranger's: they can forbid, and
+// what they allow counts only once the user has trusted the folder (see package trust); what is
+// not a project's to decide they cannot say at all. Nothing here runs anything, git included.
 package config
 
 import (

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
@@ -19,8 +20,17 @@ type parser struct {
 	path     string
 	data     []byte
 	key      string // the setting being read, for messages
-	warnings []string
+	warnings []Warning
 	err      error
+	// seen are the settings that stand in the file, with their offsets: what is not there must
+	// not be told from what was set to its default.
+	seen map[string]int
+	// others are the keys in another program's file that mean nothing here.
+	others []string
+	// lenient: a mode that is not known is the default one, with a warning.
+	lenient bool
+	// foreign: the file is another program's too, and most of its keys are none of ours.
+	foreign bool
 }
 
 type kind string
@@ -37,7 +47,7 @@ const (
 type node struct {
 	kind    kind
 	at      int    // offset of its first byte
-	text    string // of a string or a number
+	text    string // of a text or a number; true or false
 	items   []node
 	members []member
 }
@@ -58,7 +68,7 @@ func (p *parser) parse() (node, error) {
 		return node{}, p.err
 	}
 	if i := invalidUTF8(p.data); i >= 0 {
-		p.fail(i, "this byte is not valid UTF-8")
+		p.fail(i, "this byte is not valid UTF-8"+utf16Hint(p.data))
 		return node{}, p.err
 	}
 	if len(bytes.TrimSpace(p.data)) == 0 {
@@ -74,10 +84,54 @@ func (p *parser) parse() (node, error) {
 		p.fail(at, "this is not JSON: "+err.Error()+p.likelyCause(at))
 		return node{}, p.err
 	}
+	if i := loneSurrogate(p.data); i >= 0 {
+		p.fail(i, "this is half of a character (a surrogate without its other half)")
+		return node{}, p.err
+	}
 	dec := json.NewDecoder(bytes.NewReader(p.data))
 	dec.UseNumber()
 	n := p.value(dec, 0)
 	return n, p.err
+}
+
+// loneSurrogate finds an escape that stands for no character. A reader would put another one
+// in its place, and a rule would then speak of something else than it says. In valid JSON a
+// backslash stands in texts only.
+func loneSurrogate(data []byte) int {
+	unit := func(i int) (rune, bool) {
+		if i+6 > len(data) || data[i] != '\\' || data[i+1] != 'u' {
+			return 0, false
+		}
+		v, err := strconv.ParseUint(string(data[i+2:i+6]), 16, 16)
+		return rune(v), err == nil
+	}
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		first, ok := unit(i)
+		switch {
+		case !ok:
+			i++ // the escaped character
+		case !utf16.IsSurrogate(first):
+			i += 5
+		default:
+			second, _ := unit(i + 6)
+			if utf16.DecodeRune(first, second) == utf8.RuneError {
+				return i
+			}
+			i += 11
+		}
+	}
+	return -1
+}
+
+// utf16Hint names the usual reason of text that is not UTF-8.
+func utf16Hint(data []byte) string {
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		return "; the file looks like UTF-16, save it as UTF-8"
+	}
+	return ""
 }
 
 // value reads the next value. The input is known to be valid JSON.
@@ -109,7 +163,7 @@ func (p *parser) value(dec *json.Decoder, depth int) node {
 	case json.Number:
 		n.kind, n.text = kindNumber, t.String()
 	case bool:
-		n.kind = kindBool
+		n.kind, n.text = kindBool, strconv.FormatBool(t)
 	default:
 		n.kind = kindNull
 	}
@@ -148,6 +202,11 @@ func (p *parser) fail(offset int, problem string) {
 			Hint:    "mend the file, or take it away to go on with the defaults", Code: 2,
 		}
 	}
+}
+
+// warn keeps something for people. A note says what has no meaning here and loses nothing.
+func (p *parser) warn(offset int, key, text string) {
+	p.warnings = append(p.warnings, Warning{Path: p.path, Key: key, Text: p.at(offset) + ": " + text})
 }
 
 // at is file:line:column; columns count characters, as editors do.

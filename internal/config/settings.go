@@ -2,22 +2,17 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 )
 
-// Settings are the user's own. A project's settings are not read.
+// Settings are one file of ours, or what becomes of several (see All).
 type Settings struct {
 	Path        string // the file; "" if there was none
 	Model       string // alias or full name; "" leaves the choice to Troupe
@@ -26,6 +21,18 @@ type Settings struct {
 	Agents      Agents
 	// Providers are model servers by the name that stands before the slash in a model's.
 	Providers map[string]Provider
+	Sandbox   Sandbox
+	Search    SearchSettings
+}
+
+// SearchSettings are the provider that web searches go to. Without a URL there are none.
+type SearchSettings struct {
+	// URL is where it answers, with {query} where the words go: https, or http on this machine.
+	URL string
+	// Header is what the key is sent in; "" is as a bearer token.
+	Header string
+	// KeyEnv names the environment variable with its key; "" if it needs none.
+	KeyEnv string
 }
 
 // Provider is one model server.
@@ -48,6 +55,12 @@ type Permissions struct {
 	Ask         []string
 	// AskSeconds is how long a request waits for somebody's answer where somebody is there.
 	AskSeconds int64
+	// Directories are folders that count as the session's own besides its own, as written.
+	Directories []string
+	// NoBypass: nobody may choose the mode that never asks.
+	NoBypass bool
+	// ManagedOnly, in a managed file: allow rules of all other sources count for nothing.
+	ManagedOnly bool
 }
 
 // Agents are the "agents" part: what bounds a tree.
@@ -93,6 +106,7 @@ func Defaults() Settings {
 			// keep its parent from other work.
 			BackgroundSeconds: 120,
 		},
+		Sandbox: defaultSandbox(),
 	}
 }
 
@@ -132,21 +146,37 @@ const maxSettings = 1 << 20
 // the file cannot be followed as written: nothing should run then, for what it says about
 // permissions would be lost.
 func Load(path string) (s Settings, warnings []string, err error) {
-	f, err := os.Open(path)
+	data, _, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Defaults(), nil, nil
 	}
 	if err != nil {
 		return Settings{}, nil, unreadable(path, err)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSettings+1))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return Settings{}, nil, unreadable(path, err)
-	}
 	return Parse(path, data)
+}
+
+// readFile reads a file of settings. It does not wait, should it be a pipe that nobody writes to.
+func readFile(path string) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return readOpen(f)
+}
+
+var errNotRegular = errors.New("it is not a regular file")
+
+func readOpen(f *os.File) (data []byte, info fs.FileInfo, err error) {
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, errNotRegular
+	}
+	data, err = io.ReadAll(io.LimitReader(f, maxSettings+1))
+	return data, info, err
 }
 
 func unreadable(path string, err error) error {
@@ -160,155 +190,4 @@ func unreadable(path string, err error) error {
 		Problem: "the settings cannot be read: " + err.Error(),
 		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: 2, Err: err,
 	}
-}
-
-// Parse reads the contents of a settings file; path is for messages.
-func Parse(path string, data []byte) (s Settings, warnings []string, err error) {
-	p := parser{path: path, data: data}
-	root, err := p.parse()
-	if err != nil {
-		return Settings{}, nil, err
-	}
-	s = Defaults()
-	s.Path = path
-	p.object(root, "", map[string]func(node){
-		"model":          func(n node) { p.str(n, &s.Model) },
-		"fallback_model": func(n node) { p.str(n, &s.Fallback) },
-		"providers":      func(n node) { p.providers(n, &s) },
-		"permissions": func(n node) {
-			p.object(n, "permissions.", map[string]func(node){
-				"defaultMode": func(n node) { p.mode(n, &s.Permissions.DefaultMode) },
-				"allow":       func(n node) { p.strings(n, &s.Permissions.Allow) },
-				"deny":        func(n node) { p.strings(n, &s.Permissions.Deny) },
-				"ask":         func(n node) { p.strings(n, &s.Permissions.Ask) },
-				"ask_seconds": func(n node) { p.integer(n, &s.Permissions.AskSeconds, maxSeconds) },
-			})
-		},
-		"agents": func(n node) {
-			a := &s.Agents
-			p.object(n, "agents.", map[string]func(node){
-				"max_depth":          func(n node) { p.count(n, &a.MaxDepth) },
-				"max_active":         func(n node) { p.count(n, &a.MaxActive) },
-				"max_total":          func(n node) { p.count(n, &a.MaxTotal) },
-				"max_tokens":         func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
-				"max_cost_usd":       func(n node) { p.dollars(n, &a.MaxCostUSD) },
-				"each_max_tokens":    func(n node) { p.integer(n, &a.EachTokens, math.MaxInt64) },
-				"each_max_cost_usd":  func(n node) { p.dollars(n, &a.EachCostUSD) },
-				"each_max_seconds":   func(n node) { p.integer(n, &a.EachSeconds, maxSeconds) },
-				"max_seconds":        func(n node) { p.integer(n, &a.MaxSeconds, maxSeconds) },
-				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
-				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },
-			})
-		},
-	})
-	if p.err != nil {
-		return Settings{}, nil, p.err
-	}
-	return s, p.warnings, nil
-}
-
-// maxSeconds is a month: what is to wait for longer is forgotten.
-const maxSeconds = 31 * 86_400
-
-func (p *parser) providers(n node, s *Settings) {
-	if !p.want(n, kindObject, "an object in braces") {
-		return
-	}
-	s.Providers = make(map[string]Provider, len(n.members))
-	for _, m := range n.members {
-		if m.key == "" || strings.ContainsAny(m.key, "/ ") || s.Providers[m.key] != (Provider{}) {
-			p.fail(m.at, quote(m.key)+" cannot be the name of a provider: a name is one word without a slash, and stands here once")
-			return
-		}
-		var v Provider
-		p.object(m.value, "providers."+m.key+".", map[string]func(node){
-			"base_url":     func(n node) { p.str(n, &v.BaseURL) },
-			"key_env":      func(n node) { p.str(n, &v.KeyEnv) },
-			"window":       func(n node) { p.count(n, &v.Window) },
-			"max_requests": func(n node) { p.count(n, &v.MaxRequests) },
-		})
-		s.Providers[m.key] = v
-	}
-}
-
-// object hands each member to the reader of its key.
-func (p *parser) object(n node, prefix string, readers map[string]func(node)) {
-	if !p.want(n, kindObject, "an object in braces") {
-		return
-	}
-	seen := make(map[string]bool, len(n.members))
-	for _, m := range n.members {
-		read, known := readers[m.key]
-		switch {
-		case seen[m.key]:
-			p.fail(m.at, fmt.Sprintf("%s stands here twice; only one of them could count", quote(prefix+m.key)))
-		case known:
-			p.key = prefix + m.key
-			read(m.value)
-		case m.key != "$schema":
-			p.warnings = append(p.warnings, p.at(m.at)+": "+quote(prefix+m.key)+" is not a setting"+suggest(m.key, readers))
-		}
-		seen[m.key] = true
-	}
-}
-
-func (p *parser) str(n node, to *string) {
-	if p.want(n, kindString, "a text in quotes") {
-		*to = n.text
-	}
-}
-
-func (p *parser) strings(n node, to *[]string) {
-	if !p.want(n, kindArray, "a list of texts in brackets") {
-		return
-	}
-	*to = make([]string, len(n.items))
-	for i, item := range n.items {
-		p.str(item, &(*to)[i])
-	}
-}
-
-func (p *parser) mode(n node, to *troupe.Mode) {
-	if !p.want(n, kindString, "a mode in quotes") {
-		return
-	}
-	*to = troupe.Mode(n.text)
-	if !slices.Contains(troupe.Modes(), *to) {
-		var names []string
-		for _, m := range troupe.Modes() {
-			names = append(names, string(m))
-		}
-		p.fail(n.at, fmt.Sprintf("%s is %s, but the modes are %s", quote(p.key), quote(n.text), strings.Join(names, ", ")))
-	}
-}
-
-func (p *parser) count(n node, to *int) {
-	var v int64
-	p.integer(n, &v, math.MaxInt32)
-	*to = int(v)
-}
-
-func (p *parser) integer(n node, to *int64, most int64) {
-	if !p.want(n, kindNumber, "a whole number") {
-		return
-	}
-	v, err := strconv.ParseInt(n.text, 10, 64)
-	if err != nil || v < 0 || v > most {
-		p.fail(n.at, fmt.Sprintf("%s is %s, but must be a whole number from 0 to %d", quote(p.key), n.text, most))
-		return
-	}
-	*to = v
-}
-
-func (p *parser) dollars(n node, to *float64) {
-	if !p.want(n, kindNumber, "an amount in dollars") {
-		return
-	}
-	const most = 1_000_000_000
-	v, err := strconv.ParseFloat(n.text, 64)
-	if err != nil || v < 0 || v > most {
-		p.fail(n.at, fmt.Sprintf("%s is %s, but must be an amount in dollars from 0 to %d", quote(p.key), n.text, most))
-		return
-	}
-	*to = v
 }

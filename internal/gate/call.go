@@ -2,6 +2,7 @@ package gate
 
 import (
 	"path"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -31,6 +32,11 @@ type call struct {
 	hidden  func(string) (string, bool)
 	secret  string // why what it would read may not be read; "" if it may
 
+	hits
+}
+
+// hits are the first rules of each kind that cover the call.
+type hits struct {
 	managed, deny, ask, allow hit
 }
 
@@ -49,7 +55,8 @@ func newCall(q *Query) call {
 		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, fold: foldsCase(), levels: q.Levels, resolve: q.Resolve,
 		hidden: q.Hidden,
 	}
-	c.command.text, c.command.safeGit = q.Access.Command, q.SafeGit
+	// What a repository's settings have git run is confined with git, if there is a sandbox.
+	c.command.text, c.command.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
 	// What a call would do counts for more than the class it gives itself.
 	if len(q.Access.Writes) > 0 {
 		c.class = max(c.class, troupe.ClassEdit)
@@ -88,11 +95,7 @@ func (c *call) addPath(name string, write bool) {
 		return
 	}
 	p := callPath{name: path.Clean(name), write: write, since: -1}
-	if c.hidden != nil && c.secret == "" {
-		if why, hidden := c.hidden(p.name); hidden {
-			c.secret = visible(p.name) + " is kept from agents: " + why
-		}
-	}
+	c.keep(p.name)
 	p.homely = c.isHomely(p.name)
 	if write {
 		p.guards = c.guarded(p.name)
@@ -101,6 +104,36 @@ func (c *call) addPath(name string, write bool) {
 	c.homely = c.homely && p.homely
 	c.protected = c.protected || len(p.guards) > 0
 	c.paths = append(c.paths, p)
+}
+
+// keep notes a path that nothing an agent does may read.
+func (c *call) keep(name string) {
+	if c.hidden == nil || c.secret != "" {
+		return
+	}
+	if why, hidden := c.hidden(name); hidden {
+		c.secret = visible(name) + " is kept from agents: " + why
+	}
+}
+
+// keepNamed does the same for what a command names, where it may run without a sandbox that
+// would see to it.
+func (c *call) keepNamed(chain []Layer) {
+	if !c.isCommand() || c.hidden == nil {
+		return
+	}
+	confined := slices.Contains(c.levels, troupe.LevelReadOnly) && slices.ContainsFunc(chain, func(l Layer) bool {
+		mode, _ := Meaning(l.Mode)
+		return mode.Self < troupe.ClassExec
+	})
+	if confined && slices.Contains(c.levels, troupe.LevelWorkspace) {
+		return
+	}
+	for _, f := range c.named() {
+		if _, hidden := c.hidden(f.name); hidden && c.means(f) {
+			c.keep(f.name)
+		}
+	}
 }
 
 // isHomely: it lies in one of the session's own folders.

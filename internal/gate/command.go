@@ -20,6 +20,7 @@ type command struct {
 	parts   []part
 	calls   []form // as rules that deny see them
 	files   []file // the files its words may name
+	lost    bool   // it goes to more folders than anybody can follow
 
 	judged  bool
 	verdict reader.Verdict
@@ -153,10 +154,12 @@ func (v *view) level(want troupe.Level) (troupe.Level, bool) {
 		return troupe.LevelNone, true
 	case slices.Contains(v.levels, troupe.LevelReadOnly):
 		return troupe.LevelReadOnly, true
-	case v.readsOnly():
-		return troupe.LevelNone, true
-	default:
+	case !v.readsOnly():
 		return "", false
+	case slices.Contains(v.levels, troupe.LevelWorkspace):
+		return troupe.LevelWorkspace, true
+	default:
+		return troupe.LevelNone, true
 	}
 }
 

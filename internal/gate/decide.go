@@ -171,6 +171,7 @@ func Decide(q Query) troupe.Decision {
 		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why}
 	}
 	c := newCall(&q)
+	c.keepNamed(q.Chain)
 	c.matchRules(q.Chain)
 	rows := table()
 	all := verdict{effect: troupe.Allow, level: troupe.LevelNone, leave: troupe.LevelNone, beyond: troupe.Allow}
@@ -260,7 +261,8 @@ func (v *view) judge(rows *[10]step) verdict {
 func (v *view) grantable(this verdict) bool {
 	switch this.step {
 	case StepAsk:
-		return v.mode.Ceiling == troupe.ClassExec || !v.isCommand()
+		_, possible := v.level(troupe.LevelWorkspace)
+		return !v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
 	case StepReadOnlyRun:
 		return v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
 	default:

@@ -2,12 +2,9 @@ package gate
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -250,161 +247,6 @@ func TestHeadless(t *testing.T) {
 	}
 }
 
-// Generators.
-
-func genPath(t *rapid.T) string {
-	return "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"proj", "src", "a.go", "b.go", "etc", "*", "[x]", "..", "home", "u", `\`, ".env"}), 1, 5).Draw(t, "path"), "/")
-}
-
-func genCall(t *rapid.T) (string, troupe.Access) {
-	tool := rapid.SampledFrom([]string{"Bash", "Read", "Grep", "Glob", "Edit", "Write", "Agent", "Other"}).Draw(t, "tool")
-	a := troupe.Access{Class: troupe.Class(rapid.IntRange(0, 2).Draw(t, "class"))}
-	switch tool {
-	case "Bash":
-		a = bash(rapid.SampledFrom([]string{"ls", "ls *", `a \* (b)`, "rm x", " ls", "\n"}).Draw(t, "command"))
-	case "Agent":
-		a = troupe.Access{Agent: rapid.SampledFrom([]string{"Explore", "Plan"}).Draw(t, "agent")}
-	default:
-		for range rapid.IntRange(0, 2).Draw(t, "reads") {
-			a.Reads = append(a.Reads, genPath(t))
-		}
-		for range rapid.IntRange(0, 2).Draw(t, "writes") {
-			a.Writes = append(a.Writes, genPath(t))
-		}
-	}
-	return tool, a
-}
-
-func genRule(t *rapid.T) Rule {
-	r := troupe.Rule{
-		Effect: rapid.SampledFrom([]troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}).Draw(t, "effect"),
-		Text: rapid.SampledFrom([]string{
-			"Bash", "Bash(ls)", `Bash(ls \*)`, "Bash(rm *)", "Read", "Read(.env)", "Read(//etc/**)", "Read(~/**)", "Edit(src/**)",
-			"Edit", "Write(/src)", "Edit(*.go)", "Agent", "Agent(Explore)", "Other", "*", "", "Read(//**)", "Edit(//**)", "Grep(src)",
-		}).Draw(t, "rule"),
-	}
-	out, _ := ParseRule(r)
-	return out
-}
-
-func genChain(t *rapid.T) []Layer {
-	modes := append(troupe.Modes(), "unheard of")
-	var chain []Layer
-	for i := range rapid.IntRange(1, 4).Draw(t, "depth") {
-		l := Layer{Agent: fmt.Sprint("a", i), Mode: rapid.SampledFrom(modes).Draw(t, "mode")}
-		for range rapid.IntRange(0, 4).Draw(t, "rules") {
-			l.Rules = append(l.Rules, genRule(t))
-		}
-		chain = append(chain, l)
-	}
-	return chain
-}
-
-func genQuery(t *rapid.T) Query {
-	tool, access := genCall(t)
-	return Query{Tool: tool, Access: access, Chain: genChain(t), Roots: []string{"/proj", "/out"}, Home: "/home/u"}
-}
-
-// authority(child) ⊆ authority(parent): whatever a child may do, every session above it may.
-func TestChildHasNoMoreThanParent(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		q := genQuery(t)
-		whole := Decide(q)
-		for n := 1; n < len(q.Chain); n++ {
-			shorter := q
-			shorter.Chain = q.Chain[:n]
-			if above := Decide(shorter); strictness(above.Effect) > strictness(whole.Effect) {
-				t.Fatalf("the child may %v, its ancestor %d may only %v", whole, n-1, above)
-			}
-		}
-	})
-}
-
-// With all rules in one place, a chain of modes means the meet of the modes.
-func TestChainIsMeetOfModes(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		q := genQuery(t)
-		meet, _ := Meaning(q.Chain[0].Mode)
-		for i := range q.Chain[1:] {
-			l := &q.Chain[i+1]
-			m, _ := Meaning(l.Mode)
-			meet, l.Rules = meet.Meet(m), nil
-		}
-		c := newCall(&q)
-		c.matchRules(q.Chain)
-		rows := table()
-		one := (&view{call: &c, layer: 0, mode: meet, bound: boundOf(q.Chain)}).judge(&rows)
-		if d := Decide(q); d.Effect != one.effect {
-			t.Fatalf("the chain says %+v, the meet %+v", d, one)
-		}
-	})
-}
-
-// A rule more, of the kind that forbids, never allows; of the kind that allows, never
-// forbids. Neither does the order of rules within a layer matter.
-func TestRulesAreMonotone(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		q := genQuery(t)
-		before := Decide(q)
-		extra := genRule(t)
-		i := rapid.IntRange(0, len(q.Chain)-1).Draw(t, "where")
-		l := &q.Chain[i]
-		l.Rules = append(slices.Clone(l.Rules), extra)
-		after := Decide(q)
-		if extra.rule.Effect == troupe.Allow && strictness(after.Effect) > strictness(before.Effect) ||
-			extra.rule.Effect != troupe.Allow && strictness(after.Effect) < strictness(before.Effect) {
-			t.Fatalf("%v: %+v became %+v", extra.rule, before, after)
-		}
-		slices.Reverse(l.Rules)
-		if again := Decide(q); again.Effect != after.Effect || again.Step != after.Step {
-			t.Fatalf("in another order %+v became %+v", after, again)
-		}
-	})
-}
-
-// A grant, given to the root, allows exactly what was refused, and nothing else of the
-// same tool.
-func TestGrantIsEnoughAndExact(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		q := genQuery(t)
-		d := Decide(q)
-		if d.Grant == "" {
-			return
-		}
-		r, err := ParseRule(troupe.Rule{Effect: troupe.Allow, Text: d.Grant})
-		if err != nil {
-			t.Fatalf("the grant %q: %v", d.Grant, err)
-		}
-		q.Chain[0].Rules = append(slices.Clone(q.Chain[0].Rules), r)
-		if after := Decide(q); after.Effect != troupe.Allow {
-			t.Fatalf("%+v; with the grant still %+v", d, after)
-		}
-		if strings.HasSuffix(d.Grant, "(//)") {
-			return // the call was about the whole file system
-		}
-		other := query(q.Tool, q.Access, r)
-		other.Access.Command += "x"
-		for i := range other.Access.Reads {
-			other.Access.Reads = slices.Clone(other.Access.Reads)
-			other.Access.Reads[i] = "/elsewhere" + path.Clean(other.Access.Reads[i])
-		}
-		for i := range other.Access.Writes {
-			other.Access.Writes = slices.Clone(other.Access.Writes)
-			other.Access.Writes[i] = "/elsewhere" + path.Clean(other.Access.Writes[i])
-		}
-		if q.Tool != "Bash" {
-			other.Access.Command = ""
-		}
-		if after := Decide(other); after.Step == StepAllowRule {
-			t.Fatalf("the grant %q also allows %+v", d.Grant, other.Access)
-		}
-	})
-}
-
 func FuzzCommandSpec(f *testing.F) {
 	for _, s := range []string{"ls *", `\*`, `\\*\`, `a\b`, "**"} {
 		f.Add(s)
@@ -418,19 +260,33 @@ func FuzzCommandSpec(f *testing.F) {
 }
 
 func FuzzDecide(f *testing.F) {
-	f.Add("Bash", "ls", "/proj/a", "/proj/b", "Explore", "default", 2, "Bash(ls)", "deny")
-	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow")
-	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, rule, effect string) {
+	f.Add("Bash", "ls", "/proj/a", "/proj/b", "Explore", "default", 2, "Bash(ls)", "deny", "")
+	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow", "read-only")
+	f.Add("Bash", "cd ~/x && cat *.e* $HOME/y > z; sudo a b=c", "/p", "/q", "", "acceptEdits", 2, "Read(**/[!a]/*.e)", "ask", "workspace")
+	f.Add("WebFetch", "", "/p", "/q", "https://ａ。b@c:1", "plan", 0, "WebFetch(domain:*.b)", "deny", "none")
+	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, rule, effect, sandbox string) {
 		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule})
 		q := Query{
 			Tool:   tool,
-			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent},
-			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []Rule{r}}, {Mode: troupe.ModeDefault}},
-			Roots:  []string{read, write}, Home: write,
+			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent, URL: agent},
+			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []Rule{r}}, {Mode: troupe.ModeDefault, Sandbox: troupe.Level(sandbox)}},
+			Roots:  []string{read, write}, Home: write, Protected: []string{read + "/x", write},
 		}
-		d := Headless(Decide(q))
-		if d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
-			t.Errorf("%+v", d)
+		for _, levels := range [][]troupe.Level{nil, bothLevels} {
+			q.Levels = levels
+			d := Decide(q)
+			if (d.Effect == troupe.Deny || command == "") != (d.Sandbox == "") {
+				t.Errorf("%+v", d)
+			}
+			parent := q
+			parent.Chain = q.Chain[:1]
+			if above := Decide(parent); openness(above) < openness(d) {
+				t.Errorf("more than its parent: %+v, %+v", d, above)
+			}
+			InForce(q.Chain)
+			if d = Headless(d); d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
+				t.Errorf("%+v", d)
+			}
 		}
 	})
 }
@@ -447,11 +303,32 @@ func BenchmarkDecide(b *testing.B) {
 		"Read": reads("/proj/internal/a/b/c.go"), "Edit": writes("/proj/internal/a/gen/c.go", "/proj/b/c.go"), "Bash": bash("go test ./internal/..."),
 	} {
 		b.Run(name, func(b *testing.B) {
-			q := Query{Tool: name, Access: a, Chain: chain, Roots: []string{"/proj", "/out"}, Home: "/home/u"}
+			q := Query{Levels: bothLevels, Tool: name, Access: a, Chain: chain, Roots: []string{"/proj", "/out"}, Home: "/home/u"}
 			b.ReportAllocs()
 			for b.Loop() {
 				Decide(q)
 			}
 		})
+	}
+}
+
+// A long compound, each part of it looked at by each rule.
+func BenchmarkCompound(b *testing.B) {
+	var command strings.Builder
+	for i := 0; command.Len() < 10<<10; i++ {
+		fmt.Fprintf(&command, "go test -run 'Test%d' ./internal/a%d | tail -%d && ", i, i, i)
+	}
+	command.WriteString("make")
+	q := query("Bash", bash(command.String()), allows(b, "Bash(go test:*)", "Bash(make:*)")...)
+	for i := range 20 {
+		q.Chain[0].Rules = append(q.Chain[0].Rules, parse(b, troupe.Deny, fmt.Sprintf("Bash(rm x%d:*)", i)))
+	}
+	q.Chain[0].Rules = append(q.Chain[0].Rules, parse(b, troupe.Deny, "Read(.env)"))
+	q.Levels = bothLevels
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := Decide(q); d.Step != StepAllowRule {
+			b.Fatalf("%+v", d)
+		}
 	}
 }

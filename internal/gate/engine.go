@@ -1,6 +1,9 @@
 package gate
 
-import "github.com/troupe-dev/troupe"
+import (
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/reader"
+)
 
 // RulesOf lists the rules of a line of authority as they were written, the root's first, the
 // managed ones before the others.
@@ -36,3 +39,7 @@ func LayerOf(agent string, p troupe.Profile, granted troupe.Authority, leads, ba
 
 // PathRule is the rule that covers one path, and all below it if it is a folder.
 func PathRule(tool, name string) string { return tool + "(" + literalPattern(name) + ")" }
+
+// Environ is what a command must have in its environment that was allowed because reading it
+// showed that it only reads.
+func Environ() []string { return reader.GitEnviron() }

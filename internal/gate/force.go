@@ -223,7 +223,7 @@ func (w *wildcard) covers(o *wildcard) bool {
 
 // covers: the same place, and each name in turn; a pattern covers what lies below it.
 func (p *pattern) covers(o *pattern) bool {
-	if p.anchor != o.anchor || p.up != o.up {
+	if p.anchor != o.anchor || p.up != o.up || p.folder != o.folder {
 		return false
 	}
 	i := 0

@@ -21,6 +21,7 @@ type pattern struct {
 	anchor anchor
 	up     int // folders above the anchor, for patterns that begin with ".."
 	segs   []segment
+	folder string // where atProject is; "" is the session's own
 }
 
 type segmentKind int
@@ -173,7 +174,9 @@ func (p *pattern) base(at places) (string, bool) {
 	case atHome:
 		dir = at.home
 	case atProject:
-		dir = at.project
+		if dir = p.folder; dir == "" {
+			dir = at.project
+		}
 	}
 	if !path.IsAbs(dir) {
 		return "", false

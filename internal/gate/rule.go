@@ -137,6 +137,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 		if problem != "" {
 			return r.unread(r.tool, "cannot be read: the path "+problem)
 		}
+		pat.folder = r.rule.Folder
 		r.kind, r.pat = kindPath, pat
 	case toolAgent, toolSkill:
 		if strings.ContainsAny(spec, "*,(){}") {

@@ -13,6 +13,9 @@ import (
 type file struct {
 	name  string // absolute and clean
 	write bool   // a redirect writes it; else it may be read
+	// word is what names it, if that is only a word: it may be something else, such as what
+	// is searched for.
+	word string
 }
 
 // hidesFiles: a rule that keeps files from being read, so that commands must not read them
@@ -21,36 +24,37 @@ func (r *Rule) hidesFiles() bool {
 	return r.kind == kindPath && r.tool == toolRead && r.rule.Effect != troupe.Allow
 }
 
-// named are the files that the words of the command may name. What a word is for is not
-// known, so all readings count: as a path, as the value of an option, as what follows a
-// revision.
+// named are the files that the words of the command may name, in all readings: as a path, as
+// the value of an option, as what follows a revision.
 func (c *call) named() []file {
 	m := c.take()
 	if m.files != nil {
 		return m.files
 	}
 	n := namer{c: c, seen: make(map[file]bool)}
+	if path.IsAbs(c.at.project) {
+		n.folders = append(n.folders, path.Clean(c.at.project))
+	}
 	for i := range m.parts {
-		p := &m.parts[i]
-		if len(p.Words) == 2 && p.Words[0].Text == "cd" || len(p.Words) > 1 && p.Words[0].Text == "pushd" {
-			n.moves = append(n.moves, n.expand(p.Words[len(p.Words)-1]))
+		if p := &m.parts[i]; len(p.Words) > 1 && (p.Words[0].Text == "cd" || p.Words[0].Text == "pushd") {
+			n.move(n.expand(p.Words[len(p.Words)-1]))
 		}
 	}
 	for i := range m.parts {
 		p := &m.parts[i]
 		for _, w := range p.Words {
-			n.word(w, false)
+			n.word(w, false, false)
 		}
 		for _, a := range p.Assigns {
-			n.word(a.Value, false)
+			n.word(a.Value, false, false)
 		}
 		for _, r := range p.Redirects {
-			n.word(r.Path, r.Write)
+			n.word(r.Path, r.Write, true)
 		}
 	}
 	if len(m.parts) == 0 {
 		for _, w := range strings.FieldsFunc(m.text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`", r) }) {
-			n.word(reader.Word{Text: w, Known: true}, false)
+			n.word(reader.Word{Text: w, Known: true}, false, false)
 		}
 	}
 	m.files = n.out
@@ -59,10 +63,10 @@ func (c *call) named() []file {
 
 // namer collects the files that words may name.
 type namer struct {
-	c     *call
-	moves []string // folders that the command goes to
-	seen  map[file]bool
-	out   []file
+	c       *call
+	folders []string // that it may be in
+	seen    map[file]bool
+	out     []file
 }
 
 // expand writes a word with what its commonest variables stand for; "" if something else in
@@ -85,61 +89,87 @@ func (n *namer) expand(w reader.Word) string {
 	return text
 }
 
-func (n *namer) word(w reader.Word, write bool) {
+func (n *namer) word(w reader.Word, write, redirected bool) {
 	text := n.expand(w)
 	if text == "" || w.Pattern {
 		return // patterns are looked at where nothing but reading says what they do
 	}
-	n.add(text, write)
+	add := func(name string) {
+		if !w.Known && strings.HasPrefix(name, "~/") {
+			name = n.c.at.home + name[1:]
+		}
+		f := file{name: name, write: write}
+		if w.Known && !redirected {
+			f.word = name
+		}
+		n.add(f)
+	}
+	add(text)
 	for _, sep := range []string{"=", ":", "@"} {
 		if i := strings.LastIndex(text, sep); i >= 0 && i+1 < len(text) {
-			n.add(text[i+1:], write)
+			add(text[i+1:])
 		}
 	}
 	if len(text) > 2 && text[0] == '-' && text[1] != '-' {
-		n.add(text[2:], write)
+		add(text[2:])
 	}
 }
 
-func (n *namer) add(name string, write bool) {
-	if strings.HasPrefix(name, "~/") {
-		name = n.c.at.home + name[1:]
-	}
-	if path.IsAbs(name) {
-		n.put(name, write)
+func (n *namer) add(f file) {
+	if path.IsAbs(f.name) {
+		n.put(f)
 		return
 	}
-	if path.IsAbs(n.c.at.project) {
-		n.put(path.Join(n.c.at.project, name), write)
-	}
-	for i, to := range n.moves {
-		// One cd may follow another.
-		for _, before := range n.moves[:i+1] {
-			if !path.IsAbs(to) {
-				to = path.Join(n.c.at.project, to)
-			}
-			if path.IsAbs(before) {
-				n.put(path.Join(before, name), write)
-			}
-		}
-		if path.IsAbs(to) {
-			n.put(path.Join(to, name), write)
-		}
+	name := f.name
+	for _, folder := range n.folders {
+		f.name = path.Join(folder, name)
+		n.put(f)
 	}
 }
 
-func (n *namer) put(name string, write bool) {
-	f := file{path.Clean(name), write}
+// move notes that the command goes to another folder, from any that it may be in.
+func (n *namer) move(to string) {
+	const most = 1024
+	switch {
+	case to == "":
+	case path.IsAbs(to):
+		n.folders = append(n.folders, path.Clean(to))
+	default:
+		for _, from := range slices.Clone(n.folders) {
+			if next := path.Join(from, to); !slices.Contains(n.folders, next) {
+				n.folders = append(n.folders, next)
+			}
+		}
+	}
+	if len(n.folders) > most {
+		n.folders, n.c.command.lost = n.folders[:most], true
+	}
+}
+
+func (n *namer) put(f file) {
+	f.name = path.Clean(f.name)
 	if n.seen[f] {
 		return
 	}
 	n.seen[f] = true
 	n.out = append(n.out, f)
-	if n.c.resolve != nil {
-		if real := n.c.resolve(f.name); real != "" && real != f.name {
-			n.out = append(n.out, file{path.Clean(real), write})
-		}
+	if n.c.resolve == nil {
+		return
 	}
+	if real := n.c.resolve(f.name); real != "" && real != f.name {
+		f.name = path.Clean(real)
+		n.out = append(n.out, f)
+	}
+}
+
+// means reports whether the command means the file, and not something else by its name. What
+// words are for is known of commands that only read.
+func (c *call) means(f file) bool {
+	if f.word == "" {
+		return true
+	}
+	said := c.verdictOf()
+	return !said.ReadOnly || slices.ContainsFunc(said.Reads, func(read string) bool { return strings.HasSuffix(read, f.word) })
 }
 
 // touchesNamed reports whether a deny or ask rule about paths covers a file that the command
@@ -150,11 +180,15 @@ func (r *Rule) touchesNamed(c *call) bool {
 		return false
 	}
 	base, anchored := r.pat.base(c.at)
-	for _, f := range c.named() {
+	files := c.named()
+	if c.command.lost && !edits {
+		return true
+	}
+	for _, f := range files {
 		if edits && !f.write {
 			continue
 		}
-		if !anchored || r.pat.match(base, f.name, c.fold) {
+		if (!anchored || r.pat.match(base, f.name, c.fold)) && c.means(f) {
 			return true
 		}
 	}

@@ -21,6 +21,8 @@ type Sources struct {
 	User string
 	// Project is the workspace; its definitions are in .claude/agents. "" for none.
 	Project string
+	// Skip names definitions of the project, by file, that do not count; nil: all do.
+	Skip func(file string) bool
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
 	// Tools are the names of all tools there are, for checking those in definitions.
@@ -49,7 +51,9 @@ func Load(src Sources) (Set, []Problem) {
 		l.folder(src.User, src.User, ".", plainFiles{src.User})
 	}
 	if src.Project != "" {
+		l.skip = src.Skip
 		l.project(src.Project)
+		l.skip = nil
 	}
 	if strings.TrimSpace(src.Flag) != "" {
 		l.flag(src.Flag)
@@ -59,6 +63,7 @@ func Load(src Sources) (Set, []Problem) {
 
 type loader struct {
 	tools    []string
+	skip     func(file string) bool // while the project's are read
 	set      Set
 	problems []Problem
 	fresh    map[string]string // names of the current source: where they were defined
@@ -117,7 +122,12 @@ func (l *loader) folder(base, shown, name string, in files) {
 		names = names[:maxFiles]
 	}
 	for _, n := range names {
-		l.file(filepath.Join(base, filepath.FromSlash(n)), n, in)
+		file := filepath.Join(base, filepath.FromSlash(n))
+		if l.skip != nil && l.skip(file) {
+			l.problem(Problem{Path: file, Text: "it does not count, because this folder is not trusted: it would replace an agent or give it more than yours have"})
+			continue
+		}
+		l.file(file, n, in)
 	}
 }
 

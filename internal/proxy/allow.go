@@ -155,6 +155,19 @@ func (l allowlist) find(t target) (entry, bool) {
 	return entry{}, false
 }
 
+// denies reads the list as one of hosts to refuse: without a port, an entry is for all.
+func (l allowlist) denies(t target) bool {
+	for _, e := range l {
+		if e.port == 0 {
+			e.port = t.port
+		}
+		if e.allows(t) {
+			return true
+		}
+	}
+	return false
+}
+
 func (e entry) allows(t target) bool {
 	if e.port != t.port && (e.port != 0 || t.port != 80 && t.port != 443) {
 		return false

@@ -47,6 +47,8 @@ type Options struct {
 	// host, an IP address, "localhost"; each with ":port" at its end for that port only, else
 	// for 80 and 443.
 	Allow []string
+	// Deny takes hosts out of Allow, in the same forms. Without a port it is for all ports.
+	Deny []string
 	// Log is told of every request, before it is carried out: host is "example.com:443". It is
 	// called by many goroutines at once. Nil: nobody is told.
 	Log func(host string, allowed bool)
@@ -57,6 +59,7 @@ type Options struct {
 // Proxy is a running proxy.
 type Proxy struct {
 	list   allowlist
+	deny   allowlist
 	log    func(host string, allowed bool)
 	public *ssrf.Guardian
 	token  string
@@ -79,12 +82,17 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	deny, err := parseList(o.Deny)
+	if err != nil {
+		return nil, err
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the network proxy: %w", err)
 	}
 	p := newProxy(o, list)
+	p.deny = deny
 	p.serve(ctx, l)
 	return p, nil
 }

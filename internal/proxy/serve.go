@@ -42,6 +42,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e, allowed := p.list.find(t)
+	allowed = allowed && !p.deny.denies(t)
 	p.log(t.String(), allowed)
 	if !allowed {
 		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not be reached from here: no rule names it. Ask the user to allow this host if it is needed.", t))

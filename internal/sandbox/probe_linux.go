@@ -1,69 +1,131 @@
+//go:build amd64 || arm64
+
 package sandbox
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
+
+// Sandbox starts confined commands. It asks the kernel what there is when it is first needed.
+type Sandbox struct {
+	options Options
+	report  func() Report
+	shapes  func() map[uintptr]shape
+	nofile  func() *unix.Rlimit
+	own     int      // our process
+	filters sync.Map // policy → []unix.SockFilter, which nobody changes
+}
+
+// New returns a Sandbox. It does nothing yet.
+func New(o Options) *Sandbox {
+	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), own: os.Getpid()}
+	s.report = sync.OnceValue(s.probe)
+	return s
+}
 
 // Probe asks the kernel. It changes nothing about this process: what has to be tried is
 // tried by a child that does nothing else and ends at once.
-func Probe(ctx context.Context) Report {
-	r := Report{OS: "linux"}
-	r.Landlock, r.LandlockNote = landlock()
-	r.Namespaces, r.NamespacesNote = namespaces(ctx)
-	r.Notify, r.NotifyNote = notify()
+func Probe(ctx context.Context) Report { return New(Options{}).Report(ctx) }
+
+// Report is what there is to confine commands with. The kernel is asked once.
+func (s *Sandbox) Report(context.Context) Report { return s.report() }
+
+// Levels are the sandboxes that can be had, the closest first; none if there are none.
+func (s *Sandbox) Levels() []troupe.Level { return s.report().Levels() }
+
+// filter is made once for each policy.
+func (s *Sandbox) filter(p policy) []unix.SockFilter {
+	if f, ok := s.filters.Load(p); ok {
+		if prog, ok := f.([]unix.SockFilter); ok {
+			return prog
+		}
+	}
+	prog := assemble(rules(p))
+	s.filters.Store(p, prog)
+	return prog
+}
+
+func (s *Sandbox) probe() Report {
+	r := Report{OS: "linux", Root: os.Geteuid() == 0}
+	r.Landlock, r.LandlockNote = landlockVersion()
+	if r.Landlock > newestLandlock {
+		r.LandlockNote = fmt.Sprintf("the kernel has %d; what that adds is not used", r.Landlock)
+		r.Landlock = newestLandlock
+	}
+	switch most := s.options.Landlock; {
+	case most < 0:
+		r.Landlock, r.LandlockNote = 0, "switched off for a test"
+	case most > 0 && most < r.Landlock:
+		r.Landlock, r.LandlockNote = most, "held down for a test"
+	}
+	r.Filter = hasAction(unix.SECCOMP_RET_ERRNO)
+	r.Notify, r.NotifyNote = tryNotify()
+	if s.options.NoNotify {
+		r.Notify, r.NotifyNote = false, "switched off for a test"
+	}
+	r.Namespaces, r.NamespacesNote = tryNamespaces()
+	if s.options.NoNamespaces {
+		r.Namespaces, r.NamespacesNote = false, "switched off for a test"
+	}
 	return r
 }
 
-// landlock asks for the version; with that flag the call makes no ruleset.
-func landlock() (version int, why string) {
-	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	switch {
-	case errno == 0:
-		return int(v), ""
-	case errors.Is(errno, unix.ENOSYS):
-		return 0, "this kernel was built without it, or is older than 5.13"
-	case errors.Is(errno, unix.EOPNOTSUPP):
-		return 0, "it is switched off; boot with landlock in the lsm= list"
-	default:
-		return 0, errno.Error()
-	}
+func hasAction(a uint32) bool {
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&a)))
+	return errno == 0
 }
 
-// notify asks whether seccomp knows the action; nothing is installed.
-func notify() (ok bool, why string) {
-	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
-	if errno != 0 {
-		return false, errno.Error()
-	}
-	return true, ""
-}
+// exits lets a child end well instead of becoming a program.
+func (b *birth) exits() { b.call("end", unix.SYS_EXIT, 0) }
 
-// namespaces starts `true` in new user and mount namespaces. The Go runtime makes the
-// child's mounts private before it starts the program, which shows that mounting works
-// there: some systems let anybody make the namespace and then forbid its use.
-func namespaces(ctx context.Context) (ok bool, why string) {
-	path, err := exec.LookPath("true")
+// tried makes a child that only shows whether it can.
+func tried(b *birth, namespaces uintptr) error {
+	b.exits()
+	p, err := b.run(namespaces)
+	if b.listener >= 0 {
+		_ = unix.Close(b.listener)
+	}
 	if err != nil {
-		return false, "not tried: the command `true` was not found"
+		return err
 	}
-	cmd := exec.CommandContext(ctx, path)
-	cmd.Env = []string{}
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:   unix.CLONE_NEWUSER,
-		Unshareflags: unix.CLONE_NEWNS,
-		UidMappings:  []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}},
-		GidMappings:  []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}},
+	_, err = p.Wait()
+	return err
+}
+
+// tryNotify makes a filter that reports nothing. A process has one listener at most, so inside
+// of some containers, and of our own sandbox, there can be no other.
+func tryNotify() (ok bool, why string) {
+	b := newBirth()
+	b.call("give up gaining privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+	b.filter([]unix.SockFilter{ret(pass)}, true)
+	switch err := tried(b, 0); {
+	case err == nil:
+		return true, ""
+	case errors.Is(err, unix.EBUSY):
+		return false, "this process is itself watched in this way, and a process can be only once"
+	default:
+		return false, err.Error()
 	}
-	if err := cmd.Run(); err != nil {
+}
+
+// tryNamespaces makes a child in new namespaces and mounts there: some systems let anybody
+// make a namespace and then forbid its use.
+func tryNamespaces() (ok bool, why string) {
+	b := newBirth()
+	flags := b.namespaces()
+	tmp := b.text("/tmp")
+	b.call("mount", unix.SYS_MOUNT, tmp, tmp, 0, unix.MS_BIND, 0)
+	if err := tried(b, flags); err != nil {
 		if why := forbiddenBy(os.ReadFile); why != "" {
 			return false, why
 		}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // The probe must not change the process that asks.
@@ -55,16 +57,118 @@ func TestProbeLeavesNoTrace(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	all := strings.Join(Report{Landlock: 7, Namespaces: true, Notify: true}.Lines(), "\n")
-	none := strings.Join(Report{LandlockNote: "too old"}.Lines(), "\n")
-	for text, want := range map[string][]string{
-		all:  {"Landlock: version 7", "namespaces: available", "notifications: available", "not confined"},
-		none: {"Landlock: not available (too old)", "namespaces: not available", "not confined"},
+	full := Report{OS: "linux", Landlock: 7, Filter: true, Namespaces: true, Notify: true}
+	less := full
+	less.Landlock, less.LandlockNote, less.Namespaces, less.Notify, less.Root = 1, "held down for a test", false, false, true
+	for _, c := range []struct {
+		report Report
+		levels int
+		want   []string
+		not    string
+	}{
+		{full, 2, []string{"Landlock: version 7", "namespaces: available", "notifications: available", "can run read-only"}, "below"},
+		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined", "put back", "not known", "run as root"}, "cannot be confined"},
+		{Report{OS: "linux", LandlockNote: "too old", Filter: true}, 0, []string{"not available (too old)", "cannot be confined without Landlock"}, "can run"},
+		{Report{OS: "linux", Landlock: 7}, 0, []string{"cannot be confined without seccomp"}, "can run"},
+		{Report{OS: "darwin", Untested: true}, 2, []string{"not been tested"}, "Landlock"},
+		{Report{OS: "darwin", LandlockNote: "gone"}, 0, []string{"cannot be confined", "gone"}, "can run"},
+		{Report{OS: "plan9", LandlockNote: "not available on plan9"}, 0, []string{"cannot be confined"}, "can run"},
 	} {
-		for _, s := range want {
+		text := strings.Join(c.report.Lines(), "\n")
+		for _, s := range c.want {
 			if !strings.Contains(text, s) {
 				t.Errorf("no %q in\n%s", s, text)
 			}
 		}
+		if strings.Contains(text, c.not) || len(c.report.Levels()) != c.levels {
+			t.Errorf("%d levels and\n%s", len(c.report.Levels()), text)
+		}
 	}
+}
+
+func TestParseOptions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Options{
+		"": {}, "landlock=3": {Landlock: 3}, "landlock=off": {Landlock: -1},
+		"namespaces=off, notify=off,": {NoNamespaces: true, NoNotify: true},
+	} {
+		if got, err := ParseOptions(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"landlock", "landlock=x", "landlock=0", "landlock=-1", "namespaces=on", "x"} {
+		if got, err := ParseOptions(text); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func TestQuietHasReasons(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, s := range Quiet() {
+		if s.Name == "" || s.Why == "" || seen[s.Name] || strings.ContainsAny(s.Name+s.Value, "=\x00") {
+			t.Errorf("%+v", s)
+		}
+		seen[s.Name] = true
+	}
+	if len(Environment()) != len(seen) {
+		t.Error(Environment())
+	}
+}
+
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, folder string
+		want         bool
+	}{{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/x", "/", true}, {"/", "/", true}} {
+		if below(c.path, c.folder) != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestSeatbelt(t *testing.T) {
+	t.Parallel()
+	text := seatbelt(troupe.Confinement{
+		Level: troupe.LevelWorkspace, Temp: "/none/t", Writable: []string{`/none/w"(s)`}, Protected: []string{`/none/w"(s)/.git/hooks`}, Hidden: []string{"/none/h"},
+		Network: troupe.Network{Proxy: 8080},
+	})
+	order := []string{"(version 1)", "(deny file-write*)\n", `(allow file-write* (subpath "/none/w\"(s)"))`, `(deny file-write* (subpath "/none/w\"(s)/.git/hooks"))`,
+		`(deny file-write-unlink (literal "/none/w\"(s)/.git"))`, `(deny file-read* (subpath "/none/h"))`, "(deny network*)\n", `(remote tcp "localhost:8080")`}
+	at := 0
+	for _, s := range order {
+		i := strings.Index(text[at:], s)
+		if i < 0 {
+			t.Fatalf("no %s, or too early, in\n%s", s, text)
+		}
+		at += i
+	}
+	if strings.Count(text, "(") != strings.Count(text, ")") {
+		t.Errorf("parentheses:\n%s", text)
+	}
+}
+
+// FuzzSeatbeltQuote: no path becomes a rule.
+func FuzzSeatbeltQuote(f *testing.F) {
+	for _, s := range []string{"/a", `/a"b`, `/a\`, "/a\n)(allow default)", `\"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		q := quoted(s)
+		var back strings.Builder
+		for i := 1; i < len(q)-1; i++ {
+			if q[i] == '"' {
+				t.Fatalf("%q ends early: %s", s, q)
+			}
+			if q[i] == '\\' {
+				i++
+			}
+			back.WriteByte(q[i])
+		}
+		if back.String() != s {
+			t.Fatalf("%q became %q", s, back.String())
+		}
+	})
 }

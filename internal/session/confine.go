@@ -77,6 +77,9 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 // confine settles what a command may touch. What is no command, and what was allowed without
 // a sandbox, is left as it is.
 func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *tool.Env) error {
+	if access.Command != "" && d.Step == gate.StepReadOnlyRun && d.Sandbox == troupe.LevelNone {
+		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
+	}
 	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
 		return nil
 	}
@@ -85,7 +88,7 @@ func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *too
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
 	reach := d.Step != stepAnswer || call.Asked == nil || len(call.Asked.Wants) == 0 ||
-		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect })
+		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen })
 	c, environ, err := a.h.d.Guard.Confine(Confine{
 		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Hides: gate.Hidden(chain, a.roots(), a.h.d.Home),
@@ -153,6 +156,9 @@ func (a *actor) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked b
 		if cmd.Watched == nil {
 			continue
 		}
+		if unseen := (troupe.Attempt{Op: troupe.OpUnseen}); cmd.Watched.Blind && cmd.ExitCode != 0 && len(granted) == 0 {
+			wants = append(wants, unseen)
+		}
 		for _, w := range cmd.Watched.Attempts {
 			if slices.Contains(granted, w) || w.Op == troupe.OpConnect && slices.ContainsFunc(granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect }) {
 				blocked = true
@@ -187,6 +193,7 @@ func Wanted(list []troupe.Attempt) string {
 		verb string
 	}{
 		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"}, {troupe.OpConnect, "reach"},
+		{troupe.OpUnseen, "do something that this kernel could not watch; it failed"},
 	}
 	var parts []string
 	for _, v := range verbs {
@@ -205,7 +212,7 @@ func Wanted(list []troupe.Attempt) string {
 		if len(names) == 0 {
 			continue
 		}
-		text := v.verb + " " + strings.Join(names, ", ")
+		text := strings.TrimSpace(v.verb + " " + strings.Join(names, ", "))
 		if more > 0 {
 			text += fmt.Sprintf(" and %d more", more)
 		}

@@ -260,6 +260,9 @@ const maxDenials = 100
 // noteDenials keeps the session's own denial, or those that an ended child reports.
 func (s *State) noteDenials(b troupe.ToolFinished) {
 	var denied []troupe.Denial
+	if b.Outcome == nil {
+		denied = append(denied, b.Evidence.Denied...)
+	}
 	if b.Denied != nil {
 		denied = append(denied, troupe.Denial{Tool: b.Name, Why: b.Denied.Why, Grant: b.Denied.Grant})
 	}

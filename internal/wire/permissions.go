@@ -38,6 +38,13 @@ type RuleRow struct {
 	Shadows  []string `json:"shadows,omitempty"`
 	Shadowed []string `json:"shadowed_by,omitempty"`
 	Problem  string   `json:"problem,omitempty"` // why it is not followed as written
+	Managed  bool     `json:"managed,omitempty"` // set by whoever manages the machine
+}
+
+// Kept is a path or pattern of paths that is kept from agents, and why.
+type Kept struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // RuleList is what holds in a folder.
@@ -47,4 +54,8 @@ type RuleList struct {
 	// Untrusted: the folder's own files would allow something, and were not trusted.
 	Untrusted bool      `json:"untrusted"`
 	Rules     []RuleRow `json:"rules"`
+	// Hidden is what nothing an agent does may read, and Protected what nothing changes without
+	// a rule or an answer that names it.
+	Hidden    []Kept `json:"hidden"`
+	Protected []Kept `json:"protected"`
 }

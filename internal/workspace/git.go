@@ -58,7 +58,7 @@ const gitDeadline = 2 * time.Second
 // needs. It may run beside other start-up work; where there is no repository it costs a
 // few file look-ups and starts nothing.
 func Look(ctx context.Context, dir string, environ []string) Git {
-	if !inRepository(dir) {
+	if _, ok := repositoryTop(dir); !ok {
 		return Git{}
 	}
 	g := Git{Repo: true}
@@ -77,26 +77,31 @@ func Look(ctx context.Context, dir string, environ []string) Git {
 	return g
 }
 
-// inRepository looks for .git in dir and above, as git itself does.
-func inRepository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
+// repositoryTop looks for .git in dir and above, as git itself does, and returns the folder
+// that has it, or else dir.
+func repositoryTop(dir string) (top string, ok bool) {
+	for at := dir; ; {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at, true
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
+		parent := filepath.Dir(at)
+		if parent == at {
+			return dir, false
 		}
-		dir = parent
+		at = parent
 	}
 }
 
-// maxDiff is more than anybody reads.
-const maxDiff = 1 << 20
+const (
+	maxDiff      = 1 << 20 // more than anybody reads
+	diffDeadline = 30 * time.Second
+)
 
 // Diff returns what differs below dir from the last commit, as a patch, followed by the
 // names of new files. It is cut at one megabyte, with a line that says so.
 func Diff(ctx context.Context, dir string, environ []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, diffDeadline)
+	defer cancel()
 	run, err := newGit(ctx, dir, environ)
 	if err != nil {
 		return "", fmt.Errorf("diff %s: %w", dir, err)
@@ -135,9 +140,9 @@ type git struct {
 // newGit finds git and the filters that the repository's configuration defines. Filters
 // are commands that git would run to compare files; they can only be switched off by name.
 func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
-	path, err := exec.LookPath("git")
+	path, err := gitPath()
 	if err != nil {
-		return nil, errors.New("the git command was not found")
+		return nil, err
 	}
 	g := &git{path: path, dir: dir, env: gitEnviron(environ), settings: safeSettings()}
 	var names capped
@@ -163,6 +168,14 @@ func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
 		g.settings = append(g.settings, "-c", filter+".process=", "-c", filter+".clean=", "-c", filter+".required=false")
 	}
 	return g, nil
+}
+
+func gitPath() (string, error) {
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return "", errors.New("the git command was not found")
+	}
+	return path, nil
 }
 
 // safeSettings go before every command, over any setting that the repository brings.
@@ -200,7 +213,9 @@ func gitEnviron(environ []string) []string {
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
-		case "PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "SYSTEMROOT", "SystemRoot", "TMPDIR", "TEMP", "TMP":
+		case "PATH":
+			env = append(env, "PATH="+absolutePath(kv[len("PATH="):]))
+		case "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "SYSTEMROOT", "SystemRoot", "TMPDIR", "TEMP", "TMP":
 			env = append(env, kv)
 		}
 	}
@@ -215,6 +230,14 @@ func gitEnviron(environ []string) []string {
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_ATTR_NOSYSTEM=1",
 	)
+}
+
+// absolutePath leaves out of a PATH what is relative: that would be taken from the folder we
+// run git in, which is the repository's.
+func absolutePath(path string) string {
+	folders := filepath.SplitList(path)
+	folders = slices.DeleteFunc(folders, func(f string) bool { return !filepath.IsAbs(f) })
+	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // gitError is a git that ended badly.

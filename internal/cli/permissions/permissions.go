@@ -71,7 +71,7 @@ troupe permissions explain --permission-mode plan < calls.jsonl`,
 				if r.Cwd, err = folder(c, r.Cwd); err != nil {
 					return err
 				}
-				x, warnings, err := a.Explain(r)
+				x, warnings, err := a.Explain(cmd.Context(), r)
 				if err != nil {
 					return err
 				}
@@ -187,7 +187,7 @@ file or flag it stands in, and which rules it overrides.`,
 				if r.Cwd, err = folder(c, r.Cwd); err != nil {
 					return err
 				}
-				list, warnings, err := a.Rules(r)
+				list, warnings, err := a.Rules(cmd.Context(), r)
 				if err != nil {
 					return err
 				}
@@ -220,8 +220,9 @@ func write(c *console.Console, l wire.RuleList) error {
 	if l.Untrusted {
 		fmt.Fprintln(c.Out, "trust   this folder is not trusted: what its own files allow does not count (troupe --trust)")
 	}
+	fmt.Fprintf(c.Out, "kept    %d places may not be read and %d not be changed by what agents run; --json lists them\n", len(l.Hidden), len(l.Protected))
 	if len(l.Rules) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No rules are set.")
+		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
 		return err
 	}
 	for _, r := range l.Rules {

@@ -80,6 +80,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.StringVar(&f.req.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
 	fs.StringArrayVar(&f.req.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
 	fs.StringArrayVar(&f.req.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
+	fs.BoolVar(&f.req.Trust, "trust", false, "Trust this folder: what its own settings and agents allow counts from now on")
 	fs.IntVar(&f.req.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
 	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
 	fs.Int64Var(&f.req.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
@@ -143,6 +144,11 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 	req.Resume, req.Continue = "", false
 	return c.With(ctx, func(a *app.App) error {
 		o.History, o.Mask = a.HistoryFile(), a.Mask
+		if c.InTTY && c.OutTTY && !req.Trust {
+			if err := askTrust(c, a, req.Cwd); err != nil {
+				return err
+			}
+		}
 		return chat.Run(ctx, c, chat.Local(a, req), o)
 	})
 }

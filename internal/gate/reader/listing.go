@@ -27,8 +27,9 @@ func listing(name string) (spec, bool) {
 	case "tree":
 		return spec{flags: "adflxCnNpsuhgDqQrtvUASiJX", values: "LPITH", long: "noreport dirsfirst filesfirst prune du si inodes device charset= filelimit= timefmt= gitignore matchdirs ignore-case version help sort=", most: many}, true
 	case "file":
-		// Not -C and -m, which compile and read rules; not -z, which starts programs.
-		return spec{flags: "bhiklLNnprs0vI", values: "Fe", most: many, long: "brief mime mime-type mime-encoding keep-going dereference no-dereference no-pad raw special-files version help extension separator= exclude= print0 preserve-date"}, true
+		// Not -C and -m, which compile and read rules; not -z, which starts programs; not
+		// -p, which sets times.
+		return spec{flags: "bhiklLNnrs0vI", values: "Fe", most: many, long: "brief mime mime-type mime-encoding keep-going dereference no-dereference no-pad raw special-files version help extension separator= exclude= print0"}, true
 	case "type", "which", "whereis":
 		return spec{flags: "aftpPsbm", most: many, texts: many, harmless: true, long: "all version help"}, true
 	case "command":

@@ -42,6 +42,13 @@ func reading(name string) (spec, bool) {
 		return spec{flags: "iz", values: "aejotv12", most: 2, harmless: true, long: "ignore-case check-order nocheck-order header zero-terminated version help"}, true
 	case "look":
 		return spec{flags: "adf", values: "t", most: 2, long: "alternative alphanum ignore-case terminate="}, true
+	}
+	return packed(name)
+}
+
+// packed are programs that show what is in archives and binaries, and copy.
+func packed(name string) (spec, bool) {
+	switch name {
 	case "zcat", "bzcat", "xzcat", "zstdcat", "lzcat":
 		return spec{most: many}, true
 	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd":

@@ -4,11 +4,11 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
 )
 
 //go:embed edit.md
@@ -28,7 +28,7 @@ func (in *editInput) fields() []tool.Field {
 	}
 }
 
-type editTool struct{ locks *locks }
+type editTool struct{ locks *tool.Locks }
 
 // Spec implements tool.Runner.
 func (t *editTool) Spec() troupe.Tool { return tool.Spec("Edit", editDoc, new(editInput).fields()) }
@@ -45,20 +45,18 @@ func (t *editTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	case in.new:
 		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` and `new_string` are the same; nothing would change"}
 	}
-	path := env.Abs(in.path)
-	return &editCall{locks: t.locks, in: in, path: path, touched: tool.Touched(path)}, nil
+	return &editCall{locks: t.locks, in: in, target: change.NewTarget(env.Abs(in.path))}, nil
 }
 
 type editCall struct {
-	locks   *locks
-	in      editInput
-	path    string
-	touched []string
+	locks  *tool.Locks
+	in     editInput
+	target change.Target
 }
 
 // Access implements tool.Prepared.
 func (c *editCall) Access() troupe.Access {
-	return troupe.Access{Class: troupe.ClassEdit, Reads: c.touched, Writes: c.touched}
+	return troupe.Access{Class: troupe.ClassEdit, Reads: c.target.Touched, Writes: c.target.Touched}
 }
 
 // edited is what an edit comes to.
@@ -69,51 +67,48 @@ type edited struct {
 }
 
 // apply works out the file's next content. It writes nothing.
-func (c *editCall) apply(f *change) (edited, error) {
-	if f.info == nil {
-		return edited{}, refused{explain(f.env, c.path, fs.ErrNotExist)}
-	}
-	if err := f.checkSeen(c.path); err != nil {
+func (c *editCall) apply(f *change.File) (edited, error) {
+	if err := f.CheckSeen(); err != nil {
 		return edited{}, err
 	}
-	old, new := fitLineEndings(string(f.old), c.in.old, c.in.new)
-	e := edited{spots: find(string(f.old), old), new: new}
+	old, new := fitLineEndings(string(f.Old), c.in.old, c.in.new)
+	e := edited{spots: find(string(f.Old), old), new: new}
 	switch {
 	case len(e.spots) == 0:
-		return edited{}, refuse("%s was not changed: %s", f.name, whyNotFound(string(f.old), c.in.old))
+		return edited{}, change.Refuse("%s was not changed: %s", f.Name, whyNotFound(string(f.Old), c.in.old))
 	case len(e.spots) > 1 && !c.in.all:
-		return edited{}, refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines around it to make it unique, or set replace_all.",
-			f.name, len(e.spots), listLines(string(f.old), e.spots))
+		return edited{}, change.Refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines around it to make it unique, or set replace_all.",
+			f.Name, len(e.spots), listLines(string(f.Old), e.spots))
 	}
-	if e.after = replace(string(f.old), e.spots, new); e.after == string(f.old) {
-		return edited{}, refuse("%s was not changed: the text would be the same.", f.name)
+	if e.after = replace(string(f.Old), e.spots, new); e.after == string(f.Old) {
+		return edited{}, change.Refuse("%s was not changed: the text would be the same.", f.Name)
 	}
 	return e, nil
 }
 
 // Run implements tool.Prepared.
 func (c *editCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
-	return withFile(ctx, env, c.locks, c.path, c.touched, func(f *change) (tool.Output, error) {
+	return change.Do(ctx, env, c.locks, c.target, func(f *change.File) (tool.Output, error) {
 		e, err := c.apply(f)
 		if err != nil {
 			return tool.Output{}, err
 		}
-		touch, err := f.commit([]byte(e.after))
+		touch, err := f.Commit([]byte(e.after))
 		if err != nil {
 			return tool.Output{}, err
 		}
 		from := e.spots[0].from
 		shown := snippet(e.after, from, from+len(e.new))
 		if len(e.spots) > 1 {
-			return wrote(touch, fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.name, len(e.spots), listLines(string(f.old), e.spots), shown)), nil
+			return change.Wrote(touch, fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.Name, len(e.spots), listLines(string(f.Old), e.spots), shown)), nil
 		}
-		return wrote(touch, fmt.Sprintf("Edited %s. Now:\n%s", f.name, shown)), nil
+		return change.Wrote(touch, fmt.Sprintf("Edited %s. Now:\n%s", f.Name, shown)), nil
 	})
 }
 
 // Preview implements tool.Previewer.
 func (c *editCall) Preview(env tool.Env) string {
-	return preview(env, c.path, c.touched, func(f *change) (string, error) {
+	return change.Preview(env, c.target, func(f *change.File) (string, error) {
 		e, err := c.apply(f)
 		return e.after, err
 	})

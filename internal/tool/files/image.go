@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
 )
 
 // What model services take. An image that they refuse would stay in the conversation and
@@ -40,14 +41,14 @@ func imageType(head []byte) string {
 func (c *readCall) image(env tool.Env, r io.Reader) (tool.Output, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxImage+1))
 	if err != nil {
-		return explain(env, c.path, err), nil
+		return change.Explain(env, c.target, err), nil
 	}
 	if len(data) > maxImage {
-		return tool.Errorf("%s is an image of more than %s. Make it smaller first.", env.Rel(c.path), tool.FormatBytes(maxImage)), nil
+		return tool.Errorf("%s is an image of more than %s. Make it smaller first.", env.Rel(c.target.Path), tool.FormatBytes(maxImage)), nil
 	}
 	img, err := imageBlock(data)
 	if err != nil {
-		return tool.Errorf("%s: %v.", env.Rel(c.path), err), nil
+		return tool.Errorf("%s: %v.", env.Rel(c.target.Path), err), nil
 	}
 	return c.done(tool.Hash(data), img), nil
 }

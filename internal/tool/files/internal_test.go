@@ -1,78 +1,14 @@
 package files
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
-
-// A writer outside this process that slips in between the check and the rename is not
-// overwritten; nor is a file that appears where a new one was to be.
-func TestCommitSeesOtherWriters(t *testing.T) {
-	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := tool.Env{Cwd: dir}
-	path := filepath.Join(dir, "f")
-	for _, before := range []string{"", "old"} {
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
-		if before != "" {
-			if err := os.WriteFile(path, []byte(before), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out, err := withFile(t.Context(), env, newLocks(), path, []string{path}, func(c *change) (tool.Output, error) {
-			if err := os.WriteFile(path, []byte("theirs"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			_, err := c.commit([]byte("mine"))
-			return tool.Output{}, err
-		})
-		if err != nil || !out.IsError {
-			t.Errorf("before %q: not refused: %+v %v", before, out, err)
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != "theirs" {
-			t.Errorf("before %q: the file holds %q, %v", before, got, err)
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v %v", entries, err)
-	}
-}
-
-func TestLockEndsWithContext(t *testing.T) {
-	t.Parallel()
-	l := newLocks()
-	unlock, err := l.lock(t.Context(), "p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	got := make(chan error)
-	go func() {
-		_, err := l.lock(ctx, "p")
-		got <- err
-	}()
-	cancel()
-	if err := <-got; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	unlock()
-	if len(l.m) != 0 {
-		t.Errorf("%d locks are kept that nobody uses", len(l.m))
-	}
-}
 
 func TestImageHeaders(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,9 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
+	"github.com/troupe-dev/troupe/internal/tool/internal/ipynb"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 const (
@@ -57,16 +60,16 @@ func (l *lines) UnmarshalJSON(b []byte) error {
 }
 
 func (c *readCall) notebook(ctx context.Context, env tool.Env, r io.Reader) (tool.Output, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxWhole))
+	data, err := io.ReadAll(io.LimitReader(r, safefile.MaxWhole))
 	if err != nil {
-		return explain(env, c.path, err), nil
+		return change.Explain(env, c.target, err), nil
 	}
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
 	var nb notebook
 	if err := json.Unmarshal(data, &nb); err != nil || nb.Cells == nil {
-		return tool.Errorf("%s is not a notebook that can be read (broken JSON, or no cells). Bash can show it as it is.", env.Rel(c.path)), nil
+		return tool.Errorf("%s is not a notebook that can be read (broken JSON, or no cells). Bash can show it as it is.", env.Rel(c.target.Path)), nil
 	}
 	return c.done(tool.Hash(data), showNotebook(nb, c.in)...), nil
 }
@@ -120,7 +123,11 @@ func (v *notebookView) write(s string, limit int) {
 
 func (v *notebookView) cell(n int, c cell) {
 	kind, _ := tool.Cut(c.Type, 20)
-	fmt.Fprintf(&v.text, "[cell %d, %s]\n", n, kind)
+	fmt.Fprintf(&v.text, "[cell %d, %s", n, kind)
+	if ipynb.ValidID(c.ID) {
+		v.text.WriteString(", id " + c.ID)
+	}
+	v.text.WriteString("]\n")
 	v.write(string(c.Source), maxText/2)
 	for _, o := range c.Outputs {
 		v.output(o)

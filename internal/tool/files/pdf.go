@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
 )
 
 const (
@@ -44,15 +46,23 @@ func parsePages(s string) (first, last int, ok bool) {
 	return first, last, true
 }
 
-// pdf shows the text of some pages, as pdftotext finds it.
-func (c *readCall) pdf(ctx context.Context, env tool.Env, r io.Reader, path string) (tool.Output, error) {
+// pdf shows the text of some pages, as pdftotext finds it. It is given the open file, not its
+// name: what that leads to may have changed.
+func (c *readCall) pdf(ctx context.Context, env tool.Env, f *os.File) (tool.Output, error) {
 	bin, err := c.tool.lookPath("pdftotext")
 	if err != nil {
-		return tool.Errorf("%s is a PDF. Reading one needs the program pdftotext (package poppler-utils), which is not installed.", env.Rel(c.path)), nil
+		return tool.Errorf("%s is a PDF. Reading one needs the program pdftotext (package poppler-utils), which is not installed.", env.Rel(c.target.Path)), nil
 	}
 	hash := tool.NewHasher()
-	if _, err := io.Copy(hash, io.LimitReader(r, maxScan)); err != nil {
-		return explain(env, c.path, err), nil
+	_, err = f.Seek(0, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(hash, io.LimitReader(f, maxScan))
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return change.Explain(env, c.target, err), nil
 	}
 	first, last := c.firstPage, c.lastPage
 	if first == 0 {
@@ -60,19 +70,20 @@ func (c *readCall) pdf(ctx context.Context, env tool.Env, r io.Reader, path stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, pdfTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "-q", "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), path, "-")
+	cmd := exec.CommandContext(ctx, bin, "-q", "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), "-", "-")
+	cmd.Stdin = f
 	cmd.Dir, cmd.Env, cmd.WaitDelay = env.Cwd, append([]string{}, env.Environ...), time.Second
 	out, problem := capped{max: maxText}, capped{max: 300}
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return tool.Output{}, fmt.Errorf("read %s: %w", path, ctx.Err())
+			return tool.Output{}, fmt.Errorf("read %s: %w", c.target.Real(), ctx.Err())
 		}
 		var ee *exec.ExitError
 		if !errors.As(err, &ee) {
-			return tool.Errorf("%s: pdftotext could not be run: %v.", env.Rel(c.path), err), nil
+			return tool.Errorf("%s: pdftotext could not be run: %v.", env.Rel(c.target.Path), err), nil
 		}
-		return tool.Errorf("%s: pdftotext failed: %s", env.Rel(c.path), cleanText(bytes.TrimSpace(problem.b))), nil
+		return tool.Errorf("%s: pdftotext failed: %s", env.Rel(c.target.Path), cleanText(bytes.TrimSpace(problem.b))), nil
 	}
 	return c.done(hash.Sum(), troupe.Text(pdfText(cleanText(out.b), first, last, out.cut))), nil
 }

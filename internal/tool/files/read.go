@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 //go:embed read.md
@@ -22,6 +25,7 @@ const (
 	maxText      = 100 << 10 // bytes shown of one file
 	maxScan      = 1 << 30   // bytes of a file that are read to find a line
 	maxPath      = 4096
+	waitLimit    = 10 * time.Second
 )
 
 type readInput struct {
@@ -52,26 +56,24 @@ func (t *readTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 		return nil, err
 	}
 	in.offset = max(in.offset, 1) // 0 is meant as the start
-	c := &readCall{tool: t, in: in, path: env.Abs(in.path)}
+	c := &readCall{tool: t, in: in, target: change.NewTarget(env.Abs(in.path))}
 	var ok bool
 	if c.firstPage, c.lastPage, ok = parsePages(in.pages); !ok {
 		return nil, &tool.InputError{Tool: "Read", Problem: "`pages` must be like \"3\" or \"1-20\""}
 	}
-	c.touched = tool.Touched(c.path)
 	return c, nil
 }
 
 type readCall struct {
 	tool                *readTool
 	in                  readInput
-	path                string
-	touched             []string // path and, last, where it really leads
-	firstPage, lastPage int      // 0 if not asked for
+	target              change.Target
+	firstPage, lastPage int // 0 if not asked for
 }
 
 // Access implements tool.Prepared.
 func (c *readCall) Access() troupe.Access {
-	return troupe.Access{Class: troupe.ClassRead, Reads: c.touched}
+	return troupe.Access{Class: troupe.ClassRead, Reads: c.target.Touched}
 }
 
 // Run implements tool.Prepared.
@@ -79,42 +81,47 @@ func (c *readCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	real := c.touched[len(c.touched)-1]
-	if tool.Resolve(c.path) != real {
-		return moved(env, c.path), nil
+	if tool.Resolve(c.target.Path) != c.target.Real() {
+		return change.Moved(env, c.target.Path), nil
 	}
-	f, info, err := open(real)
+	f, info, err := safefile.Open(c.target.Real())
 	if err != nil {
-		return explain(env, c.path, err), nil
+		return change.Explain(env, c.target, err), nil
 	}
 	defer f.Close() //nolint:errcheck // only read from
+	if info.Size() > maxScan {
+		return tooLarge(env, c.target.Path), nil
+	}
+	// What is not on a disk may have nothing to tell for ever.
+	_ = f.SetReadDeadline(time.Now().Add(waitLimit)) // a file on a disk does not support it, nor need it
+	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
 
 	buf := make([]byte, min(max(info.Size(), 0)+512, 64<<10))
 	n, err := io.ReadFull(f, buf)
 	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF { //nolint:errorlint // ReadFull returns them bare
-		return explain(env, c.path, err), nil
+		return change.Explain(env, c.target, err), nil
 	}
 	head := buf[:n]
 	switch {
 	case imageType(head) != "":
 		return c.image(env, io.MultiReader(bytes.NewReader(head), f))
 	case bytes.HasPrefix(head, []byte("%PDF-")):
-		return c.pdf(ctx, env, io.MultiReader(bytes.NewReader(head), f), real)
+		return c.pdf(ctx, env, f)
 	case bytes.IndexByte(head, 0) >= 0:
-		return tool.Errorf("%s is a binary file (%s), which Read cannot show.", env.Rel(c.path), tool.FormatBytes(info.Size())), nil
-	case strings.EqualFold(filepath.Ext(real), ".ipynb") && info.Size() <= maxWhole:
+		return tool.Errorf("%s is a binary file (%s), which Read cannot show.", env.Rel(c.target.Path), tool.FormatBytes(info.Size())), nil
+	case strings.EqualFold(filepath.Ext(c.target.Real()), ".ipynb") && info.Size() <= safefile.MaxWhole:
 		return c.notebook(ctx, env, io.MultiReader(bytes.NewReader(head), f))
 	}
 	return c.text(ctx, env, f, buf, n)
 }
 
-func moved(env tool.Env, path string) tool.Output {
-	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
+func tooLarge(env tool.Env, path string) tool.Output {
+	return tool.Errorf("%s is larger than %s. Use Grep, or Bash with tools for large files.", env.Rel(path), tool.FormatBytes(maxScan))
 }
 
 // done is the result of a read that reached the end of the file.
 func (c *readCall) done(hash string, blocks ...troupe.Block) tool.Output {
-	touch := troupe.FileTouch{Path: c.touched[len(c.touched)-1], Hash: hash}
+	touch := troupe.FileTouch{Path: c.target.Real(), Hash: hash}
 	return tool.Output{Blocks: blocks, Evidence: troupe.Evidence{Files: []troupe.FileTouch{touch}}}
 }
 
@@ -130,7 +137,7 @@ func (c *readCall) text(ctx context.Context, env tool.Env, f *os.File, buf []byt
 			lines.add(buf[:n])
 		}
 		if total += int64(n); total > maxScan {
-			return tool.Errorf("%s is larger than %s. Use Grep, or Bash with tools for large files.", env.Rel(c.path), tool.FormatBytes(maxScan)), nil
+			return tooLarge(env, c.target.Path), nil
 		}
 		if err := ctx.Err(); err != nil {
 			return tool.Output{}, err
@@ -139,7 +146,7 @@ func (c *readCall) text(ctx context.Context, env tool.Env, f *os.File, buf []byt
 		if n, err = f.Read(buf); err == io.EOF {
 			break
 		} else if err != nil {
-			return explain(env, c.path, err), nil
+			return change.Explain(env, c.target, err), nil
 		}
 	}
 	lines.end()

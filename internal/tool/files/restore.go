@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 // Why a file cannot be given another content.
@@ -21,40 +23,54 @@ var (
 // nothing does. A path that leads elsewhere by now, or to anything but a regular file, is
 // ErrPlace.
 func Now(path string) (content []byte, exists bool, err error) {
-	c, err := now(path)
-	if err != nil {
-		return nil, false, err
-	}
-	return c.old, c.info != nil, nil
+	content, info, err := now(path)
+	return content, info != nil, err
 }
 
-func now(path string) (*change, error) {
-	if real := tool.Resolve(path); real != path {
-		return nil, fmt.Errorf("%w: the path leads to %s now", ErrPlace, real)
+// now is Now; info is nil if nothing is there.
+func now(path string) ([]byte, os.FileInfo, error) {
+	dir, name := safefile.Split(path)
+	folder, err := safefile.OpenFolder(dir)
+	if err == nil {
+		defer folder.Close() //nolint:errcheck // only a handle
+		var content []byte
+		var info os.FileInfo
+		if content, info, err = folder.ReadAll(name); err == nil {
+			return content, info, nil
+		}
 	}
-	c := &change{name: path, path: path}
-	var err error
-	c.old, c.info, err = readAll(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	return nil, nil, misplaced(err)
+}
+
+// misplaced says that there is no such place any more, if that is what is wrong.
+func misplaced(err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return c, nil
-	case errors.Is(err, errFolder), errors.Is(err, errSpecial):
-		return nil, fmt.Errorf("%w: it %w", ErrPlace, err)
+	case errors.Is(err, safefile.ErrMoved):
+		return fmt.Errorf("%w: the path leads elsewhere now", ErrPlace)
+	case errors.Is(err, safefile.ErrFolder), errors.Is(err, safefile.ErrSpecial):
+		return fmt.Errorf("%w: it %w", ErrPlace, err)
 	}
-	return c, err
+	return err
 }
 
 // CountLines says how many lines a change of content adds and removes.
 func CountLines(before, after []byte) (added, removed int) {
-	return countLines(string(before), string(after))
+	return change.CountLines(string(before), string(after))
 }
 
 // Staged is a change of one file that is ready: what can fail has been tried, and the next
 // content lies beside the file. Publish or Discard ends it.
 type Staged struct {
-	c    *change // without its old content
-	was  string  // the hash of that
-	temp string  // "": the file is to be removed
+	path string
+	was  string      // the hash of what it holds, "" for nothing
+	mode os.FileMode // 0: there is no file
+	// The next content: the name of a file in the same folder, and what that is, so that no
+	// other takes its part if the folder is another one by then. "": the file is to be removed.
+	temp string
+	next os.FileInfo
 }
 
 // Stage prepares to put content in the place of what stands at path, or to remove it if
@@ -62,69 +78,94 @@ type Staged struct {
 // An existing file keeps its mode and owner; one that comes back gets mode, or that of any
 // new file if mode is 0.
 func Stage(path, was string, content *[]byte, mode os.FileMode) (*Staged, error) {
-	c, err := now(path)
+	old, info, err := now(path)
 	if err != nil {
 		return nil, err
 	}
-	if c.hash() != was {
+	if hashOf(old, info) != was {
 		return nil, ErrChanged
 	}
-	s := &Staged{c: c, was: was}
-	if err := c.writable(); err != nil {
-		return nil, err
+	s := &Staged{path: path, was: was}
+	if info != nil {
+		s.mode = info.Mode().Perm()
 	}
-	c.old = nil
+	if info == nil && content == nil {
+		return s, nil
+	}
+	dir, name := safefile.Split(path)
+	folder, err := safefile.MakeFolder(dir)
+	if err != nil {
+		return nil, misplaced(err)
+	}
+	defer folder.Close() //nolint:errcheck // only a handle
+	if info != nil {
+		if err := folder.Writable(name); err != nil {
+			return nil, misplaced(err)
+		}
+	}
 	if content == nil {
 		return s, nil
 	}
-	if s.temp, err = c.writeTemp(*content); err != nil {
-		return nil, c.failed(err)
+	if s.temp, err = folder.Temp(*content, info); err != nil {
+		return nil, err
 	}
-	if c.info == nil && mode != 0 {
-		if err := os.Chmod(s.temp, mode.Perm()); err != nil {
-			return nil, errors.Join(c.failed(err), s.Discard())
-		}
+	if info == nil && mode != 0 {
+		err = folder.Chmod(s.temp, mode)
+	}
+	if err == nil {
+		s.next, err = folder.Stat(s.temp)
+	}
+	if err != nil {
+		return nil, errors.Join(misplaced(err), folder.Drop(s.temp))
 	}
 	return s, nil
 }
 
-// hash is that of what stands there, or "" for nothing.
-func (c *change) hash() string {
-	if c.info == nil {
+// hashOf is the hash of what stands somewhere, or "" for nothing.
+func hashOf(content []byte, info os.FileInfo) string {
+	if info == nil {
 		return ""
 	}
-	return tool.Hash(c.old)
+	return tool.Hash(content)
 }
 
 // Mode is the file's, or 0 if there is none.
-func (s *Staged) Mode() os.FileMode {
-	if s.c.info == nil {
-		return 0
-	}
-	return s.c.info.Mode().Perm()
-}
+func (s *Staged) Mode() os.FileMode { return s.mode }
 
 // Publish makes the change, in one step, if the file still holds what it held.
 func (s *Staged) Publish() error {
-	again, err := now(s.c.path)
-	if err == nil && again.hash() != s.was {
-		err = ErrChanged
-	}
-	switch {
-	case err != nil:
-	case s.temp == "" && s.was == "":
-		return nil
-	case s.temp == "":
-		err = os.Remove(s.c.path)
-	case s.was == "":
-		err = s.c.publishNew(s.temp)
-	default:
-		err = os.Rename(s.temp, s.c.path)
-	}
-	if err != nil {
-		return errors.Join(err, s.Discard())
+	if err := s.publish(); err != nil {
+		return errors.Join(misplaced(err), s.Discard())
 	}
 	return nil
+}
+
+func (s *Staged) publish() error {
+	old, info, err := now(s.path)
+	switch {
+	case err != nil:
+		return err
+	case hashOf(old, info) != s.was:
+		return ErrChanged
+	case s.temp == "" && s.was == "":
+		return nil
+	}
+	dir, name := safefile.Split(s.path)
+	folder, err := safefile.OpenFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close() //nolint:errcheck // only a handle
+	if s.temp == "" {
+		return folder.Remove(name)
+	}
+	if next, err := folder.Stat(s.temp); err != nil || !os.SameFile(next, s.next) {
+		return fmt.Errorf("%w: its folder is another one now", ErrPlace)
+	}
+	if s.was == "" {
+		return folder.Add(s.temp, name)
+	}
+	return folder.Replace(s.temp, name)
 }
 
 // Discard gives the change up.
@@ -132,5 +173,14 @@ func (s *Staged) Discard() error {
 	if s.temp == "" {
 		return nil
 	}
-	return ignoreMissing(os.Remove(s.temp))
+	dir, _ := safefile.Split(s.path)
+	folder, err := safefile.OpenFolder(dir)
+	if err == nil {
+		defer folder.Close() //nolint:errcheck // only a handle
+		err = folder.Drop(s.temp)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, safefile.ErrMoved) {
+		return nil // then it is not there, or not ours to reach any more
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/change"
 )
 
 //go:embed write.md
@@ -21,7 +22,7 @@ func (in *writeInput) fields() []tool.Field {
 	}
 }
 
-type writeTool struct{ locks *locks }
+type writeTool struct{ locks *tool.Locks }
 
 // Spec implements tool.Runner.
 func (t *writeTool) Spec() troupe.Tool {
@@ -34,54 +35,46 @@ func (t *writeTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	if err := tool.Decode("Write", input, in.fields()); err != nil {
 		return nil, err
 	}
-	path := env.Abs(in.path)
-	return &writeCall{locks: t.locks, path: path, content: in.content, touched: tool.Touched(path)}, nil
+	return &writeCall{locks: t.locks, target: change.NewTarget(env.Abs(in.path)), content: in.content}, nil
 }
 
 type writeCall struct {
-	locks         *locks
-	path, content string
-	touched       []string
+	locks   *tool.Locks
+	target  change.Target
+	content string
 }
 
 // Access implements tool.Prepared.
 func (c *writeCall) Access() troupe.Access {
-	return troupe.Access{Class: troupe.ClassEdit, Writes: c.touched}
+	return troupe.Access{Class: troupe.ClassEdit, Writes: c.target.Touched}
 }
 
 // apply is the file's next content. It writes nothing.
-func (c *writeCall) apply(f *change) (string, error) {
-	if f.info == nil {
+func (c *writeCall) apply(f *change.File) (string, error) {
+	if !f.Exists() {
 		return c.content, nil
 	}
-	return c.content, f.checkSeen(c.path)
+	return c.content, f.CheckSeen()
 }
 
 // Preview implements tool.Previewer.
-func (c *writeCall) Preview(env tool.Env) string { return preview(env, c.path, c.touched, c.apply) }
+func (c *writeCall) Preview(env tool.Env) string { return change.Preview(env, c.target, c.apply) }
 
 // Run implements tool.Prepared.
 func (c *writeCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
-	return withFile(ctx, env, c.locks, c.path, c.touched, func(f *change) (tool.Output, error) {
+	return change.Do(ctx, env, c.locks, c.target, func(f *change.File) (tool.Output, error) {
 		content, err := c.apply(f)
 		if err != nil {
 			return tool.Output{}, err
 		}
-		touch, err := f.commit([]byte(content))
+		touch, err := f.Commit([]byte(content))
 		if err != nil {
 			return tool.Output{}, err
 		}
-		text := fmt.Sprintf("Created %s (%d lines).", f.name, touch.Added)
-		if f.info != nil {
-			text = fmt.Sprintf("Replaced %s (%d lines added, %d removed).", f.name, touch.Added, touch.Removed)
+		text := fmt.Sprintf("Created %s (%d lines).", f.Name, touch.Added)
+		if f.Exists() {
+			text = fmt.Sprintf("Replaced %s (%d lines added, %d removed).", f.Name, touch.Added, touch.Removed)
 		}
-		return wrote(touch, text), nil
+		return change.Wrote(touch, text), nil
 	})
-}
-
-func wrote(touch troupe.FileTouch, text string) tool.Output {
-	return tool.Output{
-		Blocks:   []troupe.Block{troupe.Text(text)},
-		Evidence: troupe.Evidence{Files: []troupe.FileTouch{touch}},
-	}
 }

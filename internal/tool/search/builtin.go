@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
-// maxFile is the largest file that the own search looks into.
-const maxFile = 64 << 20
+const (
+	maxFile   = 64 << 20 // the largest file that the own search looks into
+	waitLimit = 10 * time.Second
+)
 
 // builtin is the search for machines without ripgrep.
 func builtin(ctx context.Context, q query, rep *report) error {
@@ -22,7 +25,7 @@ func builtin(ctx context.Context, q query, rep *report) error {
 	if err != nil {
 		return fmt.Errorf("compile %q: %w", q.regexp, err)
 	}
-	s := selection{depth: -1}
+	s := selection{depth: -1, hides: rep.hides}
 	if r, ok := parseRule(q.filter); ok {
 		if r.verdict == wanted {
 			r.verdict = ignored // in a filter, unlike an ignore file, ! takes away
@@ -42,7 +45,7 @@ func builtin(ctx context.Context, q query, rep *report) error {
 		e.file(q.file)
 		return ctx.Err()
 	}
-	return walk(ctx, q.dir, s, func(rel string, d fs.DirEntry) error {
+	return walk(ctx, q.real, s, func(rel string, d fs.DirEntry) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -65,11 +68,12 @@ func (e *engine) file(rel string) bool {
 	if e.rep.hides(rel) {
 		return true
 	}
-	f, err := os.Open(filepath.Join(e.q.dir, filepath.FromSlash(rel)))
-	if err != nil {
+	f, info, err := safefile.Open(e.q.path(rel))
+	if err != nil || info.Size() > maxFile {
 		return true
 	}
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close()                                  //nolint:errcheck // only read from
+	_ = f.SetReadDeadline(time.Now().Add(waitLimit)) // what is not on a disk may have nothing to tell for ever
 	e.buf.Reset()
 	n, err := e.buf.ReadFrom(io.LimitReader(f, maxFile+1))
 	if err != nil || n > maxFile {

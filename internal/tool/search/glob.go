@@ -16,6 +16,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 //go:embed glob.md
@@ -81,20 +82,23 @@ func (c *globCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	if tool.Resolve(c.base) != c.touched[len(c.touched)-1] {
+	real := c.touched[len(c.touched)-1]
+	if tool.Resolve(c.base) != real {
 		return moved(env, c.base), nil
 	}
-	where, err := locate(env, c.base)
+	where, err := locate(env, c.base, real)
 	if err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	if where.file != "" {
 		return tool.Errorf("%s is a file, not a folder.", env.Rel(c.base)), nil
 	}
-	files, err := c.find(ctx, env)
+	files, err := c.find(ctx, env, real)
 	switch {
 	case ctx.Err() != nil:
 		return tool.Output{}, ctx.Err()
+	case errors.Is(err, safefile.ErrMoved):
+		return moved(env, c.base), nil
 	case errors.Is(err, fs.ErrPermission):
 		return tool.Errorf("%s: permission denied.", env.Rel(c.base)), nil
 	case err != nil:
@@ -107,14 +111,20 @@ func moved(env tool.Env, path string) tool.Output {
 	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
 }
 
-func (c *globCall) find(ctx context.Context, env tool.Env) ([]found, error) {
+func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found, error) {
 	s := selection{hidden: true, depth: -1}
+	if env.Hidden != nil {
+		s.hides = func(rel string) bool { return hidden(env, c.base, real, rel) }
+	}
 	if !strings.Contains(c.pattern, "**") && !strings.Contains(c.pattern, "{") {
 		s.depth = strings.Count(c.pattern, "/") // it cannot match anything deeper
 	}
 	var files []found
-	err := walk(ctx, c.base, s, func(rel string, d fs.DirEntry) error {
-		if !doublestar.MatchUnvalidated(c.pattern, rel) || hidden(env, c.base, c.touched[len(c.touched)-1], rel) {
+	err := walk(ctx, real, s, func(rel string, d fs.DirEntry) error {
+		if !doublestar.MatchUnvalidated(c.pattern, rel) {
+			return nil
+		}
+		if d.Type()&fs.ModeSymlink != 0 && isHidden(env, tool.Resolve(filepath.Join(real, filepath.FromSlash(rel)))) {
 			return nil
 		}
 		info, err := d.Info()

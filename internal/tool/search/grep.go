@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp/syntax"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 //go:embed grep.md
@@ -158,17 +158,18 @@ func (c *grepCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	if tool.Resolve(c.path) != c.touched[len(c.touched)-1] {
+	real := c.touched[len(c.touched)-1]
+	if tool.Resolve(c.path) != real {
 		return moved(env, c.path), nil
 	}
 	var err error
-	if c.q.place, err = locate(env, c.path); err != nil {
+	if c.q.place, err = locate(env, c.path, real); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
-	if c.q.file != "" && isBinary(c.path) {
+	if c.q.file != "" && isBinary(real) {
 		return tool.Errorf("%s is a binary file.", env.Rel(c.path)), nil
 	}
-	rep := &report{env: env, in: c.in, dir: c.q.dir, real: tool.Resolve(c.q.dir), context: c.q.before+c.q.after > 0}
+	rep := &report{env: env, in: c.in, dir: c.q.dir, real: c.q.real, context: c.q.before+c.q.after > 0}
 	if bin, lerr := c.tool.lookPath("rg"); lerr == nil {
 		err = ripgrep(ctx, bin, c.q, rep)
 	} else {
@@ -181,6 +182,8 @@ func (c *grepCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	switch {
 	case ctx.Err() != nil:
 		return tool.Output{}, ctx.Err()
+	case errors.Is(err, safefile.ErrMoved):
+		return moved(env, c.path), nil
 	case errors.As(err, &unknown):
 		return tool.Errorf("%v", unknown), nil
 	case err != nil:
@@ -207,7 +210,7 @@ func (e errType) Error() string {
 const headBytes = 64 << 10
 
 func isBinary(path string) bool {
-	f, err := os.Open(path)
+	f, _, err := safefile.Open(path)
 	if err != nil {
 		return false
 	}

@@ -1,12 +1,15 @@
 package search
 
 import (
-	"os"
+	"io"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 // verdict is what rules say about an entry.
@@ -90,11 +93,15 @@ func (rs rules) decide(rel string, isDir bool) verdict {
 const maxIgnoreFile = 1 << 20
 
 func readRules(file string) rules {
-	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxIgnoreFile {
+	f, info, err := safefile.Open(tool.Resolve(file))
+	if err != nil {
 		return nil
 	}
-	data, err := os.ReadFile(file)
+	defer f.Close() //nolint:errcheck // only read from
+	if info.Size() > maxIgnoreFile {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
 	if err != nil {
 		return nil
 	}

@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 // ripgrep runs rg and reports what it finds. errUnable means that it refused the question
@@ -19,7 +22,11 @@ func ripgrep(ctx context.Context, bin string, q query, rep *report) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cmd := exec.CommandContext(ctx, bin, rgArgs(q)...)
-	cmd.Dir = q.dir
+	end, err := begin(cmd, q.place)
+	if err != nil {
+		return err
+	}
+	defer end()
 	cmd.Env = []string{"LC_ALL=C"} // neither a configuration file nor anything else of the user's
 	cmd.WaitDelay = time.Second
 	var problem bytes.Buffer
@@ -57,7 +64,7 @@ func rgArgs(q query) []string {
 		"--line-number", "--sort=path", "--no-ignore-global", "--no-ignore-exclude", "--crlf",
 		"--no-context-separator",
 	}
-	if !inRepository(q.dir) {
+	if !inRepository(q.real) {
 		args = append(args, "--no-require-git", "--no-ignore-parent")
 	}
 	switch q.mode {
@@ -78,7 +85,30 @@ func rgArgs(q query) []string {
 	if q.typ != "" {
 		args = append(args, "--type="+q.typ)
 	}
-	return append(args, "--regexp="+q.regexp, "--", "./"+q.file)
+	where := "./"
+	if q.file != "" {
+		where = "-" // it is handed over open
+	}
+	return append(args, "--regexp="+q.regexp, "--", where)
+}
+
+// begin has rg begin at exactly the place that was judged, whatever its path leads to by the
+// time it starts: in the folder that is held open, or with the file as its input.
+func begin(cmd *exec.Cmd, p place) (end func(), err error) {
+	if p.file != "" {
+		f, _, err := safefile.Open(p.at)
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", p.at, err)
+		}
+		cmd.Dir, cmd.Stdin = string(filepath.Separator), f
+		return func() { _ = f.Close() }, nil // only read from
+	}
+	d, err := safefile.OpenFolder(p.real)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", p.real, err)
+	}
+	cmd.Dir = d.Handle()
+	return func() { _ = d.Close() }, nil // only a handle
 }
 
 // readHits reads rg's output to the end, or until no more is wanted.
@@ -94,6 +124,9 @@ func readHits(r io.Reader, q query, rep *report) (more bool, err error) {
 		}
 		// A remark of rg's, such as that it gave a file up as binary, is a line before a name.
 		name := strings.TrimPrefix(file[strings.LastIndexByte(file, '\n')+1:len(file)-1], "./")
+		if q.file != "" {
+			name = q.file // rg knows no name for its input
+		}
 		if q.mode == modeFiles {
 			if !rep.addFile(name, 1) {
 				return false, nil

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/troupe-dev/troupe/internal/tool"
 )
@@ -37,13 +38,27 @@ const maxPath = 4096
 
 // place is where a search begins: a folder, or one regular file in it.
 type place struct {
-	dir  string // absolute
-	file string // name in dir, or "" to search all of it
+	dir  string // absolute, as it was asked for
+	real string // where that leads, without a link in it
+	file string // its name, or "" to search all of the folder
+	at   string // where the file really is
 }
 
-// locate looks at what is to be searched. The error is worded for the model.
-func locate(env tool.Env, path string) (place, error) {
-	info, err := os.Stat(path)
+// path is where rel of the place really is.
+func (p place) path(rel string) string {
+	if p.file != "" {
+		return p.at
+	}
+	return filepath.Join(p.real, filepath.FromSlash(rel))
+}
+
+// locate looks at what is to be searched: path, which led to real when the call was judged.
+// The error is worded for the model.
+func locate(env tool.Env, path, real string) (place, error) {
+	if isHidden(env, path) || isHidden(env, real) {
+		return place{}, errors.New(env.Rel(path) + " is kept from being searched by a rule. (Read shows a file, if that is allowed.)")
+	}
+	info, err := os.Lstat(real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return place{}, errors.New(env.Rel(path) + " does not exist. (The working folder is " + env.Cwd + ".)")
@@ -56,22 +71,34 @@ func locate(env tool.Env, path string) (place, error) {
 		}
 		return place{}, errors.New(env.Rel(path) + ": " + err.Error() + ".")
 	case info.IsDir():
-		return place{dir: path}, nil
+		return place{dir: path, real: real}, nil
 	case info.Mode().IsRegular():
-		return place{dir: filepath.Dir(path), file: filepath.Base(path)}, nil
+		return place{dir: filepath.Dir(path), real: filepath.Dir(real), file: filepath.Base(path), at: real}, nil
 	default:
 		return place{}, errors.New(env.Rel(path) + " is neither a folder nor a regular file.")
 	}
 }
 
-// hidden reports whether rules keep the file rel of dir, which leads to real, from being
-// read. The gate has judged the folder only.
+func isHidden(env tool.Env, path string) bool { return env.Hidden != nil && env.Hidden(path) }
+
+// hidden reports whether rules keep rel of dir, which leads to real, from being read, itself
+// or a folder on the way to it. The gate has judged dir only.
 func hidden(env tool.Env, dir, real, rel string) bool {
 	if env.Hidden == nil {
 		return false
 	}
-	rel = filepath.FromSlash(rel)
-	return env.Hidden(filepath.Join(dir, rel)) || real != dir && env.Hidden(filepath.Join(real, rel))
+	for end := 0; end < len(rel); {
+		next := strings.IndexByte(rel[end:], '/')
+		if next < 0 {
+			next = len(rel) - end
+		}
+		part := filepath.FromSlash(rel[:end+next])
+		if env.Hidden(filepath.Join(dir, part)) || real != dir && env.Hidden(filepath.Join(real, part)) {
+			return true
+		}
+		end += next + 1
+	}
+	return false
 }
 
 // inRepository reports whether dir lies in a Git repository.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 // selection says which files of a folder are searched.
@@ -15,16 +16,19 @@ type selection struct {
 	filter rules // a glob of the caller: its own verdicts come before all others
 	types  rules // names that belong to the wanted type of file
 	depth  int   // folders below the first to go into; -1 is no bound
+	// hides names what must not be looked at, and a folder not gone into; nil for nothing.
+	hides func(rel string) bool
 }
 
 // errStop ends a walk early, without being an error.
 var errStop = errors.New("stop")
 
 // walk calls fn with every selected file below root, in order of their paths, part by part.
-// Folders that cannot be read are passed over.
+// Folders that cannot be read are passed over. Root has no link in it, and none is followed:
+// a folder that is exchanged for one while we look is passed over too.
 func walk(ctx context.Context, root string, s selection, fn func(rel string, d fs.DirEntry) error) error {
 	w := walker{selection: s, fn: fn}
-	entries, err := os.ReadDir(root)
+	entries, err := list(root)
 	if err != nil {
 		return err
 	}
@@ -33,6 +37,16 @@ func walk(ctx context.Context, root string, s selection, fn func(rel string, d f
 		return nil
 	}
 	return err
+}
+
+// list reads the folder at exactly this path.
+func list(path string) ([]fs.DirEntry, error) {
+	d, err := safefile.OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() //nolint:errcheck // only a handle
+	return d.List(-1)
 }
 
 type walker struct {
@@ -51,7 +65,7 @@ func (w *walker) folder(ctx context.Context, up *folder, path, rel string, entri
 		if rel != "" {
 			sub = rel + "/" + name
 		}
-		if !w.selects(f, sub, name, d.IsDir()) {
+		if !w.selects(f, sub, name, d.IsDir()) || w.hides != nil && w.hides(sub) {
 			continue
 		}
 		if !d.IsDir() {
@@ -64,11 +78,11 @@ func (w *walker) folder(ctx context.Context, up *folder, path, rel string, entri
 			continue
 		}
 		below := filepath.Join(path, name)
-		list, err := os.ReadDir(below)
+		entries, err := list(below)
 		if err != nil {
 			continue
 		}
-		if err := w.folder(ctx, f, below, sub, list, depth-1); err != nil {
+		if err := w.folder(ctx, f, below, sub, entries, depth-1); err != nil {
 			return err
 		}
 	}

@@ -59,6 +59,8 @@ type Options struct {
 	// Drain is how long output is still read after everything of the command has ended, in
 	// case something that left its group holds on to the pipe; 0 means a quarter second.
 	Drain time.Duration
+	// Confine starts confined commands. Without it a command that is to be confined is not run.
+	Confine Confine
 }
 
 // Shell is the Bash tool. It starts nothing before the first call.
@@ -191,11 +193,12 @@ func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, erro
 		return ending{}, err
 	}
 	defer r.Close() //nolint:errcheck // only read from
-	p, all, err := c.start(env, w)
+	confined, all, err := c.start(env, w)
 	_ = w.Close() // the command has its own; a failure would show as output that does not end
 	if err != nil {
 		return ending{}, err
 	}
+	p := confined.Process()
 	defer c.shell.starter.done()
 	defer c.shell.guard.remove(p.Pid)
 
@@ -212,10 +215,13 @@ func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, erro
 	e.held = <-held
 	tests.end()
 	e.tests = tests.count()
+	if watched := confined.Done(); env.Confine != nil && env.Confine.Level != troupe.LevelNone {
+		e.level, e.watched = env.Confine.Level.Meet(troupe.LevelWorkspace), &watched
+	}
 	return e, nil
 }
 
-func (c *call) start(env tool.Env, out *os.File) (*os.Process, kin, error) {
+func (c *call) start(env tool.Env, out *os.File) (Confined, kin, error) {
 	bin, err := c.shell.options.LookPath("bash")
 	if err != nil {
 		if bin, err = c.shell.options.LookPath("sh"); err != nil {
@@ -232,20 +238,21 @@ func (c *call) start(env tool.Env, out *os.File) (*os.Process, kin, error) {
 		return nil, kin{}, err
 	}
 	environ := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
-	p, err := c.shell.starter.start(argv[0], argv, &os.ProcAttr{
+	started, err := c.shell.starter.start(program{bin: argv[0], argv: argv, confine: c.shell.confine(env.Confine), attr: &os.ProcAttr{
 		Dir:   env.Cwd,
 		Env:   append(environ, "PWD="+env.Cwd), // never empty: an empty one would mean ours
 		Files: append([]*os.File{null, out, out}, held...),
 		Sys:   sysProcAttr(),
-	})
+	}})
 	if err != nil {
 		release(false)
 		return nil, kin{}, err
 	}
-	c.shell.guard.add(p.Pid)
-	all := kin{group: p.Pid, mark: c.shell.marks.put(p.Pid)}
+	pid := started.Process().Pid
+	c.shell.guard.add(pid)
+	all := kin{group: pid, mark: c.shell.marks.put(pid)}
 	release(true)
-	return p, all, nil
+	return started, all, nil
 }
 
 func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
@@ -255,13 +262,16 @@ func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
 	if info, serr := os.Stat(env.Cwd); serr != nil || !info.IsDir() {
 		return tool.Errorf("The command was not run: the working folder %s is not there.", env.Cwd), nil
 	}
+	if confined, ok := errors.AsType[*confinedError](err); ok {
+		return tool.Errorf("The command was not run: %v.", confined), nil
+	}
 	return tool.Errorf("The command could not be started: %v.", err), nil
 }
 
 // result puts output and evidence together.
 func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 	out := tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{
-		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: e.tests,
+		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: e.tests, Sandbox: e.level, Watched: e.watched,
 	}}}}
 	var ended, left, held string
 	switch {
@@ -283,6 +293,9 @@ func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 		held = "(Something it started still runs, outside its process group.)"
 	}
 	out.Blocks = []troupe.Block{troupe.Text(text.report(ended, lines(left, held)))}
+	if told := refusals(e.watched); told != "" {
+		out.Blocks = append(out.Blocks, troupe.Text(told))
+	}
 	return out
 }
 

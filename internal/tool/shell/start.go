@@ -20,21 +20,38 @@ type starter struct {
 }
 
 type job struct {
-	bin  string
-	argv []string
-	attr *os.ProcAttr
+	program
 	made chan<- made
 }
 
+// program is what is to be started.
+type program struct {
+	bin     string
+	argv    []string
+	attr    *os.ProcAttr
+	confine func(bin string, argv []string, attr *os.ProcAttr) (Confined, error) // nil: nothing confines it
+}
+
+func (p program) start() (Confined, error) {
+	if p.confine != nil {
+		return p.confine(p.bin, p.argv, p.attr)
+	}
+	process, err := os.StartProcess(p.bin, p.argv, p.attr)
+	if err != nil {
+		return nil, err
+	}
+	return free{process}, nil
+}
+
 type made struct {
-	p   *os.Process
+	c   Confined
 	err error
 }
 
 func newStarter() *starter { return &starter{} }
 
 // start starts a process. If it succeeds, done must be called once the process has ended.
-func (s *starter) start(bin string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+func (s *starter) start(p program) (Confined, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -48,12 +65,12 @@ func (s *starter) start(bin string, argv []string, attr *os.ProcAttr) (*os.Proce
 	s.mu.Unlock()
 
 	answer := make(chan made, 1)
-	s.jobs <- job{bin, argv, attr, answer}
+	s.jobs <- job{p, answer}
 	m := <-answer
 	if m.err != nil {
 		s.live.Done()
 	}
-	return m.p, m.err
+	return m.c, m.err
 }
 
 func (s *starter) done() { s.live.Done() }
@@ -63,8 +80,8 @@ func (s *starter) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread() // else the thread would end with the goroutine
 	for j := range s.jobs {
-		p, err := os.StartProcess(j.bin, j.argv, j.attr)
-		j.made <- made{p, err}
+		c, err := j.start()
+		j.made <- made{c, err}
 	}
 }
 

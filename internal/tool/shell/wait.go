@@ -19,6 +19,8 @@ type ending struct {
 	leftovers bool // something it had started outlived it and was ended
 	held      bool // something could still write to its output when reading was given up
 	tests     *troupe.TestCount
+	level     troupe.Level    // it was confined to this
+	watched   *troupe.Watched // and this was seen of it
 }
 
 // wait waits for the shell, ends it if it must not go on, and then ends what is left of its

@@ -1,4 +1,4 @@
-package files
+package change
 
 import (
 	"errors"
@@ -20,12 +20,13 @@ const (
 	contextSize = 3        // lines around a change
 )
 
-// preview shows what a call would change, as it stands now. It takes no lock, because it
+// Preview shows what a call would change, as it stands now. It takes no lock, because it
 // changes nothing, and the run checks everything again.
-func preview(env tool.Env, path string, touched []string, apply func(*change) (string, error)) string {
-	f, err := look(env, path, touched[len(touched)-1])
+func Preview(env tool.Env, t Target, apply func(*File) (string, error)) string {
+	f, err := look(env, t)
 	var after string
 	if err == nil {
+		defer f.close()
 		after, err = apply(f)
 	}
 	if err != nil {
@@ -35,11 +36,11 @@ func preview(env tool.Env, path string, touched []string, apply func(*change) (s
 		}
 		return "Nothing can be said of the change: " + visible(err.Error())
 	}
-	name := f.name
-	if len(touched) > 1 {
-		name += " (a link to " + env.Rel(f.path) + ")"
+	name := f.Name
+	if len(t.Touched) > 1 {
+		name += " (a link to " + env.Rel(t.Real()) + ")"
 	}
-	return diff(name, f.info != nil, string(f.old), after)
+	return diff(name, f.Exists(), string(f.Old), after)
 }
 
 // diff is a unified diff for people: bounded, and with everything visible that could hide.

@@ -1,26 +1,28 @@
-package files
+package tool
 
 import (
 	"context"
 	"sync"
 )
 
-// locks is one lock per path, made when it is first wanted and forgotten when nobody wants
-// it any more.
-type locks struct {
+// Locks keeps apart the calls of one process that change files: one lock per path, made when
+// it is first wanted and forgotten when nobody wants it any more. All tools that write files
+// must share one.
+type Locks struct {
 	mu sync.Mutex
 	m  map[string]*pathLock
 }
 
 type pathLock struct {
 	held  chan struct{} // holds one element while the lock is taken
-	users int           // holder and waiters; guarded by locks.mu
+	users int           // holder and waiters; guarded by Locks.mu
 }
 
-func newLocks() *locks { return &locks{m: map[string]*pathLock{}} }
+// NewLocks returns locks that nobody holds.
+func NewLocks() *Locks { return &Locks{m: map[string]*pathLock{}} }
 
-// lock waits until nobody else holds path, or until ctx is done.
-func (l *locks) lock(ctx context.Context, path string) (unlock func(), err error) {
+// Lock waits until nobody else holds path, or until ctx is done.
+func (l *Locks) Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

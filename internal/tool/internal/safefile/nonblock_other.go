@@ -1,5 +1,5 @@
 //go:build !unix
 
-package files
+package safefile
 
 const nonblock = 0

@@ -1,0 +1,332 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/proxy"
+	"github.com/troupe-dev/troupe/internal/sandbox"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/workspace"
+)
+
+// withoutVariable names the parts of the sandbox to do without, to see what becomes of a
+// machine that lacks them: "namespaces=off,landlock=3". It takes nothing away from what is
+// refused; with less of a sandbox, more is asked about.
+const withoutVariable = "TROUPE_SANDBOX"
+
+// guard implements session.Guard: what this machine can confine commands with, and what the
+// settings of each folder leave to them.
+type guard struct {
+	app *App
+	box *sandbox.Sandbox
+	// ctx: what is looked at for a decision has limits of its own and ends with the process.
+	ctx func() context.Context
+
+	mu      sync.Mutex
+	temp    string // the folder of temporary folders; made by the first command
+	grounds map[string]*ground
+	proxies map[string]*proxy.Proxy
+}
+
+// ground is a folder in which agents work.
+type ground struct {
+	policy    *policy
+	protected []string
+	hidden    config.Hidden
+
+	mu     sync.Mutex
+	looked time.Time
+	found  []string // hidden files of the project, as of looked
+	git    gitLook
+}
+
+// gitLook is when the repository's own configuration was looked at, and what came of it.
+type gitLook struct {
+	at   time.Time
+	safe bool
+}
+
+func (a *App) newGuard(ctx context.Context) (*guard, error) {
+	text, ok := a.env.Lookup(withoutVariable)
+	if !ok {
+		text = ""
+	}
+	o, err := sandbox.ParseOptions(text)
+	if err != nil {
+		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.", Code: 2}
+	}
+	return &guard{
+		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },
+		grounds: make(map[string]*ground), proxies: make(map[string]*proxy.Proxy),
+	}, nil
+}
+
+// close lets go of proxies and temporary folders. Nothing that was confined runs any more.
+func (g *guard) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, p := range g.proxies {
+		errs = append(errs, p.Close())
+	}
+	if g.temp != "" {
+		errs = append(errs, os.RemoveAll(g.temp))
+	}
+	return errors.Join(errs...)
+}
+
+// Levels implements session.Guard.
+func (g *guard) Levels() []troupe.Level { return g.box.Levels() }
+
+// Protected implements session.Guard.
+func (g *guard) Protected(cwd string) []string {
+	gr, err := g.ground(cwd)
+	if err != nil {
+		return []string{"/**"} // what cannot be known is not open
+	}
+	return gr.protected
+}
+
+// gitFresh is how long what a repository's configuration was found to be is believed. It can
+// only be changed by what somebody was asked about, or by the user.
+const gitFresh = 2 * time.Second
+
+// SafeGit implements session.Guard.
+func (g *guard) SafeGit(cwd string) bool {
+	gr, err := g.ground(cwd)
+	if err != nil {
+		return false
+	}
+	gr.mu.Lock()
+	defer gr.mu.Unlock()
+	if now := g.app.env.Now(); gr.git.at.IsZero() || now.Sub(gr.git.at) > gitFresh {
+		harmful, err := workspace.HarmfulConfig(g.ctx(), cwd, g.app.env.Environ)
+		gr.git = gitLook{now, err == nil && len(harmful) == 0}
+	}
+	return gr.git.safe
+}
+
+func (g *guard) ground(cwd string) (*ground, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if gr, ok := g.grounds[cwd]; ok {
+		return gr, nil
+	}
+	p, err := g.app.policyOf(cwd, false)
+	if err != nil {
+		return nil, err
+	}
+	gr := &ground{policy: p, hidden: p.all.Hidden(), protected: slices.Clone(p.settings.Sandbox.DenyWrite)}
+	for _, dir := range gr.folders(cwd) {
+		gr.protected = append(gr.protected, config.Protected(dir, g.app.dirs)...)
+	}
+	g.grounds[cwd] = gr
+	return gr, nil
+}
+
+// Hidden implements session.Guard.
+func (g *guard) Hidden(cwd string) func(string) (string, bool) {
+	gr, err := g.ground(cwd)
+	if err != nil {
+		return func(string) (string, bool) { return "what may be read here is not known: " + err.Error(), true }
+	}
+	return gr.hidden.Covers
+}
+
+// folders are those that the sessions of a folder may work in.
+func (gr *ground) folders(cwd string) []string {
+	return append([]string{cwd}, gr.policy.all.Directories(gr.policy.trusted())...)
+}
+
+// Confine implements session.Guard.
+func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+	cwd := c.Session.Cwd
+	gr, err := g.ground(cwd)
+	if err != nil {
+		return nil, nil, err
+	}
+	temp, err := g.tempFor(c.Session.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := gr.policy.settings.Sandbox
+	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
+	for _, dir := range gr.folders(cwd) {
+		out.Protected = append(out.Protected, config.ProtectedPaths(dir, g.app.dirs)...)
+	}
+	for _, glob := range s.DenyWrite {
+		if name, ok := config.Literal(glob); ok {
+			out.Protected = append(out.Protected, name)
+		}
+	}
+	environ := append(sandbox.Environment(), "TMPDIR="+temp)
+	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
+	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
+		// What was fetched and will be run is written only by who may fetch.
+		if !cache.Fetched || c.Reach {
+			out.Writable = append(out.Writable, cache.Folder)
+		}
+	}
+	if c.Level == troupe.LevelWorkspace {
+		out.Writable = append(out.Writable, gr.folders(cwd)...)
+		out.Writable = append(out.Writable, absolute(s.Write, cwd, g.app.dirs.Home)...)
+		more, err := g.reach(c, s, out)
+		if err != nil {
+			return nil, nil, err
+		}
+		environ = append(environ, more...)
+	}
+	for _, granted := range c.Granted {
+		if granted.Op == troupe.OpConnect || granted.Op == troupe.OpUnseen {
+			continue
+		}
+		out.Writable = append(out.Writable, granted.Path)
+		out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return p == granted.Path && !g.own(p) })
+	}
+	out.Hidden = g.hide(gr, c, cwd)
+	return out, environ, nil
+}
+
+// reach settles what a command may connect to.
+func (g *guard) reach(c session.Confine, s config.Sandbox, out *troupe.Confinement) ([]string, error) {
+	switch {
+	case s.Offline || !c.Reach:
+		return nil, nil
+	case len(s.AllowedHosts) > 0 && !slices.Contains(s.AllowedHosts, "*"), len(s.DeniedHosts) > 0:
+		p, err := g.proxy(s)
+		if err != nil {
+			return nil, err
+		}
+		out.Network.Proxy = p.Port()
+		return p.Environ(), nil
+	case len(s.AllowedPorts) > 0:
+		out.Network.Ports = s.AllowedPorts
+	default:
+		out.Network.All = true
+	}
+	return nil, nil
+}
+
+// proxy is the one for these hosts. All commands that may reach the same share it.
+func (g *guard) proxy(s config.Sandbox) (*proxy.Proxy, error) {
+	key := strings.Join(s.AllowedHosts, ",") + "!" + strings.Join(s.DeniedHosts, ",")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p, ok := g.proxies[key]; ok {
+		return p, nil
+	}
+	p, err := proxy.Start(g.ctx(), proxy.Options{Allow: s.AllowedHosts, Deny: s.DeniedHosts})
+	if err != nil {
+		return nil, fmt.Errorf("start the proxy for commands: %w", err)
+	}
+	g.proxies[key] = p
+	return p, nil
+}
+
+// own reports whether a path is Troupe's, which no leave opens.
+func (g *guard) own(p string) bool {
+	for _, dir := range []string{g.app.dirs.Config, g.app.dirs.Data, g.app.dirs.Run} {
+		if p == dir || strings.HasPrefix(p, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hiddenFresh is how long a walk through the project for hidden files counts, and hiddenMost
+// how many names it looks at.
+const (
+	hiddenFresh = time.Second
+	hiddenMost  = 50_000
+)
+
+// hide lists what a command may not read: what settings and rules name, and what of it is in
+// the project.
+func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
+	out := gr.hidden.Paths()
+	gr.mu.Lock()
+	if now := g.app.env.Now(); now.Sub(gr.looked) > hiddenFresh || now.Before(gr.looked) {
+		gr.found, _ = gr.hidden.InProject(hiddenMost)
+		gr.looked = now
+	}
+	found := gr.found
+	gr.mu.Unlock()
+	out = append(out, found...)
+	if c.Hides == nil {
+		return out
+	}
+	for _, p := range c.Unreadable {
+		if !strings.ContainsAny(p, `*?[\`) {
+			out = append(out, p)
+		}
+	}
+	left := hiddenMost
+	_ = filepath.WalkDir(cwd, func(name string, d fs.DirEntry, err error) error { // what cannot be walked cannot be read
+		if left--; left < 0 {
+			return filepath.SkipAll
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the rest is still looked at
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || name == filepath.Join(cwd, ".git", "objects")) {
+			return filepath.SkipDir
+		}
+		if c.Hides(name) {
+			out = append(out, name)
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+// tempFor is a session's folder for temporary files. Nobody else can have made it: its parent
+// is new, and this user's alone.
+func (g *guard) tempFor(id troupe.SessionID) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.temp == "" {
+		dir, err := os.MkdirTemp("", "troupe-")
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		if err != nil {
+			return "", fmt.Errorf("make a folder for temporary files: %w", err)
+		}
+		g.temp = dir
+	}
+	dir := filepath.Join(g.temp, string(id))
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	return dir, nil
+}
+
+// absolute resolves paths as settings write them.
+func absolute(list []string, cwd, home string) []string {
+	var out []string
+	for _, p := range list {
+		switch {
+		case p == "~" || strings.HasPrefix(p, "~/"):
+			p = filepath.Join(home, strings.TrimPrefix(p, "~"))
+		case !filepath.IsAbs(p):
+			p = filepath.Join(cwd, p)
+		}
+		out = append(out, filepath.Clean(p))
+	}
+	return out
+}

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/trust"
+)
+
+// policy is what the settings of everybody who has a say allow in one folder, as they are
+// when it is read.
+type policy struct {
+	all      config.All
+	standing trust.Standing
+	settings config.Settings
+	warnings []string
+}
+
+// trusted: what the folder's own files allow counts.
+func (p *policy) trusted() bool { return p.standing.Trusted }
+
+// policyOf reads it. With trust, the folder is trusted as it is now, from here on.
+func (a *App) policyOf(folder string, grant bool) (*policy, error) {
+	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs, Folder: folder})
+	if err != nil {
+		return nil, err
+	}
+	p := &policy{all: all}
+	for _, w := range warnings {
+		if w.Note {
+			a.env.Log.Info("settings", "note", w.String())
+			continue
+		}
+		p.warnings = append(p.warnings, w.String())
+	}
+	if folder == "" {
+		p.settings = all.Settings(false)
+		return p, nil
+	}
+	store := trust.In(filepath.Join(a.dirs.Data, "trust"))
+	var subjects []trust.Subject
+	for _, dir := range all.Folders {
+		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home, Agents: profile.BuiltIn()})
+	}
+	for {
+		if p.standing, err = store.Look(subjects, all.Read()); err != nil {
+			return nil, err
+		}
+		if !grant || len(p.standing.Questions) == 0 {
+			break
+		}
+		for _, q := range p.standing.Questions {
+			// Whoever says --trust means the folder they stand in, and what is above it only as far
+			// as it is a project.
+			if err := store.Grant(q.Fingerprint, q.Fingerprint.Folder == folder); err != nil {
+				return nil, &troupe.UserError{Problem: err.Error(), Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: 2, Err: err}
+			}
+		}
+		grant = false
+	}
+	p.warnings = append(p.warnings, p.standing.Problems...)
+	p.settings = all.Settings(p.standing.Trusted)
+	return p, nil
+}
+
+// untrustedAgents tells which files of agent definitions do not count; nil: all do.
+func (p *policy) untrustedAgents() func(file string) bool {
+	files := map[string]bool{}
+	for _, q := range p.standing.Questions {
+		for _, i := range q.Fingerprint.Items {
+			if i.Kind == trust.KindAgent {
+				files[filepath.Join(q.Fingerprint.Folder, filepath.FromSlash(i.File))] = true
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return func(file string) bool { return files[file] }
+}
+
+// Untrusted is what a folder's own files would allow and nobody has trusted yet: the lines
+// that a person is shown before they decide. It is empty if there is nothing to decide.
+type Untrusted struct {
+	Folder string
+	Lines  []string
+	// Changed: it was trusted before, and these lines came and went since.
+	Changed     bool
+	Added, Gone []string
+	Wide        string // why it is more than a project
+	fingerprint trust.Fingerprint
+}
+
+// Untrusted lists the folders to decide about before work begins in cwd.
+func (a *App) Untrusted(cwd string) ([]Untrusted, error) {
+	p, err := a.policyOf(cwd, false)
+	if err != nil {
+		return nil, err
+	}
+	var out []Untrusted
+	for _, q := range p.standing.Questions {
+		out = append(out, Untrusted{
+			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
+			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, fingerprint: q.Fingerprint,
+		})
+	}
+	return out, nil
+}
+
+// Trust trusts a folder with what a person was shown, and no more than that.
+func (a *App) Trust(u Untrusted) error {
+	return trust.In(filepath.Join(a.dirs.Data, "trust")).Grant(u.fingerprint, true)
+}
+
+// rules are those that hold in a folder before any flag: the settings', and what the user
+// answered "always" to.
+func (a *App) rules(p *policy, folder string) ([]troupe.Rule, error) {
+	kept, err := config.KeptRules(a.dirs.Kept(folder))
+	if err != nil {
+		return nil, err
+	}
+	rules := p.all.Rules(p.trusted())
+	for i := range rules {
+		if src, ok := p.all.Source(rules[i].Source); ok {
+			rules[i].Folder, rules[i].Managed = src.Folder, src.Scope == config.ScopeManaged
+		}
+	}
+	return slices.Concat(rules, kept), nil
+}

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Cache is a folder that a build tool keeps for all projects.
+type Cache struct {
+	Name   string
+	Folder string // absolute
+	// Fetched: it holds what was fetched from elsewhere and will be run as it is. Without a
+	// network nothing new comes into it, so there is no use in writing it then, and whoever
+	// could write it could put another program in the place of one.
+	Fetched bool
+}
+
+// cacheKind is how a tool says where its cache is.
+type cacheKind struct {
+	name    string
+	env     string // variable that names the folder; "" if none does
+	below   string // what of that folder is the cache
+	in      cacheRoot
+	at      string // without the variable: below the root
+	fetched bool
+}
+
+type cacheRoot int
+
+const (
+	inHome  cacheRoot = iota
+	inCache           // XDG_CACHE_HOME, ~/.cache, ~/Library/Caches
+	inData            // XDG_DATA_HOME, ~/.local/share, ~/Library
+)
+
+// cacheTable lists the caches by the names that settings have for them. Of npm's and cargo's
+// folders only the caches are: what stands beside them is run, or holds keys.
+func cacheTable() []cacheKind {
+	return []cacheKind{
+		{name: "go", env: "GOCACHE", in: inCache, at: "go-build"},
+		{name: "go", env: "GOMODCACHE", in: inHome, at: "go/pkg/mod", fetched: true},
+		{name: "golangci-lint", env: "GOLANGCI_LINT_CACHE", in: inCache, at: "golangci-lint"},
+		{name: "npm", env: "npm_config_cache", below: "_cacache", in: inHome, at: ".npm/_cacache", fetched: true},
+		{name: "npm", env: "npm_config_cache", below: "_logs", in: inHome, at: ".npm/_logs"},
+		{name: "yarn", env: "YARN_CACHE_FOLDER", in: inCache, at: "yarn", fetched: true},
+		{name: "pnpm", in: inData, at: "pnpm/store", fetched: true},
+		{name: "pnpm", in: inCache, at: "pnpm"},
+		{name: "bun", env: "BUN_INSTALL", below: "install/cache", in: inHome, at: ".bun/install/cache", fetched: true},
+		{name: "deno", env: "DENO_DIR", in: inCache, at: "deno", fetched: true},
+		{name: "pip", env: "PIP_CACHE_DIR", in: inCache, at: "pip", fetched: true},
+		{name: "uv", env: "UV_CACHE_DIR", in: inCache, at: "uv", fetched: true},
+		{name: "cargo", env: "CARGO_HOME", below: "registry", in: inHome, at: ".cargo/registry", fetched: true},
+		{name: "cargo", env: "CARGO_HOME", below: "git", in: inHome, at: ".cargo/git", fetched: true},
+		{name: "maven", in: inHome, at: ".m2/repository", fetched: true},
+		{name: "gradle", env: "GRADLE_USER_HOME", below: "caches", in: inHome, at: ".gradle/caches", fetched: true},
+		{name: "nuget", env: "NUGET_PACKAGES", in: inHome, at: ".nuget/packages", fetched: true},
+		{name: "composer", env: "COMPOSER_CACHE_DIR", in: inCache, at: "composer", fetched: true},
+		{name: "zig", env: "ZIG_GLOBAL_CACHE_DIR", in: inCache, at: "zig"},
+		{name: "ccache", env: "CCACHE_DIR", in: inCache, at: "ccache"},
+		{name: "sccache", env: "SCCACHE_DIR", in: inCache, at: "sccache"},
+		{name: "ruff", env: "RUFF_CACHE_DIR", in: inCache, at: "ruff"},
+	}
+}
+
+// Caches are the folders of the build caches that commands may write, of those that are there:
+// what is not there is not made, and nobody has needed it yet. environ is what commands get, for
+// it is they who look there. A variable that says that a cache is the whole home, or holds it
+// or the project, is not followed.
+func (a All) Caches(environ []string, goos string) []Cache {
+	lookup := func(name string) (string, bool) {
+		for _, entry := range environ {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	home, wanted := a.places.Dirs.Home, a.sandbox().Caches
+	var out []Cache
+	for _, k := range cacheTable() {
+		if wanted != nil && !slices.Contains(wanted, k.name) {
+			continue
+		}
+		dir := k.folder(lookup, home, goos)
+		if dir == "" {
+			continue
+		}
+		// A link is followed here, once, so that what is written is what was judged.
+		dir, err := filepath.EvalSymlinks(dir)
+		if err != nil || a.tooWide(dir) || a.places.Folder != "" && within(a.places.Folder, dir) {
+			continue
+		}
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			out = append(out, Cache{k.name, dir, k.fetched})
+		}
+	}
+	return out
+}
+
+// folder is where the cache is, "" if nothing says.
+func (k cacheKind) folder(lookup func(string) (string, bool), home, goos string) string {
+	if k.env != "" {
+		for _, name := range [...]string{k.env, strings.ToUpper(k.env)} {
+			if v, ok := lookup(name); ok && v != "" {
+				if !filepath.IsAbs(v) {
+					return "" // "off", or a folder of each project
+				}
+				return filepath.Join(v, k.below)
+			}
+		}
+	}
+	if k.env == "GOMODCACHE" {
+		if v, ok := lookup("GOPATH"); ok && filepath.IsAbs(v) {
+			return filepath.Join(filepath.SplitList(v)[0], "pkg", "mod")
+		}
+	}
+	base := func(variable, mac, other string) string {
+		if v, ok := lookup(variable); ok && filepath.IsAbs(v) {
+			return v
+		}
+		if goos == "darwin" {
+			return filepath.Join(home, mac)
+		}
+		return filepath.Join(home, other)
+	}
+	dir := home
+	switch k.in {
+	case inCache:
+		dir = base("XDG_CACHE_HOME", "Library/Caches", ".cache")
+	case inData:
+		dir = base("XDG_DATA_HOME", "Library", ".local/share")
+	case inHome:
+	}
+	if home == "" || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Join(dir, k.at)
+}

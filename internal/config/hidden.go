@@ -1,0 +1,254 @@
+package config
+
+import (
+	_ "embed"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+//go:embed hidden.txt
+var hiddenTable string
+
+// Hidden is what may not be read, by tools and by what commands start. It does not change.
+type Hidden struct {
+	entries []secret
+	// open are globs that settings take out of what is built in.
+	open []secret
+	// folder is the session's own: it stays readable where an entry covers it whole.
+	folder string
+	// top is the root of its repository, "" without a project.
+	top string
+}
+
+// secret is one entry.
+type secret struct {
+	glob   string // absolute
+	path   string // what glob means if it has no wildcards, else ""
+	why    string
+	source string // a file of settings; "" is built in
+	except []string
+}
+
+func (h *Hidden) add(s secret) {
+	if path, ok := Literal(s.glob); ok {
+		s.path = path
+	}
+	h.entries = append(h.entries, s)
+}
+
+// covers compares names as the system does: where they usually differ by more than case, another
+// spelling reads the same file.
+func (e *secret) covers(file string) bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return covers(strings.ToLower(e.glob), strings.ToLower(file))
+	}
+	if e.path != "" {
+		return within(file, e.path)
+	}
+	return covers(e.glob, file)
+}
+
+// Hidden is what settings and what is built in keep from being read. What an administrator, the
+// user or a project adds, allow_read does not take out again.
+func (a All) Hidden() Hidden {
+	h := Hidden{folder: a.places.Folder}
+	homes := resolved(a.places.Dirs.Home)
+	for line := range strings.Lines(hiddenTable) {
+		line = strings.TrimSpace(line)
+		path, why, ok := strings.Cut(line, "  ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		places := []string{path}
+		if !strings.HasPrefix(path, "/") {
+			places = nil
+			for _, home := range homes {
+				places = append(places, home+"/"+path)
+			}
+		}
+		for _, path := range places {
+			h.add(secret{glob: escapeGlob(path), why: strings.TrimSpace(why)})
+		}
+	}
+	if d := a.places.Dirs; d.Data != "" {
+		for _, path := range []string{d.Database(), d.Database() + "-wal", d.Database() + "-shm", d.Run} {
+			h.add(secret{glob: escapeGlob(path), why: "what other sessions said and did"})
+		}
+	}
+	if len(a.Folders) > 0 {
+		h.top = a.Folders[0]
+		top := escapeGlob(h.top)
+		h.add(secret{glob: top + "/**/.env", why: "secrets of a project"})
+		h.add(secret{glob: top + "/**/.env.*", why: "secrets of a project", except: []string{".example", ".sample", ".template", ".dist", ".defaults", ".schema"}})
+	}
+	for i := range a.layers {
+		l := &a.layers[i]
+		if l.Broken {
+			continue
+		}
+		for _, glob := range a.patterns(nil, l, l.settings.Sandbox.DenyRead) {
+			h.add(secret{glob: glob, why: "settings", source: l.Path})
+		}
+	}
+	for _, glob := range a.sandbox().AllowRead {
+		path, _ := Literal(glob)
+		h.open = append(h.open, secret{glob: glob, path: path})
+	}
+	return h
+}
+
+// Covers reports whether a path, absolute and clean, may not be read, and why. Ask for a link
+// and for what it leads to: either may be hidden.
+func (h Hidden) Covers(path string) (why string, hidden bool) {
+	taken := slices.ContainsFunc(h.open, func(s secret) bool { return s.covers(path) })
+	for i := range h.entries {
+		e := &h.entries[i]
+		if taken && e.source == "" || !e.covers(path) || e.excepts(path) {
+			continue
+		}
+		if h.folder != "" && within(path, h.folder) && e.covers(h.folder) {
+			continue
+		}
+		if e.source != "" {
+			return "sandbox.deny_read in " + e.source, true
+		}
+		return e.why, true
+	}
+	return "", false
+}
+
+func (e *secret) excepts(path string) bool {
+	return slices.ContainsFunc(e.except, func(end string) bool { return strings.HasSuffix(path, end) })
+}
+
+// Entry is one entry, for people.
+type Entry struct {
+	Glob string
+	Why  string
+}
+
+// Entries are all of them, in order.
+func (h Hidden) Entries() []Entry {
+	var out []Entry
+	for _, e := range h.entries {
+		if why := e.why; e.source != "" {
+			out = append(out, Entry{e.glob, "sandbox.deny_read in " + e.source})
+		} else if !slices.ContainsFunc(h.open, func(s secret) bool { return s.glob == e.glob }) {
+			out = append(out, Entry{e.glob, why})
+		}
+	}
+	return out
+}
+
+// Paths are the files and folders that are hidden and exist, as a kernel takes them: no globs.
+// Where part of a folder is to stay readable, what lies beside that part is named instead. A
+// link and what it leads to are both named.
+func (h Hidden) Paths() []string {
+	var out []string
+	for _, e := range h.entries {
+		path := e.path
+		if path == "" {
+			continue
+		}
+		if info, err := os.Lstat(path); err != nil || e.source == "" && h.opened(path) {
+			continue
+		} else if info.Mode()&fs.ModeSymlink != 0 {
+			if target, err := filepath.EvalSymlinks(path); err == nil {
+				out = append(out, h.around(target, e.source == "", 0)...)
+			}
+		}
+		out = append(out, h.around(path, e.source == "", 0)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (h Hidden) opened(path string) bool {
+	return slices.ContainsFunc(h.open, func(s secret) bool { return s.covers(path) })
+}
+
+// maxCarve bounds how deep below a hidden folder something readable is looked for.
+const maxCarve = 32
+
+// around is a hidden path without what stays readable in it.
+func (h Hidden) around(path string, builtIn bool, depth int) []string {
+	readable := []string{}
+	if h.folder != "" {
+		readable = append(readable, h.folder)
+	}
+	if builtIn {
+		for _, s := range h.open {
+			if s.path != "" {
+				readable = append(readable, s.path)
+			}
+		}
+	}
+	inside := false
+	for _, r := range readable {
+		if within(path, r) {
+			// An entry inside the session's own folder is meant; one that covers it is not.
+			if r != h.folder || path == r {
+				return nil
+			}
+		} else if within(r, path) {
+			inside = true
+		}
+	}
+	if !inside {
+		return []string{path}
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || depth == maxCarve {
+		return nil // it cannot be listed, so what is below cannot be found either
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, h.around(filepath.Join(path, e.Name()), builtIn, depth+1)...)
+	}
+	return out
+}
+
+// InProject walks the repository for what globs hide there, up to a number of files and folders.
+// whole is false if there are more, or some could not be looked at. Folders of packages and of
+// git are left out: what hides there was put there by a tool.
+func (h Hidden) InProject(most int) (paths []string, whole bool) {
+	if h.top == "" {
+		return nil, true
+	}
+	var globs []secret
+	for _, e := range h.entries {
+		if e.path == "" {
+			globs = append(globs, e)
+		}
+	}
+	narrow := Hidden{entries: globs, open: h.open, folder: h.folder}
+	whole = true
+	err := filepath.WalkDir(h.top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			whole = false
+			return nil
+		}
+		if most--; most < 0 {
+			whole = false
+			return fs.SkipAll
+		}
+		if _, hidden := narrow.Covers(path); hidden && path != h.folder {
+			paths = append(paths, path)
+			if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+				paths = append(paths, target)
+			}
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return paths, whole && err == nil
+}

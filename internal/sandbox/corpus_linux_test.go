@@ -1,0 +1,207 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newFixture makes the repository that the recorded commands run in.
+func newFixture(t *testing.T, o Options) *room {
+	t.Helper()
+	for _, tool := range []string{"bash", "git", "gcc", "zip", "bzip2"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the fixture needs %s", tool)
+		}
+	}
+	r := newRoom(t, o)
+	base := filepath.Dir(r.ws)
+	out, err := exec.CommandContext(t.Context(), "bash", "testdata/mkfixture.sh", filepath.Join(base, "fixture")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r.ws, r.home = filepath.Join(base, "fixture", "ws"), filepath.Join(base, "fixture", "home")
+	r.env = slices.DeleteFunc(r.env, func(kv string) bool { return strings.HasPrefix(kv, "HOME=") })
+	r.env = append(r.env, "HOME="+r.home, "GIT_CONFIG_NOSYSTEM=1")
+	return r
+}
+
+// state is every file below a folder, with what can be changed of it.
+func state(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		s := info.Mode().String() + info.ModTime().String()
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			s += fmt.Sprintf("%x", sha256.Sum256(data))
+		}
+		all[path] = s
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func changes(before, after map[string]string) []string {
+	var list []string
+	for _, path := range slices.Sorted(maps.Keys(after)) {
+		if before[path] != after[path] {
+			list = append(list, path)
+		}
+	}
+	for path := range before {
+		if _, ok := after[path]; !ok {
+			list = append(list, "-"+path)
+		}
+	}
+	return list
+}
+
+// rows reads a table of recorded commands.
+func rows(t *testing.T, name string) (list [][]string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if line := lines.Text(); line != "" && line[0] != '#' {
+			list = append(list, strings.Split(line, "\t"))
+		}
+	}
+	return list
+}
+
+func unquote(t *testing.T, s string) string {
+	t.Helper()
+	var text string
+	if err := json.Unmarshal([]byte(s), &text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// listener is a port on loopback that nobody may reach; called reports whether somebody did.
+func listener(t *testing.T) (port string, called func() bool) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hit := make(chan struct{}, 1000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.Close()
+			hit <- struct{}{}
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	return port, func() bool {
+		select {
+		case <-hit:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// No recorded attack has its effect when it runs read-only, whatever the kernel lacks, and
+// where it had one without the sandbox it was seen to try.
+func TestRecordedAttacks(t *testing.T) {
+	for name, o := range map[string]Options{
+		"": {}, "namespaces=off": {NoNamespaces: true}, "notify=off": {NoNotify: true},
+		"landlock=1": {Landlock: 1}, "landlock=1,notify=off": {Landlock: 1, NoNotify: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name != "" && testing.Short() {
+				t.Skip("the same again on a lesser kernel")
+			}
+			r := newFixture(t, o)
+			needLandlock(t, r)
+			port, called := listener(t)
+			before := state(t, filepath.Dir(r.ws))
+			unseen := 0
+			for _, row := range rows(t, "readonly.tsv") {
+				id, class, needs := row[0], row[1], row[7]
+				if needs == "norun" || needs == "pty" {
+					continue
+				}
+				command := strings.ReplaceAll(unquote(t, row[2]), "{PORT}", port)
+				out, code, w := r.brief(command)
+				if list := changes(before, state(t, filepath.Dir(r.ws))); len(list) > 0 {
+					t.Errorf("%s %s: %s\nchanged %q\n%s", id, class, command, list, out)
+					before = state(t, filepath.Dir(r.ws))
+				}
+				if called() {
+					t.Errorf("%s: %s\nreached the listener", id, command)
+				}
+				if len(w.Attempts) == 0 && r.box.Report(t.Context()).Notify && !strings.Contains(out, "not found") {
+					unseen++
+					t.Logf("%s: nothing was attempted: %s\nexit %d\n%.400s", id, command, code, out)
+				}
+			}
+			t.Logf("%d attacks did not get to attempt anything", unseen)
+		})
+	}
+}
+
+func needLandlock(t testing.TB, r *room) {
+	t.Helper()
+	if len(r.box.Levels()) == 0 {
+		t.Skip("this kernel cannot confine commands")
+	}
+}
+
+// What only reads is not held to want more.
+func TestRecordedHarmless(t *testing.T) {
+	r := newFixture(t, Options{})
+	needLandlock(t, r)
+	r.env = append(r.env, "GOCACHE="+filepath.Join(r.temp, "go"), "GOPATH="+filepath.Join(r.temp, "gopath"), "GOTOOLCHAIN=local")
+	before := state(t, filepath.Dir(r.ws))
+	for _, row := range rows(t, "benign.tsv") {
+		out, code, w := r.brief(unquote(t, row[2]))
+		if len(w.Attempts) > 0 || w.Blind {
+			t.Errorf("%s %s: %s\nattempted %s\nexit %d\n%.300s", row[0], row[1], row[2], attempts(w), code, out)
+		}
+		if code == 126 || strings.Contains(out, "ermission denied") || strings.Contains(out, "not permitted") {
+			t.Errorf("%s: %s\nexit %d\n%.300s", row[0], row[2], code, out)
+		}
+	}
+	if list := slices.DeleteFunc(changes(before, state(t, filepath.Dir(r.ws))), func(p string) bool { return strings.HasPrefix(p, r.temp) }); len(list) > 0 {
+		t.Errorf("changed %q", list)
+	}
+}

@@ -1,0 +1,194 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Rights by the version of the interface that brought them.
+const (
+	rightsRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	rightsFirst = rightsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM
+	// rightsOfFiles are those that a rule about something other than a folder may have.
+	rightsOfFiles = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	// rightsOfDevices are for making devices, which nobody is granted.
+	rightsOfDevices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+
+	netRights   = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	scopeRights = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+
+	rulePathBeneath = 1
+	ruleNetPort     = 2
+	// newestLandlock is the last version whose rights are known here.
+	newestLandlock = 7
+)
+
+// landlockVersion asks for the version; with that flag the call makes no ruleset.
+func landlockVersion() (version int, why string) {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	switch {
+	case errno == 0:
+		return int(v), ""
+	case errors.Is(errno, unix.ENOSYS):
+		return 0, "this kernel was built without it, or is older than 5.13"
+	case errors.Is(errno, unix.EOPNOTSUPP):
+		return 0, "it is switched off; boot with landlock in the lsm= list"
+	default:
+		return 0, errno.Error()
+	}
+}
+
+// fileRights are all rights over files that a version knows.
+func fileRights(version int) uint64 {
+	rights := uint64(rightsFirst)
+	if version >= 2 {
+		rights |= unix.LANDLOCK_ACCESS_FS_REFER
+	}
+	if version >= 3 {
+		rights |= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if version >= 5 {
+		rights |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	return rights
+}
+
+// ruleset is a Landlock ruleset that is being put together. The descriptor must be closed.
+type ruleset struct {
+	fd      int
+	version int
+	rights  uint64
+}
+
+// newRuleset makes a ruleset that grants nothing. If net is set it also denies all TCP.
+func newRuleset(version int, net bool) (*ruleset, error) {
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: fileRights(version)}
+	size := unsafe.Sizeof(attr.Handled_access_fs)
+	if version >= 4 {
+		size += unsafe.Sizeof(attr.Handled_access_net)
+		if net {
+			attr.Handled_access_net = netRights
+		}
+	}
+	if version >= 6 {
+		size += unsafe.Sizeof(attr.Scoped)
+		attr.Scoped = scopeRights
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
+	}
+	return &ruleset{fd: int(fd), version: version, rights: attr.Handled_access_fs}, nil
+}
+
+func (r *ruleset) close() { _ = unix.Close(r.fd) } // nothing was written
+
+// read grants reading and running a file, or all below a folder.
+func (r *ruleset) read(path string) error { return r.grant(path, rightsRead) }
+
+// write grants everything below a folder, or of a file, but to make devices.
+func (r *ruleset) write(path string) error { return r.grant(path, r.rights&^rightsOfDevices) }
+
+// grant is no error where there is nothing, or nothing for us.
+func (r *ruleset) grant(path string, rights uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open %s for the sandbox: %w", path, err)
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	return r.grantOpen(fd, path, rights)
+}
+
+// absent are the errors of a path that the command could not use either.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTDIR) ||
+		errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV)
+}
+
+func (r *ruleset) grantOpen(fd int, path string, rights uint64) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fmt.Errorf("look at %s for the sandbox: %w", path, err)
+	}
+	rights &= r.rights
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= rightsOfFiles
+	}
+	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	runtime.KeepAlive(&attr)
+	if errno == unix.EBADFD {
+		return nil // a file system that has no paths: the kernel lets everybody use it
+	}
+	if errno != 0 {
+		return fmt.Errorf("grant %s in the sandbox: %w", path, errno)
+	}
+	return nil
+}
+
+// port grants connecting to a TCP port on any host.
+func (r *ruleset) port(port int) error {
+	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("grant port %d in the sandbox: %w", port, errno)
+	}
+	return nil
+}
+
+// readAllBut grants reading everything but what is hidden, by granting what lies beside it.
+// Landlock grants for all below a folder and takes nothing back, so a folder that something
+// hidden lies in is granted entry by entry, and what is made in it later is not. Names can be
+// listed everywhere: that right cannot be withheld of one folder only.
+func (r *ruleset) readAllBut(hidden []string) error {
+	if len(hidden) == 0 {
+		return r.read("/")
+	}
+	if err := r.grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
+		return err
+	}
+	return r.readBeside("/", hidden)
+}
+
+func (r *ruleset) readBeside(dir string, hidden []string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if absent(err) {
+			return nil // nor can the command
+		}
+		return fmt.Errorf("list %s for the sandbox: %w", dir, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case slices.Contains(hidden, path):
+		case slices.ContainsFunc(hidden, func(h string) bool { return strings.HasPrefix(h, path+"/") }):
+			err = r.readBeside(path, hidden)
+		case e.Type()&fs.ModeSymlink != 0:
+			// What it leads to is granted, or not, where it lies.
+		default:
+			err = r.read(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

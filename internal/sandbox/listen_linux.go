@@ -1,0 +1,230 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// maxAttempts are kept; the rest is counted.
+const maxAttempts = 64
+
+// notification is struct seccomp_notif: one system call that waits for our answer.
+type notification struct {
+	id   uint64
+	pid  uint32 // of the thread
+	bits uint32
+	nr   int32
+	arch uint32
+	ip   uint64
+	args [6]uint64
+}
+
+// answer is struct seccomp_notif_resp without the number.
+type answer struct {
+	val   int64
+	err   int32
+	flags uint32
+}
+
+func proceed() answer                 { return answer{flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE} }
+func fail(errno syscall.Errno) answer { return answer{err: -int32(errno)} }
+func value(v int) answer              { return answer{val: int64(v)} }
+
+// answered is what a call gets that was made in its place.
+func answered(err error) answer {
+	var errno syscall.Errno
+	switch {
+	case err == nil:
+		return value(0)
+	case errors.As(err, &errno):
+		return fail(errno)
+	default:
+		return fail(unix.EACCES)
+	}
+}
+
+// Requests of the listener's descriptor that golang.org/x/sys does not have.
+const (
+	ioctlValid = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
+	ioctlAddfd = 0x40182103 // SECCOMP_IOCTL_NOTIF_ADDFD
+)
+
+// watch is the listener of one command. Its goroutine alone uses what is below done until
+// done is closed.
+type watch struct {
+	file   *os.File
+	fd     int
+	plan   *plan
+	shapes map[uintptr]shape
+	own    int
+	helper sync.WaitGroup // connections that are being made
+	done   chan struct{}
+
+	seen   map[troupe.Attempt]bool
+	result troupe.Watched
+}
+
+// listen begins to answer. The watch must be ended.
+func (s *Sandbox) listen(fd int, p *plan) *watch {
+	_ = unix.SetNonblock(fd, true) // so that waiting for it costs no thread
+	w := &watch{
+		file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd, plan: p, shapes: s.shapes(), own: s.own,
+		done: make(chan struct{}), seen: map[troupe.Attempt]bool{},
+	}
+	go w.serve()
+	return w
+}
+
+// end answers what still waits, and then no more.
+func (w *watch) end() troupe.Watched {
+	_ = w.file.SetReadDeadline(time.Unix(1, 0)) // it is one that can be waited for
+	<-w.done
+	_ = w.file.Close() // nothing was written
+	return w.result
+}
+
+func (w *watch) serve() {
+	defer close(w.done)
+	defer w.helper.Wait()
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		w.result.Blind = true
+		return
+	}
+	// It ends when nobody is left who could ask, or when end says so.
+	_ = conn.Read(func(fd uintptr) bool { return w.drain(int(fd)) })
+}
+
+// drain answers all that wait, and reports whether nobody is left.
+func (w *watch) drain(fd int) bool {
+	for {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, 0)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return true
+		case n == 0:
+			return false
+		case ready[0].Revents&unix.POLLIN != 0:
+			w.one()
+		default:
+			return true
+		}
+	}
+}
+
+// one answers one call. Whoever made it may be gone at any time; then there is nobody to
+// answer.
+func (w *watch) one() {
+	var n notification
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
+		return
+	}
+	s, ok := w.shapes[uintptr(n.nr)]
+	if !ok {
+		w.send(n.id, fail(unix.ENOSYS))
+		return
+	}
+	if a, now := w.judge(&n, s); now {
+		w.send(n.id, a)
+	}
+}
+
+func (w *watch) send(id uint64, a answer) {
+	resp := struct {
+		id uint64
+		answer
+	}{id, a}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&resp)))
+}
+
+// give answers a call with a file of ours.
+func (w *watch) give(id uint64, fd int, flags uint32) answer {
+	add := struct {
+		id                       uint64
+		flags, src, dst, dstFlag uint32
+	}{id: id, src: uint32(fd), dstFlag: flags & unix.O_CLOEXEC}
+	n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), ioctlAddfd, uintptr(unsafe.Pointer(&add)))
+	if errno != 0 {
+		return fail(unix.EMFILE)
+	}
+	return value(int(n))
+}
+
+// alive reports whether the call still waits: what was read under /proc by its thread's
+// number was then read of that thread.
+func (w *watch) alive(id uint64) bool {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), ioctlValid, uintptr(unsafe.Pointer(&id)))
+	return errno == 0
+}
+
+// record keeps an attempt that was refused.
+func (w *watch) record(op troupe.AttemptOp, path string) {
+	a := troupe.Attempt{Op: op, Path: path}
+	if w.seen[a] {
+		return
+	}
+	if len(w.seen) < 16*maxAttempts { // of more than that, some may be counted twice
+		w.seen[a] = true
+	}
+	if len(w.result.Attempts) == maxAttempts {
+		w.result.More++
+		return
+	}
+	w.result.Attempts = append(w.result.Attempts, a)
+}
+
+// touch notes that something changed that outlives the command.
+func (w *watch) touch() {
+	if len(w.result.Attempts) == 0 {
+		w.result.Touched = true
+	}
+}
+
+// zone is where a path lies, as far as changing it goes.
+type zone int
+
+const (
+	zoneOutside   zone = iota // the kernel refuses
+	zoneFree                  // nothing that happens there lasts, or is anybody's concern
+	zoneWritable              // the kernel lets it
+	zoneGranted               // let, but the kernel cannot be told so: the listener does it
+	zoneProtected             // below what may be written, and yet not
+)
+
+func (w *watch) zone(path string) zone {
+	p := w.plan
+	switch {
+	case slices.Contains(devices(), path):
+		return zoneFree
+	case belowAny(path, p.hidden):
+		return zoneOutside
+	case belowAny(path, p.protected):
+		if outermost(path, p.changeable()) == "" && !belowAny(path, p.late) {
+			return zoneOutside
+		}
+		return zoneProtected
+	case p.temp != "" && path != p.temp && below(path, p.temp):
+		return zoneFree
+	case p.mounted() && below(path, sharedMemory) && slices.ContainsFunc(p.mounts, func(m mountPoint) bool { return m.kind == mountPrivate }):
+		return zoneFree
+	case slices.Contains(p.writable, path), belowAny(path, p.late):
+		return zoneGranted // the thing itself: a grant of it is not one of the folder it lies in
+	case belowAny(path, p.writable):
+		return zoneWritable
+	default:
+		return zoneOutside
+	}
+}

@@ -1,0 +1,253 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is what a path of a watched call leads to, as the call's own process sees it.
+type place struct {
+	path   string // absolute, without symbolic links as far as it exists
+	dir    int    // the folder it lies in, opened; -1: none
+	name   string // in that folder
+	exists bool
+	mode   uint32 // what exists
+	uid    uint32
+}
+
+func (p *place) close() {
+	if p.dir >= 0 {
+		_ = unix.Close(p.dir) // nothing was written
+		p.dir = -1
+	}
+}
+
+func (p *place) kind() uint32 { return p.mode & unix.S_IFMT }
+
+// may says whether who asks might do it without a sandbox: what could not be anyway is no
+// attempt. That it lies on a read-only mount can be the sandbox.
+func (p *place) may(name string, how uint32) bool {
+	err := unix.Faccessat(p.dir, name, how, unix.AT_EACCESS)
+	return err == nil || err == unix.EROFS && !readOnly(p.dir)
+}
+
+const maxPath = 4096
+
+// text reads a string of a process. It reads to the ends of pages only: what follows may not
+// be there.
+func text(pid int, address uint64) (string, error) {
+	buf := make([]byte, 0, 256)
+	for len(buf) < maxPath {
+		n := 256 - int(address%256)
+		part := buf[len(buf) : len(buf)+min(n, cap(buf)-len(buf))]
+		if len(part) == 0 {
+			grown := make([]byte, len(buf), 2*cap(buf))
+			copy(grown, buf)
+			buf = grown
+			continue
+		}
+		got, err := peek(pid, address, part)
+		if err != nil {
+			return "", err
+		}
+		if i := bytes.IndexByte(part[:got], 0); i >= 0 {
+			return string(buf[:len(buf)+i]), nil
+		}
+		buf = buf[:len(buf)+got]
+		address += uint64(got)
+	}
+	return "", unix.ENAMETOOLONG
+}
+
+// peek reads memory of a process.
+func peek(pid int, address uint64, into []byte) (int, error) {
+	if address == 0 {
+		return 0, unix.EFAULT
+	}
+	local := []unix.Iovec{{Base: &into[0], Len: uint64(len(into))}}
+	remote := []unix.RemoteIovec{{Base: uintptr(address), Len: len(into)}}
+	n, err := unix.ProcessVMReadv(pid, local, remote, 0)
+	if err == nil && n == 0 {
+		err = unix.EFAULT
+	}
+	return n, err
+}
+
+// errOdd: it is no file that has a place.
+const errOdd = unix.EXDEV
+
+const maxLinks = 40
+
+// locate follows a path as the process that named it would. The error is the one that it
+// would get, as far as that can be known.
+func (w *watch) locate(pid int, dir int, path string, follow bool) (place, error) {
+	none := place{dir: -1}
+	if path == "" {
+		return none, unix.ENOENT
+	}
+	if path[0] != '/' {
+		base, err := folder(pid, dir)
+		if err != nil {
+			return none, err
+		}
+		path = base + "/" + path
+	}
+	for range maxLinks {
+		p, target, err := w.step(pid, path)
+		if err != nil {
+			return none, err
+		}
+		if target == "" || !follow {
+			return p, nil
+		}
+		base := strings.TrimSuffix(p.path, p.name)
+		p.close()
+		if path = target; path[0] != '/' {
+			path = base + target
+		}
+	}
+	return none, unix.ELOOP
+}
+
+// folder is the folder that relative paths of a call begin in.
+func folder(pid, dir int) (string, error) {
+	link := "/proc/" + strconv.Itoa(pid) + "/cwd"
+	if dir != unix.AT_FDCWD {
+		link = "/proc/" + strconv.Itoa(pid) + "/fd/" + strconv.Itoa(dir)
+	}
+	base, err := readlink(unix.AT_FDCWD, link)
+	if err != nil {
+		return "", err
+	}
+	if base[0] != '/' || strings.HasSuffix(base, " (deleted)") {
+		return "", unix.ENOENT
+	}
+	return base, nil
+}
+
+// step finds what the last name of a path is, and what it says if it is a symbolic link.
+func (w *watch) step(pid int, path string) (p place, target string, err error) {
+	path = itself(pid, path)
+	parent, name := split(path)
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	if strings.HasPrefix(parent, "/proc/") {
+		how.Resolve = 0 // by its links the process means its own folders
+	}
+	if p.dir, err = unix.Openat2(unix.AT_FDCWD, parent, &how); err != nil {
+		return p, "", err
+	}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if parent, err = readlink(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(p.dir)); err != nil {
+		return p, "", err
+	}
+	own := "/proc/" + strconv.Itoa(w.own)
+	if below(parent, own) { // it came here by a link to itself, which to us means us
+		p.close()
+		return w.step(pid, "/proc/"+strconv.Itoa(pid)+strings.TrimPrefix(parent, own)+"/"+name)
+	}
+	p.name, p.path = name, strings.TrimSuffix(parent, "/")+"/"+name
+	if name == "." {
+		p.path = parent
+	}
+	var st unix.Stat_t
+	switch err := unix.Fstatat(p.dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err {
+	case nil:
+	case unix.ENOENT:
+		return p, "", nil
+	default:
+		return p, "", err
+	}
+	p.exists, p.mode, p.uid = true, st.Mode, st.Uid
+	if p.kind() != unix.S_IFLNK {
+		return p, "", nil
+	}
+	if target, err = readlink(p.dir, name); err != nil {
+		return p, "", err
+	}
+	if strings.HasPrefix(parent, "/proc/") && isNumbers(name) && (target[0] != '/' || strings.HasSuffix(target, " (deleted)")) {
+		return p, "", errOdd // an open pipe, or a file that is no longer anywhere
+	}
+	return p, target, nil
+}
+
+// itself replaces what a process calls itself.
+func itself(pid int, path string) string {
+	me := "/proc/" + strconv.Itoa(pid)
+	for _, name := range []string{"/proc/self", "/proc/thread-self"} {
+		if below(path, name) {
+			return me + path[len(name):]
+		}
+	}
+	if below(path, "/dev/fd") {
+		return me + "/fd" + path[len("/dev/fd"):]
+	}
+	return path
+}
+
+// split divides a path before its last name; "." is the name of what ends in a folder's own
+// names.
+func split(path string) (parent, name string) {
+	path = strings.TrimRight(path, "/")
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "/", "."
+	}
+	parent, name = path[:i], path[i+1:]
+	if name == "." || name == ".." {
+		return path, "."
+	}
+	if parent == "" {
+		parent = "/"
+	}
+	return parent, name
+}
+
+func isNumbers(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 31)
+	return err == nil
+}
+
+func readlink(dir int, path string) (string, error) {
+	var buf [maxPath]byte
+	n, err := unix.Readlinkat(dir, path, buf[:])
+	if err != nil {
+		return "", err
+	}
+	if n == 0 {
+		return "", unix.ENOENT
+	}
+	return string(buf[:n]), nil
+}
+
+// field reads a field of a process's status.
+func field(pid int, name string) string {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// umask is that of a process.
+func umask(pid int) uint32 {
+	n, err := strconv.ParseUint(field(pid, "Umask"), 8, 32)
+	if err != nil {
+		return 0o77
+	}
+	return uint32(n)
+}

@@ -1,0 +1,263 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// plan is a confinement, looked at on this machine as it is now. All paths are resolved.
+type plan struct {
+	report    Report
+	level     troupe.Level
+	temp      string
+	writable  []string // exist; granted by the kernel
+	late      []string // may be written and do not exist yet; the listener makes them
+	protected []string
+	hidden    []string // exist
+	network   troupe.Network
+	bounds    troupe.Bounds
+	policy    policy
+	mounts    []mountPoint
+	// What the kernel cannot keep as it is: compared and put back in the end.
+	guarded []string
+}
+
+// mountPoint is a place that is mounted over.
+type mountPoint struct {
+	path string
+	kind mountKind
+	dir  bool
+}
+
+type mountKind int
+
+// A place that more than one is wanted for gets the last of these.
+const (
+	mountSelf     mountKind = iota + 1 // only so that it cannot be renamed
+	mountReadOnly                      // protected
+	mountCover                         // hidden
+	mountPrivate                       // empty and writable
+)
+
+const sharedMemory = "/dev/shm"
+
+// devices may be written by everybody: nothing stays in them.
+func devices() []string {
+	return []string{os.DevNull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+}
+
+func newPlan(c troupe.Confinement, r Report) *plan {
+	p := &plan{report: r, level: c.Level.Meet(troupe.LevelWorkspace), network: c.Network, bounds: c.Bounds}
+	if c.Temp != "" {
+		p.temp = resolved(c.Temp)
+	}
+	p.protected = allResolved(c.Protected, true)
+	for _, h := range allResolved(c.Hidden, true) {
+		if info, err := os.Lstat(h); err == nil && info.Mode()&os.ModeSymlink == 0 {
+			p.hidden = append(p.hidden, h)
+		}
+	}
+	for _, w := range allResolved(c.Writable, false) {
+		if _, err := os.Lstat(w); err == nil {
+			p.writable = append(p.writable, w)
+		} else {
+			p.late = append(p.late, w)
+		}
+	}
+	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
+	switch n := c.Network; {
+	case n.Proxy > 0:
+		p.network = troupe.Network{} // Landlock knows no hosts; the listener connects
+		p.policy.proxy = n.Proxy
+	case n.All:
+		p.policy.net = reachAll
+	case len(n.Ports) > 0:
+		p.policy.net = reachPorts
+		p.policy.udp = slices.Contains(n.Ports, 53)
+	}
+	if p.policy.net == reachPorts && r.Landlock < 4 {
+		p.network, p.policy.net, p.policy.udp = troupe.Network{}, reachNobody, false
+	}
+	p.place()
+	return p
+}
+
+// changeable are the folders below which something may change.
+func (p *plan) changeable() []string {
+	all := slices.Clone(p.writable)
+	if p.temp != "" {
+		all = append(all, p.temp)
+	}
+	return all
+}
+
+// place settles what is mounted where, and what must be guarded instead.
+func (p *plan) place() {
+	points := map[string]mountKind{}
+	want := func(path string, k mountKind) { points[path] = max(points[path], k) }
+	spaces := p.report.Namespaces
+	for _, path := range p.protected {
+		top := outermost(path, p.changeable())
+		if top == "" {
+			continue // nothing grants it
+		}
+		for dir := filepath.Dir(path); spaces && dir != top && below(dir, top); dir = filepath.Dir(dir) {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				want(dir, mountSelf)
+			}
+		}
+		info, err := os.Lstat(path)
+		switch {
+		case !spaces, err != nil, info.Mode()&os.ModeSymlink != 0:
+			p.guarded = append(p.guarded, path)
+		default:
+			want(path, mountReadOnly)
+			if links(info) > 1 && !info.IsDir() {
+				p.guarded = append(p.guarded, path) // it has another name, which nothing protects
+			}
+		}
+	}
+	if !spaces {
+		return
+	}
+	for _, path := range p.hidden {
+		want(path, mountCover)
+	}
+	if len(points) > 0 || p.level == troupe.LevelWorkspace {
+		if info, err := os.Lstat(sharedMemory); err == nil && info.IsDir() {
+			want(sharedMemory, mountPrivate)
+		}
+	}
+	p.order(points)
+}
+
+// order sorts the mounts so that none hides another, and leaves out those that nobody could
+// tell.
+func (p *plan) order(points map[string]mountKind) {
+	covered := ""
+	paths := make([]string, 0, len(points))
+	for path := range points {
+		paths = append(paths, path)
+	}
+	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
+	for _, path := range paths {
+		if covered != "" && below(path, covered) {
+			continue
+		}
+		if points[path] == mountCover {
+			covered = path
+		}
+		info, err := os.Lstat(path)
+		if err != nil {
+			continue
+		}
+		p.mounts = append(p.mounts, mountPoint{path, points[path], info.IsDir()})
+	}
+}
+
+// outermost is the shortest of the folders that a path lies in; "" if it lies in none.
+func outermost(path string, folders []string) string {
+	best := ""
+	for _, f := range folders {
+		if below(path, f) && (best == "" || len(f) < len(best)) {
+			best = f
+		}
+	}
+	return best
+}
+
+// mounted reports whether the command gets mounts of its own.
+func (p *plan) mounted() bool { return len(p.mounts) > 0 }
+
+func (p *plan) mount(b *birth, r *ruleset) {
+	var folder uintptr
+	for _, m := range p.mounts {
+		switch m.kind {
+		case mountSelf:
+			b.bind(m.path, false)
+		case mountReadOnly:
+			b.bind(m.path, true)
+		case mountPrivate:
+			b.private(m.path)
+			b.grant(r, m.path)
+		case mountCover:
+			if m.dir {
+				folder = b.coverFolder(m.path, folder)
+			} else {
+				b.coverFile(m.path)
+			}
+		}
+	}
+}
+
+// ruleset grants what the plan grants.
+func (p *plan) ruleset() (*ruleset, error) {
+	r, err := newRuleset(p.report.Landlock, p.policy.net != reachAll)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.grant(r); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (p *plan) grant(r *ruleset) error {
+	carved := p.hidden
+	if p.report.Namespaces {
+		carved = nil // they are covered
+	}
+	if err := r.readAllBut(carved); err != nil {
+		return err
+	}
+	for _, d := range devices() {
+		if err := r.grant(d, rightsOfFiles); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.changeable() {
+		if err := p.grantWrite(r, path, carved); err != nil {
+			return err
+		}
+	}
+	if p.policy.net == reachPorts {
+		for _, port := range p.network.Ports {
+			if err := r.port(port); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// grantWrite grants a folder with what is in it. If something hidden that is not covered lies
+// there, it may be written, and is read only where that was granted.
+func (p *plan) grantWrite(r *ruleset, path string, carved []string) error {
+	for _, h := range carved {
+		switch {
+		case below(path, h):
+			return nil
+		case below(h, path):
+			return r.grant(path, r.rights&^rightsOfDevices&^(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_EXECUTE))
+		}
+	}
+	return r.write(path)
+}
+
+// links is how many names a file has.
+func links(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink) //nolint:unconvert // it is smaller on some processors
+	}
+	return 1
+}

@@ -1,0 +1,215 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// socket decides which sockets there are, by the numbers of the call alone.
+func (w *watch) socket(q *asked) answer {
+	domain, kind, protocol := int32(q.args[0]), uint32(q.args[1])&sockTypes, int32(q.args[2])
+	p := w.plan.policy
+	switch domain {
+	case unix.AF_UNIX:
+		// Where nobody is reached each connection is refused, and shows what was wanted.
+		// Where some may be reached there must be none: see network.
+		if p.net == reachNobody && kind != unix.SOCK_DGRAM {
+			return proceed()
+		}
+		return fail(unix.EACCES)
+	case unix.AF_INET, unix.AF_INET6:
+		return w.inet(kind, protocol)
+	case unix.AF_NETLINK:
+		// Asking which interfaces and sockets there are; changing them needs what nobody has.
+		if protocol == unix.NETLINK_ROUTE || protocol == unix.NETLINK_SOCK_DIAG {
+			return proceed()
+		}
+		return fail(unix.EPROTONOSUPPORT)
+	default:
+		return fail(unix.EAFNOSUPPORT)
+	}
+}
+
+func (w *watch) inet(kind uint32, protocol int32) answer {
+	p := w.plan.policy
+	switch {
+	case p.net == reachAll, kind == unix.SOCK_DGRAM && p.udp && (protocol == 0 || protocol == unix.IPPROTO_UDP):
+		return proceed()
+	case kind == unix.SOCK_STREAM && (protocol == 0 || protocol == unix.IPPROTO_TCP):
+		return proceed()
+	case kind == unix.SOCK_STREAM:
+		return fail(unix.EPROTONOSUPPORT) // Landlock knows TCP only
+	case kind == unix.SOCK_DGRAM && (protocol == 0 || protocol == unix.IPPROTO_UDP):
+		w.record(troupe.OpConnect, "udp") // to whom is never said: there is no socket to say it to
+		return fail(unix.EACCES)
+	case protocol == unix.IPPROTO_ICMP || protocol == unix.IPPROTO_ICMPV6:
+		w.record(troupe.OpConnect, "icmp")
+		return fail(unix.EACCES)
+	default:
+		return fail(unix.EPERM)
+	}
+}
+
+// address reads whom a call is about. What it says is for people, and decides only where any
+// answer would do.
+func (w *watch) sockaddr(q *asked, at, size uint64) (family uint16, raw []byte, ok bool) {
+	if size < 2 || size > 128 {
+		return 0, nil, false
+	}
+	raw = make([]byte, size)
+	n, err := peek(q.pid, at, raw)
+	if err != nil || n < 2 {
+		w.unreadable(err)
+		return 0, nil, false
+	}
+	raw = raw[:n]
+	return uint16(raw[0]) | uint16(raw[1])<<8, raw, true
+}
+
+func addrPort(family uint16, raw []byte) (netip.AddrPort, bool) {
+	if family == unix.AF_INET && len(raw) >= 8 {
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(raw[4:8])), uint16(raw[2])<<8|uint16(raw[3])), true
+	}
+	if family == unix.AF_INET6 && len(raw) >= 24 {
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(raw[8:24])).Unmap(), uint16(raw[2])<<8|uint16(raw[3])), true
+	}
+	return netip.AddrPort{}, false
+}
+
+// connect. Where nobody is reached it is never let pass, whatever the address says.
+func (w *watch) connect(q *asked) (a answer, now bool) {
+	family, raw, ok := w.sockaddr(q, q.arg(q.path), q.arg(q.flags))
+	if !ok {
+		return fail(unix.EACCES), true
+	}
+	p := w.plan.policy
+	switch family {
+	case unix.AF_UNSPEC:
+		if p.net == reachNobody {
+			return value(0), true // there is nothing to let go of
+		}
+		return proceed(), true
+	case unix.AF_UNIX:
+		return w.local(q, raw), true
+	case unix.AF_INET, unix.AF_INET6:
+		to, ok := addrPort(family, raw)
+		if !ok {
+			return fail(unix.EINVAL), true
+		}
+		if p.proxy > 0 && int(to.Port()) == p.proxy && to.Addr().IsLoopback() {
+			w.helper.Go(func() { w.send(q.id, connectFor(q.notification, raw)) })
+			return answer{}, false
+		}
+		if p.net == reachPorts && (slices.Contains(w.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
+			return proceed(), true // Landlock knows the ports
+		}
+		if to.Port() != 0 { // else it only asks which way packets would go
+			w.record(troupe.OpConnect, to.String())
+		}
+		return fail(unix.EACCES), true
+	default:
+		return fail(unix.EACCES), true
+	}
+}
+
+// connectFor connects a command's socket. Landlock knows ports and no hosts, so that this one
+// goes to loopback only we can see to.
+func connectFor(n *notification, raw []byte) answer {
+	leader, err := strconv.Atoi(field(int(n.pid), "Tgid"))
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	pidfd, err := unix.PidfdOpen(leader, 0)
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	defer unix.Close(pidfd) //nolint:errcheck // nothing was written
+	fd, err := unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0)
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL); err != nil || kind != unix.IPPROTO_TCP {
+		return fail(unix.EACCES)
+	}
+	to, ok := addrPort(uint16(raw[0])|uint16(raw[1])<<8, raw)
+	if !ok {
+		return fail(unix.EINVAL)
+	}
+	if to.Addr().Is4() && raw[0] == unix.AF_INET {
+		return answered(unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}))
+	}
+	return answered(unix.Connect(fd, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}))
+}
+
+// local refuses a socket in the file system. That names are looked up is nobody's attempt:
+// every second program does it, and does without.
+func (w *watch) local(q *asked, raw []byte) answer {
+	name := string(raw[2:])
+	if len(name) > 0 && name[0] == 0 {
+		w.record(troupe.OpConnect, "@"+strings.TrimRight(name[1:], "\x00"))
+		return fail(unix.EACCES)
+	}
+	name, _, _ = strings.Cut(name, "\x00")
+	p, err := w.locate(q.pid, unix.AT_FDCWD, name, true)
+	if err != nil {
+		return answered(err)
+	}
+	defer p.close()
+	switch {
+	case !p.exists:
+		return fail(unix.ENOENT)
+	case p.kind() != unix.S_IFSOCK:
+		return fail(unix.ECONNREFUSED)
+	case !p.may(p.name, unix.W_OK):
+		return fail(unix.EACCES)
+	}
+	if !isNameService(p.path) {
+		w.record(troupe.OpConnect, p.path)
+	}
+	return fail(unix.EACCES)
+}
+
+// isNameService reports whether a socket is one by which the C library asks for users, groups
+// and hosts.
+func isNameService(path string) bool {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, "/var"), "/run/")
+	for _, s := range []string{"nscd", "systemd/userdb", "systemd/resolve", "systemd/io.systemd.", "avahi-daemon", "dbus/system_bus_socket", "/lib/sss", "sssd", "samba/winbindd", "nslcd"} {
+		if strings.HasPrefix(path, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// address answers bind and sendto. Neither reaches anybody: there is no socket that could,
+// and nothing can listen.
+func (w *watch) address(q *asked) answer {
+	family, raw, ok := w.sockaddr(q, q.arg(q.path), q.arg(q.flags))
+	if !ok {
+		return proceed()
+	}
+	if to, inet := addrPort(family, raw); inet {
+		w.record(troupe.OpConnect, to.String())
+		return fail(unix.EACCES)
+	}
+	if family != unix.AF_UNIX || q.op != opBind || len(raw) < 3 || raw[2] == 0 {
+		return proceed()
+	}
+	name, _, _ := strings.Cut(string(raw[2:]), "\x00")
+	p, err := w.locate(q.pid, unix.AT_FDCWD, name, false)
+	if err != nil || p.exists {
+		p.close()
+		return proceed()
+	}
+	defer p.close()
+	return w.change(troupe.OpCreate, p, func() answer { return fail(unix.EACCES) })
+}

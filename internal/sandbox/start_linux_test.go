@@ -1,0 +1,114 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Whatever a confined command was, nothing of it stays with us.
+func TestNothingIsLeft(t *testing.T) {
+	r := newRoom(t, Options{}).workspace()
+	needLandlock(t, r)
+	r.file(".git/config", "x")
+	r.file(".env", "x")
+	r.conf.Protected = []string{filepath.Join(r.ws, ".git/config"), filepath.Join(r.ws, "none")}
+	r.conf.Hidden = []string{filepath.Join(r.ws, ".env")}
+	count := func() (fds, threads int) {
+		f, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		s, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(f), len(s)
+	}
+	for range 20 {
+		r.run("echo x > a; chmod 600 a; touch /PWNED")
+	}
+	fds, threads := count()
+	for range 100 {
+		r.run("echo x > a; chmod 600 a; mv a b; touch /PWNED; cat .env; echo > .git/config")
+		if _, err := r.box.Start(r.conf, "/none/at/all", []string{"x"}, &os.ProcAttr{Env: []string{}}); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("a missing program: %v", err)
+		}
+		if _, err := r.box.Start(r.conf, "/bin/sh", []string{"x"}, &os.ProcAttr{Env: []string{}, Dir: filepath.Join(r.ws, "none")}); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("a missing folder: %v", err)
+		}
+	}
+	if f, th := count(); f > fds || th > threads+4 {
+		t.Errorf("%d descriptors and %d threads, %d and %d before", f, th, fds, threads)
+	}
+	if status := field(os.Getpid(), "NoNewPrivs") + field(os.Getpid(), "Seccomp"); status != "00" && os.Getenv(otherEnv) == "" {
+		t.Errorf("we are confined ourselves: %s", status)
+	}
+}
+
+// Many at once, of all kinds, while the process does other things.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, Options{}).workspace()
+	needLandlock(t, r)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for j := range 10 {
+				mine := *r
+				if i%2 == 0 {
+					mine.conf.Level, mine.conf.Writable = troupe.LevelReadOnly, nil
+				}
+				name := fmt.Sprintf("f%d-%d", i, j)
+				_, _, w := mine.run("echo x > " + name + "; (cat /etc/hostname & cat /etc/hostname) >/dev/null; wait")
+				if want := i%2 == 0; want != (attempts(w) == "create "+r.ws+"/"+name) || want == w.Touched {
+					t.Errorf("%s: %+v", name, w)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	has(t, "python3")
+	r := newRoom(t, Options{})
+	needLandlock(t, r)
+	r.conf.Bounds = troupe.Bounds{Memory: 512 << 20, FileSize: 1 << 20, Processes: 20}
+	out, _, _ := r.run(python(`
+try: bytearray(1<<30); print('MEMORY')
+except MemoryError: pass
+import signal; signal.signal(signal.SIGXFSZ,signal.SIG_IGN)
+try: open(os.environ['TMPDIR']+'/big','wb').write(bytes(2<<20)); print('FILE')
+except OSError: pass
+import resource
+for r in (resource.RLIMIT_AS,resource.RLIMIT_FSIZE,resource.RLIMIT_NPROC):
+    try: resource.setrlimit(r,(1<<40,1<<40)); print('RAISED',r)
+    except (ValueError,OSError): pass`))
+	if out != "DONE\n" {
+		t.Error(out)
+	}
+	if os.Geteuid() == 0 {
+		return // whom the bound on processes does not bind
+	}
+	r.workspace() // with a user namespace, which counts for itself
+	r.conf.Bounds = troupe.Bounds{Processes: 20}
+	out, _, _ = r.run("for i in $(seq 100); do sleep 1 & done 2>&1; wait")
+	if !strings.Contains(out, "fork") {
+		t.Errorf("a hundred processes were started: %s", out)
+	}
+	r.conf.Bounds = troupe.Bounds{Processes: 200}
+	if out, code, _ := r.run("for i in $(seq 50); do sleep 0.1 & done 2>&1; wait"); code != 0 || out != "" {
+		t.Errorf("fifty processes: %d %s", code, out)
+	}
+}

@@ -1,0 +1,184 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// text is a string as the kernel takes it. It lives as long as the birth.
+func (b *birth) text(s string) uintptr {
+	p := append([]byte(s), 0)
+	b.keep = append(b.keep, p)
+	return uintptr(unsafe.Pointer(&p[0]))
+}
+
+// held is the address of something that lives as long as the birth.
+func held[T any](b *birth, v *T) uintptr {
+	b.keep = append(b.keep, v)
+	return uintptr(unsafe.Pointer(v))
+}
+
+const atCwd = ^uintptr(99) // AT_FDCWD
+
+// filter puts a seccomp filter in place, with a listener if there is to be one.
+func (b *birth) filter(prog []unix.SockFilter, listener bool) {
+	b.keep = append(b.keep, prog)
+	fprog := held(b, &unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]})
+	s := step{nr: unix.SYS_SECCOMP, use: -1, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, fprog}}
+	if listener {
+		// Only a signal that kills ends the wait for an answer: else a call that we have
+		// answered could be made again.
+		s.args[1] = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+		s.listener = true
+	}
+	b.add("put the filter in place", s)
+}
+
+// capabilities, as the kernel numbers them, that a confined root keeps: what root's ordinary
+// work with files and processes of others needs. Without the rest it cannot mount, trace,
+// load, configure the network or the machine, whatever the filter lets pass.
+const keptCapabilities = 0xff | 1<<10 // CAP_CHOWN … CAP_SETUID, CAP_NET_BIND_SERVICE
+
+const capSysAdmin = 21
+
+// ownCapabilities are those of this process.
+func ownCapabilities() (data [2]unix.CapUserData) {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	_ = unix.Capget(&head, &data[0]) // a kernel without them has none
+	return data
+}
+
+func privileged() bool { return ownCapabilities()[0].Effective&(1<<capSysAdmin) != 0 }
+
+// giveUp leaves the capabilities in keep.
+func (b *birth) giveUp(keep uint32) {
+	data := ownCapabilities()
+	data[0].Effective &= keep
+	data[0].Permitted &= keep
+	data[0].Inheritable &= keep
+	data[1] = unix.CapUserData{}
+	head := held(b, &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3})
+	b.call("give up capabilities", unix.SYS_CAPSET, head, held(b, &data))
+}
+
+// namespaces returns the flags that give a child its own mounts, and adds the steps with
+// which it begins there. Who may not mount makes a user namespace as well, in which it is the
+// same user and group as outside, and all others are nobody.
+func (b *birth) namespaces() (flags uintptr) {
+	flags = unix.CLONE_NEWNS
+	if !privileged() {
+		flags |= unix.CLONE_NEWUSER
+		b.write("/proc/self/setgroups", "deny")
+		b.write("/proc/self/gid_map", fmt.Sprintf("%d %d 1", os.Getegid(), os.Getegid()))
+		b.write("/proc/self/uid_map", fmt.Sprintf("%d %d 1", os.Geteuid(), os.Geteuid()))
+	}
+	// What is mounted outside later shows inside; never the other way round.
+	b.call("keep mounts to itself", unix.SYS_MOUNT, b.text("none"), b.text("/"), 0, unix.MS_REC|unix.MS_SLAVE, 0)
+	return flags
+}
+
+// write writes a file whole.
+func (b *birth) write(path, content string) {
+	name := "write " + path
+	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, args: [6]uintptr{atCwd, b.text(path), unix.O_WRONLY | unix.O_CLOEXEC}})
+	b.add(name, step{nr: unix.SYS_WRITE, use: 0, args: [6]uintptr{0, b.text(content), uintptr(len(content))}})
+	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
+}
+
+// bind mounts a file or folder, with all that is mounted below it, onto itself; with readOnly
+// so that nothing there can be changed.
+func (b *birth) bind(path string, readOnly bool) {
+	name := "bind " + path
+	p := b.text(path)
+	empty := b.text("")
+	const follow = unix.AT_SYMLINK_NOFOLLOW
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, p, unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | follow}})
+	if readOnly {
+		attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH | unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{})}})
+	}
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, p, unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
+}
+
+// coverFile puts in the place of a file a device that cannot be opened: neither by root, nor
+// with other results than a refusal.
+func (b *birth) coverFile(path string) {
+	name := "cover " + path
+	empty := b.text("")
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, b.text(os.DevNull), unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
+	attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV})
+	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr, unsafe.Sizeof(unix.MountAttr{})}})
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, b.text(path), unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
+}
+
+// coverFolder puts an empty one in the place of a folder.
+func (b *birth) coverFolder(path string, like uintptr) uintptr {
+	p := b.text(path)
+	if like != 0 {
+		b.call("cover "+path, unix.SYS_MOUNT, like, p, 0, unix.MS_BIND, 0)
+		return like
+	}
+	fs := b.text("tmpfs")
+	b.call("cover "+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, b.text("mode=000,size=4k"))
+	return p
+}
+
+// private mounts an empty file system of the command's own.
+func (b *birth) private(path string) {
+	fs := b.text("tmpfs")
+	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV, b.text("mode=1777"))
+}
+
+// grant grants what only the child can see.
+func (b *birth) grant(r *ruleset, path string) {
+	attr := &unix.LandlockPathBeneathAttr{Allowed_access: r.rights &^ rightsOfDevices}
+	name := "grant " + path
+	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, into: &attr.Parent_fd, args: [6]uintptr{atCwd, b.text(path), unix.O_PATH | unix.O_CLOEXEC}})
+	b.call(name, unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath, held(b, attr), 0)
+	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
+}
+
+// limit sets a resource limit of the child itself.
+func (b *birth) limit(resource int, l *unix.Rlimit) {
+	b.try("set a limit", unix.SYS_PRLIMIT64, 0, uintptr(resource), held(b, l), 0)
+}
+
+// files puts the descriptors where the command expects them. The child has a table of its
+// own by then; those of ours that it does not get close when it becomes the command.
+func (b *birth) files(fds []int) {
+	next := len(fds)
+	for _, fd := range fds {
+		next = max(next, fd+1)
+	}
+	from := make([]int, len(fds))
+	for i, fd := range fds {
+		from[i] = fd
+		if fd >= 0 && fd < i { // its place is taken before it is its turn
+			b.call("pass a file", unix.SYS_DUP3, uintptr(fd), uintptr(next), unix.O_CLOEXEC)
+			from[i] = next
+			next++
+		}
+	}
+	for i, fd := range from {
+		switch {
+		case fd < 0:
+			b.try("close", unix.SYS_CLOSE, uintptr(i))
+		case fd == i:
+			b.call("pass a file", unix.SYS_FCNTL, uintptr(fd), unix.F_SETFD, 0)
+		default:
+			b.call("pass a file", unix.SYS_DUP3, uintptr(fd), uintptr(i), 0)
+		}
+	}
+	for i := len(fds); i < 3; i++ {
+		b.try("close", unix.SYS_CLOSE, uintptr(i))
+	}
+	// Also what others left open for us.
+	b.try("close the rest", unix.SYS_CLOSE_RANGE, uintptr(max(len(fds), 3)), uintptr(^uint32(0)), 0)
+}

@@ -1,0 +1,127 @@
+package safefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// fdDir is a folder by its handle. The handle gives no access to the folder's content, so
+// that no more permissions are needed than for going through it.
+type fdDir struct {
+	fd   int
+	path string
+}
+
+const dirFlags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// openDir has the kernel refuse links on the whole way. Kernels before 5.6, and sandboxes
+// that do not know the call, have it go part by part.
+func openDir(path string) (dir, error) {
+	fd, err := again(func() (int, error) {
+		return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+			Flags:   dirFlags,
+			Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+		})
+	})
+	switch {
+	case err == nil:
+		return &fdDir{fd: fd, path: path}, nil
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOTDIR):
+		return walkFD(path) // which also says what exactly is no folder
+	case errors.Is(err, unix.ELOOP):
+		return nil, ErrMoved
+	default:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+}
+
+func walkFD(path string) (dir, error) {
+	top, names := parts(path)
+	fd, err := again(func() (int, error) { return unix.Open(top, dirFlags, 0) })
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: top, Err: err}
+	}
+	return walkDir(&fdDir{fd: fd, path: top}, names)
+}
+
+// again repeats a call that a signal interrupted.
+func again(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); !errors.Is(err, unix.EINTR) {
+			return n, err
+		}
+	}
+}
+
+func (d *fdDir) wrap(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: filepath.Join(d.path, name), Err: err}
+}
+
+func (d *fdDir) lstat(name string) (os.FileInfo, error) {
+	f, err := d.open(name, unix.O_PATH, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	return info, errors.Join(err, f.Close())
+}
+
+func (d *fdDir) sub(name string) (dir, error) {
+	fd, err := again(func() (int, error) { return unix.Openat(d.fd, name, dirFlags, 0) })
+	if err != nil {
+		return nil, subError(d, d.path, name, err)
+	}
+	return &fdDir{fd: fd, path: filepath.Join(d.path, name)}, nil
+}
+
+func (d *fdDir) open(name string, flag int, perm os.FileMode) (*os.File, error) {
+	fd, err := again(func() (int, error) {
+		return unix.Openat(d.fd, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
+	})
+	if errors.Is(err, unix.ELOOP) {
+		return nil, ErrMoved
+	}
+	if err != nil {
+		return nil, d.wrap("open", name, err)
+	}
+	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
+}
+
+func (d *fdDir) mkdir(name string) error {
+	return d.wrap("mkdir", name, unix.Mkdirat(d.fd, name, 0o777))
+}
+
+func (d *fdDir) put(from, to string, replace bool) error {
+	if replace {
+		return d.wrap("rename", to, unix.Renameat(d.fd, from, d.fd, to))
+	}
+	err := unix.Renameat2(d.fd, from, d.fd, to, unix.RENAME_NOREPLACE)
+	if err == nil || errors.Is(err, unix.EEXIST) {
+		return d.wrap("rename", to, err)
+	}
+	// Not every file system knows how to.
+	if err = unix.Linkat(d.fd, from, d.fd, to, 0); err == nil || errors.Is(err, unix.EEXIST) {
+		if err == nil {
+			_ = d.remove(from) // the file is there; a second name for it is only untidy
+		}
+		return d.wrap("link", to, err)
+	}
+	return putUnlinked(d, from, to)
+}
+
+func (d *fdDir) remove(name string) error {
+	return d.wrap("remove", name, unix.Unlinkat(d.fd, name, 0))
+}
+
+// handle is for a child between fork and exec: it has our handles then, and is its own self.
+func (d *fdDir) handle() string { return "/proc/self/fd/" + strconv.Itoa(d.fd) }
+
+func (d *fdDir) Close() error { return unix.Close(d.fd) }

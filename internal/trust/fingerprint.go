@@ -1,0 +1,290 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Kind is what something in a folder would do.
+type Kind string
+
+// Kinds.
+const (
+	KindRule      Kind = "allow rule"
+	KindDirectory Kind = "additional directory"
+	KindMode      Kind = "permission mode"
+	KindModel     Kind = "model"
+	KindHook      Kind = "hook"
+	KindServer    Kind = "MCP server"
+	KindAgent     Kind = "agent"
+	KindSkill     Kind = "skill"
+	// KindScript is a file of the folder that one of the others runs.
+	KindScript Kind = "script"
+)
+
+// Item is one thing that would take effect.
+type Item struct {
+	Kind Kind
+	File string // where it stands, below the folder, with slashes
+	Text string // for people: one line, with what cannot be seen made visible
+}
+
+// Line is the item as a person reads it.
+func (i Item) Line() string { return fmt.Sprintf("%s in %s: %s", i.Kind, visible(i.File), i.Text) }
+
+// Fingerprint is what in a folder would take effect.
+type Fingerprint struct {
+	Folder string // absolute and resolved
+	Items  []Item
+	// Hash is of the exact bytes of every file that has an item; "" if there is nothing to trust.
+	Hash string
+	// Files are those files, with the hash of each (hex SHA-256): what was read elsewhere can be
+	// compared with what was trusted.
+	Files map[string]string
+	// Problems are files that could not be read, which do not count then.
+	Problems []string
+	// Wide says why trusting this folder would trust more than a project; "" if it would not.
+	Wide string
+
+	seen map[string]string // every file that was read, with its hash
+}
+
+// Saw reports whether a file was looked at with these bytes (hex SHA-256). What was read at
+// another time, with others, is not what was trusted.
+func (f Fingerprint) Saw(path, hash string) bool {
+	name, err := filepath.Rel(f.Folder, path)
+	return err == nil && f.seen[filepath.ToSlash(name)] == hash && hash != ""
+}
+
+// Lines are the items as a person reads them.
+func (f Fingerprint) Lines() []string {
+	out := make([]string, 0, len(f.Items))
+	for _, i := range f.Items {
+		out = append(out, i.Line())
+	}
+	return out
+}
+
+// Subject is the folder to look at, and what has to be known to judge it.
+type Subject struct {
+	Folder string // absolute
+	// Root is the outermost folder that links may lead to, such as the repository's; "" is Folder.
+	Root string
+	Home string // the user's, "" if there is none
+	// Agents are names of agents that a definition in the folder would replace.
+	Agents []string
+}
+
+const (
+	maxFile   = 1 << 20
+	maxScript = 16 << 20
+	maxFiles  = 500 // of agents, of skills, of scripts
+	maxDeep   = 4
+)
+
+// Read looks at one folder. Everything is opened through an os.Root: a link that leads out of
+// the folder does not count, here as elsewhere. The error is only about the folder itself.
+func Read(s Subject) (Fingerprint, error) {
+	dir, err := filepath.EvalSymlinks(s.Folder)
+	if err != nil {
+		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
+	}
+	top, below := dir, "."
+	if outer := resolve(s.Root); outer != "" && within(dir, outer) {
+		if below, err = filepath.Rel(outer, dir); err != nil {
+			return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
+		}
+		top = outer
+	}
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
+	}
+	l := look{root: root, below: below, subject: s, fp: Fingerprint{Folder: dir, Files: map[string]string{}, seen: map[string]string{}}}
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".troupe/settings.json", ".troupe/settings.local.json"} {
+		l.file(name, l.settings)
+	}
+	l.file(".mcp.json", l.servers)
+	for _, base := range []string{".claude", ".troupe"} {
+		l.folder(base+"/agents", 0, l.agent)
+		l.folder(base+"/commands", 0, l.skill)
+		l.folder(base+"/skills", 0, l.skill)
+	}
+	l.scripts()
+	if err := root.Close(); err != nil {
+		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
+	}
+	l.fp.Hash = l.hash()
+	if l.fp.Hash != "" {
+		l.fp.Wide = wide(dir, s.Home)
+	}
+	return l.fp, nil
+}
+
+// look is one reading of a folder.
+type look struct {
+	root    *os.Root
+	below   string // the folder, below root
+	subject Subject
+	fp      Fingerprint
+	count   map[string]int
+	// commands are what would be run, with the file that says so: words of them may be scripts.
+	commands []Item
+}
+
+// hash covers the name and the bytes of each file that has an item. Folders are not in it, so
+// that two with the same contents have the same.
+func (l *look) hash() string {
+	if len(l.fp.Items) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	names := make([]string, 0, len(l.fp.Files))
+	for name := range l.fp.Files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		fmt.Fprintf(h, "%d %s %s\n", len(name), name, l.fp.Files[name])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (l *look) add(kind Kind, file, text string) {
+	l.fp.Items = append(l.fp.Items, Item{kind, file, visible(text)})
+}
+
+// file reads one file and has its items found; if there are any, its bytes count.
+func (l *look) file(name string, find func(name string, data []byte)) {
+	data, err := l.read(name, maxFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return
+	}
+	if err != nil {
+		l.problem(name, err)
+		return
+	}
+	before := len(l.fp.Items)
+	find(name, data)
+	l.fp.seen[name] = digest(data)
+	if len(l.fp.Items) > before {
+		l.fp.Files[name] = l.fp.seen[name]
+	}
+}
+
+func (l *look) problem(name string, err error) {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	l.fp.Problems = append(l.fp.Problems, visible(name)+": "+err.Error())
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// read does not wait, should the name be a pipe that nobody writes to.
+func (l *look) read(name string, most int64) ([]byte, error) {
+	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return readOpen(f, most)
+}
+
+// folder finds the Markdown files below a folder. Links to folders are not followed: they could
+// lead round in circles.
+func (l *look) folder(dir string, depth int, find func(name string, data []byte)) {
+	f, err := l.root.OpenFile(filepath.Join(l.below, filepath.FromSlash(dir)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			l.problem(dir, err)
+		}
+		return
+	}
+	entries, err := f.ReadDir(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		l.problem(dir, err)
+		return
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case e.IsDir() && depth < maxDeep:
+			l.folder(name, depth+1, find)
+		case strings.EqualFold(path.Ext(e.Name()), ".md"):
+			kind := strings.Join(strings.SplitN(name, "/", 3)[:2], "/")
+			if l.count == nil {
+				l.count = map[string]int{}
+			}
+			if l.count[kind]++; l.count[kind] <= maxFiles {
+				l.file(name, find)
+			} else if l.count[kind] == maxFiles+1 {
+				l.problem(kind, errors.New("it has more files than are looked at"))
+			}
+		}
+	}
+}
+
+// scripts finds files of the folder among the words of commands: a command stays the same when
+// the script that it runs does not.
+func (l *look) scripts() {
+	seen := 0
+	for _, c := range l.commands {
+		for _, word := range words(c.Text) {
+			name, ok := l.inside(word)
+			if _, known := l.fp.Files[name]; !ok || known || seen == maxFiles {
+				continue
+			}
+			data, err := l.read(name, maxScript)
+			switch {
+			case errors.Is(err, errTooLarge):
+				l.problem(name, err)
+			case err == nil:
+				seen++
+				l.fp.Files[name] = digest(data)
+				l.add(KindScript, name, "run by a "+string(c.Kind)+" in "+c.File)
+			}
+		}
+	}
+}
+
+// words takes a command apart far enough to find names of files in it: with its quotes as if they
+// were not there, and as if they were blanks. A command can hide what it runs; this is for those
+// that do not.
+func words(command string) []string {
+	split := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\r;|&()<>=,`", r) })
+	}
+	quotes := func(by string) string { return strings.NewReplacer(`"`, by, `'`, by).Replace(command) }
+	return append(split(quotes("")), split(quotes(" "))...)
+}
+
+// inside is a word as the name of something in the folder.
+func (l *look) inside(word string) (string, bool) {
+	for _, variable := range [...]string{"$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}", "$PWD", "${PWD}"} {
+		if rest, ok := strings.CutPrefix(word, variable+"/"); ok {
+			word = rest
+			break
+		}
+	}
+	if path.IsAbs(word) {
+		if !within(word, l.fp.Folder) || word == l.fp.Folder {
+			return "", false
+		}
+		word = strings.TrimPrefix(word, strings.TrimSuffix(l.fp.Folder, "/")+"/")
+	}
+	word = path.Clean(word)
+	return word, word != "." && filepath.IsLocal(word) && len(word) < 1024
+}

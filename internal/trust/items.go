@@ -1,0 +1,277 @@
+package trust
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// object reads JSON that is one object. What cannot be read has no items: it does not count
+// elsewhere either.
+func object(data []byte) map[string]any {
+	var out map[string]any
+	if json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// texts are a text, or the texts of a list.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, item := range v {
+			out = append(out, texts(item)...)
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+// settings finds what a file of settings would allow. What it forbids needs no trust.
+func (l *look) settings(name string, data []byte) {
+	all := object(data)
+	permissions, _ := all["permissions"].(map[string]any)
+	for _, rule := range texts(permissions["allow"]) {
+		l.add(KindRule, name, rule)
+	}
+	for _, dir := range texts(permissions["additionalDirectories"]) {
+		l.add(KindDirectory, name, dir)
+	}
+	// A project cannot choose the mode that never asks, so that one takes no effect; the closer
+	// ones count without trust too, but only as far as they are closer than the user's own.
+	for _, mode := range texts(permissions["defaultMode"]) {
+		if mode != "bypassPermissions" && mode != "plan" {
+			l.add(KindMode, name, mode)
+		}
+	}
+	if strings.HasPrefix(name, ".troupe/") {
+		for _, key := range []string{"model", "fallback_model"} {
+			for _, model := range texts(all[key]) {
+				l.add(KindModel, name, key+" "+model)
+			}
+		}
+	}
+	l.hooks(name, all["hooks"])
+}
+
+// hooks finds what would run by itself.
+func (l *look) hooks(name string, v any) {
+	events, _ := v.(map[string]any)
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		found := len(l.commands)
+		l.hook(name, event, "", events[event], 0)
+		if len(l.commands) == found && events[event] != nil {
+			l.add(KindHook, name, fmt.Sprintf("on %s: %s", event, compact(events[event])))
+		}
+	}
+}
+
+func (l *look) hook(name, event, matcher string, v any, depth int) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if depth < 8 {
+				l.hook(name, event, matcher, item, depth+1)
+			}
+		}
+	case map[string]any:
+		if m, ok := v["matcher"].(string); ok && m != "" {
+			matcher = " (" + m + ")"
+		}
+		for _, key := range []string{"command", "url", "prompt"} {
+			if text, ok := v[key].(string); ok {
+				l.run(KindHook, name, fmt.Sprintf("on %s%s: %s", event, matcher, text), text)
+			}
+		}
+		if depth < 8 {
+			l.hook(name, event, matcher, v["hooks"], depth+1)
+		}
+	}
+}
+
+// run adds an item that runs a command.
+func (l *look) run(kind Kind, name, text, command string) {
+	l.add(kind, name, text)
+	l.commands = append(l.commands, Item{kind, name, command})
+}
+
+// servers finds the servers that .mcp.json would have started.
+func (l *look) servers(name string, data []byte) {
+	all := object(data)
+	servers, _ := all["mcpServers"].(map[string]any)
+	for _, id := range slices.Sorted(maps.Keys(servers)) {
+		server, _ := servers[id].(map[string]any)
+		command, _ := server["command"].(string)
+		line := strings.TrimSpace(command + " " + strings.Join(texts(server["args"]), " "))
+		url, _ := server["url"].(string)
+		switch {
+		case line != "":
+			if env, ok := server["env"].(map[string]any); ok && len(env) > 0 {
+				line += " (with " + strings.Join(slices.Sorted(maps.Keys(env)), ", ") + ")"
+			}
+			l.run(KindServer, name, id+" runs "+line, line)
+		case url != "":
+			l.add(KindServer, name, id+" connects to "+url)
+		default:
+			l.add(KindServer, name, id+": "+compact(servers[id]))
+		}
+	}
+}
+
+func compact(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return string(data)
+}
+
+// front is the front matter of a Markdown file.
+func front(data []byte) string {
+	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "\r\n", "\n")
+	text = strings.TrimLeft(text, " \t\n")
+	text, ok := strings.CutPrefix(text, "---")
+	if !ok {
+		return ""
+	}
+	if end := strings.Index(text, "\n---"); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
+// agent finds definitions that get more than any agent would: another mode, hooks or servers of
+// its own, or the place of one that is built in. Front matter can be written in many ways; what
+// cannot be seen at once counts as more.
+func (l *look) agent(name string, data []byte) {
+	text := front(data)
+	lower := strings.ToLower(text)
+	base := path.Base(name)
+	id := strings.TrimSuffix(base, path.Ext(base))
+	if named, ok := value(text, "name"); ok {
+		id = named
+	}
+	var why []string
+	for _, key := range []string{"permissionMode", "hooks", "mcpServers"} {
+		if v, ok := value(text, key); ok && v != "" {
+			why = append(why, key+": "+v)
+		} else if strings.Contains(lower, strings.ToLower(key)) {
+			why = append(why, key)
+		}
+	}
+	if slices.ContainsFunc(l.subject.Agents, func(known string) bool { return strings.EqualFold(known, id) }) {
+		tools, ok := value(text, "tools")
+		if !ok {
+			tools = "all"
+		}
+		why = append(why, "takes the place of a built-in agent, tools: "+tools)
+	} else if strings.ContainsAny(text, `\&*!`) || strings.HasPrefix(strings.TrimSpace(text), "{") || strings.ContainsAny(id, "|>") {
+		// Escapes, references and other forms of YAML can spell any of these names.
+		if strings.Contains(lower, "name") || strings.Contains(text, `\`) {
+			why = l.unclear(why, text)
+		}
+	}
+	if len(why) > 0 {
+		l.add(KindAgent, name, id+": "+strings.Join(why, "; "))
+	}
+}
+
+// unclear adds a reason where the keys of front matter are not plain words.
+func (l *look) unclear(why []string, text string) []string {
+	for line := range strings.Lines(text) {
+		key, _, ok := strings.Cut(line, ":")
+		if !ok || strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "#") {
+			continue
+		}
+		plain := strings.TrimFunc(key, func(r rune) bool { return unicode.IsLetter(r) || r == '_' || r == '-' }) == ""
+		name, _ := value(line, "name")
+		if !plain || strings.ContainsAny(name, `\&*!|>`) {
+			return append(why, "its front matter cannot be read with certainty")
+		}
+	}
+	return why
+}
+
+// value is what stands after a key at the beginning of a line.
+func value(text, key string) (string, bool) {
+	for line := range strings.Lines(text) {
+		k, v, ok := strings.Cut(line, ":")
+		if ok && strings.EqualFold(strings.Trim(k, `"' `), key) && !strings.HasPrefix(line, " ") {
+			return strings.Trim(strings.TrimSpace(v), `"'`), true
+		}
+	}
+	return "", false
+}
+
+// skill finds skills and commands that run something when they are read, or bring permissions.
+func (l *look) skill(name string, data []byte) {
+	text := string(data)
+	if tools, ok := value(front(data), "allowed-tools"); ok {
+		if tools == "" {
+			tools = "a list"
+		}
+		l.add(KindSkill, name, "may use without asking: "+tools)
+	} else if strings.Contains(strings.ToLower(front(data)), "allowed-tools") || strings.Contains(strings.ToLower(front(data)), "hooks") {
+		l.add(KindSkill, name, "brings permissions or hooks")
+	}
+	for rest := text; ; {
+		_, after, ok := strings.Cut(rest, "!`")
+		if !ok {
+			break
+		}
+		command, tail, _ := strings.Cut(after, "`")
+		l.run(KindSkill, name, "runs "+command, command)
+		rest = tail
+	}
+	if _, after, ok := strings.Cut(text, "```!"); ok {
+		block, _, _ := strings.Cut(after, "```")
+		l.run(KindSkill, name, "runs "+strings.TrimSpace(block), block)
+	}
+}
+
+// maxText is more than anybody reads; what comes after it is counted, and in the hash.
+const maxText = 4000
+
+// visible makes one line of a stranger's text: what would not be seen is written out, so that
+// nothing can hide behind it, and a long run of blanks is told by its length.
+func visible(s string) string {
+	var b strings.Builder
+	blanks, n := 0, 0
+	flush := func() {
+		if blanks > 8 {
+			fmt.Fprintf(&b, " ‹%d blanks› ", blanks)
+		} else {
+			b.WriteString(strings.Repeat(" ", blanks))
+		}
+		blanks = 0
+	}
+	for i, r := range s {
+		if r == ' ' {
+			blanks++
+			continue
+		}
+		flush()
+		if n++; n > maxText {
+			fmt.Fprintf(&b, "‹and %d more›", utf8.RuneCountInString(s[i:]))
+			return b.String()
+		}
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			fmt.Fprintf(&b, "‹U+%04X›", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	flush()
+	return b.String()
+}
