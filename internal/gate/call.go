@@ -3,6 +3,7 @@ package gate
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -65,7 +66,7 @@ func newCall(q *Query) call {
 	if c.isCommand() || c.class < troupe.ClassRead {
 		c.class = troupe.ClassExec
 	}
-	if c.isCommand() && c.guards == nil {
+	if c.guards == nil && strings.Contains(c.command.text, ">") {
 		c.guards = guardsOf(q)
 	}
 	if c.url != "" {

@@ -36,6 +36,7 @@ type part struct {
 	by      hit
 	free    bool // needs no rule
 	weighed bool // free was worked out
+	said    reader.Verdict
 	writes  []target
 }
 
@@ -140,7 +141,7 @@ func (c *call) verdictOf() *reader.Verdict {
 // readsOnly reports whether the command changes nothing, and reads nothing that rules may
 // keep from it, going by its text alone.
 func (v *view) readsOnly() bool {
-	return v.verdictOf().ReadOnly && !v.mayReadHidden()
+	return v.verdictOf().ReadOnly && !v.mayReadHidden(v.verdictOf())
 }
 
 // level is the level that comes nearest to the one wanted, of those that this machine has
@@ -312,8 +313,11 @@ func (v *view) allCovered(rules bool) bool {
 		}
 		switch {
 		case rules && p.by.holds(v.layer):
-		case v.isFree(p) && (len(v.levels) > 0 || !v.mayReadHidden()):
+		case v.isFree(p):
 		default:
+			return false
+		}
+		if len(v.levels) == 0 && len(v.command.hides) > 0 && v.isFree(p) && v.mayReadHidden(&p.said) {
 			return false
 		}
 		for j := range p.writes {
@@ -356,10 +360,11 @@ func (c *call) weigh(p *part) bool {
 	case changesShell(name):
 		return false
 	case p.Moved:
-		return judge("cd elsewhere && "+p.Whole, c.command.safeGit).ReadOnly
+		p.said = judge("cd elsewhere && "+p.Whole, c.command.safeGit)
 	default:
-		return judge(p.Whole, c.command.safeGit).ReadOnly
+		p.said = judge(p.Whole, c.command.safeGit)
 	}
+	return p.said.ReadOnly
 }
 
 // movesHome: cd to a folder that is the session's own.

@@ -95,6 +95,7 @@ func TestCommandRules(t *testing.T) {
 		{"Bash(sudo make:*)", "sudo rm x", false},
 		{"Bash(sudo -u:*)", "sudo -u root rm x", false},
 		{"Bash(go test:*)", "GOOS=linux go test ./...", true},
+		{"Bash(go test:*)", "GOOS=$X go test ./...", false},
 		{"Bash(go test:*)", "GOFLAGS=-toolexec=x go test ./...", false},
 		{"Bash(go test:*)", "PATH=.:$PATH go test ./...", false},
 		{"Bash(go test:*)", "PATH=.:$PATH; go test ./...", false},
@@ -111,6 +112,9 @@ func TestCommandRules(t *testing.T) {
 		{"Bash(make x; $X)", "make x; $X", true},
 		{"Bash(make x > .git/config)", "make x > .git/config", true},
 		{"Bash(make:*)", "make x\r\nrm y", false},
+		{"Bash(make:*)", "make ${x@P}", false},
+		{"Bash(make:*) | Bash(hash:*)", "hash -p ./evil make; make x", false},
+		{"Bash(make:*) | Bash(hash -p ./evil make)", "hash -p ./evil make; make x", true},
 		{"Bash(./scripts/*.sh)", "./scripts/a.sh", true},
 		{"Bash(./scripts/*.sh)", "./scripts/../../evil.sh", false},
 		{"Bash(git *)", "git push origin main", true},
@@ -184,6 +188,7 @@ func TestCommandDenials(t *testing.T) {
 		{"Bash(curl:*)", strings.Repeat("true; ", 300) + "curl x", true},
 		{"Bash(curl:*)", "ls\r\ncurl x", false}, // asked about: nobody knows what it is
 		{"Bash(/usr/bin/curl:*)", "curl x", true},
+		{"Bash(timeout:*)", "true; timeout 5 ls", true},
 		{"Bash(rm -rf *)", "rm   -rf  x", true},
 		{"Bash(rm -rf *)", "rm \"-rf\" x", true},
 		{"Bash(rm -rf *)", "rm -r x", false},
@@ -347,6 +352,13 @@ func TestCommandsAndHiddenFiles(t *testing.T) {
 		if d := run(command, nil, rules...); d.Effect != want {
 			t.Errorf("%q: %+v", command, d)
 		}
+	}
+	hidden := append(allows(t, "Bash(go test:*)"), rules...)
+	if d := run("go test ./... | tail; rg -uu x", nil, hidden...); d.Effect != troupe.Ask {
+		t.Errorf("beside what is allowed: %+v", d)
+	}
+	if d := run("go test ./... | tail", nil, hidden...); d.Effect != troupe.Allow {
+		t.Errorf("beside what is allowed: %+v", d)
 	}
 	// A link is what it leads to.
 	q := query("Bash", bash("cat notes"), rules...)

@@ -61,6 +61,13 @@ allow Bash(npm*): allows commands that begin with npm < deny Bash(x`
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got:\n%s\nwant:\n%s", s, want)
 	}
+	// What is denied for a child is not denied for its parent.
+	above := []Layer{{Rules: rules("allow Bash(lint)")}, {Rules: rules("deny Bash(lint)", "allow Bash(lint)")}}
+	for i, want := range []string{"", "", "deny Bash(lint)"} {
+		if s := InForce(above)[i]; s.ShadowedBy != want {
+			t.Errorf("%+v", s)
+		}
+	}
 	// Without the broken rule, the wider of two rules shadows the narrower one.
 	chain[0].Rules = chain[0].Rules[:2]
 	for _, s := range InForce(chain) {

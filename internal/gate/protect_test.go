@@ -33,6 +33,7 @@ func TestProtected(t *testing.T) {
 		{"Edit(.git/config)", "/proj/.git/config", true},
 		{"Edit(.claude/settings.json)", "/proj/.claude/settings.json", true},
 		{"Edit(.claude/settings.json)", "/proj/.claude/settings.local.json", false},
+		{"Edit(.claude/settings*.json)", "/proj/.claude/settings.json", false},
 		{"Edit(.claude/**)", "/proj/.claude/settings.json", false},
 		{"Edit(**/.claude/settings.json)", "/proj/sub/.claude/settings.json", true},
 		{"Edit(.mcp.json)", "/proj/.mcp.json", true},

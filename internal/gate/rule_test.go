@@ -100,6 +100,19 @@ func TestAllowRules(t *testing.T) {
 		{"Edit(src/**)", "Edit", writes("src/x"), false},
 		{"Edit(//**)", "Edit", writes("/anything"), true},
 		{"Agent(Explore)", "Read", reads("/etc/x"), false},
+		{"Edit(*.ipynb)", "NotebookEdit", writes("/proj/a.ipynb"), true},
+		{"NotebookEdit", "NotebookEdit", writes("/etc/a.ipynb"), true},
+		{"NotebookEdit", "Edit", writes("/etc/a.ipynb"), false},
+		{"mcp__s", "mcp__s__t", troupe.Access{Class: troupe.ClassExec}, true},
+		{"mcp__s", "mcp__st__t", troupe.Access{Class: troupe.ClassExec}, false},
+		{"mcp__s__*", "mcp__s__t", troupe.Access{Class: troupe.ClassExec}, true},
+		{"mcp__s__get_*", "mcp__s__get_x", troupe.Access{Class: troupe.ClassExec}, true},
+		{"mcp__s__get_*", "mcp__s__put_x", troupe.Access{Class: troupe.ClassExec}, false},
+		{"mcp__s__t", "mcp__s__t", troupe.Access{Class: troupe.ClassExec}, true},
+		{"mcp__s__t", "mcp__s__tt", troupe.Access{Class: troupe.ClassExec}, false},
+		{"Skill(review)", "Skill", troupe.Access{Class: troupe.ClassExec, Agent: "review"}, true},
+		{"Skill(review)", "Skill", troupe.Access{Class: troupe.ClassExec, Agent: "other"}, false},
+		{"Skill(review)", "Agent", troupe.Access{Class: troupe.ClassExec, Agent: "review"}, false},
 	}
 	for _, test := range tests {
 		d := Decide(query(test.tool, test.call, parse(t, troupe.Allow, test.rule)))
@@ -256,6 +269,22 @@ func TestUnreadRules(t *testing.T) {
 						t.Errorf("%s %q, %s: %+v", effect, test.text, tool, d)
 					}
 				}
+			}
+		}
+	}
+}
+
+// An allow rule says which tools it is about.
+func TestWideAllowRules(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"*", "mcp__*", "mcp__*__get", "mcp____x*", "Ba*", "**", "Bash*"} {
+		r, err := ParseRule(troupe.Rule{Effect: troupe.Allow, Text: text})
+		if err == nil {
+			t.Errorf("%q is followed", text)
+		}
+		for _, tool := range []string{"Bash", "mcp__a__get", "Read"} {
+			if d := Decide(query(tool, troupe.Access{Class: troupe.ClassExec}, r)); d.Effect == troupe.Allow {
+				t.Errorf("%q allows %s: %+v", text, tool, d)
 			}
 		}
 	}

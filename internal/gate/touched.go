@@ -195,13 +195,12 @@ func (r *Rule) touchesNamed(c *call) bool {
 	return false
 }
 
-// mayReadHidden reports whether the command, though it only reads, may read a file that a
-// rule keeps from being read, and does not name it so that the rule itself could say so.
-func (v *view) mayReadHidden() bool {
+// mayReadHidden reports whether a command that only reads may read a file that a rule keeps
+// from being read, and does not name it so that the rule itself could say so.
+func (v *view) mayReadHidden(said *reader.Verdict) bool {
 	if len(v.command.hides) == 0 || !v.command.hides[0].holds(v.layer) {
 		return false
 	}
-	said := v.verdictOf()
 	for _, h := range v.command.hides {
 		if !h.holds(v.layer) {
 			continue

@@ -3,12 +3,15 @@
 package sandbox
 
 import (
+	"cmp"
+	"slices"
+
 	"golang.org/x/sys/unix"
 )
 
 // A filter is a list of system calls, each with tests of its arguments. The kernel remembers
 // which calls pass whatever their arguments are and does not run the filter for them, so the
-// length of the list costs only those that are on it; the busiest come first.
+// length of the list costs only those that are on it.
 
 // action is what becomes of a system call.
 type action uint32
@@ -79,16 +82,28 @@ func assemble(rules []rule) []unix.SockFilter {
 		prog = append(prog, jump(unix.BPF_JGE, x32Bit, 0, 1), ret(refuse(unix.ENOSYS)))
 	}
 	prog = append(prog, jump(unix.BPF_JGE, firstUnknown, 0, 1), ret(refuse(unix.ENOSYS)))
-	for _, r := range rules {
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, func(a, b rule) int { return cmp.Compare(a.nr, b.nr) })
+	return append(prog, search(sorted)...)
+}
+
+// search finds the rule for the number that is loaded by halves. When a filter is put in
+// place the kernel follows it for each call there is, so a long way costs at every start.
+func search(rules []rule) []unix.SockFilter {
+	if len(rules) == 1 {
+		r := rules[0]
 		var body []unix.SockFilter
 		for _, t := range r.tests {
 			body = append(body, t.code()...)
 		}
 		body = append(body, ret(r.last))
-		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, len(body)))
-		prog = append(prog, body...)
+		code := append([]unix.SockFilter{jump(unix.BPF_JEQ, uint32(r.nr), 0, len(body))}, body...)
+		return append(code, ret(pass))
 	}
-	return append(prog, ret(pass))
+	half := len(rules) / 2
+	low, high := search(rules[:half]), search(rules[half:])
+	code := []unix.SockFilter{jump(unix.BPF_JGE, uint32(rules[half].nr), 0, 1), stmt(unix.BPF_JMP|unix.BPF_JA, uint32(len(low)))}
+	return append(append(code, low...), high...)
 }
 
 func (t test) code() []unix.SockFilter {

@@ -58,6 +58,7 @@ func answered(err error) answer {
 const (
 	ioctlValid = 0x40082102 // SECCOMP_IOCTL_NOTIF_ID_VALID
 	ioctlAddfd = 0x40182103 // SECCOMP_IOCTL_NOTIF_ADDFD
+	ioctlFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
 
 // watch is the listener of one command. Its goroutine alone uses what is below done until
@@ -78,6 +79,9 @@ type watch struct {
 // listen begins to answer. The watch must be ended.
 func (s *Sandbox) listen(fd int, p *plan) *watch {
 	_ = unix.SetNonblock(fd, true) // so that waiting for it costs no thread
+	// Who asks and who answers take turns: let them do so on one processor. Older kernels
+	// do not know how.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	w := &watch{
 		file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd, plan: p, shapes: s.shapes(), own: s.own,
 		done: make(chan struct{}), seen: map[troupe.Attempt]bool{},

@@ -1,0 +1,152 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// interpret follows a program as the kernel does.
+func interpret(t testing.TB, prog []unix.SockFilter, nr, arch uint32, args [6]uint64) (a action, steps int) {
+	t.Helper()
+	data := make([]byte, 64)
+	binary.LittleEndian.PutUint32(data[dataNr:], nr)
+	binary.LittleEndian.PutUint32(data[dataArch:], arch)
+	for i, v := range args {
+		binary.LittleEndian.PutUint64(data[dataArgs+8*i:], v)
+	}
+	var acc uint32
+	for pc := 0; ; steps++ {
+		if pc >= len(prog) {
+			t.Fatalf("call %d: it left the program", nr)
+		}
+		in := prog[pc]
+		pc++
+		yes := false
+		switch in.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			acc = binary.LittleEndian.Uint32(data[in.K:])
+			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			acc &= in.K
+			continue
+		case unix.BPF_RET | unix.BPF_K:
+			return action(in.K), steps
+		case unix.BPF_JMP | unix.BPF_JA:
+			pc += int(in.K)
+			continue
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			yes = acc == in.K
+		case unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K:
+			yes = acc >= in.K
+		default:
+			t.Fatalf("unknown instruction %x", in.Code)
+		}
+		if yes {
+			pc += int(in.Jt)
+		} else {
+			pc += int(in.Jf)
+		}
+	}
+}
+
+func policies() []policy {
+	var all []policy
+	for landlock := 1; landlock <= newestLandlock; landlock++ {
+		for _, listener := range []bool{true, false} {
+			for _, net := range []reach{reachNobody, reachPorts, reachAll} {
+				for _, udp := range []bool{true, false} {
+					all = append(all, policy{landlock: landlock, listener: listener, net: net, udp: udp && net == reachPorts})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Each rule is what the program does, for every number and whatever the arguments are.
+func TestFilterSaysWhatItsRulesSay(t *testing.T) {
+	t.Parallel()
+	values := []uint64{0, 1, 2, 3, 16, unix.O_CREAT, unix.O_TRUNC, unix.O_WRONLY | unix.O_TRUNC, unix.CLONE_NEWUSER, unix.CLONE_VM, 1 << 32, unix.MSG_FASTOPEN, unix.TIOCSTI, 0x40086602, 0x80086601, 0x50009401, 0x40049409}
+	for _, p := range policies() {
+		list := rules(p)
+		prog := assemble(list)
+		byNr := map[uintptr]rule{}
+		for _, r := range list {
+			if _, twice := byNr[r.nr]; twice {
+				t.Fatalf("%+v: two rules about call %d", p, r.nr)
+			}
+			byNr[r.nr] = r
+		}
+		for nr := range uint32(600) {
+			for _, v := range values {
+				for arg := range 6 {
+					var args [6]uint64
+					args[arg] = v
+					want := pass
+					if r, ok := byNr[uintptr(nr)]; ok {
+						want = r.decide(args)
+					}
+					if nr >= firstUnknown {
+						want = refuse(unix.ENOSYS)
+					}
+					if got, _ := interpret(t, prog, nr, auditArch, args); got != want {
+						t.Fatalf("%+v: call %d with argument %d = %#x: %#x, want %#x", p, nr, arg, v, got, want)
+					}
+				}
+			}
+			if got, _ := interpret(t, prog, nr, unix.AUDIT_ARCH_I386, [6]uint64{}); got != refuse(unix.EPERM) {
+				t.Fatalf("call %d of another processor: %#x", nr, got)
+			}
+			if x32Bit != 0 {
+				if got, _ := interpret(t, prog, nr|x32Bit, auditArch, [6]uint64{}); got != refuse(unix.ENOSYS) {
+					t.Fatalf("call %d of x32: %#x", nr, got)
+				}
+			}
+			if _, steps := interpret(t, prog, nr, auditArch, [6]uint64{}); steps > 60 {
+				t.Errorf("call %d takes %d steps", nr, steps)
+			}
+		}
+		if len(prog) > 4096 {
+			t.Errorf("%+v: %d instructions", p, len(prog))
+		}
+	}
+}
+
+// decide is what a rule says, read plainly.
+func (r rule) decide(args [6]uint64) action {
+	for _, t := range r.tests {
+		v := uint32(args[t.arg])
+		if t.mask != 0 {
+			v &= t.mask
+		}
+		found := t.null && args[t.arg] == 0
+		for _, want := range t.values {
+			found = found || v == want
+		}
+		if found != t.not {
+			return t.then
+		}
+	}
+	return r.last
+}
+
+// Every watched call has a shape, and where there is no listener nothing waits for one.
+func TestNobodyWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	known := shapes()
+	for _, p := range policies() {
+		for _, r := range rules(p) {
+			asks := r.last == notify
+			for _, c := range r.tests {
+				asks = asks || c.then == notify
+			}
+			if _, ok := known[r.nr]; asks && (!ok || !p.listener) {
+				t.Errorf("%+v: call %d asks", p, r.nr)
+			}
+		}
+	}
+}
