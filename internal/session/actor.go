@@ -65,16 +65,19 @@ type actor struct {
 	lease troupe.Lease
 	order int64
 
-	st      turn.State
-	convo   conversation
-	staged  staging
-	unread  []troupe.Mail
-	known   map[troupe.MailID]bool // every mail this actor was ever handed
-	over    string                 // the tree's limit that was found reached
-	near    troupe.BudgetWarned    // the tree's limit that is mostly used up
-	why     string                 // of the summary under way
-	flags   flags
-	counted bool // among the hub's live sessions; guarded by the hub
+	st     turn.State
+	convo  conversation
+	staged staging
+	unread []troupe.Mail
+	known  map[troupe.MailID]bool // every mail this actor was ever handed
+	over   string                 // the tree's limit that was found reached
+	near   troupe.BudgetWarned    // the tree's limit that is mostly used up
+	why    string                 // of the summary under way
+	flags  flags
+	taken  turn.Taken // up from another process
+
+	counted bool      // among the hub's live sessions; it and since are guarded by the hub
+	since   time.Time // when it came among them
 
 	hands
 	mailbox
@@ -101,6 +104,8 @@ type mailbox struct {
 
 type flags struct {
 	interrupted bool               // what was under way has been told to end
+	stoppedTree bool               // and so has everybody below
+	late        bool               // the run began because the tree's time was up
 	move        []troupe.SessionID // children that somebody wants in the background
 }
 
@@ -200,6 +205,7 @@ func (a *actor) inputs() turn.Inputs {
 		Answerable: a.h.d.AskFor(a.root) > 0,
 		Schedule:   a.h.d.Tools.Schedule,
 		Policy:     a.h.d.Policy,
+		Taken:      a.taken,
 		Window:     a.h.d.Models.Window(a.st.Session.Model),
 	}
 	if a.h.d.Fallback != nil {
@@ -207,6 +213,12 @@ func (a *actor) inputs() turn.Inputs {
 	}
 	if a.st.Session.Parent == "" {
 		in.Near = a.near
+		in.Late = a.flags.late
+		if d := a.st.Deadline(in); in.Late {
+			in.Others = !a.flags.stoppedTree && a.h.others(a, in.Now)
+		} else if !d.IsZero() && !in.Now.Before(d) {
+			in.Others = !a.flags.stoppedTree && a.h.others(a, d)
+		}
 	}
 	if r := a.h.d.Replay; r != nil {
 		open := slices.ContainsFunc(a.st.Calls, func(c turn.Call) bool { return c.Stage != turn.CallDone })
@@ -260,7 +272,7 @@ func (a *actor) receive(m troupe.Mail) {
 func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error) {
 	switch act := act.(type) {
 	case turn.Park:
-		a.wait(act.Until)
+		a.wait(act)
 		if a.st.Session.Status.Ended() {
 			// Once it is settled somebody else may load the session and go on with it.
 			if err := a.flush(ctx, nil); err != nil {
@@ -271,7 +283,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		}
 		return false, nil
 	case turn.Admit:
-		return a.admit(ctx, act.Run)
+		return a.admit(ctx, act)
 	case turn.Deliver:
 		return true, a.deliver(act.Mail)
 	case turn.CallModel:
@@ -312,7 +324,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 }
 
 // admit begins a run if the tree has a slot free, else it queues.
-func (a *actor) admit(ctx context.Context, run int) (bool, error) {
+func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	admitted := false
 	if a.st.Session.Depth > 0 {
 		// In the queue before asking: a slot that is given up between the answer and the
@@ -336,7 +348,7 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 			}
 		}
 		admitted = true
-		return emit(troupe.Started{Run: run})
+		return emit(troupe.Started{Run: act.Run})
 	})
 	if err != nil {
 		return false, err
@@ -345,7 +357,7 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 		return false, nil
 	}
 	a.h.dequeue(a)
-	a.flags, a.told = flags{}, nil
+	a.flags, a.told = flags{late: act.Late}, nil
 	a.setDue(false)
 	a.h.settled(a)
 	return true, nil
@@ -459,11 +471,15 @@ func without(all, some []troupe.Mail) []troupe.Mail {
 	return slices.DeleteFunc(slices.Clone(all), func(m troupe.Mail) bool { return gone[m.ID] })
 }
 
-// wait has the actor look again at a time; zero is never.
-func (a *actor) wait(until time.Time) {
+// wait has the actor look again when it is time to.
+func (a *actor) wait(p turn.Park) {
 	if a.timer != nil {
 		a.timer()
 		a.timer = nil
+	}
+	until := p.Until
+	if until.IsZero() {
+		until = p.Look
 	}
 	if until.IsZero() {
 		return

@@ -190,7 +190,7 @@ func (h *Hub) add(a *actor) {
 	h.setLayer(&a.st)
 	if a.st.Session.Status.Live() {
 		h.live[a.root]++
-		a.counted = true
+		a.counted, a.since = true, h.d.Now()
 	}
 	a.dead = h.failure != nil
 }
@@ -343,6 +343,7 @@ func (h *Hub) settled(a *actor) {
 	switch {
 	case live && !a.counted:
 		h.live[a.root]++
+		a.since = h.d.Now()
 	case !live && a.counted:
 		h.live[a.root]--
 	}
@@ -395,6 +396,23 @@ func (h *Hub) over(root troupe.SessionID) bool {
 		}
 	}
 	return true
+}
+
+// others reports whether anybody else of a tree is at work since before a time, or about to be.
+func (h *Hub) others(a *actor, before time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.loading {
+		if w.root == a.root {
+			return true
+		}
+	}
+	for _, x := range h.actors {
+		if x.root == a.root && x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
+			return true
+		}
+	}
+	return false
 }
 
 // stirs reports whether the actor of a session that has ended still has something before it.

@@ -158,6 +158,9 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []tro
 	}
 	a := newActor(h, st, lease)
 	a.known = delivered(events)
+	if resumed {
+		a.taken = turn.Taken{At: h.d.Now(), Seq: st.Session.Seq}
+	}
 	for _, o := range turn.Lost(&st) {
 		m := troupe.Mail{
 			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -214,24 +215,15 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 			cancel()
 		}
 	}
-	if len(agents) == 0 {
+	if len(agents) == 0 && !act.Tree {
 		return nil
 	}
+	a.flags.stoppedTree = a.flags.stoppedTree || act.Tree
 	var mail []troupe.Mail
 	err := a.flush(ctx, func(tx store.Tx) error {
-		mail = nil
-		for _, id := range agents {
-			// Each telling is mail of its own: what was sent before may have been for a run that was
-			// stopped before it began, or have been taken back when the tree was resumed.
-			mailID := troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
-			m, live, err := StopMail(tx, id, troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now(), mailID)
-			if err != nil {
-				return err
-			}
-			if live {
-				m.From, m.Quiet = a.id, true
-				mail = append(mail, m)
-			}
+		var err error
+		if mail, err = a.stopMail(tx, agents, act); err != nil {
+			return err
 		}
 		return sendAll(tx, mail)
 	})
@@ -240,6 +232,39 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	}
 	a.h.mailed(mail...)
 	return nil
+}
+
+// stopMail tells agents to stop, or all below. Each telling is mail of its own: what was sent
+// before may have been for a run that was stopped before it began, or have been taken back when
+// the tree was resumed.
+func (a *actor) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTasks) ([]troupe.Mail, error) {
+	stop, now := troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now()
+	mailID := func(id troupe.SessionID) troupe.MailID {
+		return troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
+	}
+	var out []troupe.Mail
+	if act.Tree {
+		stop.By = "the limit of time"
+		all, err := StopTree(tx, a.id, stop, now, mailID(a.id))
+		if err != nil {
+			return nil, err
+		}
+		out = slices.DeleteFunc(all, func(m troupe.Mail) bool { return m.To == a.id })
+		agents = nil
+	}
+	for _, id := range agents {
+		m, live, err := StopMail(tx, id, stop, now, mailID(id))
+		if err != nil {
+			return nil, err
+		}
+		if live {
+			out = append(out, m)
+		}
+	}
+	for i := range out {
+		out[i].From, out[i].Quiet = a.id, true
+	}
+	return out, nil
 }
 
 func sendAll(tx store.Tx, mail []troupe.Mail) error {

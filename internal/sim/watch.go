@@ -25,6 +25,8 @@ type watch struct {
 	seals     map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because   map[troupe.SessionID]bool              // the next seal may begin another generation
 	halted    map[troupe.SessionID]*halted
+	taken     turn.Taken               // when the tree was taken over
+	late      map[troupe.SessionID]int // model calls past the tree's time, in a row
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -51,7 +53,7 @@ func newWatch(w *world) watch {
 		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
 		mail: make(map[letter]*posted), announced: make(map[string]bool),
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted),
+		halted: make(map[troupe.SessionID]*halted), late: make(map[troupe.SessionID]int),
 	}
 }
 
@@ -198,6 +200,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 		}
 		h.w.live = p
 		clear(h.halted) // whoever takes a tree over wants it to go on
+		if st := h.states[h.w.root]; st != nil {
+			h.taken = turn.Taken{At: h.w.now, Seq: st.Session.Seq}
+		}
 		h.w.trace("the tree is %s's", p.owner)
 	}
 	for _, m := range t.mail {
@@ -298,6 +303,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 			(l.MaxTokens > 0 && t.Usage.Total() >= l.MaxTokens) || (l.MaxCost > 0 && t.Cost >= l.MaxCost) {
 			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v", id, e.Seq, l, st.RunTurns(), t)
 		}
+		h.inTime(st, e)
 		h.seals[id], h.because[id] = b, b.Compact
 		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
 			// One call may have been on its way already.
@@ -324,6 +330,20 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	if b, ok := e.Body.(troupe.Compacted); ok {
 		h.w.res.Summaries++
 		h.restated(st, b)
+	}
+}
+
+// inTime: when the time of a tree is up, whoever is at work below the root is stopped soon,
+// also when the root has ended. What somebody sets going later is another matter.
+func (h *watch) inTime(st *turn.State, e troupe.Event) {
+	s := st.Session
+	d := h.states[h.w.root].Deadline(turn.Inputs{Taken: h.taken})
+	if s.Parent == "" || d.IsZero() || e.At.Before(d) || !s.StartedAt.Before(d) {
+		h.late[s.ID] = 0
+		return
+	}
+	if h.late[s.ID]++; h.late[s.ID] > 3 {
+		h.w.broken("session %s: event %d begins a model call, and the time of its tree was up at %s", s.ID, e.Seq, d)
 	}
 }
 

@@ -103,6 +103,7 @@ func (s *State) started(e troupe.Event, b troupe.Started) error {
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = e.At, time.Time{}
 	s.base, s.fault, s.Denials, s.Evidence = p.Tally, nil, 0, troupe.Evidence{}
+	s.startClock(e)
 	s.seal.attempt = 0 // what failed in the run before does not count against this one
 	s.nudges, s.window.failed = 0, 0
 	return nil

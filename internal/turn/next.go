@@ -22,6 +22,13 @@ type Inputs struct {
 	Working func(call int) bool
 	// Told reports whether this process has told a task to stop, that strongly.
 	Told func(id troupe.TaskID, now bool) bool
+	// Taken is when this process took the session up from another one; zero if it did not.
+	Taken Taken
+	// Others: agents anywhere below a root are at work, or about to be, that were not told to
+	// stop and began before the time of the root was up. It is set once that is up.
+	Others bool
+	// Late: the run was begun because the tree's time was up.
+	Late bool
 	// Answerable: somebody may answer requests. Without, they are denied at once.
 	Answerable bool
 	// Hold keeps the session from its next model call: a replay waits for mail.
@@ -71,8 +78,12 @@ const (
 type Action interface{ action() }
 
 type (
-	// Admit begins a run, if the tree has a slot for it.
-	Admit struct{ Run int }
+	// Admit begins a run, if the tree has a slot for it. One that is Late begins only to stop
+	// what is at work past the tree's time, and to say so.
+	Admit struct {
+		Run  int
+		Late bool
+	}
 	// Deliver logs this mail: ends of children as results of their calls, the rest as
 	// words in the conversation.
 	Deliver struct{ Mail []troupe.Mail }
@@ -87,10 +98,11 @@ type (
 	}
 	// Interrupt cancels the model call and the tools that are under way.
 	Interrupt struct{}
-	// StopTasks tells tasks to stop.
+	// StopTasks tells tasks to stop, or with Tree whoever is at work below the session.
 	StopTasks struct {
 		Tasks []troupe.TaskID
 		Now   bool
+		Tree  bool
 	}
 	// Answer settles open requests that nobody will answer.
 	Answer struct {
@@ -120,8 +132,9 @@ type (
 		Cause         troupe.Cause
 		Result, Error string
 	}
-	// Park does nothing until something happens, or until then if a time is set.
-	Park struct{ Until time.Time }
+	// Park does nothing until something happens, or until then if a time is set. Look is a
+	// time to look again that nobody waits for: the tree may be over before.
+	Park struct{ Until, Look time.Time }
 )
 
 func (Admit) action()      {}
@@ -145,11 +158,16 @@ func (Park) action()       {}
 // input; the same state and inputs always give the same action.
 func Next(s *State, in Inputs) Action {
 	act := s.next(in)
-	if p, ok := act.(Park); ok && s.Session.Status.Live() {
-		p.Until = earlier(p.Until, s.due(in))
-		return p
+	p, ok := act.(Park)
+	if !ok {
+		return act
 	}
-	return act
+	if s.Session.Status.Live() {
+		p.Until = earlier(p.Until, s.due(in))
+	} else if d := s.Deadline(in); s.Session.Depth == 0 && in.Now.Before(d) {
+		p.Look = d
+	}
+	return p
 }
 
 func (s *State) next(in Inputs) Action {
@@ -163,12 +181,12 @@ func (s *State) next(in Inputs) Action {
 	switch {
 	case ended:
 		return s.rest(in)
-	case s.late(in.Now):
+	case s.late(in):
 		return s.wind(in, End{troupe.Failed, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %s", s.Profile.Limits.MaxTime)})
 	case s.halted() && (s.halt.now || s.Session.Status == troupe.Spawning):
 		return s.wind(in, s.cancelled())
 	case s.Session.Status == troupe.Spawning:
-		return Admit{1}
+		return Admit{Run: 1}
 	case s.seal.open:
 		return Park{}
 	case s.open > 0:
@@ -215,38 +233,34 @@ func (s *State) urgent(mail []troupe.Mail) []troupe.Mail {
 }
 
 // stopTasks finds tasks that have to be told to stop. With the run, or the time for it, ends
-// what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest too. Commands end with the
-// interruption of their calls, or with their owner.
+// what its calls wait for; a stop of the whole tree, or the end of its time, ends the rest
+// too. Commands end with the interruption of their calls, or with their owner.
 func (s *State) stopTasks(in Inputs) (Action, bool) {
 	live := s.Session.Status.Live()
-	late := live && s.late(in.Now)
+	late := live && s.late(in)
 	stop := live && s.halted()
 	tree := s.halt.tree && s.halt.run == s.Session.Run // whether or not that run is over by now
 	if !late && !stop && !tree {
 		return nil, false
 	}
 	now := late || s.halt.now
+	all := late && s.Session.Depth == 0
 	var ids []troupe.TaskID
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
-		if t.Status == troupe.TaskRunning && (tree || !t.Background || late && s.Session.Depth == 0) && !in.Told(t.ID, now) {
+		if t.Status == troupe.TaskRunning && (tree || !t.Background || all) && !in.Told(t.ID, now) {
 			ids = append(ids, t.ID)
 		}
 	}
-	return StopTasks{ids, now}, len(ids) > 0
-}
-
-// late reports whether the run has used up its time.
-func (s *State) late(now time.Time) bool {
-	limit := s.Profile.Limits.MaxTime
-	return limit > 0 && s.Session.Status.Live() && !s.Session.StartedAt.IsZero() && !now.Before(s.Session.StartedAt.Add(limit))
+	all = all && in.Others
+	return StopTasks{ids, now, all}, len(ids) > 0 || all
 }
 
 // due is when a session has to look again although nothing has happened.
 func (s *State) due(in Inputs) time.Time {
 	var at time.Time
-	if limit := s.Profile.Limits.MaxTime; limit > 0 && !s.Session.StartedAt.IsZero() && in.Now.Before(s.Session.StartedAt.Add(limit)) {
-		at = s.Session.StartedAt.Add(limit)
+	if d := s.Deadline(in); in.Now.Before(d) {
+		at = d
 	}
 	for i := range s.Calls {
 		switch c := &s.Calls[i]; {
@@ -264,8 +278,11 @@ func (s *State) due(in Inputs) time.Time {
 // rest is the life of a session whose run has ended: mail that asks for something begins
 // another run. The ends of tasks are gathered for a moment while others are still at work.
 func (s *State) rest(in Inputs) Action {
+	if s.overdue(in) {
+		return Admit{Run: s.Session.Run + 1, Late: true}
+	}
 	if s.window.wanted {
-		return Admit{s.Session.Run + 1}
+		return Admit{Run: s.Session.Run + 1}
 	}
 	ending := make(map[troupe.TaskID]bool)
 	var first, last time.Time
@@ -274,7 +291,7 @@ func (s *State) rest(in Inputs) Action {
 			continue
 		}
 		if m.Kind != troupe.MailTaskEnded || m.Ended == nil {
-			return Admit{s.Session.Run + 1}
+			return Admit{Run: s.Session.Run + 1}
 		}
 		ending[m.Ended.TaskID()] = true
 		if first.IsZero() {
@@ -288,10 +305,10 @@ func (s *State) rest(in Inputs) Action {
 	until := earlier(last.Add(in.Policy.Gather), first.Add(maxGathers*in.Policy.Gather))
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == troupe.TaskRunning && !ending[t.ID] && in.Now.Before(until) {
-			return Park{until}
+			return Park{Until: until}
 		}
 	}
-	return Admit{s.Session.Run + 1}
+	return Admit{Run: s.Session.Run + 1}
 }
 
 // maxGathers bounds the wait for tasks that end one after the other.
@@ -486,7 +503,7 @@ func (s *State) retry(in Inputs) Action {
 			return s.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt))
 		}
 		if in.Now.Before(f.retryAt) {
-			return Park{f.retryAt}
+			return Park{Until: f.retryAt}
 		}
 		return s.again(in)
 	}
@@ -577,7 +594,7 @@ const warnAt = 0.8
 
 // warning finds a limit of which most is used up and which the session was not told of yet.
 func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
-	l, t := s.Profile.Limits, s.Session.Tally
+	l, t, passed := s.Profile.Limits, s.Session.Tally, in.Now.Sub(s.since(in))
 	for _, w := range [...]struct {
 		limit       string
 		used, of    float64
@@ -586,7 +603,7 @@ func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
 		{"turns", float64(s.RunTurns()), float64(l.MaxTurns), fmt.Sprintf("%d of %d model replies are used up", s.RunTurns(), l.MaxTurns)},
 		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens), fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
 		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
-		{"time", float64(in.Now.Sub(s.Session.StartedAt)), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", in.Now.Sub(s.Session.StartedAt).Round(time.Second), l.MaxTime)},
+		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", passed.Round(time.Second), l.MaxTime)},
 	} {
 		if w.of > 0 && w.used >= warnAt*w.of && w.used < w.of && !slices.Contains(s.warned, w.limit) {
 			return troupe.BudgetWarned{Limit: w.limit, Text: w.description + "; bring the work to an end, or to a state that can be picked up later"}, true

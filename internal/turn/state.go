@@ -35,6 +35,7 @@ type State struct {
 
 	exchange
 	base   troupe.Tally // at the start of the run
+	clock  clock        // when the time began to count that the run may take
 	halt   halt         // the last stop that was delivered
 	warned []string     // limits the session was warned of
 	window window

@@ -61,6 +61,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.stopped(m)
 		case troupe.MailCompact:
 			s.window.wanted, s.window.hint = true, troupe.JoinText(m.Blocks)
+			s.restartClock(e, m)
 		case troupe.MailTaskEnded:
 			words = true
 			if m.Ended != nil {
@@ -74,6 +75,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			}
 		case troupe.MailPrompt:
 			words = true
+			s.restartClock(e, m)
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}
