@@ -168,7 +168,7 @@ func (s *State) failed(e troupe.Event, b troupe.ModelFailed) error {
 	}
 	s.seal.open = false
 	before := s.fault
-	s.fault = &modelFault{b.Fault, b.Message, b.Attempt, b.RetryAt}
+	s.fault = &modelFault{b.Fault, b.Message, b.Attempt, e.At, b.RetryAt}
 	s.Session.Reserved = troupe.Reservation{}
 	if !b.RetryAt.IsZero() {
 		s.Session.Error = b.Message

@@ -81,3 +81,7 @@ func (s *State) overdue(in Inputs) bool {
 	d := s.Deadline(in)
 	return !d.IsZero() && s.Session.Depth == 0 && s.Session.EndedAt.Before(d) && !in.Now.Before(d) && (s.working() || in.Others)
 }
+
+// early reports whether it is too soon for what was put off at one time until another. Before
+// the first of them it is not: the clock was set back, and how long is left is not known.
+func early(now, from, until time.Time) bool { return now.Before(until) && !now.Before(from) }

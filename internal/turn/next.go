@@ -304,7 +304,7 @@ func (s *State) rest(in Inputs) Action {
 	}
 	until := earlier(last.Add(in.Policy.Gather), first.Add(maxGathers*in.Policy.Gather))
 	for i := range s.Tasks {
-		if t := &s.Tasks[i]; t.Status == troupe.TaskRunning && !ending[t.ID] && in.Now.Before(until) {
+		if t := &s.Tasks[i]; t.Status == troupe.TaskRunning && !ending[t.ID] && early(in.Now, last, until) {
 			return Park{Until: until}
 		}
 	}
@@ -502,7 +502,7 @@ func (s *State) retry(in Inputs) Action {
 		if f.attempt >= in.Policy.MaxAttempts {
 			return s.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt))
 		}
-		if in.Now.Before(f.retryAt) {
+		if early(in.Now, f.at, f.retryAt) {
 			return Park{Until: f.retryAt}
 		}
 		return s.again(in)

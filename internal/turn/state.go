@@ -120,6 +120,7 @@ type modelFault struct {
 	fault   troupe.ModelFault
 	message string
 	attempt int
+	at      time.Time // when it failed
 	retryAt time.Time
 }
 
