@@ -249,7 +249,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 	case inShellDone:
 		return a.shellDone(ctx, in)
 	case inModelDone:
-		return a.modelDone(in)
+		return a.modelDone(ctx, in)
 	case inToolDone:
 		return a.toolDone(in)
 	}

@@ -195,7 +195,7 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 }
 
 // modelDone logs how a model call ended.
-func (a *actor) modelDone(in inModelDone) error {
+func (a *actor) modelDone(ctx context.Context, in inModelDone) error {
 	a.callCancel, a.start = nil, nil
 	if !a.st.Calling() {
 		return nil // it was given up before it answered
@@ -206,7 +206,7 @@ func (a *actor) modelDone(in inModelDone) error {
 	}
 	cost, priced := a.h.d.Models.Cost(full, in.reply.Usage)
 	if a.st.Compacting() {
-		return a.summarised(in, cost, priced)
+		return a.summarised(ctx, in, cost, priced)
 	}
 	// A failed call may not have reached the provider's cache: only a reply makes its
 	// messages old.

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,6 +142,7 @@ func (s *State) applyReply(e troupe.Event, b troupe.Replied) error {
 		return s.refuse(e, "reply %d was not asked for", b.Reply)
 	}
 	s.seal.open, s.seal.unanswered = false, false
+	s.asked = slices.DeleteFunc(s.asked, func(seq int64) bool { return seq <= s.seal.seq })
 	s.reply, s.fault, s.replied = b.Reply, nil, e.Seq
 	s.Session.Error, s.Session.Reserved = "", troupe.Reservation{}
 	s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks)}

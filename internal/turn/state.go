@@ -48,6 +48,7 @@ type exchange struct {
 	fault   *modelFault // how it failed, until one succeeds or a run begins
 	last    lastReply   // what the last reply was
 	mail    []int64     // events whose content no seal has covered yet, besides the reply's
+	asked   []int64     // events with words of people and agents that no reply has followed yet
 	replied int64       // event of the last reply if no seal has covered it yet, else 0
 	nudges  int         // replies in a row that said nothing or were cut
 }
@@ -154,6 +155,9 @@ func (s *State) SealedAt() int64 { return s.seal.seq }
 // CompactHint is what somebody said that a summary should keep.
 func (s *State) CompactHint() string { return s.window.hint }
 
+// Asked lists the events with words of people and agents that no reply has followed yet.
+func (s *State) Asked() []int64 { return s.asked }
+
 // CompactFailures is how many summaries in a row have failed.
 func (s *State) CompactFailures() int { return s.window.failed }
 
@@ -243,6 +247,7 @@ func (s *State) Clone() State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
 	c.mail = slices.Clone(s.mail)
+	c.asked = slices.Clone(s.asked)
 	c.Tasks = slices.Clone(s.Tasks)
 	c.warned = slices.Clip(s.warned)
 	c.Files = maps.Clone(s.Files)

@@ -51,7 +51,7 @@ func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
 
 // delivered takes mail in: words wait for the next seal, everything else acts at once.
 func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
-	words := false
+	words, asks := false, false
 	for _, m := range b.Mail {
 		if s.Session.Status.Ended() && m.Wakes() && m.Kind != troupe.MailCompact {
 			return s.refuse(e, "%s mail stays in the mailbox until a run has begun that can answer it", m.Kind)
@@ -74,7 +74,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 				s.nudges++
 			}
 		case troupe.MailPrompt:
-			words = true
+			words, asks = true, true
 			s.restartClock(e, m)
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
@@ -88,6 +88,9 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 	}
 	if words {
 		s.mail = append(s.mail, e.Seq)
+	}
+	if asks {
+		s.asked = append(s.asked, e.Seq)
 	}
 	return nil
 }

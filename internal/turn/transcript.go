@@ -103,6 +103,32 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 	return nil
 }
 
+// Verbatim returns the words of people and agents in these events as they stand in a
+// conversation, at most about limit bytes of them: what does not fit is cut, and says so.
+func Verbatim(events []troupe.Event, limit int64) []troupe.Block {
+	var out []troupe.Block
+	for _, e := range events {
+		b, ok := e.Body.(troupe.MailDelivered)
+		for i := 0; ok && i < len(b.Mail); i++ {
+			if b.Mail[i].Kind != troupe.MailPrompt {
+				continue
+			}
+			for _, block := range b.Mail[i].Blocks {
+				if block.Type == troupe.TextBlock {
+					text, cut := Cap(block.Text, int(max(0, limit)))
+					if cut > 0 {
+						text += fmt.Sprintf("\n[%d more bytes are in the session's log]", cut)
+					}
+					block.Text = text
+				}
+				limit -= size(block)
+				out = append(out, block)
+			}
+		}
+	}
+	return out
+}
+
 // reminder is the runtime's own word in a conversation.
 func reminder(text string) string {
 	return "<system-reminder>\n" + Escape(text) + "\n</system-reminder>"
