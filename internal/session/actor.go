@@ -140,44 +140,50 @@ func (a *actor) kill() {
 	a.mu.Unlock()
 }
 
-func (a *actor) isDead() bool {
+// drain empties the inbox. alive is false once the actor is dead: the hub has failed, and
+// whatever is done now could not be logged.
+func (a *actor) drain() (batch []input, alive bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.dead
+	batch, a.inbox = a.inbox, nil
+	return batch, !a.dead
+}
+
+// goesOn reports whether there is something to do. If not, the actor gives its goroutine back:
+// whoever posts something to it from here on has it scheduled again.
+func (a *actor) goesOn() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scheduled = len(a.inbox) > 0 && !a.dead
+	return a.scheduled
 }
 
 func (a *actor) run(ctx context.Context) {
-	for {
-		a.mu.Lock()
-		batch := a.inbox
-		a.inbox = nil
-		if len(batch) == 0 || a.dead {
-			a.scheduled = false
-			a.mu.Unlock()
-			a.h.rested(a.root)
-			return
-		}
-		a.mu.Unlock()
-		if err := a.step(ctx, batch); err != nil {
+	for a.goesOn() {
+		if err := a.step(ctx); err != nil {
 			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
 			return
 		}
 	}
+	a.h.rested(a.root)
 }
 
 // maxSteps is far more than any session has to do at once. A mistake that makes it go round
 // in circles shall end with a message, not with a hot processor.
 const maxSteps = 10_000
 
-func (a *actor) step(ctx context.Context, batch []input) error {
-	for _, in := range batch {
-		if err := a.take(ctx, in); err != nil {
-			return err
-		}
-	}
+// step does all that can be done now. What has happened meanwhile is heard before each step, so
+// that words and stops do not come behind a model call that is just about to be sealed.
+func (a *actor) step(ctx context.Context) error {
 	for n := 0; ; n++ {
-		if a.isDead() {
-			return nil // the hub has failed; whatever is done now could not be logged
+		batch, alive := a.drain()
+		if !alive {
+			return nil
+		}
+		for _, in := range batch {
+			if err := a.take(ctx, in); err != nil {
+				return err
+			}
 		}
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)

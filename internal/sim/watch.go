@@ -314,7 +314,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.seals[id], h.because[id] = b, b.Compact
 		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
 			// One call may have been on its way already.
-			if x.calls++; x.calls > 2 {
+			if x.calls++; x.calls > 1 {
 				h.w.broken("session %s: event %d begins a model call, and its tree was stopped long before", id, e.Seq)
 			}
 		}
