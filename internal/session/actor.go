@@ -291,7 +291,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Admit:
 		return a.admit(ctx, act)
 	case turn.Deliver:
-		return true, a.deliver(act.Mail)
+		return true, a.deliver(ctx, act.Mail)
 	case turn.CallModel:
 		return a.callModel(ctx, act)
 	case turn.Compact:
@@ -371,7 +371,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 
 // deliver logs mail: the end of a task as the result of the call that waits for it, an
 // answer and a grant as what they bring about, all else as words or as what it is.
-func (a *actor) deliver(mail []troupe.Mail) error {
+func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
@@ -384,8 +384,10 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 			return err
 		}
 		a.staged.read(a.st.Session.Seq, m.ID)
-		if m.Kind == troupe.MailGrant {
-			a.h.granted(a.root)
+		if body.Kind() == troupe.KindAuthorityChanged {
+			if err := a.widen(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	if len(words) == 0 {
@@ -397,6 +399,17 @@ func (a *actor) deliver(mail []troupe.Mail) error {
 	for _, m := range words {
 		a.staged.read(a.st.Session.Seq, m.ID)
 	}
+	return nil
+}
+
+// widen has what was granted count for the whole tree, once it is in the log: what others do by
+// it then cannot come before it.
+func (a *actor) widen(ctx context.Context) error {
+	if err := a.flush(ctx, nil); err != nil {
+		return err
+	}
+	a.h.place(&a.st)
+	a.h.granted(a.root)
 	return nil
 }
 
@@ -430,11 +443,6 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		}
 		auth := a.st.Authority
 		auth.Rules = append(slices.Clone(auth.Rules), *m.Rule)
-		a.h.mu.Lock()
-		defer a.h.mu.Unlock()
-		st := a.st
-		st.Authority = auth
-		a.h.setLayer(&st)
 		return troupe.AuthorityChanged{Authority: auth, By: m.Rule.Source, Mail: m.ID}
 	case troupe.MailModel:
 		a.convo = conversation{}

@@ -33,9 +33,9 @@ func (a *actor) compactCall(ctx context.Context, act turn.Compact) (again bool, 
 	if err != nil {
 		return false, err
 	}
-	sealed, err := a.seal(ctx, s)
+	sealed, again, err := a.seal(ctx, s)
 	if err != nil || !sealed {
-		return a.over != "", err
+		return again, err
 	}
 	a.why = act.Why
 	a.send(ctx, model.Request{

@@ -163,6 +163,30 @@ func TestWordsBeforeSummary(t *testing.T) {
 	}
 }
 
+// TestSummaryWaitsForSlot: a summary that somebody wants of an agent that has ended waits for a
+// free slot like any run, and outlives the process.
+func TestSummaryWaitsForSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		plays := plays{"main": {call("Agent:X"), call("Agent:&Y"), say("I wait")}, "main/Y": reads(20)}
+		p := h.start(plays.reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 1})
+		pass(5 * time.Second) // X has ended, Y reads
+		x := h.called("X").ID
+		p.send(troupe.Mail{To: x, Kind: troupe.MailCompact})
+		pass(5 * time.Second)
+		if n := len(h.compactions(x)); n != 0 || h.get(x).Status.Live() {
+			t.Errorf("%d summaries although there is no slot", n)
+		}
+		p.pool.Close()
+		h.adopt(plays.reply, true).end()
+		if n := len(h.compactions(x)); n != 1 {
+			t.Errorf("%d summaries of X", n)
+		}
+		h.checkTree()
+	})
+}
+
 // TestFailedSummary: summaries that say nothing, are refused or are cut are no loss: all that
 // was said is sent on.
 func TestFailedSummary(t *testing.T) {

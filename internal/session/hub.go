@@ -195,6 +195,13 @@ func (h *Hub) add(a *actor) {
 	a.dead = h.failure != nil
 }
 
+// place gives a session its place in the line of authority, as it is now.
+func (h *Hub) place(st *turn.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.setLayer(st)
+}
+
 // setLayer is called with h.mu held.
 func (h *Hub) setLayer(st *turn.State) {
 	path := st.Session.Name

@@ -217,7 +217,8 @@ func (s *State) cancelled() Action {
 }
 
 // urgent picks the mail that does not wait for its turn: what is not words, and for a
-// session that has ended whatever does not begin another run.
+// session that has ended whatever does not begin another run. What does stays in the mailbox
+// until that run has begun, so that it is found there by whoever takes the tree over.
 func (s *State) urgent(mail []troupe.Mail) []troupe.Mail {
 	ended := s.Session.Status.Ended()
 	var out []troupe.Mail
@@ -225,7 +226,7 @@ func (s *State) urgent(mail []troupe.Mail) []troupe.Mail {
 		if m.Kind == troupe.MailModel && s.seal.open {
 			continue // the call under way is the old model's
 		}
-		if m.Kind.Control() || (ended && !m.Wakes()) {
+		if ended && !m.Wakes() || !ended && m.Kind.Control() {
 			out = append(out, m)
 		}
 	}
@@ -609,10 +610,15 @@ func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
 			return troupe.BudgetWarned{Limit: w.limit, Text: w.description + "; bring the work to an end, or to a state that can be picked up later"}, true
 		}
 	}
-	if in.Near.Limit != "" && !slices.Contains(s.warned, in.Near.Limit) {
+	if s.Unwarned(in.Near) {
 		return in.Near, true
 	}
 	return troupe.BudgetWarned{}, false
+}
+
+// Unwarned reports whether the session was not told of this yet.
+func (s *State) Unwarned(w troupe.BudgetWarned) bool {
+	return w.Limit != "" && !slices.Contains(s.warned, w.Limit)
 }
 
 // maxNudges bounds how often in a row a model is told to go on.
