@@ -393,6 +393,33 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx sto
 	return nil
 }
 
+// Look hears what another process has left in the mailboxes of a tree that this hub hosts.
+func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
+	var mail []troupe.Mail
+	err := h.d.Store.View(ctx, func(r store.Reader) error {
+		boxes, err := r.Mailboxes(root)
+		if err != nil || len(boxes) == 0 {
+			return err
+		}
+		if err := h.hosts(r, root); err != nil {
+			return err
+		}
+		for _, id := range boxes {
+			unread, err := r.Unread(id)
+			if err != nil {
+				return err
+			}
+			mail = append(mail, unread...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look into the mailboxes of tree %s: %w", root, err)
+	}
+	h.mailed(mail...) // what is known already is not taken twice
+	return nil
+}
+
 // Move has a sub-agent that its parent waits for go on in the background. It returns false
 // if the parent does not wait for it.
 func (h *Hub) Move(child troupe.SessionID) bool {

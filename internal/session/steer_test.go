@@ -363,6 +363,72 @@ func TestHeardBeforeSeal(t *testing.T) {
 	}
 }
 
+// TestLook: mail that another process leaves in the store is heard by whoever hosts the tree when
+// it looks, once, by sessions at work and by those that have ended.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"), say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
+		look := func() {
+			if err := p.hub.Look(t.Context(), h.root); err != nil {
+				t.Error(err)
+			}
+		}
+		leave := func(mail ...troupe.Mail) {
+			err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {
+				for _, m := range mail {
+					m.ID, m.Root, m.SentAt = troupe.MailID("left:"+m.To), h.root, time.Now()
+					if _, err := tx.Send(m); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		pass(3500 * time.Millisecond) // X has ended, main reads
+		x := h.called("X").ID
+		leave(prompt(h.root, "by the way"), prompt(x, "and you"))
+		look()
+		look()
+		p.end()
+		for _, id := range []troupe.SessionID{h.root, x} {
+			heard := 0
+			for _, e := range h.events(id) {
+				if b, ok := e.Body.(troupe.MailDelivered); ok && b.Mail[0].ID == troupe.MailID("left:"+id) {
+					heard++
+				}
+			}
+			if heard != 1 || h.get(id).Status != troupe.Completed {
+				t.Errorf("%s heard it %d times and is %s", id, heard, h.get(id).Status)
+			}
+		}
+		h.checkTree()
+	})
+}
+
+// TestCancelReachesAll: a message with cancel stops the agent with all that is at work below it,
+// also below somebody whose own run is over.
+func TestCancelReachesAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		h.start(plays{
+			"main":       {call("Agent:&X"), call("Read:0"), call("Read:1"), call("SendMessage:X enough!"), say("I wait")},
+			"main/X":     append([]troupe.Reply{call("Agent:&Y")}, reads(100)...),
+			"main/X/Y":   {call("Agent:&Z"), say("I wait too")},
+			"main/X/Y/Z": reads(100),
+		}.reply).begin(troupe.Caps{MaxDepth: 3}).end()
+		if z := h.called("Z"); z.Status != troupe.Cancelled || h.called("X").Status != troupe.Cancelled {
+			t.Errorf("X ended as %s, Z as %s", h.called("X").Status, z.Status)
+		}
+		h.checkTree()
+	})
+}
+
 // afterCommit is a store that tells of events once they are committed, before whoever committed
 // them goes on.
 type afterCommit struct {

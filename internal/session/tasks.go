@@ -370,7 +370,8 @@ func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		if err != nil {
 			return err
 		}
-		stop, live, err := StopMail(tx, to.ID, troupe.Stop{Tree: true, By: "its parent"}, a.h.d.Now(), troupe.CallMailID(a.id, at, 1))
+		halt, haltID := troupe.Stop{Tree: true, By: "its parent"}, troupe.CallMailID(a.id, at, 1)
+		_, live, err := StopMail(tx, to.ID, halt, a.h.d.Now(), haltID)
 		if err != nil {
 			return err
 		}
@@ -383,8 +384,14 @@ func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		})
 		text := fmt.Sprintf("sent; %q reads it before its next step", to.Name)
 		if in.Cancel {
-			stop.From = a.id
-			mail = append(mail, stop)
+			stops, err := StopTree(tx, to.ID, halt, a.h.d.Now(), haltID)
+			if err != nil {
+				return err
+			}
+			for i := range stops {
+				stops[i].From = a.id
+			}
+			mail = append(mail, stops...)
 			text = fmt.Sprintf("sent; %q stops after the step it is in, and can be sent another message later", to.Name)
 		}
 		out := resultOf(c, text, false)
