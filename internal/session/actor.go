@@ -377,6 +377,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	for _, m := range mail {
 		body := a.bodyOf(m)
 		if body == nil {
+			m.Ended = a.filed(m.Ended)
 			words = append(words, m)
 			continue
 		}
@@ -425,6 +426,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		c, o := a.st.Calls[i], m.Ended
 		text := turn.RenderOutcome(*o)
 		if c.Wait != nil {
+			o = a.filed(o)
 			text = turn.RenderNotification(*o)
 		}
 		return troupe.ToolFinished{
@@ -530,7 +532,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	if s.Depth > 0 {
 		o.Stopped = a.endShells()
-		o.Output = a.h.saveResult(s.Parent, a.id, o.Result)
+		o.Output = a.h.keepResult(s.Parent, a.id, o.Result)
 	}
 	now := a.h.d.Now()
 	if !s.StartedAt.IsZero() {

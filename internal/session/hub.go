@@ -134,6 +134,7 @@ type Hub struct {
 	waiters map[troupe.SessionID][]chan struct{}
 	caps    map[troupe.SessionID]troupe.Caps // by root
 	heads   map[string][]byte                // encoded heads, shared by sessions of one kind
+	awaited map[troupe.SessionID]bool        // children whose ends are the results of their parents' calls
 	order   int64
 	failure error
 }
@@ -176,6 +177,7 @@ func New(d Deps) *Hub {
 		waiters: make(map[troupe.SessionID][]chan struct{}),
 		caps:    make(map[troupe.SessionID]troupe.Caps),
 		heads:   make(map[string][]byte),
+		awaited: make(map[troupe.SessionID]bool),
 	}
 }
 

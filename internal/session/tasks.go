@@ -25,10 +25,39 @@ func resultOf(c turn.Call, text string, isError bool) troupe.ToolFinished {
 
 // agentTask is a child as a task of its parent.
 func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *troupe.Task {
-	return &troupe.Task{
+	t := &troupe.Task{
 		ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: s.Name, Title: s.Title, Coord: at,
-		Output: h.resultFile(s.Parent, s.ID), Background: background, StartedAt: h.d.Now(),
+		Background: background, StartedAt: h.d.Now(),
 	}
+	if background {
+		t.Output = h.resultFile(s.Parent, s.ID)
+	}
+	return t
+}
+
+// await notes whether the end of a child will be the result of its parent's call.
+func (h *Hub) await(child troupe.SessionID, yes bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if yes {
+		h.awaited[child] = true
+	} else {
+		delete(h.awaited, child)
+	}
+}
+
+// keepResult is what the end of a child does with its final words: they are kept in a file, unless they
+// are, whole, the result that its parent waits for. A thousand files take longer to make than
+// all else that is written at their ends.
+func (h *Hub) keepResult(parent, child troupe.SessionID, text string) string {
+	h.mu.Lock()
+	awaited := h.awaited[child]
+	delete(h.awaited, child)
+	h.mu.Unlock()
+	if awaited && len(text) <= turn.MaxResult {
+		return ""
+	}
+	return h.saveResult(parent, child, text)
 }
 
 // resultFile is where the final words of a child are kept for its parent.
@@ -86,6 +115,7 @@ func (a *actor) background(calls []int) error {
 		if !ok {
 			continue
 		}
+		a.h.await(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
 		if err := a.stage(a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")); err != nil {
 			return err
@@ -173,6 +203,17 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 	}
 	a.receive(mail)
 	return nil
+}
+
+// filed is the end of a child as it is told to a parent that did not wait for it, or no more:
+// with the file that has all its words, which may not have been made when it ended.
+func (a *actor) filed(o *troupe.Outcome) *troupe.Outcome {
+	if o == nil || o.Session == "" || o.Output != "" || o.Result == "" {
+		return o
+	}
+	told := *o
+	told.Output = a.h.saveResult(a.id, o.Session, o.Result)
+	return &told
 }
 
 // failedCommand reports whether the command ended with another code than 0.
@@ -500,6 +541,7 @@ func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 		}
 		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
 			a.unread = without(a.unread, []troupe.Mail{m})
+			m.Ended = a.filed(m.Ended)
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
 			out.Outcome, out.Mail = m.Ended, m.ID
 			if err := a.stage(out); err != nil {

@@ -40,6 +40,9 @@ func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.ID == id {
 			t.Status, t.EndedAt, t.End = o.TaskStatus(), e.At, e.Seq
+			if o.Output != "" {
+				t.Output = o.Output
+			}
 			return
 		}
 	}
@@ -83,7 +86,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.window.pending += size(block)
 		}
 		if m.Ended != nil {
-			s.window.pending += int64(min(len(m.Ended.Result), maxResult))
+			s.window.pending += int64(min(len(m.Ended.Result), MaxResult))
 		}
 	}
 	if words {

@@ -136,7 +136,8 @@ func reminder(text string) string {
 
 // What of a child its parent is shown, at most. All of it stays in the child's log.
 const (
-	maxResult   = 30_000 // bytes of its words
+	// MaxResult is how many bytes of its words.
+	MaxResult   = 30_000
 	maxError    = 2_000
 	maxValue    = 200 // of a path, a command, a reason
 	maxFiles    = 40
@@ -151,7 +152,7 @@ const (
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session, o.Status)
-	text, cut := Cap(o.Result, maxResult)
+	text, cut := Cap(o.Result, MaxResult)
 	switch {
 	case text != "":
 		b.WriteString(Escape(text))
