@@ -38,7 +38,7 @@ func TestTreeTime(t *testing.T) {
 		"another process": {plays: plays{"main": background, "main/X": reads(100)}, do: func(p *process) *process {
 			p.pool.Close()
 			pass(time.Hour)
-			return p.home.adopt(plays{"main": background, "main/X": reads(100)}.reply, true)
+			return p.adopt(plays{"main": background, "main/X": reads(100)}.reply, true)
 		}, ends: 5*time.Second + time.Hour + limit, runs: 2, held: true},
 	}
 	for name, tt := range tests {

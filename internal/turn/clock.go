@@ -85,3 +85,22 @@ func (s *State) overdue(in Inputs) bool {
 // early reports whether it is too soon for what was put off at one time until another. Before
 // the first of them it is not: the clock was set back, and how long is left is not known.
 func early(now, from, until time.Time) bool { return now.Before(until) && !now.Before(from) }
+
+// due is when a session has to look again although nothing has happened.
+func (s *State) due(in Inputs) time.Time {
+	var at time.Time
+	if d := s.Deadline(in); in.Now.Before(d) {
+		at = d
+	}
+	for i := range s.Calls {
+		switch c := &s.Calls[i]; {
+		case c.Stage == CallAsked:
+			at = earlier(at, c.Request.Until)
+		case c.Stage == CallStarted && c.Wait != nil:
+			at = earlier(at, c.Wait.Until)
+		case c.Stage == CallStarted && c.Child != "" && in.Policy.AutoBackground > 0:
+			at = earlier(at, c.Since.Add(in.Policy.AutoBackground))
+		}
+	}
+	return at
+}
