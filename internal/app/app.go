@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,6 +144,33 @@ type engine struct {
 	mu       sync.Mutex
 	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
 	fallback map[troupe.SessionID]string        // by root
+	looking  bool                               // for what others have left; see look
+}
+
+// lookEvery is how often a process that nobody can reach looks for mail that was left in the
+// home. One that has a socket never does.
+const lookEvery = 2 * time.Second
+
+// look has the trees that are run here hear what other processes have left for them, again and
+// again as long as there are any. It is called with mu held.
+func (e *engine) look() {
+	e.looking = len(e.ask) > 0 && e.served == nil
+	if !e.looking {
+		return
+	}
+	e.pool.After(lookEvery, func() {
+		e.mu.Lock()
+		roots := slices.Collect(maps.Keys(e.ask))
+		e.mu.Unlock()
+		for _, root := range roots {
+			if err := e.hub.Look(e.ctx(), root); err != nil {
+				e.log.Warn("look for mail", "err", err)
+			}
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.look()
+	})
 }
 
 // servedPatience is how long callers of other processes may take to be done at the end.
@@ -152,6 +181,9 @@ func (e *engine) host(root troupe.SessionID, ask time.Duration, fallback string)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ask[root], e.fallback[root] = ask, fallback
+	if !e.looking {
+		e.look()
+	}
 }
 
 func (e *engine) askFor(root troupe.SessionID) time.Duration {

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -92,5 +93,37 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMailIsLookedFor: a process that nobody can reach hears what others leave in the home for
+// the trees that it runs.
+func TestMailIsLookedFor(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte("replies: [{delay: 1h, text: late}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, b := openHome(t, home), openHome(t, home)
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Stop(t.Context(), r.Root, wire.Stop{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := r.Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := b.Report(ctx, r.Root); err != nil || report.Status != troupe.Cancelled {
+		t.Errorf("it ended as %+v: %v", report, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }

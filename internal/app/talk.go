@@ -93,18 +93,21 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		now := a.env.Now()
-		halt, live, err := session.StopMail(tx, id, troupe.Stop{Tree: true, By: "you"}, now, stop)
+		halt := troupe.Stop{Tree: true, By: "you"}
+		_, live, err := session.StopMail(tx, id, halt, now, stop)
 		if err != nil {
 			return nil, err
 		}
 		mail := []troupe.Mail{{ID: prompt, Root: s.Root, To: id, Kind: troupe.MailPrompt, SentAt: now, Blocks: words(r)}}
-		if live {
-			out.Effect = "steers"
-			if m.Cancel && hosted { // left for somebody else, it would end the run of whoever resumes it
-				mail = append(mail, halt)
-			}
+		if !live {
+			return mail, nil
 		}
-		return mail, nil
+		out.Effect = "steers"
+		if !m.Cancel || !hosted { // left for somebody else, it would end the run of whoever resumes it
+			return mail, nil
+		}
+		stops, err := session.StopTree(tx, id, halt, now, stop)
+		return append(mail, stops...), err
 	})
 	if !here {
 		out.Effect = "waits"

@@ -138,6 +138,12 @@ func TestPain02BackgroundAsks(t *testing.T) {
 // question; a model that has stopped talking is ended with the run's time.
 func TestPain11WaitsEnd(t *testing.T) {
 	t.Parallel()
+	t.Run("at work", func(t *testing.T) { t.Parallel(); waitsEnd(t, false) })
+	t.Run("its turn over", func(t *testing.T) { t.Parallel(); waitsEnd(t, true) })
+}
+
+// waitsEnd: with over, main ends its turn instead of waiting for the agent that is stuck.
+func waitsEnd(t *testing.T, over bool) {
 	said := make(chan string, 10)
 	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 		switch {
@@ -148,6 +154,9 @@ func TestPain11WaitsEnd(t *testing.T) {
 			return modeltest.Calls(toolCall("TaskOutput", map[string]any{"task_id": "stuck", "timeout": 100}))
 		case isMain(r):
 			said <- r.LastText()
+			if over {
+				return modeltest.Text("I wait for its end.")
+			}
 			return modeltest.Calls(toolCall("TaskOutput", map[string]any{"task_id": "stuck", "timeout": 600_000}))
 		}
 		return stuck()

@@ -153,18 +153,19 @@ func (r *ruleset) port(port int) error {
 	return nil
 }
 
-// readAllBut grants reading everything but what is hidden, by granting what lies beside it.
-// Landlock grants for all below a folder and takes nothing back, so a folder that something
-// hidden lies in is granted entry by entry, and what is made in it later is not. Names can be
-// listed everywhere: that right cannot be withheld of one folder only.
+// readAllBut grants reading everything but devices, which are not files (disks, cameras, the
+// user's terminals), and what is hidden, by granting what lies beside them. Landlock grants for
+// all below a folder and takes nothing back, so a folder that something hidden lies in is
+// granted entry by entry, and what is made in it later is not. Names can be listed everywhere:
+// that right cannot be withheld of one folder only.
 func (r *ruleset) readAllBut(hidden []string) error {
-	if len(hidden) == 0 {
-		return r.read("/")
-	}
 	if err := r.grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 		return err
 	}
-	return r.readBeside("/", hidden)
+	if err := r.read(sharedMemory); err != nil {
+		return err
+	}
+	return r.readBeside("/", append([]string{"/dev"}, hidden...))
 }
 
 func (r *ruleset) readBeside(dir string, hidden []string) error {

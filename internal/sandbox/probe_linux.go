@@ -24,6 +24,8 @@ type Sandbox struct {
 	nofile  func() *unix.Rlimit
 	own     int      // our process
 	filters sync.Map // policy → []unix.SockFilter, which nobody changes
+	// listener are the flags that make a listener; set by the probe.
+	listener uintptr
 }
 
 // New returns a Sandbox. It does nothing yet.
@@ -69,7 +71,7 @@ func (s *Sandbox) probe() Report {
 		r.Landlock, r.LandlockNote = most, "held down for a test"
 	}
 	r.Filter = hasAction(unix.SECCOMP_RET_ERRNO)
-	r.Notify, r.NotifyNote = tryNotify()
+	r.Notify, r.NotifyNote = s.tryNotify()
 	if s.options.NoNotify {
 		r.Notify, r.NotifyNote = false, "switched off for a test"
 	}
@@ -104,11 +106,22 @@ func tried(b *birth, namespaces uintptr) error {
 
 // tryNotify makes a filter that reports nothing. A process has one listener at most, so inside
 // of some containers, and of our own sandbox, there can be no other.
-func tryNotify() (ok bool, why string) {
-	b := newBirth()
-	b.call("give up gaining privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
-	b.filter([]unix.SockFilter{ret(pass)}, true)
-	switch err := tried(b, 0); {
+func (s *Sandbox) tryNotify() (ok bool, why string) {
+	try := func(flags uintptr) error {
+		b := newBirth()
+		b.call("give up gaining privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+		b.filter([]unix.SockFilter{ret(pass)}, flags)
+		return tried(b, 0)
+	}
+	// Where only a signal that kills ends the wait for an answer, a call that we have answered
+	// is never made again. Before Linux 5.19 it can be.
+	s.listener = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	err := try(s.listener)
+	if errors.Is(err, unix.EINVAL) {
+		s.listener = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+		err = try(s.listener)
+	}
+	switch {
 	case err == nil:
 		return true, ""
 	case errors.Is(err, unix.EBUSY):

@@ -116,7 +116,11 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 	}
 	b.call("give up gaining privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
 	b.call("enter the Landlock domain", unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules.fd))
-	b.filter(s.filter(p.policy), p.report.Notify)
+	var listener uintptr
+	if p.report.Notify {
+		listener = s.listener
+	}
+	b.filter(s.filter(p.policy), listener)
 	b.call("part with our files", unix.SYS_UNSHARE, unix.CLONE_FILES)
 	fds := make([]int, len(attr.Files))
 	for i, f := range attr.Files {

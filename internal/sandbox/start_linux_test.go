@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -52,6 +54,47 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	if status := field(os.Getpid(), "NoNewPrivs") + field(os.Getpid(), "Seccomp"); status != "00" && os.Getenv(otherEnv) == "" {
 		t.Errorf("we are confined ourselves: %s", status)
+	}
+}
+
+// A command whose parent dies dies too: the kernel takes the thread that started it for that.
+func TestDiesWithItsParent(t *testing.T) {
+	for name, set := range map[string]func(*room){"read-only": func(*room) {}, "workspace": func(r *room) {
+		r.workspace()
+		r.file(".env", "x")
+		r.conf.Hidden = []string{filepath.Join(r.ws, ".env")}
+	}} {
+		r := newRoom(t, Options{})
+		needLandlock(t, r)
+		set(r)
+		pr, pw, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := make(chan *Command)
+		failed := make(chan error, 1)
+		go func() {
+			runtime.LockOSThread() // and never unlocked: the thread ends with this
+			c, err := r.box.Start(r.conf, "/bin/sh", []string{"sh", "-c", "echo on; exec sleep 1000"}, &os.ProcAttr{
+				Dir: r.ws, Env: r.env, Files: []*os.File{nil, pw, pw}, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+			})
+			failed <- err
+			if err == nil {
+				_, _ = pr.Read(make([]byte, 1)) // it runs
+				started <- c
+			}
+		}()
+		if err := <-failed; err != nil {
+			t.Fatal(err)
+		}
+		c := <-started
+		state, err := c.Process().Wait()
+		if status, ok := state.Sys().(syscall.WaitStatus); err != nil || !ok || status.Signal() != syscall.SIGKILL {
+			t.Errorf("%s: %v, %v", name, state, err)
+		}
+		c.Done()
+		_ = pr.Close()
+		_ = pw.Close()
 	}
 }
 

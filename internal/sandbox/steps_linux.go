@@ -25,18 +25,14 @@ func held[T any](b *birth, v *T) uintptr {
 
 const atCwd = ^uintptr(99) // AT_FDCWD
 
-// filter puts a seccomp filter in place, with a listener if there is to be one.
-func (b *birth) filter(prog []unix.SockFilter, listener bool) {
+// filter puts a seccomp filter in place. The flags say whether there is a listener.
+func (b *birth) filter(prog []unix.SockFilter, flags uintptr) {
 	b.keep = append(b.keep, prog)
 	fprog := held(b, &unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]})
-	s := step{nr: unix.SYS_SECCOMP, use: -1, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, 0, fprog}}
-	if listener {
-		// Only a signal that kills ends the wait for an answer: else a call that we have
-		// answered could be made again.
-		s.args[1] = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
-		s.listener = true
-	}
-	b.add("put the filter in place", s)
+	b.add("put the filter in place", step{
+		nr: unix.SYS_SECCOMP, use: -1, args: [6]uintptr{unix.SECCOMP_SET_MODE_FILTER, flags, fprog},
+		listener: flags&unix.SECCOMP_FILTER_FLAG_NEW_LISTENER != 0,
+	})
 }
 
 // capabilities, as the kernel numbers them, that a confined root keeps: what root's ordinary

@@ -252,3 +252,30 @@ mkdir -p deep/er; echo e > deep/er/file; mkdir dir; echo f > dir/f; mkdir dir/g;
 		}
 	}
 }
+
+// Devices are not files: disks would show what is hidden, terminals what the user types.
+func TestDevicesCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, Options{})
+	needLandlock(t, r)
+	found := 0
+	for _, dir := range []string{"/dev", "/dev/pts", "/dev/input"} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			info, err := os.Stat(path)
+			if err != nil || info.Mode()&os.ModeDevice == 0 || slices.Contains(devices(), path) || strings.HasPrefix(e.Name(), "std") {
+				continue
+			}
+			if found++; found > 30 {
+				return
+			}
+			if out, code, _ := r.run("exec 5<" + path); code == 0 {
+				t.Errorf("%s: %s", path, out)
+			}
+		}
+	}
+	if out, code, _ := r.run("head -c1 /dev/urandom | wc -c; head -c1 /dev/zero | wc -c; ls /dev >/dev/null; cat < /dev/null"); code != 0 || out != "1\n1\n" {
+		t.Errorf("%d %s", code, out)
+	}
+}

@@ -47,14 +47,21 @@ type (
 	}
 )
 
-func (inNudge) input()     {}
-func (inRules) input()     {}
-func (inMail) input()      {}
-func (inGranted) input()   {}
-func (inMove) input()      {}
+func (inNudge) input() {}
+
+func (inRules) input() {}
+
+func (inMail) input() {}
+
+func (inGranted) input() {}
+
+func (inMove) input() {}
+
 func (inShellDone) input() {}
+
 func (inModelDone) input() {}
-func (inToolDone) input()  {}
+
+func (inToolDone) input() {}
 
 // actor drives one session. Its mailbox may be touched by anybody who holds the lock there;
 // all else belongs to the goroutine that runs the actor.
@@ -65,16 +72,19 @@ type actor struct {
 	lease troupe.Lease
 	order int64
 
-	st      turn.State
-	convo   conversation
-	staged  staging
-	unread  []troupe.Mail
-	known   map[troupe.MailID]bool // every mail this actor was ever handed
-	over    string                 // the tree's limit that was found reached
-	near    troupe.BudgetWarned    // the tree's limit that is mostly used up
-	why     string                 // of the summary under way
-	flags   flags
-	counted bool // among the hub's live sessions; guarded by the hub
+	st     turn.State
+	convo  conversation
+	staged staging
+	unread []troupe.Mail
+	known  map[troupe.MailID]bool // every mail this actor was ever handed
+	over   string                 // the tree's limit that was found reached
+	near   troupe.BudgetWarned    // the tree's limit that is mostly used up
+	why    string                 // of the summary under way
+	flags  flags
+	taken  turn.Taken // up from another process
+
+	counted bool      // among the hub's live sessions; it and since are guarded by the hub
+	since   time.Time // when it came among them
 
 	hands
 	mailbox
@@ -101,6 +111,8 @@ type mailbox struct {
 
 type flags struct {
 	interrupted bool               // what was under way has been told to end
+	stoppedTree bool               // and so has everybody below
+	late        bool               // the run began because the tree's time was up
 	move        []troupe.SessionID // children that somebody wants in the background
 }
 
@@ -135,44 +147,50 @@ func (a *actor) kill() {
 	a.mu.Unlock()
 }
 
-func (a *actor) isDead() bool {
+// drain empties the inbox. alive is false once the actor is dead: the hub has failed, and
+// whatever is done now could not be logged.
+func (a *actor) drain() (batch []input, alive bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.dead
+	batch, a.inbox = a.inbox, nil
+	return batch, !a.dead
+}
+
+// goesOn reports whether there is something to do. If not, the actor gives its goroutine back:
+// whoever posts something to it from here on has it scheduled again.
+func (a *actor) goesOn() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scheduled = len(a.inbox) > 0 && !a.dead
+	return a.scheduled
 }
 
 func (a *actor) run(ctx context.Context) {
-	for {
-		a.mu.Lock()
-		batch := a.inbox
-		a.inbox = nil
-		if len(batch) == 0 || a.dead {
-			a.scheduled = false
-			a.mu.Unlock()
-			a.h.rested(a.root)
-			return
-		}
-		a.mu.Unlock()
-		if err := a.step(ctx, batch); err != nil {
+	for a.goesOn() {
+		if err := a.step(ctx); err != nil {
 			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
 			return
 		}
 	}
+	a.h.rested(a.root)
 }
 
 // maxSteps is far more than any session has to do at once. A mistake that makes it go round
 // in circles shall end with a message, not with a hot processor.
 const maxSteps = 10_000
 
-func (a *actor) step(ctx context.Context, batch []input) error {
-	for _, in := range batch {
-		if err := a.take(ctx, in); err != nil {
-			return err
-		}
-	}
+// step does all that can be done now. What has happened meanwhile is heard before each step, so
+// that words and stops do not come behind a model call that is just about to be sealed.
+func (a *actor) step(ctx context.Context) error {
 	for n := 0; ; n++ {
-		if a.isDead() {
-			return nil // the hub has failed; whatever is done now could not be logged
+		batch, alive := a.drain()
+		if !alive {
+			return nil
+		}
+		for _, in := range batch {
+			if err := a.take(ctx, in); err != nil {
+				return err
+			}
 		}
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
@@ -200,6 +218,7 @@ func (a *actor) inputs() turn.Inputs {
 		Answerable: a.h.d.AskFor(a.root) > 0,
 		Schedule:   a.h.d.Tools.Schedule,
 		Policy:     a.h.d.Policy,
+		Taken:      a.taken,
 		Window:     a.h.d.Models.Window(a.st.Session.Model),
 	}
 	if a.h.d.Fallback != nil {
@@ -207,6 +226,12 @@ func (a *actor) inputs() turn.Inputs {
 	}
 	if a.st.Session.Parent == "" {
 		in.Near = a.near
+		in.Late = a.flags.late
+		if d := a.st.Deadline(in); in.Late {
+			in.Others = !a.flags.stoppedTree && a.h.others(a, in.Now)
+		} else if !d.IsZero() && !in.Now.Before(d) {
+			in.Others = !a.flags.stoppedTree && a.h.others(a, d)
+		}
 	}
 	if r := a.h.d.Replay; r != nil {
 		open := slices.ContainsFunc(a.st.Calls, func(c turn.Call) bool { return c.Stage != turn.CallDone })
@@ -237,22 +262,11 @@ func (a *actor) take(ctx context.Context, in input) error {
 	case inShellDone:
 		return a.shellDone(ctx, in)
 	case inModelDone:
-		return a.modelDone(in)
+		return a.modelDone(ctx, in)
 	case inToolDone:
 		return a.toolDone(in)
 	}
 	return nil
-}
-
-func (a *actor) receive(m troupe.Mail) {
-	if a.known[m.ID] {
-		return
-	}
-	if a.known == nil {
-		a.known = make(map[troupe.MailID]bool)
-	}
-	a.known[m.ID] = true
-	a.unread = append(a.unread, m)
 }
 
 // do carries out one action. It returns false when the actor has nothing more to do until
@@ -260,7 +274,7 @@ func (a *actor) receive(m troupe.Mail) {
 func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error) {
 	switch act := act.(type) {
 	case turn.Park:
-		a.wait(act.Until)
+		a.wait(act)
 		if a.st.Session.Status.Ended() {
 			// Once it is settled somebody else may load the session and go on with it.
 			if err := a.flush(ctx, nil); err != nil {
@@ -271,9 +285,9 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		}
 		return false, nil
 	case turn.Admit:
-		return a.admit(ctx, act.Run)
+		return a.admit(ctx, act)
 	case turn.Deliver:
-		return true, a.deliver(act.Mail)
+		return true, a.deliver(ctx, act.Mail)
 	case turn.CallModel:
 		return a.callModel(ctx, act)
 	case turn.Compact:
@@ -312,7 +326,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 }
 
 // admit begins a run if the tree has a slot free, else it queues.
-func (a *actor) admit(ctx context.Context, run int) (bool, error) {
+func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	admitted := false
 	if a.st.Session.Depth > 0 {
 		// In the queue before asking: a slot that is given up between the answer and the
@@ -336,7 +350,7 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 			}
 		}
 		admitted = true
-		return emit(troupe.Started{Run: run})
+		return emit(troupe.Started{Run: act.Run})
 	})
 	if err != nil {
 		return false, err
@@ -345,89 +359,10 @@ func (a *actor) admit(ctx context.Context, run int) (bool, error) {
 		return false, nil
 	}
 	a.h.dequeue(a)
-	a.flags, a.told = flags{}, nil
+	a.flags, a.told = flags{late: act.Late}, nil
 	a.setDue(false)
 	a.h.settled(a)
 	return true, nil
-}
-
-// deliver logs mail: the end of a task as the result of the call that waits for it, an
-// answer and a grant as what they bring about, all else as words or as what it is.
-func (a *actor) deliver(mail []troupe.Mail) error {
-	a.unread = without(a.unread, mail)
-	var words []troupe.Mail
-	for _, m := range mail {
-		body := a.bodyOf(m)
-		if body == nil {
-			words = append(words, m)
-			continue
-		}
-		if err := a.stage(body); err != nil {
-			return err
-		}
-		a.staged.read(a.st.Session.Seq, m.ID)
-		if m.Kind == troupe.MailGrant {
-			a.h.granted(a.root)
-		}
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	if err := a.stage(troupe.MailDelivered{Mail: words}); err != nil {
-		return err
-	}
-	for _, m := range words {
-		a.staged.read(a.st.Session.Seq, m.ID)
-	}
-	return nil
-}
-
-// bodyOf is the event that a piece of mail is logged as; nil if it is words, or comes too
-// late for anything else.
-func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
-	switch m.Kind {
-	case troupe.MailTaskEnded:
-		i := a.st.Answers(m.Ended)
-		if i < 0 {
-			return nil
-		}
-		c, o := a.st.Calls[i], m.Ended
-		text := turn.RenderOutcome(*o)
-		if c.Wait != nil {
-			text = turn.RenderNotification(*o)
-		}
-		return troupe.ToolFinished{
-			Name: c.Name,
-			Result: troupe.Result{
-				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: c.Wait == nil && o.Status != troupe.Completed,
-				Blocks: []troupe.Block{troupe.Text(text)},
-			},
-			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
-		}
-	case troupe.MailAnswer:
-		return a.answered(m)
-	case troupe.MailGrant:
-		auth, by := a.st.Authority, "the user"
-		switch {
-		case m.Rule != nil:
-			auth.Rules, by = append(slices.Clone(auth.Rules), *m.Rule), m.Rule.Source
-		case m.Mode != "":
-			auth.Mode = m.Mode
-		default:
-			return nil
-		}
-		a.h.mu.Lock()
-		defer a.h.mu.Unlock()
-		st := a.st
-		st.Authority = auth
-		a.h.setLayer(&st)
-		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID}
-	case troupe.MailModel:
-		a.convo = conversation{}
-		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID}
-	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
-	}
-	return nil
 }
 
 // change moves the session to another model. Its conversation is encoded anew.
@@ -436,38 +371,21 @@ func (a *actor) change(model, why string) error {
 	return a.stage(troupe.ModelChanged{Model: model, Why: why})
 }
 
-// nudge has the model go on, in the runtime's own words.
-func (a *actor) nudge(text string) error {
-	return a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{
-		ID: troupe.MailID(fmt.Sprintf("nudge:%s:%d", a.id, a.st.Session.Seq)), Root: a.root, To: a.id, From: a.id,
-		Kind: troupe.MailNotice, SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(text)},
-	}}})
-}
-
 func (a *actor) setDue(due bool) {
 	a.mu.Lock()
 	a.due = due
 	a.mu.Unlock()
 }
 
-// without returns what of all is not in some, which is a part of it. It changes neither: they
-// may share memory.
-func without(all, some []troupe.Mail) []troupe.Mail {
-	if len(some) == len(all) {
-		return nil
-	}
-	gone := make(map[troupe.MailID]bool, len(some))
-	for _, m := range some {
-		gone[m.ID] = true
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(m troupe.Mail) bool { return gone[m.ID] })
-}
-
-// wait has the actor look again at a time; zero is never.
-func (a *actor) wait(until time.Time) {
+// wait has the actor look again when it is time to.
+func (a *actor) wait(p turn.Park) {
 	if a.timer != nil {
 		a.timer()
 		a.timer = nil
+	}
+	until := p.Until
+	if until.IsZero() {
+		until = p.Look
 	}
 	if until.IsZero() {
 		return
@@ -504,7 +422,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	if s.Depth > 0 {
 		o.Stopped = a.endShells()
-		o.Output = a.h.saveResult(s.Parent, a.id, o.Result)
+		o.Output = a.h.keepResult(s.Parent, a.id, o.Result)
 	}
 	now := a.h.d.Now()
 	if !s.StartedAt.IsZero() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,5 +278,60 @@ func (c command) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
 		return tool.Output{Blocks: []troupe.Block{troupe.Text("slept")}}, nil
 	case <-ctx.Done():
 		return tool.Errorf("stopped"), nil
+	}
+}
+
+// TestResultFiles: the final words of a child are kept in a file for a parent that does not wait
+// for them, or is shown only their beginning; not for one whose call they answer whole.
+func TestResultFiles(t *testing.T) {
+	t.Parallel()
+	long := say(strings.Repeat("word ", 10_000))
+	tests := map[string]struct {
+		main, x []troupe.Reply
+		move    bool
+		down    bool
+		files   int
+	}{
+		"waited for":              {main: []troupe.Reply{call("Agent:X"), say("ok")}},
+		"waited for, and long":    {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: []troupe.Reply{long}, files: 1},
+		"in the background":       {main: []troupe.Reply{call("Agent:&X"), say("ok")}, files: 1},
+		"moved to the background": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), move: true, files: 1},
+		"after a restart":         {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), down: true, files: 1},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			var mu sync.Mutex
+			files := make(map[string]string)
+			saves := func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.SaveResult = func(file, text string) error {
+						mu.Lock()
+						defer mu.Unlock()
+						files[file] = text
+						return nil
+					}
+				}
+			}
+			plays := plays{"main": tt.main, "main/X": tt.x}
+			p := h.start(plays.reply, saves).begin(troupe.Caps{MaxDepth: 1})
+			pass(3 * time.Second)
+			x := h.called("X").ID
+			if tt.move && !p.hub.Move(x) {
+				t.Errorf("%s: X was not moved", name)
+			}
+			if tt.down {
+				p.pool.Close()
+				p = h.adopt(plays.reply, true, saves)
+			}
+			p.end()
+			end := h.ends(h.root)[0]
+			if len(files) != tt.files || (tt.files > 0) != (end.Output != "") || files[end.Output] != end.Result && tt.files > 0 {
+				t.Errorf("%s: %d files, the end names %q", name, len(files), end.Output)
+			}
+			if task := h.result(h.root, 1, 0); tt.move || name == "in the background" {
+				wants(t, task, "output file (once it has ended): "+end.Output)
+			}
+		})
 	}
 }

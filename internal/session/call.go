@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -48,14 +49,13 @@ func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, 
 		return false, err
 	}
 	s.Chain = a.convo.sum()
-	sealed, err := a.seal(ctx, s)
+	sealed, again, err := a.seal(ctx, s)
 	if err != nil {
 		return false, err
 	}
 	if !sealed {
 		undo()
-		// Either a limit is reached and Next ends the run, or calls under way must end first.
-		return a.over != "", nil
+		return again, nil
 	}
 	a.convo.because = ""
 	a.send(ctx, model.Request{
@@ -108,34 +108,36 @@ func (a *actor) reservation() troupe.Reservation {
 }
 
 // seal commits what is staged and, in the same transaction, the seal: unless the tree's
-// limits leave no room for the call. Then a.over says which, or the session waits until
-// calls under way have ended.
-func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed bool, err error) {
+// limits leave no room for the call. Then calls under way must end first; or there is something
+// to do again: a limit is reached, as a.over says, and Next ends the run, or it is near, and the
+// session is told before the call and not after it.
+func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bool, err error) {
 	if s.Reserved == (troupe.Reservation{}) {
 		if err := a.stage(s); err != nil {
-			return false, err
+			return false, false, err
 		}
-		return true, a.flush(ctx, nil)
+		return true, false, a.flush(ctx, nil)
 	}
 	a.h.enqueueShort(a)
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
-		sealed = false
+		sealed, again = false, false
 		tree, err := tx.Tree(a.root)
 		if err != nil {
 			return fmt.Errorf("read tree %s: %w", a.root, err)
 		}
 		over, wait := fleet.Room(tree, s.Reserved)
 		a.over, a.near = over, fleet.Near(tree)
-		if over != "" || wait {
+		again = over != "" || !s.Compact && a.st.Session.Parent == "" && a.st.Unwarned(a.near)
+		if again || wait {
 			return nil
 		}
 		sealed = true
 		return emit(s)
 	})
-	if sealed || a.over != "" {
+	if sealed || again {
 		a.h.dequeueShort(a)
 	}
-	return sealed, err
+	return sealed, again, err
 }
 
 // send makes a call, as soon as the governor lets it go.
@@ -195,7 +197,7 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 }
 
 // modelDone logs how a model call ended.
-func (a *actor) modelDone(in inModelDone) error {
+func (a *actor) modelDone(ctx context.Context, in inModelDone) error {
 	a.callCancel, a.start = nil, nil
 	if !a.st.Calling() {
 		return nil // it was given up before it answered
@@ -206,7 +208,7 @@ func (a *actor) modelDone(in inModelDone) error {
 	}
 	cost, priced := a.h.d.Models.Cost(full, in.reply.Usage)
 	if a.st.Compacting() {
-		return a.summarised(in, cost, priced)
+		return a.summarised(ctx, in, cost, priced)
 	}
 	// A failed call may not have reached the provider's cache: only a reply makes its
 	// messages old.
@@ -222,6 +224,7 @@ func (a *actor) modelDone(in inModelDone) error {
 
 // number gives the calls of a reply their coordinates.
 func number(blocks []troupe.Block, reply int) []troupe.Block {
+	blocks = slices.Clone(blocks) // whoever made them may keep them
 	n := 0
 	for i := range blocks {
 		if blocks[i].Type == troupe.CallBlock && blocks[i].Call != nil {

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,9 @@ func (a *actor) compactCall(ctx context.Context, act turn.Compact) (again bool, 
 	if err != nil {
 		return false, err
 	}
-	sealed, err := a.seal(ctx, s)
+	sealed, again, err := a.seal(ctx, s)
 	if err != nil || !sealed {
-		return a.over != "", err
+		return again, err
 	}
 	a.why = act.Why
 	a.send(ctx, model.Request{
@@ -60,20 +61,11 @@ func (a *actor) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte,
 		}
 		return a.encodeAll(a.convo.messages, pending)
 	}
-	var events []troupe.Event
-	err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		var err error
-		events, err = r.Events(a.id, 0, 0)
-		return err
-	})
+	events, err := a.log(ctx, 0)
 	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", a.id, err)
+		return nil, err
 	}
-	room := a.h.d.Models.Window(a.st.Session.Model) / 2 * 3 // half of the window, in bytes
-	if room <= 0 {
-		room = 200_000
-	}
-	text := turn.Digest(append(events, a.staged.events...), int(room)>>a.st.CompactFailures())
+	text := turn.Digest(append(events, a.staged.events...), int(a.windowBytes()/2)>>a.st.CompactFailures())
 	return a.encodeAll(nil, []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), ask}}})
 }
 
@@ -99,7 +91,7 @@ func summaryWords(hint string) string {
 
 // summarised logs the summary, and with it the beginning of a new generation. A reply that
 // is none counts as a failure.
-func (a *actor) summarised(in inModelDone, cost troupe.Money, priced bool) error {
+func (a *actor) summarised(ctx context.Context, in inModelDone, cost troupe.Money, priced bool) error {
 	text := strings.TrimSpace(troupe.JoinText(in.reply.Blocks))
 	if text == "" || in.reply.Stop == troupe.StopRefusal || in.reply.Stop == troupe.StopMaxTokens {
 		in.err = &model.Error{
@@ -111,12 +103,57 @@ func (a *actor) summarised(in inModelDone, cost troupe.Money, priced bool) error
 	}
 	blocks := []troupe.Block{troupe.Text("<conversation-summary>\n" + turn.Escape(text) + "\n</conversation-summary>")}
 	blocks = append(blocks, troupe.Text(a.restate()))
-	err := a.stage(troupe.Compacted{
+	words, err := a.unanswered(ctx)
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 {
+		blocks = append(blocks, troupe.Text("<system-reminder>\nThis was said to you and is not answered yet, word for word:\n</system-reminder>"))
+		blocks = append(blocks, words...)
+	}
+	err = a.stage(troupe.Compacted{
 		Generation: a.st.Generation + 1, Blocks: blocks, Covers: a.st.SealedAt(), Why: a.why, Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced, DurationMS: in.took.Milliseconds(),
 	})
 	a.why = ""
 	return err
+}
+
+// unanswered is what was said to the session up to the call for the summary and had no reply
+// yet: it shall not survive in the summary's words alone. It may take a quarter of the window.
+func (a *actor) unanswered(ctx context.Context) ([]troupe.Block, error) {
+	asked := a.st.Asked()
+	if len(asked) == 0 || asked[0] > a.st.SealedAt() {
+		return nil, nil
+	}
+	events, err := a.log(ctx, asked[0]-1)
+	if err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(events, func(e troupe.Event) bool {
+		return e.Seq > a.st.SealedAt() || !slices.Contains(asked, e.Seq)
+	})
+	return turn.Verbatim(events, a.windowBytes()/4), nil
+}
+
+// log reads what is committed of the session's log, from behind an event.
+func (a *actor) log(ctx context.Context, after int64) (events []troupe.Event, err error) {
+	err = a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		events, err = r.Events(a.id, after, 0)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", a.id, err)
+	}
+	return events, nil
+}
+
+// windowBytes is about how much text the model's window holds.
+func (a *actor) windowBytes() int64 {
+	if w := a.h.d.Models.Window(a.st.Session.Model); w > 0 {
+		return w * 3
+	}
+	return 400_000
 }
 
 var errNoSummary = errors.New("no summary")

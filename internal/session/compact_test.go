@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"bytes"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,12 +102,8 @@ func TestMailDuringSummary(t *testing.T) {
 			}
 			requests := p.llm.of(h.root)
 			last := string(body(requests[len(requests)-1]))
-			wants(t, last, "what was said so far")
-			if down {
-				// They were there before the summary was asked for again: they are part of it.
-				last = string(body(requests[0]))
-			}
-			wants(t, last, "by the way")
+			// After a crash they are there before the summary is asked for again, and stand behind it.
+			wants(t, last, "what was said so far", `"text":"by the way"`)
 			if ends := h.ends(h.root); len(ends) != 1 {
 				t.Errorf("told %+v", ends)
 			}
@@ -113,6 +111,80 @@ func TestMailDuringSummary(t *testing.T) {
 			checkPrefix(t, all...)
 		})
 	}
+}
+
+// TestWordsBeforeSummary: words that no reply has followed when a summary is made stand behind
+// it as they were said, once: those that no call had sent yet, those that a call was too long
+// with, and those that are longer than there is room for as far as they fit.
+func TestWordsBeforeSummary(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		words string
+		full  bool // else a call with them is too long
+		want  string
+	}{
+		"not sent yet":     {words: "mind the gap", full: true, want: `"text":"mind the gap"`},
+		"sent in vain":     {words: "mind the gap", want: `"text":"mind the gap"`},
+		"too long to keep": {words: strings.Repeat("word ", 100_000), full: true, want: `more bytes are in the session's log]`},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			var said atomic.Bool
+			p := h.start(plays{"main": reads(3)}.reply, window(9000), func(p *process) {
+				p.llm.fail = func(r model.Request) *model.Error {
+					if !tt.full && !summing(r) && said.CompareAndSwap(true, false) {
+						return &model.Error{Fault: troupe.FaultTooLong, Message: "too long"}
+					}
+					return nil
+				}
+			}).begin(troupe.Caps{})
+			pass(1500 * time.Millisecond) // it reads
+			said.Store(true)
+			p.send(prompt(h.root, tt.words))
+			if tt.full {
+				p.send(troupe.Mail{To: h.root, Kind: troupe.MailCompact})
+			}
+			p.end()
+			if n := len(h.compactions(h.root)); n != 1 {
+				t.Fatalf("%s: %d summaries", name, n)
+			}
+			requests := p.llm.of(h.root)
+			last := string(body(requests[len(requests)-1]))
+			if !strings.Contains(last, tt.want) || strings.Count(last, "is not answered yet, word for word") != 1 || len(last) > 30_000 {
+				t.Errorf("%s: %d bytes after the summary:\n%.2000s", name, len(last), last)
+			}
+			if s := h.get(h.root); s.Status != troupe.Completed {
+				t.Errorf("%s: ended as %s: %s", name, s.Status, s.Error)
+			}
+			h.checkTree()
+			checkPrefix(t, p)
+		})
+	}
+}
+
+// TestSummaryWaitsForSlot: a summary that somebody wants of an agent that has ended waits for a
+// free slot like any run, and outlives the process.
+func TestSummaryWaitsForSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		plays := plays{"main": {call("Agent:X"), call("Agent:&Y"), say("I wait")}, "main/Y": reads(20)}
+		p := h.start(plays.reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 1})
+		pass(5 * time.Second) // X has ended, Y reads
+		x := h.called("X").ID
+		p.send(troupe.Mail{To: x, Kind: troupe.MailCompact})
+		pass(5 * time.Second)
+		if n := len(h.compactions(x)); n != 0 || h.get(x).Status.Live() {
+			t.Errorf("%d summaries although there is no slot", n)
+		}
+		p.pool.Close()
+		h.adopt(plays.reply, true).end()
+		if n := len(h.compactions(x)); n != 1 {
+			t.Errorf("%d summaries of X", n)
+		}
+		h.checkTree()
+	})
 }
 
 // TestFailedSummary: summaries that say nothing, are refused or are cut are no loss: all that

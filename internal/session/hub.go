@@ -139,6 +139,7 @@ type Hub struct {
 	waiters map[troupe.SessionID][]chan struct{}
 	caps    map[troupe.SessionID]troupe.Caps // by root
 	heads   map[string][]byte                // encoded heads, shared by sessions of one kind
+	awaited map[troupe.SessionID]bool        // children whose ends are the results of their parents' calls
 	order   int64
 	failure error
 }
@@ -184,6 +185,7 @@ func New(d Deps) *Hub {
 		waiters: make(map[troupe.SessionID][]chan struct{}),
 		caps:    make(map[troupe.SessionID]troupe.Caps),
 		heads:   make(map[string][]byte),
+		awaited: make(map[troupe.SessionID]bool),
 	}
 }
 
@@ -198,9 +200,16 @@ func (h *Hub) add(a *actor) {
 	h.setLayer(&a.st)
 	if a.st.Session.Status.Live() {
 		h.live[a.root]++
-		a.counted = true
+		a.counted, a.since = true, h.d.Now()
 	}
 	a.dead = h.failure != nil
+}
+
+// place gives a session its place in the line of authority, as it is now.
+func (h *Hub) place(st *turn.State) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.setLayer(st)
 }
 
 // setLayer is called with h.mu held.
@@ -345,6 +354,7 @@ func (h *Hub) settled(a *actor) {
 	switch {
 	case live && !a.counted:
 		h.live[a.root]++
+		a.since = h.d.Now()
 	case !live && a.counted:
 		h.live[a.root]--
 	}
@@ -397,6 +407,23 @@ func (h *Hub) over(root troupe.SessionID) bool {
 		}
 	}
 	return true
+}
+
+// others reports whether anybody else of a tree is at work since before a time, or about to be.
+func (h *Hub) others(a *actor, before time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.loading {
+		if w.root == a.root {
+			return true
+		}
+	}
+	for _, x := range h.actors {
+		if x.root == a.root && x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
+			return true
+		}
+	}
+	return false
 }
 
 // stirs reports whether the actor of a session that has ended still has something before it.

@@ -158,6 +158,9 @@ func (h *Hub) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []tro
 	}
 	a := newActor(h, st, lease)
 	a.known = delivered(events)
+	if resumed {
+		a.taken = turn.Taken{At: h.d.Now(), Seq: st.Session.Seq}
+	}
 	for _, o := range turn.Lost(&st) {
 		m := troupe.Mail{
 			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,
@@ -387,6 +390,33 @@ func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx sto
 		return err
 	}
 	h.mailed(mail...)
+	return nil
+}
+
+// Look hears what another process has left in the mailboxes of a tree that this hub hosts.
+func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
+	var mail []troupe.Mail
+	err := h.d.Store.View(ctx, func(r store.Reader) error {
+		boxes, err := r.Mailboxes(root)
+		if err != nil || len(boxes) == 0 {
+			return err
+		}
+		if err := h.hosts(r, root); err != nil {
+			return err
+		}
+		for _, id := range boxes {
+			unread, err := r.Unread(id)
+			if err != nil {
+				return err
+			}
+			mail = append(mail, unread...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("look into the mailboxes of tree %s: %w", root, err)
+	}
+	h.mailed(mail...) // what is known already is not taken twice
 	return nil
 }
 

@@ -2,8 +2,10 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // limited gives children a profile with limits.
@@ -316,4 +319,141 @@ func TestBornAs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHeardBeforeSeal: words and stops that arrive while a session commits something are heard
+// before it seals its next model call.
+func TestHeardBeforeSeal(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			var p *process
+			said := false
+			p = h.start(plays{"main": {call("Agent:&X"), say("I wait")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Store = afterCommit{d.Store, func(e troupe.Event) {
+						if _, begun := e.Body.(troupe.ToolStarted); !begun || said {
+							return
+						}
+						said = true
+						if stop {
+							p.stop(h.root, troupe.Stop{Now: true, By: "somebody"})
+						} else {
+							p.send(prompt(h.root, "by the way"))
+						}
+					}}
+				}
+			}).begin(troupe.Caps{MaxDepth: 1}).end()
+			requests := p.llm.of(h.root)
+			if stop && len(requests) > 2 { // X's end is another run
+				t.Errorf("%d model calls, and it was stopped before the second", len(requests))
+			}
+			if !stop {
+				wants(t, string(body(requests[1])), "by the way")
+			}
+			if s := h.events(h.root); stop && !slices.ContainsFunc(s, func(e troupe.Event) bool {
+				b, ok := e.Body.(troupe.Ended)
+				return ok && b.Outcome.Status == troupe.Cancelled && b.Outcome.Tally.Turns == 1
+			}) {
+				t.Error("its run was not stopped after its first reply")
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestLook: mail that another process leaves in the store is heard by whoever hosts the tree when
+// it looks, once, by sessions at work and by those that have ended.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"), say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
+		look := func() {
+			if err := p.hub.Look(t.Context(), h.root); err != nil {
+				t.Error(err)
+			}
+		}
+		leave := func(mail ...troupe.Mail) {
+			err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {
+				for _, m := range mail {
+					m.ID, m.Root, m.SentAt = troupe.MailID("left:"+m.To), h.root, time.Now()
+					if _, err := tx.Send(m); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		pass(3500 * time.Millisecond) // X has ended, main reads
+		x := h.called("X").ID
+		leave(prompt(h.root, "by the way"), prompt(x, "and you"))
+		look()
+		look()
+		p.end()
+		for _, id := range []troupe.SessionID{h.root, x} {
+			heard := 0
+			for _, e := range h.events(id) {
+				if b, ok := e.Body.(troupe.MailDelivered); ok && b.Mail[0].ID == troupe.MailID("left:"+id) {
+					heard++
+				}
+			}
+			if heard != 1 || h.get(id).Status != troupe.Completed {
+				t.Errorf("%s heard it %d times and is %s", id, heard, h.get(id).Status)
+			}
+		}
+		h.checkTree()
+	})
+}
+
+// TestCancelReachesAll: a message with cancel stops the agent with all that is at work below it,
+// also below somebody whose own run is over.
+func TestCancelReachesAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		h.start(plays{
+			"main":       {call("Agent:&X"), call("Read:0"), call("Read:1"), call("SendMessage:X enough!"), say("I wait")},
+			"main/X":     append([]troupe.Reply{call("Agent:&Y")}, reads(100)...),
+			"main/X/Y":   {call("Agent:&Z"), say("I wait too")},
+			"main/X/Y/Z": reads(100),
+		}.reply).begin(troupe.Caps{MaxDepth: 3}).end()
+		if z := h.called("Z"); z.Status != troupe.Cancelled || h.called("X").Status != troupe.Cancelled {
+			t.Errorf("X ended as %s, Z as %s", h.called("X").Status, z.Status)
+		}
+		h.checkTree()
+	})
+}
+
+// afterCommit is a store that tells of events once they are committed, before whoever committed
+// them goes on.
+type afterCommit struct {
+	store.Store
+	tell func(troupe.Event)
+}
+
+func (s afterCommit) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	var seen *seenTx
+	err := s.Store.Update(ctx, root, func(tx store.Tx) error {
+		seen = &seenTx{Tx: tx}
+		return fn(seen)
+	})
+	for i := 0; err == nil && i < len(seen.events); i++ {
+		s.tell(seen.events[i])
+	}
+	return err
+}
+
+type seenTx struct {
+	store.Tx
+	events []troupe.Event
+}
+
+func (t *seenTx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
+	t.events = append(t.events, events...)
+	return t.Tx.Append(l, s, events)
 }

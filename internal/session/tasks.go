@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -24,10 +23,39 @@ func resultOf(c turn.Call, text string, isError bool) troupe.ToolFinished {
 
 // agentTask is a child as a task of its parent.
 func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *troupe.Task {
-	return &troupe.Task{
+	t := &troupe.Task{
 		ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: s.Name, Title: s.Title, Coord: at,
-		Output: h.resultFile(s.Parent, s.ID), Background: background, StartedAt: h.d.Now(),
+		Background: background, StartedAt: h.d.Now(),
 	}
+	if background {
+		t.Output = h.resultFile(s.Parent, s.ID)
+	}
+	return t
+}
+
+// await notes whether the end of a child will be the result of its parent's call.
+func (h *Hub) await(child troupe.SessionID, yes bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if yes {
+		h.awaited[child] = true
+	} else {
+		delete(h.awaited, child)
+	}
+}
+
+// keepResult is what the end of a child does with its final words: they are kept in a file, unless they
+// are, whole, the result that its parent waits for. A thousand files take longer to make than
+// all else that is written at their ends.
+func (h *Hub) keepResult(parent, child troupe.SessionID, text string) string {
+	h.mu.Lock()
+	awaited := h.awaited[child]
+	delete(h.awaited, child)
+	h.mu.Unlock()
+	if awaited && len(text) <= turn.MaxResult {
+		return ""
+	}
+	return h.saveResult(parent, child, text)
 }
 
 // resultFile is where the final words of a child are kept for its parent.
@@ -85,6 +113,7 @@ func (a *actor) background(calls []int) error {
 		if !ok {
 			continue
 		}
+		a.h.await(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
 		if err := a.stage(a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")); err != nil {
 			return err
@@ -174,6 +203,17 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 	return nil
 }
 
+// filed is the end of a child as it is told to a parent that did not wait for it, or no more:
+// with the file that has all its words, which may not have been made when it ended.
+func (a *actor) filed(o *troupe.Outcome) *troupe.Outcome {
+	if o == nil || o.Session == "" || o.Output != "" || o.Result == "" {
+		return o
+	}
+	told := *o
+	told.Output = a.h.saveResult(a.id, o.Session, o.Result)
+	return &told
+}
+
 // failedCommand reports whether the command ended with another code than 0.
 func failedCommand(e troupe.Evidence) bool {
 	n := len(e.Commands)
@@ -197,58 +237,6 @@ func (a *actor) endShells() []string {
 		}
 	}
 	return names
-}
-
-// stopTasks tells tasks to stop: commands by ending them, agents by mail.
-func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
-	var agents []troupe.SessionID
-	if a.told == nil {
-		a.told = make(map[troupe.TaskID]bool)
-	}
-	for _, id := range act.Tasks {
-		a.told[id] = act.Now
-		t, _ := a.st.Task(string(id))
-		if t.Kind == troupe.TaskAgent {
-			agents = append(agents, troupe.SessionID(id))
-		} else if cancel := a.shells[id]; cancel != nil {
-			cancel()
-		}
-	}
-	if len(agents) == 0 {
-		return nil
-	}
-	var mail []troupe.Mail
-	err := a.flush(ctx, func(tx store.Tx) error {
-		mail = nil
-		for _, id := range agents {
-			// Each telling is mail of its own: what was sent before may have been for a run that was
-			// stopped before it began, or have been taken back when the tree was resumed.
-			mailID := troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
-			m, live, err := StopMail(tx, id, troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now(), mailID)
-			if err != nil {
-				return err
-			}
-			if live {
-				m.From, m.Quiet = a.id, true
-				mail = append(mail, m)
-			}
-		}
-		return sendAll(tx, mail)
-	})
-	if err != nil {
-		return err
-	}
-	a.h.mailed(mail...)
-	return nil
-}
-
-func sendAll(tx store.Tx, mail []troupe.Mail) error {
-	for _, m := range mail {
-		if _, err := tx.Send(m); err != nil {
-			return fmt.Errorf("send %s mail to session %s: %w", m.Kind, m.To, err)
-		}
-	}
-	return nil
 }
 
 // settleRequests denies what nobody will answer.
@@ -297,154 +285,6 @@ func (a *actor) carryOut(ctx context.Context, i int, intent troupe.Intent) error
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
 }
 
-// child finds an agent below this session: a child by name or id, a descendant by id.
-func (a *actor) child(tx store.Reader, ref string) (troupe.Session, error) {
-	kids, err := tx.Sessions(store.Filter{Root: a.root, Parent: a.id, Name: ref, Limit: 1})
-	if err != nil {
-		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
-	}
-	if len(kids) > 0 {
-		return kids[0], nil
-	}
-	s, err := tx.Session(troupe.SessionID(ref))
-	for up := s; err == nil && up.Parent != ""; {
-		if up.Parent == a.id {
-			return s, nil
-		}
-		up, err = tx.Session(up.Parent)
-	}
-	if err != nil && !errors.Is(err, troupe.ErrNotFound) {
-		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
-	}
-	return troupe.Session{}, troupe.ErrNotFound
-}
-
-func (a *actor) noSuchAgent(ref string) string {
-	var names []string
-	for _, t := range a.st.Tasks {
-		if t.Kind == troupe.TaskAgent {
-			names = append(names, fmt.Sprintf("%q", t.Name))
-		}
-	}
-	if len(names) == 0 {
-		return fmt.Sprintf("there is no agent %q: you have started none", ref)
-	}
-	return fmt.Sprintf("there is no agent %q among yours, which are %s", ref, strings.Join(names, ", "))
-}
-
-// sendMessage puts words into another agent's mailbox. One that has ended goes on with them.
-func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
-	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
-	var mail []troupe.Mail
-	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
-		mail = nil
-		to, err := a.child(tx, in.To)
-		if errors.Is(err, troupe.ErrNotFound) {
-			return emit(resultOf(c, a.noSuchAgent(in.To), true))
-		}
-		if err != nil {
-			return err
-		}
-		stop, live, err := StopMail(tx, to.ID, troupe.Stop{Tree: true, By: "its parent"}, a.h.d.Now(), troupe.CallMailID(a.id, at, 1))
-		if err != nil {
-			return err
-		}
-		if in.Cancel && !live {
-			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s); nothing was sent", to.Name, to.Status), false))
-		}
-		mail = append(mail, troupe.Mail{
-			ID: troupe.CallMailID(a.id, at, 0), Root: a.root, To: to.ID, From: a.id, Kind: troupe.MailPrompt,
-			SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(in.Text)},
-		})
-		text := fmt.Sprintf("sent; %q reads it before its next step", to.Name)
-		if in.Cancel {
-			stop.From = a.id
-			mail = append(mail, stop)
-			text = fmt.Sprintf("sent; %q stops after the step it is in, and can be sent another message later", to.Name)
-		}
-		out := resultOf(c, text, false)
-		if !live {
-			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name, to.Status, to.ID)
-			if to.Parent == a.id {
-				out.Task = a.h.agentTask(to, at, true)
-				text += "Its end will arrive by itself as a <task-notification>."
-			} else {
-				text += "Its end is told to the agent that started it."
-			}
-			out.Result.Blocks = []troupe.Block{troupe.Text(text)}
-		}
-		if err := sendAll(tx, mail); err != nil {
-			return err
-		}
-		return emit(out)
-	})
-	if err != nil {
-		return err
-	}
-	a.h.mailed(mail...)
-	return nil
-}
-
-// stopTask ends a task now. An agent can go on later; a command cannot.
-func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
-	t, ok := a.st.Task(in.Task)
-	if ok && t.Status != troupe.TaskRunning {
-		return a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
-	}
-	if ok && t.Kind == troupe.TaskShell {
-		if err := a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a <task-notification>", t.ID), false)); err != nil {
-			return err
-		}
-		if cancel := a.shells[t.ID]; cancel != nil {
-			cancel()
-		}
-		return nil
-	}
-	var mail []troupe.Mail
-	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
-		mail = nil
-		ref := in.Task
-		if ok {
-			ref = string(t.ID)
-		}
-		to, err := a.child(tx, ref)
-		if errors.Is(err, troupe.ErrNotFound) {
-			return emit(resultOf(c, fmt.Sprintf("there is no task %q; TaskOutput without a task_id lists yours", in.Task), true))
-		}
-		if err != nil {
-			return err
-		}
-		now := troupe.Stop{Now: true, Tree: true, By: "its parent"}
-		id := troupe.CallMailID(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, 0)
-		_, live, err := StopMail(tx, to.ID, now, a.h.d.Now(), id)
-		if err != nil {
-			return err
-		}
-		if !live {
-			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s)", to.Name, to.Status), false))
-		}
-		if mail, err = StopTree(tx, to.ID, now, a.h.d.Now(), id); err != nil {
-			return err
-		}
-		for i := range mail {
-			mail[i].From = a.id
-		}
-		if err := sendAll(tx, mail); err != nil {
-			return err
-		}
-		told := "its end arrives as a <task-notification>"
-		if to.Parent != a.id {
-			told = "its end is told to the agent that started it"
-		}
-		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; %s. SendMessage lets it go on later, with all it knew.", to.Name, told), false))
-	})
-	if err != nil {
-		return err
-	}
-	a.h.mailed(mail...)
-	return nil
-}
-
 // query answers TaskOutput: the list, the result of a task that has ended, or what is known
 // of one at work, at once or when it has ended.
 func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
@@ -468,6 +308,7 @@ func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 		}
 		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
 			a.unread = without(a.unread, []troupe.Mail{m})
+			m.Ended = a.filed(m.Ended)
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
 			out.Outcome, out.Mail = m.Ended, m.ID
 			if err := a.stage(out); err != nil {

@@ -321,8 +321,9 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 	if err != nil {
 		return err
 	}
-	for _, b := range born {
+	for i, b := range born {
 		if b.Refused == nil && !b.Existed {
+			a.h.await(b.State.Session.ID, !births[i].background)
 			a.h.welcome(ctx, b)
 		}
 	}

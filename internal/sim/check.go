@@ -24,6 +24,9 @@ func (w *world) rest() error {
 		if s.Status.Live() {
 			return fmt.Errorf("parked for ever: session %s %q is %s %s and nothing is under way", id, s.Name, s.Status, s.Waiting)
 		}
+		if act, ok := turn.Next(st, w.inputs()).(turn.Park); !ok {
+			return fmt.Errorf("session %s %q is left alone, and has to do %T %+v", id, s.Name, act, act)
+		}
 		for _, t := range st.Tasks {
 			if t.Status == troupe.TaskRunning {
 				return fmt.Errorf("session %s %q has a task that is at work for ever: %s %s", id, s.Name, t.ID, t.Name)
@@ -45,6 +48,14 @@ func (w *world) rest() error {
 		}
 	}
 	return nil
+}
+
+// inputs are those of a session to which nothing happens.
+func (w *world) inputs() turn.Inputs {
+	return turn.Inputs{
+		Now: w.now, Taken: w.watch.taken, Policy: w.climate.policy, Schedule: tools{}.Schedule,
+		Working: func(int) bool { return false }, Told: func(troupe.TaskID, bool) bool { return false },
+	}
 }
 
 // stale: what a process wrote that had lost the tree reaches nobody until the tree is taken

@@ -14,6 +14,7 @@ type climate struct {
 	mode     troupe.Mode
 	limits   troupe.Limits
 	policy   turn.Policy
+	endless  bool // sub-agents have no limit of time of their own
 	fallback string
 	window   int64
 	lane     int // calls that the governor lets through at once; 0: there is none
@@ -43,6 +44,7 @@ func drawClimate(r *rand.Rand) climate {
 	c.limits.MaxTurns = 4 + r.IntN(10)
 	if one(6) {
 		c.limits.MaxTime = time.Duration(5+r.IntN(120)) * time.Second
+		c.endless = one(2)
 	}
 	if one(8) {
 		c.limits.MaxTokens = int64(2000 + r.IntN(20_000))
@@ -73,8 +75,12 @@ func drawClimate(r *rand.Rand) climate {
 }
 
 func (c climate) profile(kind string) troupe.Profile {
+	limits := c.limits
+	if c.endless && kind != "main" {
+		limits.MaxTime = 0
+	}
 	return troupe.Profile{
-		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: c.limits,
+		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: limits,
 		Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"},
 	}
 }

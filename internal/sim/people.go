@@ -126,7 +126,8 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 	case n < 7:
 		var out []troupe.Mail
 		for range 1 + w.rng.IntN(3) {
-			out = append(out, w.letterTo(to, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("a word")}}))
+			word := troupe.Text(fmt.Sprintf("a word (%d)", w.seq))
+			out = append(out, w.letterTo(to, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{word}}))
 		}
 		if w.one(4) {
 			return w.halt(tx, to, out, troupe.Stop{Tree: true, By: "somebody"})

@@ -25,11 +25,20 @@ type watch struct {
 	seals     map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because   map[troupe.SessionID]bool              // the next seal may begin another generation
 	halted    map[troupe.SessionID]*halted
+	asked     map[troupe.SessionID][]asked // words that no reply has followed yet
+	taken     turn.Taken                   // when the tree was taken over
+	late      map[troupe.SessionID]int     // model calls past the tree's time, in a row
 }
 
 // halted is a session at work whose tree somebody stopped.
 type halted struct {
 	run, calls int // which run, and the model calls it has begun since
+}
+
+// asked are words of people and agents.
+type asked struct {
+	seq  int64 // of the event that put them into the conversation
+	text string
 }
 
 // letter is one piece of mail.
@@ -51,7 +60,7 @@ func newWatch(w *world) watch {
 		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
 		mail: make(map[letter]*posted), announced: make(map[string]bool),
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted),
+		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
 	}
 }
 
@@ -198,6 +207,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 		}
 		h.w.live = p
 		clear(h.halted) // whoever takes a tree over wants it to go on
+		if st := h.states[h.w.root]; st != nil {
+			h.taken = turn.Taken{At: h.w.now, Seq: st.Session.Seq}
+		}
 		h.w.trace("the tree is %s's", p.owner)
 	}
 	for _, m := range t.mail {
@@ -298,15 +310,24 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 			(l.MaxTokens > 0 && t.Usage.Total() >= l.MaxTokens) || (l.MaxCost > 0 && t.Cost >= l.MaxCost) {
 			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v", id, e.Seq, l, st.RunTurns(), t)
 		}
+		h.inTime(st, e)
 		h.seals[id], h.because[id] = b, b.Compact
 		if x := h.halted[id]; x != nil && x.run == st.Session.Run {
 			// One call may have been on its way already.
-			if x.calls++; x.calls > 2 {
+			if x.calls++; x.calls > 1 {
 				h.w.broken("session %s: event %d begins a model call, and its tree was stopped long before", id, e.Seq)
 			}
 		}
 	case troupe.ModelChanged, troupe.Compacted:
 		h.because[id] = true
+	case troupe.MailDelivered:
+		for _, m := range b.Mail {
+			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
+				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
+			}
+		}
+	case troupe.Replied:
+		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.Ended:
 		delete(h.halted, id)
 	case troupe.ToolStarted:
@@ -327,13 +348,36 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	}
 }
 
-// restated: a summary names what is at work.
+// inTime: when the time of a tree is up, whoever is at work below the root is stopped soon,
+// also when the root has ended. What somebody sets going later is another matter.
+func (h *watch) inTime(st *turn.State, e troupe.Event) {
+	s := st.Session
+	d := h.states[h.w.root].Deadline(turn.Inputs{Taken: h.taken})
+	if s.Parent == "" || d.IsZero() || e.At.Before(d) || !s.StartedAt.Before(d) {
+		h.late[s.ID] = 0
+		return
+	}
+	if h.late[s.ID]++; h.late[s.ID] > 3 {
+		h.w.broken("session %s: event %d begins a model call, and the time of its tree was up at %s", s.ID, e.Seq, d)
+	}
+}
+
+// restated: a summary names what is at work, and what was not answered yet stands behind it
+// word for word.
 func (h *watch) restated(st *turn.State, b troupe.Compacted) {
 	text := troupe.JoinText(b.Blocks)
 	for _, t := range st.Tasks {
 		if t.Status == troupe.TaskRunning && !strings.Contains(text, string(t.ID)) {
 			h.w.broken("session %s: its summary does not name task %s, which is at work", st.Session.ID, t.ID)
 		}
+	}
+	blocks := b.Blocks
+	for _, a := range h.asked[st.Session.ID] {
+		i := slices.IndexFunc(blocks, func(x troupe.Block) bool { return x.Text == a.text })
+		if a.seq <= b.Covers && i < 0 {
+			h.w.broken("session %s: %q was said to it and not answered, and stands nowhere but in a summary's words", st.Session.ID, a.text)
+		}
+		blocks = blocks[i+1:]
 	}
 }
 

@@ -104,6 +104,7 @@ func (s *State) started(e troupe.Event, b troupe.Started) error {
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = e.At, time.Time{}
 	s.base, s.fault, s.Denials, s.Evidence = p.Tally, nil, 0, troupe.Evidence{}
+	s.startClock(e)
 	s.seal.attempt = 0 // what failed in the run before does not count against this one
 	s.nudges, s.window.failed = 0, 0
 	return nil
@@ -141,6 +142,7 @@ func (s *State) applyReply(e troupe.Event, b troupe.Replied) error {
 		return s.refuse(e, "reply %d was not asked for", b.Reply)
 	}
 	s.seal.open, s.seal.unanswered = false, false
+	s.asked = slices.DeleteFunc(s.asked, func(seq int64) bool { return seq <= s.seal.seq })
 	s.reply, s.fault, s.replied = b.Reply, nil, e.Seq
 	s.Session.Error, s.Session.Reserved = "", troupe.Reservation{}
 	s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks)}
@@ -168,7 +170,7 @@ func (s *State) failed(e troupe.Event, b troupe.ModelFailed) error {
 	}
 	s.seal.open = false
 	before := s.fault
-	s.fault = &modelFault{b.Fault, b.Message, b.Attempt, b.RetryAt}
+	s.fault = &modelFault{b.Fault, b.Message, b.Attempt, e.At, b.RetryAt}
 	s.Session.Reserved = troupe.Reservation{}
 	if !b.RetryAt.IsZero() {
 		s.Session.Error = b.Message

@@ -20,7 +20,7 @@ func RenderNotification(o troupe.Outcome) string {
 		fmt.Fprintf(&b, "<output-file>%s</output-file>\n", value(o.Output, maxError))
 	}
 	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
-	text, cut := Cap(o.Result, maxResult)
+	text, cut := Cap(o.Result, MaxResult)
 	if text != "" {
 		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", Escape(text))
 	}

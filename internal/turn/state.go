@@ -36,6 +36,7 @@ type State struct {
 
 	exchange
 	base   troupe.Tally // at the start of the run
+	clock  clock        // when the time began to count that the run may take
 	halt   halt         // the last stop that was delivered
 	warned []string     // limits the session was warned of
 	window window
@@ -48,6 +49,7 @@ type exchange struct {
 	fault   *modelFault // how it failed, until one succeeds or a run begins
 	last    lastReply   // what the last reply was
 	mail    []int64     // events whose content no seal has covered yet, besides the reply's
+	asked   []int64     // events with words of people and agents that no reply has followed yet
 	replied int64       // event of the last reply if no seal has covered it yet, else 0
 	nudges  int         // replies in a row that said nothing or were cut
 }
@@ -125,6 +127,7 @@ type modelFault struct {
 	fault   troupe.ModelFault
 	message string
 	attempt int
+	at      time.Time // when it failed
 	retryAt time.Time
 }
 
@@ -157,6 +160,9 @@ func (s *State) SealedAt() int64 { return s.seal.seq }
 
 // CompactHint is what somebody said that a summary should keep.
 func (s *State) CompactHint() string { return s.window.hint }
+
+// Asked lists the events with words of people and agents that no reply has followed yet.
+func (s *State) Asked() []int64 { return s.asked }
 
 // CompactFailures is how many summaries in a row have failed.
 func (s *State) CompactFailures() int { return s.window.failed }
@@ -247,6 +253,7 @@ func (s *State) Clone() State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
 	c.mail = slices.Clone(s.mail)
+	c.asked = slices.Clone(s.asked)
 	c.Tasks = slices.Clone(s.Tasks)
 	c.warned = slices.Clip(s.warned)
 	c.Files = maps.Clone(s.Files)

@@ -40,6 +40,9 @@ func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.ID == id {
 			t.Status, t.EndedAt, t.End = o.TaskStatus(), e.At, e.Seq
+			if o.Output != "" {
+				t.Output = o.Output
+			}
 			return
 		}
 	}
@@ -51,7 +54,7 @@ func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
 
 // delivered takes mail in: words wait for the next seal, everything else acts at once.
 func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
-	words := false
+	words, asks := false, false
 	for _, m := range b.Mail {
 		if s.Session.Status.Ended() && m.Wakes() && m.Kind != troupe.MailCompact {
 			return s.refuse(e, "%s mail stays in the mailbox until a run has begun that can answer it", m.Kind)
@@ -61,6 +64,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.stopped(m)
 		case troupe.MailCompact:
 			s.window.wanted, s.window.hint = true, troupe.JoinText(m.Blocks)
+			s.restartClock(e, m)
 		case troupe.MailTaskEnded:
 			words = true
 			if m.Ended != nil {
@@ -73,7 +77,8 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 				s.nudges++
 			}
 		case troupe.MailPrompt:
-			words = true
+			words, asks = true, true
+			s.restartClock(e, m)
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}
@@ -81,11 +86,14 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.window.pending += size(block)
 		}
 		if m.Ended != nil {
-			s.window.pending += int64(min(len(m.Ended.Result), maxResult))
+			s.window.pending += int64(min(len(m.Ended.Result), MaxResult))
 		}
 	}
 	if words {
 		s.mail = append(s.mail, e.Seq)
+	}
+	if asks {
+		s.asked = append(s.asked, e.Seq)
 	}
 	return nil
 }

@@ -103,6 +103,32 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 	return nil
 }
 
+// Verbatim returns the words of people and agents in these events as they stand in a
+// conversation, at most about limit bytes of them: what does not fit is cut, and says so.
+func Verbatim(events []troupe.Event, limit int64) []troupe.Block {
+	var out []troupe.Block
+	for _, e := range events {
+		b, ok := e.Body.(troupe.MailDelivered)
+		for i := 0; ok && i < len(b.Mail); i++ {
+			if b.Mail[i].Kind != troupe.MailPrompt {
+				continue
+			}
+			for _, block := range b.Mail[i].Blocks {
+				if block.Type == troupe.TextBlock {
+					text, cut := Cap(block.Text, int(max(0, limit)))
+					if cut > 0 {
+						text += fmt.Sprintf("\n[%d more bytes are in the session's log]", cut)
+					}
+					block.Text = text
+				}
+				limit -= size(block)
+				out = append(out, block)
+			}
+		}
+	}
+	return out
+}
+
 // reminder is the runtime's own word in a conversation.
 func reminder(text string) string {
 	return "<system-reminder>\n" + Escape(text) + "\n</system-reminder>"
@@ -110,7 +136,8 @@ func reminder(text string) string {
 
 // What of a child its parent is shown, at most. All of it stays in the child's log.
 const (
-	maxResult   = 30_000 // bytes of its words
+	// MaxResult is how many bytes of its words.
+	MaxResult   = 30_000
 	maxError    = 2_000
 	maxValue    = 200 // of a path, a command, a reason
 	maxFiles    = 40
@@ -125,7 +152,7 @@ const (
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session, o.Status)
-	text, cut := Cap(o.Result, maxResult)
+	text, cut := Cap(o.Result, MaxResult)
 	switch {
 	case text != "":
 		b.WriteString(Escape(text))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -224,7 +223,7 @@ func (d *driver) interrupt(ctx context.Context) error {
 
 // show writes events, what they ask, and what a finished run of the root came to.
 func (d *driver) show(ctx context.Context, events []troupe.Event) error {
-	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	console.Arrange(events)
 	for _, e := range events {
 		w, err := wire.NewEvent(e)
 		if err == nil {

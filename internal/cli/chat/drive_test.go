@@ -224,6 +224,39 @@ func TestDriveEnds(t *testing.T) {
 	close(d.in)
 }
 
+// TestClockSetBack: what a session did stays in the order in which it did it, whatever the clock
+// says, for programs and for people.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	heard := func(f *fake, what string) { f.says("heard: " + what) }
+	f := newFake(heard)
+	f.back = true
+	d := startDrive(t, f, Opening{})
+	d.write(`{"type":"user","text":"one"}`)
+	close(d.in)
+	if _, seen := d.until("result"); !slices.Equal(seen, []string{"session.created", "session.started", "model.replied", "session.ended", "result"}) {
+		t.Errorf("%q", seen)
+	}
+	if err := <-d.done; err != nil {
+		t.Error(err)
+	}
+	var out [2]bytes.Buffer
+	for i := range out {
+		f := newFake(heard)
+		f.back = i == 1
+		c := &console.Console{
+			In: strings.NewReader("one\ntwo"), Out: &out[i], Err: io.Discard, Interrupts: &console.Interrupts{},
+			Lookup: func(string) (string, bool) { return "", false },
+		}
+		if err := Run(t.Context(), c, f.backend(), Options{Cwd: t.TempDir(), Local: time.UTC}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out[0].String() != out[1].String() {
+		t.Errorf("got\n%s\nwant\n%s", &out[1], &out[0])
+	}
+}
+
 func TestDriveWithoutConversation(t *testing.T) {
 	t.Parallel()
 	d := startDrive(t, newFake(nil), Opening{})

@@ -40,6 +40,7 @@ type fake struct {
 	deltas   chan wire.Delta
 	before   []troupe.Session
 	closed   bool
+	back     bool // the clock runs backwards
 }
 
 func newFake(heard func(f *fake, what string)) *fake {
@@ -91,7 +92,11 @@ func (f *fake) add(id troupe.SessionID, bodies ...troupe.Body) {
 	defer f.mu.Unlock()
 	for _, b := range bodies {
 		f.seq[id]++
-		f.log = append(f.log, troupe.Event{Root: rootID, Session: id, Seq: f.seq[id], At: time.Unix(int64(len(f.log)), 0), Body: b})
+		at := time.Unix(int64(len(f.log)), 0)
+		if f.back {
+			at = time.Unix(1000-int64(len(f.log)), 0)
+		}
+		f.log = append(f.log, troupe.Event{Root: rootID, Session: id, Seq: f.seq[id], At: at, Body: b})
 		switch b.(type) {
 		case troupe.Started:
 			f.live[id] = true

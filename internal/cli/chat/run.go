@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sort"
 	"strings"
 	"time"
 
@@ -250,7 +249,7 @@ func (v *conversation) show(ctx context.Context, events []troupe.Event) {
 			more = false
 		}
 	}
-	sort.SliceStable(events, func(i, j int) bool { return events[i].At.Before(events[j].At) })
+	console.Arrange(events)
 	if w := v.s.Width(); w > 0 {
 		v.view.SetWidth(w)
 	}

@@ -86,6 +86,9 @@ func waitForLock(ctx context.Context, path string) (*lock, error) {
 	}
 }
 
+// gone reports whether there is certainly no process of this number here.
+func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
 // syncDir makes a rename in the folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -134,6 +135,9 @@ func (s *Store) Owner(ctx context.Context, id troupe.OwnerID) (o troupe.Owner, a
 		return o, false, err
 	}
 	alive, err = isHeld(s.lockPath(id))
+	if err == nil && alive && gone(o.PID) {
+		alive, err = staysHeld(ctx, s.lockPath(id))
+	}
 	if err != nil {
 		return o, false, unusable(s.lockPath(id), "look at the owner's lock", err)
 	}
@@ -169,6 +173,29 @@ func isHeld(path string) (bool, error) {
 		return false, nil
 	default:
 		return false, err
+	}
+}
+
+// heirs is how long what a process was just starting when it was killed may hold its locks: it
+// has them until it becomes the other program.
+const heirs = time.Second
+
+// staysHeld reports whether the lock of a process that is not there is held for longer than its
+// heirs could. It may be: the process may live where its number means nothing here.
+func staysHeld(ctx context.Context, path string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, heirs)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return isHeld(path)
+		}
+		if held, err := isHeld(path); !held || err != nil {
+			return held, err
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -109,5 +110,35 @@ func TestRegisterTogether(t *testing.T) {
 		if len(won) != 1 {
 			t.Errorf("%d registered the same id", len(won))
 		}
+	}
+}
+
+// TestHeirs: what a process was just starting when it was killed may have its locks for a
+// moment. It is not taken for the process itself.
+func TestHeirs(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "troupe.db"), Options{})
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := s.Register(t.Context(), troupe.Owner{ID: "late", PID: dead.Process.Pid}); err != nil {
+		t.Fatal(err)
+	}
+	held := s.owned["late"]
+	heir := exec.Command("sleep", "0.1")
+	heir.ExtraFiles = []*os.File{held.f}
+	if err := heir.Start(); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.owned, "late")
+	if err := held.close(); err != nil {
+		t.Error(err)
+	}
+	if _, alive, err := s.Owner(t.Context(), "late"); alive || err != nil {
+		t.Errorf("a dead process is alive while its heir has its lock: %v, %v", alive, err)
+	}
+	if err := heir.Wait(); err != nil {
+		t.Error(err)
 	}
 }

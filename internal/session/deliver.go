@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+func (a *actor) receive(m troupe.Mail) {
+	if a.known[m.ID] {
+		return
+	}
+	if a.known == nil {
+		a.known = make(map[troupe.MailID]bool)
+	}
+	a.known[m.ID] = true
+	a.unread = append(a.unread, m)
+}
+
+// deliver logs mail: the end of a task as the result of the call that waits for it, an
+// answer and a grant as what they bring about, all else as words or as what it is.
+func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
+	a.unread = without(a.unread, mail)
+	var words []troupe.Mail
+	for _, m := range mail {
+		body := a.bodyOf(m)
+		if body == nil {
+			m.Ended = a.filed(m.Ended)
+			words = append(words, m)
+			continue
+		}
+		if err := a.stage(body); err != nil {
+			return err
+		}
+		a.staged.read(a.st.Session.Seq, m.ID)
+		if body.Kind() == troupe.KindAuthorityChanged {
+			if err := a.widen(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	if err := a.stage(troupe.MailDelivered{Mail: words}); err != nil {
+		return err
+	}
+	for _, m := range words {
+		a.staged.read(a.st.Session.Seq, m.ID)
+	}
+	return nil
+}
+
+// widen has what was granted count for the whole tree, once it is in the log: what others do by
+// it then cannot come before it.
+func (a *actor) widen(ctx context.Context) error {
+	if err := a.flush(ctx, nil); err != nil {
+		return err
+	}
+	a.h.place(&a.st)
+	a.h.granted(a.root)
+	return nil
+}
+
+// bodyOf is the event that a piece of mail is logged as; nil if it is words, or comes too
+// late for anything else.
+func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
+	switch m.Kind {
+	case troupe.MailTaskEnded:
+		i := a.st.Answers(m.Ended)
+		if i < 0 {
+			return nil
+		}
+		c, o := a.st.Calls[i], m.Ended
+		text := turn.RenderOutcome(*o)
+		if c.Wait != nil {
+			o = a.filed(o)
+			text = turn.RenderNotification(*o)
+		}
+		return troupe.ToolFinished{
+			Name: c.Name,
+			Result: troupe.Result{
+				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: c.Wait == nil && o.Status != troupe.Completed,
+				Blocks: []troupe.Block{troupe.Text(text)},
+			},
+			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
+		}
+	case troupe.MailAnswer:
+		return a.answered(m)
+	case troupe.MailGrant:
+		auth, by := a.st.Authority, "the user"
+		switch {
+		case m.Rule != nil:
+			auth.Rules, by = append(slices.Clone(auth.Rules), *m.Rule), m.Rule.Source
+		case m.Mode != "":
+			auth.Mode = m.Mode
+		default:
+			return nil
+		}
+		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID}
+	case troupe.MailModel:
+		a.convo = conversation{}
+		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID}
+	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
+	}
+	return nil
+}
+
+// nudge has the model go on, in the runtime's own words.
+func (a *actor) nudge(text string) error {
+	return a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{
+		ID: troupe.MailID(fmt.Sprintf("nudge:%s:%d", a.id, a.st.Session.Seq)), Root: a.root, To: a.id, From: a.id,
+		Kind: troupe.MailNotice, SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(text)},
+	}}})
+}
+
+// without returns what of all is not in some, which is a part of it. It changes neither: they
+// may share memory.
+func without(all, some []troupe.Mail) []troupe.Mail {
+	if len(some) == len(all) {
+		return nil
+	}
+	gone := make(map[troupe.MailID]bool, len(some))
+	for _, m := range some {
+		gone[m.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(m troupe.Mail) bool { return gone[m.ID] })
+}
