@@ -64,6 +64,9 @@ func (a *actor) answered(m troupe.Mail) troupe.Body {
 		return nil
 	}
 	for _, i := range a.st.Calls[c].Request.With {
+		if a.st.Calls[i].Request == nil {
+			continue // it was settled by itself
+		}
 		// Those that wait for the same answer are settled with it.
 		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
 			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
