@@ -28,7 +28,8 @@ type Limits struct {
 	MaxTurns  int   `json:"max_turns,omitempty"`  // model replies per run
 	MaxTokens int64 `json:"max_tokens,omitempty"` // tokens of any kind, over its life
 	MaxCost   Money `json:"max_cost,omitempty"`   // over its life
-	// MaxTime bounds one run, by the clock.
+	// MaxTime bounds one run, by the clock; a root's bounds its whole tree, also when its own
+	// run has ended.
 	MaxTime time.Duration `json:"max_time,omitempty"`
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/proxy"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -136,6 +137,9 @@ func (g *guard) ground(cwd string) (*ground, error) {
 	return gr, nil
 }
 
+// Resolve implements session.Guard.
+func (g *guard) Resolve(path string) string { return tool.Resolve(path) }
+
 // Hidden implements session.Guard.
 func (g *guard) Hidden(cwd string) func(string) (string, bool) {
 	gr, err := g.ground(cwd)
@@ -167,6 +171,12 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 		out.Protected = append(out.Protected, config.ProtectedPaths(dir, g.app.dirs)...)
 	}
 	for _, glob := range s.DenyWrite {
+		if name, ok := config.Literal(glob); ok {
+			out.Protected = append(out.Protected, name)
+		}
+	}
+	for _, glob := range c.Unwritable {
+		// What has wildcards the file tools keep to, and commands where it is there already.
 		if name, ok := config.Literal(glob); ok {
 			out.Protected = append(out.Protected, name)
 		}

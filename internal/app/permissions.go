@@ -80,7 +80,7 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	q := gate.Query{
 		Tool: c.Tool, Access: access, Chain: chain, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
 		Levels: x.guard.Levels(), Protected: x.guard.Protected(x.request.Cwd),
-		Hidden: x.guard.Hidden(x.request.Cwd),
+		Hidden: x.guard.Hidden(x.request.Cwd), Resolve: x.guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = x.guard.SafeGit(x.request.Cwd)

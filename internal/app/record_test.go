@@ -53,7 +53,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Deny: []string{"WebFetch"}})
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Permissions: Permissions{Deny: []string{"WebFetch"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,8 +70,12 @@ func house() []room {
 		{path: "internal/e2e", floor: proof, why: "it uses the program as people do, from outside"},
 		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."}, why: "it drives the engine without a surface"},
 	}
+	rooms = append(rooms, room{
+		path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."},
+		why: mechanism,
+	})
 	for _, name := range []string{
-		"store", "model", "tool", "gate", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config", "content",
+		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config", "content", "trust", "proxy",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
 	}

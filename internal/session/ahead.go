@@ -1,14 +1,13 @@
 package session
 
 import (
-	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // aheadStep marks decisions about what an agent in the background will need.
@@ -89,7 +88,7 @@ func (a *actor) needs(prompt string, p troupe.Profile) []string {
 		}
 	}
 	cwd := a.st.Session.Cwd
-	paths := pathsIn(prompt, cwd)
+	paths, sites := tool.Mentions(prompt, cwd)
 	for _, name := range paths {
 		access := troupe.Access{Class: troupe.ClassEdit, Writes: []string{name}}
 		ask("Edit", access, gate.PathRule("Edit", name))
@@ -97,47 +96,8 @@ func (a *actor) needs(prompt string, p troupe.Profile) []string {
 	if len(paths) == 0 {
 		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}}, "Edit(/**)")
 	}
-	for _, u := range urlsIn(prompt) {
-		ask("WebFetch", troupe.Access{Class: troupe.ClassRead, URL: u.String()}, "WebFetch(domain:"+u.Hostname()+")")
-	}
-	return out
-}
-
-// maxDeclared bounds how many paths or addresses of a job are asked about one by one.
-const maxDeclared = 20
-
-var (
-	//nolint:gochecknoglobals // compiled once, never changed
-	pathWord = regexp.MustCompile("@?[~\\w.\\-+/]*[\\w\\-]+(?:/[\\w.\\-+]+|\\.[A-Za-z]\\w{0,7})/?")
-	//nolint:gochecknoglobals // compiled once, never changed
-	urlWord = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `)\]]+`)
-)
-
-// pathsIn finds the files and folders of the session's folder that a job names.
-func pathsIn(prompt, cwd string) []string {
-	var out []string
-	for _, w := range pathWord.FindAllString(urlWord.ReplaceAllString(prompt, " "), -1) {
-		w = strings.TrimRight(strings.TrimPrefix(w, "@"), ".")
-		if !filepath.IsAbs(w) {
-			w = filepath.Join(cwd, w)
-		}
-		w = filepath.Clean(w)
-		if w == cwd || !strings.HasPrefix(w, cwd+string(filepath.Separator)) || slices.Contains(out, w) {
-			continue
-		}
-		if out = append(out, w); len(out) > maxDeclared {
-			return nil // too many to read: it is asked about as a whole
-		}
-	}
-	return out
-}
-
-func urlsIn(prompt string) []*url.URL {
-	var out []*url.URL
-	for _, w := range urlWord.FindAllString(prompt, maxDeclared) {
-		if u, err := url.Parse(strings.TrimRight(w, ".,;:")); err == nil && u.Hostname() != "" {
-			out = append(out, u)
-		}
+	for _, s := range sites {
+		ask("WebFetch", troupe.Access{Class: troupe.ClassRead, URL: s.URL}, "WebFetch(domain:"+s.Host+")")
 	}
 	return out
 }

@@ -26,6 +26,8 @@ type Guard interface {
 	// Hidden is a test for paths that nothing an agent does may read, and why; nil if there are
 	// none in this folder.
 	Hidden(cwd string) func(path string) (why string, hidden bool)
+	// Resolve says where an absolute path leads when links are followed.
+	Resolve(path string) string
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
 	Confine(c Confine) (*troupe.Confinement, []string, error)
@@ -39,6 +41,8 @@ type Confine struct {
 	// as a test; nil if there are none.
 	Unreadable []string
 	Hides      func(path string) bool
+	// Unwritable are the paths and patterns that rules keep from being written.
+	Unwritable []string
 	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
 	Reach bool
 	// Granted is what was allowed beyond the level, for this one run.
@@ -51,6 +55,7 @@ type unguarded struct{}
 func (unguarded) Levels() []troupe.Level                                 { return nil }
 func (unguarded) Protected(string) []string                              { return nil }
 func (unguarded) SafeGit(string) bool                                    { return false }
+func (unguarded) Resolve(path string) string                             { return path }
 func (unguarded) Hidden(string) func(string) (string, bool)              { return nil }
 func (unguarded) Confine(Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
 
@@ -61,15 +66,12 @@ const maxRounds = 4
 // allowedBy turns an answer to the question that followed a confined run into the decision
 // for the next run: the workspace, and what was asked about.
 func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
-	level := troupe.LevelNone
+	if d.Step != gate.StepReadOnlyRun {
+		return d // the gate has said what leave gives
+	}
+	d.Sandbox = troupe.LevelNone
 	if slices.Contains(a.h.d.Guard.Levels(), troupe.LevelWorkspace) {
-		level = troupe.LevelWorkspace
-	}
-	if d.Sandbox == "" {
-		d.Sandbox = level
-	}
-	if d.Step == gate.StepReadOnlyRun {
-		d.Sandbox = level
+		d.Sandbox = troupe.LevelWorkspace
 	}
 	return d
 }
@@ -92,6 +94,7 @@ func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *too
 	c, environ, err := a.h.d.Guard.Confine(Confine{
 		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Hides: gate.Hidden(chain, a.roots(), a.h.d.Home),
+		Unwritable: gate.Unwritable(chain, a.roots(), a.h.d.Home),
 	})
 	if err != nil {
 		return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)

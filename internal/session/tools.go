@@ -211,7 +211,7 @@ func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer)
 	q := gate.Query{
 		Tool: name, Access: access, Chain: chain, Home: a.h.d.Home,
 		Roots: a.roots(), Levels: a.h.d.Guard.Levels(), Protected: a.h.d.Guard.Protected(cwd),
-		Hidden: a.h.d.Guard.Hidden(cwd),
+		Hidden: a.h.d.Guard.Hidden(cwd), Resolve: a.h.d.Guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = a.h.d.Guard.SafeGit(cwd)

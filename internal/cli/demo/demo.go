@@ -101,7 +101,7 @@ func (d demo) play(ctx context.Context) error {
 	return c.With(ctx, func(a *app.App) error {
 		report, err := run.Follow(ctx, &c, a, app.Request{
 			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
-			Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"},
+			Permissions: app.Permissions{Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"}},
 		}, run.Output{Live: true})
 		if err != nil {
 			return err

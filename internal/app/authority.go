@@ -1,0 +1,106 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/trust"
+)
+
+const (
+	sourceAllow = "--allowed-tools"
+	sourceDeny  = "--disallowed-tools"
+)
+
+// authority is what a root is granted: the settings' rules as they are now, and the flags',
+// which a session that goes on keeps unless they are given anew.
+func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.Authority, []string, error) {
+	rules, err := a.rules(p, r.Cwd)
+	if err != nil {
+		return troupe.Authority{}, nil, err
+	}
+	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: rules}
+	if out.Mode == "" && before != nil {
+		out.Mode = before.Mode
+	}
+	if out.Mode == "" {
+		out.Mode = p.all.Mode(p.trusted())
+	}
+	warnings := slices.Clone(p.warnings)
+	if most := config.Closer(out.Mode, p.all.Most()); most != out.Mode {
+		warnings = append(warnings, fmt.Sprintf("mode %s is not allowed by the administrator's settings; it is %s", out.Mode, most))
+		out.Mode = most
+	}
+	for _, q := range p.standing.Questions {
+		warnings = append(warnings, untrustedText(q))
+	}
+	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
+	out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
+	if before != nil {
+		// Each flag stands until that flag is given again: a new permission must not
+		// take a prohibition away.
+		for _, rule := range before.Rules {
+			if (rule.Source == sourceAllow && len(r.Allow) == 0) || (rule.Source == sourceDeny && len(r.Deny) == 0) {
+				out.Rules = append(out.Rules, rule)
+			}
+		}
+	}
+	for _, rule := range out.Rules {
+		if _, err := gate.ParseRule(rule); err != nil {
+			warnings = append(warnings, err.Error())
+		} else if text := unknownTool(rule); text != "" {
+			warnings = append(warnings, text)
+		}
+	}
+	return out, warnings, nil
+}
+
+// untrustedText says what does not count, and how it would.
+func untrustedText(q trust.Question) string {
+	what := "is not trusted"
+	if q.Verdict.Before {
+		what = "has changed since it was trusted"
+	}
+	return fmt.Sprintf("%s %s: what its own files allow does not count (%d settings; `troupe --trust` accepts them)", q.Fingerprint.Folder, what, len(q.Fingerprint.Items))
+}
+
+// unknownTool says that a rule speaks of no tool there is. It may be meant for another
+// program or a later version; or it may be a slip of somebody who believes to be protected.
+func unknownTool(r troupe.Rule) string {
+	name, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
+	if strings.ContainsAny(name, "*?") {
+		return "" // covers whatever there is
+	}
+	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write"} {
+		if strings.EqualFold(name, known) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s: the %s rule %q has no effect: there is no tool %q", r.Source, r.Effect, r.Text, name)
+}
+
+func flagRules(effect troupe.Effect, source string, values []string) []troupe.Rule {
+	var out []troupe.Rule
+	for _, v := range values {
+		for _, text := range gate.Split(v) {
+			out = append(out, troupe.Rule{Effect: effect, Text: text, Source: source})
+		}
+	}
+	return out
+}
+
+func sameAuthority(a, b troupe.Authority) bool {
+	if a.Mode != b.Mode || len(a.Rules) != len(b.Rules) {
+		return false
+	}
+	for i := range a.Rules {
+		if a.Rules[i] != b.Rules[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,207 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/workspace"
+)
+
+func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
+	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
+		return nil, &troupe.UserError{
+			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
+			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: 2,
+		}
+	}
+	s, err := a.findForResume(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.Tree(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.free(ctx, t, s); err != nil {
+		return nil, err
+	}
+	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
+			Hint:    "Put the folder back, or begin a new session.", Code: 2, Err: err,
+		}
+	}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle}
+	if r.Prompt != "" {
+		ad.Prompt = words(r)
+		if ad.MailID, err = promptID(); err != nil {
+			return nil, err
+		}
+	}
+	r.Cwd = s.Cwd
+	p, err := a.policyOf(r.Cwd, r.Trust)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := a.changes(ctx, r, p, s, &ad)
+	if err != nil {
+		return nil, err
+	}
+	// The settings' limits are followed as they are now, as its rules are.
+	caps := p.settings.Caps()
+	// A limit in money is raised only by whoever says so.
+	old := t.Sum.Caps.MaxCost
+	switch {
+	case r.MaxCost > 0:
+		caps.MaxCost = r.MaxCost
+	case old > 0 && (caps.MaxCost == 0 || old < caps.MaxCost):
+		caps.MaxCost = old
+	}
+	switch oldTokens := t.Sum.Caps.MaxTokens; {
+	case r.MaxTokens > 0:
+		caps.MaxTokens = r.MaxTokens
+	case oldTokens > 0 && (caps.MaxTokens == 0 || oldTokens < caps.MaxTokens):
+		caps.MaxTokens = oldTokens
+	}
+	ad.Caps = &caps
+	fallback, err := a.fallback(r)
+	if err != nil {
+		return nil, err
+	}
+	e, err := a.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	profiles, problems, err := newProfiles(a, e.tools, p, r)
+	if err != nil {
+		return nil, err
+	}
+	e.roles.set(s.ID, profiles)
+	e.host(s.ID, r.AskFor, fallback)
+	// What is shown of this run begins behind what is there now.
+	cursors := make(map[troupe.SessionID]int64)
+	for _, x := range t.Sessions {
+		cursors[x.ID] = x.Seq
+	}
+	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: 2, Err: err,
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+}
+
+func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
+	var s troupe.Session
+	var err error
+	if r.Continue {
+		err = a.store.View(ctx, func(rd store.Reader) error {
+			s, err = newest(rd, r.Cwd)
+			return err
+		})
+	} else {
+		s, err = a.Find(ctx, r.Resume, r.Cwd)
+	}
+	if err == nil && s.Parent != "" {
+		err = &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is a sub-agent of %s", s.ID, s.Root),
+			Hint:    fmt.Sprintf("Resume the whole tree: troupe -p --resume %s", s.Root), Code: 2,
+		}
+	}
+	return s, err
+}
+
+// changes works out what the session is told before it goes on: another model, another
+// authority. A model that cannot be had any more stops the resuming before anything of the
+// session is touched.
+func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string, error) {
+	full := s.Model
+	if r.Model != "" {
+		var err error
+		if full, err = a.models.Resolve(r.Model, "", r.Cwd); err != nil {
+			return nil, err
+		}
+	}
+	if _, _, err := a.models.Provider(full); err != nil {
+		if r.Model != "" {
+			return nil, err
+		}
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
+			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel), Code: 2, Err: err,
+		}
+	}
+	if full != s.Model {
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model"})
+	}
+	events, err := a.Events(ctx, s.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+	}
+	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !r.Idle {
+		// Its own run is over. What it left in the background may not be: then the tree goes on,
+		// and whatever comes of that wakes it.
+		if ad.Idle, err = a.unfinished(ctx, s.ID, &st); err != nil {
+			return nil, err
+		}
+	}
+	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
+			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
+		}
+	}
+	if err := a.checkPrice(r, full); err != nil {
+		return nil, err
+	}
+	authority, warnings, err := a.authority(r, p, &st.Authority)
+	if err != nil {
+		return nil, err
+	}
+	if !sameAuthority(authority, st.Authority) {
+		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
+	}
+	return warnings, nil
+}
+
+// unfinished reports whether a tree whose root's run is over has something left to do: agents
+// at work, mail that asks for a run, commands whose end was not told.
+func (a *App) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
+	if len(st.Shells()) > 0 {
+		return true, nil
+	}
+	left := false
+	err := a.store.View(ctx, func(r store.Reader) error {
+		all, err := r.Sessions(store.Filter{Root: root})
+		if err != nil {
+			return err
+		}
+		left = anyLive(all)
+		boxes, err := r.Mailboxes(root)
+		for _, id := range boxes {
+			mail, uerr := r.Unread(id)
+			if uerr != nil {
+				return uerr
+			}
+			left = left || slices.ContainsFunc(mail, troupe.Mail.Wakes)
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("look what is left to do in tree %s: %w", root, err)
+	}
+	return left, nil
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/model/governor"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// start makes this process an owner and gives it a hub, unless it has them.
+func (a *App) start(ctx context.Context) (*engine, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.engine != nil {
+		return a.engine, nil
+	}
+	guard, err := a.newGuard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := a.newToolbox(guard)
+	if err != nil {
+		return nil, err
+	}
+	id, err := troupe.NewRootID(rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this machine"
+	}
+	owner := troupe.Owner{ID: troupe.OwnerID(id), PID: os.Getpid(), Host: host, StartedAt: a.env.Now()}
+	served := a.serve(ctx, owner.ID)
+	if served != nil {
+		owner.Socket = served.Path()
+	}
+	release, err := a.store.Register(ctx, owner)
+	if err != nil {
+		if served != nil {
+			err = errors.Join(err, served.Close(ctx))
+		}
+		return nil, fmt.Errorf("register as an owner: %w", err)
+	}
+	secrets := findSecrets(a.env.Environ)
+	environ, _ := config.Environment(a.env.Environ, a.settings)
+	pool := session.NewPool(context.WithoutCancel(ctx))
+	e := &engine{
+		pool: pool, guard: guard, tools: tools, roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
+		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
+		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
+		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
+	}
+	deps := session.Deps{
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools, Profiles: e.roles, Sched: pool,
+		Now: a.env.Now,
+		Policy: turn.Policy{
+			MaxAttempts: maxAttempts, MaxDenials: maxDenials, FallbackAfter: fallbackAfter, Gather: gather,
+			AutoBackground: time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second,
+		},
+		Governor: e.governor,
+		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money, error) {
+			return e.askSmall(ctx, a.models, s, question, text)
+		},
+		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
+		Keep:        a.keep,
+		Guard:       e.guard,
+		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
+		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
+		Notify: a.watch.notify, Log: a.env.Log,
+	}
+	if p := a.models.player; p != nil {
+		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil
+	}
+	e.hub = session.New(deps)
+	a.engine = e
+	pool.Go(a.sweep)
+	return e, nil
+}
+
+// serve opens the socket by which other processes reach what runs here. Without one the run
+// goes on; it can then only be reached through the home, when it looks for mail again.
+func (a *App) serve(ctx context.Context, id troupe.OwnerID) Served {
+	if a.env.Serve == nil {
+		return nil
+	}
+	s, err := a.env.Serve(ctx, a, filepath.Join(a.dirs.Data, "run", string(id)+".sock"))
+	if err != nil {
+		a.env.Log.Warn("no socket: other processes cannot reach this one", "err", err)
+		return nil
+	}
+	return s
+}
+
+// resolved follows links, so that rules about ~/ hold for the folder itself too.
+func resolved(home string) string {
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		return real
+	}
+	return home
+}
+
+// The loop's own settings. Thirty attempts with growing pauses are some fifty minutes of a
+// provider that is down, unless there is another model to fall back to after three; three
+// replies of nothing but denied calls are a model that does not take no for an answer. Ends of tasks
+// that are less than 200 ms apart are told together, as long as others are at work; the last
+// one waits for nobody.
+const (
+	maxAttempts   = 30
+	fallbackAfter = 3
+	maxDenials    = 3
+	gather        = 200 * time.Millisecond
+)
