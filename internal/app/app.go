@@ -55,9 +55,10 @@ type App struct {
 	models   *models
 	watch    watchers
 
-	mu     sync.Mutex
-	engine *engine // nil until something runs here
-	deltas pieces
+	mu      sync.Mutex
+	engine  *engine // nil until something runs here
+	deltas  pieces
+	learned learned
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd

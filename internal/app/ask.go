@@ -17,7 +17,7 @@ const smallModel = "haiku"
 const maxAnswer = 2000
 
 //go:embed ask.md
-var askPrompt string //nolint:gochecknoglobals // embedded file, never written
+var askPrompt string
 
 // ask has a small model of the session's provider answer a question about a text, which may
 // come from anywhere. The governor counts it as any other call, and it is tried once: who

@@ -269,6 +269,7 @@ func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
 	gr.mu.Lock()
 	if now := g.app.env.Now(); now.Sub(gr.looked) > hiddenFresh || now.Before(gr.looked) {
 		gr.found, _ = gr.hidden.InProject(hiddenMost)
+		g.app.learned.from(gr.found)
 		gr.looked = now
 	}
 	found := gr.found

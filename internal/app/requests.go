@@ -114,7 +114,7 @@ func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	if ans.By == "" {
 		ans.By = "you"
 	}
-	answer := troupe.Answer{By: ans.By, Effect: troupe.Deny, Note: findSecrets(a.env.Environ).mask(ans.Note)}
+	answer := troupe.Answer{By: ans.By, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
 	if _, err := fmt.Sscanf(strings.TrimPrefix(req.ID, string(req.Session)), ".%d.%d", &answer.Coord.Reply, &answer.Coord.Call); err != nil {
 		return fmt.Errorf("request %s: %w", req.ID, err)
 	}

@@ -74,7 +74,7 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 		return nil, err
 	}
 	r.Cwd = cwd
-	r.Prompt = findSecrets(a.env.Environ).mask(r.Prompt)
+	r.Prompt = a.Mask(r.Prompt)
 	if r.Mode != "" {
 		if _, ok := gate.Meaning(troupe.Mode(r.Mode)); !ok {
 			return nil, &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", r.Mode), Hint: "The modes are " + modeNames() + ".", Code: 2}

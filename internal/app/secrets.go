@@ -27,7 +27,6 @@ func masked(text string) bool {
 // findSecrets sorts the environment by the names people give to credentials.
 func findSecrets(environ []string) secrets {
 	s := secrets{environ: make([]string, 0, len(environ))}
-	type pair struct{ value, mark string }
 	var pairs []pair
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
@@ -54,7 +53,14 @@ func findSecrets(environ []string) secrets {
 }
 
 // Mask takes credentials out of text that is kept.
-func (a *App) Mask(text string) string { return findSecrets(a.env.Environ).mask(text) }
+func (a *App) Mask(text string) string { return a.masker()(text) }
+
+// masker takes credentials out of text: those of the environment, and those that hidden files
+// of the folders at work were found to hold, by then.
+func (a *App) masker() func(string) string {
+	environ := findSecrets(a.env.Environ).mask
+	return func(t string) string { return a.learned.mask(environ(t)) }
+}
 
 // HistoryFile is where what a person entered is kept for them.
 func (a *App) HistoryFile() string { return filepath.Join(a.dirs.Data, "history") }

@@ -51,7 +51,6 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		}
 		return nil, fmt.Errorf("register as an owner: %w", err)
 	}
-	secrets := findSecrets(a.env.Environ)
 	environ, _ := config.Environment(a.env.Environ, a.settings)
 	pool := session.NewPool(context.WithoutCancel(ctx))
 	e := &engine{
@@ -75,7 +74,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Keep:        a.keep,
 		Guard:       e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
-		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: secrets.mask, Masked: masked,
+		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.watch.notify, Log: a.env.Log,
 	}
 	if p := a.models.player; p != nil {

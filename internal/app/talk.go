@@ -159,7 +159,7 @@ func (a *App) Compact(ctx context.Context, id troupe.SessionID, hint string) err
 	}
 	var blocks []troupe.Block
 	if hint != "" {
-		blocks = words(Request{Prompt: findSecrets(a.env.Environ).mask(hint)})
+		blocks = words(Request{Prompt: a.Mask(hint)})
 	}
 	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
 		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailCompact, SentAt: a.env.Now(), Blocks: blocks}}, nil

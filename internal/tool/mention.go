@@ -20,17 +20,18 @@ func Mentions(text, cwd string) (paths []string, sites []Site) {
 // maxDeclared bounds how many paths or addresses of a job are asked about one by one.
 const maxDeclared = 20
 
-var (
-	//nolint:gochecknoglobals // compiled once, never changed
-	pathWord = regexp.MustCompile("@?[~\\w.\\-+/]*[\\w\\-]+(?:/[\\w.\\-+]+|\\.[A-Za-z]\\w{0,7})/?")
-	//nolint:gochecknoglobals // compiled once, never changed
-	urlWord = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `)\]]+`)
-)
+func pathWord() *regexp.Regexp {
+	return regexp.MustCompile(`@?[~\w.\-+/]*[\w\-]+(?:/[\w.\-+]+|\.[A-Za-z]\w{0,7})/?`)
+}
+
+func urlWord() *regexp.Regexp {
+	return regexp.MustCompile(`https?://[^\s<>"'` + "`" + `)\]]+`)
+}
 
 // pathsIn finds the files and folders of the session's folder that a job names.
 func pathsIn(prompt, cwd string) []string {
 	var out []string
-	for _, w := range pathWord.FindAllString(urlWord.ReplaceAllString(prompt, " "), -1) {
+	for _, w := range pathWord().FindAllString(urlWord().ReplaceAllString(prompt, " "), -1) {
 		w = strings.TrimRight(strings.TrimPrefix(w, "@"), ".")
 		if !filepath.IsAbs(w) {
 			w = filepath.Join(cwd, w)
@@ -48,7 +49,7 @@ func pathsIn(prompt, cwd string) []string {
 
 func sitesIn(text string) []Site {
 	var out []Site
-	for _, w := range urlWord.FindAllString(text, maxDeclared) {
+	for _, w := range urlWord().FindAllString(text, maxDeclared) {
 		w = strings.TrimRight(w, ".,;:")
 		if u, err := url.Parse(w); err == nil && u.Hostname() != "" {
 			out = append(out, Site{w, u.Hostname()})

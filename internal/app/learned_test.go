@@ -1,0 +1,36 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLearned(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	env := write(".env", "PORT=3000\nDEBUG=true\nexport API_KEY=\"abc-123-def\"\nSECRET_TOKEN=LEAKME-7\nDATABASE_URL=postgres://u:hunter2-x@db/x\nNAME=production-7\n")
+	key := write("id", "some words here\nzx81-spectrum-48\n")
+	var l learned
+	l.from([]string{env, key, filepath.Join(dir, "gone"), dir})
+	l.from([]string{env})
+	got := l.mask("3000 true abc-123-def LEAKME-7 hunter2-x production-7 zx81-spectrum-48 some words here")
+	for _, secret := range []string{"abc-123-def", "LEAKME-7", "hunter2-x", "zx81"} {
+		if strings.Contains(got, secret) {
+			t.Errorf("%s is told: %s", secret, got)
+		}
+	}
+	for _, plain := range []string{"3000", "true", "production-7", "some words here", "‹masked API_KEY›"} {
+		if !strings.Contains(got, plain) {
+			t.Errorf("no %q in %s", plain, got)
+		}
+	}
+}
