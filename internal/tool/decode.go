@@ -32,11 +32,12 @@ type Field struct {
 	String *string
 	Int    *int
 	Bool   *bool
+	List   *[]string // of strings
 
 	Required bool
 	NotEmpty bool     // String: "" is refused
 	Enum     []string // String: the only values
-	MaxBytes int      // String: its longest; 0 means no limit of its own
+	MaxBytes int      // String, and each of a List: its longest; 0 means no limit of its own
 	Min, Max int      // Int: the range; Max 0 means no upper end
 }
 
@@ -123,7 +124,33 @@ func (d *decoder) member(m member) {
 		d.intValue(f, m.value)
 	case f.Bool != nil:
 		d.boolValue(f, m.value)
+	case f.List != nil:
+		d.listValue(f, m.value)
 	}
+}
+
+// listValue reads a list of strings.
+func (d *decoder) listValue(f Field, raw string) {
+	var items []string
+	if kind := kindOf(raw); kind != "an array" {
+		d.problem("`%s` must be a list of strings, got %s", f.Name, kind)
+		return
+	}
+	if err := json.Unmarshal([]byte(raw), &items); err != nil {
+		d.problem("`%s` must be a list of strings", f.Name)
+		return
+	}
+	for _, s := range items {
+		if strings.IndexByte(s, 0) >= 0 || strings.ContainsRune(s, utf8.RuneError) {
+			d.problem("`%s` holds what is no text", f.Name)
+			return
+		}
+		if f.MaxBytes > 0 && len(s) > f.MaxBytes {
+			d.problem("`%s` has an item of %s, the most is %s", f.Name, FormatBytes(int64(len(s))), FormatBytes(int64(f.MaxBytes)))
+			return
+		}
+	}
+	*f.List = items
 }
 
 func (d *decoder) unknown(name string) {

@@ -41,11 +41,16 @@ func Schema(fields []Field) json.RawMessage {
 
 type property struct {
 	Type        string   `json:"type"`
+	Items       *items   `json:"items,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
 	MinLength   int      `json:"minLength,omitempty"`
 	Minimum     *int     `json:"minimum,omitempty"`
 	Maximum     int      `json:"maximum,omitempty"`
+}
+
+type items struct {
+	Type string `json:"type"`
 }
 
 func (f Field) property() property {
@@ -60,6 +65,8 @@ func (f Field) property() property {
 		p.Type, p.Minimum, p.Maximum = "integer", &f.Min, f.Max
 	case f.Bool != nil:
 		p.Type = "boolean"
+	case f.List != nil:
+		p.Type, p.Items = "array", &items{"string"}
 	}
 	return p
 }

@@ -43,13 +43,16 @@ const (
 	maxResponse = 2 << 20
 )
 
-type searchInput struct{ query, allowed, blocked string }
+type searchInput struct {
+	query            string
+	allowed, blocked []string
+}
 
 func (in *searchInput) fields() []tool.Field {
 	return []tool.Field{
 		{Name: "query", String: &in.query, Required: true, NotEmpty: true, MaxBytes: maxQuery},
-		{Name: "allowed_domains", String: &in.allowed, MaxBytes: 4096, Doc: "only these, comma-separated; subdomains count"},
-		{Name: "blocked_domains", String: &in.blocked, MaxBytes: 4096, Doc: "none of these, comma-separated"},
+		{Name: "allowed_domains", List: &in.allowed, MaxBytes: 4096, Doc: "only these; subdomains count"},
+		{Name: "blocked_domains", List: &in.blocked, MaxBytes: 4096},
 	}
 }
 
@@ -102,11 +105,12 @@ func (t *searchTool) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	}
 	c := &searchCall{tool: t, query: in.query}
 	for _, list := range []struct {
-		name, text string
-		to         *[]string
+		name string
+		from []string
+		to   *[]string
 	}{{"allowed_domains", in.allowed, &c.allowed}, {"blocked_domains", in.blocked, &c.blocked}} {
 		var err error
-		if *list.to, err = domains(list.text); err != nil {
+		if *list.to, err = domains(strings.Join(list.from, ",")); err != nil {
 			return nil, &tool.InputError{Tool: "WebSearch", Problem: "`" + list.name + "` " + err.Error()}
 		}
 	}

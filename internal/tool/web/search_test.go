@@ -39,17 +39,17 @@ func TestSearchSettings(t *testing.T) {
 		}
 	}
 	r := searcher(t, SearchSettings{URL: "http://localhost:8888/search?key=secret&q={query}"})
-	tooltest.Runner(t, r, tool.Env{Cwd: "/"}, `{"query":"go","allowed_domains":"example.com"}`, troupe.ClassRead)
+	tooltest.Runner(t, r, tool.Env{Cwd: "/"}, `{"query":"go","allowed_domains":["example.com"]}`, troupe.ClassRead)
 	p, err := r.Prepare(tool.Env{}, `{"query":"go"}`)
 	if err != nil || p.Access().URL != "http://localhost:8888/" {
 		t.Errorf("declares %q, %v", p.Access().URL, err)
 	}
-	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":"ok.org, 0x7f.1"}`); err == nil || !strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
+	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":["not a domain!"]}`); err == nil || !strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
 		t.Error(err)
 	}
 }
 
-func search(t *testing.T, r tool.Runner, in map[string]string) (string, bool) {
+func search(t *testing.T, r tool.Runner, in map[string]any) (string, bool) {
 	t.Helper()
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestSearch(t *testing.T) {
 	tools := func(kind string) tool.Runner {
 		return searcher(t, SearchSettings{URL: s.URL + "/" + kind + "?q={query}", Key: "the-key"})
 	}
-	query := map[string]string{"query": "a&b #c{query}"}
+	query := map[string]any{"query": "a&b #c{query}"}
 	for _, kind := range []string{"searxng", "brave", "items", "pages", "array"} {
 		got, isError := search(t, tools(kind), query)
 		want := "1. One & only\n   https://example.com/a\n   first\n2. Sub\n   https://docs.example.com/\n3. Other\n   https://notexample.com/\n</web-results>"
@@ -116,13 +116,16 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: %s", kind, got)
 		}
 	}
-	for _, c := range []struct{ allowed, blocked, want, not string }{
-		{"example.com", "", "docs.example.com", "notexample.com"},
-		{"*.Example.COM.", "docs.example.com", "example.com/a", "docs."},
-		{`["example.com", "notexample.com"]`, "example.com", "notexample.com", "example.com/a"},
-		{"elsewhere.org", "", "No results in these domains; 3 elsewhere", "example.com"},
+	for _, c := range []struct {
+		allowed, blocked []string
+		want, not        string
+	}{
+		{[]string{"example.com"}, nil, "docs.example.com", "notexample.com"},
+		{[]string{"*.Example.COM."}, []string{"docs.example.com"}, "example.com/a", "docs."},
+		{[]string{"example.com", "notexample.com"}, []string{"example.com"}, "notexample.com", "example.com/a"},
+		{[]string{"elsewhere.org"}, nil, "No results in these domains; 3 elsewhere", "example.com"},
 	} {
-		got, _ := search(t, tools("searxng"), map[string]string{"query": query["query"], "allowed_domains": c.allowed, "blocked_domains": c.blocked})
+		got, _ := search(t, tools("searxng"), map[string]any{"query": query["query"], "allowed_domains": c.allowed, "blocked_domains": c.blocked})
 		if !strings.Contains(got, c.want) || strings.Contains(strings.ReplaceAll(got, "notexample.com", "other"), c.not) && c.not != "notexample.com" || c.not == "notexample.com" && strings.Contains(got, c.not) {
 			t.Errorf("%+v: %s", c, got)
 		}
