@@ -168,65 +168,6 @@ func parseSettings(text string) ([]setting, error) {
 	return out, nil
 }
 
-// harmful reports whether a setting makes a command that only looks run a program. Keys come
-// from git with their section and name in small letters.
-func harmful(key, value string) bool {
-	section, name := key, ""
-	if i := strings.IndexByte(key, '.'); i >= 0 {
-		section, name = key[:i], key[strings.LastIndexByte(key, '.')+1:]
-	}
-	switch section {
-	case "core":
-		return name == "fsmonitor" && !isBool(value) || name == "pager" && value != "" && value != "cat" ||
-			name == "alternaterefscommand"
-	case "pager":
-		return !isBool(value)
-	case "diff": // diff.external, and of drivers command and textconv
-		return name == "external" || name == "command" || name == "textconv"
-	case "filter":
-		return name == "clean" || name == "smudge" || name == "process"
-	case "merge": // log and show can merge again, to compare
-		return name == "driver"
-	case "gpg": // gpg.program and gpg.<format>.program
-		return name == "program"
-	case "log":
-		return name == "showsignature" && !isFalse(value)
-	case "format", "pretty": // signatures are checked by a program
-		return strings.Contains(value, "%G")
-	case "remote": // what a partial clone lacks is fetched when it is looked at
-		return name == "promisor" && !isFalse(value) || name == "partialclonefilter"
-	case "extensions":
-		return name == "partialclone"
-	case "tar": // archive
-		return name == "command"
-	case "man", "browser":
-		return name == "cmd" || name == "path"
-	case "help":
-		return name == "format" || name == "browser"
-	default:
-		return false
-	}
-}
-
-// isBool: the value is a switch, and names no program.
-func isBool(value string) bool {
-	switch strings.ToLower(value) {
-	case "true", "yes", "on", "1":
-		return true
-	default:
-		return isFalse(value)
-	}
-}
-
-func isFalse(value string) bool {
-	switch strings.ToLower(value) {
-	case "", "false", "no", "off", "0":
-		return true
-	default:
-		return false
-	}
-}
-
 // linkReader picks the submodules out of what ls-files --stage -z writes, however many files
 // there are: "mode id stage TAB path NUL".
 type linkReader struct {

@@ -61,7 +61,7 @@ func traps() []trap {
 		{name: "another worktree", config: [][2]string{{"core.worktree", "../.."}, {"core.fsmonitor", "EVIL"}}, plain: []string{"status"}, harm: "core.fsmonitor", blind: true},
 		{name: "the user's address", config: [][2]string{{"user.email", "$(EVIL)`EVIL`"}, {"user.name", "; EVIL;"}}},
 		{name: "alternates that lead anywhere", files: map[string]string{".git/objects/info/alternates": "/dev\n/proc/self/fd\n\"quoted\n../../../..\n"}},
-		{name: "remote helper", config: [][2]string{{"remote.origin.url", "ext::EVIL"}, {"protocol.ext.allow", "always"}, {"core.sshCommand", "EVIL"}, {"credential.helper", "!EVIL"}, {"core.askPass", "EVIL"}}},
+		{name: "remote helper", config: [][2]string{{"remote.origin.url", "ext::EVIL"}, {"protocol.ext.allow", "always"}, {"core.sshCommand", "EVIL"}, {"credential.helper", "!EVIL"}, {"core.askPass", "EVIL"}}, harm: "core.sshcommand"},
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 // Options are what Judge has to be told, since it looks at nothing.
 type Options struct {
 	// SafeGit: the repository of the folder in which the command will run was looked at, and
-	// nothing that is configured there runs when git only reads: GitConfigArgs tells how to
-	// ask for the configuration, HarmfulGitConfig judges the answer, and the command will run
+	// nothing that is configured there runs when git only reads, and the command will run
 	// with GitEnviron. Without it no git command is read-only.
 	SafeGit bool
 }
