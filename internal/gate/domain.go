@@ -18,7 +18,13 @@ type hostName struct {
 	// cover it.
 	user bool
 	port string // "" if the URL names none
+	// tells: what is asked for is long enough to carry something away that was read here.
+	tells bool
 }
+
+// maxQuery is how long what follows a host may be before a rule about the host does not cover
+// it: honest addresses are shorter, and a key fits into less than what is left beyond.
+const maxQuery = 250
 
 // hostOf finds the host of a URL.
 func hostOf(text string) hostName {
@@ -29,7 +35,7 @@ func hostOf(text string) hostName {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
 		return hostName{unsure: true}
 	}
-	h := hostName{user: u.User != nil, port: u.Port()}
+	h := hostName{user: u.User != nil, port: u.Port(), tells: len(u.RequestURI()) > maxQuery}
 	h.labels, h.unsure = labelsOf(u.Hostname())
 	if n := len(h.labels); n > 0 && numberLike(h.labels[n-1]) {
 		if _, err := netip.ParseAddr(strings.Join(h.labels, ".")); err != nil {

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -20,6 +21,8 @@ func TestDomains(t *testing.T) {
 		{"WebFetch(*)", "https://a.example/x", true, true},
 		{"WebFetch(domain:allowed.com)", "https://allowed.com/a?b", true, true},
 		{"WebFetch(domain:allowed.com)", "http://ALLOWED.COM./", true, true},
+		{"WebFetch(domain:allowed.com)", "https://allowed.com/a?d=" + strings.Repeat("x", maxQuery), false, true},
+		{"WebFetch(domain:allowed.com)", "https://allowed.com/" + strings.Repeat("x", maxQuery), false, true},
 		{"WebFetch(domain:Allowed.com.)", "https://allowed.com", true, true},
 		{"WebFetch(domain:allowed.com)", "https://allowed.com:8443/", true, true},
 		{"WebFetch(domain:allowed.com:8443)", "https://allowed.com:8443/", true, true},

@@ -173,6 +173,9 @@ func (c *call) does() string {
 		if c.host.unsure || c.host.user {
 			return "asks the network for a place that its address does not name clearly"
 		}
+		if c.host.tells {
+			return "asks " + visible(strings.Join(c.host.labels, ".")) + " with so long an address that it could carry away what was read here"
+		}
 		return "asks " + visible(strings.Join(c.host.labels, ".")) + " over the network"
 	}
 	for _, p := range c.paths {
@@ -219,7 +222,7 @@ func (c *call) grants() []string {
 		}
 		return []string{toolBash + "(" + commandSpec(c.command.text) + ")"}
 	case c.url != "":
-		if c.tool != toolFetch || c.host.unsure || c.host.user || len(c.host.labels) == 0 {
+		if c.tool != toolFetch || c.host.unsure || c.host.user || c.host.tells || len(c.host.labels) == 0 {
 			return nil
 		}
 		return []string{toolFetch + "(domain:" + strings.Join(c.host.labels, ".") + ")"}

@@ -83,7 +83,7 @@ func (r *Rule) allowsAll(c *call) bool {
 	case kindName:
 		return c.tool == r.tool && c.agent != "" && strings.EqualFold(r.name, c.agent)
 	case kindDomain:
-		return c.tool == r.tool && c.url != "" && !c.host.unsure && !c.host.user && r.host.match(c.host)
+		return c.tool == r.tool && c.url != "" && !c.host.unsure && !c.host.user && !c.host.tells && r.host.match(c.host)
 	default:
 		return false
 	}

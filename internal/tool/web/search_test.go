@@ -44,7 +44,7 @@ func TestSearchSettings(t *testing.T) {
 	if err != nil || p.Access().URL != "http://localhost:8888/" {
 		t.Errorf("declares %q, %v", p.Access().URL, err)
 	}
-	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":["not a domain!"]}`); err == nil || !strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
+	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":["ok.org","0x7f.1"]}`); err == nil || !strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
 		t.Error(err)
 	}
 }
