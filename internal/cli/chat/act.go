@@ -33,7 +33,7 @@ func (v *conversation) one(ctx context.Context, a act) error {
 		return v.b.Talk.Stop(ctx, v.tree.Root, a.stop)
 	case actShow:
 		if len(v.m.asks) > 0 {
-			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.o.Local)
+			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.color, v.o.Local)
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/chat/render"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -14,7 +15,7 @@ import (
 const askLines = 40
 
 // showRequest draws a request: who asks, why, exactly what for, and what can be answered.
-func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) string {
+func showRequest(r wire.Request, waiting int, whole, color bool, local *time.Location) string {
 	var b strings.Builder
 	what := r.Tool
 	if r.Calls > 1 {
@@ -23,7 +24,11 @@ func showRequest(r wire.Request, waiting int, whole bool, local *time.Location) 
 	if r.Reason == troupe.WaitQuestion {
 		what = "a question"
 	}
-	fmt.Fprintf(&b, "┏━ %s asks: %s\n", console.Line(r.Path, 80), console.Line(what, 60))
+	who := console.Line(r.Path, 80)
+	if color {
+		who = render.Agent(r.Path, who)
+	}
+	fmt.Fprintf(&b, "┏━ %s asks: %s\n", who, console.Line(what, 60))
 	if r.Why != "" {
 		fmt.Fprintf(&b, "┃ why: %s\n", console.Line(r.Why, 300))
 	}

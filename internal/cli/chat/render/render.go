@@ -7,6 +7,7 @@ package render
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -423,6 +424,15 @@ func (v *View) fit(s string, beside int) string {
 func (v *View) edge(a *agent, s string) string {
 	colors := [...]int{36, 35, 34, 33, 96, 95, 94}
 	return v.paint(colors[(a.num-1)%len(colors)], s)
+}
+
+// Agent gives an agent's name the colour that is its own wherever it is named: always the same
+// for the same path, and none that means something else here.
+func Agent(path, name string) string {
+	colours := [...]int{32, 34, 35, 36, 92, 94, 95, 96}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(path)) // it never fails
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colours[h.Sum32()%uint32(len(colours))], name)
 }
 
 func (v *View) paint(code int, s string) string {
