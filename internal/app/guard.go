@@ -186,6 +186,11 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
 		// What was fetched and will be run is written only by who may fetch.
 		if !cache.Fetched || c.Reach {
+			if cache.Missing {
+				if err := os.MkdirAll(cache.Folder, 0o700); err != nil {
+					continue // then the tool says so
+				}
+			}
 			out.Writable = append(out.Writable, cache.Folder)
 		}
 	}
@@ -265,16 +270,7 @@ const (
 // hide lists what a command may not read: what settings and rules name, and what of it is in
 // the project.
 func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
-	out := gr.hidden.Paths()
-	gr.mu.Lock()
-	if now := g.app.env.Now(); now.Sub(gr.looked) > hiddenFresh || now.Before(gr.looked) {
-		gr.found, _ = gr.hidden.InProject(hiddenMost)
-		g.app.learned.from(gr.found)
-		gr.looked = now
-	}
-	found := gr.found
-	gr.mu.Unlock()
-	out = append(out, found...)
+	out := g.hiddenFiles(gr)
 	if c.Hides == nil {
 		return out
 	}
@@ -303,6 +299,28 @@ func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
 		return nil
 	})
 	return out
+}
+
+// HiddenFiles implements session.Guard.
+func (g *guard) HiddenFiles(cwd string) []string {
+	gr, err := g.ground(cwd)
+	if err != nil {
+		return []string{"/"} // what cannot be known is not open
+	}
+	return g.hiddenFiles(gr)
+}
+
+// hiddenFiles are those that settings hide, in the project and elsewhere, and that exist.
+func (g *guard) hiddenFiles(gr *ground) []string {
+	out := gr.hidden.Paths()
+	gr.mu.Lock()
+	defer gr.mu.Unlock()
+	if now := g.app.env.Now(); now.Sub(gr.looked) > hiddenFresh || now.Before(gr.looked) {
+		gr.found, _ = gr.hidden.InProject(hiddenMost)
+		g.app.learned.from(gr.found)
+		gr.looked = now
+	}
+	return append(out, gr.found...)
 }
 
 // tempFor is a session's folder for temporary files. Nobody else can have made it: its parent

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,8 @@ type Cache struct {
 	// network nothing new comes into it, so there is no use in writing it then, and whoever
 	// could write it could put another program in the place of one.
 	Fetched bool
+	// Missing: it is not there yet, and what the project is built with would make it.
+	Missing bool
 }
 
 // cacheKind is how a tool says where its cache is.
@@ -25,6 +29,7 @@ type cacheKind struct {
 	in      cacheRoot
 	at      string // without the variable: below the root
 	fetched bool
+	markers []string // files of projects that are built with it
 }
 
 type cacheRoot int
@@ -39,10 +44,10 @@ const (
 // folders only the caches are: what stands beside them is run, or holds keys.
 func cacheTable() []cacheKind {
 	return []cacheKind{
-		{name: "go", env: "GOCACHE", in: inCache, at: "go-build"},
-		{name: "go", env: "GOMODCACHE", in: inHome, at: "go/pkg/mod", fetched: true},
+		{name: "go", env: "GOCACHE", in: inCache, at: "go-build", markers: []string{"go.mod", "go.work"}},
+		{name: "go", env: "GOMODCACHE", in: inHome, at: "go/pkg/mod", fetched: true, markers: []string{"go.mod", "go.work"}},
 		{name: "golangci-lint", env: "GOLANGCI_LINT_CACHE", in: inCache, at: "golangci-lint"},
-		{name: "npm", env: "npm_config_cache", below: "_cacache", in: inHome, at: ".npm/_cacache", fetched: true},
+		{name: "npm", env: "npm_config_cache", below: "_cacache", in: inHome, at: ".npm/_cacache", fetched: true, markers: []string{"package.json"}},
 		{name: "npm", env: "npm_config_cache", below: "_logs", in: inHome, at: ".npm/_logs"},
 		{name: "yarn", env: "YARN_CACHE_FOLDER", in: inCache, at: "yarn", fetched: true},
 		{name: "pnpm", in: inData, at: "pnpm/store", fetched: true},
@@ -51,7 +56,7 @@ func cacheTable() []cacheKind {
 		{name: "deno", env: "DENO_DIR", in: inCache, at: "deno", fetched: true},
 		{name: "pip", env: "PIP_CACHE_DIR", in: inCache, at: "pip", fetched: true},
 		{name: "uv", env: "UV_CACHE_DIR", in: inCache, at: "uv", fetched: true},
-		{name: "cargo", env: "CARGO_HOME", below: "registry", in: inHome, at: ".cargo/registry", fetched: true},
+		{name: "cargo", env: "CARGO_HOME", below: "registry", in: inHome, at: ".cargo/registry", fetched: true, markers: []string{"Cargo.toml"}},
 		{name: "cargo", env: "CARGO_HOME", below: "git", in: inHome, at: ".cargo/git", fetched: true},
 		{name: "maven", in: inHome, at: ".m2/repository", fetched: true},
 		{name: "gradle", env: "GRADLE_USER_HOME", below: "caches", in: inHome, at: ".gradle/caches", fetched: true},
@@ -64,10 +69,10 @@ func cacheTable() []cacheKind {
 	}
 }
 
-// Caches are the folders of the build caches that commands may write, of those that are there:
-// what is not there is not made, and nobody has needed it yet. environ is what commands get, for
-// it is they who look there. A variable that says that a cache is the whole home, or holds it
-// or the project, is not followed.
+// Caches are the folders of the build caches that commands may write: those that are there, and
+// those that the project's own builds will need first. What nobody has needed is not made.
+// environ is what commands get, for it is they who look there. A variable that says that a
+// cache is the whole home, or holds it or the project, is not followed.
 func (a All) Caches(environ []string, goos string) []Cache {
 	lookup := func(name string) (string, bool) {
 		for _, entry := range environ {
@@ -78,6 +83,9 @@ func (a All) Caches(environ []string, goos string) []Cache {
 		return "", false
 	}
 	home, wanted := a.places.Dirs.Home, a.sandbox().Caches
+	if v, ok := lookup("HOME"); ok && filepath.IsAbs(v) {
+		home = v
+	}
 	var out []Cache
 	for _, k := range cacheTable() {
 		if wanted != nil && !slices.Contains(wanted, k.name) {
@@ -88,15 +96,33 @@ func (a All) Caches(environ []string, goos string) []Cache {
 			continue
 		}
 		// A link is followed here, once, so that what is written is what was judged.
-		dir, err := filepath.EvalSymlinks(dir)
+		real, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrNotExist) && a.builds(k) && !a.tooWide(dir) {
+			out = append(out, Cache{k.name, dir, k.fetched, true})
+			continue
+		}
+		dir = real
 		if err != nil || a.tooWide(dir) || a.places.Folder != "" && within(a.places.Folder, dir) {
 			continue
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			out = append(out, Cache{k.name, dir, k.fetched})
+			out = append(out, Cache{k.name, dir, k.fetched, false})
 		}
 	}
 	return out
+}
+
+// builds reports whether the project has what this cache is for, so that its first build needs
+// the folder.
+func (a All) builds(k cacheKind) bool {
+	for _, name := range k.markers {
+		for _, dir := range a.Folders {
+			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // folder is where the cache is, "" if nothing says.
