@@ -26,6 +26,8 @@ type Guard interface {
 	// Hidden is a test for paths that nothing an agent does may read, and why; nil if there are
 	// none in this folder.
 	Hidden(cwd string) func(path string) (why string, hidden bool)
+	// HiddenFiles are the files and folders that it covers and that exist.
+	HiddenFiles(cwd string) []string
 	// Resolve says where an absolute path leads when links are followed.
 	Resolve(path string) string
 	// Confine says what one command of a session may touch, and what its environment has
@@ -56,6 +58,7 @@ func (unguarded) Levels() []troupe.Level                                 { retur
 func (unguarded) Protected(string) []string                              { return nil }
 func (unguarded) SafeGit(string) bool                                    { return false }
 func (unguarded) Resolve(path string) string                             { return path }
+func (unguarded) HiddenFiles(string) []string                            { return nil }
 func (unguarded) Hidden(string) func(string) (string, bool)              { return nil }
 func (unguarded) Confine(Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
 
@@ -124,11 +127,14 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
 		command := out.Evidence.Commands[0].Command
-		return true, a.stage(troupe.RequestOpened{
+		if err := a.stage(troupe.RequestOpened{
 			Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: ask, Tool: c.Name,
 			Action: a.h.d.Mask(command), Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)),
 			Wants: a.maskWants(wants), Output: shorten(a.h.d.Mask(troupe.JoinText(out.Blocks))),
-		})
+		}); err != nil {
+			return true, err
+		}
+		return true, a.askAnew() // it may have been granted while it ran
 	}
 	if d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && !blocked {
 		return false, nil // it was allowed; that it bumped into something is in its output
@@ -137,14 +143,15 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 	if d.Sandbox != troupe.LevelReadOnly {
 		note = "Permission denied for what it attempted beyond its workspace"
 	}
+	remedy := ""
 	if d.Beyond == troupe.Ask {
-		note += "; nobody is here to be asked"
+		remedy = "; nobody is here to be asked"
+		if d.Grant != "" {
+			remedy += "; " + gate.HowToGrant(d.Grant)
+		}
 	}
-	if d.Grant != "" && d.Beyond == troupe.Ask {
-		note += "; " + gate.HowToGrant(d.Grant)
-	}
-	out.Blocks = append(out.Blocks, troupe.Text("("+note+".)"))
-	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why, Grant: d.Grant})
+	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))
+	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant})
 	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
 		out.IsError = true
 	}

@@ -25,6 +25,8 @@ func (confines) SafeGit(string) bool       { return false }
 
 func (confines) Resolve(path string) string { return path }
 
+func (confines) HiddenFiles(string) []string { return nil }
+
 func (confines) Hidden(string) func(string) (string, bool) { return nil }
 
 func (c confines) Confine(q session.Confine) (*troupe.Confinement, []string, error) {

@@ -91,7 +91,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 	case troupe.MailAnswer:
 		return a.answered(m)
 	case troupe.MailGrant:
-		auth, by := a.st.Authority, "the user"
+		auth, by := a.st.Authority, "mode "+string(m.Mode)
 		switch {
 		case m.Rule != nil:
 			auth.Rules, by = append(slices.Clone(auth.Rules), *m.Rule), m.Rule.Source

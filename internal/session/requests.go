@@ -10,8 +10,8 @@ import (
 )
 
 // permit turns the gate's decision about a call into what happens: settled says that the
-// call has its result, or waits for somebody's answer. An answer that is there counts for
-// an ask only: a rule that denies by now denies.
+// call has its result, or waits for somebody's answer. A no that is there holds, whatever was
+// granted since. A yes counts for an ask only: a rule that denies by now denies.
 func (a *actor) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
 	c := a.st.Calls[i]
 	if r := a.h.d.Replay; r != nil && c.Answer == nil {
@@ -21,12 +21,18 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	}
 	// A command that may run read-only without being asked about was asked about if it has
 	// an answer: that is for what it wanted beyond.
-	if c.Answer != nil && (d.Effect == troupe.Ask || d.Effect == troupe.Allow && c.Asked != nil && len(c.Asked.Wants) > 0) {
+	wanted := c.Asked != nil && len(c.Asked.Wants) > 0
+	switch ans := c.Answer; {
+	case ans == nil || d.Effect == troupe.Deny:
+	case d.Effect == troupe.Allow && c.Asked != nil && aboutBirths(c.Asked.Decision):
+		// Who asked about that sees to it.
+	case ans.Effect != troupe.Allow:
+		d.Effect, d.Step, d.Why = troupe.Deny, stepAnswer, "refused by "+ans.By+noteOf(*ans)
+	case d.Effect == troupe.Allow && wanted && d.Beyond == troupe.Deny:
+		d.Effect, d.Why = troupe.Deny, "what it wanted was allowed by "+ans.By+", and by now nothing allows that here"
+	case d.Effect == troupe.Ask || wanted:
 		d = a.allowedBy(d)
-		d.Effect, d.Step = c.Answer.Effect, stepAnswer
-		if d.Effect == troupe.Deny {
-			d.Why = "refused by " + c.Answer.By + noteOf(*c.Answer)
-		}
+		d.Effect, d.Step = troupe.Allow, stepAnswer
 	}
 	if d.Effect == troupe.Ask && a.h.d.AskFor(a.root) <= 0 {
 		d = gate.Headless(d)
@@ -160,6 +166,9 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 // costStep marks decisions about what agents would cost.
 const costStep = "cost"
 
+// aboutBirths: it was asked whether agents are to be started, which no rule answers.
+func aboutBirths(d troupe.Decision) bool { return d.Step == costStep || d.Step == aheadStep }
+
 // usualAgent is what a sub-agent with a job of some size uses: a dozen turns over a context
 // that grows to some 30,000 tokens, most of it read from the provider's cache.
 func usualAgent() troupe.Usage {
@@ -187,15 +196,16 @@ func (a *actor) refuseAll(births []birth, why string) error {
 func (a *actor) askAnew() error {
 	for i := range a.st.Calls {
 		c := a.st.Calls[i]
-		if c.Request == nil || c.Request.Decision.Step == costStep {
+		if c.Request == nil || aboutBirths(c.Request.Decision) {
 			continue
 		}
 		access, ok := a.access(c.Call)
 		if !ok {
 			continue
 		}
-		// That it may run read-only is how it came to be asked about.
-		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || len(c.Request.Wants) > 0 && d.Step == gate.StepReadOnlyRun {
+		// That it may run read-only is how it came to be asked about. What it wanted beyond its
+		// sandbox is not allowed by what allows it in a sandbox.
+		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || d.Step == gate.StepReadOnlyRun || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 			continue
 		}
 		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {

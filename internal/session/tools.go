@@ -215,6 +215,8 @@ func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer)
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = a.h.d.Guard.SafeGit(cwd)
+		there := a.h.d.Guard.HiddenFiles(cwd) // also those that no pattern asks for: what they hold is masked
+		q.HiddenFiles = func() []string { return there }
 	}
 	return q
 }

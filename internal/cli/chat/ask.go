@@ -67,7 +67,11 @@ func showRequest(r wire.Request, waiting int, whole, color bool, local *time.Loc
 		b.WriteString(" · n no, or n and why")
 	}
 	if !r.Until.IsZero() {
-		fmt.Fprintf(&b, " · denied at %s", r.Until.In(local).Format("15:04"))
+		form := "15:04"
+		if r.Until.Sub(r.Since) >= 12*time.Hour {
+			form = "Mon 15:04"
+		}
+		fmt.Fprintf(&b, " · denied %s unless answered", r.Until.In(local).Format(form))
 	}
 	if waiting > 0 {
 		fmt.Fprintf(&b, " · %d more wait", waiting)

@@ -171,7 +171,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		v.line(a, "goes on with "+console.Line(b.Model, 60), "")
 	case troupe.AuthorityChanged:
 		if b.By != "" {
-			v.line(a, "permissions changed by "+console.Line(b.By, 40), "")
+			v.line(a, "permissions changed: "+console.Line(b.By, 60), "")
 		}
 	case troupe.RequestOpened:
 		what := v.paint(33, "? ") + "waits for permission: " + b.Tool
