@@ -49,7 +49,8 @@ type ground struct {
 
 	mu     sync.Mutex
 	looked time.Time
-	found  []string // hidden files of the project, as of looked
+	fresh  time.Duration // how long what was found then counts
+	found  []string      // hidden files of the project, as of looked
 	git    gitLook
 }
 
@@ -260,10 +261,12 @@ func (g *guard) own(p string) bool {
 	return false
 }
 
-// hiddenFresh is how long a walk through the project for hidden files counts, and hiddenMost
-// how many names it looks at.
+// hiddenFresh is how long a walk through the project for hidden files counts at least, and
+// hiddenMost how many names it looks at. In a large project it counts for longer, so that no
+// more than one part in hiddenShare of the time is spent looking.
 const (
 	hiddenFresh = time.Second
+	hiddenShare = 20
 	hiddenMost  = 50_000
 )
 
@@ -315,10 +318,11 @@ func (g *guard) hiddenFiles(gr *ground) []string {
 	out := gr.hidden.Paths()
 	gr.mu.Lock()
 	defer gr.mu.Unlock()
-	if now := g.app.env.Now(); now.Sub(gr.looked) > hiddenFresh || now.Before(gr.looked) {
+	if now := g.app.env.Now(); now.Sub(gr.looked) > gr.fresh || now.Before(gr.looked) {
 		gr.found, _ = gr.hidden.InProject(hiddenMost)
 		g.app.learned.from(gr.found)
-		gr.looked = now
+		gr.looked = g.app.env.Now()
+		gr.fresh = max(hiddenFresh, hiddenShare*gr.looked.Sub(now))
 	}
 	return append(out, gr.found...)
 }

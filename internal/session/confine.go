@@ -79,9 +79,10 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 	return d
 }
 
-// confine settles what a command may touch. What is no command, and what was allowed without
-// a sandbox, is left as it is.
-func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *tool.Env) error {
+// confinement is what settles, once a command is about to run, what it may touch: looking for
+// it takes time that the actor has not. It is nil for what is no command, and for what was
+// allowed without a sandbox.
+func (a *actor) confinement(i int, access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
 	if access.Command != "" && d.Step == gate.StepReadOnlyRun && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
@@ -94,17 +95,35 @@ func (a *actor) confine(i int, access troupe.Access, d troupe.Decision, env *too
 	// command whole, and that includes the network.
 	reach := d.Step != stepAnswer || call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen })
-	c, environ, err := a.h.d.Guard.Confine(Confine{
+	ask := Confine{
 		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Hides: gate.Hidden(chain, a.roots(), a.h.d.Home),
 		Unwritable: gate.Unwritable(chain, a.roots(), a.h.d.Home),
-	})
-	if err != nil {
-		return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)
 	}
-	env.Confine = c
-	env.Environ = append(slices.Clip(env.Environ), environ...)
-	return nil
+	guard := a.h.d.Guard
+	return func(env *tool.Env) error {
+		c, environ, err := guard.Confine(ask)
+		if err != nil {
+			return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)
+		}
+		env.Confine = c
+		env.Environ = append(slices.Clip(env.Environ), environ...)
+		return nil
+	}
+}
+
+// confined is a command that is confined once it runs.
+type confined struct {
+	tool.Prepared
+	settle func(*tool.Env) error
+}
+
+// Run implements tool.Prepared.
+func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	if err := c.settle(&env); err != nil {
+		return tool.Errorf("%v", err), nil
+	}
+	return c.Prepared.Run(ctx, env)
 }
 
 // job is a call in hand.

@@ -93,8 +93,8 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if err != nil || settled {
 		return err
 	}
-	if err := a.confine(i, access, d, &env); err != nil {
-		return a.finishText(i, err.Error())
+	if settle := a.confinement(i, access, d, &env); settle != nil {
+		prepared = confined{prepared, settle}
 	}
 	// What the kernel keeps from changing anything can be run again after a crash.
 	if access.Class != troupe.ClassRead && (d.Sandbox != troupe.LevelReadOnly || background != "") {
