@@ -191,6 +191,12 @@ func TestReadOnlyReachesNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer local.Close()
+			letters := filepath.Join(r.ws, "letters")
+			box, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "unixgram", letters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer box.Close()
 			abstract, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", "@troupe-test-"+uport)
 			if err != nil {
 				t.Fatal(err)
@@ -210,8 +216,8 @@ def udpc():
     s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.connect(('127.0.0.1',` + uport + `)); s.send(b'x')
 def unix(): socket.socket(socket.AF_UNIX).connect('` + path + `')
 def abstract(): socket.socket(socket.AF_UNIX).connect('\0troupe-test-` + uport + `')
-def dgram(): socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto(b'x','` + path + `')
-def pair(): socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM)[0].sendto(b'x','` + path + `')
+def dgram(): socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM).sendto(b'x','` + letters + `')
+def pair(): socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM)[0].sendto(b'x','` + letters + `')
 def vsock(): socket.socket(socket.AF_VSOCK,socket.SOCK_STREAM)
 def packet(): socket.socket(socket.AF_PACKET,socket.SOCK_RAW)
 def listen(): socket.socket(socket.AF_INET,socket.SOCK_STREAM).listen()

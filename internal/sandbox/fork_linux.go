@@ -48,9 +48,10 @@ type birth struct {
 	failed   int // the step that failed; -1: none
 	errno    uintptr
 	listener int
+	open     int // a descriptor that the child has made in our table and not closed yet
 }
 
-func newBirth() *birth { return &birth{failed: -1, listener: -1} }
+func newBirth() *birth { return &birth{failed: -1, listener: -1, open: -1} }
 
 func (b *birth) add(name string, s step) {
 	b.steps = append(b.steps, s)
@@ -92,6 +93,9 @@ func (b *birth) run(namespaces uintptr) (*os.Process, error) {
 	runtime.KeepAlive(b)
 	if errno != 0 {
 		return nil, fmt.Errorf("start a process: %w", syscall.Errno(errno))
+	}
+	if b.open >= 0 {
+		_ = unix.Close(b.open) // it failed in between
 	}
 	if b.failed < 0 {
 		return os.FindProcess(int(pid))
@@ -143,6 +147,10 @@ func (b *birth) fork(flags uintptr) (pid, errno uintptr) {
 		}
 		if s.save {
 			last = r
+			b.open = int(r)
+		}
+		if s.nr == unix.SYS_CLOSE && s.use == 0 {
+			b.open = -1
 		}
 		if s.into != nil {
 			*s.into = int32(r)

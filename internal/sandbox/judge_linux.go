@@ -279,7 +279,7 @@ func (w *watch) pair(q *asked) answer {
 		into = troupe.OpWrite
 	}
 	do := func() answer { return w.move(q, from, to, flags) }
-	leave := w.leave(q, from, flags)
+	leave := w.leave(q, from)
 	arrive := w.arrive(into, from, to)
 	switch {
 	case leave == verdictRefuse || arrive == verdictRefuse:
@@ -304,7 +304,7 @@ const (
 )
 
 // leave judges the end that something is taken from.
-func (w *watch) leave(q *asked, from place, flags uint32) verdict {
+func (w *watch) leave(q *asked, from place) verdict {
 	z := w.zone(from.path)
 	if q.op == opLink { // it stays where it is, but gets a name that is not protected
 		switch z {
@@ -323,8 +323,7 @@ func (w *watch) leave(q *asked, from place, flags uint32) verdict {
 		w.attempt(troupe.OpRemove, from)
 		return verdictRefuse
 	}
-	_ = flags // an exchange takes from both ends; the other is judged as written over
-	return w.end1(z, troupe.OpRemove, from)
+	return w.judgeEnd(z, troupe.OpRemove, from)
 }
 
 // arrive judges the end that something is put at.
@@ -344,10 +343,12 @@ func (w *watch) arrive(op troupe.AttemptOp, from, to place) verdict {
 			return verdictRefuse
 		}
 	}
-	return w.end1(z, op, to)
+	return w.judgeEnd(z, op, to)
 }
 
-func (w *watch) end1(z zone, op troupe.AttemptOp, p place) verdict {
+// judgeEnd judges one end by where it lies. (An exchange takes from both; the second is judged
+// as written over.)
+func (w *watch) judgeEnd(z zone, op troupe.AttemptOp, p place) verdict {
 	switch z {
 	case zoneFree:
 		return verdictPass

@@ -33,6 +33,8 @@ const (
 
 	rulePathBeneath = 1
 	ruleNetPort     = 2
+	sharedMemory    = "/dev/shm"
+
 	// newestLandlock is the last version whose rights are known here.
 	newestLandlock = 7
 )

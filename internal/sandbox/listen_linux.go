@@ -123,8 +123,10 @@ func (w *watch) drain(fd int) bool {
 			return false
 		case ready[0].Revents&unix.POLLIN != 0:
 			w.one()
-		default:
+		case ready[0].Revents&unix.POLLHUP != 0:
 			return true
+		default:
+			// A signal came while the kernel looked; it says that by an error of the file.
 		}
 	}
 }
@@ -134,7 +136,7 @@ func (w *watch) drain(fd int) bool {
 func (w *watch) one() {
 	var n notification
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
-		return
+		return // the next look says whether somebody is left
 	}
 	s, ok := w.shapes[uintptr(n.nr)]
 	if !ok {
@@ -151,7 +153,18 @@ func (w *watch) send(id uint64, a answer) {
 		id uint64
 		answer
 	}{id, a}
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&resp)))
+	_, _ = w.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&resp)) // it fails if nobody waits any more
+}
+
+// ioctl asks something of the listener. Signals, which the Go runtime sends itself all the
+// time, can interrupt any of it; an answer that got lost so would be waited for forever.
+func (w *watch) ioctl(request uintptr, arg unsafe.Pointer) (uintptr, syscall.Errno) {
+	for {
+		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), request, uintptr(arg))
+		if errno != unix.EINTR {
+			return r, errno
+		}
+	}
 }
 
 // give answers a call with a file of ours.
@@ -160,7 +173,7 @@ func (w *watch) give(id uint64, fd int, flags uint32) answer {
 		id                       uint64
 		flags, src, dst, dstFlag uint32
 	}{id: id, src: uint32(fd), dstFlag: flags & unix.O_CLOEXEC}
-	n, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), ioctlAddfd, uintptr(unsafe.Pointer(&add)))
+	n, errno := w.ioctl(ioctlAddfd, unsafe.Pointer(&add))
 	if errno != 0 {
 		return fail(unix.EMFILE)
 	}
@@ -170,7 +183,7 @@ func (w *watch) give(id uint64, fd int, flags uint32) answer {
 // alive reports whether the call still waits: what was read under /proc by its thread's
 // number was then read of that thread.
 func (w *watch) alive(id uint64) bool {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), ioctlValid, uintptr(unsafe.Pointer(&id)))
+	_, errno := w.ioctl(ioctlValid, unsafe.Pointer(&id))
 	return errno == 0
 }
 

@@ -48,8 +48,6 @@ const (
 	mountPrivate                       // empty and writable
 )
 
-const sharedMemory = "/dev/shm"
-
 // devices may be written by everybody: nothing stays in them.
 func devices() []string {
 	return []string{os.DevNull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}

@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -41,7 +44,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	fds, threads := count()
 	for range 100 {
-		r.run("echo x > a; chmod 600 a; mv a b; touch /PWNED; cat .env; echo > .git/config")
+		r.run("echo x > a; chmod 600 a; mv a b; ln -sf b l; echo x > l; echo x > nothing/x; mv nothing l; ln b b; touch /PWNED; cat .env; echo > .git/config")
 		if _, err := r.box.Start(r.conf, "/none/at/all", []string{"x"}, &os.ProcAttr{Env: []string{}}); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("a missing program: %v", err)
 		}
@@ -55,6 +58,20 @@ func TestNothingIsLeft(t *testing.T) {
 	if status := field(os.Getpid(), "NoNewPrivs") + field(os.Getpid(), "Seccomp"); status != "00" && os.Getenv(otherEnv) == "" {
 		t.Errorf("we are confined ourselves: %s", status)
 	}
+}
+
+// ending runs f on a thread that ends with it. That is never the main thread, which would
+// only stop.
+func ending(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); ending(f) }()
+	<-done
+	runtime.UnlockOSThread()
 }
 
 // A command whose parent dies dies too: the kernel takes the thread that started it for that.
@@ -73,8 +90,7 @@ func TestDiesWithItsParent(t *testing.T) {
 		}
 		started := make(chan *Command)
 		failed := make(chan error, 1)
-		go func() {
-			runtime.LockOSThread() // and never unlocked: the thread ends with this
+		go ending(func() {
 			c, err := r.box.Start(r.conf, "/bin/sh", []string{"sh", "-c", "echo on; exec sleep 1000"}, &os.ProcAttr{
 				Dir: r.ws, Env: r.env, Files: []*os.File{nil, pw, pw}, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 			})
@@ -83,7 +99,7 @@ func TestDiesWithItsParent(t *testing.T) {
 				_, _ = pr.Read(make([]byte, 1)) // it runs
 				started <- c
 			}
-		}()
+		})
 		if err := <-failed; err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +136,45 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// Signals interrupt whoever answers; no answer may get lost by it.
+func TestSignalsLoseNoAnswers(t *testing.T) {
+	has(t, "python3", "timeout")
+	r := newRoom(t, Options{}).workspace()
+	needLandlock(t, r)
+	r.file("f", "x")
+	stop := make(chan struct{})
+	var storm sync.WaitGroup
+	storm.Go(func() {
+		tasks, _ := os.ReadDir("/proc/self/task")
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if n%1000 == 0 {
+				tasks, _ = os.ReadDir("/proc/self/task")
+			}
+			if tid, err := strconv.Atoi(tasks[n%len(tasks)].Name()); err == nil {
+				_ = unix.Tgkill(os.Getpid(), tid, syscall.SIGURG) // the runtime's own, which means nothing here
+			}
+		}
+	})
+	for range 4 {
+		out, code, _ := r.start("/usr/bin/env", []string{"env", "timeout", "60", "bash", "-c", python(`
+def many():
+    for i in range(1500):
+        os.close(os.open('f',os.O_WRONLY)); os.chmod('f',0o600+i%8)
+th=[threading.Thread(target=many) for _ in range(3)]
+[x.start() for x in th]; [x.join() for x in th]`)})
+		if code != 0 || out != "DONE\n" {
+			t.Fatalf("exit %d: %s", code, out)
+		}
+	}
+	close(stop)
+	storm.Wait()
 }
 
 func TestBounds(t *testing.T) {
