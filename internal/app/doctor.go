@@ -78,7 +78,7 @@ type AgentFile struct {
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
 func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
-	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Kernel: sandbox.Probe(ctx), Problems: a.warnings}
+	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: a.warnings}
 	st, err := a.db.Stats()
 	if err != nil {
 		return c, fmt.Errorf("look at the database: %w", err)
@@ -98,6 +98,7 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 		return c, err
 	}
 	defer guard.close() //nolint:errcheck // it has made nothing
+	c.Kernel = guard.box.Report(ctx)
 	tools, err := a.newToolbox(guard)
 	if err != nil {
 		return c, err

@@ -90,6 +90,9 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 				fmt.Sprintf("%q", c.command.names.rule.rule.Text) + " is about commands by name"
 		}
 	}
+	if c.isCommand() && len(c.levels) == 0 {
+		return "no rule allows it, this machine cannot confine it, and it " + c.does()
+	}
 	return "no rule allows it, and it " + c.does()
 }
 
