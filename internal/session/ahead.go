@@ -17,9 +17,7 @@ const aheadStep = "background"
 // ask for there: one decision about all of a reply, while somebody looks. What they want
 // beyond that waits as requests of their own. It returns the births that may go on.
 func (a *actor) askAhead(births []birth) ([]birth, error) {
-	if a.h.d.AskFor(a.root) <= 0 {
-		return births, nil
-	}
+	somebody := a.h.d.AskFor(a.root) > 0
 	var out []birth
 	var asking []int
 	var rules, names []string
@@ -33,7 +31,7 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 				return nil, err
 			}
 			continue
-		case asked || !b.background:
+		case asked || !b.background || !somebody:
 			out = append(out, *b)
 			continue
 		}

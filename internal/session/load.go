@@ -121,7 +121,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 		h.d.Notify(a.id, a.st.Session.Seq)
 	}
 	for _, a := range actors {
-		a.post(inNudge{})
+		a.post(inRules{}) // what was granted last, or comes with the adoption, may settle what is open
 	}
 	return nil
 }

@@ -45,6 +45,18 @@ func TestPlantedBugs(t *testing.T) {
 		"messages are encoded in another way by each process": restless,
 		"the governor forgets somebody":                       func() func(*session.Deps) { return onGovernor(true) },
 		"a call that failed does not leave the governor":      func() func(*session.Deps) { return onGovernor(false) },
+		"an answer is taken for another call":                 onSend(func(m troupe.Mail) { otherCall(m.Answer) }),
+		"a no is taken for a yes":                             onSend(func(m troupe.Mail) { yes(m.Answer) }),
+		"a rule is granted wider than it was shown":           onSend(func(m troupe.Mail) { widen(m.Rule) }),
+		"leave for one run is leave for those after it":       onGuard(&lenient{}),
+		"what was asked about is let before the answer":       asksAndRuns,
+		"a sandbox is wider than was decided":                 onGuard(&roomy{}),
+		"a sandbox that was decided is not put up":            onGuard(&absent{}),
+		"the network is open whatever the answer was for":     onGuard(&open{}),
+		"a take-over forgets changes of modes and rules":      onTx(func(tx store.Tx) store.Tx { return reborn{tx} }),
+		"a take-over forgets the sandboxes of profiles":       onTx(func(tx store.Tx) store.Tx { return unboxed{tx} }),
+		"a grant is told before it is committed":              early,
+		"an answer is logged as somebody's who gave none":     onTx(func(tx store.Tx) store.Tx { return anonymous{tx} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,7 +106,7 @@ func (h *history) session(r store.Reader, s troupe.Session) error {
 	case st.Session != s:
 		return fmt.Errorf("its row differs from its log:\nrow %+v\nlog %+v", s, st.Session)
 	}
-	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool), warned: make(map[string]bool)}
+	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), open: make(map[troupe.Coord]bool), wanted: make(map[troupe.Coord]bool), begun: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool), warned: make(map[string]bool)}
 	for _, e := range events {
 		if err := l.event(e); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
@@ -121,6 +121,9 @@ type life struct {
 	s       troupe.Session
 	asked   map[troupe.Coord]bool
 	results map[troupe.Coord]int
+	open    map[troupe.Coord]bool // requests
+	wanted  map[troupe.Coord]bool // calls that had run, and wanted more
+	begun   map[troupe.Coord]bool
 	answers map[troupe.Coord]troupe.RequestAnswered
 	unseen  []int64 // content that no model call has sent yet
 	summary int64   // the seal of the last call for a summary
@@ -152,7 +155,8 @@ func (l *life) event(e troupe.Event) error {
 		l.bill(b.Usage, b.Cost)
 	case troupe.ToolStarted:
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
-		if b.Decision.Step == "answer" && l.answers[at].Effect != troupe.Allow {
+		l.begun[at] = true
+		if b.Decision.Step == stepAnswer && l.answers[at].Effect != troupe.Allow {
 			return fmt.Errorf("call %v begins by an answer that was %q", at, l.answers[at].Effect)
 		}
 	case troupe.ToolFinished:
@@ -160,7 +164,18 @@ func (l *life) event(e troupe.Event) error {
 		l.unseen = append(l.unseen, e.Seq)
 		l.told(b.Mail)
 		return l.finished(b)
+	case troupe.RequestOpened:
+		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
+		if l.open[at] {
+			return fmt.Errorf("call %v is asked about, and was not answered before", at)
+		}
+		l.open[at], l.wanted[at] = true, l.wanted[at] || len(b.Wants) > 0
 	case troupe.RequestAnswered:
+		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
+		if !l.open[at] {
+			return fmt.Errorf("call %v is answered, and nobody had asked", at)
+		}
+		delete(l.open, at)
 		l.answers[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
 		l.told(b.Mail)
 	case troupe.AuthorityChanged:
@@ -181,7 +196,7 @@ func (l *life) event(e troupe.Event) error {
 		}
 		l.runs = l.runs.Add(b.Outcome.Tally)
 		return l.stopped(b.Outcome)
-	case troupe.Created, troupe.Started, troupe.RequestOpened:
+	case troupe.Created, troupe.Started:
 	}
 	return nil
 }
@@ -221,12 +236,16 @@ func (l *life) sealed(e troupe.Event, b troupe.CallSealed) error {
 func (l *life) finished(b troupe.ToolFinished) error {
 	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
 	l.results[at]++
+	delete(l.open, at) // the run was stopped before anybody answered
+	if b.Interrupt && !l.begun[at] {
+		return fmt.Errorf("call %v is said to be interrupted, and had never begun", at)
+	}
 	key := effectKey(outputDir(l.s.ID), callID(at.Reply, at.Call))
 	n := l.h.w.effects[key]
 	switch {
 	case n == 0 && b.Name == "Edit" && !b.Result.IsError:
 		return fmt.Errorf("the edit %v is said to be done, and took no effect", at)
-	case n > 0 && b.Denied != nil:
+	case n > 0 && b.Denied != nil && !l.wanted[at]:
 		return fmt.Errorf("call %v was denied, and took effect", at)
 	}
 	return nil
@@ -281,6 +300,9 @@ func (l *life) stopped(o troupe.Outcome) error {
 
 // end says what must hold of a whole log.
 func (l *life) end(st *turn.State) error {
+	for at := range l.open {
+		return fmt.Errorf("the request about call %v has no end", at)
+	}
 	for at := range l.asked {
 		if l.results[at] != 1 {
 			return fmt.Errorf("call %v has %d results", at, l.results[at])

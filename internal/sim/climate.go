@@ -21,8 +21,18 @@ type climate struct {
 	faults   int // model calls in a thousand that go wrong
 	crashes  int // processes at most
 	talk     int // steps in a thousand at which somebody speaks
+	attend   int // steps in a thousand at which somebody looks at what is waiting for an answer
 	words    int // how often somebody speaks, at most
 	calls    int // model calls after which nobody wants anything any more
+	machine
+}
+
+// machine is what commands can be confined with, and what rules there are from the beginning.
+type machine struct {
+	levels []troupe.Level
+	blind  bool // the kernel does not say what was attempted
+	reach  bool // settings leave commands the network that were allowed it
+	rules  []troupe.Rule
 }
 
 func drawClimate(r *rand.Rand) climate {
@@ -36,9 +46,9 @@ func drawClimate(r *rand.Rand) climate {
 		policy: turn.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
 	}
 	switch r.IntN(8) {
-	case 0, 1, 2:
+	case 0, 1, 2, 3:
 		c.mode = troupe.ModeDefault
-	case 3:
+	case 4:
 		c.mode = troupe.ModeAcceptEdits
 	}
 	c.limits.MaxTurns = 4 + r.IntN(10)
@@ -71,7 +81,43 @@ func drawClimate(r *rand.Rand) climate {
 	if one(2) {
 		c.window = int64(500 + r.IntN(1500))
 	}
+	c.attend = 300 * r.IntN(4)
+	c.machine = drawMachine(r)
 	return c
+}
+
+func drawMachine(r *rand.Rand) machine {
+	m := machine{blind: r.IntN(6) == 0, reach: r.IntN(2) == 0}
+	switch r.IntN(8) {
+	case 0, 1:
+	case 2:
+		m.levels = []troupe.Level{troupe.LevelReadOnly}
+	default:
+		m.levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+	}
+	for r.IntN(2) == 0 && len(m.rules) < 3 {
+		m.rules = append(m.rules, drawRule(r))
+	}
+	return m
+}
+
+// drawRule is a rule that somebody might have: most allow something.
+func drawRule(r *rand.Rand) troupe.Rule {
+	all := [...]troupe.Rule{
+		{Effect: troupe.Allow, Text: "Bash(touch:*)"},
+		{Effect: troupe.Allow, Text: "Bash(make)"},
+		{Effect: troupe.Allow, Text: "Bash"},
+		{Effect: troupe.Allow, Text: "Edit(/**)"},
+		{Effect: troupe.Allow, Text: "Bash(creep)"},
+		{Effect: troupe.Deny, Text: "Bash(curl:*)"},
+		{Effect: troupe.Deny, Text: "Edit(//etc/**)"},
+		{Effect: troupe.Deny, Text: "Bash(slow)"},
+		{Effect: troupe.Ask, Text: "Bash(make)"},
+		{Effect: troupe.Ask, Text: "Agent(worker)"},
+	}
+	rule := all[r.IntN(len(all))]
+	rule.Source = "somebody"
+	return rule
 }
 
 func (c climate) profile(kind string) troupe.Profile {
@@ -79,8 +125,21 @@ func (c climate) profile(kind string) troupe.Profile {
 	if c.endless && kind != "main" {
 		limits.MaxTime = 0
 	}
-	return troupe.Profile{
+	p := troupe.Profile{
 		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: limits,
 		Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"},
 	}
+	switch kind {
+	case "reader":
+		p.Sandbox = troupe.LevelReadOnly
+	case "boxed":
+		p.Sandbox = troupe.LevelWorkspace
+	case "planner":
+		p.Mode = troupe.ModePlan
+	case "editor":
+		p.Mode = troupe.ModeAcceptEdits
+	case "trusted":
+		p.Mode = troupe.ModeBypass
+	}
+	return p
 }

@@ -6,7 +6,8 @@
 //
 // A seed reruns exactly: `go test ./internal/sim -run 'TestSeed$' -seed 4711 -v` prints every
 // step. What must hold of each step is checked as it is committed (watch.go), what must hold
-// of a whole history once the tree is at rest (check.go).
+// of a whole history once the tree is at rest (check.go). Who was allowed what is kept a second
+// time, from commits alone, and everything that takes effect is held against it (law.go).
 //
 // Everything of one run happens on the goroutine that called Run: what a process would do on
 // goroutines of its own are coroutines here, and a run ends with all of them ended. Runs share

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -17,12 +18,22 @@ type people struct {
 	asked    []question                           // every request there was
 	promised []letter                             // mail of which they were told that it is sent
 	tasks    map[troupe.SessionID][]troupe.TaskID // that each session was told of
+	said     map[troupe.MailID]saying
 }
 
 // question is a request that was opened.
 type question struct {
 	session troupe.SessionID
 	troupe.RequestOpened
+	at time.Time // of the commit
+}
+
+// saying is what somebody said to a request or granted, in their own copy.
+type saying struct {
+	answer *troupe.Answer
+	rule   troupe.Rule
+	mode   troupe.Mode
+	at     time.Time
 }
 
 // left reports whether somebody still has something to say.
@@ -74,9 +85,20 @@ func (w *world) speak() {
 	w.tell(func(tx store.Tx) ([]troupe.Mail, error) { return w.mail(tx, id) })
 }
 
+// urgent reports whether a request is open, and nothing else is to be done before somebody's
+// patience ends.
+func (w *world) urgent() bool {
+	if slices.ContainsFunc(w.tasks, func(t *task) bool { return !t.off && !t.proc.dead && !t.at.After(w.now) }) {
+		return false
+	}
+	_, open := w.request()
+	return open
+}
+
 // request finds a request that is open, or one that was.
 func (w *world) request() (question, bool) {
-	for _, q := range w.people.asked {
+	for i := len(w.people.asked) - 1; i >= 0 && i > len(w.people.asked)-20; i-- {
+		q := w.people.asked[i]
 		if w.open(q) {
 			return q, true
 		}
@@ -102,13 +124,22 @@ func (w *world) answer(q question) {
 
 func (w *world) answers(q question) []troupe.Mail {
 	ans := troupe.Answer{Coord: troupe.Coord{Reply: q.Reply, Call: q.Call}, By: "somebody", Effect: troupe.Allow}
-	if w.one(3) {
+	no := 3
+	if w.watch.often[effectKey(outputDir(q.session), callID(q.Reply, q.Call))] > 1 {
+		no = 20 // who has said yes goes on saying yes
+	}
+	if w.one(no) {
 		ans.Effect, ans.Note = troupe.Deny, "rather not"
 	}
 	var out []troupe.Mail
+	for _, rule := range q.Rules {
+		if ans.Effect == troupe.Allow {
+			out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: rule, Source: "somebody"}))
+		}
+	}
 	if ans.Effect == troupe.Allow && q.Decision.Grant != "" && w.one(4) {
 		ans.Rule = q.Decision.Grant
-		out = append(out, w.letterTo(w.root, troupe.Mail{Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}}))
+		out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}))
 	}
 	return append(out, w.letterTo(q.session, troupe.Mail{Kind: troupe.MailAnswer, Answer: &ans}))
 }
@@ -116,12 +147,45 @@ func (w *world) answers(q question) []troupe.Mail {
 func (w *world) letterTo(to troupe.SessionID, m troupe.Mail) troupe.Mail {
 	w.seq++
 	m.ID, m.Root, m.To, m.SentAt = troupe.MailID(fmt.Sprintf("%s:%d", m.Kind, w.seq)), w.root, to, w.now
+	said := saying{mode: m.Mode, at: w.now}
+	switch m.Kind {
+	case troupe.MailAnswer:
+		ans := *m.Answer
+		said.answer = &ans
+	case troupe.MailGrant:
+		if m.Rule != nil {
+			said.rule = *m.Rule
+		}
+	default:
+		return m
+	}
+	if w.people.said == nil {
+		w.people.said = make(map[troupe.MailID]saying)
+	}
+	w.people.said[m.ID] = said
 	return m
+}
+
+func (w *world) grant(to troupe.SessionID, rule troupe.Rule) troupe.Mail {
+	return w.letterTo(to, troupe.Mail{Kind: troupe.MailGrant, Rule: &rule})
+}
+
+// empower changes what a tree, or a part of it, may do: by a mode, stricter or looser, or by a
+// rule.
+func (w *world) empower(to troupe.SessionID) []troupe.Mail {
+	if !w.one(4) {
+		to = w.root
+	}
+	if w.one(2) {
+		return []troupe.Mail{w.grant(to, drawRule(w.rng))}
+	}
+	modes := troupe.Modes()
+	return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailGrant, Mode: modes[w.rng.IntN(len(modes))]})}
 }
 
 // mail draws what somebody says to a session.
 func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error) {
-	n := w.rng.IntN(20)
+	n := w.rng.IntN(26)
 	switch {
 	case n < 7:
 		var out []troupe.Mail
@@ -143,6 +207,8 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailModel, Model: name})}, nil
 	case n < 18:
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has changed")}})}, nil
+	case n < 24:
+		return w.empower(to), nil
 	}
 	if q, _ := w.request(); q.session != "" && w.one(2) {
 		return w.answers(q), nil // perhaps too late
@@ -204,7 +270,11 @@ func (w *world) letter() {
 	err := w.store.Update(w.ctx(), w.root, func(tx store.Tx) error {
 		seen = &watchTx{Tx: tx, p: w.live}
 		var err error
-		mail, err = w.mail(tx, to)
+		if q, open := w.request(); open && w.one(3) {
+			mail = w.answers(q)
+		} else {
+			mail, err = w.mail(tx, to)
+		}
 		for _, m := range mail {
 			if err == nil {
 				_, err = seen.Send(m)

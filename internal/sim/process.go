@@ -23,7 +23,7 @@ type process struct {
 	dead   bool          // its tasks do not run any more
 	zombie bool          // the tree has been taken from it, and it may not know
 	asks   time.Duration // how long somebody there is asked; 0: nobody is there
-	gov    *gate
+	gov    *lane
 }
 
 // start begins a new process.
@@ -46,9 +46,11 @@ func (w *world) start() *process {
 		AskFor:      func(troupe.SessionID) time.Duration { return p.asks },
 		Fallback:    func(troupe.SessionID) string { return w.climate.fallback },
 		SaveResult:  func(string, string) error { return nil },
+		Guard:       guard{w},
+		Notify:      func(id troupe.SessionID, seq int64) { w.watch.law.placed(p, id, seq) },
 	}
 	if w.climate.lane > 0 {
-		p.gov = &gate{p: p, real: governor.New(governor.Options{
+		p.gov = &lane{p: p, real: governor.New(governor.Options{
 			Max: func(string) int { return w.climate.lane }, Now: d.Now, After: p.After,
 		})}
 		d.Governor = p.gov
@@ -93,15 +95,15 @@ func (p *process) After(d time.Duration, fn func()) func() {
 	return func() { t.off = t.off || t.co == nil }
 }
 
-// gate is the real governor, with a pause between the leave that it gives and the news of it,
+// lane is the real governor, with a pause between the leave that it gives and the news of it,
 // in which the caller may give up. It counts who went and who came back.
-type gate struct {
+type lane struct {
 	p      *process
 	real   *governor.Governor
 	inside int
 }
 
-func (g *gate) Enter(provider string, ready func()) (bool, func()) {
+func (g *lane) Enter(provider string, ready func()) (bool, func()) {
 	now, cancel := g.real.Enter(provider, func() {
 		g.inside++
 		g.p.Go(func(context.Context) { ready() })
@@ -112,7 +114,7 @@ func (g *gate) Enter(provider string, ready func()) (bool, func()) {
 	return now, cancel
 }
 
-func (g *gate) Leave(provider string, err error) {
+func (g *lane) Leave(provider string, err error) {
 	g.inside--
 	if g.inside < 0 && !g.p.dead {
 		g.p.w.broken("%s: a call left the governor that had not entered it", g.p.owner)

@@ -3,6 +3,9 @@ package sim
 // Result says what a run was made of, so that a test can see that it covered something.
 type Result struct {
 	Steps, Crashes, Zombies, Stops, Words, Sessions, Effects, Faults, Requests, Summaries int
+	// Of requests: those about what a command had wanted, and those before agents go to the
+	// background. Modes and rules that changed, and effects that only an answer had allowed.
+	Wants, Ahead, Grants, Leaves int
 }
 
 // Add sums up what two runs were made of.
@@ -10,5 +13,6 @@ func (r Result) Add(o Result) Result {
 	return Result{
 		r.Steps + o.Steps, r.Crashes + o.Crashes, r.Zombies + o.Zombies, r.Stops + o.Stops, r.Words + o.Words,
 		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults, r.Requests + o.Requests, r.Summaries + o.Summaries,
+		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
 	}
 }

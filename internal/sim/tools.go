@@ -19,7 +19,7 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 	if sp.Type == "unknown" {
 		return troupe.Profile{}, fmt.Errorf("there is no agent type %q", sp.Type)
 	}
-	return p.w.climate.profile("worker"), nil
+	return p.w.climate.profile(sp.Type), nil
 }
 
 // drawCall is what a model asks for. Inputs are words; a leading & is for the background.
@@ -29,16 +29,17 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		and = "&"
 	}
 	switch n := w.rng.IntN(20); {
-	case n < 3:
+	case n < 2:
 		return "Read", ""
-	case n < 5:
-		return "Edit", ""
+	case n < 4:
+		return "Edit", []string{"", "", "", "etc", "guarded"}[w.rng.IntN(5)]
 	case n < 8:
-		return "Bash", and + []string{"make", "slow", "fail"}[w.rng.IntN(3)]
+		return "Bash", and + w.drawCommand()
 	case n < 9:
 		return []string{"Nothing", "Edit", "Agent", "TaskOutput"}[w.rng.IntN(4)], "broken"
 	case n < 14:
-		return "Agent", and + []string{"", "", "", "Twin", "a/b", "unknown"}[w.rng.IntN(6)]
+		name := []string{"", "", "", "Twin", "a/b", "unknown"}[w.rng.IntN(6)]
+		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor", "@trusted"}[w.rng.IntN(7)]
 	case n < 16:
 		return "SendMessage", w.drawTask(id) + and
 	case n < 18:
@@ -94,9 +95,13 @@ func (t tools) Intent(name, input string) (troupe.Intent, bool, error) {
 	var in troupe.Intent
 	switch name {
 	case "Agent":
-		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: bare, Background: and}
-		if bare == "unknown" {
-			sp.Name, sp.Type = "", bare
+		name, kind, own := strings.Cut(bare, "@")
+		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
+		if own {
+			sp.Type, sp.Prompt = kind, "mend ./file"
+		}
+		if name == "unknown" {
+			sp.Name, sp.Type = "", name
 		}
 		in = sp
 	case "SendMessage":
@@ -122,6 +127,7 @@ func (t tools) Runner(name string) (tool.Runner, bool) {
 type runner struct {
 	p           *process
 	name, input string
+	at          time.Time // when it was prepared, which is when the gate is asked
 }
 
 func (r runner) Spec() troupe.Tool { return troupe.Tool{Name: r.name} }
@@ -130,16 +136,23 @@ func (r runner) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	if input == "broken" || strings.HasPrefix(input, "{") {
 		return nil, &tool.InputError{Tool: r.name, Problem: "the input is not a JSON object"}
 	}
-	r.input = input
+	r.input, r.at = input, r.p.w.now
 	return r, nil
 }
 
-func (r runner) Access() troupe.Access {
-	switch r.name {
+func (r runner) Access() troupe.Access { return accessOf(r.name, r.input) }
+
+// accessOf is what a call declares.
+func accessOf(name, input string) troupe.Access {
+	switch name {
 	case "Edit":
-		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{"/sim/file"}}
+		file := map[string]string{"etc": "/etc/file", "guarded": guarded}[input]
+		if file == "" {
+			file = "/sim/file"
+		}
+		return troupe.Access{Class: troupe.ClassEdit, Writes: []string{file}}
 	case "Bash":
-		return troupe.Access{Class: troupe.ClassExec, Command: strings.Trim(r.input, "&")}
+		return troupe.Access{Class: troupe.ClassExec, Command: strings.Trim(input, "&")}
 	}
 	return troupe.Access{Class: troupe.ClassRead, Reads: []string{"/sim/file"}}
 }
@@ -154,6 +167,7 @@ func (r runner) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if strings.HasSuffix(r.input, "slow") {
 		took = time.Duration(5+w.rng.IntN(60)) * time.Second
 	}
+	w.watch.begins(r, env)
 	late := w.one(2)
 	if late {
 		w.sleep(ctx, took)
@@ -161,29 +175,23 @@ func (r runner) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if ctx.Err() != nil || r.p.dead {
 		return tool.Errorf("stopped"), nil
 	}
-	if r.name != "Read" {
-		w.effect(effectKey(env.OutputDir, env.CallID))
+	out := tool.Output{Blocks: []troupe.Block{troupe.Text("done")}}
+	switch r.name {
+	case "Bash":
+		out.Evidence.Commands = []troupe.CommandRun{w.execute(r.Access().Command, env)}
+	case "Edit":
+		w.effect(effectKey(env.OutputDir, env.CallID), nil)
 	}
 	if !late {
 		w.sleep(ctx, took)
 	}
 	switch {
-	case ctx.Err() != nil || strings.HasSuffix(r.input, "fail"):
+	case ctx.Err() != nil:
 		return tool.Errorf("it failed"), nil
 	case w.one(20):
 		return tool.Output{}, errors.New("an odd file")
+	case len(out.Evidence.Commands) > 0 && out.Evidence.Commands[0].ExitCode != 0:
+		out.IsError = true
 	}
-	return tool.Output{Blocks: []troupe.Block{troupe.Text("done")}}, nil
-}
-
-// effect notes what a call did to the world.
-func (w *world) effect(key string) {
-	w.res.Effects++
-	w.effects[key]++
-	if w.effects[key] > 1 {
-		w.broken("%s took effect %d times", key, w.effects[key])
-	}
-	if !w.watch.announced[key] {
-		w.broken("%s took effect, and the log had not said that it begins", key)
-	}
+	return out, nil
 }

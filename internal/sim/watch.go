@@ -20,14 +20,17 @@ type watch struct {
 	events map[troupe.SessionID][]troupe.Event
 	mail   map[letter]*posted
 	sent   []letter // in order
-	// announced are calls that the log said would begin, as their tools name them.
-	announced map[string]bool
-	seals     map[troupe.SessionID]troupe.CallSealed // the last of each session
-	because   map[troupe.SessionID]bool              // the next seal may begin another generation
-	halted    map[troupe.SessionID]*halted
-	asked     map[troupe.SessionID][]asked // words that no reply has followed yet
-	taken     turn.Taken                   // when the tree was taken over
-	late      map[troupe.SessionID]int     // model calls past the tree's time, in a row
+	// begun are calls that the log said would begin, as their tools name them; often is how often
+	// each was asked about.
+	begun   map[string]*beginning
+	often   map[string]int
+	law     law
+	seals   map[troupe.SessionID]troupe.CallSealed // the last of each session
+	because map[troupe.SessionID]bool              // the next seal may begin another generation
+	halted  map[troupe.SessionID]*halted
+	asked   map[troupe.SessionID][]asked // words that no reply has followed yet
+	taken   turn.Taken                   // when the tree was taken over
+	late    map[troupe.SessionID]int     // model calls past the tree's time, in a row
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -58,7 +61,8 @@ type posted struct {
 func newWatch(w *world) watch {
 	return watch{
 		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
-		mail: make(map[letter]*posted), announced: make(map[string]bool),
+		mail: make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
+		law:   law{w: w, parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
 	}
@@ -224,6 +228,9 @@ func (h *watch) committed(p *process, t *watchTx) {
 		}
 		h.appended(a)
 	}
+	if t.claimed {
+		h.law.claimed()
+	}
 	for _, l := range t.read {
 		if m := h.mail[l]; m == nil || m.delivered {
 			h.w.broken("mail %s to session %s was delivered twice, or never sent", l.id, l.to)
@@ -289,6 +296,7 @@ func (h *watch) appended(a appended) {
 	if st.Session != a.row {
 		h.w.broken("session %s: its row differs from its log:\nrow %+v\nlog %+v", a.row.ID, a.row, st.Session)
 	}
+	h.needless(st, a.events)
 }
 
 // event says what can be said of one event, given the state before it.
@@ -331,16 +339,18 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.Ended:
 		delete(h.halted, id)
 	case troupe.ToolStarted:
-		if b.Decision.Effect != troupe.Allow {
-			h.w.broken("session %s: event %d starts a call that was not allowed: %+v", id, e.Seq, b.Decision)
-		}
-		h.announced[effectKey(outputDir(id), callID(b.Reply, b.Call))] = true
+		h.began(st, e, b)
 		h.w.people.note(id, b.Task)
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
 	case troupe.RequestOpened:
-		h.w.res.Requests++
-		h.w.people.asked = append(h.w.people.asked, question{id, b})
+		h.opened(st, e, b)
+	case troupe.RequestAnswered:
+		h.answered(st, e, b)
+	case troupe.AuthorityChanged:
+		h.granted(st, e, b)
+	case troupe.Created:
+		h.law.born(id, e.Seq, b)
 	}
 	if b, ok := e.Body.(troupe.Compacted); ok {
 		h.w.res.Summaries++
@@ -435,7 +445,9 @@ func brief(body troupe.Body) string {
 	case troupe.ModelFailed:
 		return fmt.Sprintf("%s attempt %d: %s", b.Fault, b.Attempt, b.Message)
 	case troupe.ToolStarted:
-		return fmt.Sprintf("%d.%d %s child %s wait %+v", b.Reply, b.Call, b.Name, b.Child, b.Wait)
+		return fmt.Sprintf("%d.%d %s child %s wait %+v by %+v", b.Reply, b.Call, b.Name, b.Child, b.Wait, b.Decision)
+	case troupe.AuthorityChanged:
+		return fmt.Sprintf("%+v", b.Authority)
 	case troupe.ToolFinished:
 		return fmt.Sprintf("%d.%d %s mail %s: %.60q", b.Result.Reply, b.Result.Call, b.Name, b.Mail, troupe.JoinText(b.Result.Blocks))
 	case troupe.MailDelivered:
@@ -445,7 +457,7 @@ func brief(body troupe.Body) string {
 		}
 		return fmt.Sprint(ids)
 	case troupe.RequestOpened:
-		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With)
+		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With) + fmt.Sprintf(" %+v wants %v rules %q", b.Decision, b.Wants, b.Rules)
 	case troupe.RequestAnswered:
 		return fmt.Sprintf("%d.%d %s by %s", b.Reply, b.Call, b.Effect, b.By)
 	case troupe.Ended:

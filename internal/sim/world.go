@@ -44,6 +44,7 @@ type world struct {
 	watch   watch
 	people  people
 	effects map[string]int                  // how often each call with effects happened
+	runs    map[string]int                  // how often each command was run
 	sent    map[troupe.SessionID]sentBefore // the last request of each session
 	calls   int                             // model calls so far
 }
@@ -76,7 +77,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 	w := &world{
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		effects: make(map[string]int), sent: make(map[troupe.SessionID]sentBefore),
+		effects: make(map[string]int), runs: make(map[string]int), sent: make(map[troupe.SessionID]sentBefore),
 	}
 	w.watch = newWatch(w)
 	defer w.close()
@@ -143,7 +144,7 @@ func (w *world) step() (bool, error) {
 		w.res.Zombies++
 		w.trace("somebody else takes the tree")
 		return true, w.takeOver()
-	case n < 14+w.climate.talk:
+	case n < 14+w.climate.talk, n < w.climate.attend && w.urgent():
 		w.speak()
 	default:
 		w.playTask()
@@ -241,7 +242,7 @@ func (w *world) birth() fleet.Birth {
 	return fleet.Birth{
 		Root: w.root, ID: w.root, Cwd: "/sim", Title: "the job", Caps: &caps,
 		Profile:   w.climate.profile("main"),
-		Authority: troupe.Authority{Mode: w.climate.mode},
+		Authority: troupe.Authority{Mode: w.climate.mode, Rules: w.climate.rules},
 		Prompt:    []troupe.Block{troupe.Text("do the job")},
 	}
 }

@@ -216,7 +216,9 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 	if err != nil {
 		return err
 	}
-	c.Stage, c.seq, c.deny, c.Request = CallDone, e.Seq, b.Denied != nil, nil
+	c.Stage, c.seq, c.Request = CallDone, e.Seq, nil
+	// A command that failed for what it was kept from got as little done as one that never ran.
+	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
 	for _, block := range b.Result.Blocks {
 		s.window.pending += size(block)
 	}

@@ -246,7 +246,12 @@ func isMarker(s string) bool {
 	s = strings.TrimLeftFunc(s[:min(len(s), markerReach)], func(r rune) bool {
 		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
 	})
-	s = strings.ToLower(s)
+	s = strings.ToLower(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s))
 	for _, name := range [...]string{"agent-result", "runtime-", "task-notification", "system-reminder", "environment"} {
 		if strings.HasPrefix(s, name) {
 			return true
