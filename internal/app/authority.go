@@ -72,10 +72,13 @@ func untrustedText(q trust.Question) string {
 // program or a later version; or it may be a slip of somebody who believes to be protected.
 func unknownTool(r troupe.Rule) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
-	if strings.ContainsAny(name, "*?") {
-		return "" // covers whatever there is
+	if strings.ContainsAny(name, "*?") || strings.HasPrefix(name, "mcp__") {
+		return "" // covers whatever there is, or will be
 	}
-	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write"} {
+	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write",
+		// What people have rules about for other programs, and have no use for here.
+		"AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillShell", "ListMcpResourcesTool", "LS", "MultiEdit", "NotebookRead", "ReadMcpResourceTool",
+		"SendMessage", "SlashCommand", "TaskOutput", "TaskStop", "TodoRead", "TodoWrite"} {
 		if strings.EqualFold(name, known) {
 			return ""
 		}

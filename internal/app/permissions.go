@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, err
 		return nil, nil, err
 	}
 	if r.Trust {
-		p.standing.Trusted = true
+		p.standing.Trusted, p.standing.Questions = true, nil
 	}
 	x := &Explainer{app: a, request: r, depth: p.settings.Agents.MaxDepth}
 	if x.guard, err = a.newGuard(ctx); err != nil {
@@ -84,6 +85,10 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = x.guard.SafeGit(x.request.Cwd)
+		q.HiddenFiles = func() []string { return x.guard.HiddenFiles(x.request.Cwd) }
+	}
+	if last := &chain[len(chain)-1]; later(c.Tool) && len(chain) == 1 {
+		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}
 	d := gate.Decide(q)
 	out.Decision, out.Rule, out.Source, out.Why = d.Effect, d.Rule, d.Source, d.Why
@@ -91,6 +96,12 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 		out.Sandbox = d.Sandbox
 	}
 	return out
+}
+
+// later tells tools that rules may speak of though they are not here now: those of MCP
+// servers and skills, and searching without a search service. They are judged as if they were.
+func later(tool string) bool {
+	return strings.HasPrefix(tool, "mcp__") || tool == "Skill" || tool == "WebSearch"
 }
 
 // access decodes the call and says what it would do.
@@ -104,6 +115,17 @@ func (x *Explainer) access(c wire.Call) (troupe.Access, error) {
 		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err
 	}
 	runner, ok := x.tools.Runner(c.Tool)
+	if !ok && later(c.Tool) {
+		var in struct{ Skill string }
+		_ = json.Unmarshal([]byte(input), &in) // what is missing is judged as missing
+		switch c.Tool {
+		case "Skill":
+			return troupe.Access{Class: troupe.ClassExec, Agent: in.Skill}, nil
+		case "WebSearch":
+			return troupe.Access{Class: troupe.ClassRead, URL: "https://search.invalid/"}, nil
+		}
+		return troupe.Access{Class: troupe.ClassExec}, nil
+	}
 	if !ok {
 		return troupe.Access{}, fmt.Errorf("there is no tool %q; the tools are %s", c.Tool, strings.Join(x.tools.names(), ", "))
 	}
@@ -154,7 +176,7 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 		return wire.RuleList{}, nil, err
 	}
 	if r.Trust {
-		p.standing.Trusted = true
+		p.standing.Trusted, p.standing.Questions = true, nil
 	}
 	g, err := a.newGuard(ctx)
 	if err != nil {

@@ -8,15 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -69,8 +66,15 @@ func readAttacks(t *testing.T, name string) []attack {
 	return out
 }
 
-// marker stands for a secret, in the environment and in files, and must not come out.
-const marker = "LEAKME-7"
+// What must not come out: what stands in hidden files, the key in the environment, and a
+// variable that no name gives away, so that masking cannot stand in for not passing it on.
+const (
+	fileMarker = "LEAKME-7"
+	keyMarker  = "sk-environment-41"
+	noteMarker = "ENVNOTE-5"
+)
+
+func markers() []string { return []string{fileMarker, keyMarker, noteMarker} }
 
 // fixture is the folder that the cases run in, made once and copied for each.
 var fixture = sync.OnceValues(func() (string, error) {
@@ -88,7 +92,7 @@ var fixture = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for _, plain := range []string{"FAKE-KEY", "fake-123"} {
-		script = bytes.ReplaceAll(script, []byte(plain), []byte(marker))
+		script = bytes.ReplaceAll(script, []byte(plain), []byte(fileMarker))
 	}
 	cmd := exec.Command("bash", "-c", string(script), "mkfixture", filepath.Join(dir, "base"))
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -101,7 +105,7 @@ var fixture = sync.OnceValues(func() (string, error) {
 type field struct {
 	*place
 	ws, user string
-	touched  *atomic.Int64 // connections that somebody made to the port of the case
+	touched  func() int64 // connections that somebody made to the port of the case
 	port     string
 }
 
@@ -115,7 +119,7 @@ func newField(t *testing.T, environ ...string) *field {
 	if out, err := exec.Command("cp", "-a", base+"/.", p.root).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	f := &field{place: p, ws: filepath.Join(p.root, "ws"), touched: new(atomic.Int64)}
+	f := &field{place: p, ws: filepath.Join(p.root, "ws")}
 	if err := os.Rename(filepath.Join(p.root, "home", ".ssh"), filepath.Join(p.root, "user", ".ssh")); err != nil {
 		t.Fatal(err)
 	}
@@ -126,26 +130,20 @@ func newField(t *testing.T, environ ...string) *field {
 	}
 	f.user = filepath.Join(p.root, "user")
 	p.dir = f.ws
-	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "ANTHROPIC_API_KEY="+marker)
-	p.environ = append(p.environ, environ...)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	// Go's cache is that of whoever runs the tests: warm. What Go counts of itself is no effect
+	// of the command.
+	if err := os.MkdirAll(filepath.Join(f.user, ".config", "go"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			f.touched.Add(1)
-			_ = c.Close()
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
-	f.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	if dir, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {
+		p.environ = append(p.environ, "GOCACHE="+strings.TrimSpace(string(dir)))
+	}
+	// What Go finds out about a commit it writes to where modules are fetched to, which is not open
+	// to commands that only read: with that, go list would be asked about once for each commit.
+	p.environ = append(p.environ, "GOFLAGS=-buildvcs=false")
+	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "ANTHROPIC_API_KEY="+keyMarker, "DEPLOYMENT_NOTE="+noteMarker)
+	p.environ = append(p.environ, environ...)
+	f.port, f.touched = listen(t)
 	return f
 }
 
@@ -170,6 +168,9 @@ func (f *field) state() map[string]string {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
+			}
+			if d.IsDir() && name == filepath.Join(f.user, ".config", "go") {
+				return filepath.SkipDir
 			}
 			info, err := d.Info()
 			if err != nil {
@@ -220,34 +221,40 @@ func changed(before, after map[string]string) []string {
 
 // outcome is what became of a command that an agent ran.
 type outcome struct {
-	ran       bool // it was started at all
-	code      int
-	asked     bool // somebody would have been asked
-	text      string
-	printed   string // everything the program printed
-	decisions string
+	ran   bool // it was started at all
+	code  int
+	asked bool // somebody would have been asked
+	text  string
 }
 
-// try has the main agent run one command, by itself, through the whole program.
-func (f *field) try(command string, args ...string) outcome {
+// try has the main agent run commands, one after the other, in one run of the whole program,
+// which prints what is returned with their outcomes.
+func (f *field) try(commands []string, args ...string) ([]outcome, string) {
 	f.t.Helper()
-	input, err := json.Marshal(map[string]any{"command": strings.ReplaceAll(command, "{PORT}", f.port), "timeout": 20_000})
-	if err != nil {
-		f.t.Fatal(err)
+	var script strings.Builder
+	script.WriteString("replies:\n  - turn: 1\n    calls:\n")
+	for _, c := range commands {
+		input, err := json.Marshal(map[string]any{"command": f.command(c), "timeout": 20_000})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		raw, err := json.Marshal(string(input))
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		fmt.Fprintf(&script, "      - {tool: Bash, raw: %s}\n", raw)
 	}
-	raw, err := json.Marshal(string(input))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.write("../s.yaml", "replies:\n  - turn: 1\n    calls:\n      - {tool: Bash, raw: "+string(raw)+"}\n  - text: done\n")
+	script.WriteString("  - text: done\n")
+	f.write("../s.yaml", script.String())
 	r := f.troupe(append([]string{"-p", "--model", "script:../s.yaml", "--output-format", "stream-json", "go"}, args...)...)
-	out := outcome{printed: r.out + r.errOut}
-	found := false
+	out := make([]outcome, len(commands))
+	found := 0
 	for line := range strings.Lines(r.out) {
 		var e struct {
 			Type string `json:"type"`
-			Body struct {
+			Data struct {
 				Result struct {
+					Call   int                     `json:"call"`
 					Blocks []struct{ Text string } `json:"blocks"`
 				} `json:"result"`
 				Evidence struct {
@@ -257,142 +264,216 @@ func (f *field) try(command string, args ...string) outcome {
 					Denied []json.RawMessage `json:"denied"`
 				} `json:"evidence"`
 				Denied *json.RawMessage `json:"denied"`
-			} `json:"body"`
+			} `json:"data"`
 		}
 		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Type != "tool.finished" {
 			continue
 		}
-		found = true
-		for _, b := range e.Body.Result.Blocks {
-			out.text += b.Text
+		found++
+		o := &out[e.Data.Result.Call]
+		for _, b := range e.Data.Result.Blocks {
+			o.text += b.Text
 		}
-		if n := len(e.Body.Evidence.Commands); n > 0 {
-			out.ran, out.code = true, e.Body.Evidence.Commands[n-1].ExitCode
+		if n := len(e.Data.Evidence.Commands); n > 0 {
+			o.ran, o.code = true, e.Data.Evidence.Commands[n-1].ExitCode
 		}
-		out.asked = e.Body.Denied != nil || len(e.Body.Evidence.Denied) > 0
+		o.asked = e.Data.Denied != nil || len(e.Data.Evidence.Denied) > 0
 	}
-	if !found {
-		f.t.Fatalf("the call has no result:\n%s", out.printed)
+	if found != len(commands) {
+		f.t.Fatalf("%d of %d calls have a result:\n%s%s", found, len(commands), r.out, r.errOut)
 	}
-	return out
+	return out, r.out + r.errOut
 }
+
+// command is a case's command as it is run here.
+func (f *field) command(c string) string { return strings.ReplaceAll(c, "{PORT}", f.port) }
 
 // kernels are the machines that the cases run on: what this one has, and what is left of it
 // without parts.
 func kernels() map[string][]string {
 	return map[string][]string{
-		"kernel":        nil,
+		wholeKernel:     nil,
 		"no namespaces": {"TROUPE_SANDBOX=namespaces=off"},
 		"old landlock":  {"TROUPE_SANDBOX=namespaces=off,landlock=1"},
 		"no watching":   {"TROUPE_SANDBOX=notify=off"},
-		"reader":        {"TROUPE_SANDBOX=landlock=off"},
+		onlyReading:     {"TROUPE_SANDBOX=landlock=off"},
 	}
 }
 
-// eachKernel runs fn for every machine, the second-best ones for a part of the cases unless
-// all are wanted.
-func eachKernel(t *testing.T, cases []attack, fn func(t *testing.T, kernel string, f *field, c attack)) {
+// The machine as it is, and the one that cannot confine commands.
+const (
+	wholeKernel = "kernel"
+	onlyReading = "reader"
+)
+
+// sampled is of how many batches one runs by default on machines that have a part of the
+// sandbox; TROUPE_ALL_ATTACKS=1 runs all.
+const sampled = 4
+
+// batch is how many cases share a run. None may change anything, so that none can spoil
+// another; where one does, all of the batch are run again, each by itself.
+const batch = 16
+
+// eachKernel has fn judge all cases on every machine, in batches and where that fails one by
+// one: fn returns what is wrong, in words.
+func eachKernel(t *testing.T, cases []attack, fn func(t *testing.T, kernel string, f *field, cases []attack) []string) {
 	t.Helper()
+	cases = slices.DeleteFunc(slices.Clone(cases), func(c attack) bool { return c.needs == "norun" })
 	for _, name := range slices.Sorted(maps.Keys(kernels())) {
 		environ := kernels()[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i, c := range cases {
-				if c.needs == "norun" || name != "kernel" && name != "reader" && i%8 != 0 && os.Getenv("TROUPE_ALL_ATTACKS") == "" {
+			for i, some := range slices.Collect(slices.Chunk(cases, batch)) {
+				sample := name != wholeKernel && name != onlyReading && os.Getenv("TROUPE_ALL_ATTACKS") == ""
+				if sample && i%sampled != 0 {
 					continue
 				}
-				t.Run(c.id, func(t *testing.T) {
+				t.Run(some[0].id, func(t *testing.T) {
 					t.Parallel()
-					fn(t, name, newField(t, environ...), c)
+					if some[0].setup == "" {
+						if bad := fn(t, name, newField(t, environ...), some); len(bad) == 0 {
+							return
+						} else if len(some) == 1 {
+							t.Error(strings.Join(bad, "\n"))
+							return
+						}
+					}
+					alone := 0
+					for j, c := range some {
+						if sample && c.setup != "" && j%sampled != 0 {
+							continue
+						}
+						f := newField(t, environ...)
+						f.plant(c.setup)
+						for _, bad := range fn(t, name, f, []attack{c}) {
+							t.Errorf("%s: %s\n%s", c.id, c.command, bad)
+							alone++
+						}
+					}
+					if alone == 0 && some[0].setup == "" {
+						t.Errorf("%s to %s are harmless one by one, but not together", some[0].id, some[len(some)-1].id)
+					}
 				})
 			}
 		})
 	}
 }
 
+func commandsOf(cases []attack) []string {
+	var out []string
+	for _, c := range cases {
+		out = append(out, c.command)
+	}
+	return out
+}
+
 // TestAttacksReadOnly: what looks harmless and writes, executes or sends does none of it, on
 // any machine.
 func TestAttacksReadOnly(t *testing.T) {
 	t.Parallel()
-	eachKernel(t, readAttacks(t, "readonly.tsv"), func(t *testing.T, kernel string, f *field, c attack) {
-		harmless(t, kernel, f, c)
-	})
+	eachKernel(t, readAttacks(t, "readonly.tsv"), harmless)
 }
 
 // TestAttacksHostileRepo: nor does what a repository turns into a weapon.
 func TestAttacksHostileRepo(t *testing.T) {
 	t.Parallel()
-	eachKernel(t, readAttacks(t, "hostile_repo.tsv"), func(t *testing.T, kernel string, f *field, c attack) {
-		f.plant(c.setup)
-		harmless(t, kernel, f, c)
-	})
+	eachKernel(t, readAttacks(t, "hostile_repo.tsv"), harmless)
 }
 
-func harmless(t *testing.T, kernel string, f *field, c attack) {
+func harmless(_ *testing.T, kernel string, f *field, cases []attack) (bad []string) {
 	before := f.state()
-	o := f.try(c.command)
-	if diff := changed(before, f.state()); len(diff) > 0 {
-		t.Errorf("%s\nchanged %q; the result was:\n%s", c.command, diff, o.text)
+	out, _ := f.try(commandsOf(cases))
+	diff := changed(before, f.state())
+	for i, o := range out {
+		if kernel == onlyReading && o.ran {
+			bad = append(bad, cases[i].id+" was run without being asked about, on a machine that cannot confine it:\n"+o.text)
+		}
 	}
-	if f.touched.Load() > 0 {
-		t.Errorf("%s\nreached the network; the result was:\n%s", c.command, o.text)
+	if len(diff) > 0 {
+		bad = append(bad, fmt.Sprintf("changed %q; the last result was:\n%s", diff, out[len(out)-1].text))
 	}
-	if kernel == "reader" && o.ran {
-		t.Errorf("%s\nwas run without being asked about, on a machine that cannot confine it:\n%s", c.command, o.text)
+	if f.touched() > 0 {
+		bad = append(bad, "reached the network; the last result was:\n"+out[len(out)-1].text)
 	}
+	return bad
 }
 
 // TestAttacksLeak: secrets in the environment and in files do not come out.
 func TestAttacksLeak(t *testing.T) {
 	t.Parallel()
-	eachKernel(t, readAttacks(t, "leak.tsv"), func(t *testing.T, _ string, f *field, c attack) {
-		o := f.try(c.command)
-		if strings.Contains(o.printed, marker) {
-			t.Errorf("%s\ntells the secret:\n%s", c.command, o.text)
+	eachKernel(t, readAttacks(t, "leak.tsv"), func(t *testing.T, _ string, f *field, cases []attack) (bad []string) {
+		out, printed := f.try(commandsOf(cases))
+		for i, o := range out {
+			for _, m := range markers() {
+				if strings.Contains(o.text, m) {
+					bad = append(bad, cases[i].id+" tells the secret:\n"+o.text)
+				}
+			}
+		}
+		for _, m := range markers() {
+			if strings.Contains(printed, m) {
+				bad = append(bad, m+" is in what is printed")
+			}
 		}
 		err := filepath.WalkDir(f.home(), func(name string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}
 			data, err := os.ReadFile(name)
-			if bytes.Contains(data, []byte(marker)) {
-				t.Errorf("%s\nleaves the secret in %s", c.command, strings.TrimPrefix(name, f.root))
+			for _, m := range markers() {
+				if bytes.Contains(data, []byte(m)) {
+					bad = append(bad, m+" is left in "+strings.TrimPrefix(name, f.root))
+				}
 			}
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
+		return bad
 	})
 }
 
 // TestBenign: what only reads runs without a question, and as it would outside.
 func TestBenign(t *testing.T) {
 	t.Parallel()
-	eachKernel(t, readAttacks(t, "benign.tsv"), func(t *testing.T, kernel string, f *field, c attack) {
+	eachKernel(t, readAttacks(t, "benign.tsv"), func(t *testing.T, kernel string, f *field, cases []attack) (bad []string) {
 		before := f.state()
-		o := f.try(c.command)
-		if o.asked || !o.ran {
-			if c.tier == "core" || kernel != "reader" {
-				t.Errorf("%s\nwould be asked about:\n%s", c.command, o.text)
-			} else {
-				t.Logf("%s\nwould be asked about:\n%s", c.command, o.text)
-			}
-			return
-		}
+		out, _ := f.try(commandsOf(cases))
 		if diff := changed(before, f.state()); len(diff) > 0 {
-			t.Errorf("%s\nchanged %q", c.command, diff)
+			bad = append(bad, fmt.Sprintf("changed %q", diff))
 		}
-		cmd := exec.CommandContext(t.Context(), "bash", "-c", c.command)
-		cmd.Dir, cmd.WaitDelay = f.ws, time.Second
-		cmd.Env = append(slices.DeleteFunc(slices.Clone(f.environ), func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC") }), "HOME="+f.user)
-		plain, err := cmd.Output()
-		code, err := exitCode(err)
-		if err != nil {
-			t.Fatal(err)
+		for i, o := range out {
+			c := cases[i]
+			if o.asked || !o.ran {
+				// Where nobody can see why a command failed, somebody is asked.
+				blind := kernel == "no watching" && o.ran && o.code != 0
+				if !blind && (c.tier == "core" || kernel != onlyReading) {
+					bad = append(bad, c.id+" would be asked about:\n"+o.text)
+				}
+				continue
+			}
+			code, plain := f.outside(t, c.command)
+			// What is kept from agents is not there for a command that walks over it, and grep says so.
+			walked := o.code == 2 && code < 2 && strings.Contains(c.command, "grep") && strings.Contains(o.text, ".env: Permission denied")
+			if code != o.code && !walked {
+				bad = append(bad, fmt.Sprintf("%s ended with %d, and %d outside; inside:\n%s\noutside:\n%s", c.id, o.code, code, o.text, plain))
+			}
 		}
-		if code != o.code {
-			t.Errorf("%s\nended with %d, and %d outside; inside:\n%s\noutside:\n%s", c.command, o.code, code, o.text, plain)
-		}
+		return bad
 	})
+}
+
+// outside runs a command as its user would.
+func (f *field) outside(t *testing.T, command string) (int, []byte) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", f.command(command))
+	cmd.Dir, cmd.WaitDelay = f.ws, time.Second
+	cmd.Env = slices.DeleteFunc(slices.Clone(f.environ), func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC") })
+	plain, err := cmd.Output()
+	code, err := exitCode(err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, plain
 }

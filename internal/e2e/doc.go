@@ -22,9 +22,11 @@
 //	 2  background agents denied in silence          TestPain02BackgroundAsks, requests
 //	 3  a headless run hangs on a child's question   TestPain03HeadlessNeverWaits, permissions_children
 //	 4  it ends as a success with children running   TestPain04EndsWithTheTree, interrupt
+//	 6  an agent leaves its folder                   TestPain06StaysInItsFolder
 //	 7  agents start agents without end              TestPain07Runaway, agents_caps
 //	 8  one 429 kills an agent, or a hundred storm   TestTenAtOnce, TestFaults, TestKeyExpires
-//	 9  plan mode bypassed through a child           TestPermissionTable, permissions_children
+//	 9  plan mode bypassed through a child           TestPain09PlanHoldsBelow, TestPermissionTable, permissions_children
+//	10  declared tools or sandbox ignored            TestPain10DeclaredToolsHold, permissions_explain
 //	11  waits without end                            TestPain11WaitsEnd; stalled streams: model/modeltest
 //	12  orphan processes                             resume_kill, interrupt, tools_bash, TestLeftovers
 //	13  a child's shell outlives it, or dies unsaid  TestPain13ShellsAreOwned, background
@@ -36,13 +38,25 @@
 //	20  one agent cannot be stopped, or not go on    TestPain20StopOneAndUndoIt, send
 //	21  the child is not seen, its question blocks   TestPain21ChildIsSeen, requests, log_follow
 //	22  cost per agent unknown                       json_object, and the audit of every tree
-//	24  a question without who asks, and why         requests, TestPain02BackgroundAsks
+//	23  grants not inherited, the mode lost          TestPain23GrantsAreInherited, TestPermissionTable
+//	24  a question without who asks, and why         requests, permissions_always, TestNothingOverpaints
+//	26  approved without a person                    TestPain26AnswersAreOnRecord, permissions_always
 //	27  parallel edits overwrite each other          TestPain27ParallelEdits, tools_order
 //	30  invented success                             TestPain30InventedSuccess, agents_results
+//	31  injection by forged tags                     TestPain31ForgedTags, TestPain30InventedSuccess
 //	33  a model override half applied                TestPain33ModelOverride
 //	36  history corrupt after an interrupt           TestPain36InterruptedHistory, and the audit
 //	37  the parent polls, or is never woken          TestPain37CompletionWakes, background
 //	38  finished agents hold slots                   TestPain38FinishedAgentsHoldNoSlot
+//
+// Worktrees that agents make, and so 5, come later.
+//
+// What must hold of authority has its cases in testdata/attacks: TestAttacksReadOnly,
+// TestAttacksHostileRepo, TestAttacksLeak and TestBenign run them on this kernel, on what is left
+// of it without parts (see kernels), and where only reading a command is left. TestScenarios
+// asks the gate about situations from the public record. TestProtectedPlaces,
+// TestCommandsAreAlone, TestWebFetchAddresses, TestTwoAskAtOnce, permissions_trust and
+// permissions_explain show the parts.
 //
 // What was measured on four of those tools, beside one model server:
 //

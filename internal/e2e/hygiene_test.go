@@ -121,6 +121,7 @@ func TestUnwritableHome(t *testing.T) {
 		mode(t, dir, 0o755)
 	}
 	mode(t, p.dir, 0o777)
+	mode(t, filepath.Join(p.root, "user"), 0o755) // whose settings are read, and cannot be passed over
 	modes := map[string][2]os.FileMode{p.home(): {0o555, 0o700}}
 	entries, err := os.ReadDir(p.home())
 	if err != nil {

@@ -94,9 +94,10 @@ func TestPain01ReportIsNeverLost(t *testing.T) {
 	p.audit("job")
 }
 
-// TestPain02BackgroundAsks: an agent in the background that needs permission is neither denied
-// in silence nor does it go on without: it waits, everybody can see for what, and its parent
-// spends nothing until somebody has answered, from another terminal.
+// TestPain02BackgroundAsks: what an agent in the background will need is asked about before it
+// starts, as one decision. What it needs besides neither is denied in silence nor happens
+// without: it waits, everybody can see for what, and its parent spends nothing until somebody
+// has answered, from another terminal.
 func TestPain02BackgroundAsks(t *testing.T) {
 	t.Parallel()
 	p, s := newServed(t, func(r *modeltest.Request) modeltest.Reply {
@@ -106,7 +107,7 @@ func TestPain02BackgroundAsks(t *testing.T) {
 		case isMain(r):
 			return modeltest.Text("It is built, or will be.")
 		case r.Turn == 1:
-			return modeltest.Calls(modeltest.Call{Name: "Bash", Input: `{"command":"echo built > built.txt"}`})
+			return modeltest.Calls(modeltest.Call{Name: "Bash", Input: `{"command":"touch built.txt"}`})
 		}
 		return modeltest.Text("Built.")
 	})
@@ -114,10 +115,14 @@ func TestPain02BackgroundAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.eventually([]string{"job asks for Agent", "general-purpose: build", "Edit(", "why"}, "requests")
+	if r := p.troupe("answer", "allow"); r.code != 0 {
+		t.Fatal(r.errOut)
+	}
 	if err := proc.await(regexp.MustCompile(`"session\.ended".*"type":"main"`)); err != nil {
 		t.Fatal(err)
 	}
-	p.eventually([]string{"job/builder asks for Bash", "echo built > built.txt", "why"}, "requests")
+	p.eventually([]string{"job/builder asks for Bash", "touch built.txt", "to create", "why"}, "requests")
 	p.eventually([]string{"waiting for approval"}, "tasks", "job")
 	if n := s.Count(); n != 3 {
 		t.Errorf("%d requests while it waits, want 2 of main and 1 of the builder", n)
@@ -128,7 +133,7 @@ func TestPain02BackgroundAsks(t *testing.T) {
 	if r, err := proc.wait(); err != nil || r.code != 0 {
 		t.Errorf("%v, exit %d\n%s", err, r.code, r.errOut)
 	}
-	if got := p.read("built.txt"); got != "built\n" || s.Count() != 5 {
+	if got := p.read("built.txt"); got != "" || s.Count() != 5 {
 		t.Errorf("%q after %d requests", got, s.Count())
 	}
 	p.audit("job")

@@ -28,6 +28,7 @@ func TestPain03HeadlessNeverWaits(t *testing.T) {
 		}
 		return modeltest.Text("I was denied.")
 	})
+	p.write("Makefile", "install:\n\ttouch installed\n")
 	r := p.troupe("-p", "go")
 	if r.code != 0 || r.out != "The helper was not allowed to.\n" {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)

@@ -31,7 +31,8 @@ type call struct {
 	levels  []troupe.Level
 	command command
 	hidden  func(string) (string, bool)
-	secret  string // why what it would read may not be read; "" if it may
+	exist   func() []string // what is hidden and exists
+	secret  string          // why what it would read may not be read; "" if it may
 
 	hits
 }
@@ -54,7 +55,7 @@ func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, fold: foldsCase(), levels: q.Levels, resolve: q.Resolve,
-		hidden: q.Hidden,
+		hidden: q.Hidden, exist: q.HiddenFiles,
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.command.text, c.command.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
@@ -118,7 +119,7 @@ func (c *call) keep(name string) {
 }
 
 // keepNamed does the same for what a command names, where it may run without a sandbox that
-// would see to it.
+// would see to it, and for what it names to git: that has its own copies of files.
 func (c *call) keepNamed(chain []Layer) {
 	if !c.isCommand() || c.hidden == nil {
 		return
@@ -127,7 +128,7 @@ func (c *call) keepNamed(chain []Layer) {
 		mode, _ := Meaning(l.Mode)
 		return mode.Self < troupe.ClassExec
 	})
-	if confined && slices.Contains(c.levels, troupe.LevelWorkspace) {
+	if confined && slices.Contains(c.levels, troupe.LevelWorkspace) && !c.runsGit() {
 		return
 	}
 	for _, f := range c.named() {
@@ -135,6 +136,12 @@ func (c *call) keepNamed(chain []Layer) {
 			c.keep(f.name)
 		}
 	}
+}
+
+func (c *call) runsGit() bool {
+	return strings.Contains(c.command.text, "git") && slices.ContainsFunc(c.take().parts, func(p part) bool {
+		return len(p.Words) > 1 && path.Base(p.Words[0].Text) == "git"
+	})
 }
 
 // isHomely: it lies in one of the session's own folders.

@@ -374,6 +374,40 @@ func TestCommandsAndHiddenFiles(t *testing.T) {
 	}
 }
 
+// What is hidden without a rule is kept from what cannot be confined, also where a pattern of
+// names means it, and from git, which has copies that no kernel hides.
+func TestCommandsAndWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	type effects struct{ read, confined troupe.Effect }
+	for command, want := range map[string]effects{
+		"cat .env":                   {troupe.Deny, troupe.Allow},
+		"cat .e*":                    {troupe.Ask, troupe.Allow},
+		"cat ~/.s*/id_*":             {troupe.Ask, troupe.Allow},
+		"cd sub && cat .e*":          {troupe.Ask, troupe.Allow},
+		"cat *.md":                   {troupe.Allow, troupe.Allow},
+		"cd sub && cat *.md":         {troupe.Allow, troupe.Allow},
+		"git show HEAD:.env":         {troupe.Deny, troupe.Deny},
+		"git -C . archive HEAD .env": {troupe.Deny, troupe.Deny},
+		"git log -- README.md":       {troupe.Allow, troupe.Allow},
+	} {
+		for _, levels := range [][]troupe.Level{nil, {troupe.LevelReadOnly, troupe.LevelWorkspace}} {
+			q := query("Bash", bash(command))
+			q.Levels, q.SafeGit, q.Chain[0].Mode = levels, true, troupe.ModeDefault
+			q.Hidden = func(p string) (string, bool) {
+				return "it is a secret", strings.HasSuffix(p, "/.env") || strings.HasPrefix(p, "/home/u/.ssh")
+			}
+			q.HiddenFiles = func() []string { return []string{"/proj/.env", "/home/u/.ssh"} }
+			effect := want.read
+			if levels != nil {
+				effect = want.confined
+			}
+			if d := Decide(q); d.Effect != effect {
+				t.Errorf("%q with %v: %+v", command, levels, d)
+			}
+		}
+	}
+}
+
 // A redirect is an edit.
 func TestRedirectsAsEdits(t *testing.T) {
 	t.Parallel()

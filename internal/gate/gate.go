@@ -34,6 +34,9 @@ type Query struct {
 	// Hidden says why a path may not be read by anything that an agent does; nil: nothing is
 	// hidden.
 	Hidden func(path string) (why string, hidden bool)
+	// HiddenFiles lists files and folders that are hidden and exist, for what a command may
+	// read without naming it; nil: nobody knows. It is asked only where no kernel hides them.
+	HiddenFiles func() []string
 	// Resolve says where an absolute path leads when links are followed, as far as it exists;
 	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
 	// resolved by their tools.

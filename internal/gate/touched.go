@@ -196,8 +196,12 @@ func (r *Rule) touchesNamed(c *call) bool {
 }
 
 // mayReadHidden reports whether a command that only reads may read a file that a rule keeps
-// from being read, and does not name it so that the rule itself could say so.
+// from being read, or that is hidden without one, and does not name it so that the rule
+// itself could say so.
 func (v *view) mayReadHidden(said *reader.Verdict) bool {
+	if v.globsHidden(said.Patterns) {
+		return true
+	}
 	if len(v.command.hides) == 0 || !v.command.hides[0].holds(v.layer) {
 		return false
 	}
@@ -211,6 +215,33 @@ func (v *view) mayReadHidden(said *reader.Verdict) bool {
 		}
 		for _, glob := range said.Patterns {
 			if v.globMayMean(glob, h.rule, base) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// globsHidden: a pattern of file names in the command means a file that is hidden and there.
+func (c *call) globsHidden(globs []string) bool {
+	if len(globs) == 0 || len(c.levels) > 0 || c.exist == nil {
+		return false
+	}
+	n := namer{c: c}
+	for _, file := range c.exist() {
+		for _, glob := range globs {
+			glob = n.expand(reader.Word{Text: glob})
+			switch {
+			case glob == "":
+				return true
+			case path.IsAbs(glob):
+			case c.moves():
+				// It may be meant from any folder: its last part decides.
+				glob = path.Join(path.Dir(file), path.Base(glob))
+			default:
+				glob = path.Join(c.at.project, glob)
+			}
+			if segmentsMeet(literals(file), strings.Split(strings.Trim(path.Clean(glob), "/"), "/")) {
 				return true
 			}
 		}

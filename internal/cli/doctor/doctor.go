@@ -76,6 +76,7 @@ func write(c *console.Console, k app.Check) {
 	for i, line := range k.Kernel.Lines() {
 		row(map[bool]string{true: "kernel"}[i == 0], "%s", line)
 	}
+	row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
 	for i, ag := range k.Agents {
 		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, source(c, ag.Source), ag.Model, strings.Join(ag.Tools, " "))
 	}
