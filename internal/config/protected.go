@@ -37,6 +37,13 @@ func Guards(project string, d Dirs) []Guard {
 		top = Folders(project)[0]
 	}
 	gits, homes := GitDirs(top), resolved(d.Home)
+	// A folder of that name counts whatever is left in it: who takes its HEAD away for a moment
+	// must not find its hooks open.
+	if own := filepath.Join(top, ".git"); project != "" && !slices.Contains(gits, own) {
+		if info, err := os.Lstat(own); err == nil && info.IsDir() {
+			gits = append(gits, own)
+		}
+	}
 	for _, p := range protections() {
 		name, why := p.name, p.why
 		switch {

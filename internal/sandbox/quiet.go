@@ -45,7 +45,7 @@ func Environment() []string {
 // asked, and that no setting keeps them from. Such an attempt is refused like any other, but
 // it says nothing about what a command is for.
 func isBookkeeping(path string) bool {
-	for _, part := range []string{"/__pycache__", "/go/telemetry"} {
+	for _, part := range []string{"/__pycache__", "/go/telemetry", "/pkg/mod/cache"} {
 		if strings.Contains(path+"/", part+"/") {
 			return true
 		}
