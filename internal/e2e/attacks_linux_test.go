@@ -26,7 +26,7 @@ type attack struct {
 
 func readAttacks(t *testing.T, name string) []attack {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", "attacks", name))
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "attacks", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ var fixture = sync.OnceValues(func() (string, error) {
 			return "", err
 		}
 	}
-	script, err := os.ReadFile(filepath.Join("testdata", "attacks", "mkfixture.sh"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "testdata", "attacks", "mkfixture.sh"))
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,7 @@ import (
 // corpus reads a table of cases: one map by column for each line.
 func corpus(t *testing.T, name string) []map[string]string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "attacks", name))
+	b, err := os.ReadFile(filepath.Join("..", "..", "testdata", "attacks", name))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func newFixture(t *testing.T, o Options) *room {
 	}
 	r := newRoom(t, o)
 	base := filepath.Dir(r.ws)
-	out, err := exec.CommandContext(t.Context(), "bash", "testdata/mkfixture.sh", filepath.Join(base, "fixture")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "bash", "../../testdata/attacks/mkfixture.sh", filepath.Join(base, "fixture")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -85,7 +85,7 @@ func changes(before, after map[string]string) []string {
 // rows reads a table of recorded commands.
 func rows(t *testing.T, name string) (list [][]string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "attacks", name))
 	if err != nil {
 		t.Fatal(err)
 	}

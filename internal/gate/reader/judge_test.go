@@ -11,7 +11,7 @@ import (
 // tsv reads a table of cases; the first line names the columns.
 func tsv(t testing.TB, name string) []map[string]string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "attacks", name))
 	if err != nil {
 		t.Fatal(err)
 	}
