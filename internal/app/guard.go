@@ -92,6 +92,25 @@ func (g *guard) close() error {
 // Levels implements session.Guard.
 func (g *guard) Levels() []troupe.Level { return g.box.Levels() }
 
+// Lacks implements session.Guard.
+func (g *guard) Lacks() []string {
+	r := g.box.Report(g.ctx())
+	var out []string
+	if r.OS != "linux" {
+		return nil // what there is there is another thing altogether
+	}
+	if !r.Namespaces {
+		out = append(out, "mount namespaces (protected files are put back afterwards)")
+	}
+	if !r.Notify {
+		out = append(out, "seccomp notifications (what was attempted cannot be seen)")
+	}
+	if r.Landlock > 0 && r.Landlock < 6 {
+		out = append(out, fmt.Sprintf("more of Landlock than version %d", r.Landlock))
+	}
+	return out
+}
+
 // Protected implements session.Guard.
 func (g *guard) Protected(cwd string) []string {
 	gr, err := g.ground(cwd)

@@ -17,6 +17,8 @@ import (
 type Guard interface {
 	// Levels are the sandboxes there are; none: commands are judged by reading them.
 	Levels() []troupe.Level
+	// Lacks names what this machine's sandboxes have to do without, in words for people.
+	Lacks() []string
 	// Protected are patterns of paths below and around a folder that nothing leaves open to
 	// writing by itself.
 	Protected(cwd string) []string
@@ -55,6 +57,7 @@ type Confine struct {
 type unguarded struct{}
 
 func (unguarded) Levels() []troupe.Level                                 { return nil }
+func (unguarded) Lacks() []string                                        { return nil }
 func (unguarded) Protected(string) []string                              { return nil }
 func (unguarded) SafeGit(string) bool                                    { return false }
 func (unguarded) Resolve(path string) string                             { return path }
@@ -145,6 +148,9 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
+		if lacks := a.h.d.Guard.Lacks(); len(lacks) > 0 {
+			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
+		}
 		command := out.Evidence.Commands[0].Command
 		if err := a.stage(troupe.RequestOpened{
 			Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: ask, Tool: c.Name,

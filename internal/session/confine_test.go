@@ -23,6 +23,8 @@ func (confines) Levels() []troupe.Level {
 func (confines) Protected(string) []string { return nil }
 func (confines) SafeGit(string) bool       { return false }
 
+func (confines) Lacks() []string { return []string{"mount namespaces"} }
+
 func (confines) Resolve(path string) string { return path }
 
 func (confines) HiddenFiles(string) []string { return nil }
@@ -130,6 +132,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 				opened, _ := h.requests(h.root)
 				var wanted []string
 				for _, o := range opened {
+					wants(t, o.Decision.Why, "does without mount namespaces")
 					wanted = append(wanted, session.Wanted(o.Wants))
 				}
 				var levels []troupe.Level

@@ -26,6 +26,8 @@ func (guard) HiddenFiles(string) []string { return nil }
 
 func (guard) Hidden(string) func(string) (string, bool) { return nil }
 
+func (guard) Lacks() []string { return nil }
+
 func (guard) Resolve(path string) string { return path }
 
 func (g guard) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
