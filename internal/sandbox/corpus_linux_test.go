@@ -107,6 +107,10 @@ func unquote(t *testing.T, s string) string {
 	return text
 }
 
+// everything reports whether all cases are to run on all kernels, which takes minutes. By
+// default the whole kernel has all of them and the others a part.
+func everything() bool { return os.Getenv("TROUPE_ALL_ATTACKS") != "" }
+
 // listener is a port on loopback that nobody may reach; called reports whether somebody did.
 func listener(t *testing.T) (port string, called func() bool) {
 	t.Helper()
@@ -156,7 +160,10 @@ func TestRecordedAttacks(t *testing.T) {
 			port, called := listener(t)
 			before := state(t, filepath.Dir(r.ws))
 			unseen := 0
-			for _, row := range rows(t, "readonly.tsv") {
+			for i, row := range rows(t, "readonly.tsv") {
+				if name != "whole" && !everything() && i%4 != 0 {
+					continue
+				}
 				id, class, needs := row[0], row[1], row[7]
 				if needs == "norun" || needs == "pty" {
 					continue

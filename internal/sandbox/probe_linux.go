@@ -134,11 +134,22 @@ func (s *Sandbox) tryNotify() (ok bool, why string) {
 // tryNamespaces makes a child in new namespaces and mounts there: some systems let anybody
 // make a namespace and then forbid its use.
 func tryNamespaces() (ok bool, why string) {
-	b := newBirth()
-	flags := b.namespaces()
-	tmp := b.text("/tmp")
-	b.call("mount", unix.SYS_MOUNT, tmp, tmp, 0, unix.MS_BIND, 0)
-	if err := tried(b, flags); err != nil {
+	try := func() error {
+		b := newBirth()
+		flags := b.namespaces()
+		tmp := b.text("/tmp")
+		b.call("mount", unix.SYS_MOUNT, tmp, tmp, 0, unix.MS_BIND, 0)
+		return tried(b, flags)
+	}
+	err := try()
+	// What a busy machine has none of just now is no reason to do without it for good.
+	for range 3 {
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ENOMEM) && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EUSERS) {
+			break
+		}
+		err = try()
+	}
+	if err != nil {
 		if why := forbiddenBy(os.ReadFile); why != "" {
 			return false, why
 		}
