@@ -89,12 +89,13 @@ func (g *guard) close() error {
 	return errors.Join(errs...)
 }
 
-// Levels implements session.Guard.
-func (g *guard) Levels() []troupe.Level { return g.box.Levels() }
+// Machine implements session.Guard.
+func (g *guard) Machine() (levels []troupe.Level, lacks []string) {
+	return g.box.Levels(), lacking(g.box.Report(g.ctx()))
+}
 
-// Lacks implements session.Guard.
-func (g *guard) Lacks() []string {
-	r := g.box.Report(g.ctx())
+// lacking names what Linux has and this machine has not.
+func lacking(r sandbox.Report) []string {
 	var out []string
 	if r.OS != "linux" {
 		return nil // what there is there is another thing altogether

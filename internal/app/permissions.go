@@ -80,7 +80,7 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	}
 	q := gate.Query{
 		Tool: c.Tool, Access: access, Chain: chain, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
-		Levels: x.guard.Levels(), Protected: x.guard.Protected(x.request.Cwd),
+		Levels: x.guard.box.Levels(), Protected: x.guard.Protected(x.request.Cwd),
 		Hidden: x.guard.Hidden(x.request.Cwd), Resolve: x.guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
@@ -186,7 +186,7 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 	if err != nil {
 		return wire.RuleList{}, nil, err
 	}
-	out := wire.RuleList{Mode: granted.Mode, Levels: g.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: []wire.RuleRow{}}
+	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: []wire.RuleRow{}}
 	for _, s := range gate.InForce([]gate.Layer{gate.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
 		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
 		if s.ShadowedBy != "" {

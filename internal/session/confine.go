@@ -15,10 +15,9 @@ import (
 // Guard knows what this machine can confine commands with, and what they may touch. Its
 // methods are safe for concurrent use.
 type Guard interface {
-	// Levels are the sandboxes there are; none: commands are judged by reading them.
-	Levels() []troupe.Level
-	// Lacks names what this machine's sandboxes have to do without, in words for people.
-	Lacks() []string
+	// Machine tells the sandboxes there are (none: commands are judged by reading them), and
+	// what they have to do without here, in words for people.
+	Machine() (levels []troupe.Level, lacks []string)
 	// Protected are patterns of paths below and around a folder that nothing leaves open to
 	// writing by itself.
 	Protected(cwd string) []string
@@ -56,8 +55,7 @@ type Confine struct {
 // unguarded confines nothing.
 type unguarded struct{}
 
-func (unguarded) Levels() []troupe.Level                                 { return nil }
-func (unguarded) Lacks() []string                                        { return nil }
+func (unguarded) Machine() ([]troupe.Level, []string)                    { return nil, nil }
 func (unguarded) Protected(string) []string                              { return nil }
 func (unguarded) SafeGit(string) bool                                    { return false }
 func (unguarded) Resolve(path string) string                             { return path }
@@ -76,7 +74,7 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 		return d // the gate has said what leave gives
 	}
 	d.Sandbox = troupe.LevelNone
-	if slices.Contains(a.h.d.Guard.Levels(), troupe.LevelWorkspace) {
+	if levels, _ := a.h.d.Guard.Machine(); slices.Contains(levels, troupe.LevelWorkspace) {
 		d.Sandbox = troupe.LevelWorkspace
 	}
 	return d
@@ -148,7 +146,7 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
-		if lacks := a.h.d.Guard.Lacks(); len(lacks) > 0 {
+		if _, lacks := a.h.d.Guard.Machine(); len(lacks) > 0 {
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
 		command := out.Evidence.Commands[0].Command

@@ -17,13 +17,11 @@ import (
 // confines is a machine with both sandboxes. It keeps what it was asked to confine.
 type confines struct{ asked *[]session.Confine }
 
-func (confines) Levels() []troupe.Level {
-	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+func (confines) Machine() ([]troupe.Level, []string) {
+	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}, []string{"mount namespaces"}
 }
 func (confines) Protected(string) []string { return nil }
 func (confines) SafeGit(string) bool       { return false }
-
-func (confines) Lacks() []string { return []string{"mount namespaces"} }
 
 func (confines) Resolve(path string) string { return path }
 

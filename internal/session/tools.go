@@ -208,9 +208,10 @@ func (a *actor) hidden() func(string) bool {
 // gateQuery is a call as the gate is asked about it.
 func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer) gate.Query {
 	cwd := a.st.Session.Cwd
+	levels, _ := a.h.d.Guard.Machine()
 	q := gate.Query{
 		Tool: name, Access: access, Chain: chain, Home: a.h.d.Home,
-		Roots: a.roots(), Levels: a.h.d.Guard.Levels(), Protected: a.h.d.Guard.Protected(cwd),
+		Roots: a.roots(), Levels: levels, Protected: a.h.d.Guard.Protected(cwd),
 		Hidden: a.h.d.Guard.Hidden(cwd), Resolve: a.h.d.Guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {

@@ -16,7 +16,7 @@ const guarded = "/sim/guarded"
 // guard confines with what the machine has.
 type guard struct{ w *world }
 
-func (g guard) Levels() []troupe.Level { return g.w.climate.levels }
+func (g guard) Machine() ([]troupe.Level, []string) { return g.w.climate.levels, nil }
 
 func (guard) Protected(string) []string { return []string{guarded} }
 
@@ -25,8 +25,6 @@ func (guard) SafeGit(string) bool { return false }
 func (guard) HiddenFiles(string) []string { return nil }
 
 func (guard) Hidden(string) func(string) (string, bool) { return nil }
-
-func (guard) Lacks() []string { return nil }
 
 func (guard) Resolve(path string) string { return path }
 
