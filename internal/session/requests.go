@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -236,8 +238,9 @@ func (a *actor) access(call troupe.Call) (troupe.Access, bool) {
 func (h *Hub) granted(root troupe.SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, a := range h.actors {
-		if a.root == root {
+	// Always in the same order, or a run of the simulation could not be played again.
+	for _, id := range slices.Sorted(maps.Keys(h.actors)) {
+		if a := h.actors[id]; a.root == root {
 			a.post(inRules{})
 		}
 	}
