@@ -142,9 +142,9 @@ func tryNamespaces() (ok bool, why string) {
 		return tried(b, flags)
 	}
 	err := try()
-	// What a busy machine has none of just now is no reason to do without it for good.
+	// What a busy machine refuses just now is no reason to do without it for good.
 	for range 3 {
-		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ENOMEM) && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EUSERS) {
+		if err == nil {
 			break
 		}
 		err = try()
