@@ -47,6 +47,8 @@ type Request struct {
 	Replay *Player
 	// Idle takes a session up without setting it going.
 	Idle bool
+	// Look is at Cwd, and was begun before the home was open. nil: the run looks by itself.
+	Look *Look
 }
 
 // Permissions are what flags say about what agents may do, on top of the settings.
@@ -92,9 +94,36 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 	return a.begin(ctx, r)
 }
 
+// Look is a look at a folder: at its repository above all, which takes longer than all else before
+// the first request.
+type Look struct {
+	folder string
+	at     time.Time
+	done   chan struct{} // closed once text is there
+	text   string
+}
+
+// LookAt begins to look at a folder.
+func LookAt(ctx context.Context, folder string, environ []string, now func() time.Time) *Look {
+	l := &Look{folder: folder, at: now(), done: make(chan struct{})}
+	if resolved, err := workspace.Resolve("/", folder); err == nil { // else Start says what is wrong with it
+		l.folder = resolved
+	}
+	go func() {
+		defer close(l.done)
+		l.text = workspace.Describe(l.folder, workspace.Look(ctx, l.folder, environ), l.at).Block()
+	}()
+	return l
+}
+
+func (l *Look) wait() string {
+	<-l.done
+	return l.text
+}
+
 // environment is what a session is told of the folder it begins in.
 func (a *App) environment(ctx context.Context, cwd string) string {
-	return workspace.Describe(cwd, workspace.Look(ctx, cwd, a.env.Environ), a.env.Now()).Block()
+	return LookAt(ctx, cwd, a.env.Environ, a.env.Now).wait()
 }
 
 func modeNames() string {
@@ -118,10 +147,10 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if _, _, err := a.models.Provider(model); err != nil {
 		return nil, err
 	}
-	// Looking at the repository takes longer than all else before the first request.
-	environment := make(chan string, 1)
-	go func() { environment <- a.environment(ctx, r.Cwd) }()
-
+	look := r.Look
+	if look == nil || look.folder != r.Cwd {
+		look = LookAt(ctx, r.Cwd, a.env.Environ, a.env.Now)
+	}
 	fallback, err := a.fallback(r)
 	if err != nil {
 		return nil, err
@@ -166,7 +195,8 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	main.Mode = authority.Mode
 	e.roles.set(id, profiles)
 	e.host(id, r.AskFor, fallback)
-	prompt := append(words(r), troupe.Text(<-environment))
+	e.hub.Seen(r.Cwd, look.wait(), look.at)
+	prompt := append(words(r), troupe.Text(look.text))
 	if text := profiles.describe(main, authority, caps); text != "" {
 		prompt = append(prompt, troupe.Text(text))
 	}

@@ -140,6 +140,7 @@ type Hub struct {
 	caps    map[troupe.SessionID]troupe.Caps // by root
 	heads   map[string][]byte                // encoded heads, shared by sessions of one kind
 	awaited map[troupe.SessionID]bool        // children whose ends are the results of their parents' calls
+	around  surroundings
 	order   int64
 	failure error
 }
@@ -175,6 +176,7 @@ func New(d Deps) *Hub {
 	}
 	return &Hub{
 		d:       d,
+		around:  surroundings{look: d.Environment, now: d.Now},
 		actors:  make(map[troupe.SessionID]*actor),
 		layers:  make(map[troupe.SessionID]layer),
 		queued:  make(map[troupe.SessionID][]*actor),

@@ -155,9 +155,11 @@ func (a *actor) runShell(ctx context.Context, i int, name string, p tool.Prepare
 		a.shells = make(map[troupe.TaskID]context.CancelFunc)
 	}
 	now := a.h.d.Now
+	ended := a.h.around.change()
 	a.shells[id] = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, p, env)
+		ended()
 		if cause := ctx.Err(); cause != nil && err == nil {
 			err = errStopped
 		}

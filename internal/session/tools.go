@@ -49,8 +49,8 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 			return err
 		}
 	}
-	// Looking at a folder may start processes; siblings begin in the same one.
-	environment := sync.OnceValue(func() string { return a.h.d.Environment(a.st.Session.Cwd) })
+	// Siblings begin in the same folder and are told the same of it.
+	environment := sync.OnceValue(func() string { return a.h.around.of(a.st.Session.Cwd) })
 	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
 		n := min(len(births), size)
 		if err := a.bear(ctx, births[:n], environment); err != nil {
@@ -96,8 +96,9 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	if settle := a.confinement(i, access, d, &env); settle != nil {
 		prepared = confined{prepared, settle}
 	}
+	changes := access.Class != troupe.ClassRead && d.Sandbox != troupe.LevelReadOnly
 	// What the kernel keeps from changing anything can be run again after a crash.
-	if access.Class != troupe.ClassRead && (d.Sandbox != troupe.LevelReadOnly || background != "") {
+	if changes || access.Class != troupe.ClassRead && background != "" {
 		// From here on it may have taken effect, and the log has to know.
 		if err := a.stage(troupe.ToolStarted{Reply: call.Reply, Call: call.Index, Name: call.Name, Decision: d}); err != nil {
 			return err
@@ -112,6 +113,10 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	env.Hidden = a.hidden()
 	if background != "" {
 		return a.runShell(ctx, i, background, prepared, env)
+	}
+	ended := func() {}
+	if changes {
+		ended = a.h.around.change()
 	}
 	now := a.h.d.Now
 	if a.working == nil {
@@ -129,6 +134,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 	j.cancel = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, prepared, env)
+		ended()
 		a.post(inToolDone{call: i, out: out, err: err, took: now().Sub(start)})
 	})
 	a.working[i] = j

@@ -193,6 +193,9 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 	if err != nil {
 		return err
 	}
+	if req.Resume == "" && !req.Continue {
+		req.Look = app.LookAt(ctx, req.Cwd, c.Environ, c.Now)
+	}
 	return c.With(ctx, func(a *app.App) error { return Run(ctx, c, a, req, Output{Format: f.format, Live: f.live(c)}) })
 }
 

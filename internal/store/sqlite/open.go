@@ -23,11 +23,12 @@ var schema embed.FS
 // is ever changed.
 const applicationID = 0x54726f75
 
-// Pages of 8 KB hold several events each, where 4 KB waste half; a write-ahead log of 500
-// of them (4 MB) is read back in a few milliseconds when a crash left one.
+// Pages of 8 KB hold several events each, where 4 KB waste half. A write-ahead log is moved into the
+// file at rest (see writer); one of 2000 pages (16 MB) was written without any rest, and is read back
+// in 6 ms when a crash left it.
 const (
 	filePragmas   = `PRAGMA page_size = 8192; PRAGMA journal_mode = WAL`
-	writerPragmas = `PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 500`
+	writerPragmas = `PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000`
 	readerPragmas = `PRAGMA query_only = ON; PRAGMA cache_size = -1024`
 )
 

@@ -39,8 +39,11 @@ type Store struct {
 	// close the queue under them.
 	mu     sync.RWMutex
 	closed bool
-	// readers holds a slot per connection for View; nil is one not opened yet.
-	readers chan *conn
+	// readers holds a token per connection that Views may have, and idle those that are open and
+	// not in use, the latest last.
+	readers chan struct{}
+	idleMu  sync.Mutex
+	idle    []*conn
 
 	ownersMu sync.Mutex
 	owned    map[troupe.OwnerID]*lock
@@ -56,11 +59,11 @@ func newStore(path string, c *conn, o Options) *Store {
 			queue:   make(chan *job, o.Queue),
 			stopped: make(chan struct{}),
 		},
-		readers: make(chan *conn, o.Readers),
+		readers: make(chan struct{}, o.Readers),
 		owned:   map[troupe.OwnerID]*lock{},
 	}
 	for range o.Readers {
-		s.readers <- nil
+		s.readers <- struct{}{}
 	}
 	go s.w.loop()
 	return s
@@ -117,16 +120,16 @@ func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var c *conn
 	select {
-	case c = <-s.readers:
+	case <-s.readers:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	defer func() { s.readers <- c }()
+	defer func() { s.readers <- struct{}{} }()
 	if s.isClosed() {
 		return ErrClosed
 	}
+	c := s.takeIdle()
 	if c == nil {
 		opened, err := connect(ctx, s.path, readerPragmas)
 		if err != nil {
@@ -134,6 +137,7 @@ func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
 		}
 		c = opened
 	}
+	defer s.putIdle(c)
 	if _, err := c.exec("BEGIN"); err != nil {
 		return explain(s.path, "begin to read", err)
 	}
@@ -143,6 +147,22 @@ func (s *Store) read(ctx context.Context, fn func(*reader) error) error {
 		_, _ = c.exec("ROLLBACK") // nothing was written; a transaction SQLite ended itself is over as well
 	}()
 	return fn(r)
+}
+
+// takeIdle is the connection that was used last, or nil if all that are open are in use.
+func (s *Store) takeIdle() (c *conn) {
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	if last := len(s.idle) - 1; last >= 0 {
+		c, s.idle = s.idle[last], s.idle[:last]
+	}
+	return c
+}
+
+func (s *Store) putIdle(c *conn) {
+	s.idleMu.Lock()
+	defer s.idleMu.Unlock()
+	s.idle = append(s.idle, c)
 }
 
 func (s *Store) isClosed() bool {
@@ -167,12 +187,13 @@ func (s *Store) Close() error {
 
 	var err error
 	for range cap(s.readers) {
-		if c := <-s.readers; c != nil {
-			err = errors.Join(err, c.close())
-		}
+		<-s.readers
+	}
+	for c := s.takeIdle(); c != nil; c = s.takeIdle() {
+		err = errors.Join(err, c.close())
 	}
 	for range cap(s.readers) {
-		s.readers <- nil // late Views find the door, not a wall
+		s.readers <- struct{}{} // late Views find the door, not a wall
 	}
 	// The last connection to go moves the write-ahead log into the file.
 	err = errors.Join(err, s.w.c.close(), s.dropOwned())

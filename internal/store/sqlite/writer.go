@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -40,13 +41,23 @@ var errExited = errors.New("a function given to Update ended its goroutine; noth
 // with busyMillis, 30 seconds. Nobody holds it that long who is not stuck.
 const maxBusy = 120
 
+// Moving the write-ahead log into the file takes as long as dozens of commits, so it is done while
+// nobody writes: agents that wait for a model leave pauses longer than restAfter again and again.
+// A log of fewer commits than worthMoving waits for more of them, or for the end.
+const (
+	restAfter   = 20 * time.Millisecond
+	worthMoving = 16
+)
+
 // writer is the goroutine that owns the writing connection.
 type writer struct {
 	c     *conn
 	path  string
 	queue chan *job
 	batch int
-	group []*job // in the open transaction
+	group []*job      // in the open transaction
+	moved int         // commits since the log was moved last
+	rest  *time.Timer // set after each commit once there is enough to move
 	// stopped is closed when the queue was closed and everything in it is answered.
 	stopped chan struct{}
 }
@@ -66,10 +77,34 @@ func (w *writer) loop() {
 		w.answer()
 		go w.loop()
 	}()
-	for j := range w.queue {
-		w.round(j)
+	w.rest = time.NewTimer(0)
+	defer w.rest.Stop()
+	for {
+		select {
+		case j, ok := <-w.queue:
+			if !ok {
+				clean = true
+				return
+			}
+			w.round(j)
+		case <-w.rest.C:
+			w.moveLog()
+			continue
+		}
+		if w.moved++; w.moved >= worthMoving {
+			w.rest.Reset(restAfter)
+		}
 	}
-	clean = true
+}
+
+// moveLog moves what other connections do not need any more from the log into the file. It waits for
+// nobody, and whatever keeps it from doing so keeps nothing else: the log has all of it, and the next
+// commits or the last connection to close will try again.
+func (w *writer) moveLog() {
+	if w.moved >= worthMoving {
+		w.moved = 0
+		_ = w.c.script("PRAGMA wal_checkpoint(PASSIVE)")
+	}
 }
 
 // round commits first and whatever waits behind it, and answers all of them.

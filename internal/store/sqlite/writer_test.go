@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -294,5 +296,43 @@ func TestFull(t *testing.T) {
 	limit(1 << 20)
 	if err := s.Update(t.Context(), theRoot, large); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+}
+
+// A pause moves the log into the file, without anybody closing anything, and what was in it stays.
+func TestLogMovesAtRest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	size := func() int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	for n := range 3 * worthMoving {
+		root := troupe.SessionID(fmt.Sprintf("root-%d", n))
+		one := rootSession(root)
+		one.Name = strings.Repeat("n", 4000) + string(root)
+		err := s.Update(t.Context(), root, func(tx store.Tx) error {
+			return tx.Insert(one, troupe.Lease{Owner: "o", Epoch: 1}, nil)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for deadline := time.Now().Add(30 * time.Second); size() <= before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the file still has %d bytes", before)
+		}
 	}
 }

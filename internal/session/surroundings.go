@@ -1,0 +1,74 @@
+package session
+
+import (
+	"sync"
+	"time"
+)
+
+// freshFor is how long a folder's description may be used again while nothing that was started here
+// can have changed it. Looking at a repository starts git twice, which takes longer than bearing
+// fifty agents; what people change meanwhile by themselves may be missing for that long.
+const freshFor = 5 * time.Second
+
+// surroundings are descriptions of folders for the agents that begin in them.
+type surroundings struct {
+	look func(folder string) string
+	now  func() time.Time
+
+	mu       sync.Mutex
+	known    map[string]description
+	changing int       // calls under way that may change files
+	changed  time.Time // when one of them began or ended last
+}
+
+type description struct {
+	text string
+	at   time.Time // when somebody began to look
+}
+
+// of describes a folder.
+func (s *surroundings) of(folder string) string {
+	at := s.now()
+	s.mu.Lock()
+	d, ok := s.known[folder]
+	s.mu.Unlock()
+	if ok && at.Sub(d.at) < freshFor && !at.Before(d.at) {
+		return d.text
+	}
+	text := s.look(folder)
+	s.seen(folder, text, at)
+	return text
+}
+
+// seen notes how a folder looked, unless something has been at work since that may have changed it.
+func (s *surroundings) seen(folder, text string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changing > 0 || !at.After(s.changed) {
+		return
+	}
+	if s.known == nil {
+		s.known = make(map[string]description)
+	}
+	s.known[folder] = description{text, at}
+}
+
+// change begins something that may change files; the returned function ends it. Nothing that was
+// seen before its end holds after it.
+func (s *surroundings) change() (done func()) {
+	s.count(1)
+	return func() { s.count(-1) }
+}
+
+func (s *surroundings) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changing += n
+	s.changed = s.now()
+	s.known = nil
+}
+
+// Seen tells the hub how a folder looked at a time, for agents that begin there soon.
+func (h *Hub) Seen(folder, description string, at time.Time) {
+	h.around.seen(folder, description, at)
+}
