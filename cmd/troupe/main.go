@@ -12,5 +12,6 @@ import (
 var version = "dev"
 
 func main() {
+	startSmall()
 	os.Exit(cli.Main(context.Background(), os.Args[1:], version))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,7 +30,6 @@ func (l lab) long(ctx context.Context, turns int) (out long, err error) {
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, s.remove()) }()
 	span := max(turns/4, 1)
 	out = long{turns: turns, span: span, at: [2]int{max(span/4, 1), turns - span}}
 	var mu sync.Mutex

@@ -6,7 +6,7 @@
 // What a run takes beyond that is ours. The server lives in this process, the binary in
 // one of its own below a small helper, whose wait tells the binary's processor time and
 // peak memory apart from everybody else's. Runs go one after the other; each has a home
-// and a folder of its own, which are removed again.
+// and a folder of its own, which are all removed at the end.
 //
 // Lines that begin with Benchmark are for benchstat, one per run; the table under them
 // shows medians.

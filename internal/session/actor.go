@@ -98,6 +98,7 @@ type hands struct {
 	callCancel context.CancelFunc                   // of the model call under way, or its wait
 	start      func(context.Context)                // begins the call that waits for the governor
 	timer      func()                               // cancels the wait for the time to look again
+	begun      bool                                 // calls were begun and nothing was committed since
 }
 
 // mailbox is what others touch of an actor, holding mu.
@@ -105,6 +106,7 @@ type mailbox struct {
 	mu        sync.Mutex
 	inbox     []input
 	scheduled bool
+	ring      func() // wakes the actor, which lingers
 	dead      bool
 	due       bool // its run has ended, but it will look again by itself, or a command is at work
 }
@@ -132,6 +134,9 @@ func (a *actor) post(in input) bool {
 		return false
 	}
 	a.inbox = append(a.inbox, in)
+	if a.ring != nil {
+		a.ring()
+	}
 	if !a.scheduled {
 		a.scheduled = true
 		a.h.d.Sched.Go(a.run)
@@ -199,10 +204,41 @@ func (a *actor) step(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !again {
+		switch {
+		case again:
+		case a.begun && len(a.staged.events) > 0:
+			a.begun = false
+			a.linger(ctx)
+		default:
 			return a.flush(ctx, nil)
 		}
 	}
+}
+
+// maxLinger is many times what it takes to read a file, and nothing beside a model's reply.
+const maxLinger = 2 * time.Millisecond
+
+// linger holds back the commit of a reply whose calls have begun, until the first of them ends: most
+// calls read a file, and what they found and the next model call's seal then cost one commit with the
+// reply, where each has to wait for the disk. None of them needs the reply on record: those that may
+// take effect have committed before they began. A crash meanwhile costs what it costs a little
+// earlier, before the reply is there: the model is asked again.
+func (a *actor) linger(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a.mu.Lock()
+	idle := len(a.inbox) == 0 && !a.dead
+	if idle {
+		a.ring = cancel
+	}
+	a.mu.Unlock()
+	if !idle {
+		return
+	}
+	a.h.d.Sched.Sleep(ctx, maxLinger)
+	a.mu.Lock()
+	a.ring = nil
+	a.mu.Unlock()
 }
 
 func (a *actor) inputs() turn.Inputs {

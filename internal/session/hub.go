@@ -63,6 +63,8 @@ type Profiles interface {
 type Scheduler interface {
 	Go(fn func(ctx context.Context))
 	After(d time.Duration, fn func()) (cancel func())
+	// Sleep lets others go on until ctx is over, but for no longer than d.
+	Sleep(ctx context.Context, d time.Duration)
 }
 
 // Deps is what a hub needs. All fields are required except the last group.

@@ -70,6 +70,16 @@ func (p *Pool) After(d time.Duration, fn func()) (cancel func()) {
 	return func() { t.Stop() }
 }
 
+// Sleep implements Scheduler.
+func (p *Pool) Sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
 // Close cancels what is under way and waits until it has returned.
 func (p *Pool) Close() {
 	p.mu.Lock()

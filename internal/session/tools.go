@@ -138,6 +138,7 @@ func (a *actor) runTool(ctx context.Context, i int) error {
 		a.post(inToolDone{call: i, out: out, err: err, took: now().Sub(start)})
 	})
 	a.working[i] = j
+	a.begun = true
 	return nil
 }
 

@@ -95,6 +95,9 @@ func (p *process) After(d time.Duration, fn func()) func() {
 	return func() { t.off = t.off || t.co == nil }
 }
 
+// Sleep implements session.Scheduler.
+func (p *process) Sleep(ctx context.Context, d time.Duration) { p.w.sleep(ctx, d) }
+
 // lane is the real governor, with a pause between the leave that it gives and the news of it,
 // in which the caller may give up. It counts who went and who came back.
 type lane struct {
