@@ -24,7 +24,7 @@ import (
 // for one commit after another behind those of their elder siblings. No transaction keeps
 // everybody else's waiting for longer than mostBirths take.
 const (
-	firstBirths = 16
+	firstBirths = 4
 	mostBirths  = 256
 )
 
