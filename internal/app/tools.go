@@ -28,7 +28,7 @@ type toolbox struct {
 
 func (a *App) newToolbox(g *guard) (*toolbox, error) {
 	t := &toolbox{runners: make(map[string]tool.Runner), specs: make(map[string]troupe.Tool), shell: shell.New(shell.Options{Confine: g.confine})}
-	o := web.Options{UserAgent: "troupe/" + a.env.Version}
+	o := web.Options{UserAgent: "troupe/" + a.env.Version, Local: a.settings.LocalHosts}
 	if s := a.settings.Search; s.URL != "" {
 		o.Search.URL, o.Search.Header = s.URL, s.Header
 		if s.KeyEnv != "" {

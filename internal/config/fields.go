@@ -38,6 +38,11 @@ func (p *parser) ours(root node) Settings {
 		"providers":      func(n node) { p.providers(n, &s) },
 		"permissions":    func(n node) { p.permissions(n, &s.Permissions) },
 		"sandbox":        func(n node) { p.sandbox(n, &s.Sandbox) },
+		"fetch": func(n node) {
+			p.object(n, "fetch.", map[string]func(node){
+				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
+			})
+		},
 		"search": func(n node) {
 			p.object(n, "search.", map[string]func(node){
 				"url":     func(n node) { p.searchURL(n, &s.Search.URL) },

@@ -279,6 +279,8 @@ func TestSandboxComplaints(t *testing.T) {
 		{`{"search": {"url": "https://x.example/q"}}`, "must have {query}"},
 		{`{"search": {"url": "https://x.example/{query}", "header": "a: b"}}`, "name of a header"},
 		{`{"sandbox": {"allowed_hosts": ["a*.b"]}}`, "only *.name"},
+		{`{"fetch": {"local_hosts": ["*.corp"]}}`, "each host has to be named"},
+		{`{"fetch": {"local_hosts": ["localhost:x"]}}`, "has a port that"},
 		{`{"sandbox": {"allowed_hosts": ["a b"]}}`, "not the name of a host"},
 		{`{"sandbox": {"allowed_hosts": ["éa.b"]}}`, "not the name of a host"},
 		{`{"sandbox": {"limits": {"memory_mb": -1}}}`, "from 0"},

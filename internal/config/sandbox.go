@@ -150,6 +150,16 @@ func (p *parser) hosts(n node, to *[]string) {
 	}
 }
 
+// localHosts reads hosts by their names or addresses; there is no pattern for what is nearby.
+func (p *parser) localHosts(n node, to *[]string) {
+	p.hosts(n, to)
+	for i, host := range *to {
+		if strings.Contains(host, "*") {
+			p.fail(n.items[i].at, fmt.Sprintf("%s has %s, but each host has to be named there", quote(p.key), quote(host)))
+		}
+	}
+}
+
 // hostName reads the name of a host or "*.name", with or without a port at its end. The problem, if not empty, completes "which …".
 func hostName(text string) (host, problem string) {
 	host, port := strings.ToLower(text), ""

@@ -23,6 +23,8 @@ type Settings struct {
 	Providers map[string]Provider
 	Sandbox   Sandbox
 	Search    SearchSettings
+	// LocalHosts are hosts on this machine or in its network that WebFetch may read.
+	LocalHosts []string
 }
 
 // SearchSettings are the provider that web searches go to. Without a URL there are none.

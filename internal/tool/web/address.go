@@ -17,7 +17,10 @@ const maxURL = 2000
 // readURL reads an address strictly and writes it in its one canonical form, which is what
 // rules are compared with and what is fetched. Whatever two readers could take for different
 // hosts is refused. The error is the end of a sentence about the address.
-func readURL(raw string) (*url.URL, error) {
+func readURL(raw string) (*url.URL, error) { return readAddress(raw, nil) }
+
+// readAddress is readURL for somebody who may read local hosts, without encryption where they have none.
+func readAddress(raw string, local localHosts) (*url.URL, error) {
 	switch {
 	case len(raw) > maxURL:
 		return nil, errors.New("is longer than 2000 bytes")
@@ -52,7 +55,7 @@ func readURL(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !isLoopback(host) {
+	if !isLoopback(host) && !local.names(host, portOf(u)) {
 		u.Scheme = "https" // nobody on the way shall read or change the page
 	}
 	if strings.Contains(host, ":") {

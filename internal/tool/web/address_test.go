@@ -265,8 +265,9 @@ func TestRebinding(t *testing.T) {
 	}
 	// The dialer asks about each socket, whoever chose the address.
 	d := &guardedDialer{allow: allow}
-	if d.control(t.Context(), "tcp4", "127.0.0.1:80", nil) == nil || d.control(t.Context(), "tcp6", "[::ffff:127.0.0.1]:80", nil) == nil ||
-		d.control(t.Context(), "udp4", "127.0.0.2:80", nil) == nil || d.control(t.Context(), "tcp4", "127.0.0.2:80", nil) != nil {
+	asked := control(d.judge("two.example", 80))
+	if asked(t.Context(), "tcp4", "127.0.0.1:80", nil) == nil || asked(t.Context(), "tcp6", "[::ffff:127.0.0.1]:80", nil) == nil ||
+		asked(t.Context(), "udp4", "127.0.0.2:80", nil) == nil || asked(t.Context(), "tcp4", "127.0.0.2:80", nil) != nil {
 		t.Error("the socket's address is not what is judged")
 	}
 	if reached.Load() {

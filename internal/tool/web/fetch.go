@@ -39,7 +39,7 @@ func (in *fetchInput) fields() []tool.Field {
 }
 
 type fetchTool struct {
-	allow func(netip.AddrPort) error
+	judge func(host string, port uint16) func(netip.AddrPort) error
 	get   *getter
 	pages *cache
 }
@@ -55,7 +55,7 @@ func (t *fetchTool) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	if err := tool.Decode("WebFetch", input, in.fields()); err != nil {
 		return nil, err
 	}
-	u, err := readURL(strings.TrimSpace(in.url))
+	u, err := readAddress(strings.TrimSpace(in.url), t.get.local)
 	if err == nil {
 		err = t.literal(u)
 	}
@@ -65,6 +65,9 @@ func (t *fetchTool) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	return &fetchCall{tool: t, prompt: in.prompt, url: u}, nil
 }
 
+// nearby is what to do about something on this machine or network.
+const nearby = "for something on this machine or network use a command, or have the user name the host in fetch.local_hosts of the settings"
+
 // literal judges a host that is an address itself: nobody needs to be asked whether what can
 // never be fetched may be.
 func (t *fetchTool) literal(u *url.URL) error {
@@ -72,8 +75,8 @@ func (t *fetchTool) literal(u *url.URL) error {
 	if err != nil {
 		return nil //nolint:nilerr // a name; it is judged by what it leads to
 	}
-	if err := t.allow(netip.AddrPortFrom(addr, portOf(u))); err != nil {
-		return fmt.Errorf("cannot be fetched: %w; for something on this machine or network use a command", err)
+	if err := t.judge(u.Hostname(), portOf(u))(netip.AddrPortFrom(addr, portOf(u))); err != nil {
+		return fmt.Errorf("cannot be fetched: %w; %s", err, nearby)
 	}
 	return nil
 }

@@ -333,7 +333,7 @@ func TestSlow(t *testing.T) {
 						<-time.After(time.Second)
 					}
 				}()
-				g := newGetter(func(context.Context, string, string) (net.Conn, error) { return near, nil }, "x")
+				g := newGetter(func(context.Context, string, string) (net.Conn, error) { return near, nil }, nil, "x")
 				u, err := readURL("http://127.0.0.1/")
 				if err != nil {
 					t.Fatal(err)

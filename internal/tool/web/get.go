@@ -27,11 +27,12 @@ const (
 // getter reads pages. It is safe for concurrent use.
 type getter struct {
 	transport *http.Transport
+	local     localHosts
 	agent     string
 }
 
-func newGetter(dial func(ctx context.Context, network, address string) (net.Conn, error), agent string) *getter {
-	return &getter{agent: agent, transport: &http.Transport{
+func newGetter(dial func(ctx context.Context, network, address string) (net.Conn, error), local localHosts, agent string) *getter {
+	return &getter{agent: agent, local: local, transport: &http.Transport{
 		Proxy:                  nil, // a proxy would dial addresses that nobody judged
 		DialContext:            dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -69,7 +70,7 @@ func (g *getter) get(ctx context.Context, u *url.URL) (*reply, error) {
 			return read(resp, u)
 		}
 		resp.Body.Close() //nolint:errcheck,gosec // nothing in it is wanted
-		next, moved, why := follow(u, location)
+		next, moved, why := g.follow(u, location)
 		if why != "" {
 			return &reply{url: u, status: resp.StatusCode, header: resp.Header, moved: moved, why: why}, nil
 		}
@@ -104,14 +105,14 @@ func isRedirect(status int) bool {
 }
 
 // follow decides about one redirect. It is followed within a host; if it is not, why says so.
-func follow(from *url.URL, location string) (next *url.URL, moved, why string) {
+func (g *getter) follow(from *url.URL, location string) (next *url.URL, moved, why string) {
 	shown, _ := cutRunes(oneLine(location), 300)
 	ref, err := url.Parse(location)
 	if err != nil {
 		return nil, shown, "that is not a valid URL"
 	}
 	target := from.ResolveReference(ref)
-	next, err = readURL(target.String())
+	next, err = readAddress(target.String(), g.local)
 	switch {
 	case err != nil:
 		return nil, shown, "that " + err.Error()
@@ -198,7 +199,7 @@ func explain(u *url.URL, err error) string {
 	var network net.Error
 	switch {
 	case errors.As(err, &refused):
-		return fmt.Sprintf("%s was not fetched: %s. For something on this machine or network use a command, which is asked about by itself.", u, refused.Error())
+		return fmt.Sprintf("%s was not fetched: %s; %s.", u, refused.Error(), nearby)
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Sprintf("%s: there is no host %s. %s", u, u.Hostname(), elsewhere)
 	case errors.As(err, &dns):

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,9 +48,67 @@ func Public() func(netip.AddrPort) error {
 	}
 }
 
+// localHosts are the hosts on this machine or in its network that the user wants read: "host:port".
+type localHosts map[string]bool
+
+// readLocal reads what a user wrote: a name or an address, with its port if that is neither 80 nor 443.
+func readLocal(lines []string) (localHosts, error) {
+	hosts := localHosts{}
+	for _, line := range lines {
+		text := line
+		if ip, err := netip.ParseAddr(line); err == nil && ip.Is6() {
+			text = "[" + line + "]"
+		}
+		u, err := readURL("http://" + text)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%q %w", line, err)
+		case u.Path != "/" || u.RawQuery != "" || strings.HasSuffix(line, "/"):
+			return nil, fmt.Errorf("%q is an address; write the name of the host alone, with :port if need be", line)
+		case u.Port() != "":
+			hosts[u.Host] = true
+		default:
+			hosts[net.JoinHostPort(u.Hostname(), "80")] = true
+			hosts[net.JoinHostPort(u.Hostname(), "443")] = true
+		}
+	}
+	return hosts, nil
+}
+
+func (h localHosts) names(host string, port uint16) bool {
+	return h[net.JoinHostPort(host, strconv.Itoa(int(port)))]
+}
+
+// judge is what the addresses of a host are judged by.
+func (d *guardedDialer) judge(host string, port uint16) func(netip.AddrPort) error {
+	if d.local.names(host, port) {
+		return func(ap netip.AddrPort) error { return near(host, ap) }
+	}
+	return d.allow
+}
+
+// near judges an address of a host that the user named as one nearby. The services that a cloud or a
+// network keeps at link-local addresses are never meant, and this machine only where it was named as
+// itself: whoever answers for a name could otherwise point it at whatever listens here.
+func near(host string, ap netip.AddrPort) error {
+	addr := ap.Addr().Unmap()
+	named, err := netip.ParseAddr(host)
+	switch {
+	case !addr.IsValid(), addr.Zone() != "", addr.IsUnspecified(), addr.IsMulticast(), addr.IsLinkLocalUnicast():
+	case err == nil:
+		if addr == named.Unmap() {
+			return nil
+		}
+	case (host == "localhost" || strings.HasSuffix(host, ".localhost")) == addr.IsLoopback():
+		return nil
+	}
+	return &refusedError{ap, host + " may be read where it is nearby, but this is not an address for that"}
+}
+
 // guardedDialer dials what its guard allows.
 type guardedDialer struct {
 	allow    func(netip.AddrPort) error
+	local    localHosts
 	resolver *net.Resolver
 }
 
@@ -71,15 +131,16 @@ func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.
 	} else if addrs, err = d.resolver.LookupNetIP(ctx, "ip", host); err != nil {
 		return nil, err
 	}
+	judge := d.judge(host, uint16(port)) //nolint:gosec // LookupPort returns 0 to 65535
 	var targets []netip.AddrPort
 	for _, a := range addrs {
 		ap := netip.AddrPortFrom(a.Unmap(), uint16(port)) //nolint:gosec // LookupPort returns 0 to 65535
-		if err := d.allow(ap); err != nil {
+		if err := judge(ap); err != nil {
 			return nil, err
 		}
 		targets = append(targets, ap)
 	}
-	dialer := net.Dialer{Timeout: connectTime, ControlContext: d.control}
+	dialer := net.Dialer{Timeout: connectTime, ControlContext: control(judge)}
 	failed := error(&net.DNSError{Err: "no address", Name: host, IsNotFound: true})
 	for _, ap := range targets {
 		conn, err := dialer.DialContext(ctx, network, ap.String())
@@ -94,10 +155,12 @@ func (d *guardedDialer) dial(ctx context.Context, network, address string) (net.
 }
 
 // control is asked by the dialer for every socket, with the address it is about to connect to.
-func (d *guardedDialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" {
-		return errors.New("not an address to connect to: " + network + " " + address)
+func control(judge func(netip.AddrPort) error) func(context.Context, string, string, syscall.RawConn) error {
+	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil || network != "tcp4" && network != "tcp6" {
+			return errors.New("not an address to connect to: " + network + " " + address)
+		}
+		return judge(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 	}
-	return d.allow(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 }

@@ -88,7 +88,7 @@ func newSearch(s SearchSettings, agent string) (*searchTool, error) {
 	}
 	return &searchTool{
 		settings: s, agent: agent, service: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String(),
-		transport: newGetter((&net.Dialer{Timeout: connectTime}).DialContext, agent).transport,
+		transport: newGetter((&net.Dialer{Timeout: connectTime}).DialContext, nil, agent).transport,
 	}, nil
 }
 

@@ -26,6 +26,9 @@ type Options struct {
 	// Allow judges each address before it is dialled; an error refuses it. Nil means that
 	// only public addresses are allowed (see Public).
 	Allow func(netip.AddrPort) error
+	// Local are hosts on this machine or in its network that may be read all the same, each with :port
+	// at its end if that is neither 80 nor 443.
+	Local []string
 	// Resolver finds the addresses of names; nil means the system's.
 	Resolver *net.Resolver
 	// UserAgent is how servers are told who asks; "" means "troupe".
@@ -35,7 +38,7 @@ type Options struct {
 }
 
 // New returns WebFetch and, if a search service was named, WebSearch. An error is about the
-// settings of that service.
+// settings.
 func New(o Options) ([]tool.Runner, error) {
 	if o.Allow == nil {
 		o.Allow = Public()
@@ -46,10 +49,14 @@ func New(o Options) ([]tool.Runner, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = "troupe"
 	}
-	dial := (&guardedDialer{allow: o.Allow, resolver: o.Resolver}).dial
+	local, err := readLocal(o.Local)
+	if err != nil {
+		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
+	}
+	d := &guardedDialer{allow: o.Allow, local: local, resolver: o.Resolver}
 	runners := []tool.Runner{&fetchTool{
-		allow: o.Allow,
-		get:   newGetter(dial, o.UserAgent),
+		judge: d.judge,
+		get:   newGetter(d.dial, local, o.UserAgent),
 		pages: newCache(),
 	}}
 	if o.Search.URL == "" {
