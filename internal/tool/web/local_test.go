@@ -14,7 +14,8 @@ import (
 // What the user named nearby is read; what was not named, on the same machine, is not.
 func TestLocalHosts(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var s *httptest.Server
+	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/page":
 			w.Header().Set("Content-Type", "text/html")
@@ -22,7 +23,7 @@ func TestLocalHosts(t *testing.T) {
 		case "/on":
 			http.Redirect(w, r, "/page", http.StatusFound)
 		default:
-			http.Redirect(w, r, "http://"+r.Context().Value(http.LocalAddrContextKey).(net.Addr).String()+"/page", http.StatusFound)
+			http.Redirect(w, r, s.URL+"/page", http.StatusFound)
 		}
 	}))
 	t.Cleanup(s.Close)
