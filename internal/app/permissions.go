@@ -68,6 +68,9 @@ func (x *Explainer) Close() error { return errors.Join(x.tools.close(), x.guard.
 // Judge says what would become of one call.
 func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	out := wire.Verdict{ID: c.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone}
+	if c.Tool == "Task" { // what rules may call it too
+		c.Tool = x.tools.agent
+	}
 	chain, err := x.chain(c)
 	if err != nil {
 		out.Why = err.Error()

@@ -69,7 +69,7 @@ func (s Set) Lookup(name string) (Definition, error) {
 	}
 	key := strings.ToLower(strings.TrimSpace(name))
 	if p, ok := s.broken[key]; ok {
-		return Definition{}, fmt.Errorf("the agent type %q is defined but cannot be used (%s): %w", name, p, troupe.ErrNotFound)
+		return Definition{}, &unknownError{fmt.Sprintf("the agent type %q is defined but cannot be used (%s)", name, p)}
 	}
 	d, ok := s.types[key]
 	if !ok || key == Main {
@@ -77,10 +77,16 @@ func (s Set) Lookup(name string) (Definition, error) {
 		for _, d := range s.List() {
 			names = append(names, d.Name)
 		}
-		return Definition{}, fmt.Errorf("there is no agent type %q to start; the types are %s: %w", name, strings.Join(names, ", "), troupe.ErrNotFound)
+		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; the types are %s", name, strings.Join(names, ", "))}
 	}
 	return d, nil
 }
+
+// unknownError says that there is no such type; it is troupe.ErrNotFound.
+type unknownError struct{ text string }
+
+func (e *unknownError) Error() string { return e.text }
+func (e *unknownError) Unwrap() error { return troupe.ErrNotFound }
 
 // List returns the types that can be started: built-in ones in their order, then the
 // others by name.

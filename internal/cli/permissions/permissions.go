@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,12 +107,19 @@ func explain(c *console.Console, x interface{ Judge(wire.Call) wire.Verdict }) e
 	enc := json.NewEncoder(c.Out)
 	enc.SetEscapeHTML(false)
 	bad := 0
+	ignored := map[string]bool{}
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		if len(bytes.TrimSpace(line)) > 0 {
 			v, ok := judge(x, line, n)
 			if !ok {
 				bad++
+			}
+			for _, name := range otherFields(line) {
+				if !ignored[name] {
+					ignored[name] = true
+					c.Warn(fmt.Sprintf("line %d: %q is not a field of a call and changes nothing; the fields are id, agent, mode, tool and input", n, name))
+				}
 			}
 			if err := enc.Encode(v); err != nil {
 				return err
@@ -157,7 +166,6 @@ func judge(x interface{ Judge(wire.Call) wire.Verdict }, line []byte, n int) (wi
 		return wire.Verdict{ID: id, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why}, false
 	}
 	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
 	if err := dec.Decode(&call); err != nil {
 		return refuse(fmt.Sprintf("line %d is not a call: %v", n, err))
 	}
@@ -172,6 +180,23 @@ func judge(x interface{ Judge(wire.Call) wire.Verdict }, line []byte, n int) (wi
 		v.ID = json.RawMessage("null")
 	}
 	return v, true
+}
+
+// otherFields are those of a line that no call has. People keep their own notes beside their cases.
+func otherFields(line []byte) []string {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(line, &all); err != nil {
+		return nil // judge says what is wrong with it
+	}
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
+		switch strings.ToLower(name) { // as they are read
+		case "id", "agent", "mode", "tool", "input":
+			return true
+		default:
+			return false
+		}
+	})
+	return names
 }
 
 func newList(c *console.Console) *cobra.Command {
