@@ -242,6 +242,26 @@ func TestCommandInBackground(t *testing.T) {
 	}
 }
 
+// A stop of the tree is for commands that outlive a run too, and their ends do not begin another.
+func TestStopWithCommandLeft(t *testing.T) {
+	t.Parallel()
+	for _, now := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			say := plays{"main": {call("Bash:&1h"), say("I wait")}}.reply
+			p := h.start(say, func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells{p} } }).begin(troupe.Caps{MaxDepth: 1})
+			pass(10 * time.Second)
+			p.stop(h.root, troupe.Stop{Now: now, Tree: true, By: "somebody"})
+			pass(10 * time.Second)
+			if s := h.get(h.root); s.Run != 1 || !s.Status.Ended() {
+				t.Errorf("now %v: run %d is %s", now, s.Run, s.Status)
+			}
+			p.end()
+			h.checkTree()
+		})
+	}
+}
+
 // shells is a set of tools whose commands may run in the background: "&5s" does for five
 // seconds.
 type shells struct{ *process }

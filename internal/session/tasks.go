@@ -193,7 +193,7 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 	case in.out.IsError || failedCommand(in.out.Evidence):
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, exitOf(in.out.Evidence)
 	}
-	told := a.told[in.task.ID]
+	_, told := a.told[in.task.ID] // with the whole tree, whose stop it must not undo
 	mail := troupe.Mail{
 		ID: troupe.ShellEndedMailID(a.id, in.task.ID), Root: a.root, To: a.id, From: a.id,
 		Kind: troupe.MailTaskEnded, SentAt: a.h.d.Now(), Ended: &o, Quiet: told,

@@ -143,6 +143,9 @@ const maxNudges = 2
 // finish ends a run whose last reply asked for nothing. A reply that said nothing, or was cut
 // at its limit, is not taken for an answer at once.
 func (s *State) finish() Action {
+	if s.tidying {
+		return End{Status: troupe.Completed, Result: s.last.text}
+	}
 	switch s.last.stop {
 	case troupe.StopRefusal:
 		return s.fail(troupe.CauseRefusal, "the model declined to go on")

@@ -46,8 +46,8 @@ func (s *State) next(in Inputs) Action {
 		return s.work(in)
 	case in.Hold:
 		return Park{}
-	case len(in.Unread) > 0:
-		return Deliver{in.Unread}
+	case len(s.ofThisRun(in.Unread)) > 0:
+		return Deliver{s.ofThisRun(in.Unread)}
 	case s.halted():
 		return s.cancelled()
 	case s.fault != nil:
@@ -67,6 +67,23 @@ func (s *State) cancelled() Action {
 		why += " by " + s.halt.by
 	}
 	return End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: s.last.text, Error: why}
+}
+
+// ofThisRun picks the mail that the run there is can still answer, or must not outlive. What people and
+// agents say after it was told to stop, or after the last reply it may have, begins the next one.
+func (s *State) ofThisRun(unread []troupe.Mail) []troupe.Mail {
+	most := s.Profile.Limits.MaxTurns
+	spent := most > 0 && s.RunTurns() >= most
+	if !spent && !s.halted() {
+		return unread
+	}
+	var out []troupe.Mail
+	for _, m := range unread {
+		if m.Kind != troupe.MailPrompt || s.halted() && !m.SentAt.After(s.halt.at) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // urgent picks the mail that does not wait for its turn: what is not words, and for a
@@ -168,8 +185,8 @@ func (s *State) wind(in Inputs, end Action) Action {
 		return Skip{skip, "not run: the run was stopped before its turn came"}
 	case s.seal.open || s.open > 0:
 		return Interrupt{}
-	case len(in.Unread) > 0:
-		return Deliver{in.Unread} // else it would begin the next run at once
+	case len(s.ofThisRun(in.Unread)) > 0:
+		return Deliver{s.ofThisRun(in.Unread)} // else it would begin the next run at once
 	default:
 		return end
 	}

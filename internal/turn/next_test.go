@@ -137,6 +137,12 @@ func TestNext(t *testing.T) {
 		}
 	}
 	prompt := troupe.Mail{ID: "m", Kind: troupe.MailPrompt}
+	said := func(sent time.Duration) troupe.Mail {
+		return troupe.Mail{ID: "said", Kind: troupe.MailPrompt, SentAt: epoch.Add(sent)}
+	}
+	sent := func(at time.Duration, s troupe.Stop) troupe.Body {
+		return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "sent", Kind: troupe.MailStop, SentAt: epoch.Add(at), Stop: &s}}}
+	}
 	mail := func(m ...troupe.Mail) func(*turn.Inputs) { return func(in *turn.Inputs) { in.Unread = m } }
 	failed := func(f troupe.ModelFault, attempt int, at time.Time) troupe.Body {
 		return troupe.ModelFailed{Reply: 1, Attempt: attempt, Fault: f, Message: "no luck", RetryAt: at}
@@ -148,37 +154,43 @@ func TestNext(t *testing.T) {
 		in   turn.Inputs
 		want turn.Action
 	}{
-		"the prompt is answered":             {born(t, troupe.Limits{}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
-		"a call under way is waited for":     {born(t, troupe.Limits{}).add(sealed), inputs(), turn.Park{}},
-		"reads go side by side":              {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Grep", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
-		"an edit waits for reads before it":  {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(working(0)), turn.Park{}},
-		"an edit runs alone":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0}}},
-		"edits keep the reply's order":       {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read").done(0), inputs(), turn.RunCalls{Calls: []int{1}}},
-		"a read waits for edits before it":   {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Read"), inputs(working(0)), turn.Park{}},
-		"agents go side by side":             {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
-		"results are sent back":              {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Read").done(1, 0), inputs(), turn.CallModel{Reply: 2, Attempt: 1}},
-		"a reply without calls is the end":   {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(), turn.End{Status: troupe.Completed, Result: "reply 1"}},
-		"mail before the end is heard":       {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(mail(prompt)), turn.Deliver{Mail: []troupe.Mail{prompt}}},
-		"mail waits until calls are done":    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit"), inputs(mail(prompt), working(0)), turn.Park{}},
-		"a child's end settles its call":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(troupe.ToolStarted{Reply: 1, Child: "kid"}), inputs(mail(prompt, childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
-		"a refusal is a failure":             {born(t, troupe.Limits{}).turn(troupe.StopRefusal), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseRefusal, Result: "reply 1", Error: "the model declined to go on"}},
-		"overload is waited out":             {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(), turn.Park{Until: epoch.Add(1)}},
-		"and not when the clock is set back": {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(at(-time.Hour)), turn.CallModel{Reply: 1, Attempt: 2}},
-		"and then tried again":               {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
-		"but not for ever":                   {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch)), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseError, Error: "no luck (gave up after 3 attempts)"}},
-		"a wrong key ends it":                {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultAuth, 1, time.Time{})), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: "no luck"}},
-		"an interrupted call is made again":  {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultInterrupted, 1, time.Time{})), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
-		"turns run out":                      {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
-		"tokens run out":                     {born(t, troupe.Limits{MaxTokens: 15}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 15 tokens"}},
-		"the tree's money runs out":          {born(t, troupe.Limits{}), inputs(func(in *turn.Inputs) { in.Over = "too much" }), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "too much"}},
-		"a wall of denials ends it":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last one needs the rule Edit(//x)"}},
-		"one call that ran breaks the wall":  {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
-		"stop: pending calls are not run":    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit").add(now), inputs(working(0)), turn.Skip{Calls: []int{1}, Why: "not run: the run was stopped before its turn came"}},
-		"stop: what runs is told to end":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(now), inputs(working(0)), turn.Interrupt{}},
-		"stop: the end":                      {born(t, troupe.Limits{}).add(now), inputs(), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped"}},
-		"mail wakes what has ended":          {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
-		"the end of a task wakes its owner":  {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(childEnd)), turn.Admit{Run: 2}},
-		"unless that was stopped with it":    {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(end("a", true, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", true, 0)}}},
+		"the prompt is answered":              {born(t, troupe.Limits{}), inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
+		"a call under way is waited for":      {born(t, troupe.Limits{}).add(sealed), inputs(), turn.Park{}},
+		"reads go side by side":               {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Grep", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
+		"an edit waits for reads before it":   {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit"), inputs(working(0)), turn.Park{}},
+		"an edit runs alone":                  {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read"), inputs(), turn.RunCalls{Calls: []int{0}}},
+		"edits keep the reply's order":        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Edit", "Read").done(0), inputs(), turn.RunCalls{Calls: []int{1}}},
+		"a read waits for edits before it":    {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit", "Read"), inputs(working(0)), turn.Park{}},
+		"agents go side by side":              {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Read"), inputs(), turn.RunCalls{Calls: []int{0, 1}}},
+		"results are sent back":               {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Read").done(1, 0), inputs(), turn.CallModel{Reply: 2, Attempt: 1}},
+		"a reply without calls is the end":    {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(), turn.End{Status: troupe.Completed, Result: "reply 1"}},
+		"mail before the end is heard":        {born(t, troupe.Limits{}).turn(troupe.StopEndTurn), inputs(mail(prompt)), turn.Deliver{Mail: []troupe.Mail{prompt}}},
+		"words before a stop are heard":       {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(sent(time.Second, troupe.Stop{Run: 1})), inputs(mail(said(time.Second))), turn.Deliver{Mail: []troupe.Mail{said(time.Second)}}},
+		"words after it are for the next run": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(sent(time.Second, troupe.Stop{Run: 1})), inputs(mail(said(2 * time.Second))), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: "reply 1", Error: "stopped"}},
+		"also if it is now":                   {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(sent(time.Second, troupe.Stop{Run: 1, Now: true})), inputs(mail(said(2 * time.Second))), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: "reply 1", Error: "stopped"}},
+		"but the end of a task is not":        {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(sent(time.Second, troupe.Stop{Run: 1})), inputs(mail(end("kid", false, 2*time.Second))), turn.Deliver{Mail: []troupe.Mail{end("kid", false, 2*time.Second)}}},
+		"which they begin":                    {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(sent(time.Second, troupe.Stop{Run: 1}), over), inputs(mail(said(2 * time.Second))), turn.Admit{Run: 2}},
+		"words after the last reply wait":     {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(mail(said(0))), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
+		"mail waits until calls are done":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit"), inputs(mail(prompt), working(0)), turn.Park{}},
+		"a child's end settles its call":      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(troupe.ToolStarted{Reply: 1, Child: "kid"}), inputs(mail(prompt, childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"a refusal is a failure":              {born(t, troupe.Limits{}).turn(troupe.StopRefusal), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseRefusal, Result: "reply 1", Error: "the model declined to go on"}},
+		"overload is waited out":              {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(), turn.Park{Until: epoch.Add(1)}},
+		"and not when the clock is set back":  {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch.Add(1))), inputs(at(-time.Hour)), turn.CallModel{Reply: 1, Attempt: 2}},
+		"and then tried again":                {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 1, epoch)), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
+		"but not for ever":                    {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultRetry, 3, epoch)), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseError, Error: "no luck (gave up after 3 attempts)"}},
+		"a wrong key ends it":                 {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultAuth, 1, time.Time{})), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: "no luck"}},
+		"an interrupted call is made again":   {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultInterrupted, 1, time.Time{})), inputs(), turn.CallModel{Reply: 1, Attempt: 2}},
+		"turns run out":                       {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 1 model replies"}},
+		"tokens run out":                      {born(t, troupe.Limits{MaxTokens: 15}).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Result: "reply 1", Error: "reached its limit of 15 tokens"}},
+		"the tree's money runs out":           {born(t, troupe.Limits{}), inputs(func(in *turn.Inputs) { in.Over = "too much" }), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "too much"}},
+		"a wall of denials ends it":           {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Edit").denied(0, 1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission, Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last one needs the rule Edit(//x)"}},
+		"one call that ran breaks the wall":   {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
+		"stop: pending calls are not run":     {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Edit").add(now), inputs(working(0)), turn.Skip{Calls: []int{1}, Why: "not run: the run was stopped before its turn came"}},
+		"stop: what runs is told to end":      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(now), inputs(working(0)), turn.Interrupt{}},
+		"stop: the end":                       {born(t, troupe.Limits{}).add(now), inputs(), turn.End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped"}},
+		"mail wakes what has ended":           {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
+		"the end of a task wakes its owner":   {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(childEnd)), turn.Admit{Run: 2}},
+		"unless that was stopped with it":     {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over), inputs(mail(end("a", true, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", true, 0)}}},
 		"ends are gathered while others work": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0), birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
 			inputs(mail(end("a", false, 0))), turn.Park{Until: epoch.Add(10)},
@@ -481,4 +493,38 @@ func countMarkers(s, m string) int {
 		}
 	}
 	return n
+}
+
+// A summary that is asked for after a stop shortens the conversation and does nothing else: what was
+// left unanswered then is not answered now, unless somebody says something.
+func TestSummaryAfterStop(t *testing.T) {
+	t.Parallel()
+	stopped := func() *life {
+		return born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").done(0).add(
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: "s", Kind: troupe.MailStop, Stop: &troupe.Stop{Run: 1}}}},
+			troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Cancelled}},
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: "n", Kind: troupe.MailNotice}}},
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: "c", Kind: troupe.MailCompact}}},
+		)
+	}
+	summed := func(l *life) *life {
+		s := &l.st
+		if act, ok := turn.Next(s, inputs()).(turn.Compact); !ok {
+			t.Fatalf("%#v", act)
+		}
+		return l.add(troupe.CallSealed{Reply: 2, Generation: 2, Compact: true, Refs: s.Refs()},
+			troupe.Compacted{Generation: 2, Covers: s.Session.Seq, Blocks: []troupe.Block{troupe.Text("so far")}})
+	}
+	l := stopped()
+	if act := turn.Next(&l.st, inputs()); !cmp.Equal(act, turn.Admit{Run: 2}) {
+		t.Fatalf("%#v", act)
+	}
+	summed(l.add(troupe.Started{Run: 2}))
+	if act := turn.Next(&l.st, inputs()); !cmp.Equal(act, turn.End{Status: troupe.Completed, Result: "reply 1"}) {
+		t.Errorf("after the summary: %#v", act)
+	}
+	l = summed(stopped().add(troupe.Started{Run: 2}, troupe.MailDelivered{Mail: []troupe.Mail{{ID: "m", Kind: troupe.MailPrompt}}}))
+	if act := turn.Next(&l.st, inputs()); !cmp.Equal(act, turn.CallModel{Reply: 2, Attempt: 1}) {
+		t.Errorf("after the summary, with words: %#v", act)
+	}
 }

@@ -52,6 +52,7 @@ type exchange struct {
 	asked   []int64     // events with words of people and agents that no reply has followed yet
 	replied int64       // event of the last reply if no seal has covered it yet, else 0
 	nudges  int         // replies in a row that said nothing or were cut
+	tidying bool        // the run was begun for a summary, and nobody has said anything since
 }
 
 // halt is a stop as far as it has been heard of.
@@ -62,6 +63,7 @@ type halt struct {
 	quiet bool // the end is nobody's news
 	meant bool // its parent wants this very task to stop
 	by    string
+	at    time.Time // when the last one was sent; what is said later is meant for the next run
 }
 
 // window is what is known of how full the model's window is.
