@@ -2,11 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-const (
-	auditArch = unix.AUDIT_ARCH_X86_64
-	// x32Bit marks the numbers of the x32 architecture, which look like ours otherwise.
-	x32Bit = 0x40000000
-)
+const auditArch = unix.AUDIT_ARCH_X86_64
 
 // oldCalls are the watched calls that newer processors never had.
 func oldCalls() map[uintptr]shape {

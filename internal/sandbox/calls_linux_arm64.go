@@ -2,10 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-const (
-	auditArch = unix.AUDIT_ARCH_AARCH64
-	x32Bit    = 0
-)
+const auditArch = unix.AUDIT_ARCH_AARCH64
 
 // oldCalls are the watched calls that newer processors never had.
 func oldCalls() map[uintptr]shape { return nil }

@@ -118,28 +118,40 @@ func listener(t *testing.T) (port string, called func() bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hit := make(chan struct{}, 1000)
-	done := make(chan struct{})
+	callers := make(chan string, 1000)
 	go func() {
-		defer close(done)
+		defer close(callers)
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
+			callers <- c.RemoteAddr().String()
 			_ = c.Close()
-			hit <- struct{}{}
 		}
 	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
+	t.Cleanup(func() {
+		_ = l.Close()
+		for range callers {
+		}
+	})
 	_, port, _ = net.SplitHostPort(l.Addr().String())
 	return port, func() bool {
-		select {
-		case <-hit:
-			return true
-		default:
-			return false
+		t.Helper()
+		// Who called before is taken before us, however late that is.
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
 		}
+		defer c.Close()
+		others := false
+		for caller := range callers {
+			if caller == c.LocalAddr().String() {
+				break
+			}
+			others = true
+		}
+		return others
 	}
 }
 

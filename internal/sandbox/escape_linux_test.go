@@ -384,8 +384,6 @@ t('listen',listen)`)
 				if called() != strings.Contains(want, "open") || wrong() != strings.Contains(want, "shut") {
 					t.Errorf("%+v: the listeners say otherwise", c.network)
 				}
-				for called() || wrong() {
-				}
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func (w *watch) find(q *asked, dir, path int8, follow bool) (p place, ok bool) {
 		w.unreadable(err)
 		return p, false
 	}
-	if name == "/dev/null" {
+	if slices.Contains(devices(), name) { // as every shell does with the terminal
 		return p, false
 	}
 	p, err = w.locate(q.pid, folderOf(q.arg(dir), dir), name, follow)

@@ -69,20 +69,27 @@ func fileRights(version int) uint64 {
 	return rights
 }
 
-// ruleset is a Landlock ruleset that is being put together. The descriptor must be closed.
+// ruleset is a Landlock ruleset in the kernel. Its descriptor is closed on exec, and when
+// nobody has the ruleset any more.
 type ruleset struct {
-	fd      int
-	version int
-	rights  uint64
+	terms
+	file   *os.File
+	fd     int
+	rights uint64
+	// What has to be the same for it to be used again; see rulesets.
+	found  []found
+	listed unix.StatxTimestamp // when the names in "/" had last changed
+	users  int                 // guarded by the mutex of rulesets
 }
 
-// newRuleset makes a ruleset that grants nothing. If net is set it also denies all TCP.
-func newRuleset(version int, net bool) (*ruleset, error) {
+// newRuleset makes a ruleset that grants nothing yet.
+func newRuleset(t terms) (*ruleset, error) {
+	version := t.version
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: fileRights(version)}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	if version >= 4 {
 		size += unsafe.Sizeof(attr.Handled_access_net)
-		if net {
+		if t.tcp {
 			attr.Handled_access_net = netRights
 		}
 	}
@@ -94,28 +101,32 @@ func newRuleset(version int, net bool) (*ruleset, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
-	return &ruleset{fd: int(fd), version: version, rights: attr.Handled_access_fs}, nil
+	return &ruleset{terms: t, file: os.NewFile(fd, "Landlock ruleset"), fd: int(fd), rights: attr.Handled_access_fs}, nil
 }
 
-func (r *ruleset) close() { _ = unix.Close(r.fd) } // nothing was written
-
-// read grants reading and running a file, or all below a folder.
-func (r *ruleset) read(path string) error { return r.grant(path, rightsRead) }
+func (r *ruleset) close() { _ = r.file.Close() } // nothing was written
 
 // write grants everything below a folder, or of a file, but to make devices.
 func (r *ruleset) write(path string) error { return r.grant(path, r.rights&^rightsOfDevices) }
 
-// grant is no error where there is nothing, or nothing for us.
+// grant is no error where there is nothing, or nothing for us. It notes what it was given to.
 func (r *ruleset) grant(path string, rights uint64) error {
+	id, err := r.add(path, rights)
+	r.found = append(r.found, found{path, id})
+	return err
+}
+
+// add adds a rule, and says what lies at the path.
+func (r *ruleset) add(path string, rights uint64) (identity, error) {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if absent(err) {
-		return nil
+		return identity{}, nil
 	}
 	if err != nil {
-		return fmt.Errorf("open %s for the sandbox: %w", path, err)
+		return identity{}, fmt.Errorf("open %s for the sandbox: %w", path, err)
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
-	return r.grantOpen(fd, path, rights)
+	return r.addOpen(fd, path, rights)
 }
 
 // absent are the errors of a path that the command could not use either.
@@ -124,25 +135,25 @@ func absent(err error) bool {
 		errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV)
 }
 
-func (r *ruleset) grantOpen(fd int, path string, rights uint64) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("look at %s for the sandbox: %w", path, err)
+func (r *ruleset) addOpen(fd int, path string, rights uint64) (identity, error) {
+	id, _, err := identify(fd, "")
+	if err != nil {
+		return id, fmt.Errorf("look at %s for the sandbox: %w", path, err)
 	}
 	rights &= r.rights
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	if id.kind != unix.S_IFDIR {
 		rights &= rightsOfFiles
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	runtime.KeepAlive(&attr)
 	if errno == unix.EBADFD {
-		return nil // a file system that has no paths: the kernel lets everybody use it
+		return id, nil // a file system that has no paths: the kernel lets everybody use it
 	}
 	if errno != 0 {
-		return fmt.Errorf("grant %s in the sandbox: %w", path, errno)
+		return id, fmt.Errorf("grant %s in the sandbox: %w", path, errno)
 	}
-	return nil
+	return id, nil
 }
 
 // port grants connecting to a TCP port on any host.
@@ -164,7 +175,7 @@ func (r *ruleset) readAllBut(hidden []string) error {
 	if err := r.grant("/", unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 		return err
 	}
-	if err := r.read(sharedMemory); err != nil {
+	if err := r.grant(sharedMemory, rightsRead); err != nil {
 		return err
 	}
 	return r.readBeside("/", append([]string{"/dev"}, hidden...))
@@ -187,7 +198,7 @@ func (r *ruleset) readBeside(dir string, hidden []string) error {
 		case e.Type()&fs.ModeSymlink != 0:
 			// What it leads to is granted, or not, where it lies.
 		default:
-			err = r.read(path)
+			_, err = r.add(path, rightsRead)
 		}
 		if err != nil {
 			return err

@@ -197,25 +197,33 @@ func (p *plan) mount(b *birth, r *ruleset) {
 	}
 }
 
-// ruleset grants what the plan grants.
-func (p *plan) ruleset() (*ruleset, error) {
-	r, err := newRuleset(p.report.Landlock, p.policy.net != reachAll)
+// terms are what the plan grants.
+func (p *plan) terms() terms {
+	t := terms{version: p.report.Landlock, tcp: p.policy.net != reachAll, changeable: p.changeable()}
+	if !p.report.Namespaces {
+		t.carved = p.hidden // else they are covered
+	}
+	if p.policy.net == reachPorts {
+		t.ports = slices.Clone(p.network.Ports) // the terms may be kept
+	}
+	return t
+}
+
+// make makes a ruleset that grants what the terms say.
+func (t terms) make() (*ruleset, error) {
+	r, err := newRuleset(t)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.grant(r); err != nil {
+	if err := r.fill(); err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (p *plan) grant(r *ruleset) error {
-	carved := p.hidden
-	if p.report.Namespaces {
-		carved = nil // they are covered
-	}
-	if err := r.readAllBut(carved); err != nil {
+func (r *ruleset) fill() error {
+	if err := r.readAllBut(r.carved); err != nil {
 		return err
 	}
 	for _, d := range devices() {
@@ -223,16 +231,14 @@ func (p *plan) grant(r *ruleset) error {
 			return err
 		}
 	}
-	for _, path := range p.changeable() {
-		if err := p.grantWrite(r, path, carved); err != nil {
+	for _, path := range r.changeable {
+		if err := r.grantWrite(path); err != nil {
 			return err
 		}
 	}
-	if p.policy.net == reachPorts {
-		for _, port := range p.network.Ports {
-			if err := r.port(port); err != nil {
-				return err
-			}
+	for _, port := range r.ports {
+		if err := r.port(port); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -240,8 +246,8 @@ func (p *plan) grant(r *ruleset) error {
 
 // grantWrite grants a folder with what is in it. If something hidden that is not covered lies
 // there, it may be written, and is read only where that was granted.
-func (p *plan) grantWrite(r *ruleset, path string, carved []string) error {
-	for _, h := range carved {
+func (r *ruleset) grantWrite(path string) error {
+	for _, h := range r.carved {
 		switch {
 		case below(path, h):
 			return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -18,19 +19,20 @@ import (
 
 // Sandbox starts confined commands. It asks the kernel what there is when it is first needed.
 type Sandbox struct {
-	options Options
-	report  func() Report
-	shapes  func() map[uintptr]shape
-	nofile  func() *unix.Rlimit
-	own     int      // our process
-	filters sync.Map // policy → []unix.SockFilter, which nobody changes
+	options  Options
+	report   func() Report
+	shapes   func() map[uintptr]shape
+	nofile   func() *unix.Rlimit
+	own      int      // our process
+	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
+	rulesets rulesets
 	// listener are the flags that make a listener; set by the probe.
 	listener uintptr
 }
 
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
-	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), own: os.Getpid()}
+	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), own: os.Getpid(), rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)
 	return s
 }
@@ -110,7 +112,7 @@ func (s *Sandbox) tryNotify() (ok bool, why string) {
 	try := func(flags uintptr) error {
 		b := newBirth()
 		b.call("give up gaining privileges", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
-		b.filter([]unix.SockFilter{ret(pass)}, flags)
+		b.filter([]unix.SockFilter{{Code: unix.BPF_RET | unix.BPF_K, K: uint32(pass)}}, flags)
 		return tried(b, 0)
 	}
 	// Where only a signal that kills ends the wait for an answer, a call that we have answered
@@ -134,21 +136,14 @@ func (s *Sandbox) tryNotify() (ok bool, why string) {
 // tryNamespaces makes a child in new namespaces and mounts there: some systems let anybody
 // make a namespace and then forbid its use.
 func tryNamespaces() (ok bool, why string) {
-	try := func() error {
-		b := newBirth()
-		flags := b.namespaces()
-		tmp := b.text("/tmp")
-		b.call("mount", unix.SYS_MOUNT, tmp, tmp, 0, unix.MS_BIND, 0)
-		return tried(b, flags)
-	}
-	err := try()
-	// What a busy machine refuses just now is no reason to do without it for good.
-	for range 3 {
-		if err == nil {
-			break
-		}
-		err = try()
-	}
+	b := newBirth()
+	flags := b.namespaces()
+	// In a user namespace a folder can be bound only with all that is mounted below it, so
+	// what is bound here is one that nobody else can have mounted anything in.
+	b.private("/tmp")
+	tmp := b.text("/tmp")
+	b.call("bind /tmp", unix.SYS_MOUNT, tmp, tmp, 0, unix.MS_BIND, 0)
+	err := tried(b, flags)
 	if err != nil {
 		if why := forbiddenBy(os.ReadFile); why != "" {
 			return false, why

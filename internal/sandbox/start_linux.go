@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -58,11 +60,11 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 	if err != nil {
 		return nil, err
 	}
-	rules, err := p.ruleset()
+	rules, err := s.rulesets.take(p.terms(), p.mounted()) // the child adds what it mounts
 	if err != nil {
 		return nil, err
 	}
-	defer rules.close()
+	defer s.rulesets.back(rules) // by then the child has entered, or has ended
 	b := newBirth()
 	flags, err := s.compose(b, p, rules, bin, argv, attr)
 	if err != nil {
@@ -177,9 +179,10 @@ func tasks() uint64 {
 	if err != nil {
 		return 1 << 20
 	}
-	var a, b, c string
-	var running, all uint64
-	if _, err := fmt.Sscanf(string(data), "%s %s %s %d/%d", &a, &b, &c, &running, &all); err != nil {
+	_, rest, _ := strings.Cut(string(data), "/") // 0.41 0.38 0.40 running/all last
+	number, _, _ := strings.Cut(rest, " ")
+	all, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
 		return 1 << 20
 	}
 	return all
