@@ -72,7 +72,7 @@ func untrustedText(q trust.Question) string {
 // program or a later version; or it may be a slip of somebody who believes to be protected.
 func unknownTool(r troupe.Rule) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
-	if strings.ContainsAny(name, "*?") || strings.HasPrefix(name, "mcp__") {
+	if strings.ContainsAny(name, "*?") || strings.HasPrefix(strings.ToLower(name), "mcp__") {
 		return "" // covers whatever there is, or will be
 	}
 	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write",

@@ -61,6 +61,9 @@ func (r *Rule) coversPart(c *call, p *part) bool {
 		return false
 	}
 	w := &r.words
+	if !w.exact() && !w.keepsToPaths(p) {
+		return false
+	}
 	if w.exact() {
 		text := w.lits[0]
 		if text == p.Text || text == p.Whole {
@@ -159,6 +162,13 @@ func (c *call) coversGit(head []string, p *part) bool {
 	if p.Moved {
 		return c.isFree(p)
 	}
+	own := make([]reader.Word, 0, len(head))
+	for _, w := range head[1:] {
+		own = append(own, reader.Word{Text: w, Known: true})
+	}
+	if reader.GitRuns(withoutMessages(p.Words[1:])) && !reader.GitRuns(own) {
+		return false // it runs a program of the caller's choice, or writes a file, which the rule does not say
+	}
 	sub := ""
 	for i, w := range p.Words[1:] {
 		if i+1 < len(head) && w.Known && head[i+1] == w.Text {
@@ -168,9 +178,6 @@ func (c *call) coversGit(head []string, p *part) bool {
 			continue // the rule says so
 		}
 		if !w.Known && (sub == "" || !strings.HasPrefix(w.Text, "\"")) && sub == "" {
-			return false
-		}
-		if gitRuns(w.Text, sub != "") {
 			return false
 		}
 		if sub == "" {
@@ -188,23 +195,29 @@ func (c *call) coversGit(head []string, p *part) bool {
 	return true
 }
 
-// gitRuns: options that make git run a program or write a file of the caller's choice. Long
-// ones may be abbreviated.
-func gitRuns(word string, afterSub bool) bool {
-	name, _, _ := strings.Cut(word, "=")
-	if !afterSub {
-		return name == "-c" || strings.HasPrefix(name, "-c") || strings.HasPrefix(name, "--config-env") ||
-			strings.HasPrefix(name, "--exec-path") || strings.HasPrefix(name, "--git-dir") || strings.HasPrefix(name, "--work-tree")
+// withoutMessages leaves out what is only known when it runs and is the value of -m, where that has one:
+// git takes the next word for it, whatever it is.
+func withoutMessages(args []reader.Word) []reader.Word {
+	if len(args) == 0 || !slices.Contains([]string{"commit", "tag", "merge", "stash", "notes"}, args[0].Text) {
+		return args
 	}
-	if !strings.HasPrefix(name, "--") {
-		return false
-	}
-	for _, long := range []string{"--upload-pack", "--receive-pack", "--exec", "--ext-diff", "--textconv", "--open-files-in-pager", "--output", "--extcmd"} {
-		if len(name) >= 5 && strings.HasPrefix(long, name) {
-			return true
+	var out []reader.Word
+	for i, w := range args {
+		if i > 0 && !w.Known && strings.HasPrefix(w.Text, `"`) && args[i-1].Known && takesMessage(args[i-1].Text) {
+			continue
 		}
+		out = append(out, w)
 	}
-	return false
+	return out
+}
+
+// takesMessage: -m, alone or as the last of several letters, or --message.
+func takesMessage(option string) bool {
+	if option == "--message" {
+		return true
+	}
+	letters, ok := strings.CutPrefix(option, "-")
+	return ok && strings.HasSuffix(letters, "m") && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // gitReads: subcommands that are used for reading, though some of their options write.

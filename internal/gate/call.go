@@ -24,7 +24,6 @@ type call struct {
 	// homely: every path lies in the session's folders. protected: one that would be written
 	// is protected.
 	homely, protected bool
-	fold              bool // compare paths of deny and ask rules without regard to case
 	guards            []guard
 	resolve           func(string) string
 
@@ -54,7 +53,7 @@ type callPath struct {
 func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
-		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, fold: foldsCase(), levels: q.Levels, resolve: q.Resolve,
+		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, levels: q.Levels, resolve: q.Resolve,
 		hidden: q.Hidden, exist: q.HiddenFiles,
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
@@ -132,6 +131,9 @@ func (c *call) keepNamed(chain []Layer) {
 		return
 	}
 	for _, f := range c.named() {
+		if f.adrift {
+			continue // where reading is all there is, it is asked about
+		}
 		if _, hidden := c.hidden(f.name); hidden && c.means(f) {
 			c.keep(f.name)
 		}

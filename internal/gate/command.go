@@ -21,6 +21,9 @@ type command struct {
 	calls   []form // as rules that deny see them
 	files   []file // the files its words may name
 	lost    bool   // it goes to more folders than anybody can follow
+	at      *whereabouts
+	speller *speller
+	mayRead string // which file that is kept from agents it may read without naming it
 
 	judged  bool
 	verdict reader.Verdict
@@ -28,6 +31,7 @@ type command struct {
 	bare, exact hit // allow rules for the whole of it
 	names       hit // the first rule that denies or asks about commands by name
 	hides       []hit
+	keeps       hit // the first rule that denies or asks about edits
 }
 
 // part is one simple command, and the rule that allows it.
@@ -57,6 +61,8 @@ func (m *command) note(r *Rule, layer int) {
 		m.names.take(r, layer)
 	case r.hidesFiles():
 		m.hides = append(m.hides, hit{r, layer, true})
+	case len(r.pats) > 0 && r.edits():
+		m.keeps.take(r, layer)
 	}
 }
 
@@ -77,6 +83,9 @@ func (c *call) take() *command {
 	for i := range read.Parts {
 		p := &m.parts[i]
 		p.Part = read.Parts[i]
+	}
+	for i := range m.parts {
+		p := &m.parts[i]
 		for _, r := range p.Redirects {
 			if r.Write {
 				p.writes = append(p.writes, c.target(r.Path, p.Moved))
@@ -86,12 +95,25 @@ func (c *call) take() *command {
 	return m
 }
 
+// oneWord: what a redirect's word becomes is no name but this one.
+func oneWord(w reader.Word, text string) bool {
+	return strings.HasPrefix(w.Text, "\"") || !strings.ContainsAny(text, " \t\n")
+}
+
 func (c *call) target(w reader.Word, moved bool) target {
 	var t target
-	if !w.Known || w.Text == "" {
+	name := w.Text
+	if !w.Known {
+		said := c.speller().spell(w)
+		if len(said) != 1 || said[0].cut || said[0].glob || !oneWord(w, said[0].text) {
+			return t
+		}
+		name = said[0].text
+	}
+	if name == "" {
 		return t
 	}
-	switch name := w.Text; {
+	switch {
 	case name == "/dev/null" || name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/"):
 		t.nowhere = true
 		return t
@@ -127,13 +149,31 @@ func (c *call) target(w reader.Word, moved bool) target {
 func (c *call) clear() bool { return len(c.take().unclear) == 0 }
 
 // doubtful: a rule forbids commands by name, and nobody can say what this one runs.
-func (v *view) doubtful() bool { return v.command.names.holds(v.layer) && !v.clear() }
+func (v *view) doubtful() bool {
+	return v.command.names.holds(v.layer) && (!v.clear() || v.command.runsInput())
+}
+
+// blind: a rule is about what files are written, nobody can say which this command writes, and
+// it would run where no sandbox holds it.
+func (v *view) blind(level troupe.Level) bool {
+	return level == troupe.LevelNone && v.command.keeps.holds(v.layer) && v.writesUnknown()
+}
+
+// writesUnknown: a redirect writes to a file whose name is only known when it runs.
+func (c *call) writesUnknown() bool {
+	if !strings.Contains(c.command.text, ">") {
+		return false
+	}
+	return slices.ContainsFunc(c.take().parts, func(p part) bool {
+		return slices.ContainsFunc(p.writes, func(t target) bool { return t.name == "" && !t.nowhere })
+	})
+}
 
 // verdictOf has the reader judge the whole command.
 func (c *call) verdictOf() *reader.Verdict {
 	m := &c.command
 	if !m.judged {
-		m.judged, m.verdict = true, judge(m.text, m.safeGit)
+		m.judged, m.verdict = true, judge(m.text, c.at.project, m.safeGit)
 	}
 	return &m.verdict
 }
@@ -208,7 +248,7 @@ func (v *view) commandByMode() (troupe.Effect, bool) {
 		return "", false
 	case v.mode.Self == troupe.ClassExec:
 		_, possible := v.level(troupe.LevelNone)
-		return troupe.Allow, possible && !v.doubtful()
+		return troupe.Allow, possible && !v.doubtful() && !v.blind(v.bound)
 	case v.mode.Self >= troupe.ClassEdit:
 		return troupe.Allow, v.onlyEdits()
 	default:
@@ -247,14 +287,15 @@ func (v *view) commandByRule() bool {
 	if v.bound == troupe.LevelReadOnly || v.mode.Ceiling < troupe.ClassExec {
 		return false
 	}
-	if _, possible := v.level(troupe.LevelWorkspace); !possible {
+	level, possible := v.level(troupe.LevelWorkspace)
+	if !possible {
 		return false
 	}
 	if m.exact.holds(v.layer) {
 		return true
 	}
 	if m.bare.holds(v.layer) {
-		return !v.doubtful() && v.guardsNamed()
+		return !v.doubtful() && !v.blind(level) && v.guardsNamed()
 	}
 	return v.someRule() && v.clear() && v.allCovered(true)
 }
@@ -317,7 +358,7 @@ func (v *view) allCovered(rules bool) bool {
 		default:
 			return false
 		}
-		if len(v.levels) == 0 && len(v.command.hides) > 0 && v.isFree(p) && v.mayReadHidden(&p.said) {
+		if len(v.levels) == 0 && v.isFree(p) && v.mayReadHidden(&p.said) {
 			return false
 		}
 		for j := range p.writes {
@@ -360,9 +401,9 @@ func (c *call) weigh(p *part) bool {
 	case changesShell(name):
 		return false
 	case p.Moved:
-		p.said = judge("cd elsewhere && "+p.Whole, c.command.safeGit)
+		p.said = judge("cd elsewhere && "+p.Whole, c.at.project, c.command.safeGit)
 	default:
-		p.said = judge(p.Whole, c.command.safeGit)
+		p.said = judge(p.Whole, c.at.project, c.command.safeGit)
 	}
 	return p.said.ReadOnly
 }
@@ -387,6 +428,6 @@ func (c *call) movesHome(p *part) bool {
 }
 
 // judge is what the reader makes of a command.
-func judge(text string, safeGit bool) reader.Verdict {
-	return reader.Judge(text, reader.Options{SafeGit: safeGit})
+func judge(text, folder string, safeGit bool) reader.Verdict {
+	return reader.Judge(text, reader.Options{SafeGit: safeGit, Folder: folder})
 }

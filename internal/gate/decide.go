@@ -130,7 +130,7 @@ func ask(v *view) (troupe.Effect, bool) {
 	if _, possible := v.level(troupe.LevelWorkspace); !possible || v.mode.Ceiling < troupe.ClassExec {
 		return troupe.Deny, true
 	}
-	if v.doubtful() {
+	if v.doubtful() || v.blind(v.bound) {
 		return stricter(troupe.Ask, v.mode.OnAsk), true
 	}
 	return v.mode.OnAsk, true

@@ -181,6 +181,7 @@ type domain struct {
 	labels []string
 	below  bool   // "*." stands before it
 	port   string // "" is any
+	any    bool   // every host
 }
 
 // parseDomain reads what stands in the parentheses of a rule about fetching. The problem, if
@@ -191,6 +192,9 @@ func parseDomain(spec string) (d domain, problem string) {
 		return d, "does not say domain: and a host"
 	}
 	host = strings.TrimSpace(host)
+	if host == "*" {
+		return domain{any: true}, ""
+	}
 	host, d.below = strings.CutPrefix(host, "*.")
 	switch {
 	case host == "":
@@ -213,6 +217,9 @@ func parseDomain(spec string) (d domain, problem string) {
 
 // match reports whether the domain covers a host, by whole labels.
 func (d *domain) match(h hostName) bool {
+	if d.any {
+		return true
+	}
 	more := len(h.labels) - len(d.labels)
 	if more < 0 || d.below != (more > 0) || d.port != "" && d.port != h.port {
 		return false

@@ -42,4 +42,7 @@ func PathRule(tool, name string) string { return tool + "(" + literalPattern(nam
 
 // Environ is what a command must have in its environment that was allowed because reading it
 // showed that it only reads.
-func Environ() []string { return reader.GitEnviron() }
+//
+// The go command does not fetch and run another toolchain that a go.mod names, and cd looks for
+// folders nowhere else.
+func Environ() []string { return append(reader.GitEnviron(), "GOTOOLCHAIN=local", "CDPATH=") }

@@ -85,8 +85,15 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 		if _, possible := view.level(troupe.LevelWorkspace); !possible {
 			return c.unboundable(q, v.layer) + ", and it " + c.does()
 		}
+		if !view.doubtful() && view.blind(view.bound) {
+			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.command.keeps.rule.rule.Text) + " is about writing"
+		}
 		if view.doubtful() {
-			return "it is not known what it runs (" + c.command.unclear[0] + "), and the rule " +
+			why := "a shell in it runs what it is given"
+			if len(c.command.unclear) > 0 {
+				why = c.command.unclear[0]
+			}
+			return "it is not known what it runs (" + why + "), and the rule " +
 				fmt.Sprintf("%q", c.command.names.rule.rule.Text) + " is about commands by name"
 		}
 	}
@@ -196,6 +203,9 @@ func (c *call) does() string {
 
 // doesRun says what a command may do, as far as reading it tells.
 func (c *call) doesRun() string {
+	if c.command.mayRead != "" {
+		return "may read " + c.command.mayRead
+	}
 	if c.command.judged && c.command.verdict.Why != "" {
 		return c.command.verdict.Why
 	}

@@ -96,13 +96,20 @@ func (r *Rule) means() string {
 		what := map[string]string{
 			toolRead: "reading ", toolGrep: "searching in ", toolGlob: "listing ", toolEdit: "changing ", toolWrite: "writing ", toolNotebook: "changing notebooks in ",
 		}[r.tool]
-		return verb + what + r.pat.means()
+		var where []string
+		for i := range r.pats {
+			where = append(where, r.pats[i].means())
+		}
+		return verb + what + strings.Join(where, " or ")
 	case kindName:
 		if r.tool == toolSkill {
-			return verb + "the skill " + visible(r.name)
+			return verb + "the skill " + visible(r.names[0])
 		}
-		return verb + "starting agents of type " + visible(r.name)
+		return verb + "starting agents of type " + visible(strings.Join(r.names, " or "))
 	case kindDomain:
+		if r.host.any {
+			return verb + "fetching from every host"
+		}
 		host := strings.Join(r.host.labels, ".")
 		if r.host.port != "" {
 			host += ":" + r.host.port
@@ -190,9 +197,9 @@ func (r *Rule) covers(o *Rule) bool {
 	case kindCommand:
 		return r.words.covers(&o.words)
 	case kindPath:
-		return (r.tool == o.tool || familyCovers(r.tool, o.tool)) && r.pat.covers(&o.pat)
+		return (r.tool == o.tool || familyCovers(r.tool, o.tool)) && coversPaths(r.pats, o.pats)
 	case kindName:
-		return strings.EqualFold(r.name, o.name)
+		return r.namesOne(o.names[0]) && len(o.names) <= len(r.names)
 	case kindDomain:
 		return r.host.port == "" && r.host.covers(&o.host)
 	default:
@@ -200,7 +207,20 @@ func (r *Rule) covers(o *Rule) bool {
 	}
 }
 
+// coversPaths: each of the other's alternatives is covered by one of these.
+func coversPaths(pats, others []pattern) bool {
+	for i := range others {
+		if !slices.ContainsFunc(pats, func(p pattern) bool { return p.covers(&others[i]) }) {
+			return false
+		}
+	}
+	return true
+}
+
 func (d *domain) covers(o *domain) bool {
+	if d.any || o.any {
+		return d.any
+	}
 	if o.below {
 		return d.below && (slices.Equal(d.labels, o.labels) || d.match(hostName{labels: o.labels}))
 	}

@@ -14,32 +14,20 @@ import (
 // is nil if there are no such rules.
 func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
 	at := placesOf(roots, home)
-	type bound struct {
-		rule *Rule
-		dir  string
-		all  bool // its folder is not known, so it may be any
-	}
-	var rules []bound
+	var rules []*Rule
 	for i := range chain {
 		chain[i].rules(func(r *Rule, _ bool) {
 			if r.hidesFiles() {
-				dir, ok := r.pat.base(at)
-				rules = append(rules, bound{r, dir, !ok})
+				rules = append(rules, r)
 			}
 		})
 	}
 	if len(rules) == 0 {
 		return nil
 	}
-	fold := foldsCase()
 	return func(file string) bool {
 		file = path.Clean(file)
-		for _, b := range rules {
-			if b.all || b.rule.pat.match(b.dir, file, fold) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(rules, func(r *Rule) bool { return r.matches(at, file, true, true) })
 	}
 }
 
@@ -60,11 +48,13 @@ func denied(chain []Layer, roots []string, home string, about func(*Rule) bool) 
 	var out []string
 	for i := range chain {
 		chain[i].rules(func(r *Rule, _ bool) {
-			if r.kind != kindPath || r.rule.Effect != troupe.Deny || !about(r) {
+			if len(r.pats) == 0 || r.rule.Effect != troupe.Deny || !about(r) {
 				return
 			}
-			if text := r.pat.absolute(at); !slices.Contains(out, text) {
-				out = append(out, text)
+			for i := range r.pats {
+				if text := r.pats[i].absolute(at); !slices.Contains(out, text) {
+					out = append(out, text)
+				}
 			}
 		})
 	}

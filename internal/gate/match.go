@@ -2,6 +2,7 @@ package gate
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -9,11 +10,11 @@ import (
 func (r *Rule) speaksOf(c *call) bool {
 	switch r.kind {
 	case kindTool:
-		return r.tool == "" || r.namesTool(c.tool)
+		return r.tool == "" || r.namesTool(c.tool) || len(r.pats) > 0 && c.isCommand() && r.touchesNamed(c)
 	case kindCommand:
 		return c.isCommand() && r.forbids(c)
 	case kindName:
-		return (c.tool == r.tool || c.agent != "" && c.tool != toolSkill && r.tool == toolAgent) && (strings.EqualFold(r.name, c.agent) || c.agent == "")
+		return (c.tool == r.tool || c.agent != "" && c.tool != toolSkill && r.tool == toolAgent) && (r.namesOne(c.agent) || c.agent == "")
 	case kindPath:
 		return r.touches(c)
 	case kindDomain:
@@ -38,6 +39,10 @@ func serverCovers(rule, tool string) bool {
 	return strings.HasPrefix(rule, mcpPrefix) && strings.HasPrefix(tool, strings.TrimSuffix(rule, "__")+"__")
 }
 
+func (r *Rule) namesOne(name string) bool {
+	return slices.ContainsFunc(r.names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
 // edits: it is a rule about writing files.
 func (r *Rule) edits() bool {
 	return r.tool == toolEdit || r.tool == toolWrite || r.tool == toolNotebook
@@ -52,11 +57,10 @@ func (r *Rule) touches(c *call) bool {
 	if own && (c.unclear || len(c.paths) == 0) {
 		return true
 	}
-	base, anchored := r.pat.base(c.at)
 	for i := range c.paths {
 		p := &c.paths[i]
 		about := own || edits && p.write || r.tool == toolRead && (!p.write || c.tool == toolEdit || c.tool == toolNotebook)
-		if about && (!anchored || r.pat.match(base, p.name, c.fold)) {
+		if about && r.matches(c.at, p.name, true, true) {
 			return true
 		}
 	}
@@ -81,7 +85,7 @@ func (r *Rule) allowsAll(c *call) bool {
 	case kindTool:
 		return r.allowsTool(c.tool)
 	case kindName:
-		return c.tool == r.tool && c.agent != "" && strings.EqualFold(r.name, c.agent)
+		return c.tool == r.tool && c.agent != "" && r.namesOne(c.agent)
 	case kindDomain:
 		return c.tool == r.tool && c.url != "" && !c.host.unsure && !c.host.user && !c.host.tells && r.host.match(c.host)
 	default:
@@ -100,8 +104,7 @@ func (r *Rule) allowsPath(c *call, p *callPath) bool {
 	if p.write {
 		return r.edits() && r.coversFile(c, p.name, p.guards) // leave to read is not leave to write
 	}
-	base, ok := r.pat.base(c.at)
-	return ok && r.pat.match(base, p.name, false)
+	return r.matches(c.at, p.name, false, false)
 }
 
 // familyCovers reports whether rules for one tool hold for another as well.

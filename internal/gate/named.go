@@ -103,10 +103,13 @@ func (c *call) forms() []form {
 		if p.Words[0].Pattern {
 			add(form{text: oneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text)})
 		}
-		if startsOthers(path.Base(texts[0])) && p.Via == "" {
-			for j := 1; j < len(texts); j++ {
-				addText(oneBlank(strings.Join(texts[j:], " ")))
-			}
+		for _, from := range startedBy(texts) {
+			addText(oneBlank(from))
+		}
+	}
+	if m.runsInput() {
+		for _, s := range spoken(m.text) {
+			addText(s)
 		}
 	}
 	return m.calls

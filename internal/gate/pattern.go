@@ -2,7 +2,6 @@ package gate
 
 import (
 	"path"
-	"runtime"
 	"strings"
 )
 
@@ -150,8 +149,12 @@ func unescape(s string) string {
 func literalPattern(p string) string {
 	var b strings.Builder
 	b.WriteString("/")
+	special := `*?[\{}`
+	if strings.Count(p, "(") != strings.Count(p, ")") {
+		special += "()"
+	}
 	for i := range len(p) {
-		if strings.IndexByte(`*?[\`, p[i]) >= 0 {
+		if strings.IndexByte(special, p[i]) >= 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(p[i])
@@ -254,5 +257,13 @@ func below(dir, file string, fold bool) (rest string, ok bool) {
 	return file[len(dir)+1:], true
 }
 
-// foldsCase reports whether this system's file names usually differ by more than case.
-func foldsCase() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
+// matches reports whether one of a rule's paths covers file. unsure is what counts where the
+// folder is not known that it begins at.
+func (r *Rule) matches(at places, file string, fold, unsure bool) bool {
+	for i := range r.pats {
+		if base, ok := r.pats[i].base(at); !ok && unsure || ok && r.pats[i].match(base, file, fold) {
+			return true
+		}
+	}
+	return false
+}

@@ -61,7 +61,7 @@ func (c *call) guarded(name string) []*guard {
 	var out []*guard
 	rest := strings.TrimPrefix(name, "/")
 	for i := range c.guards {
-		if g := &c.guards[i]; matchSegments(g.segs, rest, c.fold) {
+		if g := &c.guards[i]; matchSegments(g.segs, rest, true) {
 			out = append(out, g)
 		}
 	}
@@ -93,8 +93,10 @@ func (r *Rule) coversFile(c *call, name string, guards []*guard) bool {
 	case kindTool:
 		return len(guards) == 0
 	case kindPath:
-		base, ok := r.pat.base(c.at)
-		return ok && r.pat.match(base, name, false) && !slices.ContainsFunc(guards, func(g *guard) bool { return !r.pat.names(g) })
+		return slices.ContainsFunc(r.pats, func(p pattern) bool {
+			base, ok := p.base(c.at)
+			return ok && p.match(base, name, false) && !slices.ContainsFunc(guards, func(g *guard) bool { return !p.names(g) })
+		})
 	default:
 		return false
 	}

@@ -17,8 +17,8 @@ type Rule struct {
 	glob  bool       // tool is a glob of names
 	words wildcard   // kindCommand: the command
 	forms []wildcard // kindCommand: what it means as a deny or ask rule
-	name  string     // kindName
-	pat   pattern
+	names []string   // kindName: one, and in a deny rule what was probably meant instead
+	pats  []pattern  // kindPath: alternatives; kindTool: what a path meant that could not be read
 	host  domain
 	note  string // what became of a rule that could not be read as written
 }
@@ -103,8 +103,11 @@ func ParseRule(r troupe.Rule) (Rule, error) {
 		return out, nil
 	}
 	out.tool = canonical(name)
-	if meant := misspelt(out.tool); meant != "" && r.Effect != troupe.Allow {
-		return out.unread(meant, fmt.Sprintf("names %q, which is no tool; %s was probably meant", visible(name), meant))
+	if meant := misspelt(out.tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
+		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", visible(name), meant, toolList()))
+	}
+	if lower := strings.ToLower(name); strings.HasPrefix(lower, mcpPrefix) && !strings.HasPrefix(name, mcpPrefix) {
+		return out.unread(mcpPrefix+name[len(mcpPrefix):], "writes mcp__ in other letters than the tools of MCP servers have")
 	}
 	if !hasSpec || strings.Trim(spec, "*") == "" && spec != "" {
 		out.kind = kindTool
@@ -121,6 +124,9 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 	switch r.tool {
 	case toolBash:
 		words, problem := parseWildcard(spec)
+		if problem == "" {
+			problem = slipInCommand(spec, r.rule.Effect)
+		}
 		if problem != "" {
 			return r.unread(r.tool, problem)
 		}
@@ -133,17 +139,26 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 			r.forms = forbidden(words)
 		}
 	case toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook:
-		pat, problem := parsePattern(spec)
+		pats, problem := parsePaths(spec)
 		if problem != "" {
+			if r.rule.Effect != troupe.Allow {
+				r.pats = guessPaths(spec)
+				for i := range r.pats {
+					r.pats[i].folder = r.rule.Folder
+				}
+			}
 			return r.unread(r.tool, "cannot be read: the path "+problem)
 		}
-		pat.folder = r.rule.Folder
-		r.kind, r.pat = kindPath, pat
+		for i := range pats {
+			pats[i].folder = r.rule.Folder
+		}
+		r.kind, r.pats = kindPath, pats
 	case toolAgent, toolSkill:
 		if strings.ContainsAny(spec, "*,(){}") {
 			return r.unread(r.tool, "does not name one "+thingOf(r.tool)+"; lists and wildcards are not supported there")
 		}
-		r.kind, r.name = kindName, strings.TrimSpace(spec)
+		r.kind, r.names = kindName, []string{strings.TrimSpace(spec)}
+		return r.meantAgent()
 	case toolFetch:
 		host, problem := parseDomain(spec)
 		if problem != "" {
@@ -151,7 +166,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 		}
 		r.kind, r.host = kindDomain, host
 	default:
-		return r.unread(r.tool, "has parentheses, which are not supported for "+r.tool)
+		return r.unread(r.tool, "has parentheses, which are not supported for "+visible(r.tool)+"; they are for "+toolList())
 	}
 	return r, nil
 }
@@ -255,7 +270,7 @@ func canonical(name string) string {
 
 // misspelt is the known tool whose name is one slip of the pen away, or "".
 func misspelt(name string) string {
-	if len(name) < 4 || strings.HasPrefix(name, mcpPrefix) {
+	if strings.HasPrefix(strings.ToLower(name), mcpPrefix) {
 		return ""
 	}
 	for _, known := range knownTools() {
@@ -263,12 +278,15 @@ func misspelt(name string) string {
 			return ""
 		}
 	}
+	if len(name) < 4 {
+		return otherName(name)
+	}
 	for _, known := range knownTools() {
 		if oneSlip(strings.ToLower(name), strings.ToLower(known)) {
 			return canonical(known)
 		}
 	}
-	return ""
+	return otherName(name)
 }
 
 // oneSlip: one letter more, less or other, or two swapped.

@@ -328,15 +328,35 @@ func TestHidden(t *testing.T) {
 	}
 }
 
+// What is denied is so in all letters; leave is for the letters that it names.
 func TestFoldedCase(t *testing.T) {
 	t.Parallel()
-	r := parse(t, troupe.Deny, "Read(secrets/*.KEY)")
-	c := newCall(&Query{Tool: "Read", Access: reads("/Proj/Secrets/a.key"), Roots: []string{"/proj"}})
-	for _, fold := range []bool{false, true} {
-		c.fold = fold
-		if r.speaksOf(&c) != fold {
-			t.Errorf("fold %v: speaks %v", fold, !fold)
+	deny := parse(t, troupe.Deny, "Read(secrets/*.KEY)")
+	for _, file := range []string{"/proj/Secrets/a.key", "/Proj/secrets/A.kEy", "/proj/secrets/a.KEY"} {
+		if d := Decide(query("Read", reads(file), deny)); d.Effect != troupe.Deny || d.Step != StepDenyRule {
+			t.Errorf("%s: %+v", file, d)
 		}
+		if hidden := Hidden([]Layer{{Rules: []Rule{deny}}}, []string{"/proj"}, ""); !hidden(file) {
+			t.Errorf("%s is not hidden", file)
+		}
+	}
+	for command, want := range map[string]troupe.Effect{
+		"cat TopSecret.TXT": troupe.Deny, "cat < TOPSECRET.txt": troupe.Deny, "cat TOP*": troupe.Ask, "cat topsecrets.txt": troupe.Allow, "echo x > Go.Mod": troupe.Deny,
+	} {
+		if d := run(command, nil, parse(t, troupe.Deny, "Read(topsecret.txt)"), parse(t, troupe.Deny, "Edit(go.mod)")); d.Effect != want {
+			t.Errorf("%q: %+v", command, d)
+		}
+	}
+	allow := parse(t, troupe.Allow, "Edit(src/*.go)")
+	for file, want := range map[string]troupe.Effect{"/proj/src/a.go": troupe.Allow, "/proj/SRC/a.go": troupe.Deny, "/proj/src/a.GO": troupe.Deny} {
+		if d := Decide(query("Edit", writes(file), allow)); d.Effect != want {
+			t.Errorf("%s: %+v", file, d)
+		}
+	}
+	q := query("Write", writes("/proj/.Git/Hooks/x"), parse(t, troupe.Allow, "Write"))
+	q.Protected = []string{"/proj/.git/hooks"}
+	if d := Decide(q); d.Effect == troupe.Allow {
+		t.Errorf("protected in other letters: %+v", d)
 	}
 }
 

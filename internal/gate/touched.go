@@ -16,12 +16,14 @@ type file struct {
 	// word is what names it, if that is only a word: it may be something else, such as what
 	// is searched for.
 	word string
+	// adrift: name begins in a folder that is not known.
+	adrift bool
 }
 
 // hidesFiles: a rule that keeps files from being read, so that commands must not read them
 // either.
 func (r *Rule) hidesFiles() bool {
-	return r.kind == kindPath && r.tool == toolRead && r.rule.Effect != troupe.Allow
+	return (r.kind == kindPath || len(r.pats) > 0) && r.tool == toolRead && r.rule.Effect != troupe.Allow
 }
 
 // named are the files that the words of the command may name, in all readings: as a path, as
@@ -31,20 +33,16 @@ func (c *call) named() []file {
 	if m.files != nil {
 		return m.files
 	}
-	n := namer{c: c, seen: make(map[file]bool)}
-	if path.IsAbs(c.at.project) {
-		n.folders = append(n.folders, path.Clean(c.at.project))
-	}
-	for i := range m.parts {
-		if p := &m.parts[i]; len(p.Words) > 1 && (p.Words[0].Text == "cd" || p.Words[0].Text == "pushd") {
-			n.move(n.expand(p.Words[len(p.Words)-1]))
-		}
-	}
+	n := namer{c: c, at: c.where(), speller: c.speller(), seen: make(map[file]bool)}
+	fed := m.lastFeed()
 	for i := range m.parts {
 		p := &m.parts[i]
+		n.moved = p.Moved
+		n.said = i < fed && len(p.Words) > 0 && (p.Words[0].Text == "echo" || p.Words[0].Text == "printf")
 		for _, w := range p.Words {
 			n.word(w, false, false)
 		}
+		n.said = false
 		for _, a := range p.Assigns {
 			n.word(a.Value, false, false)
 		}
@@ -52,8 +50,16 @@ func (c *call) named() []file {
 			n.word(r.Path, r.Write, true)
 		}
 	}
+	n.moved = m.moves()
+	if said := c.verdictOf(); said.ReadOnly {
+		n.said = true
+		for _, name := range said.Reads {
+			n.word(reader.Word{Text: name, Known: true}, false, false)
+		}
+		n.said = false
+	}
 	if len(m.parts) == 0 {
-		for _, w := range strings.FieldsFunc(m.text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`", r) }) {
+		for _, w := range fields(m.text) {
 			n.word(reader.Word{Text: w, Known: true}, false, false)
 		}
 	}
@@ -61,45 +67,47 @@ func (c *call) named() []file {
 	return m.files
 }
 
+// fields are the words of a text that nobody can read as commands.
+func fields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`", r) })
+}
+
 // namer collects the files that words may name.
 type namer struct {
 	c       *call
-	folders []string // that it may be in
+	at      *whereabouts
+	speller *speller
+	moved   bool // the word may be meant from another folder
+	said    bool // it is known to name files
 	seen    map[file]bool
 	out     []file
 }
 
-// expand writes a word with what its commonest variables stand for; "" if something else in
-// it is only known when it runs.
-func (n *namer) expand(w reader.Word) string {
-	if w.Known {
-		return w.Text
+func (n *namer) word(w reader.Word, write, redirected bool) {
+	for _, s := range n.speller.spell(w) {
+		if s.cut || s.text == "" {
+			continue
+		}
+		if s.glob {
+			continue // patterns are looked at where nothing but reading says what they do
+		}
+		n.text(s.text, w.Known || s.own, write, redirected)
+		if !w.Known && strings.ContainsAny(s.text, " \t\n") {
+			for _, one := range strings.Fields(s.text) { // where it is not quoted, it becomes several
+				n.text(one, s.own, write, redirected)
+			}
+		}
 	}
-	text := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "${HOME}", n.c.at.home, "$HOME", n.c.at.home,
-		"${PWD}", n.c.at.project, "$PWD", n.c.at.project).Replace(w.Text)
-	if text == "~" || strings.HasPrefix(text, "~/") {
-		text = n.c.at.home + text[1:]
-	}
-	if strings.HasPrefix(text, "~+") {
-		text = n.c.at.project + text[2:]
-	}
-	if strings.ContainsAny(text, "$`") {
-		return ""
-	}
-	return text
 }
 
-func (n *namer) word(w reader.Word, write, redirected bool) {
-	text := n.expand(w)
-	if text == "" || w.Pattern {
-		return // patterns are looked at where nothing but reading says what they do
-	}
+// text notes what one text may name. own: it stands in the command as it is.
+func (n *namer) text(text string, own, write, redirected bool) {
 	add := func(name string) {
-		if !w.Known && strings.HasPrefix(name, "~/") {
+		if !own && strings.HasPrefix(name, "~/") {
 			name = n.c.at.home + name[1:]
 		}
 		f := file{name: name, write: write}
-		if w.Known && !redirected {
+		if own && !redirected && !n.said {
 			f.word = name
 		}
 		n.add(f)
@@ -121,28 +129,16 @@ func (n *namer) add(f file) {
 		return
 	}
 	name := f.name
-	for _, folder := range n.folders {
+	for i, folder := range n.at.plain {
+		if i > 0 && !n.moved {
+			break
+		}
 		f.name = path.Join(folder, name)
 		n.put(f)
 	}
-}
-
-// move notes that the command goes to another folder, from any that it may be in.
-func (n *namer) move(to string) {
-	const most = 1024
-	switch {
-	case to == "":
-	case path.IsAbs(to):
-		n.folders = append(n.folders, path.Clean(to))
-	default:
-		for _, from := range slices.Clone(n.folders) {
-			if next := path.Join(from, to); !slices.Contains(n.folders, next) {
-				n.folders = append(n.folders, next)
-			}
-		}
-	}
-	if len(n.folders) > most {
-		n.folders, n.c.command.lost = n.folders[:most], true
+	if n.moved && n.at.anywhere {
+		f.name, f.adrift = name, true
+		n.put(f)
 	}
 }
 
@@ -153,7 +149,7 @@ func (n *namer) put(f file) {
 	}
 	n.seen[f] = true
 	n.out = append(n.out, f)
-	if n.c.resolve == nil {
+	if n.c.resolve == nil || f.adrift {
 		return
 	}
 	if real := n.c.resolve(f.name); real != "" && real != f.name {
@@ -179,7 +175,6 @@ func (r *Rule) touchesNamed(c *call) bool {
 	if r.tool != toolRead && !edits || edits && !strings.Contains(c.command.text, ">") {
 		return false
 	}
-	base, anchored := r.pat.base(c.at)
 	files := c.named()
 	if c.command.lost && !edits {
 		return true
@@ -188,107 +183,19 @@ func (r *Rule) touchesNamed(c *call) bool {
 		if edits && !f.write {
 			continue
 		}
-		if (!anchored || r.pat.match(base, f.name, c.fold)) && c.means(f) {
+		if (f.adrift && r.endsIn(f.name) || !f.adrift && r.matches(c.at, f.name, true, true)) && c.means(f) {
 			return true
 		}
 	}
 	return false
 }
 
-// mayReadHidden reports whether a command that only reads may read a file that a rule keeps
-// from being read, or that is hidden without one, and does not name it so that the rule
-// itself could say so.
-func (v *view) mayReadHidden(said *reader.Verdict) bool {
-	if v.globsHidden(said.Patterns) {
-		return true
-	}
-	if len(v.command.hides) == 0 || !v.command.hides[0].holds(v.layer) {
-		return false
-	}
-	for _, h := range v.command.hides {
-		if !h.holds(v.layer) {
-			continue
-		}
-		base, anchored := h.rule.pat.base(v.at)
-		if !anchored || said.Open && v.reachedFrom(h.rule, base) {
-			return true
-		}
-		for _, glob := range said.Patterns {
-			if v.globMayMean(glob, h.rule, base) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// globsHidden: a pattern of file names in the command means a file that is hidden and there.
-func (c *call) globsHidden(globs []string) bool {
-	if len(globs) == 0 || len(c.levels) > 0 || c.exist == nil {
-		return false
-	}
-	n := namer{c: c}
-	for _, file := range c.exist() {
-		for _, glob := range globs {
-			glob = n.expand(reader.Word{Text: glob})
-			switch {
-			case glob == "":
-				return true
-			case path.IsAbs(glob):
-			case c.moves():
-				// It may be meant from any folder: its last part decides.
-				glob = path.Join(path.Dir(file), path.Base(glob))
-			default:
-				glob = path.Join(c.at.project, glob)
-			}
-			if segmentsMeet(literals(file), strings.Split(strings.Trim(path.Clean(glob), "/"), "/")) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// reachedFrom: the rule's files may lie below the folder the command begins in, or below one
-// that it names.
-func (c *call) reachedFrom(r *Rule, base string) bool {
-	top := base
-	for _, s := range r.pat.segs {
-		if s.kind != segLiteral {
-			break
-		}
-		top = path.Join(top, s.text)
-	}
-	within := func(folder string) bool {
-		_, inner := below(folder, top, c.fold)
-		_, outer := below(top, folder, c.fold)
-		return inner || outer
-	}
-	if !path.IsAbs(c.at.project) || within(path.Clean(c.at.project)) {
-		return true
-	}
-	return slices.ContainsFunc(c.named(), func(f file) bool { return f.name != c.at.project && within(f.name) })
-}
-
-// globMayMean: a pattern of file names in the command may mean one of the rule's files.
-func (c *call) globMayMean(glob string, r *Rule, base string) bool {
-	n := namer{c: c}
-	glob = n.expand(reader.Word{Text: glob})
-	if glob == "" || len(c.command.hides) > 0 && c.moves() {
-		return true
-	}
-	if !path.IsAbs(glob) {
-		if !path.IsAbs(c.at.project) {
-			return true
-		}
-		glob = path.Join(c.at.project, glob)
-	}
-	segs := append(literals(base), r.pat.segs...)
-	return segmentsMeet(segs, strings.Split(strings.Trim(path.Clean(glob), "/"), "/"))
-}
-
-func (c *call) moves() bool {
-	return slices.ContainsFunc(c.take().parts, func(p part) bool { return p.Moved })
+// endsIn: the rule is about files of this name, wherever they are.
+func (r *Rule) endsIn(name string) bool {
+	return slices.ContainsFunc(r.pats, func(p pattern) bool {
+		n := len(p.segs)
+		return n > 0 && p.segs[n-1].kind != segAny && strings.Trim(p.segs[n-1].text, "*") != "" && p.segs[n-1].matchName(path.Base(name), true)
+	})
 }
 
 func literals(dir string) []segment {
@@ -302,38 +209,43 @@ func literals(dir string) []segment {
 }
 
 // segmentsMeet reports whether a pattern of a rule, which covers what lies below it too, and
-// one of the shell may mean the same file. In doubt they may.
+// one of the shell, in which ** is any number of folders, may mean the same file. In doubt they
+// may.
 func segmentsMeet(rule []segment, glob []string) bool {
-	switch {
-	case len(rule) == 0:
-		return true
-	case len(glob) == 0:
-		return len(rule) == 1 && rule[0].kind == segAny
-	case rule[0].kind == segAny:
-		return segmentsMeet(rule[1:], glob) || segmentsMeet(rule, glob[1:])
-	case !nameMeets(rule[0], glob[0]):
-		return false
-	default:
-		return segmentsMeet(rule[1:], glob[1:])
+	// can[j]: what is left of the rule meets what is left of the pattern behind its first j.
+	can := make([]bool, len(glob)+1)
+	for i := len(rule); i >= 0; i-- {
+		next := make([]bool, len(glob)+1)
+		for j := len(glob); j >= 0; j-- {
+			switch {
+			case i == len(rule):
+				next[j] = true
+			case j == len(glob):
+				next[j] = rule[i].kind == segAny && i == len(rule)-1
+			case glob[j] == "**":
+				next[j] = next[j+1] || can[j]
+			case rule[i].kind == segAny:
+				next[j] = can[j] || next[j+1]
+			default:
+				next[j] = nameMeets(rule[i], glob[j]) && can[j+1]
+			}
+		}
+		can = next
 	}
+	return can[0]
 }
 
 func nameMeets(s segment, glob string) bool {
-	if glob == "**" {
-		return true
-	}
-	wild := strings.ContainsAny(glob, `*?[\`)
+	wild := strings.ContainsAny(glob, `*?[`)
 	switch {
-	case s.kind == segLiteral && !wild:
-		return s.text == glob
+	case !wild:
+		return s.matchName(unescape(glob), true)
 	case s.kind == segLiteral:
 		if strings.HasPrefix(s.text, ".") && strings.ContainsAny(glob[:1], "*?[") {
 			return false // the shell leaves out what is hidden
 		}
-		ok, err := path.Match(strings.ReplaceAll(glob, "[!", "[^"), s.text)
+		ok, err := path.Match(strings.ToLower(strings.ReplaceAll(glob, "[!", "[^")), strings.ToLower(s.text))
 		return ok || err != nil
-	case !wild:
-		return s.matchName(glob, false)
 	default:
 		return true
 	}

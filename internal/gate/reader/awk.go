@@ -27,10 +27,16 @@ func awk(j *judge, name string, args []arg) string {
 		switch {
 		case a.text == "-F" || a.text == "-v":
 			i++
+			if i < len(args) && j.awkControls(args[i]) {
+				return controlsTerminal
+			}
 			if i >= len(args) || !args[i].single {
 				return "gives `" + name + " " + a.text + "` a value that is only known when it runs"
 			}
 		case strings.HasPrefix(a.text, "-F") || strings.HasPrefix(a.text, "-v"):
+			if j.awkControls(a) {
+				return controlsTerminal
+			}
 		default:
 			return "gives `" + name + "` the option " + a.text + ", which is not known to only read"
 		}
@@ -46,9 +52,18 @@ func awk(j *judge, name string, args []arg) string {
 		if !a.known && a.dash || strings.Contains(a.shown(), "/inet") {
 			return "gives `" + name + "` " + a.shown() + ", which may be more than the name of a file"
 		}
+		if j.awkControls(a) {
+			return controlsTerminal
+		}
 		j.mayRead(a)
 	}
 	return ""
+}
+
+// awkControls: a text that awk assigns to a variable has escapes. In that of a separator, \|
+// and its like are none.
+func (j *judge) awkControls(a arg) bool {
+	return slices.ContainsFunc(j.partsOf(a), controlsButNull) || !a.known && a.texts == nil && j.escaped
 }
 
 const awkUnclear = "cannot be read for sure"
@@ -60,7 +75,7 @@ func checkAwk(program string) string {
 			return "may reach out of its input (" + word + ")"
 		}
 	}
-	a := &awkScanner{text: program}
+	a := &awkScanner{text: program, formats: strings.Contains(program, "printf")}
 	for a.at < len(a.text) {
 		if problem := a.token(); problem != "" {
 			return problem
@@ -76,6 +91,8 @@ type awkScanner struct {
 	at       int
 	last     awkToken
 	printing bool
+	depth    int  // of parentheses since print
+	formats  bool // there is a printf or sprintf, whose %c makes characters of numbers
 }
 
 type awkToken int
@@ -115,7 +132,8 @@ func (a *awkScanner) token() string {
 		a.at += 2
 		a.last = awkStart
 	case c == '>':
-		if a.printing || strings.HasPrefix(a.text[a.at:], ">>") {
+		// In parentheses it compares.
+		if a.printing && a.depth <= 0 || strings.HasPrefix(a.text[a.at:], ">>") {
 			return "writes files (>)"
 		}
 		a.at++
@@ -135,11 +153,15 @@ func (a *awkScanner) token() string {
 		}
 	case c == ')':
 		a.at++
+		a.depth--
 		a.last = awkClosed
 	case strings.HasPrefix(a.text[a.at:], "++") || strings.HasPrefix(a.text[a.at:], "--"):
 		a.at += 2
 		a.last = awkCounting
 	case strings.IndexByte("(,!~&=<+-*%^?:[", c) >= 0:
+		if c == '(' {
+			a.depth++
+		}
 		a.at++
 		a.last = awkStart
 	default:
@@ -159,7 +181,7 @@ func (a *awkScanner) word() {
 	word := a.text[start:a.at]
 	switch word {
 	case "print", "printf":
-		a.printing = true
+		a.printing, a.depth = true, 0
 	}
 	if slices.Contains([]string{"print", "printf", "return", "in", "case", "do", "else", "exit"}, word) {
 		a.last = awkStart
@@ -187,7 +209,7 @@ func (a *awkScanner) slash() string {
 // quoted passes a string or a regular expression. In brackets, versions differ on whether a
 // slash ends it.
 func (a *awkScanner) quoted(end byte) string {
-	bracket := false
+	bracket, start := false, a.at+1
 	for a.at++; a.at < len(a.text); a.at++ {
 		switch c := a.text[a.at]; {
 		case c == '\\':
@@ -211,10 +233,20 @@ func (a *awkScanner) quoted(end byte) string {
 			if bracket {
 				return awkUnclear
 			}
+			text := a.text[start:a.at]
 			a.at++
 			a.last = awkValue
+			if end == '"' && (controlsButNull(text) || a.formats && madeOfNumbers(text)) {
+				return controlsTerminal
+			}
 			return ""
 		}
 	}
 	return awkUnclear
+}
+
+// madeOfNumbers: a format has %c, or ends within a conversion that another text may end.
+func madeOfNumbers(format string) bool {
+	rest := strings.ReplaceAll(format, "%%", "")
+	return converts(rest, 'c') || strings.HasSuffix(strings.TrimRight(rest, "-+ #0123456789.*$"), "%")
 }

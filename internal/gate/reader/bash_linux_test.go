@@ -44,7 +44,7 @@ func newCage(t testing.TB) *cage {
 	}
 	fill(t, scratch)
 	cmd := exec.CommandContext(t.Context(), "unshare", args...)
-	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + scratch, "TMPDIR=" + tmp, "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}, GitEnviron()...)
+	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + scratch, "TMPDIR=" + tmp, "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "TAR_RSH=" + filepath.Join(scratch, "rsh"), "RSH=" + filepath.Join(scratch, "rsh")}, GitEnviron()...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +74,7 @@ func fill(t testing.TB, dir string) {
 		"README.md": "# Demo\nTODO fix\nhello\n", "notes.txt": "alpha\nbeta\n", "one.txt": "touch PWNED\n", "main.go": "package main\n\nfunc main() {}\n", "data.csv": "a,b\n1,2\n",
 		"data.json": `{"items":[{"n":1}]}`, "src/lib/util.py": "# TODO\n", "src/app.js": "1\n", "docs/guide.md": "x\n", "tools/evil.sh": "#!/bin/sh\ntouch PWNED\n", "tools/evil.sed": "w PWNED\n",
 		"tools/evil.awk": "BEGIN{system(\"touch PWNED\")}\n", "-oPWNED": "", "-i": "", "-delete": "", "--output=PWNED": "", "--pre=sh": "", "-exec": "", "a b": "x\n", "x": "1\n", "f": "b\na\n", ".env": "K=1\n",
+		"@x": "x\n", "opts": "--plugin ./lib.so\n", "@opts": "\n", "host:x": "x\n", "rsh": "#!/bin/sh\ntouch PWNED\n", "lib.c": "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void){int d=open(\"PWNED\",O_CREAT|O_WRONLY,0644);if(d>=0)close(d);}\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -88,6 +89,8 @@ func fill(t testing.TB, dir string) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
+	// Each of these may be missing; then what is about it is not tried.
+	cmd.Args[2] += "; xz -kc README.md > a.xz; bzip2 -kc README.md > b.bz2; zstd -qc README.md > c.zst; gcc -shared -fPIC -w -o lib.so lib.c && echo '--plugin ./lib.so' > x; touch -d 2001-01-01 main.go; true"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("no git repository can be made here: %v %s", err, out)
 	}
@@ -151,6 +154,22 @@ func TestReadOnlyCommandsChangeNothing(t *testing.T) {
 	}
 	c.run(t, "rm PWNED")
 	before = c.state(t)
+	for _, trick := range []struct{ needs, command, undo string }{
+		{"xz", "xz -t -d a.xz", "xz a"},
+		{"git", "env -u GIT_OPTIONAL_LOCKS git status", ""},
+		{"nm", "nm -t @x lib.so; nm @x lib.so", "rm PWNED"},
+		{"tar", "tar tfC host:x .", "rm PWNED"},
+	} {
+		if _, err := exec.LookPath(trick.needs); err != nil {
+			continue
+		}
+		c.run(t, trick.command)
+		if after := c.state(t); after == before {
+			t.Logf("%q leaves no trace here: mixing it proves nothing", trick.command)
+		}
+		c.run(t, trick.undo)
+		before = c.state(t)
+	}
 	m := newMixer(t, 42)
 	for ran := 0; ran < 200; {
 		command := m.command()
@@ -205,6 +224,11 @@ func TestHarmlessCorpusChangesNothing(t *testing.T) {
 func FuzzJudgeAgainstBash(f *testing.F) {
 	for _, row := range tsv(f, "benign.tsv") {
 		f.Add(command(f, row))
+	}
+	for _, list := range classes() {
+		for _, c := range list {
+			f.Add(c)
+		}
 	}
 	for _, row := range tsv(f, "readonly.tsv") {
 		f.Add(command(f, row))

@@ -158,7 +158,9 @@ func (w *walker) effects(part Part) {
 	args := part.Words[1:]
 	switch name {
 	case "cd", "pushd", "popd":
-		w.moves()
+		if !(name != "popd" && !w.moved && len(args) == 1 && w.isHere(args[0])) {
+			w.moves()
+		}
 	case "eval":
 		w.moves()
 		w.code(name, args, part)
@@ -192,6 +194,17 @@ func (w *walker) effects(part Part) {
 	case "xargs", "sudo", "doas", "setsid", "ionice", "chrt", "busybox", "toybox", "flock", "watch", "strace", "unshare", "chroot":
 		w.carried(name, args, part)
 	}
+}
+
+// isHere: it names the folder in which the command runs.
+func (w *walker) isHere(word Word) bool {
+	switch {
+	case !word.Known:
+		return false
+	case word.Text == "." || word.Text == "./":
+		return true
+	}
+	return path.IsAbs(w.folder) && path.Clean(word.Text) == path.Clean(w.folder)
 }
 
 func (w *walker) moves() { w.moved, w.everMoved = true, true }
@@ -232,7 +245,7 @@ func (w *walker) text(name, text string, part Part) {
 		w.unclear("it has code within texts within texts")
 		return
 	}
-	inner, bad := walk(text, w.texts+1)
+	inner, bad := walk(text, w.texts+1, w.folder)
 	if bad != nil {
 		w.unclear("the text that `" + name + "` runs cannot be read")
 		return
@@ -251,6 +264,7 @@ func (w *walker) text(name, text string, part Part) {
 	w.out.functions = append(w.out.functions, inner.out.functions...)
 	w.out.uses = append(w.out.uses, inner.out.uses...)
 	w.out.sets = append(w.out.sets, inner.out.sets...)
+	w.out.strings = append(w.out.strings, inner.out.strings...)
 }
 
 func (w *walker) trap(args []Word, part Part) {

@@ -76,9 +76,19 @@ func newMixer(t testing.TB, seed uint64) *mixer {
 		m.words = append(m.words, strings.Fields(c)...)
 	}
 	m.words = append(m.words, "$(touch PWNED)", "`touch PWNED`", "<(touch PWNED)", "-oPWNED", "PWNED", "'w PWNED'", "'{print > \"PWNED\"}'", "${x:-$(touch PWNED)}",
-		"\"${x:-'$(touch PWNED)'}\"", "'a[$(touch PWNED)]'", "\\\n", "#", "*", "--output=PWNED", "-i", "-exec", "{}", "+", "\\;", "touch", "tee", "e", "w", "--", "-delete")
+		"\"${x:-'$(touch PWNED)'}\"", "'a[$(touch PWNED)]'", "\\\n", "#", "*", "--output=PWNED", "-i", "-exec", "{}", "+", "\\;", "touch", "tee", "e", "w", "--", "-delete",
+		// what the archives, the file of options, the remote archive and the index are there for
+		"xz", "bzip2", "zstd", "gzip", "a.xz", "b.bz2", "c.zst", "-t", "-d", "-l", "-td", "-ld", "-tk", "--test", "--list", "--decompress", "--version", "unzip", "@x", "nm", "size", "readelf", "strings", "@x", "host:x", "tar", "tfC", "tCf", "tvXf", "tf", "-tf", "-xOf",
+		"git", "describe", "--dirty", "--broken", "--always", "status", "env", "-i", "-u", "GIT_OPTIONAL_LOCKS", "GIT_CONFIG_COUNT", "unset")
+	for _, list := range classes() {
+		for _, c := range list {
+			m.words = append(m.words, strings.Fields(c)...)
+		}
+	}
+	m.whole = append(m.whole, "xz -t a.xz", "xz -l a.xz", "xz -dc a.xz", "bzip2 -t b.bz2", "bzip2 -dc b.bz2", "zstd -l c.zst", "zstd -t c.zst", "gzip -t file.gz", "nm ./lib.so", "size ./lib.so", "readelf -x .text lib.so", "strings lib.so", "find . -maxdepth 1 -exec nm {} \\;", "tar tf archive.tar", "tar tCf . archive.tar",
+		"tar -xOf archive.tar", "git describe --always", "git status", "env git status", "env LC_ALL=C git status", "cat README.md | tee /dev/null", "sed 's/[/]/_/' README.md", "awk '{print ($1>3)?\"a\":\"b\"}' README.md")
 	// Harmless words may still make a command run on; those that wait are not tried.
-	m.words = slices.DeleteFunc(m.words, func(w string) bool { return w == "sleep" || w == "-f" || w == "tail" })
+	m.words = slices.DeleteFunc(m.words, func(w string) bool { return w == "sleep" || w == "tail" || w == "-f" })
 	return m
 }
 

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"path"
 	"strings"
 )
 
@@ -21,10 +22,20 @@ func (j *judge) git(args []arg, p *Part) string {
 		case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-lazy-fetch", "--no-advice":
 			args = args[1:]
 			continue
+		case "-C":
+			if len(args) > 1 && j.isHere(args[1], p) {
+				args = args[2:]
+				continue
+			}
+		case "-c":
+			if len(args) > 1 && args[1].known && harmlessSetting(args[1].text) {
+				args = args[2:]
+				continue
+			}
 		case "--version":
 			return ""
 		}
-		return "gives `git` the option " + args[0].text + ", which may change what it runs"
+		return "gives `git` the option " + args[0].text + ", which may change what it runs or where"
 	}
 	if len(args) == 0 || !args[0].known {
 		return "runs a git command that is only known when it runs"
@@ -60,9 +71,55 @@ func (j *judge) git(args []arg, p *Part) string {
 	return j.use(s, "git "+name, args[1:], p)
 }
 
+// isHere: the folder is the one in which the command runs.
+func (j *judge) isHere(a arg, p *Part) bool {
+	if p.Moved || !a.known {
+		return false
+	}
+	return a.text == "." || a.text == "./" || path.IsAbs(j.options.Folder) && path.Clean(a.text) == path.Clean(j.options.Folder)
+}
+
+// harmlessSetting: key=value of git's configuration that changes how it shows things.
+func harmlessSetting(text string) bool {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		value = "true"
+	}
+	key, value = strings.ToLower(key), strings.ToLower(value)
+	if !isPlain(value) {
+		return false
+	}
+	switch section, _, _ := strings.Cut(key, "."); section {
+	case "color", "advice", "column":
+		return true
+	case "pager":
+		return value == "false" || value == "cat"
+	}
+	switch key {
+	case "core.pager":
+		return value == "cat"
+	case "core.quotepath", "core.abbrev", "core.precomposeunicode", "log.date", "log.decorate", "log.abbrevcommit", "log.follow",
+		"diff.renames", "diff.renamelimit", "diff.noprefix", "diff.mnemonicprefix", "diff.algorithm", "diff.context", "diff.interhunkcontext",
+		"diff.colormoved", "diff.wserrorhighlight", "diff.indentheuristic", "status.short", "status.branch", "status.relativepaths", "status.renames",
+		"status.showuntrackedfiles", "grep.linenumber", "grep.column", "grep.patterntype", "grep.fullname", "blame.date", "blame.showemail",
+		"i18n.logoutputencoding":
+		return true
+	}
+	return false
+}
+
+func isPlain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-:, ", r))
+	})
+}
+
 // gitFormats: a format may ask for a signature to be checked, which starts gpg.
 func gitFormats(c *call) string {
-	for _, v := range c.valuesOf("format", "pretty", "sort", "batch-check") {
+	for _, v := range c.valuesOf("format", "pretty", "sort", "batch-check", "batch", "date") {
+		if v.known && formatControls(v.text) {
+			return controlsTerminal
+		}
 		if !v.known || strings.Contains(v.text, "%G") || strings.Contains(v.text, "signature") || strings.Contains(v.text, "%(describe") || strings.Contains(v.text, "trailers") && strings.Contains(v.text, "cmd") {
 			return "gives `" + c.name + "` a format that may start gpg"
 		}
@@ -115,9 +172,9 @@ func gitCommand(name string) (spec, bool) {
 	case "status":
 		return spec{flags: "sbvz", optional: "uM", most: many, long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= ignored[= column[= no-column ahead-behind no-ahead-behind renames no-renames find-renames[= null"}, true
 	case "blame", "annotate":
-		return spec{flags: "bltcpfnsewk", values: "LS", optional: "MC", most: many, open: true, long: "root show-stats score-debug show-name show-number porcelain line-porcelain incremental encoding= contents= date= progress no-progress ignore-rev= color-lines color-by-age minimal abbrev= since= first-parent reverse show-email"}, true
+		return spec{flags: "bltcpfnsewk", values: "LS", files: "contents S", optional: "MC", most: many, open: true, long: "root show-stats score-debug show-name show-number porcelain line-porcelain incremental encoding= contents= date= progress no-progress ignore-rev= color-lines color-by-age minimal abbrev= since= first-parent reverse show-email"}, true
 	case "grep":
-		return spec{flags: "IaivwhHEGPFnlLcqWpr", values: "efABCm", numbers: true, most: many, open: true, long: "cached untracked no-index no-exclude-standard exclude-standard recurse-submodules text ignore-case no-textconv max-depth= recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null only-matching count color[= no-color break heading show-function after-context= before-context= context= function-context max-count= threads= and or not all-match quiet"}, true
+		return spec{flags: "IaivwhHEGPFnlLcqWpr", values: "efABCm", files: "f", numbers: true, most: many, open: true, long: "cached untracked no-index no-exclude-standard exclude-standard recurse-submodules text ignore-case no-textconv max-depth= recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null only-matching count color[= no-color break heading show-function after-context= before-context= context= function-context max-count= threads= and or not all-match quiet"}, true
 	}
 	return gitNames(name)
 }
@@ -148,7 +205,7 @@ func gitNames(name string) (spec, bool) {
 			long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup show-superproject-working-tree git-dir absolute-git-dir git-common-dir git-path? is-inside-git-dir is-inside-work-tree is-bare-repository is-shallow-repository symbolic symbolic-full-name branches[= tags[= remotes[= revs-only no-revs flags no-flags sq not local-env-vars since= until= path-format= show-object-format[= show-ref-format end-of-options",
 		}, true
 	case "ls-files":
-		return spec{flags: "zcdmosuktvf", values: "xX", most: many, long: "cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol deduplicate exclude= exclude-standard error-unmatch full-name abbrev[= debug format= sparse recurse-submodules"}, true
+		return spec{flags: "zcdmosuktvf", values: "xX", files: "X", most: many, long: "cached deleted modified others ignored stage unmerged killed directory no-empty-directory eol deduplicate exclude= exclude-standard error-unmatch full-name abbrev[= debug format= sparse recurse-submodules"}, true
 	case "ls-tree":
 		return spec{flags: "dtrlz", most: many, long: "long name-only name-status object-only full-name full-tree abbrev[= format="}, true
 	case "cat-file":
@@ -160,7 +217,7 @@ func gitNames(name string) (spec, bool) {
 	case "symbolic-ref":
 		return spec{flags: "q", most: 1, texts: many, long: "short quiet recurse no-recurse"}, true
 	case "describe":
-		return spec{most: many, texts: many, long: "dirty[= broken[= all tags contains abbrev= candidates= exact-match debug long match= exclude= always first-parent"}, true
+		return spec{most: many, texts: many, long: "all tags contains abbrev= candidates= exact-match debug long match= exclude= always first-parent"}, true
 	case "name-rev":
 		return spec{most: many, texts: many, long: "tags refs= exclude= all name-only always no-undefined annotate-stdin"}, true
 	case "merge-base":

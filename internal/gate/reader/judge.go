@@ -12,6 +12,9 @@ type Options struct {
 	// nothing that is configured there runs when git only reads, and the command will run
 	// with GitEnviron. Without it no git command is read-only.
 	SafeGit bool
+	// Folder is the folder in which the command will run, if that is known: to change to it
+	// changes nothing.
+	Folder string
 }
 
 // Judge says whether a command only reads: it changes no file and no state, reaches nobody,
@@ -21,16 +24,17 @@ type Options struct {
 // It reads the text and not the disk. A symbolic link may lead its reading elsewhere, and a
 // program may be another than its name says if PATH begins with a folder that others write.
 func Judge(command string, o Options) Verdict {
-	w, bad := walk(command, 0)
+	w, bad := walk(command, 0, o.Folder)
 	if bad != nil {
 		return Verdict{Why: "cannot be read: " + bad.Problem}
 	}
-	j := &judge{options: o, command: &w.out}
+	j := &judge{options: o, command: &w.out, escaped: escapesIn(command)}
 	if why := j.all(); why != "" {
 		return Verdict{Why: why}
 	}
 	slices.Sort(j.reads)
-	return Verdict{ReadOnly: true, Reads: slices.Compact(j.reads), Patterns: j.patterns, Open: j.open}
+	slices.Sort(j.patterns)
+	return Verdict{ReadOnly: true, Reads: slices.Compact(j.reads), Patterns: slices.Compact(j.patterns), Open: j.open}
 }
 
 type judge struct {
@@ -41,6 +45,7 @@ type judge struct {
 	reads    []string
 	patterns []string
 	open     bool
+	escaped  bool // the command holds a text that echo -e would make a control character of
 }
 
 // values are what a variable may hold by what the command assigns to it.
@@ -48,6 +53,9 @@ type values struct {
 	texts   []string
 	unknown bool
 	plain   bool // none of those that are not known begins with a dash
+	noAt    bool // nor with an @
+	words   []Word
+	other   bool // it is also set to what stands nowhere in the command
 }
 
 // arg is a word with the variables in it replaced where the command itself says what they
@@ -58,8 +66,10 @@ type arg struct {
 	pattern bool
 	single  bool // exactly one word
 	dash    bool // it may be taken for an option
+	at      bool // it may be taken for a file of options
 	written string
 	texts   []string // if it is one of several
+	word    Word
 }
 
 func (j *judge) all() string {
@@ -72,6 +82,11 @@ func (j *judge) all() string {
 	}
 	if why := j.variables(); why != "" {
 		return why
+	}
+	for _, text := range c.strings {
+		if rawControls(text, "\r") {
+			return controlsTerminal
+		}
 	}
 	for i := range c.Parts {
 		if why := j.part(&c.Parts[i]); why != "" {
@@ -90,6 +105,8 @@ func (j *judge) variables() string {
 		}
 		have, before := j.values[name]
 		have.plain = v.plain && (have.plain || !before)
+		have.noAt = v.noAt && (have.noAt || !before)
+		have.words, have.other = append(have.words, v.words...), have.other || v.other
 		have.texts = append(have.texts, v.texts...)
 		have.unknown = have.unknown || v.unknown
 		j.values[name] = have
@@ -103,7 +120,14 @@ func (j *judge) variables() string {
 				}
 				continue
 			}
-			v := values{unknown: !a.Value.Known, plain: a.Value.Known || !a.Value.mayBeOption() && (a.Value.single() || onlyPattern(a.Value))}
+			if rawControls(a.Value, "\r") {
+				return controlsTerminal
+			}
+			one := a.Value.single() || onlyPattern(a.Value)
+			v := values{
+				unknown: !a.Value.Known, words: []Word{a.Value},
+				plain: a.Value.Known || !a.Value.mayBegin('-') && one, noAt: a.Value.Known || !a.Value.mayBegin('@') && one,
+			}
 			if a.Value.Known {
 				v.texts = []string{a.Value.Text}
 			}
@@ -115,7 +139,7 @@ func (j *judge) variables() string {
 			}
 		}
 		for _, name := range namesRead(p.Words) {
-			if why := set(name, values{unknown: true}); why != "" {
+			if why := set(name, values{unknown: true, other: true}); why != "" {
 				return why
 			}
 		}
@@ -124,7 +148,7 @@ func (j *judge) variables() string {
 		if alwaysNumber(name) {
 			continue
 		}
-		if why := set(name, values{unknown: true}); why != "" {
+		if why := set(name, values{unknown: true, other: true}); why != "" {
 			return why
 		}
 	}
@@ -240,6 +264,14 @@ func (j *judge) part(p *Part) string {
 		}
 		name = base
 	}
+	for _, word := range p.Words {
+		if rawControls(word, "\r") {
+			return controlsTerminal
+		}
+	}
+	if p.cleared {
+		return "takes away the environment that keeps programs from running others"
+	}
 	for _, a := range args[1:] {
 		if why := secretPath(a, p.Moved); why != "" {
 			return why
@@ -262,16 +294,21 @@ func (j *judge) redirect(r Redirect) string {
 	if r.Write {
 		return "writes to " + to.shown()
 	}
-	switch {
-	case to.known && strings.HasPrefix(path.Clean(to.text), "/dev"):
-		return "reads the device " + to.text
-	case to.known:
-		j.reads = append(j.reads, to.text)
-	case !to.dash && !strings.HasPrefix(to.written, "/"):
-		j.patterns = append(j.patterns, to.written)
-	default:
+	if process := fullPieces(r.Path); !to.known && len(process) == 1 && process[0].kind == pieceFile {
+		return ""
+	}
+	// A name that is only known when it runs must at least not be one of bash's own, which
+	// are connections: they begin with /dev.
+	names, ok := j.names(r.Path, 0)
+	if lead := r.Path.lead(); !ok && (lead == "" || lead[0] == '/' || strings.HasPrefix(lead, "~") && !strings.HasPrefix(lead, "~/")) && !firstPlace(r.Path) {
 		return "reads what " + to.shown() + " names, which may be a connection"
 	}
+	for _, n := range names {
+		if strings.HasPrefix(path.Clean(n.text), "/dev") {
+			return "reads the device " + n.text
+		}
+	}
+	j.mayRead(to)
 	return ""
 }
 
@@ -293,24 +330,31 @@ func (a arg) shown() string {
 // resolve replaces what the command itself says about a word's variables.
 func (j *judge) resolve(word Word) arg {
 	if word.Known {
-		return arg{text: word.Text, known: true, single: true, dash: strings.HasPrefix(word.Text, "-"), written: word.written()}
+		a := plainArg(word.Text)
+		a.written, a.word = word.written(), word
+		return a
 	}
-	a := arg{written: word.Text, pattern: word.Pattern, single: word.single(), dash: word.mayBeOption()}
-	if !a.single && !onlyPattern(word) {
-		a.dash = true // what it is split into may begin anyhow
+	a := arg{written: word.Text, pattern: word.Pattern, single: word.single(), word: word}
+	begins := func(c byte) bool {
+		if firstPlace(word) || j.beginsWithout(word, c) {
+			return false
+		}
+		// What it is split into may begin anyhow.
+		return word.mayBegin(c) || !a.single && !onlyPattern(word)
 	}
-	if firstPlace(word) || j.beginsPlain(word) {
-		a.dash = false
-	}
+	a.dash, a.at = begins('-'), begins('@')
 	texts, ok := j.texts(word)
 	if !ok {
 		return a
 	}
 	if len(texts) == 1 {
-		return arg{text: texts[0], known: true, single: true, dash: strings.HasPrefix(texts[0], "-"), written: word.Text}
+		a = plainArg(texts[0])
+		a.written, a.word = word.Text, word
+		return a
 	}
 	a.texts, a.single = texts, true
 	a.dash = slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(t, "-") })
+	a.at = slices.ContainsFunc(texts, func(t string) bool { return strings.HasPrefix(t, "@") })
 	return a
 }
 
@@ -341,18 +385,23 @@ func firstPlace(word Word) bool {
 	return true
 }
 
-// beginsPlain: it is one word that begins with a variable whose values are no options; and
-// should the variable have no value, what follows is none either.
-func (j *judge) beginsPlain(word Word) bool {
+// beginsWithout: it is one word that begins with a variable whose values do not begin with a
+// sign that would make them options; and should the variable have no value, what follows does
+// not either.
+func (j *judge) beginsWithout(word Word, sign byte) bool {
 	pieces := fullPieces(word)
 	if !word.single() || len(pieces) == 0 || pieces[0].kind != pieceVar {
 		return false
 	}
-	if len(pieces) > 1 && (pieces[1].kind != pieceText || pieces[1].text[0] == '-') {
+	if len(pieces) > 1 && (pieces[1].kind != pieceText || pieces[1].text[0] == sign) {
 		return false
 	}
 	v, ok := j.values[pieces[0].text]
-	return ok && (v.plain || !v.unknown) && !slices.ContainsFunc(v.texts, func(t string) bool { return strings.HasPrefix(t, "-") || t == "" })
+	plain := v.plain
+	if sign == '@' {
+		plain = v.noAt
+	}
+	return ok && (plain || !v.unknown) && !slices.ContainsFunc(v.texts, func(t string) bool { return t == "" || t[0] == sign })
 }
 
 // fullPieces are the pieces without the empty ones that quotes leave.

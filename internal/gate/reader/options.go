@@ -48,6 +48,7 @@ type option struct {
 	name  string // "l", "color"
 	value arg
 	given bool // a value
+	apart bool // which is a word of its own
 }
 
 func (c *call) has(names ...string) bool {
@@ -95,16 +96,18 @@ func (j *judge) use(s spec, name string, args []arg, p *Part) string {
 
 // mayRead notes that a word may name a file.
 func (j *judge) mayRead(a arg) {
-	switch {
-	case a.known:
+	if a.known {
 		j.reads = append(j.reads, a.text)
-	case a.texts != nil:
-		j.reads = append(j.reads, a.texts...)
-	case a.pattern:
-		j.patterns = append(j.patterns, a.written)
-	default:
-		j.patterns = append(j.patterns, a.written)
-		j.open = true
+		return
+	}
+	names, ok := j.names(a.word, 0)
+	j.open = j.open || !ok
+	for _, n := range names {
+		if n.pattern {
+			j.patterns = append(j.patterns, n.text)
+		} else {
+			j.reads = append(j.reads, n.text)
+		}
 	}
 }
 
@@ -116,6 +119,10 @@ func (s spec) parse(name string, args []arg) (*call, string) {
 		case c.ended, s.ordered && len(c.operands) > 0:
 			c.operands = append(c.operands, a)
 		case !a.known:
+			if o, ok := s.longValue(a); ok {
+				c.options = append(c.options, o)
+				continue
+			}
 			if a.dash && !s.harmless {
 				return nil, "gives `" + name + "` " + a.written + ", which may become an option"
 			}
@@ -162,14 +169,14 @@ func (s spec) longOption(c *call, args []arg) (int, string) {
 		if len(args) < 2 || !s.plainValue(args[1]) {
 			return 0, "gives `" + c.name + " --" + name + "` a value that may be something else"
 		}
-		o.value, o.given = args[1], true
+		o.value, o.given, o.apart = args[1], true, true
 		c.options = append(c.options, o)
 		return 1, ""
 	case takes == '?' && !glued && len(args) > 1:
 		if !args[1].single || args[1].dash {
 			return 0, "gives `" + c.name + " --" + name + "` a value that may be something else"
 		}
-		o.value, o.given = args[1], true
+		o.value, o.given, o.apart = args[1], true, true
 		c.options = append(c.options, o)
 		return 1, ""
 	}
@@ -177,8 +184,34 @@ func (s spec) longOption(c *call, args []arg) (int, string) {
 	return 0, ""
 }
 
+// longValue reads --name="$value": whatever the value is, it stays one.
+func (s spec) longValue(a arg) (option, bool) {
+	lead := a.word.lead()
+	name, value, found := strings.Cut(strings.TrimPrefix(lead, "--"), "=")
+	takes, ok := s.takes(name)
+	if !a.single || !strings.HasPrefix(lead, "--") || !found || !ok || takes == 0 {
+		return option{}, false
+	}
+	rest := a.word
+	rest.Text, rest.pieces = a.written[min(len(a.written), len("--=")+len(name)):], withoutLead(rest.pieces, len(lead)-len(value))
+	return option{name: name, given: true, value: arg{single: true, dash: true, at: true, written: rest.Text, word: rest}}, true
+}
+
+// withoutLead are pieces without their first bytes, which are text.
+func withoutLead(pieces []piece, n int) []piece {
+	out := slices.Clone(pieces)
+	for i := range out {
+		cut := min(n, len(out[i].text))
+		if out[i].kind != pieceText || n == 0 {
+			break
+		}
+		out[i].text, n = out[i].text[cut:], n-cut
+	}
+	return out
+}
+
 func plainArg(text string) arg {
-	return arg{text: text, known: true, single: true, dash: strings.HasPrefix(text, "-"), written: text}
+	return arg{text: text, known: true, single: true, dash: strings.HasPrefix(text, "-"), at: strings.HasPrefix(text, "@"), written: text}
 }
 
 // plainValue: the word can be nothing but the value of the option before it, also to a
@@ -222,7 +255,7 @@ func (s spec) cluster(c *call, args []arg) (int, string) {
 			if len(args) < 2 || !s.plainValue(args[1]) {
 				return 0, "gives `" + c.name + " -" + name + "` a value that may be something else"
 			}
-			c.options = append(c.options, option{name: name, given: true, value: args[1]})
+			c.options = append(c.options, option{name: name, given: true, apart: true, value: args[1]})
 			return 1, ""
 		default:
 			return 0, "gives `" + c.name + "` the option -" + name + ", which is not known to only read"

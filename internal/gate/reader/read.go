@@ -17,19 +17,19 @@ const (
 // Read takes a command apart, as bash would. Its error is an *UnreadableError: nothing is
 // known about what the command runs.
 func Read(command string) (Command, error) {
-	w, bad := walk(command, 0)
+	w, bad := walk(command, 0, "")
 	if bad != nil {
 		return Command{}, bad
 	}
 	return w.out, nil
 }
 
-func walk(command string, texts int) (*walker, *UnreadableError) {
+func walk(command string, texts int, folder string) (*walker, *UnreadableError) {
 	file, bad := parse(command)
 	if bad != nil {
 		return nil, bad
 	}
-	w := &walker{src: command, texts: texts, visited: map[int]bool{}, said: map[string]bool{}, inFunction: map[int]bool{}}
+	w := &walker{src: command, texts: texts, folder: folder, visited: map[int]bool{}, said: map[string]bool{}, inFunction: map[int]bool{}}
 	w.numbers = numbersOf(file)
 	w.stmts(file.Stmts, scope{})
 	for _, c := range comments(command, file) {
@@ -57,6 +57,8 @@ type walker struct {
 	src   string
 	out   Command
 	texts int // how many times the text came from a text
+
+	folder string // in which it runs, if that is known
 
 	said       map[string]bool
 	visited    map[int]bool // offsets of substitutions that were walked
@@ -325,6 +327,7 @@ func (w *walker) redirects(list []*syntax.Redirect) []Redirect {
 		}
 		switch r.Op {
 		case syntax.WordHdoc:
+			w.out.strings = append(w.out.strings, words...)
 		case syntax.RdrIn:
 			out = append(out, Redirect{Path: path})
 		case syntax.DplIn, syntax.DplOut:

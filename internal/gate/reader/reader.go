@@ -18,6 +18,7 @@ type Command struct {
 	functions []string // that it defines
 	uses      []string // variables that it reads
 	sets      []string // variables that it sets in other ways than by assignments
+	strings   []Word   // texts that it feeds to commands (<<<)
 }
 
 // Part is one simple command.
@@ -41,6 +42,8 @@ type Part struct {
 	Redirects []Redirect
 	// Moved: it may run in another folder than the one the whole command began in.
 	Moved bool
+
+	cleared bool // a wrapper takes variables out of the environment
 }
 
 // Word is one word as the shell will pass it, as far as that is known.
@@ -73,12 +76,14 @@ type Verdict struct {
 	ReadOnly bool
 	// Why is what it may do instead, as the end of the sentence "it …".
 	Why string
-	// Reads are the known words in it that may name files, for rules about reading. Those
-	// that follow a cd are as written, so they may be meant from another folder.
+	// Reads are the words in it that may name files, for rules about reading, with all that
+	// their variables may hold by what the command assigns. Those that follow a cd are as
+	// written, so they may be meant from another folder.
 	Reads []string
-	// Patterns are its patterns of file names, as written; it reads what matches.
+	// Patterns are its patterns of file names; it reads what matches. Names in a home folder
+	// or the working one are here too, and begin with ~/, $HOME or $PWD.
 	Patterns []string
-	// Open: it may also read files that neither names: all below a folder, or those whose
-	// names it computes.
+	// Open: it may also read files that neither names: all below a folder, those whose names
+	// come from a pipe, a file or another command, and those in a folder that it changes to.
 	Open bool
 }

@@ -1,6 +1,9 @@
 package reader
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // reading are programs that show what is in files.
 func reading(name string) (spec, bool) {
@@ -20,7 +23,7 @@ func reading(name string) (spec, bool) {
 	case "od":
 		return spec{flags: "abcdfhilosxvBDFHILOX", values: "ANjSt", optional: "w", most: many, harmless: true, long: "address-radix= endian= skip-bytes= read-bytes= strings[= format= output-duplicates width[= version help"}, true
 	case "hexdump", "hd":
-		return spec{flags: "bcCdovxX", values: "nse", most: many, harmless: true, long: "canonical length= skip= no-squeezing version help"}, true
+		return spec{flags: "bcCdovxX", values: "nse", most: many, harmless: true, long: "canonical length= skip= no-squeezing version help", check: noControls("e")}, true
 	case "strings":
 		return spec{flags: "afwdv", values: "netso", numbers: true, most: many, long: "all bytes= radix= encoding= print-file-name include-all-whitespace version help", check: noResponse}, true
 	case "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum", "shasum", "md5", "crc32":
@@ -40,6 +43,20 @@ func reading(name string) (spec, bool) {
 		return spec{flags: "123z", most: 2, harmless: true, long: "check-order nocheck-order output-delimiter= total zero-terminated version help"}, true
 	case "join":
 		return spec{flags: "iz", values: "aejotv12", most: 2, harmless: true, long: "ignore-case check-order nocheck-order header zero-terminated version help"}, true
+	case "less":
+		// Not at a terminal it is cat. Not -o and -O, which write, -k, which reads keys, and +,
+		// which begins with a command.
+		return spec{flags: "NSRrXFiInsMmeEqQfgGw", most: many, long: "LINE-NUMBERS chop-long-lines RAW-CONTROL-CHARS quit-if-one-screen no-init version help", check: func(_ *judge, c *call) string {
+			if slices.ContainsFunc(c.operands, func(a arg) bool { return !a.known && !a.pattern && a.texts == nil || strings.HasPrefix(a.shown(), "+") }) {
+				return "gives `less` what may be a command"
+			}
+			for _, t := range c.operands {
+				if slices.ContainsFunc(t.texts, func(s string) bool { return strings.HasPrefix(s, "+") }) {
+					return "gives `less` what may be a command"
+				}
+			}
+			return ""
+		}}, true
 	case "look":
 		return spec{flags: "adf", values: "t", most: 2, long: "alternative alphanum ignore-case terminate="}, true
 	}
@@ -54,19 +71,15 @@ func packed(name string) (spec, bool) {
 	case "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd":
 		return spec{
 			flags: "cdltvqkf123456789", most: many, long: "stdout to-stdout decompress uncompress list test verbose quiet keep fast best version help",
-			check: func(_ *judge, c *call) string {
-				if c.has("c", "stdout", "to-stdout", "l", "list", "t", "test", "version", "help") {
-					return ""
-				}
-				return "replaces the files that it packs or unpacks"
-			},
+			check: onlyShowsPacked,
 		}, true
 	case "unzip":
-		return spec{flags: "lptvZqcz1jC", values: "x", most: many, check: func(_ *judge, c *call) string {
-			if c.has("l", "p", "t", "v", "Z", "c", "z") {
-				return ""
+		return spec{flags: "lptvZqcz1jC", values: "x", most: many, ordered: true, check: func(_ *judge, c *call) string {
+			// A further dash takes an option back, also after --.
+			if !c.has("l", "p", "t", "v", "Z", "c", "z") || c.ended || slices.ContainsFunc(c.operands, func(a arg) bool { return a.dash }) {
+				return "unpacks files"
 			}
-			return "unpacks files"
+			return ""
 		}}, true
 	case "zipinfo":
 		return spec{flags: "12smlvhMtTzC", most: many}, true
@@ -87,17 +100,41 @@ func packed(name string) (spec, bool) {
 		return spec{most: many, texts: many, check: func(j *judge, c *call) string { return copyBlocks(j, c) }}, true
 	case "tee":
 		// It shows its input, and writes to each name.
-		return spec{flags: "ai", long: "append ignore-interrupts version help"}, true
+		return spec{flags: "ai", most: many, texts: many, long: "append ignore-interrupts version help", check: func(_ *judge, c *call) string {
+			if slices.ContainsFunc(c.operands, func(a arg) bool { return !a.known || !plainDevice(a.text) }) {
+				return "writes to the files that it is given"
+			}
+			return ""
+		}}, true
 	}
 	return spec{}, false
 }
 
+// onlyShowsPacked: what is packed or unpacked goes to the output; or it is only listed or
+// tested, and nothing else is said, since to some of these programs the last word counts.
+func onlyShowsPacked(_ *judge, c *call) string {
+	switch {
+	case c.has("c", "stdout", "to-stdout"):
+		return ""
+	case c.has("version", "help") && len(c.operands) == 0 && len(c.options) == 1:
+		return "" // with a name, bzip2 goes on
+	case c.has("l", "list", "t", "test") && !c.has("d", "decompress", "uncompress", "k", "keep", "version", "help"):
+		return ""
+	}
+	return "replaces the files that it packs or unpacks"
+}
+
 // noResponse: these programs take options from a file named by @, among them one that loads
-// code.
+// code. They look for it in each of their words, also in the value of an option.
 func noResponse(_ *judge, c *call) string {
 	for _, a := range c.operands {
-		if strings.HasPrefix(a.text, "@") || strings.HasPrefix(strings.Trim(a.written, "\"'"), "@") {
+		if a.at {
 			return "takes options from the file " + a.shown()
+		}
+	}
+	for _, o := range c.options {
+		if o.value.at && o.apart {
+			return "takes options from the file " + o.value.shown()
 		}
 	}
 	return ""
@@ -127,29 +164,42 @@ func hexDump(j *judge, args []arg) string {
 	return ""
 }
 
-// tarOptions: only t, in each of the three ways in which tar takes options, and nothing that
+// The options of tar that are letters: those with a value are not T, whose file may hold
+// options, and not I, which runs a program.
+const tarFlags, tarValues = "tvzjJOaPnmpRx", "fCX"
+
+// tarOptions: only t, or x to the output, in each of the three ways in which tar takes options, and nothing that
 // starts another program but the usual unpackers.
 func tarOptions(j *judge, args []arg, p *Part) string {
 	if len(args) == 0 {
 		return "may change an archive"
 	}
-	if first := args[0]; first.known && first.text != "" && first.text[0] != '-' {
-		bundle := plainArg("-" + first.text)
-		if strings.Count(first.text, "f") > 1 || strings.Contains(first.text, "f") && !strings.HasSuffix(first.text, "f") {
-			// In a bundle without a dash values follow in order; only f has one here.
-			bundle = plainArg("-" + strings.ReplaceAll(first.text, "f", "") + "f")
+	if !args[0].known {
+		return "gives `tar` options that are only known when it runs"
+	}
+	if first := args[0]; first.text != "" && first.text[0] != '-' {
+		// In a bundle without a dash the values follow in the order of their letters.
+		flags, value := strings.Map(func(r rune) rune {
+			if strings.ContainsRune(tarValues, r) {
+				return -1
+			}
+			return r
+		}, first.text), strings.Trim(first.text, tarFlags)
+		if len(value) > 1 {
+			return "gives `tar` more than one value by its first word"
 		}
-		args = append([]arg{bundle}, args[1:]...)
+		args = append([]arg{plainArg("-" + flags + value)}, args[1:]...)
 	}
 	s := spec{
-		flags: "tvzjJOaPnmpR", values: "fCTX", most: many, files: "f file C directory T X",
-		long: "list verbose gzip gunzip ungzip bzip2 xz zstd lzma auto-compress file= directory= exclude= wildcards no-wildcards full-time numeric-owner utc absolute-names to-stdout block-number totals version help strip-components=",
+		flags: tarFlags, values: tarValues, most: many, files: "f file C directory X",
+		long: "force-local extract get list verbose gzip gunzip ungzip bzip2 xz zstd lzma auto-compress file= directory= exclude= wildcards no-wildcards full-time numeric-owner utc absolute-names to-stdout block-number totals version help strip-components=",
 		check: func(_ *judge, c *call) string {
-			if !c.has("t", "list", "version", "help") {
+			only := c.has("t", "list") && !c.has("x", "extract", "get") || !c.has("t", "list") && c.has("x", "extract", "get") && c.has("O", "to-stdout") || c.has("version", "help") && len(c.operands) == 0
+			if !only {
 				return "may write files (tar without t)"
 			}
 			for _, f := range c.valuesOf("f", "file") {
-				if !f.known || strings.Contains(f.text, ":") {
+				if !f.known || strings.Contains(f.text, ":") && !c.has("force-local") {
 					return "may reach another machine for its archive"
 				}
 			}
@@ -192,10 +242,9 @@ func query(j *judge, args []arg, p *Part) string {
 			if !program.known {
 				return "runs a jq program that is only known when it runs"
 			}
-			for _, word := range []string{"env", "ENV", "import", "include", "$__", "input_filename", "debug", "get_search_list"} {
-				if strings.Contains(program.text, word) {
-					return "runs a jq program that may tell the environment or read modules (" + word + ")"
-				}
+			raw := c.has("r", "j", "raw-output", "join-output", "raw-output0")
+			if why := checkJq(program.text, raw); why != "" {
+				return "runs a jq program that " + why
 			}
 			return ""
 		},
@@ -204,6 +253,9 @@ func query(j *judge, args []arg, p *Part) string {
 	var rest []arg
 	for i := 0; i < len(args); i++ {
 		if a := args[i]; a.known && (a.text == "--arg" || a.text == "--argjson") {
+			if i+2 < len(args) && slices.ContainsFunc(j.partsOf(args[i+2]), jqControls) {
+				return controlsTerminal
+			}
 			if i+2 >= len(args) || !args[i+1].single || !args[i+2].single {
 				return "gives `jq --arg` what is only known when it runs"
 			}

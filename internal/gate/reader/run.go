@@ -1,6 +1,9 @@
 package reader
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // run judges one command by its name.
 func (j *judge) run(name string, args []arg, p *Part) string {
@@ -32,8 +35,25 @@ func (j *judge) run(name string, args []arg, p *Part) string {
 		return condition(j, name, args)
 	case "cd":
 		return changeFolder(args)
-	case "echo", "printf":
-		return show(name, args)
+	case "pushd":
+		if len(args) != 1 || !args[0].known && !strings.HasPrefix(args[0].written, "~/") || args[0].text != "" && strings.IndexByte("+-", args[0].text[0]) >= 0 {
+			return "changes to a folder that is only known when it runs"
+		}
+		return changeFolder(args)
+	case "popd":
+		if len(args) > 0 {
+			return "gives `popd` more than it needs"
+		}
+		return ""
+	case "echo", "printf", "tr":
+		if fed(p) && name != "echo" && j.escaped {
+			return "runs `" + name + "` with what it is fed, which may send control characters to the terminal"
+		}
+		if name == "tr" {
+			s, _ := text(name)
+			return j.use(s, name, args, p)
+		}
+		return j.show(name, args)
 	case "printenv":
 		return tellVariables(args)
 	case "read", "mapfile", "readarray":
@@ -113,68 +133,8 @@ func changeFolder(args []arg) string {
 	return ""
 }
 
-// show judges echo and printf: a terminal obeys what some texts say.
-func show(name string, args []arg) string {
-	escapes := name == "printf"
-	for name == "echo" && len(args) > 0 && args[0].known && len(args[0].text) > 1 && strings.Trim(args[0].text, "neE") == "-" {
-		escapes = escapes || strings.Contains(args[0].text, "e")
-		args = args[1:]
-	}
-	if name == "printf" {
-		if len(args) > 0 && args[0].known && args[0].text == "--" {
-			args = args[1:]
-		}
-		if len(args) == 0 {
-			return ""
-		}
-		format := args[0]
-		if !format.known || format.dash && strings.HasPrefix(format.text, "-v") {
-			return "gives `printf` a format that is only known when it runs, or sets a variable"
-		}
-		if setsCount(format.text) {
-			return "sets a variable by %n of `printf`"
-		}
-		escapes = escapes && (strings.Contains(format.text, "%b") || len(args) == 1)
-		if controls(format.text) {
-			return "sends control characters to the terminal"
-		}
-	}
-	for _, a := range args {
-		if a.known && (escapes && controls(a.text) || strings.ContainsFunc(a.text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 })) {
-			return "sends control characters to the terminal"
-		}
-	}
-	return ""
-}
-
-// setsCount: %n stores how much was printed in the variable that the argument names.
-func setsCount(format string) bool {
-	for {
-		k := strings.IndexByte(format, '%')
-		if k < 0 {
-			return false
-		}
-		format = strings.TrimLeft(format[k+1:], "-+ #0123456789'*.hlLqjzt")
-		if strings.HasPrefix(format, "n") {
-			return true
-		}
-		format = strings.TrimPrefix(format, "%")
-	}
-}
-
-// controls: the text has escapes other than for newlines, tabs, quotes and backslashes.
-func controls(text string) bool {
-	for i := 0; i+1 < len(text); i++ {
-		if text[i] != '\\' {
-			continue
-		}
-		i++
-		if !strings.ContainsRune(`nt\"'`, rune(text[i])) && strings.ContainsRune("abeEfrvcxuU01234567", rune(text[i])) {
-			return true
-		}
-	}
-	return false
-}
+// fed: xargs adds to its words, or puts something in place of one.
+func fed(p *Part) bool { return p.Via == "xargs" || slices.Contains(p.Wrappers, "xargs") }
 
 func tellVariables(args []arg) string {
 	if len(args) == 0 {

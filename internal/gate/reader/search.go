@@ -17,7 +17,8 @@ func search(name string) (spec, bool) {
 	case "rg":
 		return spec{
 			flags: "abcFHhiIlLNnoPpqSsUuvVwx0.", values: "ABCEefgjMmrtTd", most: many, texts: 1, files: "f file ignore-file", open: true,
-			long: "after-context= before-context= context= auto-hybrid-regex binary block-buffered byte-offset case-sensitive color= colors= column count count-matches crlf debug dfa-size-limit= encoding= engine= field-context-separator= field-match-separator= file= files files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading hidden iglob= ignore-case ignore-file= include-zero invert-match json line-buffered line-number line-regexp max-columns= max-columns-preview max-count= max-depth= maxdepth= max-filesize= mmap multiline multiline-dotall no-config no-filename no-heading no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-messages no-ignore-parent no-ignore-vcs no-line-number no-messages no-mmap no-unicode no-hidden null null-data one-file-system only-matching passthru path-separator= pcre2 pretty quiet regex-size-limit= regexp= replace= smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted version help vimgrep with-filename word-regexp",
+			long:  "after-context= before-context= context= auto-hybrid-regex binary block-buffered byte-offset case-sensitive color= colors= column count count-matches crlf debug dfa-size-limit= encoding= engine= field-context-separator= field-match-separator= file= files files-with-matches files-without-match fixed-strings follow glob= glob-case-insensitive heading hidden iglob= ignore-case ignore-file= include-zero invert-match json line-buffered line-number line-regexp max-columns= max-columns-preview max-count= max-depth= maxdepth= max-filesize= mmap multiline multiline-dotall no-config no-filename no-heading no-ignore no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-messages no-ignore-parent no-ignore-vcs no-line-number no-messages no-mmap no-unicode no-hidden null null-data one-file-system only-matching passthru path-separator= pcre2 pretty quiet regex-size-limit= regexp= replace= smart-case sort= sortr= stats text threads= trim type= type-not= type-list unrestricted version help vimgrep with-filename word-regexp",
+			check: noControls("field-context-separator", "field-match-separator", "path-separator"),
 		}, true
 	case "fd", "fdfind":
 		return spec{flags: "HIsigapLFu10lq", values: "dtecESj", most: many, texts: 1, open: true, long: "hidden no-ignore case-sensitive ignore-case glob absolute-path full-path follow fixed-strings max-depth= min-depth= exact-depth= type= extension= color= exclude= size= changed-within= changed-before= print0 list-details max-results= quiet version help"}, true
@@ -99,8 +100,14 @@ func findFiles(j *judge, args []arg) string {
 			if i >= len(args) || !args[i].single {
 				return "gives `find " + a.text + "` a value that is only known when it runs"
 			}
+			if a.text == "-printf" && slices.ContainsFunc(j.partsOf(args[i]), controlsButNull) {
+				return controlsTerminal
+			}
 		case "-exec":
 			j.open = true
+			if slices.ContainsFunc(from, func(a arg) bool { return a.at }) {
+				return "may hand on names that begin with @, which are files of options to some programs"
+			}
 			for i++; i < len(args) && !(args[i].known && (args[i].text == ";" || args[i].text == "+")); i++ {
 			}
 		default:

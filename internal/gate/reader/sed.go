@@ -46,18 +46,28 @@ func checkSed(program string) string {
 			return problem
 		}
 	}
+	if s.shows {
+		return sedShows
+	}
 	if s.labels && strings.Contains(program, "\n") {
 		return "has labels that may go on to the end of their lines"
 	}
 	return ""
 }
 
-const sedUnclear = "cannot be read for sure"
+const (
+	sedUnclear = "cannot be read for sure"
+	sedShows   = controlsTerminal
+	// sedControls stand behind a backslash for control characters in what sed writes.
+	sedControls = "afvrdoxc"
+)
 
 type sedParser struct {
 	text   string
 	at     int
 	labels bool
+	shows  bool // control characters, in the text of a, i and c
+	odd    bool // the regular expression just read has its delimiter within brackets, once
 }
 
 func (s *sedParser) done() bool { return s.at >= len(s.text) }
@@ -109,8 +119,12 @@ func (s *sedParser) command() string {
 		delimiter := s.peek()
 		s.at++
 		for range 2 {
+			start := s.at
 			if !s.delimited(delimiter, false) {
 				return sedUnclear
+			}
+			if escapes(s.text[start:s.at], sedControls) {
+				return sedShows
 			}
 		}
 		return s.end()
@@ -142,7 +156,7 @@ func (s *sedParser) addresses() string {
 				c = s.peek()
 				s.at++
 			}
-			if !s.delimited(c, true) {
+			if !s.regexp(c) || s.odd {
 				return sedUnclear
 			}
 			s.skip("IM")
@@ -165,6 +179,11 @@ func (s *sedParser) addresses() string {
 
 // delimited passes text up to a delimiter. Some versions take a delimiter within brackets for
 // text and others do not, so it must not stand there.
+func (s *sedParser) regexp(delimiter byte) bool {
+	s.odd = false
+	return s.delimited(delimiter, true)
+}
+
 func (s *sedParser) delimited(delimiter byte, regexp bool) bool {
 	if delimiter == 0 || delimiter == '\n' || delimiter == '\\' || delimiter == ' ' || delimiter == ';' || delimiter >= 0x80 {
 		return false
@@ -173,6 +192,8 @@ func (s *sedParser) delimited(delimiter byte, regexp bool) bool {
 	for ; !s.done(); s.at++ {
 		c := s.text[s.at]
 		switch {
+		case bracket >= 0 && c == delimiter && !s.odd && delimiter == '/' && regexp:
+			s.odd = true
 		case bracket >= 0 && (c == delimiter || c == '\n' || c == '\\' && s.at+1 < len(s.text) && s.text[s.at+1] == delimiter):
 			return false
 		case bracket >= 0:
@@ -208,8 +229,20 @@ func (s *sedParser) delimited(delimiter byte, regexp bool) bool {
 func (s *sedParser) substitute() string {
 	delimiter := s.peek()
 	s.at++
-	if !s.delimited(delimiter, true) || !s.delimited(delimiter, false) {
+	if !s.regexp(delimiter) {
 		return sedUnclear
+	}
+	to, odd := s.at, s.odd
+	if !s.delimited(delimiter, false) {
+		return sedUnclear
+	}
+	// A sed to which brackets mean nothing has to stumble over what comes next: to it, that
+	// is where the flags are.
+	if odd && (s.at <= to || strings.IndexByte("gpiImMew0123456789 \t\n;}#", s.text[to]) >= 0) {
+		return sedUnclear
+	}
+	if escapes(s.text[to:s.at], sedControls) {
+		return sedShows
 	}
 	for !s.done() {
 		switch c := s.peek(); {
@@ -257,6 +290,12 @@ func (s *sedParser) label(c byte) string {
 
 // lines passes the text of a, i and c, which goes on after a backslash.
 func (s *sedParser) lines() string {
+	start := s.at
+	defer func() {
+		text := s.text[start:min(s.at, len(s.text))]
+		// A first backslash may only say where the text begins.
+		s.shows = s.shows || escapes(text, sedControls) || escapes(strings.TrimPrefix(text, `\`), sedControls)
+	}()
 	for !s.done() {
 		switch s.peek() {
 		case '\\':

@@ -19,9 +19,9 @@ func text(name string) (spec, bool) {
 	case "cut":
 		return spec{flags: "nszw", values: "bcdfO", most: many, harmless: true, long: "bytes= characters= delimiter= fields= complement only-delimited output-delimiter= zero-terminated version help"}, true
 	case "tr":
-		return spec{flags: "cCdstu", most: 2, texts: many, harmless: true, long: "complement delete squeeze-repeats truncate-set1 version help"}, true
+		return spec{flags: "cCdstu", most: 2, texts: many, harmless: true, long: "complement delete squeeze-repeats truncate-set1 version help", check: translation}, true
 	case "paste":
-		return spec{flags: "sz", values: "d", most: many, harmless: true, long: "delimiters= serial zero-terminated version help"}, true
+		return spec{flags: "sz", values: "d", most: many, harmless: true, long: "delimiters= serial zero-terminated version help", check: noControls("d", "delimiters")}, true
 	case "expand", "unexpand":
 		return spec{flags: "ai", values: "t", numbers: true, most: many, harmless: true, long: "all initial tabs= first-only version help"}, true
 	case "fold", "fmt":
@@ -76,7 +76,7 @@ func golang(j *judge, args []arg) string {
 	}
 	switch args[0].text {
 	case "version":
-		return j.use(spec{flags: "mv"}, "go version", singleDash(args[1:]), nil)
+		return j.use(spec{flags: "mv", most: many, open: len(args) > 1}, "go version", singleDash(args[1:]), nil)
 	case "help":
 		return j.use(spec{most: 2, texts: many}, "go help", args[1:], nil)
 	case "env":

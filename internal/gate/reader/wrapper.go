@@ -92,7 +92,11 @@ func (w *walker) unwrap(part *Part, words []Word) (inner []Part) {
 		if !ok {
 			return nil
 		}
-		rest, assigns, problem := spec.skip(part.Words[1:])
+		args := part.Words[1:]
+		if name == "env" {
+			args = part.clear(args)
+		}
+		rest, assigns, problem := spec.skip(args)
 		if problem != "" {
 			if !harmlessQuery(name, part.Words[1:]) {
 				w.unclear("`" + name + "` " + problem)
@@ -106,6 +110,29 @@ func (w *walker) unwrap(part *Part, words []Word) (inner []Part) {
 		part.Assigns = append(part.Assigns, assigns...)
 		part.Words = rest
 	}
+}
+
+// clear notes that env takes variables away, and returns its arguments without the "-" that
+// is another way to write -i.
+func (p *Part) clear(args []Word) []Word {
+	for i, arg := range args {
+		switch {
+		case arg.Known && arg.Text == "-":
+			p.cleared = true
+			return append(args[:i:i], args[i+1:]...)
+		case arg.Known && arg.Text == "--":
+			return args
+		case arg.Known && strings.HasPrefix(arg.Text, "-"):
+			p.cleared = true
+			if arg.Text == "-u" || arg.Text == "--unset" {
+				continue
+			}
+		case i > 0 && args[i-1].Known && (args[i-1].Text == "-u" || args[i-1].Text == "--unset"):
+		default:
+			return args
+		}
+	}
+	return args
 }
 
 // harmlessQuery: command -v and --version run nothing.
@@ -362,9 +389,13 @@ func (word Word) lead() string {
 
 // mayBeOption: it may begin with a dash, and then is something else to the command.
 func (word Word) mayBeOption() bool {
+	return word.mayBegin('-')
+}
+
+func (word Word) mayBegin(sign byte) bool {
 	if word.Known {
-		return strings.HasPrefix(word.Text, "-")
+		return word.Text != "" && word.Text[0] == sign
 	}
 	lead := word.lead()
-	return lead == "" || lead[0] == '-'
+	return lead == "" || lead[0] == sign
 }

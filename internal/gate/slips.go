@@ -1,0 +1,125 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/reader"
+)
+
+// otherName is the tool that a name stands for which other programs have for it, or which
+// people write for it; "" if it stands for none.
+func otherName(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+	for _, known := range knownTools() {
+		if cut, ok := strings.CutSuffix(plain, "tool"); ok && (cut == strings.ToLower(known) || oneSlip(cut, strings.ToLower(known))) {
+			return canonical(known)
+		}
+	}
+	switch strings.TrimSuffix(plain, "tool") {
+	case "shell", "sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute", "execcommand", "executecommand",
+		"run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd", "shellcommand", "localshell", "bashcommand", "system":
+		return toolBash
+	case "readfile", "readfiles", "fileread", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile", "notebookread":
+		return toolRead
+	case "multiedit", "editfile", "fileedit", "strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update", "updatefile", "modify", "searchreplace":
+		return toolEdit
+	case "writefile", "filewrite", "create", "createfile", "savefile", "writetofile":
+		return toolWrite
+	case "search", "searchfiles", "searchfilecontent", "grepsearch", "ripgrep", "rg":
+		return toolGrep
+	case "ls", "list", "listfiles", "listdir", "listdirectory", "find", "findfiles", "filesearch":
+		return toolGlob
+	case "fetch", "webget", "http", "httprequest", "fetchurl", "url", "browse":
+		return toolFetch
+	case "googlewebsearch", "searchweb", "internetsearch":
+		return toolSearch
+	case "subagent", "agents", "spawnagent", "launchagent":
+		return toolAgent
+	}
+	return ""
+}
+
+// toolList names the tools whose rules have parentheses, for people.
+func toolList() string {
+	return strings.Join([]string{toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolFetch, toolAgent, toolSkill}, ", ")
+}
+
+// spareParenthesis: what stands in a rule's parentheses ends with one more that nothing opens.
+func spareParenthesis(spec string) bool {
+	if !strings.HasSuffix(spec, ")") {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(spec); i++ {
+		switch spec[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	return depth < 0
+}
+
+// slipInCommand finds what makes a rule about commands speak of none. The problem, if not
+// empty, completes the sentence "the rule …".
+func slipInCommand(spec string, effect troupe.Effect) string {
+	if spareParenthesis(spec) {
+		// A pattern of case ends with one that nothing opens.
+		if _, err := reader.Read(spec); err != nil {
+			return "has a parenthesis too many at its end"
+		}
+	}
+	prefix, words := strings.CutSuffix(spec, ":*")
+	if !words {
+		prefix = strings.TrimRight(strings.TrimRight(spec, "*"), " \t")
+	}
+	prefix = strings.TrimSpace(prefix)
+	if len(prefix) < 2 || strings.IndexByte("\"'`", prefix[0]) < 0 || strings.IndexByte(prefix[1:], prefix[0]) != len(prefix)-2 {
+		return ""
+	}
+	if effect == troupe.Allow && (prefix == spec || strings.Contains(prefix, "/")) {
+		return "" // a program whose path has blanks is written so
+	}
+	return fmt.Sprintf("has quotes around the whole command, so that it would speak of one program named %s", prefix)
+}
+
+// builtInAgents are the types of agent that always are there.
+func builtInAgents() [3]string { return [...]string{"Explore", "Plan", "general-purpose"} }
+
+// meantAgent says of a rule about a type of agent that another was probably meant. One that is
+// denied or asked about is so under both names; who has leave is whoever is named.
+func (r Rule) meantAgent() (Rule, error) {
+	if r.tool != toolAgent || len(r.names[0]) < 3 {
+		return r, nil
+	}
+	name := r.names[0]
+	for _, known := range builtInAgents() {
+		if strings.EqualFold(name, known) {
+			return r, nil
+		}
+	}
+	for _, known := range builtInAgents() {
+		if !oneSlip(strings.ToLower(name), strings.ToLower(known)) {
+			continue
+		}
+		e := &RuleError{Rule: r.rule, Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant", visible(name), known)}
+		e.Instead = "it covers only agents of your own with that name"
+		if r.rule.Effect != troupe.Allow {
+			r.names = append(r.names, known)
+			r.note = e.Problem
+			e.Instead = "it covers both"
+		}
+		return r, e
+	}
+	return r, nil
+}
