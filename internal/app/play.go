@@ -12,12 +12,19 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
 // Player plays a recording in the place of every model and of what tools do.
 type Player = replay.Player
+
+// Verdict is what a replay came to, Mismatch the first difference.
+type (
+	Verdict  = replay.Verdict
+	Mismatch = replay.Mismatch
+)
 
 // ReplayHome fills an empty folder as a home to replay in: with the settings that held when
 // it was recorded, and nobody's sessions. The variables it returns go before those of the
@@ -46,17 +53,67 @@ func modelFlag(full string) string {
 
 // Player makes a player of a recording for a run in cwd.
 func (a *App) Player(rec Recording, cwd string) (*Player, error) {
-	if n := len(rec.Person()); n > 0 {
+	if sent := rec.Person(); len(sent) > 0 {
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("while the recorded run was at work a person sent it more (words, a grant, another model: %d in all), and that cannot be done again yet", n),
-			Hint:    "Record a run that has one prompt and is left alone. Answers to permission requests are no matter.", Code: 2,
+			Problem: "this recording cannot be replayed: while the run was at work a person sent it " + Unplayable(sent),
+			Hint:    "Record a run to which nothing is sent but words for its main agent. Answers that hold once are no matter.", Code: 2,
 		}
 	}
 	cwd, err := workspace.Resolve("/", cwd)
 	if err != nil {
 		return nil, err
 	}
-	return replay.New(rec, a.place(cwd)), nil
+	p := replay.New(rec, a.place(cwd))
+	// From here on nothing that this process begins is real, whoever begins it.
+	a.models.player = p
+	return p, nil
+}
+
+// Unplayable says what a person sent that a replay cannot send again.
+func Unplayable(sent []replay.Sent) string {
+	count := make(map[string]int)
+	var order []string
+	for _, s := range sent {
+		what := "something (" + string(s.Mail.Kind) + ")"
+		switch s.Mail.Kind {
+		case troupe.MailPrompt, troupe.MailNotice:
+			what = "words for " + s.Agent
+		case troupe.MailStop:
+			what = "a stop for " + s.Agent + ", which went on or was not alone"
+		case troupe.MailGrant:
+			what = "a change of what it may do"
+		case troupe.MailModel:
+			what = "another model"
+		case troupe.MailCompact:
+			what = "an order to shorten the conversation"
+		case troupe.MailAnswer, troupe.MailTaskEnded:
+		}
+		if count[what]++; count[what] == 1 {
+			order = append(order, what)
+		}
+	}
+	for i, what := range order {
+		if n := count[what]; n > 1 {
+			order[i] += fmt.Sprintf(" (%d times)", n)
+		}
+	}
+	return strings.Join(order, ", ")
+}
+
+// recite leaves what a person said to the recorded root in the mailbox of this one. It is read
+// before the replies before which it was read then, however early it comes.
+func (a *App) recite(ctx context.Context, p *Player) error {
+	words := p.Words()
+	if len(words) == 0 {
+		return nil
+	}
+	_, err := a.post(ctx, p.Root(), func(store.Tx) ([]troupe.Mail, error) {
+		for i := range words {
+			words[i].Root, words[i].To, words[i].SentAt = p.Root(), p.Root(), a.env.Now()
+		}
+		return words, nil
+	})
+	return err
 }
 
 // playable refuses what a replay cannot do.

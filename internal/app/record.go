@@ -159,9 +159,9 @@ func inJSON(s string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
-// SaveRecording writes a recording for its owner alone. A file of that name is replaced when
-// all of the new one is there.
-func SaveRecording(path string, rec Recording) (err error) {
+// SaveRecording writes a recording for its owner alone. The file is there when all of it is. One
+// of that name that is there already is left alone, unless it may be replaced.
+func SaveRecording(path string, rec Recording, replace bool) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // of mode 0600
 	if err != nil {
 		return unwritable(path, err)
@@ -174,7 +174,23 @@ func SaveRecording(path string, rec Recording) (err error) {
 	if err := errors.Join(rec.Write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
+	if !replace {
+		if err := Unwritten(path); err != nil {
+			return err
+		}
+	}
 	return os.Rename(f.Name(), path)
+}
+
+// Unwritten refuses a file that is there already.
+func Unwritten(path string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return nil
+	}
+	return &troupe.UserError{
+		Problem: path + " is there already, and is left as it is",
+		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: 2, Err: fs.ErrExist,
+	}
 }
 
 func unwritable(path string, err error) error {

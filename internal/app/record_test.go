@@ -109,7 +109,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("the head is %+v", h)
 	}
 	file := filepath.Join(t.TempDir(), "r.jsonl")
-	if err := SaveRecording(file, rec); err != nil {
+	if err := SaveRecording(file, rec, false); err != nil {
 		t.Fatal(err)
 	}
 	again, err := LoadRecording(file)
@@ -430,9 +430,25 @@ func TestPersonRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	rec := Recording{Lines: []replay.Line{{Mail: &replay.Sent{Agent: "main"}}}}
-	if _, err := a.Player(rec, t.TempDir()); err == nil || !strings.Contains(err.Error(), "1 in all") {
-		t.Errorf("it is played with %v", err)
+	const root = troupe.SessionID("0123456789ab")
+	born := replay.Line{Agent: &replay.Agent{Path: "main", Session: root, Status: troupe.Completed}}
+	to := func(path string, kind troupe.MailKind) replay.Line {
+		return replay.Line{Mail: &replay.Sent{Agent: path, Mail: troupe.Mail{Kind: kind}}}
+	}
+	call := replay.Line{Call: &replay.Call{Agent: "main"}}
+	for want, lines := range map[string][]replay.Line{
+		"words for main/Keeper":      {to("main/Keeper", troupe.MailPrompt)},
+		"what it may do (2 times)":   {to("main", troupe.MailGrant), to("main", troupe.MailGrant)},
+		"another model":              {to("main", troupe.MailModel)},
+		"shorten the conversation":   {to("main", troupe.MailCompact)},
+		"a stop for main, which":     {to("main", troupe.MailStop), call},
+		"a stop for main/Keeper, wh": {to("main/Keeper", troupe.MailStop)},
+		"":                           {to("main", troupe.MailPrompt), call, to("main", troupe.MailNotice), call, to("main", troupe.MailStop)},
+	} {
+		_, err := a.Player(Recording{Header: replay.Header{Root: root}, Lines: append([]replay.Line{born}, lines...)}, t.TempDir())
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: it is played with %v", want, err)
+		}
 	}
 	if _, err := a.Player(Recording{}, "/no/such/folder"); err == nil {
 		t.Error("it is played nowhere")

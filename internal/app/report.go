@@ -185,14 +185,15 @@ func (a *App) Events(ctx context.Context, id troupe.SessionID, after int64, limi
 }
 
 // Remove forgets a whole tree: logs, mail and stored output. A tree that a live process
-// has in hand is refused.
+// has in hand is refused, whether something is at work in it or not: what that process does
+// next would have nowhere to go.
 func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
 	t, err := a.Tree(ctx, root)
 	if err != nil {
 		return err
 	}
-	if t.Running && t.Sessions[0].Status.Live() {
-		return busy(t.Sessions[0], t.Owner)
+	if t.Running {
+		return a.kept(ctx, t)
 	}
 	err = a.store.Update(ctx, root, func(tx store.Tx) error {
 		// Somebody may have taken it over since it was looked at.
@@ -232,10 +233,29 @@ func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
 	return err
 }
 
+// kept explains why a tree that a process has in hand cannot be removed.
+func (a *App) kept(ctx context.Context, t Tree) error {
+	root := t.Sessions[0]
+	err := a.free(ctx, t, root)
+	var atWork *troupe.UserError
+	switch {
+	case err == nil:
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID, t.Owner.PID, t.Owner.Host),
+			Hint:    "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then remove it.", Code: 2,
+		}
+	case errors.As(err, &atWork):
+		atWork.Problem += ", with agents or commands at work; nothing was removed of it"
+		atWork.Hint = fmt.Sprintf("`troupe stop %s --now` stops them; once that process has ended, remove it. `troupe tasks %s` lists them; `troupe send %s \"...\"` says something to it.", root.ID, root.ID, root.ID)
+	}
+	return err
+}
+
 func busy(s troupe.Session, o troupe.Owner) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is being run by process %d on %s", s.ID, o.PID, o.Host),
-		Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does; stop that process to take the session over.", s.ID),
-		Code:    2,
+		Hint: fmt.Sprintf("`troupe send %s \"...\"` says something to it there; `troupe stop %s` stops it, and then it can be taken over. `troupe log %s --follow` shows what it does.",
+			s.ID, s.ID, s.ID),
+		Code: 2,
 	}
 }

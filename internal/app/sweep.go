@@ -43,7 +43,7 @@ func (a *App) OlderThan(ctx context.Context, age time.Duration) ([]troupe.Sessio
 		if err != nil {
 			return nil, err
 		}
-		if !t.Running || s.Status.Ended() && !anyLive(t.Sessions) {
+		if !t.Running { // one that a process has in hand is not old, however quiet it is
 			out = append(out, s)
 		}
 	}

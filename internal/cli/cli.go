@@ -41,7 +41,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/undo"
 	"github.com/troupe-dev/troupe/internal/cli/version"
 	"github.com/troupe-dev/troupe/internal/httpd"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
@@ -156,18 +155,13 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
-	parts := record.Parts{Parse: run.Parse, Follow: followPlayed, Finish: run.Finish}
+	parts := record.Parts{Parse: run.Parse, Carry: run.Carry, End: run.End}
 	root.AddCommand(record.New(c, parts), record.NewReplay(c, parts))
 	root.AddCommand(
 		sessions.New(c), show.New(c), logs.New(c), send.New(c), stop.New(c), tasks.New(c), cost.New(c),
 		requests.New(c), answer.New(c), permissions.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
 	)
 	return root
-}
-
-func followPlayed(ctx context.Context, c *console.Console, a *app.App, req app.Request, o run.Output, p *app.Player) (wire.Run, error) {
-	req.Replay = p
-	return run.Follow(ctx, c, a, req, o)
 }
 
 // complain prints an error the way people read it: what happened, and what to do next.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +28,47 @@ type order struct {
 	Note    string         `json:"note"`
 	Now     bool           `json:"now"`
 	Hint    string         `json:"hint"`
+	Message *foreign       `json:"message"` // user: as Claude Code's programs write it
+}
+
+// foreign is a message in the form of Anthropic's API.
+type foreign struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"` // a text, or blocks
+}
+
+// foreignBlock is a block of a foreign message.
+type foreignBlock struct {
+	Type         string          `json:"type"` // text, image
+	Text         string          `json:"text"`
+	Source       *foreignSource  `json:"source"`
+	CacheControl json.RawMessage `json:"cache_control"` // no matter here
+}
+
+type foreignSource struct {
+	Type      string `json:"type"` // base64
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+// fields are what a line of each type may have besides its type.
+func fields(kind string, foreign bool) ([]string, bool) {
+	switch kind {
+	case orderUser:
+		if foreign {
+			return []string{"message", "cancel", "session_id", "parent_tool_use_id", "uuid"}, true
+		}
+		return []string{"text", "images", "cancel", "message"}, true
+	case orderAnswer:
+		return []string{"request", "allow", "session", "always", "note"}, true
+	case orderStop:
+		return []string{"now"}, true
+	case orderCompact:
+		return []string{"hint"}, true
+	case orderEnd:
+		return nil, true
+	}
+	return nil, false
 }
 
 // Kinds of order.
@@ -97,25 +140,150 @@ func (o *orders) read() (line []byte, long bool, err error) {
 	}
 }
 
-// decodeOrder reads one line strictly: a field that is misspelt must not be taken for one
-// that was left out.
+// decodeOrder reads one line strictly: a field that is misspelt, or belongs to another order,
+// must not be taken for one that was left out.
 func decodeOrder(line []byte) (order, string) {
 	var ord order
 	if !utf8.Valid(line) {
 		return ord, "the line is not UTF-8"
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&ord); err != nil {
+	var has map[string]json.RawMessage
+	if err := d.Decode(&has); err != nil {
 		return order{}, "not an order: " + strings.TrimPrefix(err.Error(), "json: ")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return order{}, "there is more than one value on the line"
 	}
+	if problem := checkFields(has); problem != "" {
+		return order{}, problem
+	}
+	for _, theirs := range [...]string{"session_id", "parent_tool_use_id", "uuid"} {
+		delete(has, theirs)
+	}
+	// Names were compared letter by letter; what is decoded is what was compared.
+	known, err := json.Marshal(has)
+	if err == nil {
+		err = json.Unmarshal(known, &ord)
+	}
+	if err != nil {
+		return order{}, "not an order: " + strings.TrimPrefix(err.Error(), "json: ")
+	}
+	if ord.Message != nil {
+		if problem := ord.translate(); problem != "" {
+			return order{}, problem
+		}
+	}
 	if problem := ord.check(); problem != "" {
 		return order{}, problem
 	}
 	return ord, ""
+}
+
+// checkFields refuses what the type of a line does not have. A type that is unknown is for
+// check to tell.
+func checkFields(has map[string]json.RawMessage) string {
+	var kind string
+	if err := json.Unmarshal(has["type"], &kind); err != nil {
+		return "" // decoding says it
+	}
+	_, foreign := has["message"]
+	may, ok := fields(kind, foreign)
+	if !ok {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		if name == "type" || slices.Contains(may, name) {
+			continue
+		}
+		article := "a"
+		if kind[0] == 'a' || kind[0] == 'e' {
+			article = "an"
+		}
+		form := ""
+		if foreign {
+			form = ` with "message"`
+		}
+		list := "nothing else"
+		if len(may) > 0 {
+			list = strings.Join(may, ", ")
+		}
+		return fmt.Sprintf("%s %q line%s has no field %q; besides type it has %s", article, kind, form, name, list)
+	}
+	if p := has["parent_tool_use_id"]; len(p) > 0 && string(p) != "null" {
+		return "parent_tool_use_id is for the words of sub-agents, and these are a person's; leave it out"
+	}
+	return ""
+}
+
+// translate takes the words and pictures out of a foreign message.
+func (o *order) translate() string {
+	m := o.Message
+	if m.Role != orderUser {
+		return fmt.Sprintf("the message has the role %q; there is user", m.Role)
+	}
+	if err := json.Unmarshal(m.Content, &o.Text); err == nil {
+		return ""
+	}
+	var blocks []foreignBlock
+	d := json.NewDecoder(bytes.NewReader(m.Content))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&blocks); err != nil {
+		return "the content of a message is a text or a list of text and image blocks: " + strings.TrimPrefix(err.Error(), "json: ")
+	}
+	var texts []string
+	for i, b := range blocks {
+		switch {
+		case b.Type == "text" && b.Source == nil:
+			texts = append(texts, b.Text)
+		case b.Type == "image" && b.Source != nil && b.Source.Type == "base64" && b.Text == "":
+			o.Images = append(o.Images, troupe.Image{MediaType: b.Source.MediaType, Data: b.Source.Data})
+		default:
+			return fmt.Sprintf("block %d has the type %q; there are text, and image with a base64 source", i, b.Type)
+		}
+	}
+	o.Text = strings.Join(texts, "\n\n")
+	return ""
+}
+
+// Said reads what a person says in a conversation over a pipe, without orders and commands.
+// Lines that are no orders are passed over: the conversation passes over them too.
+func Said(in io.Reader, stream bool) ([]string, error) {
+	var out []string
+	if !stream {
+		r := bufio.NewScanner(in)
+		r.Buffer(nil, maxOrder)
+		for r.Scan() {
+			line := strings.TrimRight(r.Text(), "\r")
+			if _, _, command := parseCommand(line); !command && strings.TrimSpace(line) != "" {
+				out = append(out, unescape(line))
+			}
+		}
+		return out, r.Err()
+	}
+	for r := newOrders(in); ; {
+		o, err := r.next()
+		var bad *badLine
+		switch {
+		case errors.As(err, &bad):
+		case errors.Is(err, io.EOF) || err == nil && o.Type == orderEnd:
+			return out, nil
+		case err != nil:
+			return out, err
+		case o.Type == orderUser:
+			out = append(out, o.Text)
+		}
+	}
+}
+
+// IsAnswer reports whether a line would answer a request if one were open.
+func IsAnswer(line string) bool {
+	word := strings.ToLower(strings.TrimSpace(line))
+	switch word {
+	case "y", "yes", "s", "session", "a", "always", "n", "no", "v":
+		return true
+	}
+	return hasWord(word, "n") || hasWord(word, "no")
 }
 
 func (o order) check() string {

@@ -31,6 +31,7 @@ type bench struct {
 	out, err bytes.Buffer
 	parts    Parts
 	parsed   []string
+	asked    run.Asked
 }
 
 func newBench(t *testing.T) *bench {
@@ -41,14 +42,15 @@ func newBench(t *testing.T) *bench {
 		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
 	}
 	b.parts = Parts{
-		Parse: func(_ *console.Console, args []string) (app.Request, run.Output, error) {
+		Parse: func(_ *console.Console, args []string, _ string) (run.Asked, error) {
 			b.parsed = args
-			return app.Request{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}, nil
+			b.asked.Request, b.asked.Output = app.Request{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}
+			return b.asked, nil
 		},
-		Follow: func(context.Context, *console.Console, *app.App, app.Request, run.Output, *app.Player) (wire.Run, error) {
+		Carry: func(context.Context, *console.Console, *app.App, run.Asked, *app.Player) (wire.Run, error) {
 			return wire.Run{Status: troupe.Failed}, nil
 		},
-		Finish: func(c *console.Console, r wire.Run, _ run.Output) error {
+		End: func(c *console.Console, r wire.Run, _ run.Asked) error {
 			if _, err := c.Out.Write([]byte("finished\n")); err != nil {
 				return err
 			}
@@ -88,6 +90,11 @@ func TestUsage(t *testing.T) {
 		{New, []string{"a", "--from", "x", "--", "-p"}, "nothing can stand behind"},
 		{New, []string{"no/where/a", "--", "-p"}, "there is no folder"},
 		{New, []string{"a", "--from", "none"}, "there is no session"},
+		{New, []string{"a", "-p", "x"}, "stands behind --"},
+		{New, []string{"a", "x"}, "troupe record FILE -- -p"},
+		{NewReplay, []string{"a", "-p", "x"}, "stands behind --"},
+		{New, []string{sampleAt(t), "--", "-p", "x"}, "is there already"},
+		{New, []string{sampleAt(t), "--from", "x"}, "is there already"},
 		{NewReplay, nil, "takes one file"},
 		{NewReplay, []string{"a"}, "cannot be read"},
 		{NewReplay, []string{sampleAt(t)}, "does not say what was run"},
@@ -111,16 +118,65 @@ func sampleAt(t *testing.T) string {
 	return path
 }
 
+// TestNotRecorded: what could not be replayed is refused before it runs.
+func TestNotRecorded(t *testing.T) {
+	t.Parallel()
+	for want, asked := range map[string]run.Asked{
+		"terminal":      {Way: run.Lines, Person: true},
+		"runs --resume": {},
+	} {
+		b := newBench(t)
+		b.asked = asked
+		parse := b.parts.Parse
+		b.parts.Parse = func(c *console.Console, args []string, otherwise string) (run.Asked, error) {
+			a, err := parse(c, args, otherwise)
+			a.Request.Continue = !a.Person
+			return a, err
+		}
+		b.parts.Carry = func(context.Context, *console.Console, *app.App, run.Asked, *app.Player) (wire.Run, error) {
+			t.Errorf("%s: it runs", want)
+			return wire.Run{}, nil
+		}
+		if code, text := b.run(New, "new.jsonl", "--", "x"); code != console.ExitUsage || !strings.Contains(text, "nothing was run") {
+			t.Errorf("%s: it ends with %d, %q", want, code, text)
+		}
+	}
+}
+
+func TestOtherWords(t *testing.T) {
+	t.Parallel()
+	then := []string{"write it\n<file>x</file>", "y and more", "no"}
+	for _, c := range []struct {
+		want string
+		said []string
+	}{
+		{"", nil},
+		{"", []string{"write it", "y and more", "no"}},
+		{"", []string{"write it", "y", "y and more ", "n: not that", "no", "v"}},
+		{"something else (message 1)", []string{"wrote it", "y and more", "no"}},
+		{"said less", []string{"write it", "y and more"}},
+		{"said more", []string{"write it", "y and more", "no", "and that"}},
+	} {
+		got := otherWords(c.said, then, func(s string) string { return s })
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q; want %q", c.said, got, c.want)
+		}
+	}
+}
+
 // TestReplayExit: a run that made every call gives its own exit code, one that did not
 // gives 1, and the home it ran in is gone either way.
 func TestReplayExit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	var home string
-	b.parts.Follow = func(_ context.Context, c *console.Console, _ *app.App, _ app.Request, _ run.Output, p *app.Player) (wire.Run, error) {
+	b.parts.Carry = func(_ context.Context, c *console.Console, _ *app.App, asked run.Asked, p *app.Player) (wire.Run, error) {
 		home, _ = c.Lookup("TROUPE_HOME")
 		if _, err := os.Stat(home); err != nil {
 			t.Error(err)
+		}
+		if !asked.Output.Gone {
+			t.Error("what is said of it tells how to go on")
 		}
 		if p.Root() != "0123456789ab" {
 			t.Errorf("it runs as %s", p.Root())

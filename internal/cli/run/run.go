@@ -44,36 +44,24 @@ type flags struct {
 
 // Configure makes cmd the command that runs prompts.
 func Configure(cmd *cobra.Command, c *console.Console) {
-	configure(cmd, c, func(ctx context.Context, f flags, args []string) error { return execute(ctx, c, f, args) })
-}
-
-// Parse reads arguments as the command does, and runs nothing.
-func Parse(c *console.Console, args []string) (req app.Request, o Output, err error) {
-	cmd := &cobra.Command{Use: "troupe [prompt]", SilenceErrors: true, SilenceUsage: true}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
-	parsed := false
-	configure(cmd, c, func(_ context.Context, f flags, args []string) error {
-		parsed, o = true, Output{Format: f.format, Live: f.live(c)}
-		req, err = request(c, f, args)
-		return err
+	configure(cmd, c, func(ctx context.Context, f flags, way Way, args []string) error {
+		switch way {
+		case Orders:
+			return drive(ctx, c, f, args)
+		case Lines:
+			return talk(ctx, c, f, args)
+		case Once:
+		}
+		return execute(ctx, c, f, args)
 	})
-	cmd.SetArgs(args)
-	cmd.SetOut(c.Out)
-	if err := cmd.Execute(); err != nil {
-		return req, o, err
-	}
-	if !parsed {
-		return req, o, &console.Exit{} // --help has said what there is to say
-	}
-	return req, o, nil
 }
 
-func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, []string) error) {
+func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, Way, []string) error) {
 	var f flags
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
 	fs.StringVar(&f.format, "output-format", formatText, "What to print: text, json (one object at the end) or stream-json (one event a line)")
-	fs.StringVar(&f.input, "input-format", formatWords, "What to read: text, or stream-json (orders as lines of JSON, for programs)")
+	fs.StringVar(&f.input, "input-format", formatWords, "What to read: text, or stream-json: a line of JSON for each order (user, answer, stop, compact, end; docs/stream-json.md)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
 	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
@@ -112,13 +100,13 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		}
 		switch {
 		case f.input == formatStream:
-			return drive(cmd.Context(), c, f, args)
+			return run(cmd.Context(), f, Orders, args)
 		case f.input != formatWords:
 			return console.Usage("there is no input format %q; there are text and stream-json", f.input)
 		case f.talks(c, args):
-			return talk(cmd.Context(), c, f, args)
+			return run(cmd.Context(), f, Lines, args)
 		}
-		return run(cmd.Context(), f, args)
+		return run(cmd.Context(), f, Once, args)
 	}
 }
 
@@ -156,7 +144,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 // drive has a program hold the conversation.
 func drive(ctx context.Context, c *console.Console, f flags, args []string) error {
 	if f.format != formatStream {
-		return console.Usage("--input-format stream-json needs --output-format stream-json")
+		return ordersNeedStream()
 	}
 	req, err := base(c, f)
 	if err != nil {
@@ -179,6 +167,10 @@ func drive(ctx context.Context, c *console.Console, f flags, args []string) erro
 	})
 }
 
+func ordersNeedStream() error {
+	return console.Usage("--input-format stream-json needs --output-format stream-json")
+}
+
 // unknown explains a lone word, which is more often a mistyped command than a prompt.
 func unknown(cmd *cobra.Command, word string) error {
 	hint := fmt.Sprintf("As a prompt, write: troupe -p %q", word)
@@ -189,14 +181,19 @@ func unknown(cmd *cobra.Command, word string) error {
 }
 
 func execute(ctx context.Context, c *console.Console, f flags, args []string) error {
-	req, err := request(c, f, args)
+	req, err := request(c, f, args, "")
 	if err != nil {
 		return err
 	}
 	if req.Resume == "" && !req.Continue {
 		req.Look = app.LookAt(ctx, req.Cwd, c.Environ, c.Now)
 	}
-	return c.With(ctx, func(a *app.App) error { return Run(ctx, c, a, req, Output{Format: f.format, Live: f.live(c)}) })
+	return c.With(ctx, func(a *app.App) error { return Run(ctx, c, a, req, f.output(c)) })
+}
+
+// output is how a run is shown.
+func (f flags) output(c *console.Console) Output {
+	return Output{Format: f.format, Live: f.live(c), Quiet: f.quiet}
 }
 
 // live reports whether somebody watches.
@@ -204,13 +201,17 @@ func (f flags) live(c *console.Console) bool {
 	return f.format == formatText && !f.quiet && (c.ErrTTY || f.verbose)
 }
 
-func request(c *console.Console, f flags, args []string) (app.Request, error) {
+// request is what one prompt asks for. Otherwise is the prompt if there is no other.
+func request(c *console.Console, f flags, args []string, otherwise string) (app.Request, error) {
 	req, err := base(c, f)
 	if err != nil {
 		return req, err
 	}
 	if req.Prompt, err = prompt(c, args); err != nil {
 		return req, err
+	}
+	if req.Prompt == "" {
+		req.Prompt = otherwise
 	}
 	if req.Prompt == "" && !req.Continue && req.Resume == "" {
 		return req, &troupe.UserError{
@@ -287,8 +288,10 @@ func prompt(c *console.Console, args []string) (string, error) {
 type Output struct {
 	Format string
 	Live   bool
-	// Plain leaves the closing table and result to the caller.
-	Plain bool
+	// Quiet: nothing is told while it runs.
+	Quiet bool
+	// Gone: its home is thrown away, so nobody can go on with it.
+	Gone bool
 }
 
 // Run starts a run, shows it until the whole tree has ended, and prints what it came to.
@@ -309,7 +312,7 @@ func Finish(c *console.Console, report wire.Run, o Output) error {
 			return err
 		}
 	default:
-		printText(c, report, o.Live)
+		printText(c, report, o)
 	}
 	if code := exitCode(report); code != console.ExitOK {
 		return &console.Exit{Code: code}
@@ -329,7 +332,7 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 	}
 	show := shower(ctx, c, r, req, o)
 	var interrupted atomic.Bool
-	stopSignals := onInterrupt(ctx, c, r, &interrupted)
+	stopSignals := onInterrupt(ctx, c, r, o, &interrupted)
 	defer stopSignals()
 	err = r.Finish(ctx)
 	ferr := show()
@@ -343,11 +346,17 @@ func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request
 		if interrupted.Load() {
 			report.Cause = troupe.CauseInterrupt
 		}
+		if err == nil && report.Cause == troupe.CauseLimit {
+			var bill wire.Cost
+			bill, err = a.Cost(ctx, r.Root)
+			report.Limits = bill.Limits
+		}
 		return report, err
 	}
-	err = broken(r.Root, err)
+	report, rerr := a.Report(ctx, r.Root)
+	err = broken(r.Root, err, o.Gone || errors.Is(rerr, troupe.ErrNotFound))
 	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.
-	if report, rerr := a.Report(ctx, r.Root); rerr == nil && o.Format != formatText && o.Format != "" {
+	if rerr == nil && o.Format != formatText && o.Format != "" {
 		report.Error = err.Error()
 		err = errors.Join(err, c.JSON(report))
 	}

@@ -27,6 +27,10 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 		view := live.New(c.Err, c.Color(c.ErrTTY), c.Width, req.Cwd)
 		view.Know(r.Before())
 		emit = func(events []troupe.Event) error { view.Show(events); return nil }
+	case !o.Quiet:
+		notices := live.NewNotices(c.Warn)
+		notices.Know(r.Before())
+		emit = func(events []troupe.Event) error { notices.Show(events); return nil }
 	default:
 		return func() error { return nil }
 	}
@@ -76,13 +80,17 @@ func stream(c *console.Console, events []troupe.Event) error {
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, seen *atomic.Bool) (restore func()) {
+func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, o Output, seen *atomic.Bool) (restore func()) {
 	return c.Interrupts.Take(func() {
 		if seen.Swap(true) {
 			c.Interrupts.Leave(console.ExitInterrupted)
 			return
 		}
-		fmt.Fprintf(c.Err, "\ntroupe: stopping; once more leaves at once. Go on later with: troupe -p --resume %s\n", r.Root)
+		text := "\ntroupe: stopping; once more leaves at once."
+		if !o.Gone {
+			text += fmt.Sprintf(" Go on later with: troupe -p --resume %s", r.Root)
+		}
+		fmt.Fprintln(c.Err, text)
 		if err := r.Stop(ctx); err != nil {
 			c.Warn("stop: " + err.Error())
 		}
@@ -98,8 +106,15 @@ func unseen(root troupe.SessionID, err error) error {
 	}
 }
 
-// broken explains an end that is not the agents': nothing that was logged is lost.
-func broken(root troupe.SessionID, err error) error {
+// broken explains an end that is not the agents': nothing that was logged is lost, unless the
+// log itself is gone.
+func broken(root troupe.SessionID, err error, gone bool) error {
+	if gone {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("the run was broken off, and of session %s nothing is there any more: %v", root, err),
+			Hint:    "Somebody has removed it, or the home it was in. What it changed in your files stays; begin a new one.", Code: console.ExitFailed, Err: err,
+		}
+	}
 	if errors.Is(err, troupe.ErrFenced) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("another process has taken session %s over; this one has let go of it", root),
@@ -131,8 +146,8 @@ func exitCode(r wire.Run) int {
 	return console.ExitFailed
 }
 
-func printText(c *console.Console, r wire.Run, watched bool) {
-	if watched {
+func printText(c *console.Console, r wire.Run, o Output) {
+	if o.Live {
 		fmt.Fprintln(c.Err)
 		Table(c.Err, r)
 		fmt.Fprintln(c.Err)
@@ -152,16 +167,23 @@ func printText(c *console.Console, r wire.Run, watched bool) {
 		c.Warn(fmt.Sprintf("denied in %s: %s: %s", d.Agent, d.Tool, console.Line(d.Why, 0)))
 	}
 	if r.Status == troupe.Completed && r.Cause == troupe.CauseInterrupt {
-		c.Warn(fmt.Sprintf("interrupted: what was still at work in the background was stopped; go on with: troupe -p --resume %s", r.SessionID))
+		text := "interrupted: what was still at work in the background was stopped"
+		if !o.Gone {
+			text += fmt.Sprintf("; go on with: troupe -p --resume %s", r.SessionID)
+		}
+		c.Warn(text)
 	}
 	if r.Status != troupe.Completed {
 		c.Warn(fmt.Sprintf("%s: %s", r.Status, r.Error))
+		if o.Gone {
+			return
+		}
 		switch r.Cause {
 		case troupe.CauseRefusal:
 		case troupe.CauseNoModel:
 			c.Warn(fmt.Sprintf("once that is mended (is ANTHROPIC_API_KEY right?), or with another model, go on: troupe -p --resume %s --model sonnet", r.SessionID))
 		case troupe.CauseLimit:
-			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s (and a higher --max-cost, if it was the money)", r.SessionID))
+			c.Warn(live.Raise(r.SessionID, r.Limits))
 		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseInterrupt:
 			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
 		}

@@ -27,6 +27,8 @@ type Player struct {
 	tools    map[toolKey]*Tool
 	results  map[resultKey]int               // the reply whose call a piece of mail brought the result of
 	woken    map[troupe.MailID]troupe.MailID // the end before which a message had not been sent, by the message
+	words    []troupe.Mail                   // what a person said to the root behind its first prompt
+	pictures []troupe.Image                  // that came with the prompt
 	total    int                             // calls recorded
 	off      bool                            // the recorded run was broken off: by a person, or with its process
 
@@ -113,8 +115,16 @@ func New(rec Recording, here Place) *Player {
 		}
 	}
 	p.castStops(&rec)
+	p.words, p.pictures = rec.Words(), rec.pictures()
 	return p
 }
+
+// Prompt is what the run began with.
+func (p *Player) Prompt() (string, []troupe.Image) { return p.header.Prompt, p.pictures }
+
+// Words are what a person said to the root behind its first prompt, under the ids that Order
+// waits for. They may all be sent at once.
+func (p *Player) Words() []troupe.Mail { return slices.Clone(p.words) }
 
 func (p *Player) add(c *Call, at int) {
 	a := p.agents[c.Agent]

@@ -154,19 +154,66 @@ type Sent struct {
 }
 
 // Person lists what a person sent while the tree was at work and a replay cannot do again.
-// It can stop the whole tree.
+// It can say the same words to the root, and stop the whole tree for good.
 func (r *Recording) Person() []Sent {
 	var out []Sent
+	var stop *Sent
 	root := ""
 	for _, l := range r.Lines {
 		switch {
 		case l.Agent != nil && l.Agent.Session == r.Header.Root:
 			root = l.Agent.Path
-		case l.Mail != nil && (l.Mail.Mail.Kind != troupe.MailStop || l.Mail.Agent != root):
+		case l.Mail != nil && l.Mail.Agent == root && l.Mail.Mail.Kind == troupe.MailStop:
+			stop = l.Mail
+		case l.Mail != nil && !(l.Mail.Agent == root && l.Mail.words()):
 			out = append(out, *l.Mail)
+		case l.Call != nil && l.Call.Agent == root && stop != nil:
+			out, stop = append(out, *stop), nil // it went on behind the stop
 		}
 	}
 	return out
+}
+
+// Words are what a person said to the root behind its first prompt, in order.
+func (r *Recording) Words() []troupe.Mail {
+	var out []troupe.Mail
+	root := ""
+	for _, l := range r.Lines {
+		switch {
+		case l.Agent != nil && l.Agent.Session == r.Header.Root:
+			root = l.Agent.Path
+		case l.Mail != nil && l.Mail.Agent == root && l.Mail.words():
+			out = append(out, l.Mail.Mail)
+		}
+	}
+	return out
+}
+
+func (s *Sent) words() bool {
+	return s.Mail.Kind == troupe.MailPrompt || s.Mail.Kind == troupe.MailNotice
+}
+
+// pictures are those of the root's first prompt. They stand in the first call only.
+func (r *Recording) pictures() []troupe.Image {
+	root := ""
+	for _, l := range r.Lines {
+		if l.Agent != nil && l.Agent.Session == r.Header.Root {
+			root = l.Agent.Path
+		}
+		if l.Call == nil || l.Call.Agent != root {
+			continue
+		}
+		var out []troupe.Image
+		if len(l.Call.Messages) > 0 {
+			for _, b := range l.Call.Messages[0].Blocks {
+				if b.Image != nil {
+					out = append(out, *b.Image)
+				}
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 // Calls is how many model calls were recorded.
