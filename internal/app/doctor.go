@@ -78,13 +78,48 @@ type AgentFile struct {
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
 func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
-	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: a.warnings}
-	st, err := a.db.Stats()
-	if err != nil {
-		return c, fmt.Errorf("look at the database: %w", err)
+	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{}, Waiting: []WaitingSession{}}
+	if a.db == nil {
+		c.Database.Path = a.dirs.Database()
+	} else if st, err := a.db.Stats(); err != nil {
+		c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
+	} else {
+		c.Database = Database{st.Path, st.Bytes, st.Version}
 	}
-	c.Database = Database{st.Path, st.Bytes, st.Version}
 	a.checkModel(&c, cwd)
+	a.checkPrograms(ctx, &c)
+	err := a.checkFolder(ctx, &c, cwd)
+	return c, err
+}
+
+// Examine is Doctor for a home that could not be opened: cause is the first problem, and all that
+// needs no database is looked at none the less.
+func Examine(ctx context.Context, env Env, cwd string, cause error) (Check, error) {
+	a := &App{env: env}
+	c := Check{Version: env.Version, Programs: []Program{}, Environment: []string{}, Agents: []AgentFile{}, Waiting: []WaitingSession{}, Problems: []string{cause.Error()}}
+	var err error
+	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
+		a.checkPrograms(ctx, &c)
+		return c, nil //nolint:nilerr // it is the cause, or like it: without folders there are no settings
+	}
+	c.Config, c.Data, c.Database.Path = a.dirs.Config, a.dirs.Data, a.dirs.Database()
+	p, err := a.policyOf("", false)
+	if err != nil {
+		a.checkPrograms(ctx, &c)
+		return c, nil //nolint:nilerr // it is the cause, or like it: without settings nothing of theirs can be checked
+	}
+	a.settings, a.warnings = p.settings, p.warnings
+	a.models = newModels(env, a.dirs, a.settings)
+	defer a.models.close()
+	found, err := a.Doctor(ctx, cwd)
+	found.Problems = append(c.Problems, found.Problems...)
+	if err != nil {
+		found.Problems = append(found.Problems, err.Error())
+	}
+	return found, nil
+}
+
+func (a *App) checkPrograms(ctx context.Context, c *Check) {
 	for _, p := range [...]Program{
 		{Name: "git", For: "the state of the repository"},
 		{Name: "rg", For: "faster searches"},
@@ -93,32 +128,36 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 	} {
 		c.Programs = append(c.Programs, lookUp(ctx, p))
 	}
+}
+
+// checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
+func (a *App) checkFolder(ctx context.Context, c *Check, cwd string) error {
 	guard, err := a.newGuard(ctx)
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer guard.close() //nolint:errcheck // it has made nothing
 	c.Kernel = guard.box.Report(ctx)
 	tools, err := a.newToolbox(guard)
 	if err != nil {
-		return c, err
+		return err
 	}
 	p, err := a.policyOf(cwd, false)
 	if err != nil {
-		return c, err
+		return err
 	}
 	_, c.Environment = config.Environment(a.env.Environ, p.settings)
 	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.names(), Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
-	if err := a.waiting(ctx, &c); err != nil {
-		return c, err
+	if err := a.waiting(ctx, c); err != nil {
+		return err
 	}
-	a.checkWindow(ctx, &c)
+	a.checkWindow(ctx, c)
 	_, warnings, err := a.authority(Request{Cwd: cwd}, p, nil)
 	if err != nil {
-		return c, err
+		return err
 	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
@@ -129,7 +168,7 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 		}
 		c.Agents = append(c.Agents, AgentFile{d.Name, d.Source, p.Model, p.Tools})
 	}
-	return c, nil
+	return nil
 }
 
 // windowPatience is how long the test of a window may take. A slow machine reads for minutes.
@@ -156,7 +195,9 @@ func (a *App) checkWindow(ctx context.Context, c *Check) {
 
 // waiting lists the sessions, of any process, that wait to ask their model again.
 func (a *App) waiting(ctx context.Context, c *Check) error {
-	c.Waiting = []WaitingSession{}
+	if a.store == nil {
+		return nil
+	}
 	err := a.store.View(ctx, func(r store.Reader) error {
 		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
 		for _, s := range list {

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -12,7 +14,8 @@ import (
 
 // Find resolves what people type for a session: a name, an id or the beginning of one, or
 // a path such as "main/Auth Explorer", whose first part is any of these. "main" is the
-// newest root session of the folder cwd, unless a session has been given that name.
+// newest root session of the folder cwd, unless a session has been given that name. What is
+// none of these may be the bare name of an agent; see bare.
 func (a *App) Find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
@@ -20,6 +23,9 @@ func (a *App) Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
 		found, err = find(r, ref, cwd)
 		return err
 	})
+	if isNotFound(err) {
+		return a.bare(ctx, ref, cwd, err)
+	}
 	return found, err
 }
 
@@ -108,3 +114,142 @@ func notFound(ref string) error {
 
 // isNotFound reports whether an error says that something is not there.
 func isNotFound(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
+
+// bare resolves a reference whose first part names no session as the name of an agent, if only
+// one agent of the trees that people have in mind bears it: those that a process runs, and the
+// newest of the folder. missing is the error if it does not.
+func (a *App) bare(ctx context.Context, ref, cwd string, missing error) (troupe.Session, error) {
+	if ref == "" || strings.Contains(ref, "/") {
+		return troupe.Session{}, missing
+	}
+	trees, err := a.inMind(ctx, cwd)
+	if err != nil {
+		return troupe.Session{}, errors.Join(missing, err)
+	}
+	var named []troupe.Session
+	var paths, near []string
+	for _, t := range trees {
+		// A path begins with the tree's id where there are several: "main" is only the newest.
+		for _, s := range t.Sessions[1:] {
+			path := t.Paths[s.ID]
+			if len(trees) > 1 && t.Sessions[0].Name == "" {
+				path = string(s.Root) + strings.TrimPrefix(path, "main")
+			}
+			switch {
+			case strings.EqualFold(s.Name, ref):
+				named, paths = append(named, s), append(paths, path)
+			case alike(s.Name, ref):
+				near = append(near, path)
+			}
+		}
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return troupe.Session{}, noAgent(ref, near, missing)
+	}
+	return troupe.Session{}, &troupe.UserError{
+		Problem: fmt.Sprintf("there are several agents named %q: %s", ref, quoted(paths)),
+		Hint:    "Name the one that is meant by its path.", Code: 2, Err: troupe.ErrAmbiguous,
+	}
+}
+
+// inMind reads the trees that a process runs and the newest one of a folder.
+func (a *App) inMind(ctx context.Context, cwd string) ([]Tree, error) {
+	var roots []troupe.Session
+	held := make(map[troupe.SessionID]troupe.Lease)
+	err := a.store.View(ctx, func(r store.Reader) error {
+		var err error
+		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true}); err != nil {
+			return err
+		}
+		for _, s := range roots {
+			if held[s.ID], err = r.Lease(s.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for agents: %w", err)
+	}
+	var out []Tree
+	alive := make(map[troupe.OwnerID]bool)
+	here := false // the newest one of the folder is among them
+	for _, s := range roots {
+		l := held[s.ID]
+		if _, known := alive[l.Owner]; !known {
+			if _, alive[l.Owner], err = a.owner(ctx, l); err != nil {
+				return nil, err
+			}
+		}
+		newest := !here && s.Cwd == cwd
+		here = here || newest
+		if !newest && !alive[l.Owner] {
+			continue
+		}
+		t, err := a.Tree(ctx, s.ID)
+		if isNotFound(err) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// noAgent says that a word names neither a session nor an agent, and what an agent's name looks
+// like.
+func noAgent(ref string, near []string, missing error) error {
+	var user *troupe.UserError
+	if !errors.As(missing, &user) {
+		return missing
+	}
+	hint := user.Hint + ` An agent is named by its path, such as "main/Auth Explorer".`
+	if len(near) > 0 {
+		slices.SortFunc(near, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+		hint += fmt.Sprintf(" Like %q there are: %s.", ref, quoted(near[:min(len(near), 5)]))
+	}
+	return &troupe.UserError{Problem: user.Problem, Hint: hint, Code: user.Code, Err: user.Err}
+}
+
+func quoted(paths []string) string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = fmt.Sprintf("%q", p)
+	}
+	return strings.Join(out, ", ")
+}
+
+// alike reports whether somebody who types one name may have meant the other: one is part of
+// the other, or they differ by a slip or two.
+func alike(a, b string) bool {
+	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
+	if min(len(x), len(y)) < 3 {
+		return false
+	}
+	if strings.Contains(string(x), string(y)) || strings.Contains(string(y), string(x)) {
+		return true
+	}
+	// The row of the table of distances between beginnings of the two.
+	row := make([]int, len(y)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j := range y {
+			change := before
+			if x[i] != y[j] {
+				change++
+			}
+			before = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(y)] <= 2
+}

@@ -139,6 +139,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 		if err := fleet.CheckName(r.Name); err != nil {
 			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: 2}
 		}
+		if strings.EqualFold(r.Name, "main") {
+			return nil, &troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`, Hint: "Choose another --name.", Code: 2}
+		}
 	}
 	model, err := a.models.Default(r.Model, r.Cwd)
 	if err != nil {
@@ -215,6 +218,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e}
 	if r.Replay != nil {
+		if err := a.recite(ctx, r.Replay); err != nil {
+			return nil, err
+		}
 		direct(e.pool, r.Replay, run.Stop, a.env.Log)
 	}
 	return run, nil

@@ -194,7 +194,7 @@ func (a *App) SetModel(ctx context.Context, id troupe.SessionID, name string) (f
 // an answer is judged again.
 func (a *App) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
 	if !slices.Contains(troupe.Modes(), mode) {
-		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: fmt.Sprintf("There are %v.", troupe.Modes()), Code: 2}
+		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
 	}
 	s, err := a.session(ctx, root)
 	if err != nil {

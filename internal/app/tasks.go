@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -11,70 +12,124 @@ import (
 )
 
 // Tasks lists what is, or was, at work for a session and for all below it; without a session
-// for every tree that has something at work.
+// it is AtWork.
 func (a *App) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	out := []wire.Task{}
-	err := a.store.View(ctx, func(r store.Reader) error {
-		out = out[:0]
-		roots, err := treesWithWork(r, id)
-		if err != nil {
-			return err
-		}
-		for _, root := range roots {
-			list, err := a.tasksOf(r, root, id)
-			if err != nil {
-				return err
-			}
-			out = append(out, list...)
-		}
-		return nil
-	})
-	return out, err
+	list, err := a.AtWork(ctx, id)
+	if id == "" {
+		return list, err
+	}
+	return slices.DeleteFunc(list, func(t wire.Task) bool { return t.ID == troupe.TaskID(t.Root) }), err
 }
 
-func treesWithWork(r store.Reader, id troupe.SessionID) ([]troupe.SessionID, error) {
-	if id != "" {
-		s, err := r.Session(id)
-		if isNotFound(err) {
-			return nil, notFound(string(id))
+// AtWork lists the tasks of a session and of all below it, and the main agent itself if it has
+// work; without a session, those of every tree that has something at work. What no living
+// process runs is marked as left.
+func (a *App) AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
+	roots, err := a.treesWithWork(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := []wire.Task{}
+	for _, root := range roots {
+		t, err := a.Tree(ctx, root)
+		if isNotFound(err) && id == "" {
+			continue // it was removed meanwhile
 		}
+		if err != nil {
+			return nil, err
+		}
+		var list []wire.Task
+		err = a.store.View(ctx, func(r store.Reader) error {
+			var err error
+			list, err = a.tasksOf(r, t, id)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if id != "" || slices.ContainsFunc(list, func(t wire.Task) bool { return t.Status == troupe.TaskRunning }) {
+			out = append(out, list...)
+		}
+	}
+	return out, nil
+}
+
+// leftRecent is how many of the newest trees are searched for commands that were left behind.
+// Only their logs tell, and reading those of all trees would take as long as there are many.
+const leftRecent = 10
+
+// treesWithWork are the trees that may have something at work: those with a session that is
+// live, those that a process has in hand, whose agents may have nothing but commands in the
+// background, and the newest.
+func (a *App) treesWithWork(ctx context.Context, id troupe.SessionID) ([]troupe.SessionID, error) {
+	if id != "" {
+		s, err := a.session(ctx, id)
 		return []troupe.SessionID{s.Root}, err
 	}
 	var roots []troupe.SessionID
-	seen := make(map[troupe.SessionID]bool)
-	for _, status := range []troupe.Status{troupe.Spawning, troupe.Running, troupe.Waiting} {
-		live, err := r.Sessions(store.Filter{Status: status})
-		if err != nil {
-			return nil, fmt.Errorf("look for sessions at work: %w", err)
-		}
-		for _, s := range live {
-			if !seen[s.Root] {
-				seen[s.Root] = true
+	held := make(map[troupe.SessionID]troupe.Lease)
+	var all []troupe.Session
+	err := a.store.View(ctx, func(r store.Reader) error {
+		roots = nil
+		for _, status := range []troupe.Status{troupe.Spawning, troupe.Running, troupe.Waiting} {
+			live, err := r.Sessions(store.Filter{Status: status})
+			if err != nil {
+				return err
+			}
+			for _, s := range live {
 				roots = append(roots, s.Root)
 			}
 		}
+		var err error
+		if all, err = r.Sessions(store.Filter{RootsOnly: true, Newest: true}); err != nil {
+			return err
+		}
+		for _, s := range all {
+			if held[s.ID], err = r.Lease(s.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for sessions at work: %w", err)
 	}
-	return roots, nil
+	alive := make(map[troupe.OwnerID]bool)
+	for i, s := range all {
+		l := held[s.ID]
+		if _, ok := alive[l.Owner]; !ok {
+			if _, alive[l.Owner], err = a.owner(ctx, l); err != nil {
+				return nil, err
+			}
+		}
+		if alive[l.Owner] || i < leftRecent {
+			roots = append(roots, s.ID)
+		}
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots), nil
 }
 
 // tasksOf lists the tasks of a session and all below it, or of the whole tree.
-func (a *App) tasksOf(r store.Reader, root, id troupe.SessionID) ([]wire.Task, error) {
-	sessions, err := r.Sessions(store.Filter{Root: root})
-	if err != nil {
-		return nil, fmt.Errorf("list tree %s: %w", root, err)
-	}
-	path := paths(sessions)
-	byID := make(map[troupe.SessionID]troupe.Session, len(sessions))
+func (a *App) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wire.Task, error) {
+	root := tree.Sum.Root
 	within := map[troupe.SessionID]bool{id: true, "": id == "" || id == root}
 	hasTasks := make(map[troupe.SessionID]bool)
-	for _, s := range sessions {
+	byID := make(map[troupe.SessionID]troupe.Session, len(tree.Sessions))
+	for _, s := range tree.Sessions {
 		byID[s.ID] = s
 		within[s.ID] = within[s.ID] || within[s.Parent]
 		hasTasks[s.Parent] = true
 	}
 	out := []wire.Task{}
-	for _, s := range sessions {
-		if !within[s.ID] || (!hasTasks[s.ID] && s.Tally.ToolUses == 0) {
+	for _, s := range tree.Sessions {
+		if !within[s.ID] {
+			continue
+		}
+		if s.Parent == "" && s.Status.Live() {
+			out = append(out, a.mainAgent(s, tree))
+		}
+		if !hasTasks[s.ID] && s.Tally.ToolUses == 0 {
 			continue
 		}
 		events, err := r.Events(s.ID, 0, 0)
@@ -86,29 +141,74 @@ func (a *App) tasksOf(r store.Reader, root, id troupe.SessionID) ([]wire.Task, e
 			return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 		}
 		for _, t := range st.Tasks {
-			out = append(out, a.task(s, path[s.ID], t, byID))
+			task, err := a.task(r, s, tree, t, byID)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, task)
 		}
 	}
 	return out, nil
 }
 
-func (a *App) task(s troupe.Session, path string, t troupe.Task, all map[troupe.SessionID]troupe.Session) wire.Task {
+// mainAgent is the row of a main agent that has work: nobody's task, so it stands for itself.
+func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
+	out := wire.Task{
+		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: tree.Paths[s.ID], Title: s.Title,
+		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
+	}
+	if tree.Running {
+		out.Doing = doing(s)
+	}
+	return out
+}
+
+func (a *App) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, all map[troupe.SessionID]troupe.Session) (wire.Task, error) {
+	out := wire.Task{
+		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: t.ID, Kind: t.Kind, Name: t.Name, Title: t.Title, Status: t.Status,
+		Background: t.Background, Output: t.Output,
+	}
 	end := t.EndedAt
+	if child, ok := all[troupe.SessionID(t.ID)]; ok && t.Status == troupe.TaskRunning {
+		next := false
+		if child.Status.Ended() {
+			mail, err := r.Unread(child.ID)
+			if err != nil {
+				return out, fmt.Errorf("read the mail of session %s: %w", child.ID, err)
+			}
+			next = slices.ContainsFunc(mail, troupe.Mail.Wakes)
+		}
+		switch {
+		case next:
+			out.Doing = "is about to go on"
+		case child.Status.Ended():
+			// Its end is on its way to the session whose task it is; it is over all the same.
+			out.Status, end = troupe.Outcome{Status: child.Status}.TaskStatus(), child.EndedAt
+		default:
+			out.Doing = doing(child)
+		}
+	}
+	if out.Left = out.Status == troupe.TaskRunning && !tree.Running; out.Left {
+		out.Doing = ""
+	}
 	if end.IsZero() {
 		end = a.env.Now()
 	}
-	out := wire.Task{
-		Session: s.ID, Path: path, ID: t.ID, Kind: t.Kind, Name: t.Name, Title: t.Title, Status: t.Status,
-		Background: t.Background, Output: t.Output, DurationMS: end.Sub(t.StartedAt).Milliseconds(),
+	out.DurationMS = end.Sub(t.StartedAt).Milliseconds()
+	return out, nil
+}
+
+// doing is what a session is at: its status, what it waits for, until when and why.
+func doing(s troupe.Session) string {
+	out := string(s.Status)
+	if s.Waiting != "" {
+		out += " for " + string(s.Waiting)
 	}
-	if child, ok := all[troupe.SessionID(t.ID)]; ok && t.Status == troupe.TaskRunning {
-		out.Doing = string(child.Status)
-		if child.Waiting != "" {
-			out.Doing += " for " + string(child.Waiting)
-		}
-		if !child.Until.IsZero() {
-			out.Doing += " until " + child.Until.Local().Format("15:04:05")
-		}
+	if !s.Until.IsZero() {
+		out += " until " + s.Until.Local().Format("15:04:05")
+	}
+	if s.Waiting == troupe.WaitModel && s.Error != "" {
+		out += ": " + s.Error
 	}
 	return out
 }
@@ -127,15 +227,25 @@ func (a *App) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) 
 	if err != nil {
 		return wire.Cost{}, err
 	}
+	events, err := a.Events(ctx, s.Root, 0, 0)
+	if err != nil {
+		return wire.Cost{}, err
+	}
+	st, err := turn.Fold(events)
+	if err != nil {
+		return wire.Cost{}, fmt.Errorf("read session %s: %w", s.Root, err)
+	}
 	out := wire.Cost{
 		SessionID: s.Root, Usage: report.Usage, CostUSD: report.CostUSD, Unpriced: report.Unpriced,
 		Agents: report.Agents, Limits: []wire.Limit{},
 	}
-	c := t.Sum.Caps
+	c, own := t.Sum.Caps, st.Profile.Limits
 	for _, l := range []wire.Limit{
-		{Name: "tokens", Used: float64(t.Sum.Tally.Usage.Total()), Limit: float64(c.MaxTokens)},
-		{Name: "cost_usd", Used: t.Sum.Tally.Cost.Dollars(), Limit: c.MaxCost.Dollars()},
-		{Name: "agents", Used: float64(t.Sum.Total), Limit: float64(c.MaxTotal)},
+		{Name: wire.LimitTokens, Used: float64(t.Sum.Tally.Usage.Total()), Limit: float64(c.MaxTokens)},
+		{Name: wire.LimitCost, Used: t.Sum.Tally.Cost.Dollars(), Limit: c.MaxCost.Dollars()},
+		{Name: wire.LimitAgents, Used: float64(t.Sum.Total), Limit: float64(c.MaxTotal)},
+		{Name: wire.LimitTurns, Used: float64(st.RunTurns()), Limit: float64(own.MaxTurns)},
+		{Name: wire.LimitTime, Used: float64(report.DurationMS), Limit: float64(own.MaxTime.Milliseconds())},
 	} {
 		if l.Limit > 0 {
 			out.Limits = append(out.Limits, l)

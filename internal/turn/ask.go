@@ -120,7 +120,7 @@ func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
 		{"turns", float64(s.RunTurns()), float64(l.MaxTurns), fmt.Sprintf("%d of %d model replies are used up", s.RunTurns(), l.MaxTurns)},
 		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens), fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
 		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
-		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", passed.Round(time.Second), l.MaxTime)},
+		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", passed.Truncate(100*time.Millisecond), l.MaxTime)},
 	} {
 		if w.of > 0 && w.used >= warnAt*w.of && w.used < w.of && !slices.Contains(s.warned, w.limit) {
 			return troupe.BudgetWarned{Limit: w.limit, Text: w.description + "; bring the work to an end, or to a state that can be picked up later"}, true

@@ -31,8 +31,9 @@ type Stop struct {
 
 // Task is something at work on a session's behalf.
 type Task struct {
-	Session    troupe.SessionID  `json:"session"` // whose task it is
-	Path       string            `json:"path"`    // of that session
+	Session    troupe.SessionID  `json:"session"` // whose task it is; a main agent at work is its own
+	Root       troupe.SessionID  `json:"root"`
+	Path       string            `json:"path"` // of that session
 	ID         troupe.TaskID     `json:"id"`
 	Kind       troupe.TaskKind   `json:"kind"`
 	Name       string            `json:"name"`
@@ -41,8 +42,12 @@ type Task struct {
 	Background bool              `json:"background"`
 	Output     string            `json:"output,omitempty"`
 	DurationMS int64             `json:"duration_ms"`
-	// Doing is what an agent is at right now: its status, or what it waits for.
+	// Doing is what an agent is at right now: its status, or what it waits for, until when and
+	// why.
 	Doing string `json:"doing,omitempty"`
+	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
+	// what became of it.
+	Left bool `json:"left,omitempty"`
 }
 
 // Request is an open question to somebody with authority.
@@ -95,9 +100,18 @@ type Cost struct {
 	Agents    []Agent          `json:"agents"`
 }
 
+// Names of limits. Turns and time are those of the main agent's run, the others the tree's.
+const (
+	LimitTokens = "tokens"
+	LimitCost   = "cost_usd"
+	LimitAgents = "agents"
+	LimitTurns  = "turns"
+	LimitTime   = "time_ms"
+)
+
 // Limit is one of a tree's limits and how much of it is used.
 type Limit struct {
-	Name  string  `json:"name"` // "tokens", "cost_usd", "agents"
+	Name  string  `json:"name"`
 	Used  float64 `json:"used"`
 	Limit float64 `json:"limit"`
 }
@@ -109,4 +123,9 @@ type Delta struct {
 	Text     string           `json:"text,omitempty"`
 	Thinking string           `json:"thinking,omitempty"`
 	Tool     string           `json:"tool,omitempty"` // a call of this tool begins
+	// After is the last event of the session that was committed when the piece came: it is part
+	// of the reply whose event is the next one. No counts a session's pieces from 1, so that
+	// whoever reads them notices one that is missing.
+	After int64 `json:"after"`
+	No    int64 `json:"no"`
 }

@@ -29,7 +29,9 @@ type Run struct {
 	DurationMS int64           `json:"duration_ms"` // of this invocation; elsewhere of the last run
 	NumTurns   int             `json:"num_turns"`   // model replies of the main agent
 	Denials    []troupe.Denial `json:"denials,omitempty"`
-	Agents     []Agent         `json:"agents"`
+	// Limits tells, of a run that a limit has ended, how much of each is used.
+	Limits []Limit `json:"limits,omitempty"`
+	Agents []Agent `json:"agents"`
 }
 
 // Agent is one session of a tree.

@@ -153,9 +153,19 @@ func tell(c *console.Console, p reach.Place, r wire.Request, out answered) error
 	case out.Allow:
 		word = "allowed"
 	}
-	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, console.Line(console.VisibleLine(r.Action), 100))
+	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, action(r))
 	if err == nil && out.Effect == "waits" {
 		_, err = fmt.Fprintln(c.Out, p.Later())
 	}
 	return err
+}
+
+// action shows what was decided about: a change or a script by its lines, each marked, so that
+// none of them can pass for words of ours.
+func action(r wire.Request) string {
+	lines := strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n")
+	if len(lines) == 1 {
+		return console.Line(lines[0], 100)
+	}
+	return console.VisibleLine(r.Tool) + "\n  │ " + strings.Join(lines, "\n  │ ")
 }

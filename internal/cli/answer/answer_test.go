@@ -107,5 +107,18 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestAction: a change is shown by its lines.
+func TestAction(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"go test ./...\n":  "go test ./...",
+		"-old\n+new\u202e": "Edit\n  │ -old\n  │ +new\\u{202e}",
+	} {
+		if got := (wire.Request{Tool: "Edit", Action: text}); action(got) != want {
+			t.Errorf("%q is shown as %q, want %q", text, action(got), want)
+		}
+	}
+}
+
 // nothing is an environment without variables.
 func nothing(string) (string, bool) { return "", false }

@@ -2,7 +2,9 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -13,10 +15,38 @@ import (
 // act carries out what the machine decided. What fails is said, and the conversation goes on.
 func (v *conversation) act(ctx context.Context, acts []act) {
 	for _, a := range acts {
-		if err := v.one(ctx, a); err != nil {
+		err := v.one(ctx, a)
+		if err == nil {
+			continue
+		}
+		gone := v.gone(ctx, err)
+		if !gone {
 			v.complain(err)
 		}
+		switch {
+		case a.kind == actSend && !v.s.Put(a.text):
+			v.say("Not sent: " + console.Line(a.text, 400))
+		case a.kind == actCount && gone:
+			v.leave = true
+		}
+		if gone {
+			return
+		}
 	}
+}
+
+// gone finds out whether an error means that the conversation is not there any more, says so,
+// and lets go of it.
+func (v *conversation) gone(ctx context.Context, err error) bool {
+	if v.tree == nil || !errors.Is(err, troupe.ErrNotFound) {
+		return false
+	}
+	if _, err := v.b.Look.Report(ctx, v.tree.Root); !errors.Is(err, troupe.ErrNotFound) {
+		return false
+	}
+	v.say(fmt.Sprintf("Somebody has removed this conversation (%s). What you say next begins a new one.", v.tree.Root))
+	v.letGo()
+	return true
 }
 
 func (v *conversation) one(ctx context.Context, a act) error {
@@ -33,7 +63,7 @@ func (v *conversation) one(ctx context.Context, a act) error {
 		return v.b.Talk.Stop(ctx, v.tree.Root, a.stop)
 	case actShow:
 		if len(v.m.asks) > 0 {
-			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.color, v.o.Local)
+			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.width(), v.color, v.o.Local)
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:
@@ -80,7 +110,9 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		v.say("  " + console.Clean(n))
 	}
 	if v.tree == nil {
-		return v.begin(ctx, Opening{Message: m})
+		o := v.first
+		o.Message = m
+		return v.begin(ctx, o)
 	}
 	sent, err := v.b.Talk.Send(ctx, v.tree.Root, m)
 	if err != nil {
@@ -152,16 +184,45 @@ func (v *conversation) command(ctx context.Context, name, args string) error {
 		}
 		return v.b.Talk.Background(ctx, id)
 	case "stop":
-		if args == "" {
-			return v.b.Talk.Stop(ctx, v.tree.Root, wire.Stop{Now: true})
-		}
-		id, err := v.find(args)
-		if err != nil {
-			return err
-		}
-		return v.b.Talk.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+		return v.stopAgent(ctx, args)
 	}
 	return nil
+}
+
+// stopAgent ends the main agent's run, or an agent with all that works for it.
+func (v *conversation) stopAgent(ctx context.Context, word string) error {
+	if word == "" {
+		if !v.m.working {
+			v.say("The main agent is not at work. /stop NAME stops another one; /tasks lists what is.")
+			return nil
+		}
+		return v.b.Talk.Stop(ctx, v.tree.Root, wire.Stop{Now: true})
+	}
+	id, err := v.find(word)
+	if err != nil {
+		return err
+	}
+	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	if err != nil {
+		return err
+	}
+	path, state := "", ""
+	busy := slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.Status == troupe.TaskRunning })
+	for _, a := range report.Agents {
+		if a.ID == id {
+			path, state = a.Path, string(a.Status)
+		}
+		busy = busy || a.Status.Live()
+	}
+	if path != "" && !busy {
+		v.say(fmt.Sprintf("%s is not at work (%s).", console.Line(path, 60), state))
+		return nil
+	}
+	return v.b.Talk.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
 }
 
 // find looks an agent up that somebody named.
@@ -191,8 +252,8 @@ func (v *conversation) agents(ctx context.Context) error {
 		if a.Waiting != "" {
 			state = "waits: " + string(a.Waiting)
 		}
-		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %d turns · %d tools · %s tokens · %s · %s\n", num, console.Line(a.Path, 40), console.Line(a.Type, 20), state,
-			a.Turns, a.ToolUses, troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num, console.Line(a.Path, 40), console.Line(a.Type, 20), state,
+			amount(a.Turns, "turn"), amount(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}
 	v.say(b.String())
 	return nil
@@ -203,6 +264,8 @@ func (v *conversation) tasks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The main agent is whom one talks to.
+	tasks = slices.DeleteFunc(tasks, func(t wire.Task) bool { return string(t.ID) == string(v.tree.Root) })
 	var b strings.Builder
 	for _, t := range tasks {
 		where := ""
@@ -236,7 +299,11 @@ func (v *conversation) cost(ctx context.Context) error {
 	fmt.Fprintf(&b, "%s · %s tokens: %s in, %s out, %s read from the cache, %s written to it\n", troupe.Dollars(c.CostUSD), troupe.FormatTokens(u.Total()),
 		troupe.FormatTokens(u.Input), troupe.FormatTokens(u.Output), troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite))
 	for _, l := range c.Limits {
-		if l.Limit > 0 {
+		switch {
+		case l.Limit <= 0:
+		case l.Name == wire.LimitTime:
+			fmt.Fprintf(&b, "  time: %s of %s used (%.0f %%)\n", console.Duration(int64(l.Used)), console.Duration(int64(l.Limit)), 100*l.Used/l.Limit)
+		default:
 			fmt.Fprintf(&b, "  %s: %.4g of %.4g used (%.0f %%)\n", console.Line(l.Name, 30), l.Used, l.Limit, 100*l.Used/l.Limit)
 		}
 	}
@@ -252,8 +319,19 @@ func (v *conversation) cost(ctx context.Context) error {
 
 // mode changes what is allowed without a question, or lists the modes.
 func (v *conversation) mode(ctx context.Context, name string) error {
-	if name == "" {
-		v.say(fmt.Sprintf("Modes: %v. /mode NAME changes it; docs/permissions.md says what each allows.", troupe.Modes()))
+	var all []string
+	for _, m := range troupe.Modes() {
+		all = append(all, string(m))
+	}
+	switch list := strings.Join(all, ", "); {
+	case name == "":
+		v.say("Modes: " + list + ". /mode NAME changes it; docs/permissions.md says what each allows.")
+		return nil
+	case !slices.Contains(all, name):
+		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", name), Hint: "The modes are " + list + "."}
+	case v.tree == nil:
+		v.first.Mode = troupe.Mode(name)
+		v.say("The conversation will begin with: " + name)
 		return nil
 	}
 	if err := v.b.Talk.SetMode(ctx, v.tree.Root, troupe.Mode(name)); err != nil {
@@ -264,7 +342,10 @@ func (v *conversation) mode(ctx context.Context, name string) error {
 }
 
 func (v *conversation) model(ctx context.Context, name string) error {
-	if name != "" {
+	switch {
+	case v.tree == nil:
+		return v.firstModel(name)
+	case name != "":
 		full, err := v.b.Talk.SetModel(ctx, v.tree.Root, name)
 		if err == nil {
 			v.say("From the next reply on: " + console.Line(full, 100))
@@ -279,6 +360,25 @@ func (v *conversation) model(ctx context.Context, name string) error {
 		if a.ID == v.tree.Root {
 			v.say(console.Line(a.Model, 100) + ". /model NAME goes on with another one.")
 		}
+	}
+	return nil
+}
+
+// firstModel chooses the model of a conversation that has not begun.
+func (v *conversation) firstModel(name string) error {
+	asked := name
+	if asked == "" {
+		asked = v.first.Model
+	}
+	full, err := v.b.Model(asked)
+	switch {
+	case err != nil:
+		return err
+	case name == "":
+		v.say(console.Line(full, 100) + ". /model NAME begins with another one.")
+	default:
+		v.first.Model = name
+		v.say("The conversation will begin with: " + console.Line(full, 100))
 	}
 	return nil
 }
@@ -330,7 +430,7 @@ func (v *conversation) planUndo(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	v.flow(console.Clean(strings.TrimRight(plan, "\n")) + "\n")
+	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
 	if apply == nil {
 		return nil
 	}
@@ -348,6 +448,6 @@ func (v *conversation) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.flow(console.Clean(strings.TrimRight(text, "\n")) + "\n")
+	v.flow(v.wrap(console.Clean(strings.TrimRight(text, "\n"))) + "\n")
 	return nil
 }

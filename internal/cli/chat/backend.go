@@ -40,6 +40,13 @@ type Opening struct {
 	// Resume is a session to go on with; Continue means the newest of the folder.
 	Resume   string
 	Continue bool
+	// Model and Mode are what somebody chose for a new conversation before it began; "" leaves
+	// it to the flags and settings.
+	Model string
+	Mode  troupe.Mode
+	// flags: this is what the command line asked for. All that it says must be honoured then,
+	// or refused.
+	flags bool
 }
 
 // Tree is a conversation that has begun.
@@ -64,6 +71,9 @@ type Backend struct {
 	// Begin begins a tree or goes on with one. Without a message it must take a tree that
 	// has nothing to do. Another tree may still be in use.
 	Begin func(ctx context.Context, o Opening) (*Tree, error)
+	// Model is the full name of the model that a new conversation would begin with if it was
+	// asked for by this name; "" is the one that it begins with by itself.
+	Model func(name string) (full string, err error)
 	// Undo says what would be undone; apply does it. args is what stands behind /undo. nil:
 	// there is no undo.
 	Undo func(ctx context.Context, root troupe.SessionID, args string) (plan string, apply func(ctx context.Context) (string, error), err error)

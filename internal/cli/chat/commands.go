@@ -22,7 +22,7 @@ func commands() []command {
 		{"mode", "[NAME]", "what is allowed without a question: default, acceptEdits, plan, …", []string{"permissions"}},
 		{"resume", "[ID|NAME]", "earlier conversations of this folder, or go on with one", []string{"continue"}},
 		{"compact", "[HINT]", "shorten the conversation; the hint says what to keep", nil},
-		{"undo", "[TURN]", "take back what tools did to files", nil},
+		{"undo", "[TURN|redo]", "take back what tools did to files, or take that back", nil},
 		{"background", "NAME|#", "let an agent go on in the background", []string{"bg"}},
 		{"stop", "[NAME|#]", "stop the turn, or one agent", []string{"kill"}},
 		{"quit", "", "end; asks if something is at work", []string{"exit", "q", "bye"}},

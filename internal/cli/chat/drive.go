@@ -63,7 +63,7 @@ func Drive(ctx context.Context, c *console.Console, b Backend, o Opening) (wire.
 		}
 		interrupts <- struct{}{}
 	})()
-	if o.Resume != "" || o.Continue || o.Message.Text != "" {
+	if o.flags = true; o.Resume != "" || o.Continue || o.Message.Text != "" {
 		if err := d.begin(ctx, o); err != nil {
 			return d.report, err
 		}

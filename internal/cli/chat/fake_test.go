@@ -40,6 +40,8 @@ type fake struct {
 	deltas   chan wire.Delta
 	before   []troupe.Session
 	closed   bool
+	gone     bool // somebody has removed it
+	refused  error
 	back     bool // the clock runs backwards
 }
 
@@ -48,11 +50,19 @@ func newFake(heard func(f *fake, what string)) *fake {
 }
 
 func (f *fake) backend() Backend {
-	return Backend{Talk: f, Look: f, Begin: func(_ context.Context, o Opening) (*Tree, error) {
+	return Backend{Talk: f, Look: f, Model: func(name string) (string, error) {
+		switch name {
+		case "":
+			name = "opus"
+		case "nobody":
+			return "", &troupe.UserError{Problem: "there is no model nobody"}
+		}
+		return "anthropic/" + name, nil
+	}, Begin: func(_ context.Context, o Opening) (*Tree, error) {
 		if o.Resume == "nobody" {
 			return nil, &troupe.UserError{Problem: "there is no session nobody"}
 		}
-		f.tell(fmt.Sprintf("begin %s%v", o.Resume, o.Continue))
+		f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", o.Resume, o.Continue, o.Model, o.Mode)))
 		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
 		if o.Message.Text != "" {
 			f.add(rootID, troupe.Started{Run: 1})
@@ -105,6 +115,14 @@ func (f *fake) add(id troupe.SessionID, bodies ...troupe.Body) {
 		}
 	}
 	f.wake()
+}
+
+// streams has a piece of the main agent's reply come.
+func (f *fake) streams(text string) {
+	f.mu.Lock()
+	after := f.seq[rootID]
+	f.mu.Unlock()
+	f.deltas <- wire.Delta{Session: rootID, Text: text, After: after}
 }
 
 // says has the main agent say something and end its run.
@@ -161,6 +179,11 @@ func (f *fake) wait(ctx context.Context) error {
 
 func (f *fake) Send(_ context.Context, _ troupe.SessionID, m wire.Message) (wire.Sent, error) {
 	f.mu.Lock()
+	if err := f.refused; err != nil {
+		f.refused = nil
+		f.mu.Unlock()
+		return wire.Sent{}, err
+	}
 	working := f.live[rootID]
 	n := len(f.told)
 	f.mu.Unlock()
@@ -244,6 +267,9 @@ func (f *fake) Cost(context.Context, troupe.SessionID) (wire.Cost, error) {
 func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.gone {
+		return wire.Run{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
+	}
 	run := wire.Run{Type: "result", SessionID: rootID, Status: troupe.Completed}
 	for _, e := range f.log {
 		if b, ok := e.Body.(troupe.Replied); ok && e.Session == rootID {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func Local(a *app.App, r app.Request) Backend {
 		r.AskFor = askFor
 	}
 	l := &local{a: a, r: r, runs: make(map[troupe.SessionID]*app.Run)}
-	return Backend{Talk: a, Look: a, Begin: l.begin, Undo: l.undo}
+	return Backend{Talk: talk{l}, Look: a, Begin: l.begin, Model: l.model, Undo: l.undo}
 }
 
 type local struct {
@@ -46,9 +47,16 @@ func (l *local) begin(ctx context.Context, o Opening) (*Tree, error) {
 	r.Prompt, r.Images = o.Message.Text, o.Message.Images
 	r.Resume, r.Continue = o.Resume, o.Continue
 	if o.Resume != "" || o.Continue {
-		// These are for the birth of the first session; one that goes on has its own.
-		r.Name, r.AppendText, r.MaxTurns, r.MaxTime = "", "", 0, 0
+		if !o.flags {
+			r = grown(r)
+		}
 		r.Idle = r.Prompt == "" && len(r.Images) == 0
+	}
+	if o.Model != "" {
+		r.Model = o.Model
+	}
+	if o.Mode != "" {
+		r.Mode = string(o.Mode)
 	}
 	pieces, stop := l.a.Deltas()
 	run, err := l.a.Start(ctx, r)
@@ -58,11 +66,31 @@ func (l *local) begin(ctx context.Context, o Opening) (*Tree, error) {
 	}
 	l.runs[run.Root] = run
 	l.r.Name = "" // taken
+	if o.Resume != "" || o.Continue {
+		l.r = grown(l.r)
+	}
 	f := run.Follow()
 	return &Tree{
 		Root: run.Root, Warnings: run.Warnings, Before: run.Before(), Events: f, Deltas: pieces,
 		Wait: run.Wait, Close: func() error { stop(); return nil },
 	}, nil
+}
+
+// grown is a request without what is for the birth of the first session; one that goes on has
+// its own.
+func grown(r app.Request) app.Request {
+	r.Name, r.AppendText, r.MaxTurns, r.MaxTime = "", "", 0, 0
+	return r
+}
+
+// model is what the first session would begin with.
+func (l *local) model(name string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if name == "" {
+		name = l.r.Model
+	}
+	return l.a.FirstModel(name, l.r.Cwd)
 }
 
 // again returns to a tree that this process has in hand; nil if it has not.
@@ -77,6 +105,9 @@ func (l *local) again(ctx context.Context, o Opening) (*Tree, error) {
 	run := l.runs[s.ID]
 	if run == nil {
 		return nil, nil
+	}
+	if held, err := l.a.Holds(ctx, s.ID); err != nil || !held {
+		return nil, err // somebody else has gone on with it: it is taken up as any other
 	}
 	f := run.Follow()
 	if _, err := f.All(ctx); err != nil { // it was shown
@@ -105,9 +136,13 @@ func (l *local) undo(ctx context.Context, root troupe.SessionID, args string) (s
 	case args == "" || (nerr == nil && n > 0):
 		u, err = l.a.PlanUndo(ctx, root, n)
 	default:
-		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args), Hint: "/undo takes the number of a turn, or redo."}
+		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args), Hint: undoHint}
 	}
 	if err != nil {
+		var said *troupe.UserError
+		if errors.As(err, &said) {
+			err = &troupe.UserError{Problem: said.Problem, Hint: undoHint, Code: said.Code, Err: err}
+		}
 		return "", nil, err
 	}
 	plan := undoPlan(l.r.Cwd, u)
@@ -118,17 +153,31 @@ func (l *local) undo(ctx context.Context, root troupe.SessionID, args string) (s
 		return plan, nil, nil
 	}
 	return plan, func(ctx context.Context) (string, error) {
+		// The session is told of it, so it must be ours.
+		if held, err := l.a.Holds(ctx, root); err != nil {
+			return "", err
+		} else if !held {
+			if err := l.retake(ctx, root); err != nil {
+				return "", err
+			}
+		}
 		r, err := l.a.ApplyUndo(ctx, u, false)
 		if err != nil {
 			return "", err
 		}
-		text := fmt.Sprintf("%d of %d files were put back.", len(r.Files), len(r.Files)+len(r.Left))
+		all, were := amount(len(r.Files)+len(r.Left), "file"), "were"
+		if len(r.Files) == 1 {
+			were = "was"
+		}
+		text := fmt.Sprintf("%d of %s %s put back.", len(r.Files), all, were)
 		if r.TakeBack != "" {
 			text += " /undo redo takes that back."
 		}
 		return text, nil
 	}, nil
 }
+
+const undoHint = "/undo goes back to before the last turn that changed a file, /undo TURN to before that one; /undo redo takes the last undo back."
 
 // undoCommands is how many commands a plan lists.
 const undoCommands = 10

@@ -11,10 +11,12 @@ import (
 // machine decides what a person's lines and keys mean. It is pure: what happened goes in,
 // what is to be done comes out.
 type machine struct {
-	terminal bool // somebody sits there; else the lines come from a pipe
-	begun    bool // there is a tree
-	working  bool // the main agent has a run under way
-	strikes  int  // Ctrl-C, one after the other
+	terminal bool   // somebody sits there; else the lines come from a pipe
+	begun    bool   // there is a tree
+	working  bool   // the main agent has a run under way
+	strikes  int    // Ctrl-C, one after the other
+	struck   string // what stood on the line at the first of them
+	left     int    // commands at work that would end with the conversation
 	asks     []wire.Request
 	shown    string          // the request that was shown last
 	settled  map[string]bool // requests that were answered here
@@ -68,6 +70,10 @@ func (m *machine) prompt() string {
 	case m.dialog == dialogQuit:
 		return "w/s/l? "
 	case m.dialog == dialogUndo:
+		return "y/n? "
+	case len(m.asks) > 0 && m.asks[0].Reason == troupe.WaitQuestion:
+		return "answer? "
+	case len(m.asks) > 0 && m.asks[0].Grant == "":
 		return "y/n? "
 	case len(m.asks) > 0:
 		return "y/s/a/n? "
@@ -124,7 +130,11 @@ func (m *machine) decide(word string) []act {
 	switch word {
 	case "w", "wait":
 		m.ending = true
-		return []act{say("Waiting. Ctrl-C leaves them to be resumed."), {kind: actWait}}
+		leaves := "Ctrl-C leaves them to be resumed."
+		if m.left > 0 {
+			leaves = "Ctrl-C leaves, and ends commands."
+		}
+		return []act{say("Waiting. %s", leaves), {kind: actWait}}
 	case "s", "stop":
 		m.ending = true
 		return []act{{kind: actStop, stop: wire.Stop{Now: true, Tree: true}}, {kind: actWait}}
@@ -238,7 +248,7 @@ func (m *machine) command(name, args string) []act {
 		return m.quit()
 	case m.ending && full != "agents" && full != "tasks" && full != "cost" && full != "help" && full != "stop":
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
-	case !m.begun && full != "help" && full != "resume":
+	case !m.begun && full != "help" && full != "resume" && full != "model" && full != "mode":
 		return []act{say("Nothing has begun yet: say what is to be done.")}
 	}
 	return []act{{kind: actCommand, name: full, text: args}}
@@ -258,34 +268,59 @@ func (m *machine) quit() []act {
 
 // counted continues quit.
 func (m *machine) counted(agents, commands int) []act {
-	var what []string
-	for _, x := range []struct {
-		n   int
-		one string
-	}{{agents, "agent"}, {commands, "command"}} {
-		switch {
-		case x.n == 1:
-			what = append(what, "1 "+x.one)
-		case x.n > 1:
-			what = append(what, fmt.Sprintf("%d %ss", x.n, x.one))
-		}
-	}
-	if len(what) == 0 {
+	if agents+commands == 0 {
 		return []act{{kind: actLeave}}
 	}
-	m.dialog = dialogQuit
+	var what []string
+	if agents > 0 {
+		what = append(what, amount(agents, "agent"))
+	}
+	if commands > 0 {
+		what = append(what, amount(commands, "command"))
+	}
+	m.dialog, m.left = dialogQuit, commands
 	m.mark++
 	verb := "are"
 	if agents+commands == 1 {
 		verb = "is"
 	}
-	return []act{say("%s %s at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes back.", strings.Join(what, " and "), verb)}
+	leave := "(l)eave to be resumed later"
+	switch {
+	case commands > 0 && agents > 0:
+		leave = "(l)eave: agents can be resumed later, commands end now"
+	case commands == 1:
+		leave = "(l)eave, which ends it now"
+	case commands > 1:
+		leave = "(l)eave, which ends them now"
+	}
+	return []act{say("%s %s at work. (w)ait for the end, (s)top, or %s? Anything else goes back.", strings.Join(what, " and "), verb, leave)}
+}
+
+// amount writes how many of something there are.
+func amount(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// running says whether the main agent is at work. That a run has ended takes nothing back of
+// what was said of the next Ctrl-C; one that begins may be stopped by it.
+func (m *machine) running(on bool) {
+	if m.working = on; on {
+		m.strikes = 0
+	}
 }
 
 // interrupt is Ctrl-C; text is what stands on the line. The first one stops the turn, or
 // empties the line; the second quits.
 func (m *machine) interrupt(text string) []act {
-	m.strikes++
+	if strings.TrimSpace(text) != "" && text != m.struck {
+		m.strikes = 0 // something was typed since
+	}
+	if m.strikes++; m.strikes == 1 {
+		m.struck = text
+	}
 	switch {
 	case m.ending || m.dialog == dialogQuit:
 		return []act{{kind: actLeave}}

@@ -42,8 +42,8 @@ func open(ids ...string) happen {
 	}
 }
 
-func working(m *machine) []act { m.working = true; return nil }
-func stopped(m *machine) []act { m.working = false; return nil }
+func working(m *machine) []act { m.running(true); return nil }
+func stopped(m *machine) []act { m.running(false); return nil }
 
 // show writes acts in a few words.
 func show(acts []act) string {
@@ -111,6 +111,8 @@ func TestMachine(t *testing.T) {
 		{"nothing has begun", machine{terminal: true}, []step{
 			{line("/agents"), "say", "> "},
 			{line("/help"), "/help", "> "},
+			{line("/model haiku"), "/model haiku", "> "},
+			{line("/mode plan"), "/mode plan", "> "},
 			{line("/resume abc"), "/resume abc", "> "},
 			{line("/quit"), "leave", "> "},
 		}},
@@ -144,11 +146,11 @@ func TestMachine(t *testing.T) {
 			{line("y"), "answer r1 true false", "> "},
 		}},
 		{"no rule could allow it", machine{terminal: true, begun: true}, []step{
-			{open("g1"), "show", "y/s/a/n? "},
-			{line("a"), "say", "y/s/a/n? "},
+			{open("g1"), "show", "y/n? "},
+			{line("a"), "say", "y/n? "},
 		}},
 		{"a question", machine{terminal: true, begun: true}, []step{
-			{open("q1"), "show", "y/s/a/n? "},
+			{open("q1"), "show", "answer? "},
 			{line("the blue one"), "answer q1 true false the blue one", "> "},
 		}},
 		{"ctrl-c stops the turn, twice quits", machine{terminal: true, begun: true, working: true}, []step{
@@ -156,6 +158,15 @@ func TestMachine(t *testing.T) {
 			{stopped, "", "> "},
 			{ctrlC(""), "count", "> "},
 			{counted(0, 0), "leave", "> "},
+		}},
+		{"ctrl-c, and something else begins", machine{terminal: true, begun: true, working: true}, []step{
+			{ctrlC(""), "say; stop tree=false", "» "},
+			{stopped, "", "> "},
+			{working, "", "» "},
+			{ctrlC(""), "say; stop tree=false", "» "},
+			{stopped, "", "> "},
+			{ctrlC("typed since"), "clear", "> "},
+			{ctrlC(""), "count", "> "},
 		}},
 		{"ctrl-c at the prompt", machine{terminal: true, begun: true}, []step{
 			{ctrlC("a line"), "clear", "> "},
@@ -220,6 +231,25 @@ func TestMachine(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestLeavingSaysWhatEnds: agents can be resumed, commands cannot.
+func TestLeavingSaysWhatEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		agents, commands int
+		want             string
+	}{
+		{1, 0, "1 agent is at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes back."},
+		{0, 1, "1 command is at work. (w)ait for the end, (s)top, or (l)eave, which ends it now? Anything else goes back."},
+		{0, 2, "2 commands are at work. (w)ait for the end, (s)top, or (l)eave, which ends them now? Anything else goes back."},
+		{2, 1, "2 agents and 1 command are at work. (w)ait for the end, (s)top, or (l)eave: agents can be resumed later, commands end now? Anything else goes back."},
+	} {
+		m := machine{terminal: true, begun: true}
+		if acts := m.counted(tt.agents, tt.commands); len(acts) != 1 || acts[0].text != tt.want {
+			t.Errorf("%d, %d: %+v", tt.agents, tt.commands, acts)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
 	"github.com/troupe-dev/troupe"
@@ -35,6 +34,7 @@ type screen interface {
 	SetPrompt(string)
 	SetMark(int)
 	Clear()
+	Put(string) bool // back on the line, if nothing else stands there
 	Width() int
 	Close() error
 }
@@ -50,6 +50,7 @@ type conversation struct {
 	tree  *Tree
 	view  *render.View
 	undo  func(ctx context.Context) (string, error)
+	first Opening // what was chosen for a conversation that has not begun
 
 	events <-chan followed
 	stop   func() // ends the following
@@ -95,6 +96,7 @@ func Run(ctx context.Context, c *console.Console, b Backend, o Options) (err err
 	defer v.letGo()
 	v.greet()
 	if o.Opening.Resume != "" || o.Opening.Continue || o.Opening.Message.Text != "" {
+		o.Opening.flags = true
 		if err := v.begin(ctx, o.Opening); err != nil {
 			return err
 		}
@@ -187,13 +189,8 @@ func (v *conversation) say(text string) {
 	v.flow(v.dim(v.wrap(strings.TrimRight(text, "\n"))) + "\n")
 }
 
-// wrap breaks lines between words where the screen has an edge.
-func (v *conversation) wrap(s string) string {
-	if w := v.s.Width(); w > 0 {
-		return ansi.Wordwrap(s, w, "")
-	}
-	return s
-}
+// wrap breaks lines where the screen has an edge.
+func (v *conversation) wrap(s string) string { return console.WrapText(s, v.width()) }
 
 func (v *conversation) dim(s string) string {
 	if !v.color || s == "" {
@@ -276,8 +273,7 @@ func (v *conversation) show(ctx context.Context, events []troupe.Event) {
 
 func (v *conversation) running(id troupe.SessionID, on bool) {
 	if id == v.tree.Root {
-		v.m.working = on
-		v.m.strikes = 0
+		v.m.running(on)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -85,7 +86,7 @@ func TestConversation(t *testing.T) {
 		case what == "hello":
 			f.add(rootID, troupe.CallSealed{Reply: 1})
 			for _, piece := range []string{"Hel", "lo ", "you"} {
-				f.deltas <- wire.Delta{Session: rootID, Text: piece}
+				f.streams(piece)
 			}
 		case what == "faster":
 			f.says("Hello you!")
@@ -102,7 +103,7 @@ func TestConversation(t *testing.T) {
 	p.Keys("faster\r")
 	p.sees("\n» faster\nHello you!\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("try\r")
-	p.sees("\n? waits for permission: Bash rm -rf \\u{200b}build\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   rm -rf \\u{200b}build\n┗━ y once · s this session · a always: Bash(rm *) · n no, or\n n and why\ny/s/a/n?")
+	p.sees("\n? waits for permission: Bash rm -rf \\u{200b}build\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   rm -rf \\u{200b}build\n┃  y once · s this session · a always: Bash(rm *) · n no, or\n┗━ n and why\ny/s/a/n?")
 	if p.Bells() != 1 {
 		t.Errorf("the bell rang %d times", p.Bells())
 	}
@@ -133,7 +134,7 @@ func TestInterruptAndQuit(t *testing.T) {
 	p.sees("\n┌─ Explore: dig #1\n»")
 	p.Keys("\x03")
 	p.sees("\n── cancelled · 0 tool uses · 2k tokens · 1.5 s\n>")
-	p.Keys("\x03\x03")
+	p.Keys("\x03") // once more, though the run has ended in between
 	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes back.\nw/s/l?")
 	p.Keys("w\r")
 	p.sees("\nWaiting. Ctrl-C leaves them to be resumed.\n…")
@@ -141,6 +142,95 @@ func TestInterruptAndQuit(t *testing.T) {
 	p.leaves()
 	p.sees("└─ done · 0 tool uses · 2k tokens · 1.5 s\nGo on later: troupe --continue, or troupe --resume\nm00000000000")
 	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
+}
+
+// TestWordsComeBack: what could not be sent stands on the line again.
+func TestWordsComeBack(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	p := sit(t, f, Options{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("heard hello\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	f.mu.Lock()
+	f.refused = &troupe.UserError{Problem: "process 7 works on this"}
+	f.mu.Unlock()
+	p.Keys("more\r")
+	p.sees("\ntroupe: process 7 works on this\n> more")
+	p.Keys("\r")
+	p.sees("heard more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+}
+
+// TestRemoved: a conversation that somebody has removed can be left, by whatever key, and what
+// is said next begins another one.
+func TestRemoved(t *testing.T) {
+	t.Parallel()
+	const said = "\nSomebody has removed this conversation (m00000000000). What\nyou say next begins a new one.\n"
+	for name, leave := range map[string]func(p *person){
+		"/quit":  func(p *person) { p.Keys("/quit\r") },
+		"Ctrl-D": func(p *person) { p.Keys("\x04") },
+		"Ctrl-C": func(p *person) { p.Keys("\x03"); p.sees("\nOnce more quits.\n>"); p.Keys("\x03") },
+		"words": func(p *person) {
+			p.Keys("more\r")
+			p.sees(said + "> more")
+			p.Keys("\r")
+			p.sees("heard more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+			p.Keys("\x04")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+			p := sit(t, f, Options{})
+			p.sees("\n>")
+			p.Keys("hello\r")
+			p.sees("heard hello\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+			f.mu.Lock()
+			f.gone, f.refused = true, fmt.Errorf("session %s: %w", rootID, troupe.ErrNotFound)
+			f.mu.Unlock()
+			if name == "words" {
+				f.mu.Lock()
+				f.read = len(f.log)
+				f.mu.Unlock()
+			}
+			leave(p)
+			if name == "words" {
+				f.mu.Lock()
+				f.gone = false
+				f.mu.Unlock()
+			}
+			p.leaves()
+			if name != "words" {
+				p.sees(strings.TrimSuffix(said, "\n"))
+			}
+		})
+	}
+}
+
+// TestBeforeTheFirstWords: a model and a mode that are chosen before anything was said are what
+// the conversation begins with.
+func TestBeforeTheFirstWords(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	p := sit(t, f, Options{})
+	p.sees("\n>")
+	p.Keys("/model\r")
+	p.sees("\nanthropic/opus. /model NAME begins with another one.\n>")
+	p.Keys("/model nobody\r")
+	p.sees("\ntroupe: there is no model nobody\n>")
+	p.Keys("/model haiku\r")
+	p.sees("\nThe conversation will begin with: anthropic/haiku\n>")
+	p.Keys("/mode foo\r")
+	p.sees("\ntroupe: there is no permission mode \"foo\"\nThe modes are default, acceptEdits, plan, dontAsk,\nbypassPermissions.\n>")
+	p.Keys("/mode plan\r")
+	p.sees("\nThe conversation will begin with: plan\n>")
+	p.Keys("hello\r")
+	p.sees("heard hello\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("/stop\r")
+	p.sees("\nThe main agent is not at work. /stop NAME stops another one;\n/tasks lists what is.\n>")
+	p.Keys("\x04")
+	p.leaves()
+	f.heardAll(t, "begin false haiku plan", "hello")
 }
 
 func TestHangUpLeavesAll(t *testing.T) {
@@ -240,7 +330,7 @@ func TestPiecesComeBeforeTheirEvent(t *testing.T) {
 	}
 	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 8, Body: troupe.CallSealed{Reply: 1}}})
 	for _, piece := range []string{"once ", "and"} {
-		f.deltas <- wire.Delta{Session: rootID, Text: piece}
+		f.deltas <- wire.Delta{Session: rootID, Text: piece, After: 8}
 	}
 	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 9, Body: troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("once and for all")}}}})
 	if n := len(v.deltas()); n > 0 {

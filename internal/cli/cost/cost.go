@@ -53,14 +53,14 @@ func execute(ctx context.Context, c *console.Console, h home, ref string, asJSON
 
 func write(c *console.Console, bill wire.Cost) error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tMODEL\tTURNS\tINPUT\tCACHED\tWRITTEN\tOUTPUT\tCOST")
+	fmt.Fprintln(w, "AGENT\tMODEL\tTURNS\tINPUT\tCACHED\tWRITTEN\tOUTPUT\tCOST\tTIME")
 	turns := 0
 	for _, a := range bill.Agents {
-		row(w, console.Line(a.Path, 40), a.Model, a.Turns, a.Usage, a.CostUSD)
+		row(w, console.Line(a.Path, 40), a.Model, a.Turns, a.Usage, a.CostUSD, console.Duration(a.DurationMS))
 		turns += a.Turns
 	}
 	if len(bill.Agents) > 1 {
-		row(w, "all", "", turns, bill.Usage, bill.CostUSD)
+		row(w, "all", "", turns, bill.Usage, bill.CostUSD, "")
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -78,19 +78,21 @@ func write(c *console.Console, bill wire.Cost) error {
 	return w.Flush()
 }
 
-func row(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, cost float64) {
-	fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", who, model, turns, troupe.FormatTokens(u.Input),
-		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost))
+func row(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, cost float64, time string) {
+	fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", who, model, turns, troupe.FormatTokens(u.Input),
+		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time)
 }
 
 // limit says how much of a limit is used.
 func limit(l wire.Limit) string {
 	name, show := l.Name, func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	switch l.Name {
-	case "tokens":
+	case wire.LimitTokens:
 		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }
-	case "cost_usd":
+	case wire.LimitCost:
 		name, show = "cost", func(v float64) string { return troupe.Dollars(v).String() }
+	case wire.LimitTime:
+		name, show = "time", func(v float64) string { return console.Duration(int64(v)) }
 	}
 	if l.Limit <= 0 {
 		return fmt.Sprintf("limit of %s\t%s\tno limit", name, show(l.Used))

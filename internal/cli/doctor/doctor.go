@@ -2,7 +2,11 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,21 +21,44 @@ func New(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.With(cmd.Context(), func(a *app.App) error {
-				check, err := a.Doctor(cmd.Context(), c.Cwd)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return c.JSON(check)
-				}
-				write(c, check)
-				return nil
-			})
+			return execute(cmd.Context(), c, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "Print JSON")
 	return cmd
+}
+
+// execute opens the home without a word: what is odd in the settings is among the problems. A
+// home that cannot be opened is one of them, and the rest is looked at all the same.
+func execute(ctx context.Context, c *console.Console, asJSON bool) error {
+	quiet := *c
+	quiet.Err = io.Discard
+	var check app.Check
+	a, closeApp, failed := quiet.Open(ctx)
+	if failed != nil {
+		env := app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: slog.New(slog.DiscardHandler), Version: c.Version}
+		var err error
+		if check, err = app.Examine(ctx, env, c.Cwd, failed); err != nil {
+			return err
+		}
+	} else {
+		var err error
+		check, err = a.Doctor(ctx, c.Cwd)
+		if err = errors.Join(err, closeApp()); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := c.JSON(check); err != nil {
+			return err
+		}
+	} else {
+		write(c, check)
+	}
+	if failed != nil {
+		return &console.Exit{Code: console.Code(failed)} // it stands among the problems
+	}
+	return nil
 }
 
 func write(c *console.Console, k app.Check) {
@@ -40,7 +67,11 @@ func write(c *console.Console, k app.Check) {
 	}
 	row("troupe", "%s", k.Version)
 	row("settings", "%s", c.ShortPath(k.Config))
-	row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
+	if k.Database.Version == 0 {
+		row("database", "%s cannot be used", c.ShortPath(k.Database.Path))
+	} else {
+		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
+	}
 	row("model", "%s", k.Model)
 	state := "ready"
 	if !k.Provider.Ready {

@@ -20,6 +20,7 @@ type View struct {
 	width  int // columns; 0: unknown
 	cwd    string
 	agents map[troupe.SessionID]*agent
+	warned warnings
 }
 
 type agent struct {
@@ -35,7 +36,7 @@ type agent struct {
 // New makes a view that writes to w, as lines of at most width columns (0: as long as they
 // are). Paths below cwd are shown relative to it.
 func New(w io.Writer, color bool, width int, cwd string) *View {
-	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent)}
+	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent), warned: make(warnings)}
 }
 
 // Know tells the view of sessions whose beginning it will not see.
@@ -83,6 +84,10 @@ func (v *View) event(e troupe.Event) {
 		v.line(a, "│", "goes on with "+b.Model)
 	case troupe.RequestOpened:
 		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, v.room(160)))
+	case troupe.BudgetWarned:
+		if text, first := v.warned.take(e.Session, b); first {
+			v.line(a, "│", v.paint(33, "! "+text))
+		}
 	case troupe.Ended:
 		v.ended(a, b.Outcome)
 	}

@@ -4,6 +4,7 @@ package stop
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +18,13 @@ import (
 type home interface {
 	reach.Home
 	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
 }
 
 // stopped is what --json prints.
 type stopped struct {
 	Session troupe.SessionID `json:"session"`
-	// Effect is "stops", or "none": nobody was running it.
+	// Effect is "stops", "none": nobody was running it, or "idle": it had nothing at work.
 	Effect string `json:"effect"`
 	Now    bool   `json:"now"`
 	Tree   bool   `json:"tree"`
@@ -53,6 +55,11 @@ func execute(ctx context.Context, c *console.Console, h home, ref string, now, a
 		return err
 	}
 	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
+		// It is looked at before it is told: afterwards everything is at rest.
+		busy, err := atWork(ctx, h, s)
+		if err != nil {
+			return err
+		}
 		out := stopped{Session: s.ID, Effect: "none", Now: now, Tree: s.Parent == ""}
 		// A stop left in the home would end the run of whoever resumes it later.
 		if p.Tree.Running {
@@ -60,13 +67,25 @@ func execute(ctx context.Context, c *console.Console, h home, ref string, now, a
 				return err
 			}
 			out.Effect = "stops"
+			if !busy {
+				out.Effect = "idle"
+			}
 		}
 		if asJSON {
 			return c.JSON(out)
 		}
-		_, err := fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), describe(out, s))
+		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), describe(out, s))
 		return err
 	})
+}
+
+// atWork reports whether there is something that a stop would end.
+func atWork(ctx context.Context, h home, s troupe.Session) (bool, error) {
+	if s.Status.Live() {
+		return true, nil
+	}
+	list, err := h.Tasks(ctx, s.ID)
+	return s.Parent == "" && slices.ContainsFunc(list, func(t wire.Task) bool { return t.Status == troupe.TaskRunning }), err
 }
 
 func describe(o stopped, s troupe.Session) string {
@@ -77,6 +96,10 @@ func describe(o stopped, s troupe.Session) string {
 	switch {
 	case o.Effect == "none":
 		return "nobody is running it now; there is nothing to stop"
+	case o.Effect == "idle" && s.Parent == "":
+		return "it is idle: no agent and no command of it is at work; there is nothing to stop"
+	case o.Effect == "idle":
+		return fmt.Sprintf("it is not at work (%s); there is nothing to stop", s.Status)
 	case o.Now:
 		return "stops now; " + again
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/httpd"
 	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // at is a home whose tree is run by the process behind a socket, or by nobody.
@@ -58,6 +59,42 @@ func TestStop(t *testing.T) {
 		if did := strings.Join(there.Calls()[before:], ";"); did != x.did || len(here.Calls()) > 0 {
 			t.Errorf("stop %s did %q there and %q here, want %q there", x.ref, did, here.Calls(), x.did)
 		}
+	}
+}
+
+// ended is a home where a session has come to its end, with as many tasks as there are.
+type ended struct {
+	at
+	tasks []wire.Task
+}
+
+func (h ended) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return h.tasks, nil }
+
+// TestIdle: a stop of what is not at work does not say that it stops something.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	s := troupe.Session{Status: troupe.Completed}
+	command := []wire.Task{{Kind: troupe.TaskShell, Status: troupe.TaskRunning, Background: true}}
+	for _, x := range []struct {
+		parent troupe.SessionID
+		tasks  []wire.Task
+		want   bool
+	}{
+		{"", nil, false},
+		{"", command, true},
+		{"7k3f00000000", command, false}, // a stop of an agent that has ended reaches nothing of its
+		{"", []wire.Task{{Status: troupe.TaskKilled}}, false},
+	} {
+		s.Parent = x.parent
+		if got, err := atWork(t.Context(), ended{at{httpdtest.New(), ""}, x.tasks}, s); err != nil || got != x.want {
+			t.Errorf("below %q with %d tasks: at work %v, %v", x.parent, len(x.tasks), got, err)
+		}
+	}
+	if says := describe(stopped{Effect: "idle"}, troupe.Session{Status: troupe.Completed}); !strings.Contains(says, "it is idle") {
+		t.Error(says)
+	}
+	if says := describe(stopped{Effect: "idle"}, troupe.Session{Parent: "x", Status: troupe.Cancelled}); !strings.Contains(says, "not at work (cancelled)") {
+		t.Error(says)
 	}
 }
 

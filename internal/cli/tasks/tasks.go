@@ -17,7 +17,7 @@ import (
 
 type home interface {
 	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
+	AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
 }
 
 // New makes the command.
@@ -26,7 +26,8 @@ func New(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tasks [ID|NAME]", Short: "List what is or was at work: agents and commands",
 		Long: `List the agents and commands that work, or worked, for a session and for all below it;
-without a session, for every tree that has something at work.`,
+without a session, for every tree that has something at work. A main agent is listed while it
+works or waits. What no living process runs was left behind; it goes on with its session.`,
 		Example: "troupe tasks\ntroupe tasks 7k3f --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -51,7 +52,7 @@ func execute(ctx context.Context, c *console.Console, h home, args []string, asJ
 		}
 		id = s.ID
 	}
-	list, err := h.Tasks(ctx, id)
+	list, err := h.AtWork(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -68,10 +69,27 @@ func execute(ctx context.Context, c *console.Console, h home, args []string, asJ
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AGENT\tTASK\tKIND\tWHAT\tSTATUS\tTIME\tDOING")
 	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, kind(t), what(t), t.Status,
-			console.Duration(t.DurationMS), console.Line(t.Doing, 40))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, kind(t), what(t), status(t),
+			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	told := make(map[troupe.SessionID]bool)
+	for _, t := range list {
+		if t.Left && !told[t.Root] {
+			told[t.Root] = true
+			fmt.Fprintf(c.Out, "Session %s was left behind by a process that is gone; go on with: troupe --resume %s (the newest of its folder: troupe --continue)\n", t.Root, t.Root)
+		}
+	}
+	return nil
+}
+
+func status(t wire.Task) string {
+	if t.Left {
+		return "left behind"
+	}
+	return string(t.Status)
 }
 
 func kind(t wire.Task) string {

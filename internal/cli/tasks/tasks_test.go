@@ -23,7 +23,7 @@ func TestTasks(t *testing.T) {
 		{nil, false, "AGENT  TASK          KIND               WHAT                         STATUS   TIME   DOING\n" +
 			"main   9m2000000000  agent, background  Auth Explorer: trace <auth>  running  1.5 s  waits for approval\n"},
 		{[]string{"main"}, false, "  agent  Auth"},
-		{[]string{"main"}, true, `[{"session":"7k3f00000000","path":"main","id":"9m2000000000","kind":"agent","name":"Auth Explorer"`},
+		{[]string{"main"}, true, `[{"session":"7k3f00000000","root":"7k3f00000000","path":"main","id":"9m2000000000","kind":"agent","name":"Auth Explorer"`},
 	} {
 		var b bytes.Buffer
 		err := execute(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, w, x.args, x.json)
@@ -38,7 +38,7 @@ func TestTasks(t *testing.T) {
 
 type idle struct{ *httpdtest.World }
 
-func (idle) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }
+func (idle) AtWork(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }
 
 func TestIdle(t *testing.T) {
 	t.Parallel()
@@ -47,5 +47,29 @@ func TestIdle(t *testing.T) {
 		if err := execute(t.Context(), &console.Console{Out: &b}, idle{}, nil, asJSON); err != nil || b.String() != want {
 			t.Errorf("%v: %q", err, b.String())
 		}
+	}
+}
+
+type left struct{ *httpdtest.World }
+
+func (left) AtWork(context.Context, troupe.SessionID) ([]wire.Task, error) {
+	return []wire.Task{
+		{Root: "7k3f00000000", Path: "main", ID: "7k3f00000000", Kind: troupe.TaskAgent, Name: "main", Title: "x", Status: troupe.TaskRunning, Left: true},
+		{Root: "7k3f00000000", Path: "main", ID: "b1.0", Kind: troupe.TaskShell, Name: "sleep", Status: troupe.TaskRunning, Background: true, Left: true},
+	}, nil
+}
+
+// TestLeft: what nobody runs is said to be left behind, and how to go on, once for each session.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := execute(t.Context(), &console.Console{Out: &b}, left{}, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "  left behind  "); n != 2 || strings.Contains(b.String(), "running") {
+		t.Errorf("got:\n%s", b.String())
+	}
+	if n := strings.Count(b.String(), "go on with: troupe --resume 7k3f00000000"); n != 1 {
+		t.Errorf("%d hints:\n%s", n, b.String())
 	}
 }

@@ -128,9 +128,16 @@ func writeTurns(c *console.Console, s troupe.Session, turns []app.Turn) error {
 	}
 	switch {
 	case quiet == len(turns):
-		fmt.Fprintf(c.Out, "Session %s has changed nothing in %d turns.\n", s.ID, len(turns))
+		fmt.Fprintf(c.Out, "Session %s has changed nothing in %s.\n", s.ID, inTurns(len(turns)))
 	case quiet > 0:
-		fmt.Fprintf(c.Out, "(%d of %d turns changed nothing)\n", quiet, len(turns))
+		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, inTurns(len(turns)))
 	}
 	return nil
+}
+
+func inTurns(n int) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return fmt.Sprintf("%d turns", n)
 }

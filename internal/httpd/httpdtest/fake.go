@@ -169,9 +169,14 @@ func (w *World) Tasks(_ context.Context, id troupe.SessionID) ([]wire.Task, erro
 		}
 	}
 	return []wire.Task{{
-		Session: Root, Path: "main", ID: troupe.TaskID(Child), Kind: troupe.TaskAgent, Name: "Auth Explorer", Title: "trace <auth>",
+		Session: Root, Root: Root, Path: "main", ID: troupe.TaskID(Child), Kind: troupe.TaskAgent, Name: "Auth Explorer", Title: "trace <auth>",
 		Status: troupe.TaskRunning, Background: id == "", DurationMS: 1500, Doing: "waits for approval",
 	}}, nil
+}
+
+// AtWork is app.App's: here the same as Tasks.
+func (w *World) AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
+	return w.Tasks(ctx, id)
 }
 
 // Requests implements httpd.Reader.

@@ -162,6 +162,20 @@ func (e *Editor) Clear() {
 	e.redraw()
 }
 
+// Put gives the person words back to go on with, unless something else is being typed; those
+// that were entered are in the history in any case.
+func (e *Editor) Put(s string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.text.cells) > 0 {
+		return false
+	}
+	e.text.set(s)
+	e.began = e.mark
+	e.redraw()
+	return true
+}
+
 // Width is how many columns there are now.
 func (e *Editor) Width() int { return e.width() }
 

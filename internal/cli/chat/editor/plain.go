@@ -129,5 +129,8 @@ func (p *Plain) SetMark(int) {}
 // Clear does nothing: there is no text.
 func (p *Plain) Clear() {}
 
+// Put does nothing: there is no text.
+func (p *Plain) Put(string) bool { return false }
+
 // Width is 0: unknown.
 func (p *Plain) Width() int { return 0 }

@@ -17,7 +17,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/live"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Options are what a view can be given.
@@ -37,9 +36,12 @@ type View struct {
 	open   int      // frames that are open
 	mine   map[troupe.MailID]bool
 	reply  reply
-	sealed bool         // a reply of the main agent is on its way
-	mute   bool         // it is a summary, which nobody reads as it comes
-	queue  []wire.Delta // pieces whose place among the events is not known yet
+	sealed bool    // a reply of the main agent is on its way
+	mute   bool    // it is a summary, which nobody reads as it comes
+	queue  []piece // those that were sent after an event that was not shown yet
+	shown  int64   // the main agent's last event that was shown
+	whole  int64   // of these, the one that ended its last reply
+	heard  int64   // the number of the last piece
 	out    strings.Builder
 }
 
@@ -138,6 +140,9 @@ func (v *View) agent(id troupe.SessionID) *agent {
 // Event shows one event.
 func (v *View) Event(e troupe.Event) {
 	a := v.agent(e.Session)
+	if a.num == 0 {
+		v.place(e)
+	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Type, b.Title, b.Parent
@@ -171,7 +176,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		v.line(a, "goes on with "+console.Line(b.Model, 60), "")
 	case troupe.AuthorityChanged:
 		if b.By != "" {
-			v.line(a, "permissions changed: "+console.Line(b.By, 60), "")
+			v.line(a, "permissions changed:", changed(b))
 		}
 	case troupe.RequestOpened:
 		what := v.paint(33, "? ") + "waits for permission: " + b.Tool
@@ -179,7 +184,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			what = v.paint(33, "? ") + "waits for an answer"
 		}
 		action, _, _ := strings.Cut(b.Action, "\n")
-		v.line(a, what, console.Visible(action))
+		v.line(a, what, console.Visible(strings.TrimSuffix(action, ":")))
 	case troupe.RequestAnswered:
 		what := "allowed by "
 		if b.Effect != troupe.Allow {
@@ -192,12 +197,30 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		v.line(a, what, b.Note)
 	case troupe.Compacted:
 		if a.num == 0 {
-			v.sealed, v.mute, v.queue = false, false, nil
+			v.sealed, v.mute = false, false
 		}
 		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
 	case troupe.BudgetWarned:
 		v.line(a, v.paint(33, "! "), b.Text)
 	}
+}
+
+// changed says what is different about somebody's permissions: the rule that came last, or the
+// mode.
+func changed(b troupe.AuthorityChanged) string {
+	if n := len(b.Authority.Rules); n > 0 && b.Authority.Rules[n-1].Source == b.By {
+		r := b.Authority.Rules[n-1]
+		what := "allowed"
+		switch r.Effect {
+		case troupe.Deny:
+			what = "denied"
+		case troupe.Ask:
+			what = "asked about"
+		case troupe.Allow:
+		}
+		return fmt.Sprintf("%s is %s from now on (%s)", r.Text, what, b.By)
+	}
+	return b.By
 }
 
 func (v *View) started(a *agent, b troupe.Started) {
@@ -312,7 +335,6 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 
 func (v *View) failed(a *agent, b troupe.ModelFailed) {
 	if a.num == 0 {
-		v.Flush()
 		v.endReply()
 		v.sealed, v.mute = false, false
 	}
@@ -340,7 +362,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	} else {
 		line := v.edge(a, "└─ ") + v.label(a, " ") + text + v.paint(2, bill)
 		// Its beginning may be far up by now.
-		if beside := ansi.StringWidth(line) + 3; a.background && a.title != "" && (v.o.Width == 0 || v.o.Width-beside >= shortest) {
+		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) && a.title != "" && (v.o.Width == 0 || v.o.Width-beside >= shortest) {
 			line += v.paint(2, " · "+v.fit(console.Line(a.title, 60), beside))
 		}
 		v.put(line)

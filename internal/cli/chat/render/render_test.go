@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ type step struct {
 type script struct {
 	steps  []step
 	sealed bool
+	no     int64
 	seq    map[troupe.SessionID]int64
 }
 
@@ -62,6 +64,8 @@ func (s *script) says(d ...wire.Delta) *script {
 		if x.Session == "" {
 			x.Session = root
 		}
+		s.no++
+		x.No, x.After = s.no, s.seq[root]
 		s.steps = append(s.steps, step{delta: x})
 	}
 	return s
@@ -283,66 +287,64 @@ func TestStreamedOnce(t *testing.T) {
 	})
 }
 
+// TestLostInTheMiddle: what comes behind a gap waits until all is there, so that nothing is
+// shown twice. In a view that was opened in the middle of a reply that cannot be known.
 func TestLostInTheMiddle(t *testing.T) {
 	t.Parallel()
-	s := new(script).says(text("first line\nsecond "), text("gap\nthird")).is(root, replied(1, troupe.Text("first line\nsecond with a gap\nthird")))
-	got := play(s, render.Options{Local: time.UTC})
-	want := "first line\nsecond gap\nthird\n[parts of this did not arrive as it was written; whole, from there:]\nsecond with a gap\nthird\n"
-	if got != want {
+	s := new(script).says(text("first line\nsecond "), text("with a "), text("gap\nthird"))
+	s.steps = append(s.steps[:2], s.steps[3:]...)
+	got := play(s.note("so far").is(root, replied(1, troupe.Text("first line\nsecond with a gap\nthird"))), render.Options{Local: time.UTC})
+	if want := "first line\n        [so far; behind it: \"second \"]\nsecond with a gap\nthird\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	s = new(script).says(text("first line\n"), text("second"))
+	s.steps = append(s.steps[:1], s.steps[2:]...)
+	got = play(s.is(root, replied(1, troupe.Text("first line\nsecond"))), render.Options{Local: time.UTC})
+	if want := "second\n[parts of this did not arrive as it was written; whole, from there:]\nfirst line\nsecond\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestOvertaken has pieces of the next reply come before the event of the one before.
+// TestOvertaken has pieces come before the events they were sent after, and behind the event
+// that makes their reply whole. Whatever overtakes what, each reply is shown once, and where
+// it stands in the log.
 func TestOvertaken(t *testing.T) {
 	t.Parallel()
-	s := new(script).says(text("one "), text("two")).is(root, replied(1, troupe.Text("one "))).says(text(" three")).
-		is(root, replied(2, troupe.Text("two three")))
-	got := play(s, render.Options{Local: time.UTC})
-	if n := strings.Count(got, "two"); n != 1 || strings.Count(got, "one") != 1 || !strings.Contains(got, "three") {
-		t.Errorf("got\n%s", got)
-	}
-}
-
-// TestPlace reads pieces beside events that were committed after them, and before them: each
-// reply is shown where it belongs.
-func TestPlace(t *testing.T) {
-	t.Parallel()
-	const kid = troupe.SessionID("a00000000000")
-	one, two := []troupe.Block{troupe.Text("one, all of it"), call(1, 0, "Agent", `{}`)}, []troupe.Block{troupe.Text("two, all of it")}
-	events := new(script).is(root, troupe.CallSealed{Reply: 1}, replied(1, one...)).is(kid, born("kid", "Explore", "dig", root), troupe.Started{Run: 1}, done(0, 0, 0)).
-		is(root, troupe.CallSealed{Reply: 2}).steps
-	pieces := []wire.Delta{{Thinking: "hm"}, text("one, "), text("all of it"), {Tool: "Agent"}, text("two, ")}
-	const want = "one, all of it\n┌─ Explore: dig #1\n└─ done · 0 tool uses · 0 tokens · 0.0 s\ntwo, all of it\n"
-	// early pieces come while the first call is under way, the rest beside all events that
-	// follow, the last ones even before some of these.
-	for early := range pieces {
-		for cut := 1; cut <= len(events); cut++ {
-			v := render.New(root, render.Options{Local: time.UTC})
-			v.Event(events[0].event)
-			for i, d := range pieces {
-				d.Session = root
-				if i == 0 {
-					continue // without the thinking, which is shown if it comes in time
-				}
-				if i < early {
-					v.Delta(d)
-				} else {
-					v.Queue(d)
-				}
-			}
-			for _, batch := range [][]step{events[1:cut], events[cut:]} {
-				for _, st := range batch {
-					v.Event(st.event)
-				}
-				v.Flush()
-			}
-			v.Event(troupe.Event{Session: root, Body: replied(2, two...)})
-			if got, _ := v.Take(); got != want && cut > 1 {
-				t.Fatalf("%d early, cut at %d: got\n%s", early, cut, got)
-			}
+	long := "reply number 2 of this run has some words"
+	first := result(1, 0, "Glob", "a.go", false)
+	s := new(script).says(text("reply "), text("one"), wire.Delta{Tool: "Glob"}).is(root, replied(1, troupe.Text("reply one"), call(1, 0, "Glob", `{"pattern":"*"}`)), first).
+		is(root, troupe.CallSealed{Reply: 2})
+	s.sealed = true
+	s.says(text("reply number 2 of this "), text("run has "), text("some words")).is(root, replied(2, troupe.Text(long)), done(1, 0, 0))
+	var events []troupe.Event
+	var pieces []wire.Delta
+	for _, st := range s.steps {
+		if st.event.Body != nil {
+			events = append(events, st.event)
+		} else {
+			pieces = append(pieces, st.delta)
 		}
 	}
+	want := play(&script{steps: slices.DeleteFunc(slices.Clone(s.steps), func(st step) bool { return st.event.Body == nil })}, render.Options{Local: time.UTC})
+	rapid.Check(t, func(t *rapid.T) {
+		v := render.New(root, render.Options{Local: time.UTC})
+		var out strings.Builder
+		for e, p := 0, 0; e < len(events); {
+			if p < len(pieces) && rapid.Bool().Draw(t, "piece") {
+				v.Delta(pieces[p])
+				p++
+			} else {
+				v.Event(events[e])
+				v.Flush()
+				e++
+			}
+			lines, _ := v.Take()
+			out.WriteString(lines)
+		}
+		if got := out.String(); got != want {
+			t.Fatalf("got\n%s\nwant\n%s", got, want)
+		}
+	})
 }
 
 // TestSummaryIsNotAReply: what is said while the conversation is shortened is not shown.
@@ -354,6 +356,30 @@ func TestSummaryIsNotAReply(t *testing.T) {
 	got := play(s, render.Options{Local: time.UTC})
 	if want := "~ the conversation was shortened: asked for\na reply\n"; got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestSaysWhat: lines that stand alone say what they are about.
+func TestSaysWhat(t *testing.T) {
+	t.Parallel()
+	v := render.New(root, render.Options{Local: time.UTC})
+	v.Know([]troupe.Session{{ID: root}, {ID: "abc000000000", Name: "kid", Title: "trace callers"}})
+	rule := troupe.Rule{Effect: troupe.Allow, Text: "Bash(go test *)", Source: "granted by you"}
+	for i, e := range []troupe.Event{
+		{Session: "abc000000000", Body: done(0, 0, 0)},
+		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: rule.Source}},
+		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: "mode plan"}},
+		{Session: root, Body: troupe.RequestOpened{Tool: "Agent", Action: "start in the background:\nfind them"}},
+	} {
+		e.Seq = int64(i + 1)
+		v.Event(e)
+	}
+	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · trace callers\n" +
+		"permissions changed: Bash(go test *) is allowed from now on (granted by you)\n" +
+		"permissions changed: mode plan\n" +
+		"? waits for permission: Agent start in the background\n"
+	if got, _ := v.Take(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -373,8 +399,8 @@ func TestFind(t *testing.T) {
 func BenchmarkDelta(b *testing.B) {
 	v := render.New(root, render.Options{Width: 100})
 	v.Event(troupe.Event{Session: root, Body: troupe.CallSealed{}})
-	for b.Loop() {
-		v.Delta(wire.Delta{Session: root, Text: "token "})
+	for n := int64(1); b.Loop(); n++ {
+		v.Delta(wire.Delta{Session: root, Text: "token ", No: n})
 		v.Take()
 	}
 }

@@ -22,62 +22,71 @@ type reply struct {
 	thinking string
 	thought  bool // the thinking was shown
 	calling  string
+	lost     bool // a piece of it is missing: what comes after it is shown when all is there
+}
+
+// piece is a delta that waits for its place.
+type piece struct {
+	wire.Delta
+	gap bool // one or more before it never came
 }
 
 // maxQueue bounds the pieces that wait for their place; the event holds what is beyond.
 const maxQueue = 4096
 
-// Delta shows a piece of the main agent's reply. One that comes before the event that began
-// its reply was shown waits for it. What sub-agents say on the way is not shown as it comes.
+// Delta shows a piece of the main agent's reply. One that was sent after an event that was
+// not shown yet waits for it. What sub-agents say on the way is not shown as it comes.
 func (v *View) Delta(d wire.Delta) {
 	v.Queue(d)
-	if v.sealed {
-		v.Flush()
-	}
+	v.Flush()
 }
 
-// Queue keeps a piece until the events that were read with it are shown.
+// Queue keeps a piece until the events that were read with it are shown. One of a reply that
+// is whole already is not needed any more.
 func (v *View) Queue(d wire.Delta) {
-	if d.Session == v.root && len(v.queue) < maxQueue {
-		v.queue = append(v.queue, d)
-	}
-}
-
-// Flush shows the pieces that wait, if their reply has begun.
-func (v *View) Flush() {
-	if !v.sealed {
+	if d.Session != v.root || len(v.queue) >= maxQueue {
 		return
 	}
-	for _, d := range v.queue {
-		if !v.mute {
-			v.reply.delta(v, d)
-		}
+	gap := v.heard > 0 && d.No > v.heard+1
+	v.heard = d.No
+	if d.After >= v.whole {
+		v.queue = append(v.queue, piece{d, gap})
 	}
-	v.queue = nil
 }
 
-// covered drops the pieces that the event of their reply makes needless, and keeps those of
-// the reply after it.
-func (v *View) covered(full string, calls int) {
-	rest, ok := strings.CutPrefix(full, v.reply.said.String())
-	if !ok {
-		rest = ""
-	}
-	for i, d := range v.queue {
-		at := strings.Index(rest, d.Text)
-		if (d.Text != "" && at < 0) || (d.Text == "" && d.Tool != "" && calls == 0) || (d.Thinking != "" && rest == "") {
-			v.queue = v.queue[i:]
-			return
+// Flush shows the pieces whose place has come.
+func (v *View) Flush() {
+	n := 0
+	for ; v.sealed && n < len(v.queue) && v.queue[n].After <= v.shown; n++ {
+		if d := v.queue[n]; !v.mute {
+			v.reply.lost = v.reply.lost || d.gap
+			v.reply.delta(v, d.Delta)
 		}
-		if d.Tool != "" {
-			calls--
-		}
-		rest = rest[at+len(d.Text):]
 	}
-	v.queue = nil
+	v.queue = v.queue[n:]
+}
+
+// place notes how far the main agent's log was shown. Pieces of a reply that this event ends
+// have come too late.
+func (v *View) place(e troupe.Event) {
+	v.shown = e.Seq
+	switch e.Body.(type) {
+	case troupe.ModelFailed: // nothing else will hold what came of it
+		v.Flush()
+	case troupe.Replied, troupe.Compacted:
+	default:
+		return
+	}
+	v.whole = e.Seq
+	for len(v.queue) > 0 && v.queue[0].After < v.whole {
+		v.queue = v.queue[1:]
+	}
 }
 
 func (r *reply) delta(v *View, d wire.Delta) {
+	if r.lost {
+		return
+	}
 	if d.Thinking != "" && !r.thought && len(r.thinking) < maxThinking {
 		r.thinking += d.Thinking
 	}
@@ -137,19 +146,13 @@ func (v *View) replied(a *agent, b troupe.Replied) {
 		v.reply.thinking = thinking
 	}
 	v.think()
-	v.covered(full.String(), calls)
 	v.sealed, v.mute = false, false
 	v.fill(full.String(), breaks)
-	rest := v.reply.said.String()
 	v.endReply()
-	// A delta of the next reply may have overtaken this event.
-	if text := full.String(); len(rest) > len(text) && strings.HasPrefix(rest, text) {
-		v.reply.said.WriteString(rest[len(text):])
-	}
 }
 
-// fill shows what is missing of a text. If deltas were lost before others that came, there
-// is no place left to put them: the text is shown again from the line before the gap.
+// fill shows what is missing of a text. If what was shown is not its beginning, as in a view
+// that was opened in the middle of it, the text is shown again from the line before.
 func (v *View) fill(full string, breaks []int) {
 	said := v.reply.said.String()
 	from := len(said)

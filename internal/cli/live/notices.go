@@ -1,0 +1,102 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Notices tells the little that whoever does not watch a run has to know while it goes on: that
+// most of a limit is used up, and that it waits. It is used by one goroutine.
+type Notices struct {
+	warn   func(string)
+	names  map[troupe.SessionID]string
+	warned warnings
+	until  time.Time // of the wait that was told last
+}
+
+// NewNotices makes notices that are told by warn.
+func NewNotices(warn func(string)) *Notices {
+	return &Notices{warn: warn, names: make(map[troupe.SessionID]string), warned: make(warnings)}
+}
+
+// Know tells the names of sessions whose beginning will not be seen.
+func (n *Notices) Know(sessions []troupe.Session) {
+	for _, s := range sessions {
+		n.names[s.ID] = s.Name
+	}
+}
+
+// shortWait is a pause that nobody needs to hear of.
+const shortWait = 5 * time.Second
+
+// Show tells what of the events is worth it. One wait is told once, however many agents share it.
+func (n *Notices) Show(events []troupe.Event) {
+	console.Arrange(events)
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case troupe.Created:
+			n.names[e.Session] = b.Name
+		case troupe.BudgetWarned:
+			if text, first := n.warned.take(e.Session, b); first {
+				n.warn(n.of(e.Session) + ": " + text)
+			}
+		case troupe.ModelFailed:
+			if b.RetryAt.Sub(e.At) < shortWait || !b.RetryAt.After(n.until) {
+				continue
+			}
+			n.until = b.RetryAt
+			n.warn(fmt.Sprintf("%s: waits until %s, then tries again: %s", n.of(e.Session), b.RetryAt.Local().Format("15:04:05"), console.Line(b.Message, 160)))
+		}
+	}
+}
+
+func (n *Notices) of(id troupe.SessionID) string {
+	if name := n.names[id]; name != "" {
+		return console.Line(name, 40)
+	}
+	return "main"
+}
+
+// warnings are those that were shown. Every agent is told of a limit of the tree; a person once.
+type warnings map[string]bool
+
+// take words a warning for people; first is false if it was shown already. What comes behind the
+// figures is advice for the model.
+func (w warnings) take(id troupe.SessionID, b troupe.BudgetWarned) (text string, first bool) {
+	key := b.Limit
+	if !strings.HasPrefix(key, "tree ") {
+		key += " " + string(id)
+	}
+	text, _, _ = strings.Cut(b.Text, ";")
+	first = !w[key]
+	w[key] = true
+	return "most of a limit is used up: " + console.Line(text, 0), first
+}
+
+// Raise says how to go on after the limit that was reached, or that came nearest: a call that
+// would go beyond a limit is not made, so nothing needs to be used up whole.
+func Raise(root troupe.SessionID, limits []wire.Limit) string {
+	again := fmt.Sprintf("go on with: troupe -p --resume %s", root)
+	var most wire.Limit
+	for _, l := range limits {
+		if l.Name != wire.LimitAgents && l.Limit > 0 && (most.Limit == 0 || l.Used/l.Limit > most.Used/most.Limit) {
+			most = l
+		}
+	}
+	switch most.Name {
+	case wire.LimitTokens:
+		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*most.Limit, most.Used, most.Limit)
+	case wire.LimitCost:
+		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Limit, 0.01), troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
+	case wire.LimitTurns:
+		return fmt.Sprintf("%s (it gets %.0f model replies again; a new session takes a higher --max-turns)", again, most.Limit)
+	case wire.LimitTime:
+		return fmt.Sprintf("%s (it gets %s again; a new session takes a longer --max-time)", again, time.Duration(most.Limit)*time.Millisecond)
+	}
+	return again
+}
