@@ -82,6 +82,8 @@ type Stop struct {
 	Now bool `json:"now,omitempty"`
 	// Tree stops its tasks in the background too; otherwise they go on.
 	Tree bool `json:"tree,omitempty"`
+	// Task ends this command in the background, and nothing else.
+	Task TaskID `json:"task,omitempty"`
 	// Void takes earlier stops of the run back: it was resumed before they had ended it.
 	Void bool   `json:"void,omitempty"`
 	By   string `json:"by"` // who wanted it, for people

@@ -88,10 +88,20 @@ func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
 			}
 		}
 	}
+	mail, err := r.Unread(s.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read the mail of session %s: %w", s.ID, err)
+	}
+	said := make(map[troupe.Coord]bool) // answers that wait for a process to run the session
+	for _, m := range mail {
+		if m.Kind == troupe.MailAnswer && m.Answer != nil {
+			said[m.Answer.Coord] = true
+		}
+	}
 	var out []wire.Request
 	for i := range st.Calls {
 		req := st.Calls[i].Request
-		if req == nil || led[i] {
+		if req == nil || led[i] || said[troupe.Coord{Reply: req.Reply, Call: req.Call}] {
 			continue
 		}
 		at := troupe.Coord{Reply: req.Reply, Call: req.Call}

@@ -116,7 +116,7 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 }
 
 // Stop ends the run of a session. A stop of the tree reaches its tasks in the background too,
-// and does so after its own run has ended.
+// and does so after its own run has ended. One of a task ends that command in the background alone.
 func (a *App) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
 	s, err := a.session(ctx, id)
 	if err != nil {
@@ -127,6 +127,12 @@ func (a *App) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error
 		return err
 	}
 	_, err = a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
+		if st.Task != "" {
+			return []troupe.Mail{{
+				ID: stop, Root: s.Root, To: id, Kind: troupe.MailStop, SentAt: a.env.Now(),
+				Stop: &troupe.Stop{Run: s.Run, Task: st.Task, By: "you"},
+			}}, nil
+		}
 		return session.StopTree(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: "you"}, a.env.Now(), stop)
 	})
 	return err

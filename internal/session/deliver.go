@@ -30,6 +30,9 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 		if body == nil {
 			m.Ended = a.filed(m.Ended)
 			words = append(words, m)
+			if m.Stop != nil && a.shells[m.Stop.Task] != nil {
+				a.shells[m.Stop.Task]() // its end is told as any other
+			}
 			continue
 		}
 		if err := a.stage(body); err != nil {

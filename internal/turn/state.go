@@ -190,7 +190,7 @@ func (s *State) Resume(unread []troupe.Mail, now time.Time) (out troupe.MailDeli
 		run++
 	}
 	for _, m := range unread {
-		if m.Kind == troupe.MailStop && (m.From == "" || m.Quiet) {
+		if m.Kind == troupe.MailStop && m.Stop.Task == "" && (m.From == "" || m.Quiet) {
 			m.Stop = &troupe.Stop{Run: run, Void: true, By: m.Stop.By}
 			out.Mail = append(out.Mail, m)
 		}

@@ -102,8 +102,8 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 
 // stopped notes a stop. A second one for the same run can only make it stronger.
 func (s *State) stopped(m troupe.Mail) {
-	if m.Stop == nil {
-		return
+	if m.Stop == nil || m.Stop.Task != "" {
+		return // a command ends, and the run goes on
 	}
 	if m.Stop.Void {
 		if s.halt.run == m.Stop.Run {

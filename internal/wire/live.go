@@ -27,6 +27,8 @@ type Sent struct {
 type Stop struct {
 	Now  bool `json:"now,omitempty"`  // interrupt; otherwise the step it is in is finished
 	Tree bool `json:"tree,omitempty"` // its tasks in the background too
+	// Task is a command of the session's in the background that alone is ended.
+	Task troupe.TaskID `json:"task,omitempty"`
 }
 
 // Task is something at work on a session's behalf.

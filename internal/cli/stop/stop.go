@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,17 +29,21 @@ type stopped struct {
 	Effect string `json:"effect"`
 	Now    bool   `json:"now"`
 	Tree   bool   `json:"tree"`
+	// Task is the command in the background that was meant.
+	Task troupe.TaskID `json:"task,omitempty"`
 }
 
 // New makes the command.
 func New(c *console.Console) *cobra.Command {
 	var asJSON, now bool
 	cmd := &cobra.Command{
-		Use: "stop ID|NAME", Short: "Stop an agent, or a whole tree; all of it can be resumed",
+		Use: "stop ID|NAME|TASK", Short: "Stop an agent, a whole tree or a command; what an agent did can be resumed",
 		Long: `Stop an agent, from any terminal. It finishes the step it is in, or with --now it is
 interrupted. Of a main agent, all agents and tasks are stopped; of a sub-agent, only itself
-and those it waits for, and its parent is told. What was done is kept and can be resumed.`,
-		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now",
+and those it waits for, and its parent is told. What was done is kept and can be resumed. A
+command in the background is stopped alone by its id, as ` + "`troupe tasks`" + ` shows it, with its
+session before it if several have one of that id.`,
+		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\ntroupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args:    func(_ *cobra.Command, args []string) error { return reach.One("stop", args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd.Context(), func(a *app.App) error { return execute(cmd.Context(), c, a, args[0], now, asJSON) })
@@ -50,6 +55,9 @@ and those it waits for, and its parent is told. What was done is kept and can be
 }
 
 func execute(ctx context.Context, c *console.Console, h home, ref string, now, asJSON bool) error {
+	if owner, task, ok := command(ref); ok {
+		return stopTask(ctx, c, h, owner, task, asJSON)
+	}
 	s, err := h.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
@@ -75,6 +83,59 @@ func execute(ctx context.Context, c *console.Console, h home, ref string, now, a
 			return c.JSON(out)
 		}
 		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), describe(out, s))
+		return err
+	})
+}
+
+// command takes a reference to a command in the background apart: its session, if that is named, and
+// its id, which is b, the number of the reply, and that of the call.
+func command(ref string) (owner string, task troupe.TaskID, ok bool) {
+	at := strings.LastIndexByte(ref, '/') + 1
+	var reply, call int
+	if n, err := fmt.Sscanf(ref[at:], "b%d.%d", &reply, &call); n != 2 || err != nil {
+		return "", "", false
+	}
+	task = troupe.ShellTaskID(troupe.Coord{Reply: reply, Call: call})
+	return strings.TrimSuffix(ref[:at], "/"), task, ref[at:] == string(task)
+}
+
+// stopTask ends one command in the background.
+func stopTask(ctx context.Context, c *console.Console, h home, owner string, id troupe.TaskID, asJSON bool) error {
+	var of troupe.SessionID
+	if owner != "" {
+		s, err := h.Find(ctx, owner, c.Cwd)
+		if err != nil {
+			return err
+		}
+		of = s.ID
+	}
+	list, err := h.Tasks(ctx, of)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(t wire.Task) bool {
+		return t.ID != id || t.Status != troupe.TaskRunning || t.Left || of != "" && t.Session != of
+	})
+	switch len(list) {
+	case 0:
+		return &troupe.UserError{Problem: fmt.Sprintf("no command %s is at work", id), Hint: "`troupe tasks` lists what is.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
+	case 1:
+	default:
+		var all []string
+		for _, t := range list {
+			all = append(all, t.Path+"/"+string(t.ID))
+		}
+		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")), Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
+	}
+	t := list[0]
+	return reach.Act(ctx, c, h, t.Root, func(p reach.Place) error {
+		if err := p.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {
+			return err
+		}
+		if asJSON {
+			return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
+		}
+		_, err := fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", t.Path, t.ID, console.VisibleLine(t.Name))
 		return err
 	})
 }

@@ -43,9 +43,9 @@ func TestStop(t *testing.T) {
 		now, json   bool
 		says, did   string
 	}{
-		{"main", s.Path(), false, false, "main: stops after the step it is in; go on later with: troupe -p --resume 7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true}"},
-		{"9m2", s.Path(), true, false, "9m2000000000: stops now; have it go on with: troupe send 9m2000000000", "stop 9m2000000000 {Now:true Tree:false}"},
-		{"main", s.Path(), true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`, "stop 7k3f00000000 {Now:true Tree:true}"},
+		{"main", s.Path(), false, false, "main: stops after the step it is in; go on later with: troupe -p --resume 7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true Task:}"},
+		{"9m2", s.Path(), true, false, "9m2000000000: stops now; have it go on with: troupe send 9m2000000000", "stop 9m2000000000 {Now:true Tree:false Task:}"},
+		{"main", s.Path(), true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`, "stop 7k3f00000000 {Now:true Tree:true Task:}"},
 		{"main", "", false, false, "main: nobody is running it now; there is nothing to stop\n", ""},
 		{"main", "", false, true, `{"session":"7k3f00000000","effect":"none","now":false,"tree":true}`, ""},
 	} {
