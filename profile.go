@@ -45,6 +45,7 @@ type Caps struct {
 	MaxTotal  int   `json:"max_total,omitempty"` // sessions ever born below the root
 	MaxTokens int64 `json:"max_tokens,omitempty"`
 	MaxCost   Money `json:"max_cost,omitempty"`
+	MaxTurns  int64 `json:"max_turns,omitempty"` // model replies of all sessions together
 	// AskAbove is the money above which starting several agents at once is asked about.
 	AskAbove Money `json:"ask_above,omitempty"`
 }

@@ -47,6 +47,7 @@ type profiles struct {
 	models      *models
 	depth       int           // how deep the tree may grow
 	limits      troupe.Limits // of a child
+	most        int           // model replies of a child in a run, whatever anybody says; 0: nothing does
 }
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
@@ -68,7 +69,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 	}
 	limits := a.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
-	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth, limits: limits}, told, nil
+	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth, limits: limits, most: a.settings.Agents.EachTurns}, told, nil
 }
 
 // main is the profile of a new root.
@@ -93,7 +94,7 @@ func (p *profiles) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	return d.Resolve(profile.Place{
 		Offer: p.tools.offer(parent.Depth+1 < p.depth), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
-		Limits: p.limits,
+		Limits: p.limits, MostTurns: p.most,
 	}, sp)
 }
 

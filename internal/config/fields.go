@@ -58,6 +58,8 @@ func (p *parser) ours(root node) Settings {
 				"max_total":          func(n node) { p.count(n, &a.MaxTotal) },
 				"max_tokens":         func(n node) { p.integer(n, &a.MaxTokens, math.MaxInt64) },
 				"max_cost_usd":       func(n node) { p.dollars(n, &a.MaxCostUSD) },
+				"max_turns":          func(n node) { p.integer(n, &a.MaxTurns, math.MaxInt64) },
+				"each_max_turns":     func(n node) { p.count(n, &a.EachTurns) },
 				"each_max_tokens":    func(n node) { p.integer(n, &a.EachTokens, math.MaxInt64) },
 				"each_max_cost_usd":  func(n node) { p.dollars(n, &a.EachCostUSD) },
 				"each_max_seconds":   func(n node) { p.integer(n, &a.EachSeconds, maxSeconds) },

@@ -294,6 +294,8 @@ func bounds() []bound {
 		limit("agents.max_total", true, func(s *Settings) *int { return &s.Agents.MaxTotal }),
 		limit("agents.max_tokens", true, func(s *Settings) *int64 { return &s.Agents.MaxTokens }),
 		limit("agents.max_cost_usd", true, func(s *Settings) *float64 { return &s.Agents.MaxCostUSD }),
+		limit("agents.max_turns", true, func(s *Settings) *int64 { return &s.Agents.MaxTurns }),
+		limit("agents.each_max_turns", true, func(s *Settings) *int { return &s.Agents.EachTurns }),
 		limit("agents.each_max_tokens", true, func(s *Settings) *int64 { return &s.Agents.EachTokens }),
 		limit("agents.each_max_cost_usd", true, func(s *Settings) *float64 { return &s.Agents.EachCostUSD }),
 		limit("agents.each_max_seconds", true, func(s *Settings) *int64 { return &s.Agents.EachSeconds }),

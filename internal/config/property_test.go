@@ -79,7 +79,7 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 		for key, v := range anyObject(t, label, "model", "fallback_model", "providers") {
 			all[key] = v
 		}
-		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd", "each_max_tokens", "background_seconds", "ask_above_usd"))
+		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd", "max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd"))
 		with("search", anyObject(t, label, "url"))
 		with("fetch", anyObject(t, label, "local_hosts"))
 		box := anyObject(t, label, "deny_read", "allow_read", "deny_write", "write", "caches", "network", "allowed_ports", "allowed_hosts", "denied_hosts")

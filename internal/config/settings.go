@@ -72,7 +72,10 @@ type Agents struct {
 	MaxTotal   int
 	MaxTokens  int64
 	MaxCostUSD float64
-	// Each bounds every sub-agent: tokens and money over its life, seconds for each run.
+	MaxTurns   int64 // model replies of all agents together
+	// Each bounds every sub-agent: tokens and money over its life, seconds and model replies for
+	// each run.
+	EachTurns   int
 	EachTokens  int64
 	EachCostUSD float64
 	EachSeconds int64
@@ -118,6 +121,7 @@ func (s Settings) Caps() troupe.Caps {
 	return troupe.Caps{
 		MaxDepth: a.MaxDepth, MaxActive: a.MaxActive, MaxTotal: a.MaxTotal,
 		MaxTokens: a.MaxTokens, MaxCost: troupe.Dollars(a.MaxCostUSD), AskAbove: troupe.Dollars(a.AskAboveUSD),
+		MaxTurns: a.MaxTurns,
 	}
 }
 

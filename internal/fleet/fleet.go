@@ -206,6 +206,8 @@ func Near(t troupe.Tree) troupe.BudgetWarned {
 		return troupe.BudgetWarned{Limit: "tree cost", Text: fmt.Sprintf("all agents together have spent %s of %s; bring the work to an end, or to a state that can be picked up later", t.Tally.Cost, t.Caps.MaxCost)}
 	case t.Caps.MaxTokens > 0 && float64(tokens) >= warnAt*float64(t.Caps.MaxTokens):
 		return troupe.BudgetWarned{Limit: "tree tokens", Text: fmt.Sprintf("all agents together have used %d of %d tokens; bring the work to an end, or to a state that can be picked up later", tokens, t.Caps.MaxTokens)}
+	case t.Caps.MaxTurns > 0 && float64(t.Tally.Turns) >= warnAt*float64(t.Caps.MaxTurns):
+		return troupe.BudgetWarned{Limit: "tree turns", Text: fmt.Sprintf("all agents together have had %d of %d model replies; bring the work to an end, or to a state that can be picked up later", t.Tally.Turns, t.Caps.MaxTurns)}
 	}
 	return troupe.BudgetWarned{}
 }
@@ -217,6 +219,8 @@ func Over(t troupe.Tree) string {
 		return fmt.Sprintf("the tree has used %d of its %d tokens", t.Tally.Usage.Total(), t.Caps.MaxTokens)
 	case t.Caps.MaxCost > 0 && t.Tally.Cost >= t.Caps.MaxCost:
 		return fmt.Sprintf("the tree has cost %s of its %s", t.Tally.Cost, t.Caps.MaxCost)
+	case t.Caps.MaxTurns > 0 && int64(t.Tally.Turns) >= t.Caps.MaxTurns:
+		return fmt.Sprintf("the tree has had %d of its %d model replies (agents.max_turns)", t.Tally.Turns, t.Caps.MaxTurns)
 	}
 	return ""
 }

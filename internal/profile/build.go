@@ -2,6 +2,7 @@ package profile
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -30,6 +31,7 @@ const (
 	keyPrompt      = "prompt"
 	keyMode        = "permissionmode"
 	keySandbox     = "sandbox"
+	keyTurns       = "maxturns"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -44,7 +46,7 @@ func canonicalKey(key string) string {
 
 func keyInUse(key string) bool {
 	return slices.Contains([]string{
-		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, "color", "maxturns", "skills", "mcpservers", "hooks",
+		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, "color", "skills", "mcpservers", "hooks",
 		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version", "author",
 	}, canonicalKey(key))
 }
@@ -92,6 +94,12 @@ func (b *builder) field(f field) {
 		b.mode(f)
 	case keySandbox:
 		b.sandbox(f)
+	case keyTurns:
+		if n, err := strconv.Atoi(strings.TrimSpace(f.value.text)); err == nil && n > 0 {
+			b.def.MaxTurns = n
+		} else {
+			b.problem(b.at.problem(f.line, "%s must be a number of model replies from 1; it is left out", f.key))
+		}
 	default:
 		b.notUsed(f)
 	}

@@ -96,6 +96,8 @@ func jsonValue(raw string) value {
 		return value{kind: valueNothing}
 	case string:
 		return value{kind: valueText, text: v}
+	case float64:
+		return value{kind: valueOther, text: raw} // as written, for who wants a number
 	case []any:
 		out := value{kind: valueList, list: []string{}}
 		for _, item := range v {

@@ -34,6 +34,9 @@ type Definition struct {
 	// the two holds. Sandbox is the most that its commands are left.
 	Mode    troupe.Mode
 	Sandbox troupe.Level
+	// MaxTurns is how many model replies a run may have; 0: as many as others. Whoever starts one
+	// can only lower it.
+	MaxTurns int
 }
 
 // Problem is something about a definition that its author should know.
@@ -121,6 +124,23 @@ type Place struct {
 	Named  func(name string) (string, error)
 	Mode   troupe.Mode
 	Limits troupe.Limits // defaults
+	// MostTurns bounds the turns of a run whatever anybody says; 0: nothing does.
+	MostTurns int
+}
+
+// turns is how many model replies a run may have.
+func (d Definition) turns(at Place, asked int) int {
+	turns := at.Limits.MaxTurns
+	if d.MaxTurns > 0 {
+		turns = d.MaxTurns
+	}
+	if asked > 0 && (d.MaxTurns == 0 || asked < d.MaxTurns) {
+		turns = asked
+	}
+	if at.MostTurns > 0 && (turns == 0 || turns > at.MostTurns) {
+		turns = at.MostTurns
+	}
+	return turns
 }
 
 // Resolve makes the profile that a session of this type is born with. Of the birth's own
@@ -139,9 +159,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	if d.Mode != "" {
 		p.Mode = d.Mode
 	}
-	if s.MaxTurns > 0 {
-		p.Limits.MaxTurns = s.MaxTurns
-	}
+	p.Limits.MaxTurns = d.turns(at, s.MaxTurns)
 	for _, tool := range at.Offer {
 		if d.has(tool) {
 			p.Tools = append(p.Tools, tool)

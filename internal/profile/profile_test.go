@@ -288,6 +288,7 @@ func TestFiles(t *testing.T) {
 		{"a.md", "---\ndescription: d\npermissionMode: plan\nsandbox: read-only\n---\nBody", "a", nil},
 		{"a.md", "---\ndescription: d\npermissionMode: allowEdits\nsandbox: tight\n---\nBody", "a", []string{"a.md:3: there is no permission mode \"allowEdits\", so these agents only read", "a.md:4: there is no sandbox \"tight\", so their commands only read"}},
 		{"a.md", "---\ndescription: d\nhooks: {a: [1]}\nprompt: x\n---\nBody", "a", []string{"a.md:3: not used yet: hooks, prompt"}},
+		{"a.md", "---\ndescription: d\nmaxTurns: many\n---\nBody", "a", []string{"a.md:3: maxTurns must be a number of model replies from 1; it is left out"}},
 		{"a.md", "---\n- a\n- b\n---\nBody", "a", []string{"a.md:2: this is not valid YAML (there are no keys)", "no description"}},
 		{"README.md", "# Our agents\n", "", []string{"README.md:1: there is no front matter"}},
 		{"a.md", "", "", []string{"the file is empty"}},
@@ -351,5 +352,27 @@ func TestDescribe(t *testing.T) {
 	}
 	if got := Describe(set, func(string) bool { return false }); got != "" {
 		t.Errorf("nothing to start: %q", got)
+	}
+}
+
+// How many replies a run may have: a definition's own number can only be lowered by who starts one,
+// and nobody goes beyond what the settings say.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"---\ndescription: d\nmaxTurns: 5\n---\nBody", "---\ndescription: d\nmax-turns: \"5\"\n---\nBody"} {
+		set, problems := load(t, "x.md", file)
+		def, err := set.Lookup("x")
+		if err != nil || def.MaxTurns != 5 || len(problems) > 0 {
+			t.Errorf("%q: %d turns, %v, %v", file, def.MaxTurns, problems, err)
+		}
+	}
+	for _, c := range []struct{ own, most, asked, want int }{
+		{0, 0, 0, 200}, {0, 0, 9, 9}, {0, 0, 900, 900}, {5, 0, 0, 5}, {5, 0, 3, 3}, {5, 0, 9, 5},
+		{0, 4, 0, 4}, {0, 4, 9, 4}, {5, 4, 9, 4}, {3, 4, 9, 3}, {3, 4, 2, 2},
+	} {
+		p, err := Definition{Name: "x", MaxTurns: c.own}.Resolve(Place{Limits: troupe.Limits{MaxTurns: 200}, MostTurns: c.most}, troupe.Spawn{MaxTurns: c.asked})
+		if err != nil || p.Limits.MaxTurns != c.want {
+			t.Errorf("%+v: %d turns, %v", c, p.Limits.MaxTurns, err)
+		}
 	}
 }

@@ -343,7 +343,7 @@ func (h *Hub) metered(root troupe.SessionID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.caps[root]
-	return c.MaxTokens > 0 || c.MaxCost > 0
+	return c.MaxTokens > 0 || c.MaxCost > 0 || c.MaxTurns > 0
 }
 
 // settled is called by an actor that has committed a change between live and ended.

@@ -102,12 +102,13 @@ type Cost struct {
 	Agents    []Agent          `json:"agents"`
 }
 
-// Names of limits. Turns and time are those of the main agent's run, the others the tree's.
+// Names of limits. Turns and time are those of the main agent's run, the others the whole tree's.
 const (
 	LimitTokens = "tokens"
 	LimitCost   = "cost_usd"
 	LimitAgents = "agents"
 	LimitTurns  = "turns"
+	LimitAll    = "all_turns"
 	LimitTime   = "time_ms"
 )
 

@@ -91,6 +91,8 @@ func limit(l wire.Limit) string {
 		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }
 	case wire.LimitCost:
 		name, show = "cost", func(v float64) string { return troupe.Dollars(v).String() }
+	case wire.LimitAll:
+		name = "turns of all agents"
 	case wire.LimitTime:
 		name, show = "time", func(v float64) string { return console.Duration(int64(v)) }
 	}

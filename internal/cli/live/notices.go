@@ -93,6 +93,8 @@ func Raise(root troupe.SessionID, limits []wire.Limit) string {
 		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*most.Limit, most.Used, most.Limit)
 	case wire.LimitCost:
 		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Limit, 0.01), troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
+	case wire.LimitAll:
+		return fmt.Sprintf("%s, with more than the %.0f model replies that agents.max_turns of the settings has for all agents", again, most.Limit)
 	case wire.LimitTurns:
 		return fmt.Sprintf("%s (it gets %.0f model replies again; a new session takes a higher --max-turns)", again, most.Limit)
 	case wire.LimitTime:

@@ -205,11 +205,41 @@ func TestOpenNewer(t *testing.T) {
 	if !errors.Is(err, troupe.ErrNewer) {
 		t.Errorf("got %v, want %v", err, troupe.ErrNewer)
 	}
-	hint(t, err, path, "4711", "up to 1", "Install the newer troupe")
-	raw(t, path, "PRAGMA user_version = 1")
+	hint(t, err, path, "4711", fmt.Sprintf("up to %d", schemaVersion), "Install the newer troupe")
+	raw(t, path, fmt.Sprintf("PRAGMA user_version = %d", schemaVersion))
 	s = mustOpen(t, path, Options{})
 	if err := s.View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err }); err != nil {
 		t.Errorf("refusing the database has changed it: %v", err)
+	}
+}
+
+// A database of the first version is brought up to date, and what it had stays.
+func TestOpenOlder(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s := mustOpen(t, path, Options{})
+	plantOne(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, "ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
+	s = mustOpen(t, path, Options{})
+	tree := func() (tree troupe.Tree) {
+		err := s.View(t.Context(), func(r store.Reader) (err error) { tree, err = r.Tree(theRoot); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tree
+	}
+	if got := tree(); got.Caps.MaxTurns != 0 {
+		t.Errorf("an old tree may have %d turns", got.Caps.MaxTurns)
+	}
+	caps := troupe.Caps{MaxDepth: 1, MaxTurns: 7}
+	if err := s.Update(t.Context(), theRoot, func(tx store.Tx) error { return tx.SetCaps(theRoot, caps) }); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(); got.Caps != caps {
+		t.Errorf("its caps are %+v, want %+v", got.Caps, caps)
 	}
 }
 

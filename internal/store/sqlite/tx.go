@@ -84,8 +84,8 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if caps == nil {
 		caps = &troupe.Caps{}
 	}
-	_, err = t.exec(doing, `INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above)
-		VALUES (?,?,?,?,?,?,?)`, append([]any{string(s.ID)}, capsArgs(*caps)...)...)
+	_, err = t.exec(doing, `INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns)
+		VALUES (?,?,?,?,?,?,?,?)`, append([]any{string(s.ID)}, capsArgs(*caps)...)...)
 	return err
 }
 
@@ -261,13 +261,13 @@ func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `UPDATE trees SET max_depth = ?, max_active = ?, max_total = ?, max_tokens = ?, max_cost = ?, ask_above = ?
+	n, err := t.exec(doing, `UPDATE trees SET max_depth = ?, max_active = ?, max_total = ?, max_tokens = ?, max_cost = ?, ask_above = ?, max_turns = ?
 		WHERE root = ?`, append(capsArgs(caps), string(root))...)
 	return orNotFound(n, err, doing)
 }
 
 func capsArgs(c troupe.Caps) []any {
-	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove)}
+	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
 }
 
 func (t *tx) DeleteTree(root troupe.SessionID) error {

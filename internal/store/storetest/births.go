@@ -13,7 +13,7 @@ func testInsert(e *env) {
 	root := newRoot(1)
 	root.Name, root.Title = "Login", "repair it"
 	child := newChild(root, 3)
-	caps := troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5}
+	caps := troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6}
 	lease := troupe.Lease{Owner: "owner-z", Epoch: 41}
 	e.update(root.ID, func(tx store.Tx) error {
 		return errors.Join(tx.Insert(root, ours(), &caps), tx.Insert(child, lease, nil))

@@ -51,7 +51,7 @@ func bodies() []troupe.Body {
 				Model: "script/small", Mode: troupe.ModeDefault, Limits: troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3},
 			},
 			Authority: authority,
-			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5},
+			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6},
 		},
 		troupe.Started{Run: 3},
 		troupe.Ended{Outcome: outcome},

@@ -46,7 +46,7 @@ func testCaps(e *env) {
 	bare := newRoot(2)
 	e.update(bare.ID, func(tx store.Tx) error { return tx.Insert(bare, ours(), nil) })
 	e.same("the caps of a tree born without", e.tree(bare.ID).Caps, troupe.Caps{})
-	caps := troupe.Caps{MaxDepth: 2, MaxActive: 3, MaxTotal: 4, MaxTokens: 5, MaxCost: 6}
+	caps := troupe.Caps{MaxDepth: 2, MaxActive: 3, MaxTotal: 4, MaxTokens: 5, MaxCost: 6, MaxTurns: 7}
 	e.update(root.ID, func(tx store.Tx) error {
 		return errors.Join(tx.AddTree(root.ID, troupe.TreeDelta{Total: 9}), tx.SetCaps(root.ID, caps))
 	})
