@@ -50,6 +50,22 @@ func (a *App) OlderThan(ctx context.Context, age time.Duration) ([]troupe.Sessio
 	return out, nil
 }
 
+// retire removes the sessions that the settings do not keep any longer. It is done after what ran here
+// has ended, so that nothing is removed that was about to be gone on with, and keeps nobody from
+// leaving.
+func (a *App) retire(ctx context.Context) {
+	if a.settings.KeepDays == 0 {
+		return
+	}
+	old, err := a.OlderThan(ctx, time.Duration(a.settings.KeepDays)*24*time.Hour)
+	for _, s := range old {
+		err = errors.Join(err, a.Remove(ctx, s.ID))
+	}
+	if err != nil {
+		a.env.Log.Warn("remove old sessions", "err", err)
+	}
+}
+
 func anyLive(sessions []troupe.Session) bool {
 	for _, s := range sessions {
 		if s.Status.Live() {

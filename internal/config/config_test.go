@@ -142,7 +142,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
-		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, sandbox, search`},
+		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, sandbox, search, sessions`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

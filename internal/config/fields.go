@@ -43,6 +43,11 @@ func (p *parser) ours(root node) Settings {
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
 			})
 		},
+		"sessions": func(n node) {
+			p.object(n, "sessions.", map[string]func(node){
+				"keep_days": func(n node) { p.count(n, &s.KeepDays) },
+			})
+		},
 		"search": func(n node) {
 			p.object(n, "search.", map[string]func(node){
 				"url":     func(n node) { p.searchURL(n, &s.Search.URL) },

@@ -81,6 +81,7 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 		}
 		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd", "max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd"))
 		with("search", anyObject(t, label, "url"))
+		with("sessions", anyObject(t, label, "keep_days"))
 		with("fetch", anyObject(t, label, "local_hosts"))
 		box := anyObject(t, label, "deny_read", "allow_read", "deny_write", "write", "caches", "network", "allowed_ports", "allowed_hosts", "denied_hosts")
 		box["limits"] = anyObject(t, label, "processes", "memory_mb", "file_mb")
@@ -163,7 +164,7 @@ func opened(before, after All) string {
 		return "a directory came"
 	}
 	b, a := before.Settings(false), after.Settings(false)
-	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search || !slices.Equal(a.LocalHosts, b.LocalHosts) || a.Permissions.AskSeconds != b.Permissions.AskSeconds {
+	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search || !slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays || a.Permissions.AskSeconds != b.Permissions.AskSeconds {
 		return "what only the user decides changed"
 	}
 	for _, limit := range bounds() {

@@ -23,6 +23,8 @@ type Settings struct {
 	Providers map[string]Provider
 	Sandbox   Sandbox
 	Search    SearchSettings
+	// KeepDays is how long a session is kept in which nothing happens; 0: for ever.
+	KeepDays int
 	// LocalHosts are hosts on this machine or in its network that WebFetch may read.
 	LocalHosts []string
 }
