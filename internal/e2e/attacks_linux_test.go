@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -16,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 )
 
 // attack is a line of the cases in testdata/attacks.
@@ -398,6 +401,42 @@ func harmless(_ *testing.T, kernel string, f *field, cases []attack) (bad []stri
 	return bad
 }
 
+// tells reports whether a secret stands in a text, as it is or as common tools write it: backwards, in
+// base64 or hexadecimal, with spaces between.
+func tells(text, secret string) bool {
+	var dense strings.Builder
+	for _, c := range text {
+		if !unicode.IsSpace(c) {
+			dense.WriteRune(c)
+		}
+	}
+	back := []byte(secret)
+	slices.Reverse(back)
+	forms := []string{secret, string(back), hex.EncodeToString([]byte(secret))}
+	for before := range 3 { // bytes of what stands before it that share characters with it
+		coded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + secret))
+		forms = append(forms, coded[(before*8+5)/6:(before+len(secret))*8/6])
+	}
+	return strings.Contains(text, secret) || slices.ContainsFunc(forms, func(form string) bool {
+		return strings.Contains(dense.String(), form) || strings.Contains(strings.ToLower(dense.String()), form)
+	})
+}
+
+func TestTells(t *testing.T) {
+	t.Parallel()
+	for before := range 4 {
+		text := strings.Repeat("y", before) + fileMarker + "z"
+		for _, shown := range []string{text, base64.StdEncoding.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))), "L E A K\nM E - 7", "7-EMKAEL"} {
+			if !tells(shown, fileMarker) {
+				t.Errorf("%q does not tell it", shown)
+			}
+		}
+	}
+	if tells("LEAK ME 7", fileMarker) {
+		t.Error("something else tells it")
+	}
+}
+
 // TestAttacksLeak: secrets in the environment and in files do not come out.
 func TestAttacksLeak(t *testing.T) {
 	t.Parallel()
@@ -405,13 +444,13 @@ func TestAttacksLeak(t *testing.T) {
 		out, printed := f.try(commandsOf(cases))
 		for i, o := range out {
 			for _, m := range markers() {
-				if strings.Contains(o.text, m) {
+				if tells(o.text, m) {
 					bad = append(bad, cases[i].id+" tells the secret:\n"+o.text)
 				}
 			}
 		}
 		for _, m := range markers() {
-			if strings.Contains(printed, m) {
+			if tells(printed, m) {
 				bad = append(bad, m+" is in what is printed")
 			}
 		}

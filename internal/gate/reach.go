@@ -293,6 +293,12 @@ func (w *walker) part(p *part, feeds bool) {
 		if feeds && !fed && slices.ContainsFunc(args, func(a reader.Word) bool { return !strings.HasPrefix(a.Text, "-") }) {
 			w.here()
 		}
+	case "gofmt", "goimports":
+		for _, a := range args {
+			for _, s := range w.speller().spell(a) {
+				w.from(func(name string) bool { return strings.HasSuffix(name, ".go") }, s) // of a folder
+			}
+		}
 	case "git":
 		w.git(args, feeds)
 	default:
@@ -301,9 +307,10 @@ func (w *walker) part(p *part, feeds bool) {
 	}
 }
 
-// git shows what it was given of files, and of which ones only if it is told.
+// git reads what it keeps itself. That may be a hidden file if somebody has given it one, and what is
+// in it now is masked in what comes out; so it is only asked about where others read it first.
 func (w *walker) git(args []reader.Word, feeds bool) {
-	shows, sub := feeds, ""
+	sub := ""
 	for i, a := range args {
 		switch text := a.Text; {
 		case text == "--" && i+1 < len(args):
@@ -315,13 +322,10 @@ func (w *walker) git(args []reader.Word, feeds bool) {
 			if sub = text; sub == "-C" {
 				sub = ""
 			}
-			shows = shows || !slices.Contains([]string{"log", "status", "branch", "tag", "remote", "rev-parse", "rev-list", "reflog", "shortlog", "describe", "ls-files", "ls-tree", "for-each-ref", "show-ref", "merge-base", "name-rev", "count-objects", "version"}, text)
-		case text == "-p" || text == "-u" || strings.HasPrefix(text, "-U") || text == "--patch" || text == "-c" || text == "--cc" || text == "-m" || strings.HasPrefix(text, "--patch-") || strings.HasPrefix(text, "--unified") || strings.HasPrefix(text, "--word-diff") || strings.HasPrefix(text, "--color-words") || strings.HasPrefix(text, "-L"):
-			shows = true
 		}
 	}
 	w.names(args...)
-	if shows {
+	if feeds {
 		w.here()
 	}
 }
@@ -395,8 +399,14 @@ func globTakes(glob, name string) bool {
 // searched notes what grep and its like search.
 func (w *walker) searched(name string, args []reader.Word, feeds, fed bool) {
 	o := searchOptions(name, args)
+	if o.lists && !feeds {
+		return // it says where something is, and no more
+	}
 	var may func(string) bool
-	if len(o.include) > 0 {
+	if !strings.HasSuffix(name, "grep") && !o.hidden {
+		may = func(name string) bool { return !strings.HasPrefix(name, ".") }
+	}
+	if len(o.include) > 0 { // which rg prefers to all else
 		may = func(name string) bool {
 			return slices.ContainsFunc(o.include, func(g string) bool { return globTakes(g, name) })
 		}
@@ -419,7 +429,15 @@ type searching struct {
 	include  []string
 	walks    bool // it goes through folders
 	lists    bool // it says names only
+	hidden   bool // what begins with a dot too
 	sure     bool
+}
+
+// glob notes which files rg takes, or, with an exclamation mark, does not.
+func (o *searching) glob(g string) {
+	if !strings.HasPrefix(g, "!") {
+		o.include = append(o.include, path.Base(g))
+	}
 }
 
 // searchOptions takes the words of a search apart. What it does not know makes it unsure.
@@ -449,6 +467,12 @@ func searchOptions(name string, args []reader.Word) searching {
 				patterns = 0
 			case long == "include" && glued:
 				o.include = append(o.include, value)
+			case strings.HasSuffix(long, "glob") && !glued && i+1 < len(args):
+				o.glob(args[i+1].Text)
+			case strings.HasSuffix(long, "glob"):
+				o.glob(value)
+			case long == "hidden", strings.HasPrefix(long, "unrestricted"), strings.HasPrefix(long, "no-ignore"):
+				o.hidden = true
 			}
 			if !glued && long != "" && slices.Contains(longValues(), long) {
 				i++
@@ -459,7 +483,8 @@ func searchOptions(name string, args []reader.Word) searching {
 			for k := 1; k < len(text); k++ {
 				if strings.IndexByte(values, text[k]) < 0 {
 					o.walks = o.walks || isGrep && (text[k] == 'r' || text[k] == 'R')
-					o.lists = o.lists || text[k] == 'l'
+					o.lists = o.lists || text[k] == 'l' && (isGrep || name == "rg")
+					o.hidden = o.hidden || strings.IndexByte(".uH", text[k]) >= 0
 					continue
 				}
 				if isGrep && text[k] == 'd' {
@@ -467,6 +492,13 @@ func searchOptions(name string, args []reader.Word) searching {
 				}
 				if name != "fd" && name != "fdfind" && (text[k] == 'e' || text[k] == 'f') {
 					patterns = 0
+				}
+				value := text[k+1:]
+				if value == "" && i+1 < len(args) {
+					value = args[i+1].Text
+				}
+				if name == "rg" && text[k] == 'g' {
+					o.glob(value)
 				}
 				if k == len(text)-1 {
 					i++

@@ -296,6 +296,11 @@ func (c *call) where() *whereabouts {
 		return m.at
 	}
 	s := c.speller()
+	if folder := c.begins(m.text); folder != "" {
+		s.folders = []string{folder}
+		m.at = &whereabouts{plain: []string{folder}}
+		return m.at
+	}
 	m.at = &whereabouts{plain: slices.Clone(s.folders)}
 	for i := range m.parts {
 		for _, to := range c.moveOf(&m.parts[i]) {
@@ -310,6 +315,25 @@ func (c *call) where() *whereabouts {
 		}
 	}
 	return m.at
+}
+
+// begins is the folder that all of a command runs in, if its first word is a plain cd into the project
+// and nothing comes after it unless that went well; "" if it is not so simple.
+func (c *call) begins(text string) string {
+	text, ok := strings.CutPrefix(strings.TrimSpace(text), "cd ")
+	to, rest, and := strings.Cut(text, "&&")
+	to = strings.TrimSpace(to)
+	rest = strings.ReplaceAll(rest, "&&", "")
+	if !ok || !and || to == "" || to[0] == '-' || to[0] == '/' || strings.Trim(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") != "" ||
+		strings.ContainsAny(rest, ";&\n`$") || strings.Contains(rest, "||") || strings.Contains(rest, "cd") ||
+		strings.Contains(rest, "pushd") || strings.Contains(rest, " -C") || strings.Contains(rest, "dir") || slices.Contains(strings.Split(to, "/"), "..") || !path.IsAbs(c.at.project) {
+		return ""
+	}
+	folder := path.Join(c.at.project, to)
+	if c.resolve != nil && c.resolve(folder) != folder {
+		return "" // a link leads elsewhere
+	}
+	return folder
 }
 
 // moves: something in the command runs in another folder than it begins in.
