@@ -80,12 +80,13 @@ func Open(in *os.File, out io.Writer, o Options) (*Editor, error) {
 	h, herr := openHistory(o.History, o.Mask)
 	e := &Editor{in: in, out: out, saved: saved, keys: keys, o: o, history: h, events: make(chan Event, 8), done: make(chan struct{})}
 	e.write(pasteOn)
+	watch := e.watchSize() // from before it is first asked for
 	e.mu.Lock()
 	e.draw()
 	e.mu.Unlock()
 	e.wg.Add(2)
 	go e.read()
-	go e.watchSize()
+	go watch()
 	return e, herr
 }
 

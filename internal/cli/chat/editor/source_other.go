@@ -24,6 +24,6 @@ func (k keySource) cancel() {}
 
 func (k keySource) close() error { return nil }
 
-func (e *Editor) watchSize() { defer e.wg.Done(); <-e.done }
+func (e *Editor) watchSize() func() { return func() { defer e.wg.Done(); <-e.done } }
 
 func (e *Editor) suspend() {}

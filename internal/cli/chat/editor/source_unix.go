@@ -62,23 +62,26 @@ func (k keySource) cancel() { k.signal.Close() } //nolint:errcheck // closing is
 func (k keySource) close() error { return k.wake.Close() }
 
 // watchSize draws the foot anew when the terminal has another size, and takes the terminal
-// over again when the process was stopped and goes on.
-func (e *Editor) watchSize() {
-	defer e.wg.Done()
+// over again when the process was stopped and goes on. It listens from when it returns; what it
+// returns acts on what it hears.
+func (e *Editor) watchSize() (watch func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGCONT)
-	defer signal.Stop(signals)
-	for {
-		select {
-		case s := <-signals:
-			e.mu.Lock()
-			if s == syscall.SIGCONT {
-				e.retake()
+	return func() {
+		defer e.wg.Done()
+		defer signal.Stop(signals)
+		for {
+			select {
+			case s := <-signals:
+				e.mu.Lock()
+				if s == syscall.SIGCONT {
+					e.retake()
+				}
+				e.redraw()
+				e.mu.Unlock()
+			case <-e.done:
+				return
 			}
-			e.redraw()
-			e.mu.Unlock()
-		case <-e.done:
-			return
 		}
 	}
 }
