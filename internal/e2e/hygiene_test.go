@@ -210,6 +210,10 @@ func TestNewerDatabaseIsUntouched(t *testing.T) {
 	t.Parallel()
 	p := held(t)
 	db := p.database()
+	var version int
+	if err := db.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
 	p.exec(db, "PRAGMA user_version = 99")
 	p.exec(db, "PRAGMA wal_checkpoint(TRUNCATE)")
 	if err := db.Close(); err != nil {
@@ -223,7 +227,7 @@ func TestNewerDatabaseIsUntouched(t *testing.T) {
 		t.Errorf("the home was changed:\n%s\n%s", before, after)
 	}
 	db = p.database()
-	p.exec(db, "PRAGMA user_version = 1")
+	p.exec(db, fmt.Sprintf("PRAGMA user_version = %d", version))
 	p.goesOn()
 }
 
