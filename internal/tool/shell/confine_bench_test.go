@@ -28,12 +28,24 @@ func BenchmarkConfined(b *testing.B) {
 		b.Fatal(err)
 	}
 	temp := b.TempDir()
+	// As most people have it: keys in the home, and a file of the project.
+	home := b.TempDir()
+	hidden := []string{home + "/.ssh", home + "/.aws", plain.env.Cwd + "/.env"}
+	for _, dir := range hidden[:2] {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(hidden[2], []byte("x"), 0o600); err != nil {
+		b.Fatal(err)
+	}
 	ways := []struct {
 		name    string
 		confine *troupe.Confinement
 	}{
 		{"plain", nil},
 		{"read-only", &troupe.Confinement{Level: troupe.LevelReadOnly, Temp: temp}},
+		{"read-only+hidden", &troupe.Confinement{Level: troupe.LevelReadOnly, Temp: temp, Hidden: hidden}},
 		{"workspace", &troupe.Confinement{Level: troupe.LevelWorkspace, Temp: temp, Writable: []string{plain.env.Cwd}, Protected: []string{hooks, plain.env.Cwd + "/.mcp.json"}}},
 	}
 	took := map[string][]time.Duration{}
