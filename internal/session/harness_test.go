@@ -88,7 +88,15 @@ func (p *process) begin(caps troupe.Caps) *process {
 // end waits for the tree and closes the process.
 func (p *process) end() *process {
 	p.t.Helper()
-	if err := p.hub.Wait(p.t.Context(), p.root); err != nil {
+	ctx, cancel := context.WithTimeout(p.t.Context(), 1000*time.Hour)
+	defer cancel()
+	if err := p.hub.Wait(ctx, p.root); err != nil {
+		for _, s := range p.tree() {
+			p.t.Logf("%s %q: %s, waits for %q", s.ID, s.Name, s.Status, s.Waiting)
+			for _, e := range p.events(s.ID) {
+				p.t.Logf("  %d %s %+v", e.Seq, e.Body.Kind(), e.Body)
+			}
+		}
 		p.t.Fatal(err)
 	}
 	p.pool.Close()

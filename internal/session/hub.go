@@ -198,6 +198,11 @@ func New(d Deps) *Hub {
 func (h *Hub) add(a *actor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.install(a)
+}
+
+// install is add for those who hold h.mu.
+func (h *Hub) install(a *actor) {
 	h.order++
 	a.order = h.order
 	h.actors[a.id] = a
@@ -389,6 +394,12 @@ func (a *actor) retire() bool {
 func (h *Hub) rested(root troupe.SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.atRest(root)
+}
+
+// atRest has Wait return if the tree is over. Whoever changes what over looks at calls it, holding
+// h.mu.
+func (h *Hub) atRest(root troupe.SessionID) {
 	if h.over(root) {
 		h.wakeWaiters(root)
 	}

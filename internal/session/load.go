@@ -59,10 +59,10 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	h.mu.Unlock()
 	defer func() {
 		h.mu.Lock()
+		defer h.mu.Unlock()
 		mail := h.taking[ad.Root].mail
 		delete(h.taking, ad.Root)
-		h.mu.Unlock()
-		h.mailed(mail...)
+		h.hand(mail)
 	}()
 	var actors []*actor
 	var caps troupe.Caps
@@ -263,16 +263,21 @@ func (h *Hub) placed(id troupe.SessionID) bool {
 func (h *Hub) mailed(mail ...troupe.Mail) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.hand(mail)
+}
+
+// hand is mailed for those who hold h.mu.
+func (h *Hub) hand(mail []troupe.Mail) {
 	for _, m := range mail {
 		if w := h.taking[m.Root]; w != nil {
 			w.mail = append(w.mail, m)
 			continue
 		}
-		if a := h.actors[m.To]; a != nil {
+		w, under := h.loading[m.To] // first: what was kept for it so far has to come before this
+		if a := h.actors[m.To]; a != nil && !under {
 			a.post(inMail{m})
 			continue
 		}
-		w, under := h.loading[m.To]
 		if _, hosted := h.caps[m.Root]; !under && (!hosted || h.failure != nil) {
 			continue
 		}
@@ -299,13 +304,14 @@ func (h *Hub) expect(root troupe.SessionID, ids ...troupe.SessionID) (arrived fu
 	}
 	return func() {
 		h.mu.Lock()
+		defer h.mu.Unlock()
 		var mail []troupe.Mail
 		for _, id := range mine {
 			mail = append(mail, h.loading[id].mail...)
 			delete(h.loading, id)
 		}
-		h.mu.Unlock()
-		h.mailed(mail...)
+		h.hand(mail)
+		h.atRest(root) // they may have ended before
 	}
 }
 
@@ -336,9 +342,11 @@ func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
 		h.fail(fmt.Errorf("wake session %s: %w", id, err))
 		return
 	}
-	h.add(a)
+	// All at once: the actor may have come to its end by the next moment, and then it is deaf
+	// to what is handed to it, and the tree over but for the note that it is being loaded.
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.install(a)
 	w := h.loading[id]
 	delete(h.loading, id)
 	for _, m := range w.mail {
