@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -456,4 +457,43 @@ type seenTx struct {
 func (t *seenTx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
 	t.events = append(t.events, events...)
 	return t.Tx.Append(l, s, events)
+}
+
+// TestMailWhileWaking: a message that comes while another has its reader loaded is read as well,
+// and the tree comes to its end.
+func TestMailWhileWaking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(r model.Request) troupe.Reply {
+			if r.Agent.Path == "main" && r.Agent.Reply == 1 {
+				return call("Agent:X")
+			}
+			return say("done")
+		}).begin(troupe.Caps{MaxDepth: 1})
+		pass(time.Minute)
+		x := h.called("X").ID
+		for n := range 200 {
+			var both sync.WaitGroup
+			for i := range 8 {
+				name := []string{"llm/one", "llm/two"}[i%2]
+				m := troupe.Mail{ID: troupe.MailID(fmt.Sprint(n, ":", i)), Root: h.root, To: x, Kind: troupe.MailModel, Model: name}
+				both.Go(func() {
+					if err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil }); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			both.Wait()
+			pass(time.Minute)
+			h.view(func(r store.Reader) error {
+				left, err := r.Unread(x)
+				if len(left) > 0 {
+					t.Fatalf("nobody has read %d pieces of mail", len(left))
+				}
+				return err
+			})
+		}
+		p.end()
+	})
 }
