@@ -86,7 +86,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := again.Wait(ctx); err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestMailIsLookedFor(t *testing.T) {
 	if err := b.Stop(t.Context(), r.Root, wire.Stop{Now: true}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := r.Wait(ctx); err != nil {
 		t.Fatal(err)

@@ -170,6 +170,7 @@ func TestOwnCheckout(t *testing.T) {
 			t.Cleanup(srv.Close)
 			p := newPlace(t, "ANTHROPIC_API_KEY=test-key-0123456789", "ANTHROPIC_BASE_URL="+srv.URL())
 			packages := copySources(t, p)
+			p.write("../home/settings.json", `{"agents": {"background_seconds": 0}}`) // however slow the machine is
 			m.Store(&reader{packages})
 			args := []string{"-p", question}
 			if kill {

@@ -293,7 +293,7 @@ func TestDriveInterrupt(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the interrupt ended nothing")
 	}
 	f.heardAll(t, "begin false", "hang", "stop m00000000000 now=true tree=true")

@@ -296,7 +296,7 @@ func (f *fake) List(context.Context, string, int) ([]wire.Session, error) {
 // heardAll is what the fake was told, waited for until it is n things.
 func (f *fake) heardAll(t *testing.T, want ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	f.until(ctx, func() bool { return len(f.told) >= len(want) })
 	f.mu.Lock()

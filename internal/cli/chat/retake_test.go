@@ -17,7 +17,7 @@ import (
 // replies reads on until the main agent has ended its run n times, and lists what it said.
 func replies(t *testing.T, f Follower, n int) (said []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for n > 0 {
 		events, err := f.Next(ctx)

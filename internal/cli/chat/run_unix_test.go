@@ -74,7 +74,7 @@ func (p *person) leaves() {
 		if err != nil {
 			p.t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		p.t.Fatalf("the conversation does not end; the screen shows\n%s", p.Shown())
 	}
 }

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func runChild(what, path string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	switch what {
 	case "open":

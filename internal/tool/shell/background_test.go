@@ -136,7 +136,7 @@ func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	deadline, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for !holds() {
 		select {

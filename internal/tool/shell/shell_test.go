@@ -335,7 +335,7 @@ func awaitEnd(t *testing.T, pid string) {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	deadline, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		if errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {

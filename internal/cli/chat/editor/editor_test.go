@@ -52,7 +52,7 @@ func (x *terminal) event(want editor.Event) {
 		if got != want {
 			x.t.Fatalf("got the event %+v, want %+v", got, want)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		x.t.Fatalf("no event came; want %+v", want)
 	}
 }
