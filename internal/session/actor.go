@@ -144,15 +144,7 @@ func (a *actor) post(in input) bool {
 	return true
 }
 
-// kill makes the actor deaf. What it has in hand is ended by the scheduler's context.
-func (a *actor) kill() {
-	a.mu.Lock()
-	a.dead = true
-	a.inbox = nil
-	a.mu.Unlock()
-}
-
-// drain empties the inbox. alive is false once the actor is dead: the hub has failed, and
+// drain empties the inbox. alive is false once the actor is dead: its tree was given up, and
 // whatever is done now could not be logged.
 func (a *actor) drain() (batch []input, alive bool) {
 	a.mu.Lock()
@@ -162,19 +154,26 @@ func (a *actor) drain() (batch []input, alive bool) {
 }
 
 // goesOn reports whether there is something to do. If not, the actor gives its goroutine back:
-// whoever posts something to it from here on has it scheduled again.
-func (a *actor) goesOn() bool {
+// whoever posts something to it from here on, or kills it, has it scheduled again. killed: this
+// is its last run.
+func (a *actor) goesOn() (more, killed bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.scheduled = len(a.inbox) > 0 && !a.dead
-	return a.scheduled
+	return a.scheduled, a.dead
 }
 
 func (a *actor) run(ctx context.Context) {
-	for a.goesOn() {
+	for {
+		more, killed := a.goesOn()
+		if killed {
+			a.letGo()
+		}
+		if !more {
+			break
+		}
 		if err := a.step(ctx); err != nil {
-			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
-			return
+			a.h.fail(a, fmt.Errorf("session %s: %w", a.id, err))
 		}
 	}
 	a.h.rested(a.root)

@@ -9,7 +9,8 @@
 // staged in memory and committed together before anything that others can see depends on
 // them: before a model call, before a call with effects, before an end is told, and always
 // before the actor parks. Ownership: the hub's owner holds the lease of every session that
-// has an actor; a commit that finds the lease gone ends the hub with troupe.ErrFenced.
+// has an actor; a commit that finds the lease gone ends all that the hub does for that tree,
+// with troupe.ErrFenced, until the tree is adopted again.
 // Backpressure: actors wait for their commits, so a slow disk slows the agents. Shutdown:
 // cancel the scheduler's context; what was not committed had not happened.
 package session
@@ -144,7 +145,7 @@ type Hub struct {
 	awaited map[troupe.SessionID]bool        // children whose ends are the results of their parents' calls
 	around  surroundings
 	order   int64
-	failure error
+	lost    map[troupe.SessionID]error // by root; why the hub has given a tree up
 }
 
 // layer is one session's place in the line of authority.
@@ -190,11 +191,12 @@ func New(d Deps) *Hub {
 		caps:    make(map[troupe.SessionID]troupe.Caps),
 		heads:   make(map[string][]byte),
 		awaited: make(map[troupe.SessionID]bool),
+		lost:    make(map[troupe.SessionID]error),
 	}
 }
 
 // add gives a session an actor. It does not run until something is posted to it, nor if the
-// hub has failed.
+// hub has given its tree up.
 func (h *Hub) add(a *actor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,14 +207,21 @@ func (h *Hub) add(a *actor) {
 func (h *Hub) install(a *actor) {
 	h.order++
 	a.order = h.order
+	if h.lost[a.root] != nil {
+		a.dead = true
+		return
+	}
 	h.actors[a.id] = a
 	h.setLayer(&a.st)
 	if a.st.Session.Status.Live() {
 		h.live[a.root]++
 		a.counted, a.since = true, h.d.Now()
 	}
-	a.dead = h.failure != nil
 }
+
+// has reports whether an actor is the one of its session: its tree may have been given up, and
+// adopted again, while it was at work. It is called with h.mu held.
+func (h *Hub) has(a *actor) bool { return h.actors[a.id] == a }
 
 // place gives a session its place in the line of authority, as it is now.
 func (h *Hub) place(st *turn.State) {
@@ -270,6 +279,9 @@ func (h *Hub) Path(id troupe.SessionID) string {
 func (h *Hub) enqueue(a *actor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.has(a) {
+		return
+	}
 	q := h.queued[a.root]
 	at, found := slices.BinarySearchFunc(q, a.order, func(x *actor, o int64) int { return int(x.order - o) })
 	if !found {
@@ -309,7 +321,7 @@ func (h *Hub) release(root troupe.SessionID, n int) {
 func (h *Hub) enqueueShort(a *actor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Contains(h.short[a.root], a) {
+	if h.has(a) && !slices.Contains(h.short[a.root], a) {
 		h.short[a.root] = append(h.short[a.root], a)
 	}
 }
@@ -360,6 +372,9 @@ func (h *Hub) settled(a *actor) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if !h.has(a) {
+		return
+	}
 	switch {
 	case live && !a.counted:
 		h.live[a.root]++
@@ -388,109 +403,4 @@ func (a *actor) retire() bool {
 	}
 	a.dead = true
 	return true
-}
-
-// rested is called when an actor has nothing more to do for now. The tree may be over.
-func (h *Hub) rested(root troupe.SessionID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.atRest(root)
-}
-
-// atRest has Wait return if the tree is over. Whoever changes what over looks at calls it, holding
-// h.mu.
-func (h *Hub) atRest(root troupe.SessionID) {
-	if h.over(root) {
-		h.wakeWaiters(root)
-	}
-}
-
-// over reports whether nothing of a tree is at work or about to be. It is called with h.mu
-// held.
-func (h *Hub) over(root troupe.SessionID) bool {
-	if h.live[root] > 0 {
-		return false
-	}
-	for _, w := range h.loading {
-		if w.root == root {
-			return false
-		}
-	}
-	for _, a := range h.actors {
-		if a.root == root && a.stirs() {
-			return false
-		}
-	}
-	return true
-}
-
-// others reports whether anybody else of a tree is at work since before a time, or about to be.
-func (h *Hub) others(a *actor, before time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, w := range h.loading {
-		if w.root == a.root {
-			return true
-		}
-	}
-	for _, x := range h.actors {
-		if x.root == a.root && x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
-			return true
-		}
-	}
-	return false
-}
-
-// stirs reports whether the actor of a session that has ended still has something before it.
-func (a *actor) stirs() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return !a.dead && (a.scheduled || len(a.inbox) > 0 || a.due)
-}
-
-// wakeWaiters is called with h.mu held.
-func (h *Hub) wakeWaiters(root troupe.SessionID) {
-	for _, c := range h.waiters[root] {
-		close(c)
-	}
-	delete(h.waiters, root)
-}
-
-// Wait returns when every session of the tree has ended and no command is at work for it, or
-// with the error that stopped the hub.
-func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error {
-	for {
-		h.mu.Lock()
-		if h.failure != nil || h.over(root) {
-			defer h.mu.Unlock()
-			return h.failure
-		}
-		c := make(chan struct{})
-		h.waiters[root] = append(h.waiters[root], c)
-		h.mu.Unlock()
-		select {
-		case <-c:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// fail stops the hub for good: a log could not be written, or is not ours any more.
-func (h *Hub) fail(err error) {
-	h.mu.Lock()
-	if h.failure == nil {
-		h.failure = err
-	}
-	actors := make([]*actor, 0, len(h.actors))
-	for _, a := range h.actors {
-		actors = append(actors, a)
-	}
-	for root := range h.waiters {
-		h.wakeWaiters(root)
-	}
-	h.mu.Unlock()
-	for _, a := range actors {
-		a.kill()
-	}
 }

@@ -115,9 +115,15 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	if err != nil {
 		return err
 	}
-	h.setCaps(ad.Root, caps)
+	h.mu.Lock()
+	h.drop(ad.Root) // what is left from when the tree was ours before
+	delete(h.lost, ad.Root)
+	h.caps[ad.Root] = caps
 	for _, a := range actors {
-		h.add(a)
+		h.install(a)
+	}
+	h.mu.Unlock()
+	for _, a := range actors {
 		h.d.Notify(a.id, a.st.Session.Seq)
 	}
 	for _, a := range actors {
@@ -278,13 +284,13 @@ func (h *Hub) hand(mail []troupe.Mail) {
 			a.post(inMail{m})
 			continue
 		}
-		if _, hosted := h.caps[m.Root]; !under && (!hosted || h.failure != nil) {
+		if _, hosted := h.caps[m.Root]; !under && (!hosted || h.lost[m.Root] != nil) {
 			continue
 		}
 		if !under {
 			w = &waking{root: m.Root}
 			h.loading[m.To] = w
-			h.d.Sched.Go(func(ctx context.Context) { h.wake(ctx, m.Root, m.To) })
+			h.d.Sched.Go(func(ctx context.Context) { h.wake(ctx, m.To, w) })
 		}
 		w.mail = append(w.mail, m)
 	}
@@ -295,22 +301,22 @@ func (h *Hub) hand(mail []troupe.Mail) {
 func (h *Hub) expect(root troupe.SessionID, ids ...troupe.SessionID) (arrived func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var mine []troupe.SessionID
+	mine := make(map[troupe.SessionID]*waking)
 	for _, id := range ids {
 		if h.actors[id] == nil && h.loading[id] == nil {
-			h.loading[id] = &waking{root: root}
-			mine = append(mine, id)
+			mine[id] = &waking{root: root}
+			h.loading[id] = mine[id]
 		}
 	}
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		var mail []troupe.Mail
-		for _, id := range mine {
-			mail = append(mail, h.loading[id].mail...)
-			delete(h.loading, id)
+		for _, id := range ids {
+			if w := mine[id]; w != nil && h.loading[id] == w {
+				delete(h.loading, id)
+				h.hand(w.mail)
+			}
 		}
-		h.hand(mail)
 		h.atRest(root) // they may have ended before
 	}
 }
@@ -323,10 +329,14 @@ type waking struct {
 }
 
 // wake gives a session that has ended its actor back.
-func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
+func (h *Hub) wake(ctx context.Context, id troupe.SessionID, w *waking) {
 	var a *actor
-	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
-		if err := h.hosts(tx, root); err != nil {
+	err := h.d.Store.Update(context.WithoutCancel(ctx), w.root, func(tx store.Tx) error {
+		a = nil
+		if !h.wakes(id, w) {
+			return nil
+		}
+		if err := h.hosts(tx, w.root); err != nil {
 			return err
 		}
 		s, err := tx.Session(id)
@@ -338,21 +348,32 @@ func (h *Hub) wake(ctx context.Context, root, id troupe.SessionID) {
 		}
 		return h.placeAncestors(tx, s)
 	})
-	if err != nil {
-		h.fail(fmt.Errorf("wake session %s: %w", id, err))
-		return
-	}
 	// All at once: the actor may have come to its end by the next moment, and then it is deaf
 	// to what is handed to it, and the tree over but for the note that it is being loaded.
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.install(a)
-	w := h.loading[id]
-	delete(h.loading, id)
-	for _, m := range w.mail {
-		a.post(inMail{m}) // what it found in its mailbox it does not take twice
+	switch {
+	case h.loading[id] != w:
+	case err != nil:
+		h.giveUp(w.root, fmt.Errorf("wake session %s: %w", id, err))
+	case a == nil: // whoever takes the tree over finds the mail
+		delete(h.loading, id)
+	default:
+		h.install(a)
+		delete(h.loading, id)
+		for _, m := range w.mail {
+			a.post(inMail{m}) // what it found in its mailbox it does not take twice
+		}
+		a.post(inNudge{})
 	}
-	a.post(inNudge{})
+}
+
+// wakes reports whether a session is still to be woken: its tree may have been given up since, or
+// be about to be adopted, which brings all back that has mail.
+func (h *Hub) wakes(id troupe.SessionID, w *waking) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.loading[id] == w && h.taking[w.root] == nil
 }
 
 // hosts is troupe.ErrFenced if a tree is another process's by now: whoever takes a tree over
@@ -378,13 +399,17 @@ func (h *Hub) takes(tx store.Reader, root troupe.SessionID) bool {
 }
 
 // Send commits mail that build makes and tells the receivers. All of it is for one tree. If
-// another process owns that tree by now it is troupe.ErrFenced: nobody here would read it.
+// another process owns that tree by now it is troupe.ErrFenced, and if the hub has given it up,
+// the error for which it did: nobody here would read it.
 func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) error {
 	var mail []troupe.Mail
 	err := h.d.Store.Update(context.WithoutCancel(ctx), root, func(tx store.Tx) error {
 		err := h.hosts(tx, root)
 		if errors.Is(err, troupe.ErrFenced) && h.takes(tx, root) {
 			err = nil // it is about to be ours, and what is sent until then is kept
+		}
+		if err == nil {
+			err = h.given(root)
 		}
 		if err != nil {
 			return err

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // behind is a store with somebody who comes in right behind a commit, before the process that
@@ -122,6 +124,85 @@ func TestTwoAdopt(t *testing.T) {
 		}
 		b.pool.Close()
 		a.end()
+		h.checkTree()
+	})
+}
+
+// counted counts the commands that are at work.
+type counted struct {
+	shells
+	running *atomic.Int32
+}
+
+func (c counted) Runner(name string) (tool.Runner, bool) {
+	r, ok := c.shells.Runner(name)
+	if name == "Bash" {
+		return countedCommand{r, c.running}, ok
+	}
+	return r, ok
+}
+
+type countedCommand struct {
+	tool.Runner
+	running *atomic.Int32
+}
+
+func (c countedCommand) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	return countedRun{command{input}, c.running}, nil
+}
+
+type countedRun struct {
+	command
+	running *atomic.Int32
+}
+
+func (c countedRun) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	c.running.Add(1)
+	defer c.running.Add(-1)
+	return c.command.Run(ctx, env)
+}
+
+// TestOneTreeLost: a process from which one tree is taken goes on with its others, ends what it
+// had under way for that one, and may take it back.
+func TestOneTreeLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		var running atomic.Int32
+		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = counted{shells{p}, &running} } }
+		p := h.start(plays{"main": {call("Agent:&X", "Bash:&1h"), call("Read:a"), call("Read:b"), say("ok")}}.reply, shell).begin(troupe.Caps{MaxDepth: 1})
+		other := troupe.SessionID("0000000other")
+		err := p.hub.Begin(t.Context(), fleet.Birth{
+			Root: other, ID: other, Cwd: "/ws", Caps: &troupe.Caps{}, Profile: role("main"),
+			Authority: troupe.Authority{Mode: troupe.ModeBypass}, Prompt: []troupe.Block{troupe.Text("go")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass(3500 * time.Millisecond) // both are in the middle of it
+		q := h.adopt(plays{}.reply, false, shell)
+		if err := p.hub.Wait(t.Context(), h.root); !errors.Is(err, troupe.ErrFenced) {
+			t.Errorf("who waits for the tree that was taken is told %v", err)
+		}
+		synctest.Wait()
+		if n := running.Load(); n != 1 {
+			t.Errorf("%d commands are at work, and only the other tree is to have one", n)
+		}
+		if err := p.hub.Wait(t.Context(), other); err != nil {
+			t.Errorf("and for the other: %v", err)
+		}
+		if s := h.get(other); s.Status != troupe.Completed {
+			t.Errorf("the other tree is %s", s.Status)
+		}
+		q.end()
+		if err := p.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: true}); err != nil {
+			t.Fatal(err)
+		}
+		p.send(prompt(h.root, "and now?"))
+		p.end()
+		if s := h.get(h.root); s.Status != troupe.Completed || len(h.called("X").ID) == 0 {
+			t.Errorf("the tree that was taken back is %s", s.Status)
+		}
 		h.checkTree()
 	})
 }

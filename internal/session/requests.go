@@ -77,7 +77,7 @@ func (a *actor) answered(m troupe.Mail) troupe.Body {
 		}
 		// Those that wait for the same answer are settled with it.
 		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
-			a.h.fail(fmt.Errorf("session %s: %w", a.id, err))
+			a.h.fail(a, fmt.Errorf("session %s: %w", a.id, err))
 			return nil
 		}
 	}

@@ -401,7 +401,9 @@ func (h *Hub) welcome(ctx context.Context, b fleet.Born) {
 	a.convo.whole = true
 	for _, e := range b.Events {
 		if err := a.convo.add(e); err != nil {
-			h.fail(err)
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.giveUp(a.root, fmt.Errorf("session %s: %w", a.id, err))
 			return
 		}
 	}

@@ -6,6 +6,8 @@ type Result struct {
 	// Of requests: those about what a command had wanted, and those before agents go to the
 	// background. Modes and rules that changed, and effects that only an answer had allowed.
 	Wants, Ahead, Grants, Leaves int
+	// Trees that a process took back from whoever had taken it from it.
+	Returns int
 }
 
 // Add sums up what two runs were made of.
@@ -14,5 +16,6 @@ func (r Result) Add(o Result) Result {
 		r.Steps + o.Steps, r.Crashes + o.Crashes, r.Zombies + o.Zombies, r.Stops + o.Stops, r.Words + o.Words,
 		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults, r.Requests + o.Requests, r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
+		r.Returns + o.Returns,
 	}
 }

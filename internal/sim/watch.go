@@ -209,7 +209,8 @@ func (h *watch) committed(p *process, t *watchTx) {
 			h.w.live.zombie = true
 			h.w.before = append(h.w.before, h.w.live)
 		}
-		h.w.live = p
+		h.w.live, p.zombie = p, false
+		h.w.before = slices.DeleteFunc(h.w.before, func(x *process) bool { return x == p })
 		clear(h.halted) // whoever takes a tree over wants it to go on
 		if st := h.states[h.w.root]; st != nil {
 			h.taken = turn.Taken{At: h.w.now, Seq: st.Session.Seq}

@@ -194,7 +194,7 @@ func (w *world) takeOver() error {
 		return errors.New("100 processes were started for one tree")
 	}
 	if _, err := w.session(w.root); errors.Is(err, troupe.ErrNotFound) {
-		w.arrive("begin", func(p *process) error { return p.hub.Begin(w.ctx(), w.birth()) })
+		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth()) })
 		return nil
 	} else if err != nil {
 		return err
@@ -208,14 +208,21 @@ func (w *world) takeOver() error {
 		if err != nil {
 			return err
 		}
-		w.arrive("adopt", func(p *process) error {
+		p := w.former()
+		had := p != nil
+		if !had {
+			p = w.start()
+		}
+		w.arrive("adopt", p, func(p *process) error {
 			err := p.hub.Adopt(w.ctx(), ad)
 			if errors.Is(err, troupe.ErrFenced) {
 				if held, lookup := w.leaseOf(w.root); lookup == nil && held == ad.Expect {
 					return fmt.Errorf("refused although nobody was faster: %w", err)
 				}
 				w.trace("%s was not the first", p.owner)
-				p.exit()
+				if !had {
+					p.exit()
+				}
 				return nil
 			}
 			return err
@@ -224,9 +231,24 @@ func (w *world) takeOver() error {
 	return nil
 }
 
-// arrive starts a process whose first act is fn.
-func (w *world) arrive(name string, fn func(*process) error) {
-	p := w.start()
+// former is sometimes a process that had the tree before, and is still there: it takes the tree
+// back, with all that it has left of it.
+func (w *world) former() *process {
+	if !w.one(3) {
+		return nil
+	}
+	there := slices.DeleteFunc(slices.Clone(w.before), func(p *process) bool {
+		return p.dead || !p.zombie || slices.Contains(w.coming, p)
+	})
+	if len(there) == 0 {
+		return nil
+	}
+	w.res.Returns++
+	return there[w.rng.IntN(len(there))]
+}
+
+// arrive has a process do fn, by which it gets the tree.
+func (w *world) arrive(name string, p *process, fn func(*process) error) {
 	w.coming = append(w.coming, p)
 	w.add(&task{proc: p, name: name, at: w.now, fn: func() {
 		err := fn(p)
