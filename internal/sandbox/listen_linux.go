@@ -101,13 +101,41 @@ func (w *watch) end() troupe.Watched {
 func (w *watch) serve() {
 	defer close(w.done)
 	defer w.helper.Wait()
-	conn, err := w.file.SyscallConn()
-	if err != nil {
+	if !attend(w.file, w.drain) {
 		w.result.Blind = true
-		return
 	}
-	// It ends when nobody is left who could ask, or when end says so.
-	_ = conn.Read(func(fd uintptr) bool { return w.drain(int(fd)) })
+}
+
+// attend drains a file whenever there may be something, until nobody is left who could ask, or
+// until the file's deadline. It returns false if it had to give up before that.
+//
+// A signal that comes while the kernel looks for Go's poller has it report nothing but an error of
+// the file. Go takes that for good and waits no more until the next event says otherwise; whoever
+// asked meanwhile would wait for ever. So that next event is waited for here.
+func attend(file *os.File, drain func(fd int) (over bool)) bool {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return false
+	}
+	over := false
+	for !over {
+		err := conn.Read(func(fd uintptr) bool { over = drain(int(fd)); return over })
+		if over || errors.Is(err, os.ErrDeadlineExceeded) {
+			return true
+		}
+		if errors.Is(err, os.ErrClosed) {
+			return false
+		}
+		err = conn.Control(func(fd uintptr) {
+			const look = 20 // ms; then it is asked again whether the deadline has come
+			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, look)
+			over = drain(int(fd))
+		})
+		if err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // drain answers all that wait, and reports whether nobody is left.
