@@ -459,7 +459,10 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		o.Stopped = a.endShells()
 		o.Output = a.h.keepResult(s.Parent, a.id, o.Result)
 	}
-	now := a.h.d.Now()
+	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
+	if s.Status == troupe.Spawning {
+		run++ // the one that was stopped before it began
+	}
 	if !s.StartedAt.IsZero() {
 		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
 	}
@@ -468,12 +471,17 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	mail := troupe.Mail{
 		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
-		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: a.st.Quiet(),
+		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
 	}
 	err := a.flush(ctx, func(tx store.Tx) error {
 		if s.Parent == "" {
 			return nil
 		}
+		stopped, err := treeStopped(tx, a.id, run, true)
+		if err != nil {
+			return err
+		}
+		mail.Quiet = quiet || stopped
 		if _, err := tx.Send(mail); err != nil {
 			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
 		}

@@ -378,7 +378,7 @@ func (h *Hub) settled(a *actor) {
 	switch {
 	case live && !a.counted:
 		h.live[a.root]++
-		a.since = h.d.Now()
+		a.since = a.st.Session.StartedAt
 	case !live && a.counted:
 		h.live[a.root]--
 	}

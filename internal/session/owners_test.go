@@ -16,13 +16,16 @@ import (
 )
 
 // behind is a store with somebody who comes in right behind a commit, before the process that
-// made it has gone on.
+// made it has gone on, or right before one that is about to be made.
 type behind struct {
 	store.Store
-	then atomic.Pointer[func()]
+	first, then atomic.Pointer[func()]
 }
 
 func (b *behind) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	if first := b.first.Swap(nil); first != nil {
+		(*first)()
+	}
 	err := b.Store.Update(ctx, root, fn)
 	if err != nil {
 		return err

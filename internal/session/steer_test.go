@@ -497,3 +497,25 @@ func TestMailWhileWaking(t *testing.T) {
 		p.end()
 	})
 }
+
+// TestStopBetweenRuns: a stop of the whole tree that comes while the main agent waits for a task,
+// and the task has its last words to commit, is not undone by the news of that task's end.
+func TestStopBetweenRuns(t *testing.T) {
+	t.Parallel()
+	for what, task := range map[string]string{"agent": "Agent:&X", "command": "Bash:&2500ms"} {
+		synctest.Test(t, func(t *testing.T) {
+			h, gap := newHome(t), &behind{}
+			p := h.start(plays{"main": {call(task), say("I wait")}, "main/X": {call("Read:a"), say("late")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) { d.Tools, gap.Store = shells{p}, d.Store; d.Store = gap }
+			}).begin(troupe.Caps{MaxDepth: 1})
+			pass(3200 * time.Millisecond) // main has ended its run
+			stop := func() { p.stop(h.root, troupe.Stop{Now: true, Tree: true, By: "somebody"}) }
+			gap.first.Store(&stop)
+			p.end()
+			if s := h.get(h.root); s.Run != 1 {
+				t.Errorf("%s: main is in run %d", what, s.Run)
+			}
+			h.checkTree()
+		})
+	}
+}

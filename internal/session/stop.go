@@ -76,6 +76,21 @@ func StopTree(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time
 	return out, nil
 }
 
+// treeStopped reports whether a session has been told, and has not read yet, that its tree is
+// stopped in its present run; above: its parent is stopped as well. What ends then by itself ends in
+// a stopped tree: the news of it must not set anybody going again who was told of the stop between
+// two runs. It is asked in the transaction that tells the end, so that either the stop finds the
+// end or the end the stop.
+func treeStopped(tx store.Reader, id troupe.SessionID, run int, above bool) (bool, error) {
+	unread, err := tx.Unread(id)
+	if err != nil {
+		return false, fmt.Errorf("read the mail of session %s: %w", id, err)
+	}
+	return slices.ContainsFunc(unread, func(m troupe.Mail) bool {
+		return m.Kind == troupe.MailStop && m.Stop.Tree && !m.Stop.Void && m.Stop.Run == run && (m.Quiet || !above)
+	}), nil
+}
+
 // stopTasks tells tasks to stop: commands by ending them, agents by mail.
 func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	var agents []troupe.SessionID

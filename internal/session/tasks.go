@@ -198,7 +198,15 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 		ID: troupe.ShellEndedMailID(a.id, in.task.ID), Root: a.root, To: a.id, From: a.id,
 		Kind: troupe.MailTaskEnded, SentAt: a.h.d.Now(), Ended: &o, Quiet: told,
 	}
-	if err := a.flush(ctx, func(tx store.Tx) error { return sendAll(tx, []troupe.Mail{mail}) }); err != nil {
+	err := a.flush(ctx, func(tx store.Tx) error {
+		stopped, err := treeStopped(tx, a.id, a.st.Session.Run, false)
+		if err != nil {
+			return err
+		}
+		mail.Quiet = mail.Quiet || stopped
+		return sendAll(tx, []troupe.Mail{mail})
+	})
+	if err != nil {
 		return err
 	}
 	a.receive(mail)

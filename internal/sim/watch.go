@@ -31,6 +31,7 @@ type watch struct {
 	asked   map[troupe.SessionID][]asked // words that no reply has followed yet
 	taken   turn.Taken                   // when the tree was taken over
 	late    map[troupe.SessionID]int     // model calls past the tree's time, in a row
+	stays   bool                         // the root is idle, and its tree was stopped since somebody spoke
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -212,6 +213,7 @@ func (h *watch) committed(p *process, t *watchTx) {
 		h.w.live, p.zombie = p, false
 		h.w.before = slices.DeleteFunc(h.w.before, func(x *process) bool { return x == p })
 		clear(h.halted) // whoever takes a tree over wants it to go on
+		h.stays = false
 		if st := h.states[h.w.root]; st != nil {
 			h.taken = turn.Taken{At: h.w.now, Seq: st.Session.Seq}
 		}
@@ -259,9 +261,24 @@ func (h *watch) posted(m troupe.Mail, zombie bool) {
 	h.sent = append(h.sent, l)
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
-	if m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "" {
+	switch {
+	case m.Kind == troupe.MailStop && m.Stop.Tree && m.From == "":
 		h.stopped(m.To)
+		if m.To == h.w.root {
+			h.stays = h.idle(m.To)
+		}
+	case m.From == "" && m.Wakes():
+		h.stays = false
 	}
+}
+
+// idle: the run of a session is over, and nothing is on its way that begins another.
+func (h *watch) idle(id troupe.SessionID) bool {
+	st := h.states[id]
+	return st != nil && st.Session.Status.Ended() && !slices.ContainsFunc(h.sent, func(l letter) bool {
+		m := h.mail[l]
+		return l.to == id && !m.delivered && m.Wakes()
+	})
 }
 
 // stopped notes whom a stop of a tree has to reach.
@@ -318,6 +335,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		if l, t := st.Profile.Limits, st.Session.Tally; (l.MaxTurns > 0 && st.RunTurns() >= l.MaxTurns) ||
 			(l.MaxTokens > 0 && t.Usage.Total() >= l.MaxTokens) || (l.MaxCost > 0 && t.Cost >= l.MaxCost) {
 			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v", id, e.Seq, l, st.RunTurns(), t)
+		}
+		if id == h.w.root && h.stays {
+			h.w.broken("session %s: event %d begins a model call, and nobody has spoken since the whole tree was stopped", id, e.Seq)
 		}
 		h.inTime(st, e)
 		h.seals[id], h.because[id] = b, b.Compact
