@@ -159,7 +159,8 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 		}
 		return true, a.askAnew() // it may have been granted while it ran
 	}
-	if d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && !blocked {
+	alone := d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) == 0
+	if d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && !blocked && !alone {
 		return false, nil // it was allowed; that it bumped into something is in its output
 	}
 	note := "Permission denied for what it attempted beyond reading"
@@ -169,8 +170,11 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 	remedy := ""
 	if d.Beyond == troupe.Ask {
 		remedy = "; nobody is here to be asked"
-		if d.Grant != "" {
+		switch {
+		case d.Grant != "":
 			remedy += "; " + gate.HowToGrant(d.Grant)
+		case alone:
+			remedy += " (with --ask the run would wait for an answer)"
 		}
 	}
 	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))

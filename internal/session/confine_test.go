@@ -74,6 +74,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 		rule    string
 		answers []troupe.Effect
 		alone   bool
+		denied  int // is on record that often
 		down    bool
 		asked   []string // what each request said was wanted
 		levels  []troupe.Level
@@ -87,10 +88,14 @@ func TestBeyondTheSandbox(t *testing.T) {
 			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
 			levels: []troupe.Level{"read-only", "workspace"}, result: "workspace: 0",
 		},
-		"nobody is there":  {command: "/ws/a", alone: true, levels: []troupe.Level{"read-only"}, result: "nobody is here to be asked"},
-		"plan never asks":  {command: "/ws/a", mode: troupe.ModePlan, levels: []troupe.Level{"read-only"}, result: "Permission denied for what it attempted beyond reading"},
+		"nobody is there":  {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"}, result: "nobody is here to be asked"},
+		"plan never asks":  {command: "/ws/a", mode: troupe.ModePlan, denied: 1, levels: []troupe.Level{"read-only"}, result: "Permission denied for what it attempted beyond reading"},
 		"allowed by rule":  {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"}, result: "/ws/a workspace: 0"},
 		"rule, and beyond": {command: "/etc/x", rule: "Sh", answers: []troupe.Effect{yes}, asked: []string{"create /etc/x"}, levels: []troupe.Level{"workspace", "workspace"}, result: "/etc/x workspace: 0"},
+		"rule, beyond, nobody is there": {
+			command: "/etc/x", rule: "Sh", alone: true, denied: 1,
+			levels: []troupe.Level{"workspace"}, result: "beyond its workspace; nobody is here to be asked (with --ask the run would wait for an answer)",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +146,15 @@ func TestBeyondTheSandbox(t *testing.T) {
 					t.Errorf("asked about %q, want %q; ran %q, want %q", wanted, tt.asked, levels, tt.levels)
 				}
 				wants(t, h.result(h.root, 1, 0), tt.result)
+				denied := 0
+				for _, e := range h.events(h.root) {
+					if f, ok := e.Body.(troupe.ToolFinished); ok {
+						denied += len(f.Evidence.Denied)
+					}
+				}
+				if denied != tt.denied {
+					t.Errorf("%d denials are on record, want %d", denied, tt.denied)
+				}
 				h.checkTree()
 				checkPrefix(t, p)
 			})
