@@ -9,6 +9,10 @@
 // the idle timeout. Close drops idle connections; calls under way are ended by their own
 // contexts.
 //
+// The service counts what it has said in its last events. Of a reply that was cut before,
+// and of gateways that never tell, the cost is estimated as upstream.Bill describes; an
+// error whose usage is an estimate says so.
+//
 // What it shares with other services stands in internal/model/internal/upstream.
 // docs/adr/0002-model-transport.md says why this is not the vendor's SDK.
 package anthropic
@@ -108,7 +112,9 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	case p.o.APIKey == "":
 		return troupe.Reply{}, &model.Error{Fault: troupe.FaultAuth, Message: "no API key for Anthropic; set ANTHROPIC_API_KEY"}
 	}
+	body := p.body(r)
 	acc := accumulator{reply: r.Agent.Reply, model: r.Model, sink: sink}
+	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart) }
 	answer, err := p.client.Stream(ctx, upstream.Post{
 		URL: p.url,
 		Header: http.Header{
@@ -116,7 +122,7 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 			"X-Api-Key":         {p.o.APIKey},
 			"Anthropic-Version": {"2023-06-01"},
 		},
-		Body: p.body(r),
+		Body: body,
 	}, &acc)
 	if err != nil {
 		return troupe.Reply{}, err

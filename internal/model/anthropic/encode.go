@@ -23,6 +23,7 @@ const (
 	lookback = 20
 	// longestName is how long the name of a tool may be.
 	longestName = 128
+	imageStart  = `{"type":"image",`
 )
 
 // EncodeHead implements model.Provider.
@@ -126,7 +127,7 @@ func (e *blockList) add(bl troupe.Block) error {
 			return fmt.Errorf("encode for anthropic: an image block without an image")
 		}
 		e.next()
-		e.b = append(e.b, `{"type":"image","source":{"type":"base64","media_type":`...)
+		e.b = append(e.b, imageStart+`"source":{"type":"base64","media_type":`...)
 		e.b = jscan.AppendQuoted(e.b, bl.Image.MediaType)
 		e.b = append(e.b, `,"data":"`...)
 		e.b = base64.StdEncoding.AppendEncode(e.b, bl.Image.Data)

@@ -23,7 +23,7 @@ type accumulator struct {
 
 	blocks []block
 	calls  int
-	usage  troupe.Usage
+	bill   upstream.Bill
 	stop   string
 	begun  bool // message_start has come
 	done   bool // message_stop has come
@@ -54,7 +54,25 @@ func (a *accumulator) Progress() upstream.Progress {
 }
 
 // SoFar implements upstream.Decoder.
-func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage) { return a.content(), a.usage }
+func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage, bool) {
+	cost, estimated := a.bill.Sum(a.said(), false)
+	return a.content(), cost, estimated
+}
+
+// said is how many bytes of the reply have come.
+func (a *accumulator) said() int {
+	n := 0
+	for i := range a.blocks {
+		b := &a.blocks[i]
+		n += len(b.text) + len(b.name)
+		if b.kind == "tool_use" && len(b.text) == 0 {
+			if in := b.input(); in != "{}" { // it came with the block's beginning
+				n += len(in)
+			}
+		}
+	}
+	return n
+}
 
 // Event implements upstream.Decoder.
 func (a *accumulator) Event(data []byte) error {
@@ -82,10 +100,11 @@ func (a *accumulator) Event(data []byte) error {
 			return fmt.Errorf("message_start: %w", err)
 		}
 		a.begun = true
+		a.bill.Begin()
 		if e.Message.Model != "" {
 			a.model = e.Message.Model
 		}
-		e.Message.Usage.addTo(&a.usage)
+		a.tell(e.Message.Usage)
 	case `"message_delta"`:
 		var e struct {
 			Delta struct {
@@ -99,7 +118,7 @@ func (a *accumulator) Event(data []byte) error {
 		if e.Delta.Stop != "" {
 			a.stop = e.Delta.Stop
 		}
-		e.Usage.addTo(&a.usage)
+		a.tell(e.Usage)
 	case `"message_stop"`:
 		a.done = a.begun
 	case `"error"`:
@@ -120,13 +139,14 @@ type usage struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 }
 
-// addTo keeps the larger of both: totals only grow, and what one event leaves out or
-// reports as zero, another has told.
-func (u usage) addTo(t *troupe.Usage) {
-	t.Input = max(t.Input, u.Input)
-	t.Output = max(t.Output, u.Output)
-	t.CacheRead = max(t.CacheRead, u.CacheRead)
-	t.CacheWrite = max(t.CacheWrite, u.CacheWrite)
+// tell keeps the larger of what is told and what was told before: totals only grow, and
+// what one event leaves out or reports as zero, another has told.
+func (a *accumulator) tell(u usage) {
+	t := a.bill.Told()
+	a.bill.Tell(troupe.Usage{
+		Input: max(t.Input, u.Input), Output: max(t.Output, u.Output),
+		CacheRead: max(t.CacheRead, u.CacheRead), CacheWrite: max(t.CacheWrite, u.CacheWrite),
+	}, a.said())
 }
 
 func (a *accumulator) block(data []byte) *block {
@@ -264,7 +284,8 @@ func (a *accumulator) delta(data []byte) error {
 
 // whole is the finished reply.
 func (a *accumulator) whole() troupe.Reply {
-	return troupe.Reply{Blocks: a.content(), Stop: stopReason(a.stop), Usage: a.usage, Model: name + "/" + a.model}
+	cost, _ := a.bill.Sum(a.said(), true)
+	return troupe.Reply{Blocks: a.content(), Stop: stopReason(a.stop), Usage: cost, Model: name + "/" + a.model}
 }
 
 func stopReason(s string) troupe.StopReason {

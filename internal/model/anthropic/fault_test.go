@@ -341,3 +341,16 @@ func TestCertificates(t *testing.T) {
 		t.Error("a file without certificates passed")
 	}
 }
+
+// TestBillOfBrokenCall: gateways that do not stream arguments have them in a block's
+// beginning; they are on the bill of a reply that ends behind it, too.
+func TestBillOfBrokenCall(t *testing.T) {
+	t.Parallel()
+	stream := strings.Join(strings.SplitAfter(recorded, "\n\n")[:1], "") +
+		`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"x","name":"Read","input":{"file_path":"` + strings.Repeat("a", 380) + `"}}}` + "\n\n"
+	p, _ := serve(t, always(modeltest.Reply{Raw: []byte(stream), End: len(stream)}), modeltest.Options{})
+	_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
+	if me := failure(t, err); me.Usage != (troupe.Usage{Input: 3, Output: 100, CacheRead: 2000, CacheWrite: 100}) {
+		t.Errorf("%+v", me)
+	}
+}

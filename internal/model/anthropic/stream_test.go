@@ -118,6 +118,7 @@ func recordedReply() troupe.Reply {
 func feed(r io.Reader, limit int) (troupe.Reply, *accumulator, error) {
 	s := sse.Reader{Src: r, Buf: make([]byte, 64), Limit: limit}
 	a := accumulator{reply: 7, model: "asked-for"}
+	a.bill.Sent = func() int64 { return 1000 }
 	for !a.done {
 		data, err := s.Next()
 		if err != nil {
@@ -188,10 +189,11 @@ func TestCutAtEveryByte(t *testing.T) {
 			t.Fatalf("cut after %d bytes: %v", i, err)
 		}
 		n := len(troupe.JoinText(a.content())) + len(a.content())
-		if n < last || a.usage.Total() < usage.Total() {
+		_, cost, _ := a.SoFar()
+		if n < last || cost.Total() < usage.Total() {
 			t.Fatalf("cut after %d bytes: there was more a byte earlier", i)
 		}
-		last, usage = n, a.usage
+		last, usage = n, cost
 		for _, b := range a.content() {
 			if b.Type == troupe.ThinkingBlock && b.Raw != "" && !strings.Contains(b.Raw, "RXFN+/==") && !strings.Contains(b.Raw, "b3Bh") {
 				t.Fatalf("cut after %d bytes: an unsigned thought would go back: %s", i, b.Raw)

@@ -45,6 +45,7 @@ func RunWire(t *testing.T, w Wire) {
 	t.Run("CutInACall", w.cutInACall)
 	t.Run("EmptyReply", w.emptyReply)
 	t.Run("OddCalls", w.oddCalls)
+	w.runBill(t)
 }
 
 // full is a reply with all a reply can have.

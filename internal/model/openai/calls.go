@@ -75,7 +75,6 @@ func (a *accumulator) call(piece []byte) error {
 	if len(f.args) == 0 {
 		return nil
 	}
-	a.chunks++
 	if f.args[0] == '{' { // arguments that are not even quoted
 		c.args = append(c.args, f.args...)
 		return nil

@@ -15,8 +15,11 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
-// longestName is how long the name of a tool may be.
-const longestName = 64
+const (
+	// longestName is how long the name of a tool may be.
+	longestName = 64
+	imageStart  = `{"type":"image_url",`
+)
 
 // EncodeHead implements model.Provider. The system prompt is the first of the messages, so
 // a head ends within that list.
@@ -320,7 +323,7 @@ func (p parts) appendList(b []byte) []byte {
 			continue
 		}
 		// The type stands in a URL that is not escaped again.
-		b = append(b, `{"type":"image_url","image_url":{"url":"data:`...)
+		b = append(b, imageStart+`"image_url":{"url":"data:`...)
 		quoted := jscan.AppendQuoted(nil, it.image.MediaType)
 		b = append(b, quoted[1:len(quoted)-1]...)
 		b = append(b, `;base64,`...)
@@ -346,18 +349,4 @@ func body(r model.Request) encode.Body {
 		out = append(out, m)
 	}
 	return append(out, []byte(`]}`))
-}
-
-// estimate is about how many tokens a request has.
-func estimate(head []byte, messages [][]byte) int64 {
-	const perToken, perImage = 4, 1000
-	n := int64(len(head)) / perToken
-	for _, m := range messages {
-		if images := bytes.Count(m, []byte(`{"type":"image_url",`)); images > 0 {
-			n += int64(images) * perImage
-		} else {
-			n += int64(len(m)) / perToken
-		}
-	}
-	return n
 }

@@ -22,13 +22,11 @@ type accumulator struct {
 	rawModel     string // as it came, in quotes
 	sink         func(model.Delta)
 	keepThoughts bool
-	prompt       func() int64 // about how many tokens were sent
 
 	blocks []block
 	calls  []call
 	usage  usage
-	told   bool // usage has been told
-	chunks int64
+	bill   upstream.Bill
 	finish string // why the reply ended; "" while it goes on
 	refuse bool   // the model says why it declines
 	over   bool
@@ -57,7 +55,22 @@ func (a *accumulator) Progress() upstream.Progress {
 }
 
 // SoFar implements upstream.Decoder.
-func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage) { return a.content(), a.cost() }
+func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage, bool) {
+	cost, estimated := a.bill.Sum(a.said(), false)
+	return a.content(), cost, estimated
+}
+
+// said is how many bytes of the reply have come.
+func (a *accumulator) said() int {
+	n := 0
+	for i := range a.blocks {
+		n += len(a.blocks[i].text)
+	}
+	for i := range a.calls {
+		n += len(a.calls[i].name) + len(a.calls[i].args)
+	}
+	return n
+}
 
 // Event implements upstream.Decoder.
 func (a *accumulator) Event(data []byte) error {
@@ -89,14 +102,15 @@ func (a *accumulator) Event(data []byte) error {
 	if present(failure) || isError {
 		return broken(data)
 	}
-	if err := a.take(used); err != nil {
-		return err
-	}
 	var err error
 	jscan.Array(choices, func(c []byte) bool {
 		err = a.choice(c)
 		return err == nil
 	})
+	// It counts what came with it, too.
+	if bad := a.take(used); err == nil {
+		err = bad
+	}
 	return err
 }
 
@@ -132,6 +146,7 @@ func (a *accumulator) choice(c []byte) error {
 	if !first {
 		return nil
 	}
+	a.bill.Begin()
 	if err := a.delta(delta); err != nil {
 		return err
 	}
@@ -215,7 +230,6 @@ func (a *accumulator) say(kind troupe.BlockType, v []byte) error {
 	if b.text, ok = jscan.AppendUnquoted(b.text, v); !ok {
 		return fmt.Errorf("%s is not a string", upstream.Clip(v))
 	}
-	a.chunks++
 	if a.sink == nil || len(b.text) == before {
 		return nil
 	}
@@ -271,7 +285,6 @@ func (a *accumulator) take(v []byte) error {
 	if err := json.Unmarshal(v, &u); err != nil {
 		return fmt.Errorf("usage: %w", err)
 	}
-	a.told = a.told || u.Prompt > 0 || u.Completion > 0
 	t := &a.usage
 	t.Prompt = max(t.Prompt, u.Prompt)
 	t.Completion = max(t.Completion, u.Completion)
@@ -279,15 +292,12 @@ func (a *accumulator) take(v []byte) error {
 	t.Cached = max(t.Cached, u.Cached, u.CacheHit, u.In.Cached)
 	t.In.Written = max(t.In.Written, u.In.Written)
 	t.Out.Reasoning = max(t.Out.Reasoning, u.Out.Reasoning)
+	a.bill.Tell(t.told(), a.said())
 	return nil
 }
 
-// cost is what was told, or an estimate if the reply had begun and nothing was told.
-func (a *accumulator) cost() troupe.Usage {
-	if a.estimated() {
-		return troupe.Usage{Input: a.prompt(), Output: a.chunks}
-	}
-	u := a.usage
+// told is usage in our own terms.
+func (u *usage) told() troupe.Usage {
 	read := min(u.Cached, u.Prompt)
 	written := min(u.In.Written, u.Prompt-read)
 	out := u.Completion
@@ -298,11 +308,10 @@ func (a *accumulator) cost() troupe.Usage {
 	return troupe.Usage{Input: u.Prompt - read - written, Output: out, CacheRead: read, CacheWrite: written}
 }
 
-func (a *accumulator) estimated() bool { return !a.told && a.chunks > 0 && a.prompt != nil }
-
 // whole is the finished reply.
 func (a *accumulator) whole() troupe.Reply {
-	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: a.cost(), Model: a.provider + "/" + a.model}
+	cost, _ := a.bill.Sum(a.said(), true)
+	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: cost, Model: a.provider + "/" + a.model}
 }
 
 // stop is why the reply ended. Calls are what they are, whatever a server calls its end;

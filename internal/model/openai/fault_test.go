@@ -209,3 +209,14 @@ func TestNoKey(t *testing.T) {
 		t.Errorf("refused connection: %+v", me)
 	}
 }
+
+// TestBillOfBrokenChunk: a server that gives up says so and what it cost in one chunk.
+func TestBillOfBrokenChunk(t *testing.T) {
+	t.Parallel()
+	last := `data: {"choices":[{"index":0,"delta":{},"finish_reason":"insufficient_system_resource"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}` + "\n\n"
+	p := New(Options{APIKey: testKey, Transport: canned{[]byte(chunk(`{"content":"So far, so good."}`, "") + last)}})
+	_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
+	if me := failed(t, err); me.Usage != (troupe.Usage{Input: 5, Output: 3}) || strings.Contains(me.Message, "estimated") {
+		t.Errorf("%+v", me)
+	}
+}

@@ -17,14 +17,13 @@
 // them (Options.SendThinking).
 //
 // A server tells what a reply cost in its last chunk. Of a reply that was cut before, and
-// of servers that never tell, the usage is estimated: at four bytes a token for what was
-// sent, and a token per chunk for what came. An error that holds an estimate says so.
+// of servers that never tell, the cost is estimated as upstream.Bill describes; an error
+// whose usage is an estimate says so.
 package openai
 
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -183,14 +182,11 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	}
 	acc := accumulator{
 		reply: r.Agent.Reply, provider: p.o.Name, model: r.Model, sink: sink, keepThoughts: p.o.SendThinking,
-		prompt: func() int64 { return estimate(r.Head, r.Messages) },
 	}
-	answer, err := p.client.Stream(ctx, upstream.Post{URL: p.chat, Header: p.headers("text/event-stream"), Body: body(r)}, &acc)
+	body := body(r)
+	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart) }
+	answer, err := p.client.Stream(ctx, upstream.Post{URL: p.chat, Header: p.headers("text/event-stream"), Body: body}, &acc)
 	if err != nil {
-		var me *model.Error
-		if errors.As(err, &me) && acc.estimated() {
-			me.Message += "; what it cost by then is estimated"
-		}
 		return troupe.Reply{}, err
 	}
 	out := acc.whole()

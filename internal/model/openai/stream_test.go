@@ -71,7 +71,8 @@ func recordedReply() troupe.Reply {
 // feed runs a stream through the reader and the accumulator, as Stream does.
 func feed(r io.Reader) (troupe.Reply, *accumulator, error) {
 	s := sse.Reader{Src: r, Buf: make([]byte, 64), Limit: 1 << 20}
-	a := accumulator{reply: 7, provider: "openai", model: "asked-for", prompt: func() int64 { return 1000 }}
+	a := accumulator{reply: 7, provider: "openai", model: "asked-for"}
+	a.bill.Sent = func() int64 { return 1000 }
 	for a.Progress() != upstream.Over {
 		data, err := s.Next()
 		if err != nil {
@@ -269,14 +270,16 @@ func TestUsage(t *testing.T) {
 		whole := `data: {"choices":[],"usage":` + in + "}\n\n"
 		inside := `data: {"choices":[{"delta":{},"finish_reason":"stop","usage":` + in + "}]}\n\n"
 		for _, stream := range []string{chunk(`{"content":"a"}`, "stop") + whole, chunk(`{"content":"a"}`, "") + inside, whole + chunk(`{"content":"a"}`, "stop") + whole} {
-			if got, a, err := feed(strings.NewReader(stream)); err != nil || got.Usage != want || a.estimated() {
+			if got, _, err := feed(strings.NewReader(stream)); err != nil || got.Usage != want {
 				t.Errorf("%s: %+v, %v, want %+v", in, got.Usage, err, want)
 			}
 		}
 	}
-	got, a, err := feed(strings.NewReader(chunk(`{"content":"a"}`, "") + chunk(`{"content":"b"}`, "stop")))
-	if err != nil || got.Usage != (troupe.Usage{Input: 1000, Output: 2}) || !a.estimated() {
-		t.Errorf("never told: %+v, %v", got.Usage, err)
+	for in, want := range map[string]troupe.Usage{"": {Input: 1000, Output: 2}, `data: {"choices":[],"usage":{"prompt_tokens":7}}` + "\n\n": {Input: 7, Output: 2}} {
+		got, _, err := feed(strings.NewReader(in + chunk(`{"content":"abcd"}`, "") + chunk(`{"content":"e"}`, "stop")))
+		if err != nil || got.Usage != want {
+			t.Errorf("not told after %q: %+v, %v", in, got.Usage, err)
+		}
 	}
 }
 

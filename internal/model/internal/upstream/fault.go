@@ -138,7 +138,15 @@ func (c *Client) cut(ctx, call context.Context, d Decoder, err error) error {
 	if errors.Is(err, sse.ErrTooLarge) {
 		out.Fault = troupe.FaultBad
 	}
-	out.Partial, out.Usage = d.SoFar()
+	return keep(out, d)
+}
+
+// keep puts what had come of a reply into the error that is left of it.
+func keep(out *model.Error, d Decoder) *model.Error {
+	var estimated bool
+	if out.Partial, out.Usage, estimated = d.SoFar(); estimated {
+		out.Message += "; what it cost by then is estimated"
+	}
 	return out
 }
 
@@ -160,7 +168,6 @@ func (c *Client) ended(ctx, call context.Context, err error) *model.Error {
 // failed is for what an event said, or for an event that makes no sense.
 func (c *Client) failed(d Decoder, err error) error {
 	out := &model.Error{Fault: troupe.FaultRetry}
-	out.Partial, out.Usage = d.SoFar()
 	var b *Broken
 	if errors.As(err, &b) {
 		if b.Fault != "" {
@@ -168,10 +175,10 @@ func (c *Client) failed(d Decoder, err error) error {
 		}
 		out.Throttled = out.Fault == troupe.FaultRetry && throttled(0, b.Kind)
 		out.Message = c.Clean(c.o.Service + " broke off its reply: " + b.Error())
-		return out
+		return keep(out, d)
 	}
 	out.Message = c.Clean(c.o.Service + " sent an event that makes no sense: " + err.Error())
-	return out
+	return keep(out, d)
 }
 
 // MaxMessage bounds what an error quotes of what somebody else wrote.

@@ -103,8 +103,9 @@ type Decoder interface {
 	// *Broken is the service's own error; any other says that the event makes no sense.
 	Event(data []byte) error
 	Progress() Progress
-	// SoFar is what has come, for calls that fail.
-	SoFar() ([]troupe.Block, troupe.Usage)
+	// SoFar is what has come and what it cost, for calls that fail. estimated says that
+	// some of the cost is not the service's own count; see Bill.
+	SoFar() (blocks []troupe.Block, cost troupe.Usage, estimated bool)
 }
 
 // Post is a request.
