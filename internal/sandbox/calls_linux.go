@@ -37,6 +37,7 @@ const (
 	opConnect
 	opBind
 	opSendto
+	opListen
 	opKill
 )
 
@@ -112,6 +113,7 @@ func watchedOthers() map[uintptr]shape {
 		unix.SYS_CONNECT:           {op: opConnect, dir: none, path: 1, flags: 2},
 		unix.SYS_BIND:              {op: opBind, dir: none, path: 1, flags: 2},
 		unix.SYS_SENDTO:            {op: opSendto, dir: none, path: 4, flags: 5},
+		unix.SYS_LISTEN:            {op: opListen},
 		unix.SYS_KILL:              {op: opKill, path: 0},
 		unix.SYS_TKILL:             {op: opKill, path: 0},
 		unix.SYS_TGKILL:            {op: opKill, path: 0},

@@ -221,7 +221,9 @@ def pair(): socket.socketpair(socket.AF_UNIX,socket.SOCK_DGRAM)[0].sendto(b'x','
 def vsock(): socket.socket(socket.AF_VSOCK,socket.SOCK_STREAM)
 def packet(): socket.socket(socket.AF_PACKET,socket.SOCK_RAW)
 def listen(): socket.socket(socket.AF_INET,socket.SOCK_STREAM).listen()
-def bind(): socket.socket(socket.AF_INET,socket.SOCK_STREAM).bind(('127.0.0.1',0))
+def bind(): socket.socket(socket.AF_INET,socket.SOCK_STREAM).bind(('127.0.0.1',1+` + port + `%60000))
+def picked():
+    s=socket.socket(socket.AF_INET,socket.SOCK_STREAM); s.bind(('127.0.0.1',0)); s.listen()
 for n,f in list(globals().items()):
     if callable(f) and getattr(f,'__module__','')=='__main__' and n!='t': t(n,f)
 a,b=socket.socketpair(); a.send(b'x'); assert b.recv(1)==b'x'`))

@@ -189,16 +189,17 @@ func network(p policy) []rule {
 	list = append(list,
 		rule{nr: unix.SYS_SENDMSG, tests: []test{noFastOpen(2)}, last: pass},
 		rule{nr: unix.SYS_SENDMMSG, tests: []test{noFastOpen(3)}, last: pass},
-		rule{nr: unix.SYS_LISTEN, last: refuse(unix.EACCES)}, // Landlock does not see a listener that was not bound
 	)
+	listen := refuse(unix.EACCES) // Landlock does not see a listener that was not bound
 	sendto := rule{nr: unix.SYS_SENDTO, tests: []test{noFastOpen(3), {arg: 4, null: true, then: pass}}, last: pass}
 	if p.listener {
 		list = append(list, rule{nr: unix.SYS_CONNECT, last: notify}, rule{nr: unix.SYS_BIND, last: notify})
+		listen = notify // to be refused
 		if !p.udp {
 			sendto.last = notify
 		}
 	}
-	return append(list, sendto)
+	return append(list, rule{nr: unix.SYS_LISTEN, last: listen}, sendto)
 }
 
 // socketsUnheard decides about sockets where nobody listens.

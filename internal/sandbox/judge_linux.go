@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -50,6 +49,8 @@ func (w *watch) judge(n *notification, s shape) (a answer, now bool) {
 		return w.connect(q)
 	case s.op == opBind, s.op == opSendto:
 		return w.address(q), true
+	case s.op == opListen:
+		return w.await(q), true
 	case s.op == opKill:
 		return w.kill(q), true
 	case s.op >= opChmod:
@@ -147,9 +148,10 @@ func (w *watch) change(op troupe.AttemptOp, p place, do func() answer) answer {
 // attempt records what was refused here and nowhere else.
 func (w *watch) attempt(op troupe.AttemptOp, p place) {
 	switch {
-	case isProcess(p.path), isBookkeeping(p.path):
+	case isProcess(p.path):
 	case op == troupe.OpWrite && !p.may(p.name, unix.W_OK):
 	case op != troupe.OpWrite && !p.may(".", unix.W_OK|unix.X_OK):
+	case isChore(p.pid, op, p.path):
 	default:
 		w.record(op, p.path)
 	}
@@ -196,14 +198,9 @@ func (w *watch) single(q *asked) answer {
 				return fail(unix.EACCES)
 			}
 		}
-		if q.op == opMkdir {
-			if w.leads(p.path) {
-				w.touch()
-				return w.make(q, p)
-			}
-			if strings.HasSuffix(p.path, "/.config") && isGoTool(q.pid) {
-				return proceed() // where it counts its own use; nothing switches that off
-			}
+		if q.op == opMkdir && w.leads(p.path) {
+			w.touch()
+			return w.make(q, p)
 		}
 		return w.change(troupe.OpCreate, p, func() answer { return w.make(q, p) })
 	}
@@ -212,13 +209,6 @@ func (w *watch) single(q *asked) answer {
 // leads reports whether a folder is missing on the way to something that was granted.
 func (w *watch) leads(path string) bool {
 	return slices.ContainsFunc(w.plan.late, func(l string) bool { return l != path && below(l, path) }) && w.zone(path) == zoneOutside
-}
-
-// isGoTool reports whether a process is one of the Go tools.
-func isGoTool(pid int) bool {
-	exe, err := readlink(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid)+"/exe")
-	dir, name := filepath.Split(exe)
-	return err == nil && (name == "go" || name == "gofmt" || strings.Contains(dir, "/pkg/tool/"))
 }
 
 // opens is a protected path that would exist if something were put at path: a symbolic link,

@@ -95,7 +95,7 @@ func (w *watch) attribute(q *asked) answer {
 		w.touch()
 		return w.apply(q, h, &st)
 	default:
-		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != w.plan.temp && !isProcess(path) && !isBookkeeping(path) && !readOnly(h) {
+		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != w.plan.temp && !isProcess(path) && !readOnly(h) && !isChore(q.pid, troupe.OpWrite, path) {
 			w.record(troupe.OpWrite, path)
 		}
 		return fail(unix.EPERM)

@@ -13,6 +13,7 @@ import (
 
 // place is what a path of a watched call leads to, as the call's own process sees it.
 type place struct {
+	pid    int    // who named it
 	path   string // absolute, without symbolic links as far as it exists
 	dir    int    // the folder it lies in, opened; -1: none
 	name   string // in that folder
@@ -133,6 +134,7 @@ func folder(pid, dir int) (string, error) {
 
 // step finds what the last name of a path is, and what it says if it is a symbolic link.
 func (w *watch) step(pid int, path string) (p place, target string, err error) {
+	p.pid = pid
 	path = itself(pid, path)
 	parent, name := split(path)
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}

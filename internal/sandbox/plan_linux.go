@@ -36,6 +36,7 @@ type mountPoint struct {
 	path string
 	kind mountKind
 	dir  bool
+	like *likeness // of a file that is to be covered
 }
 
 type mountKind int
@@ -158,7 +159,11 @@ func (p *plan) order(points map[string]mountKind) {
 		if err != nil {
 			continue
 		}
-		p.mounts = append(p.mounts, mountPoint{path, points[path], info.IsDir()})
+		m := mountPoint{path: path, kind: points[path], dir: info.IsDir()}
+		if m.kind == mountCover {
+			m.like = likenessOf(info)
+		}
+		p.mounts = append(p.mounts, m)
 	}
 }
 
@@ -176,8 +181,13 @@ func outermost(path string, folders []string) string {
 // mounted reports whether the command gets mounts of its own.
 func (p *plan) mounted() bool { return len(p.mounts) > 0 }
 
-func (p *plan) mount(b *birth, r *ruleset) {
+// mount adds the mounts to a birth. What covers goes last, for nothing is mounted below it, and
+// last of all what hides where the covers were made. It reports whether files are covered by
+// what looks like them.
+func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
+	c := p.coverage(how)
 	var folder uintptr
+	var covers []mountPoint
 	for _, m := range p.mounts {
 		switch m.kind {
 		case mountSelf:
@@ -185,16 +195,47 @@ func (p *plan) mount(b *birth, r *ruleset) {
 		case mountReadOnly:
 			b.bind(m.path, true)
 		case mountPrivate:
-			b.private(m.path)
-			b.grant(r, m.path)
 		case mountCover:
-			if m.dir {
+			switch {
+			case c.alike && (m.dir || m.like != nil):
+				covers = append(covers, m)
+			case m.dir:
 				folder = b.coverFolder(m.path, folder)
-			} else {
+			default:
 				b.coverFile(m.path)
 			}
 		}
 	}
+	if c.alike {
+		b.coverAlike(covers, c.strangers)
+	}
+	for _, m := range p.mounts {
+		if m.kind == mountPrivate {
+			b.private(m.path)
+			b.grant(r, m.path)
+		}
+	}
+	return c.alike
+}
+
+// coverage is how this plan's files are covered. The machine is asked only if there is one.
+func (p *plan) coverage(how func() coverage) coverage {
+	var files, hides bool
+	for _, m := range p.mounts {
+		files = files || m.like != nil
+		hides = hides || m.path == backstage && m.kind == mountPrivate
+		if m.path != backstage && below(m.path, backstage) {
+			return coverage{}
+		}
+	}
+	if !files || !hides {
+		return coverage{}
+	}
+	c := how()
+	if privileged() != (c.strangers != nil) { // it was tried with other powers than these
+		return coverage{}
+	}
+	return c
 }
 
 // terms are what the plan grants.

@@ -23,6 +23,7 @@ type Sandbox struct {
 	report   func() Report
 	shapes   func() map[uintptr]shape
 	nofile   func() *unix.Rlimit
+	coverage func() coverage
 	own      int      // our process
 	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
 	rulesets rulesets
@@ -32,7 +33,7 @@ type Sandbox struct {
 
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
-	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), own: os.Getpid(), rulesets: rulesets{calm: time.Second}}
+	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), coverage: sync.OnceValue(tryCoverage), own: os.Getpid(), rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)
 	return s
 }

@@ -123,31 +123,52 @@ func (w *watch) connect(q *asked) (a answer, now bool) {
 // connectFor connects a command's socket. Landlock knows ports and no hosts, so that this one
 // goes to loopback only we can see to.
 func connectFor(n *notification, raw []byte) answer {
-	leader, err := strconv.Atoi(field(int(n.pid), "Tgid"))
-	if err != nil {
-		return fail(unix.EACCES)
-	}
-	pidfd, err := unix.PidfdOpen(leader, 0)
-	if err != nil {
-		return fail(unix.EACCES)
-	}
-	defer unix.Close(pidfd) //nolint:errcheck // nothing was written
-	fd, err := unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0)
+	fd, err := socketOf(n)
 	if err != nil {
 		return fail(unix.EACCES)
 	}
 	defer unix.Close(fd) //nolint:errcheck // the command has its own
-	if kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL); err != nil || kind != unix.IPPROTO_TCP {
-		return fail(unix.EACCES)
+	if to := sockaddrOf(raw); to != nil && isTCP(fd) {
+		return answered(unix.Connect(fd, to))
 	}
-	to, ok := addrPort(uint16(raw[0])|uint16(raw[1])<<8, raw)
-	if !ok {
-		return fail(unix.EINVAL)
+	return fail(unix.EACCES)
+}
+
+// socketOf is a descriptor of our own of the socket that a call is about.
+func socketOf(n *notification) (int, error) {
+	leader, err := strconv.Atoi(field(int(n.pid), "Tgid"))
+	if err != nil {
+		return -1, err
 	}
-	if to.Addr().Is4() && raw[0] == unix.AF_INET {
-		return answered(unix.Connect(fd, &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}))
+	pidfd, err := unix.PidfdOpen(leader, 0)
+	if err != nil {
+		return -1, err
 	}
-	return answered(unix.Connect(fd, &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}))
+	defer unix.Close(pidfd) //nolint:errcheck // nothing was written
+	return unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0)
+}
+
+func isTCP(fd int) bool {
+	protocol, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PROTOCOL)
+	return err == nil && protocol == unix.IPPROTO_TCP
+}
+
+// sockaddrOf is an address as we pass it on, nil if it is none of the internet.
+func sockaddrOf(raw []byte) unix.Sockaddr {
+	family := uint16(raw[0]) | uint16(raw[1])<<8
+	to, ok := addrPort(family, raw)
+	switch {
+	case !ok:
+		return nil
+	case family == unix.AF_INET:
+		return &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	default:
+		in6 := &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
+		if len(raw) >= 28 {
+			in6.ZoneId = uint32(word(raw[20:28], 0) >> 32)
+		}
+		return in6
+	}
 }
 
 // local refuses a socket in the file system. That names are looked up is nobody's attempt:
@@ -191,13 +212,19 @@ func isNameService(path string) bool {
 }
 
 // address answers bind and sendto. Neither reaches anybody: there is no socket that could,
-// and nothing can listen.
+// and nothing can listen. A port of the command's own choice is refused: it could be that of
+// somebody who comes later.
 func (w *watch) address(q *asked) answer {
 	family, raw, ok := w.sockaddr(q, q.arg(q.path), q.arg(q.flags))
 	if !ok {
 		return proceed()
 	}
 	if to, inet := addrPort(family, raw); inet {
+		if q.op == opBind && to.Port() == 0 {
+			if a, ok := bindFor(q.notification, raw); ok {
+				return a
+			}
+		}
 		w.record(troupe.OpConnect, to.String())
 		return fail(unix.EACCES)
 	}
@@ -212,4 +239,43 @@ func (w *watch) address(q *asked) answer {
 	}
 	defer p.close()
 	return w.change(troupe.OpCreate, p, func() answer { return fail(unix.EACCES) })
+}
+
+// bindFor gives a TCP socket a port that the kernel picks, which most that ask for one do only
+// to see whether there is IPv6, or to connect next. Nobody is reached by that, and nothing comes
+// of it: listening is refused, and tells what the port was for. The kernel would have to believe
+// what memory says, so we do it.
+func bindFor(n *notification, raw []byte) (a answer, ok bool) {
+	fd, err := socketOf(n)
+	if err != nil {
+		return a, false
+	}
+	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	at := sockaddrOf(raw)
+	if at == nil || !isTCP(fd) {
+		return a, false
+	}
+	return answered(unix.Bind(fd, at)), true
+}
+
+// await refuses to listen. Its port was picked by the kernel, for any other was refused when
+// it was asked for; so the number would be another one each time and is left out. Of sockets in
+// the file system their making was judged.
+func (w *watch) await(q *asked) answer {
+	fd, err := socketOf(q.notification)
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	at, err := unix.Getsockname(fd)
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	switch at := at.(type) {
+	case *unix.SockaddrInet4:
+		w.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom4(at.Addr), 0).String())
+	case *unix.SockaddrInet6:
+		w.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom16(at.Addr).Unmap(), 0).String())
+	}
+	return fail(unix.EACCES)
 }

@@ -95,7 +95,8 @@ func (r Report) Weaknesses() []string {
 			list = append(list, "Landlock below 6 and no notifications: signals are not confined")
 		}
 	}
-	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read, what is new beside hidden files cannot be read, and protected files are compared and put back after each command instead of being read-only")
+	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read, and protected files are compared and put back after each command instead of being read-only")
+	say(!r.Namespaces, "no mount namespace: in a folder with a hidden file anywhere below it, no command can read or run what it has itself just made there (\"Permission denied\", exit 126); the next command can. To end that, let this user make user namespaces, or name the hidden file in sandbox.allow_read")
 	say(!r.Notify, "no notifications: what a command attempted is not known; in a sandbox modes, owners and times of files cannot be changed, and what a grant names must exist")
 	say(r.Root, "commands run as root: the bound on processes does not bind them")
 	return list

@@ -8,10 +8,10 @@
 //   - Landlock says which files may be written, which TCP ports may be reached, and whom
 //     signals may reach. It grants and cannot take back.
 //   - A mount namespace takes back: what is protected below a folder that may be written is
-//     read-only there, what is hidden is covered. It also keeps folders that protected
-//     things lie in from being renamed away. Where there are no namespaces, hidden things are
-//     carved out by granting what lies beside them, and protected ones are compared and put
-//     back in the end.
+//     read-only there, what is hidden is covered by what looks like it and cannot be read. It
+//     also keeps folders that protected things lie in from being renamed away. Where there
+//     are no namespaces, hidden things are carved out by granting what lies beside them, and
+//     protected ones are compared and put back in the end.
 //   - The filter refuses what neither of them knows, and tells a listener in this process
 //     of each attempt to change a file or to reach somebody.
 //

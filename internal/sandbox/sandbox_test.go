@@ -67,7 +67,7 @@ func TestLines(t *testing.T) {
 		not    string
 	}{
 		{full, 2, []string{"Landlock: version 7", "namespaces: available", "notifications: available", "can run read-only"}, "below"},
-		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined", "put back", "not known", "run as root"}, "cannot be confined"},
+		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined", "put back", "what it has itself just made", "let this user make user namespaces", "sandbox.allow_read", "not known", "run as root"}, "cannot be confined"},
 		{Report{OS: "linux", LandlockNote: "too old", Filter: true}, 0, []string{"not available (too old)", "cannot be confined without Landlock"}, "can run"},
 		{Report{OS: "linux", Landlock: 7}, 0, []string{"cannot be confined without seccomp"}, "can run"},
 		{Report{OS: "darwin", Untested: true}, 2, []string{"not been tested"}, "Landlock"},

@@ -99,19 +99,18 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 	if sys.Setpgid {
 		b.call("begin a group", unix.SYS_SETPGID, 0, uintptr(sys.Pgid))
 	}
-	keep := uint32(keptCapabilities)
+	env := attr.Env
 	if p.mounted() {
 		flags = b.namespaces()
-		p.mount(b, rules)
-		if flags&unix.CLONE_NEWUSER != 0 {
-			keep = 0
+		if p.mount(b, rules, s.coverage) {
+			env = bySizeAndTime(env)
 		}
 	}
 	if attr.Dir != "" {
 		b.call("go to "+attr.Dir, unix.SYS_CHDIR, b.text(attr.Dir)) // after the mounts: it must be in them
 	}
 	s.limits(b, p)
-	b.giveUp(keep)
+	b.giveUp(keptBy(flags))
 	if sys.Pdeathsig != 0 {
 		b.call("die with the parent", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(sys.Pdeathsig))
 		b.add("find the parent alive", step{nr: unix.SYS_GETPPID, use: -1, check: true, want: uintptr(s.own)})
@@ -133,7 +132,7 @@ func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []
 		}
 	}
 	b.files(fds)
-	return flags, b.become(bin, argv, attr.Env)
+	return flags, b.become(bin, argv, env)
 }
 
 // become makes the child the command.

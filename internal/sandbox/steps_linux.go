@@ -69,13 +69,27 @@ func (b *birth) namespaces() (flags uintptr) {
 	flags = unix.CLONE_NEWNS
 	if !privileged() {
 		flags |= unix.CLONE_NEWUSER
-		b.write("/proc/self/setgroups", "deny")
-		b.write("/proc/self/gid_map", fmt.Sprintf("%d %d 1", os.Getegid(), os.Getegid()))
-		b.write("/proc/self/uid_map", fmt.Sprintf("%d %d 1", os.Geteuid(), os.Geteuid()))
+		b.mapped(os.Geteuid(), os.Getegid())
 	}
 	// What is mounted outside later shows inside; never the other way round.
 	b.call("keep mounts to itself", unix.SYS_MOUNT, b.text("none"), b.text("/"), 0, unix.MS_REC|unix.MS_SLAVE, 0)
 	return flags
+}
+
+// mapped has a child that is in a new user namespace be a user and group there. Whatever the
+// numbers are, outside it is what we are.
+func (b *birth) mapped(user, group int) {
+	b.write("/proc/self/setgroups", "deny")
+	b.write("/proc/self/gid_map", fmt.Sprintf("%d %d 1", group, os.Getegid()))
+	b.write("/proc/self/uid_map", fmt.Sprintf("%d %d 1", user, os.Geteuid()))
+}
+
+// keptBy are the capabilities that a command keeps in its namespaces.
+func keptBy(namespaces uintptr) uint32 {
+	if namespaces&unix.CLONE_NEWUSER != 0 {
+		return 0
+	}
+	return keptCapabilities
 }
 
 // write writes a file whole.
@@ -100,30 +114,6 @@ func (b *birth) bind(path string, readOnly bool) {
 	}
 	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, p, unix.MOVE_MOUNT_F_EMPTY_PATH}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
-}
-
-// coverFile puts in the place of a file a device that cannot be opened: neither by root, nor
-// with other results than a refusal.
-func (b *birth) coverFile(path string) {
-	name := "cover " + path
-	empty := b.text("")
-	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, b.text(os.DevNull), unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
-	attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV})
-	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr, unsafe.Sizeof(unix.MountAttr{})}})
-	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, b.text(path), unix.MOVE_MOUNT_F_EMPTY_PATH}})
-	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
-}
-
-// coverFolder puts an empty one in the place of a folder.
-func (b *birth) coverFolder(path string, like uintptr) uintptr {
-	p := b.text(path)
-	if like != 0 {
-		b.call("cover "+path, unix.SYS_MOUNT, like, p, 0, unix.MS_BIND, 0)
-		return like
-	}
-	fs := b.text("tmpfs")
-	b.call("cover "+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, b.text("mode=000,size=4k"))
-	return p
 }
 
 // private mounts an empty file system of the command's own.

@@ -279,3 +279,33 @@ func TestDevicesCannotBeRead(t *testing.T) {
 		t.Errorf("%d %s", code, out)
 	}
 }
+
+// Landlock can only add. Without mounts to cover a hidden file with, the folders that it lies in
+// are readable by what was in them when the command began; doctor says so.
+func TestNewBesideHidden(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{"with namespaces": {}, "without": {NoNamespaces: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoom(t, o).workspace()
+			needLandlock(t, r)
+			r.file("other/plain", "x")
+			r.conf.Hidden = []string{r.file("sub/deep/.env", "LEAKME")}
+			spaces := r.box.Report(t.Context()).Namespaces
+			for _, dir := range []string{".", "sub", "sub/deep", "other", "own"} {
+				make := "mkdir -p " + dir + " && cd " + dir + " && echo made > z && printf '#!/bin/sh\necho ran' > p && chmod 755 p"
+				out, code, w := r.run(make + " && cat z && ./p")
+				if want := spaces || dir == "other"; want != (code == 0 && out == "made\nran\n") || len(w.Attempts) > 0 {
+					t.Errorf("in %s: exit %d, attempted %s\n%s", dir, code, attempts(w), out)
+				}
+				if out, code, _ = r.run("cd " + dir + " && cat z && ./p"); code != 0 || out != "made\nran\n" {
+					t.Errorf("the next command in %s: exit %d\n%s", dir, code, out)
+				}
+			}
+			r.conf.Hidden = nil // as sandbox.allow_read does
+			if out, code, _ := r.run("echo new > n && cat n"); code != 0 || out != "new\n" {
+				t.Errorf("with nothing hidden: exit %d\n%s", code, out)
+			}
+		})
+	}
+}

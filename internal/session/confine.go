@@ -232,6 +232,9 @@ func Wanted(list []troupe.Attempt) string {
 		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"}, {troupe.OpConnect, "reach"},
 		{troupe.OpUnseen, "do something that this kernel could not watch; it failed"},
 	}
+	// Port 0 is any port of this machine: nobody is reached there, who wants it waits for others.
+	listens := slices.ContainsFunc(list, listensOnly)
+	list = slices.DeleteFunc(slices.Clone(list), listensOnly)
 	var parts []string
 	for _, v := range verbs {
 		var names []string
@@ -255,7 +258,14 @@ func Wanted(list []troupe.Attempt) string {
 		}
 		parts = append(parts, text)
 	}
+	if listens {
+		parts = append(parts, "listen on a port of this machine")
+	}
 	return strings.Join(parts, "; ")
+}
+
+func listensOnly(w troupe.Attempt) bool {
+	return w.Op == troupe.OpConnect && strings.HasSuffix(w.Path, ":0")
 }
 
 // maxShown is how much of a confined run's output a request carries.

@@ -88,6 +88,10 @@ func TestBeyondTheSandbox(t *testing.T) {
 			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
 			levels: []troupe.Level{"read-only", "workspace"}, result: "workspace: 0",
 		},
+		"wants to listen": {
+			command: "127.0.0.1:0", answers: []troupe.Effect{no}, asked: []string{"listen on a port of this machine"},
+			levels: []troupe.Level{"read-only"}, result: "refused by somebody",
+		},
 		"nobody is there":  {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"}, result: "nobody is here to be asked"},
 		"plan never asks":  {command: "/ws/a", mode: troupe.ModePlan, denied: 1, levels: []troupe.Level{"read-only"}, result: "Permission denied for what it attempted beyond reading"},
 		"allowed by rule":  {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"}, result: "/ws/a workspace: 0"},
