@@ -23,7 +23,8 @@ type command struct {
 	lost    bool   // it goes to more folders than anybody can follow
 	at      *whereabouts
 	speller *speller
-	mayRead string // which file that is kept from agents it may read without naming it
+	odd     *string // what in it makes names mean something else
+	mayRead string  // which file that is kept from agents it may read without naming it
 
 	judged  bool
 	verdict reader.Verdict
@@ -150,7 +151,7 @@ func (c *call) clear() bool { return len(c.take().unclear) == 0 }
 
 // doubtful: a rule forbids commands by name, and nobody can say what this one runs.
 func (v *view) doubtful() bool {
-	return v.command.names.holds(v.layer) && (!v.clear() || v.command.runsInput())
+	return v.command.names.holds(v.layer) && (!v.clear() || v.command.runsInput() || v.oddly() != "")
 }
 
 // blind: a rule is about what files are written, nobody can say which this command writes, and

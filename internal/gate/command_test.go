@@ -222,7 +222,7 @@ func TestCommandDenials(t *testing.T) {
 func TestDoubtfulCommands(t *testing.T) {
 	t.Parallel()
 	deny := parse(t, troupe.Deny, "Bash(curl:*)")
-	for _, command := range []string{"$X http://a", "ls\r\ncurl x", "x='u'; c${x}rl a"} {
+	for _, command := range []string{"$X http://a", "ls\r\ncurl x", "c${x}rl a"} {
 		for _, mode := range []troupe.Mode{troupe.ModeDefault, troupe.ModeBypass} {
 			q := query("Bash", bash(command), deny, parse(t, troupe.Allow, "Bash"))
 			q.Chain[0].Mode = mode

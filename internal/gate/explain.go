@@ -90,6 +90,9 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 		}
 		if view.doubtful() {
 			why := "a shell in it runs what it is given"
+			if odd := c.oddly(); odd != "" {
+				why = odd
+			}
 			if len(c.command.unclear) > 0 {
 				why = c.command.unclear[0]
 			}

@@ -2,7 +2,10 @@ package gate
 
 import (
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/gate/reader"
 )
 
 // form is one way to write a command that a rule may mean.
@@ -11,6 +14,9 @@ type form struct {
 	// pattern is the base name of what is run, if that is only known as a pattern of names;
 	// text is then what follows it.
 	pattern string
+	// words are those of the text, to be looked at without options that stand in front; nil if
+	// another form has them.
+	words []string
 }
 
 // forbidden are the readings of a rule that denies or asks about commands: as it is written,
@@ -74,22 +80,33 @@ func (c *call) forms() []form {
 	if m.calls != nil {
 		return m.calls
 	}
-	seen := make(map[string]bool, 2*len(m.parts)+1)
+	seen := make(map[string]int, 2*len(m.parts)+1)
 	add := func(f form) {
-		if key := f.pattern + "\x00" + f.text; !seen[key] {
-			seen[key] = true
-			m.calls = append(m.calls, f)
+		key := f.pattern + "\x00" + f.text
+		if at, known := seen[key]; known {
+			if m.calls[at].words == nil {
+				m.calls[at].words = f.words
+			}
+			return
 		}
+		seen[key] = len(m.calls)
+		m.calls = append(m.calls, f)
 	}
-	addText := func(s string) {
-		add(form{text: s})
+	addText := func(s string, words []string) {
+		add(form{text: s, words: words})
 		if plain := plainName(s); plain != s {
 			add(form{text: plain})
 		}
 	}
-	addText(oneBlank(m.text))
+	// Of a list of commands, words that stand in different ones are not each other's.
+	addText(oneBlank(m.text), m.onlyWords())
 	for i := range m.parts {
 		p := &m.parts[i]
+		for _, text := range c.handedOn(p) {
+			for _, said := range spoken(text) {
+				addText(oneBlank(said), strings.Fields(said))
+			}
+		}
 		if len(p.Words) == 0 {
 			continue
 		}
@@ -97,22 +114,66 @@ func (c *call) forms() []form {
 		for j, w := range p.Words {
 			texts[j] = w.Text
 		}
-		addText(oneBlank(p.Text))
-		addText(oneBlank(p.Whole))
-		addText(oneBlank(strings.Join(texts, " ")))
+		addText(oneBlank(strings.Join(texts, " ")), texts)
+		addText(oneBlank(p.Text), nil)
+		addText(oneBlank(p.Whole), nil)
 		if p.Words[0].Pattern {
-			add(form{text: oneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text)})
+			add(form{text: oneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text), words: texts})
+		}
+		for _, said := range c.spelledOut(p) {
+			addText(said, strings.Fields(said))
 		}
 		for _, from := range startedBy(texts) {
-			addText(oneBlank(from))
+			addText(oneBlank(from), strings.Fields(from))
 		}
 	}
 	if m.runsInput() {
 		for _, s := range spoken(m.text) {
-			addText(s)
+			addText(s, strings.Fields(s))
 		}
 	}
 	return m.calls
+}
+
+// spelledOut is a part with what the command itself says about its variables: "x=push; git $x".
+func (c *call) spelledOut(p *part) []string {
+	const most = 16
+	if !slices.ContainsFunc(p.Words, func(w reader.Word) bool { return !w.Known && strings.Contains(w.Text, "$") }) {
+		return nil
+	}
+	out := []string{""}
+	for _, w := range p.Words {
+		said := []string{w.Text}
+		if !w.Known {
+			for _, s := range c.speller().spell(w) {
+				if !s.cut && !s.glob && s.own {
+					said = append(said, s.text)
+				}
+			}
+		}
+		if len(said) > 1 {
+			said = said[1:]
+		}
+		var next []string
+		for _, head := range out {
+			for _, text := range said[:min(len(said), most/len(out))] {
+				next = append(next, strings.TrimSpace(head+" "+text))
+			}
+		}
+		out = next
+	}
+	for i := range out {
+		out[i] = oneBlank(out[i])
+	}
+	return out
+}
+
+// onlyWords are the words of a command that could not be taken apart.
+func (m *command) onlyWords() []string {
+	if len(m.parts) > 0 {
+		return nil
+	}
+	return strings.Fields(m.text)
 }
 
 // forbids reports whether a rule that denies or asks covers a command in the call.
@@ -121,7 +182,7 @@ func (r *Rule) forbids(c *call) bool {
 	for i := range r.forms {
 		w := &r.forms[i]
 		for _, f := range forms {
-			if f.pattern == "" && w.match(f.text) || f.pattern != "" && w.meansPattern(f) {
+			if f.pattern == "" && (w.match(f.text) || w.matchPast(f.words)) || f.pattern != "" && w.meansPattern(f) {
 				return true
 			}
 		}
@@ -136,5 +197,8 @@ func (w *wildcard) meansPattern(f form) bool {
 		return true
 	}
 	ok, err := path.Match(strings.ToLower(f.pattern), path.Base(name))
-	return (ok || err != nil) && w.match(strings.TrimRight(name+" "+f.text, " "))
+	if !ok && err == nil {
+		return false
+	}
+	return w.match(strings.TrimRight(name+" "+f.text, " ")) || w.matchPast(append([]string{name}, f.words[1:]...))
 }

@@ -187,20 +187,22 @@ func (m *command) lastFeed() int {
 	last := -1
 	for i := range m.parts {
 		p := &m.parts[i]
-		if p.Via == "xargs" || slices.Contains(p.Wrappers, "xargs") {
-			last = i
-		}
 		if len(p.Words) == 0 {
 			continue
 		}
-		switch path.Base(p.Words[0].Text) {
-		case "xargs", "parallel":
+		name := path.Base(p.Words[0].Text)
+		// What opens no file may be given any names; and xargs alone only says them.
+		if (p.Via == "xargs" || slices.Contains(p.Wrappers, "xargs")) && !opensNothing(name) {
+			last = i
+		}
+		switch name {
+		case "parallel":
 			last = max(last, i)
 		case "read", "mapfile", "readarray":
 			return len(m.parts)
 		}
 		for _, w := range p.Words {
-			if !w.Known && strings.ContainsAny(w.Text, "$`") && (m.speller == nil || slices.ContainsFunc(m.speller.spell(w), func(s spelling) bool { return s.cut })) {
+			if !opensNothing(name) && !w.Known && strings.ContainsAny(w.Text, "$`") && (m.speller == nil || slices.ContainsFunc(m.speller.spell(w), func(s spelling) bool { return s.cut })) {
 				return len(m.parts)
 			}
 		}
@@ -230,6 +232,25 @@ type walker struct {
 	*call
 	at  *whereabouts
 	out []walk
+}
+
+// opensNothing: commands that show the contents of no file, whatever they are given.
+func opensNothing(name string) bool {
+	switch name {
+	case "echo", "printf", "basename", "dirname", "true", "false", ":", "test", "[", "pwd", "seq", "sleep", "date", "uname", "whoami", "id", "groups", "nproc", "arch",
+		"hostname", "uptime", "free", "df", "ps", "pgrep", "pidof", "who", "tty", "type", "which", "whereis", "getconf", "locale", "cal", "yes":
+		return true
+	}
+	return tellsNames(name)
+}
+
+// tellsNames: commands that say which files there are, and no more.
+func tellsNames(name string) bool {
+	switch name {
+	case "ls", "dir", "vdir", "tree", "du", "stat", "readlink", "realpath":
+		return true
+	}
+	return false
 }
 
 // here: all in the folders that the command may be in.
@@ -269,8 +290,18 @@ func (w *walker) part(p *part, feeds bool) {
 	}
 	args := p.Words[1:]
 	fed := p.Via == "xargs" || p.Via == "find" || slices.Contains(p.Wrappers, "xargs")
-	switch name := path.Base(p.Words[0].Text); name {
-	case "cd", "true", "false", ":", "test", "[", "pwd", "basename", "dirname", "break", "continue", "read", "mapfile", "readarray", "wait", "exit", "sleep", "seq", "date", "uname", "whoami", "id":
+	name := path.Base(p.Words[0].Text)
+	if opensNothing(name) && name != "echo" && name != "printf" {
+		switch {
+		case feeds && tellsNames(name):
+			w.here()
+		case feeds:
+			w.said(args)
+		}
+		return
+	}
+	switch name {
+	case "cd", "break", "continue", "read", "mapfile", "readarray", "wait", "exit":
 	case "xargs":
 		w.names(args...)
 	case "find", "gfind":
@@ -288,7 +319,7 @@ func (w *walker) part(p *part, feeds bool) {
 		if feeds && !fed {
 			w.out = append(w.out, walk{root: "/**"}) // names that it makes up
 		}
-	case "diff", "cat", "head", "tail", "wc", "sort", "uniq", "nl", "less", "more", "cmp", "comm", "stat", "file", "strings", "hexdump", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "tee", "realpath", "readlink":
+	case "diff", "cat", "head", "tail", "wc", "sort", "uniq", "nl", "less", "more", "cmp", "comm", "file", "strings", "hexdump", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "tee":
 		w.names(args...)
 		if feeds && !fed && slices.ContainsFunc(args, func(a reader.Word) bool { return !strings.HasPrefix(a.Text, "-") }) {
 			w.here()
@@ -307,29 +338,6 @@ func (w *walker) part(p *part, feeds bool) {
 	}
 }
 
-// git reads what it keeps itself. That may be a hidden file if somebody has given it one, and what is
-// in it now is masked in what comes out; so it is only asked about where others read it first.
-func (w *walker) git(args []reader.Word, feeds bool) {
-	sub := ""
-	for i, a := range args {
-		switch text := a.Text; {
-		case text == "--" && i+1 < len(args):
-			if sub != "grep" || !feeds {
-				w.names(args[i+1:]...)
-				return
-			}
-		case sub == "" && !strings.HasPrefix(text, "-"):
-			if sub = text; sub == "-C" {
-				sub = ""
-			}
-		}
-	}
-	w.names(args...)
-	if feeds {
-		w.here()
-	}
-}
-
 func plainSource(to reader.Word) bool { return to.Known && strings.HasPrefix(to.Text, "/dev/") }
 
 // told are the names that echo and printf may say.
@@ -344,6 +352,25 @@ func (w *walker) told(name string, args []reader.Word) {
 	w.names(args...)
 	if made {
 		w.out = append(w.out, walk{root: "/**"})
+	}
+}
+
+// said are the names that a command like basename or date may make of its words.
+func (w *walker) said(args []reader.Word) {
+	for _, a := range args {
+		for _, s := range w.speller().spell(a) {
+			text := strings.TrimLeft(s.text, "+")
+			if k := strings.IndexByte(text, '='); k >= 0 {
+				text = text[k+1:]
+			}
+			text = path.Base(strings.TrimPrefix(text, "-f"))
+			w.names(reader.Word{Text: text, Known: true})
+			for _, end := range args {
+				if short, ok := strings.CutSuffix(text, end.Text); ok && short != "" {
+					w.names(reader.Word{Text: short, Known: true})
+				}
+			}
+		}
 	}
 }
 
@@ -394,138 +421,4 @@ func (w *walker) found(args []reader.Word) {
 func globTakes(glob, name string) bool {
 	ok, err := path.Match(strings.ToLower(strings.ReplaceAll(glob, "[!", "[^")), strings.ToLower(name))
 	return ok || err != nil
-}
-
-// searched notes what grep and its like search.
-func (w *walker) searched(name string, args []reader.Word, feeds, fed bool) {
-	o := searchOptions(name, args)
-	if o.lists && !feeds {
-		return // it says where something is, and no more
-	}
-	var may func(string) bool
-	if !strings.HasSuffix(name, "grep") && !o.hidden {
-		may = func(name string) bool { return !strings.HasPrefix(name, ".") }
-	}
-	if len(o.include) > 0 { // which rg prefers to all else
-		may = func(name string) bool {
-			return slices.ContainsFunc(o.include, func(g string) bool { return globTakes(g, name) })
-		}
-	}
-	for _, op := range o.operands {
-		for _, s := range w.speller().spell(op) {
-			w.from(may, s)
-		}
-	}
-	if !o.sure || len(o.operands) == 0 && o.walks && !fed {
-		w.from(may, spelling{text: "."})
-	}
-	if feeds && !fed && !o.walks && !o.lists && len(o.operands) > 0 {
-		w.here()
-	}
-}
-
-type searching struct {
-	operands []reader.Word // without what is searched for
-	include  []string
-	walks    bool // it goes through folders
-	lists    bool // it says names only
-	hidden   bool // what begins with a dot too
-	sure     bool
-}
-
-// glob notes which files rg takes, or, with an exclamation mark, does not.
-func (o *searching) glob(g string) {
-	if !strings.HasPrefix(g, "!") {
-		o.include = append(o.include, path.Base(g))
-	}
-}
-
-// searchOptions takes the words of a search apart. What it does not know makes it unsure.
-func searchOptions(name string, args []reader.Word) searching {
-	values, patterns, isGrep := "efmABCDd", 1, strings.HasSuffix(name, "grep")
-	switch {
-	case name == "rg":
-		values = "ABCEefgjMmrtTd"
-	case !isGrep:
-		values = "dtecESj"
-	}
-	o := searching{sure: true, walks: !isGrep}
-	ended := false
-	for i := 0; i < len(args); i++ {
-		text := args[i].Text
-		switch {
-		case ended || !args[i].Known || len(text) < 2 || text[0] != '-':
-			o.operands = append(o.operands, args[i])
-		case text == "--":
-			ended = true
-		case text[1] == '-':
-			long, value, glued := strings.Cut(text[2:], "=")
-			o.walks = o.walks || strings.HasSuffix(long, "recursive") || long == "directories"
-			o.lists = o.lists || strings.HasPrefix(long, "files-")
-			switch {
-			case long == "regexp" || long == "file" || long == "files":
-				patterns = 0
-			case long == "include" && glued:
-				o.include = append(o.include, value)
-			case strings.HasSuffix(long, "glob") && !glued && i+1 < len(args):
-				o.glob(args[i+1].Text)
-			case strings.HasSuffix(long, "glob"):
-				o.glob(value)
-			case long == "hidden", strings.HasPrefix(long, "unrestricted"), strings.HasPrefix(long, "no-ignore"):
-				o.hidden = true
-			}
-			if !glued && long != "" && slices.Contains(longValues(), long) {
-				i++
-			} else if !glued && !slices.Contains(longFlags(), long) {
-				o.sure = false
-			}
-		default:
-			for k := 1; k < len(text); k++ {
-				if strings.IndexByte(values, text[k]) < 0 {
-					o.walks = o.walks || isGrep && (text[k] == 'r' || text[k] == 'R')
-					o.lists = o.lists || text[k] == 'l' && (isGrep || name == "rg")
-					o.hidden = o.hidden || strings.IndexByte(".uH", text[k]) >= 0
-					continue
-				}
-				if isGrep && text[k] == 'd' {
-					o.walks = true
-				}
-				if name != "fd" && name != "fdfind" && (text[k] == 'e' || text[k] == 'f') {
-					patterns = 0
-				}
-				value := text[k+1:]
-				if value == "" && i+1 < len(args) {
-					value = args[i+1].Text
-				}
-				if name == "rg" && text[k] == 'g' {
-					o.glob(value)
-				}
-				if k == len(text)-1 {
-					i++
-				}
-				break
-			}
-		}
-	}
-	o.operands = o.operands[min(patterns, len(o.operands)):]
-	return o
-}
-
-// longValues are options of searches whose value may be the next word.
-func longValues() []string {
-	return []string{
-		"after-context", "before-context", "context", "max-count", "regexp", "file", "glob", "iglob", "type", "type-not", "max-depth", "maxdepth", "min-depth",
-		"max-columns", "max-filesize", "threads", "sort", "sortr", "replace", "include", "exclude", "exclude-dir", "exclude-from", "ignore-file", "engine", "encoding",
-		"label", "extension", "size", "changed-within", "changed-before", "max-results", "directories", "devices", "binary-files", "group-separator",
-	}
-}
-
-// longFlags are options of searches without a value.
-func longFlags() []string {
-	return []string{
-		"recursive", "dereference-recursive", "ignore-case", "line-number", "no-line-number", "files-with-matches", "files-without-match", "files", "count", "word-regexp",
-		"line-regexp", "no-messages", "with-filename", "no-filename", "only-matching", "fixed-strings", "extended-regexp", "perl-regexp", "pcre2", "invert-match", "hidden", "no-ignore",
-		"no-ignore-vcs", "heading", "no-heading", "color", "colour", "follow", "vimgrep", "text", "null", "quiet", "smart-case", "case-sensitive", "unrestricted", "column",
-		"multiline", "stats", "trim", "json", "absolute-path", "full-path", "print0", "no-config", "binary", "version", "help",
-	}
 }

@@ -51,7 +51,7 @@ func startedBy(words []string) []string {
 			case strings.HasPrefix(rest, "="):
 				add(rest[1:])
 				out = append(out, spoken(rest[1:])...)
-			case len(o) == 2 || strings.HasSuffix(o, "="):
+			case len(o) <= 2 || strings.HasSuffix(o, "="):
 				add(rest)
 				out = append(out, spoken(rest)...)
 			}
@@ -85,6 +85,8 @@ func startOptions(name string) []string {
 		return []string{"--to-command", "--use-compress-program", "-I", "--checkpoint-action=exec", "--rsh-command", "--info-script", "-F"}
 	case "sort", "gsort":
 		return []string{"--compress-program"}
+	case "less":
+		return []string{"+"}
 	case "man":
 		return []string{"-P", "--pager", "-H"}
 	case "git":
@@ -113,7 +115,7 @@ func startOptions(name string) []string {
 	return nil
 }
 
-// runsInput: a shell in the command runs what it reads: no script and no text is given to it.
+// runsInput: a shell, or what hands it to one later, in the command runs what it reads: no script and no text is given to it.
 func (m *command) runsInput() bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool { return shellOfInput(p.Words) })
 }
@@ -124,6 +126,12 @@ func shellOfInput(words []reader.Word) bool {
 	}
 	switch path.Base(words[0].Text) {
 	case "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish":
+	case "at", "batch":
+		return !slices.ContainsFunc(words[1:], func(w reader.Word) bool {
+			return slices.Contains([]string{"-l", "-c", "-r", "-d", "-f", "-V"}, w.Text)
+		})
+	case "crontab":
+		return slices.ContainsFunc(words[1:], func(w reader.Word) bool { return w.Text == "-" || w.Text == "/dev/stdin" })
 	case "source", ".":
 		return len(words) > 1 && strings.HasPrefix(words[1].Text, "/dev/")
 	default:
@@ -155,7 +163,7 @@ func shellOfInput(words []reader.Word) bool {
 // of its words.
 func spoken(text string) []string {
 	var out []string
-	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r;&|<>()'\"`", r) }) {
+	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r;&|<>()'\"`!={}", r) }) {
 		words := strings.Fields(strings.ReplaceAll(line, `\n`, " "))
 		for j := range words[:min(len(words), maxStarted)] {
 			out = append(out, strings.Join(words[j:], " "))

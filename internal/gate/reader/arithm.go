@@ -42,12 +42,49 @@ func (w *walker) arithmWord(word *syntax.Word) {
 			if piece := w.param(p, false); piece.kind != pieceNumber {
 				w.number(p.Param, p.Index != nil || piece.kind != pieceVar)
 			}
+		case *syntax.CmdSubst:
+			w.counted = true
+			if w.expansion(p, true); !counts(p) {
+				w.unclear("arithmetic evaluates a text that is only known when it runs")
+			}
 		default:
 			// Quotes are taken off and the text is evaluated all the same.
 			w.expansion(part, true)
 			w.unclear("arithmetic evaluates a text that is only known when it runs")
 		}
 	}
+}
+
+// counts: what is substituted is a number that wc counts of its input, which it is alone to say.
+func counts(p *syntax.CmdSubst) bool {
+	if len(p.Stmts) != 1 {
+		return false
+	}
+	last := p.Stmts[0]
+	for {
+		list, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		if list.Op != syntax.Pipe || len(last.Redirs) > 0 {
+			return false
+		}
+		last = list.Y
+	}
+	c, ok := last.Cmd.(*syntax.CallExpr)
+	if !ok || last.Background || last.Coprocess || last.Negated || len(c.Assigns) > 0 || len(c.Args) != 2 || c.Args[0].Lit() != "wc" {
+		return false
+	}
+	for _, r := range last.Redirs {
+		if r.Op != syntax.RdrIn || r.N != nil {
+			return false
+		}
+	}
+	switch c.Args[1].Lit() {
+	case "-l", "-c", "-w", "-m":
+		return true
+	}
+	return false
 }
 
 func (w *walker) arithmText(text string) {
@@ -154,11 +191,40 @@ func (n numbering) node(node syntax.Node) {
 	case *syntax.CallExpr:
 		// read, printf -v, mapfile, getopts and others put text into what they name.
 		for i, arg := range x.Args {
-			if lit := arg.Lit(); i > 0 && isName(lit) && setsVariables(x.Args[0]) {
-				n.set(lit, false)
+			name, _, _ := strings.Cut(plainText(arg), "=")
+			if name = strings.TrimSuffix(name, "+"); i > 0 && isName(name) && setsVariables(x.Args[0]) {
+				n.set(name, false)
+			}
+		}
+	case *syntax.DeclClause:
+		for _, a := range x.Args {
+			if a.Name != nil || a.Value == nil {
+				continue
+			}
+			name, _, _ := strings.Cut(plainText(a.Value), "=")
+			n.set(strings.TrimSuffix(name, "+"), false) // "x=…" in quotes
+		}
+	}
+}
+
+// plainText is what a word says outside of its expansions.
+func plainText(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				if lit, ok := inner.(*syntax.Lit); ok {
+					b.WriteString(lit.Value)
+				}
 			}
 		}
 	}
+	return b.String()
 }
 
 func setsVariables(first *syntax.Word) bool {

@@ -92,6 +92,8 @@ type awkScanner struct {
 	last     awkToken
 	printing bool
 	depth    int  // of parentheses since print
+	writes   bool // what it writes does not matter, only what it runs
+	runs     bool // it does
 	formats  bool // there is a printf or sprintf, whose %c makes characters of numbers
 }
 
@@ -127,13 +129,14 @@ func (a *awkScanner) token() string {
 		return a.slash()
 	case c == '|':
 		if !strings.HasPrefix(a.text[a.at:], "||") || strings.HasPrefix(a.text[a.at:], "|||") || strings.HasPrefix(a.text[a.at:], "||&") {
+			a.runs = true
 			return "runs commands (|)"
 		}
 		a.at += 2
 		a.last = awkStart
 	case c == '>':
 		// In parentheses it compares.
-		if a.printing && a.depth <= 0 || strings.HasPrefix(a.text[a.at:], ">>") {
+		if !a.writes && (a.printing && a.depth <= 0 || strings.HasPrefix(a.text[a.at:], ">>")) {
 			return "writes files (>)"
 		}
 		a.at++
@@ -180,6 +183,8 @@ func (a *awkScanner) word() {
 	a.last = awkValue
 	word := a.text[start:a.at]
 	switch word {
+	case "system":
+		a.runs = true
 	case "print", "printf":
 		a.printing, a.depth = true, 0
 	}

@@ -74,7 +74,7 @@ func fill(t testing.TB, dir string) {
 		"README.md": "# Demo\nTODO fix\nhello\n", "notes.txt": "alpha\nbeta\n", "one.txt": "touch PWNED\n", "main.go": "package main\n\nfunc main() {}\n", "data.csv": "a,b\n1,2\n",
 		"data.json": `{"items":[{"n":1}]}`, "src/lib/util.py": "# TODO\n", "src/app.js": "1\n", "docs/guide.md": "x\n", "tools/evil.sh": "#!/bin/sh\ntouch PWNED\n", "tools/evil.sed": "w PWNED\n",
 		"tools/evil.awk": "BEGIN{system(\"touch PWNED\")}\n", "-oPWNED": "", "-i": "", "-delete": "", "--output=PWNED": "", "--pre=sh": "", "-exec": "", "a b": "x\n", "x": "1\n", "f": "b\na\n", ".env": "K=1\n",
-		"@x": "x\n", "opts": "--plugin ./lib.so\n", "@opts": "\n", "host:x": "x\n", "rsh": "#!/bin/sh\ntouch PWNED\n", "lib.c": "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void){int d=open(\"PWNED\",O_CREAT|O_WRONLY,0644);if(d>=0)close(d);}\n",
+		"p": "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n # Demo\n TODO fix\n-hello\n+PWNED\n", "@x": "x\n", "opts": "--plugin ./lib.so\n", "@opts": "\n", "host:x": "x\n", "rsh": "#!/bin/sh\ntouch PWNED\n", "lib.c": "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void){int d=open(\"PWNED\",O_CREAT|O_WRONLY,0644);if(d>=0)close(d);}\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -186,7 +186,7 @@ func TestReadOnlyCommandsChangeNothing(t *testing.T) {
 
 // waits: it may wait until it is killed, which only costs time.
 func waits(command string) bool {
-	return strings.Contains(command, "tail") || strings.Contains(command, "sleep") || strings.Contains(command, "while") || strings.Contains(command, "/dev/zero")
+	return strings.Contains(command, "tail") || strings.Contains(command, "sleep") || strings.Contains(command, "while") || strings.Contains(command, "/dev/zero") || strings.Contains(command, "yes")
 }
 
 func differences(before, after string) string {
@@ -229,6 +229,9 @@ func FuzzJudgeAgainstBash(f *testing.F) {
 		for _, c := range list {
 			f.Add(c)
 		}
+	}
+	for _, c := range append(shellItself(), besideThem()...) {
+		f.Add(c)
 	}
 	for _, row := range tsv(f, "readonly.tsv") {
 		f.Add(command(f, row))

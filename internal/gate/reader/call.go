@@ -94,12 +94,14 @@ func (w *walker) declare(c *syntax.DeclClause, s scope) {
 	w.add(Part{Redirects: s.redirects})
 	part := w.out.Parts[index]
 	part.Words = []Word{known(c.Variant.Value)}
+	part.declared = !s.timed
 	for _, a := range c.Args {
 		switch {
 		case a.Name == nil:
 			words := w.words(a.Value)
 			part.Words = append(part.Words, words...)
 			for _, word := range words {
+				part.declared = part.declared && !strings.Contains(word.Text, "=")
 				w.declaration(c.Variant.Value, word)
 			}
 		case a.Naked && a.Index == nil:
@@ -265,6 +267,7 @@ func (w *walker) text(name, text string, part Part) {
 	w.out.uses = append(w.out.uses, inner.out.uses...)
 	w.out.sets = append(w.out.sets, inner.out.sets...)
 	w.out.strings = append(w.out.strings, inner.out.strings...)
+	w.counted = w.counted || inner.counted
 }
 
 func (w *walker) trap(args []Word, part Part) {

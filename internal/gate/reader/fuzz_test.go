@@ -85,6 +85,14 @@ func newMixer(t testing.TB, seed uint64) *mixer {
 			m.words = append(m.words, strings.Fields(c)...)
 		}
 	}
+	for _, c := range append(shellItself(), besideThem()...) {
+		m.words = append(m.words, strings.Fields(c)...)
+	}
+	for _, c := range shellItself() {
+		if !strings.Contains(c, "yes") && !strings.Contains(c, "while") { // these go on
+			m.whole = append(m.whole, c)
+		}
+	}
 	m.whole = append(m.whole, "xz -t a.xz", "xz -l a.xz", "xz -dc a.xz", "bzip2 -t b.bz2", "bzip2 -dc b.bz2", "zstd -l c.zst", "zstd -t c.zst", "gzip -t file.gz", "nm ./lib.so", "size ./lib.so", "readelf -x .text lib.so", "strings lib.so", "find . -maxdepth 1 -exec nm {} \\;", "tar tf archive.tar", "tar tCf . archive.tar",
 		"tar -xOf archive.tar", "git describe --always", "git status", "env git status", "env LC_ALL=C git status", "cat README.md | tee /dev/null", "sed 's/[/]/_/' README.md", "awk '{print ($1>3)?\"a\":\"b\"}' README.md")
 	// Harmless words may still make a command run on; those that wait are not tried.

@@ -127,12 +127,29 @@ func gitFormats(c *call) string {
 	return ""
 }
 
-// gitPaths notes the files in words like HEAD:name.
+// gitPaths notes the files in words like HEAD:name and :(top)name, and in those of -L.
 func (j *judge) gitPaths(c *call) {
-	for _, a := range c.operands {
-		if _, name, found := strings.Cut(a.text, ":"); a.known && found && name != "" {
+	note := func(name string) {
+		if name != "" {
 			j.reads = append(j.reads, name)
 		}
+	}
+	for _, a := range c.operands {
+		if _, name, found := strings.Cut(a.text, ":"); a.known && found {
+			note(name)
+			if magic, rest, long := strings.Cut(name, ")"); long && strings.HasPrefix(magic, "(") {
+				note(rest)
+			}
+			note(strings.TrimLeft(name, "/"))
+		}
+	}
+	for _, v := range c.valuesOf("L") {
+		for _, text := range j.partsOf(v) {
+			if i := strings.LastIndexByte(text, ':'); i >= 0 {
+				note(text[i+1:])
+			}
+		}
+		j.open = j.open || !v.known
 	}
 }
 
@@ -175,6 +192,9 @@ func gitCommand(name string) (spec, bool) {
 		return spec{flags: "bltcpfnsewk", values: "LS", files: "contents S", optional: "MC", most: many, open: true, long: "root show-stats score-debug show-name show-number porcelain line-porcelain incremental encoding= contents= date= progress no-progress ignore-rev= color-lines color-by-age minimal abbrev= since= first-parent reverse show-email"}, true
 	case "grep":
 		return spec{flags: "IaivwhHEGPFnlLcqWpr", values: "efABCm", files: "f", numbers: true, most: many, open: true, long: "cached untracked no-index no-exclude-standard exclude-standard recurse-submodules text ignore-case no-textconv max-depth= recursive no-recursive word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null only-matching count color[= no-color break heading show-function after-context= before-context= context= function-context max-count= threads= and or not all-match quiet"}, true
+	}
+	if s, ok := gitPatches(name); ok {
+		return s, true
 	}
 	return gitNames(name)
 }

@@ -112,9 +112,10 @@ func (j *judge) variables() string {
 		j.values[name] = have
 		return ""
 	}
-	for _, p := range j.command.Parts {
+	for i := range j.command.Parts {
+		p := &j.command.Parts[i]
 		for _, a := range p.Assigns {
-			if len(p.Words) > 0 {
+			if len(p.Words) > 0 && !exports(p) {
 				if !safePrefix(a) && !(a.Name == "IFS" && len(namesRead(p.Words)) > 0) {
 					return "runs a command with the variable " + a.Name + " set"
 				}

@@ -11,7 +11,7 @@ func listing(name string) (spec, bool) {
 			long: "all almost-all author escape block-size= ignore-backups color[= directory dired classify[= file-type format= full-time group-directories-first no-group human-readable si dereference-command-line dereference-command-line-symlink-to-dir hide= hyperlink[= indicator-style= inode ignore= kibibytes dereference numeric-uid-gid literal hide-control-chars show-control-chars quote-name quoting-style= reverse recursive size sort= time= time-style= tabsize= width= context zero version help",
 		}, true
 	case "stat":
-		return spec{flags: "LftxsrnqF", values: "c", most: many, harmless: true, long: "dereference file-system format= printf= terse cached= version help", check: noControls("printf")}, true
+		return spec{flags: "LtxsrnqF", values: "c", optional: "f", most: many, harmless: true, long: "dereference file-system format= printf= terse cached= version help", check: noControls("printf", "f")}, true
 	case "readlink", "realpath":
 		return spec{flags: "femnqsvzLP", most: many, harmless: true, long: "canonicalize canonicalize-existing canonicalize-missing logical physical quiet relative-to= relative-base= strip no-symlinks zero no-newline silent verbose version help"}, true
 	case "basename":

@@ -31,6 +31,7 @@ func walk(command string, texts int, folder string) (*walker, *UnreadableError) 
 	}
 	w := &walker{src: command, texts: texts, folder: folder, visited: map[int]bool{}, said: map[string]bool{}, inFunction: map[int]bool{}}
 	w.numbers = numbersOf(file)
+	w.out.numbers = w.numbers
 	w.stmts(file.Stmts, scope{})
 	for _, c := range comments(command, file) {
 		// bash ends a comment there; the parser goes on with the same command.
@@ -42,6 +43,9 @@ func walk(command string, texts int, folder string) (*walker, *UnreadableError) 
 	w.overlooked()
 	if w.deep {
 		return nil, &UnreadableError{Problem: "commands stand too deep in one another"}
+	}
+	if w.counted && len(w.out.functions) > 0 {
+		w.unclear("what counts in it may be a function of its own")
 	}
 	if w.everMoved {
 		for i := range w.out.Parts {
@@ -69,6 +73,7 @@ type walker struct {
 	deep       bool
 	moved      bool // what is walked now may run in another folder
 	everMoved  bool
+	counted    bool         // something relies on what wc says
 	inFunction map[int]bool // the parts that functions hold: they run when those are called
 }
 

@@ -15,10 +15,11 @@ type Command struct {
 	// only known when it runs". A command with anything unclear may do more than its parts.
 	Unclear []string
 
-	functions []string // that it defines
-	uses      []string // variables that it reads
-	sets      []string // variables that it sets in other ways than by assignments
-	strings   []Word   // texts that it feeds to commands (<<<)
+	functions []string        // that it defines
+	uses      []string        // variables that it reads
+	sets      []string        // variables that it sets in other ways than by assignments
+	strings   []Word          // texts that it feeds to commands (<<<)
+	numbers   map[string]bool // variables that hold nothing but numbers
 }
 
 // Part is one simple command.
@@ -42,6 +43,8 @@ type Part struct {
 	Redirects []Redirect
 	// Moved: it may run in another folder than the one the whole command began in.
 	Moved bool
+
+	declared bool // by export and the like, and Assigns is all that it sets
 
 	cleared bool // a wrapper takes variables out of the environment
 }

@@ -62,6 +62,8 @@ func (j *judge) run(name string, args []arg, p *Part) string {
 		return j.use(spec{flags: "n", most: 2, texts: many}, name, args, p)
 	case "env":
 		return "tells the environment"
+	case "set", "export", "umask", "ulimit", "jobs", "dirs", "help", "yes":
+		return j.ofShell(name, args, p)
 	}
 	for _, family := range []func(string) (spec, bool){listing, reading, search, text} {
 		if s, ok := family(name); ok {
@@ -86,7 +88,7 @@ func condition(j *judge, name string, args []arg) string {
 			return "has a test that evaluates a name"
 		}
 		allKnown = allKnown && a.known
-		if !a.single {
+		if !a.single && !j.numeric(a.word) {
 			return "has a test of what is only known when it runs"
 		}
 	}

@@ -67,6 +67,7 @@ type sedParser struct {
 	at     int
 	labels bool
 	shows  bool // control characters, in the text of a, i and c
+	writes bool // what it writes and shows does not matter, only what it runs
 	odd    bool // the regular expression just read has its delimiter within brackets, once
 }
 
@@ -99,9 +100,7 @@ func (s *sedParser) command() string {
 	case '{', '}':
 		return ""
 	case '#':
-		for !s.done() && s.peek() != '\n' {
-			s.at++
-		}
+		s.line()
 		return ""
 	case 'd', 'D', 'g', 'G', 'h', 'H', 'n', 'N', 'p', 'P', 'x', 'z', '=', 'F':
 		return s.end()
@@ -123,17 +122,22 @@ func (s *sedParser) command() string {
 			if !s.delimited(delimiter, false) {
 				return sedUnclear
 			}
-			if escapes(s.text[start:s.at], sedControls) {
+			if !s.writes && escapes(s.text[start:s.at], sedControls) {
 				return sedShows
 			}
 		}
 		return s.end()
-	case 'w', 'W':
+	case 'w', 'W', 'r', 'R':
+		if s.writes {
+			s.line()
+			return ""
+		}
+		if c == 'r' || c == 'R' {
+			return "reads further files (" + string(c) + ")"
+		}
 		return "writes files (" + string(c) + ")"
 	case 'e':
 		return "runs commands (e)"
-	case 'r', 'R':
-		return "reads further files (" + string(c) + ")"
 	}
 	return sedUnclear
 }
@@ -241,7 +245,7 @@ func (s *sedParser) substitute() string {
 	if odd && (s.at <= to || strings.IndexByte("gpiImMew0123456789 \t\n;}#", s.text[to]) >= 0) {
 		return sedUnclear
 	}
-	if escapes(s.text[to:s.at], sedControls) {
+	if !s.writes && escapes(s.text[to:s.at], sedControls) {
 		return sedShows
 	}
 	for !s.done() {
@@ -250,6 +254,9 @@ func (s *sedParser) substitute() string {
 			s.at++
 		case c == 'e':
 			return "runs commands (s///e)"
+		case c == 'w' && s.writes:
+			s.line()
+			return ""
 		case c == 'w':
 			return "writes files (s///w)"
 		default:
@@ -257,6 +264,13 @@ func (s *sedParser) substitute() string {
 		}
 	}
 	return ""
+}
+
+// line passes the rest of a line, which is a name.
+func (s *sedParser) line() {
+	for !s.done() && s.peek() != '\n' {
+		s.at++
+	}
 }
 
 // end passes what ends a command.

@@ -80,11 +80,8 @@ func golang(j *judge, args []arg) string {
 	case "help":
 		return j.use(spec{most: 2, texts: many}, "go help", args[1:], nil)
 	case "env":
-		if len(args) == 1 {
-			return "tells the whole environment of go"
-		}
 		for _, a := range args[1:] {
-			if a.known && a.text == "-json" {
+			if a.known && (a.text == "-json" || a.text == "-changed") {
 				continue
 			}
 			if !a.known || !isName(a.text) || !strings.HasPrefix(a.text, "GO") && !strings.HasPrefix(a.text, "CGO_") {
@@ -92,6 +89,9 @@ func golang(j *judge, args []arg) string {
 			}
 		}
 		return ""
+	}
+	if args[0].text == "list" && len(args) > 1 && args[1].known && args[1].text == "-m" && (len(args) == 2 || len(args) == 3 && args[2].known && args[2].text == "-json") {
+		return "" // the module itself; others may have to be fetched
 	}
 	return "runs `go " + args[0].text + "`, which may fetch, build and run code"
 }
@@ -118,9 +118,12 @@ func gofmt(j *judge, args []arg) string {
 func versionOnly(name string, args []arg) bool {
 	switch name {
 	case "make", "gmake", "cmake", "ninja", "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "node", "python", "python3", "perl", "bash", "zsh",
-		"sqlite3", "curl", "wget", "ssh", "docker", "podman", "vim", "nvim", "awk", "gawk", "sed", "less", "jq", "openssl", "gdb", "rsync", "busybox", "psql":
+		"sqlite3", "curl", "wget", "ssh", "docker", "podman", "vim", "nvim", "awk", "gawk", "sed", "less", "jq", "openssl", "gdb", "rsync", "busybox", "psql", "ruby":
 	default:
 		return false
+	}
+	if name == "openssl" && len(args) == 2 && args[0].known && args[0].text == "version" && args[1].known {
+		return len(args[1].text) > 1 && args[1].text[0] == '-' && strings.Trim(args[1].text[1:], "abdefoprv") == ""
 	}
 	if len(args) != 1 || !args[0].known {
 		return false
@@ -131,7 +134,7 @@ func versionOnly(name string, args []arg) bool {
 	case "-V":
 		return name == "ssh" || name == "python3" || name == "python"
 	case "-v":
-		return name == "node" || name == "perl"
+		return name == "node" || name == "perl" || name == "ruby"
 	case "version":
 		return name == "openssl"
 	}

@@ -12,6 +12,7 @@ type piece struct {
 	kind   pieceKind
 	text   string // the literal text, or the name of the variable
 	quoted bool
+	count  bool // a pieceOutput that is a number, maybe with blanks around it
 }
 
 type pieceKind int
@@ -296,7 +297,7 @@ func (w *walker) expansion(part syntax.WordPart, quoted bool) piece {
 		return w.param(p, quoted)
 	case *syntax.CmdSubst:
 		w.substitution(p)
-		return piece{kind: pieceOutput, quoted: quoted}
+		return piece{kind: pieceOutput, quoted: quoted, count: counts(p)}
 	case *syntax.ArithmExp:
 		w.visit(p.Left)
 		w.arithm(p.X)
