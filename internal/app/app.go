@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -64,6 +65,20 @@ type App struct {
 // Open opens the home that the environment names and makes it if it is new. What is odd
 // but harmless in the settings is in Warnings.
 func Open(ctx context.Context, env Env) (*App, error) {
+	a, err := OpenSettings(env)
+	if err != nil {
+		return nil, err
+	}
+	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
+		return nil, err
+	}
+	a.store = a.db
+	return a, nil
+}
+
+// OpenSettings opens no more of a home than its settings, which may be on a disk that cannot be
+// written to. What has to do with sessions is not to be asked of it.
+func OpenSettings(env Env) (*App, error) {
 	a := &App{env: env}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
@@ -74,10 +89,6 @@ func Open(ctx context.Context, env Env) (*App, error) {
 		return nil, err
 	}
 	a.settings, a.warnings = p.settings, p.warnings
-	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
-		return nil, err
-	}
-	a.store = a.db
 	a.models = newModels(env, a.dirs, a.settings)
 	return a, nil
 }
@@ -102,7 +113,10 @@ func (a *App) Close() error {
 		defer close(closed)
 		a.models.close()
 	}()
-	err := a.db.Close()
+	var err error
+	if a.db != nil {
+		err = a.db.Close()
+	}
 	<-closed
 	if err != nil {
 		return fmt.Errorf("close the database: %w", err)
@@ -122,6 +136,23 @@ func (a *App) removeOutputs(ids []troupe.SessionID) error {
 		}
 	}
 	return nil
+}
+
+// outputSize is how many bytes the outputs of sessions take.
+func (a *App) outputSize(ids []troupe.SessionID) int64 {
+	var n int64
+	for _, id := range ids {
+		_ = filepath.WalkDir(a.outputDir(id), func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil //nolint:nilerr // what cannot be looked at is not counted
+			}
+			if info, err := d.Info(); err == nil {
+				n += info.Size()
+			}
+			return nil
+		})
+	}
+	return n
 }
 
 // engine is the part of an App that runs sessions.

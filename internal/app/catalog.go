@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 )
 
@@ -56,12 +58,13 @@ func (a *App) Models(ctx context.Context, cwd string) (ModelList, error) {
 			rows[full] = m.row(full)
 		}
 	}
-	names := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
-	for _, name := range slices.Compact(names) {
-		if !m.configured(name) {
-			continue
+	out.Providers = m.askable()
+	for _, name := range m.servers() {
+		if key := m.keyOf(name); !slices.Contains(out.Providers, name) {
+			out.Problems = append(out.Problems, fmt.Sprintf("the settings name the provider %s, and its key is missing: set %s", name, key))
 		}
-		out.Providers = append(out.Providers, name)
+	}
+	for _, name := range out.Providers {
 		if !m.own(name) {
 			continue
 		}
@@ -117,9 +120,36 @@ func (m *models) served(ctx context.Context, name string) ([]openai.Model, error
 	}
 	list, err := o.Models(ctx)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: "the models of " + name + " cannot be listed: " + err.Error(), Hint: "Is the server running?", Err: err}
+		return nil, &troupe.UserError{Problem: "the models of " + name + " cannot be listed: " + err.Error(), Hint: m.unlisted(name, err), Err: err}
 	}
 	return list, nil
+}
+
+// askable are the providers that are configured, key and all.
+func (m *models) askable() []string {
+	names := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
+	out := []string{}
+	for _, name := range names {
+		if m.configured(name) && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// unlisted says what to do about a server that does not list its models.
+func (m *models) unlisted(name string, err error) string {
+	var fault *model.Error
+	key := m.keyOf(name)
+	switch {
+	case errors.As(err, &fault) && fault.Fault == troupe.FaultRetry:
+		return "Is the server running?"
+	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth && key != "":
+		return "Is " + key + " right?"
+	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth:
+		return "It wants a key; " + map[bool]string{true: "set OPENAI_API_KEY.", false: "name its variable: \"key_env\" of providers." + name + " in the settings."}[name == "openai"]
+	}
+	return "Not every server has such a list. It can be used all the same: troupe -p --model " + name + "/NAME"
 }
 
 // WindowCheck is what `troupe doctor` found about the window of one model.

@@ -17,14 +17,16 @@ import (
 
 // Check is what `troupe doctor` found. It says whether a key is there, never which.
 type Check struct {
-	Version  string         `json:"version"`
-	Config   string         `json:"config_dir"`
-	Data     string         `json:"data_dir"`
-	Database Database       `json:"database"`
-	Model    string         `json:"model"`
-	Provider ProviderCheck  `json:"provider"`
-	Programs []Program      `json:"programs"`
-	Kernel   sandbox.Report `json:"kernel"`
+	Version  string        `json:"version"`
+	Config   string        `json:"config_dir"`
+	Data     string        `json:"data_dir"`
+	Database Database      `json:"database"`
+	Model    string        `json:"model"`
+	Provider ProviderCheck `json:"provider"`
+	// Providers are all that could be asked, whichever the chosen model is of.
+	Providers []string       `json:"providers"`
+	Programs  []Program      `json:"programs"`
+	Kernel    sandbox.Report `json:"kernel"`
 	// Environment are the names of the variables that commands get.
 	Environment []string    `json:"environment"`
 	Agents      []AgentFile `json:"agents"`
@@ -56,6 +58,7 @@ type ProviderCheck struct {
 	Name    string `json:"name"`
 	BaseURL string `json:"base_url,omitempty"`
 	Key     bool   `json:"key_present"`
+	KeyEnv  string `json:"key_env,omitempty"` // the variable that holds it, if there is one
 	Ready   bool   `json:"ready"`
 }
 
@@ -214,6 +217,7 @@ func (a *App) waiting(ctx context.Context, c *Check) error {
 }
 
 func (a *App) checkModel(c *Check, cwd string) {
+	c.Providers = a.models.askable()
 	full, err := a.models.Default("", cwd)
 	if err != nil {
 		c.Problems = append(c.Problems, err.Error())
@@ -221,6 +225,7 @@ func (a *App) checkModel(c *Check, cwd string) {
 	}
 	c.Model = full
 	c.Provider.Name, _, _ = strings.Cut(full, "/")
+	c.Provider.KeyEnv = a.models.keyOf(c.Provider.Name)
 	switch s := a.settings.Providers[c.Provider.Name]; {
 	case s.BaseURL != "":
 		c.Provider.BaseURL, c.Provider.Key = s.BaseURL, s.KeyEnv != "" && a.models.set(s.KeyEnv)

@@ -111,6 +111,12 @@ func (m *models) choose() (string, error) {
 		}
 	case m.set("OPENAI_API_KEY"):
 		return defaultOpenAI, nil
+	case len(m.servers()) > 0:
+		names := m.servers()
+		return "", &troupe.UserError{
+			Problem: "Which model? The settings name " + strings.Join(names, ", ") + ", which may have several.",
+			Hint:    "Choose one: troupe -p --model " + names[0] + "/NAME (`troupe models` lists what the server has),\nor once and for all: \"model\": \"" + names[0] + "/NAME\" in the settings", Code: 2,
+		}
 	}
 	return defaultModel, nil // what is missing is said when it is opened
 }
@@ -169,6 +175,49 @@ func (m *models) configured(name string) bool {
 		return m.set("OPENAI_API_KEY") || m.set("OPENAI_BASE_URL")
 	}
 	return false
+}
+
+// servers are the providers that the settings name, sorted.
+func (m *models) servers() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(m.settings.Providers)) {
+		if m.settings.Providers[name].BaseURL != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// keyOf is the variable that holds a provider's key; "" if it has none. A server of one's own
+// needs one only if its settings say so, or somebody has set it.
+func (m *models) keyOf(name string) string {
+	switch s, ok := m.settings.Providers[name]; {
+	case ok && s.BaseURL != "":
+		return s.KeyEnv
+	case name == "anthropic":
+		return "ANTHROPIC_API_KEY"
+	case name == "openai" && (m.set("OPENAI_API_KEY") || !m.set("OPENAI_BASE_URL")):
+		return "OPENAI_API_KEY"
+	}
+	return ""
+}
+
+// suspects asks what has to be right for a model to be had.
+func (m *models) suspects(full string) string {
+	name, id, _ := strings.Cut(full, "/")
+	if name == "script" || m.player != nil {
+		return ""
+	}
+	has := fmt.Sprintf("has %s a model %q?", name, id)
+	switch key := m.keyOf(name); {
+	case key != "":
+		return "is " + key + " right, and " + has
+	case m.own(name) && name != "openai":
+		return has[:len(has)-1] + ", or does it want a key (\"key_env\" of providers." + name + " in the settings)?"
+	case m.own(name):
+		return has[:len(has)-1] + ", or does it want a key (OPENAI_API_KEY)?"
+	}
+	return has
 }
 
 // Provider implements session.Models.

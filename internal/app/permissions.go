@@ -98,7 +98,70 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	if d.Effect != troupe.Deny && d.Sandbox != "" {
 		out.Sandbox = d.Sandbox
 	}
+	if out.Decision != troupe.Deny && out.Sandbox != troupe.LevelNone {
+		if out.Kept = x.kept(access.Command); out.Kept != "" {
+			out.Why += "; but " + out.Kept
+		}
+	}
 	return out
+}
+
+// keptTried is how many hidden files are tried one by one; nobody reads a list of more.
+const keptTried = 200
+
+// kept says what a command that the kernel confines would come to and not be let read; "" if
+// nothing is known of it. Where no kernel sees to it the gate does, and its answer tells: it is
+// another one than if nothing was hidden.
+func (x *Explainer) kept(command string) string {
+	if command == "" {
+		return ""
+	}
+	q := gate.Query{
+		Tool: "Bash", Access: troupe.Access{Class: troupe.ClassExec, Command: command}, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
+		SafeGit: true, Resolve: x.guard.Resolve,
+	}
+	hidden, files := x.guard.Hidden(x.request.Cwd), x.guard.HiddenFiles(x.request.Cwd)
+	var tried []string
+	// What it names is refused in every mode; what it may come to is asked about where reading is
+	// all that it may do.
+	asked := func(name string) (string, bool) {
+		why, is := hidden(name)
+		if is && !slices.Contains(tried, name) {
+			tried = append(tried, name)
+		}
+		return why, is
+	}
+	if !differs(q, troupe.ModeBypass, asked, nil) {
+		tried = nil
+	}
+	if differs(q, troupe.ModeDefault, nil, files) {
+		tried = append(tried, files[:min(len(files), keptTried)]...)
+	}
+	var names []string
+	for _, name := range tried {
+		only := func(n string) (string, bool) { return "", n == name }
+		if !slices.Contains(names, name) && (differs(q, troupe.ModeBypass, only, nil) || differs(q, troupe.ModeDefault, nil, []string{name})) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	why, _ := hidden(names[0])
+	what := fmt.Sprintf("%s (%s) is", names[0], why)
+	if more := len(names) - 1; more > 0 {
+		what = fmt.Sprintf("%s (%s) and %d more are", names[0], why, more)
+	}
+	return fmt.Sprintf("%s kept from commands, which get \"Permission denied\" there; \"sandbox\": {\"allow_read\": [...]} in %s opens what nobody's deny_read names", what, x.app.dirs.Settings())
+}
+
+// differs reports whether an agent with all that a mode gives, and no rules, is answered another
+// way because something is hidden.
+func differs(q gate.Query, mode troupe.Mode, hidden func(string) (string, bool), files []string) bool {
+	q.Chain = []gate.Layer{{Agent: profile.Main, Mode: mode, Leads: true}}
+	open := gate.Decide(q)
+	q.Hidden, q.HiddenFiles = hidden, func() []string { return files }
+	return gate.Decide(q).Effect != open.Effect
 }
 
 // later tells tools that rules may speak of though they are not here now: those of MCP
@@ -189,13 +252,11 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 	if err != nil {
 		return wire.RuleList{}, nil, err
 	}
-	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: []wire.RuleRow{}}
-	for _, s := range gate.InForce([]gate.Layer{gate.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
-		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
-		if s.ShadowedBy != "" {
-			row.Shadowed = []string{s.ShadowedBy}
+	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(granted)}
+	if out.Untrusted {
+		if out.Without, err = a.without(p, r.Cwd); err != nil {
+			return wire.RuleList{}, nil, err
 		}
-		out.Rules = append(out.Rules, row)
 	}
 	for _, h := range p.all.Hidden().Entries() {
 		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
@@ -204,4 +265,33 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
 	return out, warnings, errors.Join(g.close())
+}
+
+// without are the rules of a folder that do not count because it is not trusted.
+func (a *App) without(p *policy, folder string) ([]wire.RuleRow, error) {
+	now, err := a.rules(p, folder)
+	if err != nil {
+		return nil, err
+	}
+	as := *p
+	as.standing.Trusted = true
+	all, err := a.rules(&as, folder)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(r troupe.Rule) bool { return slices.Contains(now, r) })
+	return ruleRows(troupe.Authority{Rules: all}), nil
+}
+
+// ruleRows are the rules of an authority in the order in which they count.
+func ruleRows(granted troupe.Authority) []wire.RuleRow {
+	out := []wire.RuleRow{}
+	for _, s := range gate.InForce([]gate.Layer{gate.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
+		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
+		if s.ShadowedBy != "" {
+			row.Shadowed = []string{s.ShadowedBy}
+		}
+		out = append(out, row)
+	}
+	return out
 }

@@ -96,6 +96,9 @@ func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, erro
 			out.Unpriced = append(out.Unpriced, s.Model)
 		}
 	}
+	if main.Cause == troupe.CauseNoModel {
+		out.Suspects = a.models.suspects(main.Model)
+	}
 	out.Denials, err = a.denials(ctx, main, t.Paths[root])
 	return out, err
 }
@@ -161,10 +164,11 @@ func (a *App) List(ctx context.Context, cwd string, limit int) ([]wire.Session, 
 			}
 		}
 		sum := sums[s.ID]
+		_, priced := a.models.Cost(s.Model, troupe.Usage{})
 		out = append(out, wire.Session{
 			ID: s.ID, Name: s.Name, Title: s.Title, Status: s.Status, Waiting: s.Waiting, Cwd: s.Cwd,
 			Model: s.Model, Agents: sum.Total, Usage: sum.Tally.Usage, CostUSD: sum.Tally.Cost.Dollars(),
-			CreatedAt: s.CreatedAt.UTC(), Running: running,
+			Unpriced: !priced && s.Tally.Turns > 0, CreatedAt: s.CreatedAt.UTC(), Running: running,
 		})
 	}
 	return out, nil
@@ -195,21 +199,41 @@ func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
 	if t.Running {
 		return a.kept(ctx, t)
 	}
-	err = a.store.Update(ctx, root, func(tx store.Tx) error {
+	ids := make([]troupe.SessionID, len(t.Sessions))
+	for i, s := range t.Sessions {
+		ids[i] = s.ID
+	}
+	err = a.deleteTree(ctx, t)
+	var surroundings *troupe.UserError
+	if errors.As(err, &surroundings) {
+		// A disk that is full cannot even take the note that something is gone. The outputs need
+		// none, and leave room for it.
+		freed := a.outputSize(ids)
+		if ferr := a.removeOutputs(ids); ferr != nil {
+			return fmt.Errorf("remove session %s: %w", root, errors.Join(err, ferr))
+		}
+		if err = a.deleteTree(ctx, t); err != nil && freed > 0 {
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("session %s is still there: %s; its stored outputs are gone, which freed %.1f MB", root, surroundings.Problem, float64(freed)/1e6),
+				Hint:    surroundings.Hint, Code: surroundings.Code, Err: err,
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove session %s: %w", root, err)
+	}
+	return a.removeOutputs(ids)
+}
+
+func (a *App) deleteTree(ctx context.Context, t Tree) error {
+	root := t.Sum.Root
+	return a.store.Update(ctx, root, func(tx store.Tx) error {
 		// Somebody may have taken it over since it was looked at.
 		if held, err := tx.Lease(root); err != nil || held != t.Lease {
 			return errors.Join(err, troupe.ErrFenced)
 		}
 		return tx.DeleteTree(root)
 	})
-	if err != nil {
-		return fmt.Errorf("remove session %s: %w", root, err)
-	}
-	ids := make([]troupe.SessionID, len(t.Sessions))
-	for i, s := range t.Sessions {
-		ids[i] = s.ID
-	}
-	return a.removeOutputs(ids)
 }
 
 // free refuses a tree that a living process has at work. One that only holds it open, as a

@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -140,7 +142,14 @@ func (a *App) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wire.Ta
 		if err != nil {
 			return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 		}
+		mail, err := r.Unread(s.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read the mail of session %s: %w", s.ID, err)
+		}
 		for _, t := range st.Tasks {
+			if t.Kind == troupe.TaskShell {
+				t = ending(t, mail)
+			}
 			task, err := a.task(r, s, tree, t, byID)
 			if err != nil {
 				return nil, err
@@ -151,6 +160,18 @@ func (a *App) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wire.Ta
 	return out, nil
 }
 
+// ending is a command as it is: its end may wait in the mailbox of its agent, which waits for
+// something else. What it is of an agent its own session tells.
+func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
+	for _, m := range mail {
+		if t.Status == troupe.TaskRunning && m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
+			t.Status, t.EndedAt = m.Ended.TaskStatus(), m.SentAt
+			t.Output = cmp.Or(m.Ended.Output, t.Output)
+		}
+	}
+	return t
+}
+
 // mainAgent is the row of a main agent that has work: nobody's task, so it stands for itself.
 func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
@@ -158,7 +179,7 @@ func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
 		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
 	}
 	if tree.Running {
-		out.Doing = doing(s)
+		out.Doing = doing(s, a.env.Now())
 	}
 	return out
 }
@@ -185,7 +206,7 @@ func (a *App) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, a
 			// Its end is on its way to the session whose task it is; it is over all the same.
 			out.Status, end = troupe.Outcome{Status: child.Status}.TaskStatus(), child.EndedAt
 		default:
-			out.Doing = doing(child)
+			out.Doing = doing(child, a.env.Now())
 		}
 	}
 	if out.Left = out.Status == troupe.TaskRunning && !tree.Running; out.Left {
@@ -199,18 +220,29 @@ func (a *App) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, a
 }
 
 // doing is what a session is at: its status, what it waits for, until when and why.
-func doing(s troupe.Session) string {
+func doing(s troupe.Session, now time.Time) string {
 	out := string(s.Status)
 	if s.Waiting != "" {
 		out += " for " + string(s.Waiting)
 	}
 	if !s.Until.IsZero() {
-		out += " until " + s.Until.Local().Format("15:04:05")
+		out += " until " + Clock(s.Until.Local(), now)
 	}
 	if s.Waiting == troupe.WaitModel && s.Error != "" {
 		out += ": " + s.Error
 	}
 	return out
+}
+
+// Clock is a time of day for people, who are told the day too if it is another one than now's.
+func Clock(at, now time.Time) string {
+	switch {
+	case now.IsZero() || at.Format(time.DateOnly) == now.In(at.Location()).Format(time.DateOnly):
+		return at.Format("15:04:05")
+	case at.Sub(now).Abs() < 6*24*time.Hour:
+		return at.Format("Mon 15:04:05")
+	}
+	return at.Format("2 Jan 15:04:05")
 }
 
 // Cost is the bill of the whole tree that a session belongs to, with its limits.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -87,8 +88,15 @@ func Main(ctx context.Context, args []string, ver string) int {
 	root.SetArgs(args)
 	err := fang.Execute(ctx, root,
 		fang.WithVersion(ver), fang.WithoutManpage(),
-		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) { complain(c, err) }),
+		fang.WithErrorHandler(func(w io.Writer, _ fang.Styles, err error) {
+			if !c.Unread(out, err) {
+				complain(c, err)
+			}
+		}),
 	)
+	if c.Unread(out, err) {
+		return console.ExitUnread
+	}
 	if werr := out.Err(); werr != nil && console.Code(err) == console.ExitOK {
 		complain(c, werr)
 		err = werr
@@ -109,7 +117,7 @@ func newConsole(ver string, out io.Writer) *console.Console {
 		In: os.Stdin, Out: out, Err: os.Stderr,
 		InPiped: piped(os.Stdin), InTTY: term.IsTerminal(os.Stdin.Fd()), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
-		Interrupts: &console.Interrupts{Leave: os.Exit},
+		Interrupts: &console.Interrupts{Leave: os.Exit}, Ran: new(atomic.Bool),
 	}
 	c.Width = width(c)
 	c.Serve, c.HangUp = serve, make(chan struct{})

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,5 +75,48 @@ replies:
 	}
 	if n := len(left(t, p, "owners", "*")); n > 0 {
 		t.Error(fmt.Sprint("processes that met the full disk left locks: ", n))
+	}
+}
+
+// TestRemoveFromFullDisk: what is to go can go though there is no room left to say so.
+func TestRemoveFromFullDisk(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if err := syscall.Mount("tmpfs", p.home(), "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("cannot mount a small file system here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(p.home(), 0); err != nil {
+			t.Error(err)
+		}
+	})
+	p.write("../s.yaml", "replies:\n  - {turn: 1, calls: [{tool: Bash, input: {command: \"seq 200000\"}}]}\n  - text: done\n")
+	p.write("../n.yaml", "replies: [{text: done}]")
+	for _, name := range []string{"large", "spare"} {
+		p.run(0, "-p", "go", "--name", name, "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions")
+	}
+	p.run(0, "-p", "go", "--name", "small", "--model", "script:../n.yaml")
+	ballast, err := os.Create(filepath.Join(p.home(), "ballast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = ballast.Write(make([]byte, 512))
+	}
+	info, err := ballast.Stat()
+	if err == nil { // room for what opening takes
+		err = errors.Join(ballast.Truncate(info.Size()-44<<10), ballast.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := p.troupe("rm", "small"); r.code != 1 || !strings.Contains(r.errOut, "full") || strings.Contains(r.errOut, "freed") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
+	}
+	if r := p.troupe("rm", "large"); r.code != 0 || !strings.HasPrefix(r.out, "removed ") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
+	}
+	if r := p.troupe("sessions"); strings.Contains(r.out, "large") || !strings.Contains(r.out, "spare") {
+		t.Errorf("left are\n%s%s", r.out, r.errOut)
 	}
 }

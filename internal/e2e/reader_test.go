@@ -49,6 +49,34 @@ func TestReaderGoesAway(t *testing.T) {
 	}
 }
 
+// TestNobodyReads: a command that only shows something ends without a word when its reader has
+// seen enough, as other tools do.
+func TestNobodyReads(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("../s.yaml", "replies: [{text: done}]")
+	p.run(0, "-p", "go", "--name", "job", "--model", "script:../s.yaml")
+	for _, args := range [][]string{
+		{"sessions"}, {"sessions", "--json"}, {"log", "job"}, {"log", "job", "--json"}, {"show", "job"}, {"requests"}, {"tasks"}, {"cost", "job"},
+		{"models"}, {"doctor"}, {"permissions", "list"}, {"version"}, {"--help"}, {"help", "log"}, {"rm", "--older-than", "30d"},
+	} {
+		var errOut strings.Builder
+		cmd := p.command(args...)
+		cmd.Stderr = &errOut
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil { // before it can write
+			t.Fatal(err)
+		}
+		code, err := exitCode(cmd.Run())
+		if err != nil || code != 141 && code != 0 || errOut.Len() > 0 {
+			t.Errorf("%q: %v, exit %d\n%s", args, err, code, errOut.String())
+		}
+	}
+}
+
 // TestCommandsHaveTheirSignals: what the program does about pipes without a reader is not
 // handed down: a command that writes to nobody ends, as it would in a terminal.
 func TestCommandsHaveTheirSignals(t *testing.T) {

@@ -227,9 +227,9 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 	case b.Task != nil:
 		s.setTask(*b.Task)
 	case b.Outcome != nil:
-		s.endTask(e, *b.Outcome)
+		s.endTask(e, *b.Outcome, time.Time{})
 	case c.Child != "":
-		s.endTask(e, troupe.Outcome{Session: c.Child, Status: troupe.Cancelled})
+		s.endTask(e, troupe.Outcome{Session: c.Child, Status: troupe.Cancelled}, time.Time{})
 	}
 	s.open--
 	t := &s.Session.Tally

@@ -33,22 +33,40 @@ func (s *State) setTask(t troupe.Task) {
 	s.Tasks = append(s.Tasks, t)
 }
 
-// endTask notes the end of a task. One that is not known was set going by somebody else: a
-// person who wrote to a child.
-func (s *State) endTask(e troupe.Event, o troupe.Outcome) {
-	id := o.TaskID()
+// endTask notes the end of a task, which was when it was told and not when that was read; sent
+// is zero if nobody wrote it down. A task that is not known, or had ended, was set going by
+// somebody else: a person who wrote to a child.
+func (s *State) endTask(e troupe.Event, o troupe.Outcome, sent time.Time) {
+	id, took := o.TaskID(), time.Duration(o.DurationMS)*time.Millisecond
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.ID == id {
-			t.Status, t.EndedAt, t.End = o.TaskStatus(), e.At, e.Seq
+			end := e.At
+			switch {
+			case !sent.IsZero():
+				end = sent
+			case took > 0 && t.Status == troupe.TaskRunning:
+				end = t.StartedAt.Add(took)
+			}
+			if end.After(e.At) {
+				end = e.At
+			}
+			if t.Status != troupe.TaskRunning || end.Before(t.StartedAt) {
+				t.StartedAt = end.Add(-took)
+			}
+			t.Status, t.EndedAt, t.End = o.TaskStatus(), end, e.Seq
 			if o.Output != "" {
 				t.Output = o.Output
 			}
 			return
 		}
 	}
+	end := e.At
+	if !sent.IsZero() && sent.Before(end) {
+		end = sent
+	}
 	s.Tasks = append(s.Tasks, troupe.Task{
 		ID: id, Kind: troupe.TaskAgent, Name: o.Name, Coord: o.Coord, Background: true, Output: o.Output,
-		Status: o.TaskStatus(), StartedAt: e.At, EndedAt: e.At, End: e.Seq,
+		Status: o.TaskStatus(), StartedAt: end.Add(-took), EndedAt: end, End: e.Seq,
 	})
 }
 
@@ -69,7 +87,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			words = true
 			s.tidying = s.tidying && m.Quiet
 			if m.Ended != nil {
-				s.endTask(e, *m.Ended)
+				s.endTask(e, *m.Ended, m.SentAt)
 				s.noteDenials(troupe.ToolFinished{Outcome: m.Ended})
 			}
 		case troupe.MailNotice:

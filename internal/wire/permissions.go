@@ -26,6 +26,9 @@ type Verdict struct {
 	Rule    string       `json:"rule"`   // the rule that decided, "" if none did
 	Source  string       `json:"source"` // where it stands
 	Why     string       `json:"why"`
+	// Kept says, of a command that may run, what it will find that it cannot read, and what would
+	// change that. It stands at the end of Why too.
+	Kept string `json:"kept,omitempty"`
 }
 
 // RuleRow is one rule in force, as `troupe permissions list` shows it.
@@ -54,6 +57,8 @@ type RuleList struct {
 	// Untrusted: the folder's own files would allow something, and were not trusted.
 	Untrusted bool      `json:"untrusted"`
 	Rules     []RuleRow `json:"rules"`
+	// Without are the rules of those files that do not count until the folder is trusted.
+	Without []RuleRow `json:"untrusted_rules,omitempty"`
 	// Hidden is what nothing an agent does may read, and Protected what nothing changes without
 	// a rule or an answer that names it.
 	Hidden    []Kept `json:"hidden"`

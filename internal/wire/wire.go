@@ -31,7 +31,9 @@ type Run struct {
 	Denials    []troupe.Denial `json:"denials,omitempty"`
 	// Limits tells, of a run that a limit has ended, how much of each is used.
 	Limits []Limit `json:"limits,omitempty"`
-	Agents []Agent `json:"agents"`
+	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.
+	Suspects string  `json:"suspects,omitempty"`
+	Agents   []Agent `json:"agents"`
 }
 
 // Agent is one session of a tree.
@@ -83,17 +85,19 @@ func DurationMS(s troupe.Session, now time.Time) int64 {
 
 // Session is a row of `troupe sessions --json`.
 type Session struct {
-	ID        troupe.SessionID  `json:"id"`
-	Name      string            `json:"name,omitempty"`
-	Title     string            `json:"title"`
-	Status    troupe.Status     `json:"status"`
-	Waiting   troupe.WaitReason `json:"waiting,omitempty"`
-	Cwd       string            `json:"cwd"`
-	Model     string            `json:"model"`
-	Agents    int               `json:"agents"` // sessions born below it
-	Usage     troupe.Usage      `json:"usage"`  // of the tree
-	CostUSD   float64           `json:"cost_usd"`
-	CreatedAt time.Time         `json:"created_at"`
+	ID      troupe.SessionID  `json:"id"`
+	Name    string            `json:"name,omitempty"`
+	Title   string            `json:"title"`
+	Status  troupe.Status     `json:"status"`
+	Waiting troupe.WaitReason `json:"waiting,omitempty"`
+	Cwd     string            `json:"cwd"`
+	Model   string            `json:"model"`
+	Agents  int               `json:"agents"` // sessions born below it
+	Usage   troupe.Usage      `json:"usage"`  // of the tree
+	CostUSD float64           `json:"cost_usd"`
+	// Unpriced: no price is known for its main agent's model, so that CostUSD is not all of it.
+	Unpriced  bool      `json:"unpriced,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
 	// Running says that a live process has it in hand. A session that is not ended and
 	// not running was left by a crash or an interrupt and can be resumed.
 	Running bool `json:"running"`

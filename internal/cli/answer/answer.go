@@ -35,31 +35,49 @@ const (
 	deny  = "deny"
 )
 
+// take finds the word among the arguments; what is left is the request, if one is named. The
+// word may come first or last.
+func take(args []string) (ref []string, word string, ok bool) {
+	n := len(args)
+	switch {
+	case n < 1 || n > 2:
+		return nil, "", false
+	case args[n-1] == allow || args[n-1] == deny:
+		return args[:n-1], args[n-1], true
+	case args[0] == allow || args[0] == deny:
+		return args[1:], args[0], true
+	}
+	return nil, "", false
+}
+
 // New makes the command.
 func New(c *console.Console) *cobra.Command {
 	var asJSON bool
 	var ans wire.Answer
 	cmd := &cobra.Command{
-		Use: "answer [REQUEST] allow|deny", Short: "Allow or deny what an agent asked for",
+		// Without brackets: what writes the usage line would move an optional word to its end.
+		Use: "answer REQUEST allow|deny", Short: "Allow or deny what an agent asked for",
 		Long: `Answer a request, from any terminal. REQUEST is its id, as troupe requests shows it, or any
-beginning of it that no other has; it may be left out while exactly one is open.`,
+beginning of it that no other has; it may be left out while exactly one is open, and may stand
+behind the word as well.`,
 		Example: `troupe answer allow
 troupe answer 9m20 deny --note "use the test database"
 troupe answer 9m20 allow --session   # and the like of it, for all agents of the session
 troupe answer 9m20 allow --always    # and written down, for this folder from now on`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if n := len(args); n < 1 || n > 2 || (args[n-1] != allow && args[n-1] != deny) {
+			if _, _, ok := take(args); !ok {
 				return console.Usage("troupe answer takes a request and a word: troupe answer 9m20 allow, or deny")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ans.Allow = args[len(args)-1] == allow
+			ref, word, _ := take(args)
+			ans.Allow = word == allow
 			if (ans.Session || ans.Always) && !ans.Allow {
 				return console.Usage("--session and --always go with allow only")
 			}
 			return c.With(cmd.Context(), func(a *app.App) error {
-				return execute(cmd.Context(), c, a, args[:len(args)-1], ans, asJSON)
+				return execute(cmd.Context(), c, a, ref, ans, asJSON)
 			})
 		},
 	}

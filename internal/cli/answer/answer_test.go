@@ -97,12 +97,25 @@ func (h noRule) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Req
 // TestArguments: what is wrong is refused before the home is opened.
 func TestArguments(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"allow", "9m2"}, {"deny", "--session"}} {
+	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"}} {
 		cmd := New(&console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(t.Context()); console.Code(err) != console.ExitUsage {
 			t.Errorf("answer %q: %v", args, err)
+		}
+	}
+}
+
+// TestTake: the word may stand first or last; if both could be it, the last one is.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"allow": " allow", "9m2 allow": "9m2 allow", "deny 9m2": "9m2 deny", "allow deny": "allow deny", "9m2": "", "": "", "a b allow": "",
+	} {
+		ref, word, ok := take(strings.Fields(args))
+		if got := strings.Join(ref, " ") + " " + word; ok != (want != "") || ok && got != want {
+			t.Errorf("%q is taken as %q, %v", args, got, ok)
 		}
 	}
 }

@@ -232,12 +232,12 @@ func (d *driver) show(ctx context.Context, events []troupe.Event) error {
 		if err != nil {
 			return err
 		}
-		switch e.Body.(type) {
+		switch b := e.Body.(type) {
 		case troupe.RequestOpened:
 			err = d.requests(ctx)
 		case troupe.Ended:
 			if e.Session == d.tree.Root {
-				err = d.result(ctx)
+				err = d.result(ctx, b.Outcome)
 			}
 		}
 		if err != nil {
@@ -247,11 +247,14 @@ func (d *driver) show(ctx context.Context, events []troupe.Event) error {
 	return nil
 }
 
-func (d *driver) result(ctx context.Context) error {
+// result writes what a run came to. The next one may be under way by now, and the report is of
+// what is: how this one ended stands in its end.
+func (d *driver) result(ctx context.Context, o troupe.Outcome) error {
 	report, err := d.b.Look.Report(ctx, d.tree.Root)
 	if err != nil {
 		return err
 	}
+	report.Status, report.Cause, report.Result, report.Error = o.Status, o.Cause, o.Result, o.Error
 	d.report = report
 	return d.c.JSON(report)
 }

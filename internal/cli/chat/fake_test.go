@@ -127,7 +127,9 @@ func (f *fake) streams(text string) {
 
 // says has the main agent say something and end its run.
 func (f *fake) says(text string) {
-	f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text(text)}}, ended(troupe.Completed))
+	end := ended(troupe.Completed)
+	end.Outcome.Result = text
+	f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text(text)}}, end)
 }
 
 func ended(s troupe.Status) troupe.Ended {
@@ -270,7 +272,7 @@ func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
 	if f.gone {
 		return wire.Run{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
 	}
-	run := wire.Run{Type: "result", SessionID: rootID, Status: troupe.Completed}
+	run := wire.Run{Type: "result", SessionID: rootID, Status: troupe.Running} // as of now: the next run may have begun
 	for _, e := range f.log {
 		if b, ok := e.Body.(troupe.Replied); ok && e.Session == rootID {
 			run.Result = troupe.JoinText(b.Blocks)

@@ -114,7 +114,20 @@ func (m *machine) line(text string, mark int) []act {
 	if m.ending {
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
 	}
-	return []act{{kind: actSend, text: unescape(text)}}
+	send := act{kind: actSend, text: unescape(text)}
+	if len(m.asks) > 0 {
+		return []act{send, m.waits()}
+	}
+	return []act{send}
+}
+
+// waits says that a line was no answer to the request that is shown, and what is one.
+func (m *machine) waits() act {
+	words := "y or n"
+	if m.asks[0].Grant != "" {
+		words = "y, s, a or n"
+	}
+	return say("Sent to the main agent; that is no answer to the request of %s, which still waits: %s (n and words: no, and why).", m.asks[0].Path, words)
 }
 
 // decide answers a question of our own.

@@ -119,7 +119,7 @@ func TestMachine(t *testing.T) {
 		{"a request", machine{terminal: true, begun: true, working: true}, []step{
 			{open("r1"), "show", "y/s/a/n? "},
 			{open("r1"), "", "y/s/a/n? "},
-			{line("and be careful"), "send and be careful", "y/s/a/n? "},
+			{line("and be careful"), "send and be careful; say", "y/s/a/n? "},
 			{line("/tasks"), "/tasks", "y/s/a/n? "},
 			{line("v"), "show whole", "y/s/a/n? "},
 			{line(" Y "), "answer r1 true false", "» "},
@@ -142,7 +142,7 @@ func TestMachine(t *testing.T) {
 			{open("r1"), "show", "y/s/a/n? "},
 			{early("y"), "say", "y/s/a/n? "},
 			{early("n"), "say", "y/s/a/n? "},
-			{early("hello"), "send hello", "y/s/a/n? "},
+			{early("hello"), "send hello; say", "y/s/a/n? "},
 			{line("y"), "answer r1 true false", "> "},
 		}},
 		{"no rule could allow it", machine{terminal: true, begun: true}, []step{
@@ -287,6 +287,20 @@ func TestDidYouMean(t *testing.T) {
 	for word, want := range map[string]string{"q": "quit", "bg": "background", "exit": "quit", "a": "agents", "und": "undo", "model": "model"} {
 		if name, problem := findCommand(word); name != want {
 			t.Errorf("/%s: %q %q", word, name, problem)
+		}
+	}
+}
+
+// TestNoAnswer: words that are no answer are sent, and the person is told that they answer nothing.
+func TestNoAnswer(t *testing.T) {
+	t.Parallel()
+	for grant, want := range map[string]string{"": "still waits: y or n", "Bash(rm:*)": "still waits: y, s, a or n"} {
+		m := machine{terminal: true, begun: true, asks: []wire.Request{{ID: "r", Path: "main/kid", Grant: grant}}}
+		for _, text := range []string{"yes please", "tell it to hurry"} {
+			acts := m.line(text, -1)
+			if len(acts) != 2 || acts[0].kind != actSend || !strings.Contains(acts[1].text, "request of main/kid") || !strings.Contains(acts[1].text, want) {
+				t.Errorf("%q: %+v", text, acts)
+			}
 		}
 	}
 }

@@ -68,6 +68,7 @@ type followed struct {
 
 // Run holds a conversation until the person, or the input, ends it.
 func Run(ctx context.Context, c *console.Console, b Backend, o Options) (err error) {
+	c.SetToWork()
 	if o.Local == nil {
 		o.Local = time.Local
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,6 +30,7 @@ const (
 	ExitPermission  = 3
 	ExitLimit       = 4
 	ExitInterrupted = 130
+	ExitUnread      = 141 // as whoever is ended by SIGPIPE
 )
 
 // Console is the process as a command sees it.
@@ -45,6 +48,10 @@ type Console struct {
 	Version    string
 	Now        func() time.Time
 	Interrupts *Interrupts
+
+	// Ran notes that agents were set to work: then an output that nobody reads is worth a word.
+	// Copies of a console share it; nil: nobody asks.
+	Ran *atomic.Bool
 
 	DebugFile string // --debug
 	// HangUp is closed when the terminal goes away.
@@ -127,6 +134,10 @@ func Code(err error) int {
 // Open opens the Troupe home, and the debug log if one was asked for. The returned close
 // must be called; its error is worth telling.
 func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
+	return c.open(func(env app.Env) (*app.App, error) { return app.Open(ctx, env) })
+}
+
+func (c *Console) open(open func(app.Env) (*app.App, error)) (*app.App, func() error, error) {
 	log := slog.New(slog.DiscardHandler)
 	closeLog := func() error { return nil }
 	if c.DebugFile != "" {
@@ -143,7 +154,7 @@ func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
 			return c.Serve(ctx, a, path, log)
 		}
 	}
-	a, err := app.Open(ctx, env)
+	a, err := open(env)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLog())
 	}
@@ -154,13 +165,22 @@ func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
 }
 
 // With opens the home, calls fn, and closes the home.
-func (c *Console) With(ctx context.Context, fn func(*app.App) error) (err error) {
+func (c *Console) With(ctx context.Context, fn func(*app.App) error) error {
 	a, closeApp, err := c.Open(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeApp()) }()
-	return fn(a)
+	return errors.Join(fn(a), closeApp())
+}
+
+// WithSettings is With for what needs nothing but the settings: no home is made, and none is
+// written to.
+func (c *Console) WithSettings(fn func(*app.App) error) error {
+	a, closeApp, err := c.open(app.OpenSettings)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(a), closeApp())
 }
 
 // Writer remembers the first error of what it writes to, so that a full disk or a closed
@@ -185,6 +205,19 @@ func (w *Writer) Err() error {
 		return nil
 	}
 	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: ExitFailed, Err: w.err}
+}
+
+// SetToWork notes that agents are set to work.
+func (c *Console) SetToWork() {
+	if c.Ran != nil {
+		c.Ran.Store(true)
+	}
+}
+
+// Unread reports whether a command came to nothing worse than that its reader has gone, as head
+// does when it has seen enough. Nobody is told of that, unless agents were at work.
+func (c *Console) Unread(out *Writer, err error) bool {
+	return errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)) && (c.Ran == nil || !c.Ran.Load())
 }
 
 // Warn tells the person something that does not stop the command.
@@ -256,6 +289,9 @@ func Duration(ms int64) string {
 	}
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
+
+// Clock is a time of day, with the day if that is another one than now's.
+func Clock(at, now time.Time) string { return app.Clock(at, now) }
 
 // ShortPath shows a path below the home folder as ~/….
 func (c *Console) ShortPath(p string) string {

@@ -2,11 +2,13 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,28 +74,14 @@ func write(c *console.Console, k app.Check) {
 	} else {
 		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
 	}
-	row("model", "%s", k.Model)
-	state := "ready"
-	if !k.Provider.Ready {
-		state = "not ready"
-	}
-	switch k.Provider.Name {
-	case "anthropic":
-		state += ", ANTHROPIC_API_KEY is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
-	case "openai":
-		state += ", OPENAI_API_KEY is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
-	}
-	if k.Provider.BaseURL != "" {
-		state += ", at " + console.Line(k.Provider.BaseURL, 80)
-	}
-	row("provider", "%s: %s", k.Provider.Name, state)
+	writeModel(row, k)
 	if w := k.Window; w != nil {
 		row("window", "%s: %s", w.Verdict, console.Line(w.Advice, 0))
 	}
 	for i, s := range k.Waiting {
 		until := ""
 		if !s.Until.IsZero() {
-			until = " until " + s.Until.Local().Format("15:04:05")
+			until = " until " + console.Clock(s.Until.Local(), c.Now())
 		}
 		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until, console.Line(s.Why, 120))
 	}
@@ -109,10 +97,32 @@ func write(c *console.Console, k app.Check) {
 	}
 	row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
 	for i, ag := range k.Agents {
-		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, source(c, ag.Source), ag.Model, strings.Join(ag.Tools, " "))
+		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, source(c, ag.Source), cmp.Or(ag.Model, "the main agent's model"), strings.Join(ag.Tools, " "))
 	}
 	for _, p := range k.Problems {
 		fmt.Fprintf(c.Out, "! %s\n", strings.ReplaceAll(console.Clean(p), "\n", "\n  "))
+	}
+}
+
+// writeModel shows the model that would be taken, and whatever else is configured.
+func writeModel(row func(name, format string, args ...any), k app.Check) {
+	row("model", "%s", cmp.Or(k.Model, "none is chosen"))
+	state := "ready"
+	if !k.Provider.Ready {
+		state = "not ready"
+	}
+	if k.Provider.KeyEnv != "" {
+		state += ", " + k.Provider.KeyEnv + " is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
+	}
+	if k.Provider.BaseURL != "" {
+		state += ", at " + console.Line(k.Provider.BaseURL, 80)
+	}
+	others := slices.DeleteFunc(slices.Clone(k.Providers), func(name string) bool { return name == k.Provider.Name })
+	if k.Provider.Name != "" {
+		row("provider", "%s: %s", k.Provider.Name, state)
+	}
+	if besides := map[bool]string{true: " besides"}[k.Provider.Name != ""]; len(others) > 0 {
+		row("providers", "configured%s: %s", besides, strings.Join(others, ", "))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -79,7 +80,7 @@ func (v *View) event(e troupe.Event) {
 	case troupe.ToolFinished:
 		v.finished(a, b)
 	case troupe.ModelFailed:
-		v.failed(a, b)
+		v.failed(a, e.At, b)
 	case troupe.ModelChanged:
 		v.line(a, "│", "goes on with "+b.Model)
 	case troupe.RequestOpened:
@@ -172,10 +173,10 @@ func Measured(b troupe.ToolFinished) string {
 	return strings.Join(out, " · ")
 }
 
-func (v *View) failed(a *agent, b troupe.ModelFailed) {
+func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	text := console.Line(b.Message, 160)
 	if !b.RetryAt.IsZero() {
-		text += fmt.Sprintf("; waits until %s, then tries again (attempt %d)", b.RetryAt.Local().Format("15:04:05"), b.Attempt+1)
+		text += fmt.Sprintf("; waits until %s, then tries again (attempt %d)", console.Clock(b.RetryAt.Local(), at), b.Attempt+1)
 	}
 	v.line(a, "│", v.paint(33, "… "+text))
 }

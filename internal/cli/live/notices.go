@@ -50,7 +50,7 @@ func (n *Notices) Show(events []troupe.Event) {
 				continue
 			}
 			n.until = b.RetryAt
-			n.warn(fmt.Sprintf("%s: waits until %s, then tries again: %s", n.of(e.Session), b.RetryAt.Local().Format("15:04:05"), console.Line(b.Message, 160)))
+			n.warn(fmt.Sprintf("%s: waits until %s, then tries again: %s", n.of(e.Session), console.Clock(b.RetryAt.Local(), e.At), console.Line(b.Message, 160)))
 		}
 	}
 }

@@ -115,7 +115,7 @@ func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]
 		if f.tree {
 			who = console.Line(names[e.Session], 24) + " "
 		}
-		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq, describe(e.Body)); err != nil {
+		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq, describe(e)); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 	}
@@ -123,8 +123,8 @@ func show(c *console.Console, events []troupe.Event, names map[troupe.SessionID]
 }
 
 // describe is one event for people. Texts are shown whole, indented.
-func describe(body troupe.Body) string {
-	switch b := body.(type) {
+func describe(e troupe.Event) string {
+	switch b := e.Body.(type) {
 	case troupe.Created:
 		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode, strings.Join(b.Profile.Tools, " "))
 	case troupe.Started:
@@ -149,7 +149,7 @@ func describe(body troupe.Body) string {
 	case troupe.ModelFailed:
 		text := fmt.Sprintf("model call failed (%s, attempt %d): %s", b.Fault, b.Attempt, console.Line(b.Message, 0))
 		if !b.RetryAt.IsZero() {
-			text += "; next attempt at " + b.RetryAt.Local().Format("15:04:05")
+			text += "; next attempt at " + console.Clock(b.RetryAt.Local(), e.At)
 		}
 		return text + indent(b.Partial)
 	case troupe.ModelChanged:
@@ -166,7 +166,7 @@ func describe(body troupe.Body) string {
 	case troupe.BudgetWarned:
 		return "is warned: " + console.Line(b.Text, 0)
 	default:
-		return describeCall(body)
+		return describeCall(e)
 	}
 }
 
@@ -219,15 +219,15 @@ func describeReply(b troupe.Replied) string {
 	return text
 }
 
-func describeCall(body troupe.Body) string {
-	switch b := body.(type) {
+func describeCall(e troupe.Event) string {
+	switch b := e.Body.(type) {
 	case troupe.ToolStarted:
 		text := fmt.Sprintf("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
 		if b.Child != "" {
 			text += ", child " + string(b.Child)
 		}
 		if b.Wait != nil {
-			text += fmt.Sprintf(", waits for task %s until %s", b.Wait.Task, b.Wait.Until.Local().Format("15:04:05"))
+			text += fmt.Sprintf(", waits for task %s until %s", b.Wait.Task, console.Clock(b.Wait.Until.Local(), e.At))
 		}
 		return text
 	case troupe.ToolFinished:
@@ -254,7 +254,7 @@ func describeCall(body troupe.Body) string {
 		}
 		return text
 	}
-	return string(body.Kind())
+	return string(e.Body.Kind())
 }
 
 func indent(s string) string {

@@ -25,7 +25,7 @@ A server of your own is asked what it has. Prices are dollars per million tokens
 table that Troupe carries and your own models.yaml.`,
 		Example: "troupe models\nOPENAI_BASE_URL=http://localhost:11434/v1 troupe models\ntroupe models --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.With(cmd.Context(), func(a *app.App) error {
+			return c.WithSettings(func(a *app.App) error {
 				list, err := a.Models(cmd.Context(), c.Cwd)
 				if err != nil {
 					return err
@@ -46,7 +46,11 @@ func write(c *console.Console, l app.ModelList) error {
 		c.Warn(p)
 	}
 	if len(l.Models) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No provider is configured. `troupe -p` without one says what to do.")
+		text := "No provider is configured. `troupe -p` without one says what to do."
+		if len(l.Providers) > 0 {
+			text = fmt.Sprintf("No models can be listed. Configured: %s. One that you know of: troupe -p --model %s/NAME", strings.Join(l.Providers, ", "), l.Providers[0])
+		}
+		_, err := fmt.Fprintln(c.Out, text)
 		return err
 	}
 	aliases := make(map[string][]string)

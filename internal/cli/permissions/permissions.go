@@ -64,7 +64,8 @@ and print for each what the gate says, in one line:
 
 Only tool is needed. agent is main (or nothing), a type of agent, or types with slashes between
 them; mode is the main agent's. decision is allow, ask or deny; sandbox is what confines a
-command that is allowed, or that leave is given for: read-only, workspace or none. Nothing is
+command that is allowed, or that leave is given for: read-only, workspace or none. kept, if it is
+there, names what such a command may not read all the same, and what would change that. Nothing is
 run. A line that cannot be read gets a verdict that says so, and the exit code is 2.`,
 		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | troupe permissions explain
 troupe permissions explain --permission-mode plan < calls.jsonl`,
@@ -246,12 +247,23 @@ func write(c *console.Console, l wire.RuleList) error {
 		fmt.Fprintln(c.Out, "trust   this folder is not trusted: what its own files allow does not count (troupe --trust)")
 	}
 	fmt.Fprintf(c.Out, "kept    %d places may not be read and %d not be changed by what agents run; --json lists them\n", len(l.Hidden), len(l.Protected))
-	if len(l.Rules) == 0 {
+	if len(l.Rules)+len(l.Without) == 0 {
 		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
 		return err
 	}
-	for _, r := range l.Rules {
-		fmt.Fprintf(c.Out, "\n%-5s %s\n", r.Effect, console.VisibleLine(r.Rule))
+	writeRules(c, l.Rules, "", "")
+	// Their words are not at the beginning of a line: nobody who looks for what is allowed takes
+	// them for it.
+	writeRules(c, l.Without, "off   ", "does not count until this folder is trusted (troupe --trust)")
+	return nil
+}
+
+func writeRules(c *console.Console, list []wire.RuleRow, mark, note string) {
+	for _, r := range list {
+		fmt.Fprintf(c.Out, "\n%s%-5s %s\n", mark, r.Effect, console.VisibleLine(r.Rule))
+		if note != "" {
+			fmt.Fprintf(c.Out, "      %s\n", note)
+		}
 		fmt.Fprintf(c.Out, "      %s\n", console.VisibleLine(r.Meaning))
 		fmt.Fprintf(c.Out, "      in %s\n", console.VisibleLine(c.ShortPath(r.Source)))
 		if r.Problem != "" {
@@ -264,5 +276,4 @@ func write(c *console.Console, l wire.RuleList) error {
 			fmt.Fprintf(c.Out, "      overrides %s\n", console.VisibleLine(s))
 		}
 	}
-	return nil
 }

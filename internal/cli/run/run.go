@@ -323,6 +323,7 @@ func Finish(c *console.Console, report wire.Run, o Output) error {
 // Follow starts a run, shows it until the whole tree has ended, and returns its report.
 func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) (wire.Run, error) {
 	began := c.Now()
+	c.SetToWork()
 	r, err := a.Start(ctx, req)
 	if err != nil {
 		return wire.Run{}, err

@@ -181,13 +181,22 @@ func printText(c *console.Console, r wire.Run, o Output) {
 		switch r.Cause {
 		case troupe.CauseRefusal:
 		case troupe.CauseNoModel:
-			c.Warn(fmt.Sprintf("once that is mended (is ANTHROPIC_API_KEY right?), or with another model, go on: troupe -p --resume %s --model sonnet", r.SessionID))
+			c.Warn(mend(r))
 		case troupe.CauseLimit:
 			c.Warn(live.Raise(r.SessionID, r.Limits))
 		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseInterrupt:
 			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
 		}
 	}
+}
+
+// mend says how to go on when the model was not to be had. Which other one is, nobody knows here.
+func mend(r wire.Run) string {
+	text := "once that is mended"
+	if r.Suspects != "" {
+		text += " (" + r.Suspects + ")"
+	}
+	return fmt.Sprintf("%s, go on: troupe -p --resume %s; or with another model: add --model NAME (`troupe models` lists them)", text, r.SessionID)
 }
 
 // Table writes the bill: a row per agent, and their sum.

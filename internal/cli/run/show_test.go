@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestBroken: nobody is sent to a log that is gone.
@@ -16,6 +17,17 @@ func TestBroken(t *testing.T) {
 	}
 	for _, err := range []error{troupe.ErrFenced, troupe.ErrNotFound} {
 		if text := broken(id, err, true).Error(); strings.Contains(text, "troupe log") || strings.Contains(text, "--resume") || !strings.Contains(text, "nothing is there any more") {
+			t.Error(text)
+		}
+	}
+}
+
+// TestMend: how to go on without a model names no model, and no key but the one in question.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	for suspects, want := range map[string]string{"is VLLM_KEY right?": "(is VLLM_KEY right?)", "": "once that is mended, go on"} {
+		text := mend(wire.Run{SessionID: "0123456789ab", Suspects: suspects})
+		if !strings.Contains(text, want) || !strings.Contains(text, "--resume 0123456789ab;") || strings.Contains(text, "sonnet") || strings.Contains(text, "ANTHROPIC") {
 			t.Error(text)
 		}
 	}

@@ -52,10 +52,21 @@ func write(c *console.Console, list []wire.Session) error {
 	fmt.Fprintln(w, "ID\tNAME\tSTATUS\tAGENTS\tTOKENS\tCOST\tSTARTED\tFOLDER\tWHAT")
 	for _, s := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), Status(s), s.Agents,
-			troupe.FormatTokens(s.Usage.Total()), troupe.Dollars(s.CostUSD), s.CreatedAt.Local().Format("2006-01-02 15:04"),
+			troupe.FormatTokens(s.Usage.Total()), cost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
 			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
 	}
 	return w.Flush()
+}
+
+// cost is what a session has cost, as far as that is known.
+func cost(s wire.Session) string {
+	switch {
+	case s.Unpriced && s.CostUSD == 0:
+		return "?"
+	case s.Unpriced:
+		return troupe.Dollars(s.CostUSD).String() + "+?"
+	}
+	return troupe.Dollars(s.CostUSD).String()
 }
 
 // Status is the status for people. A live session that no process has in hand was left by

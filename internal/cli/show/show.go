@@ -87,7 +87,7 @@ func write(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
 		if s.Waiting != "" {
 			status += ", waits for " + string(s.Waiting)
 			if !s.Until.IsZero() {
-				status += " until " + s.Until.Local().Format("15:04:05")
+				status += " until " + console.Clock(s.Until.Local(), c.Now())
 			}
 		}
 	case s.Cause != "":

@@ -161,7 +161,7 @@ func (v *View) Event(e troupe.Event) {
 	case troupe.ToolFinished:
 		v.finished(a, b)
 	case troupe.ModelFailed:
-		v.failed(a, b)
+		v.failed(a, e.At, b)
 	case troupe.Ended:
 		v.ended(a, b.Outcome)
 	default:
@@ -333,7 +333,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	}
 }
 
-func (v *View) failed(a *agent, b troupe.ModelFailed) {
+func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	if a.num == 0 {
 		v.endReply()
 		v.sealed, v.mute = false, false
@@ -344,7 +344,7 @@ func (v *View) failed(a *agent, b troupe.ModelFailed) {
 		}
 		return
 	}
-	until := b.RetryAt.In(v.o.Local).Format("15:04:05")
+	until := console.Clock(b.RetryAt.In(v.o.Local), at)
 	v.line(a, v.paint(33, fmt.Sprintf("… waits until %s (attempt %d):", until, b.Attempt+1)), b.Message)
 }
 

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestProvidersOfOnesOwn: what is wrong with a server of the user's own is said of that server,
+// and nobody else's key is blamed.
+func TestProvidersOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	answers := func(code int) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			fmt.Fprint(w, `{"error":{"message":"there is no such model"}}`)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL + "/v1"
+	}
+	home := t.TempDir()
+	settings, err := json.Marshal(map[string]any{"providers": map[string]any{
+		"vllm": map[string]string{"base_url": answers(http.StatusUnauthorized), "key_env": "VLLM_KEY"},
+		"own":  map[string]string{"base_url": answers(http.StatusNotFound)},
+		"off":  map[string]string{"base_url": "http://127.0.0.1:1/v1"},
+		"none": map[string]string{"base_url": "http://127.0.0.1:1/v1", "key_env": "NO_KEY"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), settings, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(t.Context(), Env{
+		Lookup: func(name string) (string, bool) {
+			v, ok := map[string]string{"TROUPE_HOME": home, "VLLM_KEY": "some-key-or-other"}[name]
+			return v, ok
+		},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for full, want := range map[string]string{"vllm/qwen": "is VLLM_KEY right", "own/qwen": "providers.own"} {
+		r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: t.TempDir(), Model: full})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		report, err := a.Report(t.Context(), r.Root)
+		if err != nil || report.Cause != troupe.CauseNoModel || !strings.Contains(report.Suspects, want) || strings.Contains(report.Suspects, "ANTHROPIC") {
+			t.Errorf("%s: %s: %q, %v", full, report.Cause, report.Suspects, err)
+		}
+	}
+	list, err := a.Models(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"off", "own", "vllm"}, list.Providers); d != "" {
+		t.Error(d)
+	}
+	problems := strings.Join(list.Problems, "\n\n")
+	for name, want := range map[string]string{
+		"off": "Is the server running?", "own": "--model own/NAME", "vllm": "Is VLLM_KEY right?", "none": "set NO_KEY",
+	} {
+		found := false
+		for _, p := range list.Problems {
+			found = found || strings.Contains(p, name) && strings.Contains(p, want)
+		}
+		if !found {
+			t.Errorf("nothing of %s says %q:\n%s", name, want, problems)
+		}
+	}
+	if n := strings.Count(problems, "server running"); n != 1 {
+		t.Errorf("%d servers are doubted:\n%s", n, problems)
+	}
+	check, err := a.Doctor(t.Context(), t.TempDir())
+	if err != nil || check.Model != "" || len(check.Providers) != 3 || !strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
+		t.Errorf("doctor: %q of %q, %q, %v", check.Model, check.Providers, check.Problems, err)
+	}
+}

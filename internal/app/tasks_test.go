@@ -1,0 +1,120 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+)
+
+const endsUnread = `
+replies:
+  - agent: main
+    turn: 1
+    calls: [{tool: Bash, input: {command: "true", description: Quick, run_in_background: true}}]
+  - agent: main
+    turn: 2
+    calls: [{tool: Write, input: {file_path: b.txt, content: x}}]
+  - agent: main
+    text: done
+`
+
+// TestTaskThatEndedUnread: a command has ended when it has, though its agent waits for leave and
+// will read of it much later.
+func TestTaskThatEndedUnread(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(endsUnread), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := openHome(t, home)
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", AskFor: 24 * time.Hour, Permissions: Permissions{Allow: []string{"Bash"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for told := false; !told; {
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+		err := a.store.View(t.Context(), func(s store.Reader) error {
+			mail, err := s.Unread(r.Root)
+			told = len(mail) > 0
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := a.Requests(t.Context(), r.Root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = told && len(list) > 0
+	}
+	look := func(when string) {
+		t.Helper()
+		late, err := Open(t.Context(), Env{
+			Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+			Now:    func() time.Time { return time.Now().Add(3 * time.Hour) }, Log: slog.New(slog.DiscardHandler), Version: "test",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := late.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		list, err := late.Tasks(t.Context(), r.Root)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: %+v, %v", when, list, err)
+		}
+		if x := list[0]; x.Status != troupe.TaskCompleted || x.Left || x.DurationMS >= time.Hour.Milliseconds() {
+			t.Errorf("%s: %+v", when, x)
+		}
+	}
+	look("while it is unread")
+	if err := a.Close(); err != nil { // as a crash leaves it
+		t.Fatal(err)
+	}
+	look("when nobody runs the session")
+	b := openHome(t, home)
+	again, err := b.Start(t.Context(), Request{Cwd: dir, Resume: string(r.Root), Model: "script:s.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	look("once it is read")
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 19, 9, 0, 0, time.UTC)
+	for want, at := range map[string]time.Time{
+		"19:10:00":        now.Add(time.Minute),
+		"Sat 19:06:51":    time.Date(2026, 11, 21, 19, 6, 51, 0, time.UTC),
+		"27 Nov 19:09:00": now.AddDate(0, 0, 7),
+		"Fri 23:59:59":    time.Date(2026, 11, 20, 23, 59, 59, 0, time.FixedZone("west", -8*3600)),
+	} {
+		n := now
+		if strings.HasPrefix(want, "Fri") {
+			n = at.Add(time.Minute).UTC() // a day later there
+		}
+		if got := Clock(at, n); got != want {
+			t.Errorf("%s is told as %s", at, got)
+		}
+	}
+	s := troupe.Session{Status: troupe.Waiting, Waiting: troupe.WaitApproval, Until: now.Add(24 * time.Hour)}
+	if got := doing(s, now); !strings.Contains(got, " until Sat ") && !strings.Contains(got, " until Sun ") {
+		t.Errorf("it waits %q", got)
+	}
+}

@@ -1,0 +1,62 @@
+package turn_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestTaskEndsWhenItWasTold: a task's time is its own, however late its end is read.
+func TestTaskEndsWhenItWasTold(t *testing.T) {
+	t.Parallel()
+	const took = 25 * time.Second
+	for name, x := range map[string]struct {
+		end  func(o troupe.Outcome) troupe.Body
+		late time.Duration // when it began
+		end2 bool          // it ends once more, set going by somebody else
+		want time.Duration
+	}{
+		"as mail": {end: func(o troupe.Outcome) troupe.Body {
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(took), Ended: &o}}}
+		}, want: took},
+		"as a result": {end: func(o troupe.Outcome) troupe.Body {
+			return troupe.ToolFinished{Result: troupe.Result{Reply: 1, Call: 1}, Outcome: &o}
+		}, want: took},
+		"twice": {end2: true, end: func(o troupe.Outcome) troupe.Body {
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(time.Minute), Ended: &o}}}
+		}, want: took},
+		"by a clock that was put back": {late: time.Second, end: func(o troupe.Outcome) troupe.Body {
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch, Ended: &o}}}
+		}, want: took},
+	} {
+		l := born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Bash", "TaskOutput")
+		l.add(troupe.ToolFinished{Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Background: true, StartedAt: epoch.Add(x.late)}})
+		o := troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Failed, DurationMS: took.Milliseconds()}
+		late := func(b troupe.Body) {
+			e := l.event(b)
+			e.At = epoch.Add(time.Hour)
+			if err := l.st.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late(x.end(o))
+		if x.end2 {
+			late(x.end(o))
+		}
+		task, _ := l.st.Task("b1.0")
+		if got := task.EndedAt.Sub(task.StartedAt); got != x.want || task.Status != troupe.TaskFailed {
+			t.Errorf("%s: it took %s and ended as %s", name, got, task.Status)
+		}
+	}
+	// One that nobody here began.
+	l := born(t, troupe.Limits{})
+	e := l.event(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(took), Ended: &troupe.Outcome{Session: "kid", Status: troupe.Completed, DurationMS: 5000}}}})
+	e.At = epoch.Add(time.Hour)
+	if err := l.st.Apply(e); err != nil {
+		t.Fatal(err)
+	}
+	if task := l.st.Tasks[0]; task.EndedAt != epoch.Add(took) || task.EndedAt.Sub(task.StartedAt) != 5*time.Second {
+		t.Errorf("it took %s", task.EndedAt.Sub(task.StartedAt))
+	}
+}
