@@ -30,7 +30,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
 		if !c.deny.holds(v.layer) {
-			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes it out"
+			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes out what no deny_read names"
 			break
 		}
 		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
