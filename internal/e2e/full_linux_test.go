@@ -36,10 +36,11 @@ replies:
   - {agent: main, turn: 3, calls: [{tool: Bash, input: {command: "echo main 3 >> main.txt"}}]}
   - {agent: main, text: all done}
   - {turn: 1, calls: [{tool: Bash, input: {command: "echo kid 1 >> main.txt"}}]}
-  - {turn: 2, calls: [{tool: Bash, input: {command: "echo > go; sleep 300", run_in_background: true}}, {tool: Bash, input: {command: "seq 200"}}]}
+  - {turn: 2, calls: [{tool: Bash, input: {command: "echo > go; echo > gone; sleep 300", run_in_background: true}}, {tool: Bash, input: {command: "timeout 30 cat gone; seq 200"}}]}
   - text: seen
 `)
 	p.mkfifo("go")
+	p.mkfifo("gone") // the kid's end would end its command, which may not have come to say go
 	full := func(args ...string) {
 		t.Helper()
 		r := p.troupe(args...)
