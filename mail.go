@@ -44,10 +44,13 @@ func (k MailKind) Control() bool {
 // Mail is a durable message to a session. It stands in the receiver's tree until the
 // transaction that logs its delivery marks it delivered.
 type Mail struct {
-	ID     MailID    `json:"id"`
-	Root   SessionID `json:"root"` // of the receiver
-	To     SessionID `json:"to"`
-	From   SessionID `json:"from,omitempty"` // "" is a person
+	ID   MailID    `json:"id"`
+	Root SessionID `json:"root"` // of the receiver
+	To   SessionID `json:"to"`
+	From SessionID `json:"from,omitempty"` // "" is a person
+	// Caller is who had it sent; nil: the sessions themselves, or it was sent by a version that
+	// did not note it.
+	Caller *Caller   `json:"caller,omitempty"`
 	Kind   MailKind  `json:"kind"`
 	SentAt time.Time `json:"sent_at"`
 
