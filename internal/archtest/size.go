@@ -25,6 +25,7 @@ func excused() map[string]string {
 		"troupe.Session": "the projection of a whole log: one field per column of the sessions table, filled by one fold",
 		"session.Deps":   "what an engine is given, once, at one place: a parameter list with names",
 		"chat.screen":    "what is typed and what is shown share one terminal and one cursor, so they are one value",
+		"store.Reader":   "one consistent state is one value, and each method is one kind of row in it",
 		"store.Tx":       "one transaction is one value; its reading half is Reader, and the two must see the same state",
 	}
 }

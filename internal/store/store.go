@@ -46,6 +46,8 @@ type Reader interface {
 	// Mailboxes returns the sessions of a tree that have mail which no event has delivered yet.
 	Mailboxes(root troupe.SessionID) ([]troupe.SessionID, error)
 	Tree(root troupe.SessionID) (troupe.Tree, error)
+	// Document returns the body that PutDocument kept in the tree under a hash.
+	Document(root troupe.SessionID, hash string) ([]byte, error)
 }
 
 // Filter selects sessions; zero fields do not restrict. Results are in order of birth
@@ -91,6 +93,10 @@ type Tx interface {
 	AddTree(root troupe.SessionID, d troupe.TreeDelta) error
 	// SetCaps replaces a tree's caps.
 	SetCaps(root troupe.SessionID, caps troupe.Caps) error
-	// DeleteTree forgets a root, its descendants, their logs and mail.
+	// PutDocument keeps body in the tree for its life, under the hash of its content, which is
+	// not empty. Under a hash that is there already the first body stays. A tree that is not
+	// there is troupe.ErrNotFound: in a birth the root is inserted first.
+	PutDocument(root troupe.SessionID, hash string, body []byte) error
+	// DeleteTree forgets a root, its descendants, their logs and mail, and its documents.
 	DeleteTree(root troupe.SessionID) error
 }

@@ -74,6 +74,7 @@ type tree struct {
 	tally         troupe.Tally
 	reserved      troupe.Reservation
 	members       []*session // in order of birth
+	documents     map[string][]byte
 }
 
 type owner struct {

@@ -156,6 +156,18 @@ func (r *reader) Tree(root troupe.SessionID) (troupe.Tree, error) {
 	}, nil
 }
 
+func (r *reader) Document(root troupe.SessionID, hash string) ([]byte, error) {
+	if r.failed != nil {
+		return nil, r.failed
+	}
+	if t := r.db.trees[root]; t != nil {
+		if body, ok := t.documents[hash]; ok {
+			return slices.Clone(body), nil
+		}
+	}
+	return nil, fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
+}
+
 // fold makes names that differ only in the case of ASCII letters equal, as databases do.
 func fold(s string) string {
 	i := strings.IndexFunc(s, isUpper)

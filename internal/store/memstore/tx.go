@@ -134,7 +134,7 @@ func (t *tx) add(s, parent *session, caps *troupe.Caps) {
 		})
 		return
 	}
-	tr := &tree{members: []*session{s}}
+	tr := &tree{members: []*session{s}, documents: map[string][]byte{}}
 	if caps != nil {
 		tr.caps = *caps
 	}
@@ -315,6 +315,21 @@ func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	before := tr.caps
 	t.undo = append(t.undo, func() { tr.caps = before })
 	tr.caps = caps
+	return nil
+}
+
+func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
+	tr, err := t.treeToChange(root, "put a document of tree")
+	if err != nil {
+		return err
+	}
+	if hash == "" {
+		return t.refuse("put a document of tree %s: it has no hash", root)
+	}
+	if _, known := tr.documents[hash]; !known {
+		t.undo = append(t.undo, func() { delete(tr.documents, hash) })
+		tr.documents[hash] = slices.Clone(body)
+	}
 	return nil
 }
 

@@ -222,7 +222,7 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
+	raw(t, path, "DROP TABLE documents; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {
 		err := s.View(t.Context(), func(r store.Reader) (err error) { tree, err = r.Tree(theRoot); return err })
@@ -240,6 +240,9 @@ func TestOpenOlder(t *testing.T) {
 	}
 	if got := tree(); got.Caps != caps {
 		t.Errorf("its caps are %+v, want %+v", got.Caps, caps)
+	}
+	if err := s.Update(t.Context(), theRoot, func(tx store.Tx) error { return tx.PutDocument(theRoot, "a", nil) }); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -207,3 +207,15 @@ func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	}
 	return t, err
 }
+
+func (r *reader) Document(root troupe.SessionID, hash string) (body []byte, err error) {
+	found := false
+	err = r.query("read document "+hash+" of tree "+string(root), func(row row) error {
+		body, found = row.bytes(0), true // the driver made it for this row
+		return nil
+	}, `SELECT body FROM documents WHERE root = ? AND hash = ?`, string(root), hash)
+	if err == nil && !found {
+		err = fmt.Errorf("document %s of tree %q: %w", hash, root, troupe.ErrNotFound)
+	}
+	return body, err
+}

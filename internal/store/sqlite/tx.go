@@ -270,6 +270,23 @@ func capsArgs(c troupe.Caps) []any {
 	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
 }
 
+func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {
+	doing := fmt.Sprintf("put document %s of tree %s", hash, root)
+	if err := t.inTree(root, doing); err != nil {
+		return err
+	}
+	if body == nil {
+		body = []byte{} // nil is NULL
+	}
+	n, err := t.exec(doing, `INSERT INTO documents (root, hash, body) SELECT ?,?,?
+		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
+		string(root), hash, body, string(root))
+	if err != nil || n == 1 {
+		return err
+	}
+	return t.mustExist(root, doing)
+}
+
 func (t *tx) DeleteTree(root troupe.SessionID) error {
 	doing := "delete tree " + string(root)
 	t.parent = ""
@@ -280,7 +297,7 @@ func (t *tx) DeleteTree(root troupe.SessionID) error {
 	if err := orNotFound(n, err, doing); err != nil {
 		return err
 	}
-	for _, table := range strings.Fields("events mail sessions") {
+	for _, table := range strings.Fields("events mail documents sessions") {
 		if _, err := t.exec(doing, `DELETE FROM `+table+` WHERE root = ?`, string(root)); err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 
 		{"TreeSums", testTreeSums},
 		{"Caps", testCaps},
+		{"Documents", testDocuments},
 		{"DeleteTree", testDeleteTree},
 
 		{"NotFound", testNotFound},

@@ -168,13 +168,14 @@ func testOtherTree(e *env) {
 	one, _ := e.plant(1, 0)
 	two, _ := e.plant(2, 1)
 	writes := map[string]func(store.Tx) error{
-		"Insert":     func(tx store.Tx) error { return tx.Insert(newChild(two, 5), ours(), nil) },
-		"Append":     func(tx store.Tx) error { return note(tx, ours(), two.ID, "x") },
-		"Claim":      func(tx store.Tx) error { _, err := tx.Claim(two.ID, "owner-b"); return err },
-		"Send":       func(tx store.Tx) error { return send(tx, prompt(two, "m")) },
-		"AddTree":    func(tx store.Tx) error { return tx.AddTree(two.ID, troupe.TreeDelta{Total: 1}) },
-		"SetCaps":    func(tx store.Tx) error { return tx.SetCaps(two.ID, troupe.Caps{}) },
-		"DeleteTree": func(tx store.Tx) error { return tx.DeleteTree(two.ID) },
+		"Insert":      func(tx store.Tx) error { return tx.Insert(newChild(two, 5), ours(), nil) },
+		"Append":      func(tx store.Tx) error { return note(tx, ours(), two.ID, "x") },
+		"Claim":       func(tx store.Tx) error { _, err := tx.Claim(two.ID, "owner-b"); return err },
+		"Send":        func(tx store.Tx) error { return send(tx, prompt(two, "m")) },
+		"AddTree":     func(tx store.Tx) error { return tx.AddTree(two.ID, troupe.TreeDelta{Total: 1}) },
+		"SetCaps":     func(tx store.Tx) error { return tx.SetCaps(two.ID, troupe.Caps{}) },
+		"PutDocument": func(tx store.Tx) error { return tx.PutDocument(two.ID, "a", nil) },
+		"DeleteTree":  func(tx store.Tx) error { return tx.DeleteTree(two.ID) },
 	}
 	before := e.draw(two.ID)
 	for name, write := range writes {

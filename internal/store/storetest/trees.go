@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -53,6 +55,60 @@ func testCaps(e *env) {
 	e.same("the tree", e.tree(root.ID), troupe.Tree{Root: root.ID, Caps: caps, Total: 9})
 	e.update(root.ID, func(tx store.Tx) error { return tx.SetCaps(root.ID, troupe.Caps{}) })
 	e.same("the caps", e.tree(root.ID).Caps, troupe.Caps{})
+}
+
+func testDocuments(e *env) {
+	one, kids := e.plant(1, 1)
+	two, _ := e.plant(2, 0)
+	body := func(root troupe.SessionID, hash string) string {
+		return string(read(e, func(r store.Reader) ([]byte, error) { return r.Document(root, hash) }))
+	}
+	large := bytes.Repeat([]byte("policy\x00"), 1<<15)
+	given := []byte("settings")
+	e.update(one.ID, func(tx store.Tx) error {
+		err := errors.Join(tx.PutDocument(one.ID, "a", given), tx.PutDocument(one.ID, "large", large), tx.PutDocument(one.ID, "empty", nil))
+		if got, readErr := tx.Document(one.ID, "a"); readErr != nil || string(got) != "settings" {
+			return fmt.Errorf("the transaction reads %q, %w", got, readErr)
+		}
+		return err
+	})
+	clear(given)
+	e.update(two.ID, func(tx store.Tx) error { return tx.PutDocument(two.ID, "a", []byte("of another tree")) })
+	e.update(one.ID, func(tx store.Tx) error { return tx.PutDocument(one.ID, "a", []byte("put again")) })
+	e.same("a document that was put twice", body(one.ID, "a"), "settings")
+	e.same("the other tree's", body(two.ID, "a"), "of another tree")
+	e.same("a large one", body(one.ID, "large"), string(large))
+	e.same("an empty one", body(one.ID, "empty"), "")
+	read(e, func(r store.Reader) ([]byte, error) { // it belongs to its reader
+		got, err := r.Document(one.ID, "a")
+		clear(got)
+		return got, err
+	})
+	e.same("a document whose copy was changed", body(one.ID, "a"), "settings")
+
+	e.refused(troupe.ErrNotFound, "nobody", func(tx store.Tx) error { return tx.PutDocument("nobody", "a", large) })
+	e.refused(nil, one.ID, func(tx store.Tx) error { _ = tx.PutDocument(one.ID, "", large); return nil })
+	failed := errors.New("no")
+	e.refused(failed, one.ID, func(tx store.Tx) error { return errors.Join(tx.PutDocument(one.ID, "b", large), failed) })
+	e.noDocument(one.ID, "b")
+	e.noDocument(kids[0].ID, "a") // a child is no tree
+	e.noDocument(two.ID, "large")
+
+	e.update(one.ID, func(tx store.Tx) error { return tx.DeleteTree(one.ID) })
+	e.noDocument(one.ID, "a")
+	e.update(one.ID, func(tx store.Tx) error { return tx.Insert(one, ours(), nil) })
+	e.noDocument(one.ID, "large")
+	e.same("the other tree's", body(two.ID, "a"), "of another tree")
+}
+
+func (e *env) noDocument(root troupe.SessionID, hash string) {
+	e.Helper()
+	e.view(func(r store.Reader) error {
+		if got, err := r.Document(root, hash); !errors.Is(err, troupe.ErrNotFound) {
+			e.Errorf("document %s of %s: %q, %v, want %v", hash, root, got, err, troupe.ErrNotFound)
+		}
+		return nil
+	})
 }
 
 func testDeleteTree(e *env) {
