@@ -1,5 +1,5 @@
-// Package cli is the command line: it puts the commands together, each from a package of
-// its own, and turns errors into messages and exit codes.
+// Package cli is the command line: it puts the commands together and turns errors into
+// messages and exit codes.
 package cli
 
 import (
@@ -22,25 +22,10 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/cli/answer"
+	"github.com/troupe-dev/troupe/internal/cli/cmd"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/cost"
 	"github.com/troupe-dev/troupe/internal/cli/demo"
-	"github.com/troupe-dev/troupe/internal/cli/doctor"
-	"github.com/troupe-dev/troupe/internal/cli/logs"
-	"github.com/troupe-dev/troupe/internal/cli/models"
-	"github.com/troupe-dev/troupe/internal/cli/permissions"
-	"github.com/troupe-dev/troupe/internal/cli/record"
-	"github.com/troupe-dev/troupe/internal/cli/remove"
-	"github.com/troupe-dev/troupe/internal/cli/requests"
 	"github.com/troupe-dev/troupe/internal/cli/run"
-	"github.com/troupe-dev/troupe/internal/cli/send"
-	"github.com/troupe-dev/troupe/internal/cli/sessions"
-	"github.com/troupe-dev/troupe/internal/cli/show"
-	"github.com/troupe-dev/troupe/internal/cli/stop"
-	"github.com/troupe-dev/troupe/internal/cli/tasks"
-	"github.com/troupe-dev/troupe/internal/cli/undo"
-	"github.com/troupe-dev/troupe/internal/cli/version"
 	"github.com/troupe-dev/troupe/internal/httpd"
 )
 
@@ -163,12 +148,8 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
-	parts := record.Parts{Parse: run.Parse, Carry: run.Carry, End: run.End}
-	root.AddCommand(record.New(c, parts), record.NewReplay(c, parts))
-	root.AddCommand(
-		sessions.New(c), show.New(c), logs.New(c), send.New(c), stop.New(c), tasks.New(c), cost.New(c),
-		requests.New(c), answer.New(c), permissions.New(c), remove.New(c), doctor.New(c), models.New(c), undo.New(c), version.New(c), demo.New(c),
-	)
+	root.AddCommand(cmd.All(c, cmd.Parts{Parse: run.Parse, Carry: run.Carry, End: run.End})...)
+	root.AddCommand(demo.New(c))
 	return root
 }
 

@@ -1,0 +1,48 @@
+// Package cmd is the commands that each fit in a file: they look at sessions, talk to them,
+// and tell what holds on this machine. What runs agents has packages of its own beside it.
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// All makes every command of this package.
+func All(c *console.Console, parts Parts) []*cobra.Command {
+	return []*cobra.Command{
+		newRecord(c, parts), newReplay(c, parts),
+		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c), newAnswer(c),
+		newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),
+	}
+}
+
+// inHome makes what a command runs of a function that needs an open home.
+func inHome(c *console.Console, fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return c.With(cmd.Context(), func(a *app.App) error { return fn(cmd.Context(), a, args) })
+	}
+}
+
+// oneSession wants exactly one argument, a session.
+func oneSession(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return console.Usage("troupe %s takes one session: an id, the beginning of one, a name, or a path such as \"main/Auth Explorer\"", cmd.Name())
+	}
+	return nil
+}
+
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "Print JSON")
+}
+
+// jsonList prints a list as JSON; an empty one is [] and not null.
+func jsonList[T any](c *console.Console, list []T) error {
+	if list == nil {
+		list = []T{}
+	}
+	return c.JSON(list)
+}

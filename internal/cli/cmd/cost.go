@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type costHome interface {
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
+}
+
+// newCost makes the command.
+func newCost(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "cost ID|NAME", Short: "Show what a tree has cost, agent by agent, and its limits",
+		Example: "troupe cost 7k3f\ntroupe cost main --json",
+		Args:    oneSession,
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			return showCost(ctx, c, a, args[0], asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func showCost(ctx context.Context, c *console.Console, h costHome, ref string, asJSON bool) error {
+	s, err := h.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	bill, err := h.Cost(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.JSON(bill)
+	}
+	return writeCost(c, bill)
+}
+
+func writeCost(c *console.Console, bill wire.Cost) error {
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AGENT\tMODEL\tTURNS\tINPUT\tCACHED\tWRITTEN\tOUTPUT\tCOST\tTIME")
+	turns := 0
+	for _, a := range bill.Agents {
+		costRow(w, console.Line(a.Path, 40), a.Model, a.Turns, a.Usage, a.CostUSD, console.Duration(a.DurationMS))
+		turns += a.Turns
+	}
+	if len(bill.Agents) > 1 {
+		costRow(w, "all", "", turns, bill.Usage, bill.CostUSD, "")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if len(bill.Unpriced) > 0 {
+		fmt.Fprintf(c.Out, "No price is known for %s; its tokens are counted, its cost is not.\n", strings.Join(bill.Unpriced, ", "))
+	}
+	if len(bill.Limits) > 0 {
+		fmt.Fprintln(c.Out)
+	}
+	w = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	for _, l := range bill.Limits {
+		fmt.Fprintln(w, limitText(l))
+	}
+	return w.Flush()
+}
+
+func costRow(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, cost float64, time string) {
+	fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", who, model, turns, troupe.FormatTokens(u.Input),
+		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time)
+}
+
+// limitText says how much of a limit is used.
+func limitText(l wire.Limit) string {
+	name, show := l.Name, func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	switch l.Name {
+	case wire.LimitTokens:
+		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }
+	case wire.LimitCost:
+		name, show = "cost", func(v float64) string { return troupe.Dollars(v).String() }
+	case wire.LimitAll:
+		name = "turns of all agents"
+	case wire.LimitTime:
+		name, show = "time", func(v float64) string { return console.Duration(int64(v)) }
+	}
+	if l.Limit <= 0 {
+		return fmt.Sprintf("limit of %s\t%s\tno limit", name, show(l.Used))
+	}
+	return fmt.Sprintf("limit of %s\t%s of %s\t%.0f %%", name, show(l.Used), show(l.Limit), 100*l.Used/l.Limit)
+}

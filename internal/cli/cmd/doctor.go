@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// newDoctor makes the command.
+func newDoctor(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: console.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return doctor(cmd.Context(), c, asJSON)
+		},
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// doctor opens the home without a word: what is odd in the settings is among the problems. A
+// home that cannot be opened is one of them, and the rest is looked at all the same.
+func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
+	quiet := *c
+	quiet.Err = io.Discard
+	var check app.Check
+	a, closeApp, failed := quiet.Open(ctx)
+	if failed != nil {
+		env := app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: slog.New(slog.DiscardHandler), Version: c.Version}
+		var err error
+		if check, err = app.Examine(ctx, env, c.Cwd, failed); err != nil {
+			return err
+		}
+	} else {
+		var err error
+		check, err = a.Doctor(ctx, c.Cwd)
+		if err = errors.Join(err, closeApp()); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		if err := c.JSON(check); err != nil {
+			return err
+		}
+	} else {
+		writeCheck(c, check)
+	}
+	if failed != nil {
+		return &console.Exit{Code: console.Code(failed)} // it stands among the problems
+	}
+	return nil
+}
+
+func writeCheck(c *console.Console, k app.Check) {
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("troupe", "%s", k.Version)
+	row("settings", "%s", c.ShortPath(k.Config))
+	if k.Database.Version == 0 {
+		row("database", "%s cannot be used", c.ShortPath(k.Database.Path))
+	} else {
+		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
+	}
+	writeCheckedModel(row, k)
+	if w := k.Window; w != nil {
+		row("window", "%s: %s", w.Verdict, console.Line(w.Advice, 0))
+	}
+	for i, s := range k.Waiting {
+		until := ""
+		if !s.Until.IsZero() {
+			until = " until " + console.Clock(s.Until.Local(), c.Now())
+		}
+		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until, console.Line(s.Why, 120))
+	}
+	for _, p := range k.Programs {
+		if !p.Found {
+			row(p.Name, "not found (used for %s)", p.For)
+			continue
+		}
+		row(p.Name, "%s", console.Line(p.Text, 70))
+	}
+	for i, line := range k.Kernel.Lines() {
+		row(map[bool]string{true: "kernel"}[i == 0], "%s", line)
+	}
+	row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
+	for i, ag := range k.Agents {
+		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, sourceText(c, ag.Source), cmp.Or(ag.Model, "the main agent's model"), strings.Join(ag.Tools, " "))
+	}
+	for _, p := range k.Problems {
+		fmt.Fprintf(c.Out, "! %s\n", strings.ReplaceAll(console.Clean(p), "\n", "\n  "))
+	}
+}
+
+// writeCheckedModel shows the model that would be taken, and whatever else is configured.
+func writeCheckedModel(row func(name, format string, args ...any), k app.Check) {
+	row("model", "%s", cmp.Or(k.Model, "none is chosen"))
+	state := "ready"
+	if !k.Provider.Ready {
+		state = "not ready"
+	}
+	if k.Provider.KeyEnv != "" {
+		state += ", " + k.Provider.KeyEnv + " is " + map[bool]string{true: "set", false: "not set"}[k.Provider.Key]
+	}
+	if k.Provider.BaseURL != "" {
+		state += ", at " + console.Line(k.Provider.BaseURL, 80)
+	}
+	others := slices.DeleteFunc(slices.Clone(k.Providers), func(name string) bool { return name == k.Provider.Name })
+	if k.Provider.Name != "" {
+		row("provider", "%s: %s", k.Provider.Name, state)
+	}
+	if besides := map[bool]string{true: " besides"}[k.Provider.Name != ""]; len(others) > 0 {
+		row("providers", "configured%s: %s", besides, strings.Join(others, ", "))
+	}
+}
+
+// sourceText is where an agent's definition stands. The file's name is at its end, so a file of
+// this folder is named from here, and no path is cut.
+func sourceText(c *console.Console, path string) string {
+	return console.Line(strings.TrimPrefix(c.ShortPath(path), c.ShortPath(c.Cwd)+"/"), 0)
+}

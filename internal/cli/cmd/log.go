@@ -1,0 +1,260 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type logFlags struct{ json, follow, tree bool }
+
+// newLog makes the command.
+func newLog(c *console.Console) *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use: "log ID|NAME", Short: "Print what a session said and did",
+		Example: "troupe log 7k3f\ntroupe log \"main/Auth Explorer\" --follow\ntroupe log 7k3f --tree --json",
+		Args:    oneSession,
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			return showLog(ctx, c, a, args[0], f)
+		}),
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "Print one event a line, as it stands in the log")
+	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "Go on printing until the session has ended")
+	cmd.Flags().BoolVar(&f.tree, "tree", false, "Print its sub-agents' events too")
+	return cmd
+}
+
+func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f logFlags) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	only := s.ID
+	if f.tree {
+		only = ""
+	}
+	fo := a.Follow(s.Root, only)
+	defer fo.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer c.Interrupts.Take(cancel)()
+	names := make(map[troupe.SessionID]string)
+	for {
+		// Whether it has ended is asked first: what was logged by then is read after.
+		ended, err := isOver(ctx, a, s)
+		if err != nil {
+			return err
+		}
+		events, err := fo.All(context.WithoutCancel(ctx))
+		if err != nil {
+			return err
+		}
+		if err := printEvents(c, events, names, s, f); err != nil {
+			return err
+		}
+		if !f.follow || ended || ctx.Err() != nil {
+			return nil
+		}
+		if events, err = fo.Next(ctx); err != nil {
+			return err
+		}
+		if err := printEvents(c, events, names, s, f); err != nil {
+			return err
+		}
+	}
+}
+
+// isOver reports whether nothing more will come unless somebody resumes the session.
+func isOver(ctx context.Context, a *app.App, s troupe.Session) (bool, error) {
+	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
+	if err != nil {
+		return false, err
+	}
+	for _, x := range t.Sessions {
+		if x.ID == s.ID {
+			return x.Status.Ended() || !t.Running, nil
+		}
+	}
+	return true, nil
+}
+
+func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s troupe.Session, f logFlags) error {
+	console.Arrange(events)
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.Created); ok {
+			names[e.Session] = b.Name
+			if b.Name == "" {
+				names[e.Session] = "main"
+			}
+		}
+		if f.json {
+			w, err := wire.NewEvent(e)
+			if err != nil {
+				return err
+			}
+			if err := c.JSON(w); err != nil {
+				return err
+			}
+			continue
+		}
+		who := ""
+		if f.tree {
+			who = console.Line(names[e.Session], 24) + " "
+		}
+		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq, describeEvent(e)); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+	}
+	return nil
+}
+
+// describeEvent is one event for people. Texts are shown whole, indented.
+func describeEvent(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode, strings.Join(b.Profile.Tools, " "))
+	case troupe.Started:
+		return fmt.Sprintf("run %d begins", b.Run)
+	case troupe.MailDelivered:
+		var out []string
+		for _, m := range b.Mail {
+			out = append(out, describeMail(m))
+		}
+		return strings.Join(out, "\n      ")
+	case troupe.CallSealed:
+		text := fmt.Sprintf("asks %s for reply %d", b.Model, b.Reply)
+		if b.Compact {
+			text = fmt.Sprintf("asks %s for a summary", b.Model)
+		}
+		if b.Because != "" {
+			text += fmt.Sprintf(" (generation %d: %s)", b.Generation, b.Because)
+		}
+		return text
+	case troupe.Replied:
+		return describeReply(b)
+	case troupe.ModelFailed:
+		text := fmt.Sprintf("model call failed (%s, attempt %d): %s", b.Fault, b.Attempt, console.Line(b.Message, 0))
+		if !b.RetryAt.IsZero() {
+			text += "; next attempt at " + console.Clock(b.RetryAt.Local(), e.At)
+		}
+		return text + indent(b.Partial)
+	case troupe.ModelChanged:
+		return fmt.Sprintf("goes on with %s: %s", b.Model, b.Why)
+	case troupe.AuthorityChanged:
+		text := fmt.Sprintf("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+		if b.By != "" {
+			text += "; " + console.Line(b.By, 0)
+		}
+		return text
+	case troupe.Compacted:
+		return fmt.Sprintf("begins generation %d with a summary (%s) · %s tokens · %s · %d ms%s", b.Generation, b.Why,
+			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS, indent(troupe.JoinText(b.Blocks)))
+	case troupe.BudgetWarned:
+		return "is warned: " + console.Line(b.Text, 0)
+	default:
+		return describeCall(e)
+	}
+}
+
+func describeMail(m troupe.Mail) string {
+	from := "a person"
+	switch {
+	case m.From == m.To && m.Kind == troupe.MailNotice:
+		from = "the runtime"
+	case m.From != "":
+		from = "session " + string(m.From)
+	}
+	text := fmt.Sprintf("%s from %s", m.Kind, from)
+	if m.Kind == troupe.MailNotice {
+		text = "notice from " + from
+	}
+	switch {
+	case m.Ended != nil:
+		o := m.Ended
+		text = fmt.Sprintf("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60), o.TaskStatus())
+		if o.Error != "" {
+			text += ": " + console.Line(o.Error, 0)
+		}
+		text += indent(o.Result)
+	case m.Stop != nil:
+		text = "told to stop after this step"
+		if m.Stop.Void {
+			return "resumed before a stop had ended it"
+		}
+		if m.Stop.Now {
+			text = "told to stop now"
+		}
+		text += " by " + console.Line(m.Stop.By, 60)
+	}
+	return text + indent(troupe.JoinText(m.Blocks))
+}
+
+func describeReply(b troupe.Replied) string {
+	text := fmt.Sprintf("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS)
+	for _, block := range b.Blocks {
+		switch block.Type {
+		case troupe.TextBlock:
+			text += indent(block.Text)
+		case troupe.ThinkingBlock:
+			text += indent("(thinks) " + block.Text)
+		case troupe.CallBlock:
+			text += indent(fmt.Sprintf("call %d: %s %s", block.Call.Index, block.Call.Name, block.Call.Input))
+		case troupe.ImageBlock, troupe.ResultBlock, troupe.OpaqueBlock:
+		}
+	}
+	return text
+}
+
+func describeCall(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.ToolStarted:
+		text := fmt.Sprintf("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
+		if b.Child != "" {
+			text += ", child " + string(b.Child)
+		}
+		if b.Wait != nil {
+			text += fmt.Sprintf(", waits for task %s until %s", b.Wait.Task, console.Clock(b.Wait.Until.Local(), e.At))
+		}
+		return text
+	case troupe.ToolFinished:
+		word := "result"
+		switch {
+		case b.Denied != nil:
+			word = "denied"
+		case b.Result.IsError:
+			word = "error"
+		}
+		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word, b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
+	case troupe.RequestOpened:
+		return fmt.Sprintf("asks for %s of call %d of reply %d: %s%s", b.Reason, b.Call, b.Reply, console.Line(b.Decision.Why, 0), indent(b.Action))
+	case troupe.RequestAnswered:
+		text := fmt.Sprintf("call %d of reply %d: %s by %s", b.Call, b.Reply, b.Effect, console.Line(b.By, 60))
+		if b.Rule != "" {
+			text += ", and from now on " + console.Line(b.Rule, 0)
+		}
+		return text + indent(b.Note)
+	case troupe.Ended:
+		text := fmt.Sprintf("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
+		if b.Outcome.Error != "" {
+			text += ": " + console.Line(b.Outcome.Error, 0)
+		}
+		return text
+	}
+	return string(e.Body.Kind())
+}
+
+func indent(s string) string {
+	s = strings.TrimRight(console.Clean(s), "\n")
+	if s == "" {
+		return ""
+	}
+	return "\n      " + strings.ReplaceAll(s, "\n", "\n      ")
+}

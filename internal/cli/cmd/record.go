@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Parts are what both commands need of the one that runs prompts.
+type Parts struct {
+	// Parse reads arguments as `troupe` itself does.
+	Parse func(c *console.Console, args []string, otherwise string) (run.Asked, error)
+	// Carry carries out what was asked for and shows it; a player, if there is one, plays it.
+	Carry func(ctx context.Context, c *console.Console, a *app.App, asked run.Asked, p *app.Player) (wire.Run, error)
+	// End prints what it came to. The error carries the exit code.
+	End func(c *console.Console, report wire.Run, asked run.Asked) error
+}
+
+// newRecord makes `troupe record`.
+func newRecord(c *console.Console, parts Parts) *cobra.Command {
+	var from string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "record FILE -- [arguments of troupe]", Short: "Run a prompt and keep all that its agents sent and were answered",
+		Long: `Runs what stands behind -- as troupe itself would, and writes every model call and tool
+result of the whole tree to FILE: of one prompt, or of a conversation over a pipe, in lines of
+words or of stream-json. Credentials are masked, as in the log. With --from, nothing is run:
+FILE gets a session that is there already, such as a conversation at a terminal.`,
+		Example: "troupe record fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\ntroupe record fix.jsonl --from 7k3f",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, args, err := splitFile(cmd, args)
+			if err != nil {
+				return err
+			}
+			switch {
+			case from != "" && len(args) > 0:
+				return console.Usage("--from exports a session that is there; nothing is run, so nothing can stand behind --")
+			case from != "":
+				return exportRecording(cmd.Context(), c, file, force, from)
+			case len(args) == 0 && cmd.ArgsLenAtDash() >= 0 && c.InPiped:
+				// A conversation with nothing but its words. A replay takes no arguments for none remembered.
+				args = []string{"--input-format", "text"}
+			case len(args) == 0:
+				return console.Usage("troupe record needs something to run behind --, or a session with --from")
+			}
+			return record(cmd.Context(), c, parts, file, force, args)
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "Export this session, by id, beginning of an id, or name")
+	cmd.Flags().BoolVar(&force, "force", false, "Replace FILE if it is there")
+	cmd.SetFlagErrorFunc(misplaced)
+	return cmd
+}
+
+// misplaced explains a flag that the command does not have: most often it is one of troupe's
+// own, and what has to stand before it is missing.
+func misplaced(cmd *cobra.Command, err error) error {
+	return &troupe.UserError{
+		Problem: err.Error(),
+		Hint:    fmt.Sprintf("What is to be run stands behind --: troupe %s FILE -- -p \"...\"", cmd.Name()), Code: console.ExitUsage, Err: err,
+	}
+}
+
+// splitFile parts FILE from the arguments behind --.
+func splitFile(cmd *cobra.Command, args []string) (string, []string, error) {
+	before := args
+	if at := cmd.ArgsLenAtDash(); at >= 0 {
+		before, args = args[:at], args[at:]
+	} else {
+		args = nil
+	}
+	if len(before) != 1 || before[0] == "" {
+		return "", nil, console.Usage("troupe %s takes one file, and behind -- what is to be run: troupe %s FILE -- -p \"...\"", cmd.Name(), cmd.Name())
+	}
+	return before[0], args, nil
+}
+
+// wholePath makes a file's path whole: --cwd is about the agents' folder, not about ours.
+func wholePath(c *console.Console, file string) string {
+	if filepath.IsAbs(file) || c.Cwd == "" {
+		return file
+	}
+	return filepath.Join(c.Cwd, file)
+}
+
+func record(ctx context.Context, c *console.Console, parts Parts, file string, force bool, args []string) error {
+	file = wholePath(c, file)
+	if err := checkFree(file, force); err != nil {
+		return err
+	}
+	// A run of an hour shall not find out at its end that there is nowhere to write to.
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return &troupe.UserError{Problem: fmt.Sprintf("%s cannot be written: there is no folder %s", file, filepath.Dir(file)), Hint: "Make it first.", Code: console.ExitUsage, Err: err}
+	}
+	asked, err := parts.Parse(c, args, "")
+	switch {
+	case err != nil:
+		return err
+	case asked.Person:
+		return &troupe.UserError{
+			Problem: "a conversation at a terminal is not recorded while it is held: nothing was run",
+			Hint:    "Hold it with troupe, then: troupe record FILE --from main. Or have its words come from a pipe, or run one prompt with -p.", Code: console.ExitUsage,
+		}
+	case asked.Goes():
+		return &troupe.UserError{
+			Problem: "a recording begins where its run begins; it cannot begin with --resume or --continue: nothing was run",
+			Hint:    "Go on with the session by itself, then: troupe record FILE --from ID", Code: console.ExitUsage,
+		}
+	}
+	return c.With(ctx, func(a *app.App) error {
+		report, err := parts.Carry(ctx, c, a, asked, nil)
+		if err != nil {
+			return err
+		}
+		// What it cost to make is kept before anything else can go wrong.
+		err = saveRecording(ctx, c, a, file, force, report.SessionID, args)
+		return errors.Join(err, parts.End(c, report, asked))
+	})
+}
+
+// checkFree refuses a file that is there, before anything runs.
+func checkFree(file string, force bool) error {
+	if force {
+		return nil
+	}
+	return app.Unwritten(file)
+}
+
+func saveRecording(ctx context.Context, c *console.Console, a *app.App, file string, force bool, root troupe.SessionID, args []string) error {
+	rec, err := a.Record(ctx, root, args)
+	if err != nil {
+		return err
+	}
+	if err := app.SaveRecording(file, rec, force); err != nil {
+		return err
+	}
+	c.Warn(fmt.Sprintf("recorded %d model calls of session %s in %s", rec.Calls(), root, c.ShortPath(file)))
+	if sent := rec.Person(); len(sent) > 0 {
+		c.Warn("this recording can be read, and not replayed: while the run was at work a person sent it " + app.Unplayable(sent))
+	}
+	return nil
+}
+
+func exportRecording(ctx context.Context, c *console.Console, file string, force bool, ref string) error {
+	file = wholePath(c, file)
+	if err := checkFree(file, force); err != nil {
+		return err
+	}
+	return c.With(ctx, func(a *app.App) error {
+		s, err := a.Find(ctx, ref, c.Cwd)
+		if err != nil {
+			return err
+		}
+		return saveRecording(ctx, c, a, file, force, s.Root, nil)
+	})
+}

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// newRemove makes the command.
+func newRemove(c *console.Console) *cobra.Command {
+	var asJSON, dry bool
+	var older string
+	cmd := &cobra.Command{
+		Use: "rm ID|NAME...", Short: "Forget sessions: their agents, logs and stored outputs",
+		Example: "troupe rm 7k3f\ntroupe rm --older-than 30d --dry-run   # what would go\ntroupe rm --older-than 30d",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && older == "":
+				return console.Usage("troupe rm takes one or more sessions, or --older-than")
+			case len(args) > 0 && older != "":
+				return console.Usage("troupe rm takes either sessions or --older-than")
+			}
+			return nil
+		},
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			roots, err := chooseTrees(ctx, c, a, args, older)
+			if err != nil {
+				return err
+			}
+			removed, verb := make([]troupe.SessionID, 0, len(roots)), "removed"
+			if dry {
+				verb = "would remove"
+			}
+			for _, s := range roots {
+				if !dry {
+					if err := a.Remove(ctx, s.ID); err != nil {
+						return err
+					}
+				}
+				removed = append(removed, s.ID)
+				if !asJSON {
+					fmt.Fprintf(c.Out, "%s %s %s\n", verb, s.ID, console.Line(s.Title, 60))
+				}
+			}
+			switch {
+			case asJSON:
+				return c.JSON(map[string]any{"removed": removed})
+			case len(roots) == 0:
+				fmt.Fprintf(c.Out, "No session has been quiet for %s.\n", older)
+			}
+			return nil
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&older, "older-than", "", "Every session that ended, or was left behind, longer ago than this: 12h, 30d, 8w")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "Only say what would be removed")
+	return cmd
+}
+
+// chooseTrees looks all up before the first is removed: a mistyped one removes nothing.
+func chooseTrees(ctx context.Context, c *console.Console, a *app.App, refs []string, older string) ([]troupe.Session, error) {
+	if older != "" {
+		age, err := parseAge(older)
+		if err != nil {
+			return nil, err
+		}
+		return a.OlderThan(ctx, age)
+	}
+	var roots []troupe.Session
+	for _, ref := range refs {
+		s, err := a.Find(ctx, ref, c.Cwd)
+		if err != nil {
+			return nil, err
+		}
+		if s.Parent != "" {
+			return nil, &troupe.UserError{
+				Problem: fmt.Sprintf("session %s is a sub-agent of %s; its log belongs to that tree", s.ID, s.Root),
+				Hint:    fmt.Sprintf("Remove the whole tree: troupe rm %s", s.Root), Code: console.ExitUsage,
+			}
+		}
+		if !slices.ContainsFunc(roots, func(r troupe.Session) bool { return r.ID == s.ID }) {
+			roots = append(roots, s)
+		}
+	}
+	return roots, nil
+}
+
+// parseAge reads a duration as people write ages: 12h, 30d, 8w.
+func parseAge(s string) (time.Duration, error) {
+	unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
+	for suffix, u := range unit {
+		if n, err := strconv.Atoi(strings.TrimSuffix(s, suffix)); strings.HasSuffix(s, suffix) && err == nil && n > 0 && n < 10_000 {
+			return time.Duration(n) * u, nil
+		}
+	}
+	return 0, console.Usage("--older-than %q is not an age; write 12h, 30d or 8w", s)
+}

@@ -1,0 +1,112 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type requestsHome interface {
+	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
+}
+
+// newRequests makes the command.
+func newRequests(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "requests", Short: "List what agents ask for permission to do", Args: console.NoArgs,
+		Long: `List the open requests of all sessions: who asks, why, and the exact action, with
+characters that cannot be seen written out. Requests outlive the process that asked.`,
+		Example: "troupe requests\ntroupe answer 9m20 allow",
+		RunE: inHome(c, func(ctx context.Context, a *app.App, _ []string) error {
+			return listRequests(ctx, c, a, asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func listRequests(ctx context.Context, c *console.Console, h requestsHome, asJSON bool) error {
+	list, err := h.Requests(ctx, "")
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return jsonList(c, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.Out, "No requests are open.")
+		return err
+	}
+	for i, r := range list {
+		if i > 0 {
+			fmt.Fprintln(c.Out)
+		}
+		writeRequest(c.Out, r, c.Now())
+	}
+	return nil
+}
+
+// writeRequest shows one request whole. Every line of what an agent wrote is marked, so that none
+// of it can pass for words of ours.
+func writeRequest(w io.Writer, r wire.Request, now time.Time) {
+	fmt.Fprintf(w, "%s  %s asks for %s\n", r.ID, console.VisibleLine(r.Path), console.VisibleLine(r.Tool))
+	fmt.Fprintf(w, "  why      %s\n", console.VisibleLine(r.Why))
+	if r.Rule != "" {
+		fmt.Fprintf(w, "  rule     %s\n", console.VisibleLine(r.Rule))
+	}
+	for i, line := range strings.Split(console.Visible(strings.TrimRight(r.Action, "\n")), "\n") {
+		label := ""
+		if i == 0 {
+			label = "action"
+		}
+		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
+	}
+	for i, line := range printedLines(r.Output) {
+		label := ""
+		if i == 0 {
+			label = "printed"
+		}
+		fmt.Fprintf(w, "  %-8s │ %s\n", label, line)
+	}
+	if r.Calls > 1 {
+		fmt.Fprintf(w, "  calls    the answer is for %d calls\n", r.Calls)
+	}
+	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"), console.Duration(now.Sub(r.Since).Milliseconds()), untilText(r, now))
+	if !r.Running {
+		fmt.Fprintf(w, "  waits    nobody is running it now; go on with: troupe -p --resume %s\n", r.Root)
+	}
+	always := ""
+	if r.Grant != "" {
+		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
+	}
+	fmt.Fprintf(w, "  answer   troupe answer %s allow|deny%s\n", r.ID, always)
+}
+
+// printedLines is what a command printed, confined, before somebody was asked about it.
+func printedLines(output string) []string {
+	if output = strings.TrimSpace(output); output == "" {
+		return nil
+	}
+	return strings.Split(console.Visible(output), "\n")
+}
+
+func untilText(r wire.Request, now time.Time) string {
+	switch left := r.Until.Sub(now); {
+	case r.Until.IsZero():
+		return ""
+	case left <= 0:
+		return ", its time is over"
+	default:
+		return fmt.Sprintf(", denied in %s unless answered", console.Duration(left.Milliseconds()))
+	}
+}

@@ -1,0 +1,116 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type sendHome interface {
+	reach.Home
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+}
+
+// newSend makes the command.
+func newSend(c *console.Console) *cobra.Command {
+	var asJSON, stop bool
+	cmd := &cobra.Command{
+		Use: "send ID|NAME [text]", Short: "Say something to an agent: steer it, or have it go on",
+		Long: `Say something to an agent, from any terminal. One that works reads it before its next
+model call; one that has ended goes on with it, if its process is still there; else it waits
+until somebody goes on with the session.`,
+		Example: `troupe send 7k3f "use the v2 API instead"
+troupe send "main/Auth Explorer" --cancel "that is enough, thank you"
+git diff | troupe send main -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return console.Usage("troupe send takes a session and the words for it")
+			case len(args) > 2:
+				return console.Usage("there are %d texts; put the words into quotes to make them one", len(args)-1)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := sendText(c, args[1:])
+			if err != nil {
+				return err
+			}
+			return c.With(cmd.Context(), func(a *app.App) error {
+				return send(cmd.Context(), c, a, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&stop, "cancel", false, "Have it stop after the step it is in, once it has read this")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+// maxText is more than any model's window holds.
+const maxSendText = 8 << 20
+
+// sendText takes the text from the command line, or else what is piped in. With a text there,
+// nothing is read: whoever calls this from a program may leave its own input open for ever.
+func sendText(c *console.Console, args []string) (string, error) {
+	text := ""
+	if len(args) > 0 && args[0] != "-" {
+		text = args[0]
+	} else if c.InPiped {
+		b, err := io.ReadAll(io.LimitReader(c.In, maxSendText+1))
+		if err != nil {
+			return "", fmt.Errorf("read the text from standard input: %w", err)
+		}
+		if len(b) > maxSendText {
+			return "", console.Usage("the text on standard input is larger than %d MB; put it into a file and name that", maxSendText>>20)
+		}
+		text = string(b)
+	}
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given", Hint: `Try: troupe send main "and write a test for it"`, Code: console.ExitUsage}
+	case strings.ContainsRune(text, 0):
+		return "", console.Usage("the text holds a NUL byte; is it a binary file?")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD"), nil
+}
+
+func send(ctx context.Context, c *console.Console, h sendHome, ref string, m wire.Message, asJSON bool) error {
+	s, err := h.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
+		sent, err := p.Send(ctx, s.ID, m)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return c.JSON(sent)
+		}
+		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), sentText(p, sent, m.Cancel))
+		return err
+	})
+}
+
+// sentText says what happens now.
+func sentText(p reach.Place, s wire.Sent, cancel bool) string {
+	switch {
+	case s.Effect == "waits":
+		return p.Later()
+	case s.Effect == "resumes":
+		return "it had ended and goes on with this"
+	case cancel:
+		return "it reads this and stops after the step it is in"
+	}
+	return "it reads this before its next model call"
+}

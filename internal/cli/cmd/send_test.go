@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// endless is an input that nobody ever closes, and that must not be read.
+type endlessInput struct{ t *testing.T }
+
+func (e endlessInput) Read([]byte) (int, error) {
+	e.t.Error("standard input was read")
+	return 0, nil
+}
+
+func TestSendText(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		args        []string
+		in, want    string
+		piped, fail bool
+	}{
+		{args: []string{" look "}, want: "look"},
+		{args: []string{"-"}, in: "a\nb\n", piped: true, want: "a\nb"},
+		{in: "a\xff", piped: true, want: "a\ufffd"},
+		{in: "a", fail: true}, // a terminal
+		{in: " \n", piped: true, fail: true},
+		{args: []string{"-"}, fail: true},
+		{in: "a\x00b", piped: true, fail: true},
+		{in: strings.Repeat("x", maxSendText+1), piped: true, fail: true},
+	} {
+		got, err := sendText(&console.Console{In: strings.NewReader(x.in), InPiped: x.piped}, x.args)
+		if got != x.want || (err != nil) != x.fail || x.fail && console.Code(err) != console.ExitUsage {
+			t.Errorf("%q and %.20q: %q, %v", x.args, x.in, got, err)
+		}
+	}
+	if got, err := sendText(&console.Console{In: endlessInput{t}, InPiped: true}, []string{"x"}); got != "x" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	h := leftWorld{httpdtest.New()}
+	var b bytes.Buffer
+	c := &console.Console{Out: &b, Lookup: noVariables, Cwd: "/src"}
+	if err := send(t.Context(), c, h, "9m2", wire.Message{Text: "x"}, false); err != nil || b.String() != "main/Auth Explorer: it reads this before its next model call\n" {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	b.Reset()
+	if err := send(t.Context(), c, h, "main", wire.Message{Text: "x", Cancel: true}, true); err != nil || b.String() != `{"session":"7k3f00000000","mail":"prompt:1","effect":"steers"}`+"\n" {
+		t.Errorf("%v: %s", err, b.String())
+	}
+	if calls := h.Calls(); len(calls) != 2 || !strings.HasSuffix(calls[1], "cancel=true") {
+		t.Errorf("did %q", calls)
+	}
+	if err := send(t.Context(), c, h, "nobody", wire.Message{Text: "x"}, false); console.Code(err) != console.ExitUsage {
+		t.Errorf("to nobody: %v", err)
+	}
+}
+
+func TestSentText(t *testing.T) {
+	t.Parallel()
+	p := reach.Place{Tree: app.Tree{Sum: troupe.Tree{Root: httpdtest.Root}}}
+	for _, x := range []struct {
+		effect string
+		cancel bool
+		want   string
+	}{
+		{"steers", false, "before its next model call"},
+		{"steers", true, "and stops after the step it is in"},
+		{"resumes", false, "it had ended and goes on with this"},
+		{"waits", true, "nobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000"},
+	} {
+		if got := sentText(p, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
+			t.Errorf("%s: %q", x.effect, got)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// newSessions makes the command.
+func newSessions(c *console.Console) *cobra.Command {
+	var asJSON, here bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "sessions", Short: "List sessions, the newest first", Args: console.NoArgs,
+		Example: "troupe sessions --here\ntroupe sessions --json",
+		RunE: inHome(c, func(ctx context.Context, a *app.App, _ []string) error {
+			cwd := ""
+			if here {
+				cwd = c.Cwd
+			}
+			list, err := a.List(ctx, cwd, limit)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.JSON(list)
+			}
+			return writeSessions(c, list)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&here, "here", false, "Only those of this folder")
+	cmd.Flags().IntVar(&limit, "limit", 50, "How many at the most (0: all)")
+	return cmd
+}
+
+func writeSessions(c *console.Console, list []wire.Session) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.Out, `No sessions yet. Begin one: troupe -p "explain this project"`)
+		return err
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tNAME\tSTATUS\tAGENTS\tTOKENS\tCOST\tSTARTED\tFOLDER\tWHAT")
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Agents,
+			troupe.FormatTokens(s.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
+			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
+	}
+	return w.Flush()
+}
+
+// sessionCost is what a session has cost, as far as that is known.
+func sessionCost(s wire.Session) string {
+	switch {
+	case s.Unpriced && s.CostUSD == 0:
+		return "?"
+	case s.Unpriced:
+		return troupe.Dollars(s.CostUSD).String() + "+?"
+	}
+	return troupe.Dollars(s.CostUSD).String()
+}
+
+// sessionStatus is the status for people. A live session that no process has in hand was left by
+// a crash.
+func sessionStatus(s wire.Session) string {
+	switch {
+	case s.Status.Ended():
+		return string(s.Status)
+	case !s.Running:
+		return "left behind"
+	case s.Waiting != "":
+		return "waits for " + string(s.Waiting)
+	}
+	return string(s.Status)
+}

@@ -1,0 +1,94 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// newShow makes the command.
+func newShow(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID|NAME", Short: "Show a session: its agents, what each did and cost", Args: oneSession,
+		Example: "troupe show 7k3f\ntroupe show \"main/Auth Explorer\" --json",
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			return show(ctx, c, a, args[0], asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func show(ctx context.Context, c *console.Console, a *app.App, ref string, asJSON bool) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	report, err := a.Report(ctx, s.Root)
+	if err != nil {
+		return err
+	}
+	if s.Parent != "" {
+		report = narrow(report, s)
+	}
+	if asJSON {
+		report.Type = "session"
+		return c.JSON(report)
+	}
+	t, err := a.Tree(ctx, s.Root)
+	if err != nil {
+		return err
+	}
+	writeSession(c, t, report, s)
+	return nil
+}
+
+// narrow narrows a tree's report to one agent of it.
+func narrow(r wire.Run, s troupe.Session) wire.Run {
+	for _, ag := range r.Agents {
+		if ag.ID == s.ID {
+			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result, s.Error
+			r.Usage, r.CostUSD, r.DurationMS, r.NumTurns = ag.Usage, ag.CostUSD, ag.DurationMS, ag.Turns
+			r.Agents, r.Denials = []wire.Agent{ag}, nil
+			return r
+		}
+	}
+	return r
+}
+
+func writeSession(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
+	status := string(s.Status)
+	switch {
+	case s.Status.Live() && !t.Running:
+		status = "left behind by a process that is gone; go on with: troupe -p --resume " + string(s.Root)
+	case s.Status.Live():
+		status += fmt.Sprintf(", run by process %d", t.Owner.PID)
+		if s.Waiting != "" {
+			status += ", waits for " + string(s.Waiting)
+			if !s.Until.IsZero() {
+				status += " until " + console.Clock(s.Until.Local(), c.Now())
+			}
+		}
+	case s.Cause != "":
+		status += " (" + string(s.Cause) + ")"
+	}
+	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\n", s.ID, console.Line(s.Name, 0), console.Line(s.Title, 0),
+		c.ShortPath(s.Cwd), s.Model, status, s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
+	if s.Error != "" {
+		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
+	}
+	fmt.Fprintln(c.Out)
+	run.Table(c.Out, r)
+	if s.Result != "" {
+		fmt.Fprintf(c.Out, "\n%s\n", strings.TrimRight(console.Clean(s.Result), "\n"))
+	}
+}

@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type stopHome interface {
+	reach.Home
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
+}
+
+// stopped is what --json prints.
+type stopped struct {
+	Session troupe.SessionID `json:"session"`
+	// Effect is "stops", "none": nobody was running it, or "idle": it had nothing at work.
+	Effect string `json:"effect"`
+	Now    bool   `json:"now"`
+	Tree   bool   `json:"tree"`
+	// Task is the command in the background that was meant.
+	Task troupe.TaskID `json:"task,omitempty"`
+}
+
+// newStop makes the command.
+func newStop(c *console.Console) *cobra.Command {
+	var asJSON, now bool
+	cmd := &cobra.Command{
+		Use: "stop ID|NAME|TASK", Short: "Stop an agent, a whole tree or a command; what an agent did can be resumed",
+		Long: `Stop an agent, from any terminal. It finishes the step it is in, or with --now it is
+interrupted. Of a main agent, all agents and tasks are stopped; of a sub-agent, only itself
+and those it waits for, and its parent is told. What was done is kept and can be resumed. A
+command in the background is stopped alone by its id, as ` + "`troupe tasks`" + ` shows it, with its
+session before it if several have one of that id.`,
+		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\ntroupe stop b3.0\ntroupe stop fix-login/b3.0",
+		Args:    oneSession,
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			return stop(ctx, c, a, args[0], now, asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&now, "now", false, "Interrupt what is under way")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func stop(ctx context.Context, c *console.Console, h stopHome, ref string, now, asJSON bool) error {
+	if owner, task, ok := parseTask(ref); ok {
+		return stopTask(ctx, c, h, owner, task, asJSON)
+	}
+	s, err := h.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
+		// It is looked at before it is told: afterwards everything is at rest.
+		busy, err := atWork(ctx, h, s)
+		if err != nil {
+			return err
+		}
+		out := stopped{Session: s.ID, Effect: "none", Now: now, Tree: s.Parent == ""}
+		// A stop left in the home would end the run of whoever resumes it later.
+		if p.Tree.Running {
+			if err := p.Stop(ctx, s.ID, wire.Stop{Now: now, Tree: out.Tree}); err != nil {
+				return err
+			}
+			out.Effect = "stops"
+			if !busy {
+				out.Effect = "idle"
+			}
+		}
+		if asJSON {
+			return c.JSON(out)
+		}
+		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), stopText(out, s))
+		return err
+	})
+}
+
+// parseTask takes a reference to a command in the background apart: its session, if that is named, and
+// its id, which is b, the number of the reply, and that of the call.
+func parseTask(ref string) (owner string, task troupe.TaskID, ok bool) {
+	at := strings.LastIndexByte(ref, '/') + 1
+	var reply, call int
+	if n, err := fmt.Sscanf(ref[at:], "b%d.%d", &reply, &call); n != 2 || err != nil {
+		return "", "", false
+	}
+	task = troupe.ShellTaskID(troupe.Coord{Reply: reply, Call: call})
+	return strings.TrimSuffix(ref[:at], "/"), task, ref[at:] == string(task)
+}
+
+// stopTask ends one command in the background.
+func stopTask(ctx context.Context, c *console.Console, h stopHome, owner string, id troupe.TaskID, asJSON bool) error {
+	var of troupe.SessionID
+	if owner != "" {
+		s, err := h.Find(ctx, owner, c.Cwd)
+		if err != nil {
+			return err
+		}
+		of = s.ID
+	}
+	list, err := h.Tasks(ctx, of)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(t wire.Task) bool {
+		return t.ID != id || t.Status != troupe.TaskRunning || t.Left || of != "" && t.Session != of
+	})
+	switch len(list) {
+	case 0:
+		return &troupe.UserError{Problem: fmt.Sprintf("no command %s is at work", id), Hint: "`troupe tasks` lists what is.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
+	case 1:
+	default:
+		var all []string
+		for _, t := range list {
+			all = append(all, t.Path+"/"+string(t.ID))
+		}
+		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")), Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
+	}
+	t := list[0]
+	return reach.Act(ctx, c, h, t.Root, func(p reach.Place) error {
+		if err := p.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {
+			return err
+		}
+		if asJSON {
+			return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
+		}
+		_, err := fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", t.Path, t.ID, console.VisibleLine(t.Name))
+		return err
+	})
+}
+
+// atWork reports whether there is something that a stop would end.
+func atWork(ctx context.Context, h stopHome, s troupe.Session) (bool, error) {
+	if s.Status.Live() {
+		return true, nil
+	}
+	list, err := h.Tasks(ctx, s.ID)
+	return s.Parent == "" && slices.ContainsFunc(list, func(t wire.Task) bool { return t.Status == troupe.TaskRunning }), err
+}
+
+func stopText(o stopped, s troupe.Session) string {
+	again := "go on later with: troupe -p --resume " + string(s.Root)
+	if s.Parent != "" {
+		again = fmt.Sprintf("have it go on with: troupe send %s \"…\"", s.ID)
+	}
+	switch {
+	case o.Effect == "none":
+		return "nobody is running it now; there is nothing to stop"
+	case o.Effect == "idle" && s.Parent == "":
+		return "it is idle: no agent and no command of it is at work; there is nothing to stop"
+	case o.Effect == "idle":
+		return fmt.Sprintf("it is not at work (%s); there is nothing to stop", s.Status)
+	case o.Now:
+		return "stops now; " + again
+	}
+	return "stops after the step it is in; " + again
+}

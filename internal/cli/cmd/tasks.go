@@ -1,0 +1,102 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+type tasksHome interface {
+	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
+	AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
+}
+
+// newTasks makes the command.
+func newTasks(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "tasks [ID|NAME]", Short: "List what is or was at work: agents and commands",
+		Long: `List the agents and commands that work, or worked, for a session and for all below it;
+without a session, for every tree that has something at work. A main agent is listed while it
+works or waits. What no living process runs was left behind; it goes on with its session.`,
+		Example: "troupe tasks\ntroupe tasks 7k3f --json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return oneSession(cmd, args)
+			}
+			return nil
+		},
+		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+			return listTasks(ctx, c, a, args, asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func listTasks(ctx context.Context, c *console.Console, h tasksHome, args []string, asJSON bool) error {
+	var id troupe.SessionID
+	if len(args) > 0 {
+		s, err := h.Find(ctx, args[0], c.Cwd)
+		if err != nil {
+			return err
+		}
+		id = s.ID
+	}
+	list, err := h.AtWork(ctx, id)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return jsonList(c, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.Out, "Nothing is at work.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "AGENT\tTASK\tKIND\tWHAT\tSTATUS\tTIME\tDOING")
+	for _, t := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
+			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	told := make(map[troupe.SessionID]bool)
+	for _, t := range list {
+		if t.Left && !told[t.Root] {
+			told[t.Root] = true
+			fmt.Fprintf(c.Out, "Session %s was left behind by a process that is gone; go on with: troupe --resume %s (the newest of its folder: troupe --continue)\n", t.Root, t.Root)
+		}
+	}
+	return nil
+}
+
+func taskStatus(t wire.Task) string {
+	if t.Left {
+		return "left behind"
+	}
+	return string(t.Status)
+}
+
+func taskKind(t wire.Task) string {
+	if t.Background {
+		return string(t.Kind) + ", background"
+	}
+	return string(t.Kind)
+}
+
+func taskTitle(t wire.Task) string {
+	if t.Title == "" {
+		return console.Line(t.Name, 50)
+	}
+	return console.Line(t.Name+": "+t.Title, 50)
+}

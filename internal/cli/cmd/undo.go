@@ -1,0 +1,204 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+type undoFlags struct {
+	to                             int
+	list, redo, force, dryRun, yes bool
+	asJSON                         bool
+}
+
+const undoLong = `Put the files that a session's tools changed back to what they were before a turn of its
+main agent, its sub-agents' files included. Without --to it is the last turn that changed
+something; again, and it is the one before.
+
+A file that something else has changed since is left alone, and then so are all the others,
+unless --force is given. What shell commands changed is not known and is not undone; they are
+listed. What an undo replaces is kept: --redo brings it back.`
+
+// newUndo makes the command.
+func newUndo(c *console.Console) *cobra.Command {
+	var f undoFlags
+	cmd := &cobra.Command{
+		Use: "undo [ID|NAME]", Short: "Put back the files that a session's tools changed", Long: undoLong,
+		Example: "troupe undo --list\ntroupe undo --to 3 --dry-run\ntroupe undo 7k3f --yes\ntroupe undo --redo",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return console.Usage("troupe undo takes one session; it is the newest of this folder if none is named")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd.Flags().Changed("to")); err != nil {
+				return err
+			}
+			ref := "main"
+			if len(args) > 0 {
+				ref = args[0]
+			}
+			return c.With(cmd.Context(), func(a *app.App) error {
+				return undo(cmd.Context(), c, a, ref, f)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&f.to, "to", 0, "Back to before this `TURN` (see --list)")
+	cmd.Flags().BoolVar(&f.list, "list", false, "List the turns, what each changed and what it ran")
+	cmd.Flags().BoolVar(&f.redo, "redo", false, "Take the last undo back")
+	cmd.Flags().BoolVar(&f.force, "force", false, "Replace what something else has changed since, too")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "Say what would happen, and change nothing")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "Do not ask")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "Print JSON; it does not ask, so it needs --yes or --dry-run")
+	return cmd
+}
+
+func (f undoFlags) check(to bool) error {
+	switch {
+	case to && f.to < 1:
+		return console.Usage("--to takes the number of a turn, the first is 1")
+	case f.redo && (to || f.list):
+		return console.Usage("--redo takes the last undo back, whatever turn it was to; --to and --list do not go with it")
+	case f.list && (to || f.force || f.dryRun || f.yes):
+		return console.Usage("--list changes nothing and goes with --json only")
+	}
+	return nil
+}
+
+func undo(ctx context.Context, c *console.Console, a *app.App, ref string, f undoFlags) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	if s.Parent != "" {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is a sub-agent of %s; what it changed belongs to the turns of that one", s.ID, s.Root),
+			Hint:    fmt.Sprintf("See `troupe undo %s --list`.", s.Root), Code: console.ExitUsage,
+		}
+	}
+	if f.list {
+		turns, err := a.Changes(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
+			return c.JSON(viewTurns(s, turns))
+		}
+		return writeTurns(c, s, turns)
+	}
+	var u app.Undo
+	if f.redo {
+		u, err = a.PlanRedo(ctx, s.ID)
+	} else {
+		u, err = a.PlanUndo(ctx, s.ID, f.to)
+	}
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return undoInJSON(ctx, c, a, u, f)
+	}
+	return undoInWords(ctx, c, a, s, u, f)
+}
+
+func undoInJSON(ctx context.Context, c *console.Console, a *app.App, u app.Undo, f undoFlags) error {
+	if f.dryRun {
+		return c.JSON(viewPlan(u))
+	}
+	if !f.yes {
+		return noOneToAsk()
+	}
+	r, err := a.ApplyUndo(ctx, u, f.force)
+	if err != nil {
+		return err
+	}
+	if err := c.JSON(viewReport(r)); err != nil {
+		return err
+	}
+	return leftOver(r)
+}
+
+func noOneToAsk() error {
+	return &troupe.UserError{
+		Problem: "nothing was put back: there is nobody to ask",
+		Hint:    "--yes does it without asking; --dry-run only says what would happen.", Code: console.ExitUsage,
+	}
+}
+
+// leftOver fails a command that did not do all it was asked for; what it is, is printed.
+func leftOver(r app.UndoReport) error {
+	if len(r.Left) > 0 {
+		return &console.Exit{Code: console.ExitFailed}
+	}
+	return nil
+}
+
+func undoInWords(ctx context.Context, c *console.Console, a *app.App, s troupe.Session, u app.Undo, f undoFlags) error {
+	if err := writePlan(c, s, u, f.force); err != nil {
+		return err
+	}
+	left := u.Blocked(f.force)
+	switch {
+	case f.dryRun || len(u.Files) == 0:
+		return nil
+	case len(left) > 0 && !f.force || len(left) == len(u.Files):
+		// Nothing will be put back; there is no use in asking first.
+	case !f.yes:
+		in, ok := c.In.(*os.File)
+		if !ok || !term.IsTerminal(in.Fd()) {
+			return noOneToAsk()
+		}
+		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", countFiles(len(u.Files)-len(left)))); err != nil || !yes {
+			fmt.Fprintln(c.Err, "Nothing was put back.")
+			return err
+		}
+	}
+	r, err := a.ApplyUndo(ctx, u, f.force)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Out, "Put back %s.", countFiles(len(r.Files)))
+	if r.TakeBack != "" {
+		fmt.Fprintf(c.Out, " To take that back: %s", r.TakeBack)
+	}
+	fmt.Fprintln(c.Out)
+	for _, x := range r.Left {
+		fmt.Fprintf(c.Out, "left     %s: %s\n", shortIn(s, x.Path), console.Line(x.Problem, 0))
+	}
+	return leftOver(r)
+}
+
+// confirm takes only a plain yes for one.
+func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
+	fmt.Fprint(out, question+" [y/N] ")
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	default:
+		return false, nil
+	}
+}
+
+func countFiles(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

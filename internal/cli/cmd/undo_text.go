@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// mostCommands bounds how many commands are listed under a plan; --list has them all.
+const mostCommands = 20
+
+// shortIn shows a path below the session's folder from there.
+func shortIn(s troupe.Session, path string) string {
+	if rel, err := filepath.Rel(s.Cwd, path); err == nil && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return console.Line(path, 0)
+}
+
+func lineCounts(added, removed int) string {
+	if added == 0 && removed == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("+%d -%d", added, removed)
+}
+
+// fileOutcome says in words what happens to a file.
+func fileOutcome(f app.UndoFile, force bool) string {
+	stays := f.Obstacle != app.ObstacleNone && !(force && f.Obstacle == app.ObstacleChanged)
+	text := "put back"
+	switch {
+	case stays:
+		return "stays: " + console.Line(f.Problem, 0)
+	case f.To == "":
+		text = "removed (it was not there)"
+	case f.Now == "":
+		text = "made again"
+	}
+	if f.Obstacle != app.ObstacleNone {
+		text += ", although " + console.Line(f.Problem, 0)
+	}
+	if f.Mixed {
+		text += "; what something else changed in between goes too"
+	}
+	return text
+}
+
+func writePlan(c *console.Console, s troupe.Session, u app.Undo, force bool) error {
+	if u.Redo > 0 {
+		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
+	} else {
+		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
+	}
+	if len(u.Files) > 0 {
+		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "FILE\tLINES\tWHAT HAPPENS")
+		for _, f := range u.Files {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", shortIn(s, f.Path), lineCounts(f.Added, f.Removed), fileOutcome(f, force))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if n := len(u.Same); n > 0 {
+		fmt.Fprintf(c.Out, "(%s as before already)\n", countFiles(n))
+	}
+	if n := len(u.Commands); n > 0 {
+		fmt.Fprintln(c.Out, "\nCommands that ran since; what they changed is not known and is not undone:")
+		for _, cmd := range u.Commands[:min(n, mostCommands)] {
+			fmt.Fprintf(c.Out, "  turn %d, %s: %s\n", cmd.Turn, console.Line(cmd.Agent, 0), commandText(cmd, 100))
+		}
+		if n > mostCommands {
+			fmt.Fprintf(c.Out, "  … and %d more (see --list)\n", n-mostCommands)
+		}
+	}
+	if len(u.Files) == 0 {
+		fmt.Fprintln(c.Out, "There is nothing to put back.")
+	}
+	return nil
+}
+
+// commandText is one that ran, and how it ended.
+func commandText(cmd app.Command, width int) string {
+	text := console.Line(cmd.Text, width)
+	if cmd.Tool != "Bash" {
+		text = console.Line(cmd.Tool, 40) + " " + text
+	}
+	switch {
+	case cmd.State != app.CommandEnded:
+		text += " (" + string(cmd.State) + ")"
+	case cmd.ExitCode != 0:
+		text += fmt.Sprintf(" (exit code %d)", cmd.ExitCode)
+	}
+	return text
+}
+
+func writeTurns(c *console.Console, s troupe.Session, turns []app.Turn) error {
+	quiet := 0
+	for _, t := range turns {
+		if len(t.Files)+len(t.Commands) == 0 {
+			quiet++
+			continue
+		}
+		state := ""
+		if t.Undone {
+			state = "  (undone)"
+		}
+		fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, t.At.Local().Format("2006-01-02 15:04:05"), console.Line(t.Asked, 60), state)
+		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+		for _, f := range t.Files {
+			name := shortIn(s, f.Path)
+			if f.New {
+				name += " (new)"
+			}
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", name, lineCounts(f.Added, f.Removed), console.Line(strings.Join(f.Agents, ", "), 60))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, cmd := range t.Commands {
+			fmt.Fprintf(c.Out, "  ran %s  (%s; what it changed is not known)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60))
+		}
+	}
+	switch {
+	case quiet == len(turns):
+		fmt.Fprintf(c.Out, "Session %s has changed nothing in %s.\n", s.ID, countTurns(len(turns)))
+	case quiet > 0:
+		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, countTurns(len(turns)))
+	}
+	return nil
+}
+
+func countTurns(n int) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return fmt.Sprintf("%d turns", n)
+}
