@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -86,21 +88,31 @@ func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, erro
 		Type: "result", SessionID: root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
-		NumTurns: main.Tally.Turns, Agents: make([]wire.Agent, 0, len(t.Sessions)),
+		NumTurns: main.Tally.Turns, Agents: make([]wire.Session, 0, len(t.Sessions)),
 	}
-	unpriced := make(map[string]bool)
 	for _, s := range t.Sessions {
-		out.Agents = append(out.Agents, wire.NewAgent(s, t.Paths[s.ID], now))
-		if _, ok := a.models.Cost(s.Model, troupe.Usage{}); !ok && s.Tally.Turns > 0 && !unpriced[s.Model] {
-			unpriced[s.Model] = true
+		row := a.shape(s, t.Paths[s.ID], t.Running)
+		if s.Parent == "" {
+			row.Tree = wire.NewSums(t.Sum)
+		}
+		if row.Unpriced && !slices.Contains(out.Unpriced, s.Model) {
 			out.Unpriced = append(out.Unpriced, s.Model)
 		}
+		out.Agents = append(out.Agents, row)
 	}
 	if main.Cause == troupe.CauseNoModel {
 		out.Suspects = a.models.suspects(main.Model)
 	}
 	out.Denials, err = a.denials(ctx, main, t.Paths[root])
 	return out, err
+}
+
+// shape is a session as surfaces see it. held: a live process has its tree in hand.
+func (a *App) shape(s troupe.Session, path string, held bool) wire.Session {
+	out := wire.NewSession(s, path, a.env.Now())
+	_, priced := a.models.Cost(s.Model, troupe.Usage{})
+	out.Unpriced, out.Running = !priced && s.Tally.Turns > 0, held && s.Status.Live()
+	return out
 }
 
 // denials reads what permissions refused in the last run from the event that ended it.
@@ -163,13 +175,9 @@ func (a *App) List(ctx context.Context, cwd string, limit int) ([]wire.Session, 
 				return nil, err
 			}
 		}
-		sum := sums[s.ID]
-		_, priced := a.models.Cost(s.Model, troupe.Usage{})
-		out = append(out, wire.Session{
-			ID: s.ID, Name: s.Name, Title: s.Title, Status: s.Status, Waiting: s.Waiting, Cwd: s.Cwd,
-			Model: s.Model, Agents: sum.Total, Usage: sum.Tally.Usage, CostUSD: sum.Tally.Cost.Dollars(),
-			Unpriced: !priced && s.Tally.Turns > 0, CreatedAt: s.CreatedAt.UTC(), Running: running,
-		})
+		row := a.shape(s, cmp.Or(s.Name, "main"), running)
+		row.Tree = wire.NewSums(sums[s.ID])
+		out = append(out, row)
 	}
 	return out, nil
 }

@@ -47,6 +47,10 @@ func house() []room {
 			why: "a client in another process needs the JSON types without the use cases behind them",
 		},
 		{
+			path: "internal/api", floor: 3, packages: []string{"internal/api/...", "internal/wire/..."},
+			why: "what surfaces speak must be there without the use cases behind it, or a client would carry the engine",
+		},
+		{
 			path: "internal/app", floor: 3, floors: []int{1, 2}, packages: []string{"internal/app/...", "internal/wire/..."},
 			why: "a use case that knew a surface could not be called by another",
 		},

@@ -14,7 +14,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	want := expected{agents: 2, turns: 6}
 	good := func() wire.Run {
-		return wire.Run{Agents: []wire.Agent{{Status: troupe.Completed, Turns: 2}, {Status: troupe.Completed, Turns: 4}}}
+		return wire.Run{Agents: []wire.Session{{Status: troupe.Completed, Turns: 2}, {Status: troupe.Completed, Turns: 4}}}
 	}
 	for name, tt := range map[string]struct {
 		change   func(*wire.Run, *measured)

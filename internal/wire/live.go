@@ -47,6 +47,8 @@ type Task struct {
 	// Doing is what an agent is at right now: its status, or what it waits for, until when and
 	// why.
 	Doing string `json:"doing,omitempty"`
+	// Main: it is no task of another's but a main agent at work.
+	Main bool `json:"main,omitempty"`
 	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
 	// what became of it.
 	Left bool `json:"left,omitempty"`
@@ -99,7 +101,7 @@ type Cost struct {
 	CostUSD   float64          `json:"cost_usd"`
 	Unpriced  []string         `json:"unpriced,omitempty"`
 	Limits    []Limit          `json:"limits"`
-	Agents    []Agent          `json:"agents"`
+	Agents    []Session        `json:"agents"`
 }
 
 // Names of limits. Turns and time are those of the main agent's run, the others the whole tree's.

@@ -6,6 +6,40 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// Place is where a run would be begun, and with which flags.
+type Place struct {
+	Cwd string `json:"cwd"`
+	Permissions
+	Model  string `json:"model,omitempty"`
+	Agents string `json:"agents,omitempty"` // definitions as JSON
+}
+
+// Untrusted is what a folder's own files would allow and has not been trusted yet: the lines
+// that a person is shown before they decide.
+type Untrusted struct {
+	Folder string   `json:"folder"`
+	Lines  []string `json:"lines"`
+	// Changed: it was trusted before, and these lines came and went since.
+	Changed bool     `json:"changed,omitempty"`
+	Added   []string `json:"added,omitempty"`
+	Gone    []string `json:"gone,omitempty"`
+	Wide    string   `json:"wide,omitempty"` // why it is more than a project
+	Hash    string   `json:"hash"`           // of the exact bytes that Lines are of
+}
+
+// Trust trusts a folder with what Untrusted showed of it.
+type Trust struct {
+	Cwd    string `json:"cwd"` // what Untrusted was asked about
+	Folder string `json:"folder"`
+	Hash   string `json:"hash"`
+}
+
+// Explained is what the gate would answer, and what is odd in its rules.
+type Explained struct {
+	Verdicts []Verdict `json:"verdicts"`
+	Warnings []string  `json:"warnings,omitempty"`
+}
+
 // Call is a call to be explained: a line of what `troupe permissions explain` reads.
 type Call struct {
 	ID json.RawMessage `json:"id"` // anything; it comes back with the verdict
@@ -61,6 +95,7 @@ type RuleList struct {
 	Without []RuleRow `json:"untrusted_rules,omitempty"`
 	// Hidden is what nothing an agent does may read, and Protected what nothing changes without
 	// a rule or an answer that names it.
-	Hidden    []Kept `json:"hidden"`
-	Protected []Kept `json:"protected"`
+	Hidden    []Kept   `json:"hidden"`
+	Protected []Kept   `json:"protected"`
+	Warnings  []string `json:"warnings,omitempty"` // what is odd in the rules
 }

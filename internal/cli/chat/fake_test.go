@@ -278,7 +278,7 @@ func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
 			run.Result = troupe.JoinText(b.Blocks)
 		}
 		if b, ok := e.Body.(troupe.Created); ok {
-			a := wire.Agent{ID: e.Session, Name: b.Name, Path: "main", Type: b.Profile.Type, Model: "anthropic/opus", Status: troupe.Completed}
+			a := wire.Session{ID: e.Session, Name: b.Name, Path: "main", Type: b.Profile.Type, Model: "anthropic/opus", Status: troupe.Completed}
 			if e.Session != rootID {
 				a.Path = "main/" + b.Name
 			}

@@ -16,7 +16,7 @@ func TestWriteCost(t *testing.T) {
 	usage := troupe.Usage{Input: 1200, CacheRead: 30_000, CacheWrite: 900, Output: 500}
 	bill := wire.Cost{
 		Usage: usage.Add(usage), CostUSD: 1.5, Unpriced: []string{"script/x"},
-		Agents: []wire.Agent{
+		Agents: []wire.Session{
 			{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958, DurationMS: 61_000},
 			{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage, CostUSD: 0.0042, DurationMS: 900},
 		},

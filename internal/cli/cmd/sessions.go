@@ -49,22 +49,22 @@ func writeSessions(c *console.Console, list []wire.Session) error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tSTATUS\tAGENTS\tTOKENS\tCOST\tSTARTED\tFOLDER\tWHAT")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Agents,
-			troupe.FormatTokens(s.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
+			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
 			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
 	}
 	return w.Flush()
 }
 
-// sessionCost is what a session has cost, as far as that is known.
+// sessionCost is what a tree has cost, as far as that is known.
 func sessionCost(s wire.Session) string {
 	switch {
-	case s.Unpriced && s.CostUSD == 0:
+	case s.Unpriced && s.Tree.CostUSD == 0:
 		return "?"
 	case s.Unpriced:
-		return troupe.Dollars(s.CostUSD).String() + "+?"
+		return troupe.Dollars(s.Tree.CostUSD).String() + "+?"
 	}
-	return troupe.Dollars(s.CostUSD).String()
+	return troupe.Dollars(s.Tree.CostUSD).String()
 }
 
 // sessionStatus is the status for people. A live session that no process has in hand was left by

@@ -58,7 +58,7 @@ func narrow(r wire.Run, s troupe.Session) wire.Run {
 		if ag.ID == s.ID {
 			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result, s.Error
 			r.Usage, r.CostUSD, r.DurationMS, r.NumTurns = ag.Usage, ag.CostUSD, ag.DurationMS, ag.Turns
-			r.Agents, r.Denials = []wire.Agent{ag}, nil
+			r.Agents, r.Denials = []wire.Session{ag}, nil
 			return r
 		}
 	}

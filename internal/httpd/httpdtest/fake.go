@@ -139,7 +139,7 @@ func (w *World) Report(_ context.Context, root troupe.SessionID) (wire.Run, erro
 	}
 	out := wire.Run{Type: "result", SessionID: root, Status: troupe.Waiting, Result: "a\nb <c>", CostUSD: 0.1}
 	for _, s := range w.sessions {
-		out.Agents = append(out.Agents, wire.NewAgent(s, s.Name, Born().Add(time.Second)))
+		out.Agents = append(out.Agents, wire.NewSession(s, s.Name, Born().Add(time.Second)))
 	}
 	return out, nil
 }
@@ -203,7 +203,7 @@ func (w *World) Cost(_ context.Context, id troupe.SessionID) (wire.Cost, error) 
 	return wire.Cost{
 		SessionID: id, Usage: s.Tally.Usage, CostUSD: 0.0123, Unpriced: []string{"script/x"},
 		Limits: []wire.Limit{{Name: "tokens", Used: 15, Limit: 1000}, {Name: "cost_usd", Used: 0.0123, Limit: 5}},
-		Agents: []wire.Agent{wire.NewAgent(s, "main", Born().Add(time.Second))},
+		Agents: []wire.Session{wire.NewSession(s, "main", Born().Add(time.Second))},
 	}, nil
 }
 

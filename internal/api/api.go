@@ -1,0 +1,158 @@
+// Package api is what all surfaces speak: the use cases of Troupe as a few interfaces by noun,
+// over the types of package wire and the vocabulary. The app implements them in its own process,
+// package client over HTTP, and api/router finds the process that runs a tree and calls one of
+// the two. They answer alike, errors included; package apitest is the suite that holds them to it.
+//
+// An API belongs to one caller (see troupe.Caller), who stands on every event that its calls
+// cause. All methods may be called from several goroutines at once. A call ends with its context;
+// what it asked for may have happened by then.
+package api
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// API is all that a surface can ask for.
+type API interface {
+	Sessions
+	Runs
+	Steering
+	Requests
+	Following
+	Trusting
+	Undoing
+	Machine
+}
+
+// Sessions looks at sessions and trees. It answers from the log, whoever runs them.
+type Sessions interface {
+	// Find resolves what people type for a session: an id or the beginning of one, a name, a path
+	// such as "main/Auth Explorer", or the bare name of an agent. "main" is the newest main agent
+	// of the folder cwd. Only Find tells a session's Result.
+	Find(ctx context.Context, ref, cwd string) (wire.Session, error)
+	// List returns main agents, the newest first.
+	List(ctx context.Context, l wire.Listing) ([]wire.Session, error)
+	// Tree reads the whole tree that root leads.
+	Tree(ctx context.Context, root troupe.SessionID) (wire.Tree, error)
+	// Events reads up to limit events of one session after a number; 0 is no limit.
+	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
+	// Report is what the last run of a tree came to.
+	Report(ctx context.Context, root troupe.SessionID) (wire.Run, error)
+	// Cost is the bill of the tree that a session belongs to, with its limits.
+	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
+	// Tasks lists what is, or was, at work for a session and for all below it, and a main agent at
+	// work itself (see Task.Main); without a session, that of every tree with something at work.
+	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
+}
+
+// Runs sets trees to work in the process that answers, and ends that.
+type Runs interface {
+	// Begin begins a tree, or goes on with one, and returns at once.
+	Begin(ctx context.Context, b wire.Begin) (wire.Begun, error)
+	// Wait returns when every session of a tree has ended. The tree is run by the process that
+	// answers.
+	Wait(ctx context.Context, root troupe.SessionID) error
+	// Leave lets go of a tree that is over: from then on mail to it waits in the home for the
+	// process that goes on with it. It returns false, and lets go of nothing, if something is at
+	// work in it.
+	Leave(ctx context.Context, root troupe.SessionID) (bool, error)
+	// Remove forgets a whole tree: logs, mail and stored output. One that a live process has in
+	// hand is refused.
+	Remove(ctx context.Context, root troupe.SessionID) error
+}
+
+// Steering changes what sessions do while they live. All but Background is mail: it is committed
+// before it is acted on, and waits in the home if no process runs the tree.
+type Steering interface {
+	// Send gives a session words: steering while it works, another run when it had ended.
+	Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error)
+	// Stop ends the run of a session, of all of a tree, or one command in the background.
+	Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error
+	// Background has a sub-agent that its parent waits for go on by itself.
+	Background(ctx context.Context, id troupe.SessionID) error
+	// Compact has a session shorten its conversation; hint says what to keep.
+	Compact(ctx context.Context, id troupe.SessionID, hint string) error
+	// SetMode changes the permission mode of a tree, from the next call on.
+	SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error
+	// SetModel moves a session to another model, and returns that model's full name.
+	SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error)
+}
+
+// Requests are the questions that wait for an answer.
+type Requests interface {
+	// Requests lists the open requests of a tree, or of all trees.
+	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
+	// Request finds the one open request whose id is, or begins with, id. Without an id there must
+	// be just one.
+	Request(ctx context.Context, id string) (wire.Request, error)
+	// Answer answers a request, named as for Request.
+	Answer(ctx context.Context, id string, a wire.Answer) error
+}
+
+// Following follows trees.
+type Following interface {
+	// Follow begins to follow a tree, or one session of it. Close must be called on the stream.
+	Follow(ctx context.Context, f wire.Follow) (Stream, error)
+}
+
+// Stream brings the committed events of a tree, each session's in order and none twice, and pieces
+// of replies on their way. It belongs to one goroutine. A slow reader holds no agent up: events
+// wait for it in the log, and deltas may be dropped.
+type Stream interface {
+	// Next waits until there is something to tell. The batch may be empty, and is when ctx is done.
+	Next(ctx context.Context) (wire.Batch, error)
+	// Rest returns the events that were committed since the last batch, without waiting.
+	Rest(ctx context.Context) ([]troupe.Event, error)
+	Close()
+}
+
+// Trusting is about folders whose own files would allow something.
+type Trusting interface {
+	// Untrusted lists the folders to decide about before work begins in cwd.
+	Untrusted(ctx context.Context, cwd string) ([]wire.Untrusted, error)
+	// Trust trusts a folder with what a person was shown, and no more than that: if its files have
+	// changed since, it is refused.
+	Trust(ctx context.Context, t wire.Trust) error
+}
+
+// Undoing puts files back that a tree's tools have changed.
+type Undoing interface {
+	// Turns lists the turns of a tree with what each changed.
+	Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error)
+	// PlanUndo works out what an undo would do. It changes nothing.
+	PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error)
+	// Undo carries out the undo that o.Plan names; if it would be another one by now, it is
+	// refused.
+	Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error)
+}
+
+// Machine is about what holds in a folder on the machine that answers.
+type Machine interface {
+	// Models lists the models of every provider that is configured.
+	Models(ctx context.Context, cwd string) (wire.ModelList, error)
+	// Model is the full name of the model that a new session would begin with if it was asked for
+	// by this name; "" leaves the choice to the settings.
+	Model(ctx context.Context, name, cwd string) (full string, err error)
+	// Doctor looks at everything that a run in cwd would need.
+	Doctor(ctx context.Context, cwd string) (wire.Check, error)
+	// Rules lists what holds for a run at a place.
+	Rules(ctx context.Context, p wire.Place) (wire.RuleList, error)
+	// Explain says what the gate would answer to calls at a place, in their order.
+	Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error)
+}
+
+// Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to
+// the tree wakes it there any more, and so nothing that has just begun is cut off.
+func Finish(ctx context.Context, r Runs, root troupe.SessionID) error {
+	for {
+		if err := r.Wait(ctx, root); err != nil {
+			return err
+		}
+		if left, err := r.Leave(ctx, root); left || err != nil {
+			return err
+		}
+	}
+}

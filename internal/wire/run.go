@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"github.com/troupe-dev/troupe"
+)
+
+// Permissions are what flags say about what agents may do, on top of the settings.
+type Permissions struct {
+	Mode  troupe.Mode `json:"mode,omitempty"`
+	Allow []string    `json:"allow,omitempty"` // rules
+	Deny  []string    `json:"deny,omitempty"`
+	// Trust the folder as it is: what its own files allow counts from here on.
+	Trust bool `json:"trust,omitempty"`
+}
+
+// Begin asks for a run. Zero fields leave the choice to the settings, or, when a session goes on,
+// to what it was born with.
+type Begin struct {
+	Prompt string         `json:"prompt,omitempty"`
+	Images []troupe.Image `json:"images,omitempty"`
+	Cwd    string         `json:"cwd"`
+	Name   string         `json:"name,omitempty"` // of a new session
+
+	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
+	Resume   string `json:"resume,omitempty"`
+	Continue bool   `json:"continue,omitempty"`
+	// Idle takes a session up without setting it going.
+	Idle bool `json:"idle,omitempty"`
+
+	Permissions
+	Model     string  `json:"model,omitempty"`
+	Fallback  string  `json:"fallback,omitempty"` // the model to go on with when the chosen one is not to be had
+	MaxTurns  int     `json:"max_turns,omitempty"`
+	MaxUSD    float64 `json:"max_usd,omitempty"` // of the whole tree, as are tokens
+	MaxTokens int64   `json:"max_tokens,omitempty"`
+	MaxMS     int64   `json:"max_ms,omitempty"` // of the tree, from when it was set to work
+	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
+	AppendText string `json:"append_text,omitempty"`
+	Agents     string `json:"agents,omitempty"`
+	// AskMS is how long permission requests wait for an answer; 0: there is no one to give one, and
+	// they are denied at once.
+	AskMS int64 `json:"ask_ms,omitempty"`
+}
+
+// Begun is a tree that was set to work.
+type Begun struct {
+	Root     troupe.SessionID `json:"root"`
+	Warnings []string         `json:"warnings,omitempty"`
+	// Before are its sessions before it was resumed; none if it is new.
+	Before []Session `json:"before,omitempty"`
+	// After is where its logs ended then: what is followed from there is of this run.
+	After map[troupe.SessionID]int64 `json:"after,omitempty"`
+}
+
+// Follow asks for the events of a tree.
+type Follow struct {
+	Root troupe.SessionID
+	Only troupe.SessionID           // one session of it; "" is all
+	From map[troupe.SessionID]int64 // the last event that was seen of each; nil: none was
+	// Deltas asks for pieces of replies too.
+	Deltas bool
+}
+
+// Batch is what has happened since the batch before. Its deltas came before its events.
+type Batch struct {
+	Deltas []Delta
+	Events []troupe.Event
+}

@@ -1,0 +1,120 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Session is one session, wherever one is shown: who it is, how far it has come, and what it has
+// used itself.
+type Session struct {
+	ID     troupe.SessionID `json:"id"`
+	Root   troupe.SessionID `json:"root" doc:"The main agent of its tree"`
+	Parent troupe.SessionID `json:"parent" doc:"Empty for a main agent"`
+	Coord  troupe.Coord     `json:"coord,omitzero" doc:"The call of the parent that asked for it"`
+	Name   string           `json:"name"`
+	Path   string           `json:"path" doc:"Its ancestors' names and its own, as people name it"`
+	Type   string           `json:"type"`
+	Title  string           `json:"title"`
+	Depth  int              `json:"depth"`
+	Cwd    string           `json:"cwd"`
+	Model  string           `json:"model"`
+
+	Status  troupe.Status     `json:"status"`
+	Waiting troupe.WaitReason `json:"waiting,omitempty"`
+	Until   time.Time         `json:"until,omitzero" doc:"When it goes on by itself, if it waits and will"`
+	Cause   troupe.Cause      `json:"cause,omitempty"`
+	Run     int               `json:"run" doc:"0 before it first started; each return from an end begins another"`
+	Seq     int64             `json:"seq" doc:"The number of its last event"`
+	Error   string            `json:"error,omitempty"`
+	Result  string            `json:"result,omitempty" doc:"Its final words; only where one session is asked for"`
+	// Running says that it has not ended and a live process has it in hand. One that has not ended
+	// and is not running was left by a crash or an interrupt and can be resumed.
+	Running bool `json:"running"`
+
+	Usage    troupe.Usage `json:"usage" doc:"Over all its runs, as are cost, turns and tool uses"`
+	CostUSD  float64      `json:"cost_usd"`
+	Unpriced bool         `json:"unpriced,omitempty" doc:"No price is known for its model, so cost_usd is not all of it"`
+	Turns    int          `json:"turns"`
+	ToolUses int          `json:"tool_uses"`
+
+	CreatedAt  time.Time `json:"created_at"`
+	StartedAt  time.Time `json:"started_at,omitzero" doc:"Of the current run, as ended_at"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
+	DurationMS int64     `json:"duration_ms" doc:"Of the last run, or of this one until now"`
+
+	// Tree is what its whole tree adds up to; nil for a sub-agent.
+	Tree *Sums `json:"tree,omitempty" doc:"Of a main agent: what its whole tree adds up to"`
+}
+
+// Sums are those of a tree.
+type Sums struct {
+	Agents  int          `json:"agents"` // sessions ever born below the main agent
+	Usage   troupe.Usage `json:"usage"`
+	CostUSD float64      `json:"cost_usd"`
+}
+
+// NewSums maps the sums of a tree.
+func NewSums(t troupe.Tree) *Sums {
+	return &Sums{Agents: t.Total, Usage: t.Tally.Usage, CostUSD: t.Tally.Cost.Dollars()}
+}
+
+// NewSession maps one session. now ends the duration of a session that is still live. What else is
+// known of it (Result, Running, Unpriced, Tree) is left to the caller.
+func NewSession(s troupe.Session, path string, now time.Time) Session {
+	return Session{
+		ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name, Path: path, Type: s.Type, Title: s.Title,
+		Depth: s.Depth, Cwd: s.Cwd, Model: s.Model, Status: s.Status, Waiting: s.Waiting, Until: s.Until.UTC(), Cause: s.Cause,
+		Run: s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(), Turns: s.Tally.Turns,
+		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(), EndedAt: s.EndedAt.UTC(),
+		DurationMS: DurationMS(s, now),
+	}
+}
+
+// DurationMS is how long the session's last run took, or has taken until now.
+func DurationMS(s troupe.Session, now time.Time) int64 {
+	switch {
+	case s.StartedAt.IsZero():
+		return 0
+	case s.EndedAt.IsZero():
+		return now.Sub(s.StartedAt).Milliseconds()
+	}
+	return s.EndedAt.Sub(s.StartedAt).Milliseconds()
+}
+
+// Listing says which main agents are asked for. The zero value is all.
+type Listing struct {
+	Cwd   string // only those of this folder
+	Limit int    // how many at the most
+	// QuietMS: only those in whose trees nothing is at work and nothing has happened for so long.
+	QuietMS int64
+}
+
+// Tree is a main agent and all below it, in order of birth.
+type Tree struct {
+	Sessions []Session `json:"sessions"` // the main agent first
+	Running  bool      `json:"running" doc:"A live process has it in hand"`
+	Here     bool      `json:"here" doc:"The process that answers has it in hand"`
+	Owner    Owner     `json:"owner,omitzero" doc:"Who has, or had, it in hand"`
+}
+
+// Owner is a process that hosts trees.
+type Owner struct {
+	PID    int    `json:"pid"`
+	Host   string `json:"host"`
+	Socket string `json:"socket,omitempty" doc:"Where it serves this API, if it does"`
+}
+
+// Root is the id of the tree.
+func (t Tree) Root() troupe.SessionID { return t.Sessions[0].ID }
+
+// Path names a session of the tree by its ancestors, as people do.
+func (t Tree) Path(id troupe.SessionID) string {
+	for _, s := range t.Sessions {
+		if s.ID == id {
+			return s.Path
+		}
+	}
+	return string(id)
+}
