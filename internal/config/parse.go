@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -244,45 +245,12 @@ func invalidUTF8(data []byte) int {
 
 // suggest offers the known key that is nearest to a mistyped one.
 func suggest[V any](key string, known map[string]V) string {
-	best, bestDistance := "", len(key)/2+1
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if d := distance(strings.ToLower(key), strings.ToLower(name)); d < bestDistance {
-			best, bestDistance = name, d
-		}
-	}
+	names := slices.Sorted(maps.Keys(known))
+	best := troupe.Nearest(key, names)
 	if best == "" {
 		return "; known here: " + strings.Join(names, ", ")
 	}
 	return "; did you mean " + quote(best) + "?"
-}
-
-// distance is how many bytes have to be added, dropped or changed to make b of a. Long
-// keys are not worth the time and are far from everything.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }
 
 func quote(s string) string { return strconv.Quote(s) }

@@ -164,7 +164,7 @@ func (c *Catalog) Resolve(name, defaultProvider string) (string, error) {
 // near finds the alias that name is probably a slip for. Ids are not compared: a new model
 // is often one digit away from an old one.
 func (c *Catalog) near(name string) string {
-	return yamlfile.Nearest(name, c.Aliases())
+	return troupe.Nearest(name, c.Aliases())
 }
 
 // Aliases lists every alias, sorted.

@@ -158,7 +158,7 @@ func (d *decoder) unknown(name string) {
 	for i, f := range d.fields {
 		names[i] = f.Name
 	}
-	if near, ok := Nearest(name, names); ok {
+	if near := Nearest(name, names); near != "" {
 		d.problem("there is no parameter `%s`; did you mean `%s`?", quoteShort(name), near)
 		return
 	}

@@ -84,9 +84,9 @@ func TestText(t *testing.T) {
 	if s, n := tool.Cut("aé", 3); s != "aé" || n != 0 {
 		t.Errorf("Cut = %q %d", s, n)
 	}
-	for word, want := range map[string]string{"loging.go": "login.go", "LOGIN.GO": "login.go", "zzzzzz": "", "server": "server_test.go"} {
-		got, _ := tool.Nearest(word, []string{"main.go", "login.go", "server_test.go"})
-		if got != want {
+	known := []string{"main.go", "login.go", "server_test.go", "subagent_type"}
+	for word, want := range map[string]string{"loging.go": "login.go", "zzzzzz": "", "server": "server_test.go", "agent_type": "subagent_type"} {
+		if got := tool.Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"hash"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Hash is the content hash that FileTouch records: hex SHA-256, cut to 32 digits.
@@ -66,48 +68,18 @@ func quoteShort(s string) string {
 	return s
 }
 
-// Nearest finds the candidate that word most likely was meant to be. It is false if none
-// is close enough to be worth suggesting.
-func Nearest(word string, candidates []string) (string, bool) {
-	const maxLen = 80 // longer names are compared by their beginnings
-	w, _ := Cut(strings.ToLower(word), maxLen)
-	best, bestScore := "", 1<<30
-	for _, c := range candidates {
-		l, _ := Cut(strings.ToLower(c), maxLen)
-		score := 4 * editDistance(w, l)
-		short, long := w, l
-		if len(w) > len(l) {
-			short, long = l, w
+// Nearest is troupe.Nearest, but one that word is a part of, or that is a part of word, comes first:
+// models shorten names, and lengthen them.
+func Nearest(word string, known []string) string {
+	w := strings.ToLower(word)
+	for _, k := range known {
+		short, long := w, strings.ToLower(k)
+		if len(short) > len(long) {
+			short, long = long, short
 		}
-		switch {
-		case len(short) >= 2 && strings.HasPrefix(long, short):
-			score = min(score, 1)
-		case len(short) >= 3 && strings.Contains(long, short):
-			score = min(score, 2)
-		}
-		if score < bestScore && score <= 2*max(len(w), len(l)) {
-			best, bestScore = c, score
+		if len(short) >= 2 && strings.HasPrefix(long, short) || len(short) >= 3 && strings.Contains(long, short) {
+			return k
 		}
 	}
-	return best, best != ""
-}
-
-// editDistance counts the single bytes to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diag, row[j+1] = row[j+1], min(diag+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return troupe.Nearest(word, known)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // command is one of the words that begin with a slash.
@@ -66,21 +68,20 @@ func unescape(line string) string {
 // findCommand finds a command by its name, another word for it, or a beginning that only
 // one has. The problem says what might have been meant.
 func findCommand(word string) (name, problem string) {
-	var begin []string
-	best, distance := "", 3
+	var begin, words []string
+	meant := make(map[string]string)
 	for _, c := range commands() {
 		for _, w := range append([]string{c.name}, c.aliases...) {
 			if w == word {
 				return c.name, ""
 			}
-			if d := editDistance(word, w); d < distance && d < max(len(w), len(word)) {
-				best, distance = c.name, d
-			}
+			words, meant[w] = append(words, w), c.name
 		}
 		if strings.HasPrefix(c.name, word) {
 			begin = append(begin, c.name)
 		}
 	}
+	best := meant[troupe.Nearest(word, words)]
 	switch {
 	case len(begin) == 1:
 		return begin[0], ""
@@ -90,31 +91,6 @@ func findCommand(word string) (name, problem string) {
 		return "", fmt.Sprintf("There is no /%s. Did you mean /%s? Nothing was sent.", word, best)
 	}
 	return "", fmt.Sprintf("There is no /%s; /help lists what there is. To send a message that begins with a slash, write two.", word)
-}
-
-// editDistance counts the letters to change, add, drop or swap to get from a to b.
-func editDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	prev2, prev := make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		cur := make([]int, len(y)+1)
-		cur[0] = i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev = prev, cur
-	}
-	return prev[len(y)]
 }
 
 // help is the text of /help.

@@ -268,9 +268,9 @@ func (e *entry) parseError(n yamlfile.Node) error {
 	all := faults()
 	f, ok := all[s]
 	if !ok {
-		known := slices.Collect(maps.Keys(all))
+		known := slices.Sorted(maps.Keys(all))
 		near := ""
-		if k := yamlfile.Nearest(s, known); k != "" {
+		if k := troupe.Nearest(s, known); k != "" {
 			near = fmt.Sprintf("; did you mean %q?", k)
 		}
 		return n.Errorf("error must be one of %s, not %q%s", yamlfile.Join(known), s, near)

@@ -200,7 +200,7 @@ type errType string
 
 func (e errType) Error() string {
 	hint := "use glob"
-	if near, ok := tool.Nearest(string(e), typeNames()); ok {
+	if near := tool.Nearest(string(e), typeNames()); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return fmt.Sprintf("There is no type of file %q; %s", string(e), hint)

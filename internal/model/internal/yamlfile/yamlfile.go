@@ -10,7 +10,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,11 +136,8 @@ func (n Node) Fields(what string, fields map[string]func(Node) error) error {
 		if f, ok := fields[key]; ok {
 			return f(v)
 		}
-		known := make([]string, 0, len(fields))
-		for k := range fields {
-			known = append(known, k)
-		}
-		if near := Nearest(key, known); near != "" {
+		known := slices.Sorted(maps.Keys(fields))
+		if near := troupe.Nearest(key, known); near != "" {
 			return v.Errorf("%s has no key %q; did you mean %q?", what, key, near)
 		}
 		return v.Errorf("%s has no key %q; it knows: %s", what, key, Join(known))

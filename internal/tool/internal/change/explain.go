@@ -54,7 +54,7 @@ func missing(env tool.Env, t Target) tool.Output {
 		}
 		return tool.Errorf("%s does not exist: there is no folder %s. (The working folder is %s.)", name, env.Rel(dir), env.Cwd)
 	}
-	if near, ok := tool.Nearest(filepath.Base(t.Path), names(env, dir, filepath.Dir(t.Real()))); ok {
+	if near := tool.Nearest(filepath.Base(t.Path), names(env, dir, filepath.Dir(t.Real()))); near != "" {
 		return tool.Errorf("%s does not exist. Did you mean %s?", name, env.Rel(filepath.Join(dir, near)))
 	}
 	return tool.Errorf("%s does not exist. (The working folder is %s.)", name, env.Cwd)
