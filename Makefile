@@ -27,7 +27,7 @@ LINT    := bin/tools/golangci-lint-$(GOLANGCI)
 RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test lint bench fuzz picture clean
+.PHONY: help build demo test lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -72,6 +72,9 @@ picture: build ## docs/demo.svg, from a real run
 	@mkdir -p $(dir $(PICTURE))
 	GOFLAGS='$(GOFLAGS) -trimpath' CLICOLOR_FORCE=1 COLUMNS=$(COLUMNS_SHOWN) bin/troupe demo > bin/demo.ansi
 	$(GO) run ./internal/picture/cmd/ansi2svg -title 'make demo' -columns $(COLUMNS_SHOWN) < bin/demo.ansi > $(PICTURE)
+
+loc: ## the product's lines of code, by package
+	@$(GO) run ./scripts/loc
 
 clean: ## what was built here; bin/tools stays
 	rm -f bin/troupe bin/demo.ansi coverage.out

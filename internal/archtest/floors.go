@@ -70,6 +70,7 @@ func house() []room {
 			why: "main is one small file; what stands in it cannot be tested or called by anything else",
 		},
 		{path: "internal/archtest", floor: proof, why: "it reads the house from outside"},
+		{path: "scripts", floor: proof, packages: []string{"internal/archtest"}, why: "small programs for developers; what users need is a command of troupe"},
 		{path: "internal/bench", floor: proof, floors: []int{0, 1, 2, 3, 4}, packages: []string{"internal/bench/..."}, why: "it measures the whole"},
 		{path: "internal/e2e", floor: proof, why: "it uses the program as people do, from outside"},
 		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."}, why: "it drives the engine without a surface"},

@@ -2,8 +2,41 @@ package archtest
 
 import "slices"
 
-// rules lists all that must hold, over the given map, libraries and excuses.
-func rules(rooms []room, libs []library, excused map[string]string) []rule {
+// allowance is what may be over budget. Each entry of a map has its reason; one that is not
+// needed any more is a finding too.
+type allowance struct {
+	types   map[string]string // structs and interfaces
+	methods map[string]string // types
+	// productLines is the ceiling of the product's lines of code.
+	productLines int
+	// wideLines is how many lines may be too wide.
+	wideLines int
+}
+
+func granted() allowance {
+	return allowance{
+		types: excused(),
+		// These are to become smaller types; then their lines go.
+		methods: map[string]string{
+			"app.App":           "being split by noun",
+			"session.actor":     "being split into the tree and the stages of a call",
+			"session.Hub":       "being split into the tree and the map of trees",
+			"gate.call":         "being split into rules, commands and the decision",
+			"reader.walker":     "being replaced by one table",
+			"chat.conversation": "being put on the api",
+			"sandbox.watch":     "one listener's state: what it was asked by the kernel, and what it answered",
+			"turn.State":        "the fold of one log: Apply has a method for each kind of event, Next one for each stage",
+		},
+		// What the product had before the walls of ADR 0015 were moved: a program is read more
+		// often than it is extended, so what is new makes room for itself. Raise it only in the
+		// change that needs it, and say there what the lines buy.
+		productLines: 62_500, // until the walls stand
+		wideLines:    3_150,
+	}
+}
+
+// rules lists all that must hold, over the given map, libraries and allowances.
+func rules(rooms []room, libs []library, a allowance) []rule {
 	return slices.Concat(
 		[]rule{
 			{
@@ -28,7 +61,7 @@ func rules(rooms []room, libs []library, excused map[string]string) []rule {
 			},
 		},
 		sourceRules(),
-		sizeRules(excused),
+		sizeRules(a),
 		textRules(),
 	)
 }

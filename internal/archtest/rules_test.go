@@ -21,7 +21,7 @@ func sound() map[string]string {
 		"internal/model/model.go":            "// Package model is a contract.\npackage model\n\nimport _ \"example.org/house/internal/model/internal/scan\"\n",
 		"internal/model/internal/scan/s.go":  "// Package scan is the room's own.\npackage scan\n",
 		"internal/model/some/some.go":        "// Package some is a provider.\npackage some\n\nimport _ \"example.org/house/internal/model/internal/scan\"\n",
-		"internal/turn/turn.go":              "// Package turn is pure.\npackage turn\n\nimport (\n\t\"time\"\n\n\t_ \"example.org/house\"\n)\n\ntype Step struct{ At time.Time }\n",
+		"internal/turn/turn.go":              "// Package turn is pure.\npackage turn\n\nimport (\n\t\"time\"\n\n\t_ \"example.org/house\"\n)\n\ntype step struct{ at time.Time }\n",
 		"internal/fleet/fleet.go":            "// Package fleet gives birth.\npackage fleet\n\nimport (\n\t_ \"example.org/house/internal/store\"\n\t_ \"example.org/house/internal/turn\"\n)\n",
 		"internal/session/session.go":        "// Package session drives.\npackage session\n\nimport (\n\t_ \"context\"\n\n\t_ \"example.org/house/internal/fleet\"\n\t_ \"example.org/house/internal/model\"\n)\n",
 		"internal/session/session_test.go":   "package session_test\n\nimport (\n\t_ \"example.org/house/internal/store/sqlite\"\n\t_ \"go.uber.org/goleak\"\n)\n",
@@ -50,7 +50,7 @@ func treeOf(t *testing.T, files map[string]string) *tree {
 func TestRulesPassOnASoundTree(t *testing.T) {
 	t.Parallel()
 	tr := treeOf(t, sound())
-	for _, r := range rules(house(), libraries(), nil) {
+	for _, r := range rules(house(), libraries(), allowance{productLines: 47}) {
 		if found := r.check(tr); len(found) > 0 {
 			t.Errorf("%s: %q", r.name, found)
 		}
@@ -82,6 +82,10 @@ func breaches() []broken {
 			fmt.Fprintf(&b, "import _ %q\n", p)
 		}
 		return b.String()
+	}
+	var manyMethods strings.Builder
+	for i := range 41 {
+		fmt.Fprintf(&manyMethods, "func (*many[T]) m%d() {}\n", i)
 	}
 	longFunc := "package app\n\nfunc long() {\n" + strings.Repeat("\n", 60) + "}\n"
 	fields := "A, B, C, D, E, F, G, H, I, J, K int\n\tL, M, N, O, P, Q, R, S, T, U int\n"
@@ -148,6 +152,10 @@ func breaches() []broken {
 		{"size of types", one("internal/app/n.go", "package app\n\ntype Wide struct {\n\t"+fields+"}\n"), "struct app.Wide has 21 fields"},
 		{"size of types", one("internal/app/n.go", "package app\n\ntype (\n\tHalf interface{ A(); B(); C(); D() }\n\tBoth interface{ Half; E(); F(); G(); H() }\n)\n"), "interface app.Both has 8 methods"},
 
+		{"methods of a type", one("internal/app/n.go", "package app\n\ntype many[T any] struct{}\n"+manyMethods.String()), "internal/app/n.go:4: app.many has 41 methods; the budget is 40"},
+		{"width of lines", one("internal/app/n.go", "package app\n\n\t// "+strings.Repeat("é", 114)+"\n"), "internal/app/n.go:3: 121 columns; a line has at most 120"},
+		{"size of the product", one("internal/app/n.go", "package app\n"), "the product has 48 lines of code and the ceiling is 47"},
+
 		{"no machine's paths", one("docs/x.md", "See /wo"+"rk/main/x.\n"), `docs/x.md:1: "/wo` + `rk/" is a path of one machine`},
 		{"no machine's paths", one("internal/app/n.go", "package app\n\nconst p = \"/Us"+"ers/ada/src\"\n"), `internal/app/n.go:3: "/Us` + `ers/ada/"`},
 		{"no registry hosts", one("Makefile", "X = https://proxy.go"+"lang.org\n"), "Makefile:1: \"proxy.go" + "lang.org\" is the host of a package registry"},
@@ -157,7 +165,7 @@ func breaches() []broken {
 func TestRulesCanFail(t *testing.T) {
 	t.Parallel()
 	all := map[string]rule{}
-	for _, r := range rules(house(), libraries(), nil) {
+	for _, r := range rules(house(), libraries(), allowance{productLines: 47}) {
 		all[r.name] = r
 	}
 	tried := map[string]bool{}
@@ -192,6 +200,45 @@ func TestExcusesAreUsedUp(t *testing.T) {
 	found := typeSizes(treeOf(t, files), reasons)
 	if len(found) != 1 || !strings.Contains(found[0], "app.Gone is within the budget or gone") {
 		t.Errorf("got %q", found)
+	}
+}
+
+func TestCodeLines(t *testing.T) {
+	t.Parallel()
+	long := "var a = \"" + strings.Repeat("x", 240) + "\""
+	for text, want := range map[string]int{
+		"package a\n": 1,
+		"package a\n\n// note\n\n/* and\n\nmore */\n":  1,
+		"package a // note\n\nvar b = `1\n\n3`\n":      3,
+		"package a\n\n" + long + "\n":                  4,
+		"package a\n\nfunc f() {\n\tf() // often\n}\n": 4,
+	} {
+		if got := codeLines([]byte(text)); got != want {
+			t.Errorf("%d lines in %q, not %d", got, text, want)
+		}
+	}
+	files := sound()
+	before := productLines(treeOf(t, files))
+	files["internal/sim/a.go"], files["scripts/x/main.go"], files["internal/app/a_test.go"] = "package sim\n", "package main\n", "package app\n"
+	if after := productLines(treeOf(t, files)); !maps.Equal(before, after) {
+		t.Errorf("%v, and with what is no product %v", before, after)
+	}
+}
+
+// Texts that stand between backquotes over several lines are as wide as they are.
+func TestWidthOfTexts(t *testing.T) {
+	t.Parallel()
+	files := sound()
+	files["internal/app/n.go"] = "package app\n\nvar a = `\n" + strings.Repeat("x", 200) + "\n`\n"
+	if found := lineWidths(0)(treeOf(t, files)); len(found) > 0 {
+		t.Errorf("%q", found)
+	}
+	files["internal/app/n.go"] += "\nvar b = `" + strings.Repeat("x", 200) + "`\n"
+	if found := lineWidths(1)(treeOf(t, files)); len(found) > 0 {
+		t.Errorf("one is allowed: %q", found)
+	}
+	if found := lineWidths(0)(treeOf(t, files)); len(found) != 1 {
+		t.Errorf("%q", found)
 	}
 }
 

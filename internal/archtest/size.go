@@ -16,6 +16,7 @@ const (
 	funcLines     = 60  // 95 of 100 functions, tests apart
 	structFields  = 20
 	methodsMost   = 7
+	typeMethods   = 40
 )
 
 // excused lists the structs and interfaces over budget, each with its reason. An entry that
@@ -33,7 +34,7 @@ func excused() map[string]string {
 }
 
 // sizeRules hold the tree to the budgets.
-func sizeRules(excused map[string]string) []rule {
+func sizeRules(a allowance) []rule {
 	return []rule{
 		{
 			name: "size of files", check: fileSizes,
@@ -44,8 +45,20 @@ func sizeRules(excused map[string]string) []rule {
 			why: "a long function has more states than anybody tests",
 		},
 		{
-			name: "size of types", check: func(t *tree) []string { return typeSizes(t, excused) },
+			name: "size of types", check: func(t *tree) []string { return typeSizes(t, a.types) },
 			why: "a struct with many fields has many owners, and an interface with many methods has one implementation",
+		},
+		{
+			name: "methods of a type", check: func(t *tree) []string { return methodSets(t, a.methods) },
+			why: "a type with many methods is a package without walls: each of them may touch whatever the others keep",
+		},
+		{
+			name: "width of lines", check: lineWidths(a.wideLines),
+			why: "what does not fit side by side with a diff is reviewed by scrolling",
+		},
+		{
+			name: "size of the product", check: productSize(a.productLines),
+			why: "every line is read, kept and carried through each change of what is around it",
 		},
 	}
 }
@@ -135,6 +148,94 @@ func typeSizes(t *tree, excused map[string]string) []string {
 		out = append(out, fmt.Sprintf("internal/archtest/size.go: %s is within the budget or gone; take it out of excused()", name))
 	}
 	return out
+}
+
+// methodSets counts the methods of every type, whatever file they are in.
+func methodSets(t *tree, excused map[string]string) []string {
+	var out []string
+	unneeded := maps.Clone(excused)
+	for _, p := range t.packages {
+		if isTestHelper(p.path) {
+			continue
+		}
+		count, first := map[string]int{}, map[string]ast.Node{}
+		for _, s := range p.files {
+			for _, d := range s.ast.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && !s.test {
+					name := receiver(f)
+					if count[name]++; first[name] == nil {
+						first[name] = f
+					}
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(count)) {
+			full := p.name + "." + name
+			if count[name] <= typeMethods {
+				continue
+			}
+			delete(unneeded, full)
+			if excused[full] == "" {
+				out = append(out, t.at(first[name], "%s has %d methods; the budget is %d (split it, or give a reason in granted() in internal/archtest/rules.go)", full, count[name], typeMethods))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(unneeded)) {
+		out = append(out, fmt.Sprintf("internal/archtest/rules.go: %s has no more methods than the budget, or is gone; take it out of granted()", name))
+	}
+	return out
+}
+
+// receiver is the name of the type that a method belongs to.
+func receiver(f *ast.FuncDecl) string {
+	name := ""
+	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && name == "" {
+			name = id.Name // before its type parameters
+		}
+		return name == ""
+	})
+	return name
+}
+
+// lineWidths allows so many lines that are too wide. Texts of several lines between backquotes
+// are as they are: where they would be broken is not for us to choose.
+func lineWidths(most int) func(*tree) []string {
+	return func(t *tree) []string {
+		var out []string
+		for _, p := range t.packages {
+			for _, s := range p.files {
+				quoted := t.backquoted(s)
+				for i, line := range strings.Split(string(s.data), "\n") {
+					if w := width(line); w > lineWidth && !quoted[i+1] {
+						out = append(out, fmt.Sprintf("%s:%d: %d columns; a line has at most %d, with tabs of %d (`make fmt` wraps it)", s.path, i+1, w, lineWidth, tabWidth))
+					}
+				}
+			}
+		}
+		if len(out) <= most {
+			return nil
+		}
+		if most > 0 {
+			return []string{fmt.Sprintf("%d lines are wider than %d columns, and there may be %d; the last of them: %s", len(out), lineWidth, most, out[len(out)-1])}
+		}
+		return out
+	}
+}
+
+// backquoted are the lines that lie in texts of several lines.
+func (t *tree) backquoted(s *source) map[int]bool {
+	lines := map[int]bool{}
+	ast.Inspect(s.ast, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok {
+			first, last := t.fset.Position(lit.Pos()).Line, t.fset.Position(lit.End()).Line
+			for l := first; l <= last && first != last; l++ {
+				lines[l] = true
+			}
+		}
+		return true
+	})
+	return lines
 }
 
 // types calls fn for every type the package declares outside its tests.

@@ -2,12 +2,15 @@ package archtest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -34,6 +37,7 @@ type source struct {
 	path  string
 	test  bool
 	lines int
+	data  []byte
 	ast   *ast.File
 }
 
@@ -48,6 +52,45 @@ type rule struct {
 	name  string
 	why   string
 	check func(*tree) []string
+}
+
+// open reads the repository whose top is given.
+func open(ctx context.Context, top string) (*tree, error) {
+	paths, err := tracked(ctx, top)
+	if err != nil {
+		return nil, err
+	}
+	return load(os.DirFS(top), paths)
+}
+
+// tracked lists the files that are or would be in the repository. Without git (a source
+// archive, say) that is everything but hidden folders and what the build makes.
+func tracked(ctx context.Context, top string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	cmd.Dir = top
+	if out, err := cmd.Output(); err == nil && len(out) > 0 {
+		return strings.Split(strings.TrimRight(string(out), "\x00"), "\x00"), nil
+	}
+	return walked(os.DirFS(top))
+}
+
+func walked(fsys fs.FS) ([]string, error) {
+	var paths []string
+	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (p == "bin" || p == "dist" || (p != "." && strings.HasPrefix(d.Name(), "."))):
+			return fs.SkipDir
+		case d.Type().IsRegular():
+			paths = append(paths, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	return paths, nil
 }
 
 // load reads the given files. Go files that the build of this module does not see (test
@@ -101,7 +144,7 @@ func (t *tree) addSource(byPath map[string]*pkg, p string, data []byte) error {
 		in = &pkg{path: dir}
 		byPath[dir] = in
 	}
-	s := &source{path: p, test: strings.HasSuffix(p, "_test.go"), lines: bytes.Count(data, []byte("\n")), ast: f}
+	s := &source{path: p, test: strings.HasSuffix(p, "_test.go"), lines: bytes.Count(data, []byte("\n")), data: data, ast: f}
 	if !s.test || in.name == "" {
 		in.name = strings.TrimSuffix(f.Name.Name, "_test")
 	}
