@@ -53,7 +53,7 @@ type watchers struct {
 	all map[*changes]bool
 }
 
-func (w *watchers) notify(id troupe.SessionID, _ int64) {
+func (w *watchers) notify(_, id troupe.SessionID, _ int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.all {

@@ -75,7 +75,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Guard:       e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
-		Notify: a.notify, Log: a.env.Log,
+		Notify: a.watch.notify, Log: a.env.Log,
 	}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil

@@ -145,7 +145,12 @@ func (a *actor) send(ctx context.Context, req model.Request) {
 	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
 	var sink func(model.Delta)
 	if deltas != nil && !a.st.Compacting() {
-		sink = func(d model.Delta) { deltas(a.id, d) }
+		at := Delta{After: a.st.Session.Seq}
+		sink = func(d model.Delta) {
+			at.Delta = d
+			at.No++
+			deltas(a.root, a.id, at)
+		}
 	}
 	gov, name := a.h.d.Governor, provider.Name()
 	a.start = func(ctx context.Context) {

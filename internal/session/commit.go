@@ -139,7 +139,7 @@ func (a *actor) committed(s troupe.Session) {
 	d := treeDelta(a.staged.base, s)
 	a.staged = staging{base: s}
 	a.begun = false
-	a.h.d.Notify(a.id, s.Seq)
+	a.h.d.Notify(a.root, a.id, s.Seq)
 	if d.Active < 0 {
 		a.h.release(a.root, -d.Active)
 	}

@@ -83,13 +83,13 @@ type Deps struct {
 	// OutputDir is where a session's tools may put output too large to return.
 	OutputDir func(troupe.SessionID) string
 
-	Environ []string                                 // of commands that tools start
-	Log     *slog.Logger                             // for --debug
-	Home    string                                   // anchors ~/ in rules
-	Mask    func(string) string                      // takes secrets out of tool output
-	Masked  func(string) bool                        // whether text holds what Mask put there
-	Notify  func(id troupe.SessionID, seq int64)     // after each commit; must not block
-	Deltas  func(id troupe.SessionID, d model.Delta) // pieces of replies; must not block
+	Environ []string                                   // of commands that tools start
+	Log     *slog.Logger                               // for --debug
+	Home    string                                     // anchors ~/ in rules
+	Mask    func(string) string                        // takes secrets out of tool output
+	Masked  func(string) bool                          // whether text holds what Mask put there
+	Notify  func(root, id troupe.SessionID, seq int64) // after each commit; must not block
+	Deltas  func(root, id troupe.SessionID, d Delta)   // pieces of replies; must not block
 
 	// Guard confines commands; nil: nothing can be confined.
 	Guard Guard
@@ -109,6 +109,14 @@ type Deps struct {
 	// Replay, if set, has sessions do as they did when a run was recorded; failed calls are
 	// then made again at once.
 	Replay Replay
+}
+
+// Delta is a piece of a reply on its way: part of the reply that ends after event After of the
+// session. No counts the pieces of one call from 1.
+type Delta struct {
+	model.Delta
+
+	After, No int64
 }
 
 // Replay knows from a recording what depends on when things happened.
@@ -166,7 +174,7 @@ func New(d Deps) *Hub {
 		d.Masked = func(string) bool { return false }
 	}
 	if d.Notify == nil {
-		d.Notify = func(troupe.SessionID, int64) {}
+		d.Notify = func(troupe.SessionID, troupe.SessionID, int64) {}
 	}
 	if d.Guard == nil {
 		d.Guard = unguarded{}

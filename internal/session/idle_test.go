@@ -48,7 +48,7 @@ func TestIdleCostsNothing(t *testing.T) {
 		p.deps = func(d *session.Deps) {
 			d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
 			d.Models, d.Profiles = instant{p.llm}, inherits{p}
-			d.Notify = func(troupe.SessionID, int64) {
+			d.Notify = func(troupe.SessionID, troupe.SessionID, int64) {
 				select {
 				case committed <- struct{}{}:
 				default:

@@ -124,7 +124,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	}
 	h.mu.Unlock()
 	for _, a := range actors {
-		h.d.Notify(a.id, a.st.Session.Seq)
+		h.d.Notify(a.root, a.id, a.st.Session.Seq)
 	}
 	for _, a := range actors {
 		a.post(inRules{}) // what was granted last, or comes with the adoption, may settle what is open

@@ -409,7 +409,7 @@ func (h *Hub) welcome(ctx context.Context, b fleet.Born) {
 	}
 	h.add(a)
 	h.debug(ctx, b.Events)
-	h.d.Notify(a.id, b.State.Session.Seq)
+	h.d.Notify(a.root, a.id, b.State.Session.Seq)
 	a.post(inNudge{})
 }
 

@@ -47,7 +47,7 @@ func (w *world) start() *process {
 		Fallback:    func(troupe.SessionID) string { return w.climate.fallback },
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},
-		Notify:      func(id troupe.SessionID, seq int64) { w.watch.law.placed(p, id, seq) },
+		Notify:      func(_, id troupe.SessionID, seq int64) { w.watch.law.placed(p, id, seq) },
 	}
 	if w.climate.lane > 0 {
 		p.gov = &lane{p: p, real: governor.New(governor.Options{

@@ -128,9 +128,9 @@ type Delta struct {
 	Text     string           `json:"text,omitempty"`
 	Thinking string           `json:"thinking,omitempty"`
 	Tool     string           `json:"tool,omitempty"` // a call of this tool begins
-	// After is the last event of the session that was committed when the piece came: it is part
-	// of the reply whose event is the next one. No counts a session's pieces from 1, so that
-	// whoever reads them notices one that is missing.
+	// After is the last event of the session that was committed when the call began: the piece is
+	// part of the reply whose event is the next one that ends a reply. No counts the pieces of one
+	// call from 1, so that a reader notices one that is missing.
 	After int64 `json:"after"`
 	No    int64 `json:"no"`
 }

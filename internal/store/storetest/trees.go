@@ -105,7 +105,7 @@ func (e *env) noDocument(root troupe.SessionID, hash string) {
 	e.Helper()
 	e.view(func(r store.Reader) error {
 		if got, err := r.Document(root, hash); !errors.Is(err, troupe.ErrNotFound) {
-			e.Errorf("document %s of %s: %q, %v, want %v", hash, root, got, err, troupe.ErrNotFound)
+			e.Errorf("document %s of %s: %d bytes, %v, want %v", hash, root, len(got), err, troupe.ErrNotFound)
 		}
 		return nil
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/live"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Options are what a view can be given.
@@ -36,12 +37,12 @@ type View struct {
 	open   int      // frames that are open
 	mine   map[troupe.MailID]bool
 	reply  reply
-	sealed bool    // a reply of the main agent is on its way
-	mute   bool    // it is a summary, which nobody reads as it comes
-	queue  []piece // those that were sent after an event that was not shown yet
-	shown  int64   // the main agent's last event that was shown
-	whole  int64   // of these, the one that ended its last reply
-	heard  int64   // the number of the last piece
+	sealed bool       // a reply of the main agent is on its way
+	mute   bool       // it is a summary, which nobody reads as it comes
+	queue  []piece    // those that were sent after an event that was not shown yet
+	shown  int64      // the main agent's last event that was shown
+	whole  int64      // of these, the one that ended its last reply
+	heard  wire.Delta // the last piece
 	out    strings.Builder
 }
 

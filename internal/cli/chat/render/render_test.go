@@ -36,6 +36,7 @@ type script struct {
 	steps  []step
 	sealed bool
 	no     int64
+	after  int64 // the event that the call on its way was sealed by
 	seq    map[troupe.SessionID]int64
 }
 
@@ -51,6 +52,9 @@ func (s *script) is(id troupe.SessionID, bodies ...troupe.Body) *script {
 			s.sealed = true
 		}
 		s.seq[id]++
+		if _, ok := b.(troupe.CallSealed); ok && id == root {
+			s.no, s.after = 0, s.seq[id]
+		}
 		s.steps = append(s.steps, step{event: troupe.Event{Root: root, Session: id, Seq: s.seq[id], Body: b}})
 	}
 	return s
@@ -65,7 +69,7 @@ func (s *script) says(d ...wire.Delta) *script {
 			x.Session = root
 		}
 		s.no++
-		x.No, x.After = s.no, s.seq[root]
+		x.No, x.After = s.no, s.after
 		s.steps = append(s.steps, step{delta: x})
 	}
 	return s

@@ -47,8 +47,12 @@ func (v *View) Queue(d wire.Delta) {
 	if d.Session != v.root || len(v.queue) >= maxQueue {
 		return
 	}
-	gap := v.heard > 0 && d.No > v.heard+1
-	v.heard = d.No
+	before := v.heard.No
+	if d.After != v.heard.After {
+		before = 0 // it is of another reply
+	}
+	gap := v.heard.No > 0 && d.No > before+1
+	v.heard = d
 	if d.After >= v.whole {
 		v.queue = append(v.queue, piece{d, gap})
 	}
