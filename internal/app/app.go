@@ -9,14 +9,11 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -169,41 +166,9 @@ type engine struct {
 	guard    *guard
 	ctx      func() context.Context // for what is done while closing
 
-	// posting is held by whoever sends mail to a tree that is run here, all the others beside
-	// each other, and alone by who lets go of one: between the look whether a tree is over and
-	// the letting go nothing is sent that would wake it.
-	posting sync.RWMutex
-
 	mu       sync.Mutex
 	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
 	fallback map[troupe.SessionID]string        // by root
-	looking  bool                               // for what others have left; see look
-}
-
-// lookEvery is how often a process that nobody can reach looks for mail that was left in the
-// home. One that has a socket never does.
-const lookEvery = 2 * time.Second
-
-// look has the trees that are run here hear what other processes have left for them, again and
-// again as long as there are any. It is called with mu held.
-func (e *engine) look() {
-	e.looking = len(e.ask) > 0 && e.served == nil
-	if !e.looking {
-		return
-	}
-	e.pool.After(lookEvery, func() {
-		e.mu.Lock()
-		roots := slices.Collect(maps.Keys(e.ask))
-		e.mu.Unlock()
-		for _, root := range roots {
-			if err := e.hub.Look(e.ctx(), root); err != nil {
-				e.log.Warn("look for mail", "err", err)
-			}
-		}
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.look()
-	})
 }
 
 // servedPatience is how long callers of other processes may take to be done at the end.
@@ -214,9 +179,6 @@ func (e *engine) host(root troupe.SessionID, ask time.Duration, fallback string)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ask[root], e.fallback[root] = ask, fallback
-	if !e.looking {
-		e.look()
-	}
 }
 
 func (e *engine) askFor(root troupe.SessionID) time.Duration {
@@ -229,34 +191,6 @@ func (e *engine) fallbackFor(root troupe.SessionID) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fallback[root]
-}
-
-// leave lets go of a tree if it is over: mail to it waits in the home from here on, for whoever
-// goes on with it. It returns false if something has begun meanwhile.
-func (e *engine) leave(ctx context.Context, root troupe.SessionID) (bool, error) {
-	e.posting.Lock()
-	defer e.posting.Unlock()
-	now, cancel := context.WithCancel(ctx)
-	cancel() // so that it only looks
-	if err := e.hub.Wait(now, root); err != nil {
-		if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-			return false, nil
-		}
-		return false, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.ask, root)
-	delete(e.fallback, root)
-	return true, nil
-}
-
-// hosts reports whether a tree is run here.
-func (e *engine) hosts(root troupe.SessionID) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, ok := e.ask[root]
-	return ok
 }
 
 func (e *engine) close() {

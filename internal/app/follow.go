@@ -100,7 +100,7 @@ func (a *App) Follow(root, only troupe.SessionID) *Follower {
 // the tree is run here, and looks again from time to time if it is not.
 func (a *App) FollowFrom(root, only troupe.SessionID, after map[troupe.SessionID]int64) *Follower {
 	a.mu.Lock()
-	here := a.engine != nil && a.engine.hosts(root)
+	here := a.engine != nil && a.engine.hub.Hosts(root)
 	a.mu.Unlock()
 	f := a.follow(root, here, after)
 	f.only = only

@@ -286,14 +286,7 @@ func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.
 // Finish is Wait for whoever leaves then: when it returns, nothing that is said to the tree
 // wakes it here any more, and so nothing that has just begun is cut off.
 func (r *Run) Finish(ctx context.Context) error {
-	for {
-		if err := r.engine.hub.Wait(ctx, r.Root); err != nil {
-			return err
-		}
-		if left, err := r.engine.leave(ctx, r.Root); left || err != nil {
-			return err
-		}
-	}
+	return r.engine.hub.Leave(ctx, r.Root)
 }
 
 // Stop ends the tree's run in good order: what is under way is cancelled, every call gets

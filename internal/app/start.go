@@ -80,11 +80,18 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil
 	}
+	if served == nil {
+		deps.LookEvery = lookEvery
+	}
 	e.hub = session.New(deps)
 	a.engine = e
 	pool.Go(a.sweep)
 	return e, nil
 }
+
+// lookEvery is how often a process that others cannot reach looks for mail that was left in the
+// home.
+const lookEvery = 2 * time.Second
 
 // serve opens the socket by which other processes reach what runs here. Without one the run
 // goes on; it can then only be reached through the home, when it looks for mail again.

@@ -23,10 +23,8 @@ func (a *App) post(ctx context.Context, root troupe.SessionID, build func(store.
 	e := a.engine
 	a.mu.Unlock()
 	if e != nil {
-		e.posting.RLock()
-		defer e.posting.RUnlock()
-		if e.hosts(root) {
-			return true, e.hub.Send(ctx, root, build)
+		if here, err := e.hub.Send(ctx, root, build); here {
+			return true, err
 		}
 	}
 	err = a.store.Update(ctx, root, func(tx store.Tx) error {
@@ -88,7 +86,7 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 	}
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
 	a.mu.Lock()
-	hosted := a.engine != nil && a.engine.hosts(s.Root)
+	hosted := a.engine != nil && a.engine.hub.Hosts(s.Root)
 	a.mu.Unlock()
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
@@ -147,7 +145,7 @@ func (a *App) Background(ctx context.Context, id troupe.SessionID) error {
 	a.mu.Lock()
 	e := a.engine
 	a.mu.Unlock()
-	if e == nil || !e.hosts(s.Root) || !s.Status.Live() || s.Parent == "" || !e.hub.Move(id) {
+	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id) {
 		return &troupe.UserError{Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id), Hint: "`troupe tasks` lists those that are at work.", Code: 2}
 	}
 	return nil

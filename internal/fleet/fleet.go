@@ -46,12 +46,12 @@ type Born struct {
 	Refused error
 }
 
-// Bear gives birth to sessions of one tree, in order, in the caller's transaction. Each is
+// Spawn gives birth to sessions of one tree, in order, in the caller's transaction. Each is
 // admitted at once while the tree has active slots and stays in Spawning otherwise. A
 // birth that was carried out before, by the same coordinates, is found and not repeated. A
 // refusal (a cap, a taken name) concerns one birth alone; only failures of the store are
 // returned as an error, and then nothing happened.
-func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]Born, error) {
+func Spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]Born, error) {
 	if len(births) == 0 {
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]B
 		if b.Parent != "" {
 			b.ID = troupe.ChildID(b.Parent, b.Coord)
 		}
-		born, err := bear(tx, owner, now, b, tree, names)
+		born, err := spawn(tx, owner, now, b, tree, names)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func Bear(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]B
 	return out, nil
 }
 
-func bear(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree, names map[string]int) (Born, error) {
+func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree, names map[string]int) (Born, error) {
 	if b.Parent != "" {
 		// The same call again, after a crash: what it made is there, whatever the caps say now.
 		if have, err := tx.Session(b.ID); err == nil {

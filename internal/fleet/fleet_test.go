@@ -15,12 +15,12 @@ import (
 const root = troupe.SessionID("00000000root")
 
 // bear carries births out against a tree with these caps; the root is born first.
-func bear(t *testing.T, st store.Store, births ...fleet.Birth) []fleet.Born {
+func spawn(t *testing.T, st store.Store, births ...fleet.Birth) []fleet.Born {
 	t.Helper()
 	var out []fleet.Born
 	err := st.Update(t.Context(), root, func(tx store.Tx) error {
 		var err error
-		out, err = fleet.Bear(tx, "owner", time.Unix(1, 0), births)
+		out, err = fleet.Spawn(tx, "owner", time.Unix(1, 0), births)
 		return err
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func bear(t *testing.T, st store.Store, births ...fleet.Birth) []fleet.Born {
 func newTree(t *testing.T, caps troupe.Caps) store.Store {
 	t.Helper()
 	st := memstore.New(memstore.Options{}).Open()
-	bear(t, st, fleet.Birth{Root: root, ID: root, Cwd: "/", Title: "job", Caps: &caps})
+	spawn(t, st, fleet.Birth{Root: root, ID: root, Cwd: "/", Title: "job", Caps: &caps})
 	return st
 }
 
@@ -43,8 +43,8 @@ func child(call int, name, title string) fleet.Birth {
 func TestBirthIsRepeatable(t *testing.T) {
 	t.Parallel()
 	st := newTree(t, troupe.Caps{MaxDepth: 1, MaxTotal: 1})
-	first := bear(t, st, child(0, "", "look"))[0]
-	again := bear(t, st, child(0, "", "look"))[0]
+	first := spawn(t, st, child(0, "", "look"))[0]
+	again := spawn(t, st, child(0, "", "look"))[0]
 	if first.Refused != nil || again.Refused != nil || !again.Existed || again.State.Session.ID != first.State.Session.ID {
 		t.Errorf("the same call gave birth to %+v and then %+v", first.State.Session, again)
 	}
@@ -69,7 +69,7 @@ func TestCaps(t *testing.T) {
 		"a taken name":                   {troupe.Caps{MaxDepth: 1}, []fleet.Birth{child(0, "Twin", ""), child(1, "twin", ""), child(2, "Other", "")}, []string{"running", "refused", "running"}},
 	}
 	for name, tt := range tests {
-		for i, b := range bear(t, newTree(t, tt.caps), tt.births...) {
+		for i, b := range spawn(t, newTree(t, tt.caps), tt.births...) {
 			got := string(b.State.Session.Status)
 			if b.Refused != nil {
 				got = "refused"
@@ -94,7 +94,7 @@ func TestSpentTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := bear(t, st, child(0, "", "a"))[0]; !errors.Is(b.Refused, troupe.ErrCap) {
+		if b := spawn(t, st, child(0, "", "a"))[0]; !errors.Is(b.Refused, troupe.ErrCap) {
 			t.Errorf("%+v: another agent was born: %v", caps, b.Refused)
 		}
 	}
@@ -108,7 +108,7 @@ func TestNames(t *testing.T) {
 		births[i] = child(i, "", "look/around\x1b")
 	}
 	seen := make(map[string]bool)
-	for i, b := range append(bear(t, st, births[:20]...), bear(t, st, births[20:]...)...) {
+	for i, b := range append(spawn(t, st, births[:20]...), spawn(t, st, births[20:]...)...) {
 		name := b.State.Session.Name
 		if b.Refused != nil || seen[name] || fleet.CheckName(name) != nil {
 			t.Errorf("birth %d: name %q, %v", i, name, b.Refused)

@@ -67,6 +67,7 @@ func (inToolDone) input() {}
 // all else belongs to the goroutine that runs the actor.
 type actor struct {
 	h     *Hub
+	tree  *tree
 	id    troupe.SessionID
 	root  troupe.SessionID
 	lease troupe.Lease
@@ -83,7 +84,7 @@ type actor struct {
 	flags  flags
 	taken  turn.Taken // up from another process
 
-	counted bool      // among the hub's live sessions; it and since are guarded by the hub
+	counted bool      // among the tree's live sessions; it and since are guarded by the tree
 	since   time.Time // when it came among them
 
 	hands
@@ -118,9 +119,9 @@ type flags struct {
 	move        []troupe.SessionID // children that somebody wants in the background
 }
 
-func newActor(h *Hub, st turn.State, l troupe.Lease) *actor {
+func newActor(t *tree, st turn.State, l troupe.Lease) *actor {
 	return &actor{
-		h: h, id: st.Session.ID, root: st.Session.Root, lease: l, st: st,
+		h: t.h, tree: t, id: st.Session.ID, root: st.Session.Root, lease: l, st: st,
 		staged: staging{base: st.Session},
 	}
 }
@@ -173,10 +174,10 @@ func (a *actor) run(ctx context.Context) {
 			break
 		}
 		if err := a.step(ctx); err != nil {
-			a.h.fail(a, fmt.Errorf("session %s: %w", a.id, err))
+			a.tree.fail(a, fmt.Errorf("session %s: %w", a.id, err))
 		}
 	}
-	a.h.rested(a.root)
+	a.tree.rested()
 }
 
 // maxSteps is far more than any session has to do at once. A mistake that makes it go round
@@ -263,9 +264,9 @@ func (a *actor) inputs() turn.Inputs {
 		in.Near = a.near
 		in.Late = a.flags.late
 		if d := a.st.Deadline(in); in.Late {
-			in.Others = !a.flags.stoppedTree && a.h.others(a, in.Now)
+			in.Others = !a.flags.stoppedTree && a.tree.others(a, in.Now)
 		} else if !d.IsZero() && !in.Now.Before(d) {
-			in.Others = !a.flags.stoppedTree && a.h.others(a, d)
+			in.Others = !a.flags.stoppedTree && a.tree.others(a, d)
 		}
 	}
 	if r := a.h.d.Replay; r != nil {
@@ -316,7 +317,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 				return false, err
 			}
 			a.setDue(!act.Until.IsZero() || len(a.shells) > 0)
-			a.h.settled(a)
+			a.tree.settled(a)
 		}
 		return false, nil
 	case turn.Admit:
@@ -366,13 +367,13 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	if a.st.Session.Depth > 0 {
 		// In the queue before asking: a slot that is given up between the answer and the
 		// queueing would be nobody's.
-		a.h.enqueue(a)
+		a.tree.enqueue(a)
 	}
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		admitted = false
 		// Whoever takes a tree over leaves sessions alone that have ended: this one may be in
 		// our hands still, and its tree in another's.
-		if err := a.h.hosts(tx, a.root); err != nil {
+		if err := a.tree.owned(tx); err != nil {
 			return err
 		}
 		if a.st.Session.Depth > 0 {
@@ -393,10 +394,10 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	if !admitted {
 		return false, nil
 	}
-	a.h.dequeue(a)
+	a.tree.dequeue(a)
 	a.flags, a.told = flags{late: act.Late}, nil
 	a.setDue(false)
-	a.h.settled(a)
+	a.tree.settled(a)
 	return true, nil
 }
 
@@ -457,7 +458,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	if s.Depth > 0 {
 		o.Stopped = a.endShells()
-		o.Output = a.h.keepResult(s.Parent, a.id, o.Result)
+		o.Output = a.keepResult(o.Result)
 	}
 	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
 	if s.Status == troupe.Spawning {
@@ -492,7 +493,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	}
 	a.flags, a.over = flags{}, ""
 	if s.Parent != "" {
-		a.h.mailed(mail)
+		a.tree.mailed(mail)
 	}
 	return nil // Park follows, unless there is more to do
 }

@@ -180,7 +180,7 @@ func TestForegroundMoves(t *testing.T) {
 			}
 			if byHand {
 				pass(2 * time.Second)
-				if !p.hub.Move(h.called("X").ID) || p.hub.Move("nobody") {
+				if !p.hub.Move(p.root, h.called("X").ID) || p.hub.Move(p.root, "nobody") {
 					t.Error("X was not moved, or nobody was")
 				}
 			}
@@ -337,7 +337,7 @@ func TestResultFiles(t *testing.T) {
 			p := h.start(plays.reply, saves).begin(troupe.Caps{MaxDepth: 1})
 			pass(3 * time.Second)
 			x := h.called("X").ID
-			if tt.move && !p.hub.Move(x) {
+			if tt.move && !p.hub.Move(p.root, x) {
 				t.Errorf("%s: X was not moved", name)
 			}
 			if tt.down {

@@ -85,7 +85,7 @@ func (a *actor) openModel(ctx context.Context) (ok, again bool, err error) {
 func (a *actor) agent(reply, attempt int) model.Agent {
 	return model.Agent{
 		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-		Path: a.h.Path(a.id), Reply: reply, Attempt: attempt,
+		Path: a.tree.path(a.id), Reply: reply, Attempt: attempt,
 	}
 }
 
@@ -95,7 +95,7 @@ const usualReply = 4000
 
 // reservation estimates what the next call will use. It is zero in a tree without limits.
 func (a *actor) reservation() troupe.Reservation {
-	if !a.h.metered(a.root) {
+	if c := a.tree.limits(); c.MaxTokens == 0 && c.MaxCost == 0 && c.MaxTurns == 0 {
 		return troupe.Reservation{}
 	}
 	in := a.st.Context()
@@ -118,7 +118,7 @@ func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bo
 		}
 		return true, false, a.flush(ctx, nil)
 	}
-	a.h.enqueueShort(a)
+	a.tree.enqueueShort(a)
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		sealed, again = false, false
 		tree, err := tx.Tree(a.root)
@@ -135,7 +135,7 @@ func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bo
 		return emit(s)
 	})
 	if sealed || again {
-		a.h.dequeueShort(a)
+		a.tree.dequeueShort(a)
 	}
 	return sealed, again, err
 }

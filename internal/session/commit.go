@@ -141,10 +141,10 @@ func (a *actor) committed(s troupe.Session) {
 	a.begun = false
 	a.h.d.Notify(a.root, a.id, s.Seq)
 	if d.Active < 0 {
-		a.h.release(a.root, -d.Active)
+		a.tree.release(-d.Active)
 	}
 	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 {
-		a.h.relieve(a.root)
+		a.tree.retryShort()
 	}
 }
 

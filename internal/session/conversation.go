@@ -1,13 +1,16 @@
 package session
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -45,7 +48,7 @@ func (h *Hub) openConversation(p troupe.Profile) (conversation, error) {
 		return conversation{}, err
 	}
 	c := conversation{provider: provider, modelID: id}
-	if c.head, err = h.head(provider, id, p); err != nil {
+	if c.head, err = h.heads.of(&h.d, provider, id, p); err != nil {
 		return conversation{}, err
 	}
 	c.start = sha256.Sum256(append([]byte(provider.Encoder()+"\n"), c.head...))
@@ -53,21 +56,38 @@ func (h *Hub) openConversation(p troupe.Profile) (conversation, error) {
 	return c, nil
 }
 
-// head encodes the head of a profile, once for all sessions that share it.
-func (h *Hub) head(provider model.Provider, id string, p troupe.Profile) ([]byte, error) {
+// maxHeads is more kinds of sessions than are at work at once.
+const maxHeads = 256
+
+// heads keeps the encoded heads that were used last, for all sessions that share one.
+type heads struct {
+	mu    sync.Mutex
+	known map[string][]byte
+	keys  []string // the oldest first
+}
+
+// of encodes the head of a profile, unless it is known.
+func (c *heads) of(d *Deps, provider model.Provider, id string, p troupe.Profile) ([]byte, error) {
 	key := strings.Join([]string{provider.Name(), id, p.Prompt, strings.Join(p.Tools, ",")}, "\x00")
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if b, ok := h.heads[key]; ok {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b, ok := c.known[key]; ok {
 		return b, nil
 	}
 	b, err := provider.EncodeHead(model.Head{
-		Model: id, System: p.Prompt, Tools: h.d.Tools.Specs(p.Tools), MaxTokens: h.d.Models.MaxOutput(p.Model),
+		Model: id, System: p.Prompt, Tools: d.Tools.Specs(p.Tools), MaxTokens: d.Models.MaxOutput(p.Model),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the head of %s: %w", p.Type, err)
 	}
-	h.heads[key] = b
+	if len(c.keys) == maxHeads {
+		delete(c.known, c.keys[0])
+		c.keys = append(c.keys[:0], c.keys[1:]...)
+	}
+	if c.known == nil {
+		c.known = make(map[string][]byte)
+	}
+	c.known[key], c.keys = b, append(c.keys, key)
 	return b, nil
 }
 
@@ -121,4 +141,58 @@ func (c *conversation) settle(e troupe.Event, refs []int64) (undo func(), err er
 func (c *conversation) restart() {
 	c.messages, c.fresh, c.blocks, c.because = nil, 0, 0, ""
 	c.chain = c.start
+}
+
+// rebuild encodes the whole conversation anew from the log: for a session that was just
+// born (which has none yet) or loaded. If the bytes are not those the last seal recorded,
+// the provider's cache cannot be used and the next seal begins a new generation.
+func (a *actor) rebuild(ctx context.Context) error {
+	convo, err := a.h.openConversation(a.st.Profile)
+	if err != nil {
+		return &modelGoneError{a.st.Session.Model, err}
+	}
+	if a.convo.whole {
+		convo.transcript = a.convo.transcript
+		a.convo = convo
+		return nil
+	}
+	var events []troupe.Event
+	err = a.h.d.Store.View(ctx, func(r store.Reader) error {
+		var err error
+		events, err = r.Events(a.id, 0, 0)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", a.id, err)
+	}
+	convo.transcript = turn.Transcript{}
+	changed := ""
+	for _, e := range append(events, a.staged.events...) {
+		msgs, err := convo.transcript.Add(e)
+		if err != nil {
+			return err
+		}
+		if err := convo.encode(msgs); err != nil {
+			return err
+		}
+		switch b := e.Body.(type) {
+		case troupe.Compacted:
+			convo.restart()
+			changed = ""
+		case troupe.CallSealed:
+			if b.Compact {
+				continue
+			}
+			changed = ""
+			if b.Chain != convo.sum() {
+				changed = "the tools, the prompt or the encoding are not what they were when the session last spoke"
+			}
+		case troupe.ModelChanged:
+			changed = ""
+		}
+	}
+	convo.because = changed
+	convo.fresh, convo.blocks = 0, 0
+	a.convo = convo
+	return nil
 }

@@ -40,7 +40,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 		}
 		a.staged.read(a.st.Session.Seq, m.ID)
 		if body.Kind() == troupe.KindAuthorityChanged {
-			if err := a.widen(ctx); err != nil {
+			if err := a.grant(ctx); err != nil {
 				return err
 			}
 		}
@@ -57,14 +57,13 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	return nil
 }
 
-// widen has what was granted count for the whole tree, once it is in the log: what others do by
+// grant has what was granted count for the whole tree, once it is in the log: what others do by
 // it then cannot come before it.
-func (a *actor) widen(ctx context.Context) error {
+func (a *actor) grant(ctx context.Context) error {
 	if err := a.flush(ctx, nil); err != nil {
 		return err
 	}
-	a.h.place(&a.st)
-	a.h.granted(a.root)
+	a.tree.granted(&a.st)
 	return nil
 }
 

@@ -256,7 +256,7 @@ func (p *process) Intent(name, input string) (troupe.Intent, bool, error) {
 // stop tells a session to stop, as a person does.
 func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
 	p.t.Helper()
-	err := p.hub.Send(p.t.Context(), p.root, func(tx store.Tx) ([]troupe.Mail, error) {
+	_, err := p.hub.Send(p.t.Context(), p.root, func(tx store.Tx) ([]troupe.Mail, error) {
 		p.stops++
 		return session.StopTree(tx, id, st, time.Now(), troupe.MailID(fmt.Sprintf("stop%d", p.stops)))
 	})

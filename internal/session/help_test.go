@@ -94,7 +94,7 @@ func (p *process) send(mail ...troupe.Mail) {
 		p.stops++
 		mail[i].ID, mail[i].Root, mail[i].SentAt = troupe.MailID(fmt.Sprintf("mail%d", p.stops)), p.root, time.Now()
 	}
-	if err := p.hub.Send(p.t.Context(), p.root, func(store.Tx) ([]troupe.Mail, error) { return mail, nil }); err != nil {
+	if _, err := p.hub.Send(p.t.Context(), p.root, func(store.Tx) ([]troupe.Mail, error) { return mail, nil }); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -18,12 +18,10 @@ package session
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -97,6 +95,9 @@ type Deps struct {
 	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
 
 	Governor Governor // nil: every call goes at once
+	// LookEvery is how often a process that others cannot reach looks for mail that they have left
+	// in the home for a tree that it hosts; 0: they can.
+	LookEvery time.Duration
 	// AskFor is how long a request of a tree waits for an answer; 0: nobody is there to give
 	// one, and it is denied at once.
 	AskFor func(root troupe.SessionID) time.Duration
@@ -135,31 +136,18 @@ type Replay interface {
 	Answer(id troupe.SessionID, at troupe.Coord) (troupe.Answer, bool)
 }
 
-// Hub holds the actors of one process.
+// Hub is what one process runs: the trees that it hosts, by their roots. A tree is hosted here
+// while it is in that map, and nothing else decides it.
+//
+// Locks: Hub.mu comes before a tree's, that before an actor's; heads and surroundings have their
+// own and take no other. None is held during a transaction, a look at a folder or a model call.
 type Hub struct {
-	d Deps
+	d      Deps
+	around surroundings
+	heads  heads
 
-	mu      sync.Mutex
-	actors  map[troupe.SessionID]*actor
-	layers  map[troupe.SessionID]layer
-	queued  map[troupe.SessionID][]*actor // by root; Spawning sessions in order of arrival
-	short   map[troupe.SessionID][]*actor // by root; sessions whose next call found no room in the limits
-	loading map[troupe.SessionID]*waking  // sessions that mail has woken, or that are being born
-	taking  map[troupe.SessionID]*waking  // by root; trees that are being taken over
-	live    map[troupe.SessionID]int      // by root; sessions that have not ended
-	waiters map[troupe.SessionID][]chan struct{}
-	caps    map[troupe.SessionID]troupe.Caps // by root
-	heads   map[string][]byte                // encoded heads, shared by sessions of one kind
-	awaited map[troupe.SessionID]bool        // children whose ends are the results of their parents' calls
-	around  surroundings
-	order   int64
-	lost    map[troupe.SessionID]error // by root; why the hub has given a tree up
-}
-
-// layer is one session's place in the line of authority.
-type layer struct {
-	parent troupe.SessionID
-	gate   gate.Layer
+	mu    sync.Mutex
+	trees map[troupe.SessionID]*tree
 }
 
 // New makes an empty hub.
@@ -185,230 +173,136 @@ func New(d Deps) *Hub {
 	if d.AskFor == nil {
 		d.AskFor = func(troupe.SessionID) time.Duration { return 0 }
 	}
-	return &Hub{
-		d:       d,
-		around:  surroundings{look: d.Environment, now: d.Now},
-		actors:  make(map[troupe.SessionID]*actor),
-		layers:  make(map[troupe.SessionID]layer),
-		queued:  make(map[troupe.SessionID][]*actor),
-		short:   make(map[troupe.SessionID][]*actor),
-		loading: make(map[troupe.SessionID]*waking),
-		taking:  make(map[troupe.SessionID]*waking),
-		live:    make(map[troupe.SessionID]int),
-		waiters: make(map[troupe.SessionID][]chan struct{}),
-		caps:    make(map[troupe.SessionID]troupe.Caps),
-		heads:   make(map[string][]byte),
-		awaited: make(map[troupe.SessionID]bool),
-		lost:    make(map[troupe.SessionID]error),
-	}
+	return &Hub{d: d, around: surroundings{look: d.Environment, now: d.Now}, trees: make(map[troupe.SessionID]*tree)}
 }
 
-// add gives a session an actor. It does not run until something is posted to it, nor if the
-// hub has given its tree up.
-func (h *Hub) add(a *actor) {
+// Hosts reports whether a tree is hosted here, or about to be.
+func (h *Hub) Hosts(root troupe.SessionID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.install(a)
+	return h.trees[root] != nil
 }
 
-// install is add for those who hold h.mu.
-func (h *Hub) install(a *actor) {
-	h.order++
-	a.order = h.order
-	if h.lost[a.root] != nil {
-		a.dead = true
-		return
-	}
-	h.actors[a.id] = a
-	h.setLayer(&a.st)
-	if a.st.Session.Status.Live() {
-		h.live[a.root]++
-		a.counted, a.since = true, h.d.Now()
-	}
-}
-
-// has reports whether an actor is the one of its session: its tree may have been given up, and
-// adopted again, while it was at work. It is called with h.mu held.
-func (h *Hub) has(a *actor) bool { return h.actors[a.id] == a }
-
-// place gives a session its place in the line of authority, as it is now.
-func (h *Hub) place(st *turn.State) {
+// hold finds a tree and keeps it from being left until unhold. It is nil if the tree is not
+// hosted here.
+func (h *Hub) hold(root troupe.SessionID) *tree {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.setLayer(st)
+	t := h.trees[root]
+	if t != nil {
+		t.hold()
+	}
+	return t
 }
 
-// setLayer is called with h.mu held.
-func (h *Hub) setLayer(st *turn.State) {
-	path := st.Session.Name
-	if path == "" {
-		path = "main"
-	}
-	if up, ok := h.layers[st.Session.Parent]; ok {
-		path = up.gate.Agent + "/" + path
-	}
-	h.layers[st.Session.ID] = layer{parent: st.Session.Parent, gate: gate.LayerOf(path, st.Profile, st.Authority, h.caps[st.Session.Root].MaxDepth > st.Session.Depth, st.Background)}
-}
-
-// chain is the line of authority down to a session, the root first. A session without a
-// mode of its own works in its parent's, whatever that is by now. If any ancestor is not
-// known the chain is empty, which the gate denies: half a line would be too much authority.
-func (h *Hub) chain(id troupe.SessionID) []gate.Layer {
+// open is hold for a tree that is about to be taken up.
+func (h *Hub) open(root troupe.SessionID) *tree {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []gate.Layer
+	t := h.trees[root]
+	if t == nil {
+		t = newTree(h, root)
+		h.trees[root] = t
+	}
+	t.hold()
+	return t
+}
+
+// unhold ends hold and open. A tree whose taking up came to nothing is forgotten.
+func (h *Hub) unhold(t *tree) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held--
+	if t.held == 0 && !t.up && t.lost == nil {
+		delete(h.trees, t.root)
+	}
+	t.checkOver()
+}
+
+// Wait returns when every session of the tree has ended and no command is at work for it, or
+// with the error for which it was lost.
+func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error { return h.wait(ctx, root, false) }
+
+// Leave waits like Wait, and lets go of the tree in the moment in which it is over, or lost.
+// Nothing that has just begun is cut off: mail that is sent before is acted on first, and what
+// is sent after waits in the home for the process that takes the tree up next.
+func (h *Hub) Leave(ctx context.Context, root troupe.SessionID) error { return h.wait(ctx, root, true) }
+
+func (h *Hub) wait(ctx context.Context, root troupe.SessionID, leave bool) error {
 	for {
-		l, ok := h.layers[id]
-		if !ok {
-			return nil
+		again, err := h.over(root, leave)
+		if again == nil {
+			return err
 		}
-		out = append(out, l.gate)
-		if id = l.parent; id == "" {
-			break
-		}
-	}
-	slices.Reverse(out)
-	for i := 1; i < len(out); i++ {
-		if out[i].Mode == "" {
-			out[i].Mode = out[i-1].Mode
+		select {
+		case <-again:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	return out
 }
 
-// Path is a session's name with those of its ancestors: "main/Auth Explorer".
-func (h *Hub) Path(id troupe.SessionID) string {
+// over looks whether a tree is over, and lets go of it then if that is wanted. If it is not,
+// the channel is closed when it is time to look again.
+func (h *Hub) over(root troupe.SessionID, leave bool) (again <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.layers[id].gate.Agent
+	t := h.trees[root]
+	if t == nil {
+		return nil, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lost := t.lost != nil && t.taking == nil && !(leave && t.held > 0)
+	if !lost && !t.over() {
+		c := make(chan struct{})
+		t.waiters = append(t.waiters, c)
+		return c, nil
+	}
+	if leave {
+		t.drop()
+		delete(h.trees, root)
+	}
+	return nil, t.lost
 }
 
-// enqueue remembers a session that found no active slot.
-func (h *Hub) enqueue(a *actor) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.has(a) {
-		return
+// Send commits mail that build makes and tells the receivers. All of it is for one tree. If
+// another process owns that tree by now it is troupe.ErrFenced, and if the tree was lost, the
+// error for which it was: it would not be read here. here is false, and nothing is done, if the
+// tree is not hosted here.
+func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
+	t := h.hold(root)
+	if t == nil {
+		return false, nil
 	}
-	q := h.queued[a.root]
-	at, found := slices.BinarySearchFunc(q, a.order, func(x *actor, o int64) int { return int(x.order - o) })
-	if !found {
-		h.queued[a.root] = slices.Insert(q, at, a)
-	}
+	defer h.unhold(t)
+	return true, t.send(ctx, build)
 }
 
-// dequeue takes out a session that was admitted. If it is not there any more, it was told of
-// a free slot while it got one by itself; that slot is somebody else's to try.
-func (h *Hub) dequeue(a *actor) {
-	h.mu.Lock()
-	q := h.queued[a.root]
-	i := slices.Index(q, a)
-	if i >= 0 {
-		h.queued[a.root] = slices.Delete(q, i, i+1)
+// Look hears what another process has left in the mailboxes of a tree that is hosted here.
+func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
+	t := h.hold(root)
+	if t == nil {
+		return nil
 	}
-	h.mu.Unlock()
-	if i < 0 && a.st.Session.Depth > 0 {
-		h.release(a.root, 1)
-	}
+	defer h.unhold(t)
+	return t.look(ctx)
 }
 
-// release lets up to n queued sessions of a tree try again for a slot.
-func (h *Hub) release(root troupe.SessionID, n int) {
-	h.mu.Lock()
-	q := h.queued[root]
-	n = min(n, len(q))
-	first := slices.Clone(q[:n])
-	h.queued[root] = slices.Delete(q, 0, n)
-	h.mu.Unlock()
-	for _, a := range first {
-		a.post(inNudge{})
-	}
-}
-
-// enqueueShort remembers a session whose call may not fit into the tree's limits now.
-func (h *Hub) enqueueShort(a *actor) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.has(a) && !slices.Contains(h.short[a.root], a) {
-		h.short[a.root] = append(h.short[a.root], a)
-	}
-}
-
-func (h *Hub) dequeueShort(a *actor) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.short[a.root] = slices.DeleteFunc(h.short[a.root], func(x *actor) bool { return x == a })
-}
-
-// relieve lets the sessions try again whose calls found no room: a call has ended.
-func (h *Hub) relieve(root troupe.SessionID) {
-	h.mu.Lock()
-	all := slices.Clone(h.short[root])
-	h.mu.Unlock()
-	for _, a := range all {
-		a.post(inNudge{})
-	}
-}
-
-func (h *Hub) setCaps(root troupe.SessionID, c troupe.Caps) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.caps[root] = c
-}
-
-// askAbove is the money above which starting agents is asked about.
-func (h *Hub) askAbove(root troupe.SessionID) troupe.Money {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.caps[root].AskAbove
-}
-
-// metered reports whether a tree has limits that each model call counts against.
-func (h *Hub) metered(root troupe.SessionID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.caps[root]
-	return c.MaxTokens > 0 || c.MaxCost > 0 || c.MaxTurns > 0
-}
-
-// settled is called by an actor that has committed a change between live and ended.
-func (h *Hub) settled(a *actor) {
-	live := a.st.Session.Status.Live()
-	if !live {
-		// It may have been the one that was told of a free slot, and will not use it.
-		defer h.release(a.root, 1)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.has(a) {
-		return
-	}
-	switch {
-	case live && !a.counted:
-		h.live[a.root]++
-		a.since = a.st.Session.StartedAt
-	case !live && a.counted:
-		h.live[a.root]--
-	}
-	a.counted = live
-	if !live {
-		h.queued[a.root] = slices.DeleteFunc(h.queued[a.root], func(x *actor) bool { return x == a })
-	}
-	if !live && a.st.Session.Parent != "" && a.retire() {
-		// Whoever needs it again loads it from the log. Its place in the line of authority
-		// stays: there may be children in the background.
-		delete(h.actors, a.id)
-	}
-}
-
-// retire has an actor that has nothing to do forget that it is there. It is called with h.mu
-// held, and so is whatever posts mail, so that nothing is posted to an actor that is gone.
-func (a *actor) retire() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.inbox) > 0 || a.due {
+// Move has a sub-agent that its parent waits for go on in the background. It returns false
+// if the parent does not wait for it.
+func (h *Hub) Move(root, child troupe.SessionID) bool {
+	t := h.hold(root)
+	if t == nil {
 		return false
 	}
-	a.dead = true
-	return true
+	defer h.unhold(t)
+	return t.move(child)
+}
+
+// Seen tells the hub how a folder looked at a time, for agents that begin there soon.
+func (h *Hub) Seen(folder, description string, at time.Time) {
+	h.around.seen(folder, description, at)
 }

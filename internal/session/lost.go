@@ -4,55 +4,49 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"github.com/troupe-dev/troupe"
 )
 
-// fail gives up the tree of an actor: its log could not be written, or is not ours any more.
-func (h *Hub) fail(a *actor, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.has(a) {
-		h.giveUp(a.root, err)
+// fail gives the tree of an actor up: its log could not be written, or is not ours any more.
+func (t *tree) fail(a *actor, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.has(a) {
+		t.lose(err)
 	} else {
 		a.kill()
 	}
 }
 
-// giveUp ends all that is done for a tree, until it is adopted again. It is called with h.mu held.
-func (h *Hub) giveUp(root troupe.SessionID, err error) {
-	h.lost[root] = err
-	h.drop(root)
-	h.wakeWaiters(root)
+// lose ends all that is done for the tree, until it is adopted again. Who waits for it, or
+// sends to it, is told why. It is called with mu held.
+func (t *tree) lose(err error) {
+	t.drop()
+	t.lost = err
+	t.wakeWaiters()
 }
 
-// drop makes the actors of a tree deaf and forgets them. It is called with h.mu held.
-func (h *Hub) drop(root troupe.SessionID) {
-	var all []*actor
-	for id, a := range h.actors {
-		if a.root == root {
-			delete(h.actors, id)
-			all = append(all, a)
-		}
-	}
-	slices.SortFunc(all, func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
+// drop makes the actors deaf and forgets them, with all that was under way. It is called with mu
+// held.
+func (t *tree) drop() {
+	all := slices.SortedFunc(maps.Values(t.actors), func(a, b *actor) int { return cmp.Compare(a.order, b.order) })
 	for _, a := range all {
 		a.kill()
 	}
-	maps.DeleteFunc(h.loading, func(_ troupe.SessionID, w *waking) bool { return w.root == root })
-	delete(h.queued, root)
-	delete(h.short, root)
-	delete(h.live, root)
+	clear(t.actors)
+	clear(t.layers)
+	clear(t.pending)
+	clear(t.awaited)
+	t.up, t.live, t.queued, t.short = false, 0, nil, nil
 }
 
-// given is the error for which a tree was given up, unless it is just being adopted again.
-func (h *Hub) given(root troupe.SessionID) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.taking[root] != nil {
+// given is the error for which the tree was lost, unless it is just being adopted again.
+func (t *tree) given() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.taking != nil {
 		return nil
 	}
-	return h.lost[root]
+	return t.lost
 }
 
 // kill makes the actor deaf, and has it let go of what it has in hand.

@@ -111,6 +111,6 @@ func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 	if err != nil {
 		return err
 	}
-	a.h.mailed(mail...)
+	a.tree.mailed(mail...)
 	return nil
 }

@@ -89,7 +89,7 @@ func TestTakenOver(t *testing.T) {
 		pass(time.Minute) // all have ended
 		x := h.called("X").ID
 		young := h.adopt(reply, true)
-		err := old.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) {
+		_, err := old.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) {
 			m := prompt(x, "psst")
 			m.ID, m.Root = "late", h.root
 			return []troupe.Mail{m}, nil

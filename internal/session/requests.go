@@ -2,8 +2,6 @@ package session
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -77,7 +75,7 @@ func (a *actor) answered(m troupe.Mail) troupe.Body {
 		}
 		// Those that wait for the same answer are settled with it.
 		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
-			a.h.fail(a, fmt.Errorf("session %s: %w", a.id, err))
+			a.tree.fail(a, fmt.Errorf("session %s: %w", a.id, err))
 			return nil
 		}
 	}
@@ -124,7 +122,7 @@ func describeSpawn(sp troupe.Spawn) string {
 // tree's owner wants to without being asked. The estimate is what an agent with a job of some
 // size uses, at the price of its model.
 func (a *actor) affordable(births []birth) ([]birth, error) {
-	limit := a.h.askAbove(a.root)
+	limit := a.tree.limits().AskAbove
 	if limit <= 0 || len(births) == 0 {
 		return births, nil
 	}
@@ -232,16 +230,4 @@ func (a *actor) access(call troupe.Call) (troupe.Access, bool) {
 		return troupe.Access{}, false
 	}
 	return p.Access(), true
-}
-
-// granted has every session of a tree look at its open requests again.
-func (h *Hub) granted(root troupe.SessionID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	// Always in the same order, or a run of the simulation could not be played again.
-	for _, id := range slices.Sorted(maps.Keys(h.actors)) {
-		if a := h.actors[id]; a.root == root {
-			a.post(inRules{})
-		}
-	}
 }

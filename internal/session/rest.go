@@ -1,57 +1,46 @@
 package session
 
-import (
-	"context"
-	"time"
-
-	"github.com/troupe-dev/troupe"
-)
+import "time"
 
 // rested is called when an actor has nothing more to do for now. The tree may be over.
-func (h *Hub) rested(root troupe.SessionID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.atRest(root)
+func (t *tree) rested() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.checkOver()
 }
 
-// atRest has Wait return if the tree is over. Whoever changes what over looks at calls it, holding
-// h.mu.
-func (h *Hub) atRest(root troupe.SessionID) {
-	if h.over(root) {
-		h.wakeWaiters(root)
+// checkOver has Wait return if the tree is over or lost. Whatever changes what over looks at
+// calls it, with mu held.
+func (t *tree) checkOver() {
+	if t.lost != nil || t.over() {
+		t.wakeWaiters()
 	}
 }
 
-// over reports whether nothing of a tree is at work or about to be. It is called with h.mu
+// over reports whether nothing of the tree is at work or about to be. It is called with mu
 // held.
-func (h *Hub) over(root troupe.SessionID) bool {
-	if h.live[root] > 0 {
+func (t *tree) over() bool {
+	if t.live > 0 || t.held > 0 || len(t.pending) > 0 {
 		return false
 	}
-	for _, w := range h.loading {
-		if w.root == root {
-			return false
-		}
-	}
-	for _, a := range h.actors {
-		if a.root == root && a.stirs() {
+	for _, a := range t.actors {
+		if a.stirs() {
 			return false
 		}
 	}
 	return true
 }
 
-// others reports whether anybody else of a tree is at work since before a time, or about to be.
-func (h *Hub) others(a *actor, before time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, w := range h.loading {
-		if w.root == a.root {
-			return true
-		}
+// others reports whether other sessions than one are at work since before a time, or about to
+// be.
+func (t *tree) others(a *actor, before time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.pending) > 0 {
+		return true
 	}
-	for _, x := range h.actors {
-		if x.root == a.root && x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
+	for _, x := range t.actors {
+		if x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
 			return true
 		}
 	}
@@ -65,30 +54,10 @@ func (a *actor) stirs() bool {
 	return !a.dead && (a.scheduled || len(a.inbox) > 0 || a.due)
 }
 
-// wakeWaiters is called with h.mu held.
-func (h *Hub) wakeWaiters(root troupe.SessionID) {
-	for _, c := range h.waiters[root] {
+// wakeWaiters is called with mu held.
+func (t *tree) wakeWaiters() {
+	for _, c := range t.waiters {
 		close(c)
 	}
-	delete(h.waiters, root)
-}
-
-// Wait returns when every session of the tree has ended and no command is at work for it, or
-// with the error for which the hub has given it up.
-func (h *Hub) Wait(ctx context.Context, root troupe.SessionID) error {
-	for {
-		h.mu.Lock()
-		if err := h.lost[root]; err != nil || h.over(root) {
-			h.mu.Unlock()
-			return err
-		}
-		c := make(chan struct{})
-		h.waiters[root] = append(h.waiters[root], c)
-		h.mu.Unlock()
-		select {
-		case <-c:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	t.waiters = nil
 }

@@ -479,7 +479,7 @@ func TestMailWhileWaking(t *testing.T) {
 				name := []string{"llm/one", "llm/two"}[i%2]
 				m := troupe.Mail{ID: troupe.MailID(fmt.Sprint(n, ":", i)), Root: h.root, To: x, Kind: troupe.MailModel, Model: name}
 				both.Go(func() {
-					if err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil }); err != nil {
+					if _, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil }); err != nil {
 						t.Error(err)
 					}
 				})

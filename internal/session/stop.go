@@ -121,7 +121,7 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	if err != nil {
 		return err
 	}
-	a.h.mailed(mail...)
+	a.tree.mailed(mail...)
 	return nil
 }
 
@@ -214,6 +214,6 @@ func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 	if err != nil {
 		return err
 	}
-	a.h.mailed(mail...)
+	a.tree.mailed(mail...)
 	return nil
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
@@ -50,6 +51,7 @@ func (s *surroundings) seen(folder, text string, at time.Time) {
 	if s.known == nil {
 		s.known = make(map[string]description)
 	}
+	maps.DeleteFunc(s.known, func(_ string, d description) bool { return at.Sub(d.at) >= freshFor })
 	s.known[folder] = description{text, at}
 }
 
@@ -66,9 +68,4 @@ func (s *surroundings) count(n int) {
 	s.changing += n
 	s.changed = s.now()
 	s.known = nil
-}
-
-// Seen tells the hub how a folder looked at a time, for agents that begin there soon.
-func (h *Hub) Seen(folder, description string, at time.Time) {
-	h.around.seen(folder, description, at)
 }

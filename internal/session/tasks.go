@@ -33,29 +33,14 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 	return t
 }
 
-// await notes whether the end of a child will be the result of its parent's call.
-func (h *Hub) await(child troupe.SessionID, yes bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if yes {
-		h.awaited[child] = true
-	} else {
-		delete(h.awaited, child)
-	}
-}
-
 // keepResult is what the end of a child does with its final words: they are kept in a file, unless they
 // are, whole, the result that its parent waits for. A thousand files take longer to make than
 // all else that is written at their ends.
-func (h *Hub) keepResult(parent, child troupe.SessionID, text string) string {
-	h.mu.Lock()
-	awaited := h.awaited[child]
-	delete(h.awaited, child)
-	h.mu.Unlock()
-	if awaited && len(text) <= turn.MaxResult {
+func (a *actor) keepResult(text string) string {
+	if a.tree.arrived(a.id) && len(text) <= turn.MaxResult {
 		return ""
 	}
-	return h.saveResult(parent, child, text)
+	return a.h.saveResult(a.st.Session.Parent, a.id, text)
 }
 
 // resultFile is where the final words of a child are kept for its parent.
@@ -113,7 +98,7 @@ func (a *actor) background(calls []int) error {
 		if !ok {
 			continue
 		}
-		a.h.await(c.Child, false)
+		a.tree.await(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
 		if err := a.stage(a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")); err != nil {
 			return err

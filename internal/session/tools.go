@@ -53,7 +53,7 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 	environment := sync.OnceValue(func() string { return a.h.around.of(a.st.Session.Cwd) })
 	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
 		n := min(len(births), size)
-		if err := a.bear(ctx, births[:n], environment); err != nil {
+		if err := a.spawn(ctx, births[:n], environment); err != nil {
 			return err
 		}
 		births = births[n:]
@@ -190,12 +190,12 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 
 // judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
-	return gate.Decide(a.gateQuery(name, access, a.h.chain(a.id)))
+	return gate.Decide(a.gateQuery(name, access, a.tree.chain(a.id)))
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (a *actor) hidden() func(string) bool {
-	byRule := gate.Hidden(a.h.chain(a.id), a.roots(), a.h.d.Home)
+	byRule := gate.Hidden(a.tree.chain(a.id), a.roots(), a.h.d.Home)
 	always := a.h.d.Guard.Hidden(a.st.Session.Cwd)
 	if byRule == nil && always == nil {
 		return nil
@@ -294,9 +294,9 @@ type birth struct {
 	fleet.Birth
 }
 
-// bear carries out calls that ask for children. The children, their first events and the
+// spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (a *actor) bear(ctx context.Context, calls []int, environment func() string) error {
+func (a *actor) spawn(ctx context.Context, calls []int, environment func() string) error {
 	births, err := a.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
@@ -307,11 +307,11 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 		asked[i] = births[i].Birth
 		ids[i] = troupe.ChildID(a.id, births[i].Coord)
 	}
-	defer a.h.expect(a.root, ids...)()
+	defer a.tree.buffer(ids...)()
 	var born []fleet.Born
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		var err error
-		if born, err = fleet.Bear(tx, a.h.d.Owner, a.h.d.Now(), asked); err != nil {
+		if born, err = fleet.Spawn(tx, a.h.d.Owner, a.h.d.Now(), asked); err != nil {
 			return err
 		}
 		for i, b := range born {
@@ -333,8 +333,8 @@ func (a *actor) bear(ctx context.Context, calls []int, environment func() string
 	}
 	for i, b := range born {
 		if b.Refused == nil && !b.Existed {
-			a.h.await(b.State.Session.ID, !births[i].background)
-			a.h.welcome(ctx, b)
+			a.tree.await(b.State.Session.ID, !births[i].background)
+			a.tree.start(ctx, b)
 		}
 	}
 	return nil
@@ -395,21 +395,21 @@ func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	}, nil
 }
 
-// welcome gives newborn sessions their actors and sets them going.
-func (h *Hub) welcome(ctx context.Context, b fleet.Born) {
-	a := newActor(h, b.State, b.Lease)
+// start gives a session that was just born its actor and sets it going.
+func (t *tree) start(ctx context.Context, b fleet.Born) {
+	a := newActor(t, b.State, b.Lease)
 	a.convo.whole = true
 	for _, e := range b.Events {
 		if err := a.convo.add(e); err != nil {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.giveUp(a.root, fmt.Errorf("session %s: %w", a.id, err))
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.lose(fmt.Errorf("session %s: %w", a.id, err))
 			return
 		}
 	}
-	h.add(a)
-	h.debug(ctx, b.Events)
-	h.d.Notify(a.root, a.id, b.State.Session.Seq)
+	t.add(a)
+	t.h.debug(ctx, b.Events)
+	t.h.d.Notify(a.root, a.id, b.State.Session.Seq)
 	a.post(inNudge{})
 }
 

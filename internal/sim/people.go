@@ -79,7 +79,7 @@ func (w *world) speak() {
 	s := w.anybody()
 	id := s.Session.ID
 	if w.one(12) && s.Session.Parent != "" {
-		w.trace("move %s to the background: %v", id, w.live.hub.Move(id))
+		w.trace("move %s to the background: %v", id, w.live.hub.Move(w.root, id))
 		return
 	}
 	w.tell(func(tx store.Tx) ([]troupe.Mail, error) { return w.mail(tx, id) })
@@ -227,10 +227,10 @@ func (w *world) halt(tx store.Reader, to troupe.SessionID, out []troupe.Mail, st
 // mistake has somebody speak through a process that has lost the tree. It must say so.
 func (w *world) mistake() {
 	p := w.before[w.rng.IntN(len(w.before))]
-	err := p.hub.Send(w.ctx(), w.root, func(store.Tx) ([]troupe.Mail, error) {
+	here, err := p.hub.Send(w.ctx(), w.root, func(store.Tx) ([]troupe.Mail, error) {
 		return []troupe.Mail{w.letterTo(w.root, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("a word")}})}, nil
 	})
-	if !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, errCrash) {
+	if here && !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, errCrash) {
 		w.broken("%s has lost the tree, and takes mail for it: %v", p.owner, err)
 	}
 }
@@ -238,12 +238,14 @@ func (w *world) mistake() {
 // tell sends mail through the process that owns the tree.
 func (w *world) tell(build func(store.Tx) ([]troupe.Mail, error)) {
 	var mail []troupe.Mail
-	err := w.live.hub.Send(w.ctx(), w.root, func(tx store.Tx) ([]troupe.Mail, error) {
+	here, err := w.live.hub.Send(w.ctx(), w.root, func(tx store.Tx) ([]troupe.Mail, error) {
 		var err error
 		mail, err = build(tx)
 		return mail, err
 	})
 	switch {
+	case !here:
+		w.broken("%s owns the tree, and does not host it", w.live.owner)
 	case err == nil:
 		w.promise(mail)
 	case !errors.Is(err, errCrash):
