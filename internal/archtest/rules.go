@@ -20,7 +20,6 @@ func granted() allowance {
 		methods: map[string]string{
 			"app.App":           "being split by noun",
 			"session.actor":     "being split into the tree and the stages of a call",
-			"session.Hub":       "being split into the tree and the map of trees",
 			"gate.call":         "being split into rules, commands and the decision",
 			"reader.walker":     "being replaced by one table",
 			"chat.conversation": "being put on the api",

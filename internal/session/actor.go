@@ -367,7 +367,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	if a.st.Session.Depth > 0 {
 		// In the queue before asking: a slot that is given up between the answer and the
 		// queueing would be nobody's.
-		a.tree.enqueue(a)
+		a.tree.slots.enqueue(a)
 	}
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		admitted = false
@@ -394,7 +394,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	if !admitted {
 		return false, nil
 	}
-	a.tree.dequeue(a)
+	a.tree.slots.dequeue(a)
 	a.flags, a.told = flags{late: act.Late}, nil
 	a.setDue(false)
 	a.tree.settled(a)

@@ -85,7 +85,7 @@ func (a *actor) openModel(ctx context.Context) (ok, again bool, err error) {
 func (a *actor) agent(reply, attempt int) model.Agent {
 	return model.Agent{
 		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-		Path: a.tree.path(a.id), Reply: reply, Attempt: attempt,
+		Path: a.tree.line.path(a.id), Reply: reply, Attempt: attempt,
 	}
 }
 
@@ -118,7 +118,7 @@ func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bo
 		}
 		return true, false, a.flush(ctx, nil)
 	}
-	a.tree.enqueueShort(a)
+	a.tree.slots.enqueueShort(a)
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		sealed, again = false, false
 		tree, err := tx.Tree(a.root)
@@ -135,7 +135,7 @@ func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bo
 		return emit(s)
 	})
 	if sealed || again {
-		a.tree.dequeueShort(a)
+		a.tree.slots.dequeueShort(a)
 	}
 	return sealed, again, err
 }

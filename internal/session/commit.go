@@ -141,10 +141,10 @@ func (a *actor) committed(s troupe.Session) {
 	a.begun = false
 	a.h.d.Notify(a.root, a.id, s.Seq)
 	if d.Active < 0 {
-		a.tree.release(-d.Active)
+		a.tree.slots.release(-d.Active)
 	}
 	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 {
-		a.tree.retryShort()
+		a.tree.slots.retryShort()
 	}
 }
 

@@ -91,7 +91,7 @@ func (a *actor) confinement(i int, access troupe.Access, d troupe.Decision, env 
 		return nil
 	}
 	call := a.st.Calls[i]
-	chain := a.tree.chain(a.id)
+	chain := a.tree.line.chain(a.id)
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
 	reach := d.Step != stepAnswer || call.Asked == nil || len(call.Asked.Wants) == 0 ||

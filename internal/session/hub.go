@@ -139,8 +139,8 @@ type Replay interface {
 // Hub is what one process runs: the trees that it hosts, by their roots. A tree is hosted here
 // while it is in that map, and nothing else decides it.
 //
-// Locks: Hub.mu comes before a tree's, that before an actor's; heads and surroundings have their
-// own and take no other. None is held during a transaction, a look at a folder or a model call.
+// Locks: Hub.mu comes before a tree's mu, that before those of its line and its slots, these before
+// an actor's; heads and surroundings have their own and take no other. None is held during a transaction, a look at a folder or a model call.
 type Hub struct {
 	d      Deps
 	around surroundings

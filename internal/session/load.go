@@ -291,7 +291,7 @@ func (t *tree) replace(got adopted) {
 	t.drop()
 	t.up, t.lost, t.caps = true, nil, got.caps
 	for _, st := range got.line {
-		t.place(st)
+		t.line.place(st, t.caps)
 	}
 	for _, a := range got.actors {
 		t.install(a)

@@ -33,10 +33,11 @@ func (t *tree) drop() {
 		a.kill()
 	}
 	clear(t.actors)
-	clear(t.layers)
 	clear(t.pending)
 	clear(t.awaited)
-	t.up, t.live, t.queued, t.short = false, 0, nil, nil
+	t.line.clear()
+	t.slots.clear()
+	t.up, t.live = false, 0
 }
 
 // given is the error for which the tree was lost, unless it is just being adopted again.
@@ -47,6 +48,13 @@ func (t *tree) given() error {
 		return nil
 	}
 	return t.lost
+}
+
+// gone reports whether the actor is not its session's any more.
+func (a *actor) gone() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.dead
 }
 
 // kill makes the actor deaf, and has it let go of what it has in hand.

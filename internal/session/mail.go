@@ -89,7 +89,7 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 		if a, err = t.load(tx, id, false, nil); err != nil {
 			return err
 		}
-		line, err = lineage(tx, s, t.placed)
+		line, err = lineage(tx, s, t.line.has)
 		return err
 	})
 	// All at once: the actor may have come to its end by the next moment, and then it is deaf
@@ -104,7 +104,7 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 		delete(t.pending, id)
 	default:
 		for _, st := range line {
-			t.place(st)
+			t.line.place(st, t.caps)
 		}
 		t.install(a)
 		delete(t.pending, id)
@@ -121,13 +121,6 @@ func (t *tree) wakes(id troupe.SessionID, b *mailbag) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.pending[id] == b && t.taking == nil
-}
-
-func (t *tree) placed(id troupe.SessionID) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, ok := t.layers[id]
-	return ok
 }
 
 // owned is troupe.ErrFenced if the tree is another process's by now: a process that takes a tree

@@ -190,12 +190,12 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 
 // judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
-	return gate.Decide(a.gateQuery(name, access, a.tree.chain(a.id)))
+	return gate.Decide(a.gateQuery(name, access, a.tree.line.chain(a.id)))
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (a *actor) hidden() func(string) bool {
-	byRule := gate.Hidden(a.tree.chain(a.id), a.roots(), a.h.d.Home)
+	byRule := gate.Hidden(a.tree.line.chain(a.id), a.roots(), a.h.d.Home)
 	always := a.h.d.Guard.Hidden(a.st.Session.Cwd)
 	if byRule == nil && always == nil {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -24,9 +23,8 @@ type tree struct {
 	taking  *takeover
 	actors  map[troupe.SessionID]*actor
 	order   int64 // of the last actor
-	layers  map[troupe.SessionID]layer
-	queued  []*actor                      // Spawning sessions in order of arrival
-	short   []*actor                      // sessions whose next call found no room in the limits
+	line    line
+	slots   slots
 	pending map[troupe.SessionID]*mailbag // sessions that mail has woken, or that are being born
 	awaited map[troupe.SessionID]bool     // children whose ends are the results of their parents' calls
 	live    int                           // sessions that have not ended
@@ -35,15 +33,9 @@ type tree struct {
 	looking bool // for mail, before long
 }
 
-// layer is one session's place in the line of authority.
-type layer struct {
-	parent troupe.SessionID
-	gate   gate.Layer
-}
-
 func newTree(h *Hub, root troupe.SessionID) *tree {
 	return &tree{
-		h: h, root: root, actors: make(map[troupe.SessionID]*actor), layers: make(map[troupe.SessionID]layer),
+		h: h, root: root, actors: make(map[troupe.SessionID]*actor),
 		pending: make(map[troupe.SessionID]*mailbag), awaited: make(map[troupe.SessionID]bool),
 	}
 }
@@ -72,7 +64,7 @@ func (t *tree) install(a *actor) {
 		return
 	}
 	t.actors[a.id] = a
-	t.place(&a.st)
+	t.line.place(&a.st, t.caps)
 	if a.st.Session.Status.Live() {
 		t.live++
 		a.counted, a.since = true, t.h.d.Now()
@@ -83,128 +75,15 @@ func (t *tree) install(a *actor) {
 // adopted again, while it was at work. It is called with mu held.
 func (t *tree) has(a *actor) bool { return t.actors[a.id] == a }
 
-// place gives a session its place in the line of authority, as it is now. It is called with mu
-// held.
-func (t *tree) place(st *turn.State) {
-	path := st.Session.Name
-	if path == "" {
-		path = "main"
-	}
-	if up, ok := t.layers[st.Session.Parent]; ok {
-		path = up.gate.Agent + "/" + path
-	}
-	t.layers[st.Session.ID] = layer{
-		parent: st.Session.Parent,
-		gate:   gate.LayerOf(path, st.Profile, st.Authority, t.caps.MaxDepth > st.Session.Depth, st.Background),
-	}
-}
-
-// chain is the line of authority down to a session, the root first. A session without a
-// mode of its own works in its parent's, whatever that is by now. If any ancestor is not
-// known the chain is empty, which the gate denies: half a line would be too much authority.
-func (t *tree) chain(id troupe.SessionID) []gate.Layer {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var out []gate.Layer
-	for {
-		l, ok := t.layers[id]
-		if !ok {
-			return nil
-		}
-		out = append(out, l.gate)
-		if id = l.parent; id == "" {
-			break
-		}
-	}
-	slices.Reverse(out)
-	for i := 1; i < len(out); i++ {
-		if out[i].Mode == "" {
-			out[i].Mode = out[i-1].Mode
-		}
-	}
-	return out
-}
-
-// path is a session's name with those of its ancestors: "main/Auth Explorer".
-func (t *tree) path(id troupe.SessionID) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.layers[id].gate.Agent
-}
-
 // granted has a session's authority count for all below it, and every session of the tree look
 // at its open requests again.
 func (t *tree) granted(st *turn.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.place(st)
+	t.line.place(st, t.caps)
 	// Always in the same order, or a run of the simulation could not be played again.
 	for _, id := range slices.Sorted(maps.Keys(t.actors)) {
 		t.actors[id].post(inRules{})
-	}
-}
-
-// enqueue remembers a session that found no active slot.
-func (t *tree) enqueue(a *actor) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.has(a) {
-		return
-	}
-	at, found := slices.BinarySearchFunc(t.queued, a.order, func(x *actor, o int64) int { return int(x.order - o) })
-	if !found {
-		t.queued = slices.Insert(t.queued, at, a)
-	}
-}
-
-// dequeue takes out a session that was admitted. If it is not there any more, it was told of
-// a free slot while it got one by itself; that slot is for another one to try.
-func (t *tree) dequeue(a *actor) {
-	t.mu.Lock()
-	i := slices.Index(t.queued, a)
-	if i >= 0 {
-		t.queued = slices.Delete(t.queued, i, i+1)
-	}
-	t.mu.Unlock()
-	if i < 0 && a.st.Session.Depth > 0 {
-		t.release(1)
-	}
-}
-
-// release lets up to n queued sessions try again for a slot.
-func (t *tree) release(n int) {
-	t.mu.Lock()
-	n = min(n, len(t.queued))
-	first := slices.Clone(t.queued[:n])
-	t.queued = slices.Delete(t.queued, 0, n)
-	t.mu.Unlock()
-	for _, a := range first {
-		a.post(inNudge{})
-	}
-}
-
-// enqueueShort remembers a session whose call may not fit into the tree's limits now.
-func (t *tree) enqueueShort(a *actor) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.has(a) && !slices.Contains(t.short, a) {
-		t.short = append(t.short, a)
-	}
-}
-
-func (t *tree) dequeueShort(a *actor) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.short = slices.DeleteFunc(t.short, func(x *actor) bool { return x == a })
-}
-
-// retryShort lets the sessions try again whose calls found no room: a call has ended.
-func (t *tree) retryShort() {
-	t.mu.Lock()
-	all := slices.Clone(t.short)
-	t.mu.Unlock()
-	for _, a := range all {
-		a.post(inNudge{})
 	}
 }
 
@@ -239,9 +118,8 @@ func (t *tree) arrived(child troupe.SessionID) (awaited bool) {
 func (t *tree) move(child troupe.SessionID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l, ok := t.layers[child]
-	a := t.actors[l.parent]
-	if !ok || a == nil {
+	a := t.actors[t.line.parent(child)]
+	if a == nil {
 		return false
 	}
 	a.post(inMove{child})
@@ -253,7 +131,7 @@ func (t *tree) settled(a *actor) {
 	live := a.st.Session.Status.Live()
 	if !live {
 		// It may have been the one that was told of a free slot, and will not use it.
-		defer t.release(1)
+		defer t.slots.release(1)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -269,7 +147,7 @@ func (t *tree) settled(a *actor) {
 	}
 	a.counted = live
 	if !live {
-		t.queued = slices.DeleteFunc(t.queued, func(x *actor) bool { return x == a })
+		t.slots.remove(a)
 	}
 	if !live && a.st.Session.Parent != "" && a.retire() {
 		// What needs it again loads it from the log. Its place in the line of authority

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// line is the place of each session of a tree in the line of authority.
+type line struct {
+	mu     sync.Mutex
+	layers map[troupe.SessionID]layer
+}
+
+type layer struct {
+	parent troupe.SessionID
+	gate   gate.Layer
+}
+
+// place gives a session its place, as it is now. Those above it have theirs already.
+func (l *line) place(st *turn.State, caps troupe.Caps) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	path := st.Session.Name
+	if path == "" {
+		path = "main"
+	}
+	if up, ok := l.layers[st.Session.Parent]; ok {
+		path = up.gate.Agent + "/" + path
+	}
+	if l.layers == nil {
+		l.layers = make(map[troupe.SessionID]layer)
+	}
+	l.layers[st.Session.ID] = layer{
+		parent: st.Session.Parent,
+		gate:   gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
+	}
+}
+
+func (l *line) has(id troupe.SessionID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.layers[id]
+	return ok
+}
+
+func (l *line) parent(id troupe.SessionID) troupe.SessionID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.layers[id].parent
+}
+
+func (l *line) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.layers = nil
+}
+
+// chain is the line of authority down to a session, the root first. A session without a
+// mode of its own works in its parent's, whatever that is by now. If any ancestor is not
+// known the chain is empty, which the gate denies: half a line would be too much authority.
+func (l *line) chain(id troupe.SessionID) []gate.Layer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []gate.Layer
+	for {
+		at, ok := l.layers[id]
+		if !ok {
+			return nil
+		}
+		out = append(out, at.gate)
+		if id = at.parent; id == "" {
+			break
+		}
+	}
+	slices.Reverse(out)
+	for i := 1; i < len(out); i++ {
+		if out[i].Mode == "" {
+			out[i].Mode = out[i-1].Mode
+		}
+	}
+	return out
+}
+
+// path is a session's name with those of its ancestors: "main/Auth Explorer".
+func (l *line) path(id troupe.SessionID) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.layers[id].gate.Agent
+}
