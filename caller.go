@@ -1,5 +1,7 @@
 package troupe
 
+import "fmt"
+
 // Caller is who asks for a use case, by which right, and from where. It stands on every event
 // that the call causes.
 type Caller struct {
@@ -32,6 +34,14 @@ const (
 	SurfaceSocket   Surface = "socket"   // HTTP on the owner's socket
 	SurfaceReplay   Surface = "replay"   // a recording that is played again
 )
+
+// String names a caller for people.
+func (c Caller) String() string {
+	if c.Process > 0 {
+		return fmt.Sprintf("%s (process %d)", c.Name, c.Process)
+	}
+	return c.Name
+}
 
 // You is the one person of a home.
 func You(from Surface) Caller { return Caller{Name: "you", Right: RightOwner, Surface: from} }

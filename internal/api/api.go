@@ -10,10 +10,14 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
+
+// ErrUnreachable means that a process could not be called: nothing was asked of it, and nothing done.
+var ErrUnreachable = errors.New("the process does not answer on its socket")
 
 // API is all that a surface can ask for.
 type API interface {
@@ -35,8 +39,8 @@ type Sessions interface {
 	Find(ctx context.Context, ref, cwd string) (wire.Session, error)
 	// List returns main agents, the newest first.
 	List(ctx context.Context, l wire.Listing) ([]wire.Session, error)
-	// Tree reads the whole tree that root leads.
-	Tree(ctx context.Context, root troupe.SessionID) (wire.Tree, error)
+	// Tree reads the whole tree that a session belongs to.
+	Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)
 	// Events reads up to limit events of one session after a number; 0 is no limit.
 	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
 	// Report is what the last run of a tree came to.

@@ -34,6 +34,9 @@ type Env struct {
 	// Serve makes the use cases reachable for other processes at a socket, if possible at this
 	// path, once this process runs something. nil: nobody can reach it.
 	Serve func(ctx context.Context, a *App, path string) (Served, error)
+	// Look is at the folder of the first run, and was begun before the home was open. nil: each
+	// run looks by itself.
+	Look *Look
 }
 
 // Served is a socket that this process answers on.
@@ -51,6 +54,7 @@ type App struct {
 	db       *sqlite.Store
 	store    store.Store
 	models   *models
+	replay   *Player // what runs begin with in the place of models and tools; see Replay
 	watch    watchers
 
 	mu      sync.Mutex
@@ -89,6 +93,9 @@ func OpenSettings(env Env) (*App, error) {
 	a.models = newModels(env, a.dirs, a.settings)
 	return a, nil
 }
+
+// Replay plays a recording in the place of models and tools, in the runs that begin from now on.
+func (a *App) Replay(p *Player) { a.replay = p }
 
 // Warnings lists what is odd in the user's settings.
 func (a *App) Warnings() []string { return a.warnings }

@@ -12,35 +12,13 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/openai"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// ModelRow is a model that could be used, as `troupe models` shows it.
-type ModelRow struct {
-	Name      string  `json:"name"` // "provider/id"
-	Window    int     `json:"window,omitempty"`
-	MaxOutput int     `json:"max_output,omitempty"`
-	Priced    bool    `json:"priced"`
-	Input     float64 `json:"input_usd_per_mtok"`
-	Output    float64 `json:"output_usd_per_mtok"`
-	CacheRead float64 `json:"cache_read_usd_per_mtok"`
-	Served    bool    `json:"served"` // the server itself has it in its list
-	// Trained is how many tokens the model was made for, where the server tells.
-	Trained int `json:"trained_window,omitempty"`
-}
-
-// ModelList is what is configured, and what is wrong with it.
-type ModelList struct {
-	Default   string            `json:"default"`
-	Aliases   map[string]string `json:"aliases"`
-	Models    []ModelRow        `json:"models"`
-	Problems  []string          `json:"problems"`
-	Providers []string          `json:"providers"` // those that could be asked
-}
 
 // Models lists the models of every provider that is configured. Servers of one's own are
 // asked what they have; nobody else is called.
-func (a *App) Models(ctx context.Context, cwd string) (ModelList, error) {
-	out := ModelList{Aliases: map[string]string{}, Models: []ModelRow{}, Problems: []string{}, Providers: []string{}}
+func (a machine) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
+	out := wire.ModelList{Aliases: map[string]string{}, Models: []wire.ModelRow{}, Problems: []string{}, Providers: []string{}}
 	m := a.models
 	var err error
 	if out.Default, err = m.Default("", cwd); err != nil {
@@ -52,7 +30,7 @@ func (a *App) Models(ctx context.Context, cwd string) (ModelList, error) {
 	if err != nil {
 		return out, err
 	}
-	rows := make(map[string]ModelRow)
+	rows := make(map[string]wire.ModelRow)
 	for _, full := range c.Models() {
 		if name, _, _ := strings.Cut(full, "/"); m.configured(name) && !m.own(name) {
 			rows[full] = m.row(full)
@@ -92,9 +70,9 @@ func (a *App) Models(ctx context.Context, cwd string) (ModelList, error) {
 	return out, nil
 }
 
-func (m *models) row(full string) ModelRow {
+func (m *models) row(full string) wire.ModelRow {
 	i, _ := m.info(full)
-	return ModelRow{
+	return wire.ModelRow{
 		Name: full, Window: i.Window, MaxOutput: i.MaxOutput, Priced: i.Priced,
 		Input: i.Price.Input.Dollars(), Output: i.Price.Output.Dollars(), CacheRead: i.Price.CacheRead.Dollars(),
 	}
@@ -152,22 +130,13 @@ func (m *models) unlisted(name string, err error) string {
 	return "Not every server has such a list. It can be used all the same: troupe -p --model " + name + "/NAME"
 }
 
-// WindowCheck is what `troupe doctor` found about the window of one model.
-type WindowCheck struct {
-	Model   string `json:"model"`
-	Claimed int    `json:"claimed"`
-	Verdict string `json:"verdict"` // holds, truncates, refuses, unknown
-	Read    int    `json:"read,omitempty"`
-	Advice  string `json:"advice"`
-}
-
 // maxProbe bounds what a check of a window sends.
 const maxProbe = 200_000
 
-// CheckWindow tests whether the window of a model is as large as it is believed to be. It
+// checkWindow tests whether the window of a model is as large as it is believed to be. It
 // sends about as many tokens as that, so it is for servers of one's own; a service with a
 // price is left alone. ok is false if there was nothing to test.
-func (a *App) CheckWindow(ctx context.Context, full string) (c WindowCheck, ok bool, err error) {
+func (a *App) checkWindow(ctx context.Context, full string) (c wire.WindowCheck, ok bool, err error) {
 	name, id, _ := strings.Cut(full, "/")
 	if !a.models.own(name) {
 		return c, false, nil
@@ -194,7 +163,7 @@ func (a *App) CheckWindow(ctx context.Context, full string) (c WindowCheck, ok b
 		}
 	}
 	if claimed == 0 {
-		return WindowCheck{
+		return wire.WindowCheck{
 			Model: full, Verdict: string(openai.WindowUnknown),
 			Advice: "nobody says how large its window is; set providers." + name + ".window in the settings, so that conversations are shortened in time",
 		}, true, nil
@@ -203,5 +172,5 @@ func (a *App) CheckWindow(ctx context.Context, full string) (c WindowCheck, ok b
 	if err != nil {
 		return c, false, errors.Join(errors.New("test the window of "+full), err)
 	}
-	return WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read, Advice: r.Advice}, true, nil
+	return wire.WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read, Advice: r.Advice}, true, nil
 }

@@ -11,83 +11,20 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/profile"
-	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// Check is what `troupe doctor` found. It says whether a key is there, never which.
-type Check struct {
-	Version  string        `json:"version"`
-	Config   string        `json:"config_dir"`
-	Data     string        `json:"data_dir"`
-	Database Database      `json:"database"`
-	Model    string        `json:"model"`
-	Provider ProviderCheck `json:"provider"`
-	// Providers are all that could be asked, whichever the chosen model is of.
-	Providers []string       `json:"providers"`
-	Programs  []Program      `json:"programs"`
-	Kernel    sandbox.Report `json:"kernel"`
-	// Environment are the names of the variables that commands get.
-	Environment []string    `json:"environment"`
-	Agents      []AgentFile `json:"agents"`
-	Problems    []string    `json:"problems"`
-	// Window is what a test of the model's window found; nil if it was not tested, because
-	// its provider has a price.
-	Window *WindowCheck `json:"window,omitempty"`
-	// Waiting lists the sessions that wait for their model, with what keeps it.
-	Waiting []WaitingSession `json:"waiting"`
-}
-
-// WaitingSession is a session whose model call failed and will be made again.
-type WaitingSession struct {
-	ID    troupe.SessionID `json:"id"`
-	Model string           `json:"model"`
-	Why   string           `json:"why"`
-	Until time.Time        `json:"until,omitzero"`
-}
-
-// Database describes the file that holds everything.
-type Database struct {
-	Path    string `json:"path"`
-	Bytes   int64  `json:"bytes"`
-	Version int    `json:"schema_version"`
-}
-
-// ProviderCheck says whether a model is to be had, without asking the provider.
-type ProviderCheck struct {
-	Name    string `json:"name"`
-	BaseURL string `json:"base_url,omitempty"`
-	Key     bool   `json:"key_present"`
-	KeyEnv  string `json:"key_env,omitempty"` // the variable that holds it, if there is one
-	Ready   bool   `json:"ready"`
-}
-
-// Program is a helper that Troupe uses when it is there.
-type Program struct {
-	Name  string `json:"name"`
-	Found bool   `json:"found"`
-	Text  string `json:"version,omitempty"`
-	For   string `json:"for"`
-}
-
-// AgentFile is one type of agent that can be started here.
-type AgentFile struct {
-	Name   string   `json:"name"`
-	Source string   `json:"source"`
-	Model  string   `json:"model"`
-	Tools  []string `json:"tools"`
-}
 
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
-func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
-	c := Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{}, Waiting: []WaitingSession{}}
+func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
+	c := wire.Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{}, Waiting: []wire.WaitingSession{}}
 	if a.db == nil {
 		c.Database.Path = a.dirs.Database()
 	} else if st, err := a.db.Stats(); err != nil {
 		c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
 	} else {
-		c.Database = Database{st.Path, st.Bytes, st.Version}
+		c.Database = wire.Database{Path: st.Path, Bytes: st.Bytes, Version: st.Version}
 	}
 	a.checkModel(&c, cwd)
 	a.checkPrograms(ctx, &c)
@@ -97,9 +34,9 @@ func (a *App) Doctor(ctx context.Context, cwd string) (Check, error) {
 
 // Examine is Doctor for a home that could not be opened: cause is the first problem, and all that
 // needs no database is looked at none the less.
-func Examine(ctx context.Context, env Env, cwd string, cause error) (Check, error) {
+func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
 	a := &App{env: env}
-	c := Check{Version: env.Version, Programs: []Program{}, Environment: []string{}, Agents: []AgentFile{}, Waiting: []WaitingSession{}, Problems: []string{cause.Error()}}
+	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{}, Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		a.checkPrograms(ctx, &c)
@@ -114,7 +51,7 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (Check, erro
 	a.settings, a.warnings = p.settings, p.warnings
 	a.models = newModels(env, a.dirs, a.settings)
 	defer a.models.close()
-	found, err := a.Doctor(ctx, cwd)
+	found, err := machine{use{App: a}}.Doctor(ctx, cwd)
 	found.Problems = append(c.Problems, found.Problems...)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
@@ -122,19 +59,19 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (Check, erro
 	return found, nil
 }
 
-func (a *App) checkPrograms(ctx context.Context, c *Check) {
-	for _, p := range [...]Program{
+func (a *App) checkPrograms(ctx context.Context, c *wire.Check) {
+	for _, p := range [...]wire.Program{
 		{Name: "git", For: "the state of the repository"},
 		{Name: "rg", For: "faster searches"},
 		{Name: "bash", For: "commands"},
 		{Name: "pdftotext", For: "reading PDF files"},
 	} {
-		c.Programs = append(c.Programs, lookUp(ctx, p))
+		c.Programs = append(c.Programs, tryProgram(ctx, p))
 	}
 }
 
 // checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
-func (a *App) checkFolder(ctx context.Context, c *Check, cwd string) error {
+func (a *App) checkFolder(ctx context.Context, c *wire.Check, cwd string) error {
 	guard, err := a.newGuard(ctx)
 	if err != nil {
 		return err
@@ -157,7 +94,7 @@ func (a *App) checkFolder(ctx context.Context, c *Check, cwd string) error {
 	if err := a.waiting(ctx, c); err != nil {
 		return err
 	}
-	a.checkWindow(ctx, c)
+	a.testWindow(ctx, c)
 	_, warnings, err := a.authority(Request{Cwd: cwd}, p, nil)
 	if err != nil {
 		return err
@@ -169,7 +106,7 @@ func (a *App) checkFolder(ctx context.Context, c *Check, cwd string) error {
 			c.Problems = append(c.Problems, err.Error())
 			continue
 		}
-		c.Agents = append(c.Agents, AgentFile{d.Name, d.Source, p.Model, p.Tools})
+		c.Agents = append(c.Agents, wire.AgentFile{Name: d.Name, Source: d.Source, Model: p.Model, Tools: p.Tools})
 	}
 	return nil
 }
@@ -177,13 +114,13 @@ func (a *App) checkFolder(ctx context.Context, c *Check, cwd string) error {
 // windowPatience is how long the test of a window may take. A slow machine reads for minutes.
 const windowPatience = 3 * time.Minute
 
-func (a *App) checkWindow(ctx context.Context, c *Check) {
+func (a *App) testWindow(ctx context.Context, c *wire.Check) {
 	if !c.Provider.Ready {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, windowPatience)
 	defer cancel()
-	w, tested, err := a.CheckWindow(ctx, c.Model)
+	w, tested, err := a.checkWindow(ctx, c.Model)
 	if err != nil {
 		c.Problems = append(c.Problems, err.Error())
 		return
@@ -197,7 +134,7 @@ func (a *App) checkWindow(ctx context.Context, c *Check) {
 }
 
 // waiting lists the sessions, of any process, that wait to ask their model again.
-func (a *App) waiting(ctx context.Context, c *Check) error {
+func (a *App) waiting(ctx context.Context, c *wire.Check) error {
 	if a.store == nil {
 		return nil
 	}
@@ -205,7 +142,7 @@ func (a *App) waiting(ctx context.Context, c *Check) error {
 		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
 		for _, s := range list {
 			if s.Error != "" {
-				c.Waiting = append(c.Waiting, WaitingSession{s.ID, s.Model, s.Error, s.Until.UTC()})
+				c.Waiting = append(c.Waiting, wire.WaitingSession{ID: s.ID, Model: s.Model, Why: s.Error, Until: s.Until.UTC()})
 			}
 		}
 		return err
@@ -216,7 +153,7 @@ func (a *App) waiting(ctx context.Context, c *Check) error {
 	return nil
 }
 
-func (a *App) checkModel(c *Check, cwd string) {
+func (a *App) checkModel(c *wire.Check, cwd string) {
 	c.Providers = a.models.askable()
 	full, err := a.models.Default("", cwd)
 	if err != nil {
@@ -243,9 +180,9 @@ func (a *App) checkModel(c *Check, cwd string) {
 	c.Provider.Ready = true
 }
 
-// lookUp finds a program and asks it for its version. Only programs of the user's PATH are
+// tryProgram finds a program and asks it for its version. Only programs of the user's PATH are
 // asked, from the root folder, so that nothing of the project can answer.
-func lookUp(ctx context.Context, p Program) Program {
+func tryProgram(ctx context.Context, p wire.Program) wire.Program {
 	path, err := exec.LookPath(p.Name)
 	if err != nil {
 		return p

@@ -12,15 +12,15 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// Find resolves what people type for a session: a name, an id or the beginning of one, or
+// find resolves what people type for a session: a name, an id or the beginning of one, or
 // a path such as "main/Auth Explorer", whose first part is any of these. "main" is the
 // newest root session of the folder cwd, unless a session has been given that name. What is
 // none of these may be the bare name of an agent; see bare.
-func (a *App) Find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
+func (a *App) find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
-		found, err = find(r, ref, cwd)
+		found, err = lookUp(r, ref, cwd)
 		return err
 	})
 	if isNotFound(err) {
@@ -29,7 +29,7 @@ func (a *App) Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
 	return found, err
 }
 
-func find(r store.Reader, ref, cwd string) (troupe.Session, error) {
+func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	first, rest, _ := strings.Cut(ref, "/")
 	s, err := findRoot(r, first, cwd)
 	if err != nil {
@@ -189,7 +189,7 @@ func (a *App) inMind(ctx context.Context, cwd string) ([]Tree, error) {
 		if !newest && !alive[l.Owner] {
 			continue
 		}
-		t, err := a.Tree(ctx, s.ID)
+		t, err := a.tree(ctx, s.ID)
 		if isNotFound(err) {
 			continue // removed meanwhile
 		}

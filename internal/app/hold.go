@@ -9,7 +9,7 @@ import (
 // Holds reports whether this process has a tree in hand. It loses one that is idle to whoever
 // goes on with it elsewhere; Start takes it up again.
 func (a *App) Holds(ctx context.Context, root troupe.SessionID) (bool, error) {
-	t, err := a.Tree(ctx, root)
+	t, err := a.tree(ctx, root)
 	return err == nil && a.isOwner(t.Lease.Owner), err
 }
 

@@ -26,7 +26,7 @@ type Recording = replay.Recording
 // remembers. What is masked in the logs stays so, and what the environment holds by now is
 // masked as well.
 func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) (Recording, error) {
-	t, err := a.Tree(ctx, root)
+	t, err := a.tree(ctx, root)
 	if err != nil {
 		return Recording{}, err
 	}

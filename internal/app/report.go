@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +22,8 @@ type Tree struct {
 	Lease    troupe.Lease // of the root
 }
 
-// Tree reads the whole tree that a session belongs to.
-func (a *App) Tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
+// tree reads the whole tree that a session belongs to.
+func (a *App) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 	var t Tree
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -64,10 +63,7 @@ func (a *App) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, er
 func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 	out := make(map[troupe.SessionID]string, len(sessions))
 	for _, s := range sessions {
-		name := s.Name
-		if name == "" {
-			name = "main"
-		}
+		name := called(s)
 		if up, ok := out[s.Parent]; ok {
 			name = up + "/" + name
 		}
@@ -77,8 +73,8 @@ func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 }
 
 // Report is what a run came to: all of it read back from the log.
-func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, error) {
-	t, err := a.Tree(ctx, root)
+func (a sessions) Report(ctx context.Context, root troupe.SessionID) (wire.Run, error) {
+	t, err := a.tree(ctx, root)
 	if err != nil {
 		return wire.Run{}, err
 	}
@@ -88,31 +84,18 @@ func (a *App) Report(ctx context.Context, root troupe.SessionID) (wire.Run, erro
 		Type: "result", SessionID: root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
-		NumTurns: main.Tally.Turns, Agents: make([]wire.Session, 0, len(t.Sessions)),
+		NumTurns: main.Tally.Turns, Agents: a.rows(t),
 	}
-	for _, s := range t.Sessions {
-		row := a.shape(s, t.Paths[s.ID], t.Running)
-		if s.Parent == "" {
-			row.Tree = wire.NewSums(t.Sum)
+	for _, row := range out.Agents {
+		if row.Unpriced && !slices.Contains(out.Unpriced, row.Model) {
+			out.Unpriced = append(out.Unpriced, row.Model)
 		}
-		if row.Unpriced && !slices.Contains(out.Unpriced, s.Model) {
-			out.Unpriced = append(out.Unpriced, s.Model)
-		}
-		out.Agents = append(out.Agents, row)
 	}
 	if main.Cause == troupe.CauseNoModel {
 		out.Suspects = a.models.suspects(main.Model)
 	}
 	out.Denials, err = a.denials(ctx, main, t.Paths[root])
 	return out, err
-}
-
-// shape is a session as surfaces see it. held: a live process has its tree in hand.
-func (a *App) shape(s troupe.Session, path string, held bool) wire.Session {
-	out := wire.NewSession(s, path, a.env.Now())
-	_, priced := a.models.Cost(s.Model, troupe.Usage{})
-	out.Unpriced, out.Running = !priced && s.Tally.Turns > 0, held && s.Status.Live()
-	return out
 }
 
 // denials reads what permissions refused in the last run from the event that ended it.
@@ -144,8 +127,8 @@ func (a *App) denials(ctx context.Context, main troupe.Session, path string) ([]
 	return out, nil
 }
 
-// List returns root sessions, the newest first.
-func (a *App) List(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
+// list returns root sessions, the newest first.
+func (a *App) list(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
 	var roots []troupe.Session
 	sums := make(map[troupe.SessionID]troupe.Tree)
 	leases := make(map[troupe.SessionID]troupe.Lease)
@@ -175,15 +158,15 @@ func (a *App) List(ctx context.Context, cwd string, limit int) ([]wire.Session, 
 				return nil, err
 			}
 		}
-		row := a.shape(s, cmp.Or(s.Name, "main"), running)
+		row := a.shape(s, called(s), running)
 		row.Tree = wire.NewSums(sums[s.ID])
 		out = append(out, row)
 	}
 	return out, nil
 }
 
-// Events reads up to limit events of one session after a number.
-func (a *App) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+// events reads up to limit events of one session after a number.
+func (a *App) events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
 	var out []troupe.Event
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -196,11 +179,11 @@ func (a *App) Events(ctx context.Context, id troupe.SessionID, after int64, limi
 	return out, nil
 }
 
-// Remove forgets a whole tree: logs, mail and stored output. A tree that a live process
+// remove forgets a whole tree: logs, mail and stored output. A tree that a live process
 // has in hand is refused, whether something is at work in it or not: what that process does
 // next would have nowhere to go.
-func (a *App) Remove(ctx context.Context, root troupe.SessionID) error {
-	t, err := a.Tree(ctx, root)
+func (a *App) remove(ctx context.Context, root troupe.SessionID) error {
+	t, err := a.tree(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -250,7 +233,7 @@ func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
 	if !t.Running {
 		return nil
 	}
-	events, err := a.Events(ctx, root.ID, 0, 0)
+	events, err := a.events(ctx, root.ID, 0, 0)
 	if err != nil {
 		return err
 	}

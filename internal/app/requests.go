@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,8 +19,11 @@ func requestID(s troupe.SessionID, c troupe.Coord) string {
 	return fmt.Sprintf("%s.%d.%d", s, c.Reply, c.Call)
 }
 
+// requests implements api.Requests.
+type requests struct{ use }
+
 // Requests lists the open requests of a tree, or of all trees.
-func (a *App) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
+func (a requests) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
 	var out []wire.Request
 	err := a.store.View(ctx, func(r store.Reader) error {
 		out = nil
@@ -47,7 +51,7 @@ func (a *App) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Reque
 			out[i].File = a.dirs.Kept(out[i].Folder)
 		}
 		if _, ok := running[out[i].Root]; !ok {
-			t, err := a.Tree(ctx, out[i].Root)
+			t, err := a.tree(ctx, out[i].Root)
 			if err != nil {
 				return nil, err
 			}
@@ -116,15 +120,13 @@ func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
 }
 
 // Answer answers the open request that id names or begins.
-func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
-	req, err := a.request(ctx, id)
+func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error {
+	req, err := a.Request(ctx, id)
 	if err != nil {
 		return err
 	}
-	if ans.By == "" {
-		ans.By = "you"
-	}
-	answer := troupe.Answer{By: ans.By, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
+	by := cmp.Or(ans.By, a.caller.String())
+	answer := troupe.Answer{By: by, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
 	if _, err := fmt.Sscanf(strings.TrimPrefix(req.ID, string(req.Session)), ".%d.%d", &answer.Coord.Reply, &answer.Coord.Call); err != nil {
 		return fmt.Errorf("request %s: %w", req.ID, err)
 	}
@@ -137,7 +139,7 @@ func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	}
 	now := a.env.Now()
 	var rules []string
-	source := "granted by " + ans.By
+	source := "granted by " + by
 	if ans.Allow {
 		rules = req.Rules
 	}
@@ -159,16 +161,16 @@ func (a *App) Answer(ctx context.Context, id string, ans wire.Answer) error {
 			return err
 		}
 		rule := troupe.Rule{Effect: troupe.Allow, Text: text, Source: source}
-		out = append(out, troupe.Mail{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Rule: &rule})
+		out = append(out, troupe.Mail{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Caller: &a.caller, Rule: &rule})
 	}
-	out = append(out, troupe.Mail{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Answer: &answer})
+	out = append(out, troupe.Mail{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Caller: &a.caller, Answer: &answer})
 	_, err = a.post(ctx, req.Root, func(store.Tx) ([]troupe.Mail, error) { return out, nil })
 	return err
 }
 
-// request finds the one open request whose id is, or begins with, id. Without an id there
+// Request finds the one open request whose id is, or begins with, id. Without an id there
 // must be just one.
-func (a *App) request(ctx context.Context, id string) (wire.Request, error) {
+func (a requests) Request(ctx context.Context, id string) (wire.Request, error) {
 	all, err := a.Requests(ctx, "")
 	if err != nil {
 		return wire.Request{}, err

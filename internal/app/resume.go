@@ -24,7 +24,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.Tree(ctx, s.ID)
+	t, err := a.tree(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e}, nil
+	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}, nil
 }
 
 func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
@@ -109,7 +109,7 @@ func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, err
 			return err
 		})
 	} else {
-		s, err = a.Find(ctx, r.Resume, r.Cwd)
+		s, err = a.find(ctx, r.Resume, r.Cwd)
 	}
 	if err == nil && s.Parent != "" {
 		err = &troupe.UserError{
@@ -143,7 +143,7 @@ func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 	if full != s.Model {
 		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model"})
 	}
-	events, err := a.Events(ctx, s.ID, 0, 0)
+	events, err := a.events(ctx, s.ID, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,8 @@ type Request struct {
 	// Idle takes a session up without setting it going.
 	Idle bool
 	// Look is at Cwd, and was begun before the home was open. nil: the run looks by itself.
-	Look *Look
+	Look   *Look
+	caller troupe.Caller
 }
 
 // Permissions are what flags say about what agents may do, on top of the settings.
@@ -67,6 +68,7 @@ type Run struct {
 	cursors  map[troupe.SessionID]int64
 	app      *App
 	engine   *engine
+	caller   troupe.Caller
 }
 
 // Start begins or resumes a run and returns at once.
@@ -216,7 +218,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e}
+	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}
 	if r.Replay != nil {
 		if err := a.recite(ctx, r.Replay); err != nil {
 			return nil, err
@@ -292,7 +294,7 @@ func (r *Run) Finish(ctx context.Context) error {
 // Stop ends the tree's run in good order: what is under way is cancelled, every call gets
 // its result, and all of it can be resumed.
 func (r *Run) Stop(ctx context.Context) error {
-	return r.app.Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true})
+	return steering{use{r.app, r.caller}}.Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true})
 }
 
 // Follow follows the run's tree from where this run began.

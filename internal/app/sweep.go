@@ -13,9 +13,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 )
 
-// OlderThan lists the root sessions of which nothing is at work and in which nothing has
+// olderThan lists the root sessions of which nothing is at work and in which nothing has
 // happened for so long.
-func (a *App) OlderThan(ctx context.Context, age time.Duration) ([]troupe.Session, error) {
+func (a *App) olderThan(ctx context.Context, age time.Duration) ([]troupe.Session, error) {
 	limit := a.env.Now().Add(-age)
 	var out []troupe.Session
 	var roots []troupe.Session
@@ -39,7 +39,7 @@ func (a *App) OlderThan(ctx context.Context, age time.Duration) ([]troupe.Sessio
 		if !last[s.ID].Before(limit) {
 			continue
 		}
-		t, err := a.Tree(ctx, s.ID)
+		t, err := a.tree(ctx, s.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -57,9 +57,9 @@ func (a *App) retire(ctx context.Context) {
 	if a.settings.KeepDays == 0 {
 		return
 	}
-	old, err := a.OlderThan(ctx, time.Duration(a.settings.KeepDays)*24*time.Hour)
+	old, err := a.olderThan(ctx, time.Duration(a.settings.KeepDays)*24*time.Hour)
 	for _, s := range old {
-		err = errors.Join(err, a.Remove(ctx, s.ID))
+		err = errors.Join(err, a.remove(ctx, s.ID))
 	}
 	if err != nil {
 		a.env.Log.Warn("remove old sessions", "err", err)

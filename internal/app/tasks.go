@@ -13,27 +13,17 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Tasks lists what is, or was, at work for a session and for all below it; without a session
-// it is AtWork.
-func (a *App) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	list, err := a.AtWork(ctx, id)
-	if id == "" {
-		return list, err
-	}
-	return slices.DeleteFunc(list, func(t wire.Task) bool { return t.ID == troupe.TaskID(t.Root) }), err
-}
-
-// AtWork lists the tasks of a session and of all below it, and the main agent itself if it has
+// Tasks lists the tasks of a session and of all below it, and the main agent itself if it has
 // work; without a session, those of every tree that has something at work. What no living
 // process runs is marked as left.
-func (a *App) AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
+func (a sessions) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
 	roots, err := a.treesWithWork(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []wire.Task{}
 	for _, root := range roots {
-		t, err := a.Tree(ctx, root)
+		t, err := a.tree(ctx, root)
 		if isNotFound(err) && id == "" {
 			continue // it was removed meanwhile
 		}
@@ -176,7 +166,7 @@ func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: tree.Paths[s.ID], Title: s.Title,
-		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
+		Main: true, Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
 	}
 	if tree.Running {
 		out.Doing = doing(s, a.env.Now())
@@ -246,7 +236,7 @@ func Clock(at, now time.Time) string {
 }
 
 // Cost is the bill of the whole tree that a session belongs to, with its limits.
-func (a *App) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) {
+func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return wire.Cost{}, err
@@ -255,11 +245,11 @@ func (a *App) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) 
 	if err != nil {
 		return wire.Cost{}, err
 	}
-	t, err := a.Tree(ctx, s.Root)
+	t, err := a.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Cost{}, err
 	}
-	events, err := a.Events(ctx, s.Root, 0, 0)
+	events, err := a.events(ctx, s.Root, 0, 0)
 	if err != nil {
 		return wire.Cost{}, err
 	}

@@ -215,7 +215,7 @@ func (u Undo) Blocked(force bool) []UndoFile {
 // A tree that another process advances is refused. One that this process advances is not:
 // a file that an agent writes at the same moment is left as the agent wrote it.
 func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
-	t, err := a.Tree(ctx, u.Root)
+	t, err := a.tree(ctx, u.Root)
 	if err != nil {
 		return UndoReport{}, err
 	}

@@ -51,7 +51,7 @@ func house() []room {
 			why: "what surfaces speak must be there without the use cases behind it, or a client would carry the engine",
 		},
 		{
-			path: "internal/app", floor: 3, floors: []int{1, 2}, packages: []string{"internal/app/...", "internal/wire/..."},
+			path: "internal/app", floor: 3, floors: []int{1, 2}, packages: []string{"internal/app/...", "internal/api", "internal/wire/..."},
 			why: "a use case that knew a surface could not be called by another",
 		},
 		{path: "internal/client", floor: 4, floors: []int{3}, packages: []string{"internal/client/..."}, why: surface},

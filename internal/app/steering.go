@@ -13,6 +13,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
+// steering implements api.Steering.
+type steering struct{ use }
+
 // What people say to sessions that live: words, stops, answers. All of it is mail, committed
 // before anybody acts on it. In the process that runs the tree the receiver acts at once; in
 // any other the mail waits for whoever runs the tree next.
@@ -68,7 +71,7 @@ func mailID(kind string) (troupe.MailID, error) {
 }
 
 // Send gives a session words: steering while it works, another run when it had ended.
-func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
+func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return wire.Sent{}, err
@@ -91,12 +94,12 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		now := a.env.Now()
-		halt := troupe.Stop{Tree: true, By: "you"}
+		halt := troupe.Stop{Tree: true, By: a.caller.String()}
 		_, live, err := session.StopMail(tx, id, halt, now, stop)
 		if err != nil {
 			return nil, err
 		}
-		mail := []troupe.Mail{{ID: prompt, Root: s.Root, To: id, Kind: troupe.MailPrompt, SentAt: now, Blocks: words(r)}}
+		mail := []troupe.Mail{{ID: prompt, Root: s.Root, To: id, Kind: troupe.MailPrompt, SentAt: now, Caller: &a.caller, Blocks: words(r)}}
 		if !live {
 			return mail, nil
 		}
@@ -115,7 +118,7 @@ func (a *App) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wi
 
 // Stop ends the run of a session. A stop of the tree reaches its tasks in the background too,
 // and does so after its own run has ended. One of a task ends that command in the background alone.
-func (a *App) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
+func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return err
@@ -127,17 +130,17 @@ func (a *App) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error
 	_, err = a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		if st.Task != "" {
 			return []troupe.Mail{{
-				ID: stop, Root: s.Root, To: id, Kind: troupe.MailStop, SentAt: a.env.Now(),
-				Stop: &troupe.Stop{Run: s.Run, Task: st.Task, By: "you"},
+				ID: stop, Root: s.Root, To: id, Kind: troupe.MailStop, SentAt: a.env.Now(), Caller: &a.caller,
+				Stop: &troupe.Stop{Run: s.Run, Task: st.Task, By: a.caller.String()},
 			}}, nil
 		}
-		return session.StopTree(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: "you"}, a.env.Now(), stop)
+		return session.StopTree(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: a.caller.String()}, a.env.Now(), stop)
 	})
 	return err
 }
 
 // Background has a sub-agent that its parent waits for go on by itself.
-func (a *App) Background(ctx context.Context, id troupe.SessionID) error {
+func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return err
@@ -152,7 +155,7 @@ func (a *App) Background(ctx context.Context, id troupe.SessionID) error {
 }
 
 // Compact has a session shorten its conversation; hint says what to keep.
-func (a *App) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
+func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return err
@@ -166,14 +169,14 @@ func (a *App) Compact(ctx context.Context, id troupe.SessionID, hint string) err
 		blocks = words(Request{Prompt: a.Mask(hint)})
 	}
 	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailCompact, SentAt: a.env.Now(), Blocks: blocks}}, nil
+		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailCompact, SentAt: a.env.Now(), Caller: &a.caller, Blocks: blocks}}, nil
 	})
 	return err
 }
 
 // SetModel moves a session to another model. The call under way, if there is one, is still
 // the old one's.
-func (a *App) SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error) {
+func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error) {
 	s, err := a.session(ctx, id)
 	if err != nil {
 		return "", err
@@ -189,14 +192,14 @@ func (a *App) SetModel(ctx context.Context, id troupe.SessionID, name string) (f
 		return "", err
 	}
 	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailModel, SentAt: a.env.Now(), Model: full}}, nil
+		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailModel, SentAt: a.env.Now(), Caller: &a.caller, Model: full}}, nil
 	})
 	return full, err
 }
 
 // SetMode changes the permission mode of a tree, from the next call on. A call that waits for
 // an answer is judged again.
-func (a *App) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
+func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
 	if !slices.Contains(troupe.Modes(), mode) {
 		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
 	}
@@ -209,23 +212,7 @@ func (a *App) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mo
 		return err
 	}
 	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: s.Root, Kind: troupe.MailGrant, SentAt: a.env.Now(), Mode: mode}}, nil
-	})
-	return err
-}
-
-// Tell gives a session the runtime's own word about something that has changed.
-func (a *App) Tell(ctx context.Context, id troupe.SessionID, text string) error {
-	s, err := a.session(ctx, id)
-	if err != nil {
-		return err
-	}
-	mail, err := mailID("notice")
-	if err != nil {
-		return err
-	}
-	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailNotice, SentAt: a.env.Now(), Blocks: []troupe.Block{troupe.Text(text)}}}, nil
+		return []troupe.Mail{{ID: mail, Root: s.Root, To: s.Root, Kind: troupe.MailGrant, SentAt: a.env.Now(), Caller: &a.caller, Mode: mode}}, nil
 	})
 	return err
 }

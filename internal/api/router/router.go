@@ -1,0 +1,164 @@
+// Package router is the api for whoever has a home open and does not know who runs a tree. What
+// only looks is answered from the home: all there is to see is in the log, and a process that hangs
+// keeps no one from looking. What is said to sessions goes to the process that runs their tree,
+// over its socket, or, when there is none, into the home, where it waits for the process that goes
+// on with the tree. Runs begin here.
+//
+// An API that New returns may be used by several goroutines. It keeps no connection between calls
+// other than those of streams.
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Peer is another process.
+type Peer interface {
+	api.API
+	Close()
+}
+
+type router struct {
+	api.API // the open home
+	dial    func(socket string) Peer
+	agent   string
+}
+
+// New makes a router over an open home. agent is the session whose agent has started this process,
+// "" if none has: such a command is refused by the process that runs a tree, and where there is
+// none, the home must not be a way around that, as far as an honest program goes.
+func New(home api.API, dial func(socket string) Peer, agent string) api.API {
+	return &router{API: home, dial: dial, agent: agent}
+}
+
+// denied is the exit code of a command that was not permitted, failed that of any other failure.
+const (
+	failed = 1
+	denied = 3
+)
+
+// at calls fn with the place where the tree of a session can be acted on now. If the process that
+// runs it ends before it could be called, the place is looked up once more; fn is never called
+// again after anything was asked of anyone.
+func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) error) error {
+	for try := 1; ; try++ {
+		t, err := r.Tree(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case t.Here:
+			return fn(r.API)
+		case elsewhere(t):
+		case r.agent != "":
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, stop or answer here", r.agent),
+				Hint:    "Type it in a terminal of your own. An agent talks to other agents with its tools.", Code: denied,
+			}
+		default:
+			return fn(r.API)
+		}
+		peer := r.dial(t.Owner.Socket)
+		err = fn(peer)
+		peer.Close()
+		if !errors.Is(err, api.ErrUnreachable) {
+			return err
+		}
+		if try > 1 {
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("process %d on %s runs session %s, but it does not answer on %s", t.Owner.PID, t.Owner.Host, t.Root(), t.Owner.Socket),
+				Hint:    "If it is just ending, try again; if it is stopped, let it go on (fg).", Code: failed, Err: err,
+			}
+		}
+	}
+}
+
+// elsewhere: another process runs the tree, and can be called.
+func elsewhere(t wire.Tree) bool { return t.Running && !t.Here && t.Owner.Socket != "" }
+
+func (r *router) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (sent wire.Sent, err error) {
+	err = r.at(ctx, id, func(a api.API) error {
+		sent, err = a.Send(ctx, id, m)
+		return err
+	})
+	return sent, err
+}
+
+func (r *router) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
+	return r.at(ctx, id, func(a api.API) error { return a.Stop(ctx, id, s) })
+}
+
+func (r *router) Background(ctx context.Context, id troupe.SessionID) error {
+	return r.at(ctx, id, func(a api.API) error { return a.Background(ctx, id) })
+}
+
+func (r *router) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
+	return r.at(ctx, id, func(a api.API) error { return a.Compact(ctx, id, hint) })
+}
+
+func (r *router) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
+	return r.at(ctx, root, func(a api.API) error { return a.SetMode(ctx, root, mode) })
+}
+
+func (r *router) SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error) {
+	err = r.at(ctx, id, func(a api.API) error {
+		full, err = a.SetModel(ctx, id, name)
+		return err
+	})
+	return full, err
+}
+
+func (r *router) Answer(ctx context.Context, id string, ans wire.Answer) error {
+	q, err := r.Request(ctx, id)
+	if err != nil {
+		return err
+	}
+	return r.at(ctx, q.Root, func(a api.API) error { return a.Answer(ctx, q.ID, ans) })
+}
+
+func (r *router) Wait(ctx context.Context, root troupe.SessionID) error {
+	return r.at(ctx, root, func(a api.API) error { return a.Wait(ctx, root) })
+}
+
+func (r *router) Leave(ctx context.Context, root troupe.SessionID) (left bool, err error) {
+	err = r.at(ctx, root, func(a api.API) error {
+		left, err = a.Leave(ctx, root)
+		return err
+	})
+	return left, err
+}
+
+// Follow follows in the home, which has every event. Pieces of replies only the process has that
+// runs the tree.
+func (r *router) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) {
+	if !f.Deltas {
+		return r.API.Follow(ctx, f)
+	}
+	t, err := r.Tree(ctx, f.Root)
+	if err != nil || !elsewhere(t) {
+		return r.API.Follow(ctx, f)
+	}
+	peer := r.dial(t.Owner.Socket)
+	s, err := peer.Follow(ctx, f)
+	if err != nil {
+		peer.Close()
+		return r.API.Follow(ctx, f)
+	}
+	return &stream{Stream: s, hangUp: peer.Close}, nil
+}
+
+// stream is one of another process.
+type stream struct {
+	api.Stream
+	hangUp func()
+}
+
+func (s *stream) Close() {
+	s.Stream.Close()
+	s.hangUp()
+}

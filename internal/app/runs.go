@@ -1,0 +1,64 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// runs implements api.Runs.
+type runs struct{ use }
+
+func (u runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	r, err := u.Start(ctx, Request{
+		Prompt: b.Prompt, Images: b.Images, Cwd: b.Cwd, Name: b.Name, Resume: b.Resume, Continue: b.Continue, Idle: b.Idle,
+		Permissions: Permissions{Mode: string(b.Mode), Allow: b.Allow, Deny: b.Deny, Trust: b.Trust}, Model: b.Model,
+		MaxTurns: b.MaxTurns, MaxCost: troupe.Dollars(b.MaxUSD), MaxTokens: b.MaxTokens,
+		MaxTime: time.Duration(b.MaxMS) * time.Millisecond, AppendText: b.AppendText, Agents: b.Agents, Fallback: b.Fallback,
+		AskFor: time.Duration(b.AskMS) * time.Millisecond, Replay: u.replay, Look: u.env.Look, caller: u.caller,
+	})
+	if err != nil {
+		return wire.Begun{}, err
+	}
+	out := wire.Begun{Root: r.Root, Warnings: r.Warnings, After: r.cursors}
+	names := paths(r.before)
+	for _, s := range r.before {
+		out.Before = append(out.Before, u.shape(s, names[s.ID], false))
+	}
+	return out, nil
+}
+
+// hosting is the engine, if it has a tree in hand.
+func (a *App) hosting(root troupe.SessionID) (*engine, error) {
+	a.mu.Lock()
+	e := a.engine
+	a.mu.Unlock()
+	if e == nil || !e.hosts(root) {
+		return nil, &troupe.UserError{
+			Problem: fmt.Sprintf("session %s is not run by this process", root),
+			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: 2, Err: troupe.ErrFenced,
+		}
+	}
+	return e, nil
+}
+
+func (u runs) Wait(ctx context.Context, root troupe.SessionID) error {
+	e, err := u.hosting(root)
+	if err != nil {
+		return err
+	}
+	return e.hub.Wait(ctx, root)
+}
+
+func (u runs) Remove(ctx context.Context, root troupe.SessionID) error { return u.remove(ctx, root) }
+
+func (u runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
+	e, err := u.hosting(root)
+	if err != nil {
+		return false, err
+	}
+	return e.leave(ctx, root)
+}

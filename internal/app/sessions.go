@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// sessions implements api.Sessions.
+type sessions struct{ use }
+
+func (u sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	s, err := u.find(ctx, ref, cwd)
+	if err != nil {
+		return wire.Session{}, err
+	}
+	path := s
+	name := ""
+	var sum troupe.Tree
+	var lease troupe.Lease
+	err = u.store.View(ctx, func(r store.Reader) error {
+		for name = called(path); path.Parent != ""; name = called(path) + "/" + name {
+			var err error
+			if path, err = r.Session(path.Parent); err != nil {
+				return err
+			}
+		}
+		var err error
+		if sum, err = r.Tree(s.Root); err != nil {
+			return err
+		}
+		lease, err = r.Lease(s.Root)
+		return err
+	})
+	if err != nil {
+		return wire.Session{}, err
+	}
+	_, held, err := u.owner(ctx, lease)
+	out := u.shape(s, name, held)
+	out.Result = s.Result
+	if s.Parent == "" {
+		out.Tree = wire.NewSums(sum)
+	}
+	return out, err
+}
+
+func (u sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
+	if l.QuietMS == 0 {
+		return u.list(ctx, l.Cwd, l.Limit)
+	}
+	old, err := u.olderThan(ctx, time.Duration(l.QuietMS)*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	out := []wire.Session{}
+	for _, s := range old {
+		if (l.Cwd == "" || l.Cwd == s.Cwd) && (l.Limit == 0 || len(out) < l.Limit) {
+			out = append(out, u.shape(s, called(s), false))
+		}
+	}
+	return out, nil
+}
+
+func (u sessions) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
+	s, err := u.session(ctx, id)
+	if err != nil {
+		return wire.Tree{}, err
+	}
+	t, err := u.tree(ctx, s.Root)
+	if err != nil {
+		return wire.Tree{}, err
+	}
+	out := wire.Tree{Sessions: u.rows(t), Running: t.Running, Here: t.Running && u.isOwner(t.Lease.Owner)}
+	if o := t.Owner; o.ID != "" {
+		out.Owner = wire.Owner{PID: o.PID, Host: o.Host, Socket: o.Socket}
+	}
+	return out, nil
+}
+
+func (u sessions) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	return u.events(ctx, id, after, limit)
+}
+
+// rows are the sessions of a tree as surfaces see them.
+func (a *App) rows(t Tree) []wire.Session {
+	out := make([]wire.Session, len(t.Sessions))
+	for i, s := range t.Sessions {
+		out[i] = a.shape(s, t.Paths[s.ID], t.Running)
+	}
+	out[0].Tree = wire.NewSums(t.Sum)
+	return out
+}
+
+// shape is a session as surfaces see it. held: a live process has its tree in hand.
+func (a *App) shape(s troupe.Session, path string, held bool) wire.Session {
+	out := wire.NewSession(s, path, a.env.Now())
+	_, priced := a.models.Cost(s.Model, troupe.Usage{})
+	out.Unpriced, out.Running = !priced && s.Tally.Turns > 0, held && s.Status.Live()
+	return out
+}
+
+// called is a session's name among its siblings.
+func called(s troupe.Session) string {
+	if s.Name == "" {
+		return "main"
+	}
+	return s.Name
+}

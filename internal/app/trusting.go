@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/trust"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// trusting implements api.Trusting.
+type trusting struct{ use }
+
+func (u trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
+	p, err := u.policyOf(cwd, false)
+	if err != nil {
+		return nil, err
+	}
+	out := []wire.Untrusted{}
+	for _, q := range p.standing.Questions {
+		out = append(out, wire.Untrusted{
+			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
+			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, Hash: q.Fingerprint.Hash,
+		})
+	}
+	return out, nil
+}
+
+func (u trusting) Trust(_ context.Context, t wire.Trust) error {
+	p, err := u.policyOf(t.Cwd, false)
+	if err != nil {
+		return err
+	}
+	for _, q := range p.standing.Questions {
+		if q.Fingerprint.Folder == t.Folder && q.Fingerprint.Hash == t.Hash {
+			return trust.In(filepath.Join(u.dirs.Data, "trust")).Grant(q.Fingerprint, true)
+		}
+	}
+	return &troupe.UserError{
+		Problem: "the files of " + t.Folder + " are not those that were shown; nothing was trusted",
+		Hint:    "Look at what they would allow, and decide again.", Code: 2, Err: troupe.ErrNotFound,
+	}
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// undoing implements api.Undoing.
+type undoing struct{ use }
+
+func (u undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
+	turns, err := u.Changes(ctx, root)
+	out := []wire.Turn{}
+	for _, t := range turns {
+		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{}, Commands: commands(t.Commands)}
+		for _, f := range t.Files {
+			w.Files = append(w.Files, wire.FileChange(f))
+		}
+		out = append(out, w)
+	}
+	return out, err
+}
+
+func (u undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (Undo, wire.Undo, error) {
+	plan := u.App.PlanUndo
+	if o.Redo {
+		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return u.PlanRedo(ctx, root) }
+	}
+	p, err := plan(ctx, root, o.Turn)
+	if err != nil {
+		return p, wire.Undo{}, err
+	}
+	out := shown(p)
+	// What was shown is these files as they are, and what becomes of each.
+	text, err := json.Marshal(struct {
+		Turn, Redo int
+		Files      []UndoFile
+	}{p.Turn, p.Redo, p.Files})
+	sum := sha256.Sum256(text)
+	out.Plan = hex.EncodeToString(sum[:8])
+	return p, out, err
+}
+
+func (u undoing) PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	_, out, err := u.plan(ctx, root, o)
+	return out, err
+}
+
+func (u undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	p, now, err := u.plan(ctx, root, o)
+	if err != nil {
+		return wire.Undo{}, err
+	}
+	if o.Plan != now.Plan {
+		return wire.Undo{}, &troupe.UserError{
+			Problem: fmt.Sprintf("files of session %s have changed since the undo was shown; nothing was put back", root),
+			Hint:    "Look again at what there is to undo.", Code: 2, Err: troupe.ErrFenced,
+		}
+	}
+	r, err := u.ApplyUndo(ctx, p, o.Force)
+	if err != nil {
+		return wire.Undo{}, err
+	}
+	out := shown(r.Undo)
+	out.Applied, out.Left, out.TakeBack = true, shownFiles(r.Left), r.TakeBack
+	return out, nil
+}
+
+// shown is an undo as surfaces see it.
+func shown(p Undo) wire.Undo {
+	out := wire.Undo{
+		Type: wire.UndoType, Session: p.Root, Turn: p.Turn, Files: shownFiles(p.Files), Left: []wire.UndoFile{},
+		Same: p.Same, Commands: commands(p.Commands),
+	}
+	if p.Redo > 0 {
+		out.Type = wire.RedoType
+	}
+	if out.Same == nil {
+		out.Same = []string{}
+	}
+	return out
+}
+
+func shownFiles(list []UndoFile) []wire.UndoFile {
+	out := make([]wire.UndoFile, 0, len(list))
+	for _, f := range list {
+		w := wire.UndoFile{
+			Path: f.Path, Action: wire.UndoRestore, Obstacle: wire.Obstacle(f.Obstacle), Problem: f.Problem, Mixed: f.Mixed,
+			Added: f.Added, Removed: f.Removed,
+		}
+		switch {
+		case f.To == "" && f.Obstacle != ObstacleLost:
+			w.Action = wire.UndoRemove
+		case f.Now == "":
+			w.Action = wire.UndoCreate
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func commands(list []Command) []wire.Command {
+	out := make([]wire.Command, 0, len(list))
+	for _, c := range list {
+		w := wire.Command{Turn: c.Turn, Agent: c.Agent, Tool: c.Tool, Text: c.Text, State: wire.CommandState(c.State)}
+		if c.State == CommandEnded {
+			w.ExitCode = &c.ExitCode
+		}
+		out = append(out, w)
+	}
+	return out
+}
