@@ -166,6 +166,7 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 func build(ctx context.Context, dir string) (string, error) {
 	out := filepath.Join(dir, "troupe")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, "github.com/troupe-dev/troupe/cmd/troupe")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build has it, so that nothing is compiled twice
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", fmt.Errorf("build the binary: %w", err)

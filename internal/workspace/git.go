@@ -54,16 +54,25 @@ func (g Git) String() string {
 // described without its state.
 const gitDeadline = 2 * time.Second
 
+// outputDelay is how long the reading of git's output may go on after git has ended. All of it has
+// been written by then, but a busy machine may take its time to read it. Only a process that git
+// left behind, with its output still open, makes us wait for all of it.
+const outputDelay = 2 * time.Second
+
 // Look asks git about dir. environ is the user's environment, of which git gets what it
 // needs. It may run beside other start-up work; where there is no repository it costs a
 // few file look-ups and starts nothing.
 func Look(ctx context.Context, dir string, environ []string) Git {
+	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
+	defer cancel()
+	return look(ctx, dir, environ)
+}
+
+func look(ctx context.Context, dir string, environ []string) Git {
 	if _, ok := repositoryTop(dir); !ok {
 		return Git{}
 	}
 	g := Git{Repo: true}
-	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
-	defer cancel()
 	run, err := newGit(ctx, dir, environ)
 	if err == nil {
 		out := &statusReader{git: &g}
@@ -90,43 +99,6 @@ func repositoryTop(dir string) (top string, ok bool) {
 		}
 		at = parent
 	}
-}
-
-const (
-	maxDiff      = 1 << 20 // more than anybody reads
-	diffDeadline = 30 * time.Second
-)
-
-// Diff returns what differs below dir from the last commit, as a patch, followed by the
-// names of new files. It is cut at one megabyte, with a line that says so.
-func Diff(ctx context.Context, dir string, environ []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, diffDeadline)
-	defer cancel()
-	run, err := newGit(ctx, dir, environ)
-	if err != nil {
-		return "", fmt.Errorf("diff %s: %w", dir, err)
-	}
-	base := "HEAD"
-	if err = run.stream(ctx, &capped{}, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"); err != nil {
-		var empty capped // no commit yet: everything is new
-		if err = run.stream(ctx, &empty, "hash-object", "-t", "tree", "--stdin"); err != nil {
-			return "", fmt.Errorf("diff %s: %w", dir, err)
-		}
-		base = strings.TrimSpace(empty.String())
-	}
-	out := capped{limit: maxDiff}
-	if err = run.stream(ctx, &out, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames",
-		"--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/", "--relative", base, "--", "."); err != nil {
-		return "", fmt.Errorf("diff %s: %w", dir, err)
-	}
-	fresh := capped{limit: maxDiff}
-	if err = run.stream(ctx, &fresh, "ls-files", "--others", "--exclude-standard", "--", "."); err != nil {
-		return "", fmt.Errorf("diff %s: %w", dir, err)
-	}
-	for name := range strings.Lines(fresh.String()) {
-		fmt.Fprintf(&out, "new file: %s\n", strings.TrimSuffix(name, "\n"))
-	}
-	return out.String(), nil
 }
 
 // git runs git on a repository that may have been prepared by an enemy.
@@ -248,14 +220,13 @@ type gitError struct {
 
 func (e *gitError) Error() string { return e.text }
 
-// stream runs git and copies its output. Output is never waited for longer than git
-// itself lives.
+// stream runs git and copies its output.
 func (g *git) stream(ctx context.Context, out interface{ Write([]byte) (int, error) }, args ...string) error {
 	cmd := exec.CommandContext(ctx, g.path, slices.Concat([]string{"--no-pager"}, g.settings, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdout = g.dir, g.env, out
 	var complaint capped
 	cmd.Stderr = &complaint
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.WaitDelay = outputDelay
 	endAsGroup(cmd)
 	err := cmd.Run()
 	if err == nil {

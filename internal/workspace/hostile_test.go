@@ -148,16 +148,16 @@ func TestHostileRepository(t *testing.T) {
 			dirty := func() {
 				write(t, filepath.Join(dir, "a.txt"), "two\n") // same size: git has to look inside
 				later = later.Add(time.Hour)
-				if err := os.Chtimes(filepath.Join(dir, "a.txt"), later, later); err != nil {
-					t.Fatal(err)
+				// What has changed by its time alone makes git write its index, and run the hook of that.
+				for _, name := range []string{"a.txt", "sub/b.txt"} {
+					if err := os.Chtimes(filepath.Join(dir, name), later, later); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			dirty()
-			if got := Look(t.Context(), dir, environ(t)); !test.blind && (got.Problem != "" || got.Changed == 0) {
+			if got := look(t.Context(), dir, environ(t)); !test.blind && (got.Problem != "" || got.Changed == 0) {
 				t.Errorf("%+v", got)
-			}
-			if got, err := Diff(t.Context(), dir, environ(t)); !test.blind && (err != nil || !strings.Contains(got, "+two")) {
-				t.Errorf("%q, %v", got, err)
 			}
 			harm, err := HarmfulConfig(t.Context(), dir, environ(t))
 			if err != nil || test.harm != "" && !slices.Contains(harm, test.harm) || test.harm == "" && len(harm) > 0 {
@@ -195,10 +195,7 @@ func TestBareRepositoryBelowAnother(t *testing.T) {
 	if err := os.Rename(dir, below); err != nil {
 		t.Fatal(err)
 	}
-	Look(t.Context(), below, environ(t))
-	if got, err := Diff(t.Context(), below, environ(t)); err == nil {
-		t.Errorf("a diff of it: %q", got)
-	}
+	look(t.Context(), below, environ(t))
 	if harm, err := HarmfulConfig(t.Context(), below, environ(t)); err != nil || !slices.Contains(harm, "core.fsmonitor") {
 		t.Errorf("harmful: %q, %v", harm, err)
 	}
@@ -243,11 +240,8 @@ func TestNothingElseIsRun(t *testing.T) {
 		"GIT_OBJECT_DIRECTORY=/nowhere", "GIT_ALTERNATE_OBJECT_DIRECTORIES=/nowhere", "GIT_NAMESPACE=x", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CEILING_DIRECTORIES=" + dir,
 		"GIT_PROXY_COMMAND=" + evil, "GIT_TEMPLATE_DIR=" + dir, "GIT_ATTR_SOURCE=HEAD", "LD_PRELOAD=" + evil, "BASH_ENV=" + evil, "ENV=" + evil, "LESSOPEN=|" + evil, "NODE_OPTIONS=--require=" + evil,
 	}
-	if got := Look(t.Context(), dir, env); got.Problem != "" || got.Branch != "main" {
+	if got := look(t.Context(), dir, env); got.Problem != "" || got.Branch != "main" {
 		t.Errorf("%+v", got)
-	}
-	if _, err := Diff(t.Context(), dir, env); err != nil {
-		t.Error(err)
 	}
 	if harm, err := HarmfulConfig(t.Context(), dir, env); err != nil || len(harm) > 0 {
 		t.Errorf("harmful: %q, %v", harm, err)
