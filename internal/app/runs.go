@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,7 +37,7 @@ func (a *App) hosting(root troupe.SessionID) (*engine, error) {
 	a.mu.Lock()
 	e := a.engine
 	a.mu.Unlock()
-	if e == nil || !e.hosts(root) {
+	if e == nil || !e.hub.Hosts(root) {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s is not run by this process", root),
 			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: 2, Err: troupe.ErrFenced,
@@ -60,5 +61,11 @@ func (u runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return e.leave(ctx, root)
+	now, cancel := context.WithCancel(ctx)
+	cancel() // so that it only looks
+	err = e.hub.Leave(now, root)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
 }
