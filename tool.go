@@ -9,6 +9,73 @@ type Tool struct {
 	Schema      json.RawMessage // JSON Schema of the input object
 }
 
+// ToolFacts is what is known of a tool besides what a model is told: who judges, offers,
+// schedules and shows calls goes by these, never by a list of names.
+type ToolFacts struct {
+	Name string
+	// Class is the most that a call does, apart from what a command or an agent goes on to do.
+	Class    Class
+	Schedule Schedule
+	Holder   Holder
+	// Background: a call may ask to go on in the background.
+	Background bool
+	// Argument is what stands in the parentheses of rules about the tool.
+	Argument Argument
+	// Like names the tool whose rules hold for this one too: Read for Grep.
+	Like string
+	// Overwrites: what a file held before does not matter to a call that changes it.
+	Overwrites bool
+	// Doing says what a call does with its path, for people: "reading".
+	Doing string
+	// Formerly is an older name, which means the tool wherever people write it.
+	Formerly string
+	// Aliases are other programs' names for it that can mean nothing else. Slips are what
+	// people write who probably mean it: that guards, and gives nothing. In lower case.
+	Aliases, Slips []string
+}
+
+// Schedule is how calls of one tool may be arranged with others of the same reply.
+type Schedule int
+
+// Ways to arrange calls. Runs of Parallel calls, and runs of Birth calls, go side by side;
+// each Alone call waits for all before it, and all after it wait for it. So a read never
+// sees the state before an edit that stands before it in the reply, nor after one that
+// stands behind it.
+const (
+	Alone Schedule = iota
+	Parallel
+	Birth
+)
+
+// Holder is who may have a tool.
+type Holder int
+
+// Holders. The main agent may have every tool.
+const (
+	AnyAgent Holder = iota
+	// Parents: agents that may have agents of their own.
+	Parents
+	// MainAgent: it stops a conversation to deal with people.
+	MainAgent
+	// Planners: the main agent, and children in plan mode.
+	Planners
+	// BuiltInTypes: what it starts outlasts the agent.
+	BuiltInTypes
+)
+
+// Argument is what a rule about a tool may be narrowed to: Bash(command), Read(path).
+type Argument int
+
+// Arguments of rules.
+const (
+	NoArgument Argument = iota
+	CommandArgument
+	PathArgument
+	DomainArgument
+	AgentArgument // a type of agent
+	SkillArgument
+)
+
 // Class is how much of the world a call may change. Classes are ordered: a mode that
 // allows one allows those before it.
 type Class int
@@ -88,11 +155,14 @@ type TestCount struct {
 	Failed int    `json:"failed"`
 }
 
+// GeneralAgent is the type of an agent for which no other was asked.
+const GeneralAgent = "general-purpose"
+
 // Spawn is the Agent tool's decoded input: a session to be born.
 type Spawn struct {
 	Description string
 	Prompt      string
-	Type        string // name of a profile; "" means general-purpose
+	Type        string // name of a profile; "" means GeneralAgent
 	Model       string // alias or id; "" means the profile's
 	Name        string // "" means one made from Description
 	MaxTurns    int    // 0 means the profile's

@@ -22,6 +22,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/all"
 )
 
 // Env is what the process was started with.
@@ -54,7 +56,8 @@ type App struct {
 	db       *sqlite.Store
 	store    store.Store
 	models   *models
-	replay   *Player // what runs begin with in the place of models and tools; see Replay
+	replay   *Player                                      // what runs begin with in the place of models and tools; see Replay
+	tools    func(all.Options) ([]tool.Descriptor, error) // the list of tools
 	watch    watchers
 
 	mu      sync.Mutex
@@ -80,7 +83,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 // OpenSettings opens no more of a home than its settings, which may be on a disk that cannot be
 // written to. What has to do with sessions is not to be asked of it.
 func OpenSettings(env Env) (*App, error) {
-	a := &App{env: env}
+	a := &App{env: env, tools: all.Tools}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err
@@ -209,7 +212,7 @@ func (e *engine) close() {
 		}
 	}
 	e.pool.Close()
-	if err := e.tools.close(); err != nil {
+	if err := e.tools.Close(); err != nil {
 		e.log.Warn("close the tools", "err", err)
 	}
 	if err := e.guard.close(); err != nil {

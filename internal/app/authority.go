@@ -23,6 +23,11 @@ func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.
 	if err != nil {
 		return troupe.Authority{}, nil, err
 	}
+	known, err := a.known()
+	if err != nil {
+		return troupe.Authority{}, nil, err
+	}
+	tools := gate.NewTools(known.Facts())
 	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: rules}
 	if out.Mode == "" && before != nil {
 		out.Mode = before.Mode
@@ -50,9 +55,9 @@ func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.
 		}
 	}
 	for _, rule := range out.Rules {
-		if _, err := gate.ParseRule(rule); err != nil {
+		if _, err := tools.ParseRule(rule); err != nil {
 			warnings = append(warnings, err.Error())
-		} else if text := unknownTool(rule); text != "" {
+		} else if text := unknownTool(tools, rule); text != "" {
 			warnings = append(warnings, text)
 		}
 	}
@@ -70,18 +75,10 @@ func untrustedText(q trust.Question) string {
 
 // unknownTool says that a rule speaks of no tool there is. It may be meant for another
 // program or a later version; or it may be a slip of somebody who believes to be protected.
-func unknownTool(r troupe.Rule) string {
+func unknownTool(tools *gate.Tools, r troupe.Rule) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(r.Text), "(")
-	if strings.ContainsAny(name, "*?") || strings.HasPrefix(strings.ToLower(name), "mcp__") {
-		return "" // covers whatever there is, or will be
-	}
-	for _, known := range [...]string{"Agent", "Task", "Bash", "Edit", "Glob", "Grep", "NotebookEdit", "Read", "Skill", "WebFetch", "WebSearch", "Write",
-		// What people have rules about for other programs, and have no use for here.
-		"AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "KillShell", "ListMcpResourcesTool", "LS", "MultiEdit", "NotebookRead", "ReadMcpResourceTool",
-		"SendMessage", "SlashCommand", "TaskOutput", "TaskStop", "TodoRead", "TodoWrite"} {
-		if strings.EqualFold(name, known) {
-			return ""
-		}
+	if strings.ContainsAny(name, "*?") || strings.HasPrefix(strings.ToLower(name), "mcp__") || tools.Known(name) {
+		return "" // the first two cover whatever there is, or will be
 	}
 	return fmt.Sprintf("%s: the %s rule %q has no effect: there is no tool %q", r.Source, r.Effect, r.Text, name)
 }

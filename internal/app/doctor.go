@@ -87,7 +87,7 @@ func (a *App) checkFolder(ctx context.Context, c *wire.Check, cwd string) error 
 		return err
 	}
 	_, c.Environment = config.Environment(a.env.Environ, p.settings)
-	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.names(), Skip: p.untrustedAgents()})
+	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Here(), Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
@@ -101,7 +101,7 @@ func (a *App) checkFolder(ctx context.Context, c *wire.Check, cwd string) error 
 	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
-		p, err := d.Resolve(profile.Place{Offer: tools.names(), Model: c.Model, Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
+		p, err := d.Resolve(profile.Place{Offer: tools.Here(), Model: c.Model, Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
 		if err != nil {
 			c.Problems = append(c.Problems, err.Error())
 			continue

@@ -63,14 +63,12 @@ func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, err
 }
 
 // Close ends what judging needed.
-func (x *Explainer) Close() error { return errors.Join(x.tools.close(), x.guard.close()) }
+func (x *Explainer) Close() error { return errors.Join(x.tools.Close(), x.guard.close()) }
 
 // Judge says what would become of one call.
 func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 	out := wire.Verdict{ID: c.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone}
-	if c.Tool == "Task" { // what rules may call it too
-		c.Tool = x.tools.agent
-	}
+	c.Tool = x.tools.gate.Today(c.Tool)
 	chain, err := x.chain(c)
 	if err != nil {
 		out.Why = err.Error()
@@ -90,10 +88,10 @@ func (x *Explainer) Judge(c wire.Call) wire.Verdict {
 		q.SafeGit = x.guard.SafeGit(x.request.Cwd)
 		q.HiddenFiles = func() []string { return x.guard.HiddenFiles(x.request.Cwd) }
 	}
-	if last := &chain[len(chain)-1]; later(c.Tool) && len(chain) == 1 {
+	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {
 		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}
-	d := gate.Decide(q)
+	d := x.tools.gate.Decide(q)
 	out.Decision, out.Rule, out.Source, out.Why = d.Effect, d.Rule, d.Source, d.Why
 	if d.Effect != troupe.Deny && d.Sandbox != "" {
 		out.Sandbox = d.Sandbox
@@ -131,16 +129,16 @@ func (x *Explainer) kept(command string) string {
 		}
 		return why, is
 	}
-	if !differs(q, troupe.ModeBypass, asked, nil) {
+	if !differs(x.tools.gate, q, troupe.ModeBypass, asked, nil) {
 		tried = nil
 	}
-	if differs(q, troupe.ModeDefault, nil, files) {
+	if differs(x.tools.gate, q, troupe.ModeDefault, nil, files) {
 		tried = append(tried, files[:min(len(files), keptTried)]...)
 	}
 	var names []string
 	for _, name := range tried {
 		only := func(n string) (string, bool) { return "", n == name }
-		if !slices.Contains(names, name) && (differs(q, troupe.ModeBypass, only, nil) || differs(q, troupe.ModeDefault, nil, []string{name})) {
+		if !slices.Contains(names, name) && (differs(x.tools.gate, q, troupe.ModeBypass, only, nil) || differs(x.tools.gate, q, troupe.ModeDefault, nil, []string{name})) {
 			names = append(names, name)
 		}
 	}
@@ -157,17 +155,18 @@ func (x *Explainer) kept(command string) string {
 
 // differs reports whether an agent with all that a mode gives, and no rules, is answered another
 // way because something is hidden.
-func differs(q gate.Query, mode troupe.Mode, hidden func(string) (string, bool), files []string) bool {
+func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(string) (string, bool), files []string) bool {
 	q.Chain = []gate.Layer{{Agent: profile.Main, Mode: mode, Leads: true}}
-	open := gate.Decide(q)
+	open := tools.Decide(q)
 	q.Hidden, q.HiddenFiles = hidden, func() []string { return files }
-	return gate.Decide(q).Effect != open.Effect
+	return tools.Decide(q).Effect != open.Effect
 }
 
 // later tells tools that rules may speak of though they are not here now: those of MCP
 // servers and skills, and searching without a search service. They are judged as if they were.
-func later(tool string) bool {
-	return strings.HasPrefix(tool, "mcp__") || tool == "Skill" || tool == "WebSearch"
+func (x *Explainer) later(name string) bool {
+	d, ok := x.tools.Known(name)
+	return ok && !d.Here() && (d.Argument != troupe.NoArgument || d.Description != "") || strings.HasPrefix(name, "mcp__")
 }
 
 // access decodes the call and says what it would do.
@@ -176,30 +175,22 @@ func (x *Explainer) access(c wire.Call) (troupe.Access, error) {
 	if input == "" {
 		input = "{}"
 	}
-	if in, ok, err := x.tools.Intent(c.Tool, input); ok {
-		sp, _ := in.(troupe.Spawn)
-		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err
-	}
-	runner, ok := x.tools.Runner(c.Tool)
-	if !ok && later(c.Tool) {
-		var in struct{ Skill string }
-		_ = json.Unmarshal([]byte(input), &in) // what is missing is judged as missing
-		switch c.Tool {
-		case "Skill":
-			return troupe.Access{Class: troupe.ClassExec, Agent: in.Skill}, nil
-		case "WebSearch":
-			return troupe.Access{Class: troupe.ClassRead, URL: "https://search.invalid/"}, nil
+	d, known := x.tools.Known(c.Tool)
+	switch {
+	case d.Here():
+		return d.Access(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false }, CallID: "r1c0"}, input)
+	case !x.later(c.Tool):
+		var names []string
+		for _, f := range x.tools.Here() {
+			names = append(names, f.Name)
 		}
-		return troupe.Access{Class: troupe.ClassExec}, nil
+		return troupe.Access{}, fmt.Errorf("there is no tool %q; the tools are %s", c.Tool, strings.Join(names, ", "))
+	case known && d.Class == troupe.ClassRead:
+		return troupe.Access{Class: troupe.ClassRead, URL: "https://search.invalid/"}, nil
 	}
-	if !ok {
-		return troupe.Access{}, fmt.Errorf("there is no tool %q; the tools are %s", c.Tool, strings.Join(x.tools.names(), ", "))
-	}
-	p, err := runner.Prepare(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false }, CallID: "r1c0"}, input)
-	if err != nil {
-		return troupe.Access{}, err
-	}
-	return p.Access(), nil
+	var in struct{ Skill string }
+	_ = json.Unmarshal([]byte(input), &in) // what is missing is judged as missing
+	return troupe.Access{Class: troupe.ClassExec, Agent: in.Skill}, nil
 }
 
 // chain is the line of authority down to the agent a call names: "main", a type such as
@@ -212,7 +203,7 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 		}
 		granted.Mode = c.Mode
 	}
-	chain := []gate.Layer{gate.LayerOf(profile.Main, x.main, granted, x.depth > 0, false)}
+	chain := []gate.Layer{x.tools.gate.LayerOf(profile.Main, x.main, granted, x.depth > 0, false)}
 	parent := troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}
 	path := profile.Main
 	for _, name := range strings.Split(c.Agent, "/") {
@@ -224,7 +215,7 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 			return nil, err
 		}
 		path += "/" + p.Type
-		l := gate.LayerOf(path, p, troupe.Authority{Mode: p.Mode}, x.depth > len(chain), false)
+		l := x.tools.gate.LayerOf(path, p, troupe.Authority{Mode: p.Mode}, x.depth > len(chain), false)
 		if l.Mode == "" {
 			l.Mode = chain[len(chain)-1].Mode
 		}
@@ -248,13 +239,18 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 	if err != nil {
 		return wire.RuleList{}, nil, err
 	}
+	known, err := a.known()
+	if err != nil {
+		return wire.RuleList{}, nil, err
+	}
+	tools := gate.NewTools(known.Facts())
 	granted, warnings, err := a.authority(r, p, nil)
 	if err != nil {
 		return wire.RuleList{}, nil, err
 	}
-	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(granted)}
+	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
 	if out.Untrusted {
-		if out.Without, err = a.without(p, r.Cwd); err != nil {
+		if out.Without, err = a.without(tools, p, r.Cwd); err != nil {
 			return wire.RuleList{}, nil, err
 		}
 	}
@@ -268,7 +264,7 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 }
 
 // without are the rules of a folder that do not count because it is not trusted.
-func (a *App) without(p *policy, folder string) ([]wire.RuleRow, error) {
+func (a *App) without(tools *gate.Tools, p *policy, folder string) ([]wire.RuleRow, error) {
 	now, err := a.rules(p, folder)
 	if err != nil {
 		return nil, err
@@ -280,13 +276,13 @@ func (a *App) without(p *policy, folder string) ([]wire.RuleRow, error) {
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(r troupe.Rule) bool { return slices.Contains(now, r) })
-	return ruleRows(troupe.Authority{Rules: all}), nil
+	return ruleRows(tools, troupe.Authority{Rules: all}), nil
 }
 
 // ruleRows are the rules of an authority in the order in which they count.
-func ruleRows(granted troupe.Authority) []wire.RuleRow {
+func ruleRows(tools *gate.Tools, granted troupe.Authority) []wire.RuleRow {
 	out := []wire.RuleRow{}
-	for _, s := range gate.InForce([]gate.Layer{gate.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
+	for _, s := range gate.InForce([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
 		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
 		if s.ShadowedBy != "" {
 			row.Shadowed = []string{s.ShadowedBy}

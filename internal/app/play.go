@@ -63,7 +63,11 @@ func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := replay.New(rec, a.place(cwd))
+	known, err := a.known()
+	if err != nil {
+		return nil, err
+	}
+	p := replay.New(rec, a.place(cwd), known.Intent)
 	// From here on nothing that this process begins is real, whoever begins it.
 	a.models.player = p
 	return p, nil
@@ -158,25 +162,16 @@ func direct(sched session.Scheduler, p *Player, stop func(context.Context) error
 
 // played is the tools of a replay: prepared and judged as ever, and what they would have
 // done is taken from the recording.
-func played(t session.Tools, p *Player) session.Tools {
+func played(t tool.Set, p *Player) tool.Set {
 	if p == nil {
 		return t
 	}
-	return playedTools{t, p}
-}
-
-type playedTools struct {
-	session.Tools
-	player *Player
-}
-
-// Runner implements session.Tools.
-func (t playedTools) Runner(name string) (tool.Runner, bool) {
-	r, ok := t.Tools.Runner(name)
-	if !ok {
-		return nil, false
-	}
-	return playedRunner{r, t.player}, true
+	return t.Each(func(d tool.Descriptor) tool.Descriptor {
+		if d.Runner != nil {
+			d.Runner = playedRunner{d.Runner, p}
+		}
+		return d
+	})
 }
 
 type playedRunner struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/tool/agent"
 )
 
 // defaultChildTurns bounds a run of a child that nobody bounded: enough for a long job, few
@@ -54,7 +55,7 @@ type profiles struct {
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
-		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.names(), Skip: p.untrustedAgents(),
+		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.Here(), Skip: p.untrustedAgents(),
 	})
 	var told []string
 	for _, p := range problems {
@@ -75,7 +76,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 // main is the profile of a new root.
 func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
 	out, err := p.definitions.Main().Resolve(profile.Place{
-		Offer: p.tools.names(), Model: model, Mode: troupe.Mode(r.Mode),
+		Offer: p.tools.Here(), Model: model, Mode: troupe.Mode(r.Mode),
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, r.Cwd) },
 		Limits: troupe.Limits{MaxTurns: r.MaxTurns, MaxTime: r.MaxTime},
 	}, troupe.Spawn{})
@@ -105,12 +106,12 @@ func (p *profiles) describe(main troupe.Profile, authority troupe.Authority, cap
 	}
 	l := gate.Layer{Agent: "main", Mode: authority.Mode, Offered: main.Tools}
 	for _, r := range authority.Rules {
-		rule, _ := gate.ParseRule(r) // a malformed rule comes back as its safe reading
+		rule, _ := p.tools.gate.ParseRule(r) // a malformed rule comes back as its safe reading
 		l.Rules = append(l.Rules, rule)
 	}
 	return profile.Describe(p.definitions, func(name string) bool {
-		d := gate.Decide(gate.Query{
-			Tool: p.tools.agent, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
+		d := p.tools.gate.Decide(gate.Query{
+			Tool: agent.Name, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
 		})
 		return d.Effect != troupe.Deny
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/all"
 )
 
 const readsAndAsks = `
@@ -321,11 +322,11 @@ func TestPlayedTools(t *testing.T) {
 			{Tool: &replay.Tool{Agent: "main", Reply: 2, Call: 1, Name: "Write", Blocks: []troupe.Block{troupe.Text("wrote /then/x")}, Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
 		},
 	}
-	tools := played(testTools(t), replay.New(rec, replay.Place{Cwd: dir}))
-	if _, ok := tools.Runner("Nothing"); ok {
+	tools := played(testTools(t).Set, replay.New(rec, replay.Place{Cwd: dir}, nil))
+	if _, ok := tools.Find("Nothing"); ok {
 		t.Error("there is a tool that there is not")
 	}
-	w, ok := tools.Runner("Write")
+	w, ok := tools.Find("Write")
 	if !ok || w.Spec().Name != "Write" {
 		t.Fatal("there is no Write")
 	}
@@ -396,7 +397,7 @@ func TestDirect(t *testing.T) {
 	pool := session.NewPool(t.Context())
 	stopped := make(chan *Player, 4)
 	watch := func(sched session.Scheduler, s troupe.Status) *Player {
-		p := replay.New(rec(s), replay.Place{})
+		p := replay.New(rec(s), replay.Place{}, nil)
 		direct(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") }, slog.New(slog.DiscardHandler))
 		return p
 	}
@@ -458,7 +459,7 @@ func TestPersonRefused(t *testing.T) {
 // testTools are the tools of a process whose commands nothing confines.
 func testTools(t *testing.T) *toolbox {
 	t.Helper()
-	a := &App{env: Env{Lookup: func(string) (string, bool) { return "", false }}}
+	a := &App{tools: all.Tools, env: Env{Lookup: func(string) (string, bool) { return "", false }}}
 	g, err := a.newGuard(t.Context())
 	if err != nil {
 		t.Fatal(err)

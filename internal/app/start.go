@@ -60,7 +60,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	deps := session.Deps{
-		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools, Profiles: e.roles, Sched: pool,
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: e.roles, Sched: pool,
 		Now: a.env.Now,
 		Policy: turn.Policy{
 			MaxAttempts: maxAttempts, MaxDenials: maxDenials, FallbackAfter: fallbackAfter, Gather: gather,

@@ -99,7 +99,10 @@ type history struct {
 
 func (a *App) history(ctx context.Context, root troupe.SessionID) (*history, error) {
 	h := &history{root: root}
-	var err error
+	known, err := a.known()
+	if err != nil {
+		return nil, err
+	}
 	if h.entries, err = a.undoJournal(root).read(); err != nil {
 		return nil, err
 	}
@@ -118,7 +121,7 @@ func (a *App) history(ctx context.Context, root troupe.SessionID) (*history, err
 			if err != nil {
 				return err
 			}
-			l := logReader{h: h, agent: names[s.ID], first: first[s.ID]}
+			l := logReader{h: h, intent: known.Intent, agent: names[s.ID], first: first[s.ID]}
 			if n := min(l.first, len(h.turns)); n > 0 {
 				l.at = h.turns[n-1].At // nobody works before being asked to, whatever the clock says
 			}
@@ -203,6 +206,7 @@ func (h *history) turnAt(at time.Time) int {
 // logReader takes from one session's log what concerns files.
 type logReader struct {
 	h       *history
+	intent  func(tool string) bool // carried out by the session itself; it changes no file
 	agent   string
 	first   int // see firstTurns; 0 for the root itself
 	at      time.Time
@@ -287,7 +291,7 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 		l.tasks[b.Task.ID] = p
 	case b.Interrupt && announced:
 		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandCutOff})
-	case announced && silent && !b.Result.IsError && b.Denied == nil && b.Task == nil && !onlyTalks(b.Name):
+	case announced && silent && !b.Result.IsError && b.Denied == nil && b.Task == nil && !l.intent(b.Name):
 		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandEnded})
 	}
 }
@@ -331,16 +335,6 @@ func (l *logReader) end() {
 		return cmp.Or(a.Reply-b.Reply, a.Call-b.Call)
 	}) {
 		l.command(Command{Tool: l.started[at].Name, Text: l.text(at), State: CommandRunning})
-	}
-}
-
-// onlyTalks knows the calls that are announced and change no file by themselves.
-func onlyTalks(tool string) bool {
-	switch tool {
-	case "Agent", "Task", "SendMessage", "TaskOutput", "TaskStop":
-		return true
-	default:
-		return false
 	}
 }
 

@@ -76,6 +76,10 @@ func house() []room {
 		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."}, why: "it drives the engine without a surface"},
 	}
 	rooms = append(rooms, room{
+		path: "internal/tool/all", floor: 1, packages: []string{"internal/tool/..."},
+		why: "the list of tools knows each of them, and nothing that uses them",
+	})
+	rooms = append(rooms, room{
 		path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."},
 		why: mechanism,
 	})

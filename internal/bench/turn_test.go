@@ -72,7 +72,9 @@ func (m *encoding) session(b *testing.B) {
 	pool := session.NewPool(ctx)
 	defer pool.Close()
 	hub := session.New(session.Deps{
-		Store: st, Owner: "bench", Models: m, Tools: m, Profiles: m, Sched: pool, Now: time.Now,
+		Store: st, Owner: "bench", Models: m, Tools: tool.NewSet(tool.Descriptor{
+			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads", Runner: reading{},
+		}), Profiles: m, Sched: pool, Now: time.Now,
 		Policy:      turn.Policy{MaxAttempts: 1, MaxDenials: 1},
 		Environment: func(string) string { return "nowhere" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
@@ -129,22 +131,12 @@ func (m *encoding) MaxOutput(string) int { return 1000 }
 
 func (m *encoding) Window(string) int64 { return 0 }
 
-func (m *encoding) Specs([]string) []troupe.Tool { return []troupe.Tool{reading{}.Spec()} }
-
-func (m *encoding) Runner(string) (tool.Runner, bool) { return reading{}, true }
-
-func (m *encoding) Schedule(string) turn.Schedule { return turn.Parallel }
-
-func (m *encoding) Intent(string, string) (troupe.Intent, bool, error) { return nil, false, nil }
-
 func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return troupe.Profile{}, troupe.ErrNotFound
 }
 
 // reading is a tool whose every result is two kilobytes.
 type reading struct{}
-
-func (reading) Spec() troupe.Tool { return troupe.Tool{Name: "Read", Description: "reads"} }
 
 func (reading) Prepare(tool.Env, string) (tool.Prepared, error) { return reading{}, nil }
 

@@ -13,7 +13,7 @@ func (c *call) matchCommand(r *Rule, layer int) {
 	m := &c.command
 	switch r.kind {
 	case kindTool:
-		if r.allowsTool(c.tool) {
+		if r.allowsTool(c.facts) {
 			m.bare.take(r, layer)
 		}
 		if r.tool == toolEdit || r.tool == toolWrite {

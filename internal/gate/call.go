@@ -11,6 +11,7 @@ import (
 // call is a query with what every layer needs to know of it, worked out once.
 type call struct {
 	tool  string
+	facts *troupe.ToolFacts // of tool
 	agent string
 	url   string
 	host  hostName
@@ -52,7 +53,7 @@ type callPath struct {
 
 func newCall(q *Query) call {
 	c := call{
-		tool: q.Tool, agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
+		tool: q.Tool, facts: q.known.of(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, levels: q.Levels, resolve: q.Resolve,
 		hidden: q.Hidden, exist: q.HiddenFiles,
 	}
@@ -81,7 +82,7 @@ func newCall(q *Query) call {
 	for _, p := range q.Access.Writes {
 		c.addPath(p, true)
 	}
-	if len(c.paths) == 0 && !c.isCommand() && (aboutFiles(c.tool) || c.class == troupe.ClassEdit) {
+	if len(c.paths) == 0 && !c.isCommand() && (c.facts.Argument == troupe.PathArgument || c.class == troupe.ClassEdit) {
 		c.unclear = true // a tool for files that names none
 	}
 	c.homely = c.homely && !c.unclear

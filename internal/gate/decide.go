@@ -163,11 +163,12 @@ func (h *hit) take(r *Rule, layer int) {
 // which it runs once somebody has said yes. Beyond is what becomes of what it attempts past
 // that; a yes to what was attempted is leave to run in the workspace level with exactly that,
 // and where the chain's bounds leave no room for it Beyond is Deny.
-func Decide(q Query) troupe.Decision {
+func (t *Tools) Decide(q Query) troupe.Decision {
+	q.known = t
 	if len(q.Chain) == 0 {
 		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: "nobody answers for this call: it came without a line of authority"}
 	}
-	if why := withheld(q.Chain, q.Tool); why != "" {
+	if why := withheld(q.Chain, t.of(q.Tool)); why != "" {
 		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why}
 	}
 	c := newCall(&q)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -233,32 +234,31 @@ func (c *call) grants() []string {
 		return nil
 	case c.isCommand():
 		// What is not shown as it is must not be allowed for good.
-		if c.tool != toolBash || hasHidden(c.command.text) {
+		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.command.text) {
 			return nil
 		}
-		return []string{toolBash + "(" + commandSpec(c.command.text) + ")"}
+		return []string{c.tool + "(" + commandSpec(c.command.text) + ")"}
 	case c.url != "":
-		if c.tool != toolFetch || c.host.unsure || c.host.user || c.host.tells || len(c.host.labels) == 0 {
+		if c.facts.Argument != troupe.DomainArgument || c.host.unsure || c.host.user || c.host.tells || len(c.host.labels) == 0 {
 			return nil
 		}
-		return []string{toolFetch + "(domain:" + strings.Join(c.host.labels, ".") + ")"}
+		return []string{c.tool + "(domain:" + strings.Join(c.host.labels, ".") + ")"}
 	case c.agent != "":
 		return nil // a birth only reads: nothing but a rule or a mode stops it
 	}
 	tool := c.tool
-	switch tool {
-	case toolWrite, toolNotebook:
-		tool = toolEdit
-	case toolEdit, toolRead, toolGrep, toolGlob:
-	default:
+	switch {
+	case c.facts.Argument != troupe.PathArgument:
 		return nil
+	case editsFiles(c.facts):
+		tool = cmp.Or(c.facts.Like, tool)
 	}
 	var out []string
 	for _, p := range c.paths {
 		if p.free || p.since == 0 {
 			continue
 		}
-		if !utf8.ValidString(p.name) || p.write && tool != toolEdit {
+		if !utf8.ValidString(p.name) || p.write && !editsFiles(c.facts) {
 			return nil // no rule can name it
 		}
 		if rule := tool + "(" + literalPattern(p.name) + ")"; !slices.Contains(out, rule) {

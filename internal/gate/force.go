@@ -81,7 +81,7 @@ func (r *Rule) means() string {
 			return verb + "every tool named " + r.tool
 		case strings.HasPrefix(r.tool, mcpPrefix) && !strings.Contains(r.tool[len(mcpPrefix):], "__"):
 			return verb + "every tool of the MCP server " + r.tool[len(mcpPrefix):]
-		case r.tool == toolBash:
+		case r.facts.Argument == troupe.CommandArgument:
 			return verb + "every command"
 		case r.tool == toolRead:
 			return verb + "reading any file"
@@ -93,16 +93,13 @@ func (r *Rule) means() string {
 	case kindCommand:
 		return verb + r.words.means(r.rule.Effect == troupe.Allow)
 	case kindPath:
-		what := map[string]string{
-			toolRead: "reading ", toolGrep: "searching in ", toolGlob: "listing ", toolEdit: "changing ", toolWrite: "writing ", toolNotebook: "changing notebooks in ",
-		}[r.tool]
 		var where []string
 		for i := range r.pats {
 			where = append(where, r.pats[i].means())
 		}
-		return verb + what + strings.Join(where, " or ")
+		return verb + r.facts.Doing + " " + strings.Join(where, " or ")
 	case kindName:
-		if r.tool == toolSkill {
+		if r.facts.Argument == troupe.SkillArgument {
 			return verb + "the skill " + visible(r.names[0])
 		}
 		return verb + "starting agents of type " + visible(strings.Join(r.names, " or "))
@@ -185,9 +182,9 @@ func (r *Rule) covers(o *Rule) bool {
 		case o.kind == kindTool && (o.tool == "" || o.glob):
 			return r.glob && r.tool == o.tool
 		case allow:
-			return r.allowsTool(o.tool)
+			return r.allowsTool(o.facts)
 		default:
-			return r.namesTool(o.tool)
+			return r.namesTool(o.facts)
 		}
 	}
 	if o.kind != r.kind || r.kind != kindPath && r.tool != o.tool {
@@ -197,7 +194,7 @@ func (r *Rule) covers(o *Rule) bool {
 	case kindCommand:
 		return r.words.covers(&o.words)
 	case kindPath:
-		return (r.tool == o.tool || familyCovers(r.tool, o.tool)) && coversPaths(r.pats, o.pats)
+		return (r.tool == o.tool || r.family(o.facts)) && coversPaths(r.pats, o.pats)
 	case kindName:
 		return r.namesOne(o.names[0]) && len(o.names) <= len(r.names)
 	case kindDomain:

@@ -41,6 +41,8 @@ type Query struct {
 	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
 	// resolved by their tools.
 	Resolve func(path string) string
+
+	known *Tools
 }
 
 // Layer is one session's part in the line of authority. All but the last in a chain that has

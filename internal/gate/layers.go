@@ -13,7 +13,7 @@ type filter struct {
 	name  string
 	holds func(l *Layer, child bool) bool
 	// keeps reports whether the layer takes the tool away.
-	keeps func(l *Layer, tool string) bool
+	keeps func(l *Layer, tool *troupe.ToolFacts) bool
 	why   string // completes "<agent> does not have the tool <tool>: …"
 }
 
@@ -29,20 +29,22 @@ func filters() [4]filter {
 		{
 			name:  "own definitions",
 			holds: func(l *Layer, child bool) bool { return child && l.Custom },
-			keeps: func(l *Layer, tool string) bool { return steers(l, tool) || outlasts(tool) },
-			why:   "what it starts outlasts the agent, and only types that come with the program have it",
+			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
+				return steers(l, tool) || tool.Holder == troupe.BuiltInTypes
+			},
+			why: "what it starts outlasts the agent, and only types that come with the program have it",
 		},
 		{
 			name:  "background",
 			holds: func(l *Layer, child bool) bool { return child && l.Background },
-			keeps: func(l *Layer, tool string) bool { return !inBackground(l, tool) },
+			keeps: func(l *Layer, tool *troupe.ToolFacts) bool { return !inBackground(l, tool) },
 			why:   "nobody waits for this agent, so it has only tools that need nobody",
 		},
 		{
 			name:  "definition",
 			holds: func(*Layer, bool) bool { return true },
-			keeps: func(l *Layer, tool string) bool {
-				return slices.Contains(l.Without, tool) || l.Offered != nil && !slices.Contains(l.Offered, tool)
+			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
+				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !slices.Contains(l.Offered, tool.Name)
 			},
 			why: "its definition does not have it",
 		},
@@ -61,51 +63,42 @@ func Filters() []string {
 // steers: tools that stop a conversation to deal with people, or that deal with agents of
 // one's own, of which some children have none. A child in plan mode has to be able to show
 // its plan.
-func steers(l *Layer, tool string) bool {
-	switch tool {
-	case "AskUserQuestion", "EnterPlanMode":
+func steers(l *Layer, tool *troupe.ToolFacts) bool {
+	switch tool.Holder {
+	case troupe.MainAgent:
 		return true
-	case "ExitPlanMode":
+	case troupe.Planners:
 		return l.Mode != troupe.ModePlan
-	case "SendMessage", "TaskOutput", "TaskStop":
+	case troupe.Parents:
 		return !l.Leads
+	default:
+		return false
 	}
-	return false
-}
-
-// outlasts: tools that make what lives on when the session has ended.
-func outlasts(tool string) bool {
-	switch tool {
-	case "TeamCreate", "TeamDelete", "CronCreate", "CronDelete", "Workflow", "Monitor":
-		return true
-	}
-	return false
 }
 
 // inBackground: tools that a session has for which nobody waits. Those of MCP servers pass:
 // whoever set up the server answers for them. So does Agent: births have limits of their own,
 // and whoever may have no agents is told why.
-func inBackground(l *Layer, tool string) bool {
-	switch tool {
-	case toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolSkill, toolFetch, toolSearch, toolAgent, "TodoWrite":
-		return true
-	case "SendMessage", "TaskOutput", "TaskStop":
-		return l.Leads
-	case "ExitPlanMode":
-		return l.Mode == troupe.ModePlan
+func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
+	switch tool.Holder {
+	case troupe.BuiltInTypes:
+		return false
+	case unknownHolder:
+		return strings.HasPrefix(tool.Name, mcpPrefix)
+	default:
+		return !steers(l, tool)
 	}
-	return strings.HasPrefix(tool, mcpPrefix)
 }
 
 // withheld says which layer keeps a tool from the last session of the chain, and why; "" if
 // none does. What is kept from an agent is not kept from the agents it starts.
-func withheld(chain []Layer, tool string) string {
+func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 	l, child := &chain[len(chain)-1], len(chain) > 1
 	for _, f := range filters() {
 		if !f.holds(l, child) || !f.keeps(l, tool) {
 			continue
 		}
-		why := "does not have the tool " + tool
+		why := "does not have the tool " + tool.Name
 		if f.name != "definition" {
 			why += ": " + f.why + " (layer " + f.name + ")"
 		}
@@ -115,9 +108,9 @@ func withheld(chain []Layer, tool string) string {
 }
 
 // Usable are those of the tools that the filter leaves to the last session of the chain.
-func Usable(chain []Layer, tools []string) []string {
+func (t *Tools) Usable(chain []Layer, tools []string) []string {
 	if len(chain) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld(chain, tool) != "" })
+	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld(chain, t.of(tool)) != "" })
 }

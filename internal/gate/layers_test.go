@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 		{"what binds a parent does not bind its child", []Layer{{Offered: []string{"Agent"}, Mode: troupe.ModeBypass}, plain}, "Bash", ""},
 	}
 	for _, test := range tests {
-		why := withheld(test.chain, test.tool)
+		why := withheld(test.chain, known().of(test.tool))
 		if got := why != ""; got != (test.layer != "") || test.layer != "" && test.layer != "definition" && !strings.Contains(why, test.layer) {
 			t.Errorf("%s: %q", test.name, why)
 		}

@@ -4,17 +4,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // speaksOf reports whether a deny or ask rule covers the call. In doubt it does.
 func (r *Rule) speaksOf(c *call) bool {
 	switch r.kind {
 	case kindTool:
-		return r.tool == "" || r.namesTool(c.tool) || len(r.pats) > 0 && c.isCommand() && r.touchesNamed(c)
+		return r.tool == "" || r.namesTool(c.facts) || len(r.pats) > 0 && c.isCommand() && r.touchesNamed(c)
 	case kindCommand:
 		return c.isCommand() && r.forbids(c)
 	case kindName:
-		return (c.tool == r.tool || c.agent != "" && c.tool != toolSkill && r.tool == toolAgent) && (r.namesOne(c.agent) || c.agent == "")
+		return (c.tool == r.tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument && r.facts.Argument == troupe.AgentArgument) && (r.namesOne(c.agent) || c.agent == "")
 	case kindPath:
 		return r.touches(c)
 	case kindDomain:
@@ -26,12 +28,12 @@ func (r *Rule) speaksOf(c *call) bool {
 }
 
 // namesTool compares without regard to case: a deny rule for "bash" means Bash.
-func (r *Rule) namesTool(tool string) bool {
+func (r *Rule) namesTool(tool *troupe.ToolFacts) bool {
 	if r.glob {
-		ok, err := path.Match(strings.ToLower(r.tool), strings.ToLower(tool))
+		ok, err := path.Match(strings.ToLower(r.tool), strings.ToLower(tool.Name))
 		return ok || err != nil
 	}
-	return strings.EqualFold(r.tool, tool) || familyCovers(r.tool, tool) || serverCovers(strings.ToLower(r.tool), strings.ToLower(tool))
+	return strings.EqualFold(r.tool, tool.Name) || r.family(tool) || serverCovers(strings.ToLower(r.tool), strings.ToLower(tool.Name))
 }
 
 // serverCovers: the rule names an MCP server, and the tool is one of its.
@@ -45,7 +47,7 @@ func (r *Rule) namesOne(name string) bool {
 
 // edits: it is a rule about writing files.
 func (r *Rule) edits() bool {
-	return r.tool == toolEdit || r.tool == toolWrite || r.tool == toolNotebook
+	return editsFiles(r.facts)
 }
 
 // touches reports whether a path rule, as deny or ask, covers one of the call's paths. A
@@ -53,13 +55,13 @@ func (r *Rule) edits() bool {
 // writing for whatever writes.
 func (r *Rule) touches(c *call) bool {
 	edits := r.edits()
-	own := strings.EqualFold(r.tool, c.tool) || familyCovers(r.tool, c.tool) || edits && (c.tool == toolEdit || c.tool == toolNotebook)
+	own := strings.EqualFold(r.tool, c.tool) || r.family(c.facts) || edits && editsFiles(c.facts)
 	if own && (c.unclear || len(c.paths) == 0) {
 		return true
 	}
 	for i := range c.paths {
 		p := &c.paths[i]
-		about := own || edits && p.write || r.tool == toolRead && (!p.write || c.tool == toolEdit || c.tool == toolNotebook)
+		about := own || edits && p.write || r.tool == toolRead && (!p.write || editsFiles(c.facts) && !c.facts.Overwrites)
 		if about && r.matches(c.at, p.name, true, true) {
 			return true
 		}
@@ -68,22 +70,22 @@ func (r *Rule) touches(c *call) bool {
 }
 
 // allowsTool reports whether an allow rule means every use of a tool.
-func (r *Rule) allowsTool(tool string) bool {
+func (r *Rule) allowsTool(tool *troupe.ToolFacts) bool {
 	if r.kind != kindTool {
 		return false
 	}
 	if r.glob {
-		ok, err := path.Match(r.tool, tool)
+		ok, err := path.Match(r.tool, tool.Name)
 		return ok && err == nil
 	}
-	return r.tool == tool || familyCovers(r.tool, tool) || serverCovers(r.tool, tool)
+	return r.tool == tool.Name || r.family(tool) || serverCovers(r.tool, tool.Name)
 }
 
 // allowsAll reports whether an allow rule covers the call whatever its paths.
 func (r *Rule) allowsAll(c *call) bool {
 	switch r.kind {
 	case kindTool:
-		return r.allowsTool(c.tool)
+		return r.allowsTool(c.facts)
 	case kindName:
 		return c.tool == r.tool && c.agent != "" && r.namesOne(c.agent)
 	case kindDomain:
@@ -96,9 +98,9 @@ func (r *Rule) allowsAll(c *call) bool {
 // allowsPath reports whether an allow rule covers one path of the call.
 func (r *Rule) allowsPath(c *call, p *callPath) bool {
 	if r.kind == kindTool {
-		return r.allowsTool(c.tool) && len(p.guards) == 0
+		return r.allowsTool(c.facts) && len(p.guards) == 0
 	}
-	if r.kind != kindPath || r.tool != c.tool && !familyCovers(r.tool, c.tool) {
+	if r.kind != kindPath || r.tool != c.tool && !r.family(c.facts) {
 		return false
 	}
 	if p.write {
@@ -107,19 +109,5 @@ func (r *Rule) allowsPath(c *call, p *callPath) bool {
 	return r.matches(c.at, p.name, false, false)
 }
 
-// familyCovers reports whether rules for one tool hold for another as well.
-func familyCovers(rule, tool string) bool {
-	switch rule {
-	case toolRead:
-		return tool == toolGrep || tool == toolGlob
-	case toolEdit:
-		return tool == toolWrite || tool == toolNotebook
-	default:
-		return false
-	}
-}
-
-// aboutFiles: a tool whose calls name files.
-func aboutFiles(tool string) bool {
-	return tool == toolRead || tool == toolEdit || familyCovers(toolRead, tool) || familyCovers(toolEdit, tool)
-}
+// family reports whether the rule holds for a tool because it is like the rule's own.
+func (r *Rule) family(tool *troupe.ToolFacts) bool { return tool.Like != "" && r.tool == tool.Like }

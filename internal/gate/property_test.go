@@ -193,6 +193,7 @@ func TestChainIsMeetOfModes(t *testing.T) {
 			m, _ := Meaning(l.Mode)
 			meet, l.Rules, l.Managed = meet.Meet(m), nil, nil
 		}
+		q.known = known()
 		c := newCall(&q)
 		c.matchRules(q.Chain)
 		rows := table()

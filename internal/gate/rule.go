@@ -13,12 +13,14 @@ import (
 type Rule struct {
 	rule  troupe.Rule // as written; Effect is never anything but the three
 	kind  ruleKind
-	tool  string     // canonical name; "" is every tool; may be a glob if glob
-	glob  bool       // tool is a glob of names
-	words wildcard   // kindCommand: the command
-	forms []wildcard // kindCommand: what it means as a deny or ask rule
-	names []string   // kindName: one, and in a deny rule what was probably meant instead
-	pats  []pattern  // kindPath: alternatives; kindTool: what a path meant that could not be read
+	known *Tools
+	tool  string            // canonical name; "" is every tool; may be a glob if glob
+	facts *troupe.ToolFacts // of tool
+	glob  bool              // tool is a glob of names
+	words wildcard          // kindCommand: the command
+	forms []wildcard        // kindCommand: what it means as a deny or ask rule
+	names []string          // kindName: one, and in a deny rule what was probably meant instead
+	pats  []pattern         // kindPath: alternatives; kindTool: what a path meant that could not be read
 	host  domain
 	note  string // what became of a rule that could not be read as written
 }
@@ -34,21 +36,12 @@ const (
 	kindDomain                  // hosts
 )
 
-// The tools whose rules have parentheses.
+// Words of the rule language: rules about reading and changing files hold for whatever does so.
 const (
-	toolBash     = "Bash"
-	toolRead     = "Read"
-	toolGrep     = "Grep"
-	toolGlob     = "Glob"
-	toolEdit     = "Edit"
-	toolWrite    = "Write"
-	toolNotebook = "NotebookEdit"
-	toolAgent    = "Agent"
-	toolTask     = "Task" // an older name of Agent
-	toolSkill    = "Skill"
-	toolFetch    = "WebFetch"
-	toolSearch   = "WebSearch"
-	mcpPrefix    = "mcp__"
+	toolRead  = "Read"
+	toolEdit  = "Edit"
+	toolWrite = "Write"
+	mcpPrefix = "mcp__"
 )
 
 // RuleError says why a rule is not followed as it is written, and what it does instead.
@@ -74,8 +67,14 @@ func (e *RuleError) Error() string {
 // Write, NotebookEdit, Grep and Glob with a path; WebFetch(domain:host); Agent(type), also
 // written Task; Skill(name); mcp__server, mcp__server__tool, and stars behind the server.
 // Read covers Grep and Glob too, Edit covers Write and NotebookEdit.
-func ParseRule(r troupe.Rule) (Rule, error) {
-	out := Rule{rule: r}
+func (t *Tools) ParseRule(r troupe.Rule) (Rule, error) {
+	out, err := Rule{rule: r, known: t}.parse()
+	out.facts = t.of(out.tool)
+	return out, err
+}
+
+func (out Rule) parse() (Rule, error) {
+	r := out.rule
 	switch r.Effect {
 	case troupe.Allow, troupe.Ask, troupe.Deny:
 	default:
@@ -102,9 +101,9 @@ func ParseRule(r troupe.Rule) (Rule, error) {
 		out.kind = kindTool
 		return out, nil
 	}
-	out.tool = canonical(name)
-	if meant := misspelt(out.tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
-		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", visible(name), meant, toolList()))
+	out.tool = out.known.Today(name)
+	if meant := out.known.misspelt(out.tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
+		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", visible(name), meant, out.known.withParentheses()))
 	}
 	if lower := strings.ToLower(name); strings.HasPrefix(lower, mcpPrefix) && !strings.HasPrefix(name, mcpPrefix) {
 		return out.unread(mcpPrefix+name[len(mcpPrefix):], "writes mcp__ in other letters than the tools of MCP servers have")
@@ -121,8 +120,8 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 	if spec == "" {
 		return r.unread(r.tool, "has nothing in its parentheses")
 	}
-	switch r.tool {
-	case toolBash:
+	switch argument := r.known.of(r.tool).Argument; argument {
+	case troupe.CommandArgument:
 		words, problem := parseWildcard(spec)
 		if problem == "" {
 			problem = slipInCommand(spec, r.rule.Effect)
@@ -138,7 +137,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 		if r.rule.Effect != troupe.Allow {
 			r.forms = forbidden(words)
 		}
-	case toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook:
+	case troupe.PathArgument:
 		pats, problem := parsePaths(spec)
 		if problem != "" {
 			if r.rule.Effect != troupe.Allow {
@@ -153,26 +152,28 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 			pats[i].folder = r.rule.Folder
 		}
 		r.kind, r.pats = kindPath, pats
-	case toolAgent, toolSkill:
+	case troupe.AgentArgument, troupe.SkillArgument:
 		if strings.ContainsAny(spec, "*,(){}") {
-			return r.unread(r.tool, "does not name one "+thingOf(r.tool)+"; lists and wildcards are not supported there")
+			return r.unread(r.tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not supported there")
 		}
 		r.kind, r.names = kindName, []string{strings.TrimSpace(spec)}
-		return r.meantAgent()
-	case toolFetch:
+		if argument == troupe.AgentArgument {
+			return r.meantAgent()
+		}
+	case troupe.DomainArgument:
 		host, problem := parseDomain(spec)
 		if problem != "" {
 			return r.unread(r.tool, problem)
 		}
 		r.kind, r.host = kindDomain, host
 	default:
-		return r.unread(r.tool, "has parentheses, which are not supported for "+visible(r.tool)+"; they are for "+toolList())
+		return r.unread(r.tool, "has parentheses, which are not supported for "+visible(r.tool)+"; they are for "+r.known.withParentheses())
 	}
 	return r, nil
 }
 
-func thingOf(tool string) string {
-	if tool == toolSkill {
+func thingOf(a troupe.Argument) string {
+	if a == troupe.SkillArgument {
 		return "skill"
 	}
 	return "type of agent"
@@ -201,7 +202,7 @@ func (r Rule) unread(tool, problem string) (Rule, error) {
 	}
 	if r.glob {
 		e.Instead = "it " + verb + " every use of tools named " + tool
-	} else if r.tool = canonical(tool); r.tool == "" {
+	} else if r.tool = r.known.Today(tool); r.tool == "" {
 		e.Instead = "it " + verb + " every tool"
 	} else {
 		e.Instead = "it " + verb + " every use of " + r.tool
@@ -246,47 +247,6 @@ func splitRule(text string) (name, spec string, hasSpec bool, problem string) {
 func nameRune(c rune) bool {
 	return c == '_' || c == '-' || c == '*' || c == '.' || c == ':' ||
 		c != utf8.RuneError && (unicode.IsLetter(c) || unicode.IsDigit(c))
-}
-
-// knownTools are the tools that rules are written about.
-func knownTools() [12]string {
-	return [...]string{
-		toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolAgent, toolTask, toolSkill, toolFetch, toolSearch,
-	}
-}
-
-// canonical writes the names of the tools known here as they are written elsewhere.
-func canonical(name string) string {
-	if strings.EqualFold(name, toolTask) {
-		return toolAgent
-	}
-	for _, known := range knownTools() {
-		if strings.EqualFold(name, known) {
-			return known
-		}
-	}
-	return name
-}
-
-// misspelt is the known tool whose name is one slip of the pen away, or "".
-func misspelt(name string) string {
-	if strings.HasPrefix(strings.ToLower(name), mcpPrefix) {
-		return ""
-	}
-	for _, known := range knownTools() {
-		if name == known {
-			return ""
-		}
-	}
-	if len(name) < 4 {
-		return otherName(name)
-	}
-	for _, known := range knownTools() {
-		if oneSlip(strings.ToLower(name), strings.ToLower(known)) {
-			return canonical(known)
-		}
-	}
-	return otherName(name)
 }
 
 // oneSlip: one letter more, less or other, or two swapped.

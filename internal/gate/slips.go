@@ -8,49 +8,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/reader"
 )
 
-// otherName is the tool that a name stands for which other programs have for it, or which
-// people write for it; "" if it stands for none.
-func otherName(name string) string {
-	plain := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r == '.' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(name))
-	for _, known := range knownTools() {
-		if cut, ok := strings.CutSuffix(plain, "tool"); ok && (cut == strings.ToLower(known) || oneSlip(cut, strings.ToLower(known))) {
-			return canonical(known)
-		}
-	}
-	switch strings.TrimSuffix(plain, "tool") {
-	case "shell", "sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute", "execcommand", "executecommand",
-		"run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd", "shellcommand", "localshell", "bashcommand", "system":
-		return toolBash
-	case "readfile", "readfiles", "fileread", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile", "notebookread":
-		return toolRead
-	case "multiedit", "editfile", "fileedit", "strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update", "updatefile", "modify", "searchreplace":
-		return toolEdit
-	case "writefile", "filewrite", "create", "createfile", "savefile", "writetofile":
-		return toolWrite
-	case "search", "searchfiles", "searchfilecontent", "grepsearch", "ripgrep", "rg":
-		return toolGrep
-	case "ls", "list", "listfiles", "listdir", "listdirectory", "find", "findfiles", "filesearch":
-		return toolGlob
-	case "fetch", "webget", "http", "httprequest", "fetchurl", "url", "browse":
-		return toolFetch
-	case "googlewebsearch", "searchweb", "internetsearch":
-		return toolSearch
-	case "subagent", "agents", "spawnagent", "launchagent":
-		return toolAgent
-	}
-	return ""
-}
-
-// toolList names the tools whose rules have parentheses, for people.
-func toolList() string {
-	return strings.Join([]string{toolBash, toolRead, toolGrep, toolGlob, toolEdit, toolWrite, toolNotebook, toolFetch, toolAgent, toolSkill}, ", ")
-}
-
 // spareParenthesis: what stands in a rule's parentheses ends with one more that nothing opens.
 func spareParenthesis(spec string) bool {
 	if !strings.HasSuffix(spec, ")") {
@@ -99,7 +56,7 @@ func builtInAgents() [3]string { return [...]string{"Explore", "Plan", "general-
 // meantAgent says of a rule about a type of agent that another was probably meant. One that is
 // denied or asked about is so under both names; who has leave is whoever is named.
 func (r Rule) meantAgent() (Rule, error) {
-	if r.tool != toolAgent || len(r.names[0]) < 3 {
+	if len(r.names[0]) < 3 {
 		return r, nil
 	}
 	name := r.names[0]

@@ -22,11 +22,8 @@ var (
 	promptVerification string
 )
 
-// Names of built-in types that have a part to play beyond being in the list.
-const (
-	Main    = "main"            // the root agent's; no child can have it
-	General = "general-purpose" // what a birth without a type means
-)
+// Main is the root agent's type; no child can have it.
+const Main = "main"
 
 // BuiltIn lists the names of the types that every installation has.
 func BuiltIn() []string {
@@ -42,7 +39,7 @@ func builtins() []Definition {
 	defs := []Definition{
 		{Name: Main, Description: "The agent one talks to.", Prompt: promptMain, All: true},
 		{
-			Name: General, Prompt: promptGeneral, All: true,
+			Name: troupe.GeneralAgent, Prompt: promptGeneral, All: true,
 			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools except Agent.",
 		},
 		{

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 func FuzzFrontMatter(f *testing.F) {
@@ -43,7 +45,7 @@ func FuzzFrontMatter(f *testing.F) {
 				t.Errorf("a tools line without a star gives all: %q", front)
 			}
 			for _, tool := range d.Tools {
-				if !slices.Contains(allTools(), tool) {
+				if !slices.ContainsFunc(allTools(), func(f troupe.ToolFacts) bool { return f.Name == tool }) {
 					t.Errorf("unknown tool %q", tool)
 				}
 			}

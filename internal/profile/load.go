@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Sources are where definitions come from, the weakest first after what is built in.
@@ -25,8 +27,8 @@ type Sources struct {
 	Skip func(file string) bool
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
-	// Tools are the names of all tools there are, for checking those in definitions.
-	Tools []string
+	// Tools are all tools there are, for checking those in definitions.
+	Tools []troupe.ToolFacts
 }
 
 // FlagName is the Path of problems with the value of Sources.Flag.
@@ -62,7 +64,7 @@ func Load(src Sources) (Set, []Problem) {
 }
 
 type loader struct {
-	tools    []string
+	tools    []troupe.ToolFacts
 	skip     func(file string) bool // while the project's are read
 	set      Set
 	problems []Problem

@@ -68,7 +68,7 @@ func (s Set) Main() Definition { return s.types[Main] }
 // general-purpose. The error lists the types there are and is meant for whoever asked.
 func (s Set) Lookup(name string) (Definition, error) {
 	if name == "" {
-		name = General
+		name = troupe.GeneralAgent
 	}
 	key := strings.ToLower(strings.TrimSpace(name))
 	if p, ok := s.broken[key]; ok {
@@ -115,9 +115,8 @@ func (s Set) List() []Definition {
 
 // Place is where and to whom an agent is born.
 type Place struct {
-	// Offer are the names of the tools there are. Agent is among them only where births
-	// are possible.
-	Offer []string
+	// Offer are the tools there are for such an agent.
+	Offer []troupe.ToolFacts
 	// Model is the parent's, or for a root the chosen one, in full.
 	Model string
 	// Named finds the full name for what a person or a model wrote.
@@ -162,7 +161,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	p.Limits.MaxTurns = d.turns(at, s.MaxTurns)
 	for _, tool := range at.Offer {
 		if d.has(tool) {
-			p.Tools = append(p.Tools, tool)
+			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
 	slices.Sort(p.Tools)
@@ -170,16 +169,16 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	return p, nil
 }
 
-// has reports whether agents of this type get a tool. Agent is not among "all", because
-// helpers that start helpers should be somebody's decision.
-func (d Definition) has(tool string) bool {
+// has reports whether agents of this type get a tool. Those that start agents are not among
+// "all", because helpers that start helpers should be a person's decision.
+func (d Definition) has(tool troupe.ToolFacts) bool {
 	switch {
-	case slices.Contains(d.Without, tool):
+	case slices.Contains(d.Without, tool.Name):
 		return false
 	case !d.All:
-		return slices.Contains(d.Tools, tool)
+		return slices.Contains(d.Tools, tool.Name)
 	default:
-		return tool != toolAgent || d.Name == Main
+		return tool.Schedule != troupe.Birth || d.Name == Main
 	}
 }
 

@@ -11,10 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool/all"
 )
 
-func allTools() []string {
-	return []string{"Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write"}
+func allTools() []troupe.ToolFacts {
+	return only("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write")
+}
+
+func only(names ...string) []troupe.ToolFacts {
+	var out []troupe.ToolFacts
+	for _, name := range names {
+		d, _ := all.Known().Find(name)
+		out = append(out, d.ToolFacts)
+	}
+	return out
 }
 
 func write(t testing.TB, path, content string) {
@@ -90,7 +100,7 @@ func TestBuiltins(t *testing.T) {
 		}
 	}
 	p, err := set.Main().Resolve(place(), troupe.Spawn{})
-	if err != nil || !slices.Equal(p.Tools, allTools()) || p.Type != "main" {
+	if err != nil || !slices.Equal(p.Tools, []string{"Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write"}) || p.Type != "main" {
 		t.Errorf("main: %+v, %v", p, err)
 	}
 	for _, d := range builtins() {
@@ -162,7 +172,7 @@ func TestResolve(t *testing.T) {
 		t.Errorf("%q", p.Tools)
 	}
 	deep := place()
-	deep.Offer = []string{"Write", "Read", "Read"}
+	deep.Offer = only("Write", "Read", "Read")
 	if p, _ = resolve("delegate", deep, troupe.Spawn{}); !slices.Equal(p.Tools, []string{"Read"}) {
 		t.Errorf("%q", p.Tools)
 	}
@@ -197,7 +207,7 @@ func TestToolsLine(t *testing.T) {
 		{"tools: Task, Read", []string{"Agent", "Read"}, ""},
 		{"allowed-tools: Read", []string{"Read"}, ""},
 		{"tools: Read, WebFetch", []string{"Read"}, `:3: tools names "WebFetch", which is not a tool here`},
-		{"tools: Read, LS", []string{"Read"}, "Glob lists files"},
+		{"tools: Read, LS", []string{"Read"}, "Glob was probably meant"},
 		{"tools: Nothing", []string{}, "not a tool"},
 		{"tools: Read, Bash(git *)", []string{"Read"}, "parentheses"},
 		{"tools: Agent(a, b), Read", []string{"Read"}, "parentheses"},

@@ -5,28 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/troupe-dev/troupe"
 )
-
-const toolAgent = "Agent"
-
-// oldNames are what other tools, or older versions of them, call the tools there are here.
-// Only names that can mean nothing else are listed.
-func oldNames() map[string]string {
-	return map[string]string{
-		"task":        toolAgent,
-		"fileread":    "Read",
-		"read_file":   "Read",
-		"filewrite":   "Write",
-		"write_file":  "Write",
-		"fileedit":    "Edit",
-		"edit_file":   "Edit",
-		"multiedit":   "Edit",
-		"grep_search": "Grep",
-		"list_files":  "Glob",
-		"run_shell":   "Bash",
-		"shell":       "Bash",
-	}
-}
 
 // toolList is what a tools line says.
 type toolList struct {
@@ -38,7 +19,7 @@ type toolList struct {
 
 // readTools reads a tools line: names in a list, or in one text between commas and blanks,
 // or a star. What cannot be read means no tools.
-func readTools(v value, known []string) toolList {
+func readTools(v value, known []troupe.ToolFacts) toolList {
 	var words []string
 	switch v.kind {
 	case valueText:
@@ -83,21 +64,19 @@ func toolRune(r rune) bool {
 		unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-func toolName(word string, known []string) (name, problem string) {
+func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
 	if strings.ContainsAny(word, "()") {
 		return "", fmt.Sprintf("names %q; parentheses are not supported here so far, and without them it would get more than was meant, so it does not get this tool", word)
 	}
-	for _, k := range known {
-		if strings.EqualFold(k, word) {
-			return k, ""
-		}
-	}
-	if now, ok := oldNames()[strings.ToLower(word)]; ok && slices.Contains(known, now) {
-		return now, ""
-	}
+	plain := strings.ToLower(word)
 	hint := ""
-	if strings.EqualFold(word, "LS") {
-		hint = "; Glob lists files"
+	for _, k := range known {
+		switch {
+		case strings.EqualFold(k.Name, word), strings.EqualFold(k.Formerly, word), slices.Contains(k.Aliases, plain):
+			return k.Name, ""
+		case slices.Contains(k.Slips, plain):
+			hint = "; " + k.Name + " was probably meant"
+		}
 	}
 	return "", fmt.Sprintf("names %q, which is not a tool here%s", word, hint)
 }
@@ -119,7 +98,7 @@ func splitNames(s string) []string {
 }
 
 // readWithout reads a line of tools that agents do not get. In doubt they do not.
-func readWithout(v value, known []string) toolList {
+func readWithout(v value, known []troupe.ToolFacts) toolList {
 	out := readTools(v, known)
 	if out.broken {
 		return out

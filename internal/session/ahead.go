@@ -72,7 +72,7 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 // would be asked about: changing the files that the job names, or any in the folder if it
 // names none; fetching from the hosts that it names.
 func (a *actor) needs(prompt string, p troupe.Profile) []string {
-	chain := append(slices.Clip(a.tree.line.chain(a.id)), gate.LayerOf("its agent", p, troupe.Authority{Mode: p.Mode}, false, true))
+	chain := append(slices.Clip(a.tree.line.chain(a.id)), a.h.gate.LayerOf("its agent", p, troupe.Authority{Mode: p.Mode}, false, true))
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode
 	}
@@ -81,7 +81,7 @@ func (a *actor) needs(prompt string, p troupe.Profile) []string {
 		if !slices.Contains(p.Tools, tool) {
 			return
 		}
-		if d := gate.Decide(a.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+		if d := a.h.gate.Decide(a.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}

@@ -218,7 +218,7 @@ func TestCommandInBackground(t *testing.T) {
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells{p} } }
+			shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }
 			say := plays{"main": tt.main, "main/X": tt.x}.reply
 			p := h.start(say, shell).begin(troupe.Caps{MaxDepth: 1})
 			if tt.down {
@@ -249,7 +249,7 @@ func TestStopWithCommandLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
 			say := plays{"main": {call("Bash:&1h"), say("I wait")}}.reply
-			p := h.start(say, func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells{p} } }).begin(troupe.Caps{MaxDepth: 1})
+			p := h.start(say, func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }).begin(troupe.Caps{MaxDepth: 1})
 			pass(10 * time.Second)
 			p.stop(h.root, troupe.Stop{Now: now, Tree: true, By: "somebody"})
 			pass(10 * time.Second)
@@ -264,19 +264,16 @@ func TestStopWithCommandLeft(t *testing.T) {
 
 // shells is a set of tools whose commands may run in the background: "&5s" does for five
 // seconds.
-type shells struct{ *process }
-
-func (s shells) Runner(name string) (tool.Runner, bool) {
-	r, ok := s.process.Runner(name)
-	if name == "Bash" {
-		return command{}, true
-	}
-	return r, ok
+func shells() tool.Set {
+	return tools().Each(func(d tool.Descriptor) tool.Descriptor {
+		if d.Name == "Bash" {
+			d.Runner = command{}
+		}
+		return d
+	})
 }
 
 type command struct{ input string }
-
-func (command) Spec() troupe.Tool { return troupe.Tool{Name: "Bash"} }
 
 func (command) Prepare(_ tool.Env, input string) (tool.Prepared, error) { return command{input}, nil }
 

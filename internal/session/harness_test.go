@@ -61,7 +61,7 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	}
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
 	d := session.Deps{
-		Store: st, Owner: owner, Models: p.llm, Tools: p, Profiles: p, Sched: p.pool, Now: time.Now,
+		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Sched: p.pool, Now: time.Now,
 		Policy:      turn.Policy{MaxAttempts: 5, MaxDenials: 3},
 		Environment: func(string) string { return "env" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
@@ -215,42 +215,44 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 	return l.reply(r), nil
 }
 
-// Specs and the rest make process the set of tools. Read and Edit take a second; Read:meet
-// waits until two of it are at work.
-func (p *process) Specs(names []string) []troupe.Tool {
-	var out []troupe.Tool
-	for _, n := range names {
-		out = append(out, troupe.Tool{Name: n})
+// tools is a set in which Read and Edit take a second; Read:meet waits until two of it are at
+// work. An Agent's input is its name, and "&" before it puts it into the background; those of
+// the others are "TO message", a task or nothing.
+func tools() tool.Set {
+	var out []tool.Descriptor
+	for _, f := range []troupe.ToolFacts{
+		{Name: "Read", Schedule: troupe.Parallel, Argument: troupe.PathArgument},
+		{Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument},
+		{Name: "Bash", Class: troupe.ClassExec, Argument: troupe.CommandArgument},
+		{Name: "Sh", Class: troupe.ClassExec},
+	} {
+		out = append(out, tool.Descriptor{ToolFacts: f, Runner: fake{name: f.Name}})
 	}
-	return out
+	for _, f := range []troupe.ToolFacts{
+		{Name: "Agent", Schedule: troupe.Birth, Argument: troupe.AgentArgument},
+		{Name: "SendMessage", Holder: troupe.Parents},
+		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
+		{Name: "TaskStop", Holder: troupe.Parents},
+	} {
+		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent, error) { return intent(f.Name, input), nil }})
+	}
+	return tool.NewSet(out...)
 }
 
-func (p *process) Schedule(name string) turn.Schedule { return schedules()[name] }
-
-func schedules() map[string]turn.Schedule {
-	return map[string]turn.Schedule{
-		"Agent": turn.Birth, "Read": turn.Parallel, "Edit": turn.Alone, "Bash": turn.Alone,
-		"SendMessage": turn.Alone, "Sh": turn.Alone, "TaskOutput": turn.Parallel, "TaskStop": turn.Alone,
-	}
-}
-
-// Intent: an Agent's input is its name, and "&" before it puts it into the background; those
-// of the others are "TO message", a task or nothing.
-func (p *process) Intent(name, input string) (troupe.Intent, bool, error) {
+func intent(name, input string) troupe.Intent {
 	switch name {
 	case "Agent":
 		bare := strings.TrimPrefix(input, "&")
-		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}, true, nil
+		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}
 	case "SendMessage":
 		to, text, _ := strings.Cut(input, " ")
 		bare := strings.TrimSuffix(text, "!")
-		return troupe.SendMessage{To: to, Text: bare, Cancel: bare != text}, true, nil
+		return troupe.SendMessage{To: to, Text: bare, Cancel: bare != text}
 	case "TaskOutput":
-		return troupe.TaskQuery{Task: input, Block: input != "", Timeout: time.Minute}, true, nil
-	case "TaskStop":
-		return troupe.TaskStop{Task: input}, true, nil
+		return troupe.TaskQuery{Task: input, Block: input != "", Timeout: time.Minute}
+	default:
+		return troupe.TaskStop{Task: input}
 	}
-	return nil, false, nil
 }
 
 // stop tells a session to stop, as a person does.
@@ -269,14 +271,7 @@ func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) 
 	return role("helper"), nil
 }
 
-func (p *process) Runner(name string) (tool.Runner, bool) {
-	_, ok := schedules()[name]
-	return fake{name: name}, ok
-}
-
 type fake struct{ name, input string }
-
-func (f fake) Spec() troupe.Tool { return troupe.Tool{Name: f.name} }
 
 func (f fake) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	return fake{f.name, input}, nil

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -38,16 +39,6 @@ type Models interface {
 	// Window is how many tokens a call may send before the conversation is shortened; 0 if
 	// that is not known.
 	Window(full string) int64
-}
-
-// Tools is the set of tools of this process.
-type Tools interface {
-	Specs(names []string) []troupe.Tool
-	Runner(name string) (tool.Runner, bool)
-	Schedule(name string) turn.Schedule
-	// Intent decodes a call that the driver itself carries out; ok is false for every other
-	// tool.
-	Intent(name, input string) (in troupe.Intent, ok bool, err error)
 }
 
 // Profiles resolves the roles of children, of every tree of this process.
@@ -71,7 +62,7 @@ type Deps struct {
 	Store    store.Store
 	Owner    troupe.OwnerID
 	Models   Models
-	Tools    Tools
+	Tools    tool.Set
 	Profiles Profiles
 	Sched    Scheduler
 	Now      func() time.Time
@@ -143,6 +134,7 @@ type Replay interface {
 // an actor's; heads and surroundings have their own and take no other. None is held during a transaction, a look at a folder or a model call.
 type Hub struct {
 	d      Deps
+	gate   *gate.Tools
 	around surroundings
 	heads  heads
 
@@ -173,7 +165,10 @@ func New(d Deps) *Hub {
 	if d.AskFor == nil {
 		d.AskFor = func(troupe.SessionID) time.Duration { return 0 }
 	}
-	return &Hub{d: d, around: surroundings{look: d.Environment, now: d.Now}, trees: make(map[troupe.SessionID]*tree)}
+	return &Hub{
+		d: d, gate: gate.NewTools(d.Tools.Facts()), around: surroundings{look: d.Environment, now: d.Now},
+		trees: make(map[troupe.SessionID]*tree),
+	}
 }
 
 // Hosts reports whether a tree is hosted here, or about to be.

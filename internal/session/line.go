@@ -11,6 +11,7 @@ import (
 
 // line is the place of each session of a tree in the line of authority.
 type line struct {
+	gate   *gate.Tools
 	mu     sync.Mutex
 	layers map[troupe.SessionID]layer
 }
@@ -36,7 +37,7 @@ func (l *line) place(st *turn.State, caps troupe.Caps) {
 	}
 	l.layers[st.Session.ID] = layer{
 		parent: st.Session.Parent,
-		gate:   gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
+		gate:   l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
 	}
 }
 

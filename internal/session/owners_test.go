@@ -132,23 +132,16 @@ func TestTwoAdopt(t *testing.T) {
 }
 
 // counted counts the commands that are at work.
-type counted struct {
-	shells
-	running *atomic.Int32
+func counted(running *atomic.Int32) tool.Set {
+	return shells().Each(func(d tool.Descriptor) tool.Descriptor {
+		if d.Name == "Bash" {
+			d.Runner = countedCommand{running}
+		}
+		return d
+	})
 }
 
-func (c counted) Runner(name string) (tool.Runner, bool) {
-	r, ok := c.shells.Runner(name)
-	if name == "Bash" {
-		return countedCommand{r, c.running}, ok
-	}
-	return r, ok
-}
-
-type countedCommand struct {
-	tool.Runner
-	running *atomic.Int32
-}
+type countedCommand struct{ running *atomic.Int32 }
 
 func (c countedCommand) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	return countedRun{command{input}, c.running}, nil
@@ -172,7 +165,7 @@ func TestOneTreeLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		var running atomic.Int32
-		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = counted{shells{p}, &running} } }
+		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = counted(&running) } }
 		p := h.start(plays{"main": {call("Agent:&X", "Bash:&1h"), call("Read:a"), call("Read:b"), say("ok")}}.reply, shell).begin(troupe.Caps{MaxDepth: 1})
 		other := troupe.SessionID("0000000other")
 		err := p.hub.Begin(t.Context(), fleet.Birth{
@@ -220,7 +213,7 @@ func TestStopTwice(t *testing.T) {
 			"main": {call("Agent:&P"), call("Read:a"), call("SendMessage:P enough!"), say("I wait")}, "main/P": {call("Agent:X"), say("ok")},
 			"main/P/X": {call("Bash:30s"), say("late")},
 		}.reply
-		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells{p} } }
+		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }
 		p := h.start(reply, shell).begin(troupe.Caps{MaxDepth: 2})
 		pass(10 * time.Second)
 		p.pool.Close()

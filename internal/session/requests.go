@@ -217,17 +217,10 @@ func (a *actor) askAnew() error {
 
 // access is what a call declares that it would do.
 func (a *actor) access(call troupe.Call) (troupe.Access, bool) {
-	if in, ok, err := a.h.d.Tools.Intent(call.Name, call.Input); ok {
-		sp, _ := in.(troupe.Spawn)
-		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err == nil
-	}
-	runner, ok := a.h.d.Tools.Runner(call.Name)
+	t, ok := a.h.d.Tools.Find(call.Name)
 	if !ok {
 		return troupe.Access{}, false
 	}
-	p, err := runner.Prepare(a.toolEnv(call), call.Input)
-	if err != nil {
-		return troupe.Access{}, false
-	}
-	return p.Access(), true
+	access, err := t.Access(a.toolEnv(call), call.Input)
+	return access, err == nil
 }

@@ -506,7 +506,7 @@ func TestStopBetweenRuns(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h, gap := newHome(t), &behind{}
 			p := h.start(plays{"main": {call(task), say("I wait")}, "main/X": {call("Read:a"), say("late")}}.reply, func(p *process) {
-				p.deps = func(d *session.Deps) { d.Tools, gap.Store = shells{p}, d.Store; d.Store = gap }
+				p.deps = func(d *session.Deps) { d.Tools, gap.Store = shells(), d.Store; d.Store = gap }
 			}).begin(troupe.Caps{MaxDepth: 1})
 			pass(3200 * time.Millisecond) // main has ended its run
 			stop := func() { p.stop(h.root, troupe.Stop{Now: true, Tree: true, By: "somebody"}) }

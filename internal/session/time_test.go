@@ -46,7 +46,7 @@ func TestTreeTime(t *testing.T) {
 			h := newHome(t)
 			began := time.Now()
 			p := h.start(tt.plays.reply, func(p *process) {
-				p.deps = func(d *session.Deps) { d.Tools = shells{p} }
+				p.deps = func(d *session.Deps) { d.Tools = shells() }
 			}).beginAs(troupe.Caps{MaxDepth: 2}, func(b *fleet.Birth) { b.Profile.Limits.MaxTime = limit })
 			if tt.do != nil {
 				pass(5 * time.Second)

@@ -32,20 +32,9 @@ const (
 func (a *actor) runCalls(ctx context.Context, calls []int) error {
 	var births []int
 	for _, i := range calls {
-		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == turn.Birth {
+		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == troupe.Birth {
 			births = append(births, i)
-			continue
-		}
-		intent, ok, err := a.h.d.Tools.Intent(a.st.Calls[i].Name, a.st.Calls[i].Input)
-		switch {
-		case !ok:
-			err = a.runTool(ctx, i)
-		case err != nil:
-			err = a.finishText(i, err.Error())
-		default:
-			err = a.carryOut(ctx, i, intent)
-		}
-		if err != nil {
+		} else if err := a.runCall(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -61,14 +50,27 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 	return nil
 }
 
+// runCall carries out a call, or has its tool do so.
+func (a *actor) runCall(ctx context.Context, i int) error {
+	call := a.st.Calls[i].Call
+	t, ok := a.h.d.Tools.Find(call.Name)
+	switch {
+	case !ok:
+		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name, strings.Join(a.st.Profile.Tools, ", ")))
+	case t.Intent == nil:
+		return a.runTool(ctx, i, t)
+	}
+	intent, err := t.Intent(call.Input)
+	if err != nil {
+		return a.finishText(i, err.Error())
+	}
+	return a.carryOut(ctx, i, intent)
+}
+
 // runTool judges one call and starts it. Every way out leaves the call with a result, or
 // in hand.
-func (a *actor) runTool(ctx context.Context, i int) error {
+func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	call := a.st.Calls[i].Call
-	runner, ok := a.h.d.Tools.Runner(call.Name)
-	if !ok {
-		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name, strings.Join(a.st.Profile.Tools, ", ")))
-	}
 	env := a.toolEnv(call)
 	prepared, err := runner.Prepare(env, call.Input)
 	if err != nil {
@@ -190,7 +192,7 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 
 // judge asks the gate.
 func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
-	return gate.Decide(a.gateQuery(name, access, a.tree.line.chain(a.id)))
+	return a.h.gate.Decide(a.gateQuery(name, access, a.tree.line.chain(a.id)))
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
@@ -345,7 +347,8 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := a.st.Calls[i]
-		intent, _, err := a.h.d.Tools.Intent(c.Name, c.Input)
+		t, _ := a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
+		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
 		if err != nil {
 			if err := a.finishText(i, err.Error()); err != nil {

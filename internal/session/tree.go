@@ -35,7 +35,7 @@ type tree struct {
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
 	return &tree{
-		h: h, root: root, actors: make(map[troupe.SessionID]*actor),
+		h: h, root: root, line: line{gate: h.gate}, actors: make(map[troupe.SessionID]*actor),
 		pending: make(map[troupe.SessionID]*mailbag), awaited: make(map[troupe.SessionID]bool),
 	}
 }

@@ -114,7 +114,7 @@ func virtualRun(t *testing.T, seed uint64, met map[string]int) {
 		p.llm.fail = faults(seed)
 		p.llm.window = int64(d.IntN(2) * 200)
 		p.deps = func(dep *session.Deps) {
-			dep.Tools, dep.Profiles, dep.Policy = shells{p}, inherits{p}, settings
+			dep.Tools, dep.Profiles, dep.Policy = shells(), inherits{p}, settings
 			dep.AskFor = func(troupe.SessionID) time.Duration { return asks }
 			dep.Governor = governor.New(governor.Options{Max: func(string) int { return lanes }, Now: time.Now, After: p.pool.After})
 		}

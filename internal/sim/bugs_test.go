@@ -342,14 +342,14 @@ func (l *lossy) After(d time.Duration, fn func()) func() {
 
 // harmless has edits declare that they only read.
 func harmless() func(*session.Deps) {
-	return func(d *session.Deps) { d.Tools = readers{d.Tools} }
-}
-
-type readers struct{ session.Tools }
-
-func (r readers) Runner(name string) (tool.Runner, bool) {
-	run, ok := r.Tools.Runner(name)
-	return reader{run}, ok
+	return func(d *session.Deps) {
+		d.Tools = d.Tools.Each(func(t tool.Descriptor) tool.Descriptor {
+			if t.Runner != nil {
+				t.Runner = reader{t.Runner}
+			}
+			return t
+		})
+	}
 }
 
 type reader struct{ tool.Runner }

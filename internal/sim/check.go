@@ -53,7 +53,7 @@ func (w *world) rest() error {
 // inputs are those of a session to which nothing happens.
 func (w *world) inputs() turn.Inputs {
 	return turn.Inputs{
-		Now: w.now, Taken: w.watch.taken, Policy: w.climate.policy, Schedule: tools{}.Schedule,
+		Now: w.now, Taken: w.watch.taken, Policy: w.climate.policy, Schedule: tools(nil).Schedule,
 		Working: func(int) bool { return false }, Told: func(troupe.TaskID, bool) bool { return false },
 	}
 }

@@ -15,6 +15,7 @@ import (
 // authority, kept from commits alone.
 type law struct {
 	w       *world
+	gate    *gate.Tools
 	parties map[troupe.SessionID]*party
 }
 
@@ -60,7 +61,7 @@ func (l *law) add(p *party, seq int64, auth troupe.Authority) {
 	leads := l.w.climate.caps.MaxDepth > p.depth
 	p.versions = append(p.versions, version{
 		seq: seq, from: l.w.now, auth: auth, inherits: auth.Mode == "",
-		gate: gate.LayerOf(p.path, p.profile, auth, leads, p.background),
+		gate: l.gate.LayerOf(p.path, p.profile, auth, leads, p.background),
 	})
 }
 
@@ -132,7 +133,7 @@ func (l *law) chains(id troupe.SessionID, from, to time.Time, visit func([]gate.
 // decide asks the gate about a call as its session would have.
 func (l *law) decide(id troupe.SessionID, name string, access troupe.Access, chain []gate.Layer) troupe.Decision {
 	g := guard{l.w}
-	return gate.Decide(gate.Query{
+	return l.gate.Decide(gate.Query{
 		Tool: name, Access: access, Chain: chain, Roots: []string{"/sim", outputDir(id)},
 		Levels: g.w.climate.levels, Protected: g.Protected("/sim"), Resolve: g.Resolve,
 	})

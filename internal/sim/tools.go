@@ -9,7 +9,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // profiles resolves children: some types are unknown.
@@ -67,32 +66,33 @@ func (w *world) drawTask(id troupe.SessionID) string {
 	return string(w.anybody().Session.ID)
 }
 
-// tools holds a reading tool, two with effects, and the intents.
-type tools struct{ p *process }
-
-func (t tools) Specs(names []string) []troupe.Tool {
-	out := make([]troupe.Tool, len(names))
-	for i, n := range names {
-		out[i] = troupe.Tool{Name: n}
+// tools are a reading tool, two with effects, and the intents.
+func tools(p *process) tool.Set {
+	var out []tool.Descriptor
+	for _, f := range []troupe.ToolFacts{
+		{Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument},
+		{Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument},
+		{Name: "Bash", Class: troupe.ClassExec, Argument: troupe.CommandArgument},
+	} {
+		out = append(out, tool.Descriptor{ToolFacts: f, Runner: runner{p: p, name: f.Name}})
 	}
-	return out
+	for _, f := range []troupe.ToolFacts{
+		{Name: "Agent", Schedule: troupe.Birth, Argument: troupe.AgentArgument},
+		{Name: "SendMessage", Holder: troupe.Parents},
+		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
+		{Name: "TaskStop", Holder: troupe.Parents},
+	} {
+		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent, error) { return intent(f.Name, input) }})
+	}
+	return tool.NewSet(out...)
 }
 
-func (t tools) Schedule(name string) turn.Schedule {
-	switch name {
-	case "Agent":
-		return turn.Birth
-	case "Edit", "Bash", "SendMessage", "TaskStop":
-		return turn.Alone
-	default:
-		return turn.Parallel
-	}
-}
-
-func (t tools) Intent(name, input string) (troupe.Intent, bool, error) {
+func intent(name, input string) (troupe.Intent, error) {
 	bare := strings.Trim(input, "&")
 	and := bare != input
-	var in troupe.Intent
+	if bare == "broken" {
+		return nil, &tool.InputError{Tool: name, Problem: "the input is not a JSON object"}
+	}
 	switch name {
 	case "Agent":
 		name, kind, own := strings.Cut(bare, "@")
@@ -103,24 +103,14 @@ func (t tools) Intent(name, input string) (troupe.Intent, bool, error) {
 		if name == "unknown" {
 			sp.Name, sp.Type = "", name
 		}
-		in = sp
+		return sp, nil
 	case "SendMessage":
-		in = troupe.SendMessage{To: bare, Text: "how far are you?", Cancel: and}
+		return troupe.SendMessage{To: bare, Text: "how far are you?", Cancel: and}, nil
 	case "TaskOutput":
-		in = troupe.TaskQuery{Task: bare, Block: and, Timeout: time.Duration(1+len(bare)) * time.Second}
-	case "TaskStop":
-		in = troupe.TaskStop{Task: bare}
+		return troupe.TaskQuery{Task: bare, Block: and, Timeout: time.Duration(1+len(bare)) * time.Second}, nil
 	default:
-		return nil, false, nil
+		return troupe.TaskStop{Task: bare}, nil
 	}
-	if bare == "broken" {
-		return nil, true, &tool.InputError{Tool: name, Problem: "the input is not a JSON object"}
-	}
-	return in, true, nil
-}
-
-func (t tools) Runner(name string) (tool.Runner, bool) {
-	return runner{p: t.p, name: name}, name == "Read" || name == "Edit" || name == "Bash"
 }
 
 // runner is a tool, and a call of it once it is prepared.
@@ -129,8 +119,6 @@ type runner struct {
 	name, input string
 	at          time.Time // when it was prepared, which is when the gate is asked
 }
-
-func (r runner) Spec() troupe.Tool { return troupe.Tool{Name: r.name} }
 
 func (r runner) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 	if input == "broken" || strings.HasPrefix(input, "{") {

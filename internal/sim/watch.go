@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
@@ -63,7 +64,7 @@ func newWatch(w *world) watch {
 	return watch{
 		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
 		mail: make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
-		law:   law{w: w, parties: make(map[troupe.SessionID]*party)},
+		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
 	}

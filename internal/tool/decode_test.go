@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/tooltest"
 )
@@ -130,7 +131,7 @@ func object(kv ...string) string {
 
 func TestDecodeConformance(t *testing.T) {
 	t.Parallel()
-	spec := tool.Spec("T", "Does a thing.\n", new(sample).fields())
+	spec := tool.Describe(troupe.ToolFacts{Name: "T"}, "Does a thing.\n", new(sample).fields()).Spec()
 	tooltest.Spec(t, spec)
 	tooltest.Inputs(t, spec, `{"file_path":"a","mode":"fast"}`, func(in string) error {
 		return tool.Decode("T", in, new(sample).fields())

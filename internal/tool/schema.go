@@ -8,9 +8,15 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Spec puts together what a model is told about a tool.
-func Spec(name, description string, fields []Field) troupe.Tool {
-	return troupe.Tool{Name: name, Description: strings.TrimSpace(description), Schema: Schema(fields)}
+// Describe puts together a descriptor from what is known of a tool and what a model is told.
+func Describe(facts troupe.ToolFacts, description string, fields []Field) Descriptor {
+	return Descriptor{ToolFacts: facts, Description: strings.TrimSpace(description), Schema: Schema(fields)}
+}
+
+// With is the descriptor with what does the work.
+func (d Descriptor) With(r Runner) Descriptor {
+	d.Runner = r
+	return d
 }
 
 // Schema writes the JSON Schema of an input, in the order of the fields and without a byte

@@ -1,6 +1,7 @@
 // Package tool is the contract of the tools a model can call, and the strict decoding of
 // their inputs. Tools live in subpackages, one per family; each tool's description for the
-// model is a Markdown file beside its code.
+// model is a Markdown file beside its code. A Descriptor says all there is to know of a tool;
+// the list of them is package all.
 //
 // There are two kinds. A Runner does work in the world and returns what it found. An intent
 // (see package agent) only decodes its input into a value of the vocabulary; the session's
@@ -17,7 +18,6 @@ import (
 // Runner is a tool that works in the world. Implementations are safe for concurrent use
 // and keep no state between calls: what a session has read is in its Env.
 type Runner interface {
-	Spec() troupe.Tool
 	// Prepare decodes the input strictly and says what the call would do. It reads and
 	// changes nothing. An *InputError explains to the model what is wrong with its call.
 	Prepare(env Env, input string) (Prepared, error)

@@ -128,7 +128,7 @@ func (s *State) startable(in Inputs) []int {
 	for i := 0; i < len(s.Calls); {
 		kind := in.Schedule(s.Calls[i].Name)
 		end := i + 1
-		if kind != Alone {
+		if kind != troupe.Alone {
 			for end < len(s.Calls) && in.Schedule(s.Calls[end].Name) == kind {
 				end++
 			}

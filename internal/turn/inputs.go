@@ -40,7 +40,7 @@ type Inputs struct {
 	// that is not known.
 	Window int64
 	// Schedule says how calls of a tool may be arranged.
-	Schedule func(tool string) Schedule
+	Schedule func(tool string) troupe.Schedule
 	Policy   Policy
 }
 
@@ -58,19 +58,6 @@ type Policy struct {
 	// of one wakes it: what ends together is told together.
 	Gather time.Duration
 }
-
-// Schedule is how calls of one tool may be arranged with others of the same reply.
-type Schedule int
-
-// Ways to arrange calls. Runs of Parallel calls, and runs of Birth calls, go side by side;
-// each Alone call waits for all before it, and all after it wait for it. So a read never
-// sees the state before an edit that stands before it in the reply, nor after one that
-// stands behind it.
-const (
-	Alone Schedule = iota
-	Parallel
-	Birth
-)
 
 // cut reports whether a replay has the call go on without what it waits for.
 func (in Inputs) cut(c *Call) bool { return in.Cut != nil && in.Cut(c.coord()) }

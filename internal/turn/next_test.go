@@ -74,14 +74,14 @@ func (l *life) denied(calls ...int) *life {
 	return l
 }
 
-func schedule(tool string) turn.Schedule {
+func schedule(tool string) troupe.Schedule {
 	switch tool {
 	case "Read", "Grep":
-		return turn.Parallel
+		return troupe.Parallel
 	case "Agent":
-		return turn.Birth
+		return troupe.Birth
 	}
-	return turn.Alone
+	return troupe.Alone
 }
 
 func inputs(change ...func(*turn.Inputs)) turn.Inputs {

@@ -130,7 +130,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("read again it is\n%s\nnot\n%s", two, one)
 		}
 		// Whatever the file says, the player does not fall over it.
-		p := New(r, Place{Cwd: "/elsewhere", Home: "/"})
+		p := New(r, Place{Cwd: "/elsewhere", Home: "/"}, intent)
 		_, _ = p.Stream(t.Context(), model.Request{Agent: model.Agent{Path: "nobody"}}, nil)
 		p.Verdict()
 	})

@@ -32,6 +32,8 @@ type Player struct {
 	total    int                             // calls recorded
 	off      bool                            // the recorded run was broken off: by a person, or with its process
 
+	intent func(tool string) bool
+
 	broken chan struct{} // closed when a difference is found
 	over   chan struct{} // closed when the run is where the recorded one was broken off
 
@@ -85,8 +87,9 @@ type proven struct {
 var _ model.Provider = (*Player)(nil)
 
 // New makes a player of a recording, which it takes over. Here is where it is played: the
-// recorded folders are read as these.
-func New(rec Recording, here Place) *Player {
+// recorded folders are read as these. Intent tells the tools by which agents work together: what
+// those answer tells of running times.
+func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 	then := rec.Header.Place
 	if swap := today(then, here); len(swap) > 0 {
 		rec.Map(swap.in)
@@ -95,7 +98,7 @@ func New(rec Recording, here Place) *Player {
 		header: rec.Header, volatile: newVolatile(alike(then, here)),
 		paths: make(map[troupe.SessionID]string), agents: make(map[string]*part), tools: make(map[toolKey]*Tool),
 		results: make(map[resultKey]int), woken: make(map[troupe.MailID]troupe.MailID),
-		broken: make(chan struct{}), over: make(chan struct{}),
+		intent: intent, broken: make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, l := range rec.Lines {
 		if l.Tool != nil {
@@ -158,19 +161,11 @@ func (p *Player) add(c *Call, at int) {
 	a.last = at
 }
 
-// measured reports of an agent's results whether the runtime wrote them: those of the tools
-// by which agents work together tell of running times.
+// measured reports of an agent's results whether the runtime wrote them.
 func (p *Player) measured(path string) func(reply, call int) bool {
 	return func(reply, call int) bool {
 		t := p.tools[toolKey{path, reply, call}]
-		if t == nil {
-			return false
-		}
-		switch t.Name {
-		case "Agent", "TaskOutput", "TaskStop", "SendMessage":
-			return true
-		}
-		return false
+		return t != nil && p.intent(t.Name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +125,7 @@ func play(t testing.TB, r Recording, here Place) player {
 	if here == (Place{}) {
 		here = r.Header.Place
 	}
-	return player{New(r, here), t}
+	return player{New(r, here, intent), t}
 }
 
 // agent is one side of a conversation, as the engine would lead it.
@@ -265,3 +266,7 @@ func (p player) mismatch(kind Kind, parts ...string) {
 // TestDocumented: the sample in the testdata is a whole recording, for people who write
 
 // readers of their own; it changes only on purpose.
+
+func intent(tool string) bool {
+	return slices.Contains([]string{"Agent", "TaskOutput", "TaskStop", "SendMessage"}, tool)
+}

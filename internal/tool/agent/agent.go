@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	_ "embed"
 	"strings"
 
@@ -26,7 +27,7 @@ func fields(in *troupe.Spawn) []tool.Field {
 	return []tool.Field{
 		{Name: "description", String: &in.Description, Doc: "the task in 3-5 words", Required: true, NotEmpty: true, MaxBytes: 1000},
 		{Name: "prompt", String: &in.Prompt, Doc: "the whole task", Required: true, NotEmpty: true},
-		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: general-purpose", MaxBytes: maxName},
+		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: " + troupe.GeneralAgent, MaxBytes: maxName},
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
@@ -34,8 +35,20 @@ func fields(in *troupe.Spawn) []tool.Field {
 	}
 }
 
-// Spec is what a model is told about the tool.
-func Spec() troupe.Tool { return tool.Spec(Name, doc, fields(new(troupe.Spawn))) }
+// Tools returns Agent. In its intent a type that was left out is named, so that rules about
+// it hold.
+func Tools() []tool.Descriptor {
+	d := tool.Describe(troupe.ToolFacts{
+		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument, Formerly: "Task",
+		Slips: []string{"subagent", "agents", "spawnagent", "launchagent"},
+	}, doc, fields(new(troupe.Spawn)))
+	d.Intent = func(input string) (troupe.Intent, error) {
+		sp, err := Decode(input)
+		sp.Type = cmp.Or(sp.Type, troupe.GeneralAgent)
+		return sp, err
+	}
+	return []tool.Descriptor{d}
+}
 
 // Decode reads a call's input. An error is a *tool.InputError.
 func Decode(input string) (troupe.Spawn, error) {

@@ -30,8 +30,16 @@ func (in *editInput) fields() []tool.Field {
 
 type editTool struct{ locks *tool.Locks }
 
-// Spec implements tool.Runner.
-func (t *editTool) Spec() troupe.Tool { return tool.Spec("Edit", editDoc, new(editInput).fields()) }
+func (t *editTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Doing: "changing",
+		Aliases: []string{"fileedit", "edit_file", "multiedit"},
+		Slips: []string{
+			"strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update", "updatefile",
+			"modify", "searchreplace",
+		},
+	}, editDoc, new(editInput).fields()).With(t)
+}
 
 // Prepare implements tool.Runner.
 func (t *editTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {

@@ -23,14 +23,16 @@ type Options struct {
 }
 
 // New returns Read, Write and Edit.
-func New(o Options) []tool.Runner {
+func New(o Options) []tool.Descriptor {
 	if o.LookPath == nil {
 		o.LookPath = exec.LookPath
 	}
 	if o.Locks == nil {
 		o.Locks = tool.NewLocks()
 	}
-	return []tool.Runner{&readTool{lookPath: o.LookPath}, &writeTool{locks: o.Locks}, &editTool{locks: o.Locks}}
+	return []tool.Descriptor{
+		(&readTool{lookPath: o.LookPath}).describe(), (&writeTool{locks: o.Locks}).describe(), (&editTool{locks: o.Locks}).describe(),
+	}
 }
 
 // cleanText makes bytes fit for a model and for the log: broken UTF-8 and NUL are replaced.

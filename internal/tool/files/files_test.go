@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type desk struct {
 	t     *testing.T
 	dir   string
-	tools map[string]tool.Runner
+	tools map[string]tool.Descriptor
 	keep  func([]byte) (string, error)
 	mu    sync.Mutex
 	seen  map[string]string
@@ -43,7 +43,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, dir: dir, tools: map[string]tool.Runner{}, seen: map[string]string{}}
+	d := &desk{t: t, dir: dir, tools: map[string]tool.Descriptor{}, seen: map[string]string{}}
 	for _, r := range files.New(files.Options{}) {
 		d.tools[r.Spec().Name] = r
 	}

@@ -46,8 +46,13 @@ type readTool struct {
 	lookPath func(string) (string, error)
 }
 
-// Spec implements tool.Runner.
-func (t *readTool) Spec() troupe.Tool { return tool.Spec("Read", readDoc, new(readInput).fields()) }
+func (t *readTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Doing: "reading",
+		Aliases: []string{"fileread", "read_file"},
+		Slips:   []string{"readfiles", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile", "notebookread"},
+	}, readDoc, new(readInput).fields()).With(t)
+}
 
 // Prepare implements tool.Runner.
 func (t *readTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {

@@ -24,9 +24,11 @@ func (in *writeInput) fields() []tool.Field {
 
 type writeTool struct{ locks *tool.Locks }
 
-// Spec implements tool.Runner.
-func (t *writeTool) Spec() troupe.Tool {
-	return tool.Spec("Write", writeDoc, new(writeInput).fields())
+func (t *writeTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "Write", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Overwrites: true, Doing: "writing",
+		Aliases: []string{"filewrite", "write_file"}, Slips: []string{"create", "createfile", "savefile", "writetofile"},
+	}, writeDoc, new(writeInput).fields()).With(t)
 }
 
 // Prepare implements tool.Runner.

@@ -29,11 +29,13 @@ type Options struct {
 }
 
 // New returns NotebookEdit.
-func New(o Options) []tool.Runner {
+func New(o Options) []tool.Descriptor {
 	if o.Locks == nil {
 		o.Locks = tool.NewLocks()
 	}
-	return []tool.Runner{&editTool{locks: o.Locks}}
+	return []tool.Descriptor{tool.Describe(troupe.ToolFacts{
+		Name: toolName, Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Doing: "changing notebooks in",
+	}, editDoc, new(input).fields()).With(&editTool{locks: o.Locks})}
 }
 
 const (
@@ -80,9 +82,6 @@ func (in *input) problem() string {
 }
 
 type editTool struct{ locks *tool.Locks }
-
-// Spec implements tool.Runner.
-func (t *editTool) Spec() troupe.Tool { return tool.Spec(toolName, editDoc, new(input).fields()) }
 
 // Prepare implements tool.Runner.
 func (t *editTool) Prepare(env tool.Env, text string) (tool.Prepared, error) {

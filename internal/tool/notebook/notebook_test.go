@@ -47,7 +47,7 @@ type m = map[string]any
 type desk struct {
 	t     *testing.T
 	dir   string
-	tools map[string]tool.Runner
+	tools map[string]tool.Descriptor
 	seen  map[string]string
 	kept  []string
 }
@@ -58,7 +58,7 @@ func newDesk(t *testing.T) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{t: t, dir: dir, tools: map[string]tool.Runner{}, seen: map[string]string{}}
+	d := &desk{t: t, dir: dir, tools: map[string]tool.Descriptor{}, seen: map[string]string{}}
 	locks := tool.NewLocks()
 	for _, r := range slices.Concat(files.New(files.Options{Locks: locks}), notebook.New(notebook.Options{Locks: locks})) {
 		d.tools[r.Spec().Name] = r

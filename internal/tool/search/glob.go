@@ -38,8 +38,12 @@ func (in *globInput) fields() []tool.Field {
 
 type globTool struct{}
 
-// Spec implements tool.Runner.
-func (globTool) Spec() troupe.Tool { return tool.Spec("Glob", globDoc, new(globInput).fields()) }
+func (t globTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "Glob", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read", Doing: "listing",
+		Aliases: []string{"list_files"}, Slips: []string{"ls", "list", "listdir", "listdirectory", "find", "findfiles", "filesearch"},
+	}, globDoc, new(globInput).fields()).With(t)
+}
 
 // Prepare implements tool.Runner.
 func (globTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {

@@ -60,8 +60,12 @@ type grepTool struct {
 	lookPath func(string) (string, error)
 }
 
-// Spec implements tool.Runner.
-func (t *grepTool) Spec() troupe.Tool { return tool.Spec("Grep", grepDoc, new(grepInput).fields()) }
+func (t *grepTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "Grep", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read", Doing: "searching in",
+		Aliases: []string{"grep_search"}, Slips: []string{"search", "searchfiles", "searchfilecontent", "ripgrep", "rg"},
+	}, grepDoc, new(grepInput).fields()).With(t)
+}
 
 // query is a Grep call as both engines understand it.
 type query struct {

@@ -57,22 +57,22 @@ func TestHiddenEverywhere(t *testing.T) {
 			want   string
 			failed bool
 		}{
-			{rs[1], m{"pattern": "needle", "glob": "**/{*,.*}"}, "a.txt\nsub/b.txt\n", false},
-			{rs[1], m{"pattern": "needle", "glob": ".env"}, "No matches.", false},
-			{rs[1], m{"pattern": "needle", "output_mode": "content"}, "a.txt:1:needle\nsub/b.txt:1:needle\n", false},
-			{rs[1], m{"pattern": "needle", "output_mode": "count"}, "a.txt:1\nsub/b.txt:1\n(2 in 2 files.)", false},
-			{rs[1], m{"pattern": "needle", "path": ".env"}, ".env is kept from being searched", true},
-			{rs[1], m{"pattern": "needle", "path": "innocent.txt"}, "innocent.txt is kept from being searched", true},
-			{rs[1], m{"pattern": "needle", "path": "keys"}, "keys is kept from being searched", true},
-			{rs[1], m{"pattern": "needle", "path": "open"}, "open is kept from being searched", true},
-			{rs[1], m{"pattern": "needle", "path": "sub/loop"}, "sub/loop/a.txt\nsub/loop/sub/b.txt\n", false},
-			{rs[0], m{"pattern": "keys/**"}, "keys is kept", true},
-			{rs[0], m{"pattern": "**", "path": "open"}, "open is kept", true},
-			{rs[0], m{"pattern": "**/{*.txt,.env,id}"}, "a.txt sub/b.txt", false},
-			{rs[0], m{"pattern": "*", "path": "."}, "a.txt gone", false},
+			{rs[1].Runner, m{"pattern": "needle", "glob": "**/{*,.*}"}, "a.txt\nsub/b.txt\n", false},
+			{rs[1].Runner, m{"pattern": "needle", "glob": ".env"}, "No matches.", false},
+			{rs[1].Runner, m{"pattern": "needle", "output_mode": "content"}, "a.txt:1:needle\nsub/b.txt:1:needle\n", false},
+			{rs[1].Runner, m{"pattern": "needle", "output_mode": "count"}, "a.txt:1\nsub/b.txt:1\n(2 in 2 files.)", false},
+			{rs[1].Runner, m{"pattern": "needle", "path": ".env"}, ".env is kept from being searched", true},
+			{rs[1].Runner, m{"pattern": "needle", "path": "innocent.txt"}, "innocent.txt is kept from being searched", true},
+			{rs[1].Runner, m{"pattern": "needle", "path": "keys"}, "keys is kept from being searched", true},
+			{rs[1].Runner, m{"pattern": "needle", "path": "open"}, "open is kept from being searched", true},
+			{rs[1].Runner, m{"pattern": "needle", "path": "sub/loop"}, "sub/loop/a.txt\nsub/loop/sub/b.txt\n", false},
+			{rs[0].Runner, m{"pattern": "keys/**"}, "keys is kept", true},
+			{rs[0].Runner, m{"pattern": "**", "path": "open"}, "open is kept", true},
+			{rs[0].Runner, m{"pattern": "**/{*.txt,.env,id}"}, "a.txt sub/b.txt", false},
+			{rs[0].Runner, m{"pattern": "*", "path": "."}, "a.txt gone", false},
 		} {
 			got, failed := ask(t, c.r, env, c.args)
-			if c.r == rs[0] && !failed {
+			if c.r == rs[0].Runner && !failed {
 				lines := strings.Fields(got)
 				got = strings.Join(sorted(lines), " ")
 				c.want = strings.Join(sorted(strings.Fields(c.want)), " ")

@@ -27,11 +27,11 @@ type Options struct {
 }
 
 // New returns Glob and Grep.
-func New(o Options) []tool.Runner {
+func New(o Options) []tool.Descriptor {
 	if o.LookPath == nil {
 		o.LookPath = exec.LookPath
 	}
-	return []tool.Runner{globTool{}, &grepTool{lookPath: o.LookPath}}
+	return []tool.Descriptor{globTool{}.describe(), (&grepTool{lookPath: o.LookPath}).describe()}
 }
 
 const maxPath = 4096

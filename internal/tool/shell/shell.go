@@ -107,8 +107,20 @@ func (in *bashInput) fields() []tool.Field {
 	}
 }
 
-// Spec implements tool.Runner.
-func (s *Shell) Spec() troupe.Tool { return tool.Spec("Bash", bashDoc, new(bashInput).fields()) }
+// Tools returns Bash.
+func (s *Shell) Tools() []tool.Descriptor {
+	d := tool.Describe(troupe.ToolFacts{
+		Name: "Bash", Class: troupe.ClassExec, Background: true, Argument: troupe.CommandArgument,
+		Aliases: []string{"run_shell", "shell"},
+		Slips: []string{
+			"sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute", "execcommand",
+			"executecommand", "run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd", "shellcommand",
+			"localshell", "bashcommand", "system",
+		},
+	}, bashDoc, new(bashInput).fields()).With(s)
+	d.Close = s.Close
+	return []tool.Descriptor{d}
+}
 
 // Prepare implements tool.Runner.
 func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {

@@ -15,13 +15,10 @@ import (
 
 // The tools' names.
 const (
-	Send   = "SendMessage"
-	Output = "TaskOutput"
-	Stop   = "TaskStop"
+	send   = "SendMessage"
+	output = "TaskOutput"
+	stop   = "TaskStop"
 )
-
-// Names lists the tools.
-func Names() []string { return []string{Send, Output, Stop} }
 
 //go:embed *.md
 var docs embed.FS
@@ -33,12 +30,17 @@ const (
 	maxTimeout   = 600_000 // a wait always has an end
 )
 
-// Specs is what a model is told about the tools.
-func Specs() []troupe.Tool {
-	return []troupe.Tool{
-		tool.Spec(Send, doc("send.md"), sendFields(new(troupe.SendMessage))),
-		tool.Spec(Output, doc("output.md"), new(outputInput).fields()),
-		tool.Spec(Stop, doc("stop.md"), stopFields(new(string))),
+// Tools returns SendMessage, TaskOutput and TaskStop: for agents that may have some of their own.
+func Tools() []tool.Descriptor {
+	describe := func(name, file string, schedule troupe.Schedule, fields []tool.Field, decode func(string) (troupe.Intent, error)) tool.Descriptor {
+		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.Parents}, doc(file), fields)
+		d.Intent = decode
+		return d
+	}
+	return []tool.Descriptor{
+		describe(send, "send.md", troupe.Alone, sendFields(new(troupe.SendMessage)), decodeSend),
+		describe(output, "output.md", troupe.Parallel, new(outputInput).fields(), decodeOutput),
+		describe(stop, "stop.md", troupe.Alone, stopFields(new(string)), decodeStop),
 	}
 }
 
@@ -48,19 +50,6 @@ func doc(name string) string {
 		panic("task: an embedded file: " + err.Error())
 	}
 	return string(b)
-}
-
-// Decode reads the input of a call of one of the tools. An error is a *tool.InputError.
-func Decode(name, input string) (troupe.Intent, error) {
-	switch name {
-	case Send:
-		return decodeSend(input)
-	case Output:
-		return decodeOutput(input)
-	case Stop:
-		return decodeStop(input)
-	}
-	return nil, &tool.InputError{Tool: name, Problem: "it is none of " + strings.Join(Names(), ", ")}
 }
 
 func sendFields(in *troupe.SendMessage) []tool.Field {
@@ -74,7 +63,7 @@ func sendFields(in *troupe.SendMessage) []tool.Field {
 
 func decodeSend(input string) (troupe.Intent, error) {
 	var in troupe.SendMessage
-	if err := tool.Decode(Send, input, sendFields(&in)); err != nil {
+	if err := tool.Decode(send, input, sendFields(&in)); err != nil {
 		return nil, err
 	}
 	in.To = strings.TrimSpace(in.To)
@@ -99,7 +88,7 @@ func (in *outputInput) fields() []tool.Field {
 // decodeOutput: a list, and a wait of no time, do not wait.
 func decodeOutput(input string) (troupe.Intent, error) {
 	in := outputInput{block: true, timeout: usualTimeout}
-	if err := tool.Decode(Output, input, in.fields()); err != nil {
+	if err := tool.Decode(output, input, in.fields()); err != nil {
 		return nil, err
 	}
 	q := troupe.TaskQuery{Task: strings.TrimSpace(in.task)}
@@ -119,14 +108,14 @@ func decodeStop(input string) (troupe.Intent, error) {
 	fields := stopFields(&id)
 	fields[0].Required = false
 	fields = append(fields, tool.Field{Name: "shell_id", String: &shell, NotEmpty: true, MaxBytes: maxName})
-	err := tool.Decode(Stop, input, fields)
+	err := tool.Decode(stop, input, fields)
 	switch {
 	case err != nil:
 		return nil, err
 	case id != "" && shell != "":
-		return nil, &tool.InputError{Tool: Stop, Problem: "`task_id` is given twice"}
+		return nil, &tool.InputError{Tool: stop, Problem: "`task_id` is given twice"}
 	case id+shell == "":
-		return nil, &tool.InputError{Tool: Stop, Problem: "`task_id` is required"}
+		return nil, &tool.InputError{Tool: stop, Problem: "`task_id` is required"}
 	}
 	return troupe.TaskStop{Task: strings.TrimSpace(id + shell)}, nil
 }

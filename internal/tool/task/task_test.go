@@ -16,13 +16,14 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	valid := map[string]string{
-		task.Send:   `{"to":"Auth Explorer","message":"Look at login too.","summary":"also login","cancel":true}`,
-		task.Output: `{"task_id":"b3.0","block":true,"timeout":5000}`,
-		task.Stop:   `{"task_id":"b3.0"}`,
+		"SendMessage": `{"to":"Auth Explorer","message":"Look at login too.","summary":"also login","cancel":true}`,
+		"TaskOutput":  `{"task_id":"b3.0","block":true,"timeout":5000}`,
+		"TaskStop":    `{"task_id":"b3.0"}`,
 	}
 	var names []string
 	total := 0
-	for _, spec := range task.Specs() {
+	for _, d := range task.Tools() {
+		spec := d.Spec()
 		names = append(names, spec.Name)
 		n := len(spec.Name) + len(spec.Description) + len(spec.Schema)
 		t.Logf("%s: %d + %d bytes", spec.Name, len(spec.Description), len(spec.Schema))
@@ -31,18 +32,28 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			tooltest.Spec(t, spec)
 			tooltest.Inputs(t, spec, valid[spec.Name], func(in string) error {
-				_, err := task.Decode(spec.Name, in)
+				_, err := d.Intent(in)
 				return err
 			})
 		})
 	}
-	if !slices.Equal(names, task.Names()) {
-		t.Errorf("there are specs of %v and names %v", names, task.Names())
+	if !slices.Equal(names, []string{"SendMessage", "TaskOutput", "TaskStop"}) {
+		t.Errorf("there are %v", names)
 	}
 	// They are sent with every prompt of every agent.
 	if total > 1600 {
 		t.Errorf("together they take %d bytes, more than 1600", total)
 	}
+}
+
+// decode reads the input of a call; a tool that there is not refuses all.
+func decode(name, input string) (troupe.Intent, error) {
+	for _, d := range task.Tools() {
+		if d.Name == name {
+			return d.Intent(input)
+		}
+	}
+	return nil, &tool.InputError{Tool: name, Problem: "there is no such tool"}
 }
 
 func TestDecode(t *testing.T) {
@@ -52,40 +63,39 @@ func TestDecode(t *testing.T) {
 		name, in string
 		want     troupe.Intent
 	}{
-		{task.Send, `{"to":" Bob ","message":" Go on.\n"}`, troupe.SendMessage{To: "Bob", Text: " Go on.\n"}},
-		{task.Send, `{"to":"s_1","message":"Stop.","summary":"it is\n done","cancel":"true"}`, troupe.SendMessage{To: "s_1", Text: "Stop.", Summary: "it is done", Cancel: true}},
-		{task.Output, ``, troupe.TaskQuery{}},
-		{task.Output, `{}`, troupe.TaskQuery{}},
-		{task.Output, `{"task_id":"","block":true,"timeout":9000}`, troupe.TaskQuery{}},
-		{task.Output, `{"task_id":null}`, troupe.TaskQuery{}},
-		{task.Output, `{"task_id":"b3.0"}`, troupe.TaskQuery{Task: "b3.0", Block: true, Timeout: 30 * s}},
-		{task.Output, `{"task":" Bob ","timeout":"600000"}`, troupe.TaskQuery{Task: "Bob", Block: true, Timeout: 600 * s}},
-		{task.Output, `{"task_id":"b3.0","block":false,"timeout":5000}`, troupe.TaskQuery{Task: "b3.0"}},
-		{task.Output, `{"task_id":"b3.0","timeout":0}`, troupe.TaskQuery{Task: "b3.0"}},
-		{task.Stop, `{"task_id":" b3.0"}`, troupe.TaskStop{Task: "b3.0"}},
-		{task.Stop, `{"task":"Bob"}`, troupe.TaskStop{Task: "Bob"}},
-		{task.Stop, `{"shell_id":"b3.0","task_id":null}`, troupe.TaskStop{Task: "b3.0"}},
+		{"SendMessage", `{"to":" Bob ","message":" Go on.\n"}`, troupe.SendMessage{To: "Bob", Text: " Go on.\n"}},
+		{"SendMessage", `{"to":"s_1","message":"Stop.","summary":"it is\n done","cancel":"true"}`, troupe.SendMessage{To: "s_1", Text: "Stop.", Summary: "it is done", Cancel: true}},
+		{"TaskOutput", ``, troupe.TaskQuery{}},
+		{"TaskOutput", `{}`, troupe.TaskQuery{}},
+		{"TaskOutput", `{"task_id":"","block":true,"timeout":9000}`, troupe.TaskQuery{}},
+		{"TaskOutput", `{"task_id":null}`, troupe.TaskQuery{}},
+		{"TaskOutput", `{"task_id":"b3.0"}`, troupe.TaskQuery{Task: "b3.0", Block: true, Timeout: 30 * s}},
+		{"TaskOutput", `{"task":" Bob ","timeout":"600000"}`, troupe.TaskQuery{Task: "Bob", Block: true, Timeout: 600 * s}},
+		{"TaskOutput", `{"task_id":"b3.0","block":false,"timeout":5000}`, troupe.TaskQuery{Task: "b3.0"}},
+		{"TaskOutput", `{"task_id":"b3.0","timeout":0}`, troupe.TaskQuery{Task: "b3.0"}},
+		{"TaskStop", `{"task_id":" b3.0"}`, troupe.TaskStop{Task: "b3.0"}},
+		{"TaskStop", `{"task":"Bob"}`, troupe.TaskStop{Task: "Bob"}},
+		{"TaskStop", `{"shell_id":"b3.0","task_id":null}`, troupe.TaskStop{Task: "b3.0"}},
 	} {
-		if got, err := task.Decode(c.name, c.in); err != nil || got != c.want {
+		if got, err := decode(c.name, c.in); err != nil || got != c.want {
 			t.Errorf("%s %s:\n got %+v %v\nwant %+v", c.name, c.in, got, err, c.want)
 		}
 	}
 	for _, c := range []struct{ name, in, want string }{
-		{task.Send, `{"to":"Bob","message":" \n"}`, "`message` must not be empty"},
-		{task.Send, `{"to":" ","message":"x"}`, "`to` must not be empty"},
-		{task.Send, `{"recipient":"Bob","message":"x"}`, "there are: to, message"},
-		{task.Output, `{"task_id":"b","task":"b"}`, "given twice"},
-		{task.Output, `{"task_id":"b","timeout":600001}`, "at most 600000"},
-		{task.Output, `{"task_id":"b","timeout":-1}`, "at least 0"},
-		{task.Output, `{"task_id":"b","block":1}`, "true or false"},
-		{task.Output, `{"taskid":"b"}`, "did you mean `task_id`?"},
-		{task.Stop, `{}`, "`task_id` is required"},
-		{task.Stop, `{"shell_id":null}`, "`task_id` is required"},
-		{task.Stop, `{"shell_id":" "}`, "must not be empty"},
-		{task.Stop, `{"shell_id":"a","task_id":"b"}`, "given twice"},
-		{"TaskCreate", `{}`, "none of SendMessage"},
+		{"SendMessage", `{"to":"Bob","message":" \n"}`, "`message` must not be empty"},
+		{"SendMessage", `{"to":" ","message":"x"}`, "`to` must not be empty"},
+		{"SendMessage", `{"recipient":"Bob","message":"x"}`, "there are: to, message"},
+		{"TaskOutput", `{"task_id":"b","task":"b"}`, "given twice"},
+		{"TaskOutput", `{"task_id":"b","timeout":600001}`, "at most 600000"},
+		{"TaskOutput", `{"task_id":"b","timeout":-1}`, "at least 0"},
+		{"TaskOutput", `{"task_id":"b","block":1}`, "true or false"},
+		{"TaskOutput", `{"taskid":"b"}`, "did you mean `task_id`?"},
+		{"TaskStop", `{}`, "`task_id` is required"},
+		{"TaskStop", `{"shell_id":null}`, "`task_id` is required"},
+		{"TaskStop", `{"shell_id":" "}`, "must not be empty"},
+		{"TaskStop", `{"shell_id":"a","task_id":"b"}`, "given twice"},
 	} {
-		got, err := task.Decode(c.name, c.in)
+		got, err := decode(c.name, c.in)
 		var ie *tool.InputError
 		if got != nil || !errors.As(err, &ie) || ie.Tool != c.name || !strings.Contains(ie.Problem, c.want) {
 			t.Errorf("%s %s: got %v %v, want %s", c.name, c.in, got, err, c.want)
@@ -94,11 +104,11 @@ func TestDecode(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(task.Send, `{"to":"Bob","message":"x","cancel":"TRUE"}`)
-	f.Add(task.Output, `{"task":"b1.0","timeout":"1e3"}`)
-	f.Add(task.Stop, `{"shell_id":"b1.0"}`)
+	f.Add("SendMessage", `{"to":"Bob","message":"x","cancel":"TRUE"}`)
+	f.Add("TaskOutput", `{"task":"b1.0","timeout":"1e3"}`)
+	f.Add("TaskStop", `{"shell_id":"b1.0"}`)
 	f.Fuzz(func(t *testing.T, name, in string) {
-		got, err := task.Decode(name, in)
+		got, err := decode(name, in)
 		if err != nil {
 			var ie *tool.InputError
 			if got != nil || !errors.As(err, &ie) || ie.Tool != name {
@@ -109,11 +119,11 @@ func FuzzDecode(f *testing.F) {
 		ok := false
 		switch v := got.(type) {
 		case troupe.SendMessage:
-			ok = name == task.Send && named(v.To) && strings.TrimSpace(v.Text) != "" && !strings.Contains(v.Summary, "\n")
+			ok = name == "SendMessage" && named(v.To) && strings.TrimSpace(v.Text) != "" && !strings.Contains(v.Summary, "\n")
 		case troupe.TaskQuery: // a wait has something to wait for, and an end
-			ok = name == task.Output && v.Block == (v.Timeout > 0) && v.Timeout <= 10*time.Minute && (!v.Block || named(v.Task))
+			ok = name == "TaskOutput" && v.Block == (v.Timeout > 0) && v.Timeout <= 10*time.Minute && (!v.Block || named(v.Task))
 		case troupe.TaskStop:
-			ok = name == task.Stop && named(v.Task)
+			ok = name == "TaskStop" && named(v.Task)
 		}
 		if !ok {
 			t.Fatalf("accepted as %+v", got)

@@ -28,7 +28,7 @@ const MaxDescription = 2048
 
 // Runner checks one Runner. Valid is an input that it accepts in env, and class what a
 // call with it must declare.
-func Runner(t *testing.T, r tool.Runner, env tool.Env, valid string, class troupe.Class) {
+func Runner(t *testing.T, r tool.Descriptor, env tool.Env, valid string, class troupe.Class) {
 	t.Helper()
 	Spec(t, r.Spec())
 	Inputs(t, r.Spec(), valid, func(input string) error {
@@ -38,8 +38,8 @@ func Runner(t *testing.T, r tool.Runner, env tool.Env, valid string, class troup
 	t.Run("access", func(t *testing.T) {
 		p := prepare(t, r, env, valid)
 		a := p.Access()
-		if a.Class != class {
-			t.Errorf("class %d, want %d", a.Class, class)
+		if a.Class != class || class != r.Class {
+			t.Errorf("class %d, its descriptor's %d, want %d", a.Class, r.Class, class)
 		}
 		for _, path := range slices.Concat(a.Reads, a.Writes) {
 			if !filepath.IsAbs(path) || path != filepath.Clean(path) {
@@ -95,11 +95,11 @@ const inBackground = "run_in_background"
 
 // backgrounds checks that a tool which advertises to run in the background can, and that no
 // other says so.
-func backgrounds(t *testing.T, r tool.Runner, env tool.Env, valid string) {
+func backgrounds(t *testing.T, r tool.Descriptor, env tool.Env, valid string) {
 	t.Helper()
 	_, can := prepare(t, r, env, valid).(tool.Backgrounder)
-	if says := schema(t, r.Spec()).Properties[inBackground] != nil; can != says {
-		t.Errorf("it can run in the background: %v; it says so: %v", can, says)
+	if says := schema(t, r.Spec()).Properties[inBackground] != nil; can != says || can != r.Background {
+		t.Errorf("it can run in the background: %v; it says so: %v; its descriptor: %v", can, says, r.Background)
 	}
 	if !can {
 		return

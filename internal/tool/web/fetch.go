@@ -44,9 +44,11 @@ type fetchTool struct {
 	pages *cache
 }
 
-// Spec implements tool.Runner.
-func (t *fetchTool) Spec() troupe.Tool {
-	return tool.Spec("WebFetch", fetchDoc, new(fetchInput).fields())
+func (t *fetchTool) describe() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "WebFetch", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.DomainArgument,
+		Slips: []string{"fetch", "webget", "http", "httprequest", "fetchurl", "url", "browse"},
+	}, fetchDoc, new(fetchInput).fields()).With(t)
 }
 
 // Prepare implements tool.Runner.

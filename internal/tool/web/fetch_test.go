@@ -38,7 +38,7 @@ func runner(t testing.TB, o Options) *fetchTool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, ok := all[0].(*fetchTool)
+	r, ok := all[0].Runner.(*fetchTool)
 	if !ok {
 		t.Fatalf("%T", all[0])
 	}
@@ -78,7 +78,7 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	tooltest.Runner(t, runner(t, Options{}), tool.Env{Cwd: "/"}, `{"url":"https://example.com/","prompt":"what"}`, troupe.ClassRead)
+	tooltest.Runner(t, runner(t, Options{}).describe(), tool.Env{Cwd: "/"}, `{"url":"https://example.com/","prompt":"what"}`, troupe.ClassRead)
 }
 
 func packed(s string) string {

@@ -92,9 +92,12 @@ func newSearch(s SearchSettings, agent string) (*searchTool, error) {
 	}, nil
 }
 
-// Spec implements tool.Runner.
-func (t *searchTool) Spec() troupe.Tool {
-	return tool.Spec("WebSearch", searchDoc, new(searchInput).fields())
+// describeSearch is WebSearch as it is known also where no search service was named.
+func describeSearch() tool.Descriptor {
+	return tool.Describe(troupe.ToolFacts{
+		Name: "WebSearch", Class: troupe.ClassRead, Schedule: troupe.Parallel,
+		Slips: []string{"googlewebsearch", "searchweb", "internetsearch"},
+	}, searchDoc, new(searchInput).fields())
 }
 
 // Prepare implements tool.Runner.

@@ -14,7 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/tooltest"
 )
 
-func searcher(t *testing.T, s SearchSettings) tool.Runner {
+func searcher(t *testing.T, s SearchSettings) tool.Descriptor {
 	t.Helper()
 	all, err := New(Options{Search: s})
 	if err != nil || len(all) != 2 {
@@ -25,7 +25,7 @@ func searcher(t *testing.T, s SearchSettings) tool.Runner {
 
 func TestSearchSettings(t *testing.T) {
 	t.Parallel()
-	if all, err := New(Options{}); err != nil || len(all) != 1 || all[0].Spec().Name != "WebFetch" {
+	if all, err := New(Options{}); err != nil || len(all) != 2 || !all[0].Here() || all[0].Name != "WebFetch" || all[1].Here() {
 		t.Errorf("without a service: %d tools, %v", len(all), err)
 	}
 	for _, url := range []string{

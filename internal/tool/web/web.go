@@ -37,9 +37,9 @@ type Options struct {
 	Search SearchSettings
 }
 
-// New returns WebFetch and, if a search service was named, WebSearch. An error is about the
-// settings.
-func New(o Options) ([]tool.Runner, error) {
+// New returns WebFetch and WebSearch, which is only known, and cannot be had, unless a search
+// service was named. An error is about the settings.
+func New(o Options) ([]tool.Descriptor, error) {
 	if o.Allow == nil {
 		o.Allow = Public()
 	}
@@ -54,17 +54,13 @@ func New(o Options) ([]tool.Runner, error) {
 		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
 	}
 	d := &guardedDialer{allow: o.Allow, local: local, resolver: o.Resolver}
-	runners := []tool.Runner{&fetchTool{
-		judge: d.judge,
-		get:   newGetter(d.dial, local, o.UserAgent),
-		pages: newCache(),
-	}}
+	fetch := &fetchTool{judge: d.judge, get: newGetter(d.dial, local, o.UserAgent), pages: newCache()}
 	if o.Search.URL == "" {
-		return runners, nil
+		return []tool.Descriptor{fetch.describe(), describeSearch()}, nil
 	}
 	s, err := newSearch(o.Search, o.UserAgent)
 	if err != nil {
 		return nil, fmt.Errorf("web search: %w", err)
 	}
-	return append(runners, s), nil
+	return []tool.Descriptor{fetch.describe(), describeSearch().With(s)}, nil
 }

@@ -1,0 +1,117 @@
+package gate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Tools is what the gate knows of the tools there are, and of those that rules may be about
+// though they are not here. It does not change. A nil *Tools knows of none.
+type Tools struct {
+	facts  []troupe.ToolFacts
+	byName map[string]*troupe.ToolFacts
+	today  map[string]string // by name in lower case, former ones too: the name
+	meant  map[string]string // by what people write who probably mean it, without separators: the name
+}
+
+// unknownHolder is the Holder of a tool that is not known.
+const unknownHolder troupe.Holder = -1
+
+// NewTools makes the gate's view of tools.
+func NewTools(facts []troupe.ToolFacts) *Tools {
+	t := &Tools{
+		facts: facts, byName: make(map[string]*troupe.ToolFacts), today: make(map[string]string), meant: make(map[string]string),
+	}
+	for i := range facts {
+		f := &facts[i]
+		t.byName[f.Name], t.today[strings.ToLower(f.Name)] = f, f.Name
+		if f.Formerly != "" {
+			t.today[strings.ToLower(f.Formerly)] = f.Name
+		}
+		for _, name := range slices.Concat(f.Aliases, f.Slips) {
+			t.meant[withoutSeparators(name)] = f.Name
+		}
+	}
+	return t
+}
+
+// of returns what is known of a tool, of one that is not known its name.
+func (t *Tools) of(name string) *troupe.ToolFacts {
+	if t != nil && t.byName[name] != nil {
+		return t.byName[name]
+	}
+	return &troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: unknownHolder}
+}
+
+// Known reports whether rules about a tool mean something, here or elsewhere.
+func (t *Tools) Known(name string) bool { return t.of(t.Today(name)).Holder != unknownHolder }
+
+// Today writes the name of a tool as it is written now.
+func (t *Tools) Today(name string) string {
+	if t != nil {
+		if now, ok := t.today[strings.ToLower(name)]; ok {
+			return now
+		}
+	}
+	return name
+}
+
+// narrowed are the tools that people write rules about: those of which something can stand in
+// parentheses, or for which they have other names.
+func (t *Tools) narrowed() []string {
+	var out []string
+	for _, f := range t.facts {
+		if f.Argument != troupe.NoArgument || len(f.Slips) > 0 {
+			out = append(out, f.Name)
+		}
+		if f.Formerly != "" {
+			out = append(out, f.Formerly)
+		}
+	}
+	return out
+}
+
+// misspelt is the tool that a name probably means which no tool has: one slip of the pen away,
+// or what other programs call it. It is "" if the name is fine, or means none.
+func (t *Tools) misspelt(name string) string {
+	lower := strings.ToLower(name)
+	if t == nil || strings.HasPrefix(lower, mcpPrefix) {
+		return ""
+	}
+	known := t.narrowed()
+	if slices.Contains(known, name) {
+		return ""
+	}
+	plain := withoutSeparators(name)
+	short := strings.TrimSuffix(plain, "tool")
+	for _, k := range known {
+		k := strings.ToLower(k)
+		if len(name) >= 4 && oneSlip(lower, k) || short != plain && (short == k || oneSlip(short, k)) {
+			return t.Today(k)
+		}
+	}
+	return t.meant[short]
+}
+
+// withoutSeparators is a name in lower case and one piece.
+func withoutSeparators(name string) string {
+	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(name))
+}
+
+// withParentheses names the tools whose rules have parentheses, for people.
+func (t *Tools) withParentheses() string {
+	var names []string
+	for _, f := range t.facts {
+		if f.Argument != troupe.NoArgument {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// editsFiles: a tool whose calls change the files that they name.
+func editsFiles(f *troupe.ToolFacts) bool {
+	return f.Argument == troupe.PathArgument && f.Class == troupe.ClassEdit
+}

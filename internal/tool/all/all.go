@@ -1,0 +1,71 @@
+// Package all is the list of tools, a line for each folder. Whatever a tool is and may do
+// stands in its own folder; a new one is that folder and one line here.
+package all
+
+import (
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/tool/notebook"
+	"github.com/troupe-dev/troupe/internal/tool/search"
+	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/tool/task"
+	"github.com/troupe-dev/troupe/internal/tool/web"
+)
+
+// Options are what tools need of the program around them. Without any, the tools can be
+// looked at and not used.
+type Options struct {
+	Shell shell.Options
+	Web   web.Options
+}
+
+// Tools makes every tool. Whoever runs calls closes the set of them. An error is about the
+// settings.
+func Tools(o Options) ([]tool.Descriptor, error) {
+	locks := tool.NewLocks()
+	fromWeb, err := web.New(o.Web)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(
+		shell.New(o.Shell).Tools(),
+		files.New(files.Options{Locks: locks}),
+		notebook.New(notebook.Options{Locks: locks}),
+		search.New(search.Options{}),
+		fromWeb,
+		agent.Tools(),
+		task.Tools(),
+		elsewhere(),
+	), nil
+}
+
+// Known lists what is known of all tools, whatever the settings.
+func Known() tool.Set {
+	tools, err := Tools(Options{})
+	if err != nil {
+		panic("all: tools without options: " + err.Error())
+	}
+	return tool.NewSet(tools...)
+}
+
+// elsewhere are tools that are not here, and that people have rules about for other programs.
+// One that comes here leaves this list for a folder of its own.
+func elsewhere() []tool.Descriptor {
+	var out []tool.Descriptor
+	know := func(holder troupe.Holder, names ...string) {
+		for _, name := range names {
+			out = append(out, tool.Descriptor{ToolFacts: troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: holder}})
+		}
+	}
+	know(troupe.AnyAgent, "Skill", "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit", "NotebookRead", "SlashCommand",
+		"ListMcpResourcesTool", "ReadMcpResourceTool")
+	know(troupe.MainAgent, "AskUserQuestion", "EnterPlanMode")
+	know(troupe.Planners, "ExitPlanMode")
+	know(troupe.BuiltInTypes, "TeamCreate", "TeamDelete", "CronCreate", "CronDelete", "Workflow", "Monitor")
+	out[0].Argument = troupe.SkillArgument
+	return out
+}

@@ -1,0 +1,133 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Descriptor is a tool as data. It stands in the tool's own folder, and whoever deals with
+// tools reads it there.
+type Descriptor struct {
+	troupe.ToolFacts
+	// Description and Schema are what a model is told.
+	Description string
+	Schema      json.RawMessage
+	// Runner or Intent, or neither: rules may be about the tool, and nobody can have it here.
+	Runner
+	// Intent decodes a call that the session's driver carries out. An error is an *InputError.
+	Intent func(input string) (troupe.Intent, error)
+	// Close releases what the tool holds; nil: nothing.
+	Close func() error
+}
+
+// Spec is what a model is told about the tool.
+func (d Descriptor) Spec() troupe.Tool {
+	return troupe.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema}
+}
+
+// Here reports whether the tool can be called.
+func (d Descriptor) Here() bool { return d.Runner != nil || d.Intent != nil }
+
+// Access is what a call declares that it would do.
+func (d Descriptor) Access(env Env, input string) (troupe.Access, error) {
+	if d.Intent != nil {
+		in, err := d.Intent(input)
+		sp, _ := in.(troupe.Spawn)
+		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err
+	}
+	p, err := d.Prepare(env, input)
+	if err != nil {
+		return troupe.Access{}, err
+	}
+	return p.Access(), nil
+}
+
+// Set is tools by name. It does not change.
+type Set struct {
+	byName map[string]Descriptor
+	facts  []troupe.ToolFacts
+	here   []troupe.ToolFacts // sorted
+}
+
+// NewSet makes a set. Two tools of one name are a mistake in the program.
+func NewSet(tools ...Descriptor) Set {
+	s := Set{byName: make(map[string]Descriptor, len(tools))}
+	for _, d := range tools {
+		if _, twice := s.byName[d.Name]; twice || d.Name == "" {
+			panic(fmt.Sprintf("tool: two tools are named %q, or one has no name", d.Name))
+		}
+		s.byName[d.Name] = d
+		s.facts = append(s.facts, d.ToolFacts)
+		if d.Here() {
+			s.here = append(s.here, d.ToolFacts)
+		}
+	}
+	slices.SortFunc(s.here, func(a, b troupe.ToolFacts) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// Known returns a tool, also one that is not here.
+func (s Set) Known(name string) (Descriptor, bool) {
+	d, ok := s.byName[name]
+	return d, ok
+}
+
+// Find returns a tool that can be called.
+func (s Set) Find(name string) (Descriptor, bool) {
+	if d := s.byName[name]; d.Here() {
+		return d, true
+	}
+	return Descriptor{}, false
+}
+
+// Intent reports whether the driver carries out the calls of a tool: they change no file, and
+// what they answer tells of running times.
+func (s Set) Intent(name string) bool { return s.byName[name].Intent != nil }
+
+// Each is the set with every tool changed by fn.
+func (s Set) Each(fn func(Descriptor) Descriptor) Set {
+	var out []Descriptor
+	for _, f := range s.facts {
+		out = append(out, fn(s.byName[f.Name]))
+	}
+	return NewSet(out...)
+}
+
+// Facts lists what is known of all tools, also of those that are not here, in the order given.
+func (s Set) Facts() []troupe.ToolFacts { return s.facts }
+
+// Here lists the tools that can be called, sorted by name.
+func (s Set) Here() []troupe.ToolFacts { return s.here }
+
+// Specs lists what a model is told about tools. A name that no tool has any more is left out.
+func (s Set) Specs(names []string) []troupe.Tool {
+	out := make([]troupe.Tool, 0, len(names))
+	for _, name := range names {
+		if d, ok := s.Find(name); ok {
+			out = append(out, d.Spec())
+		}
+	}
+	return out
+}
+
+// Schedule says how calls of a tool may be arranged; those of one that is not known go alone.
+func (s Set) Schedule(name string) troupe.Schedule {
+	d, _ := s.Find(name)
+	return d.Schedule
+}
+
+// Close closes every tool.
+func (s Set) Close() error {
+	var errs []error
+	for _, d := range s.byName {
+		if d.Close != nil {
+			errs = append(errs, d.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
