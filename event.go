@@ -172,37 +172,36 @@ type ToolFinished struct {
 	Cost  Money `json:"cost,omitempty"`
 }
 
-// RequestOpened records that somebody with authority was asked.
+// RequestOpened records that somebody with authority was asked. The request's kind is
+// RequestBody.Kind: Kind is the event's.
 type RequestOpened struct {
-	Reply    int        `json:"reply"`
-	Call     int        `json:"call"`
-	Reason   WaitReason `json:"reason"` // WaitApproval or WaitQuestion
-	Decision Decision   `json:"decision"`
-	Tool     string     `json:"tool"`
-	// Action is exactly what would be done: the command, the change as a diff, the input.
-	Action string `json:"action"`
-	// Until is when it is denied if nobody has answered; zero: it waits for ever.
-	Until time.Time `json:"until,omitzero"`
-	// With lists further calls of the reply that the answer is for as well.
-	With []int `json:"with,omitempty"`
-	// Wants is what the command attempted in its sandbox and was not let, and Output what it
-	// had printed. Leave to run it is leave for these.
-	Wants  []Attempt `json:"wants,omitempty"`
-	Output string    `json:"output,omitempty"`
-	// Rules are what leave grants to the whole tree besides: what an agent that is to work in
-	// the background would have to ask for.
-	Rules []string `json:"rules,omitempty"`
+	ID    RequestID `json:"id,omitempty"` // "" in logs of versions before ids
+	Reply int       `json:"reply"`
+	Call  int       `json:"call"`
+	RequestBody
 }
 
 // RequestAnswered records the answer: who, and what.
 type RequestAnswered struct {
-	Reply  int    `json:"reply"`
-	Call   int    `json:"call"`
-	By     string `json:"by"`
-	Effect Effect `json:"effect"` // Allow or Deny
-	Note   string `json:"note,omitempty"`
-	Rule   string `json:"rule,omitempty"` // what was granted beyond this call
-	Mail   MailID `json:"mail,omitempty"` // the mail that brought it; "" if a deadline did
+	ID      RequestID   `json:"id,omitempty"`
+	About   RequestKind `json:"kind,omitempty"` // the request's
+	Reply   int         `json:"reply"`
+	Call    int         `json:"call"`
+	By      string      `json:"by"`
+	Effect  Effect      `json:"effect"` // Allow or Deny
+	Note    string      `json:"note,omitempty"`
+	Rule    string      `json:"rule,omitempty"` // what was granted beyond this call
+	Choices []string    `json:"choices,omitempty"`
+	Text    string      `json:"text,omitempty"`
+	Mail    MailID      `json:"mail,omitempty"` // the mail that brought it; "" if a deadline did
+}
+
+// Answer is what was said.
+func (b RequestAnswered) Answer() *Answer {
+	return &Answer{
+		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
+		Choices: b.Choices, Text: b.Text,
+	}
 }
 
 // Compacted begins another generation with a summary in the place of what was said. It ends
@@ -291,7 +290,12 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 	case KindToolFinished:
 		return decode[ToolFinished](k, data)
 	case KindRequestOpened:
-		return decode[RequestOpened](k, data)
+		b, err := decode[RequestOpened](k, data)
+		if o, ok := b.(RequestOpened); ok {
+			o.RequestBody = o.WithKind()
+			b = o
+		}
+		return b, err
 	case KindRequestAnswered:
 		return decode[RequestAnswered](k, data)
 	case KindCompacted:

@@ -92,17 +92,6 @@ type Stop struct {
 	By   string `json:"by"` // who wanted it, for people
 }
 
-// Answer is what somebody with authority said to a request.
-type Answer struct {
-	Coord  Coord  `json:"coord"` // the call that was asked about
-	By     string `json:"by"`    // "user at terminal", "nobody", …
-	Effect Effect `json:"effect"`
-	Note   string `json:"note,omitempty"` // words for the agent
-	// Rule is what was granted beyond this one call, if anything; it is sent to the root as
-	// a MailGrant of its own.
-	Rule string `json:"rule,omitempty"`
-}
-
 // Outcome is the typed result of one task: of one run of a session, or of a command.
 type Outcome struct {
 	Kind       TaskKind  `json:"kind,omitempty"`    // "" is an agent

@@ -95,10 +95,14 @@ type Authority struct {
 	Rules []Rule `json:"rules,omitempty"`
 }
 
+// Step names what decided: a row of the gate's table ("deny rule", "mode"), an answer, a price. It
+// explains a decision and is never acted on outside the gate.
+type Step string
+
 // Decision is the gate's answer about one call.
 type Decision struct {
 	Effect Effect `json:"effect"`
-	Step   string `json:"step"`             // the row of the table that decided: "deny rule", "mode", …
+	Step   Step   `json:"step"`
 	Rule   string `json:"rule,omitempty"`   // the rule's text, if one decided
 	Source string `json:"source,omitempty"` // where that rule stands
 	Why    string `json:"why,omitempty"`    // one sentence for people

@@ -27,7 +27,7 @@ replies:
     text: all in
 `
 
-func openHome(t *testing.T, home string) *App {
+func openHome(t testing.TB, home string) *App {
 	t.Helper()
 	a, err := Open(t.Context(), Env{
 		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },

@@ -220,7 +220,7 @@ func TestScribe(t *testing.T) {
 		troupe.CallSealed{Reply: 1, Generation: 1},
 		troupe.Replied{Reply: 1, Blocks: []troupe.Block{call(0), call(1)}},
 		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}}},
-		troupe.RequestOpened{Reply: 1, Call: 1, Reason: troupe.WaitApproval},
+		troupe.RequestOpened{Reply: 1, Call: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval}},
 		troupe.RequestAnswered{Reply: 1, Call: 1, By: "somebody", Effect: troupe.Allow},
 		troupe.AuthorityChanged{Mail: "grant"},
 		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}},

@@ -10,132 +10,121 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/store"
-	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// requestID names the request about a call: the session and the call's coordinates.
-func requestID(s troupe.SessionID, c troupe.Coord) string {
-	return fmt.Sprintf("%s.%d.%d", s, c.Reply, c.Call)
-}
 
 // requests implements api.Requests.
 type requests struct{ use }
 
 // Requests lists the open requests of a tree, or of all trees.
 func (a requests) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
+	return a.list(ctx, func(r store.Reader) ([]troupe.Request, error) {
+		rows, err := r.Requests(store.RequestFilter{Root: root, Open: true})
+		if err != nil {
+			return nil, fmt.Errorf("look for requests: %w", err)
+		}
+		return leading(rows), nil
+	})
+}
+
+// Request finds the one open request whose id is, or begins with, id. Without an id there
+// must be just one.
+func (a requests) Request(ctx context.Context, id string) (wire.Request, error) {
+	one, err := a.list(ctx, func(r store.Reader) ([]troupe.Request, error) {
+		q, err := openRequest(r, id)
+		return []troupe.Request{q}, err
+	})
+	if err != nil {
+		return wire.Request{}, err
+	}
+	return one[0], nil
+}
+
+// list shows requests, with what their trees say of them.
+func (a requests) list(ctx context.Context, find func(store.Reader) ([]troupe.Request, error)) ([]wire.Request, error) {
 	var out []wire.Request
 	err := a.store.View(ctx, func(r store.Reader) error {
-		out = nil
-		for _, reason := range []troupe.WaitReason{troupe.WaitApproval, troupe.WaitQuestion} {
-			asking, err := r.Sessions(store.Filter{Root: root, Status: troupe.Waiting, Waiting: reason})
+		rows, err := find(r)
+		if err != nil {
+			return err
+		}
+		out = make([]wire.Request, 0, len(rows))
+		for _, q := range rows {
+			w, err := a.show(r, q)
 			if err != nil {
-				return fmt.Errorf("look for requests: %w", err)
+				return err
 			}
-			for _, s := range asking {
-				list, err := requestsOf(r, s)
-				if err != nil {
-					return err
-				}
-				out = append(out, list...)
-			}
+			out = append(out, w)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	running := make(map[troupe.SessionID]bool)
+	trees := make(map[troupe.SessionID]Tree)
 	for i := range out {
-		if out[i].Grant != "" {
-			out[i].File = a.dirs.Kept(out[i].Folder)
-		}
-		if _, ok := running[out[i].Root]; !ok {
-			t, err := a.tree(ctx, out[i].Root)
-			if err != nil {
+		t, known := trees[out[i].Root]
+		if !known {
+			if t, err = a.tree(ctx, out[i].Root); err != nil {
 				return nil, err
 			}
-			running[out[i].Root] = t.Running
-			for j := range out {
-				if out[j].Root == out[i].Root {
-					out[j].Path = t.Paths[out[j].Session]
-				}
-			}
+			trees[out[i].Root] = t
 		}
-		out[i].Running = running[out[i].Root]
+		out[i].Path, out[i].Running = t.Paths[out[i].Session], t.Running
 	}
 	return out, nil
 }
 
-// requestsOf reads the open requests of one session from its log. A request that settles
-// others with it stands for all of them.
-func requestsOf(r store.Reader, s troupe.Session) ([]wire.Request, error) {
-	events, err := r.Events(s.ID, 0, 0)
+// leading leaves out the requests that are settled with another one of the list.
+func leading(rows []troupe.Request) []troupe.Request {
+	type place struct {
+		session troupe.SessionID
+		troupe.Coord
+	}
+	led := make(map[place]bool)
+	for _, r := range rows {
+		for _, c := range r.With {
+			led[place{r.Session, troupe.Coord{Reply: r.Reply, Call: c}}] = true
+		}
+	}
+	return slices.DeleteFunc(rows, func(r troupe.Request) bool { return led[place{r.Session, r.Coord}] })
+}
+
+// show is a request as far as it is known without its tree.
+func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
+	s, err := r.Session(q.Session)
 	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+		return wire.Request{}, fmt.Errorf("read session %s: %w", q.Session, err)
 	}
-	st, err := turn.Fold(events)
-	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+	w := wire.Request{
+		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Reason: q.Reason, Tool: q.Tool, Action: q.Action,
+		Why: q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
+		Since: q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
+		Wants: q.Wants, Output: q.Output, Rules: q.Rules, Folder: s.Cwd,
 	}
-	since := make(map[troupe.Coord]troupe.Event)
-	for _, e := range events {
-		if b, ok := e.Body.(troupe.RequestOpened); ok {
-			since[troupe.Coord{Reply: b.Reply, Call: b.Call}] = e
-		}
+	if w.Grant != "" {
+		w.File = a.dirs.Kept(w.Folder)
 	}
-	led := make(map[int]bool)
-	for i := range st.Calls {
-		if req := st.Calls[i].Request; req != nil {
-			for _, c := range req.With {
-				led[c] = true
-			}
-		}
-	}
-	mail, err := r.Unread(s.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read the mail of session %s: %w", s.ID, err)
-	}
-	said := make(map[troupe.Coord]bool) // answers that wait for a process to run the session
-	for _, m := range mail {
-		if m.Kind == troupe.MailAnswer && m.Answer != nil {
-			said[m.Answer.Coord] = true
-		}
-	}
-	var out []wire.Request
-	for i := range st.Calls {
-		req := st.Calls[i].Request
-		if req == nil || led[i] || said[troupe.Coord{Reply: req.Reply, Call: req.Call}] {
-			continue
-		}
-		at := troupe.Coord{Reply: req.Reply, Call: req.Call}
-		out = append(out, wire.Request{
-			ID: requestID(s.ID, at), Session: s.ID, Root: s.Root, Reason: req.Reason, Tool: req.Tool, Action: req.Action,
-			Why: req.Decision.Why, Rule: req.Decision.Rule, Grant: req.Decision.Grant,
-			Since: since[at].At.UTC(), Until: req.Until.UTC(), Calls: 1 + len(req.With),
-			Wants: req.Wants, Output: req.Output, Rules: req.Rules, Folder: s.Cwd,
-		})
-	}
-	return out, nil
+	return w, nil
 }
 
 // Answer answers the open request that id names or begins.
 func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error {
-	req, err := a.Request(ctx, id)
+	var req wire.Request
+	err := a.store.View(ctx, func(r store.Reader) error {
+		q, err := openRequest(r, id)
+		if err == nil {
+			req, err = a.show(r, q)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	by := cmp.Or(ans.By, a.caller.String())
-	answer := troupe.Answer{By: by, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
-	if _, err := fmt.Sscanf(strings.TrimPrefix(req.ID, string(req.Session)), ".%d.%d", &answer.Coord.Reply, &answer.Coord.Call); err != nil {
-		return fmt.Errorf("request %s: %w", req.ID, err)
-	}
+	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
 	if ans.Allow {
 		answer.Effect = troupe.Allow
-	}
-	mail, err := mailID("answer")
-	if err != nil {
-		return err
 	}
 	now := a.env.Now()
 	var rules []string
@@ -163,38 +152,90 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		rule := troupe.Rule{Effect: troupe.Allow, Text: text, Source: source}
 		out = append(out, troupe.Mail{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Caller: &a.caller, Rule: &rule})
 	}
-	out = append(out, troupe.Mail{ID: mail, Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Caller: &a.caller, Answer: &answer})
-	_, err = a.post(ctx, req.Root, func(store.Tx) ([]troupe.Mail, error) { return out, nil })
+	out = append(out, troupe.Mail{
+		ID: troupe.AnswerMailID(answer.Request), Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Caller: &a.caller,
+		Answer: &answer,
+	})
+	_, err = a.post(ctx, req.Root, func(tx store.Tx) ([]troupe.Mail, error) {
+		_, err := openRequest(tx, req.ID) // another answer may have come first
+		return out, err
+	})
 	return err
 }
 
-// Request finds the one open request whose id is, or begins with, id. Without an id there
+// openRequest finds the one open request whose id is, or begins with, id. Without an id there
 // must be just one.
-func (a requests) Request(ctx context.Context, id string) (wire.Request, error) {
-	all, err := a.Requests(ctx, "")
+func openRequest(r store.Reader, id string) (troupe.Request, error) {
+	rows, err := r.Requests(store.RequestFilter{IDPrefix: id, Open: true})
 	if err != nil {
-		return wire.Request{}, err
+		return troupe.Request{}, fmt.Errorf("look for request %q: %w", id, err)
 	}
-	var found []wire.Request
-	for _, r := range all {
-		if r.ID == id {
-			return r, nil
-		}
-		if strings.HasPrefix(r.ID, id) {
-			found = append(found, r)
-		}
+	if i := slices.IndexFunc(rows, func(q troupe.Request) bool { return string(q.ID) == id }); i >= 0 {
+		return rows[i], nil
+	}
+	rows = leading(rows)
+	if strings.Count(id, ".") == 2 {
+		// A whole id, which begins those of later questions about the call: they are others.
+		rows = slices.DeleteFunc(rows, func(q troupe.Request) bool { return strings.HasPrefix(string(q.ID), id+".") })
 	}
 	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) == 0 && id == "":
-		return wire.Request{}, &troupe.UserError{Problem: "there is no open request", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
-	case len(found) == 0:
-		return wire.Request{}, &troupe.UserError{Problem: fmt.Sprintf("there is no open request %q; it may have been answered", id), Hint: "`troupe requests` lists those that are open.", Code: 2, Err: troupe.ErrNotFound}
+	case len(rows) == 1:
+		return rows[0], nil
+	case len(rows) == 0 && id == "":
+		return troupe.Request{}, &troupe.UserError{Problem: "there is no open request", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
+	case len(rows) == 0:
+		became, err := whatBecame(r, id)
+		if err != nil {
+			return troupe.Request{}, err
+		}
+		return troupe.Request{}, &troupe.UserError{
+			Problem: fmt.Sprintf("there is no open request %q; %s", id, became),
+			Hint:    "`troupe requests` lists those that are open.", Code: 2, Err: troupe.ErrNotFound,
+		}
 	}
 	var ids []string
-	for _, r := range found {
-		ids = append(ids, r.ID)
+	for _, q := range rows {
+		ids = append(ids, string(q.ID))
 	}
-	return wire.Request{}, &troupe.UserError{Problem: fmt.Sprintf("%d requests are open: %s", len(found), strings.Join(ids, ", ")), Hint: "Name one of them; the beginning of its id will do.", Code: 2, Err: troupe.ErrAmbiguous}
+	return troupe.Request{}, &troupe.UserError{
+		Problem: fmt.Sprintf("%d requests are open: %s", len(rows), strings.Join(ids, ", ")),
+		Hint:    "Name one of them; the beginning of its id will do.", Code: 2, Err: troupe.ErrAmbiguous,
+	}
+}
+
+// whatBecame says who answered the request that id names or begins, as far as that is known.
+func whatBecame(r store.Reader, id string) (string, error) {
+	rows, err := r.Requests(store.RequestFilter{IDPrefix: id})
+	if err != nil {
+		return "", fmt.Errorf("look for request %q: %w", id, err)
+	}
+	if i := slices.IndexFunc(rows, func(q troupe.Request) bool { return string(q.ID) == id }); i >= 0 {
+		rows = rows[i : i+1]
+	}
+	if len(rows) != 1 {
+		return "it may have been answered", nil
+	}
+	if q := rows[0]; !q.Settled.IsZero() {
+		if q.Answer == nil {
+			return "its run was stopped before it was answered", nil
+		}
+		return saidBy(q.Answer), nil
+	}
+	unread, err := r.Unread(rows[0].Session)
+	if err != nil {
+		return "", fmt.Errorf("read the mail of session %s: %w", rows[0].Session, err)
+	}
+	for _, m := range unread {
+		if m.Answer != nil && m.ID == troupe.AnswerMailID(rows[0].ID) {
+			return saidBy(m.Answer) + ", which is read when the session goes on", nil
+		}
+	}
+	return "it may have been answered", nil
+}
+
+func saidBy(a *troupe.Answer) string {
+	if a.Effect == troupe.Allow {
+		return "it was allowed by " + a.By
+	}
+	return "it was denied by " + a.By
 }

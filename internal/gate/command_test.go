@@ -419,7 +419,7 @@ func TestCommandsAndWhatIsHidden(t *testing.T) {
 // A redirect is an edit.
 func TestRedirectsAsEdits(t *testing.T) {
 	t.Parallel()
-	for command, want := range map[string]string{
+	for command, want := range map[string]troupe.Step{
 		"echo x > a":                       "mode",
 		"echo x > /proj/a":                 "mode",
 		"echo x >> a 2> b":                 "mode",

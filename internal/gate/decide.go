@@ -9,23 +9,27 @@ import (
 // The rows of the table, as decisions name them.
 const (
 	// StepProfile stands before the table: the tool is not among the session's own.
-	StepProfile = "profile"
+	StepProfile troupe.Step = "profile"
 
-	StepManagedDeny = "managed deny"
-	StepHookDeny    = "hook deny"
-	StepDenyRule    = "deny rule"
-	StepAskRule     = "ask rule"
-	StepMode        = "mode"
-	StepAllowRule   = "allow rule"
-	StepHookAllow   = "hook allow"
-	StepDeclared    = "declared"
-	StepReadOnlyRun = "read-only run"
-	StepAsk         = "ask"
+	StepManagedDeny troupe.Step = "managed deny"
+	StepHookDeny    troupe.Step = "hook deny"
+	StepDenyRule    troupe.Step = "deny rule"
+	StepAskRule     troupe.Step = "ask rule"
+	StepMode        troupe.Step = "mode"
+	StepAllowRule   troupe.Step = "allow rule"
+	StepHookAllow   troupe.Step = "hook allow"
+	StepDeclared    troupe.Step = "declared"
+	StepReadOnlyRun troupe.Step = "read-only run"
+	StepAsk         troupe.Step = "ask"
 )
+
+// Trial reports whether a command runs without anybody's having allowed it: confined to reading, to
+// see what it wants beyond that.
+func Trial(d troupe.Decision) bool { return d.Step == StepReadOnlyRun }
 
 // step is one row. It decides, or leaves the call to the rows below it.
 type step struct {
-	name   string
+	name   troupe.Step
 	decide func(*view) (troupe.Effect, bool)
 }
 
@@ -50,7 +54,7 @@ func table() [10]step {
 func Table() []string {
 	var names []string
 	for _, s := range table() {
-		names = append(names, s.name)
+		names = append(names, string(s.name))
 	}
 	return names
 }
@@ -202,7 +206,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 // verdict is what one layer says, and the row it said it in.
 type verdict struct {
 	effect troupe.Effect
-	step   string
+	step   troupe.Step
 	layer  int
 	// Of commands: the level it is allowed in, the most that somebody's leave would make of
 	// it, and what becomes of what it attempts beyond; Allow if nothing holds it.

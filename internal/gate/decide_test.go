@@ -73,7 +73,7 @@ func TestStrictestRuleWins(t *testing.T) {
 	for _, test := range []struct {
 		rules []Rule
 		want  troupe.Effect
-		step  string
+		step  troupe.Step
 	}{
 		{[]Rule{allow, ask, deny}, troupe.Deny, StepDenyRule},
 		{[]Rule{deny, ask, allow}, troupe.Deny, StepDenyRule},
@@ -153,7 +153,7 @@ func TestChain(t *testing.T) {
 		name  string
 		chain []Layer
 		want  troupe.Effect
-		step  string
+		step  troupe.Step
 		says  string // in Why
 	}{
 		{"plan holds for children", []Layer{main(troupe.ModePlan), child(troupe.ModeBypass)}, troupe.Deny, StepMode, "decided for main"},

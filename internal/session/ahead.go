@@ -10,9 +10,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
-// aheadStep marks decisions about what an agent in the background will need.
-const aheadStep = "background"
-
 // askAhead asks, before agents go to work in the background, for what they would have to
 // ask for there: one decision about all of a reply, while somebody looks. What they want
 // beyond that waits as requests of their own. It returns the births that may go on.
@@ -24,7 +21,7 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 	for i := range births {
 		b := &births[i]
 		c := a.st.Calls[b.call]
-		asked := c.Answer != nil && c.Asked != nil && (c.Asked.Decision.Step == aheadStep || c.Asked.Decision.Step == costStep)
+		asked := c.Answer != nil && c.Asked != nil && c.Asked.Kind.AboutBirths()
 		switch {
 		case asked && c.Answer.Effect != troupe.Allow:
 			if err := a.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step, Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
@@ -52,20 +49,11 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 		return out, nil
 	}
 	d := troupe.Decision{
-		Effect: troupe.Ask, Step: aheadStep,
+		Effect: troupe.Ask, Step: stepBackground,
 		Why: "in the background they would have to ask for this; leave allows it now, to all agents of this session",
 	}
 	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" + strings.Join(rules, "\n")
-	for _, i := range asking[1:] {
-		if err := a.openRequest(i, d, "see the first of them", nil); err != nil {
-			return nil, err
-		}
-	}
-	c := a.st.Calls[asking[0]]
-	return out, a.stage(troupe.RequestOpened{
-		Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: d, Tool: c.Name, Action: a.h.d.Mask(action),
-		Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)), With: asking[1:], Rules: rules,
-	})
+	return out, a.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d, Action: action, Rules: rules})
 }
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and

@@ -13,6 +13,7 @@ import (
 type staging struct {
 	base   troupe.Session // the projection as it is in the store
 	events []troupe.Event
+	asks   []troupe.Request // that the events open or settle
 	reads  []delivery
 }
 
@@ -20,6 +21,13 @@ type staging struct {
 type delivery struct {
 	seq int64
 	ids []troupe.MailID
+}
+
+func (s *staging) add(e troupe.Event, r *troupe.Request) {
+	s.events = append(s.events, e)
+	if r != nil {
+		s.asks = append(s.asks, *r)
+	}
 }
 
 func (s *staging) read(seq int64, id troupe.MailID) {
@@ -36,7 +44,7 @@ func (a *actor) stage(b troupe.Body) error {
 	if err := a.st.Apply(e); err != nil {
 		return err
 	}
-	a.staged.events = append(a.staged.events, e)
+	a.staged.add(e, a.st.Changed())
 	return a.convo.add(e)
 }
 
@@ -62,13 +70,13 @@ func (a *actor) flush(ctx context.Context, extra func(store.Tx) error) error {
 // looked around. Nothing it emits counts unless the transaction commits.
 func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(troupe.Body) error) error) error {
 	var next turn.State
-	var events []troupe.Event
+	var more staging // what fn emits
 	emitted := false
 	// A commit is not given up half way because somebody pressed Ctrl-C.
 	err := a.h.d.Store.Update(context.WithoutCancel(ctx), a.root, func(tx store.Tx) error {
-		events, emitted = nil, false
+		more, emitted = staging{base: a.st.Session}, false
 		// What is staged comes first: what fn looks at has to count it.
-		if err := a.write(tx, a.staged.base, a.st.Session, a.staged.events); err != nil {
+		if err := a.write(tx, a.st.Session, a.staged); err != nil {
 			return err
 		}
 		for _, d := range a.staged.reads {
@@ -81,14 +89,17 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 				emitted, next = true, a.st.Clone()
 			}
 			e := a.event(&next, b)
-			events = append(events, e)
-			return next.Apply(e)
+			if err := next.Apply(e); err != nil {
+				return err
+			}
+			more.add(e, next.Changed())
+			return nil
 		})
 		switch {
 		case err != nil:
 			return err
 		case emitted:
-			return a.write(tx, a.st.Session, next.Session, events)
+			return a.write(tx, next.Session, more)
 		case len(a.staged.events) == 0:
 			return a.holds(tx)
 		}
@@ -98,10 +109,10 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 		return fmt.Errorf("write the log: %w", err)
 	}
 	a.h.debug(ctx, a.staged.events)
-	a.h.debug(ctx, events)
+	a.h.debug(ctx, more.events)
 	if emitted {
 		a.st = next
-		for _, e := range events {
+		for _, e := range more.events {
 			if err := a.convo.add(e); err != nil {
 				return err
 			}
@@ -121,15 +132,21 @@ func (a *actor) holds(tx store.Tx) error {
 	return err
 }
 
-// write appends events and carries the change of the projection into the tree's sums.
-func (a *actor) write(tx store.Tx, before, s troupe.Session, events []troupe.Event) error {
-	if len(events) == 0 {
+// write appends events, keeps the rows of the requests that they open or settle, and carries the
+// change of the projection into the tree's sums.
+func (a *actor) write(tx store.Tx, s troupe.Session, what staging) error {
+	if len(what.events) == 0 {
 		return nil
 	}
-	if err := tx.Append(a.lease, s, events); err != nil {
+	if err := tx.Append(a.lease, s, what.events); err != nil {
 		return err
 	}
-	if d := treeDelta(before, s); !d.IsZero() {
+	for _, r := range what.asks {
+		if err := tx.PutRequest(r); err != nil {
+			return fmt.Errorf("keep request %s: %w", r.ID, err)
+		}
+	}
+	if d := treeDelta(what.base, s); !d.IsZero() {
 		return tx.AddTree(a.root, d)
 	}
 	return nil

@@ -70,7 +70,7 @@ const maxRounds = 4
 // allowedBy turns an answer to the question that followed a confined run into the decision
 // for the next run: the workspace, and what was asked about.
 func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
-	if d.Step != gate.StepReadOnlyRun {
+	if !gate.Trial(d) {
 		return d // the gate has said what leave gives
 	}
 	d.Sandbox = troupe.LevelNone
@@ -84,7 +84,7 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 // it takes time that the actor has not. It is nil for what is no command, and for what was
 // allowed without a sandbox.
 func (a *actor) confinement(i int, access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
-	if access.Command != "" && d.Step == gate.StepReadOnlyRun && d.Sandbox == troupe.LevelNone {
+	if access.Command != "" && gate.Trial(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
 	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
@@ -94,7 +94,7 @@ func (a *actor) confinement(i int, access troupe.Access, d troupe.Decision, env 
 	chain := a.tree.line.chain(a.id)
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
-	reach := d.Step != stepAnswer || call.Asked == nil || len(call.Asked.Wants) == 0 ||
+	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen })
 	ask := Confine{
 		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
@@ -150,9 +150,8 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
 		command := out.Evidence.Commands[0].Command
-		if err := a.stage(troupe.RequestOpened{
-			Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: ask, Tool: c.Name,
-			Action: a.h.d.Mask(command), Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)),
+		if err := a.openRequest(i, troupe.RequestBody{
+			Kind: troupe.RequestPermission, Decision: ask, Action: command,
 			Wants: a.maskWants(wants), Output: shorten(a.h.d.Mask(troupe.JoinText(out.Blocks))),
 		}); err != nil {
 			return true, err
@@ -160,7 +159,7 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 		return true, a.askAnew() // it may have been granted while it ran
 	}
 	alone := d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) == 0
-	if d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && !blocked && !alone {
+	if d.Effect == troupe.Allow && !gate.Trial(d) && !blocked && !alone {
 		return false, nil // it was allowed; that it bumped into something is in its output
 	}
 	note := "Permission denied for what it attempted beyond reading"

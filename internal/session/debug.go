@@ -33,7 +33,7 @@ func describe(body troupe.Body) []slog.Attr {
 	case troupe.ModelFailed:
 		return []slog.Attr{slog.Int("reply", b.Reply), slog.Int("attempt", b.Attempt), slog.String("fault", string(b.Fault)), slog.String("message", b.Message), slog.Time("retry_at", b.RetryAt)}
 	case troupe.ToolStarted:
-		return []slog.Attr{slog.Int("reply", b.Reply), slog.Int("call", b.Call), slog.String("tool", b.Name), slog.String("by", b.Decision.Step), slog.String("child", string(b.Child))}
+		return []slog.Attr{slog.Int("reply", b.Reply), slog.Int("call", b.Call), slog.String("tool", b.Name), slog.String("by", string(b.Decision.Step)), slog.String("child", string(b.Child))}
 	case troupe.ToolFinished:
 		return []slog.Attr{slog.Int("reply", b.Result.Reply), slog.Int("call", b.Result.Call), slog.String("tool", b.Name), slog.Int64("ms", b.DurationMS), slog.Bool("error", b.Result.IsError), slog.Bool("denied", b.Denied != nil)}
 	case troupe.Ended:

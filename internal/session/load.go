@@ -194,9 +194,9 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []tr
 		if err := a.st.Apply(e); err != nil {
 			return nil, err
 		}
-		a.staged.events = append(a.staged.events, e)
+		a.staged.add(e, a.st.Changed())
 	}
-	if err := a.write(tx, a.staged.base, a.st.Session, a.staged.events); err != nil {
+	if err := a.write(tx, a.st.Session, a.staged); err != nil {
 		return nil, fmt.Errorf("write session %s: %w", id, err)
 	}
 	a.staged = staging{base: a.st.Session}

@@ -2,11 +2,13 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // permit turns the gate's decision about a call into what happens: settled says that the
@@ -16,7 +18,7 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	c := a.st.Calls[i]
 	if r := a.h.d.Replay; r != nil && c.Answer == nil {
 		if ans, ok := r.Answer(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}); ok {
-			c.Answer = &troupe.RequestAnswered{Reply: c.Reply, Call: c.Index, By: ans.By, Effect: ans.Effect, Note: ans.Note}
+			c.Answer = &ans
 		}
 	}
 	// A command that may run read-only without being asked about was asked about if it has
@@ -24,7 +26,7 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	wanted := c.Asked != nil && len(c.Asked.Wants) > 0
 	switch ans := c.Answer; {
 	case ans == nil || d.Effect == troupe.Deny:
-	case d.Effect == troupe.Allow && c.Asked != nil && aboutBirths(c.Asked.Decision):
+	case d.Effect == troupe.Allow && c.Asked != nil && c.Asked.Kind.AboutBirths():
 		// Who asked about that sees to it.
 	case ans.Effect != troupe.Allow:
 		d.Effect, d.Step, d.Why = troupe.Deny, stepAnswer, "refused by "+ans.By+noteOf(*ans)
@@ -44,19 +46,36 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 		return d, true, a.finishDenied(i, d)
 	case troupe.Ask:
 	}
-	return d, true, a.openRequest(i, d, action(), nil)
+	return d, true, a.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d, Action: action()})
 }
 
-// stepAnswer is the step of decisions that somebody's answer made.
-const stepAnswer = "answer"
+// What decides besides the gate, as decisions name it: an answer, the price of agents, and what
+// they will need in the background.
+const (
+	stepAnswer     troupe.Step = "answer"
+	stepCost       troupe.Step = "cost"
+	stepBackground troupe.Step = "background"
+)
 
 // openRequest asks whoever has the authority. The call waits; nothing else does.
-func (a *actor) openRequest(i int, d troupe.Decision, action string, with []int) error {
+func (a *actor) openRequest(i int, b troupe.RequestBody) error {
 	c := a.st.Calls[i]
-	return a.stage(troupe.RequestOpened{
-		Reply: c.Reply, Call: c.Index, Reason: troupe.WaitApproval, Decision: d, Tool: c.Name,
-		Action: a.h.d.Mask(action), Until: a.h.d.Now().Add(a.h.d.AskFor(a.root)), With: with,
-	})
+	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, a.h.d.Mask(b.Action)
+	b.Until = a.h.d.Now().Add(a.h.d.AskFor(a.root))
+	return a.stage(troupe.RequestOpened{ID: a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
+}
+
+// openRequests asks once about several calls: the first one's request is for all of them.
+func (a *actor) openRequests(calls []int, b troupe.RequestBody) error {
+	others := b
+	others.Action, others.Rules = "see the first of them", nil
+	for _, i := range calls[1:] {
+		if err := a.openRequest(i, others); err != nil {
+			return err
+		}
+	}
+	b.With = calls[1:]
+	return a.openRequest(calls[0], b)
 }
 
 // answered turns an answer's mail into the event that settles the request; nil if the
@@ -65,7 +84,7 @@ func (a *actor) answered(m troupe.Mail) troupe.Body {
 	if m.Answer == nil {
 		return nil
 	}
-	c := a.asked(m.Answer.Coord)
+	c := a.asked(*m.Answer)
 	if c < 0 {
 		return nil
 	}
@@ -89,18 +108,16 @@ func (a *actor) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body
 		effect = troupe.Deny
 	}
 	return troupe.RequestAnswered{
-		Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect, Note: ans.Note, Rule: ans.Rule, Mail: mail,
+		ID: c.Request.ID, About: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect, Note: ans.Note, Rule: ans.Rule,
+		Choices: ans.Choices, Text: ans.Text, Mail: mail,
 	}
 }
 
-// asked finds the call with an open request at these coordinates; -1 if there is none.
-func (a *actor) asked(at troupe.Coord) int {
-	for i := range a.st.Calls {
-		if c := &a.st.Calls[i]; c.Request != nil && c.Reply == at.Reply && c.Index == at.Call {
-			return i
-		}
-	}
-	return -1
+// asked finds the call whose open request an answer is for; -1 if there is none.
+func (a *actor) asked(ans troupe.Answer) int {
+	return slices.IndexFunc(a.st.Calls, func(c turn.Call) bool {
+		return c.Request != nil && (ans.Request == c.Request.ID || ans.Request == "" && ans.Coord == c.Request.Coord)
+	})
 }
 
 // action is exactly what a call would do, for whoever is asked about it.
@@ -135,7 +152,7 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 		return births, nil
 	}
 	first := births[0].call
-	if c := a.st.Calls[first]; c.Answer != nil && c.Asked != nil && c.Asked.Decision.Step == costStep {
+	if c := a.st.Calls[first]; c.Answer != nil && c.Asked != nil && c.Asked.Kind == troupe.RequestCost {
 		ans := c.Answer
 		if ans.Effect == troupe.Allow {
 			return births, nil
@@ -143,31 +160,20 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 		return nil, a.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)", len(births), each, limit)
-	d := troupe.Decision{Effect: troupe.Ask, Step: costStep, Why: why}
+	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
 	if a.h.d.AskFor(a.root) <= 0 {
 		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
 	}
-	var with []int
+	var calls []int
 	var names []string
 	for i := range births {
-		if i > 0 {
-			with = append(with, births[i].call)
-		}
+		calls = append(calls, births[i].call)
 		names = append(names, births[i].Profile.Type+": "+births[i].Title)
 	}
-	for _, i := range with {
-		if err := a.openRequest(i, d, "see the first of them", nil); err != nil {
-			return nil, err
-		}
-	}
-	return nil, a.openRequest(first, d, "start these agents:\n"+strings.Join(names, "\n"), with)
+	return nil, a.openRequests(calls, troupe.RequestBody{
+		Kind: troupe.RequestCost, Decision: d, Action: "start these agents:\n" + strings.Join(names, "\n"),
+	})
 }
-
-// costStep marks decisions about what agents would cost.
-const costStep = "cost"
-
-// aboutBirths: it was asked whether agents are to be started, which no rule answers.
-func aboutBirths(d troupe.Decision) bool { return d.Step == costStep || d.Step == aheadStep }
 
 // usualAgent is what a sub-agent with a job of some size uses: a dozen turns over a context
 // that grows to some 30,000 tokens, most of it read from the provider's cache.
@@ -175,7 +181,7 @@ func usualAgent() troupe.Usage {
 	return troupe.Usage{Input: 30_000, Output: 6_000, CacheRead: 200_000, CacheWrite: 30_000}
 }
 
-func noteOf(ans troupe.RequestAnswered) string {
+func noteOf(ans troupe.Answer) string {
 	if ans.Note == "" {
 		return ""
 	}
@@ -184,7 +190,7 @@ func noteOf(ans troupe.RequestAnswered) string {
 
 func (a *actor) refuseAll(births []birth, why string) error {
 	for i := range births {
-		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: costStep, Why: why}); err != nil {
+		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost, Why: why}); err != nil {
 			return err
 		}
 	}
@@ -196,7 +202,7 @@ func (a *actor) refuseAll(births []birth, why string) error {
 func (a *actor) askAnew() error {
 	for i := range a.st.Calls {
 		c := a.st.Calls[i]
-		if c.Request == nil || aboutBirths(c.Request.Decision) {
+		if c.Request == nil || c.Request.Kind.AboutBirths() {
 			continue
 		}
 		access, ok := a.access(c.Call)
@@ -205,7 +211,7 @@ func (a *actor) askAnew() error {
 		}
 		// That it may run read-only is how it came to be asked about. What it wanted beyond its
 		// sandbox is not allowed by what allows it in a sandbox.
-		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || d.Step == gate.StepReadOnlyRun || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
+		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || gate.Trial(d) || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 			continue
 		}
 		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {

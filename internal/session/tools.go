@@ -87,7 +87,7 @@ func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
 		}
 	}
 	d := a.judge(call.Name, access)
-	if background != "" && d.Step == gate.StepReadOnlyRun && d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 {
+	if background != "" && gate.Trial(d) && d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
 	}

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -27,9 +28,14 @@ func (t mishears) Send(m troupe.Mail) (bool, error) {
 	return t.Tx.Send(m)
 }
 
-func otherCall(a *troupe.Answer) {
-	if a != nil {
-		a.Coord.Call ^= 1
+func otherCall(m troupe.Mail) {
+	if m.Answer == nil {
+		return
+	}
+	var at troupe.Coord
+	if _, err := fmt.Sscanf(strings.TrimPrefix(string(m.Answer.Request), string(m.To)), ".%d.%d", &at.Reply, &at.Call); err == nil {
+		at.Call ^= 1
+		m.Answer.Request = troupe.NewRequestID(m.To, at, 1)
 	}
 }
 

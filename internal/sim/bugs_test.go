@@ -45,7 +45,7 @@ func TestPlantedBugs(t *testing.T) {
 		"messages are encoded in another way by each process": restless,
 		"the governor forgets somebody":                       func() func(*session.Deps) { return onGovernor(true) },
 		"a call that failed does not leave the governor":      func() func(*session.Deps) { return onGovernor(false) },
-		"an answer is taken for another call":                 onSend(func(m troupe.Mail) { otherCall(m.Answer) }),
+		"an answer is taken for another call":                 onSend(otherCall),
 		"a no is taken for a yes":                             onSend(func(m troupe.Mail) { yes(m.Answer) }),
 		"a rule is granted wider than it was shown":           onSend(func(m troupe.Mail) { widen(m.Rule) }),
 		"leave for one run is leave for those after it":       onGuard(&lenient{}),
@@ -56,6 +56,9 @@ func TestPlantedBugs(t *testing.T) {
 		"a take-over forgets changes of modes and rules":      onTx(func(tx store.Tx) store.Tx { return reborn{tx} }),
 		"a take-over forgets the sandboxes of profiles":       onTx(func(tx store.Tx) store.Tx { return unboxed{tx} }),
 		"a grant is told before it is committed":              early,
+		"a settled request stays open in its row":             onTx(func(tx store.Tx) store.Tx { return undead{tx} }),
+		"a request has no row until it is settled":            onTx(func(tx store.Tx) store.Tx { return rowless{tx} }),
+		"an answer counts for whatever its call asks next":    onSend(nextQuestion),
 		"an answer is logged as somebody's who gave none":     onTx(func(tx store.Tx) store.Tx { return anonymous{tx} }),
 	} {
 		t.Run(name, func(t *testing.T) {

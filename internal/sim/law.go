@@ -173,7 +173,7 @@ type beginning struct {
 }
 
 // stepAnswer is the step of decisions that somebody's answer made.
-const stepAnswer = "answer"
+const stepAnswer troupe.Step = "answer"
 
 // began: a call that may have effects begins only if the line of authority allowed it at that
 // moment, or somebody did who was asked about this very call; and who or what allowed it stands
@@ -356,7 +356,7 @@ func (h *watch) needless(st *turn.State, events []troupe.Event) {
 			continue
 		}
 		asks := func(d troupe.Decision) bool {
-			return !settles(d, &b)
+			return !settles(d, &b.RequestBody)
 		}
 		if !h.law.some(e.Session, c, e.At, h.w.now, asks) {
 			h.w.broken("session %s: event %d asks about %s(%s), which was allowed by then", e.Session, e.Seq, c.Name, c.Input)
@@ -365,7 +365,7 @@ func (h *watch) needless(st *turn.State, events []troupe.Event) {
 }
 
 // settles reports whether what the gate says by now leaves nothing to be asked about.
-func settles(d troupe.Decision, b *troupe.RequestOpened) bool {
+func settles(d troupe.Decision, b *troupe.RequestBody) bool {
 	return d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && (d.Sandbox == troupe.LevelNone || len(b.Wants) == 0)
 }
 
@@ -379,19 +379,19 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	if b.By == "nobody answered in time" {
 		since = e.At.Add(-time.Minute) // it may have been busy
 	}
-	needed := func(d troupe.Decision) bool { return !settles(d, c.Request) }
+	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
 	if c.Name != "Agent" && !since.IsZero() && !h.law.some(e.Session, c, since, h.w.now, needed) {
 		h.w.broken("session %s: event %d answers for %s(%s), and a grant had settled that before", e.Session, e.Seq, c.Name, c.Input)
 	}
 	switch said := h.w.people.said[b.Mail].answer; {
-	case b.Mail != "" && (said == nil || said.Coord != (troupe.Coord{Reply: b.Reply, Call: b.Call}) || said.Effect != b.Effect):
+	case b.Mail != "" && (said == nil || said.Request != c.Request.ID || said.Effect != b.Effect):
 		h.w.broken("session %s: event %d has %s say %s to call %d.%d; what was said is %+v", e.Session, e.Seq, b.By, b.Effect, b.Reply, b.Call, said)
 	case b.Mail != "" || b.Effect == troupe.Deny:
 	case b.By == "a rule that was granted since":
 		i := slices.IndexFunc(h.w.people.asked, func(q question) bool {
-			return q.session == e.Session && q.Reply == b.Reply && q.Call == b.Call && len(q.Wants) == len(c.Request.Wants)
+			return q.ID == b.ID
 		})
-		if !h.law.some(e.Session, c, h.w.people.asked[i].at, h.w.now, func(d troupe.Decision) bool { return settles(d, c.Request) }) || c.Request.Decision.Step == "background" {
+		if !h.law.some(e.Session, c, h.w.people.asked[i].at, h.w.now, func(d troupe.Decision) bool { return settles(d, &c.Request.RequestBody) }) || c.Request.Kind == troupe.RequestBackground {
 			h.w.broken("session %s: event %d has call %d.%d, %s(%s), allowed by a rule, and none does", e.Session, e.Seq, b.Reply, b.Call, c.Name, c.Input)
 		}
 	case !slices.ContainsFunc(st.Calls, func(x turn.Call) bool { return x.Request != nil && slices.Contains(x.Request.With, b.Call) }):

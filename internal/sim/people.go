@@ -19,6 +19,7 @@ type people struct {
 	promised []letter                             // mail of which they were told that it is sent
 	tasks    map[troupe.SessionID][]troupe.TaskID // that each session was told of
 	said     map[troupe.MailID]saying
+	drafts   map[troupe.MailID]saying // what was said last under an id; the first that was sent counts
 }
 
 // question is a request that was opened.
@@ -111,11 +112,17 @@ func (w *world) request() (question, bool) {
 
 func (w *world) open(q question) bool {
 	st := w.watch.states[q.session]
-	return st != nil && q.Reply == st.Reply() && q.Call < len(st.Calls) && st.Calls[q.Call].Request != nil
+	return st != nil && slices.ContainsFunc(st.Calls, func(c turn.Call) bool { return c.Request != nil && c.Request.ID == q.ID })
 }
 
 // answer answers a request: perhaps with a rule for the whole tree, perhaps twice.
 func (w *world) answer(q question) {
+	if i := slices.IndexFunc(w.people.asked, func(old question) bool {
+		return old.session == q.session && old.Reply == q.Reply && old.Call == q.Call
+	}); w.one(3) {
+		late := w.people.asked[i] // the first about this call, which may be another one
+		w.tell(func(store.Tx) ([]troupe.Mail, error) { return w.answers(late), nil })
+	}
 	w.tell(func(store.Tx) ([]troupe.Mail, error) { return w.answers(q), nil })
 	if w.one(5) {
 		w.tell(func(store.Tx) ([]troupe.Mail, error) { return w.answers(q), nil })
@@ -123,7 +130,7 @@ func (w *world) answer(q question) {
 }
 
 func (w *world) answers(q question) []troupe.Mail {
-	ans := troupe.Answer{Coord: troupe.Coord{Reply: q.Reply, Call: q.Call}, By: "somebody", Effect: troupe.Allow}
+	ans := troupe.Answer{Request: q.ID, By: "somebody", Effect: troupe.Allow}
 	no := 3
 	if w.watch.often[effectKey(outputDir(q.session), callID(q.Reply, q.Call))] > 1 {
 		no = 20 // who has said yes goes on saying yes
@@ -141,12 +148,20 @@ func (w *world) answers(q question) []troupe.Mail {
 		ans.Rule = q.Decision.Grant
 		out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}))
 	}
-	return append(out, w.letterTo(q.session, troupe.Mail{Kind: troupe.MailAnswer, Answer: &ans}))
+	// Mostly as the surfaces do, which have one answer to a request; sometimes as others may.
+	m := troupe.Mail{Kind: troupe.MailAnswer, Answer: &ans}
+	if !w.one(3) {
+		m.ID = troupe.AnswerMailID(q.ID)
+	}
+	return append(out, w.letterTo(q.session, m))
 }
 
 func (w *world) letterTo(to troupe.SessionID, m troupe.Mail) troupe.Mail {
 	w.seq++
-	m.ID, m.Root, m.To, m.SentAt = troupe.MailID(fmt.Sprintf("%s:%d", m.Kind, w.seq)), w.root, to, w.now
+	if m.ID == "" {
+		m.ID = troupe.MailID(fmt.Sprintf("%s:%d", m.Kind, w.seq))
+	}
+	m.Root, m.To, m.SentAt = w.root, to, w.now
 	said := saying{mode: m.Mode, at: w.now}
 	switch m.Kind {
 	case troupe.MailAnswer:
@@ -160,9 +175,9 @@ func (w *world) letterTo(to troupe.SessionID, m troupe.Mail) troupe.Mail {
 		return m
 	}
 	if w.people.said == nil {
-		w.people.said = make(map[troupe.MailID]saying)
+		w.people.said, w.people.drafts = make(map[troupe.MailID]saying), make(map[troupe.MailID]saying)
 	}
-	w.people.said[m.ID] = said
+	w.people.drafts[m.ID] = said
 	return m
 }
 
@@ -213,7 +228,7 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 	if q, _ := w.request(); q.session != "" && w.one(2) {
 		return w.answers(q), nil // perhaps too late
 	}
-	nobody := troupe.Answer{Coord: troupe.Coord{Reply: 1 + w.rng.IntN(3)}, By: "somebody", Effect: troupe.Allow}
+	nobody := troupe.Answer{Request: troupe.NewRequestID(to, troupe.Coord{Reply: 1 + w.rng.IntN(3)}, 1), By: "somebody", Effect: troupe.Allow}
 	return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailAnswer, Answer: &nobody})}, nil
 }
 

@@ -33,6 +33,7 @@ type watch struct {
 	taken   turn.Taken                   // when the tree was taken over
 	late    map[troupe.SessionID]int     // model calls past the tree's time, in a row
 	stays   bool                         // the root is idle, and its tree was stopped since somebody spoke
+	docket  docket
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -244,6 +245,7 @@ func (h *watch) committed(p *process, t *watchTx) {
 	}
 	if len(t.appends) > 0 {
 		h.sums()
+		h.docket.check(h)
 	}
 }
 
@@ -260,6 +262,9 @@ func (h *watch) lost(p *process, a appended) {
 func (h *watch) posted(m troupe.Mail, zombie bool) {
 	l := letter{m.To, m.ID}
 	h.sent = append(h.sent, l)
+	if said, ok := h.w.people.drafts[m.ID]; ok {
+		h.w.people.said[m.ID] = said
+	}
 	h.mail[l] = &posted{Mail: m, order: len(h.sent), zombie: zombie}
 	h.w.trace("  %s to %s: %s", m.Kind, m.To, m.ID)
 	switch {
@@ -324,6 +329,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	if h.w.opt.Trace != nil {
 		h.w.trace("  %s %d: %s %s", id, e.Seq, e.Body.Kind(), brief(e.Body))
 	}
+	h.docket.note(e)
 	switch b := e.Body.(type) {
 	case troupe.CallSealed:
 		before, had := h.seals[id]

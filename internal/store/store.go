@@ -46,6 +46,8 @@ type Reader interface {
 	// Mailboxes returns the sessions of a tree that have mail which no event has delivered yet.
 	Mailboxes(root troupe.SessionID) ([]troupe.SessionID, error)
 	Tree(root troupe.SessionID) (troupe.Tree, error)
+	// Requests lists requests in the order in which they were opened.
+	Requests(f RequestFilter) ([]troupe.Request, error)
 	// Document returns the body that PutDocument kept in the tree under a hash.
 	Document(root troupe.SessionID, hash string) ([]byte, error)
 }
@@ -64,6 +66,15 @@ type Filter struct {
 	// Newest returns the latest born first, and Limit (if > 0) cuts the list.
 	Newest bool
 	Limit  int
+}
+
+// RequestFilter selects requests; zero fields do not restrict.
+type RequestFilter struct {
+	Root     troupe.SessionID
+	IDPrefix string
+	// Open leaves out those that are settled, and those whose answer is on its way: mail under
+	// troupe.AnswerMailID.
+	Open bool
 }
 
 // Tx is a Reader that sees its own writes, and writes within one tree. ErrExists, ErrFenced
@@ -93,10 +104,12 @@ type Tx interface {
 	AddTree(root troupe.SessionID, d troupe.TreeDelta) error
 	// SetCaps replaces a tree's caps.
 	SetCaps(root troupe.SessionID, caps troupe.Caps) error
+	// PutRequest makes r the row of a request of a session in the tree.
+	PutRequest(r troupe.Request) error
 	// PutDocument keeps body in the tree for its life, under the hash of its content, which is
 	// not empty. Under a hash that is there already the first body stays. A tree that is not
 	// there is troupe.ErrNotFound: in a birth the root is inserted first.
 	PutDocument(root troupe.SessionID, hash string, body []byte) error
-	// DeleteTree forgets a root, its descendants, their logs and mail, and its documents.
+	// DeleteTree forgets a root, its descendants, their logs, mail and requests, and its documents.
 	DeleteTree(root troupe.SessionID) error
 }

@@ -28,7 +28,10 @@ func (s *State) Apply(e troupe.Event) error {
 	if !Allowed(s.Session.Status, s.Session.Waiting, e.Body.Kind()) {
 		return s.refuse(e, "the session is %s", describe(s.Session.Status, s.Session.Waiting))
 	}
+	before := s.changed
+	s.changed = nil
 	if err := s.apply(e); err != nil {
+		s.changed = before
 		return err
 	}
 	s.Session.Seq = e.Seq
@@ -217,7 +220,8 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 	if err != nil {
 		return err
 	}
-	c.Stage, c.seq, c.Request = CallDone, e.Seq, nil
+	s.settleRequest(c, e.At, nil)
+	c.Stage, c.seq = CallDone, e.Seq
 	// A command that failed for what it was kept from got as little done as one that never ran.
 	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
 	for _, block := range b.Result.Blocks {
@@ -312,7 +316,14 @@ func (s *State) requestOpened(e troupe.Event, b troupe.RequestOpened) error {
 	if c.Stage == CallStarted && (c.Child != "" || c.Wait != nil || len(b.Wants) == 0) {
 		return s.refuse(e, "call %d is under way", b.Call)
 	}
-	c.Stage, c.Request, c.Answer = CallAsked, &b, nil
+	c.requests++
+	r := troupe.Request{
+		ID: b.ID, Root: e.Root, Session: e.Session, Coord: c.coord(), RequestBody: b.RequestBody, Opened: e.At,
+	}
+	if r.ID == "" { // a version before this one wrote it
+		r.ID = troupe.NewRequestID(e.Session, r.Coord, c.requests)
+	}
+	c.Stage, c.Request, c.Answer, s.changed = CallAsked, &r, nil, &r
 	return nil
 }
 
@@ -321,15 +332,29 @@ func (s *State) requestAnswered(e troupe.Event, b troupe.RequestAnswered) error 
 	if err != nil {
 		return err
 	}
-	c.Asked = c.Request
+	if b.ID != "" && b.ID != c.Request.ID {
+		return s.refuse(e, "the open request about call %d is %s", b.Call, c.Request.ID)
+	}
 	if len(c.Request.Wants) > 0 {
 		c.Rounds++
 		if b.Effect == troupe.Allow {
 			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
 		}
 	}
-	c.Stage, c.Request, c.Answer = CallPending, nil, &b
+	s.settleRequest(c, e.At, b.Answer())
+	c.Stage, c.Asked, c.Answer = CallPending, s.changed, s.changed.Answer
 	return nil
+}
+
+// settleRequest closes the open request about a call, if there is one. Requests are shared with
+// whoever reads them, so they are replaced and not changed.
+func (s *State) settleRequest(c *Call, at time.Time, ans *troupe.Answer) {
+	if c.Request == nil {
+		return
+	}
+	r := *c.Request
+	r.Settled, r.Answer = at, ans
+	c.Request, s.changed = nil, &r
 }
 
 func (s *State) ended(e troupe.Event, b troupe.Ended) error {

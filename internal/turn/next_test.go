@@ -128,7 +128,7 @@ func TestNext(t *testing.T) {
 		tk.Background = true
 		return troupe.ToolFinished{Result: troupe.Result{Reply: 1, Call: call}, Task: &tk}
 	}
-	asked := troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Until: epoch.Add(time.Hour)}
+	asked := troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Until: epoch.Add(time.Hour)}}
 	at := func(d time.Duration) func(*turn.Inputs) { return func(in *turn.Inputs) { in.Now = epoch.Add(d) } }
 	end := func(id string, quiet bool, sent time.Duration) troupe.Mail {
 		return troupe.Mail{
@@ -295,8 +295,8 @@ func TestStatusTriesEverything(t *testing.T) {
 		"running":          born(t, troupe.Limits{}),
 		"waiting model":    born(t, troupe.Limits{}).add(troupe.CallSealed{Reply: 1, Generation: 1}),
 		"waiting children": born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(troupe.ToolStarted{Reply: 1, Child: "kid"}),
-		"waiting approval": born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval}),
-		"waiting question": born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(troupe.RequestOpened{Reply: 1, Reason: troupe.WaitQuestion}),
+		"waiting approval": born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval}}),
+		"waiting question": born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitQuestion}}),
 	}
 	for _, st := range []troupe.Status{troupe.Completed, troupe.Failed, troupe.Cancelled, troupe.MaxTurns} {
 		places[string(st)] = born(t, troupe.Limits{}).add(troupe.Ended{Outcome: troupe.Outcome{Status: st}})
@@ -305,7 +305,7 @@ func TestStatusTriesEverything(t *testing.T) {
 		troupe.Created{}, troupe.Started{Run: 1}, troupe.Started{Run: 2}, troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Failed}},
 		troupe.MailDelivered{}, troupe.CallSealed{Reply: 1, Generation: 1}, troupe.CallSealed{Reply: 2, Generation: 1}, troupe.Replied{Reply: 1}, troupe.ModelFailed{Reply: 1},
 		troupe.ModelChanged{Model: "m/n"}, troupe.AuthorityChanged{}, troupe.ToolStarted{Reply: 1}, troupe.ToolFinished{Result: troupe.Result{Reply: 1}},
-		troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval}, troupe.RequestAnswered{Reply: 1},
+		troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval}}, troupe.RequestAnswered{Reply: 1},
 	}
 	for name, l := range places {
 		for _, b := range samples {

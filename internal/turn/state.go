@@ -40,6 +40,8 @@ type State struct {
 	halt   halt         // the last stop that was delivered
 	warned []string     // limits the session was warned of
 	window window
+	// changed is the request that the last event opened or settled; nil if it did neither.
+	changed *troupe.Request
 }
 
 // exchange is how far the session has come in talking to its model.
@@ -86,16 +88,18 @@ type Call struct {
 	Since time.Time
 	// Wait is what it waits for, if that is all it does.
 	Wait *troupe.Wait
-	// Request is the open request about it, and Answer what became of the last one.
-	Request *troupe.RequestOpened
-	Answer  *troupe.RequestAnswered
-	// Asked is the last request that was settled. Granted is what was allowed of what a confined
-	// run of the command wanted, and Rounds counts the requests about such.
-	Asked   *troupe.RequestOpened
-	Granted []troupe.Attempt
-	Rounds  int
-	seq     int64 // event of its result
-	deny    bool
+	// Request is the open request about it, Asked the last one that was answered, and Answer what
+	// was said to it.
+	Request *troupe.Request
+	Asked   *troupe.Request
+	Answer  *troupe.Answer
+	// Granted is what was allowed of what a confined run of the command wanted, and Rounds counts
+	// the requests about such.
+	Granted  []troupe.Attempt
+	Rounds   int
+	requests int   // of any kind, so far
+	seq      int64 // event of its result
+	deny     bool
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }
@@ -153,6 +157,16 @@ func (s *State) RunTurns() int { return s.Session.Tally.Turns - s.base.Turns }
 
 // RunTally is the bill of this run alone.
 func (s *State) RunTally() troupe.Tally { return s.Session.Tally.Minus(s.base) }
+
+// Changed is the request that the last event opened or settled; nil if it did neither. It is what
+// its row in the tree says from now on.
+func (s *State) Changed() *troupe.Request { return s.changed }
+
+// NextRequest is the id of the next request about a call.
+func (s *State) NextRequest(i int) troupe.RequestID {
+	c := &s.Calls[i]
+	return troupe.NewRequestID(s.Session.ID, c.coord(), c.requests+1)
+}
 
 // Compacting reports whether the model call under way asks for a summary.
 func (s *State) Compacting() bool { return s.seal.open && s.seal.compact }

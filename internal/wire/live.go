@@ -56,20 +56,21 @@ type Task struct {
 
 // Request is an open question to somebody with authority.
 type Request struct {
-	ID      string            `json:"id"` // any unique beginning of it will do
-	Session troupe.SessionID  `json:"session"`
-	Root    troupe.SessionID  `json:"root"`
-	Path    string            `json:"path"` // who asks: "main/Auth Explorer"
-	Reason  troupe.WaitReason `json:"reason"`
-	Tool    string            `json:"tool"`
-	Action  string            `json:"action"` // the exact command, change or input
-	Why     string            `json:"why"`    // why it is asked
-	Rule    string            `json:"rule,omitempty"`
-	Grant   string            `json:"grant,omitempty"` // the rule that would allow it from now on
-	Since   time.Time         `json:"since"`
-	Until   time.Time         `json:"until,omitzero"` // denied then, if nobody has answered
-	Running bool              `json:"running"`        // a process waits for the answer
-	Calls   int               `json:"calls"`          // how many calls the answer is for
+	ID      string             `json:"id"` // any unique beginning of it will do
+	Kind    troupe.RequestKind `json:"kind"`
+	Session troupe.SessionID   `json:"session"`
+	Root    troupe.SessionID   `json:"root"`
+	Path    string             `json:"path"` // who asks: "main/Auth Explorer"
+	Reason  troupe.WaitReason  `json:"reason"`
+	Tool    string             `json:"tool"`
+	Action  string             `json:"action"` // the exact command, change or input
+	Why     string             `json:"why"`    // why it is asked
+	Rule    string             `json:"rule,omitempty"`
+	Grant   string             `json:"grant,omitempty"` // the rule that would allow it from now on
+	Since   time.Time          `json:"since"`
+	Until   time.Time          `json:"until,omitzero"` // denied then, if nobody has answered
+	Running bool               `json:"running"`        // a process waits for the answer
+	Calls   int                `json:"calls"`          // how many calls the answer is for
 	// Wants is what a command attempted in its sandbox and was not let; leave to run it is leave
 	// for these. Output is what it had printed by then.
 	Wants  []troupe.Attempt `json:"wants,omitempty"`

@@ -140,7 +140,7 @@ func (f *fake) ask(r wire.Request) {
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
 	f.mu.Unlock()
-	f.add(r.Session, troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Tool: r.Tool, Action: r.Action})
+	f.add(r.Session, troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Tool: r.Tool, Action: r.Action}})
 }
 
 func (f *fake) until(ctx context.Context, ok func() bool) bool {

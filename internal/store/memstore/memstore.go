@@ -44,6 +44,8 @@ type DB struct {
 	trees    map[troupe.SessionID]*tree
 	names    map[string]troupe.SessionID // of roots, folded
 	owners   map[troupe.OwnerID]*owner
+	requests map[troupe.RequestID]*request
+	asked    int // requests so far
 }
 
 type session struct {
@@ -90,6 +92,7 @@ func New(o Options) *DB {
 		trees:    map[troupe.SessionID]*tree{},
 		names:    map[string]troupe.SessionID{},
 		owners:   map[troupe.OwnerID]*owner{},
+		requests: map[troupe.RequestID]*request{},
 	}
 }
 

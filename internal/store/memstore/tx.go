@@ -345,6 +345,12 @@ func (t *tx) DeleteTree(root troupe.SessionID) error {
 		delete(db.names, name)
 		t.undo = append(t.undo, func() { db.names[name] = root })
 	}
+	for id, r := range db.requests {
+		if r.Root == root {
+			delete(db.requests, id)
+			t.undo = append(t.undo, func() { db.requests[id] = r })
+		}
+	}
 	for _, s := range tr.members {
 		delete(db.sessions, s.ID)
 		db.births[s.birth] = nil

@@ -67,7 +67,7 @@ func drawRoot(t *rapid.T) troupe.SessionID {
 func drawOp(t *rapid.T) op {
 	o := op{
 		What: rapid.SampledFrom([]string{
-			"insert", "insert", "append", "append", "append", "claim", "send", "send", "deliver", "add", "caps", "delete",
+			"insert", "insert", "append", "append", "append", "claim", "send", "send", "deliver", "add", "caps", "ask", "ask", "delete",
 		}).Draw(t, "what"),
 		Session: drawSession(t),
 		Lease: troupe.Lease{
@@ -123,6 +123,13 @@ func (o op) do(tx store.Tx) (any, error) {
 		return tx.Send(troupe.Mail{ID: o.Mail[0], Root: s.Root, To: s.ID, Kind: troupe.MailPrompt})
 	case "deliver":
 		return nil, tx.MarkDelivered(s.ID, o.Seq, o.Mail)
+	case "ask":
+		r := troupe.Request{ID: troupe.NewRequestID(s.ID, s.Coord, int(o.Seq)), Root: s.Root, Session: s.ID, Coord: s.Coord, Opened: time.Unix(6, o.Seq).UTC()}
+		r.Kind, r.Action = troupe.RequestPermission, "rm"
+		if o.N > 0 {
+			r.Settled, r.Answer = time.Unix(7, 8).UTC(), &troupe.Answer{Effect: troupe.Allow}
+		}
+		return nil, tx.PutRequest(r)
 	case "add":
 		return nil, tx.AddTree(s.Root, troupe.TreeDelta{Total: o.N, Tally: troupe.Tally{Turns: o.N}})
 	case "caps":
@@ -175,6 +182,11 @@ func everything(t *rapid.T, s store.Store) (out []any) {
 		if err != nil {
 			return err
 		}
+		asked, err := r.Requests(store.RequestFilter{})
+		if err != nil {
+			return err
+		}
+		out = append(out, asked)
 		for _, sess := range all {
 			l, err1 := r.Lease(sess.ID)
 			ev, err2 := r.Events(sess.ID, 0, 0)

@@ -13,6 +13,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -222,7 +225,7 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE documents; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
+	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {
 		err := s.View(t.Context(), func(r store.Reader) (err error) { tree, err = r.Tree(theRoot); return err })
@@ -243,6 +246,69 @@ func TestOpenOlder(t *testing.T) {
 	}
 	if err := s.Update(t.Context(), theRoot, func(tx store.Tx) error { return tx.PutDocument(theRoot, "a", nil) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// The requests that are open in a database without rows for them get their rows from the logs.
+func TestOpenRequests(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	s := mustOpen(t, path, Options{})
+	until := born().Add(time.Hour)
+	open := func(call int, step troupe.Step) troupe.RequestOpened {
+		return troupe.RequestOpened{Reply: 2, Call: call, RequestBody: troupe.RequestBody{
+			Reason: troupe.WaitApproval, Tool: "Bash", Action: fmt.Sprint("call ", call), Until: until, Decision: troupe.Decision{Effect: troupe.Ask, Step: step},
+		}}
+	}
+	answered := troupe.RequestAnswered{Reply: 2, Call: 1, By: "ada", Effect: troupe.Allow}
+	done := troupe.ToolFinished{Result: troupe.Result{Reply: 2, Call: 4}}
+	bodies := []troupe.Body{open(0, "cost"), open(1, "ask"), open(3, "background"), open(4, "ask"), answered, open(1, "ask"), done}
+	err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		l := troupe.Lease{Owner: "o", Epoch: 1}
+		live, ended := rootSession(theRoot), childSession(theRoot, 1)
+		err := errors.Join(tx.Insert(live, l, nil), tx.Insert(ended, l, nil))
+		for _, x := range []*troupe.Session{&live, &ended} {
+			var events []troupe.Event
+			for i, b := range bodies {
+				events = append(events, troupe.Event{Root: theRoot, Session: x.ID, Seq: int64(i + 1), At: born().Add(time.Duration(i)), Body: b})
+			}
+			x.Seq, x.Run, x.StartedAt, x.Status = int64(len(events)), 1, born(), troupe.Running
+			if x == &ended {
+				x.Status, x.EndedAt = troupe.Completed, born()
+			}
+			err = errors.Join(err, tx.Append(l, *x, events))
+		}
+		return err
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, "DROP TABLE requests; PRAGMA user_version = 3")
+	s = mustOpen(t, path, Options{})
+	var got []troupe.Request
+	err = s.View(t.Context(), func(r store.Reader) (err error) { got, err = r.Requests(store.RequestFilter{Open: true}); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []struct {
+		id   string
+		call int
+		kind troupe.RequestKind
+		at   int
+	}{{".2.0", 0, troupe.RequestCost, 0}, {".2.3", 3, troupe.RequestBackground, 2}, {".2.1.2", 1, troupe.RequestPermission, 5}}
+	if len(got) != len(want) {
+		t.Fatalf("it has %+v", got)
+	}
+	for i, w := range want {
+		r := open(w.call, got[i].Decision.Step).RequestBody
+		r.Kind = w.kind
+		x := troupe.Request{
+			ID: troupe.RequestID(theRoot + troupe.SessionID(w.id)), Root: theRoot, Session: theRoot, Coord: troupe.Coord{Reply: 2, Call: w.call},
+			RequestBody: r, Opened: born().Add(time.Duration(w.at)),
+		}
+		if d := cmp.Diff(x, got[i]); d != "" {
+			t.Errorf("request %d (-want +got):\n%s", i, d)
+		}
 	}
 }
 

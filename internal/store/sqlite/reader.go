@@ -64,49 +64,59 @@ func (r *reader) Sessions(f store.Filter) (out []troupe.Session, err error) {
 // filterSQL builds the query of a filter. The text depends only on which fields are set,
 // so that each combination is prepared once.
 func filterSQL(f store.Filter) (sql string, args []any) {
-	var where []string
-	and := func(cond string, vals ...any) {
-		where = append(where, cond)
-		args = append(args, vals...)
-	}
+	var q query
 	if f.Root != "" {
-		and("root = ?", string(f.Root))
+		q.and("root = ?", string(f.Root))
 	}
 	if f.Parent != "" {
 		// The tree comes first in the key, so find it first.
-		and("root = (SELECT root FROM sessions WHERE id = ?) AND parent = ?", string(f.Parent), string(f.Parent))
+		q.and("root = (SELECT root FROM sessions WHERE id = ?) AND parent = ?", string(f.Parent), string(f.Parent))
 	}
 	if f.RootsOnly {
-		and("parent = ''")
+		q.and("parent = ''")
 	}
 	if f.IDPrefix != "" {
-		and("id >= ? AND id < ?", f.IDPrefix, f.IDPrefix+"\U0010ffff")
+		q.and("id >= ? AND id < ?", f.IDPrefix, f.IDPrefix+"\U0010ffff")
 	}
 	if f.Name != "" {
-		and("name = ? AND name <> ''", f.Name) // the second half lets the index of root names serve
+		q.and("name = ? AND name <> ''", f.Name) // the second half lets the index of root names serve
 	}
 	if f.Cwd != "" {
-		and("cwd = ?", f.Cwd)
+		q.and("cwd = ?", f.Cwd)
 	}
 	if f.Status != "" {
-		and("status = ?", string(f.Status))
+		q.and("status = ?", string(f.Status))
 	}
 	if f.Waiting != "" {
-		and("waiting = ?", string(f.Waiting))
+		q.and("waiting = ?", string(f.Waiting))
 	}
-	sql = `SELECT ` + sessionColumns + ` FROM sessions`
-	if len(where) > 0 {
-		sql += ` WHERE ` + strings.Join(where, ` AND `)
-	}
-	sql += ` ORDER BY born`
+	sql = `SELECT ` + sessionColumns + ` FROM sessions` + q.where() + ` ORDER BY born`
 	if f.Newest {
 		sql += ` DESC`
 	}
 	if f.Limit > 0 {
 		sql += ` LIMIT ?`
-		args = append(args, f.Limit)
+		q.args = append(q.args, f.Limit)
 	}
-	return sql, args
+	return sql, q.args
+}
+
+// query gathers the conditions of a SELECT.
+type query struct {
+	conds []string
+	args  []any
+}
+
+func (q *query) and(cond string, vals ...any) {
+	q.conds = append(q.conds, cond)
+	q.args = append(q.args, vals...)
+}
+
+func (q *query) where() string {
+	if len(q.conds) == 0 {
+		return ""
+	}
+	return ` WHERE ` + strings.Join(q.conds, ` AND `)
 }
 
 func (r *reader) Lease(id troupe.SessionID) (l troupe.Lease, err error) {

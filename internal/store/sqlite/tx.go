@@ -297,7 +297,7 @@ func (t *tx) DeleteTree(root troupe.SessionID) error {
 	if err := orNotFound(n, err, doing); err != nil {
 		return err
 	}
-	for _, table := range strings.Fields("events mail documents sessions") {
+	for _, table := range strings.Fields("events mail requests documents sessions") {
 		if _, err := t.exec(doing, `DELETE FROM `+table+` WHERE root = ?`, string(root)); err != nil {
 			return err
 		}

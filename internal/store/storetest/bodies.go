@@ -43,6 +43,10 @@ func bodies() []troupe.Body {
 		ID: "b1.2", Kind: troupe.TaskShell, Name: "serve", Title: "a server", Coord: troupe.Coord{Reply: 1, Call: 2}, Output: "/out/b1.2.log",
 		Background: true, Status: troupe.TaskKilled, StartedAt: at, EndedAt: at, End: 9,
 	}
+	body := troupe.RequestBody{
+		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash", Action: "rm -r ./x",
+		Until: at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half", Rules: []string{"Bash(ls)"},
+	}
 	return []troupe.Body{
 		troupe.Created{
 			Parent: "p", Coord: troupe.Coord{Reply: 1, Call: 2}, Name: "n", Title: "t", Depth: 1, Cwd: "/w",
@@ -58,7 +62,10 @@ func bodies() []troupe.Body {
 		troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
 			Stop: &troupe.Stop{Run: 1, Now: true, Tree: true, By: "ada"}, Rule: &authority.Rules[0], Model: "m", Quiet: true,
-			Answer: &troupe.Answer{Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no", Rule: "Bash"},
+			Answer: &troupe.Answer{
+				Request: "t.1.0", Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no", Rule: "Bash",
+				Choices: []string{"the second"}, Text: "because",
+			},
 		}}},
 		troupe.CallSealed{
 			Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed",
@@ -82,9 +89,12 @@ func bodies() []troupe.Body {
 			Outcome: &outcome, Mail: "m", Task: &task,
 		},
 		troupe.RequestOpened{
-			Reply: 1, Call: 2, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash", Action: "rm -r ./x", Until: at, With: []int{3},
+			ID: "s.1.2", Reply: 1, Call: 2, RequestBody: body,
 		},
-		troupe.RequestAnswered{Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once", Rule: "Bash(rm -r ./x)", Mail: "m"},
+		troupe.RequestAnswered{
+			ID: "s.1.2", About: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once",
+			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m",
+		},
 		troupe.Compacted{
 			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9,
 		},

@@ -68,6 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 		{"TreeSums", testTreeSums},
 		{"Caps", testCaps},
 		{"Documents", testDocuments},
+		{"Requests", testRequests},
 		{"DeleteTree", testDeleteTree},
 
 		{"NotFound", testNotFound},

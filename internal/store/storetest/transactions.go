@@ -24,6 +24,7 @@ func everything(tx store.Tx, root troupe.Session, kids []troupe.Session) error {
 		note(tx, ours(), kids[0].ID, "first"),
 		note(tx, l, kids[1].ID, "under the new lease"),
 		send(tx, prompt(root, "new")),
+		tx.PutRequest(newRequest(root, 1)),
 		tx.MarkDelivered(root.ID, 1, []troupe.MailID{"old"}),
 		tx.AddTree(root.ID, sums),
 		tx.SetCaps(root.ID, troupe.Caps{MaxDepth: 7}),
@@ -37,6 +38,7 @@ type picture struct {
 	Leases   []troupe.Lease
 	Events   [][]troupe.Event
 	Unread   [][]troupe.Mail
+	Requests []troupe.Request
 }
 
 func draw(r store.Reader, root troupe.SessionID) (p picture, err error) {
@@ -44,6 +46,9 @@ func draw(r store.Reader, root troupe.SessionID) (p picture, err error) {
 		return p, err
 	}
 	if p.Sessions, err = r.Sessions(store.Filter{Root: root}); err != nil {
+		return p, err
+	}
+	if p.Requests, err = r.Requests(store.RequestFilter{Root: root}); err != nil {
 		return p, err
 	}
 	for _, s := range p.Sessions {

@@ -196,7 +196,7 @@ func scripts() map[string]*script {
 		is(root, replied(1, call(1, 0, "Agent", `{"description":"clean up"}`))).
 		is(a, born("cleaner", "general-purpose", "clean up", root), troupe.Started{Run: 1},
 			replied(1, call(1, 0, "Bash", `{"command":"rm -rf build"}`)),
-			troupe.RequestOpened{Reply: 1, Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -rf build"},
+			troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -rf build"}},
 			troupe.RequestAnswered{Reply: 1, By: "user at terminal", Effect: troupe.Deny, Note: "build is needed"},
 			troupe.BudgetWarned{Limit: "tokens", Text: "80 % of the tokens are used"},
 			troupe.Compacted{Why: "the window was full"}, troupe.ModelChanged{Model: "anthropic/claude-haiku", Why: "fallback"}).
@@ -373,7 +373,7 @@ func TestSaysWhat(t *testing.T) {
 		{Session: "abc000000000", Body: done(0, 0, 0)},
 		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: rule.Source}},
 		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: "mode plan"}},
-		{Session: root, Body: troupe.RequestOpened{Tool: "Agent", Action: "start in the background:\nfind them"}},
+		{Session: root, Body: troupe.RequestOpened{RequestBody: troupe.RequestBody{Tool: "Agent", Action: "start in the background:\nfind them"}}},
 	} {
 		e.Seq = int64(i + 1)
 		v.Event(e)

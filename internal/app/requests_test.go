@@ -1,0 +1,177 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// waiting leaves a tree in the home whose main agent waits for an answer.
+func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
+	tb.Helper()
+	var id troupe.RequestID
+	now := a.env.Now()
+	err := a.store.Update(tb.Context(), root, func(tx store.Tx) error {
+		born, err := fleet.Spawn(tx, "owner", now, []fleet.Birth{{
+			Root: root, ID: root, Cwd: "/ws", Profile: troupe.Profile{Type: "main", Model: "m"}, Prompt: []troupe.Block{troupe.Text("go")},
+		}})
+		if err != nil {
+			return err
+		}
+		st, before := born[0].State, born[0].State.Session
+		id = troupe.NewRequestID(root, troupe.Coord{Reply: 1}, 1)
+		call := troupe.Call{Reply: 1, Name: "Bash", Input: `{"command":"make"}`}
+		var events []troupe.Event
+		for _, b := range []troupe.Body{
+			troupe.CallSealed{Reply: 1, Generation: 1, Refs: st.Refs()},
+			troupe.Replied{Reply: 1, Blocks: []troupe.Block{{Type: troupe.CallBlock, Call: &call}}},
+			troupe.RequestOpened{ID: id, Reply: 1, RequestBody: troupe.RequestBody{
+				Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "make", Until: now.Add(time.Hour),
+				Decision: troupe.Decision{Effect: troupe.Ask, Step: "ask", Grant: "Bash(make)"},
+			}},
+		} {
+			e := troupe.Event{Root: root, Session: root, Seq: st.Session.Seq + 1, At: now, Body: b}
+			if err := st.Apply(e); err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		delta := troupe.TreeDelta{Tally: st.Session.Tally.Minus(before.Tally)}
+		return errors.Join(tx.Append(born[0].Lease, st.Session, events), tx.PutRequest(*st.Changed()), tx.AddTree(root, delta))
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return id
+}
+
+func requestHome(tb testing.TB) *App {
+	tb.Helper()
+	a := openHome(tb, tb.TempDir())
+	tb.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return a
+}
+
+func rootNo(n int) troupe.SessionID { return troupe.ChildID("tree", troupe.Coord{Reply: n}) }
+
+// TestAnswerByID: a request is answered once, by its id or what it begins with, and who comes late
+// is told who was first.
+func TestAnswerByID(t *testing.T) {
+	t.Parallel()
+	a := requestHome(t)
+	id, other := string(waiting(t, a, rootNo(1))), string(waiting(t, a, rootNo(2)))
+	answer := func(id string, ans wire.Answer, words ...string) {
+		t.Helper()
+		err := a.Answer(t.Context(), id, ans)
+		if (err == nil) != (len(words) == 0) {
+			t.Fatalf("answering %q: %v", id, err)
+		}
+		var u *troupe.UserError
+		for _, w := range words {
+			if !errors.As(err, &u) || !strings.Contains(u.Problem, w) || u.Hint == "" || u.Code != 2 {
+				t.Errorf("answering %q: %v, want %q", id, err, w)
+			}
+		}
+	}
+	list := func(want ...string) {
+		t.Helper()
+		open, err := a.Requests(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range open {
+			got = append(got, r.ID)
+			if r.Kind != troupe.RequestPermission || r.Action != "make" || r.Folder != "/ws" || r.Path != "main" || r.File == "" || r.Calls != 1 || r.Running {
+				t.Errorf("it is shown as %+v", r)
+			}
+		}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("open are %v, want %v", got, want)
+		}
+	}
+	list(id, other)
+	answer("", wire.Answer{}, "2 requests are open", id, other)
+	answer("nobody", wire.Answer{}, `no open request "nobody"`, "it may have been answered")
+	answer(id[:8], wire.Answer{Allow: true, By: "ada"})
+	list(other)
+	answer(id, wire.Answer{}, "no open request", "allowed by ada", "when the session goes on")
+	answer(id[:8], wire.Answer{}, "allowed by ada")
+	answer("", wire.Answer{By: "bob"})
+	answer("", wire.Answer{}, "there is no open request")
+	// Once they are in the log.
+	settle := func(id string, ans *troupe.Answer) {
+		t.Helper()
+		root := troupe.SessionID(id[:strings.Index(id, ".")])
+		err := a.store.Update(t.Context(), root, func(tx store.Tx) error {
+			rows, err := tx.Requests(store.RequestFilter{Root: root})
+			if err != nil {
+				return err
+			}
+			rows[0].Settled, rows[0].Answer = a.env.Now(), ans
+			return tx.PutRequest(rows[0])
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(id, &troupe.Answer{By: "nobody", Effect: troupe.Deny})
+	settle(other, nil)
+	answer(id, wire.Answer{}, "denied by nobody")
+	answer(other, wire.Answer{}, "was stopped")
+}
+
+// TestRequestsOfOneReply: a request that is for other calls as well stands for all of them.
+func TestRequestsOfOneReply(t *testing.T) {
+	t.Parallel()
+	at := func(id troupe.SessionID, call int, with ...int) troupe.Request {
+		return troupe.Request{Session: id, Coord: troupe.Coord{Reply: 1, Call: call}, RequestBody: troupe.RequestBody{With: with}}
+	}
+	got := leading([]troupe.Request{at("a", 1), at("b", 1), at("a", 0, 1, 2), at("a", 2), at("a", 3)})
+	if s := fmt.Sprintf("%d %s %d %d", len(got), got[0].Session, got[1].Call, got[2].Call); s != "3 b 0 3" {
+		t.Errorf("left are %+v", got)
+	}
+}
+
+// BenchmarkAnswer answers one request while others wait in the same home.
+func BenchmarkAnswer(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			a := requestHome(b)
+			var wg sync.WaitGroup
+			next := make(chan int)
+			for range 64 {
+				wg.Go(func() {
+					for i := range next {
+						waiting(b, a, rootNo(i))
+					}
+				})
+			}
+			for i := range n {
+				next <- i
+			}
+			close(next)
+			wg.Wait()
+			for i := n; b.Loop(); i++ {
+				b.StopTimer()
+				id := waiting(b, a, rootNo(i))
+				b.StartTimer()
+				if err := a.Answer(b.Context(), string(id), wire.Answer{Allow: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package troupe
+
+import (
+	"fmt"
+	"time"
+)
+
+// RequestID names a request. It begins with its session's id, so that any unique beginning of it
+// finds it.
+type RequestID string
+
+// NewRequestID is the id of the nth request (from 1) about one call: each has its own, however
+// often the call asks.
+func NewRequestID(s SessionID, c Coord, n int) RequestID {
+	id := fmt.Sprintf("%s.%d.%d", s, c.Reply, c.Call)
+	if n > 1 {
+		id += fmt.Sprintf(".%d", n)
+	}
+	return RequestID(id)
+}
+
+// RequestKind is what a request is about, and so who acts on its answer and how.
+type RequestKind string
+
+// Kinds of request.
+const (
+	RequestPermission RequestKind = "permission" // may this call run?
+	RequestCost       RequestKind = "cost"       // may agents be started that together cost that much?
+	RequestBackground RequestKind = "background" // may agents in the background have these rules?
+	RequestQuestion   RequestKind = "question"   // which of these, or in your own words?
+	RequestPlan       RequestKind = "plan"       // shall this plan be carried out?
+)
+
+// AboutBirths reports whether agents are to be started, which no rule allows or denies.
+func (k RequestKind) AboutBirths() bool { return k == RequestCost || k == RequestBackground }
+
+// Request is a durable question to somebody with authority. It is a row of its tree, written with
+// the events that open and settle it.
+type Request struct {
+	ID      RequestID
+	Root    SessionID
+	Session SessionID
+	Coord   // the call it is about
+	RequestBody
+	Opened time.Time
+	// Settled is when it was answered, or its run was stopped; zero while it is open. Answer is nil
+	// if there was none.
+	Settled time.Time
+	Answer  *Answer
+}
+
+// RequestBody is what a request says.
+type RequestBody struct {
+	Kind     RequestKind `json:"kind,omitempty"`
+	Reason   WaitReason  `json:"reason"` // WaitApproval or WaitQuestion
+	Decision Decision    `json:"decision"`
+	Tool     string      `json:"tool"`
+	// Action is exactly what would be done: the command, the change as a diff, the input.
+	Action string `json:"action"`
+	// Until is when it is denied if it has no answer by then; zero: it waits for ever.
+	Until time.Time `json:"until,omitzero"`
+	// With lists further calls of the reply that the answer is for as well.
+	With []int `json:"with,omitempty"`
+	// Wants is what the command attempted in its sandbox and was not let, and Output what it
+	// had printed. Leave to run it is leave for these.
+	Wants  []Attempt `json:"wants,omitempty"`
+	Output string    `json:"output,omitempty"`
+	// Rules are what leave grants to the whole tree besides: what an agent that is to work in
+	// the background would have to ask for.
+	Rules []string `json:"rules,omitempty"`
+}
+
+// WithKind is the body with its kind: versions before this one told it by the decision alone.
+func (b RequestBody) WithKind() RequestBody {
+	switch {
+	case b.Kind != "":
+	case b.Reason == WaitQuestion:
+		b.Kind = RequestQuestion
+	case b.Decision.Step == "cost":
+		b.Kind = RequestCost
+	case b.Decision.Step == "background":
+		b.Kind = RequestBackground
+	default:
+		b.Kind = RequestPermission
+	}
+	return b
+}
+
+// Answer is what somebody with authority said to a request.
+type Answer struct {
+	Request RequestID `json:"request,omitempty"`
+	// Coord is the call that was asked about, in answers without the id of their request: those of
+	// earlier versions, and of recordings.
+	Coord  Coord  `json:"coord"`
+	By     string `json:"by"`     // "user at terminal", "nobody", …
+	Effect Effect `json:"effect"` // also of a plan: it is carried out, or not
+	Note   string `json:"note,omitempty"`
+	// Rule is what was granted beyond this one call, if anything; it is sent to the root as
+	// a MailGrant of its own.
+	Rule string `json:"rule,omitempty"`
+	// Choices and Text answer a question: the options that were chosen, and words beside them.
+	Choices []string `json:"choices,omitempty"`
+	Text    string   `json:"text,omitempty"`
+}
+
+// AnswerMailID makes the answer to a request a single piece of mail: the first one counts.
+func AnswerMailID(id RequestID) MailID { return MailID("answer:" + id) }
