@@ -211,6 +211,7 @@ func TestCommandInBackground(t *testing.T) {
 	}{
 		"ends by itself":     {main: []troupe.Reply{call("Bash:&5s"), say("I wait")}, status: troupe.Completed},
 		"is stopped":         {main: []troupe.Reply{call("Bash:&1h"), call("TaskStop:b1.0"), say("I wait")}, status: troupe.Cancelled},
+		"is stopped first":   {main: []troupe.Reply{call("Bash:&never"), call("TaskStop:b1.0"), say("I wait")}, status: troupe.Cancelled},
 		"is waited for":      {main: []troupe.Reply{call("Bash:&5s"), call("TaskOutput:b1.0"), say("ok")}, status: troupe.Completed},
 		"goes with its home": {main: []troupe.Reply{call("Bash:&1h"), say("I wait")}, down: true, status: troupe.Cancelled},
 		"goes with an agent": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: []troupe.Reply{call("Bash:&1h"), say("I go")}, stopped: true},
@@ -263,7 +264,7 @@ func TestStopWithCommandLeft(t *testing.T) {
 }
 
 // shells is a set of tools whose commands may run in the background: "&5s" does for five
-// seconds.
+// seconds, and "&never" is stopped before it begins.
 func shells() tool.Set {
 	return tools().Each(func(d tool.Descriptor) tool.Descriptor {
 		if d.Name == "Bash" {
@@ -284,6 +285,10 @@ func (c command) Access() troupe.Access {
 func (c command) Background() (string, bool) { return c.input, strings.HasPrefix(c.input, "&") }
 
 func (c command) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
+	if c.input == "&never" {
+		<-ctx.Done()
+		return tool.Output{}, ctx.Err()
+	}
 	d, err := time.ParseDuration(strings.TrimPrefix(c.input, "&"))
 	if err != nil {
 		return tool.Output{}, err

@@ -145,8 +145,8 @@ func (a *actor) runShell(ctx context.Context, i int, name string, p tool.Prepare
 		start := now()
 		out, err := runPrepared(ctx, p, env)
 		ended()
-		if cause := ctx.Err(); cause != nil && err == nil {
-			err = errStopped
+		if cause := ctx.Err(); cause != nil && (err == nil || errors.Is(err, cause)) {
+			err = errStopped // at work, or before it began
 		}
 		a.post(inShellDone{task: t, out: out, err: err, took: now().Sub(start)})
 	})
