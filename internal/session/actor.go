@@ -91,15 +91,45 @@ type actor struct {
 	mailbox
 }
 
-// hands is what an actor has under way. It belongs to the goroutine that runs the actor.
+// hands is what an actor has under way, by its parts. It belongs to the goroutine that runs the actor.
 type hands struct {
-	working    map[int]job                          // calls in hand, by index
-	shells     map[troupe.TaskID]context.CancelFunc // commands in the background
-	told       map[troupe.TaskID]bool               // tasks told to stop; true: now
-	callCancel context.CancelFunc                   // of the model call under way, or its wait
-	start      func(context.Context)                // begins the call that waits for the governor
-	timer      func()                               // cancels the wait for the time to look again
-	begun      bool                                 // calls were begun and nothing was committed since
+	exchange exchange
+	calls    calls
+	requests requests
+	births   births
+	tasks    tasks
+	timer    func() // cancels the wait for the time to look again
+	begun    bool   // calls were begun and nothing was committed since
+}
+
+// The parts of an actor. Each has what it does, and sees the rest of it.
+type (
+	// exchange talks to the model.
+	exchange struct {
+		*actor
+		callCancel context.CancelFunc    // of the call under way, or its wait
+		start      func(context.Context) // begins the call that waits for the governor
+	}
+	// calls judges and runs the tool calls of a reply.
+	calls struct {
+		*actor
+		working map[int]job // in hand, by index
+	}
+	// requests asks those with authority, and takes their answers.
+	requests struct{ *actor }
+	// births starts sub-agents.
+	births struct{ *actor }
+	// tasks is what goes on beside calls: commands and agents in the background, and what is said
+	// to them.
+	tasks struct {
+		*actor
+		shells map[troupe.TaskID]context.CancelFunc // commands
+		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
+	}
+)
+
+func newHands(a *actor) hands {
+	return hands{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a}, tasks: tasks{actor: a}}
 }
 
 // mailbox is what others touch of an actor, holding mu.
@@ -120,10 +150,12 @@ type flags struct {
 }
 
 func newActor(t *tree, st turn.State, l troupe.Lease) *actor {
-	return &actor{
+	a := &actor{
 		h: t.h, tree: t, id: st.Session.ID, root: st.Session.Root, lease: l, st: st,
 		staged: staging{base: st.Session},
 	}
+	a.hands = newHands(a)
+	return a
 }
 
 // post hands the actor an input and sees that it runs. It never blocks. It returns false if
@@ -246,9 +278,9 @@ func (a *actor) inputs() turn.Inputs {
 		Now:     a.h.d.Now(),
 		Unread:  a.unread,
 		Over:    a.over,
-		Working: func(i int) bool { return a.inHand(i) },
+		Working: func(i int) bool { return a.calls.inHand(i) },
 		Told: func(id troupe.TaskID, now bool) bool {
-			told, ok := a.told[id]
+			told, ok := a.tasks.told[id]
 			return ok && (told || !now)
 		},
 		Answerable: a.h.d.AskFor(a.root) > 0,
@@ -283,24 +315,24 @@ func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
 	case inRules:
-		return a.askAnew()
+		return a.requests.askAnew()
 	case inMail:
 		a.receive(in.mail)
 	case inGranted:
-		if a.start != nil && a.st.Calling() && a.st.SealedAt() == in.seal {
-			a.start(ctx)
+		if a.exchange.start != nil && a.st.Calling() && a.st.SealedAt() == in.seal {
+			a.exchange.start(ctx)
 		} else {
 			a.h.d.Governor.Leave(in.provider, nil) // it was given up meanwhile
 		}
 	case inMove:
 		a.flags.move = append(a.flags.move, in.child)
-		return a.moveAsked()
+		return a.births.moveAsked()
 	case inShellDone:
-		return a.shellDone(ctx, in)
+		return a.tasks.shellDone(ctx, in)
 	case inModelDone:
-		return a.modelDone(ctx, in)
+		return a.exchange.modelDone(ctx, in)
 	case inToolDone:
-		return a.toolDone(in)
+		return a.calls.toolDone(in)
 	}
 	return nil
 }
@@ -316,7 +348,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if err := a.flush(ctx, nil); err != nil {
 				return false, err
 			}
-			a.setDue(!act.Until.IsZero() || len(a.shells) > 0)
+			a.setDue(!act.Until.IsZero() || len(a.tasks.shells) > 0)
 			a.tree.settled(a)
 		}
 		return false, nil
@@ -325,17 +357,17 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Deliver:
 		return true, a.deliver(ctx, act.Mail)
 	case turn.CallModel:
-		return a.callModel(ctx, act)
+		return a.exchange.callModel(ctx, act)
 	case turn.Compact:
-		return a.compactCall(ctx, act)
+		return a.exchange.compactCall(ctx, act)
 	case turn.StopTasks:
-		return true, a.stopTasks(ctx, act)
+		return true, a.tasks.stopTasks(ctx, act)
 	case turn.Answer:
-		return true, a.settleRequests(act)
+		return true, a.requests.settleRequests(act)
 	case turn.Background:
-		return true, a.background(act.Calls)
+		return true, a.births.background(act.Calls)
 	case turn.Report:
-		return true, a.report(act.Calls)
+		return true, a.tasks.report(act.Calls)
 	case turn.Warn:
 		return true, a.stage(act.Warning)
 	case turn.Switch:
@@ -343,10 +375,10 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Nudge:
 		return true, a.nudge(act.Text)
 	case turn.RunCalls:
-		return true, a.runCalls(ctx, act.Calls)
+		return true, a.calls.runCalls(ctx, act.Calls)
 	case turn.Skip:
 		for _, i := range act.Calls {
-			if err := a.finishText(i, act.Why); err != nil {
+			if err := a.calls.finishText(i, act.Why); err != nil {
 				return false, err
 			}
 		}
@@ -395,7 +427,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 		return false, nil
 	}
 	a.tree.slots.dequeue(a)
-	a.flags, a.told = flags{late: act.Late}, nil
+	a.flags, a.tasks.told = flags{late: act.Late}, nil
 	a.setDue(false)
 	a.tree.settled(a)
 	return true, nil
@@ -435,10 +467,10 @@ func (a *actor) interrupt() {
 		return
 	}
 	a.flags.interrupted = true
-	if a.callCancel != nil {
-		a.callCancel()
+	if a.exchange.callCancel != nil {
+		a.exchange.callCancel()
 	}
-	for _, j := range a.working {
+	for _, j := range a.calls.working {
 		j.cancel()
 	}
 }
@@ -457,8 +489,8 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
 	}
 	if s.Depth > 0 {
-		o.Stopped = a.endShells()
-		o.Output = a.keepResult(o.Result)
+		o.Stopped = a.tasks.endShells()
+		o.Output = a.births.keepResult(o.Result)
 	}
 	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
 	if s.Status == troupe.Spawning {

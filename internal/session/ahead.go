@@ -13,7 +13,7 @@ import (
 // askAhead asks, before agents go to work in the background, for what they would have to
 // ask for there: one decision about all of a reply, while somebody looks. What they want
 // beyond that waits as requests of their own. It returns the births that may go on.
-func (a *actor) askAhead(births []birth) ([]birth, error) {
+func (a *births) askAhead(births []birth) ([]birth, error) {
 	somebody := a.h.d.AskFor(a.root) > 0
 	var out []birth
 	var asking []int
@@ -24,7 +24,7 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 		asked := c.Answer != nil && c.Asked != nil && c.Asked.Kind.AboutBirths()
 		switch {
 		case asked && c.Answer.Effect != troupe.Allow:
-			if err := a.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step, Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
+			if err := a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step, Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
 				return nil, err
 			}
 			continue
@@ -53,13 +53,13 @@ func (a *actor) askAhead(births []birth) ([]birth, error) {
 		Why: "in the background they would have to ask for this; leave allows it now, to all agents of this session",
 	}
 	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" + strings.Join(rules, "\n")
-	return out, a.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d, Action: action, Rules: rules})
+	return out, a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d, Action: action, Rules: rules})
 }
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and
 // would be asked about: changing the files that the job names, or any in the folder if it
 // names none; fetching from the hosts that it names.
-func (a *actor) needs(prompt string, p troupe.Profile) []string {
+func (a *births) needs(prompt string, p troupe.Profile) []string {
 	chain := append(slices.Clip(a.tree.line.chain(a.id)), a.h.gate.LayerOf("its agent", p, troupe.Authority{Mode: p.Mode}, false, true))
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode
@@ -69,7 +69,7 @@ func (a *actor) needs(prompt string, p troupe.Profile) []string {
 		if !slices.Contains(p.Tools, tool) {
 			return
 		}
-		if d := a.h.gate.Decide(a.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+		if d := a.h.gate.Decide(a.calls.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}

@@ -32,7 +32,7 @@ func (free) Enter(string, func()) (bool, func()) { return true, func() {} }
 func (free) Leave(string, error)                 {}
 
 // callModel seals the next model call, commits, and makes it.
-func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, err error) {
+func (a *exchange) callModel(ctx context.Context, act turn.CallModel) (again bool, err error) {
 	if ok, again, err := a.openModel(ctx); !ok {
 		return again, err
 	}
@@ -67,7 +67,7 @@ func (a *actor) callModel(ctx context.Context, act turn.CallModel) (again bool, 
 }
 
 // openModel has the conversation ready to be sent. If the model cannot be had, it ends the run.
-func (a *actor) openModel(ctx context.Context) (ok, again bool, err error) {
+func (a *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 	if a.convo.provider != nil {
 		return true, false, nil
 	}
@@ -82,7 +82,7 @@ func (a *actor) openModel(ctx context.Context) (ok, again bool, err error) {
 	return false, false, err
 }
 
-func (a *actor) agent(reply, attempt int) model.Agent {
+func (a *exchange) agent(reply, attempt int) model.Agent {
 	return model.Agent{
 		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
 		Path: a.tree.line.path(a.id), Reply: reply, Attempt: attempt,
@@ -94,7 +94,7 @@ func (a *actor) agent(reply, attempt int) model.Agent {
 const usualReply = 4000
 
 // reservation estimates what the next call will use. It is zero in a tree without limits.
-func (a *actor) reservation() troupe.Reservation {
+func (a *exchange) reservation() troupe.Reservation {
 	if c := a.tree.limits(); c.MaxTokens == 0 && c.MaxCost == 0 && c.MaxTurns == 0 {
 		return troupe.Reservation{}
 	}
@@ -111,14 +111,14 @@ func (a *actor) reservation() troupe.Reservation {
 // limits leave no room for the call. Then calls under way must end first; or there is something
 // to do again: a limit is reached, as a.over says, and Next ends the run, or it is near, and the
 // session is told before the call and not after it.
-func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bool, err error) {
+func (a *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bool, err error) {
 	if s.Reserved == (troupe.Reservation{}) {
 		if err := a.stage(s); err != nil {
 			return false, false, err
 		}
 		return true, false, a.flush(ctx, nil)
 	}
-	a.tree.slots.enqueueShort(a)
+	a.tree.slots.enqueueShort(a.actor)
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		sealed, again = false, false
 		tree, err := tx.Tree(a.root)
@@ -135,13 +135,13 @@ func (a *actor) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bo
 		return emit(s)
 	})
 	if sealed || again {
-		a.tree.slots.dequeueShort(a)
+		a.tree.slots.dequeueShort(a.actor)
 	}
 	return sealed, again, err
 }
 
 // send makes a call, as soon as the governor lets it go.
-func (a *actor) send(ctx context.Context, req model.Request) {
+func (a *exchange) send(ctx context.Context, req model.Request) {
 	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
 	var sink func(model.Delta)
 	if deltas != nil && !a.st.Compacting() {
@@ -202,7 +202,7 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 }
 
 // modelDone logs how a model call ended.
-func (a *actor) modelDone(ctx context.Context, in inModelDone) error {
+func (a *exchange) modelDone(ctx context.Context, in inModelDone) error {
 	a.callCancel, a.start = nil, nil
 	if !a.st.Calling() {
 		return nil // it was given up before it answered
@@ -242,7 +242,7 @@ func number(blocks []troupe.Block, reply int) []troupe.Block {
 	return blocks
 }
 
-func (a *actor) modelFailed(in inModelDone) troupe.ModelFailed {
+func (a *exchange) modelFailed(in inModelDone) troupe.ModelFailed {
 	f := troupe.ModelFailed{
 		Reply: a.st.Reply() + 1, Attempt: in.attempt, Fault: troupe.FaultBad, Message: in.err.Error(),
 	}
@@ -270,7 +270,7 @@ const authPause = 30 * time.Second
 
 // retryDelay says whether a failed call is worth another attempt, and when. A key that was
 // good enough before may be mended while the tree waits; one that never was is not.
-func (a *actor) retryDelay(attempt int, e *model.Error) (time.Duration, bool) {
+func (a *exchange) retryDelay(attempt int, e *model.Error) (time.Duration, bool) {
 	switch e.Fault {
 	case troupe.FaultRetry:
 		return backoff(a.id, attempt, e.RetryAfter), true

@@ -21,7 +21,7 @@ var compactPrompt string
 // compactCall asks the model for a summary of the conversation. The whole is sent as it
 // stands, so that the provider's cache serves most of it; if that does not fit, or failed
 // before, a shorter rendering goes in its place.
-func (a *actor) compactCall(ctx context.Context, act turn.Compact) (again bool, err error) {
+func (a *exchange) compactCall(ctx context.Context, act turn.Compact) (again bool, err error) {
 	if ok, again, err := a.openModel(ctx); !ok {
 		return again, err
 	}
@@ -47,7 +47,7 @@ func (a *actor) compactCall(ctx context.Context, act turn.Compact) (again bool, 
 }
 
 // summaryRequest is the conversation with the request for a summary behind it.
-func (a *actor) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte, error) {
+func (a *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte, error) {
 	ask := troupe.Text(summaryWords(a.st.CompactHint()))
 	if !act.Clip {
 		pending, err := a.convo.transcript.Peek(troupe.Event{Session: a.id}, a.st.Refs())
@@ -69,7 +69,7 @@ func (a *actor) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte,
 	return a.encodeAll(nil, []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), ask}}})
 }
 
-func (a *actor) encodeAll(before [][]byte, msgs []troupe.Message) ([][]byte, error) {
+func (a *exchange) encodeAll(before [][]byte, msgs []troupe.Message) ([][]byte, error) {
 	out := append([][]byte(nil), before...)
 	for _, m := range msgs {
 		b, err := a.convo.provider.EncodeMessage(m)
@@ -91,7 +91,7 @@ func summaryWords(hint string) string {
 
 // summarised logs the summary, and with it the beginning of a new generation. A reply that
 // is none counts as a failure.
-func (a *actor) summarised(ctx context.Context, in inModelDone, cost troupe.Money, priced bool) error {
+func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.Money, priced bool) error {
 	text := strings.TrimSpace(troupe.JoinText(in.reply.Blocks))
 	if text == "" || in.reply.Stop == troupe.StopRefusal || in.reply.Stop == troupe.StopMaxTokens {
 		in.err = &model.Error{
@@ -121,7 +121,7 @@ func (a *actor) summarised(ctx context.Context, in inModelDone, cost troupe.Mone
 
 // unanswered is what was said to the session up to the call for the summary and had no reply
 // yet: it shall not survive in the summary's words alone. It may take a quarter of the window.
-func (a *actor) unanswered(ctx context.Context) ([]troupe.Block, error) {
+func (a *exchange) unanswered(ctx context.Context) ([]troupe.Block, error) {
 	asked := a.st.Asked()
 	if len(asked) == 0 || asked[0] > a.st.SealedAt() {
 		return nil, nil
@@ -137,7 +137,7 @@ func (a *actor) unanswered(ctx context.Context) ([]troupe.Block, error) {
 }
 
 // log reads what is committed of the session's log, from behind an event.
-func (a *actor) log(ctx context.Context, after int64) (events []troupe.Event, err error) {
+func (a *exchange) log(ctx context.Context, after int64) (events []troupe.Event, err error) {
 	err = a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
 		events, err = r.Events(a.id, after, 0)
 		return err
@@ -149,7 +149,7 @@ func (a *actor) log(ctx context.Context, after int64) (events []troupe.Event, er
 }
 
 // windowBytes is about how much text the model's window holds.
-func (a *actor) windowBytes() int64 {
+func (a *exchange) windowBytes() int64 {
 	if w := a.h.d.Models.Window(a.st.Session.Model); w > 0 {
 		return w * 3
 	}
@@ -159,7 +159,7 @@ func (a *actor) windowBytes() int64 {
 var errNoSummary = errors.New("no summary")
 
 // restate says from the session's own state what a summary must not lose: what is at work.
-func (a *actor) restate() string {
+func (a *exchange) restate() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<system-reminder>\nThe conversation so far was replaced by the summary above. All of it is kept in the session's log.\nNow: %s.\n", a.h.d.Now().UTC().Format(time.RFC3339))
 	running := 0

@@ -69,7 +69,7 @@ const maxRounds = 4
 
 // allowedBy turns an answer to the question that followed a confined run into the decision
 // for the next run: the workspace, and what was asked about.
-func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
+func (a *calls) allowedBy(d troupe.Decision) troupe.Decision {
 	if !gate.Trial(d) {
 		return d // the gate has said what leave gives
 	}
@@ -83,7 +83,7 @@ func (a *actor) allowedBy(d troupe.Decision) troupe.Decision {
 // confinement is what settles, once a command is about to run, what it may touch: looking for
 // it takes time that the actor has not. It is nil for what is no command, and for what was
 // allowed without a sandbox.
-func (a *actor) confinement(i int, access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
+func (a *calls) confinement(i int, access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
 	if access.Command != "" && gate.Trial(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
@@ -137,7 +137,7 @@ type job struct {
 // beyond looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
-func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, err error) {
+func (a *calls) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, err error) {
 	wants, blocked := a.wants(i, *out)
 	if len(wants) == 0 {
 		return false, nil
@@ -150,13 +150,13 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
 		command := out.Evidence.Commands[0].Command
-		if err := a.openRequest(i, troupe.RequestBody{
+		if err := a.requests.openRequest(i, troupe.RequestBody{
 			Kind: troupe.RequestPermission, Decision: ask, Action: command,
 			Wants: a.maskWants(wants), Output: shorten(a.h.d.Mask(troupe.JoinText(out.Blocks))),
 		}); err != nil {
 			return true, err
 		}
-		return true, a.askAnew() // it may have been granted while it ran
+		return true, a.requests.askAnew() // it may have been granted while it ran
 	}
 	alone := d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) == 0
 	if d.Effect == troupe.Allow && !gate.Trial(d) && !blocked && !alone {
@@ -186,7 +186,7 @@ func (a *actor) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been
 // granted some of it, and the kernel still did not let it.
-func (a *actor) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
+func (a *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
 	granted := a.st.Calls[i].Granted
 	for _, cmd := range out.Evidence.Commands {
 		if cmd.Watched == nil {
@@ -206,7 +206,7 @@ func (a *actor) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked b
 	return wants, blocked
 }
 
-func (a *actor) maskWants(in []troupe.Attempt) []troupe.Attempt {
+func (a *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
 	out := slices.Clone(in)
 	for i := range out {
 		out[i].Path = a.h.d.Mask(out[i].Path)
@@ -300,4 +300,4 @@ func (b *bill) sum() (troupe.Usage, troupe.Money) {
 }
 
 // inHand reports whether a call is at work.
-func (a *actor) inHand(i int) bool { _, ok := a.working[i]; return ok }
+func (a *calls) inHand(i int) bool { _, ok := a.working[i]; return ok }

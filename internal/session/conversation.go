@@ -146,7 +146,7 @@ func (c *conversation) restart() {
 // rebuild encodes the whole conversation anew from the log: for a session that was just
 // born (which has none yet) or loaded. If the bytes are not those the last seal recorded,
 // the provider's cache cannot be used and the next seal begins a new generation.
-func (a *actor) rebuild(ctx context.Context) error {
+func (a *exchange) rebuild(ctx context.Context) error {
 	convo, err := a.h.openConversation(a.st.Profile)
 	if err != nil {
 		return &modelGoneError{a.st.Session.Model, err}

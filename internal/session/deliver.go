@@ -28,10 +28,10 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	for _, m := range mail {
 		body := a.bodyOf(m)
 		if body == nil {
-			m.Ended = a.filed(m.Ended)
+			m.Ended = a.tasks.filed(m.Ended)
 			words = append(words, m)
-			if m.Stop != nil && a.shells[m.Stop.Task] != nil {
-				a.shells[m.Stop.Task]() // its end is told as any other
+			if m.Stop != nil && a.tasks.shells[m.Stop.Task] != nil {
+				a.tasks.shells[m.Stop.Task]() // its end is told as any other
 			}
 			continue
 		}
@@ -79,7 +79,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		c, o := a.st.Calls[i], m.Ended
 		text := turn.RenderOutcome(*o)
 		if c.Wait != nil {
-			o = a.filed(o)
+			o = a.tasks.filed(o)
 			text = turn.RenderNotification(*o)
 		}
 		return troupe.ToolFinished{
@@ -91,7 +91,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
 		}
 	case troupe.MailAnswer:
-		return a.answered(m)
+		return a.requests.answered(m)
 	case troupe.MailGrant:
 		auth, by := a.st.Authority, "mode "+string(m.Mode)
 		switch {

@@ -80,17 +80,17 @@ func (a *actor) kill() {
 // letGo ends what the actor has in hand. Its tree is not its hub's any more, and what comes of it
 // is nobody's.
 func (a *actor) letGo() {
-	if a.callCancel != nil {
-		a.callCancel()
+	if a.exchange.callCancel != nil {
+		a.exchange.callCancel()
 	}
-	for _, j := range a.working {
+	for _, j := range a.calls.working {
 		j.cancel()
 	}
-	for _, cancel := range a.shells {
+	for _, cancel := range a.tasks.shells {
 		cancel()
 	}
 	if a.timer != nil {
 		a.timer()
 	}
-	a.hands = hands{}
+	a.hands = newHands(a)
 }

@@ -21,7 +21,7 @@ func sendAll(tx store.Tx, mail []troupe.Mail) error {
 }
 
 // child finds an agent below this session: a child by name or id, a descendant by id.
-func (a *actor) child(tx store.Reader, ref string) (troupe.Session, error) {
+func (a *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
 	kids, err := tx.Sessions(store.Filter{Root: a.root, Parent: a.id, Name: ref, Limit: 1})
 	if err != nil {
 		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
@@ -42,7 +42,7 @@ func (a *actor) child(tx store.Reader, ref string) (troupe.Session, error) {
 	return troupe.Session{}, troupe.ErrNotFound
 }
 
-func (a *actor) noSuchAgent(ref string) string {
+func (a *tasks) noSuchAgent(ref string) string {
 	var names []string
 	for _, t := range a.st.Tasks {
 		if t.Kind == troupe.TaskAgent {
@@ -56,7 +56,7 @@ func (a *actor) noSuchAgent(ref string) string {
 }
 
 // sendMessage puts words into another agent's mailbox. One that has ended goes on with them.
-func (a *actor) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
+func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	var mail []troupe.Mail
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {

@@ -14,7 +14,7 @@ import (
 // permit turns the gate's decision about a call into what happens: settled says that the
 // call has its result, or waits for somebody's answer. A no that is there holds, whatever was
 // granted since. A yes counts for an ask only: a rule that denies by now denies.
-func (a *actor) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
+func (a *requests) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
 	c := a.st.Calls[i]
 	if r := a.h.d.Replay; r != nil && c.Answer == nil {
 		if ans, ok := r.Answer(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}); ok {
@@ -33,7 +33,7 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	case d.Effect == troupe.Allow && wanted && d.Beyond == troupe.Deny:
 		d.Effect, d.Why = troupe.Deny, "what it wanted was allowed by "+ans.By+", and by now nothing allows that here"
 	case d.Effect == troupe.Ask || wanted:
-		d = a.allowedBy(d)
+		d = a.calls.allowedBy(d)
 		d.Effect, d.Step = troupe.Allow, stepAnswer
 	}
 	if d.Effect == troupe.Ask && a.h.d.AskFor(a.root) <= 0 {
@@ -43,7 +43,7 @@ func (a *actor) permit(i int, d troupe.Decision, action func() string) (out trou
 	case troupe.Allow:
 		return d, false, nil
 	case troupe.Deny:
-		return d, true, a.finishDenied(i, d)
+		return d, true, a.calls.finishDenied(i, d)
 	case troupe.Ask:
 	}
 	return d, true, a.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d, Action: action()})
@@ -58,7 +58,7 @@ const (
 )
 
 // openRequest asks whoever has the authority. The call waits; nothing else does.
-func (a *actor) openRequest(i int, b troupe.RequestBody) error {
+func (a *requests) openRequest(i int, b troupe.RequestBody) error {
 	c := a.st.Calls[i]
 	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, a.h.d.Mask(b.Action)
 	b.Until = a.h.d.Now().Add(a.h.d.AskFor(a.root))
@@ -66,7 +66,7 @@ func (a *actor) openRequest(i int, b troupe.RequestBody) error {
 }
 
 // openRequests asks once about several calls: the first one's request is for all of them.
-func (a *actor) openRequests(calls []int, b troupe.RequestBody) error {
+func (a *requests) openRequests(calls []int, b troupe.RequestBody) error {
 	others := b
 	others.Action, others.Rules = "see the first of them", nil
 	for _, i := range calls[1:] {
@@ -80,7 +80,7 @@ func (a *actor) openRequests(calls []int, b troupe.RequestBody) error {
 
 // answered turns an answer's mail into the event that settles the request; nil if the
 // request is not open any more.
-func (a *actor) answered(m troupe.Mail) troupe.Body {
+func (a *requests) answered(m troupe.Mail) troupe.Body {
 	if m.Answer == nil {
 		return nil
 	}
@@ -94,14 +94,14 @@ func (a *actor) answered(m troupe.Mail) troupe.Body {
 		}
 		// Those that wait for the same answer are settled with it.
 		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
-			a.tree.fail(a, fmt.Errorf("session %s: %w", a.id, err))
+			a.tree.fail(a.actor, fmt.Errorf("session %s: %w", a.id, err))
 			return nil
 		}
 	}
 	return a.answer(c, *m.Answer, m.ID)
 }
 
-func (a *actor) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body {
+func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body {
 	c := a.st.Calls[i]
 	effect := ans.Effect
 	if effect != troupe.Allow {
@@ -114,7 +114,7 @@ func (a *actor) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body
 }
 
 // asked finds the call whose open request an answer is for; -1 if there is none.
-func (a *actor) asked(ans troupe.Answer) int {
+func (a *requests) asked(ans troupe.Answer) int {
 	return slices.IndexFunc(a.st.Calls, func(c turn.Call) bool {
 		return c.Request != nil && (ans.Request == c.Request.ID || ans.Request == "" && ans.Coord == c.Request.Coord)
 	})
@@ -138,7 +138,7 @@ func describeSpawn(sp troupe.Spawn) string {
 // affordable asks once before agents are started that together would spend more than the
 // tree's owner wants to without being asked. The estimate is what an agent with a job of some
 // size uses, at the price of its model.
-func (a *actor) affordable(births []birth) ([]birth, error) {
+func (a *births) affordable(births []birth) ([]birth, error) {
 	limit := a.tree.limits().AskAbove
 	if limit <= 0 || len(births) == 0 {
 		return births, nil
@@ -170,7 +170,7 @@ func (a *actor) affordable(births []birth) ([]birth, error) {
 		calls = append(calls, births[i].call)
 		names = append(names, births[i].Profile.Type+": "+births[i].Title)
 	}
-	return nil, a.openRequests(calls, troupe.RequestBody{
+	return nil, a.requests.openRequests(calls, troupe.RequestBody{
 		Kind: troupe.RequestCost, Decision: d, Action: "start these agents:\n" + strings.Join(names, "\n"),
 	})
 }
@@ -188,9 +188,9 @@ func noteOf(ans troupe.Answer) string {
 	return ": " + ans.Note
 }
 
-func (a *actor) refuseAll(births []birth, why string) error {
+func (a *births) refuseAll(births []birth, why string) error {
 	for i := range births {
-		if err := a.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost, Why: why}); err != nil {
+		if err := a.calls.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost, Why: why}); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (a *actor) refuseAll(births []birth, why string) error {
 
 // askAnew asks the gate once more about calls that wait for an answer: what was granted to
 // somebody else meanwhile may allow them too.
-func (a *actor) askAnew() error {
+func (a *requests) askAnew() error {
 	for i := range a.st.Calls {
 		c := a.st.Calls[i]
 		if c.Request == nil || c.Request.Kind.AboutBirths() {
@@ -211,7 +211,7 @@ func (a *actor) askAnew() error {
 		}
 		// That it may run read-only is how it came to be asked about. What it wanted beyond its
 		// sandbox is not allowed by what allows it in a sandbox.
-		if d := a.judge(c.Name, access); d.Effect != troupe.Allow || gate.Trial(d) || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
+		if d := a.calls.judge(c.Name, access); d.Effect != troupe.Allow || gate.Trial(d) || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 			continue
 		}
 		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {
@@ -222,11 +222,11 @@ func (a *actor) askAnew() error {
 }
 
 // access is what a call declares that it would do.
-func (a *actor) access(call troupe.Call) (troupe.Access, bool) {
+func (a *requests) access(call troupe.Call) (troupe.Access, bool) {
 	t, ok := a.h.d.Tools.Find(call.Name)
 	if !ok {
 		return troupe.Access{}, false
 	}
-	access, err := t.Access(a.toolEnv(call), call.Input)
+	access, err := t.Access(a.calls.toolEnv(call), call.Input)
 	return access, err == nil
 }

@@ -92,7 +92,7 @@ func treeStopped(tx store.Reader, id troupe.SessionID, run int, above bool) (boo
 }
 
 // stopTasks tells tasks to stop: commands by ending them, agents by mail.
-func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
+func (a *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	var agents []troupe.SessionID
 	if a.told == nil {
 		a.told = make(map[troupe.TaskID]bool)
@@ -128,7 +128,7 @@ func (a *actor) stopTasks(ctx context.Context, act turn.StopTasks) error {
 // stopMail tells agents to stop, or all below. Each telling is mail of its own: what was sent
 // before may have been for a run that was stopped before it began, or have been taken back when
 // the tree was resumed.
-func (a *actor) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTasks) ([]troupe.Mail, error) {
+func (a *tasks) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTasks) ([]troupe.Mail, error) {
 	stop, now := troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now()
 	mailID := func(id troupe.SessionID) troupe.MailID {
 		return troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
@@ -159,7 +159,7 @@ func (a *actor) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTa
 }
 
 // stopTask ends a task now. An agent can go on later; a command cannot.
-func (a *actor) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
+func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
 	t, ok := a.st.Task(in.Task)
 	if ok && t.Status != troupe.TaskRunning {
 		return a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))

@@ -36,7 +36,7 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 // keepResult is what the end of a child does with its final words: they are kept in a file, unless they
 // are, whole, the result that its parent waits for. A thousand files take longer to make than
 // all else that is written at their ends.
-func (a *actor) keepResult(text string) string {
+func (a *births) keepResult(text string) string {
 	if a.tree.arrived(a.id) && len(text) <= turn.MaxResult {
 		return ""
 	}
@@ -67,7 +67,7 @@ func (h *Hub) saveResult(parent, child troupe.SessionID, text string) string {
 
 // emitBirth notes a child in its parent's log. One in the background has its call answered
 // at once.
-func (a *actor) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
+func (a *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
 	child := born.State.Session
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	err := emit(troupe.ToolStarted{
@@ -79,7 +79,7 @@ func (a *actor) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, bo
 	return emit(a.wentBackground(c, child, "started"))
 }
 
-func (a *actor) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
+func (a *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
 	t := a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
 	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\n", what, t.ID, t.Name)
 	if t.Output != "" {
@@ -91,7 +91,7 @@ func (a *actor) wentBackground(c turn.Call, child troupe.Session, what string) t
 }
 
 // background answers calls whose children go on by themselves.
-func (a *actor) background(calls []int) error {
+func (a *births) background(calls []int) error {
 	for _, i := range calls {
 		c := a.st.Calls[i]
 		t, ok := a.st.Task(string(c.Child))
@@ -108,7 +108,7 @@ func (a *actor) background(calls []int) error {
 }
 
 // moveAsked moves children to the background that somebody named.
-func (a *actor) moveAsked() error {
+func (a *births) moveAsked() error {
 	var calls []int
 	for _, id := range a.flags.move {
 		for i := range a.st.Calls {
@@ -122,7 +122,7 @@ func (a *actor) moveAsked() error {
 }
 
 // runShell starts a command in the background: its call has its result at once.
-func (a *actor) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
+func (a *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
 	c := a.st.Calls[i]
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	id := troupe.ShellTaskID(at)
@@ -156,7 +156,7 @@ func (a *actor) runShell(ctx context.Context, i int, name string, p tool.Prepare
 var errStopped = errors.New("it was stopped")
 
 // shellDone sends its owner the end of a command in the background, as any other end.
-func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
+func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	cancel := a.shells[in.task.ID]
 	delete(a.shells, in.task.ID)
 	if cancel != nil {
@@ -200,7 +200,7 @@ func (a *actor) shellDone(ctx context.Context, in inShellDone) error {
 
 // filed is the end of a child as it is told to a parent that did not wait for it, or no more:
 // with the file that has all its words, which may not have been made when it ended.
-func (a *actor) filed(o *troupe.Outcome) *troupe.Outcome {
+func (a *tasks) filed(o *troupe.Outcome) *troupe.Outcome {
 	if o == nil || o.Session == "" || o.Output != "" || o.Result == "" {
 		return o
 	}
@@ -223,7 +223,7 @@ func exitOf(e troupe.Evidence) string {
 }
 
 // endShells ends the commands of an agent whose run is over and names them.
-func (a *actor) endShells() []string {
+func (a *tasks) endShells() []string {
 	var names []string
 	for _, t := range a.st.Shells() {
 		names = append(names, t.Name+" ("+string(t.ID)+", log: "+t.Output+")")
@@ -235,7 +235,7 @@ func (a *actor) endShells() []string {
 }
 
 // settleRequests denies what nobody will answer.
-func (a *actor) settleRequests(act turn.Answer) error {
+func (a *requests) settleRequests(act turn.Answer) error {
 	for _, i := range act.Calls {
 		if a.st.Calls[i].Request == nil {
 			continue
@@ -248,7 +248,7 @@ func (a *actor) settleRequests(act turn.Answer) error {
 }
 
 // report answers calls that waited for a task which is still at work.
-func (a *actor) report(calls []int) error {
+func (a *tasks) report(calls []int) error {
 	for _, i := range calls {
 		c := a.st.Calls[i]
 		t, _ := a.st.Task(string(c.Wait.Task))
@@ -262,19 +262,19 @@ func (a *actor) report(calls []int) error {
 
 // carryOut does what a call intends. The driver does it, so a call either has happened with
 // everything that belongs to it, or not at all.
-func (a *actor) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
+func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := a.st.Calls[i]
-	d, settled, err := a.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead}), func() string { return c.Name + " " + c.Input })
+	d, settled, err := a.requests.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead}), func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
 	}
 	switch in := intent.(type) {
 	case troupe.SendMessage:
-		return a.sendMessage(ctx, c, in)
+		return a.tasks.sendMessage(ctx, c, in)
 	case troupe.TaskQuery:
-		return a.query(ctx, i, d, in)
+		return a.tasks.query(ctx, i, d, in)
 	case troupe.TaskStop:
-		return a.stopTask(ctx, c, in)
+		return a.tasks.stopTask(ctx, c, in)
 	case troupe.Spawn:
 	}
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
@@ -282,7 +282,7 @@ func (a *actor) carryOut(ctx context.Context, i int, intent troupe.Intent) error
 
 // query answers TaskOutput: the list, the result of a task that has ended, or what is known
 // of one at work, at once or when it has ended.
-func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
+func (a *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
 	c := a.st.Calls[i]
 	if in.Task == "" {
 		return a.stage(resultOf(c, turn.RenderTasks(a.st.Tasks), false))
@@ -326,7 +326,7 @@ func (a *actor) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 }
 
 // retell repeats the end of a task that the session has been told before.
-func (a *actor) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
+func (a *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
 	if err := a.flush(ctx, nil); err != nil {
 		return err
 	}
@@ -357,7 +357,7 @@ func (a *actor) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
 }
 
 // peek says how far a task at work has come. It shows nothing of its transcript.
-func (a *actor) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
+func (a *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 	text := turn.RenderTasks([]troupe.Task{t})
 	if t.Kind == troupe.TaskAgent {
 		var s troupe.Session

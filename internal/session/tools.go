@@ -29,7 +29,7 @@ const (
 )
 
 // runCalls takes calls to the gate and starts those that may run.
-func (a *actor) runCalls(ctx context.Context, calls []int) error {
+func (a *calls) runCalls(ctx context.Context, calls []int) error {
 	var births []int
 	for _, i := range calls {
 		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == troupe.Birth {
@@ -42,7 +42,7 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 	environment := sync.OnceValue(func() string { return a.h.around.of(a.st.Session.Cwd) })
 	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
 		n := min(len(births), size)
-		if err := a.spawn(ctx, births[:n], environment); err != nil {
+		if err := a.births.spawn(ctx, births[:n], environment); err != nil {
 			return err
 		}
 		births = births[n:]
@@ -51,7 +51,7 @@ func (a *actor) runCalls(ctx context.Context, calls []int) error {
 }
 
 // runCall carries out a call, or has its tool do so.
-func (a *actor) runCall(ctx context.Context, i int) error {
+func (a *calls) runCall(ctx context.Context, i int) error {
 	call := a.st.Calls[i].Call
 	t, ok := a.h.d.Tools.Find(call.Name)
 	switch {
@@ -69,7 +69,7 @@ func (a *actor) runCall(ctx context.Context, i int) error {
 
 // runTool judges one call and starts it. Every way out leaves the call with a result, or
 // in hand.
-func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
+func (a *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	call := a.st.Calls[i].Call
 	env := a.toolEnv(call)
 	prepared, err := runner.Prepare(env, call.Input)
@@ -91,7 +91,7 @@ func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
 	}
-	d, settled, err := a.permit(i, d, func() string { return action(prepared, env, call) })
+	d, settled, err := a.requests.permit(i, d, func() string { return action(prepared, env, call) })
 	if err != nil || settled {
 		return err
 	}
@@ -114,7 +114,7 @@ func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	env.Seen = a.seen(access)
 	env.Hidden = a.hidden()
 	if background != "" {
-		return a.runShell(ctx, i, background, prepared, env)
+		return a.tasks.runShell(ctx, i, background, prepared, env)
 	}
 	ended := func() {}
 	if changes {
@@ -145,7 +145,7 @@ func (a *actor) runTool(ctx context.Context, i int, runner tool.Runner) error {
 }
 
 // toolEnv is what a call may know of its session while it is prepared.
-func (a *actor) toolEnv(call troupe.Call) tool.Env {
+func (a *calls) toolEnv(call troupe.Call) tool.Env {
 	env := tool.Env{
 		Cwd:       a.st.Session.Cwd,
 		OutputDir: a.h.d.OutputDir(a.id),
@@ -178,7 +178,7 @@ func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.O
 
 // seen answers Env.Seen from a copy of the few paths that a call named, because the call
 // runs beside the actor.
-func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
+func (a *calls) seen(access troupe.Access) func(string) (string, bool) {
 	known := make(map[string]string)
 	for _, paths := range [][]string{access.Reads, access.Writes} {
 		for _, p := range paths {
@@ -191,12 +191,12 @@ func (a *actor) seen(access troupe.Access) func(string) (string, bool) {
 }
 
 // judge asks the gate.
-func (a *actor) judge(name string, access troupe.Access) troupe.Decision {
+func (a *calls) judge(name string, access troupe.Access) troupe.Decision {
 	return a.h.gate.Decide(a.gateQuery(name, access, a.tree.line.chain(a.id)))
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
-func (a *actor) hidden() func(string) bool {
+func (a *calls) hidden() func(string) bool {
 	byRule := gate.Hidden(a.tree.line.chain(a.id), a.roots(), a.h.d.Home)
 	always := a.h.d.Guard.Hidden(a.st.Session.Cwd)
 	if byRule == nil && always == nil {
@@ -215,7 +215,7 @@ func (a *actor) hidden() func(string) bool {
 }
 
 // gateQuery is a call as the gate is asked about it.
-func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer) gate.Query {
+func (a *calls) gateQuery(name string, access troupe.Access, chain []gate.Layer) gate.Query {
 	cwd := a.st.Session.Cwd
 	levels, _ := a.h.d.Guard.Machine()
 	q := gate.Query{
@@ -232,11 +232,11 @@ func (a *actor) gateQuery(name string, access troupe.Access, chain []gate.Layer)
 }
 
 // roots are the folders in which the session may read as it likes.
-func (a *actor) roots() []string {
+func (a *calls) roots() []string {
 	return []string{a.st.Session.Cwd, filepath.Clean(a.h.d.OutputDir(a.id))}
 }
 
-func (a *actor) toolDone(in inToolDone) error {
+func (a *calls) toolDone(in inToolDone) error {
 	j := a.working[in.call]
 	delete(a.working, in.call)
 	out := in.out
@@ -257,11 +257,11 @@ func (a *actor) toolDone(in inToolDone) error {
 	return a.finishAsked(in.call, out, in.took, nil, j.bill)
 }
 
-func (a *actor) finishText(i int, why string) error {
+func (a *calls) finishText(i int, why string) error {
 	return a.finish(i, tool.Errorf("%s", why), 0, nil)
 }
 
-func (a *actor) finishDenied(i int, d troupe.Decision) error {
+func (a *calls) finishDenied(i int, d troupe.Decision) error {
 	text := "permission denied: " + d.Why
 	if t := a.st.Calls[i].Asked; t != nil && t.Output != "" {
 		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
@@ -270,12 +270,12 @@ func (a *actor) finishDenied(i int, d troupe.Decision) error {
 }
 
 // finish logs the one result of a call.
-func (a *actor) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
+func (a *calls) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
 	return a.finishAsked(i, out, took, denied, nil)
 }
 
 // finishAsked is finish with the bill of what the tool asked a model.
-func (a *actor) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
+func (a *calls) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
 	c := a.st.Calls[i]
 	if len(out.Blocks) == 0 {
 		out.Blocks = []troupe.Block{troupe.Text("(no output)")}
@@ -298,7 +298,7 @@ type birth struct {
 
 // spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (a *actor) spawn(ctx context.Context, calls []int, environment func() string) error {
+func (a *births) spawn(ctx context.Context, calls []int, environment func() string) error {
 	births, err := a.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
@@ -343,7 +343,7 @@ func (a *actor) spawn(ctx context.Context, calls []int, environment func() strin
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
+func (a *births) plan(calls []int, environment func() string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := a.st.Calls[i]
@@ -351,12 +351,12 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
 		if err != nil {
-			if err := a.finishText(i, err.Error()); err != nil {
+			if err := a.calls.finishText(i, err.Error()); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		d, settled, err := a.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}), func() string { return describeSpawn(sp) })
+		d, settled, err := a.requests.permit(i, a.calls.judge(c.Name, troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}), func() string { return describeSpawn(sp) })
 		if err != nil {
 			return nil, err
 		}
@@ -365,7 +365,7 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 		}
 		b, err := a.resolve(c, sp)
 		if err != nil {
-			if err := a.finishText(i, "no agent was started: "+err.Error()); err != nil {
+			if err := a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {
 				return nil, err
 			}
 			continue
@@ -380,7 +380,7 @@ func (a *actor) plan(calls []int, environment func() string) ([]birth, error) {
 	return a.affordable(births)
 }
 
-func (a *actor) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
+func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	s := a.st.Session
 	if sp.Name != "" {
 		if err := fleet.CheckName(sp.Name); err != nil {
