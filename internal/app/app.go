@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -58,11 +59,11 @@ type App struct {
 	models   *models
 	replay   *Player                                      // what runs begin with in the place of models and tools; see Replay
 	tools    func(all.Options) ([]tool.Descriptor, error) // the list of tools
-	watch    watchers
+
+	followers *follow.Broker
 
 	mu      sync.Mutex
 	engine  *engine // nil until something runs here
-	deltas  pieces
 	learned learned
 }
 
@@ -77,6 +78,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 		return nil, err
 	}
 	a.store = a.db
+	a.followers = follow.New(a.store, a.hosts)
 	return a, nil
 }
 
@@ -122,6 +124,7 @@ func (a *App) Close() error {
 	}()
 	var err error
 	if a.db != nil {
+		a.followers.Close()
 		err = a.db.Close()
 	}
 	<-closed

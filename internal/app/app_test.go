@@ -55,11 +55,11 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := r.Follow()
+	f := r.Follow(t.Context(), false)
 	if err := r.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	events, err := f.All(t.Context())
+	events, err := f.Rest(t.Context())
 	f.Close()
 	if err != nil || len(events) == 0 {
 		t.Fatalf("the follower read %d events: %v", len(events), err)

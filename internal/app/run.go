@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -298,7 +299,9 @@ func (r *Run) Stop(ctx context.Context) error {
 }
 
 // Follow follows the run's tree from where this run began.
-func (r *Run) Follow() *Follower { return r.app.follow(r.Root, true, r.cursors) }
+func (r *Run) Follow(ctx context.Context, deltas bool) *follow.Follower {
+	return r.app.Follow(ctx, wire.Follow{Root: r.Root, From: r.cursors, Deltas: deltas})
+}
 
 // Before lists the tree's sessions as they were when the run was resumed; none if it is new.
 func (r *Run) Before() []troupe.Session { return r.before }

@@ -70,12 +70,12 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money, error) {
 			return e.askSmall(ctx, a.models, s, question, text)
 		},
-		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.deltas.send,
+		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.followers.Delta,
 		Keep:        a.keep,
 		Guard:       e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
-		Notify: a.watch.notify, Log: a.env.Log,
+		Notify: a.followers.Commit, Log: a.env.Log,
 	}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil

@@ -88,9 +88,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, err
 	}
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
-	a.mu.Lock()
-	hosted := a.engine != nil && a.engine.hub.Hosts(s.Root)
-	a.mu.Unlock()
+	hosted := a.hosts(s.Root)
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		now := a.env.Now()

@@ -33,6 +33,22 @@ type Store interface {
 	Close() error
 }
 
+// Watcher is a Store that can tell of commits as they come, those of other processes included.
+// It is optional: without it, whoever waits for commits of others has to look again.
+type Watcher interface {
+	// Watch calls fn after commits, soon and in their order, until ctx is over: for each session
+	// with new events there is the last of them. Before the first, and whenever it has lost track,
+	// it calls fn(nil): anything may have been committed until then. Nothing is missed after it.
+	// The Store must not be closed before Watch has returned.
+	Watch(ctx context.Context, fn func([]Commit)) error
+}
+
+// Commit says how far a session's log goes.
+type Commit struct {
+	Root, Session troupe.SessionID
+	Seq           int64
+}
+
 // Reader reads one consistent state. What is not there is troupe.ErrNotFound. Slices are
 // in order of birth, sending or sequence, and belong to the caller.
 type Reader interface {

@@ -61,7 +61,8 @@ type Follow struct {
 	Deltas bool
 }
 
-// Batch is what has happened since the batch before. Its deltas came before its events.
+// Batch is what has happened since the batch before. The event that a delta's call began with is in
+// the same batch or in one before, the event that ends its reply in the same or in one behind.
 type Batch struct {
 	Deltas []Delta
 	Events []troupe.Event

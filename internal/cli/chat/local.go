@@ -11,7 +11,9 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // askFor is how long a request waits for a person in front of a conversation: they may have
@@ -58,10 +60,8 @@ func (l *local) begin(ctx context.Context, o Opening) (*Tree, error) {
 	if o.Mode != "" {
 		r.Mode = string(o.Mode)
 	}
-	pieces, stop := l.a.Deltas()
 	run, err := l.a.Start(ctx, r)
 	if err != nil {
-		stop()
 		return nil, err
 	}
 	l.runs[run.Root] = run
@@ -69,12 +69,37 @@ func (l *local) begin(ctx context.Context, o Opening) (*Tree, error) {
 	if o.Resume != "" || o.Continue {
 		l.r = grown(l.r)
 	}
-	f := run.Follow()
+	f := split(run.Follow(ctx, true))
 	return &Tree{
-		Root: run.Root, Warnings: run.Warnings, Before: run.Before(), Events: f, Deltas: pieces,
-		Wait: run.Wait, Close: func() error { stop(); return nil },
+		Root: run.Root, Warnings: run.Warnings, Before: run.Before(), Events: f, Deltas: f.deltas,
+		Wait: run.Wait, Close: func() error { return nil },
 	}, nil
 }
+
+// splitter is a follower that hands deltas on by a channel, as far as they fit.
+type splitter struct {
+	*follow.Follower
+	deltas chan wire.Delta
+}
+
+func split(f *follow.Follower) splitter { return splitter{f, make(chan wire.Delta, 512)} }
+
+func (s splitter) Next(ctx context.Context) ([]troupe.Event, error) {
+	for {
+		b, err := s.Follower.Next(ctx)
+		for _, d := range b.Deltas {
+			select {
+			case s.deltas <- d:
+			default:
+			}
+		}
+		if len(b.Events) > 0 || err != nil || ctx.Err() != nil {
+			return b.Events, err
+		}
+	}
+}
+
+func (s splitter) All(ctx context.Context) ([]troupe.Event, error) { return s.Rest(ctx) }
 
 // grown is a request without what is for the birth of the first session; one that goes on has
 // its own.
@@ -109,7 +134,7 @@ func (l *local) again(ctx context.Context, o Opening) (*Tree, error) {
 	if held, err := l.a.Holds(ctx, s.ID); err != nil || !held {
 		return nil, err // somebody else has gone on with it: it is taken up as any other
 	}
-	f := run.Follow()
+	f := split(run.Follow(ctx, true))
 	if _, err := f.All(ctx); err != nil { // it was shown
 		f.Close()
 		return nil, err
@@ -119,10 +144,9 @@ func (l *local) again(ctx context.Context, o Opening) (*Tree, error) {
 		f.Close()
 		return nil, err
 	}
-	pieces, stop := l.a.Deltas()
 	return &Tree{
-		Root: s.ID, Before: t.Sessions, Events: f, Deltas: pieces, Wait: run.Wait,
-		Close: func() error { stop(); return nil },
+		Root: s.ID, Before: t.Sessions, Events: f, Deltas: f.deltas, Wait: run.Wait,
+		Close: func() error { return nil },
 	}, nil
 }
 

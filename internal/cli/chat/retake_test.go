@@ -85,14 +85,14 @@ func TestTakenMeanwhile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := run.Follow()
+			f := run.Follow(t.Context(), false)
 			defer f.Close()
 			for waits := false; !waits; {
 				events, err := f.Next(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, e := range events {
+				for _, e := range events.Events {
 					_, is := e.Body.(troupe.RequestOpened)
 					waits = waits || is
 				}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -41,7 +43,7 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 	if f.tree {
 		only = ""
 	}
-	fo := a.Follow(s.Root, only)
+	fo := a.Follow(ctx, wire.Follow{Root: s.Root, Only: only})
 	defer fo.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -53,7 +55,7 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 		if err != nil {
 			return err
 		}
-		events, err := fo.All(context.WithoutCancel(ctx))
+		events, err := fo.Rest(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
 		}
@@ -63,13 +65,21 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 		if !f.follow || ended || ctx.Err() != nil {
 			return nil
 		}
-		if events, err = fo.Next(ctx); err != nil {
+		b, err := nextOf(ctx, fo)
+		if err != nil {
 			return err
 		}
-		if err := printEvents(c, events, names, s, f); err != nil {
+		if err := printEvents(c, b.Events, names, s, f); err != nil {
 			return err
 		}
 	}
+}
+
+// nextOf waits for events, but not for long: a process that dies writes none.
+func nextOf(ctx context.Context, f *follow.Follower) (wire.Batch, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return f.Next(ctx)
 }
 
 // isOver reports whether nothing more will come unless somebody resumes the session.

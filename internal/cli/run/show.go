@@ -34,17 +34,17 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 	default:
 		return func() error { return nil }
 	}
-	f := r.Follow()
+	f := r.Follow(ctx, false)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
 		done <- func() error {
 			for ctx.Err() == nil {
-				events, err := f.Next(ctx)
+				b, err := f.Next(ctx)
 				if err != nil {
 					return err
 				}
-				if err := emit(events); err != nil {
+				if err := emit(b.Events); err != nil {
 					return err
 				}
 			}
@@ -57,7 +57,7 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 		if err := <-done; err != nil {
 			return err
 		}
-		events, err := f.All(context.WithoutCancel(ctx))
+		events, err := f.Rest(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
 		}

@@ -75,6 +75,7 @@ func Run(t *testing.T, open func(t *testing.T) Opener) {
 		{"Filter", testFilter},
 		{"Order", testOrder},
 
+		{"Watch", testWatch},
 		{"Owners", testOwners},
 		{"OwnersDie", testOwnersDie},
 	}

@@ -51,7 +51,7 @@ func (v *View) Queue(d wire.Delta) {
 	if d.After != v.heard.After {
 		before = 0 // it is of another reply
 	}
-	gap := v.heard.No > 0 && d.No > before+1
+	gap := d.No > before+1
 	v.heard = d
 	if d.After >= v.whole {
 		v.queue = append(v.queue, piece{d, gap})

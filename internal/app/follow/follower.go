@@ -1,0 +1,204 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// maxDeltas is how many deltas are kept for a reader that is behind.
+const maxDeltas = 512
+
+// Follower reads what happens in a tree, from behind the events it was given.
+type Follower struct {
+	broker *Broker
+	o      wire.Follow
+	tree   *tree
+	wake   chan struct{} // holds a token while there is something to read
+
+	// guarded by the broker's mutex
+	foreign bool // another process runs the tree
+	left    bool
+
+	mu      sync.Mutex
+	cursors map[troupe.SessionID]int64 // the last event of each session that was returned
+	all     bool                       // any session may have changed
+	changed []troupe.SessionID         // in the order in which they were announced
+	marked  map[troupe.SessionID]bool  // those that are in changed
+	deltas  []wire.Delta
+	ended   map[troupe.SessionID]int64 // the last event returned that ended a reply; with deltas only
+}
+
+func newFollower(b *Broker, o wire.Follow) *Follower {
+	f := &Follower{broker: b, o: o, wake: make(chan struct{}, 1), cursors: maps.Clone(o.From)}
+	if f.cursors == nil {
+		f.cursors = make(map[troupe.SessionID]int64)
+	}
+	f.again()
+	return f
+}
+
+// Close ends the following.
+func (f *Follower) Close() { f.broker.leave(f) }
+
+// Next waits until there is something to tell and returns it. The batch is empty when ctx is done.
+func (f *Follower) Next(ctx context.Context) (wire.Batch, error) {
+	f.broker.place(ctx, f)
+	for {
+		select {
+		case <-f.wake:
+		default:
+			select {
+			case <-f.wake:
+			case <-ctx.Done():
+				return wire.Batch{}, nil
+			}
+		}
+		deltas := f.pieces() // first: the events that their calls began with are there already
+		events, err := f.read(context.WithoutCancel(ctx))
+		b := wire.Batch{Deltas: deltas, Events: events}
+		if err != nil || len(b.Events)+len(b.Deltas) > 0 {
+			return b, err
+		}
+	}
+}
+
+// Rest returns every event that was committed since the last batch, without waiting.
+func (f *Follower) Rest(ctx context.Context) ([]troupe.Event, error) {
+	f.mu.Lock()
+	f.all = true
+	f.mu.Unlock()
+	return f.read(ctx)
+}
+
+// again has the next read look at every session.
+func (f *Follower) again() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = true
+	f.signal()
+}
+
+func (f *Follower) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// commit notes that a session may have new events.
+func (f *Follower) commit(id troupe.SessionID, seq int64) {
+	if f.o.Only != "" && id != f.o.Only {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all || f.marked[id] || seq <= f.cursors[id] {
+		return
+	}
+	if f.marked == nil {
+		f.marked = make(map[troupe.SessionID]bool)
+	}
+	f.marked[id] = true
+	f.changed = append(f.changed, id)
+	f.signal()
+}
+
+func (f *Follower) delta(d wire.Delta) {
+	if !f.o.Deltas || f.o.Only != "" && d.Session != f.o.Only {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.deltas) < maxDeltas {
+		f.deltas = append(f.deltas, d)
+		f.signal()
+	}
+}
+
+// pieces takes the deltas that were kept.
+func (f *Follower) pieces() []wire.Delta {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := slices.DeleteFunc(f.deltas, func(d wire.Delta) bool { return d.After < f.ended[d.Session] })
+	f.deltas = nil
+	return out
+}
+
+// read returns the new events of the sessions that have changed.
+func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
+	f.mu.Lock()
+	all, changed := f.all, f.changed
+	f.all, f.changed, f.marked = false, nil, nil
+	f.mu.Unlock()
+	if !all && len(changed) == 0 {
+		return nil, nil
+	}
+	err = f.broker.store.View(ctx, func(r store.Reader) error {
+		out, err = f.events(r, all, changed)
+		return err
+	})
+	if err != nil {
+		f.again()
+		return nil, fmt.Errorf("follow session %s: %w", f.o.Root, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range out {
+		f.cursors[e.Session] = e.Seq
+		if f.o.Deltas && endsReply(e.Body) {
+			f.end(e)
+		}
+	}
+	return out, nil
+}
+
+// end notes that deltas of a session up to here come too late. The mutex is held.
+func (f *Follower) end(e troupe.Event) {
+	if f.ended == nil {
+		f.ended = make(map[troupe.SessionID]int64)
+	}
+	f.ended[e.Session] = e.Seq
+}
+
+// endsReply reports whether a piece of a reply that began before belongs before this event.
+func endsReply(b troupe.Body) bool {
+	switch b.(type) {
+	case troupe.Replied, troupe.ModelFailed, troupe.Compacted, troupe.Ended:
+		return true
+	}
+	return false
+}
+
+// events reads what is behind the cursors, of all sessions or of those that have changed.
+func (f *Follower) events(r store.Reader, all bool, changed []troupe.SessionID) (out []troupe.Event, err error) {
+	switch {
+	case all && f.o.Only != "":
+		changed = []troupe.SessionID{f.o.Only}
+	case all:
+		changed = nil
+		sessions, err := r.Sessions(store.Filter{Root: f.o.Root})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sessions {
+			if s.Seq > f.cursors[s.ID] {
+				changed = append(changed, s.ID)
+			}
+		}
+	}
+	for _, id := range changed {
+		events, err := r.Events(id, f.cursors[id], 0)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, events...)
+	}
+	return out, nil
+}
