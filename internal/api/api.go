@@ -43,8 +43,8 @@ type Sessions interface {
 	Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)
 	// Events reads up to limit events of one session after a number; 0 is no limit.
 	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
-	// Report is what the last run of a tree came to.
-	Report(ctx context.Context, root troupe.SessionID) (wire.Run, error)
+	// Report is what the last run of the tree that a session belongs to came to.
+	Report(ctx context.Context, id troupe.SessionID) (wire.Run, error)
 	// Cost is the bill of the tree that a session belongs to, with its limits.
 	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
 	// Tasks lists what is, or was, at work for a session and for all below it, and a main agent at

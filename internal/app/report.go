@@ -73,15 +73,19 @@ func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 }
 
 // Report is what a run came to: all of it read back from the log.
-func (a sessions) Report(ctx context.Context, root troupe.SessionID) (wire.Run, error) {
-	t, err := a.tree(ctx, root)
+func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Run, error) {
+	s, err := a.session(ctx, id)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	t, err := a.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Run{}, err
 	}
 	main := t.Sessions[0]
 	now := a.env.Now()
 	out := wire.Run{
-		Type: "result", SessionID: root, Name: main.Name, Status: main.Status, Cause: main.Cause,
+		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
 		NumTurns: main.Tally.Turns, Agents: a.rows(t),
@@ -94,7 +98,7 @@ func (a sessions) Report(ctx context.Context, root troupe.SessionID) (wire.Run, 
 	if main.Cause == troupe.CauseNoModel {
 		out.Suspects = a.models.suspects(main.Model)
 	}
-	out.Denials, err = a.denials(ctx, main, t.Paths[root])
+	out.Denials, err = a.denials(ctx, main, t.Paths[s.Root])
 	return out, err
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -121,7 +120,7 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if err != nil {
 		return err
 	}
-	by := cmp.Or(ans.By, a.caller.String())
+	by := a.caller.String()
 	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
 	if ans.Allow {
 		answer.Effect = troupe.Allow

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -72,9 +73,11 @@ func TestAnswerByID(t *testing.T) {
 	t.Parallel()
 	a := requestHome(t)
 	id, other := string(waiting(t, a, rootNo(1))), string(waiting(t, a, rootNo(2)))
+	as := func(name string) api.API { return a.As(troupe.Caller{Name: name, Right: troupe.RightOwner}) }
+	by := "ada"
 	answer := func(id string, ans wire.Answer, words ...string) {
 		t.Helper()
-		err := a.Answer(t.Context(), id, ans)
+		err := as(by).Answer(t.Context(), id, ans)
 		if (err == nil) != (len(words) == 0) {
 			t.Fatalf("answering %q: %v", id, err)
 		}
@@ -87,7 +90,7 @@ func TestAnswerByID(t *testing.T) {
 	}
 	list := func(want ...string) {
 		t.Helper()
-		open, err := a.Requests(t.Context(), "")
+		open, err := as(by).Requests(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,11 +108,12 @@ func TestAnswerByID(t *testing.T) {
 	list(id, other)
 	answer("", wire.Answer{}, "2 requests are open", id, other)
 	answer("nobody", wire.Answer{}, `no open request "nobody"`, "it may have been answered")
-	answer(id[:8], wire.Answer{Allow: true, By: "ada"})
+	answer(id[:8], wire.Answer{Allow: true})
 	list(other)
 	answer(id, wire.Answer{}, "no open request", "allowed by ada", "when the session goes on")
 	answer(id[:8], wire.Answer{}, "allowed by ada")
-	answer("", wire.Answer{By: "bob"})
+	by = "bob"
+	answer("", wire.Answer{})
 	answer("", wire.Answer{}, "there is no open request")
 	// Once they are in the log.
 	settle := func(id string, ans *troupe.Answer) {

@@ -20,15 +20,12 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/cli/cmd"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/demo"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/httpd"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
@@ -114,23 +111,8 @@ func newConsole(ver string, out io.Writer) *console.Console {
 // serve makes what runs in this process reachable for other ones of the same user.
 func serve(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error) {
 	runtime, _ := os.LookupEnv("XDG_RUNTIME_DIR")
-	return httpd.Serve(ctx, path, httpd.Cases{
-		Read: a, Do: a,
-		Follow: func(root, only troupe.SessionID, after map[troupe.SessionID]int64) httpd.Follower {
-			return events{a.Follow(ctx, wire.Follow{Root: root, Only: only, From: after})}
-		},
-	}, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: log})
+	return httpd.Serve(ctx, path, a.As, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: log})
 }
-
-// events are those of a follower, without deltas.
-type events struct{ *follow.Follower }
-
-func (e events) Next(ctx context.Context) ([]troupe.Event, error) {
-	b, err := e.Follower.Next(ctx)
-	return b.Events, err
-}
-
-func (e events) All(ctx context.Context) ([]troupe.Event, error) { return e.Rest(ctx) }
 
 // width is what COLUMNS says, else the terminal's.
 func width(c *console.Console) int {

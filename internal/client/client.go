@@ -1,6 +1,5 @@
-// Package client calls the use cases of another process over its socket. Its methods are
-// those of app.App, with the same answers and the same errors: whoever calls them need not
-// know in which process a session lives.
+// Package client is the api of another process, over its socket: with the same answers and the
+// same errors as there.
 //
 // A Client may be used by several goroutines. It starts none that outlive a call, except for
 // connections kept for the next one, which Close ends. A call ends with its context; what it
@@ -14,75 +13,68 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// ErrUnreachable means that nobody could be called: nothing was asked for and nothing done.
-var ErrUnreachable = errors.New("nobody answers on the socket")
 
 // Client is one process that serves the API.
 type Client struct {
 	socket string
 	http   *http.Client
-	idle   func()
+	slow   *http.Client // for verbs that take minutes
 }
 
 // Dial makes a client for a socket. It connects with the first call.
 func Dial(socket string) *Client {
 	var d net.Dialer
-	t := &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, err := d.DialContext(ctx, "unix", socket)
-			if err != nil && ctx.Err() == nil {
-				err = fmt.Errorf("%w: %w", ErrUnreachable, err)
-			}
-			return c, err
-		},
-		DisableCompression:    true,
-		ResponseHeaderTimeout: time.Minute,
-		IdleConnTimeout:       time.Minute,
+	within := func(patience time.Duration) *http.Client {
+		return &http.Client{Transport: &http.Transport{
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				c, err := d.DialContext(ctx, "unix", socket)
+				if err != nil && ctx.Err() == nil {
+					err = fmt.Errorf("%w: %w", api.ErrUnreachable, err)
+				}
+				return c, err
+			},
+			DisableCompression: true, ResponseHeaderTimeout: patience, IdleConnTimeout: time.Minute,
+		}}
 	}
-	return &Client{socket: socket, http: &http.Client{Transport: t}, idle: t.CloseIdleConnections}
+	return &Client{socket: socket, http: within(time.Minute), slow: within(4 * time.Minute)}
 }
 
 // Close lets go of the connections that no call is using.
-func (c *Client) Close() { c.idle() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.slow.CloseIdleConnections()
+}
 
 // maxAnswer is more than any answer but a stream holds; it keeps a stranger on the socket
 // from filling the memory.
 const maxAnswer = 256 << 20
 
-// get asks for a value.
-func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (http.Header, error) {
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	return c.call(ctx, http.MethodGet, path, nil, into)
-}
-
-// post asks for something to be done. Neither in nor into need be given.
-func (c *Client) post(ctx context.Context, path string, in, into any) error {
+// call calls a verb about what ref names. Neither ref, query nor in need be given.
+func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, in, into any) (http.Header, error) {
 	var body []byte
 	if in != nil {
 		var err error
 		if body, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("encode a request: %w", err)
+			return nil, fmt.Errorf("encode a request: %w", err)
 		}
 	}
-	_, err := c.call(ctx, http.MethodPost, path, body, into)
-	return err
-}
-
-func (c *Client) call(ctx context.Context, method, path string, body []byte, into any) (http.Header, error) {
-	resp, err := c.do(ctx, method, path, body, nil)
+	method, path := route(verb, ref, query)
+	hc := c.http
+	if verb == "doctor" { // it tests a model's window
+		hc = c.slow
+	}
+	resp, err := c.do(ctx, hc, method, path, body, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +92,49 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, int
 	return resp.Header, nil
 }
 
+// get asks for a value, post has something done, and value has something done that has an answer.
+func get[T any](ctx context.Context, c *Client, verb, ref string, query url.Values) (out T, err error) {
+	_, err = c.call(ctx, verb, ref, query, nil, &out)
+	return out, err
+}
+
+func (c *Client) post(ctx context.Context, verb, ref string, in any) error {
+	_, err := c.call(ctx, verb, ref, nil, in, nil)
+	return err
+}
+
+func value[T any](ctx context.Context, c *Client, verb, ref string, in any) (out T, err error) {
+	_, err = c.call(ctx, verb, ref, nil, in, &out)
+	return out, err
+}
+
+// route is the method and the path of a verb.
+func route(verb, ref string, query url.Values) (method, path string) {
+	r := wire.RouteOf(verb)
+	path = r.Path
+	if begin, rest, ok := strings.Cut(path, "{"); ok {
+		_, end, _ := strings.Cut(rest, "}")
+		path = begin + segment(ref) + end
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return r.Method, path
+}
+
+// set is a query of the values that are not empty.
+func set(pairs ...string) url.Values {
+	out := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			out.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return out
+}
+
 // do makes one request. The answer is a good one, and its body must be closed.
-func (c *Client) do(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, body []byte, header http.Header) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
 		r = bytes.NewReader(body)
@@ -117,14 +150,14 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, heade
 	for k, v := range header {
 		req.Header[k] = v
 	}
-	resp, err := c.http.Do(req)
+	resp, err := hc.Do(req)
 	switch {
 	case ctx.Err() != nil:
 		if err == nil {
 			_ = resp.Body.Close()
 		}
 		return nil, ctx.Err()
-	case errors.Is(err, ErrUnreachable):
+	case errors.Is(err, api.ErrUnreachable):
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("nobody answers on %s", c.socket),
 			Hint:    "The process that ran the session may just have ended; try again.", Err: err,
@@ -138,6 +171,24 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte, heade
 	return resp, nil
 }
 
+// refused turns an answer that is no success into an error.
+func refused(resp *http.Response) error {
+	const most = 1 << 20
+	text, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	if err != nil {
+		return fmt.Errorf("read an answer of status %d: %w", resp.StatusCode, err)
+	}
+	var p wire.Problem
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err == nil && kind == p.ContentType("") && json.Unmarshal(text, &p) == nil && p.Detail != "" {
+		return p.Value()
+	}
+	return &troupe.UserError{
+		Problem: strings.TrimSpace(fmt.Sprintf("the process that runs the session answered %s: %.200s", resp.Status, text)),
+		Hint:    "Is it another version of Troupe? `troupe version` tells yours.",
+	}
+}
+
 // broken is a call whose answer never came.
 func (c *Client) broken(method string, err error) error {
 	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", c.socket, err), Err: err}
@@ -147,102 +198,10 @@ func (c *Client) broken(method string, err error) error {
 	return u
 }
 
-func session(id troupe.SessionID, rest string) string {
-	return "/v1/sessions/" + segment(string(id)) + rest
-}
-
 // segment makes any text one segment of a path. Dots alone would mean the folder above.
 func segment(s string) string {
 	if s == "." || s == ".." {
 		return strings.ReplaceAll(s, ".", "%2E")
 	}
 	return url.PathEscape(s)
-}
-
-// Find is app.App's.
-func (c *Client) Find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
-	query := url.Values{}
-	if cwd != "" {
-		query.Set("cwd", cwd)
-	}
-	var s detail
-	if _, err := c.get(ctx, session(troupe.SessionID(ref), ""), query, &s); err != nil {
-		return troupe.Session{}, err
-	}
-	return s.value(), nil
-}
-
-// List is app.App's.
-func (c *Client) List(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
-	query := url.Values{"limit": {strconv.Itoa(limit)}}
-	if cwd != "" {
-		query.Set("cwd", cwd)
-	}
-	return list[wire.Session](ctx, c, "/v1/sessions", query)
-}
-
-// Report is app.App's.
-func (c *Client) Report(ctx context.Context, root troupe.SessionID) (wire.Run, error) {
-	var out wire.Run
-	_, err := c.get(ctx, session(root, "/report"), nil, &out)
-	return out, err
-}
-
-// Cost is app.App's.
-func (c *Client) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) {
-	var out wire.Cost
-	_, err := c.get(ctx, session(id, "/cost"), nil, &out)
-	return out, err
-}
-
-// Tasks is app.App's.
-func (c *Client) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	if id == "" {
-		return list[wire.Task](ctx, c, "/v1/tasks", nil)
-	}
-	return list[wire.Task](ctx, c, session(id, "/tasks"), nil)
-}
-
-// Requests is app.App's.
-func (c *Client) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
-	query := url.Values{}
-	if root != "" {
-		query.Set("root", string(root))
-	}
-	return list[wire.Request](ctx, c, "/v1/requests", query)
-}
-
-func list[T any](ctx context.Context, c *Client, path string, query url.Values) ([]T, error) {
-	var out []T
-	_, err := c.get(ctx, path, query, &out)
-	return out, err
-}
-
-// Send is app.App's.
-func (c *Client) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
-	var out wire.Sent
-	err := c.post(ctx, session(id, "/messages"), m, &out)
-	return out, err
-}
-
-// Stop is app.App's.
-func (c *Client) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
-	return c.post(ctx, session(id, "/stop"), s, nil)
-}
-
-// Background is app.App's.
-func (c *Client) Background(ctx context.Context, id troupe.SessionID) error {
-	return c.post(ctx, session(id, "/background"), nil, nil)
-}
-
-// Compact is app.App's.
-func (c *Client) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
-	return c.post(ctx, session(id, "/compact"), struct {
-		Hint string `json:"hint,omitempty"`
-	}{hint}, nil)
-}
-
-// Answer is app.App's. Who answers is what the server sees, whatever a says.
-func (c *Client) Answer(ctx context.Context, request string, a wire.Answer) error {
-	return c.post(ctx, "/v1/requests/"+segment(request)+"/answer", a, nil)
 }

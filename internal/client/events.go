@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,13 +16,14 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // pageSize is how many events are asked for at once.
 const pageSize = 500
 
-// Events is app.App's.
+// Events implements api.Sessions.
 func (c *Client) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
 	var out []troupe.Event
 	for {
@@ -43,7 +45,7 @@ func (c *Client) Events(ctx context.Context, id troupe.SessionID, after int64, l
 
 func (c *Client) events(ctx context.Context, id troupe.SessionID, query url.Values) ([]troupe.Event, error) {
 	var page []wire.Event
-	header, err := c.get(ctx, session(id, "/events"), query, &page)
+	header, err := c.call(ctx, "events", string(id), query, nil, &page)
 	if err != nil {
 		return nil, err
 	}
@@ -65,155 +67,167 @@ func event(e wire.Event, header http.Header) (troupe.Event, error) {
 	return troupe.Event{Root: troupe.SessionID(header.Get("Troupe-Root")), Session: e.Session, Seq: e.Seq, At: e.At, Body: b}, nil
 }
 
-// Follower reads the events of a tree as they are committed over there, each session's in
-// order and none twice. It belongs to one goroutine and starts none.
-type Follower struct {
+// stream is a stream of another process. It starts no goroutine.
+type stream struct {
 	client  *Client
-	at      troupe.SessionID
-	whole   bool
+	follow  wire.Follow
 	cursors map[troupe.SessionID]int64
 
-	stream *http.Response // nil: not connected
+	resp   *http.Response // nil: not connected
 	hangUp context.CancelFunc
 	lines  *bufio.Reader
 }
 
-// Follow is app.App's, behind the events that after names; nil is from the first. Nothing is
-// asked for until Next or All is called.
-func (c *Client) Follow(root, only troupe.SessionID, after map[troupe.SessionID]int64) *Follower {
-	f := &Follower{client: c, at: only, cursors: maps.Clone(after)}
-	if only == "" {
-		f.at, f.whole = root, true
+// Follow implements api.Following. Nothing is asked for until the stream is read.
+func (c *Client) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
+	s := &stream{client: c, follow: f, cursors: maps.Clone(f.From)}
+	if s.cursors == nil {
+		s.cursors = make(map[troupe.SessionID]int64)
 	}
-	if f.cursors == nil {
-		f.cursors = make(map[troupe.SessionID]int64)
-	}
-	return f
+	return s, nil
 }
 
-// Close ends the following.
-func (f *Follower) Close() {
-	if f.stream != nil {
-		f.hangUp()
-		_ = f.stream.Body.Close()
-		f.stream, f.lines = nil, nil
+// Close implements api.Stream, as do Rest and Next.
+func (s *stream) Close() {
+	if s.resp != nil {
+		s.hangUp()
+		_ = s.resp.Body.Close()
+		s.resp, s.lines = nil, nil
 	}
 }
 
-func (f *Follower) query() url.Values {
-	if !f.whole {
-		return url.Values{"after": {strconv.FormatInt(f.cursors[f.at], 10)}}
+func (s *stream) query() url.Values {
+	if s.follow.Only != "" {
+		return url.Values{"after": {strconv.FormatInt(s.cursors[s.follow.Only], 10)}}
 	}
 	q := url.Values{"tree": {"true"}}
-	for id, seq := range f.cursors {
-		q.Add("cursor", fmt.Sprintf("%s:%d", id, seq))
+	var all []string
+	for id, seq := range s.cursors {
+		all = append(all, fmt.Sprintf("%s:%d", id, seq))
 	}
-	if all := q["cursor"]; len(all) > 0 {
-		q["cursor"] = []string{strings.Join(all, ",")}
+	if len(all) > 0 {
+		q.Set("cursor", strings.Join(all, ","))
 	}
 	return q
 }
 
-// All is app.Follower's: every event that was committed since the last call.
-func (f *Follower) All(ctx context.Context) ([]troupe.Event, error) {
+func (s *stream) Rest(ctx context.Context) ([]troupe.Event, error) {
 	var all []troupe.Event
 	var err error
-	if f.whole {
-		all, err = f.client.events(ctx, f.at, f.query())
+	if only := s.follow.Only; only == "" {
+		all, err = s.client.events(ctx, s.follow.Root, s.query())
 	} else {
-		all, err = f.client.Events(ctx, f.at, f.cursors[f.at], 0)
+		all, err = s.client.Events(ctx, only, s.cursors[only], 0)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return f.fresh(all), nil
+	return s.fresh(all), nil
 }
 
-func (f *Follower) fresh(events []troupe.Event) []troupe.Event {
+func (s *stream) fresh(events []troupe.Event) []troupe.Event {
 	out := events[:0]
 	for _, e := range events {
-		if e.Seq > f.cursors[e.Session] {
-			f.cursors[e.Session] = e.Seq
+		if e.Seq > s.cursors[e.Session] {
+			s.cursors[e.Session] = e.Seq
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// Next is app.Follower's: it waits until something was committed. The result may be empty
-// when ctx is done. When the stream breaks it asks for another one behind what it has; an
-// error means that there was none to be had, and a later call tries again.
-func (f *Follower) Next(ctx context.Context) ([]troupe.Event, error) {
+// Next asks for another stream behind what it has when one breaks; an error means that there was
+// none to be had, and a later call tries again.
+func (s *stream) Next(ctx context.Context) (wire.Batch, error) {
 	const tries = 3 // of streams that end before they have brought anything
 	for cuts := 0; ctx.Err() == nil; {
-		events, err := f.next(ctx)
+		b, err := s.next(ctx)
 		switch {
-		case len(events) > 0:
-			return events, nil // what is wrong behind them turns up again
+		case len(b.Events)+len(b.Deltas) > 0:
+			return b, nil // what is wrong behind them turns up again
 		case ctx.Err() != nil:
 		case errors.Is(err, errCut) && cuts < tries:
 			cuts++
 		case err != nil:
-			return nil, err
+			return b, err
 		}
 	}
-	return nil, nil
+	return wire.Batch{}, nil
 }
 
 // errCut means that a stream ended that had begun well.
 var errCut = errors.New("the stream was cut off")
 
 // next reads what the stream has, waiting for the first message only.
-func (f *Follower) next(ctx context.Context) ([]troupe.Event, error) {
-	if f.stream == nil {
-		if err := f.connect(ctx); err != nil {
-			return nil, err
+func (s *stream) next(ctx context.Context) (out wire.Batch, err error) {
+	if s.resp == nil {
+		if err := s.connect(ctx); err != nil {
+			return out, err
 		}
 	}
 	// A read that waits is ended by ending the request.
-	defer context.AfterFunc(ctx, f.hangUp)()
-	var out []troupe.Event
+	defer context.AfterFunc(ctx, s.hangUp)()
 	for {
-		m, err := readMessage(f.lines)
+		m, err := readMessage(s.lines)
 		if err != nil {
-			f.Close()
-			if len(out) > 0 {
+			s.Close()
+			if len(out.Events)+len(out.Deltas) > 0 {
 				return out, nil
 			}
-			return nil, errCut
+			return out, errCut
 		}
-		switch {
-		case m.data == nil: // a sign of life
-		case m.name == "":
-			var w wire.Event
-			if err := json.Unmarshal(m.data, &w); err != nil {
-				return out, fmt.Errorf("read an event: %w", err)
-			}
-			e, err := event(w, f.stream.Header)
-			if err != nil {
-				return out, err
-			}
-			out = append(out, f.fresh([]troupe.Event{e})...)
-		case m.name == "problem":
-			var t trouble
-			if err := json.Unmarshal(m.data, &t); err != nil {
-				return out, fmt.Errorf("read what went wrong: %w", err)
-			}
-			f.Close()
-			return out, t.value()
+		if err := s.take(m, &out); err != nil {
+			return out, err
 		}
-		// More only if it is whole already: events must not wait for the one behind them.
-		if len(out) > 0 && !wholeMessage(f.lines) {
+		// More only if it is whole already: events must not wait for the one behind them. No piece
+		// goes into a batch behind an event.
+		if len(out.Events) > 0 && !wholeMessage(s.lines, "id:") || len(out.Deltas) > 0 && !wholeMessage(s.lines, "") {
 			return out, nil
 		}
 	}
 }
 
-func (f *Follower) connect(ctx context.Context) error {
+// take puts a message into a batch.
+func (s *stream) take(m message, out *wire.Batch) error {
+	switch {
+	case m.data == nil: // a sign of life
+	case m.name == "":
+		var w wire.Event
+		if err := json.Unmarshal(m.data, &w); err != nil {
+			return fmt.Errorf("read an event: %w", err)
+		}
+		e, err := event(w, s.resp.Header)
+		if err != nil {
+			return err
+		}
+		out.Events = append(out.Events, s.fresh([]troupe.Event{e})...)
+	case m.name == "delta":
+		var d wire.Delta
+		if err := json.Unmarshal(m.data, &d); err != nil {
+			return fmt.Errorf("read a piece of a reply: %w", err)
+		}
+		out.Deltas = append(out.Deltas, d)
+	case m.name == "problem":
+		var p wire.Problem
+		if err := json.Unmarshal(m.data, &p); err != nil {
+			return fmt.Errorf("read what went wrong: %w", err)
+		}
+		s.Close()
+		return p.Value()
+	}
+	return nil
+}
+
+func (s *stream) connect(ctx context.Context) error {
 	// The stream outlives the call that begins it, and ends with Close.
 	life, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, hangUp)
-	resp, err := f.client.do(life, http.MethodGet, session(f.at, "/events")+"?"+f.query().Encode(), nil, http.Header{"Accept": {"text/event-stream"}})
+	query := s.query()
+	if s.follow.Deltas {
+		query.Set("deltas", "true")
+	}
+	method, path := route("events", string(cmp.Or(s.follow.Only, s.follow.Root)), query)
+	resp, err := s.client.do(life, s.client.http, method, path, nil, http.Header{"Accept": {"text/event-stream"}})
 	if !stop() && err == nil {
 		err = errors.Join(ctx.Err(), resp.Body.Close())
 	}
@@ -221,7 +235,7 @@ func (f *Follower) connect(ctx context.Context) error {
 		hangUp()
 		return err
 	}
-	f.stream, f.hangUp, f.lines = resp, hangUp, bufio.NewReaderSize(resp.Body, 64<<10)
+	s.resp, s.hangUp, s.lines = resp, hangUp, bufio.NewReaderSize(resp.Body, 64<<10)
 	return nil
 }
 
@@ -282,8 +296,8 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// wholeMessage reports whether a whole message has arrived already.
-func wholeMessage(r *bufio.Reader) bool {
+// wholeMessage reports whether a whole message that begins so has arrived already.
+func wholeMessage(r *bufio.Reader, begin string) bool {
 	b, err := r.Peek(r.Buffered())
-	return err == nil && bytes.Contains(b, []byte("\n\n"))
+	return err == nil && bytes.HasPrefix(b, []byte(begin)) && bytes.Contains(b, []byte("\n\n"))
 }

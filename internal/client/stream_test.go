@@ -15,6 +15,8 @@ import (
 	"testing/iotest"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const root troupe.SessionID = "7k3f00000000"
@@ -41,6 +43,15 @@ func listen(t *testing.T, h http.HandlerFunc) *Client {
 
 func entry(seq int) string {
 	return fmt.Sprintf("id: %s:%d\ndata: {\"type\":\"session.started\",\"session\":%q,\"seq\":%d,\"at\":\"2026-11-21T09:00:00Z\",\"data\":{\"run\":%d}}\n\n", root, seq, root, seq, seq)
+}
+
+func follow(t *testing.T, c *Client, only troupe.SessionID) api.Stream {
+	t.Helper()
+	s, err := c.Follow(t.Context(), wire.Follow{Root: root, Only: only})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // TestResume has a server cut the stream in the middle of a message, bring messages twice,
@@ -70,14 +81,14 @@ func TestResume(t *testing.T) {
 			say("<html>")
 		}
 	})
-	f := c.Follow(root, root, nil)
+	f := follow(t, c, root)
 	defer f.Close()
 	var got []int64
 	var err error
 	for err == nil {
-		var events []troupe.Event
-		events, err = f.Next(t.Context())
-		for _, e := range events {
+		var b wire.Batch
+		b, err = f.Next(t.Context())
+		for _, e := range b.Events {
 			if e.Root != root {
 				t.Errorf("event %d is of the tree %q", e.Seq, e.Root)
 			}
@@ -88,8 +99,11 @@ func TestResume(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	var user *troupe.UserError
-	if !errors.As(err, &user) || user.Code != 0 || !strings.Contains(user.Problem, "502 Bad Gateway: <html>") {
+	if !errors.As(err, &user) || user.Code != 4 || user.Problem != "the disk is gone" {
 		t.Errorf("it ended with %v", err)
+	}
+	if _, err := f.Next(t.Context()); !errors.As(err, &user) || user.Code != 0 || !strings.Contains(user.Problem, "502 Bad Gateway: <html>") {
+		t.Errorf("a stream that is refused: %v", err)
 	}
 	if want := "[after=0 after=2 after=3]"; fmt.Sprint(asked) != want {
 		t.Errorf("asked for %v, want %s", asked, want)
@@ -114,7 +128,7 @@ func TestProblemInStream(t *testing.T) {
 	c := listen(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "event: problem\ndata: {\"detail\":\"the disk is gone\",\"hint\":\"h\",\"code\":4,\"kind\":\"not_found\"}\n\n")
 	})
-	f := c.Follow(root, "", nil)
+	f := follow(t, c, "")
 	defer f.Close()
 	_, err := f.Next(t.Context())
 	var user *troupe.UserError
@@ -129,7 +143,7 @@ func TestHangUp(t *testing.T) {
 	t.Parallel()
 	c := listen(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	var user *troupe.UserError
-	if err := c.Background(t.Context(), root); !errors.As(err, &user) || !strings.Contains(user.Hint, "may or may not") || errors.Is(err, ErrUnreachable) {
+	if err := c.Background(t.Context(), root); !errors.As(err, &user) || !strings.Contains(user.Hint, "may or may not") || errors.Is(err, api.ErrUnreachable) {
 		t.Errorf("%#v", err)
 	}
 	if _, err := c.Tasks(t.Context(), ""); !errors.As(err, &user) || user.Hint != "" {
@@ -141,10 +155,10 @@ func TestNext(t *testing.T) {
 	t.Parallel()
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	f := Dial("/nowhere").Follow(root, "", nil)
+	f := follow(t, Dial("/nowhere"), "")
 	defer f.Close()
-	if events, err := f.Next(done); events != nil || err != nil {
-		t.Errorf("%v, %v", events, err)
+	if b, err := f.Next(done); b.Events != nil || err != nil {
+		t.Errorf("%v, %v", b, err)
 	}
 }
 

@@ -11,54 +11,17 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Reader is what can be looked at.
-type Reader interface {
-	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-	List(ctx context.Context, cwd string, limit int) ([]wire.Session, error)
-	Report(ctx context.Context, root troupe.SessionID) (wire.Run, error)
-	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
-	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
-	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
-	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
-}
-
-// Controller is what can be done to sessions that run, or that somebody will resume.
-type Controller interface {
-	Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error)
-	Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error
-	Background(ctx context.Context, id troupe.SessionID) error
-	Compact(ctx context.Context, id troupe.SessionID, hint string) error
-	Answer(ctx context.Context, request string, a wire.Answer) error
-}
-
-// Follower reads committed events; see app.Follower.
-type Follower interface {
-	// Next waits for events. It returns none when ctx is done.
-	Next(ctx context.Context) ([]troupe.Event, error)
-	// All returns those that were committed since the last call.
-	All(ctx context.Context) ([]troupe.Event, error)
-	Close()
-}
-
-// Cases are the use cases that a server offers.
-type Cases struct {
-	Read Reader
-	Do   Controller
-	// Follow begins to follow a tree, or only one session of it, behind the given numbers.
-	// A follower that begins at the first event is right too: what was seen is left out here.
-	Follow func(root, only troupe.SessionID, after map[troupe.SessionID]int64) Follower
-}
+// Cases are the use cases that a server offers, as whoever calls may ask for them.
+type Cases func(troupe.Caller) api.API
 
 const (
 	maxMessage = 32 << 20 // words and pictures: more than any provider takes in one request
 	maxBody    = 1 << 20  // anything else
-	maxRef     = 1024     // bytes of a name, an id or a path of names
-	listLimit  = 50
 	pageLimit  = 200
-	pageMost   = 1000
 )
 
 // Target is the {id} of a path.
@@ -79,9 +42,12 @@ type operations struct {
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 }
 
+// as is the use cases for who makes a request.
+func (o *operations) as(ctx context.Context) api.API { return o.cases(caller(ctx)) }
+
 // session finds what a path names. A whole id never means a name that looks like one.
-func (o *operations) session(ctx context.Context, ref string) (troupe.Session, error) {
-	s, err := o.cases.Read.Find(ctx, ref, "")
+func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
+	s, err := a.Find(ctx, ref, "")
 	if id, whole := troupe.ParseSessionID(ref); err == nil && whole && s.ID != id {
 		err = &troupe.UserError{
 			Problem: fmt.Sprintf("%q is the name of session %s, and an id is meant here", ref, s.ID),
@@ -91,24 +57,24 @@ func (o *operations) session(ctx context.Context, ref string) (troupe.Session, e
 	return s, err
 }
 
-// id is session for calls that look it up themselves.
-func (o *operations) id(ctx context.Context, ref string) (troupe.SessionID, error) {
+// identify is session for calls that look it up themselves.
+func identify(ctx context.Context, a api.API, ref string) (troupe.SessionID, error) {
 	if id, whole := troupe.ParseSessionID(ref); whole {
 		return id, nil
 	}
-	s, err := o.session(ctx, ref)
+	s, err := session(ctx, a, ref)
 	return s.ID, err
 }
 
 // describe makes the API on mux and returns its description.
 func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	const prefix = "#/components/schemas/"
-	api := humago.New(mux, huma.Config{
+	h := humago.New(mux, huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Troupe", Version: "1",
-				Description: "See, steer, stop and answer agents while they run. Served on the unix socket of each process that runs agents; fields are added to these shapes, never renamed or used for something else. Processes that an agent started are refused.",
+				Description: "Begin, see, steer, stop and answer agents. Served on the unix socket of each process that runs agents; fields are added to these shapes, never renamed or used for something else. Processes that an agent started are refused.",
 			},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry(prefix, huma.DefaultSchemaNamer)},
 		},
@@ -118,32 +84,44 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 
 		RejectUnknownQueryParameters: true, // a misspelt one would be as good as none
 	})
-	o.sessions(api)
-	o.events(api)
-	o.control(api)
-	o.requests(api)
+	o.sessions(h)
+	o.events(h)
+	o.runs(h)
+	o.steering(h)
+	o.requests(h)
+	o.files(h)
+	o.machine(h)
 	// Every operation answers with Problem; huma's own model is not part of this API.
-	schemas := api.OpenAPI().Components.Schemas.Map()
+	schemas := h.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
-	// What is sent to us has to be understood whole: a field that nobody knows is refused.
+	// What is sent to us has to be understood whole: a field that nothing knows is refused.
 	// What we answer may grow.
 	for name, schema := range schemas {
 		if !slices.Contains(inputs(), name) {
 			schema.AdditionalProperties = nil
 		}
 	}
-	return api.OpenAPI()
+	return h.OpenAPI()
 }
 
 // inputs names the schemas of what is sent to us.
-func inputs() []string { return []string{"Message", "Image", "Stop", "CompactRequest", "Answer"} }
+func inputs() []string {
+	return []string{
+		"Answer", "Begin", "Call", "Explain", "Hint", "Image", "Message", "ModeChoice", "ModelChoice", "Place", "Stop", "Trust", "UndoOrder",
+	}
+}
 
-// operation is what all operations have in common.
-func operation(api huma.API, method, path, id, summary string) huma.Operation {
-	schema := api.OpenAPI().Components.Schemas.Schema(typeOf[Problem](), true, "Problem")
+// operation is what a route and all operations have in common.
+func operation(h huma.API, id string) huma.Operation {
+	r := wire.RouteOf(id)
+	schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")
+	most := int64(maxBody)
+	if id == "send" || id == "begin" || id == "explain" {
+		most = maxMessage
+	}
 	return huma.Operation{
-		OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: maxBody,
+		OperationID: id, Method: r.Method, Path: r.Path, Summary: r.Summary, MaxBodyBytes: most,
 		Responses: map[string]*huma.Response{"default": {
 			Description: "What went wrong",
 			Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
@@ -151,25 +129,89 @@ func operation(api huma.API, method, path, id, summary string) huma.Operation {
 	}
 }
 
-// get registers an operation that reads.
-func get[I, T any](api huma.API, path, id, summary string, fn func(context.Context, *I) (T, error)) {
-	huma.Register(api, operation(api, http.MethodGet, path, id, summary), func(ctx context.Context, in *I) (*body[T], error) {
-		v, err := fn(ctx, in)
+// verb registers an operation that answers with a value.
+func verb[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
+	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
+		v, err := fn(o.as(ctx), ctx, in)
 		if err != nil {
-			return nil, problem(err)
+			return nil, wire.NewProblem(err)
 		}
 		return &body[T]{v}, nil
 	})
 }
 
-// post registers an operation that does something and has nothing to say.
-func post[I any](api huma.API, path, id, summary string, fn func(context.Context, *I) error) {
-	huma.Register(api, operation(api, http.MethodPost, path, id, summary), func(ctx context.Context, in *I) (*nothing, error) {
-		if err := fn(ctx, in); err != nil {
-			return nil, problem(err)
+// order registers an operation that does something and has nothing to say.
+func order[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
+	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
+		if err := fn(o.as(ctx), ctx, in); err != nil {
+			return nil, wire.NewProblem(err)
 		}
 		return &nothing{}, nil
 	})
 }
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+// about registers a verb about the session that a path names, and done one that does something to it
+// and has nothing to say.
+func about[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) (T, error)) {
+	verb(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) (T, error) {
+		return with(ctx, a, in.Target, fn)
+	})
+}
+
+func done(o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) error) {
+	order(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) error {
+		_, err := with(ctx, a, in.Target, func(a api.API, ctx context.Context, id troupe.SessionID) (nothing, error) {
+			return nothing{}, fn(a, ctx, id)
+		})
+		return err
+	})
+}
+
+// with calls fn with the session that a path names.
+func with[T any](ctx context.Context, a api.API, t Target, fn func(api.API, context.Context, troupe.SessionID) (T, error)) (v T, err error) {
+	id, err := identify(ctx, a, t.ID)
+	if err != nil {
+		return v, err
+	}
+	return fn(a, ctx, id)
+}
+
+// Where is the folder that a question is about.
+type Where struct {
+	Cwd string `query:"cwd" maxLength:"4096" doc:"The folder that is meant"`
+}
+
+// here registers a verb about a folder, and given one that takes a value.
+func here[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, string) (T, error)) {
+	verb(o, h, id, func(a api.API, ctx context.Context, in *Where) (T, error) { return fn(a, ctx, in.Cwd) })
+}
+
+func given[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, B) (T, error)) {
+	verb(o, h, id, func(a api.API, ctx context.Context, in *body[B]) (T, error) { return fn(a, ctx, in.Body) })
+}
+
+// targeted is a body for a session.
+type targeted[B any] struct {
+	Target
+
+	Body B
+}
+
+// to registers a verb that gives a session something, and ordered one that has nothing to say.
+func to[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) (T, error)) {
+	verb(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) (T, error) {
+		return with(ctx, a, in.Target, func(a api.API, ctx context.Context, id troupe.SessionID) (T, error) {
+			return fn(a, ctx, id, in.Body)
+		})
+	})
+}
+
+func ordered[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) error) {
+	order(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) error {
+		id, err := identify(ctx, a, in.ID)
+		if err != nil {
+			return err
+		}
+		return fn(a, ctx, id, in.Body)
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -33,6 +35,7 @@ const (
 type eventsInput struct {
 	Target
 
+	Deltas bool     `query:"deltas" doc:"Of a stream: pieces of replies too, as messages named delta"`
 	After  int64    `query:"after" minimum:"0" doc:"Only events behind this number; of the session itself"`
 	Limit  int      `query:"limit" default:"200" minimum:"1" maximum:"1000" doc:"How many at the most; a stream and a tree have no limit"`
 	Tree   bool     `query:"tree" doc:"The events of all sessions of its tree"`
@@ -64,7 +67,7 @@ func parseCursor(s string) (cursor, error) {
 }
 
 // places collects what a request says of events that were seen already.
-func (in *eventsInput) places(s troupe.Session) (map[troupe.SessionID]int64, error) {
+func (in *eventsInput) places(s wire.Session) (map[troupe.SessionID]int64, error) {
 	seen := make(map[troupe.SessionID]int64, len(in.Cursor)+1)
 	texts := in.Cursor
 	if in.Last != "" {
@@ -82,116 +85,116 @@ func (in *eventsInput) places(s troupe.Session) (map[troupe.SessionID]int64, err
 }
 
 // events registers the log: a page of it, or a stream that goes on.
-func (o *operations) events(api huma.API) {
-	op := operation(api, http.MethodGet, "/v1/sessions/{id}/events", "events", "Read a session's log, page by page or as a stream")
-	op.Description = "With `Accept: text/event-stream` the answer is a stream: every event from where the request says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events of the log; ignore named ones you do not know. A reader that was cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
-	schema := api.OpenAPI().Components.Schemas.Schema(typeOf[[]wire.Event](), true, "Events")
+func (o *operations) events(h huma.API) {
+	op := operation(h, "events")
+	op.Description = "With `Accept: text/event-stream` the answer is a stream: every event from where the request says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
+	schemas := h.OpenAPI().Components.Schemas
+	schemas.Schema(reflect.TypeFor[wire.Delta](), true, "Delta")
 	op.Responses["200"] = &huma.Response{
 		Description: "Events, each session's in order",
 		Headers:     map[string]*huma.Param{rootHeader: {Description: "The main agent of the session's tree", Schema: &huma.Schema{Type: huma.TypeString}}},
 		Content: map[string]*huma.MediaType{
-			"application/json": {Schema: schema},
-			streamType:         {Schema: &huma.Schema{Type: huma.TypeString, Description: "The data of each message is an Event"}},
+			"application/json": {Schema: schemas.Schema(reflect.TypeFor[[]wire.Event](), true, "Events")},
+			streamType:         {Schema: &huma.Schema{Type: huma.TypeString, Description: "The data of each message is an Event, or a Delta"}},
 		},
 	}
-	huma.Register(api, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
-		s, err := o.session(ctx, in.ID)
+	huma.Register(h, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+		a := o.as(ctx)
+		s, err := session(ctx, a, in.ID)
 		if err != nil {
-			return nil, problem(err)
+			return nil, wire.NewProblem(err)
 		}
 		seen, err := in.places(s)
 		if err != nil {
-			return nil, problem(err)
+			return nil, wire.NewProblem(err)
 		}
 		if strings.Contains(in.Accept, streamType) {
-			return &huma.StreamResponse{Body: func(hc huma.Context) { o.stream(hc, s, seen, in.Tree) }}, nil
+			f := wire.Follow{Root: s.Root, Only: s.ID, From: seen, Deltas: in.Deltas}
+			if in.Tree {
+				f.Only = ""
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) { o.stream(hc, a, f) }}, nil
 		}
 		var page []troupe.Event
 		if in.Tree {
-			page, err = o.tree(ctx, s, seen)
+			page, err = tree(ctx, a, wire.Follow{Root: s.Root, From: seen})
 		} else {
-			page, err = o.cases.Read.Events(ctx, s.ID, seen[s.ID], in.Limit)
+			page, err = a.Events(ctx, s.ID, seen[s.ID], in.Limit)
 		}
 		if err != nil {
-			return nil, problem(err)
+			return nil, wire.NewProblem(err)
 		}
 		out := make([]wire.Event, len(page))
 		for i, e := range page {
 			if out[i], err = wire.NewEvent(e); err != nil {
-				return nil, problem(err)
+				return nil, wire.NewProblem(err)
 			}
 		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
 			hc.SetHeader(rootHeader, string(s.Root))
 			hc.SetHeader("Content-Type", "application/json")
 			// The reader may have gone; net/http closes the connection then.
-			_ = api.Marshal(hc.BodyWriter(), "application/json", out)
+			_ = h.Marshal(hc.BodyWriter(), "application/json", out)
 		}}, nil
 	})
 }
 
 // tree reads everything of a tree that was not seen yet.
-func (o *operations) tree(ctx context.Context, s troupe.Session, seen map[troupe.SessionID]int64) ([]troupe.Event, error) {
-	f := o.cases.Follow(s.Root, "", seen)
-	defer f.Close()
-	events, err := f.All(ctx)
-	return fresh(events, seen), err
-}
-
-// fresh leaves out what was seen, and notes the rest as seen.
-func fresh(events []troupe.Event, seen map[troupe.SessionID]int64) []troupe.Event {
-	out := events[:0]
-	for _, e := range events {
-		if e.Seq > seen[e.Session] {
-			seen[e.Session] = e.Seq
-			out = append(out, e)
-		}
+func tree(ctx context.Context, a api.API, f wire.Follow) ([]troupe.Event, error) {
+	s, err := a.Follow(ctx, f)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	defer s.Close()
+	return s.Rest(ctx)
 }
 
-// stream writes events as they are committed, until the reader or the server goes away.
-func (o *operations) stream(hc huma.Context, s troupe.Session, seen map[troupe.SessionID]int64, whole bool) {
+// stream writes what happens, until the reader or the server goes away.
+func (o *operations) stream(hc huma.Context, a api.API, f wire.Follow) {
 	ctx, cancel := o.streaming(hc.Context())
 	defer cancel()
 	_, w := humago.Unwrap(hc)
-	only := s.ID
-	if whole {
-		only = ""
-	}
-	f := o.cases.Follow(s.Root, only, seen)
-	defer f.Close()
-
-	hc.SetHeader(rootHeader, string(s.Root))
+	hc.SetHeader(rootHeader, string(f.Root))
 	hc.SetHeader("Content-Type", streamType)
 	hc.SetHeader("Cache-Control", "no-store")
 	out := &flusher{w: w, rc: http.NewResponseController(w)}
 	// How long a reader should wait before it comes back. The bytes go out at once, so
 	// that it knows it is being heard.
-	err := out.send([]byte("retry: 1000\n\n"))
-	events, ferr := f.All(ctx)
-	for err == nil && ferr == nil && ctx.Err() == nil {
-		if err = out.events(fresh(events, seen)); err != nil {
-			return
-		}
-		events, ferr = next(ctx, f)
-		if len(events) == 0 && time.Since(out.last) >= stillHere {
-			err = out.send([]byte(": still here\n\n"))
-		}
+	if out.send([]byte("retry: 1000\n\n")) != nil {
+		return // writing failed because the reader has gone: there is no one to tell
 	}
-	if ferr != nil && ctx.Err() == nil {
-		// The headers are out; whoever reads learns it as a message of its own kind.
-		err = out.problem(problem(ferr))
+	if err := relay(ctx, a, f, out); err != nil && ctx.Err() == nil {
+		// The headers are out; the reader learns it as a message of its own kind.
+		_ = out.problem(wire.NewProblem(err))
 	}
-	// Writing failed because the reader has gone, and there is nobody to tell.
-	_ = err
 }
 
-// next waits for events, for as long as a reader may be left without a word.
-func next(ctx context.Context, f Follower) ([]troupe.Event, error) {
+// relay returns what went wrong with the following; nil if the reader has gone.
+func relay(ctx context.Context, a api.API, f wire.Follow, out *flusher) error {
+	s, err := a.Follow(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	var b wire.Batch
+	b.Events, err = s.Rest(ctx)
+	for err == nil && ctx.Err() == nil {
+		if out.batch(b) != nil {
+			return nil //nolint:nilerr // the reader has gone
+		}
+		b, err = next(ctx, s)
+		if len(b.Events)+len(b.Deltas) == 0 && time.Since(out.last) >= stillHere && out.send([]byte(": still here\n\n")) != nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// next waits for something to tell, for as long as a reader may be left without a word.
+func next(ctx context.Context, s api.Stream) (wire.Batch, error) {
 	ctx, cancel := context.WithTimeout(ctx, stillHere)
 	defer cancel()
-	return f.Next(ctx)
+	return s.Next(ctx)
 }
 
 // flusher writes messages of a stream and has each write done within writeWait.
@@ -213,31 +216,42 @@ func (f *flusher) send(b []byte) error {
 	return f.rc.Flush()
 }
 
-// events writes a message per event. Few at a time are held as text, however many there are.
-func (f *flusher) events(events []troupe.Event) error {
+// batch writes a message per piece and per event. Few at a time are held as text, however many
+// there are.
+func (f *flusher) batch(b wire.Batch) error {
 	const enough = 64 << 10
 	f.buf.Reset()
-	for i, e := range events {
-		v, err := wire.NewEvent(e)
-		if err != nil {
-			return err
-		}
+	add := func(head string, v any, last bool) error {
 		data, err := json.Marshal(v)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&f.buf, "id: %s\ndata: %s\n\n", cursor{e.Session, e.Seq}, data)
-		if f.buf.Len() >= enough || i == len(events)-1 {
-			if err := f.send(f.buf.Bytes()); err != nil {
-				return err
-			}
-			f.buf.Reset()
+		fmt.Fprintf(&f.buf, "%s\ndata: %s\n\n", head, data)
+		if f.buf.Len() < enough && !last {
+			return nil
+		}
+		err = f.send(f.buf.Bytes())
+		f.buf.Reset()
+		return err
+	}
+	for i, d := range b.Deltas {
+		if err := add("event: delta", d, i == len(b.Deltas)-1 && len(b.Events) == 0); err != nil {
+			return err
+		}
+	}
+	for i, e := range b.Events {
+		v, err := wire.NewEvent(e)
+		if err == nil {
+			err = add("id: "+cursor{e.Session, e.Seq}.String(), v, i == len(b.Events)-1)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (f *flusher) problem(p *Problem) error {
+func (f *flusher) problem(p *wire.Problem) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err

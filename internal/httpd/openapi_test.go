@@ -35,6 +35,6 @@ func TestDescription(t *testing.T) {
 // BenchmarkDescription is what the first request costs on top.
 func BenchmarkDescription(b *testing.B) {
 	for b.Loop() {
-		newHandler(Cases{}, b.Context())
+		newHandler(nil, b.Context())
 	}
 }

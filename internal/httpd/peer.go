@@ -70,7 +70,7 @@ func look(c net.Conn) peer {
 	if !ok {
 		return peer{refused: errNoPeer}
 	}
-	pid, alive, err := caller(u)
+	pid, alive, err := connected(u)
 	if err != nil {
 		return peer{pid, unknown(err)}
 	}

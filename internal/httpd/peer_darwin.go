@@ -19,8 +19,8 @@ type handle struct{}
 func (handle) close()       {}
 func (handle) check() error { return nil }
 
-// caller asks the kernel who made a connection.
-func caller(c *net.UnixConn) (pid int, h handle, err error) {
+// connected asks the kernel who made a connection.
+func connected(c *net.UnixConn) (pid int, h handle, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return 0, h, err

@@ -47,8 +47,8 @@ func (h handle) check() error {
 	}
 }
 
-// caller asks the kernel who made a connection.
-func caller(c *net.UnixConn) (pid int, h handle, err error) {
+// connected asks the kernel who made a connection.
+func connected(c *net.UnixConn) (pid int, h handle, err error) {
 	h = handle{-1}
 	raw, err := c.SyscallConn()
 	if err != nil {

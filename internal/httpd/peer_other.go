@@ -18,7 +18,7 @@ func (handle) check() error { return nil }
 
 var errUntold = errors.New("on this system a caller's process cannot be told")
 
-func caller(*net.UnixConn) (pid int, h handle, err error) { return 0, h, errUntold }
+func connected(*net.UnixConn) (pid int, h handle, err error) { return 0, h, errUntold }
 
 type untold struct{}
 

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Options are what a server may be told besides.
@@ -61,8 +62,8 @@ func newServer(ctx context.Context, cases Cases, log *slog.Logger, look func(net
 	s.http = &http.Server{
 		Handler:           s.guard(handler(cases, streams)),
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       time.Minute, // a body of 32 MB from the same machine; streams send none
-		WriteTimeout:      time.Minute, // streams give each message its own time
+		ReadTimeout:       time.Minute,     // a body of 32 MB from the same machine; streams send none
+		WriteTimeout:      5 * time.Minute, // for the slowest answer; streams give each message its own time
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    256 << 10, // the cursors of a tree of ten thousand sessions
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -131,19 +132,20 @@ func (b *busy) wait() {
 // peerKey is the key of the peer in a connection's context.
 type peerKey struct{}
 
-// who names the peer of a request, for answers and logs.
-func who(ctx context.Context) string {
-	if p, ok := ctx.Value(peerKey{}).(peer); ok && p.pid > 0 {
-		return fmt.Sprintf("you (process %d)", p.pid)
+// caller is who makes a request: what is known of its process, never what it says of itself.
+func caller(ctx context.Context) troupe.Caller {
+	c := troupe.You(troupe.SurfaceSocket)
+	if p, ok := ctx.Value(peerKey{}).(peer); ok {
+		c.Process = p.pid
 	}
-	return "you"
+	return c
 }
 
 // guard turns away whoever may not call, before anything of the request is looked at.
 func (s *Server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, &Problem{
+		writeProblem(w, &wire.Problem{
 			Status: http.StatusForbidden, Detail: "the request comes from a page of another origin",
 			Hint: "Only Troupe's own pages may call this API from a browser.", Code: wrongUsage,
 		})
@@ -167,8 +169,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-func refusal(why error) *Problem {
-	p := problem(why)
+func refusal(why error) *wire.Problem {
+	p := wire.NewProblem(why)
 	p.Status = http.StatusForbidden
 	return p
 }
@@ -190,7 +192,7 @@ func newHandler(cases Cases, streams context.Context) http.Handler {
 	serveText(mux, "GET /openapi.yaml", "application/openapi+yaml", doc.YAML)
 	serveText(mux, "GET /openapi.json", "application/openapi+json", func() ([]byte, error) { return json.Marshal(doc) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, &Problem{
+		writeProblem(w, &wire.Problem{
 			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
 			Hint: "GET /openapi.yaml describes what there is.", Code: wrongUsage,
 		})
@@ -203,7 +205,7 @@ func serveText(mux *http.ServeMux, pattern, contentType string, make func() ([]b
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
 		text, err := made()
 		if err != nil {
-			writeProblem(w, problem(err))
+			writeProblem(w, wire.NewProblem(err))
 			return
 		}
 		w.Header().Set("Content-Type", contentType)
@@ -217,6 +219,6 @@ func Description() ([]byte, error) {
 	return (&operations{}).describe(http.NewServeMux()).YAML()
 }
 
-var _ huma.StatusError = (*Problem)(nil)
+var _ huma.StatusError = (*wire.Problem)(nil)
 
 var errNoPeer = &troupe.UserError{Problem: "who calls is not known", Hint: "Use the socket of the process that runs the session.", Code: denied}

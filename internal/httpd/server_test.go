@@ -22,21 +22,14 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// casesOf are a World's use cases, with followers that begin at the first event whatever
-// they are told: the server must bring what was seen to nobody again.
-func casesOf(w *httpdtest.World) Cases {
-	return Cases{Read: w, Do: w, Follow: func(root, only troupe.SessionID, _ map[troupe.SessionID]int64) Follower {
-		return w.Follow(root, only, nil)
-	}}
-}
-
 func serve(t *testing.T) *Server {
 	t.Helper()
-	return serveCases(t, casesOf(httpdtest.New()))
+	return serveCases(t, apitest.New().As)
 }
 
 func serveCases(t *testing.T, cases Cases) *Server {
@@ -142,45 +135,37 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerer: the server says who answered, whatever the caller claims.
-func TestAnswerer(t *testing.T) {
+// TestCaller: who asks is what the kernel says of the peer, whatever a request claims.
+func TestCaller(t *testing.T) {
 	t.Parallel()
-	got := make(chan wire.Answer, 1)
-	cases := casesOf(httpdtest.New())
-	cases.Do = answers{cases.Do, got}
-	s := serveCases(t, cases)
-	ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true,"by":"the president"}`)
-	if a := <-got; a.By != fmt.Sprintf("you (process %d)", os.Getpid()) {
-		t.Errorf("answered by %q", a.By)
+	w := apitest.New()
+	s := serveCases(t, w.As)
+	if status, body := ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true,"by":"the president"}`); status != 422 {
+		t.Errorf("who answers can be sent: %d %s", status, body)
+	}
+	ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true}`)
+	want := troupe.Caller{Name: "you", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: os.Getpid()}
+	if got := w.Caller(); got != want {
+		t.Errorf("the caller is %+v, want %+v", got, want)
 	}
 }
 
 // TestNamedLikeAnID: an id in a path is never taken for a name that looks like it.
 func TestNamedLikeAnID(t *testing.T) {
 	t.Parallel()
-	cases := casesOf(httpdtest.New())
-	cases.Read = named{cases.Read}
-	s := serveCases(t, cases)
-	if status, body := ask(t, s.Path(), "GET", "/v1/sessions/zzzz00000000/report", ""); status != http.StatusConflict || !strings.Contains(body, "is the name of session 9m2000000000") {
-		t.Errorf("%d %s", status, body)
+	s := serveCases(t, func(c troupe.Caller) api.API { return named{apitest.New().As(c)} })
+	for _, path := range []string{"/v1/sessions/zzzz00000000/events"} {
+		if status, body := ask(t, s.Path(), "GET", path, ""); status != http.StatusConflict || !strings.Contains(body, "is the name of session 9m2000000000") {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
 	}
 }
 
 // named has a session whose name is what could be another's id.
-type named struct{ Reader }
+type named struct{ api.API }
 
-func (n named) Find(ctx context.Context, _, cwd string) (troupe.Session, error) {
-	return n.Reader.Find(ctx, string(httpdtest.Child), cwd)
-}
-
-type answers struct {
-	Controller
-	got chan wire.Answer
-}
-
-func (a answers) Answer(_ context.Context, _ string, v wire.Answer) error {
-	a.got <- v
-	return nil
+func (n named) Find(ctx context.Context, _, cwd string) (wire.Session, error) {
+	return n.API.Find(ctx, string(apitest.Child), cwd)
 }
 
 // TestOtherOrigins: a web page in the user's browser must not reach what a proxy of theirs
@@ -191,20 +176,6 @@ func TestOtherOrigins(t *testing.T) {
 	status, body := ask(t, s.Path(), "POST", "/v1/sessions/7k3f00000000/stop", "{}", "Origin", "https://elsewhere.example")
 	if status != http.StatusForbidden || !strings.Contains(body, "another origin") {
 		t.Errorf("a page of elsewhere gets %d %s", status, body)
-	}
-}
-
-// TestProblems: what crosses floors keeps its kind.
-func TestProblems(t *testing.T) {
-	t.Parallel()
-	for _, k := range kinds() {
-		p := problem(fmt.Errorf("x: %w", &troupe.UserError{Problem: "p", Hint: "h", Code: 4, Err: k.err}))
-		if p.Kind != k.name || p.Status != k.status || p.Detail != "p" || p.Hint != "h" || p.Code != 4 {
-			t.Errorf("%v becomes %+v", k.err, p)
-		}
-	}
-	if p := problem(errors.New("disk full")); p.Status != 500 || p.Code != 0 || p.Detail != "disk full" {
-		t.Errorf("an error becomes %+v", p)
 	}
 }
 
@@ -226,8 +197,8 @@ func message(t *testing.T, r *bufio.Reader) string {
 
 func TestStream(t *testing.T) {
 	t.Parallel()
-	w := httpdtest.New()
-	s := serveCases(t, casesOf(w))
+	w := apitest.New()
+	s := serveCases(t, w.As)
 	open := func(path string, header ...string) *bufio.Reader {
 		resp := request(t, s.Path(), "GET", path, "", append(header, "Accept", "text/event-stream")...)
 		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != streamType || resp.Header.Get(rootHeader) != "7k3f00000000" {
@@ -248,7 +219,7 @@ func TestStream(t *testing.T) {
 	one := open("/v1/sessions/job/events")
 	is("from the start", one, "7k3f00000000:1")
 	is("from the start", one, "7k3f00000000:2")
-	w.Commit(httpdtest.Root, troupe.Started{Run: 2})
+	w.Commit(apitest.Root, troupe.Started{Run: 2})
 	is("as it comes", one, "7k3f00000000:3")
 
 	is("resumed", open("/v1/sessions/job/events", "Last-Event-ID", "7k3f00000000:2"), "7k3f00000000:3")
@@ -257,7 +228,7 @@ func TestStream(t *testing.T) {
 
 	tree := open("/v1/sessions/job/events?tree=true&cursor=7k3f00000000:3")
 	is("a tree", tree, "9m2000000000:1")
-	w.Commit(httpdtest.Root, troupe.Started{Run: 3})
+	w.Commit(apitest.Root, troupe.Started{Run: 3})
 	is("a tree", tree, "7k3f00000000:4")
 
 	if status, body := ask(t, s.Path(), "GET", "/v1/sessions/job/events", "", "Accept", "text/event-stream", "Last-Event-ID", "x"); status != 400 {
@@ -268,22 +239,24 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// fails is a follower whose store has gone away.
-type fails struct{ Follower }
+// fails is an api whose store has gone away.
+type fails struct{ api.API }
 
-func (fails) Next(context.Context) ([]troupe.Event, error) {
-	return nil, errors.New("the disk is gone")
+func (f fails) Follow(ctx context.Context, o wire.Follow) (api.Stream, error) {
+	s, err := f.API.Follow(ctx, o)
+	return failing{s}, err
+}
+
+type failing struct{ api.Stream }
+
+func (failing) Next(context.Context) (wire.Batch, error) {
+	return wire.Batch{}, errors.New("the disk is gone")
 }
 
 // TestStreamFails: a stream that cannot go on says why before it ends.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
-	w := httpdtest.New()
-	cases := casesOf(w)
-	cases.Follow = func(root, only troupe.SessionID, after map[troupe.SessionID]int64) Follower {
-		return fails{w.Follow(root, only, after)}
-	}
-	s := serveCases(t, cases)
+	s := serveCases(t, func(c troupe.Caller) api.API { return fails{apitest.New().As(c)} })
 	status, body := ask(t, s.Path(), "GET", "/v1/sessions/job/events?after=2", "", "Accept", "text/event-stream")
 	if status != 200 || !strings.Contains(body, "event: problem\ndata: {") || !strings.Contains(body, "the disk is gone") {
 		t.Errorf("%d %s", status, body)
@@ -295,8 +268,8 @@ func TestStreamFails(t *testing.T) {
 func TestStreamLives(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := httpdtest.New()
-		s := newServer(t.Context(), casesOf(w), slog.New(slog.DiscardHandler), func(net.Conn) peer { return peer{pid: 1} })
+		w := apitest.New()
+		s := newServer(t.Context(), w.As, slog.New(slog.DiscardHandler), func(net.Conn) peer { return peer{pid: 1} })
 		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 		go func() { s.served <- s.http.Serve(l) }()
 		defer func() {
@@ -321,7 +294,7 @@ func TestStreamLives(t *testing.T) {
 				t.Fatalf("%d signs of life in %v", alive, time.Since(begun))
 			}
 		}
-		w.Commit(httpdtest.Root, troupe.Started{Run: 2})
+		w.Commit(apitest.Root, troupe.Started{Run: 2})
 		for m := ""; !strings.Contains(m, "id: 7k3f00000000:3"); {
 			m = message(t, reads)
 		}
@@ -353,10 +326,9 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"
 // cancelled.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	w := httpdtest.New()
-	cases := casesOf(w)
-	slow := slowly{Controller: cases.Do, begun: make(chan struct{}), let: make(chan struct{})}
-	cases.Do = slow
+	w := apitest.New()
+	slow := slowly{API: w, begun: make(chan struct{}), let: make(chan struct{})}
+	cases := func(troupe.Caller) api.API { return slow }
 	for _, patient := range []bool{true, false} {
 		s, err := Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), cases, Options{Temp: os.TempDir()})
 		if err != nil {
@@ -401,7 +373,7 @@ func TestClose(t *testing.T) {
 
 // slowly stops sessions when it is let.
 type slowly struct {
-	Controller
+	api.API
 	begun, let chan struct{}
 }
 
@@ -422,7 +394,7 @@ func TestDocument(t *testing.T) {
 	var doc struct {
 		Paths map[string]any `json:"paths"`
 	}
-	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Paths) != 13 {
+	if err := json.Unmarshal([]byte(body), &doc); err != nil || len(doc.Paths) != 27 {
 		t.Errorf("it describes %d paths: %v", len(doc.Paths), err)
 	}
 }
@@ -430,7 +402,7 @@ func TestDocument(t *testing.T) {
 // TestNobody: a request that came by a way on which nobody was looked at is refused.
 func TestNobody(t *testing.T) {
 	t.Parallel()
-	s := newServer(t.Context(), casesOf(httpdtest.New()), slog.New(slog.DiscardHandler), look)
+	s := newServer(t.Context(), apitest.New().As, slog.New(slog.DiscardHandler), look)
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/tasks", nil)
 	w := httptest.NewRecorder()
 	s.http.Handler.ServeHTTP(w, r)

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 )
 
 // short is a folder whose path leaves room for names.
@@ -30,7 +30,7 @@ func short(t *testing.T) string {
 
 func serveAt(t *testing.T, path string, o Options) (*Server, error) {
 	t.Helper()
-	s, err := Serve(t.Context(), path, casesOf(httpdtest.New()), o)
+	s, err := Serve(t.Context(), path, apitest.New().As, o)
 	if err == nil {
 		t.Cleanup(func() {
 			if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -249,7 +249,7 @@ func TestSocketLock(t *testing.T) {
 // BenchmarkServe is what serving costs a run that nobody calls.
 func BenchmarkServe(b *testing.B) {
 	dir := b.TempDir()
-	cases := casesOf(httpdtest.New())
+	cases := apitest.New().As
 	for b.Loop() {
 		s, err := Serve(b.Context(), filepath.Join(dir, "a.sock"), cases, Options{Temp: os.TempDir()})
 		if err != nil {

@@ -92,7 +92,6 @@ type Answer struct {
 	// come.
 	Always bool   `json:"always,omitempty"`
 	Note   string `json:"note,omitempty"` // words for the agent
-	By     string `json:"by,omitempty"`   // who answers; the server fills it in
 }
 
 // Cost is the bill of a tree.

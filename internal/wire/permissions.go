@@ -42,12 +42,12 @@ type Explained struct {
 
 // Call is a call to be explained: a line of what `troupe permissions explain` reads.
 type Call struct {
-	ID json.RawMessage `json:"id"` // anything; it comes back with the verdict
+	ID json.RawMessage `json:"id,omitempty"` // anything; it comes back with the verdict
 	// Agent is "main" (or ""), a type of agent, or types separated by slashes: who would call.
-	Agent string          `json:"agent"`
-	Mode  troupe.Mode     `json:"mode"` // of the main agent; "" is the one a run would have
+	Agent string          `json:"agent,omitempty"`
+	Mode  troupe.Mode     `json:"mode,omitempty"` // of the main agent; "" is the one a run would have
 	Tool  string          `json:"tool"`
-	Input json.RawMessage `json:"input"`
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // Verdict is what would become of a call.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/httpd"
@@ -28,8 +29,8 @@ func (h atPlace) Tree(context.Context, troupe.SessionID) (app.Tree, error) {
 
 func TestStop(t *testing.T) {
 	t.Parallel()
-	there := httpdtest.New()
-	s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), httpd.Cases{Read: there, Do: there}, httpd.Options{Temp: os.TempDir()})
+	there := apitest.New()
+	s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), there.As, httpd.Options{Temp: os.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/client"
@@ -65,7 +66,7 @@ func Act(ctx context.Context, c *console.Console, h Home, root troupe.SessionID,
 			return fn(Place{h, t})
 		}
 		err = call(t, fn)
-		if !errors.Is(err, client.ErrUnreachable) {
+		if !errors.Is(err, api.ErrUnreachable) {
 			return err
 		}
 		if try > 1 {

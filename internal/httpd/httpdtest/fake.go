@@ -257,7 +257,7 @@ func (w *World) Answer(_ context.Context, request string, a wire.Answer) error {
 	defer w.mu.Unlock()
 	for i, r := range w.requests {
 		if strings.HasPrefix(r.ID, request) {
-			w.did("answer %s allow=%t session=%t %q by %t", r.ID, a.Allow, a.Session, a.Note, a.By == "" || strings.HasPrefix(a.By, "you"))
+			w.did("answer %s allow=%t session=%t %q", r.ID, a.Allow, a.Session, a.Note)
 			w.requests = slices.Delete(w.requests, i, i+1)
 			return nil
 		}

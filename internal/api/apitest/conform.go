@@ -1,0 +1,245 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Absent is no session of a World.
+const Absent troupe.SessionID = "zzzz00000000"
+
+// ask is one question to an api. verb is the method it is a question of.
+type ask struct {
+	verb string
+	call func(context.Context, api.API) (any, error)
+}
+
+// asks has at least one for every verb, and one for every kind of failure.
+func asks() []ask {
+	nothing := func(err error) (any, error) { return nil, err }
+	var out []ask
+	add := func(verb string, call func(context.Context, api.API) (any, error)) {
+		out = append(out, ask{verb, call})
+	}
+	for _, ref := range []string{string(Root), "9m2", "main/Auth Explorer", "../a?b#c%2F/..", "..", "none"} {
+		add("Find", func(ctx context.Context, a api.API) (any, error) { return a.Find(ctx, ref, "") })
+	}
+	for _, cwd := range []string{"/src", "/else&where=1"} {
+		add("Find", func(ctx context.Context, a api.API) (any, error) { return a.Find(ctx, "main", cwd) })
+	}
+	for _, l := range []wire.Listing{{}, {Cwd: "/src", Limit: 7}, {Cwd: "/else"}, {QuietMS: 1500}} {
+		add("List", func(ctx context.Context, a api.API) (any, error) { return a.List(ctx, l) })
+	}
+	for _, id := range []troupe.SessionID{Root, Child, Absent} {
+		add("Tree", func(ctx context.Context, a api.API) (any, error) { return a.Tree(ctx, id) })
+		add("Report", func(ctx context.Context, a api.API) (any, error) { return a.Report(ctx, id) })
+		add("Cost", func(ctx context.Context, a api.API) (any, error) { return a.Cost(ctx, id) })
+		add("Tasks", func(ctx context.Context, a api.API) (any, error) { return a.Tasks(ctx, id) })
+		add("Events", func(ctx context.Context, a api.API) (any, error) { return a.Events(ctx, id, 0, 0) })
+		add("Requests", func(ctx context.Context, a api.API) (any, error) { return a.Requests(ctx, id) })
+		add("Wait", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Wait(ctx, id)) })
+		add("Leave", func(ctx context.Context, a api.API) (any, error) { return a.Leave(ctx, id) })
+		add("Remove", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Remove(ctx, id)) })
+		add("Stop", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Stop(ctx, id, wire.Stop{Now: true, Tree: true}))
+		})
+		add("Background", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Background(ctx, id)) })
+		add("Compact", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Compact(ctx, id, "keep the plan")) })
+		add("SetMode", func(ctx context.Context, a api.API) (any, error) { return nothing(a.SetMode(ctx, id, troupe.ModePlan)) })
+		add("SetModel", func(ctx context.Context, a api.API) (any, error) { return a.SetModel(ctx, id, "x/<y>") })
+		add("Turns", func(ctx context.Context, a api.API) (any, error) { return a.Turns(ctx, id) })
+		add("PlanUndo", func(ctx context.Context, a api.API) (any, error) {
+			return a.PlanUndo(ctx, id, wire.UndoOrder{Turn: 3, Redo: true})
+		})
+		add("Undo", func(ctx context.Context, a api.API) (any, error) {
+			return a.Undo(ctx, id, wire.UndoOrder{Plan: "p", Force: true})
+		})
+		add("Send", func(ctx context.Context, a api.API) (any, error) {
+			return a.Send(ctx, id, wire.Message{
+				Text: "look at <a> & \u2028b\x00", Cancel: true, Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
+			})
+		})
+	}
+	add("Events", func(ctx context.Context, a api.API) (any, error) { return a.Events(ctx, Root, 1, 1) })
+	add("Tasks", func(ctx context.Context, a api.API) (any, error) { return a.Tasks(ctx, "") })
+	add("Stop", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Stop(ctx, Root, wire.Stop{})) })
+	add("Compact", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Compact(ctx, Root, "")) })
+	for _, b := range []wire.Begin{
+		{Resume: "gone"},
+		{
+			Prompt: "do <it>", Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}, Cwd: "/src", Name: "n", Idle: true,
+			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"}, Trust: true},
+			Model:       "m", Fallback: "f", MaxTurns: 1, MaxUSD: 0.25, MaxTokens: 2, MaxMS: 3, AppendText: "t", Agents: "{}", AskMS: 4,
+		},
+	} {
+		add("Begin", func(ctx context.Context, a api.API) (any, error) { return a.Begin(ctx, b) })
+	}
+	for _, cwd := range []string{"", "/src & more"} {
+		add("Untrusted", func(ctx context.Context, a api.API) (any, error) { return a.Untrusted(ctx, cwd) })
+		add("Models", func(ctx context.Context, a api.API) (any, error) { return a.Models(ctx, cwd) })
+		add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Model(ctx, "a/b", cwd) })
+		add("Doctor", func(ctx context.Context, a api.API) (any, error) { return a.Doctor(ctx, cwd) })
+	}
+	add("Model", func(ctx context.Context, a api.API) (any, error) { return a.Model(ctx, "none", "") })
+	add("Trust", func(ctx context.Context, a api.API) (any, error) {
+		return nothing(a.Trust(ctx, wire.Trust{Cwd: "/a", Folder: "/b", Hash: "c"}))
+	})
+	place := wire.Place{Cwd: "/src", Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Edit(<a>)"}, Trust: true}, Agents: "{}"}
+	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Rules(ctx, place) })
+	add("Explain", func(ctx context.Context, a api.API) (any, error) {
+		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {ID: []byte(`"x"`), Tool: "Read"}})
+	})
+	// The request is there, is answered, and is there no more.
+	for range 2 {
+		for _, id := range []string{"", "9m2", "q/1?x"} {
+			add("Request", func(ctx context.Context, a api.API) (any, error) { return a.Request(ctx, id) })
+		}
+		add("Requests", func(ctx context.Context, a api.API) (any, error) { return a.Requests(ctx, "") })
+		add("Answer", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Answer(ctx, "q/1?x", wire.Answer{Allow: true}))
+		})
+		add("Answer", func(ctx context.Context, a api.API) (any, error) {
+			return nothing(a.Answer(ctx, "", wire.Answer{Allow: true, Session: true, Note: "ok"}))
+		})
+	}
+	return out
+}
+
+// Conform asks the same of a World and of an api that stands before another, one call after the
+// other, and wants the same answers, the same errors and the same to be done.
+func Conform(t *testing.T, there *World, a api.API) {
+	t.Helper()
+	here := New()
+	asked := []string{"Follow"} // Streams does
+	for i, x := range asks() {
+		name := fmt.Sprintf("%s (%d)", x.verb, i)
+		asked = append(asked, x.verb)
+		want, wantErr := x.call(t.Context(), here)
+		got, err := x.call(t.Context(), a)
+		if d := cmp.Diff(want, got); d != "" && wantErr == nil {
+			t.Errorf("%s: the api and the World differ (- +):\n%s", name, d)
+		}
+		SameError(t, name, err, wantErr)
+		if d := cmp.Diff(here.Calls(), there.Calls()); d != "" {
+			t.Fatalf("%s: something else was done (- +):\n%s", name, d)
+		}
+	}
+	all := reflect.TypeFor[api.API]()
+	for i := range all.NumMethod() {
+		if name := all.Method(i).Name; !slices.Contains(asked, name) {
+			t.Errorf("nothing is asked of %s", name)
+		}
+	}
+}
+
+// SameError wants an error that says and is what another says and is.
+func SameError(t *testing.T, name string, got, want error) {
+	t.Helper()
+	if (got == nil) != (want == nil) {
+		t.Errorf("%s: error %v, want %v", name, got, want)
+		return
+	}
+	if want == nil {
+		return
+	}
+	if got.Error() != want.Error() {
+		t.Errorf("%s: the error says %q, want %q", name, got, want)
+	}
+	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced, troupe.ErrNewer, troupe.ErrCap} {
+		if errors.Is(got, kind) != errors.Is(want, kind) {
+			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
+		}
+	}
+	var g, w *troupe.UserError
+	if errors.As(want, &w) && (!errors.As(got, &g) || g.Problem != w.Problem || g.Hint != w.Hint || g.Code != w.Code) {
+		t.Errorf("%s: the error is %+v, want %+v", name, g, w)
+	}
+}
+
+// Streams follows a World through an api that stands before it: the tree and one session of it, from
+// the start and from a place, across Next and Rest. Every event comes once, each session's in order.
+func Streams(t *testing.T, w *World, a api.API) {
+	t.Helper()
+	for _, only := range []troupe.SessionID{"", Child} {
+		seen := map[troupe.SessionID]int64{Root: 1}
+		s, err := a.Follow(t.Context(), wire.Follow{Root: Root, Only: only, From: seen, Deltas: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := map[troupe.SessionID]int64{Root: 1}
+		n := 0
+		take := func(events []troupe.Event) {
+			for _, e := range events {
+				if e.Seq != last[e.Session]+1 || e.Root != Root || only != "" && e.Session != only {
+					t.Errorf("event %d of %s (tree %s) comes after %d", e.Seq, e.Session, e.Root, last[e.Session])
+				}
+				last[e.Session] = e.Seq
+				n++
+			}
+		}
+		var said []wire.Delta
+		until := func(done func() bool) {
+			for !done() {
+				b, err := s.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				said = append(said, b.Deltas...)
+				take(b.Events)
+			}
+		}
+		rest := func() {
+			events, err := s.Rest(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			take(events)
+		}
+		end := func() int64 { return int64(len(w.logs(Child))) }
+		rest()
+		w.Commit(Child, troupe.Started{Run: 2})
+		until(func() bool { return last[Child] == end() })
+		w.Commit(Child, troupe.Started{Run: 3})
+		rest() // the stream will bring it too, and no one must see it twice
+		w.Commit(Child, troupe.Started{Run: 4})
+		w.Commit(Child, troupe.Started{Run: 5})
+		until(func() bool { return last[Child] == end() })
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		if b, err := s.Next(done); len(b.Events)+len(b.Deltas) > 0 || err != nil {
+			t.Errorf("a stream that is done says %v, %v", b, err)
+		}
+		w.Commit(Child, troupe.Started{Run: 6})
+		until(func() bool { return last[Child] == end() }) // it can be asked again
+		d := wire.Delta{Session: Child, Text: "<two>\n\nlines", After: end(), No: 1}
+		w.Say(d)
+		until(func() bool { return len(said) > 0 })
+		if len(said) != 1 || said[0] != d {
+			t.Errorf("the pieces %+v came, want %+v", said, d)
+		}
+		s.Close()
+		if want := int(end()) + map[bool]int{true: len(w.logs(Root)) - 1}[only == ""]; n != want {
+			t.Errorf("following %q brought %d events, want %d: %v", only, n, want, last)
+		}
+	}
+	if _, err := a.Follow(t.Context(), wire.Follow{Root: Absent}); err != nil && !strings.Contains(err.Error(), string(Absent)) {
+		t.Errorf("following no session: %v", err)
+	}
+}
+
+func (w *World) logs(id troupe.SessionID) []troupe.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.events[id])
+}

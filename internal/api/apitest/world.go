@@ -1,0 +1,498 @@
+// Package apitest holds every implementation of the api to the same: Conform asks one that stands
+// before another for every verb, Live plays a tree of agents through it, and Faults breaks the
+// connection it works over. A World is an api in memory for tests of what stands before it: it
+// answers as an open home does, with the same kinds of errors in the same order. Its methods may be
+// called from several goroutines; streams are woken by Commit and hold no goroutine.
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Ids of the sessions of a new World.
+const (
+	Root    troupe.SessionID = "7k3f00000000"
+	Child   troupe.SessionID = "9m2000000000"
+	Request                  = "9m2000000000-1.0"
+)
+
+// Born is when everything of a new World happened.
+func Born() time.Time { return time.Date(2026, 11, 21, 9, 0, 0, 123_000_000, time.UTC) }
+
+// World is a home with one tree: a main agent and a child that waits for permission.
+type World struct {
+	mu       sync.Mutex
+	changed  chan struct{} // closed by each commit
+	sessions []troupe.Session
+	events   map[troupe.SessionID][]troupe.Event
+	deltas   []wire.Delta
+	requests []wire.Request
+	calls    []string
+	caller   troupe.Caller
+}
+
+// New makes a World.
+func New() *World {
+	main := troupe.Session{
+		ID: Root, Root: Root, Name: "job", Title: "fix <the> test & more", Cwd: "/src", Type: "main", Model: "script/x", Status: troupe.Waiting,
+		Waiting: troupe.WaitChildren, Run: 1, Seq: 2, CreatedAt: Born(), StartedAt: Born(),
+		Tally: troupe.Tally{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: troupe.Dollars(0.000000123), Turns: 1, ToolUses: 1},
+	}
+	child := troupe.Session{
+		ID: Child, Root: Root, Parent: Root, Coord: troupe.Coord{Reply: 1}, Name: "Auth Explorer", Depth: 1, Cwd: "/src", Type: "Explore", Model: "script/x",
+		Status: troupe.Waiting, Waiting: troupe.WaitApproval, Run: 1, Seq: 1, CreatedAt: Born(), StartedAt: Born(), Until: Born().Add(time.Hour),
+	}
+	w := &World{
+		changed: make(chan struct{}), sessions: []troupe.Session{main, child}, events: make(map[troupe.SessionID][]troupe.Event),
+		requests: []wire.Request{{
+			ID: Request, Session: Child, Root: Root, Path: "main/Auth Explorer", Reason: troupe.WaitApproval, Tool: "Bash",
+			Action: "rm -rf build\u202e && echo <done>", Why: "no rule allows it", Grant: "Bash(rm -rf build)", Since: Born(), Until: Born().Add(time.Hour), Running: true, Calls: 1,
+		}},
+	}
+	w.events[Root] = []troupe.Event{
+		{Root: Root, Session: Root, Seq: 1, At: Born(), Body: troupe.Created{Name: "job", Title: "fix <the> test & more", Cwd: "/src"}},
+		{Root: Root, Session: Root, Seq: 2, At: Born(), Body: troupe.Started{Run: 1}},
+	}
+	w.events[Child] = []troupe.Event{{Root: Root, Session: Child, Seq: 1, At: Born(), Body: troupe.Started{Run: 1}}}
+	return w
+}
+
+// Calls lists what was done to the World, in order.
+func (w *World) Calls() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+// As is the World for one caller.
+func (w *World) As(c troupe.Caller) api.API {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.caller = c
+	return w
+}
+
+// Caller is who asked last for a World of theirs.
+func (w *World) Caller() troupe.Caller {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.caller
+}
+
+// Say has the streams that ask for them bring a piece of a reply.
+func (w *World) Say(d wire.Delta) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deltas = append(w.deltas, d)
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+// Commit appends an event to a session's log and wakes who follows.
+func (w *World) Commit(id troupe.SessionID, b troupe.Body) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seq := int64(len(w.events[id]) + 1)
+	w.events[id] = append(w.events[id], troupe.Event{Root: Root, Session: id, Seq: seq, At: Born().Add(time.Duration(seq)), Body: b})
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *World) did(format string, args ...any) {
+	w.calls = append(w.calls, fmt.Sprintf(format, args...))
+}
+
+func (w *World) session(id troupe.SessionID) (troupe.Session, error) {
+	for _, s := range w.sessions {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return troupe.Session{}, notFound(string(id))
+}
+
+func notFound(ref string) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no session %q", ref), Hint: "`troupe sessions` lists them.", Code: 2, Err: troupe.ErrNotFound}
+}
+
+// Find and the methods below implement api.API.
+func (w *World) Find(_ context.Context, ref, cwd string) (wire.Session, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var found []troupe.Session
+	for _, s := range w.sessions {
+		switch {
+		case ref == w.path(s), ref == "main" && s.Parent == "" && (cwd == "" || cwd == s.Cwd), ref == "main/"+s.Name:
+			return w.shape(s), nil
+		case troupe.IsIDPrefix(ref) && strings.HasPrefix(string(s.ID), ref):
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return wire.Session{}, notFound(ref)
+	case 1:
+		return w.shape(found[0]), nil
+	}
+	return wire.Session{}, &troupe.UserError{Problem: "several begin so", Hint: "Type more.", Code: 2, Err: troupe.ErrAmbiguous}
+}
+
+func (w *World) path(s troupe.Session) string {
+	if s.Parent == "" {
+		return s.Name
+	}
+	return "job/" + s.Name
+}
+
+func (w *World) shape(s troupe.Session) wire.Session {
+	out := wire.NewSession(s, w.path(s), Born().Add(time.Second))
+	out.Running = true
+	if s.Parent == "" {
+		out.Tree = &wire.Sums{Agents: 1, Usage: s.Tally.Usage}
+	}
+	return out
+}
+
+func (w *World) List(_ context.Context, l wire.Listing) ([]wire.Session, error) {
+	if l.Cwd != "" && l.Cwd != "/src" {
+		return []wire.Session{}, nil
+	}
+	out := w.shape(w.sessions[0])
+	out.Title = fmt.Sprintf("limit %d", l.Limit)
+	out.DurationMS = l.QuietMS
+	return []wire.Session{out}, nil
+}
+
+func (w *World) Tree(_ context.Context, id troupe.SessionID) (wire.Tree, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return wire.Tree{}, err
+	}
+	out := wire.Tree{Running: true, Here: true, Owner: wire.Owner{PID: 7, Host: "here", Socket: "/run/a.sock"}}
+	for _, s := range w.sessions {
+		out.Sessions = append(out.Sessions, w.shape(s))
+	}
+	return out, nil
+}
+
+func (w *World) Report(_ context.Context, root troupe.SessionID) (wire.Run, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(root)
+	if err != nil {
+		return wire.Run{}, err
+	}
+	out := wire.Run{Type: "result", SessionID: s.Root, Status: troupe.Waiting, Result: "a\nb <c>", CostUSD: 0.1}
+	for _, s := range w.sessions {
+		out.Agents = append(out.Agents, w.shape(s))
+	}
+	return out, nil
+}
+
+func (w *World) Events(_ context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return nil, err
+	}
+	all := w.events[id]
+	all = all[min(int(after), len(all)):]
+	if limit > 0 {
+		all = all[:min(limit, len(all))]
+	}
+	return slices.Clone(all), nil
+}
+
+func (w *World) Tasks(_ context.Context, id troupe.SessionID) ([]wire.Task, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if id != "" {
+		if _, err := w.session(id); err != nil {
+			return nil, err
+		}
+	}
+	return []wire.Task{{
+		Session: Root, Root: Root, Path: "main", ID: troupe.TaskID(Child), Kind: troupe.TaskAgent, Name: "Auth Explorer", Title: "trace <auth>",
+		Status: troupe.TaskRunning, Background: id == "", DurationMS: 1500, Doing: "waits for approval",
+	}}, nil
+}
+
+func (w *World) Requests(_ context.Context, root troupe.SessionID) ([]wire.Request, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := []wire.Request{}
+	for _, r := range w.requests {
+		if root == "" || r.Root == root {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+func (w *World) Cost(_ context.Context, id troupe.SessionID) (wire.Cost, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(id)
+	if err != nil {
+		return wire.Cost{}, err
+	}
+	return wire.Cost{
+		SessionID: id, Usage: s.Tally.Usage, CostUSD: 0.0123, Unpriced: []string{"script/x"},
+		Limits: []wire.Limit{{Name: "tokens", Used: 15, Limit: 1000}, {Name: "cost_usd", Used: 0.0123, Limit: 5}},
+		Agents: []wire.Session{w.shape(s)},
+	}, nil
+}
+
+func (w *World) Send(_ context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return wire.Sent{}, err
+	}
+	w.did("send %s %q %d images cancel=%t", id, m.Text, len(m.Images), m.Cancel)
+	return wire.Sent{Session: id, Mail: "prompt:1", Effect: "steers"}, nil
+}
+
+func (w *World) Stop(_ context.Context, id troupe.SessionID, s wire.Stop) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return err
+	}
+	w.did("stop %s %+v", id, s)
+	return nil
+}
+
+func (w *World) Background(_ context.Context, id troupe.SessionID) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return err
+	}
+	if id == Root {
+		return &troupe.UserError{Problem: "the main agent has no background", Hint: "Name a sub-agent.", Code: 2}
+	}
+	w.did("background %s", id)
+	return nil
+}
+
+func (w *World) Compact(_ context.Context, id troupe.SessionID, hint string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return err
+	}
+	if id == Child {
+		return fmt.Errorf("compact session %s: %w", id, troupe.ErrFenced)
+	}
+	w.did("compact %s %q", id, hint)
+	return nil
+}
+
+func (w *World) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b.Resume == "gone" {
+		return wire.Begun{}, notFound(b.Resume)
+	}
+	w.did("begin %+v", b)
+	return wire.Begun{
+		Root: Root, Warnings: []string{"a <warning>"}, Before: []wire.Session{w.shape(w.sessions[0])},
+		After: map[troupe.SessionID]int64{Root: 2},
+	}, nil
+}
+
+func (w *World) Wait(_ context.Context, root troupe.SessionID) error { return w.order("wait", root) }
+
+func (w *World) Leave(_ context.Context, root troupe.SessionID) (bool, error) {
+	return root == Root, w.order("leave", root)
+}
+
+func (w *World) Remove(_ context.Context, root troupe.SessionID) error {
+	return w.order("remove", root)
+}
+
+// order notes an order to a session, with what goes with it.
+func (w *World) order(verb string, id troupe.SessionID, with ...any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, err := w.session(id); err != nil {
+		return err
+	}
+	w.did("%s %s %+v", verb, id, with)
+	return nil
+}
+
+func (w *World) SetMode(_ context.Context, root troupe.SessionID, mode troupe.Mode) error {
+	return w.order("mode", root, mode)
+}
+
+func (w *World) SetModel(_ context.Context, id troupe.SessionID, name string) (string, error) {
+	return "script/" + name, w.order("model", id, name)
+}
+
+func (w *World) find(id string) (int, error) {
+	for i, r := range w.requests {
+		if strings.HasPrefix(r.ID, id) {
+			return i, nil
+		}
+	}
+	return 0, &troupe.UserError{Problem: "there is no open request " + id, Hint: "`troupe requests` lists them.", Code: 2, Err: troupe.ErrNotFound}
+}
+
+func (w *World) Request(_ context.Context, id string) (wire.Request, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, err := w.find(id)
+	if err != nil {
+		return wire.Request{}, err
+	}
+	return w.requests[i], nil
+}
+
+func (w *World) Answer(_ context.Context, id string, a wire.Answer) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, err := w.find(id)
+	if err == nil {
+		w.did("answer %s allow=%t session=%t %q", w.requests[i].ID, a.Allow, a.Session, a.Note)
+		w.requests = slices.Delete(w.requests, i, i+1)
+	}
+	return err
+}
+
+func (w *World) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
+	return []wire.Untrusted{{Folder: cwd, Lines: []string{"allow <Bash>"}, Changed: true, Added: []string{"allow"}, Hash: "h"}}, nil
+}
+
+func (w *World) Trust(_ context.Context, t wire.Trust) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.did("trust %+v", t)
+	return nil
+}
+
+func (w *World) Turns(_ context.Context, root troupe.SessionID) ([]wire.Turn, error) {
+	code := 3
+	return []wire.Turn{{
+		Number: 1, At: Born(), Asked: "x", Files: []wire.FileChange{{Path: "/a", Agents: []string{"main"}, Writes: 1, New: true, Added: 2}},
+		Commands: []wire.Command{{Turn: 1, Agent: "main", Tool: "Bash", Text: "make", State: wire.CommandEnded, ExitCode: &code}},
+	}}, w.order("turns", root)
+}
+
+func (w *World) PlanUndo(_ context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	return wire.Undo{
+		Type: wire.UndoType, Session: root, Turn: o.Turn, Plan: "p", Left: []wire.UndoFile{}, Same: []string{"/b"}, Commands: []wire.Command{},
+		Files: []wire.UndoFile{{Path: "/a", Action: wire.UndoRemove, Obstacle: wire.ObstacleChanged, Problem: "p", Added: 1}},
+	}, w.order("plan", root, o)
+}
+
+func (w *World) Undo(_ context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	return wire.Undo{Type: wire.RedoType, Session: root, Applied: true, TakeBack: "troupe undo", Plan: o.Plan}, w.order("undo", root, o)
+}
+
+func (w *World) Models(_ context.Context, cwd string) (wire.ModelList, error) {
+	return wire.ModelList{Default: cwd, Aliases: map[string]string{"a": "b"}, Models: []wire.ModelRow{{Name: "x/y", Window: 5, Input: 0.25}}}, nil
+}
+
+func (w *World) Model(_ context.Context, name, cwd string) (string, error) {
+	if name == "none" {
+		return "", &troupe.UserError{Problem: "there is no model none", Hint: "`troupe models` lists them.", Code: 2}
+	}
+	return "script/" + name + cwd, nil
+}
+
+func (w *World) Doctor(_ context.Context, cwd string) (wire.Check, error) {
+	return wire.Check{Version: "1", Config: cwd, Window: &wire.WindowCheck{Model: "m", Claimed: 7}, Waiting: []wire.WaitingSession{{ID: Root, Until: Born()}}}, nil
+}
+
+func (w *World) Rules(_ context.Context, p wire.Place) (wire.RuleList, error) {
+	return wire.RuleList{Mode: p.Mode, Rules: []wire.RuleRow{{Rule: fmt.Sprint(p.Allow, p.Deny, p.Trust)}}, Warnings: []string{p.Cwd + p.Agents}}, nil
+}
+
+func (w *World) Explain(_ context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
+	var out wire.Explained
+	for _, c := range calls {
+		out.Verdicts = append(out.Verdicts, wire.Verdict{ID: c.ID, Decision: troupe.Ask, Why: p.Cwd + c.Tool + string(c.Input)})
+	}
+	return out, nil
+}
+
+// stream follows a World.
+type stream struct {
+	world  *World
+	follow wire.Follow
+	seen   map[troupe.SessionID]int64
+	said   int // deltas
+}
+
+func (w *World) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &stream{world: w, follow: f, seen: maps.Clone(f.From), said: len(w.deltas)}
+	if s.seen == nil {
+		s.seen = make(map[troupe.SessionID]int64)
+	}
+	return s, nil
+}
+
+func (s *stream) Next(ctx context.Context) (wire.Batch, error) {
+	for {
+		b, changed := s.take()
+		if len(b.Events)+len(b.Deltas) > 0 {
+			return b, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return b, nil
+		}
+	}
+}
+
+func (s *stream) Rest(context.Context) ([]troupe.Event, error) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	return s.events(), nil
+}
+
+func (s *stream) Close() {}
+
+func (s *stream) take() (b wire.Batch, changed <-chan struct{}) {
+	s.world.mu.Lock()
+	defer s.world.mu.Unlock()
+	if s.follow.Deltas {
+		b.Deltas = slices.Clone(s.world.deltas[s.said:])
+		s.said = len(s.world.deltas)
+	}
+	b.Events = s.events()
+	return b, s.world.changed
+}
+
+// events is called with the World's mutex held.
+func (s *stream) events() []troupe.Event {
+	var out []troupe.Event
+	for _, id := range []troupe.SessionID{Root, Child} {
+		if s.follow.Only != "" && s.follow.Only != id {
+			continue
+		}
+		for _, e := range s.world.events[id] {
+			if e.Seq > s.seen[id] {
+				s.seen[id] = e.Seq
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}

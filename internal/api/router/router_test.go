@@ -1,0 +1,180 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
+	"github.com/troupe-dev/troupe/internal/api/router"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// home is a home with one tree. trees are what it shows of it, one look after the other.
+type home struct {
+	*apitest.World
+	trees []wire.Tree
+}
+
+func (h *home) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
+	t, err := h.World.Tree(ctx, id)
+	t.Running, t.Here, t.Owner = h.trees[0].Running, h.trees[0].Here, h.trees[0].Owner
+	if len(h.trees) > 1 {
+		h.trees = h.trees[1:]
+	}
+	return t, err
+}
+
+func running(socket string) wire.Tree {
+	return wire.Tree{Running: true, Owner: wire.Owner{PID: 7, Host: "here", Socket: socket}}
+}
+
+func dial(socket string) router.Peer { return client.Dial(socket) }
+
+// serve puts a World on a socket.
+func serve(t *testing.T, w *apitest.World) string {
+	t.Helper()
+	s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), w.As, httpd.Options{Temp: os.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Path()
+}
+
+// TestHere: what the home holds itself is asked of it.
+func TestHere(t *testing.T) {
+	t.Parallel()
+	w := apitest.New()
+	a := router.New(w, dial, "7k3f00000000")
+	apitest.Conform(t, w, a)
+	w = apitest.New()
+	apitest.Streams(t, w, router.New(w, dial, ""))
+}
+
+// TestPlaces: what is said to a session arrives once, where its tree can be acted on.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	there := apitest.New()
+	socket := serve(t, there)
+	gone := filepath.Join(t.TempDir(), "gone.sock")
+	for _, x := range []struct {
+		name        string
+		trees       []wire.Tree
+		here, there int // how many messages arrive
+		err         string
+	}{
+		{name: "nobody runs it", trees: []wire.Tree{{}}, here: 1},
+		{name: "a dead process's socket", trees: []wire.Tree{{Owner: wire.Owner{Socket: gone}}}, here: 1},
+		{name: "a process runs it", trees: []wire.Tree{running(socket)}, there: 1},
+		{name: "this process runs it", trees: []wire.Tree{{Running: true, Here: true, Owner: wire.Owner{Socket: gone}}}, here: 1},
+		{name: "it serves nothing", trees: []wire.Tree{running("")}, here: 1},
+		{name: "it ends just now", trees: []wire.Tree{running(gone), {}}, here: 1},
+		{name: "another takes over", trees: []wire.Tree{running(gone), running(socket)}, there: 1},
+		{name: "it does not answer", trees: []wire.Tree{running(gone)}, err: "process 7 on here runs session 7k3f00000000, but it does not answer"},
+	} {
+		h := &home{apitest.New(), x.trees}
+		before := len(there.Calls())
+		_, err := router.New(h, dial, "").Send(t.Context(), apitest.Root, wire.Message{Text: "x"})
+		if n := len(h.Calls()); n != x.here {
+			t.Errorf("%s: %d messages in the home, want %d", x.name, n, x.here)
+		}
+		if n := len(there.Calls()) - before; n != x.there {
+			t.Errorf("%s: %d messages in the process, want %d", x.name, n, x.there)
+		}
+		if (err == nil) != (x.err == "") || err != nil && (!strings.Contains(err.Error(), x.err) || !errors.Is(err, api.ErrUnreachable)) {
+			t.Errorf("%s: %v, want %q", x.name, err, x.err)
+		}
+	}
+}
+
+// TestWrites: every verb that says something to a session goes to the process that runs it, and to
+// the home for no agent's command.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	there := apitest.New()
+	socket := serve(t, there)
+	for name, call := range map[string]func(context.Context, api.API) error{
+		"send": func(ctx context.Context, a api.API) error {
+			_, err := a.Send(ctx, apitest.Child, wire.Message{Text: "x"})
+			return err
+		},
+		"stop":       func(ctx context.Context, a api.API) error { return a.Stop(ctx, apitest.Child, wire.Stop{}) },
+		"background": func(ctx context.Context, a api.API) error { return a.Background(ctx, apitest.Child) },
+		"compact":    func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
+		"mode":       func(ctx context.Context, a api.API) error { return a.SetMode(ctx, apitest.Root, troupe.ModePlan) },
+		"model":      func(ctx context.Context, a api.API) error { _, err := a.SetModel(ctx, apitest.Child, "x"); return err },
+		"wait":       func(ctx context.Context, a api.API) error { return a.Wait(ctx, apitest.Root) },
+		"leave":      func(ctx context.Context, a api.API) error { _, err := a.Leave(ctx, apitest.Root); return err },
+		"answer":     func(ctx context.Context, a api.API) error { return a.Answer(ctx, "", wire.Answer{}) },
+	} {
+		h := &home{apitest.New(), []wire.Tree{running(socket)}}
+		before := len(there.Calls())
+		if err := call(t.Context(), router.New(h, dial, "")); err != nil || len(h.Calls()) > 0 || len(there.Calls()) != before+1 {
+			t.Errorf("%s: %v, %v in the home, %d over there", name, err, h.Calls(), len(there.Calls())-before)
+		}
+		h.trees = []wire.Tree{{}}
+		var user *troupe.UserError
+		err := call(t.Context(), router.New(h, dial, "7k3f00000000"))
+		if !errors.As(err, &user) || user.Code != 3 || len(h.Calls()) > 0 {
+			t.Errorf("%s of an agent's command: %v, %v in the home", name, err, h.Calls())
+		}
+	}
+}
+
+// TestLooks: who runs a tree, and whether it hangs, is nothing to those who only look.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	h := &home{apitest.New(), []wire.Tree{running(filepath.Join(t.TempDir(), "hangs.sock"))}}
+	a := router.New(h, dial, "")
+	if _, err := a.Report(t.Context(), apitest.Root); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Tasks(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
+	s, err := a.Follow(t.Context(), wire.Follow{Root: apitest.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if events, err := s.Rest(t.Context()); err != nil || len(events) != 3 {
+		t.Errorf("%v, %v", events, err)
+	}
+}
+
+// TestOnce: what may have been done is not done again.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	n := 0
+	broken := errors.New("cut off in the middle")
+	h := &home{apitest.New(), []wire.Tree{running("/nowhere")}}
+	err := router.New(h, func(string) router.Peer { return &breaks{n: &n, err: broken} }, "").Stop(t.Context(), apitest.Root, wire.Stop{})
+	if n != 1 || !errors.Is(err, broken) {
+		t.Errorf("called %d times: %v", n, err)
+	}
+}
+
+type breaks struct {
+	api.API
+	n   *int
+	err error
+}
+
+func (b *breaks) Stop(context.Context, troupe.SessionID, wire.Stop) error { *b.n++; return b.err }
+func (b *breaks) Close()                                                  {}

@@ -1,0 +1,152 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+func (o *operations) sessions(h huma.API) {
+	verb(o, h, "list-sessions", func(a api.API, ctx context.Context, in *struct {
+		Where
+
+		Limit   int   `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
+		QuietMS int64 `query:"quiet_ms" minimum:"0" doc:"Only trees in which nothing is at work and nothing has happened for so long"`
+	},
+	) ([]wire.Session, error) {
+		return a.List(ctx, wire.Listing{Cwd: in.Cwd, Limit: in.Limit, QuietMS: in.QuietMS})
+	})
+	verb(o, h, "find-session", func(a api.API, ctx context.Context, in *struct {
+		Target
+		Where
+	},
+	) (wire.Session, error) {
+		return a.Find(ctx, in.ID, in.Cwd)
+	})
+	about(o, h, "tree", api.API.Tree)
+	about(o, h, "report", api.API.Report)
+	about(o, h, "cost", api.API.Cost)
+	about(o, h, "session-tasks", api.API.Tasks)
+	verb(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task, error) { return a.Tasks(ctx, "") })
+}
+
+// waitMost is how long a call waits for the end of a tree before it says that there was none yet.
+const waitMost = 20 * time.Second
+
+func (o *operations) runs(h huma.API) {
+	given(o, h, "begin", api.API.Begin)
+	about(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
+		ctx, cancel := o.streaming(ctx)
+		defer cancel()
+		bounded, done := context.WithTimeout(ctx, waitMost)
+		defer done()
+		err := a.Wait(bounded, id)
+		if errors.Is(err, bounded.Err()) && err != nil {
+			return wire.Ended{}, nil
+		}
+		return wire.Ended{Ended: true}, err
+	})
+	about(o, h, "leave", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Left, error) {
+		left, err := a.Leave(ctx, id)
+		return wire.Left{Left: left}, err
+	})
+	done(o, h, "remove", api.API.Remove)
+}
+
+func (o *operations) steering(h huma.API) {
+	to(o, h, "send", api.API.Send)
+	ordered(o, h, "stop", api.API.Stop)
+	done(o, h, "background", api.API.Background)
+	ordered(o, h, "compact", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.Hint) error {
+		return a.Compact(ctx, id, v.Hint)
+	})
+	ordered(o, h, "mode", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModeChoice) error {
+		return a.SetMode(ctx, id, troupe.Mode(v.Mode))
+	})
+	to(o, h, "model", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModelChoice) (wire.ModelChoice, error) {
+		full, err := a.SetModel(ctx, id, v.Model)
+		return wire.ModelChoice{Model: full}, err
+	})
+}
+
+// Asked is the {request} of a path.
+type Asked struct {
+	Request string `path:"request" maxLength:"1024" doc:"Its id, or any unique beginning of it; - for the only one that is open"`
+}
+
+func (r Asked) id() string {
+	if r.Request == wire.OnlyRequest {
+		return ""
+	}
+	return r.Request
+}
+
+func (o *operations) requests(h huma.API) {
+	verb(o, h, "list-requests", func(a api.API, ctx context.Context, in *struct {
+		Root string `query:"root" maxLength:"1024" doc:"Only those of the tree of this session"`
+	},
+	) ([]wire.Request, error) {
+		if in.Root == "" {
+			return a.Requests(ctx, "")
+		}
+		id, err := identify(ctx, a, in.Root)
+		if err != nil {
+			return nil, err
+		}
+		return a.Requests(ctx, id)
+	})
+	verb(o, h, "request", func(a api.API, ctx context.Context, in *Asked) (wire.Request, error) { return a.Request(ctx, in.id()) })
+	order(o, h, "answer", func(a api.API, ctx context.Context, in *struct {
+		Asked
+
+		Body wire.Answer
+	},
+	) error {
+		return a.Answer(ctx, in.id(), in.Body)
+	})
+}
+
+// files registers what is about folders and the files in them.
+func (o *operations) files(h huma.API) {
+	here(o, h, "untrusted", api.API.Untrusted)
+	order(o, h, "trust", func(a api.API, ctx context.Context, in *body[wire.Trust]) error { return a.Trust(ctx, in.Body) })
+	about(o, h, "turns", api.API.Turns)
+	verb(o, h, "plan-undo", func(a api.API, ctx context.Context, in *struct {
+		Target
+
+		Turn int  `query:"turn" doc:"Back to before this turn; 0 is the last one with changes to undo"`
+		Redo bool `query:"redo" doc:"Take the newest undo back instead"`
+	},
+	) (wire.Undo, error) {
+		id, err := identify(ctx, a, in.ID)
+		if err != nil {
+			return wire.Undo{}, err
+		}
+		return a.PlanUndo(ctx, id, wire.UndoOrder{Turn: in.Turn, Redo: in.Redo})
+	})
+	to(o, h, "undo", api.API.Undo)
+}
+
+func (o *operations) machine(h huma.API) {
+	here(o, h, "models", api.API.Models)
+	verb(o, h, "default-model", func(a api.API, ctx context.Context, in *struct {
+		Where
+
+		Name string `query:"name" maxLength:"1024" doc:"What it is asked for by"`
+	},
+	) (wire.ModelChoice, error) {
+		full, err := a.Model(ctx, in.Name, in.Cwd)
+		return wire.ModelChoice{Model: full}, err
+	})
+	here(o, h, "doctor", api.API.Doctor)
+	given(o, h, "rules", api.API.Rules)
+	given(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
+		return a.Explain(ctx, x.Place, x.Calls)
+	})
+}
