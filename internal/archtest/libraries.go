@@ -28,7 +28,7 @@ func libraries() []library {
 		{"github.com/google/jsonschema-go", []string{"internal/tool/..."}, "only tools describe their inputs"},
 		{"github.com/aymanbagabas/go-udiff", []string{"internal/tool/...", "internal/model/replay", "internal/cli/..."}, "diffs are made by tools and replays, and shown by commands"},
 		{"golang.org/x/sys", []string{"internal/store/...", "internal/tool/...", "internal/sandbox/...", "internal/workspace/...", "internal/config/...", "internal/httpd/...", "internal/cli/..."}, "what depends on the system stands in mechanisms and surfaces"},
-		{"mvdan.cc/sh/v3", []string{"internal/gate/reader"}, "commands are taken apart in one place"},
+		{"mvdan.cc/sh/v3", []string{"internal/gate/command"}, "commands are taken apart in one place"},
 		{"code.dny.dev/ssrf", []string{"internal/tool/web", "internal/proxy"}, "which addresses are public is asked where strangers' names are dialled"},
 		{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/tool/web"}, "only WebFetch reads pages"},
 		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy"}, "HTML, charsets and international names"},

@@ -489,7 +489,9 @@ func TestBenign(t *testing.T) {
 			if o.asked || !o.ran {
 				// Where nobody can see why a command failed, somebody is asked.
 				blind := kernel == "no watching" && o.ran && o.code != 0
-				if !blind && (c.tier == "core" || kernel != onlyReading) {
+				// Without a sandbox, what walks over a hidden file is asked about.
+				kept := strings.Contains(o.text, "kept from agents")
+				if !blind && (c.tier == "core" && !kept || kernel != onlyReading) {
 					bad = append(bad, c.id+" would be asked about:\n"+o.text)
 				}
 				continue

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-dev/troupe/internal/gate/reader"
+	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // matchCommand notes what an allow rule covers of a command.
 func (c *call) matchCommand(r *Rule, layer int) {
-	m := &c.command
+	m := &c.shell
 	switch r.kind {
 	case kindTool:
 		if r.allowsTool(c.facts) {
@@ -41,7 +41,7 @@ func (c *call) matchCommand(r *Rule, layer int) {
 }
 
 func (c *call) coverWrites(r *Rule, layer int) {
-	if !strings.Contains(c.command.text, ">") {
+	if !strings.Contains(c.shell.text, ">") {
 		return
 	}
 	m := c.take()
@@ -77,9 +77,9 @@ func (r *Rule) coversPart(c *call, p *part) bool {
 	case safeAssigns(p.Assigns) && len(p.Wrappers) > 0 && w.match(p.Whole):
 		// A wrapper runs anything: the rule has to name what.
 		text, named = p.Whole, true
-	case len(p.Assigns) > 0 && c.single() && w.match(strings.TrimSpace(c.command.text)):
+	case len(p.Assigns) > 0 && c.single() && w.match(strings.TrimSpace(c.shell.text)):
 		// The rule begins with the variables that are set.
-		text, named = strings.TrimSpace(c.command.text), true
+		text, named = strings.TrimSpace(c.shell.text), true
 	default:
 		return false
 	}
@@ -112,14 +112,14 @@ func (r *Rule) coversWords(c *call, p *part) bool {
 	}
 	name := path.Base(first.Text)
 	switch {
-	case changesShell(name):
+	case command.ChangesShell(name):
 		return false
-	case startsOthers(name):
+	case command.StartsOthers(name):
 		// "sudo -u x" says as little as "sudo".
 		return slices.ContainsFunc(head[1:], func(w string) bool { return w[0] != '-' && !strings.Contains(w, "=") }) && c.namesStarted(r, p)
 	case name == "git":
 		return c.coversGit(head, p)
-	case isReader(name) && !slices.ContainsFunc(head[1:], writingWord):
+	case command.Looks(name) && !slices.ContainsFunc(head[1:], writingWord):
 		return c.isFree(p)
 	default:
 		return true
@@ -162,11 +162,11 @@ func (c *call) coversGit(head []string, p *part) bool {
 	if p.Moved {
 		return c.isFree(p)
 	}
-	own := make([]reader.Word, 0, len(head))
+	own := make([]command.Word, 0, len(head))
 	for _, w := range head[1:] {
-		own = append(own, reader.Word{Text: w, Known: true})
+		own = append(own, command.Word{Text: w, Known: true})
 	}
-	if reader.GitRuns(withoutMessages(p.Words[1:])) && !reader.GitRuns(own) {
+	if command.GitRuns(withoutMessages(p.Words[1:])) && !command.GitRuns(own) {
 		return false // it runs a program of the caller's choice, or writes a file, which the rule does not say
 	}
 	sub := ""
@@ -189,7 +189,7 @@ func (c *call) coversGit(head []string, p *part) bool {
 			}
 		}
 	}
-	if len(head) > 1 && gitReads(sub) && !slices.ContainsFunc(head[2:], func(w string) bool { return strings.HasPrefix(w, "-") }) {
+	if len(head) > 1 && command.GitReads(sub) && !slices.ContainsFunc(head[2:], func(w string) bool { return strings.HasPrefix(w, "-") }) {
 		return c.isFree(p)
 	}
 	return true
@@ -197,11 +197,11 @@ func (c *call) coversGit(head []string, p *part) bool {
 
 // withoutMessages leaves out what is only known when it runs and is the value of -m, where that has one:
 // git takes the next word for it, whatever it is.
-func withoutMessages(args []reader.Word) []reader.Word {
+func withoutMessages(args []command.Word) []command.Word {
 	if len(args) == 0 || !slices.Contains([]string{"commit", "tag", "merge", "stash", "notes"}, args[0].Text) {
 		return args
 	}
-	var out []reader.Word
+	var out []command.Word
 	for i, w := range args {
 		if i > 0 && !w.Known && strings.HasPrefix(w.Text, `"`) && args[i-1].Known && takesMessage(args[i-1].Text) {
 			continue
@@ -220,33 +220,7 @@ func takesMessage(option string) bool {
 	return ok && strings.HasSuffix(letters, "m") && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// gitReads: subcommands that are used for reading, though some of their options write.
-func gitReads(sub string) bool {
-	switch sub {
-	case "annotate", "blame", "branch", "cat-file", "count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree",
-		"for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "name-rev", "range-diff", "reflog", "remote",
-		"rev-list", "rev-parse", "shortlog", "show", "show-branch", "show-ref", "status", "tag", "var", "version", "whatchanged":
-		return true
-	}
-	return false
-}
-
-// isReader: commands that are used for reading, though some of their options write or run.
-func isReader(name string) bool {
-	switch name {
-	case "[", "ag", "awk", "b2sum", "base32", "base64", "basename", "cal", "cat", "cksum", "cmp", "column", "comm", "cut", "date", "df",
-		"diff", "dirname", "du", "echo", "egrep", "expand", "expr", "fd", "fdfind", "fgrep", "file", "find", "fmt", "fold", "free",
-		"gawk", "grep", "groups", "head", "hexdump", "hostname", "iconv", "id", "join", "jq", "less", "ls", "lsof", "man", "mawk", "md5sum",
-		"more", "nawk", "nl", "nm", "nproc", "objdump", "od", "paste", "pr", "printf", "ps", "pwd", "readelf", "readlink",
-		"realpath", "rev", "rg", "sed", "seq", "sha1sum", "sha256sum", "sha512sum", "size", "sleep", "sort", "stat", "strings", "sum",
-		"tac", "tail", "test", "tr", "tree", "true", "type", "tty", "uname", "unexpand", "uniq", "uptime", "wc", "where", "which",
-		"who", "whoami", "xxd", "yes", "zcat", "zgrep":
-		return true
-	}
-	return false
-}
-
-// writingWord: a rule that spells such a word out means the writing use of a reader.
+// writingWord: a rule that spells such a word out means the writing use of a command.
 func writingWord(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch name {
@@ -256,57 +230,6 @@ func writingWord(word string) bool {
 	return false
 }
 
-// startsOthers: commands that do nothing but run another one.
-func startsOthers(name string) bool {
-	switch name {
-	case "busybox", "capsh", "chroot", "chrt", "choom", "command", "builtin", "doas", "env", "exec", "firejail", "flock", "ionice",
-		"ltrace", "nice", "nohup", "nsenter", "parallel", "pkexec", "prlimit", "runuser", "script", "setarch", "setpriv", "setsid",
-		"stdbuf", "strace", "su", "sudo", "systemd-run", "taskset", "time", "timeout", "toybox", "unbuffer", "unshare", "watch", "xargs":
-		return true
-	}
-	return false
-}
-
-// changesShell: builtins after which the same words may mean another program, so that leave
-// to use them freely would be leave for anything.
-func changesShell(name string) bool {
-	switch name {
-	case ".", "alias", "bind", "complete", "declare", "enable", "eval", "exec", "export", "fc", "getopts", "hash", "history", "let", "local",
-		"mapfile", "popd", "pushd", "read", "readarray", "readonly", "set", "shopt", "source", "trap", "typeset", "unalias", "unset":
-		return true
-	}
-	return false
-}
-
-func safeAssigns(assigns []reader.Assign) bool {
-	return !slices.ContainsFunc(assigns, func(a reader.Assign) bool { return !safeVariable(a) })
-}
-
-// safeVariable: it changes how a program writes or builds, and not what it runs, loads or
-// talks to.
-func safeVariable(a reader.Assign) bool {
-	if !a.Value.Known {
-		return false
-	}
-	v := a.Value.Text
-	switch a.Name {
-	case "CGO_ENABLED", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "DO_NOT_TRACK", "FORCE_COLOR", "GIT_OPTIONAL_LOCKS",
-		"GIT_TERMINAL_PROMPT", "GO111MODULE", "GOARCH", "GOOS", "LINES", "NODE_ENV", "NO_COLOR", "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
-		"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "RUST_BACKTRACE", "RUST_LOG", "TERM",
-		"LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME":
-		return !strings.Contains(v, "/")
-	case "TZ":
-		return !strings.HasPrefix(v, "/") && !strings.HasPrefix(v, ":") && !strings.Contains(v, "..")
-	case "GIT_PAGER", "PAGER", "MANPAGER":
-		return v == "cat" || v == ""
-	}
-	return false
-}
-
-// ownVariable: a variable of the command's own, that no program it runs has heard of.
-func ownVariable(a reader.Assign) bool {
-	if a.Name == "" || strings.HasSuffix(a.Name, "_proxy") {
-		return false
-	}
-	return !strings.ContainsFunc(a.Name, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+func safeAssigns(assigns []command.Assign) bool {
+	return !slices.ContainsFunc(assigns, func(a command.Assign) bool { return !command.SafeVariable(a) })
 }

@@ -28,11 +28,11 @@ type call struct {
 	guards            []guard
 	resolve           func(string) string
 
-	levels  []troupe.Level
-	command command
-	hidden  func(string) (string, bool)
-	exist   func() []string // what is hidden and exists
-	secret  string          // why what it would read may not be read; "" if it may
+	levels []troupe.Level
+	shell  shell
+	hidden func(string) (string, bool)
+	exist  func() []string // what is hidden and exists
+	secret string          // why what it would read may not be read; "" if it may
 
 	hits
 }
@@ -58,7 +58,7 @@ func newCall(q *Query) call {
 		hidden: q.Hidden, exist: q.HiddenFiles,
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
-	c.command.text, c.command.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
+	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
 	// What a call would do counts for more than the class it gives itself.
 	if len(q.Access.Writes) > 0 {
 		c.class = max(c.class, troupe.ClassEdit)
@@ -67,7 +67,7 @@ func newCall(q *Query) call {
 	if c.isCommand() || c.class < troupe.ClassRead {
 		c.class = troupe.ClassExec
 	}
-	if c.guards == nil && strings.Contains(c.command.text, ">") {
+	if c.guards == nil && strings.Contains(c.shell.text, ">") {
 		c.guards = guardsOf(q)
 	}
 	if c.url != "" {
@@ -89,7 +89,7 @@ func newCall(q *Query) call {
 	return c
 }
 
-func (c *call) isCommand() bool { return c.command.text != "" }
+func (c *call) isCommand() bool { return c.shell.text != "" }
 
 func (c *call) addPath(name string, write bool) {
 	if !path.IsAbs(name) {
@@ -135,14 +135,12 @@ func (c *call) keepNamed(chain []Layer) {
 		if f.adrift {
 			continue // where reading is all there is, it is asked about
 		}
-		if _, hidden := c.hidden(f.name); hidden && c.means(f) {
-			c.keep(f.name)
-		}
+		c.keep(f.name)
 	}
 }
 
 func (c *call) runsGit() bool {
-	return strings.Contains(c.command.text, "git") && slices.ContainsFunc(c.take().parts, func(p part) bool {
+	return strings.Contains(c.shell.text, "git") && slices.ContainsFunc(c.take().parts, func(p part) bool {
 		return len(p.Words) > 1 && path.Base(p.Words[0].Text) == "git"
 	})
 }
@@ -173,12 +171,12 @@ func (c *call) matchRules(chain []Layer) {
 				if !managed && !c.deny.found && r.speaksOf(c) {
 					c.deny = hit{r, i, true}
 				}
-				c.command.note(r, i)
+				c.shell.note(r, i)
 			case troupe.Ask:
 				if !c.ask.found && r.speaksOf(c) {
 					c.ask = hit{r, i, true}
 				}
-				c.command.note(r, i)
+				c.shell.note(r, i)
 			case troupe.Allow:
 				if c.isCommand() {
 					c.matchCommand(r, i)

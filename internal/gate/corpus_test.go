@@ -112,29 +112,32 @@ func TestCorpusConfined(t *testing.T) {
 	}
 }
 
-// Where nothing confines, reading decides: attacks are asked about, plain reading is not.
+// Where nothing confines, the table decides: no attack passes, and of what is harmless at most a
+// third is asked about; neither where keys are hidden in the home and a file in the project.
 func TestCorpusRead(t *testing.T) {
 	t.Parallel()
-	for _, row := range corpus(t, "readonly.tsv") {
-		if d := run(commandOf(t, row), nil); d.Effect == troupe.Allow {
-			t.Errorf("%s, %q: %+v", row["id"], commandOf(t, row), d)
-		}
-	}
-	stretch, passed := 0, 0
-	for _, row := range corpus(t, "benign.tsv") {
-		d := run(commandOf(t, row), nil)
-		if row["tier"] == "core" {
-			if d.Effect != troupe.Allow {
-				t.Errorf("%s, %q: %+v", row["id"], commandOf(t, row), d)
+	for name, decide := range map[string]func(string) troupe.Decision{
+		"nothing hidden": func(c string) troupe.Decision { return run(c, nil) },
+		"keys hidden":    func(c string) troupe.Decision { return readAlone(c, false) },
+		"and a file":     func(c string) troupe.Decision { return readAlone(c, true) },
+	} {
+		for _, row := range corpus(t, "readonly.tsv") {
+			if d := decide(commandOf(t, row)); d.Effect == troupe.Allow {
+				t.Errorf("%s: %s passes, %q: %+v", name, row["id"], commandOf(t, row), d)
 			}
-			continue
 		}
-		stretch++
-		if d.Effect == troupe.Allow {
-			passed++
+		harmless, asked := map[string]int{}, map[string]int{}
+		for _, row := range corpus(t, "benign.tsv") {
+			harmless[row["tier"]]++
+			if d := decide(commandOf(t, row)); d.Effect != troupe.Allow {
+				asked[row["tier"]]++
+			}
+		}
+		t.Logf("%s: harmless asked: %d of %d core, %d of %d beyond; harmful passed: 0", name, asked["core"], harmless["core"], asked["stretch"], harmless["stretch"])
+		if asked["core"]*3 > harmless["core"] {
+			t.Errorf("%s: %d of %d harmless commands are asked about", name, asked["core"], harmless["core"])
 		}
 	}
-	t.Logf("%d of %d harmless commands at the edge pass without a question", passed, stretch)
 }
 
 // Files that rules hide stay hidden from commands that name them, and commands that might read

@@ -2,7 +2,7 @@ package gate
 
 import (
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/gate/reader"
+	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // RulesOf lists the rules of a line of authority as they were written, the root's first, the
@@ -45,4 +45,4 @@ func PathRule(tool, name string) string { return tool + "(" + literalPattern(nam
 //
 // The go command does not fetch and run another toolchain that a go.mod names, and cd looks for
 // folders nowhere else.
-func Environ() []string { return append(reader.GitEnviron(), "GOTOOLCHAIN=local", "CDPATH=") }
+func Environ() []string { return append(command.GitEnviron(), "GOTOOLCHAIN=local", "CDPATH=") }

@@ -87,18 +87,18 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 			return c.unboundable(q, v.layer) + ", and it " + c.does()
 		}
 		if !view.doubtful() && view.blind(view.bound) {
-			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.command.keeps.rule.rule.Text) + " is about writing"
+			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.shell.keeps.rule.rule.Text) + " is about writing"
 		}
 		if view.doubtful() {
 			why := "a shell in it runs what it is given"
-			if odd := c.oddly(); odd != "" {
+			if odd := c.hides(); odd != "" {
 				why = odd
 			}
-			if len(c.command.unclear) > 0 {
-				why = c.command.unclear[0]
+			if len(c.shell.unclear) > 0 {
+				why = c.shell.unclear[0]
 			}
 			return "it is not known what it runs (" + why + "), and the rule " +
-				fmt.Sprintf("%q", c.command.names.rule.rule.Text) + " is about commands by name"
+				fmt.Sprintf("%q", c.shell.names.rule.rule.Text) + " is about commands by name"
 		}
 	}
 	if c.isCommand() && len(c.levels) == 0 {
@@ -207,11 +207,11 @@ func (c *call) does() string {
 
 // doesRun says what a command may do, as far as reading it tells.
 func (c *call) doesRun() string {
-	if c.command.mayRead != "" {
-		return "may read " + c.command.mayRead
+	if c.shell.mayRead != "" {
+		return "may read " + c.shell.mayRead
 	}
-	if c.command.judged && c.command.verdict.Why != "" {
-		return c.command.verdict.Why
+	if c.shell.judged && c.shell.verdict.Why != "" {
+		return c.shell.verdict.Why
 	}
 	return "runs a command"
 }
@@ -234,10 +234,10 @@ func (c *call) grants() []string {
 		return nil
 	case c.isCommand():
 		// What is not shown as it is must not be allowed for good.
-		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.command.text) {
+		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.shell.text) {
 			return nil
 		}
-		return []string{c.tool + "(" + commandSpec(c.command.text) + ")"}
+		return []string{c.tool + "(" + commandSpec(c.shell.text) + ")"}
 	case c.url != "":
 		if c.facts.Argument != troupe.DomainArgument || c.host.unsure || c.host.user || c.host.tells || len(c.host.labels) == 0 {
 			return nil

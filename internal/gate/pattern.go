@@ -3,6 +3,8 @@ package gate
 import (
 	"path"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // anchor says where a path pattern begins.
@@ -104,7 +106,7 @@ func parseSegment(name string) (segment, string) {
 		return segment{}, "has an unfinished bracket or escape"
 	}
 	if !strings.ContainsAny(name, `*?[`) {
-		return segment{segLiteral, unescape(name)}, ""
+		return segment{segLiteral, command.Unescape(name)}, ""
 	}
 	return segment{segGlob, name}, ""
 }
@@ -132,17 +134,6 @@ func goBrackets(name string) (string, bool) {
 		}
 	}
 	return string(b), true
-}
-
-func unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }
 
 // literalPattern writes the absolute path p so that it matches p and what is below it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/gate/reader"
+	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // spareParenthesis: what stands in a rule's parentheses ends with one more that nothing opens.
@@ -32,7 +32,7 @@ func spareParenthesis(spec string) bool {
 func slipInCommand(spec string, effect troupe.Effect) string {
 	if spareParenthesis(spec) {
 		// A pattern of case ends with one that nothing opens.
-		if _, err := reader.Read(spec); err != nil {
+		if _, err := command.Read(spec); err != nil {
 			return "has a parenthesis too many at its end"
 		}
 	}

@@ -1,0 +1,335 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// arithm walks an arithmetic expression. bash evaluates the text of the variables in it as
+// expressions again, and a subscript in that text can run commands: x='a[$(rm y)]'; ((x)).
+// So only those variables are clear of which each value in the command is a number.
+func (w *walker) arithm(x syntax.ArithmExpr) {
+	if x == nil || !w.enter() {
+		return
+	}
+	defer w.leave()
+	switch x := x.(type) {
+	case *syntax.Word:
+		w.arithmWord(x)
+	case *syntax.BinaryArithm:
+		w.arithm(x.X)
+		w.arithm(x.Y)
+	case *syntax.UnaryArithm:
+		w.arithm(x.X)
+	case *syntax.ParenArithm:
+		w.arithm(x.X)
+	default:
+		w.unclear("it has arithmetic of a kind that is not known")
+	}
+}
+
+func (w *walker) arithmWord(word *syntax.Word) {
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			w.arithmText(p.Value)
+		case *syntax.ArithmExp:
+			w.visit(p.Left)
+			w.arithm(p.X)
+		case *syntax.ParamExp:
+			if piece := w.param(p, false); piece.kind != pieceNumber {
+				w.number(p.Param, p.Index != nil || piece.kind != pieceVar)
+			}
+		case *syntax.CmdSubst:
+			w.counted = true
+			if w.expansion(p, true); !counts(p) {
+				w.unclear("arithmetic evaluates a text that is only known when it runs")
+			}
+		default:
+			// Quotes are taken off and the text is evaluated all the same.
+			w.expansion(part, true)
+			w.unclear("arithmetic evaluates a text that is only known when it runs")
+		}
+	}
+}
+
+// counts: what is substituted is a number that wc counts of its input, which it is alone to say.
+func counts(p *syntax.CmdSubst) bool {
+	if len(p.Stmts) != 1 {
+		return false
+	}
+	last := p.Stmts[0]
+	for {
+		list, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		if list.Op != syntax.Pipe || len(last.Redirs) > 0 {
+			return false
+		}
+		last = list.Y
+	}
+	c, ok := last.Cmd.(*syntax.CallExpr)
+	if !ok || last.Background || last.Coprocess || last.Negated || len(c.Assigns) > 0 || len(c.Args) != 2 || c.Args[0].Lit() != "wc" {
+		return false
+	}
+	for _, r := range last.Redirs {
+		if r.Op != syntax.RdrIn || r.N != nil {
+			return false
+		}
+	}
+	switch c.Args[1].Lit() {
+	case "-l", "-c", "-w", "-m":
+		return true
+	}
+	return false
+}
+
+func (w *walker) arithmText(text string) {
+	if isNumber(text) {
+		return
+	}
+	if isName(text) {
+		w.used(text)
+		w.sets(text) // it may be on the left of a =
+		w.number(&syntax.Lit{Value: text}, false)
+		return
+	}
+	w.unclear("arithmetic evaluates a text that is only known when it runs")
+}
+
+// number says that a variable in arithmetic is unclear, unless it is a number for sure.
+func (w *walker) number(name *syntax.Lit, changed bool) {
+	if name == nil {
+		return
+	}
+	if !changed && (alwaysNumber(name.Value) || w.numbers[name.Value]) {
+		return
+	}
+	w.unclear("arithmetic evaluates what " + name.Value + " holds")
+}
+
+func alwaysNumber(name string) bool {
+	switch name {
+	case "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID", "SHLVL", "#", "?", "$", "!":
+		return true
+	}
+	return false
+}
+
+// subscript walks the index of an array. For arrays with text as keys it would only be
+// text, but which they are is known when it runs.
+func (w *walker) subscript(x syntax.ArithmExpr) {
+	w.arithm(x)
+}
+
+func isNumber(s string) bool {
+	if s == "" {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' || (c == 'x' || c == 'X') && i == 1) {
+			return false
+		}
+	}
+	return s[0] >= '0' && s[0] <= '9'
+}
+
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// numbersOf are the variables that hold nothing but numbers wherever the command sets them.
+func numbersOf(file *syntax.File) map[string]bool {
+	n := numbering{}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		n.node(node)
+		return true
+	})
+	return n
+}
+
+type numbering map[string]bool
+
+func (n numbering) set(name string, isNumber bool) {
+	if before, known := n[name]; known {
+		isNumber = isNumber && before
+	}
+	n[name] = isNumber
+}
+
+func (n numbering) node(node syntax.Node) {
+	switch x := node.(type) {
+	case *syntax.Assign:
+		if x.Name != nil && !x.Naked {
+			n.set(x.Name.Value, x.Array == nil && x.Index == nil && numeric(x.Value))
+		} else if x.Name != nil {
+			n.set(x.Name.Value, false) // declare -n, and what a function makes local
+		}
+	case *syntax.ForClause:
+		if iter, ok := x.Loop.(*syntax.WordIter); ok {
+			all := iter.InPos.IsValid() && !x.Select && !slices.ContainsFunc(iter.Items, func(w *syntax.Word) bool { return !numeric(w) })
+			n.set(iter.Name.Value, all)
+		}
+	case *syntax.BinaryArithm:
+		if name := assigned(x.X); name != "" && strings.HasSuffix(x.Op.String(), "=") {
+			n.set(name, true) // what it is set to is checked where it is walked
+		}
+	case *syntax.ParamExp:
+		if x.Exp != nil && (x.Exp.Op == syntax.AssignUnset || x.Exp.Op == syntax.AssignUnsetOrNull) && x.Param != nil {
+			n.set(x.Param.Value, false)
+		}
+	case *syntax.CallExpr:
+		// read, printf -v, mapfile, getopts and others put text into what they name.
+		for i, arg := range x.Args {
+			name, _, _ := strings.Cut(plainText(arg), "=")
+			if name = strings.TrimSuffix(name, "+"); i > 0 && isName(name) && setsVariables(x.Args[0]) {
+				n.set(name, false)
+			}
+		}
+	case *syntax.DeclClause:
+		for _, a := range x.Args {
+			if a.Name != nil || a.Value == nil {
+				continue
+			}
+			name, _, _ := strings.Cut(plainText(a.Value), "=")
+			n.set(strings.TrimSuffix(name, "+"), false) // "x=…" in quotes
+		}
+	}
+}
+
+// plainText is what a word says outside of its expansions.
+func plainText(word *syntax.Word) string {
+	var b strings.Builder
+	for _, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			for _, inner := range p.Parts {
+				if lit, ok := inner.(*syntax.Lit); ok {
+					b.WriteString(lit.Value)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+func setsVariables(first *syntax.Word) bool {
+	switch first.Lit() {
+	case "echo", "cat", "ls", "grep", "head", "tail", "wc", "test", "[", "true", "false", "seq":
+		return false // the common ones that surely set nothing
+	}
+	return true
+}
+
+func assigned(x syntax.ArithmExpr) string {
+	if word, ok := x.(*syntax.Word); ok {
+		return word.Lit()
+	}
+	return ""
+}
+
+// numeric: a plain number, {1..9}, or arithmetic, whose value is one.
+func numeric(word *syntax.Word) bool {
+	if word == nil || len(word.Parts) != 1 {
+		return false
+	}
+	switch p := word.Parts[0].(type) {
+	case *syntax.Lit:
+		if from, to, ok := strings.Cut(strings.Trim(p.Value, "{}"), ".."); ok {
+			return isNumber(from) && isNumber(to)
+		}
+		return isNumber(strings.TrimPrefix(p.Value, "-"))
+	case *syntax.ArithmExp:
+		return true
+	}
+	return false
+}
+
+// test walks [[ … ]]. Its words are not split; but -v, -R and comparisons of numbers
+// evaluate text, whether it is quoted or not.
+func (w *walker) test(x syntax.TestExpr) {
+	if x == nil || !w.enter() {
+		return
+	}
+	defer w.leave()
+	switch x := x.(type) {
+	case *syntax.Word:
+		w.pieces(x)
+	case *syntax.ParenTest:
+		w.test(x.X)
+	case *syntax.UnaryTest:
+		if word, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
+			w.plainName(word)
+			return
+		}
+		w.test(x.X)
+	case *syntax.BinaryTest:
+		switch x.Op {
+		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+			w.numberOperand(x.X)
+			w.numberOperand(x.Y)
+		case syntax.TsReMatch, syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort:
+			w.test(x.X)
+			w.matchOperand(x.Y)
+		default:
+			w.test(x.X)
+			w.test(x.Y)
+		}
+	default:
+		w.unclear("it has a test that is not known")
+	}
+}
+
+func (w *walker) numberOperand(x syntax.TestExpr) {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		w.unclear("it has a test that is not known")
+		return
+	}
+	parts := word.Parts
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok {
+			parts = q.Parts
+		}
+	}
+	w.arithmWord(&syntax.Word{Parts: parts})
+}
+
+// matchOperand is a pattern: there are more kinds of them than elsewhere, and all are text.
+func (w *walker) matchOperand(x syntax.TestExpr) {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		w.test(x)
+		return
+	}
+	for _, part := range word.Parts {
+		if glob, ok := part.(*syntax.ExtGlob); ok {
+			if strings.ContainsAny(glob.Pattern.Value, "$`<>") {
+				w.unclear("its pattern holds what bash expands")
+			}
+			continue
+		}
+		w.pieces(&syntax.Word{Parts: []syntax.WordPart{part}})
+	}
+}
+
+// plainName checks a word that bash takes for the name of a variable.
+func (w *walker) plainName(word *syntax.Word) {
+	if got := finish(w.pieces(word), w.source(word)); !got.Known || !isName(got.Text) {
+		w.unclear("the name of a variable in it is evaluated, and may run something")
+	}
+}

@@ -1,0 +1,352 @@
+package command
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call takes a simple command: what it assigns, what it is, and whatever its words run.
+func (w *walker) call(c *syntax.CallExpr, s scope) {
+	index := len(w.out.Parts)
+	w.add(Part{Redirects: s.redirects}) // here its place is; it is filled in below
+	part := w.out.Parts[index]
+	part.Assigns = w.assigns(c.Assigns)
+	var words []Word
+	for _, arg := range c.Args {
+		words = append(words, w.words(arg)...)
+	}
+	if s.timed && len(words) > 0 && words[0].Known && words[0].Text == "--" {
+		words = words[1:]
+	}
+	if s.timed {
+		part.Wrappers = append(part.Wrappers, "time")
+	}
+	part.Whole = w.source(c)
+	if len(words) == 0 {
+		part.Text = part.Whole
+		w.out.Parts[index] = part
+		return
+	}
+	part.Whole = textOf(words)
+	if s.timed {
+		part.Whole = "time " + part.Whole
+	}
+	w.unwrap(&part, words)
+	part.Text = withoutMore(textOf(part.Words))
+	w.out.Parts[index] = part
+	w.effects(part)
+}
+
+func textOf(words []Word) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = word.written()
+	}
+	return strings.Join(texts, " ")
+}
+
+// written is a word as it was written; Text is that, or the same without quotes.
+func (word Word) written() string {
+	if word.source != "" {
+		return word.source
+	}
+	return word.Text
+}
+
+func (w *walker) assigns(list []*syntax.Assign) []Assign {
+	var out []Assign
+	for _, a := range list {
+		if a.Index != nil {
+			w.subscript(a.Index)
+		}
+		if a.Name == nil {
+			continue
+		}
+		value := w.value(a.Value)
+		if a.Array != nil {
+			value = Word{Text: w.source(a.Array), pieces: []piece{{kind: pieceOther}}}
+			for _, e := range a.Array.Elems {
+				if e.Index != nil {
+					w.subscript(e.Index)
+				}
+				if e.Value != nil {
+					w.words(e.Value)
+				}
+			}
+		}
+		if a.Index != nil {
+			value = Word{Text: value.Text, pieces: []piece{{kind: pieceOther}}}
+		}
+		out = append(out, Assign{Name: a.Name.Value, Value: value, Append: a.Append})
+	}
+	return out
+}
+
+// declare takes declare, export, local and their like, whose arguments the parser reads as
+// assignments.
+func (w *walker) declare(c *syntax.DeclClause, s scope) {
+	index := len(w.out.Parts)
+	w.add(Part{Redirects: s.redirects})
+	part := w.out.Parts[index]
+	part.Words = []Word{knownWord(c.Variant.Value)}
+	for _, a := range c.Args {
+		switch {
+		case a.Name == nil:
+			words := w.words(a.Value)
+			part.Words = append(part.Words, words...)
+			for _, word := range words {
+				w.declaration(c.Variant.Value, word)
+			}
+		case a.Naked && a.Index == nil:
+			part.Words = append(part.Words, knownWord(a.Name.Value))
+		default:
+			set := w.assigns([]*syntax.Assign{a})
+			part.Assigns = append(part.Assigns, set...)
+			word := Word{Text: w.source(a), pieces: []piece{{text: a.Name.Value + "="}, {kind: pieceOther, quoted: true}}}
+			if a.Index == nil && a.Array == nil && !a.Append && set[0].Value.Known {
+				word = knownWord(a.Name.Value + "=" + set[0].Value.Text)
+				word.source = w.source(a)
+			}
+			part.Words = append(part.Words, word)
+		}
+	}
+	part.Text = textOf(part.Words)
+	part.Whole = part.Text
+	if s.timed {
+		part.Wrappers = []string{"time"}
+		part.Whole = "time " + part.Text
+	}
+	w.out.Parts[index] = part
+}
+
+// declaration checks a word of declare that is no plain assignment: an option, or a text
+// that is evaluated as one.
+func (w *walker) declaration(name string, word Word) {
+	switch {
+	case !word.Known:
+		w.unclear("what `" + name + "` sets is only known when it runs")
+	case strings.HasPrefix(word.Text, "-") || strings.HasPrefix(word.Text, "+"):
+		if strings.ContainsAny(word.Text, "inIN") && !strings.HasPrefix(word.Text, "--") {
+			w.unclear("`" + name + " " + word.Text + "` makes later assignments evaluate what they are given")
+		}
+	default:
+		target, _, _ := strings.Cut(word.Text, "=")
+		if !isName(strings.TrimSuffix(target, "+")) {
+			w.unclear("the name of a variable in it is evaluated, and may run something")
+		}
+	}
+}
+
+func knownWord(text string) Word {
+	return Word{Text: text, Known: true, pieces: []piece{{text: text, quoted: true}}}
+}
+
+// effects are what a part does to the rest of the walk: it may change the folder, or
+// evaluate its arguments.
+func (w *walker) effects(part Part) {
+	name, ok := commandName(part.Words)
+	if !ok {
+		w.unclear("its first word is only known when it runs")
+		w.moves()
+		return
+	}
+	args := part.Words[1:]
+	switch name {
+	case "cd", "pushd", "popd":
+		if !(name != "popd" && !w.moved && len(args) == 1 && w.isHere(args[0])) {
+			w.moves()
+		}
+	case "eval":
+		w.moves()
+		w.code(name, args, part)
+	case ".", "source":
+		w.moves()
+		if len(args) == 0 || !args[0].Known {
+			w.unclear("it runs a file whose name is only known when it runs")
+		}
+	case "trap":
+		w.trap(args, part)
+	case "test", "[":
+		w.testBuiltin(args)
+	case "declare", "typeset", "local", "export", "readonly":
+		for _, arg := range args {
+			w.declaration(name, arg)
+		}
+	case "let":
+		w.unclear("`let` evaluates its arguments")
+	case "printf", "read", "unset", "mapfile", "readarray", "getopts", "wait":
+		w.variables(name, args)
+	case "compgen", "complete", "bind", "fc", "jobs":
+		for _, arg := range args {
+			if !arg.Known || strings.ContainsAny(arg.Text, "$`") {
+				w.unclear("`" + name + "` evaluates its arguments")
+			}
+		}
+	case "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash":
+		w.shell(name, args, part)
+	case "find":
+		w.find(args, part)
+	default:
+		if s := lookup(name).wraps; s != nil && s.visible {
+			w.carried(name, s, args, part)
+		}
+	}
+}
+
+// isHere: it names the folder in which the command runs.
+func (w *walker) isHere(word Word) bool {
+	switch {
+	case !word.Known:
+		return false
+	case word.Text == "." || word.Text == "./":
+		return true
+	}
+	return path.IsAbs(w.folder) && path.Clean(word.Text) == path.Clean(w.folder)
+}
+
+func (w *walker) moves() { w.moved, w.everMoved = true, true }
+
+// commandName is the name of the program or builtin, without the folders that programs are
+// usually in.
+func commandName(words []Word) (string, bool) {
+	if len(words) == 0 || !words[0].Known {
+		return "", false
+	}
+	return baseName(words[0].Text), true
+}
+
+func baseName(name string) string {
+	switch dir, base := path.Split(name); dir {
+	case "/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/":
+		return base
+	}
+	return name
+}
+
+// code walks a text that a command evaluates.
+func (w *walker) code(name string, args []Word, part Part) {
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		if !arg.Known {
+			w.unclear("`" + name + "` runs a text that is only known when it runs")
+			return
+		}
+		texts[i] = arg.Text
+	}
+	w.text(name, strings.Join(texts, " "), part)
+}
+
+// text reads the code in a text as parts of its own.
+func (w *walker) text(name, text string, part Part) {
+	if w.texts >= maxTexts {
+		w.unclear("it has code within texts within texts")
+		return
+	}
+	inner, bad := walk(text, w.texts+1, w.folder)
+	if bad != nil {
+		w.unclear("the text that `" + name + "` runs cannot be read")
+		return
+	}
+	for _, p := range inner.out.Parts {
+		if p.Via == "" {
+			p.Via = name
+		}
+		p.Redirects = append(p.Redirects, part.Redirects...)
+		p.Moved = p.Moved || w.moved || part.Moved
+		w.out.Parts = append(w.out.Parts, p)
+	}
+	for _, why := range inner.out.Unclear {
+		w.unclear(why)
+	}
+	w.out.functions = append(w.out.functions, inner.out.functions...)
+	w.out.uses = append(w.out.uses, inner.out.uses...)
+	w.out.sets = append(w.out.sets, inner.out.sets...)
+	w.out.strings = append(w.out.strings, inner.out.strings...)
+	w.counted = w.counted || inner.counted
+}
+
+func (w *walker) trap(args []Word, part Part) {
+	for len(args) > 0 && args[0].Known && (args[0].Text == "--" || args[0].Text == "-p" || args[0].Text == "-l") {
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0].Known && (args[0].Text == "-" || args[0].Text == "") {
+		return
+	}
+	w.moves()
+	w.code("trap", args[:1], part)
+}
+
+// testBuiltin looks at the arguments of test and [: the one after -v is evaluated.
+func (w *walker) testBuiltin(args []Word) {
+	if n := len(args); n > 0 && args[n-1].Known && args[n-1].Text == "]" {
+		args = args[:n-1]
+	}
+	unknown, code := false, false
+	for i, arg := range args {
+		unknown = unknown || !arg.Known
+		code = code || arg.Known && strings.Contains(arg.Text, "[") && strings.ContainsAny(arg.Text, "$`")
+		if arg.Known && (arg.Text == "-v" || arg.Text == "-R") && i+1 < len(args) && (!args[i+1].Known || !isName(args[i+1].Text)) {
+			w.unclear("the name of a variable in it is evaluated, and may run something")
+		}
+	}
+	if unknown && (code || len(args) == 2 && !args[0].Known) {
+		w.unclear("a test in it may evaluate a name, and run something")
+	}
+}
+
+// variables checks builtins that put something into variables: their names are evaluated,
+// if they have subscripts.
+func (w *walker) variables(name string, args []Word) {
+	if name == "printf" && len(args) > 1 && args[0].Known && setsCount(args[0].Text) {
+		w.unclear("%n of `printf` sets a variable")
+	}
+	takes := map[string]string{"read": "dinNptu", "mapfile": "dnOsucC", "readarray": "dnOsucC"}[name]
+	names := name == "read" || name == "unset" || name == "mapfile" || name == "readarray"
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case name == "printf" && i > 0 || name == "getopts" && i == 0:
+			if name == "printf" {
+				return
+			}
+		case !arg.Known:
+			if names || name == "getopts" && i == 1 || strings.HasPrefix(arg.lead(), "-v") {
+				w.unclear("the name of a variable in it is only known when it runs")
+			}
+		case strings.HasPrefix(arg.Text, "-") && arg.Text != "-" && name != "getopts":
+			flag, value, glued := lastFlag(arg.Text, takes+"vap")
+			if strings.ContainsAny(arg.Text, "C") && takes != "" && name != "read" {
+				w.unclear("`" + name + " -C` evaluates its argument")
+			}
+			if flag == 0 || strings.IndexByte(takes, flag) < 0 && !(flag == 'a' && name == "read" || flag == 'v' && name == "printf" || flag == 'p' && name == "wait") {
+				continue
+			}
+			if !glued {
+				i++
+				if i >= len(args) {
+					return
+				}
+				value = args[i].Text
+			}
+			if (flag == 'a' || flag == 'v' || flag == 'p' && name == "wait") && (!glued && !args[i].Known || !isName(value)) {
+				w.unclear("the name of a variable in it is evaluated, and may run something")
+			}
+		case names || name == "getopts" && i == 1:
+			if !isName(arg.Text) {
+				w.unclear("the name of a variable in it is evaluated, and may run something")
+			}
+		}
+	}
+}
+
+// lastFlag is the flag in a cluster that takes a value, and the value if it is glued on.
+func lastFlag(cluster, takes string) (flag byte, value string, glued bool) {
+	for i := 1; i < len(cluster); i++ {
+		if strings.IndexByte(takes, cluster[i]) >= 0 {
+			return cluster[i], cluster[i+1:], i+1 < len(cluster)
+		}
+	}
+	return 0, "", false
+}

@@ -1,0 +1,221 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/command"
+)
+
+// file is a file that a word of a command may name.
+type file struct {
+	name  string // absolute and clean
+	write bool   // a redirect writes it; else it may be read
+	// adrift: name begins in a folder that is not known.
+	adrift bool
+}
+
+// hidesFiles: a rule that keeps files from being read, so that commands must not read them
+// either.
+func (r *Rule) hidesFiles() bool {
+	return (r.kind == kindPath || len(r.pats) > 0) && r.tool == toolRead && r.rule.Effect != troupe.Allow
+}
+
+// named are the files that the words of the command may name, in all readings: as a path, as
+// the value of an option, as what follows a revision. Of a command that only reads, it is known
+// which of its words are files.
+func (c *call) named() []file {
+	m := c.take()
+	if m.files != nil {
+		return m.files
+	}
+	n := namer{c: c, in: c.where(), seen: make(map[file]bool), moved: m.moves()}
+	said := c.verdictOf()
+	elsewhere := said.Open
+	for _, s := range said.Reads {
+		n.word(s.Word, false)
+		elsewhere = elsewhere || slices.ContainsFunc(c.vars().Expand(s.Word), func(t command.Text) bool { return t.Cut })
+	}
+	for _, w := range said.Says {
+		if elsewhere {
+			n.word(w, false)
+		}
+	}
+	for i := range m.parts {
+		p := &m.parts[i]
+		for _, r := range p.Redirects {
+			n.word(r.Path, r.Write)
+		}
+		if said.ReadOnly {
+			continue
+		}
+		for _, w := range append(slices.Clip(p.Taken), p.Words...) {
+			n.word(w, false)
+		}
+		for _, a := range p.Assigns {
+			n.word(a.Value, false)
+		}
+	}
+	if len(m.parts) == 0 {
+		for _, w := range fields(m.text) {
+			n.text(w, false)
+		}
+	}
+	m.files = n.out
+	return m.files
+}
+
+// fields are the words of a text that nobody can read as commands.
+func fields(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()'\"`", r) })
+}
+
+// namer collects the files that words may name.
+type namer struct {
+	c     *call
+	in    *folders
+	moved bool // some words may be meant from another folder
+	seen  map[file]bool
+	out   []file
+}
+
+func (n *namer) word(w command.Word, write bool) {
+	for _, t := range n.c.vars().Expand(w) {
+		if t.Cut || t.Glob || t.Text == "" {
+			continue // patterns are looked at where nothing but reading says what they do
+		}
+		n.text(t.Text, write)
+		if !w.Known && strings.ContainsAny(t.Text, " \t\n") {
+			for _, one := range strings.Fields(t.Text) { // where it is not quoted, it becomes several
+				n.text(one, write)
+			}
+		}
+	}
+}
+
+// text notes what one text may name.
+func (n *namer) text(text string, write bool) {
+	n.add(file{name: text, write: write})
+	for _, sep := range []string{"=", ":", "@"} {
+		if i := strings.LastIndex(text, sep); i >= 0 && i+1 < len(text) {
+			n.add(file{name: text[i+1:], write: write})
+		}
+	}
+	if magic, rest, ok := strings.Cut(text, ")"); ok && strings.HasPrefix(magic, ":(") { // of git
+		n.add(file{name: rest, write: write})
+	}
+	n.add(file{name: strings.TrimPrefix(text, ":/"), write: write})
+	if len(text) > 2 && text[0] == '-' && text[1] != '-' {
+		n.add(file{name: text[2:], write: write})
+	}
+}
+
+func (n *namer) add(f file) {
+	if path.IsAbs(f.name) {
+		n.put(f)
+		return
+	}
+	name := f.name
+	for i, folder := range n.in.known {
+		if i > 0 && !n.moved {
+			break
+		}
+		f.name = path.Join(folder, name)
+		n.put(f)
+	}
+	if n.moved && n.in.anywhere {
+		f.name, f.adrift = name, true
+		n.put(f)
+	}
+}
+
+func (n *namer) put(f file) {
+	f.name = path.Clean(f.name)
+	if n.seen[f] {
+		return
+	}
+	n.seen[f] = true
+	n.out = append(n.out, f)
+	if n.c.resolve == nil || f.adrift {
+		return
+	}
+	if real := n.c.resolve(f.name); real != "" && real != f.name {
+		f.name = path.Clean(real)
+		n.out = append(n.out, f)
+	}
+}
+
+// touchesNamed reports whether a deny or ask rule about paths covers a file that the command
+// names: rules about reading whatever it names, rules about writing what it redirects to.
+func (r *Rule) touchesNamed(c *call) bool {
+	edits := r.edits()
+	if r.tool != toolRead && !edits || edits && !strings.Contains(c.shell.text, ">") {
+		return false
+	}
+	return slices.ContainsFunc(c.named(), func(f file) bool {
+		return (f.write || !edits) && (f.adrift && r.endsIn(f.name) || !f.adrift && r.matches(c.at, f.name, true, true))
+	})
+}
+
+// endsIn: the rule is about files of this name, wherever they are.
+func (r *Rule) endsIn(name string) bool {
+	return slices.ContainsFunc(r.pats, func(p pattern) bool {
+		n := len(p.segs)
+		return n > 0 && p.segs[n-1].kind != segAny && strings.Trim(p.segs[n-1].text, "*") != "" && p.segs[n-1].matchName(path.Base(name), true)
+	})
+}
+
+func literals(dir string) []segment {
+	var out []segment
+	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
+		if name != "" {
+			out = append(out, segment{segLiteral, name})
+		}
+	}
+	return out
+}
+
+// segmentsMeet reports whether a pattern of a rule, which covers what lies below it too, and
+// one of the shell, in which ** is any number of folders, may mean the same file. In doubt they
+// may.
+func segmentsMeet(rule []segment, glob []string) bool {
+	// can[j]: what is left of the rule meets what is left of the pattern behind its first j.
+	can := make([]bool, len(glob)+1)
+	for i := len(rule); i >= 0; i-- {
+		next := make([]bool, len(glob)+1)
+		for j := len(glob); j >= 0; j-- {
+			switch {
+			case i == len(rule):
+				next[j] = true
+			case j == len(glob):
+				next[j] = rule[i].kind == segAny && i == len(rule)-1
+			case glob[j] == "**":
+				next[j] = next[j+1] || can[j]
+			case rule[i].kind == segAny:
+				next[j] = can[j] || next[j+1]
+			default:
+				next[j] = nameMeets(rule[i], glob[j]) && can[j+1]
+			}
+		}
+		can = next
+	}
+	return can[0]
+}
+
+func nameMeets(s segment, glob string) bool {
+	wild := strings.ContainsAny(glob, `*?[`)
+	switch {
+	case !wild:
+		return s.matchName(command.Unescape(glob), true)
+	case s.kind == segLiteral:
+		if strings.HasPrefix(s.text, ".") && strings.ContainsAny(glob[:1], "*?[") {
+			return false // the shell leaves out what is hidden
+		}
+		ok, err := path.Match(strings.ToLower(strings.ReplaceAll(glob, "[!", "[^")), strings.ToLower(s.text))
+		return ok || err != nil
+	default:
+		return true
+	}
+}

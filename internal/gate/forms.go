@@ -1,0 +1,204 @@
+package gate
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/gate/command"
+)
+
+// form is one way to write a command that a rule may mean.
+type form struct {
+	text string
+	// pattern is the base name of what is run, if that is only known as a pattern of names;
+	// text is then what follows it.
+	pattern string
+	// words are those of the text, to be looked at without options that stand in front; nil if
+	// another form has them.
+	words []string
+}
+
+// forbidden are the readings of a rule that denies or asks about commands: as it is written,
+// with its parentheses unescaped, without variables it sets, and with the name of the command
+// alone, in lower case.
+func forbidden(w wildcard) []wildcard {
+	out := []wildcard{w.mapped(squeezed)}
+	add := func(w wildcard) {
+		w = w.mapped(squeezed)
+		for _, has := range out {
+			if strings.Join(has.lits, "*") == strings.Join(w.lits, "*") {
+				return
+			}
+		}
+		out = append(out, w)
+	}
+	for _, lit := range w.lits {
+		if strings.Contains(lit, `\`) {
+			add(w.mapped(unescapeParens))
+		}
+	}
+	for _, v := range out {
+		head := strings.TrimLeft(v.lits[0], " ")
+		for {
+			name, rest, found := strings.Cut(head, " ")
+			if v, _, ok := strings.Cut(name, "="); !found || !ok || strings.ContainsAny(v, "-/") {
+				break
+			}
+			head = rest
+		}
+		plain := wildcard{lits: append([]string{plainName(head)}, v.lits[1:]...), bare: v.bare}
+		if strings.TrimSpace(head) != "" {
+			add(plain)
+		}
+	}
+	if w.exact() {
+		for i := range out {
+			out[i].lits[0] = strings.TrimSpace(out[i].lits[0])
+		}
+	}
+	return out
+}
+
+// plainName writes a command with the base name of what it runs, in lower case.
+func plainName(command string) string {
+	name, rest, found := strings.Cut(command, " ")
+	if i := strings.LastIndexByte(name, '/'); i >= 0 && i+1 < len(name) {
+		name = name[i+1:]
+	}
+	name = strings.ToLower(name)
+	if found {
+		return name + " " + rest
+	}
+	return name
+}
+
+// forms are all commands in the call, and each in all the ways that a rule may write it:
+// with and without wrappers and quotes, by path and by name.
+func (c *call) forms() []form {
+	m := c.take()
+	if m.calls != nil {
+		return m.calls
+	}
+	seen := make(map[string]int, 2*len(m.parts)+1)
+	add := func(f form) {
+		key := f.pattern + "\x00" + f.text
+		if at, known := seen[key]; known {
+			if m.calls[at].words == nil {
+				m.calls[at].words = f.words
+			}
+			return
+		}
+		seen[key] = len(m.calls)
+		m.calls = append(m.calls, f)
+	}
+	addText := func(s string, words []string) {
+		add(form{text: s, words: words})
+		if plain := plainName(s); plain != s {
+			add(form{text: plain})
+		}
+	}
+	// Of a list of commands, words that stand in different ones are not each other's.
+	addText(oneBlank(m.text), m.onlyWords())
+	for i := range m.parts {
+		p := &m.parts[i]
+		for _, text := range c.vars().HandedOn(&p.Part) {
+			for _, said := range command.Spoken(text) {
+				addText(oneBlank(said), strings.Fields(said))
+			}
+		}
+		if len(p.Words) == 0 {
+			continue
+		}
+		texts := make([]string, len(p.Words))
+		for j, w := range p.Words {
+			texts[j] = w.Text
+		}
+		addText(oneBlank(strings.Join(texts, " ")), texts)
+		addText(oneBlank(p.Text), nil)
+		addText(oneBlank(p.Whole), nil)
+		if p.Words[0].Pattern {
+			add(form{text: oneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text), words: texts})
+		}
+		for _, said := range c.expanded(p) {
+			addText(said, strings.Fields(said))
+		}
+		for _, from := range command.StartedBy(texts) {
+			addText(oneBlank(from), strings.Fields(from))
+		}
+	}
+	if m.read.RunsInput() {
+		for _, s := range command.Spoken(m.text) {
+			addText(s, strings.Fields(s))
+		}
+	}
+	return m.calls
+}
+
+// expanded is a part with what the command itself says about its variables: "x=push; git $x".
+func (c *call) expanded(p *part) []string {
+	const most = 16
+	if !slices.ContainsFunc(p.Words, func(w command.Word) bool { return !w.Known && strings.Contains(w.Text, "$") }) {
+		return nil
+	}
+	out := []string{""}
+	for _, w := range p.Words {
+		said := []string{w.Text}
+		if !w.Known {
+			for _, t := range c.vars().Expand(w) {
+				if !t.Cut && !t.Glob && t.Own {
+					said = append(said, t.Text)
+				}
+			}
+		}
+		if len(said) > 1 {
+			said = said[1:]
+		}
+		var next []string
+		for _, head := range out {
+			for _, text := range said[:min(len(said), most/len(out))] {
+				next = append(next, strings.TrimSpace(head+" "+text))
+			}
+		}
+		out = next
+	}
+	for i := range out {
+		out[i] = oneBlank(out[i])
+	}
+	return out
+}
+
+// onlyWords are the words of a command that could not be taken apart.
+func (m *shell) onlyWords() []string {
+	if len(m.parts) > 0 {
+		return nil
+	}
+	return strings.Fields(m.text)
+}
+
+// forbids reports whether a rule that denies or asks covers a command in the call.
+func (r *Rule) forbids(c *call) bool {
+	forms := c.forms()
+	for i := range r.forms {
+		w := &r.forms[i]
+		for _, f := range forms {
+			if f.pattern == "" && (w.match(f.text) || w.matchPast(f.words)) || f.pattern != "" && w.meansPattern(f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// meansPattern: what is run is a pattern of names, and the name in the rule is one of them.
+func (w *wildcard) meansPattern(f form) bool {
+	name, _, _ := strings.Cut(w.lits[0], " ")
+	if name == "" {
+		return true
+	}
+	ok, err := path.Match(strings.ToLower(f.pattern), path.Base(name))
+	if !ok && err == nil {
+		return false
+	}
+	return w.match(strings.TrimRight(name+" "+f.text, " ")) || w.matchPast(append([]string{name}, f.words[1:]...))
+}
