@@ -7,10 +7,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// arithmetic walks what bash evaluates as expressions.
+type arithmetic struct{ *walker }
+
 // arithm walks an arithmetic expression. bash evaluates the text of the variables in it as
 // expressions again, and a subscript in that text can run commands: x='a[$(rm y)]'; ((x)).
 // So only those variables are clear of which each value in the command is a number.
-func (w *walker) arithm(x syntax.ArithmExpr) {
+func (w arithmetic) arithm(x syntax.ArithmExpr) {
 	if x == nil || !w.enter() {
 		return
 	}
@@ -30,7 +33,7 @@ func (w *walker) arithm(x syntax.ArithmExpr) {
 	}
 }
 
-func (w *walker) arithmWord(word *syntax.Word) {
+func (w arithmetic) arithmWord(word *syntax.Word) {
 	for _, part := range word.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
@@ -87,7 +90,7 @@ func counts(p *syntax.CmdSubst) bool {
 	return false
 }
 
-func (w *walker) arithmText(text string) {
+func (w arithmetic) arithmText(text string) {
 	if isNumber(text) {
 		return
 	}
@@ -101,7 +104,7 @@ func (w *walker) arithmText(text string) {
 }
 
 // number says that a variable in arithmetic is unclear, unless it is a number for sure.
-func (w *walker) number(name *syntax.Lit, changed bool) {
+func (w arithmetic) number(name *syntax.Lit, changed bool) {
 	if name == nil {
 		return
 	}
@@ -117,12 +120,6 @@ func alwaysNumber(name string) bool {
 		return true
 	}
 	return false
-}
-
-// subscript walks the index of an array. For arrays with text as keys it would only be
-// text, but which they are is known when it runs.
-func (w *walker) subscript(x syntax.ArithmExpr) {
-	w.arithm(x)
 }
 
 func isNumber(s string) bool {
@@ -261,7 +258,7 @@ func numeric(word *syntax.Word) bool {
 
 // test walks [[ … ]]. Its words are not split; but -v, -R and comparisons of numbers
 // evaluate text, whether it is quoted or not.
-func (w *walker) test(x syntax.TestExpr) {
+func (w arithmetic) test(x syntax.TestExpr) {
 	if x == nil || !w.enter() {
 		return
 	}
@@ -294,7 +291,7 @@ func (w *walker) test(x syntax.TestExpr) {
 	}
 }
 
-func (w *walker) numberOperand(x syntax.TestExpr) {
+func (w arithmetic) numberOperand(x syntax.TestExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
 		w.unclear("it has a test that is not known")
@@ -310,7 +307,7 @@ func (w *walker) numberOperand(x syntax.TestExpr) {
 }
 
 // matchOperand is a pattern: there are more kinds of them than elsewhere, and all are text.
-func (w *walker) matchOperand(x syntax.TestExpr) {
+func (w arithmetic) matchOperand(x syntax.TestExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
 		w.test(x)
@@ -328,7 +325,7 @@ func (w *walker) matchOperand(x syntax.TestExpr) {
 }
 
 // plainName checks a word that bash takes for the name of a variable.
-func (w *walker) plainName(word *syntax.Word) {
+func (w arithmetic) plainName(word *syntax.Word) {
 	if got := finish(w.pieces(word), w.source(word)); !got.Known || !isName(got.Text) {
 		w.unclear("the name of a variable in it is evaluated, and may run something")
 	}

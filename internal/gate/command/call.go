@@ -33,10 +33,10 @@ func (w *walker) call(c *syntax.CallExpr, s scope) {
 	if s.timed {
 		part.Whole = "time " + part.Whole
 	}
-	w.unwrap(&part, words)
+	starter{w}.unwrap(&part, words)
 	part.Text = withoutMore(textOf(part.Words))
 	w.out.Parts[index] = part
-	w.effects(part)
+	starter{w}.effects(part)
 }
 
 func textOf(words []Word) string {
@@ -59,7 +59,7 @@ func (w *walker) assigns(list []*syntax.Assign) []Assign {
 	var out []Assign
 	for _, a := range list {
 		if a.Index != nil {
-			w.subscript(a.Index)
+			arithmetic{w}.arithm(a.Index)
 		}
 		if a.Name == nil {
 			continue
@@ -69,7 +69,7 @@ func (w *walker) assigns(list []*syntax.Assign) []Assign {
 			value = Word{Text: w.source(a.Array), pieces: []piece{{kind: pieceOther}}}
 			for _, e := range a.Array.Elems {
 				if e.Index != nil {
-					w.subscript(e.Index)
+					arithmetic{w}.arithm(e.Index)
 				}
 				if e.Value != nil {
 					w.words(e.Value)
@@ -97,7 +97,7 @@ func (w *walker) declare(c *syntax.DeclClause, s scope) {
 			words := w.words(a.Value)
 			part.Words = append(part.Words, words...)
 			for _, word := range words {
-				w.declaration(c.Variant.Value, word)
+				starter{w}.declaration(c.Variant.Value, word)
 			}
 		case a.Naked && a.Index == nil:
 			part.Words = append(part.Words, knownWord(a.Name.Value))
@@ -123,7 +123,7 @@ func (w *walker) declare(c *syntax.DeclClause, s scope) {
 
 // declaration checks a word of declare that is no plain assignment: an option, or a text
 // that is evaluated as one.
-func (w *walker) declaration(name string, word Word) {
+func (w starter) declaration(name string, word Word) {
 	switch {
 	case !word.Known:
 		w.unclear("what `" + name + "` sets is only known when it runs")
@@ -145,7 +145,7 @@ func knownWord(text string) Word {
 
 // effects are what a part does to the rest of the walk: it may change the folder, or
 // evaluate its arguments.
-func (w *walker) effects(part Part) {
+func (w starter) effects(part Part) {
 	name, ok := commandName(part.Words)
 	if !ok {
 		w.unclear("its first word is only known when it runs")
@@ -226,7 +226,7 @@ func baseName(name string) string {
 }
 
 // code walks a text that a command evaluates.
-func (w *walker) code(name string, args []Word, part Part) {
+func (w starter) code(name string, args []Word, part Part) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
 		if !arg.Known {
@@ -239,7 +239,7 @@ func (w *walker) code(name string, args []Word, part Part) {
 }
 
 // text reads the code in a text as parts of its own.
-func (w *walker) text(name, text string, part Part) {
+func (w starter) text(name, text string, part Part) {
 	if w.texts >= maxTexts {
 		w.unclear("it has code within texts within texts")
 		return
@@ -267,7 +267,7 @@ func (w *walker) text(name, text string, part Part) {
 	w.counted = w.counted || inner.counted
 }
 
-func (w *walker) trap(args []Word, part Part) {
+func (w starter) trap(args []Word, part Part) {
 	for len(args) > 0 && args[0].Known && (args[0].Text == "--" || args[0].Text == "-p" || args[0].Text == "-l") {
 		args = args[1:]
 	}
@@ -279,7 +279,7 @@ func (w *walker) trap(args []Word, part Part) {
 }
 
 // testBuiltin looks at the arguments of test and [: the one after -v is evaluated.
-func (w *walker) testBuiltin(args []Word) {
+func (w starter) testBuiltin(args []Word) {
 	if n := len(args); n > 0 && args[n-1].Known && args[n-1].Text == "]" {
 		args = args[:n-1]
 	}
@@ -298,7 +298,7 @@ func (w *walker) testBuiltin(args []Word) {
 
 // variables checks builtins that put something into variables: their names are evaluated,
 // if they have subscripts.
-func (w *walker) variables(name string, args []Word) {
+func (w starter) variables(name string, args []Word) {
 	if name == "printf" && len(args) > 1 && args[0].Known && setsCount(args[0].Text) {
 		w.unclear("%n of `printf` sets a variable")
 	}

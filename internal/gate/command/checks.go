@@ -11,7 +11,7 @@ import (
 // reading, or nothing.
 
 // searchesBelow: a pattern may be given by an option, and a search goes through folders.
-func searchesBelow(j *judge, u *use) string {
+func searchesBelow(j *judge, u *invocation) string {
 	if u.has("e", "regexp", "f", "file", "files") {
 		u.texts = 0
 	}
@@ -21,11 +21,11 @@ func searchesBelow(j *judge, u *use) string {
 }
 
 // begins: an operand begins with a sign, or may.
-func (u *use) begins(sign byte) bool {
+func (u *invocation) begins(sign byte) bool {
 	return slices.ContainsFunc(u.operands, func(w Word) bool { return w.mayBegin(sign) })
 }
 
-func onlyShowsPages(_ *judge, u *use) string {
+func onlyShowsPages(_ *judge, u *invocation) string {
 	if u.begins('+') {
 		return "gives `less` what may be a command"
 	}
@@ -34,7 +34,7 @@ func onlyShowsPages(_ *judge, u *use) string {
 
 // noOptionFiles: the program takes options from a file named by @, wherever that stands, among
 // them one that loads code.
-func noOptionFiles(_ *judge, u *use) string {
+func noOptionFiles(_ *judge, u *invocation) string {
 	made := func(w Word) bool { return !w.Known && (len(w.pieces) == 0 || w.pieces[0].kind != pieceText) }
 	if u.begins('@') || slices.ContainsFunc(u.operands, made) || slices.ContainsFunc(u.options, func(o option) bool { return o.given && o.value.mayBegin('@') }) {
 		return "may take options from a file"
@@ -43,14 +43,14 @@ func noOptionFiles(_ *judge, u *use) string {
 }
 
 // translates: the second set of tr is what it writes.
-func translates(_ *judge, u *use) string {
+func translates(_ *judge, u *invocation) string {
 	if len(u.operands) > 1 && (!u.operands[1].Known || escapesIn(u.operands[1].Text+"  ")) {
 		return controlsTerminal
 	}
 	return ""
 }
 
-func onlyToDevices(_ *judge, u *use) string {
+func onlyToDevices(_ *judge, u *invocation) string {
 	if slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || !PlainDevice(w.Text) }) {
 		return "writes to the files that it is given"
 	}
@@ -58,7 +58,7 @@ func onlyToDevices(_ *judge, u *use) string {
 }
 
 // onlyShows judges echo and printf.
-func onlyShows(j *judge, u *use) string {
+func onlyShows(j *judge, u *invocation) string {
 	j.out.Says = append(j.out.Says, u.operands...)
 	if u.name == "printf" && (u.has("v") || len(u.operands) > 0 && (!u.operands[0].Known || setsCount(u.operands[0].Text))) {
 		return "gives `printf` a format that is only known when it runs, or sets a variable"
@@ -71,7 +71,7 @@ func setsCount(format string) bool {
 	return regexp.MustCompile(`%[-+ #0-9'*.$hlLqjzt]*n`).MatchString(strings.ReplaceAll(format, "%%", ""))
 }
 
-func onlyFormats(_ *judge, u *use) string {
+func onlyFormats(_ *judge, u *invocation) string {
 	if slices.ContainsFunc(u.operands, func(w Word) bool {
 		return !strings.HasPrefix(w.lead(), "+") && !strings.HasPrefix(w.Text, "+") || !w.single()
 	}) {
@@ -81,7 +81,7 @@ func onlyFormats(_ *judge, u *use) string {
 }
 
 // onlyProcesses: without a dash, e means that the environment is shown too.
-func onlyProcesses(_ *judge, u *use) string {
+func onlyProcesses(_ *judge, u *invocation) string {
 	if slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || strings.Trim(w.Text, "auxfwljvs0123456789,") != "" }) ||
 		slices.ContainsFunc(u.valuesOf("o"), func(w Word) bool { return !w.Known || strings.Contains(w.Text, "env") }) {
 		return tellsProcesses
@@ -89,14 +89,14 @@ func onlyProcesses(_ *judge, u *use) string {
 	return ""
 }
 
-func onlyPlainVariables(_ *judge, u *use) string {
+func onlyPlainVariables(_ *judge, u *invocation) string {
 	if len(u.operands) == 0 || slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || !isName(w.Text) || !plainEnvironment(w.Text) }) {
 		return "tells variables, which may be secret"
 	}
 	return ""
 }
 
-func onlyUnpacksToOutput(_ *judge, u *use) string {
+func onlyUnpacksToOutput(_ *judge, u *invocation) string {
 	tests := u.has("l", "list", "t", "test") && !u.has("d", "decompress")
 	if !u.has("c", "stdout") && !tests {
 		return "replaces the files that it packs or unpacks"
@@ -105,8 +105,8 @@ func onlyUnpacksToOutput(_ *judge, u *use) string {
 }
 
 // script judges a program in a language of its own, which is given as text.
-func script(reads func(text string) bool) func(*judge, *use) string {
-	return func(_ *judge, u *use) string {
+func script(reads func(text string) bool) func(*judge, *invocation) string {
+	return func(_ *judge, u *invocation) string {
 		texts := u.valuesOf("e", "expression")
 		if len(texts) > 0 {
 			u.texts = 0

@@ -25,49 +25,49 @@ const (
 func gitCommand(name string) program {
 	switch name {
 	case "log", "show", "whatchanged", "rev-list", "diff-tree", "reflog", "stash", "shortlog", "show-branch", "range-diff", "diff", "diff-index", "diff-files", "cherry":
-		return program{reads: true, flags: "puszRabwWrtcmiEFPghqv123e", values: "GSInUlL", optional: "MCBX", files: "L", numbers: true, long: gitLog}
+		return program{use: reads, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L", long: gitLog}
 	case "blame", "annotate":
-		return program{reads: true, flags: "bltcpfnsewk", values: "L", files: "L", optional: "MC", long: "root show-name show-number porcelain line-porcelain incremental date= abbrev= since= first-parent reverse show-email"}
+		return program{use: reads, flags: "bltcpfnsewk", values: "L", files: "L", optional: "MC", long: "root show-name show-number porcelain line-porcelain incremental date= abbrev= since= first-parent reverse show-email"}
 	case "grep":
 		return program{
-			reads: true, flags: "IaivwhHEGPFnlLcqWpro", values: "eABCmf", files: "f", numbers: true, texts: 1, here: true,
+			use: reads, shows: here, flags: "IaivwhHEGPFnlLcqWpro" + digits, values: "eABCmf", files: "f", texts: 1,
 			long: "cached untracked text ignore-case word-regexp invert-match extended-regexp perl-regexp fixed-strings line-number files-with-matches name-only count color[= no-color break heading " +
 				"show-function after-context= before-context= context= function-context max-count= and or not all-match quiet only-matching",
 		}
 	case "status":
-		return program{reads: true, flags: "sbvz", optional: "uM", long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= ignored[= ahead-behind no-ahead-behind renames no-renames"}
+		return program{use: reads, flags: "sbvz", optional: "uM", long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= ignored[= ahead-behind no-ahead-behind renames no-renames"}
 	case "branch":
-		return program{reads: true, flags: "arvqi", texts: all, long: gitList, check: onlyListed}
+		return program{use: reads, flags: "arvqi", texts: all, long: gitList, check: onlyListed}
 	case "tag":
-		return program{reads: true, flags: "li", optional: "n", texts: all, long: gitList, check: onlyListed}
+		return program{use: reads, flags: "li", optional: "n", texts: all, long: gitList, check: onlyListed}
 	case "rev-parse":
-		return program{reads: true, flags: "q", texts: all, long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup git-dir absolute-git-dir git-common-dir is-inside-git-dir is-inside-work-tree is-bare-repository symbolic-full-name"}
+		return program{use: reads, flags: "q", texts: all, long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup git-dir absolute-git-dir git-common-dir is-inside-git-dir is-inside-work-tree is-bare-repository symbolic-full-name"}
 	case "ls-files":
-		return program{reads: true, names: true, flags: "zcdmosukt", values: "x", long: "cached deleted modified others ignored stage unmerged killed directory exclude= exclude-standard error-unmatch full-name"}
+		return program{use: reads, shows: names, flags: "zcdmosukt", values: "x", long: "cached deleted modified others ignored stage unmerged killed directory exclude= exclude-standard error-unmatch full-name"}
 	case "ls-tree":
-		return program{reads: true, names: true, flags: "dtrlz", long: "long name-only name-status full-name full-tree abbrev[="}
+		return program{use: reads, shows: names, flags: "dtrlz", long: "long name-only name-status full-name full-tree abbrev[="}
 	case "cat-file":
-		return program{reads: true, flags: "tspe", most: 2}
+		return program{use: reads, flags: "tspe", most: 2}
 	case "for-each-ref", "show-ref", "describe", "name-rev", "merge-base":
-		return program{reads: true, flags: "qdsa", texts: all, long: gitList + " count= head heads tags branches dereference hash[= verify exists contains candidates= exact-match long match= exclude= always first-parent octopus independent is-ancestor fork-point name-only"}
+		return program{use: reads, flags: "qdsa", texts: all, long: gitList + " count= head heads tags branches dereference hash[= verify exists contains candidates= exact-match long match= exclude= always first-parent octopus independent is-ancestor fork-point name-only"}
 	case "count-objects", "version", "var":
-		return program{reads: true, flags: "vH", texts: all, long: "verbose human-readable"}
+		return program{use: reads, flags: "vH", texts: all, long: "verbose human-readable"}
 	case "remote":
-		return program{reads: true, flags: "v", texts: all, long: "verbose push all", check: oneOf("", "get-url")}
+		return program{use: reads, flags: "v", texts: all, long: "verbose push all", check: oneOf("", "get-url")}
 	case "worktree":
-		return program{reads: true, texts: all, long: "porcelain", check: oneOf("list")}
+		return program{use: reads, texts: all, long: "porcelain", check: oneOf("list")}
 	case "config":
-		return program{reads: true, flags: "lz", texts: all, most: 2, long: "get get-all get-regexp list global local system show-origin show-scope name-only type= bool int path", check: onlyTold}
+		return program{use: reads, flags: "lz", texts: all, most: 2, long: "get get-all get-regexp list global local system show-origin show-scope name-only type= bool int path", check: onlyTold}
 	case "hash-object":
-		return program{reads: true, values: "t", long: "stdin"}
+		return program{use: reads, values: "t", long: "stdin"}
 	case "check-ignore", "symbolic-ref":
-		return program{reads: true, flags: "qvn", most: 1, texts: all, long: "quiet verbose short"}
+		return program{use: reads, flags: "qvn", most: 1, texts: all, long: "quiet verbose short"}
 	case "fsck":
-		return program{reads: true, flags: "v", texts: all, long: "full strict progress no-progress connectivity-only"}
+		return program{use: reads, flags: "v", texts: all, long: "full strict progress no-progress connectivity-only"}
 	case "bisect":
-		return program{reads: true, most: 1, texts: all, check: oneOf("log")}
+		return program{use: reads, most: 1, texts: all, check: oneOf("log")}
 	case "apply":
-		return program{reads: true, flags: "Rv", values: "p", long: "check stat numstat summary reverse", check: func(_ *judge, u *use) string {
+		return program{use: reads, flags: "Rv", values: "p", long: "check stat numstat summary reverse", check: func(_ *judge, u *invocation) string {
 			if u.has("check", "stat", "numstat", "summary") {
 				return ""
 			}
@@ -121,7 +121,7 @@ func (j *judge) git(p *Part) string {
 	switch {
 	case !args[0].Known:
 		return "runs a git command that is only known when it runs"
-	case !known.reads:
+	case known.use < readsMore:
 		return "runs `git " + name + "`, which is not known to only read"
 	case !j.options.SafeGit:
 		return "runs git, which may run what is configured in the repository"
@@ -195,7 +195,7 @@ func formatControls(format string) bool {
 }
 
 // onlyListed: a name that is not there to be matched is one to be made.
-func onlyListed(_ *judge, u *use) string {
+func onlyListed(_ *judge, u *invocation) string {
 	if len(u.operands) > 0 && !u.has("list", "l") {
 		return "makes a branch or tag (`" + u.name + " " + u.operands[0].Text + "`)"
 	}
@@ -203,8 +203,8 @@ func onlyListed(_ *judge, u *use) string {
 }
 
 // oneOf requires one of some words; "" is none at all.
-func oneOf(names ...string) func(*judge, *use) string {
-	return func(_ *judge, u *use) string {
+func oneOf(names ...string) func(*judge, *invocation) string {
+	return func(_ *judge, u *invocation) string {
 		first := ""
 		if len(u.operands) > 0 {
 			first = u.operands[0].Text
@@ -217,7 +217,7 @@ func oneOf(names ...string) func(*judge, *use) string {
 }
 
 // onlyTold: of git config, one name is read, two are a name and its new value.
-func onlyTold(_ *judge, u *use) string {
+func onlyTold(_ *judge, u *invocation) string {
 	if !u.has("get", "get-all", "get-regexp", "l", "list") && len(u.operands) != 1 {
 		return "may change the configuration of git"
 	}
@@ -225,7 +225,7 @@ func onlyTold(_ *judge, u *use) string {
 }
 
 // GitReads: subcommands that are used for reading, though some of their options write.
-func GitReads(sub string) bool { return gitCommand(sub).reads }
+func GitReads(sub string) bool { return gitCommand(sub).use >= readsMore }
 
 // GitRuns says whether the arguments of git, from the first after "git", hold an option that
 // has git run a program, load settings or write a file of the caller's choice: before the
@@ -244,7 +244,7 @@ func GitRuns(args []Word) bool {
 	}
 	known := gitCommand(args[0].Text)
 	running, letters, values := known.runs, known.flags, known.values
-	if known.reads {
+	if known.use >= readsMore {
 		running, letters, values = gitRunning, "", ""
 		if args[0].Text == "grep" {
 			letters, values = "O", known.values

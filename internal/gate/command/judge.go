@@ -158,7 +158,7 @@ func (j *judge) part(p *Part) string {
 		return j.git(p)
 	case tellsVersion(name, p.Words[1:]):
 		return ""
-	case !known.reads:
+	case known.use < readsMore:
 		return "runs `" + name + "`, which is not known to only read"
 	}
 	for _, w := range p.Words[1:] {
@@ -179,7 +179,7 @@ func (j *judge) part(p *Part) string {
 }
 
 // opensNothing: whatever it is given, it shows nothing of what is in a file.
-func opensNothing(known program) bool { return known.names && known.texts == all }
+func opensNothing(known program) bool { return known.shows == names && known.texts == all }
 
 // redirect: data only goes to where it is dropped or shown.
 func (j *judge) redirect(r Redirect) string {
@@ -271,8 +271,8 @@ func escapesIn(command string) bool {
 	return false
 }
 
-// use is a command whose options were read.
-type use struct {
+// invocation is a command whose options were read.
+type invocation struct {
 	name     string
 	options  []option
 	operands []Word
@@ -286,11 +286,11 @@ type option struct {
 	given bool // a value
 }
 
-func (u *use) has(names ...string) bool {
+func (u *invocation) has(names ...string) bool {
 	return slices.ContainsFunc(u.options, func(o option) bool { return slices.Contains(names, o.name) })
 }
 
-func (u *use) valuesOf(names ...string) []Word {
+func (u *invocation) valuesOf(names ...string) []Word {
 	var out []Word
 	for _, o := range u.options {
 		if o.given && slices.Contains(names, o.name) {
@@ -302,7 +302,7 @@ func (u *use) valuesOf(names ...string) []Word {
 
 // use reads a command by what is known of its program and says what it may do besides reading.
 func (j *judge) use(known program, name string, words []Word) string {
-	u := &use{name: name, texts: known.texts}
+	u := &invocation{name: name, texts: known.texts}
 	if why := known.parse(u, words); why != "" {
 		return why
 	}
@@ -318,20 +318,20 @@ func (j *judge) use(known program, name string, words []Word) string {
 		if !w.Known && len(w.pieces) == 1 && w.pieces[0].kind == pieceFile {
 			continue // a pipe, or what find comes to below its folders
 		}
-		j.out.Reads = append(j.out.Reads, Source{w, known.names, known.here || known.below || u.below})
+		j.out.Reads = append(j.out.Reads, Source{w, known.shows == names, known.shows >= below || u.below})
 	}
 	for _, o := range u.options {
-		if o.given && (slices.Contains(strings.Fields(known.files), o.name) || known.any && known.long == "" && len(o.name) > 1) {
-			j.out.Reads = append(j.out.Reads, Source{Word: o.value, Name: known.names})
+		if o.given && (slices.Contains(strings.Fields(known.files), o.name) || known.use == readsAlways && known.long == "" && len(o.name) > 1) {
+			j.out.Reads = append(j.out.Reads, Source{Word: o.value, Name: known.shows == names})
 		}
 	}
-	j.out.Here = j.out.Here || known.here && len(u.operands) <= u.texts
+	j.out.Here = j.out.Here || known.shows == here && len(u.operands) <= u.texts
 	return ""
 }
 
 // parse reads options. Those that are not known are refused, unless none could do anything but
 // read; abbreviated ones too, which a program would accept.
-func (known program) parse(u *use, words []Word) string {
+func (known program) parse(u *invocation, words []Word) string {
 	refuse := func(text string) string {
 		return "gives `" + u.name + "` the option " + text + ", which is not known to only read"
 	}
@@ -340,7 +340,7 @@ func (known program) parse(u *use, words []Word) string {
 		w := words[i]
 		text := w.Text
 		if !w.Known {
-			if text = w.lead(); w.mayBegin('-') && !known.any && !(w.single() && strings.Contains(text, "=")) {
+			if text = w.lead(); w.mayBegin('-') && known.use != readsAlways && !(w.single() && strings.Contains(text, "=")) {
 				return "gives `" + u.name + "` " + w.Text + ", which may become an option"
 			}
 		}
@@ -352,12 +352,10 @@ func (known program) parse(u *use, words []Word) string {
 		case text == "--":
 			ended = true
 			continue
-		case known.numbers && strings.Trim(text[1:], "0123456789") == "":
-			continue
 		case text[1] == '-':
 			name, value, glued := strings.Cut(text[2:], "=")
 			how, ok := known.takes(name)
-			if !known.any && (!ok || glued && how == 0 || how == 0 && !w.Known) {
+			if known.use != readsAlways && (!ok || glued && how == 0 || how == 0 && !w.Known) {
 				return refuse("--" + name)
 			}
 			o = option{name: name, given: glued, value: w}
@@ -374,7 +372,7 @@ func (known program) parse(u *use, words []Word) string {
 		if takes && i+1 < len(words) {
 			i++
 			o.value, o.given = words[i], true
-			if !known.any && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text, "-0123456789") != "") {
+			if known.use != readsAlways && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text, "-0123456789") != "") {
 				return "gives `" + u.name + " " + text + "` a value that may be something else"
 			}
 		}
@@ -384,7 +382,7 @@ func (known program) parse(u *use, words []Word) string {
 }
 
 // cluster reads -abc; the last of it is returned, and whether it wants the next word.
-func (known program) cluster(u *use, text string) (last option, takes bool, unknown string) {
+func (known program) cluster(u *invocation, text string) (last option, takes bool, unknown string) {
 	for i := 1; i < len(text); i++ {
 		last = option{name: text[i : i+1]}
 		optional := strings.Contains(known.optional, last.name)
@@ -392,7 +390,7 @@ func (known program) cluster(u *use, text string) (last option, takes bool, unkn
 			last.given, last.value = i+1 < len(text), knownWord(text[i+1:])
 			return last, !last.given && !optional, ""
 		}
-		if !known.any && !strings.Contains(known.flags, last.name) {
+		if known.use != readsAlways && !strings.Contains(known.flags, last.name) {
 			return last, false, "-" + last.name
 		}
 		if i+1 < len(text) {

@@ -2,26 +2,19 @@ package command
 
 // program is what is known of one program. The table below is the only place that knows any.
 type program struct {
-	// reads: with the options listed here it only reads. any: with all options that there are.
-	reads, any bool
-	// looks: it is used for reading, so that a rule which begins with its name covers that, even
-	// if nothing is listed. mixed: it is not, though it also reads.
-	looks, mixed bool
+	use use
 	// flags are letters without a value, values letters with one, glued or in the next word,
 	// optional letters with one that is glued. files are the options whose values name files.
 	flags, values, optional, files string
 	// long are options: "x" without a value, "x=" with one, "x[=" with one that is glued or none.
 	long    string
-	numbers bool // -5 is an option
 	most    int  // the operands that it may have; 0 is any number
 	ordered bool // behind its first operand all are operands
 	texts   int  // how many of its first operands are text and no files
-	// names: it says names and attributes, and shows nothing of what is in files. below: it reads
-	// what is below the folders that it is given; here: or that it is in, if it is given none.
-	names, below, here bool
-	escapes            bool                      // it makes control characters of escapes in its words
-	check              func(*judge, *use) string // looks at what its options left
-	own                func(*judge, []Word) string
+	shows   shows
+	escapes bool                             // it makes control characters of escapes in its words
+	check   func(*judge, *invocation) string // looks at what its options left
+	own     func(*judge, []Word) string
 
 	wraps  *wrapper // what follows its options is the command that it runs
 	starts starting
@@ -29,10 +22,33 @@ type program struct {
 	subs   bool   // its first word that is no option says what it does
 	plain  string // options before a subcommand that have no value
 	state  bool   // a builtin after which the same words may mean something else
-	shell  bool   // it runs the text that it reads, or is given
 	// code says whether a program in its own language, which it is given, may start others.
 	code func(text string) bool
 }
+
+// use is what a program is used for.
+type use int
+
+const (
+	anything    use = iota
+	looks           // reading, by options that are not listed
+	readsMore       // also reading: with the options listed here it only reads
+	reads           // reading: with the options listed here it only reads
+	readsAlways     // reading, with all options that there are
+)
+
+// shows is what a program shows of the files that it is given.
+type shows int
+
+const (
+	contents shows = iota
+	names          // names and attributes, and nothing of what is in them
+	below          // what is below the folders, too
+	here           // or below the folder that it is in, if it is given none
+)
+
+// shell: it runs the text that it reads, or is given.
+func (p program) shell() bool { return p.runs == shellRuns }
 
 // starting is whether what follows any of a program's words may be a command.
 type starting int
@@ -44,9 +60,11 @@ const (
 )
 
 const (
-	all   = 1 << 30 // of the operands
-	none  = -1
-	tools = "-h -help -version --help --version --debug --verbose --quiet --offline --locked --frozen"
+	all       = 1 << 30 // of the operands
+	none      = -1
+	shellRuns = "-c -lc -ic -ec"
+	digits    = "0123456789"
+	tools     = "-h -help -version --help --version --debug --verbose --quiet --offline --locked --frozen"
 )
 
 // lookup is the table.
@@ -55,109 +73,109 @@ func lookup(name string) program {
 	// What is used on files, and only reads whatever its options.
 	case "cat", "tac", "rev", "head", "tail", "nl", "wc", "od", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum",
 		"base32", "cmp", "comm", "join", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
-		return program{reads: true, any: true}
+		return program{use: readsAlways}
 	case "diff":
-		return program{reads: true, any: true, below: true}
+		return program{use: readsAlways, shows: below}
 	case "hexdump", "paste":
-		return program{reads: true, any: true, escapes: true}
+		return program{use: readsAlways, escapes: true}
 	case "grep", "egrep", "fgrep":
-		return program{reads: true, any: true, values: "efmABCDd", files: "f file", long: "regexp= file= max-count= label= after-context= before-context= context=", texts: 1, check: searchesBelow}
+		return program{use: readsAlways, values: "efmABCDd", files: "f file", long: "regexp= file= max-count= label= after-context= before-context= context=", texts: 1, check: searchesBelow}
 	case "tr":
-		return program{reads: true, any: true, texts: all, check: translates}
+		return program{use: readsAlways, texts: all, check: translates}
 	case "tee":
-		return program{reads: true, mixed: true, flags: "ai", texts: all, check: onlyToDevices}
+		return program{use: readsMore, flags: "ai", texts: all, check: onlyToDevices}
 	// What says names and attributes.
 	case "ls", "dir", "vdir", "readlink", "realpath", "du", "df", "which", "type", "whereis":
-		return program{reads: true, any: true, names: true}
+		return program{use: readsAlways, shows: names}
 	case "stat":
-		return program{reads: true, any: true, names: true, escapes: true}
+		return program{use: readsAlways, shows: names, escapes: true}
 	case "file":
-		return program{reads: true, names: true, flags: "bhiklLNnrs0I", values: "F", long: "brief mime mime-type mime-encoding dereference no-dereference"}
+		return program{use: reads, shows: names, flags: "bhiklLNnrs0I", values: "F", long: "brief mime mime-type mime-encoding dereference no-dereference"}
 	case "tree":
-		return program{reads: true, names: true, flags: "adflxCnNpsuhgDrtvJ", values: "LPI", long: "noreport dirsfirst prune du gitignore"}
+		return program{use: reads, shows: names, flags: "adflxCnNpsuhgDrtvJ", values: "LPI", long: "noreport dirsfirst prune du gitignore"}
 	case "fd", "fdfind":
 		return program{
-			reads: true, names: true, flags: "HIsigapLFu10lq", values: "dteES", texts: 1, runs: "-x -X --exec --exec-batch",
+			use: reads, shows: names, flags: "HIsigapLFu10lq", values: "dteES", texts: 1, runs: "-x -X --exec --exec-batch",
 			long: "hidden no-ignore case-sensitive ignore-case glob absolute-path full-path follow fixed-strings max-depth= type= extension= exclude= print0",
 		}
 	case "find", "gfind":
-		return program{reads: true, names: true, runs: "-exec -execdir -ok -okdir", escapes: true, own: (*judge).find}
+		return program{use: reads, shows: names, runs: "-exec -execdir -ok -okdir", escapes: true, own: (*judge).find}
 	// What only tells, and opens no file.
 	case "basename", "dirname", "pwd", "uname", "nproc", "whoami", "id", "groups", "tty", "uptime", "free", "seq", "expr", "factor", "sleep",
 		"true", "false", ":", "yes", "lscpu", "help", "exit", "break", "continue", "return", "shift", "wait":
-		return program{reads: true, any: true, texts: all, names: true}
+		return program{use: readsAlways, shows: names, texts: all}
 	case "echo", "printf":
-		return program{reads: true, any: true, texts: all, names: true, escapes: true, check: onlyShows}
+		return program{use: readsAlways, shows: names, texts: all, escapes: true, check: onlyShows}
 	case "test", "[":
-		return program{reads: true, any: true, texts: all, names: true, own: (*judge).condition}
+		return program{use: readsAlways, shows: names, texts: all, own: (*judge).condition}
 	case "cd":
-		return program{reads: true, mixed: true, own: (*judge).changeFolder}
+		return program{use: readsMore, own: (*judge).changeFolder}
 	case "hostname":
-		return program{reads: true, flags: "sfdiI", most: none}
+		return program{use: reads, flags: "sfdiI", most: none}
 	case "printenv":
-		return program{reads: true, texts: all, check: onlyPlainVariables}
+		return program{use: reads, texts: all, check: onlyPlainVariables}
 	case "date":
-		return program{reads: true, flags: "uR", values: "d", optional: "I", long: "date= utc", texts: all, escapes: true, check: onlyFormats}
+		return program{use: reads, flags: "uR", values: "d", optional: "I", long: "date= utc", texts: all, escapes: true, check: onlyFormats}
 	case "ps":
-		return program{reads: true, flags: "eAafFlLHNwc", values: "pCugUo", texts: all, check: onlyProcesses}
+		return program{use: reads, flags: "eAafFlLHNwc", values: "pCugUo", texts: all, check: onlyProcesses}
 	// What changes text on its way.
 	case "sort", "gsort":
 		return program{
-			reads: true, flags: "bdfgiMhnrRVcCmsuz", values: "kSt", runs: "--compress-program",
+			use: reads, flags: "bdfgiMhnrRVcCmsuz", values: "kSt", runs: "--compress-program",
 			long: "numeric-sort reverse unique version-sort human-numeric-sort key= field-separator= stable ignore-case zero-terminated check[= merge",
 		}
 	case "uniq":
-		return program{reads: true, flags: "cdDiuz", values: "fsw", long: "count repeated unique ignore-case", most: 1, ordered: true}
+		return program{use: reads, flags: "cdDiuz", values: "fsw", long: "count repeated unique ignore-case", most: 1, ordered: true}
 	case "xxd":
-		return program{reads: true, own: (*judge).hexDump}
+		return program{use: reads, own: (*judge).hexDump}
 	case "base64":
-		return program{reads: true, flags: "diD", values: "w", long: "decode wrap=", most: 1}
+		return program{use: reads, flags: "diD", values: "w", long: "decode wrap=", most: 1}
 	case "strings":
-		return program{reads: true, flags: "a", values: "n", numbers: true, check: noOptionFiles}
+		return program{use: reads, flags: "a" + digits, values: "n", check: noOptionFiles}
 	case "less":
-		return program{reads: true, flags: "NSRrXFiIMmeEqQ", runs: "+", check: onlyShowsPages}
+		return program{use: reads, flags: "NSRrXFiIMmeEqQ", runs: "+", check: onlyShowsPages}
 	case "sed", "gsed":
-		return program{reads: true, flags: "nErsuz", values: "e", long: "quiet silent regexp-extended expression=", texts: 1, check: script(sedOnlyReads), code: sedRuns}
+		return program{use: reads, flags: "nErsuz", values: "e", long: "quiet silent regexp-extended expression=", texts: 1, check: script(sedOnlyReads), code: sedRuns}
 	case "awk", "gawk", "mawk", "nawk", "original-awk":
-		return program{reads: true, values: "Fv", texts: 1, ordered: true, escapes: true, check: script(awkOnlyReads), code: awkRuns}
+		return program{use: reads, values: "Fv", texts: 1, ordered: true, escapes: true, check: script(awkOnlyReads), code: awkRuns}
 	case "nm", "size", "readelf":
-		return program{reads: true, flags: "aACDgnurSBdPWhlse", values: "tx", long: "demangle dynamic headers", check: noOptionFiles}
+		return program{use: reads, flags: "aACDgnurSBdPWhlse", values: "tx", long: "demangle dynamic headers", check: noOptionFiles}
 	case "zipinfo":
-		return program{reads: true, flags: "12smlvht"}
+		return program{use: reads, flags: "12smlvht"}
 	case "shuf":
-		return program{reads: true, flags: "erz", values: "in"}
+		return program{use: reads, flags: "erz", values: "in"}
 	case "jq":
-		return program{reads: true, flags: "ceMCaSjrsnR", long: "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab", texts: 1, escapes: true, check: script(jqOnlyReads)}
+		return program{use: reads, flags: "ceMCaSjrsnR", long: "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab", texts: 1, escapes: true, check: script(jqOnlyReads)}
 	case "tar", "gtar", "bsdtar":
 		return program{
-			reads: true, mixed: true, own: (*judge).listArchive,
+			use: readsMore, own: (*judge).listArchive,
 			runs: "--to-command --use-compress-program -I --checkpoint-action=exec --rsh-command --info-script -F",
 		}
 	case "gzip", "bzip2", "xz", "zstd", "gunzip", "bunzip2", "unxz", "unzstd":
-		return program{reads: true, mixed: true, flags: "cdltv", long: "stdout decompress list test", check: onlyUnpacksToOutput}
+		return program{use: readsMore, flags: "cdltv", long: "stdout decompress list test", check: onlyUnpacksToOutput}
 	case "zcat", "bzcat", "xzcat":
-		return program{reads: true}
+		return program{use: reads}
 	case "rg":
 		return program{
-			reads: true, here: true, flags: "FHIilLNnoPpqSsUuvwxc0.", values: "ABCegmtTd", texts: 1, runs: "--pre --hostname-bin",
+			use: reads, shows: here, flags: "FHIilLNnoPpqSsUuvwxc0.", values: "ABCegmtTd", texts: 1, runs: "--pre --hostname-bin",
 			long: "after-context= before-context= context= case-sensitive color= column count files files-with-matches fixed-strings glob= heading hidden ignore-case invert-match json " +
 				"line-number max-columns= max-count= max-depth= multiline no-filename no-heading no-ignore no-line-number only-matching pcre2 quiet regexp= smart-case sort= stats type= type-not= vimgrep word-regexp version",
 			check: searchesBelow,
 		}
 	case "go":
-		return program{reads: true, mixed: true, runs: "-exec -toolexec -vettool", plain: tools, own: (*judge).goTells}
+		return program{use: readsMore, runs: "-exec -toolexec -vettool", plain: tools, own: (*judge).goTells}
 	case "gofmt":
-		return program{reads: true, mixed: true, flags: "dels", below: true}
+		return program{use: readsMore, shows: below, flags: "dels"}
 	case "git":
 		return program{
-			looks: true, subs: true, plain: "-p -P -h -v --paginate --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --version --help --html-path --man-path --info-path",
+			use: looks, subs: true, plain: "-p -P -h -v --paginate --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --version --help --html-path --man-path --info-path",
 			runs: "run foreach --exec -x --upload-pack --receive-pack --extcmd --tree-filter --index-filter --msg-filter -c -O --open-files-in-pager --config-env",
 		}
 	// What is used for reading, though nobody lists with which options.
 	case "ag", "cal", "iconv", "lsof", "more", "objdump", "who", "zgrep", "where":
-		return program{looks: true}
+		return program{use: looks}
 	case "man":
-		return program{looks: true, runs: "-P --pager -H"}
+		return program{use: looks, runs: "-P --pager -H"}
 	}
 	return carrier(name)
 }
@@ -167,7 +185,7 @@ func carrier(name string) program {
 	switch name {
 	// What is looked through.
 	case "command":
-		return program{wraps: &wrapper{flags: "p"}, starts: startsOthers, reads: true, texts: all, names: true, flags: "vV"}
+		return program{use: reads, shows: names, wraps: &wrapper{flags: "p"}, starts: startsOthers, texts: all, flags: "vV"}
 	case "builtin", "nohup":
 		return program{wraps: &wrapper{}, starts: startsOthers}
 	case "exec":
@@ -183,7 +201,7 @@ func carrier(name string) program {
 	case "env":
 		return program{wraps: &wrapper{flags: "i0", values: "u", assigns: true, long: "--ignore-environment --null --unset="}, starts: startsOthers}
 	case "xargs":
-		return program{wraps: &wrapper{flags: "0rtxop", values: "nPLIsdEa", long: "--arg-file= --open-tty --null --no-run-if-empty --verbose --exit --max-args= --max-procs= --max-lines= --delimiter= --replace="}, starts: startsOthers, reads: true, flags: "0rtx", values: "nPLIsdE", texts: all, names: true}
+		return program{use: reads, shows: names, wraps: &wrapper{flags: "0rtxop", values: "nPLIsdEa", long: "--arg-file= --open-tty --null --no-run-if-empty --verbose --exit --max-args= --max-procs= --max-lines= --delimiter= --replace="}, starts: startsOthers, flags: "0rtx", values: "nPLIsdE", texts: all}
 	// What has options that matter, so that it is a part itself.
 	case "sudo":
 		return program{wraps: &wrapper{visible: true, flags: "nEHSkbAi", values: "ughpCrtTDU", assigns: true, long: "--non-interactive --preserve-env --set-home --login --user= --group="}, starts: startsOthers}
@@ -228,7 +246,7 @@ func carrier(name string) program {
 	case "vim", "vi", "nvim", "ex":
 		return program{runs: "-c + --cmd"}
 	case "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash", "fish":
-		return program{shell: true, runs: "-c -lc -ic -ec"}
+		return program{runs: shellRuns}
 	case "eval", "trap":
 		return program{starts: startsSome, state: true}
 	case ".", "alias", "bind", "complete", "declare", "enable", "export", "fc", "getopts", "hash", "history", "let", "local",

@@ -19,13 +19,13 @@ func ChangesShell(name string) bool { return lookup(name).state }
 // Looks: the program is used for reading, though some of its options may write or run.
 func Looks(name string) bool {
 	known := lookup(name)
-	return known.looks || known.reads && !known.mixed
+	return known.use == looks || known.use >= reads
 }
 
 // RunsText: the program runs what stands in one of its words.
 func RunsText(name string) bool {
 	known := lookup(name)
-	return known.shell || known.code != nil || known.starts == startsOthers || name == "ssh" || name == "eval" || name == "trap"
+	return known.shell() || known.code != nil || known.starts == startsOthers || name == "ssh" || name == "eval" || name == "trap"
 }
 
 // WithoutValue: an option before the subcommand of a program that surely has no value in the next word.
@@ -101,7 +101,7 @@ func runsInput(name string, args []Word) bool {
 		return has("-", "/dev/stdin")
 	case name == "source" || name == ".":
 		return len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/")
-	case !lookup(name).shell:
+	case !lookup(name).shell():
 		return false
 	}
 	for i := 0; i < len(args); i++ {

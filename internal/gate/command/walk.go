@@ -208,13 +208,13 @@ func (w *walker) command(cmd syntax.Command, s scope) {
 		w.function(c, s)
 	case *syntax.ArithmCmd:
 		w.visit(c.Left)
-		w.arithm(c.X)
+		arithmetic{w}.arithm(c.X)
 	case *syntax.LetClause:
 		for _, x := range c.Exprs {
-			w.arithm(x)
+			arithmetic{w}.arithm(x)
 		}
 	case *syntax.TestClause:
-		w.test(c.X)
+		arithmetic{w}.test(c.X)
 	case *syntax.DeclClause:
 		w.declare(c, s)
 	case *syntax.TimeClause:
@@ -224,7 +224,7 @@ func (w *walker) command(cmd syntax.Command, s scope) {
 		}
 	case *syntax.CoprocClause:
 		if c.Name != nil {
-			w.plainName(c.Name)
+			arithmetic{w}.plainName(c.Name)
 			w.sets(w.source(c.Name))
 		}
 		moved := w.moved
@@ -278,9 +278,9 @@ func (w *walker) forLoop(c *syntax.ForClause, s scope) {
 		w.add(part)
 	case *syntax.CStyleLoop:
 		w.visit(loop.Lparen)
-		w.arithm(loop.Init)
-		w.arithm(loop.Cond)
-		w.arithm(loop.Post)
+		arithmetic{w}.arithm(loop.Init)
+		arithmetic{w}.arithm(loop.Cond)
+		arithmetic{w}.arithm(loop.Post)
 	default:
 		w.unclear("it has a kind of loop that is not known")
 	}

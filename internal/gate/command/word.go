@@ -302,7 +302,7 @@ func (w *walker) expansion(part syntax.WordPart, quoted bool) piece {
 		return piece{kind: pieceOutput, quoted: quoted, count: counts(p)}
 	case *syntax.ArithmExp:
 		w.visit(p.Left)
-		w.arithm(p.X)
+		arithmetic{w}.arithm(p.X)
 		return piece{kind: pieceNumber, quoted: quoted}
 	case *syntax.ProcSubst:
 		w.visit(p.OpPos)
@@ -356,12 +356,12 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool) piece {
 	if p.Index != nil {
 		other.text = name
 		if !wholeArray(p.Index) {
-			w.subscript(p.Index)
+			arithmetic{w}.arithm(p.Index)
 		}
 	}
 	if p.Slice != nil {
-		w.arithm(p.Slice.Offset)
-		w.arithm(p.Slice.Length)
+		arithmetic{w}.arithm(p.Slice.Offset)
+		arithmetic{w}.arithm(p.Slice.Length)
 	}
 	if p.Repl != nil {
 		w.operand(p.Repl.Orig, quoted)

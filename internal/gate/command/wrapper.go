@@ -2,6 +2,9 @@ package command
 
 import "strings"
 
+// starter walks what a command's own words start.
+type starter struct{ *walker }
+
 // wrapper says how to read the options of a command that runs another one.
 type wrapper struct {
 	flags    string // short options without a value
@@ -21,7 +24,7 @@ func withoutMore(text string) string { return strings.TrimSuffix(text, " …") }
 const unknownCommand = "runs what is only known when it runs"
 
 // unwrap takes the wrappers off the words and sets the part's own.
-func (w *walker) unwrap(part *Part, words []Word) {
+func (w starter) unwrap(part *Part, words []Word) {
 	part.Words = words
 	for {
 		name, ok := commandName(part.Words)
@@ -161,7 +164,7 @@ func (s *wrapper) option(text string) (takes, ok bool) {
 }
 
 // carried adds the part that a command with options of its own runs.
-func (w *walker) carried(name string, s *wrapper, args []Word, part Part) {
+func (w starter) carried(name string, s *wrapper, args []Word, part Part) {
 	rest, assigns, problem := s.skip(args)
 	if problem != "" {
 		w.unclear("`" + name + "` " + problem)
@@ -171,7 +174,7 @@ func (w *walker) carried(name string, s *wrapper, args []Word, part Part) {
 }
 
 // via adds the part that another one runs by its arguments.
-func (w *walker) via(name string, words []Word, assigns []Assign, part Part) {
+func (w starter) via(name string, words []Word, assigns []Assign, part Part) {
 	if !w.enter() {
 		return
 	}
@@ -187,7 +190,7 @@ func (w *walker) via(name string, words []Word, assigns []Assign, part Part) {
 }
 
 // find adds what -exec and its like run.
-func (w *walker) find(args []Word, part Part) {
+func (w starter) find(args []Word, part Part) {
 	for i := 0; i < len(args); i++ {
 		option := args[i].Text
 		if !args[i].Known || option != "-exec" && option != "-execdir" && option != "-ok" && option != "-okdir" {
@@ -228,7 +231,7 @@ func braced(text string) []piece {
 }
 
 // shell reads the code given to bash -c.
-func (w *walker) shell(name string, args []Word, part Part) {
+func (w starter) shell(name string, args []Word, part Part) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		switch {
