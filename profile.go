@@ -11,10 +11,13 @@ type Profile struct {
 	Source      string `json:"source,omitempty"` // "built-in", or the file it was read from
 	Prompt      string `json:"prompt"`           // system prompt
 	// Tools are the names offered, sorted.
-	Tools  []string `json:"tools"`
-	Model  string   `json:"model"`          // resolved: "provider/id"
-	Mode   Mode     `json:"mode,omitempty"` // "" is the parent's, whatever that is at the time
-	Limits Limits   `json:"limits"`
+	Tools []string `json:"tools"`
+	// Offer is the hash of the tree's document that holds what its model is told of them; "" in
+	// logs of old, where it is told what the tools are now.
+	Offer  string `json:"offer,omitempty"`
+	Model  string `json:"model"`          // resolved: "provider/id"
+	Mode   Mode   `json:"mode,omitempty"` // "" is the parent's, whatever that is at the time
+	Limits Limits `json:"limits"`
 	// Sandbox is the most that its commands, and those of all below it, are ever left; "" is
 	// the parent's.
 	Sandbox Level `json:"sandbox,omitempty"`

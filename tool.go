@@ -4,9 +4,9 @@ import "encoding/json"
 
 // Tool is what a model is told about one tool.
 type Tool struct {
-	Name        string
-	Description string
-	Schema      json.RawMessage // JSON Schema of the input object
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the input object
 }
 
 // ToolFacts is what is known of a tool besides what a model is told: who judges, offers,

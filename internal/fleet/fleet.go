@@ -26,13 +26,21 @@ type Birth struct {
 	Depth  int
 	Cwd    string
 
-	Profile   troupe.Profile
+	Profile troupe.Profile
+	// Offer is what its model is told of its tools for life, see troupe.Profile.Offer.
+	Offer     Offer
 	Authority troupe.Authority
 	Caps      *troupe.Caps   // roots only
 	Prompt    []troupe.Block // its first mail
 	From      troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
+}
+
+// Offer is a document of a tree, by the hash of its content.
+type Offer struct {
+	Hash string
+	Body []byte
 }
 
 // Born is what became of a Birth: either State and Events, or Refused.
@@ -115,6 +123,11 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		return Born{}, fmt.Errorf("insert session %s: %w", b.ID, err)
 	}
 	b.Name = name
+	if b.Profile.Offer = b.Offer.Hash; b.Offer.Hash != "" {
+		if err := tx.PutDocument(b.Root, b.Offer.Hash, b.Offer.Body); err != nil {
+			return Born{}, fmt.Errorf("keep what session %s is offered: %w", b.ID, err)
+		}
+	}
 	born := Born{Lease: lease}
 	born.Events = birthEvents(b, now, b.Parent == "" || HasSlot(tree))
 	if born.State, err = turn.Fold(born.Events); err != nil {

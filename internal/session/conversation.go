@@ -1,16 +1,20 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
@@ -41,54 +45,103 @@ func (c *conversation) add(e troupe.Event) error {
 	return err
 }
 
-// open chooses the provider and encodes what stands before the conversation.
-func (h *Hub) openConversation(p troupe.Profile) (conversation, error) {
-	provider, id, err := h.d.Models.Provider(p.Model)
+// open chooses the provider and encodes what stands before the conversation, once for all
+// sessions that are told the same.
+func (a *exchange) openConversation(ctx context.Context) (conversation, error) {
+	p := a.st.Profile
+	provider, id, err := a.h.d.Models.Provider(p.Model)
 	if err != nil {
-		return conversation{}, err
+		return conversation{}, &modelGoneError{p.Model, err}
 	}
 	c := conversation{provider: provider, modelID: id}
-	if c.head, err = h.heads.of(&h.d, provider, id, p); err != nil {
-		return conversation{}, err
+	key := strings.Join([]string{provider.Name(), id, p.Prompt, p.Offer, strings.Join(p.Tools, ",")}, "\x00")
+	var known bool
+	if c.head, known = a.h.heads.get(key); !known {
+		tools, err := a.offered(ctx)
+		if err != nil {
+			return conversation{}, err
+		}
+		c.head, err = provider.EncodeHead(model.Head{
+			Model: id, System: p.Prompt, Tools: tools, MaxTokens: a.h.d.Models.MaxOutput(p.Model),
+		})
+		if err != nil {
+			return conversation{}, &modelGoneError{p.Model, fmt.Errorf("encode the head of %s: %w", p.Type, err)}
+		}
+		a.h.heads.put(key, c.head)
 	}
 	c.start = sha256.Sum256(append([]byte(provider.Encoder()+"\n"), c.head...))
 	c.chain = c.start
 	return c, nil
 }
 
-// maxHeads is more kinds of sessions than are at work at once.
-const maxHeads = 256
+// offered is what the session's model was told of its tools when it was born, whatever has
+// become of them. Those of old logs are told what the tools are now.
+func (a *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
+	p := a.st.Profile
+	if p.Offer == "" {
+		return a.h.d.Tools.Specs(p.Tools), nil
+	}
+	err = a.h.d.Store.View(ctx, func(r store.Reader) error {
+		body, err := r.Document(a.root, p.Offer)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &tools)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what session %s was offered: %w", a.id, err)
+	}
+	return tools, nil
+}
 
-// heads keeps the encoded heads that were used last, for all sessions that share one.
-type heads struct {
+// offer is what a session with these tools is told of them from now on.
+func (h *Hub) offer(names []string) (fleet.Offer, error) {
+	key := strings.Join(names, ",")
+	if o, known := h.offers.get(key); known {
+		return o, nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // the same bytes as in the descriptors
+	if err := e.Encode(h.d.Tools.Specs(names)); err != nil {
+		return fleet.Offer{}, fmt.Errorf("write down what is offered: %w", err)
+	}
+	o := fleet.Offer{Hash: tool.Hash(b.Bytes()), Body: b.Bytes()}
+	h.offers.put(key, o)
+	return o, nil
+}
+
+// maxKinds is more kinds of sessions than are at work at once.
+const maxKinds = 256
+
+// kinds keeps what sessions of a kind share, of the kinds made last.
+type kinds[V any] struct {
 	mu    sync.Mutex
-	known map[string][]byte
+	known map[string]V
 	keys  []string // the oldest first
 }
 
-// of encodes the head of a profile, unless it is known.
-func (c *heads) of(d *Deps, provider model.Provider, id string, p troupe.Profile) ([]byte, error) {
-	key := strings.Join([]string{provider.Name(), id, p.Prompt, strings.Join(p.Tools, ",")}, "\x00")
+func (c *kinds[V]) get(key string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b, ok := c.known[key]; ok {
-		return b, nil
+	v, ok := c.known[key]
+	return v, ok
+}
+
+func (c *kinds[V]) put(key string, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.known[key]; ok {
+		return // two sessions made it at once
 	}
-	b, err := provider.EncodeHead(model.Head{
-		Model: id, System: p.Prompt, Tools: d.Tools.Specs(p.Tools), MaxTokens: d.Models.MaxOutput(p.Model),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("encode the head of %s: %w", p.Type, err)
-	}
-	if len(c.keys) == maxHeads {
+	if len(c.keys) == maxKinds {
 		delete(c.known, c.keys[0])
 		c.keys = append(c.keys[:0], c.keys[1:]...)
 	}
 	if c.known == nil {
-		c.known = make(map[string][]byte)
+		c.known = make(map[string]V)
 	}
-	c.known[key], c.keys = b, append(c.keys, key)
-	return b, nil
+	c.known[key], c.keys = v, append(c.keys, key)
 }
 
 // encode appends messages that a seal has settled.
@@ -147,9 +200,9 @@ func (c *conversation) restart() {
 // born (which has none yet) or loaded. If the bytes are not those the last seal recorded,
 // the provider's cache cannot be used and the next seal begins a new generation.
 func (a *exchange) rebuild(ctx context.Context) error {
-	convo, err := a.h.openConversation(a.st.Profile)
+	convo, err := a.openConversation(ctx)
 	if err != nil {
-		return &modelGoneError{a.st.Session.Model, err}
+		return err
 	}
 	if a.convo.whole {
 		convo.transcript = a.convo.transcript

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -131,12 +132,14 @@ type Replay interface {
 // while it is in that map, and nothing else decides it.
 //
 // Locks: Hub.mu comes before a tree's mu, that before those of its line and its slots, these before
-// an actor's; heads and surroundings have their own and take no other. None is held during a transaction, a look at a folder or a model call.
+// an actor's; what sessions of a kind share, and surroundings, have their own and take no other. None is held
+// during a transaction, a look at a folder or a model call.
 type Hub struct {
 	d      Deps
 	gate   *gate.Tools
 	around surroundings
-	heads  heads
+	heads  kinds[[]byte]
+	offers kinds[fleet.Offer]
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree

@@ -17,7 +17,11 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	defer h.unhold(t)
 	defer t.buffer(b.Root)()
 	var born []fleet.Born
-	err := h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
+	var err error
+	if b.Offer, err = h.offer(b.Profile.Tools); err != nil {
+		return err
+	}
+	err = h.d.Store.Update(ctx, b.Root, func(tx store.Tx) error {
 		var err error
 		born, err = fleet.Spawn(tx, h.d.Owner, h.d.Now(), []fleet.Birth{b})
 		if err == nil && born[0].Refused != nil {

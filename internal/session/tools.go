@@ -391,8 +391,12 @@ func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	if err != nil {
 		return fleet.Birth{}, err
 	}
+	offer, err := a.h.offer(profile.Tools)
+	if err != nil {
+		return fleet.Birth{}, err
+	}
 	return fleet.Birth{
-		Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
+		Offer: offer, Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
 		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: s.Cwd,
 		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id, Background: sp.Background,
 	}, nil
