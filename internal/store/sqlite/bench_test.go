@@ -242,3 +242,28 @@ func BenchmarkCreate(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkWatch is a look at a database in which nothing was committed: what it costs to follow
+// trees that other processes run, five times a second, however many they are.
+func BenchmarkWatch(b *testing.B) {
+	s, err := Open(b.Context(), filepath.Join(b.TempDir(), "troupe.db"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	c, err := connect(b.Context(), s.path, readerPragmas)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = c.close() }()
+	var w watching
+	told := 0
+	for b.Loop() {
+		if err := w.look(c, func([]store.Commit) { told++ }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if told != 1 {
+		b.Errorf("it told of commits %d times", told)
+	}
+}
