@@ -13,6 +13,8 @@ BENCHTIME     ?= 1s
 # is there. BENCHARGS go to it.
 BENCHMAIN     ?= ./internal/bench
 BENCHARGS     ?=
+# Where all results go, for machines to read.
+BENCHJSON     ?= bin/bench.json
 # How the picture in the README is taken.
 PICTURE       ?= docs/demo.svg
 COLUMNS_SHOWN ?= 100
@@ -58,9 +60,10 @@ $(LINT):
 		$(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv $(@D)/new/golangci-lint $@ && rmdir $(@D)/new
 
-bench: ## benchmarks of the packages, then of a whole team against a model server
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
-	$(if $(wildcard $(BENCHMAIN)),$(GO) run $(BENCHMAIN) $(BENCHARGS))
+bench: ## benchmarks of the packages, then of a whole team against a model server; also bin/bench.json
+	@mkdir -p $(dir $(BENCHJSON))
+	$(GO) run ./internal/bench/cmd/benchjson -o $(BENCHJSON) $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(if $(wildcard $(BENCHMAIN)),$(GO) run ./internal/bench/cmd/benchjson -o $(BENCHJSON) -more $(GO) run $(BENCHMAIN) $(BENCHARGS))
 
 fuzz: ## every fuzz target for FUZZTIME each
 	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file func; do \
@@ -77,5 +80,5 @@ loc: ## the product's lines of code, by package
 	@$(GO) run ./scripts/loc
 
 clean: ## what was built here; bin/tools stays
-	rm -f bin/troupe bin/demo.ansi coverage.out
+	rm -f bin/troupe bin/demo.ansi bin/bench.json coverage.out
 	rm -rf dist

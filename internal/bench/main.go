@@ -140,6 +140,9 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 			fmt.Println(f.line(r))
 		}
 		fanouts = append(fanouts, f)
+		if n > fanouts[0].n {
+			fmt.Printf("BenchmarkFanout/N=%d 1 %d KB/agent\n", n, perAgent(fanouts[0], f))
+		}
 	}
 	starts, err := l.starts(ctx, o.runs)
 	if err != nil {
@@ -147,7 +150,7 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 	}
 	for _, s := range starts {
 		for _, r := range s.runs {
-			fmt.Println(s.line(r))
+			fmt.Println(s.line(r, o.firstByte))
 		}
 	}
 	tables := []string{fanoutTable(fanouts), startTable(starts, o.firstByte)}

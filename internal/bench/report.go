@@ -16,8 +16,8 @@ type fanout struct {
 }
 
 func (f fanout) line(r result) string {
-	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s %.2f others",
-		f.n, r.wall.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first), ms(r.usage.cpu())/float64(r.turns),
+	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %d ideal-ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s %.2f others",
+		f.n, r.wall.Nanoseconds(), f.ideal.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first), ms(r.usage.cpu())/float64(r.turns),
 		r.usage.cpu().Seconds(), r.usage.PeakKB, r.server.Seconds(), r.others)
 }
 
@@ -29,26 +29,31 @@ func fanoutTable(all []fanout) string {
 	for i, f := range all {
 		wall := median(f.runs, func(r result) time.Duration { return r.wall })
 		peak := median(f.runs, func(r result) int64 { return r.usage.PeakKB })
-		perAgent := "–"
+		each := "–"
 		if i > 0 && f.n > all[0].n {
-			base := median(all[0].runs, func(r result) int64 { return r.usage.PeakKB })
-			perAgent = fmt.Sprintf("%d KB", (peak-base)/int64(f.n-all[0].n))
+			each = fmt.Sprintf("%d KB", perAgent(all[0], f))
 		}
 		fmt.Fprintf(&b, "| %d | %.2f s | %.3f | %.0f ms | %.2f s | %.2f ms | %d MB | %s | %.2f s | %.0f %% |\n",
 			f.n, wall.Seconds(), float64(wall)/float64(f.ideal),
 			ms(median(f.runs, func(r result) time.Duration { return r.first })),
 			median(f.runs, func(r result) time.Duration { return r.usage.cpu() }).Seconds(),
 			ms(median(f.runs, func(r result) time.Duration { return r.usage.cpu() / time.Duration(r.turns) })),
-			peak/1024, perAgent,
+			peak/1024, each,
 			median(f.runs, func(r result) time.Duration { return r.server }).Seconds(),
 			100*median(f.runs, func(r result) float64 { return r.others }))
 	}
 	return b.String()
 }
 
-func (s start) line(r result) string {
-	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %.1f first-ms %.2f cpu-ms %d peak-KB %.2f others",
-		s.name, r.wall.Nanoseconds(), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB, r.others)
+// perAgent is the memory, in KB, that each sub-agent more than the base's takes.
+func perAgent(base, f fanout) int64 {
+	peak := func(r result) int64 { return r.usage.PeakKB }
+	return (median(f.runs, peak) - median(base.runs, peak)) / int64(f.n-base.n)
+}
+
+func (s start) line(r result, firstByte time.Duration) string {
+	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %d ideal-ns/op %.1f beyond-ms %.1f first-ms %.2f cpu-ms %d peak-KB %.2f others",
+		s.name, r.wall.Nanoseconds(), firstByte.Nanoseconds(), ms(r.wall-firstByte), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB, r.others)
 }
 
 func startTable(all []start, firstByte time.Duration) string {
