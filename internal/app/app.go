@@ -82,10 +82,12 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	return a, nil
 }
 
+func newApp(env Env) *App { return &App{env: env, tools: all.Tools} }
+
 // OpenSettings opens no more of a home than its settings, which may be on a disk that cannot be
 // written to. What has to do with sessions is not to be asked of it.
 func OpenSettings(env Env) (*App, error) {
-	a := &App{env: env, tools: all.Tools}
+	a := newApp(env)
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
 // Examine is Doctor for a home that could not be opened: cause is the first problem, and all that
 // needs no database is looked at none the less.
 func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
-	a := &App{env: env}
+	a := newApp(env)
 	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{}, Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {

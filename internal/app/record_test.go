@@ -19,7 +19,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/tool/all"
 )
 
 const readsAndAsks = `
@@ -459,7 +458,7 @@ func TestPersonRefused(t *testing.T) {
 // testTools are the tools of a process whose commands nothing confines.
 func testTools(t *testing.T) *toolbox {
 	t.Helper()
-	a := &App{tools: all.Tools, env: Env{Lookup: func(string) (string, bool) { return "", false }}}
+	a := newApp(Env{Lookup: func(string) (string, bool) { return "", false }})
 	g, err := a.newGuard(t.Context())
 	if err != nil {
 		t.Fatal(err)
