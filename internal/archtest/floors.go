@@ -79,10 +79,11 @@ func house() []room {
 		path: "internal/tool/all", floor: 1, packages: []string{"internal/tool/..."},
 		why: "the list of tools knows each of them, and nothing that uses them",
 	})
-	rooms = append(rooms, room{
-		path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."},
-		why: mechanism,
-	})
+	rooms = append(rooms,
+		room{path: "internal/gate/rule", floor: 1, why: "what people wrote must be readable without what it is about"},
+		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"}, why: "what a command does is a fact, whoever decides about it"},
+		room{path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."}, why: mechanism},
+	)
 	for _, name := range []string{
 		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config", "content", "trust", "proxy",
 	} {

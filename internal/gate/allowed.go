@@ -6,33 +6,34 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // matchCommand notes what an allow rule covers of a command.
-func (c *call) matchCommand(r *Rule, layer int) {
+func (c *call) matchCommand(r *rule.Rule, layer int) {
 	m := &c.shell
-	switch r.kind {
-	case kindTool:
-		if r.allowsTool(c.facts) {
+	switch r.Kind {
+	case rule.KindTool:
+		if r.AllowsTool(c.facts) {
 			m.bare.take(r, layer)
 		}
-		if r.tool == toolEdit || r.tool == toolWrite {
+		if r.Tool == rule.ToolEdit || r.Tool == rule.ToolWrite {
 			c.coverWrites(r, layer)
 		}
-	case kindPath:
-		if r.tool == toolEdit || r.tool == toolWrite {
+	case rule.KindPath:
+		if r.Tool == rule.ToolEdit || r.Tool == rule.ToolWrite {
 			c.coverWrites(r, layer)
 		}
-	case kindCommand:
-		if r.tool != c.tool || m.exact.found {
+	case rule.KindCommand:
+		if r.Tool != c.tool || m.exact.found {
 			return
 		}
-		if r.words.exact() && r.words.lits[0] == m.text {
+		if r.Words.Exact() && r.Words.Lits[0] == m.text {
 			m.exact.take(r, layer)
 			return
 		}
 		for i := range c.take().parts {
-			if p := &m.parts[i]; !p.by.found && r.coversPart(c, p) {
+			if p := &m.parts[i]; !p.by.found && coversPart(r, c, p) {
 				p.by.take(r, layer)
 			}
 		}
@@ -40,7 +41,7 @@ func (c *call) matchCommand(r *Rule, layer int) {
 	}
 }
 
-func (c *call) coverWrites(r *Rule, layer int) {
+func (c *call) coverWrites(r *rule.Rule, layer int) {
 	if !strings.Contains(c.shell.text, ">") {
 		return
 	}
@@ -48,7 +49,7 @@ func (c *call) coverWrites(r *Rule, layer int) {
 	for i := range m.parts {
 		for j := range m.parts[i].writes {
 			t := &m.parts[i].writes[j]
-			if t.name != "" && !t.by.found && r.coversFile(c, t.name, t.guards) {
+			if t.name != "" && !t.by.found && coversFile(r, c, t.name, t.guards) {
 				t.by.take(r, layer)
 			}
 		}
@@ -56,16 +57,16 @@ func (c *call) coverWrites(r *Rule, layer int) {
 }
 
 // coversPart reports whether an allow rule for commands covers one part of this one.
-func (r *Rule) coversPart(c *call, p *part) bool {
+func coversPart(r *rule.Rule, c *call, p *part) bool {
 	if len(p.Words) == 0 || p.Via != "" && !p.Words[0].Known {
 		return false
 	}
-	w := &r.words
-	if !w.exact() && !w.keepsToPaths(p) {
+	w := &r.Words
+	if !w.Exact() && !keepsToPaths(w, p) {
 		return false
 	}
-	if w.exact() {
-		text := w.lits[0]
+	if w.Exact() {
+		text := w.Lits[0]
 		if text == p.Text || text == p.Whole {
 			return safeAssigns(p.Assigns)
 		}
@@ -73,20 +74,20 @@ func (r *Rule) coversPart(c *call, p *part) bool {
 	}
 	text, named := p.Text, false
 	switch {
-	case safeAssigns(p.Assigns) && w.match(p.Text):
-	case safeAssigns(p.Assigns) && len(p.Wrappers) > 0 && w.match(p.Whole):
+	case safeAssigns(p.Assigns) && w.Match(p.Text):
+	case safeAssigns(p.Assigns) && len(p.Wrappers) > 0 && w.Match(p.Whole):
 		// A wrapper runs anything: the rule has to name what.
 		text, named = p.Whole, true
-	case len(p.Assigns) > 0 && c.single() && w.match(strings.TrimSpace(c.shell.text)):
+	case len(p.Assigns) > 0 && c.single() && w.Match(strings.TrimSpace(c.shell.text)):
 		// The rule begins with the variables that are set.
 		text, named = strings.TrimSpace(c.shell.text), true
 	default:
 		return false
 	}
-	if at := strings.LastIndex(text, p.Text); named && (at < 0 || len(w.lits[0]) <= at) {
+	if at := strings.LastIndex(text, p.Text); named && (at < 0 || len(w.Lits[0]) <= at) {
 		return false
 	}
-	return r.coversWords(c, p)
+	return coversWords(r, c, p)
 }
 
 // single: the command is one simple command and nothing else.
@@ -98,16 +99,16 @@ func (c *call) single() bool {
 // coversWords holds a rule with a wildcard to what it says. It leaves open what a command is
 // used on, and not what it is used for: a rule that begins with the name of a command that
 // reads covers its reading, and none covers what only runs other commands.
-func (r *Rule) coversWords(c *call, p *part) bool {
+func coversWords(r *rule.Rule, c *call, p *part) bool {
 	first := p.Words[0]
 	if !first.Known || first.Text == "" {
 		return false
 	}
-	head := strings.Fields(r.words.lits[0])
+	head := strings.Fields(r.Words.Lits[0])
 	if len(head) == 0 {
-		return r.words.coversName(p.Text, first.Text)
+		return r.Words.MatchesName(p.Text, first.Text)
 	}
-	if strings.Contains(first.Text, "..") && !strings.HasPrefix(r.words.lits[0], first.Text) && climbs(first.Text) {
+	if strings.Contains(first.Text, "..") && !strings.HasPrefix(r.Words.Lits[0], first.Text) && climbs(first.Text) {
 		return false
 	}
 	name := path.Base(first.Text)
@@ -129,8 +130,8 @@ func (r *Rule) coversWords(c *call, p *part) bool {
 // namesStarted: the last word that the rule spells out is not an option's value, but there is
 // no telling for every program; so it has to be one that the command holds as a whole word
 // before any that begins with a dash.
-func (c *call) namesStarted(r *Rule, p *part) bool {
-	head := strings.Fields(r.words.lits[0])
+func (c *call) namesStarted(r *rule.Rule, p *part) bool {
+	head := strings.Fields(r.Words.Lits[0])
 	for i, w := range p.Words {
 		if i == 0 {
 			continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // readAlone is a command in /proj on a machine without a sandbox. Keys are hidden in the home;
@@ -19,7 +20,7 @@ func readAlone(command string, withEnv bool, rules ...Rule) troupe.Decision {
 	q.HiddenFiles = func() []string { return there }
 	q.Hidden = func(p string) (string, bool) {
 		for _, h := range there {
-			if _, ok := below(h, p, false); ok {
+			if _, ok := rule.Below(h, p, false); ok {
 				return "it is a secret", true
 			}
 		}
@@ -334,7 +335,7 @@ func TestRulesSeeThrough(t *testing.T) {
 		{`deny BashTool(rm:*) | allow Bash`, "rm x", "deny"},
 		{`deny Shell | allow Bash`, "rm x", "deny"},
 	} {
-		var rules []Rule
+		var rules []rule.Rule
 		for _, text := range strings.Split(test.rules, " | ") {
 			effect, text, _ := strings.Cut(text, " ")
 			r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: text}) // its safe reading is what counts

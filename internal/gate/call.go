@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // call is a query with what every layer needs to know of it, worked out once.
@@ -14,9 +15,9 @@ type call struct {
 	facts *troupe.ToolFacts // of tool
 	agent string
 	url   string
-	host  hostName
+	host  rule.Host
 	class troupe.Class
-	at    places
+	at    rule.Places
 	roots []string
 	paths []callPath
 	// unclear: a path is not absolute, so that nobody can say where it leads. It matches
@@ -71,7 +72,7 @@ func newCall(q *Query) call {
 		c.guards = guardsOf(q)
 	}
 	if c.url != "" {
-		c.host = hostOf(c.url)
+		c.host = rule.HostOf(c.url)
 	}
 	if n := len(q.Access.Reads) + len(q.Access.Writes); n > 0 {
 		c.paths = make([]callPath, 0, n)
@@ -114,7 +115,7 @@ func (c *call) keep(name string) {
 		return
 	}
 	if why, hidden := c.hidden(name); hidden {
-		c.secret = visible(name) + " is kept from agents: " + why
+		c.secret = rule.Visible(name) + " is kept from agents: " + why
 	}
 }
 
@@ -149,7 +150,7 @@ func (c *call) runsGit() bool {
 func (c *call) isHomely(name string) bool {
 	for _, root := range c.roots {
 		if path.IsAbs(root) {
-			if _, ok := below(path.Clean(root), name, false); ok {
+			if _, ok := rule.Below(path.Clean(root), name, false); ok {
 				return true
 			}
 		}
@@ -162,18 +163,18 @@ func (c *call) isHomely(name string) bool {
 // leave the others to others: the call is allowed from the layer on at which all are covered.
 func (c *call) matchRules(chain []Layer) {
 	for i := range chain {
-		chain[i].rules(func(r *Rule, managed bool) {
-			switch r.rule.Effect {
+		chain[i].rules(func(r *rule.Rule, managed bool) {
+			switch r.Written.Effect {
 			case troupe.Deny:
-				if managed && !c.managed.found && r.speaksOf(c) {
+				if managed && !c.managed.found && speaksOf(r, c) {
 					c.managed = hit{r, i, true}
 				}
-				if !managed && !c.deny.found && r.speaksOf(c) {
+				if !managed && !c.deny.found && speaksOf(r, c) {
 					c.deny = hit{r, i, true}
 				}
 				c.shell.note(r, i)
 			case troupe.Ask:
-				if !c.ask.found && r.speaksOf(c) {
+				if !c.ask.found && speaksOf(r, c) {
 					c.ask = hit{r, i, true}
 				}
 				c.shell.note(r, i)
@@ -188,11 +189,11 @@ func (c *call) matchRules(chain []Layer) {
 	}
 }
 
-func (c *call) matchAllow(r *Rule, layer int) {
+func (c *call) matchAllow(r *rule.Rule, layer int) {
 	if c.allow.found {
 		return
 	}
-	if !c.protected && r.allowsAll(c) {
+	if !c.protected && allowsAll(r, c) {
 		c.allow = hit{r, layer, true}
 		return
 	}
@@ -202,7 +203,7 @@ func (c *call) matchAllow(r *Rule, layer int) {
 	helped, whole := false, true
 	for i := range c.paths {
 		p := &c.paths[i]
-		if p.since < 0 && r.allowsPath(c, p) {
+		if p.since < 0 && allowsPath(r, c, p) {
 			p.since, helped = layer, true
 		}
 		whole = whole && (p.since >= 0 || p.free)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 var bothLevels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
@@ -19,9 +20,9 @@ func run(command string, levels []troupe.Level, rules ...Rule) troupe.Decision {
 	})
 }
 
-func allows(t testing.TB, texts ...string) []Rule {
+func allows(t testing.TB, texts ...string) []rule.Rule {
 	t.Helper()
-	var out []Rule
+	var out []rule.Rule
 	for _, text := range texts {
 		out = append(out, parse(t, troupe.Allow, text))
 	}
@@ -246,7 +247,7 @@ func TestLevels(t *testing.T) {
 		mode   troupe.Mode
 		bound  troupe.Level
 		levels []troupe.Level
-		rule   *Rule
+		rule   *rule.Rule
 		want   string // effect, sandbox, beyond
 	}{
 		{troupe.ModeDefault, "", bothLevels, nil, "allow read-only ask"},
@@ -288,8 +289,8 @@ func TestLevels(t *testing.T) {
 		l := Layer{Agent: "main", Mode: test.mode, Sandbox: test.bound}
 		name := fmt.Sprintf("%s, bound %q, levels %v", test.mode, test.bound, test.levels)
 		if test.rule != nil {
-			l.Rules = []Rule{*test.rule}
-			name += ", " + string(test.rule.rule.Effect)
+			l.Rules = []rule.Rule{*test.rule}
+			name += ", " + string(test.rule.Written.Effect)
 		}
 		for _, chain := range [][]Layer{{l}, {l, {Mode: troupe.ModeBypass}}, {{Mode: troupe.ModeBypass, Rules: l.Rules}, l}} {
 			q.Chain = chain
@@ -327,7 +328,7 @@ func TestReaderAlone(t *testing.T) {
 // Rules about reading hold for what commands name, where the kernel is not there to see to it.
 func TestCommandsAndHiddenFiles(t *testing.T) {
 	t.Parallel()
-	rules := []Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Deny, "Read(~/.ssh/**)")}
+	rules := []rule.Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Deny, "Read(~/.ssh/**)")}
 	for command, want := range map[string]troupe.Effect{
 		"cat .env":                      troupe.Deny,
 		"cat ./a/../.env":               troupe.Deny,

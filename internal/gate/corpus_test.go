@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // corpus reads a table of cases: one map by column for each line.
@@ -144,7 +145,7 @@ func TestCorpusRead(t *testing.T) {
 // them are asked about.
 func TestCorpusLeaks(t *testing.T) {
 	t.Parallel()
-	rules := []Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Deny, "Read(~/.ssh/**)")}
+	rules := []rule.Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Deny, "Read(~/.ssh/**)")}
 	for _, row := range corpus(t, "leak.tsv") {
 		if row["class"] != "leakfile" {
 			continue

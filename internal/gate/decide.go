@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // The rows of the table, as decisions name them.
@@ -143,14 +144,14 @@ func ask(v *view) (troupe.Effect, bool) {
 // hit is the first rule of a kind that covers the call, and the layer it stands in: it
 // holds for that layer and for all below.
 type hit struct {
-	rule  *Rule
+	rule  *rule.Rule
 	layer int
 	found bool
 }
 
 func (h hit) holds(layer int) bool { return h.found && h.layer <= layer }
 
-func (h *hit) take(r *Rule, layer int) {
+func (h *hit) take(r *rule.Rule, layer int) {
 	if !h.found {
 		*h = hit{r, layer, true}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 func TestTableOrder(t *testing.T) {
@@ -47,7 +48,7 @@ func TestModes(t *testing.T) {
 			for j, effect := range []troupe.Effect{"", troupe.Allow, troupe.Ask, troupe.Deny} {
 				q := Query{Tool: c.tool, Access: c.a, Roots: []string{"/proj"}, Chain: []Layer{{Agent: "main", Mode: mode}}}
 				if effect != "" {
-					q.Chain[0].Rules = []Rule{parse(t, effect, c.tool)}
+					q.Chain[0].Rules = []rule.Rule{parse(t, effect, c.tool)}
 				}
 				d := Decide(q)
 				short := map[troupe.Effect]byte{troupe.Allow: 'a', troupe.Ask: '?', troupe.Deny: '-'}[d.Effect]
@@ -71,14 +72,14 @@ func TestStrictestRuleWins(t *testing.T) {
 	t.Parallel()
 	allow, ask, deny := parse(t, troupe.Allow, "Bash"), parse(t, troupe.Ask, "Bash(ls)"), parse(t, troupe.Deny, "Bash(ls)")
 	for _, test := range []struct {
-		rules []Rule
+		rules []rule.Rule
 		want  troupe.Effect
 		step  troupe.Step
 	}{
-		{[]Rule{allow, ask, deny}, troupe.Deny, StepDenyRule},
-		{[]Rule{deny, ask, allow}, troupe.Deny, StepDenyRule},
-		{[]Rule{allow, ask}, troupe.Ask, StepAskRule},
-		{[]Rule{ask, allow}, troupe.Ask, StepAskRule},
+		{[]rule.Rule{allow, ask, deny}, troupe.Deny, StepDenyRule},
+		{[]rule.Rule{deny, ask, allow}, troupe.Deny, StepDenyRule},
+		{[]rule.Rule{allow, ask}, troupe.Ask, StepAskRule},
+		{[]rule.Rule{ask, allow}, troupe.Ask, StepAskRule},
 	} {
 		q := query("Bash", bash("ls"), test.rules...)
 		q.Chain[0].Mode = troupe.ModeDefault
@@ -118,7 +119,7 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 	t.Parallel()
 	link, target := parse(t, troupe.Allow, "Edit(/link)"), parse(t, troupe.Allow, "Edit(//etc/x)")
 	call := writes("/proj/link", "/etc/x")
-	for _, one := range []Rule{link, target} {
+	for _, one := range []rule.Rule{link, target} {
 		if d := Decide(query("Edit", call, one)); d.Effect != troupe.Deny {
 			t.Errorf("one end allowed: %+v", d)
 		}
@@ -182,7 +183,7 @@ func TestChain(t *testing.T) {
 	}
 	coordinator := Layer{Agent: "main", Mode: troupe.ModeBypass, Offered: []string{"Agent"}}
 	worker := Layer{Agent: "main/w", Mode: troupe.ModeBypass, Offered: []string{"Bash"}}
-	reader := Layer{Agent: "main/r", Mode: troupe.ModeBypass, Offered: []string{}, Rules: []Rule{parse(t, troupe.Allow, "Bash")}}
+	reader := Layer{Agent: "main/r", Mode: troupe.ModeBypass, Offered: []string{}, Rules: []rule.Rule{parse(t, troupe.Allow, "Bash")}}
 	if d := offered(coordinator, worker); d.Effect != troupe.Allow {
 		t.Errorf("a worker is limited by what its coordinator was offered: %+v", d)
 	}
@@ -252,8 +253,8 @@ func FuzzCommandSpec(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		w, problem := parseWildcard(commandSpec(command))
-		if problem != "" || !w.exact() || w.lits[0] != command {
+		w, problem := rule.ParseWildcard(rule.CommandSpec(command))
+		if problem != "" || !w.Exact() || w.Lits[0] != command {
 			t.Errorf("%q came back as %+v, %s", command, w, problem)
 		}
 	})
@@ -264,12 +265,12 @@ func FuzzDecide(f *testing.F) {
 	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow", "read-only")
 	f.Add("Bash", "cd ~/x && cat *.e* $HOME/y > z; sudo a b=c", "/p", "/q", "", "acceptEdits", 2, "Read(**/[!a]/*.e)", "ask", "workspace")
 	f.Add("WebFetch", "", "/p", "/q", "https://ａ。b@c:1", "plan", 0, "WebFetch(domain:*.b)", "deny", "none")
-	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, rule, effect, sandbox string) {
-		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule})
+	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, text, effect, sandbox string) {
+		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: text})
 		q := Query{
 			Tool:   tool,
 			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent, URL: agent},
-			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []Rule{r}}, {Mode: troupe.ModeDefault, Sandbox: troupe.Level(sandbox)}},
+			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []rule.Rule{r}}, {Mode: troupe.ModeDefault, Sandbox: troupe.Level(sandbox)}},
 			Roots:  []string{read, write}, Home: write, Protected: []string{read + "/x", write},
 		}
 		for _, levels := range [][]troupe.Level{nil, bothLevels} {
@@ -292,7 +293,7 @@ func FuzzDecide(f *testing.F) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	var rules []Rule
+	var rules []rule.Rule
 	for i := range 20 {
 		effect := []troupe.Effect{troupe.Deny, troupe.Allow, troupe.Ask, troupe.Allow}[i%4]
 		text := []string{"Bash(curl x%d)", "Bash(make t%d)", "Read(secrets%d/**/*.key)", "Edit(src%d/**/gen/*.go)"}[i%4]

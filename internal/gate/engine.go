@@ -3,6 +3,7 @@ package gate
 import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // RulesOf lists the rules of a line of authority as they were written, the root's first, the
@@ -10,7 +11,7 @@ import (
 func RulesOf(chain []Layer) []troupe.Rule {
 	var out []troupe.Rule
 	for i := range chain {
-		chain[i].rules(func(r *Rule, _ bool) { out = append(out, r.rule) })
+		chain[i].rules(func(r *rule.Rule, _ bool) { out = append(out, r.Written) })
 	}
 	return out
 }
@@ -27,18 +28,18 @@ func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority
 	}
 	for _, r := range granted.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.
-		rule, _ := t.ParseRule(r) // a malformed rule comes back as its safe reading
+		parsed, _ := t.rules().ParseRule(r) // a malformed rule comes back as its safe reading
 		if r.Managed {
-			l.Managed = append(l.Managed, rule)
+			l.Managed = append(l.Managed, parsed)
 		} else {
-			l.Rules = append(l.Rules, rule)
+			l.Rules = append(l.Rules, parsed)
 		}
 	}
 	return l
 }
 
 // PathRule is the rule that covers one path, and all below it if it is a folder.
-func PathRule(tool, name string) string { return tool + "(" + literalPattern(name) + ")" }
+func PathRule(tool, name string) string { return tool + "(" + rule.LiteralPattern(name) + ")" }
 
 // Environ is what a command must have in its environment that was allowed because reading it
 // showed that it only reads.

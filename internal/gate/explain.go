@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // explain turns a verdict into words. Allowed calls are the many, so theirs are ready-made.
@@ -87,7 +88,7 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 			return c.unboundable(q, v.layer) + ", and it " + c.does()
 		}
 		if !view.doubtful() && view.blind(view.bound) {
-			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.shell.keeps.rule.rule.Text) + " is about writing"
+			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.shell.keeps.rule.Written.Text) + " is about writing"
 		}
 		if view.doubtful() {
 			why := "a shell in it runs what it is given"
@@ -98,7 +99,7 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 				why = c.shell.unclear[0]
 			}
 			return "it is not known what it runs (" + why + "), and the rule " +
-				fmt.Sprintf("%q", c.shell.names.rule.rule.Text) + " is about commands by name"
+				fmt.Sprintf("%q", c.shell.names.rule.Written.Text) + " is about commands by name"
 		}
 	}
 	if c.isCommand() && len(c.levels) == 0 {
@@ -130,7 +131,7 @@ func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 		if c.isCommand() {
 			r = (&view{call: c, layer: v.layer}).cited()
 		}
-		d.Rule, d.Source, d.Why = r.rule.Text, r.rule.Source, "a rule allows it"
+		d.Rule, d.Source, d.Why = r.Written.Text, r.Written.Source, "a rule allows it"
 	case StepDeclared:
 		d.Why = "it only reads, in the session's own folders"
 	case StepReadOnlyRun:
@@ -149,15 +150,15 @@ func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 
 // cite names the rule that decided, where it stands, and why it covers more than it says.
 func (h hit) cite(q *Query, verb string) (text, source, why string) {
-	r := h.rule.rule
+	r := h.rule.Written
 	why = fmt.Sprintf("the rule %q %s", r.Text, verb)
 	if r.Source != "" {
 		why += " (" + r.Source + ")"
 	}
-	if h.rule.note != "" {
-		why += "; the rule " + h.rule.note + ", so it covers all that it may have meant"
+	if h.rule.Note != "" {
+		why += "; the rule " + h.rule.Note + ", so it covers all that it may have meant"
 	}
-	if h.rule.words.lits != nil && len(q.Access.Command) > 0 && !h.rule.saysAll(q.Access.Command) {
+	if h.rule.Words.Lits != nil && len(q.Access.Command) > 0 && !saysAll(h.rule, q.Access.Command) {
 		why += "; it covers a part of the command"
 	}
 	if h.layer != len(q.Chain)-1 {
@@ -184,22 +185,22 @@ func (c *call) does() string {
 		return "may change anything"
 	}
 	if c.url != "" {
-		if c.host.unsure || c.host.user {
+		if c.host.Unsure || c.host.User {
 			return "asks the network for a place that its address does not name clearly"
 		}
-		if c.host.tells {
-			return "asks " + visible(strings.Join(c.host.labels, ".")) + " with so long an address that it could carry away what was read here"
+		if c.host.Tells {
+			return "asks " + rule.Visible(strings.Join(c.host.Labels, ".")) + " with so long an address that it could carry away what was read here"
 		}
-		return "asks " + visible(strings.Join(c.host.labels, ".")) + " over the network"
+		return "asks " + rule.Visible(strings.Join(c.host.Labels, ".")) + " over the network"
 	}
 	for _, p := range c.paths {
 		switch {
 		case len(p.guards) > 0:
-			return "writes " + visible(p.name) + ", which is protected"
+			return "writes " + rule.Visible(p.name) + ", which is protected"
 		case p.write:
-			return "writes " + visible(p.name)
+			return "writes " + rule.Visible(p.name)
 		case c.class == troupe.ClassRead && !p.homely:
-			return "reads " + visible(p.name) + ", which is outside the session's folders"
+			return "reads " + rule.Visible(p.name) + ", which is outside the session's folders"
 		}
 	}
 	return "changes files"
@@ -217,9 +218,9 @@ func (c *call) doesRun() string {
 }
 
 // saysAll: the rule is about the whole text of a command.
-func (r *Rule) saysAll(command string) bool {
-	for i := range r.forms {
-		if r.forms[i].match(oneBlank(command)) {
+func saysAll(r *rule.Rule, command string) bool {
+	for i := range r.Denials {
+		if r.Denials[i].Match(rule.OneBlank(command)) {
 			return true
 		}
 	}
@@ -237,12 +238,12 @@ func (c *call) grants() []string {
 		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.shell.text) {
 			return nil
 		}
-		return []string{c.tool + "(" + commandSpec(c.shell.text) + ")"}
+		return []string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}
 	case c.url != "":
-		if c.facts.Argument != troupe.DomainArgument || c.host.unsure || c.host.user || c.host.tells || len(c.host.labels) == 0 {
+		if c.facts.Argument != troupe.DomainArgument || c.host.Unsure || c.host.User || c.host.Tells || len(c.host.Labels) == 0 {
 			return nil
 		}
-		return []string{c.tool + "(domain:" + strings.Join(c.host.labels, ".") + ")"}
+		return []string{c.tool + "(domain:" + strings.Join(c.host.Labels, ".") + ")"}
 	case c.agent != "":
 		return nil // a birth only reads: nothing but a rule or a mode stops it
 	}
@@ -250,7 +251,7 @@ func (c *call) grants() []string {
 	switch {
 	case c.facts.Argument != troupe.PathArgument:
 		return nil
-	case editsFiles(c.facts):
+	case rule.EditsFiles(c.facts):
 		tool = cmp.Or(c.facts.Like, tool)
 	}
 	var out []string
@@ -258,10 +259,10 @@ func (c *call) grants() []string {
 		if p.free || p.since == 0 {
 			continue
 		}
-		if !utf8.ValidString(p.name) || p.write && !editsFiles(c.facts) {
+		if !utf8.ValidString(p.name) || p.write && !rule.EditsFiles(c.facts) {
 			return nil // no rule can name it
 		}
-		if rule := tool + "(" + literalPattern(p.name) + ")"; !slices.Contains(out, rule) {
+		if rule := tool + "(" + rule.LiteralPattern(p.name) + ")"; !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}
@@ -292,12 +293,12 @@ func Headless(d troupe.Decision) troupe.Decision {
 
 // howToGrant says how a person gives a rule. A rule that a flag's value would not survive
 // is given in the settings only.
-func howToGrant(rule string) string {
-	settings := "in settings.json, permissions.allow: " + jsonString(rule)
-	if parts := Split(rule); len(parts) != 1 || parts[0] != rule || strings.ContainsFunc(rule, unicode.IsControl) {
+func howToGrant(text string) string {
+	settings := "in settings.json, permissions.allow: " + jsonString(text)
+	if parts := Split(text); len(parts) != 1 || parts[0] != text || strings.ContainsFunc(text, unicode.IsControl) {
 		return "to allow it: " + settings
 	}
-	return "to allow it: --allowed-tools " + shellQuote(rule) + ", or " + settings
+	return "to allow it: --allowed-tools " + shellQuote(text) + ", or " + settings
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -306,15 +307,7 @@ func nameOf(agent string) string {
 	if agent == "" {
 		return "this session"
 	}
-	return visible(agent)
-}
-
-// visible shows a name with its control characters, so that it cannot pose as other text.
-func visible(s string) string {
-	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return fmt.Sprintf("%q", s)
-	}
-	return s
+	return rule.Visible(agent)
 }
 
 // jsonString writes s as it has to stand in a settings file.

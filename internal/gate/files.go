@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // file is a file that a word of a command may name.
@@ -15,12 +15,6 @@ type file struct {
 	write bool   // a redirect writes it; else it may be read
 	// adrift: name begins in a folder that is not known.
 	adrift bool
-}
-
-// hidesFiles: a rule that keeps files from being read, so that commands must not read them
-// either.
-func (r *Rule) hidesFiles() bool {
-	return (r.kind == kindPath || len(r.pats) > 0) && r.tool == toolRead && r.rule.Effect != troupe.Allow
 }
 
 // named are the files that the words of the command may name, in all readings: as a path, as
@@ -149,73 +143,12 @@ func (n *namer) put(f file) {
 
 // touchesNamed reports whether a deny or ask rule about paths covers a file that the command
 // names: rules about reading whatever it names, rules about writing what it redirects to.
-func (r *Rule) touchesNamed(c *call) bool {
-	edits := r.edits()
-	if r.tool != toolRead && !edits || edits && !strings.Contains(c.shell.text, ">") {
+func touchesNamed(r *rule.Rule, c *call) bool {
+	edits := r.Edits()
+	if r.Tool != rule.ToolRead && !edits || edits && !strings.Contains(c.shell.text, ">") {
 		return false
 	}
 	return slices.ContainsFunc(c.named(), func(f file) bool {
-		return (f.write || !edits) && (f.adrift && r.endsIn(f.name) || !f.adrift && r.matches(c.at, f.name, true, true))
+		return (f.write || !edits) && (f.adrift && r.EndsIn(f.name) || !f.adrift && r.Matches(c.at, f.name, true, true))
 	})
-}
-
-// endsIn: the rule is about files of this name, wherever they are.
-func (r *Rule) endsIn(name string) bool {
-	return slices.ContainsFunc(r.pats, func(p pattern) bool {
-		n := len(p.segs)
-		return n > 0 && p.segs[n-1].kind != segAny && strings.Trim(p.segs[n-1].text, "*") != "" && p.segs[n-1].matchName(path.Base(name), true)
-	})
-}
-
-func literals(dir string) []segment {
-	var out []segment
-	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
-		if name != "" {
-			out = append(out, segment{segLiteral, name})
-		}
-	}
-	return out
-}
-
-// segmentsMeet reports whether a pattern of a rule, which covers what lies below it too, and
-// one of the shell, in which ** is any number of folders, may mean the same file. In doubt they
-// may.
-func segmentsMeet(rule []segment, glob []string) bool {
-	// can[j]: what is left of the rule meets what is left of the pattern behind its first j.
-	can := make([]bool, len(glob)+1)
-	for i := len(rule); i >= 0; i-- {
-		next := make([]bool, len(glob)+1)
-		for j := len(glob); j >= 0; j-- {
-			switch {
-			case i == len(rule):
-				next[j] = true
-			case j == len(glob):
-				next[j] = rule[i].kind == segAny && i == len(rule)-1
-			case glob[j] == "**":
-				next[j] = next[j+1] || can[j]
-			case rule[i].kind == segAny:
-				next[j] = can[j] || next[j+1]
-			default:
-				next[j] = nameMeets(rule[i], glob[j]) && can[j+1]
-			}
-		}
-		can = next
-	}
-	return can[0]
-}
-
-func nameMeets(s segment, glob string) bool {
-	wild := strings.ContainsAny(glob, `*?[`)
-	switch {
-	case !wild:
-		return s.matchName(command.Unescape(glob), true)
-	case s.kind == segLiteral:
-		if strings.HasPrefix(s.text, ".") && strings.ContainsAny(glob[:1], "*?[") {
-			return false // the shell leaves out what is hidden
-		}
-		ok, err := path.Match(strings.ToLower(strings.ReplaceAll(glob, "[!", "[^")), strings.ToLower(s.text))
-		return ok || err != nil
-	default:
-		return true
-	}
 }

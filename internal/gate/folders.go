@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // folders are those that a command may be in.
@@ -18,9 +19,9 @@ type folders struct {
 func (c *call) vars() *command.Variables {
 	m := c.take()
 	if m.variables == nil {
-		m.variables = m.read.Variables(c.at.home)
-		if path.IsAbs(c.at.project) {
-			m.variables.Folders = []string{path.Clean(c.at.project)}
+		m.variables = m.read.Variables(c.at.Home)
+		if path.IsAbs(c.at.Project) {
+			m.variables.Folders = []string{path.Clean(c.at.Project)}
 		}
 	}
 	return m.variables
@@ -58,10 +59,10 @@ func (c *call) begins(text string) string {
 	rest = strings.ReplaceAll(rest, "&&", "")
 	if !ok || !and || to == "" || to[0] == '-' || to[0] == '/' || strings.Trim(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") != "" ||
 		strings.ContainsAny(rest, ";&\n`$") || strings.Contains(rest, "||") || strings.Contains(rest, "cd") ||
-		strings.Contains(rest, "pushd") || strings.Contains(rest, " -C") || strings.Contains(rest, "dir") || slices.Contains(strings.Split(to, "/"), "..") || !path.IsAbs(c.at.project) || c.resolve == nil {
+		strings.Contains(rest, "pushd") || strings.Contains(rest, " -C") || strings.Contains(rest, "dir") || slices.Contains(strings.Split(to, "/"), "..") || !path.IsAbs(c.at.Project) || c.resolve == nil {
 		return ""
 	}
-	folder := path.Join(c.at.project, to)
+	folder := path.Join(c.at.Project, to)
 	if c.resolve(folder) != folder {
 		return "" // a link leads elsewhere
 	}
@@ -142,14 +143,14 @@ func (f *folders) move(to command.Text) {
 func (f *folders) paths(t command.Text) []string {
 	text := t.Text
 	if !t.Glob {
-		text = command.EscapeGlob(text)
+		text = rule.EscapeGlob(text)
 	}
 	if path.IsAbs(text) {
 		return []string{path.Clean(text)}
 	}
 	var out []string
 	for _, dir := range f.known {
-		out = append(out, path.Join(command.EscapeGlob(dir), text))
+		out = append(out, path.Join(rule.EscapeGlob(dir), text))
 	}
 	return out
 }

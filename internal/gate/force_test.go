@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 func TestInForce(t *testing.T) {
 	t.Parallel()
-	rules := func(texts ...string) []Rule {
-		var out []Rule
+	rules := func(texts ...string) []rule.Rule {
+		var out []rule.Rule
 		for _, text := range texts {
 			effect, rule, _ := strings.Cut(text, " ")
 			r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: rule, Source: "s"})
@@ -107,7 +108,7 @@ func TestCovers(t *testing.T) {
 		{"Agent(plan)", "Task(Plan)", true},
 	} {
 		a, b := parse(t, troupe.Deny, test.a), parse(t, troupe.Deny, test.b)
-		if got := a.covers(&b); got != test.want {
+		if got := a.Covers(&b); got != test.want {
 			t.Errorf("%s covers %s: %v", test.a, test.b, got)
 		}
 	}

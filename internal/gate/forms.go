@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // form is one way to write a command that a rule may mean.
@@ -17,60 +18,6 @@ type form struct {
 	// words are those of the text, to be looked at without options that stand in front; nil if
 	// another form has them.
 	words []string
-}
-
-// forbidden are the readings of a rule that denies or asks about commands: as it is written,
-// with its parentheses unescaped, without variables it sets, and with the name of the command
-// alone, in lower case.
-func forbidden(w wildcard) []wildcard {
-	out := []wildcard{w.mapped(squeezed)}
-	add := func(w wildcard) {
-		w = w.mapped(squeezed)
-		for _, has := range out {
-			if strings.Join(has.lits, "*") == strings.Join(w.lits, "*") {
-				return
-			}
-		}
-		out = append(out, w)
-	}
-	for _, lit := range w.lits {
-		if strings.Contains(lit, `\`) {
-			add(w.mapped(unescapeParens))
-		}
-	}
-	for _, v := range out {
-		head := strings.TrimLeft(v.lits[0], " ")
-		for {
-			name, rest, found := strings.Cut(head, " ")
-			if v, _, ok := strings.Cut(name, "="); !found || !ok || strings.ContainsAny(v, "-/") {
-				break
-			}
-			head = rest
-		}
-		plain := wildcard{lits: append([]string{plainName(head)}, v.lits[1:]...), bare: v.bare}
-		if strings.TrimSpace(head) != "" {
-			add(plain)
-		}
-	}
-	if w.exact() {
-		for i := range out {
-			out[i].lits[0] = strings.TrimSpace(out[i].lits[0])
-		}
-	}
-	return out
-}
-
-// plainName writes a command with the base name of what it runs, in lower case.
-func plainName(command string) string {
-	name, rest, found := strings.Cut(command, " ")
-	if i := strings.LastIndexByte(name, '/'); i >= 0 && i+1 < len(name) {
-		name = name[i+1:]
-	}
-	name = strings.ToLower(name)
-	if found {
-		return name + " " + rest
-	}
-	return name
 }
 
 // forms are all commands in the call, and each in all the ways that a rule may write it:
@@ -94,17 +41,17 @@ func (c *call) forms() []form {
 	}
 	addText := func(s string, words []string) {
 		add(form{text: s, words: words})
-		if plain := plainName(s); plain != s {
+		if plain := rule.PlainName(s); plain != s {
 			add(form{text: plain})
 		}
 	}
 	// Of a list of commands, words that stand in different ones are not each other's.
-	addText(oneBlank(m.text), m.onlyWords())
+	addText(rule.OneBlank(m.text), m.onlyWords())
 	for i := range m.parts {
 		p := &m.parts[i]
 		for _, text := range c.vars().HandedOn(&p.Part) {
 			for _, said := range command.Spoken(text) {
-				addText(oneBlank(said), strings.Fields(said))
+				addText(rule.OneBlank(said), strings.Fields(said))
 			}
 		}
 		if len(p.Words) == 0 {
@@ -114,17 +61,17 @@ func (c *call) forms() []form {
 		for j, w := range p.Words {
 			texts[j] = w.Text
 		}
-		addText(oneBlank(strings.Join(texts, " ")), texts)
-		addText(oneBlank(p.Text), nil)
-		addText(oneBlank(p.Whole), nil)
+		addText(rule.OneBlank(strings.Join(texts, " ")), texts)
+		addText(rule.OneBlank(p.Text), nil)
+		addText(rule.OneBlank(p.Whole), nil)
 		if p.Words[0].Pattern {
-			add(form{text: oneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text), words: texts})
+			add(form{text: rule.OneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text), words: texts})
 		}
 		for _, said := range c.expanded(p) {
 			addText(said, strings.Fields(said))
 		}
 		for _, from := range command.StartedBy(texts) {
-			addText(oneBlank(from), strings.Fields(from))
+			addText(rule.OneBlank(from), strings.Fields(from))
 		}
 	}
 	if m.read.RunsInput() {
@@ -163,7 +110,7 @@ func (c *call) expanded(p *part) []string {
 		out = next
 	}
 	for i := range out {
-		out[i] = oneBlank(out[i])
+		out[i] = rule.OneBlank(out[i])
 	}
 	return out
 }
@@ -177,12 +124,12 @@ func (m *shell) onlyWords() []string {
 }
 
 // forbids reports whether a rule that denies or asks covers a command in the call.
-func (r *Rule) forbids(c *call) bool {
+func forbids(r *rule.Rule, c *call) bool {
 	forms := c.forms()
-	for i := range r.forms {
-		w := &r.forms[i]
+	for i := range r.Denials {
+		w := &r.Denials[i]
 		for _, f := range forms {
-			if f.pattern == "" && (w.match(f.text) || w.matchPast(f.words)) || f.pattern != "" && w.meansPattern(f) {
+			if f.pattern == "" && (w.Match(f.text) || matchPast(w, f.words)) || f.pattern != "" && meansPattern(w, f) {
 				return true
 			}
 		}
@@ -191,8 +138,8 @@ func (r *Rule) forbids(c *call) bool {
 }
 
 // meansPattern: what is run is a pattern of names, and the name in the rule is one of them.
-func (w *wildcard) meansPattern(f form) bool {
-	name, _, _ := strings.Cut(w.lits[0], " ")
+func meansPattern(w *rule.Wildcard, f form) bool {
+	name, _, _ := strings.Cut(w.Lits[0], " ")
 	if name == "" {
 		return true
 	}
@@ -200,5 +147,5 @@ func (w *wildcard) meansPattern(f form) bool {
 	if !ok && err == nil {
 		return false
 	}
-	return w.match(strings.TrimRight(name+" "+f.text, " ")) || w.matchPast(append([]string{name}, f.words[1:]...))
+	return w.Match(strings.TrimRight(name+" "+f.text, " ")) || matchPast(w, append([]string{name}, f.words[1:]...))
 }

@@ -8,6 +8,8 @@
 // answer.
 package gate
 
+import "github.com/troupe-dev/troupe/internal/gate/rule"
+
 import "github.com/troupe-dev/troupe"
 
 // Query is one call to be judged.
@@ -65,12 +67,12 @@ type Layer struct {
 	Sandbox troupe.Level
 	// Managed are the rules of whoever manages the machine. Those that deny come before
 	// everything else; the others count like rules of the session.
-	Managed []Rule
-	Rules   []Rule
+	Managed []rule.Rule
+	Rules   []rule.Rule
 }
 
 // rules walks what a layer adds to the rules in force, the managed ones first.
-func (l *Layer) rules(visit func(r *Rule, managed bool)) {
+func (l *Layer) rules(visit func(r *rule.Rule, managed bool)) {
 	for i := range l.Managed {
 		visit(&l.Managed[i], true)
 	}
@@ -79,11 +81,35 @@ func (l *Layer) rules(visit func(r *Rule, managed bool)) {
 	}
 }
 
-// places are what the anchors of the query's paths stand for.
-func placesOf(roots []string, home string) places {
-	at := places{home: home}
+// placesOf are what the anchors of the query's paths stand for.
+func placesOf(roots []string, home string) rule.Places {
+	at := rule.Places{Home: home}
 	if len(roots) > 0 {
-		at.project = roots[0]
+		at.Project = roots[0]
 	}
 	return at
 }
+
+// Rule is a parsed permission rule.
+type Rule = rule.Rule
+
+// Tools is what the gate knows of the tools there are. It does not change. A nil *Tools knows of
+// none.
+type Tools struct{ *rule.Tools }
+
+// NewTools makes the gate's view of tools.
+func NewTools(facts []troupe.ToolFacts) *Tools { return &Tools{rule.NewTools(facts)} }
+
+// of returns what is known of a tool, of one that is not known its name.
+func (t *Tools) of(name string) *troupe.ToolFacts { return t.rules().Of(name) }
+
+func (t *Tools) rules() *rule.Tools {
+	if t == nil {
+		return nil
+	}
+	return t.Tools
+}
+
+// Split takes a flag's value apart into rules, at commas and blanks outside parentheses:
+// `Edit, Bash(go test ./...)` is two rules.
+func Split(text string) []string { return rule.Split(text) }

@@ -3,9 +3,9 @@ package gate
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // Hidden returns a test for files that a tool which walks folders has to leave out: those
@@ -14,10 +14,10 @@ import (
 // is nil if there are no such rules.
 func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
 	at := placesOf(roots, home)
-	var rules []*Rule
+	var rules []*rule.Rule
 	for i := range chain {
-		chain[i].rules(func(r *Rule, _ bool) {
-			if r.hidesFiles() {
+		chain[i].rules(func(r *rule.Rule, _ bool) {
+			if r.HidesFiles() {
 				rules = append(rules, r)
 			}
 		})
@@ -27,7 +27,7 @@ func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
 	}
 	return func(file string) bool {
 		file = path.Clean(file)
-		return slices.ContainsFunc(rules, func(r *Rule) bool { return r.matches(at, file, true, true) })
+		return slices.ContainsFunc(rules, func(r *rule.Rule) bool { return r.Matches(at, file, true, true) })
 	}
 }
 
@@ -35,53 +35,28 @@ func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
 // and patterns ("*", "**", "?" and "[…]" as in rules), for a kernel that keeps commands from
 // it. A pattern whose folder is not known may begin anywhere.
 func Unreadable(chain []Layer, roots []string, home string) []string {
-	return denied(chain, roots, home, func(r *Rule) bool { return r.tool == toolRead })
+	return denied(chain, roots, home, func(r *rule.Rule) bool { return r.Tool == rule.ToolRead })
 }
 
 // Unwritable is the same for rules that deny writing.
 func Unwritable(chain []Layer, roots []string, home string) []string {
-	return denied(chain, roots, home, (*Rule).edits)
+	return denied(chain, roots, home, (*rule.Rule).Edits)
 }
 
-func denied(chain []Layer, roots []string, home string, about func(*Rule) bool) []string {
+func denied(chain []Layer, roots []string, home string, about func(*rule.Rule) bool) []string {
 	at := placesOf(roots, home)
 	var out []string
 	for i := range chain {
-		chain[i].rules(func(r *Rule, _ bool) {
-			if len(r.pats) == 0 || r.rule.Effect != troupe.Deny || !about(r) {
+		chain[i].rules(func(r *rule.Rule, _ bool) {
+			if len(r.Paths) == 0 || r.Written.Effect != troupe.Deny || !about(r) {
 				return
 			}
-			for i := range r.pats {
-				if text := r.pats[i].absolute(at); !slices.Contains(out, text) {
+			for i := range r.Paths {
+				if text := r.Paths[i].Absolute(at); !slices.Contains(out, text) {
 					out = append(out, text)
 				}
 			}
 		})
 	}
 	return out
-}
-
-// absolute writes the pattern so that it begins at the root of the file system.
-func (p *pattern) absolute(at places) string {
-	base, ok := p.base(at)
-	segs := literals(base)
-	if !ok {
-		segs = []segment{{kind: segAny}}
-	}
-	var b strings.Builder
-	for _, s := range append(segs, p.segs...) {
-		b.WriteByte('/')
-		switch s.kind {
-		case segAny:
-			b.WriteString("**")
-		case segGlob:
-			b.WriteString(s.text)
-		default:
-			b.WriteString(strings.TrimPrefix(literalPattern(s.text), "/"))
-		}
-	}
-	if b.Len() == 0 {
-		return "/"
-	}
-	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // filter is one layer of what keeps tools from a session. The first three hold for all
@@ -83,8 +84,8 @@ func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	switch tool.Holder {
 	case troupe.BuiltInTypes:
 		return false
-	case unknownHolder:
-		return strings.HasPrefix(tool.Name, mcpPrefix)
+	case rule.UnknownHolder:
+		return strings.HasPrefix(tool.Name, rule.MCPPrefix)
 	default:
 		return !steers(l, tool)
 	}

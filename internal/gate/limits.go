@@ -5,15 +5,16 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // keepsToPaths: what the stars of an allow rule leave open leads to no folder above the path that the
 // rule began, and to no command of its own. A rule that begins no path leaves the whole word open.
-func (w *wildcard) keepsToPaths(p *part) bool {
-	for i, lit := range w.lits[:len(w.lits)-1] {
+func keepsToPaths(w *rule.Wildcard, p *part) bool {
+	for i, lit := range w.Lits[:len(w.Lits)-1] {
 		begun := lit[strings.LastIndexAny(lit, " \t")+1:]
 		if i == 0 {
-			begun = w.begun()
+			begun = w.Begun()
 		}
 		begun = strings.NewReplacer(`"`, "", `'`, "").Replace(begun)
 		if begun == "" {
@@ -30,7 +31,7 @@ func (w *wildcard) keepsToPaths(p *part) bool {
 			}
 		}
 	}
-	return w.keepsToWords(p)
+	return keepsToWords(w, p)
 }
 
 // goesUp: a segment of the text leads to the folder above.
@@ -39,7 +40,7 @@ func goesUp(text string, known bool) bool {
 		if i := strings.LastIndexAny(seg, "=:@"); i >= 0 {
 			seg = seg[i+1:]
 		}
-		if seg == ".." || command.Unescape(seg) == ".." || !known && mayClimb(seg) {
+		if seg == ".." || rule.Unescape(seg) == ".." || !known && mayClimb(seg) {
 			return true
 		}
 	}
@@ -58,8 +59,8 @@ func mayClimb(seg string) bool {
 // keepsToWords looks at the words that a rule spells out in part. The rest of such a word is
 // known when the command is judged, so that it is the path that the rule began; and if a shell
 // gets it, it holds no further command.
-func (w *wildcard) keepsToWords(p *part) bool {
-	begun := w.begun()
+func keepsToWords(w *rule.Wildcard, p *part) bool {
+	begun := w.Begun()
 	if begun == "" {
 		return true
 	}
@@ -77,25 +78,4 @@ func (w *wildcard) keepsToWords(p *part) bool {
 		}
 	}
 	return true
-}
-
-// begun is the beginning of a word behind which the first star stands, without quotes; of words
-// in quotes that are not closed, all.
-func (w *wildcard) begun() string {
-	lit := w.lits[0]
-	var quote byte
-	from := 0
-	for i := 0; i < len(lit); i++ {
-		switch c := lit[i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case blank(c):
-			from = i + 1
-		}
-	}
-	return strings.NewReplacer(`"`, "", `'`, "").Replace(lit[from:])
 }

@@ -5,20 +5,21 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // matchPast reports whether a rule that denies or asks is about a command once the options are
 // left out that stand before the words which the rule spells out: "git push" is found in "git
 // --no-pager -C x push". What follows such an option may be its value, or not, so that both are
 // tried; for rules that allow this would be a guess, and they never come here.
-func (w *wildcard) matchPast(words []string) bool {
-	head := strings.Fields(w.lits[0])
+func matchPast(w *rule.Wildcard, words []string) bool {
+	head := strings.Fields(w.Lits[0])
 	if len(head) < 2 || len(words) < 3 || len(words) > command.MaxWords || !slices.ContainsFunc(words[1:], mayVanish) {
 		return false
 	}
 	name := words[0]
 	if name != head[0] {
-		if name = plainName(name); name != head[0] {
+		if name = rule.PlainName(name); name != head[0] {
 			return false
 		}
 	}
@@ -27,7 +28,7 @@ func (w *wildcard) matchPast(words []string) bool {
 
 // past looks for the words that a rule spells out, the first of which is the name.
 type past struct {
-	rule  *wildcard
+	rule  *rule.Wildcard
 	head  []string
 	words []string
 	tried map[[2]int]bool
@@ -43,7 +44,7 @@ func (p *past) match(j, i int) bool {
 	word := p.words[i]
 	if j == len(p.head)-1 {
 		// The last may be the beginning of a word, and what follows it is the rule's to say.
-		if p.rule.match(oneBlank(strings.Join(p.head[:j], " ") + " " + strings.Join(p.words[i:], " "))) {
+		if p.rule.Match(rule.OneBlank(strings.Join(p.head[:j], " ") + " " + strings.Join(p.words[i:], " "))) {
 			return true
 		}
 	} else if word == p.head[j] && p.match(j+1, i+1) {

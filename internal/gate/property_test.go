@@ -216,16 +216,16 @@ func TestRulesAreMonotone(t *testing.T) {
 		l := &q.Chain[i]
 		l.Rules = append(slices.Clone(l.Rules), extra)
 		after := Decide(q)
-		if extra.rule.Effect == troupe.Allow && openness(after) < openness(before) ||
-			extra.rule.Effect != troupe.Allow && openness(after) > openness(before) {
-			t.Fatalf("%v: %+v became %+v", extra.rule, before, after)
+		if extra.Written.Effect == troupe.Allow && openness(after) < openness(before) ||
+			extra.Written.Effect != troupe.Allow && openness(after) > openness(before) {
+			t.Fatalf("%v: %+v became %+v", extra.Written, before, after)
 		}
 		slices.Reverse(l.Rules)
 		if again := Decide(q); openness(again) != openness(after) || again.Beyond != after.Beyond || again.Step != after.Step {
 			t.Fatalf("in another order %+v became %+v", after, again)
 		}
 		// What is managed counts no less than what is not.
-		l.Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r Rule) bool { return r.rule == extra.rule })
+		l.Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r Rule) bool { return r.Written == extra.Written })
 		l.Managed = append(slices.Clone(l.Managed), extra)
 		if managed := Decide(q); managed.Effect != after.Effect || managed.Sandbox != after.Sandbox {
 			t.Fatalf("managed, %+v became %+v", after, managed)

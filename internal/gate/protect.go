@@ -4,14 +4,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // guard is a protected place, taken apart.
 type guard struct {
-	segs []segment // from the root of the file system
+	segs []rule.Segment // from the root of the file system
 	// own are the names by which a rule has to call it: what lies behind the session's
 	// folders or the home in it, without the plain folders at its beginning.
-	own []segment
+	own []rule.Segment
 }
 
 // guardsOf reads the protected places of a query. One that cannot be read protects all: it
@@ -19,22 +21,22 @@ type guard struct {
 func guardsOf(q *Query) []guard {
 	out := make([]guard, 0, len(q.Protected))
 	for _, text := range q.Protected {
-		p, problem := parsePattern("/" + text)
+		p, problem := rule.ParsePattern("/" + text)
 		if problem != "" || !path.IsAbs(text) {
-			p = pattern{segs: []segment{{kind: segAny}}}
+			p = rule.Pattern{Segs: []rule.Segment{{Kind: rule.Any}}}
 		}
-		out = append(out, guard{segs: p.segs, own: ownNames(p.segs, append(slices.Clip(q.Roots), q.Home))})
+		out = append(out, guard{segs: p.Segs, own: ownNames(p.Segs, append(slices.Clip(q.Roots), q.Home))})
 	}
 	return out
 }
 
-func ownNames(segs []segment, roots []string) []segment {
+func ownNames(segs []rule.Segment, roots []string) []rule.Segment {
 	skip := 0
 	for _, root := range roots {
 		if root == "" {
 			continue
 		}
-		lits := literals(root)
+		lits := rule.Literals(root)
 		if len(lits) >= len(segs) || len(lits) <= skip {
 			continue
 		}
@@ -42,13 +44,13 @@ func ownNames(segs []segment, roots []string) []segment {
 			skip = len(lits)
 		}
 	}
-	var own []segment
+	var own []rule.Segment
 	for _, s := range segs[skip:] {
-		if s.kind != segAny {
+		if s.Kind != rule.Any {
 			own = append(own, s)
 		}
 	}
-	if i := slices.IndexFunc(own, func(s segment) bool { return strings.HasPrefix(s.text, ".") }); i > 0 {
+	if i := slices.IndexFunc(own, func(s rule.Segment) bool { return strings.HasPrefix(s.Text, ".") }); i > 0 {
 		return own[i:]
 	} else if i < 0 && len(own) > 1 {
 		return own[len(own)-1:]
@@ -61,7 +63,7 @@ func (c *call) guarded(name string) []*guard {
 	var out []*guard
 	rest := strings.TrimPrefix(name, "/")
 	for i := range c.guards {
-		if g := &c.guards[i]; matchSegments(g.segs, rest, true) {
+		if g := &c.guards[i]; rule.MatchSegments(g.segs, rest, true) {
 			out = append(out, g)
 		}
 	}
@@ -70,15 +72,15 @@ func (c *call) guarded(name string) []*guard {
 
 // names reports whether the pattern of a rule calls a protected place by its names, one
 // after the other; a wildcard does not.
-func (p *pattern) names(g *guard) bool {
+func names(p *rule.Pattern, g *guard) bool {
 	if len(g.own) == 0 {
 		return false
 	}
-	for i := 0; i+len(g.own) <= len(p.segs); i++ {
+	for i := 0; i+len(g.own) <= len(p.Segs); i++ {
 		all := true
 		for j, own := range g.own {
-			s := p.segs[i+j]
-			all = all && s.kind == segLiteral && own.matchName(s.text, false)
+			s := p.Segs[i+j]
+			all = all && s.Kind == rule.Literal && own.MatchName(s.Text, false)
 		}
 		if all {
 			return true
@@ -88,14 +90,14 @@ func (p *pattern) names(g *guard) bool {
 }
 
 // coversFile reports whether an allow rule about edits covers one file that would be written.
-func (r *Rule) coversFile(c *call, name string, guards []*guard) bool {
-	switch r.kind {
-	case kindTool:
+func coversFile(r *rule.Rule, c *call, name string, guards []*guard) bool {
+	switch r.Kind {
+	case rule.KindTool:
 		return len(guards) == 0
-	case kindPath:
-		return slices.ContainsFunc(r.pats, func(p pattern) bool {
-			base, ok := p.base(c.at)
-			return ok && p.match(base, name, false) && !slices.ContainsFunc(guards, func(g *guard) bool { return !p.names(g) })
+	case rule.KindPath:
+		return slices.ContainsFunc(r.Paths, func(p rule.Pattern) bool {
+			base, ok := p.Base(c.at)
+			return ok && p.Match(base, name, false) && !slices.ContainsFunc(guards, func(g *guard) bool { return !names(&p, g) })
 		})
 	default:
 		return false

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // No mode and no rule opens what is protected unless the rule names it.
@@ -96,8 +97,8 @@ func TestProtected(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	chain := []Layer{
-		{Managed: []Rule{parse(t, troupe.Deny, "Read(~/.ssh/**)")}, Rules: []Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Allow, "Read(//x)")}},
-		{Rules: []Rule{parse(t, troupe.Ask, "Read(y)"), parse(t, troupe.Deny, "Read(//etc/[a-c]*/*.key)"), parse(t, troupe.Deny, `Read(/a\*b)`), parse(t, troupe.Deny, "Edit(../z)")}},
+		{Managed: []rule.Rule{parse(t, troupe.Deny, "Read(~/.ssh/**)")}, Rules: []rule.Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Allow, "Read(//x)")}},
+		{Rules: []rule.Rule{parse(t, troupe.Ask, "Read(y)"), parse(t, troupe.Deny, "Read(//etc/[a-c]*/*.key)"), parse(t, troupe.Deny, `Read(/a\*b)`), parse(t, troupe.Deny, "Edit(../z)")}},
 	}
 	got := strings.Join(Unreadable(chain, []string{"/proj"}, "/home/u"), " ")
 	if want := `/home/u/.ssh/** /proj/**/.env /etc/[a-c]*/*.key /proj/a\*b`; got != want {

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // kept is something that a command must not read without somebody's leave.
 type kept struct {
-	segs []segment // from the root of the file system; what is below it is meant too
+	segs []rule.Segment // from the root of the file system; what is below it is meant too
 	show string
 }
 
@@ -24,7 +25,7 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 	open, names, below := v.reads(said)
 	for i := range all {
 		k := &all[i]
-		if open || slices.ContainsFunc(names, func(name string) bool { return segmentsMeet(k.segs, split(name)) }) || slices.ContainsFunc(below, k.isBelow) {
+		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) || slices.ContainsFunc(below, k.isBelow) {
 			v.shell.mayRead = k.show
 			return true
 		}
@@ -37,20 +38,20 @@ func (v *view) kept() []kept {
 	var all []kept
 	if len(v.levels) == 0 && v.exist != nil {
 		for _, name := range v.exist() {
-			all = append(all, kept{segs: literals(name), show: visible(name) + ", which is kept from agents"})
+			all = append(all, kept{segs: rule.Literals(name), show: rule.Visible(name) + ", which is kept from agents"})
 		}
 	}
 	for _, h := range v.shell.hides {
 		if !h.holds(v.layer) {
 			continue
 		}
-		for i := range h.rule.pats {
-			p := &h.rule.pats[i]
-			segs := []segment{{kind: segAny}}
-			if base, known := p.base(v.at); known {
-				segs = literals(base)
+		for i := range h.rule.Paths {
+			p := &h.rule.Paths[i]
+			segs := []rule.Segment{{Kind: rule.Any}}
+			if base, known := p.Base(v.at); known {
+				segs = rule.Literals(base)
 			}
-			all = append(all, kept{segs: append(segs, p.segs...), show: "what the rule " + h.rule.rule.Text + " is about"})
+			all = append(all, kept{segs: append(segs, p.Segs...), show: "what the rule " + h.rule.Written.Text + " is about"})
 		}
 	}
 	return all
@@ -91,9 +92,9 @@ func (k *kept) isBelow(folder string) bool {
 	root := split(folder)
 	for i, name := range root {
 		switch {
-		case i >= len(k.segs) || k.segs[i].kind == segAny:
+		case i >= len(k.segs) || k.segs[i].Kind == rule.Any:
 			return true // in doubt
-		case !nameMeets(k.segs[i], name):
+		case !rule.NameMeets(k.segs[i], name):
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 func parse(t testing.TB, effect troupe.Effect, text string) Rule {
@@ -187,7 +188,7 @@ func TestPlacesUnknown(t *testing.T) {
 		if d := Decide(q); d.Effect != troupe.Deny {
 			t.Errorf("deny %s without a folder to anchor it: %+v", text, d)
 		}
-		q.Chain[0] = Layer{Mode: troupe.ModeDontAsk, Rules: []Rule{parse(t, troupe.Allow, text)}}
+		q.Chain[0] = Layer{Mode: troupe.ModeDontAsk, Rules: []rule.Rule{parse(t, troupe.Allow, text)}}
 		if d := Decide(q); d.Effect != troupe.Deny {
 			t.Errorf("allow %s without a folder to anchor it: %+v", text, d)
 		}
@@ -241,7 +242,7 @@ func TestUnreadRules(t *testing.T) {
 	for _, test := range tests {
 		for _, effect := range []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny, "dney"} {
 			r, err := ParseRule(troupe.Rule{Effect: effect, Text: test.text, Source: "settings.json"})
-			var e *RuleError
+			var e *rule.Error
 			if !errors.As(err, &e) || e.Problem == "" || e.Instead == "" || !strings.Contains(err.Error(), "settings.json") {
 				t.Errorf("%s %q: error %v does not say enough", effect, test.text, err)
 				continue
@@ -311,12 +312,12 @@ func TestSplit(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	if Hidden([]Layer{{Rules: []Rule{parse(t, troupe.Allow, "Read(x)"), parse(t, troupe.Deny, "Edit(x)")}}}, nil, "") != nil {
+	if Hidden([]Layer{{Rules: []rule.Rule{parse(t, troupe.Allow, "Read(x)"), parse(t, troupe.Deny, "Edit(x)")}}}, nil, "") != nil {
 		t.Error("rules that hide nothing make a test")
 	}
 	chain := []Layer{
-		{Rules: []Rule{parse(t, troupe.Deny, "Read(.env)")}},
-		{Rules: []Rule{parse(t, troupe.Ask, "Read(~/keys/**)")}},
+		{Rules: []rule.Rule{parse(t, troupe.Deny, "Read(.env)")}},
+		{Rules: []rule.Rule{parse(t, troupe.Ask, "Read(~/keys/**)")}},
 	}
 	hidden := Hidden(chain, []string{"/proj"}, "/home/u")
 	for file, want := range map[string]bool{
@@ -336,7 +337,7 @@ func TestFoldedCase(t *testing.T) {
 		if d := Decide(query("Read", reads(file), deny)); d.Effect != troupe.Deny || d.Step != StepDenyRule {
 			t.Errorf("%s: %+v", file, d)
 		}
-		if hidden := Hidden([]Layer{{Rules: []Rule{deny}}}, []string{"/proj"}, ""); !hidden(file) {
+		if hidden := Hidden([]Layer{{Rules: []rule.Rule{deny}}}, []string{"/proj"}, ""); !hidden(file) {
 			t.Errorf("%s is not hidden", file)
 		}
 	}
@@ -370,7 +371,7 @@ func FuzzParseRule(f *testing.F) {
 			r, err := ParseRule(troupe.Rule{Effect: effect, Text: text})
 			for _, q := range calls {
 				before := Decide(q)
-				q.Chain[0].Rules = []Rule{r}
+				q.Chain[0].Rules = []rule.Rule{r}
 				after := Decide(q)
 				if effect == troupe.Allow && err != nil && after.Effect != before.Effect {
 					t.Errorf("a broken allow rule %q changed %v to %v", text, before, after)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/command"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // command is a shell command and what reading it said. It is read once for each call, and
@@ -55,14 +56,14 @@ type target struct {
 }
 
 // note remembers what the rules that forbid make of commands nobody can read for certain.
-func (m *shell) note(r *Rule, layer int) {
+func (m *shell) note(r *rule.Rule, layer int) {
 	switch {
 	case m.text == "":
-	case r.kind == kindCommand:
+	case r.Kind == rule.KindCommand:
 		m.names.take(r, layer)
-	case r.hidesFiles():
+	case r.HidesFiles():
 		m.hides = append(m.hides, hit{r, layer, true})
-	case len(r.pats) > 0 && r.edits():
+	case len(r.Paths) > 0 && r.Edits():
 		m.keeps.take(r, layer)
 	}
 }
@@ -122,10 +123,10 @@ func (c *call) target(w command.Word, moved bool) target {
 		return t // bash connects to somebody
 	case path.IsAbs(name):
 		t.name = path.Clean(name)
-	case moved || !path.IsAbs(c.at.project):
+	case moved || !path.IsAbs(c.at.Project):
 		return t
 	default:
-		t.name = path.Join(c.at.project, name)
+		t.name = path.Join(c.at.Project, name)
 	}
 	t.homely = c.isHomely(t.name)
 	t.guards = c.guarded(t.name)
@@ -188,7 +189,7 @@ func (c *call) writesUnknown() bool {
 func (c *call) verdictOf() *command.Verdict {
 	m := &c.shell
 	if !m.judged {
-		m.judged, m.verdict = true, judge(m.text, c.at.project, m.safeGit)
+		m.judged, m.verdict = true, judge(m.text, c.at.Project, m.safeGit)
 	}
 	return &m.verdict
 }
@@ -319,7 +320,7 @@ func (v *view) commandByRule() bool {
 func (v *view) someRule() bool { return v.cited() != nil }
 
 // cited is the rule that is named for allowing the command.
-func (v *view) cited() *Rule {
+func (v *view) cited() *rule.Rule {
 	m := &v.shell
 	switch {
 	case m.exact.holds(v.layer):
@@ -416,9 +417,9 @@ func (c *call) weigh(p *part) bool {
 	case command.ChangesShell(name):
 		return false
 	case p.Moved:
-		p.said = judge("cd elsewhere && "+p.Whole, c.at.project, c.shell.safeGit)
+		p.said = judge("cd elsewhere && "+p.Whole, c.at.Project, c.shell.safeGit)
 	default:
-		p.said = judge(p.Whole, c.at.project, c.shell.safeGit)
+		p.said = judge(p.Whole, c.at.Project, c.shell.safeGit)
 	}
 	return p.said.ReadOnly
 }
@@ -429,14 +430,14 @@ func (c *call) movesHome(p *part) bool {
 		return false
 	}
 	to := p.Words[1].Text
-	if to == "" || to[0] == '-' || !path.IsAbs(c.at.project) {
+	if to == "" || to[0] == '-' || !path.IsAbs(c.at.Project) {
 		return false
 	}
 	if !path.IsAbs(to) {
 		if p.Moved && slices.Contains(strings.Split(to, "/"), "..") {
 			return false
 		}
-		to = path.Join(c.at.project, to)
+		to = path.Join(c.at.Project, to)
 	}
 	to = path.Clean(to)
 	return c.isHomely(to) && (c.resolve == nil || c.isHomely(c.resolve(to)))

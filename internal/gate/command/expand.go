@@ -3,6 +3,8 @@ package command
 import (
 	"path"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // Text is one text that a word may become when it runs.
@@ -54,7 +56,7 @@ func (v *Variables) Expand(w Word) []Text {
 	out := v.expand(w, 0)
 	for i := range out {
 		if !out[i].Glob {
-			out[i].Text = Unescape(out[i].Text)
+			out[i].Text = rule.Unescape(out[i].Text)
 		}
 	}
 	return out
@@ -94,7 +96,7 @@ func (v *Variables) piece(p piece, first bool, depth int) []Text {
 		if !p.quoted && strings.ContainsAny(p.text, "*?[") {
 			return []Text{{Text: strings.ReplaceAll(p.text, `\`, `\\`), Glob: true, Own: true}}
 		}
-		return []Text{{Text: EscapeGlob(p.text), Own: true}}
+		return []Text{{Text: rule.EscapeGlob(p.text), Own: true}}
 	case pieceTilde:
 		at := strings.IndexByte(p.text, '~')
 		return v.tilde(p.text[:at], p.text[at+1:])
@@ -130,9 +132,9 @@ func (v *Variables) tilde(before, text string) []Text {
 		}
 		glob := strings.ContainsAny(rest, "*?[")
 		if !glob {
-			rest = EscapeGlob(rest)
+			rest = rule.EscapeGlob(rest)
 		}
-		out = append(out, Text{Text: before + EscapeGlob(d) + rest, Glob: glob})
+		out = append(out, Text{Text: before + rule.EscapeGlob(d) + rest, Glob: glob})
 	}
 	if len(out) == 0 {
 		return []Text{{Cut: true}}
@@ -151,7 +153,7 @@ func (v *Variables) valueOf(name string, quoted bool, depth int) []Text {
 		if a.Value.Known {
 			// Where it is not quoted, what is special in it means something again.
 			glob := !quoted && strings.ContainsAny(a.Value.Text, "*?[")
-			texts = []Text{{Text: EscapeGlob(a.Value.Text), Own: true}}
+			texts = []Text{{Text: rule.EscapeGlob(a.Value.Text), Own: true}}
 			if glob {
 				texts = []Text{{Text: strings.ReplaceAll(a.Value.Text, `\`, `\\`), Glob: true, Own: true}}
 			}
@@ -169,10 +171,10 @@ func (v *Variables) valueOf(name string, quoted bool, depth int) []Text {
 	}
 	switch {
 	case name == "HOME":
-		out = append(out, Text{Text: EscapeGlob(v.Home)})
+		out = append(out, Text{Text: rule.EscapeGlob(v.Home)})
 	case name == "PWD":
 		for _, d := range v.Folders {
-			out = append(out, Text{Text: EscapeGlob(d)})
+			out = append(out, Text{Text: rule.EscapeGlob(d)})
 		}
 	case strings.Trim(name, "0123456789@*") == "":
 		out = append(out, Text{Own: true}, Text{Cut: true})
@@ -183,31 +185,4 @@ func (v *Variables) valueOf(name string, quoted bool, depth int) []Text {
 		return []Text{{Cut: true}}
 	}
 	return out
-}
-
-// EscapeGlob writes a text so that as a pattern it means itself.
-func EscapeGlob(s string) string {
-	if !strings.ContainsAny(s, `*?[\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := range len(s) {
-		if strings.IndexByte(`*?[\`, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// Unescape takes the backslashes out of a pattern that means one text.
-func Unescape(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
 }

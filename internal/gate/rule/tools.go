@@ -1,4 +1,4 @@
-package gate
+package rule
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ type Tools struct {
 }
 
 // unknownHolder is the Holder of a tool that is not known.
-const unknownHolder troupe.Holder = -1
+const UnknownHolder troupe.Holder = -1
 
 // NewTools makes the gate's view of tools.
 func NewTools(facts []troupe.ToolFacts) *Tools {
@@ -37,16 +37,16 @@ func NewTools(facts []troupe.ToolFacts) *Tools {
 	return t
 }
 
-// of returns what is known of a tool, of one that is not known its name.
-func (t *Tools) of(name string) *troupe.ToolFacts {
+// Of returns what is known of a tool, of one that is not known its name.
+func (t *Tools) Of(name string) *troupe.ToolFacts {
 	if t != nil && t.byName[name] != nil {
 		return t.byName[name]
 	}
-	return &troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: unknownHolder}
+	return &troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: UnknownHolder}
 }
 
 // Known reports whether rules about a tool mean something, here or elsewhere.
-func (t *Tools) Known(name string) bool { return t.of(t.Today(name)).Holder != unknownHolder }
+func (t *Tools) Known(name string) bool { return t.Of(t.Today(name)).Holder != UnknownHolder }
 
 // Today writes the name of a tool as it is written now.
 func (t *Tools) Today(name string) string {
@@ -77,7 +77,7 @@ func (t *Tools) narrowed() []string {
 // or what other programs call it. It is "" if the name is fine, or means none.
 func (t *Tools) misspelt(name string) string {
 	lower := strings.ToLower(name)
-	if t == nil || strings.HasPrefix(lower, mcpPrefix) {
+	if t == nil || strings.HasPrefix(lower, MCPPrefix) {
 		return ""
 	}
 	known := t.narrowed()
@@ -112,6 +112,6 @@ func (t *Tools) withParentheses() string {
 }
 
 // editsFiles: a tool whose calls change the files that they name.
-func editsFiles(f *troupe.ToolFacts) bool {
+func EditsFiles(f *troupe.ToolFacts) bool {
 	return f.Argument == troupe.PathArgument && f.Class == troupe.ClassEdit
 }

@@ -1,22 +1,22 @@
-package gate
+package rule
 
 import "strings"
 
 // wildcard is a command as a rule writes it: literal texts with any text between them. One
 // literal alone is an exact command.
-type wildcard struct {
-	lits []string
-	// bare: the last star stands behind a blank, and the command may also end before both.
-	bare bool
+type Wildcard struct {
+	Lits []string
+	// Bare: the last star stands behind a blank, and the command may also end before both.
+	Bare bool
 }
 
-func (w *wildcard) exact() bool { return len(w.lits) == 1 }
+func (w *Wildcard) Exact() bool { return len(w.Lits) == 1 }
 
 // parseWildcard reads what stands in the parentheses of a rule about commands: "exact",
 // "prefix:*" (which is "prefix *"), and stars anywhere. \* stands for a star; a backslash
 // means itself unless it is part of a run that ends at a star, where two stand for one. The
 // problem, if not empty, completes the sentence "the rule …".
-func parseWildcard(spec string) (w wildcard, problem string) {
+func ParseWildcard(spec string) (w Wildcard, problem string) {
 	prefix, isPrefix := strings.CutSuffix(spec, ":*")
 	if isPrefix {
 		spec = strings.TrimRight(prefix, " \t")
@@ -48,71 +48,71 @@ func parseWildcard(spec string) (w wildcard, problem string) {
 		}
 		lit := b.String()
 		b.Reset()
-		if n := len(w.lits); n > 0 && lit == "" {
+		if n := len(w.Lits); n > 0 && lit == "" {
 			continue // two stars are one
 		}
 		if strings.HasSuffix(lit, ":") && i < len(spec) {
 			return w, "has :* before its end"
 		}
-		w.lits = append(w.lits, lit)
+		w.Lits = append(w.Lits, lit)
 	}
-	w.lits = append(w.lits, b.String())
-	if n := len(w.lits); n == 2 && w.lits[1] == "" && strings.HasSuffix(w.lits[0], " ") {
-		w.bare = true
+	w.Lits = append(w.Lits, b.String())
+	if n := len(w.Lits); n == 2 && w.Lits[1] == "" && strings.HasSuffix(w.Lits[0], " ") {
+		w.Bare = true
 	}
 	return w, ""
 }
 
 // any: it matches whatever there is.
-func (w *wildcard) any() bool {
-	return len(w.lits) == 2 && strings.TrimSpace(w.lits[0]) == "" && strings.TrimSpace(w.lits[1]) == ""
+func (w *Wildcard) any() bool {
+	return len(w.Lits) == 2 && strings.TrimSpace(w.Lits[0]) == "" && strings.TrimSpace(w.Lits[1]) == ""
 }
 
 // match reports whether s is what the rule says.
-func (w *wildcard) match(s string) bool {
-	if w.bare && s == strings.TrimRight(w.lits[0], " ") {
+func (w *Wildcard) Match(s string) bool {
+	if w.Bare && s == strings.TrimRight(w.Lits[0], " ") {
 		return true
 	}
-	last := len(w.lits) - 1
+	last := len(w.Lits) - 1
 	if last == 0 {
-		return s == w.lits[0]
+		return s == w.Lits[0]
 	}
-	s, ok := strings.CutPrefix(s, w.lits[0])
+	s, ok := strings.CutPrefix(s, w.Lits[0])
 	if !ok {
 		return false
 	}
-	for _, lit := range w.lits[1:last] {
+	for _, lit := range w.Lits[1:last] {
 		_, after, found := strings.Cut(s, lit)
 		if !found {
 			return false
 		}
 		s = after
 	}
-	return strings.HasSuffix(s, w.lits[last])
+	return strings.HasSuffix(s, w.Lits[last])
 }
 
 // coversName: a rule that begins with a star leaves open what is run, as one word, and says
 // what stands behind it.
-func (w *wildcard) coversName(text, first string) bool {
+func (w *Wildcard) MatchesName(text, first string) bool {
 	rest, ok := strings.CutPrefix(text, first)
-	if !ok || len(w.lits) < 2 || !strings.HasPrefix(w.lits[1], " ") || strings.TrimSpace(w.lits[1]) == "" {
+	if !ok || len(w.Lits) < 2 || !strings.HasPrefix(w.Lits[1], " ") || strings.TrimSpace(w.Lits[1]) == "" {
 		return false
 	}
-	tail := wildcard{lits: w.lits[1:]}
-	return tail.match(rest)
+	tail := Wildcard{Lits: w.Lits[1:]}
+	return tail.Match(rest)
 }
 
 // mapped is the same rule with each of its texts changed.
-func (w *wildcard) mapped(change func(string) string) wildcard {
-	out := wildcard{lits: make([]string, len(w.lits)), bare: w.bare}
-	for i, lit := range w.lits {
-		out.lits[i] = change(lit)
+func (w *Wildcard) mapped(change func(string) string) Wildcard {
+	out := Wildcard{Lits: make([]string, len(w.Lits)), Bare: w.Bare}
+	for i, lit := range w.Lits {
+		out.Lits[i] = change(lit)
 	}
 	return out
 }
 
 // commandSpec writes a command so that a rule means exactly it.
-func commandSpec(command string) string {
+func CommandSpec(command string) string {
 	var b strings.Builder
 	run := 0
 	for i := range len(command) {
@@ -136,13 +136,13 @@ func unescapeParens(s string) string {
 }
 
 // oneBlank writes runs of blanks as one, and none at the ends.
-func oneBlank(s string) string {
+func OneBlank(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }), " ")
 }
 
 // squeezed is oneBlank within a rule's texts, where a blank at an end counts.
 func squeezed(s string) string {
-	out := oneBlank(s)
+	out := OneBlank(s)
 	if s == "" {
 		return s
 	}
@@ -159,3 +159,24 @@ func squeezed(s string) string {
 }
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+// Begun is the beginning of a word behind which the first star stands, without quotes; of words
+// in quotes that are not closed, all.
+func (w *Wildcard) Begun() string {
+	lit := w.Lits[0]
+	var quote byte
+	from := 0
+	for i := 0; i < len(lit); i++ {
+		switch c := lit[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case blank(c):
+			from = i + 1
+		}
+	}
+	return strings.NewReplacer(`"`, "", `'`, "").Replace(lit[from:])
+}

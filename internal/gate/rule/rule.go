@@ -1,4 +1,6 @@
-package gate
+// Package rule is what people wrote: it parses permission rules and says what they match. It knows
+// nothing of calls and commands; package command says what those are, and the gate decides.
+package rule
 
 import (
 	"fmt"
@@ -11,47 +13,48 @@ import (
 
 // Rule is a parsed permission rule. Its zero value speaks of no call.
 type Rule struct {
-	rule  troupe.Rule // as written; Effect is never anything but the three
-	kind  ruleKind
-	known *Tools
-	tool  string            // canonical name; "" is every tool; may be a glob if glob
-	facts *troupe.ToolFacts // of tool
-	glob  bool              // tool is a glob of names
-	words wildcard          // kindCommand: the command
-	forms []wildcard        // kindCommand: what it means as a deny or ask rule
-	names []string          // kindName: one, and in a deny rule what was probably meant instead
-	pats  []pattern         // kindPath: alternatives; kindTool: what a path meant that could not be read
-	host  domain
-	note  string // what became of a rule that could not be read as written
+	Written troupe.Rule // as written; Effect is never anything but the three
+	Kind    Kind
+	known   *Tools
+	Tool    string            // canonical name; "" is every tool; may be a glob if glob
+	Facts   *troupe.ToolFacts // of the tool
+	Glob    bool              // tool is a glob of names
+	Words   Wildcard          // kindCommand: the command
+	Denials []Wildcard        // kindCommand: what it means as a deny or ask rule
+	Names   []string          // kindName: one, and in a deny rule what was probably meant instead
+	Paths   []Pattern         // kindPath: alternatives; kindTool: what a path meant that could not be read
+	Host    Domain
+	Note    string // what became of a rule that could not be read as written
 }
 
-type ruleKind int
+// Kind is what a rule speaks of.
+type Kind int
 
 const (
-	kindNothing ruleKind = iota // speaks of no call: an allow rule that could not be read
-	kindTool                    // every use of a tool
-	kindCommand                 // commands
-	kindPath                    // paths
-	kindName                    // one type of agent, or one skill
-	kindDomain                  // hosts
+	KindNothing Kind = iota // speaks of no call: an allow rule that could not be read
+	KindTool                // every use of a tool
+	KindCommand             // commands
+	KindPath                // paths
+	KindName                // one type of agent, or one skill
+	KindDomain              // hosts
 )
 
 // Words of the rule language: rules about reading and changing files hold for whatever does so.
 const (
-	toolRead  = "Read"
-	toolEdit  = "Edit"
-	toolWrite = "Write"
-	mcpPrefix = "mcp__"
+	ToolRead  = "Read"
+	ToolEdit  = "Edit"
+	ToolWrite = "Write"
+	MCPPrefix = "mcp__"
 )
 
-// RuleError says why a rule is not followed as it is written, and what it does instead.
-type RuleError struct {
+// Error says why a rule is not followed as it is written, and what it does instead.
+type Error struct {
 	Rule    troupe.Rule
 	Problem string // why
 	Instead string // what the rule does now
 }
 
-func (e *RuleError) Error() string {
+func (e *Error) Error() string {
 	where := ""
 	if e.Rule.Source != "" {
 		where = e.Rule.Source + ": "
@@ -60,7 +63,7 @@ func (e *RuleError) Error() string {
 }
 
 // ParseRule reads one rule. The Rule it returns is always to be used, with an error (a
-// *RuleError, for people) or without: what cannot be read allows nothing if it is an allow
+// *Error, for people) or without: what cannot be read allows nothing if it is an allow
 // rule, and otherwise covers everything it may have meant.
 //
 // Understood are Tool and Tool(*); Bash(command) with stars, and Bash(prefix:*); Read, Edit,
@@ -68,17 +71,17 @@ func (e *RuleError) Error() string {
 // written Task; Skill(name); mcp__server, mcp__server__tool, and stars behind the server.
 // Read covers Grep and Glob too, Edit covers Write and NotebookEdit.
 func (t *Tools) ParseRule(r troupe.Rule) (Rule, error) {
-	out, err := Rule{rule: r, known: t}.parse()
-	out.facts = t.of(out.tool)
+	out, err := Rule{Written: r, known: t}.parse()
+	out.Facts = t.Of(out.Tool)
 	return out, err
 }
 
 func (out Rule) parse() (Rule, error) {
-	r := out.rule
+	r := out.Written
 	switch r.Effect {
 	case troupe.Allow, troupe.Ask, troupe.Deny:
 	default:
-		out.rule.Effect = troupe.Deny
+		out.Written.Effect = troupe.Deny
 		return out.unread("", fmt.Sprintf("has the effect %q, which is none", r.Effect))
 	}
 	name, spec, hasSpec, problem := splitRule(r.Text)
@@ -93,23 +96,23 @@ func (out Rule) parse() (Rule, error) {
 			return out.unread("", "has a wildcard in the tool's name, which an allow rule may have only behind the name of an MCP server")
 		}
 		if name != "*" {
-			out.tool, out.glob = name, true
+			out.Tool, out.Glob = name, true
 		}
 		if hasSpec && spec != "*" {
-			return out.unread(out.tool, "has parentheses after a wildcard")
+			return out.unread(out.Tool, "has parentheses after a wildcard")
 		}
-		out.kind = kindTool
+		out.Kind = KindTool
 		return out, nil
 	}
-	out.tool = out.known.Today(name)
-	if meant := out.known.misspelt(out.tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
-		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", visible(name), meant, out.known.withParentheses()))
+	out.Tool = out.known.Today(name)
+	if meant := out.known.misspelt(out.Tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
+		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", Visible(name), meant, out.known.withParentheses()))
 	}
-	if lower := strings.ToLower(name); strings.HasPrefix(lower, mcpPrefix) && !strings.HasPrefix(name, mcpPrefix) {
-		return out.unread(mcpPrefix+name[len(mcpPrefix):], "writes mcp__ in other letters than the tools of MCP servers have")
+	if lower := strings.ToLower(name); strings.HasPrefix(lower, MCPPrefix) && !strings.HasPrefix(name, MCPPrefix) {
+		return out.unread(MCPPrefix+name[len(MCPPrefix):], "writes mcp__ in other letters than the tools of MCP servers have")
 	}
 	if !hasSpec || strings.Trim(spec, "*") == "" && spec != "" {
-		out.kind = kindTool
+		out.Kind = KindTool
 		return out, nil
 	}
 	return out.parseSpec(spec)
@@ -118,56 +121,56 @@ func (out Rule) parse() (Rule, error) {
 // parseSpec reads what stands in the parentheses. New forms of rule are added here.
 func (r Rule) parseSpec(spec string) (Rule, error) {
 	if spec == "" {
-		return r.unread(r.tool, "has nothing in its parentheses")
+		return r.unread(r.Tool, "has nothing in its parentheses")
 	}
-	switch argument := r.known.of(r.tool).Argument; argument {
+	switch argument := r.known.Of(r.Tool).Argument; argument {
 	case troupe.CommandArgument:
-		words, problem := parseWildcard(spec)
+		words, problem := ParseWildcard(spec)
 		if problem == "" {
-			problem = slipInCommand(spec, r.rule.Effect)
+			problem = slipInCommand(spec, r.Written.Effect)
 		}
 		if problem != "" {
-			return r.unread(r.tool, problem)
+			return r.unread(r.Tool, problem)
 		}
 		if words.any() {
-			r.kind = kindTool
+			r.Kind = KindTool
 			return r, nil
 		}
-		r.kind, r.words = kindCommand, words
-		if r.rule.Effect != troupe.Allow {
-			r.forms = forbidden(words)
+		r.Kind, r.Words = KindCommand, words
+		if r.Written.Effect != troupe.Allow {
+			r.Denials = forbidden(words)
 		}
 	case troupe.PathArgument:
 		pats, problem := parsePaths(spec)
 		if problem != "" {
-			if r.rule.Effect != troupe.Allow {
-				r.pats = guessPaths(spec)
-				for i := range r.pats {
-					r.pats[i].folder = r.rule.Folder
+			if r.Written.Effect != troupe.Allow {
+				r.Paths = guessPaths(spec)
+				for i := range r.Paths {
+					r.Paths[i].folder = r.Written.Folder
 				}
 			}
-			return r.unread(r.tool, "cannot be read: the path "+problem)
+			return r.unread(r.Tool, "cannot be read: the path "+problem)
 		}
 		for i := range pats {
-			pats[i].folder = r.rule.Folder
+			pats[i].folder = r.Written.Folder
 		}
-		r.kind, r.pats = kindPath, pats
+		r.Kind, r.Paths = KindPath, pats
 	case troupe.AgentArgument, troupe.SkillArgument:
 		if strings.ContainsAny(spec, "*,(){}") {
-			return r.unread(r.tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not supported there")
+			return r.unread(r.Tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not supported there")
 		}
-		r.kind, r.names = kindName, []string{strings.TrimSpace(spec)}
+		r.Kind, r.Names = KindName, []string{strings.TrimSpace(spec)}
 		if argument == troupe.AgentArgument {
 			return r.meantAgent()
 		}
 	case troupe.DomainArgument:
 		host, problem := parseDomain(spec)
 		if problem != "" {
-			return r.unread(r.tool, problem)
+			return r.unread(r.Tool, problem)
 		}
-		r.kind, r.host = kindDomain, host
+		r.Kind, r.Host = KindDomain, host
 	default:
-		return r.unread(r.tool, "has parentheses, which are not supported for "+visible(r.tool)+"; they are for "+r.known.withParentheses())
+		return r.unread(r.Tool, "has parentheses, which are not supported for "+Visible(r.Tool)+"; they are for "+r.known.withParentheses())
 	}
 	return r, nil
 }
@@ -181,7 +184,7 @@ func thingOf(a troupe.Argument) string {
 
 // serverNamed: a wildcard that stands behind the whole name of an MCP server.
 func serverNamed(name string) bool {
-	rest, ok := strings.CutPrefix(name, mcpPrefix)
+	rest, ok := strings.CutPrefix(name, MCPPrefix)
 	server, _, found := strings.Cut(rest, "__")
 	return ok && found && server != "" && !strings.Contains(server, "*")
 }
@@ -189,23 +192,23 @@ func serverNamed(name string) bool {
 // unread makes of r what a rule becomes that cannot be followed as written. tool is the
 // one it speaks of, as far as that can be told.
 func (r Rule) unread(tool, problem string) (Rule, error) {
-	e := &RuleError{Rule: r.rule, Problem: problem}
-	r.note = problem
-	if r.rule.Effect == troupe.Allow {
-		r.kind, e.Instead = kindNothing, "it allows nothing"
+	e := &Error{Rule: r.Written, Problem: problem}
+	r.Note = problem
+	if r.Written.Effect == troupe.Allow {
+		r.Kind, e.Instead = KindNothing, "it allows nothing"
 		return r, e
 	}
-	r.kind = kindTool
+	r.Kind = KindTool
 	verb := "denies"
-	if r.rule.Effect == troupe.Ask {
+	if r.Written.Effect == troupe.Ask {
 		verb = "asks before"
 	}
-	if r.glob {
+	if r.Glob {
 		e.Instead = "it " + verb + " every use of tools named " + tool
-	} else if r.tool = r.known.Today(tool); r.tool == "" {
+	} else if r.Tool = r.known.Today(tool); r.Tool == "" {
 		e.Instead = "it " + verb + " every tool"
 	} else {
-		e.Instead = "it " + verb + " every use of " + r.tool
+		e.Instead = "it " + verb + " every use of " + r.Tool
 	}
 	return r, e
 }

@@ -1,11 +1,10 @@
-package gate
+package rule
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // spareParenthesis: what stands in a rule's parentheses ends with one more that nothing opens.
@@ -30,11 +29,9 @@ func spareParenthesis(spec string) bool {
 // slipInCommand finds what makes a rule about commands speak of none. The problem, if not
 // empty, completes the sentence "the rule …".
 func slipInCommand(spec string, effect troupe.Effect) string {
-	if spareParenthesis(spec) {
-		// A pattern of case ends with one that nothing opens.
-		if _, err := command.Read(spec); err != nil {
-			return "has a parenthesis too many at its end"
-		}
+	// A pattern of case ends with one that nothing opens.
+	if spareParenthesis(spec) && !strings.Contains(spec, "esac") {
+		return "has a parenthesis too many at its end"
 	}
 	prefix, words := strings.CutSuffix(spec, ":*")
 	if !words {
@@ -56,10 +53,10 @@ func builtInAgents() [3]string { return [...]string{"Explore", "Plan", "general-
 // meantAgent says of a rule about a type of agent that another was probably meant. One that is
 // denied or asked about is so under both names; who has leave is whoever is named.
 func (r Rule) meantAgent() (Rule, error) {
-	if len(r.names[0]) < 3 {
+	if len(r.Names[0]) < 3 {
 		return r, nil
 	}
-	name := r.names[0]
+	name := r.Names[0]
 	for _, known := range builtInAgents() {
 		if strings.EqualFold(name, known) {
 			return r, nil
@@ -69,11 +66,11 @@ func (r Rule) meantAgent() (Rule, error) {
 		if !oneSlip(strings.ToLower(name), strings.ToLower(known)) {
 			continue
 		}
-		e := &RuleError{Rule: r.rule, Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant", visible(name), known)}
+		e := &Error{Rule: r.Written, Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant", Visible(name), known)}
 		e.Instead = "it covers only agents of your own with that name"
-		if r.rule.Effect != troupe.Allow {
-			r.names = append(r.names, known)
-			r.note = e.Problem
+		if r.Written.Effect != troupe.Allow {
+			r.Names = append(r.Names, known)
+			r.Note = e.Problem
 			e.Instead = "it covers both"
 		}
 		return r, e

@@ -1,4 +1,4 @@
-package gate
+package rule
 
 import "strings"
 
@@ -7,7 +7,7 @@ const maxAlternatives = 64
 
 // parsePaths reads the path of a rule: one pattern, or with {a,b} several. The problem, if not
 // empty, completes the sentence "the path …".
-func parsePaths(spec string) ([]pattern, string) {
+func parsePaths(spec string) ([]Pattern, string) {
 	if problem := slipInPath(spec); problem != "" {
 		return nil, problem
 	}
@@ -15,9 +15,9 @@ func parsePaths(spec string) ([]pattern, string) {
 	if problem != "" {
 		return nil, problem
 	}
-	out := make([]pattern, 0, len(texts))
+	out := make([]Pattern, 0, len(texts))
 	for _, text := range texts {
-		p, problem := parsePattern(text)
+		p, problem := ParsePattern(text)
 		if problem != "" {
 			return nil, problem
 		}
@@ -120,7 +120,7 @@ func braces(s string) (from, to int, commas []int, problem string) {
 
 // guessPaths are the files that a path which cannot be read was probably meant for, so that
 // commands are kept from those too.
-func guessPaths(spec string) []pattern {
+func guessPaths(spec string) []Pattern {
 	text := strings.TrimSpace(spec)
 	for spareParenthesis(text) {
 		text = strings.TrimSuffix(text, ")")
@@ -128,7 +128,7 @@ func guessPaths(spec string) []pattern {
 	if len(text) > 2 && text[1] == ':' {
 		text = strings.TrimLeft(text[2:], `\/`)
 	}
-	var out []pattern
+	var out []Pattern
 	for _, t := range []string{text, strings.ReplaceAll(text, `\`, "/"), strings.ReplaceAll(text, `\\`, "/")} {
 		if problem := slipInPath(t); problem != "" {
 			continue

@@ -1,4 +1,4 @@
-package gate
+package rule
 
 import (
 	"net/netip"
@@ -9,37 +9,37 @@ import (
 )
 
 // hostName is what a URL asks for, as far as that is certain.
-type hostName struct {
-	labels []string // lower case, in ASCII
-	// unsure: it could be read in two ways, or leads where its text does not say. Rules that
+type Host struct {
+	Labels []string // lower case, in ASCII
+	// Unsure: it could be read in two ways, or leads where its text does not say. Rules that
 	// deny cover it, rules that allow do not.
-	unsure bool
-	// user: there is a name before the host, which looks like one. Rules that allow do not
+	Unsure bool
+	// User: there is a name before the host, which looks like one. Rules that allow do not
 	// cover it.
-	user bool
-	port string // "" if the URL names none
-	// tells: what is asked for is long enough to carry something away that was read here.
-	tells bool
+	User bool
+	Port string // "" if the URL names none
+	// Tells: what is asked for is long enough to carry something away that was read here.
+	Tells bool
 }
 
-// maxQuery is how long what follows a host may be before a rule about the host does not cover
+// MaxQuery is how long what follows a host may be before a rule about the host does not cover
 // it: honest addresses are shorter, and a key fits into less than what is left beyond.
-const maxQuery = 250
+const MaxQuery = 250
 
 // hostOf finds the host of a URL.
-func hostOf(text string) hostName {
+func HostOf(text string) Host {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }) {
-		return hostName{unsure: true}
+		return Host{Unsure: true}
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Opaque != "" {
-		return hostName{unsure: true}
+		return Host{Unsure: true}
 	}
-	h := hostName{user: u.User != nil, port: u.Port(), tells: len(u.RequestURI()) > maxQuery}
-	h.labels, h.unsure = labelsOf(u.Hostname())
-	if n := len(h.labels); n > 0 && numberLike(h.labels[n-1]) {
-		if _, err := netip.ParseAddr(strings.Join(h.labels, ".")); err != nil {
-			h.unsure = true // 127.1, 0x7f.1, 2130706433: an address in another dress
+	h := Host{User: u.User != nil, Port: u.Port(), Tells: len(u.RequestURI()) > MaxQuery}
+	h.Labels, h.Unsure = labelsOf(u.Hostname())
+	if n := len(h.Labels); n > 0 && numberLike(h.Labels[n-1]) {
+		if _, err := netip.ParseAddr(strings.Join(h.Labels, ".")); err != nil {
+			h.Unsure = true // 127.1, 0x7f.1, 2130706433: an address in another dress
 		}
 	}
 	return h
@@ -177,23 +177,23 @@ func digit(n int) byte {
 }
 
 // domain is what a rule about fetching says: a host, or all below it.
-type domain struct {
-	labels []string
+type Domain struct {
+	Labels []string
 	below  bool   // "*." stands before it
-	port   string // "" is any
-	any    bool   // every host
+	Port   string // "" is any
+	Any    bool   // every host
 }
 
 // parseDomain reads what stands in the parentheses of a rule about fetching. The problem, if
 // not empty, completes the sentence "the rule …".
-func parseDomain(spec string) (d domain, problem string) {
+func parseDomain(spec string) (d Domain, problem string) {
 	host, ok := strings.CutPrefix(spec, "domain:")
 	if !ok {
 		return d, "does not say domain: and a host"
 	}
 	host = strings.TrimSpace(host)
 	if host == "*" {
-		return domain{any: true}, ""
+		return Domain{Any: true}, ""
 	}
 	host, d.below = strings.CutPrefix(host, "*.")
 	switch {
@@ -205,27 +205,27 @@ func parseDomain(spec string) (d domain, problem string) {
 		return d, "has more than a host after domain:"
 	}
 	if name, port, ok := strings.Cut(host, ":"); ok && port != "" && strings.Trim(port, "0123456789") == "" {
-		host, d.port = name, port
+		host, d.Port = name, port
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	var unsure bool
-	if d.labels, unsure = labelsOf(host); unsure {
+	if d.Labels, unsure = labelsOf(host); unsure {
 		return d, "names a host that can be read in two ways; write it as DNS knows it"
 	}
 	return d, ""
 }
 
 // match reports whether the domain covers a host, by whole labels.
-func (d *domain) match(h hostName) bool {
-	if d.any {
+func (d *Domain) Match(h Host) bool {
+	if d.Any {
 		return true
 	}
-	more := len(h.labels) - len(d.labels)
-	if more < 0 || d.below != (more > 0) || d.port != "" && d.port != h.port {
+	more := len(h.Labels) - len(d.Labels)
+	if more < 0 || d.below != (more > 0) || d.Port != "" && d.Port != h.Port {
 		return false
 	}
-	for i, label := range d.labels {
-		if h.labels[more+i] != label {
+	for i, label := range d.Labels {
+		if h.Labels[more+i] != label {
 			return false
 		}
 	}

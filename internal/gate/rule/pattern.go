@@ -1,10 +1,8 @@
-package gate
+package rule
 
 import (
 	"path"
 	"strings"
-
-	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
 // anchor says where a path pattern begins.
@@ -13,34 +11,34 @@ type anchor int
 const (
 	atProject anchor = iota // the session's workspace: "/x", "./x", "x"
 	atRoot                  // the file system: "//x"
-	atHome                  // the user's home: "~/x"
+	atHome                  // the user's Home: "~/x"
 )
 
 // pattern is a path rule's glob, taken apart once. It matches a path if it matches the
 // path itself or a folder above it, as in a .gitignore file.
-type pattern struct {
+type Pattern struct {
 	anchor anchor
 	up     int // folders above the anchor, for patterns that begin with ".."
-	segs   []segment
+	Segs   []Segment
 	folder string // where atProject is; "" is the session's own
 }
 
-type segmentKind int
+type SegmentKind int
 
 const (
-	segLiteral segmentKind = iota
-	segGlob                // *, ? and [...] within one name
-	segAny                 // **: any number of names, also none
+	Literal SegmentKind = iota
+	Glob                // *, ? and [...] within one name
+	Any                 // **: any number of names, also none
 )
 
-type segment struct {
-	kind segmentKind
-	text string
+type Segment struct {
+	Kind SegmentKind
+	Text string
 }
 
 // parsePattern reads a glob with its anchor. The problem, if not empty, completes the
 // sentence "the path …".
-func parsePattern(spec string) (p pattern, problem string) {
+func ParsePattern(spec string) (p Pattern, problem string) {
 	rest := spec
 	switch {
 	case spec == "":
@@ -62,7 +60,7 @@ func parsePattern(spec string) (p pattern, problem string) {
 	default:
 		// As in .gitignore: a pattern without an inner slash matches at any depth.
 		if !strings.Contains(strings.TrimSuffix(spec, "/"), "/") && spec != "." && spec != ".." {
-			p.segs = append(p.segs, segment{kind: segAny})
+			p.Segs = append(p.Segs, Segment{Kind: Any})
 		}
 	}
 	for name := range strings.SplitSeq(rest, "/") {
@@ -70,10 +68,10 @@ func parsePattern(spec string) (p pattern, problem string) {
 		case "", ".":
 			continue
 		case "..":
-			if n := len(p.segs); n == 0 {
+			if n := len(p.Segs); n == 0 {
 				p.up++
-			} else if p.segs[n-1].kind == segLiteral {
-				p.segs = p.segs[:n-1]
+			} else if p.Segs[n-1].Kind == Literal {
+				p.Segs = p.Segs[:n-1]
 			} else {
 				return p, "has .. after a wildcard"
 			}
@@ -83,32 +81,32 @@ func parsePattern(spec string) (p pattern, problem string) {
 		if problem != "" {
 			return p, problem
 		}
-		if n := len(p.segs); s.kind == segAny && n > 0 && p.segs[n-1].kind == segAny {
+		if n := len(p.Segs); s.Kind == Any && n > 0 && p.Segs[n-1].Kind == Any {
 			continue
 		}
-		p.segs = append(p.segs, s)
+		p.Segs = append(p.Segs, s)
 	}
 	return p, ""
 }
 
-func parseSegment(name string) (segment, string) {
+func parseSegment(name string) (Segment, string) {
 	if name == "**" {
-		return segment{kind: segAny}, ""
+		return Segment{Kind: Any}, ""
 	}
 	if !strings.ContainsAny(name, `*?[\`) {
-		return segment{segLiteral, name}, ""
+		return Segment{Literal, name}, ""
 	}
 	name, ok := goBrackets(name)
 	if !ok {
-		return segment{}, "has a named character class, which is not supported"
+		return Segment{}, "has a named character class, which is not supported"
 	}
 	if _, err := path.Match(name, "x"); err != nil {
-		return segment{}, "has an unfinished bracket or escape"
+		return Segment{}, "has an unfinished bracket or escape"
 	}
 	if !strings.ContainsAny(name, `*?[`) {
-		return segment{segLiteral, command.Unescape(name)}, ""
+		return Segment{Literal, Unescape(name)}, ""
 	}
-	return segment{segGlob, name}, ""
+	return Segment{Glob, name}, ""
 }
 
 // goBrackets writes [!a] as [^a]. It refuses classes such as [[:alpha:]], which path.Match
@@ -137,7 +135,7 @@ func goBrackets(name string) (string, bool) {
 }
 
 // literalPattern writes the absolute path p so that it matches p and what is below it.
-func literalPattern(p string) string {
+func LiteralPattern(p string) string {
 	var b strings.Builder
 	b.WriteString("/")
 	special := `*?[\{}`
@@ -154,22 +152,22 @@ func literalPattern(p string) string {
 }
 
 // places are what the anchors stand for.
-type places struct {
-	project string // "" if not known
-	home    string
+type Places struct {
+	Project string // "" if not known
+	Home    string
 }
 
 // base returns the folder the pattern begins at; false if it is not known.
-func (p *pattern) base(at places) (string, bool) {
+func (p *Pattern) Base(at Places) (string, bool) {
 	var dir string
 	switch p.anchor {
 	case atRoot:
 		return "/", true
 	case atHome:
-		dir = at.home
+		dir = at.Home
 	case atProject:
 		if dir = p.folder; dir == "" {
-			dir = at.project
+			dir = at.Project
 		}
 	}
 	if !path.IsAbs(dir) {
@@ -183,27 +181,27 @@ func (p *pattern) base(at places) (string, bool) {
 }
 
 // match reports whether the pattern, begun at dir, covers file (absolute and clean).
-func (p *pattern) match(dir, file string, fold bool) bool {
-	rest, ok := below(dir, file, fold)
-	return ok && matchSegments(p.segs, rest, fold)
+func (p *Pattern) Match(dir, file string, fold bool) bool {
+	rest, ok := Below(dir, file, fold)
+	return ok && MatchSegments(p.Segs, rest, fold)
 }
 
 // matchSegments reports whether segs match the whole of rest, or folders it begins with.
 // Only the last ** is ever tried again, so the cost is at most len(segs) × names.
-func matchSegments(segs []segment, rest string, fold bool) bool {
+func MatchSegments(segs []Segment, rest string, fold bool) bool {
 	i := 0
 	retry, retryRest := -1, "" // after the last **: its position, and where it began
 	for {
 		switch {
 		case i == len(segs):
 			return true
-		case segs[i].kind == segAny:
+		case segs[i].Kind == Any:
 			retry, retryRest = i, rest
 			i++
 			continue
 		case rest != "":
 			name, tail, _ := strings.Cut(rest, "/")
-			if segs[i].matchName(name, fold) {
+			if segs[i].MatchName(name, fold) {
 				i, rest = i+1, tail
 				continue
 			}
@@ -216,23 +214,23 @@ func matchSegments(segs []segment, rest string, fold bool) bool {
 	}
 }
 
-func (s segment) matchName(name string, fold bool) bool {
-	if s.kind == segLiteral {
-		return name == s.text || fold && strings.EqualFold(name, s.text)
+func (s Segment) MatchName(name string, fold bool) bool {
+	if s.Kind == Literal {
+		return name == s.Text || fold && strings.EqualFold(name, s.Text)
 	}
-	if ok, err := path.Match(s.text, name); ok || err != nil {
+	if ok, err := path.Match(s.Text, name); ok || err != nil {
 		return ok
 	}
 	if !fold {
 		return false
 	}
-	ok, err := path.Match(strings.ToLower(s.text), strings.ToLower(name))
+	ok, err := path.Match(strings.ToLower(s.Text), strings.ToLower(name))
 	return ok && err == nil
 }
 
 // below returns the part of file under dir, "" for dir itself. Both are absolute and
 // clean. Whole names are compared, so /a/bc is not below /a/b.
-func below(dir, file string, fold bool) (rest string, ok bool) {
+func Below(dir, file string, fold bool) (rest string, ok bool) {
 	if dir == "/" {
 		return strings.TrimPrefix(file, "/"), true
 	}
@@ -250,9 +248,9 @@ func below(dir, file string, fold bool) (rest string, ok bool) {
 
 // matches reports whether one of a rule's paths covers file. unsure is what counts where the
 // folder is not known that it begins at.
-func (r *Rule) matches(at places, file string, fold, unsure bool) bool {
-	for i := range r.pats {
-		if base, ok := r.pats[i].base(at); !ok && unsure || ok && r.pats[i].match(base, file, fold) {
+func (r *Rule) Matches(at Places, file string, fold, unsure bool) bool {
+	for i := range r.Paths {
+		if base, ok := r.Paths[i].Base(at); !ok && unsure || ok && r.Paths[i].Match(base, file, fold) {
 			return true
 		}
 	}

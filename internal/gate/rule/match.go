@@ -1,0 +1,61 @@
+package rule
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// namesTool compares without regard to case: a deny rule for "bash" means Bash.
+func (r *Rule) NamesTool(tool *troupe.ToolFacts) bool {
+	if r.Glob {
+		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
+		return ok || err != nil
+	}
+	return strings.EqualFold(r.Tool, tool.Name) || r.IsLike(tool) || serverCovers(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
+}
+
+// serverCovers: the rule names an MCP server, and the tool is one of its.
+func serverCovers(rule, tool string) bool {
+	return strings.HasPrefix(rule, MCPPrefix) && strings.HasPrefix(tool, strings.TrimSuffix(rule, "__")+"__")
+}
+
+func (r *Rule) NamesOne(name string) bool {
+	return slices.ContainsFunc(r.Names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// edits: it is a rule about writing files.
+func (r *Rule) Edits() bool {
+	return EditsFiles(r.Facts)
+}
+
+// allowsTool reports whether an allow rule means every use of a tool.
+func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
+	if r.Kind != KindTool {
+		return false
+	}
+	if r.Glob {
+		ok, err := path.Match(r.Tool, tool.Name)
+		return ok && err == nil
+	}
+	return r.Tool == tool.Name || r.IsLike(tool) || serverCovers(r.Tool, tool.Name)
+}
+
+// family reports whether the rule holds for a tool because it is like the rule's own.
+func (r *Rule) IsLike(tool *troupe.ToolFacts) bool { return tool.Like != "" && r.Tool == tool.Like }
+
+// hidesFiles: a rule that keeps files from being read, so that commands must not read them
+// either.
+func (r *Rule) HidesFiles() bool {
+	return (r.Kind == KindPath || len(r.Paths) > 0) && r.Tool == ToolRead && r.Written.Effect != troupe.Allow
+}
+
+// endsIn: the rule is about files of this name, wherever they are.
+func (r *Rule) EndsIn(name string) bool {
+	return slices.ContainsFunc(r.Paths, func(p Pattern) bool {
+		n := len(p.Segs)
+		return n > 0 && p.Segs[n-1].Kind != Any && strings.Trim(p.Segs[n-1].Text, "*") != "" && p.Segs[n-1].MatchName(path.Base(name), true)
+	})
+}
