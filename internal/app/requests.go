@@ -181,14 +181,14 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 	case len(rows) == 1:
 		return rows[0], nil
 	case len(rows) == 0 && id == "":
-		return troupe.Request{}, &troupe.UserError{Problem: "there is no open request", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
+		return troupe.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
 	case len(rows) == 0:
 		became, err := whatBecame(r, id)
 		if err != nil {
 			return troupe.Request{}, err
 		}
 		return troupe.Request{}, &troupe.UserError{
-			Problem: fmt.Sprintf("there is no open request %q; %s", id, became),
+			Problem: fmt.Sprintf("no open request begins with %q; %s", id, became),
 			Hint:    "`troupe requests` lists those that are open.", Code: 2, Err: troupe.ErrNotFound,
 		}
 	}

@@ -107,14 +107,14 @@ func TestAnswerByID(t *testing.T) {
 	}
 	list(id, other)
 	answer("", wire.Answer{}, "2 requests are open", id, other)
-	answer("nobody", wire.Answer{}, `no open request "nobody"`, "it may have been answered")
+	answer("nobody", wire.Answer{}, `no open request begins with "nobody"`, "it may have been answered")
 	answer(id[:8], wire.Answer{Allow: true})
 	list(other)
 	answer(id, wire.Answer{}, "no open request", "allowed by ada", "when the session goes on")
 	answer(id[:8], wire.Answer{}, "allowed by ada")
 	by = "bob"
 	answer("", wire.Answer{})
-	answer("", wire.Answer{}, "there is no open request")
+	answer("", wire.Answer{}, "no request is open")
 	// Once they are in the log.
 	settle := func(id string, ans *troupe.Answer) {
 		t.Helper()

@@ -216,23 +216,12 @@ func doing(s troupe.Session, now time.Time) string {
 		out += " for " + string(s.Waiting)
 	}
 	if !s.Until.IsZero() {
-		out += " until " + Clock(s.Until.Local(), now)
+		out += " until " + wire.Clock(s.Until.Local(), now)
 	}
 	if s.Waiting == troupe.WaitModel && s.Error != "" {
 		out += ": " + s.Error
 	}
 	return out
-}
-
-// Clock is a time of day for people, who are told the day too if it is another one than now's.
-func Clock(at, now time.Time) string {
-	switch {
-	case now.IsZero() || at.Format(time.DateOnly) == now.In(at.Location()).Format(time.DateOnly):
-		return at.Format("15:04:05")
-	case at.Sub(now).Abs() < 6*24*time.Hour:
-		return at.Format("Mon 15:04:05")
-	}
-	return at.Format("2 Jan 15:04:05")
 }
 
 // Cost is the bill of the whole tree that a session belongs to, with its limits.

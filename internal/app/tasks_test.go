@@ -10,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const endsUnread = `
@@ -109,7 +110,7 @@ func TestClock(t *testing.T) {
 		if strings.HasPrefix(want, "Fri") {
 			n = at.Add(time.Minute).UTC() // a day later there
 		}
-		if got := Clock(at, n); got != want {
+		if got := wire.Clock(at, n); got != want {
 			t.Errorf("%s is told as %s", at, got)
 		}
 	}

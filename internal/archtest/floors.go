@@ -62,8 +62,12 @@ func house() []room {
 			packages: []string{"internal/tui/...", "internal/client/..."}, why: surface,
 		},
 		{
-			path: "internal/cli", floor: 4, floors: []int{3},
-			packages: []string{"internal/cli/...", "internal/tui/...", "internal/client/...", "internal/httpd/..."}, why: surface,
+			path: "internal/cli", floor: 4, packages: []string{"internal/cli/...", "internal/tui/...", "internal/api", "internal/wire/..."},
+			why: "a command that knew the app could be given only by the process that has the home open; what asks the api alone works over a socket as well, and no verb is typed twice",
+		},
+		{
+			path: "internal/cli/home", floor: 4, floors: []int{3}, packages: []string{"internal/client", "internal/httpd"},
+			why: "it opens homes for the command line and nothing else",
 		},
 		{
 			path: "cmd/troupe", floor: 5, packages: []string{"internal/cli/..."},

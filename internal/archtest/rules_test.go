@@ -26,7 +26,7 @@ func sound() map[string]string {
 		"internal/session/session.go":        "// Package session drives.\npackage session\n\nimport (\n\t_ \"context\"\n\n\t_ \"example.org/house/internal/fleet\"\n\t_ \"example.org/house/internal/model\"\n)\n",
 		"internal/session/session_test.go":   "package session_test\n\nimport (\n\t_ \"example.org/house/internal/store/sqlite\"\n\t_ \"go.uber.org/goleak\"\n)\n",
 		"internal/app/app.go":                "// Package app has the use cases.\npackage app\n\nimport (\n\t_ \"example.org/house/internal/session\"\n\t_ \"example.org/house/internal/store/sqlite\"\n)\n",
-		"internal/cli/cli.go":                "// Package cli is the command line.\npackage cli\n\nimport (\n\t\"context\"\n\n\t_ \"example.org/house/internal/app\"\n\t_ \"github.com/spf13/cobra\"\n)\n\nfunc Main() { _ = context.Background() }\n",
+		"internal/cli/cli.go":                "// Package cli is the command line.\npackage cli\n\nimport (\n\t\"context\"\n\n\t_ \"example.org/house/internal/wire\"\n\t_ \"github.com/spf13/cobra\"\n)\n\nfunc Main() { _ = context.Background() }\n",
 		"cmd/troupe/main.go":                 "// Command troupe runs it.\npackage main\n\nimport \"example.org/house/internal/cli\"\n\nfunc main() { cli.Main() }\n",
 		"internal/cli/testdata/x/bad.go":     "not even Go",
 		"other/go.mod":                       "module example.org/other\n",
@@ -106,6 +106,8 @@ func breaches() []broken {
 		{"imports run downward", one("internal/app/n.go", imports("app", "example.org/house/internal/cli")), "internal/app (floor 3) imports internal/cli"},
 		{"imports run downward", one("internal/cli/show/n.go", imports("show", "example.org/house/internal/store")), "internal/cli/show (floor 4) imports internal/store"},
 		{"imports run downward", one("internal/cli/n.go", imports("cli", "example.org/house/internal/session")), "internal/cli (floor 4) imports internal/session"},
+		{"imports run downward", one("internal/cli/cmd/n.go", imports("cmd", "example.org/house/internal/app")), "internal/cli/cmd (floor 4) imports internal/app"},
+		{"imports run downward", one("internal/cli/chat/n.go", imports("chat", "example.org/house/internal/client")), "internal/cli/chat (floor 4) imports internal/client"},
 		{"imports run downward", one("cmd/troupe/n.go", imports("main", "example.org/house/internal/app")), "cmd/troupe (floor 5) imports internal/app"},
 		{"imports run downward", one("internal/app/n_windows.go", "//go:build windows\n\n"+imports("app", "example.org/house/internal/cli")), "internal/app/n_windows.go:5"},
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,12 +19,10 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/cmd"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/demo"
 	"github.com/troupe-dev/troupe/internal/cli/run"
-	"github.com/troupe-dev/troupe/internal/httpd"
 )
 
 const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
@@ -104,14 +101,8 @@ func newConsole(ver string, out io.Writer) *console.Console {
 		Interrupts: &console.Interrupts{Leave: os.Exit}, Ran: new(atomic.Bool),
 	}
 	c.Width = width(c)
-	c.Serve, c.HangUp = serve, make(chan struct{})
+	c.Serve, c.HangUp = true, make(chan struct{})
 	return c
-}
-
-// serve makes what runs in this process reachable for other ones of the same user.
-func serve(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error) {
-	runtime, _ := os.LookupEnv("XDG_RUNTIME_DIR")
-	return httpd.Serve(ctx, path, a.As, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: log})
 }
 
 // width is what COLUMNS says, else the terminal's.

@@ -118,3 +118,14 @@ func (t Tree) Path(id troupe.SessionID) string {
 	}
 	return string(id)
 }
+
+// Clock is a time of day for people, who are told the day too if it is another one than now's.
+func Clock(at, now time.Time) string {
+	switch {
+	case now.IsZero() || at.Format(time.DateOnly) == now.In(at.Location()).Format(time.DateOnly):
+		return at.Format("15:04:05")
+	case at.Sub(now).Abs() < 6*24*time.Hour:
+		return at.Format("Mon 15:04:05")
+	}
+	return at.Format("2 Jan 15:04:05")
+}

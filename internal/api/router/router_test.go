@@ -103,6 +103,19 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestStopOfNobody: a stop that waited in the home would end the run of the process that goes on
+// with the tree, so none is left there.
+func TestStopOfNobody(t *testing.T) {
+	t.Parallel()
+	for _, running := range []bool{true, false} {
+		h := &home{apitest.New(), []wire.Tree{{Running: running}}}
+		err := router.New(h, dial, "").Stop(t.Context(), apitest.Root, wire.Stop{Now: true})
+		if n := len(h.Calls()); err != nil || n > 0 != running {
+			t.Errorf("running %v: %d stops, %v", running, n, err)
+		}
+	}
+}
+
 // TestWrites: every verb that says something to a session goes to the process that runs it, and to
 // the home for no agent's command.
 func TestWrites(t *testing.T) {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,10 @@ func (v *conversation) gone(ctx context.Context, err error) bool {
 	if v.tree == nil || !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
-	if _, err := v.b.Look.Report(ctx, v.tree.Root); !errors.Is(err, troupe.ErrNotFound) {
+	if _, err := v.api.Report(ctx, v.tree.root); !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
-	v.say(fmt.Sprintf("Somebody has removed this conversation (%s). What you say next begins a new one.", v.tree.Root))
+	v.say(fmt.Sprintf("Somebody has removed this conversation (%s). What you say next begins a new one.", v.tree.root))
 	v.letGo()
 	return true
 }
@@ -58,9 +59,9 @@ func (v *conversation) one(ctx context.Context, a act) error {
 	case actCommand:
 		return v.command(ctx, a.name, a.text)
 	case actAnswer:
-		return v.b.Talk.Answer(ctx, a.request, a.answer)
+		return v.api.Answer(ctx, a.request, a.answer)
 	case actStop:
-		return v.b.Talk.Stop(ctx, v.tree.Root, a.stop)
+		return v.stop(ctx, v.tree.root, a.stop)
 	case actShow:
 		if len(v.m.asks) > 0 {
 			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.width(), v.color, v.o.Local)
@@ -73,13 +74,13 @@ func (v *conversation) one(ctx context.Context, a act) error {
 		}
 		v.act(ctx, v.m.counted(agents, commands))
 	case actWait:
-		v.wait(ctx)
+		v.tree.wait(ctx)
 	case actLeave:
 		v.leave = true
 	case actClear:
 		v.s.Clear()
 	case actUndo:
-		return v.carryOut(ctx)
+		return v.applyUndo(ctx)
 	}
 	return nil
 }
@@ -105,16 +106,20 @@ func (v *conversation) yellow(s string) string {
 // send sends a message with what it names; the first one begins the conversation.
 func (v *conversation) send(ctx context.Context, text string) error {
 	home, _ := v.c.Lookup("HOME")
-	m, notes := attach(v.o.Cwd, home, text)
+	m, notes := attach(v.next.Cwd, home, text)
 	for _, n := range notes {
 		v.say("  " + console.Clean(n))
 	}
 	if v.tree == nil {
-		o := v.first
-		o.Message = m
-		return v.begin(ctx, o)
+		b := v.next
+		b.Prompt, b.Images, b.Model, b.Mode = m.Text, m.Images, cmp.Or(v.model, b.Model), cmp.Or(v.mode, b.Mode)
+		return v.begin(ctx, b)
 	}
-	sent, err := v.b.Talk.Send(ctx, v.tree.Root, m)
+	var sent wire.Sent
+	err := v.tree.held(ctx, func() (err error) {
+		sent, err = v.api.Send(ctx, v.tree.root, m)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -123,20 +128,9 @@ func (v *conversation) send(ctx context.Context, text string) error {
 	return nil
 }
 
-// wait has the conversation end when the whole tree has.
-func (v *conversation) wait(ctx context.Context) {
-	ended := make(chan error, 1)
-	v.ended = ended
-	wait := v.tree.Wait
-	waiting, cancel := context.WithCancel(ctx)
-	stop := v.stop
-	v.stop = func() { cancel(); stop() }
-	go func() { ended <- wait(waiting) }()
-}
-
 // atWork counts what quitting would leave behind.
 func (v *conversation) atWork(ctx context.Context) (agents, commands int, err error) {
-	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	report, err := v.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -145,7 +139,7 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 			agents++
 		}
 	}
-	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	tasks, err := v.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -168,13 +162,13 @@ func (v *conversation) command(ctx context.Context, name, args string) error {
 	case "cost":
 		return v.cost(ctx)
 	case "model":
-		return v.model(ctx, args)
+		return v.setModel(ctx, args)
 	case "mode":
-		return v.mode(ctx, args)
+		return v.setMode(ctx, args)
 	case "resume":
 		return v.resume(ctx, args)
 	case "compact":
-		return v.b.Talk.Compact(ctx, v.tree.Root, args)
+		return v.tree.held(ctx, func() error { return v.api.Compact(ctx, v.tree.root, args) })
 	case "undo":
 		return v.planUndo(ctx, args)
 	case "background":
@@ -182,11 +176,15 @@ func (v *conversation) command(ctx context.Context, name, args string) error {
 		if err != nil {
 			return err
 		}
-		return v.b.Talk.Background(ctx, id)
+		return v.api.Background(ctx, id)
 	case "stop":
 		return v.stopAgent(ctx, args)
 	}
 	return nil
+}
+
+func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
+	return v.tree.held(ctx, func() error { return v.api.Stop(ctx, id, s) })
 }
 
 // stopAgent ends the main agent's run, or an agent with all that works for it.
@@ -196,17 +194,17 @@ func (v *conversation) stopAgent(ctx context.Context, word string) error {
 			v.say("The main agent is not at work. /stop NAME stops another one; /tasks lists what is.")
 			return nil
 		}
-		return v.b.Talk.Stop(ctx, v.tree.Root, wire.Stop{Now: true})
+		return v.stop(ctx, v.tree.root, wire.Stop{Now: true})
 	}
 	id, err := v.find(word)
 	if err != nil {
 		return err
 	}
-	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	report, err := v.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
-	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	tasks, err := v.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -222,7 +220,7 @@ func (v *conversation) stopAgent(ctx context.Context, word string) error {
 		v.say(fmt.Sprintf("%s is not at work (%s).", console.Line(path, 60), state))
 		return nil
 	}
-	return v.b.Talk.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+	return v.stop(ctx, id, wire.Stop{Now: true, Tree: true})
 }
 
 // find looks an agent up that somebody named.
@@ -238,7 +236,7 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 }
 
 func (v *conversation) agents(ctx context.Context) error {
-	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	report, err := v.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -260,12 +258,12 @@ func (v *conversation) agents(ctx context.Context) error {
 }
 
 func (v *conversation) tasks(ctx context.Context) error {
-	tasks, err := v.b.Look.Tasks(ctx, v.tree.Root)
+	tasks, err := v.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
 	// The main agent is whom one talks to.
-	tasks = slices.DeleteFunc(tasks, func(t wire.Task) bool { return string(t.ID) == string(v.tree.Root) })
+	tasks = slices.DeleteFunc(tasks, func(t wire.Task) bool { return string(t.ID) == string(v.tree.root) })
 	var b strings.Builder
 	for _, t := range tasks {
 		where := ""
@@ -290,7 +288,7 @@ func (v *conversation) tasks(ctx context.Context) error {
 }
 
 func (v *conversation) cost(ctx context.Context) error {
-	c, err := v.b.Look.Cost(ctx, v.tree.Root)
+	c, err := v.api.Cost(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -317,8 +315,8 @@ func (v *conversation) cost(ctx context.Context) error {
 	return nil
 }
 
-// mode changes what is allowed without a question, or lists the modes.
-func (v *conversation) mode(ctx context.Context, name string) error {
+// setMode changes what is allowed without a question, or lists the modes.
+func (v *conversation) setMode(ctx context.Context, name string) error {
 	var all []string
 	for _, m := range troupe.Modes() {
 		all = append(all, string(m))
@@ -330,34 +328,37 @@ func (v *conversation) mode(ctx context.Context, name string) error {
 	case !slices.Contains(all, name):
 		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", name), Hint: "The modes are " + list + "."}
 	case v.tree == nil:
-		v.first.Mode = troupe.Mode(name)
+		v.mode = troupe.Mode(name)
 		v.say("The conversation will begin with: " + name)
 		return nil
 	}
-	if err := v.b.Talk.SetMode(ctx, v.tree.Root, troupe.Mode(name)); err != nil {
+	err := v.tree.held(ctx, func() error { return v.api.SetMode(ctx, v.tree.root, troupe.Mode(name)) })
+	if err != nil {
 		return err
 	}
 	v.say("From the next call on: " + name)
 	return nil
 }
 
-func (v *conversation) model(ctx context.Context, name string) error {
+func (v *conversation) setModel(ctx context.Context, name string) error {
 	switch {
 	case v.tree == nil:
-		return v.firstModel(name)
+		return v.firstModel(ctx, name)
 	case name != "":
-		full, err := v.b.Talk.SetModel(ctx, v.tree.Root, name)
-		if err == nil {
-			v.say("From the next reply on: " + console.Line(full, 100))
-		}
-		return err
+		return v.tree.held(ctx, func() error {
+			full, err := v.api.SetModel(ctx, v.tree.root, name)
+			if err == nil {
+				v.say("From the next reply on: " + console.Line(full, 100))
+			}
+			return err
+		})
 	}
-	report, err := v.b.Look.Report(ctx, v.tree.Root)
+	report, err := v.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
 	for _, a := range report.Agents {
-		if a.ID == v.tree.Root {
+		if a.ID == v.tree.root {
 			v.say(console.Line(a.Model, 100) + ". /model NAME goes on with another one.")
 		}
 	}
@@ -365,19 +366,15 @@ func (v *conversation) model(ctx context.Context, name string) error {
 }
 
 // firstModel chooses the model of a conversation that has not begun.
-func (v *conversation) firstModel(name string) error {
-	asked := name
-	if asked == "" {
-		asked = v.first.Model
-	}
-	full, err := v.b.Model(asked)
+func (v *conversation) firstModel(ctx context.Context, name string) error {
+	full, err := v.api.Model(ctx, cmp.Or(name, v.model, v.next.Model), v.next.Cwd)
 	switch {
 	case err != nil:
 		return err
 	case name == "":
 		v.say(console.Line(full, 100) + ". /model NAME begins with another one.")
 	default:
-		v.first.Model = name
+		v.model = name
 		v.say("The conversation will begin with: " + console.Line(full, 100))
 	}
 	return nil
@@ -388,7 +385,7 @@ const listed = 10
 
 func (v *conversation) resume(ctx context.Context, which string) error {
 	if which == "" {
-		sessions, err := v.b.Look.List(ctx, v.o.Cwd, listed)
+		sessions, err := v.api.List(ctx, wire.Listing{Cwd: v.next.Cwd, Limit: listed})
 		if err != nil {
 			return err
 		}
@@ -413,41 +410,12 @@ func (v *conversation) resume(ctx context.Context, which string) error {
 			return &troupe.UserError{Problem: "agents are at work in this conversation", Hint: "Wait for them, /stop them, or /quit and leave them to be resumed."}
 		}
 	}
-	t, err := v.b.Begin(ctx, Opening{Resume: which})
+	b := resumable(v.next)
+	b.Resume = which
+	t, err := v.trees.begin(ctx, b, true)
 	if err != nil {
 		return err
 	}
 	v.letGo()
-	v.take(ctx, t, false)
-	return nil
-}
-
-func (v *conversation) planUndo(ctx context.Context, args string) error {
-	if v.b.Undo == nil {
-		return &troupe.UserError{Problem: "there is no undo here"}
-	}
-	plan, apply, err := v.b.Undo(ctx, v.tree.Root, args)
-	if err != nil {
-		return err
-	}
-	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
-	if apply == nil {
-		return nil
-	}
-	v.undo = apply
-	v.act(ctx, v.m.propose())
-	return nil
-}
-
-func (v *conversation) carryOut(ctx context.Context) error {
-	apply := v.undo
-	if v.undo = nil; apply == nil {
-		return nil
-	}
-	text, err := apply(ctx)
-	if err != nil {
-		return err
-	}
-	v.flow(v.wrap(console.Clean(strings.TrimRight(text, "\n"))) + "\n")
-	return nil
+	return v.take(ctx, t, false)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -26,19 +27,16 @@ type lineError struct {
 
 // driver is one use of Drive. One goroutine has it.
 type driver struct {
+	*trees
 	c     *console.Console
-	b     Backend
-	tree  *Tree
+	tree  *tree
 	told  map[string]bool // requests that were written
 	input bool            // there may be more
 	// failed is why no conversation began.
 	failed error
 	denied map[string]bool // requests that were denied because nobody is there
-
-	events <-chan followed
-	stop   func()
-	ended  <-chan error
-	report wire.Run // of the root's last run here
+	over   bool            // nothing more comes
+	report wire.Run        // of the root's last run here
 }
 
 // ordered is a line of input.
@@ -51,9 +49,14 @@ type ordered struct {
 // Drive lets a program hold a conversation: orders as lines of JSON on standard input,
 // events, requests and results as lines of JSON on standard output. It returns when the
 // input has ended and the tree as well; the report is of the root's last run.
-func Drive(ctx context.Context, c *console.Console, b Backend, o Opening) (wire.Run, error) {
-	d := &driver{c: c, b: b, told: make(map[string]bool), denied: make(map[string]bool), input: true}
-	defer d.letGo()
+func Drive(ctx context.Context, c *console.Console, a api.API, b wire.Begin) (wire.Run, error) {
+	trees, first := newTrees(a, b)
+	d := &driver{trees: trees, c: c, told: make(map[string]bool), denied: make(map[string]bool), input: true}
+	defer func() {
+		if d.tree != nil {
+			d.tree.close()
+		}
+	}()
 	interrupts := make(chan struct{}, 2)
 	count := 0
 	defer c.Interrupts.Take(func() {
@@ -63,30 +66,29 @@ func Drive(ctx context.Context, c *console.Console, b Backend, o Opening) (wire.
 		}
 		interrupts <- struct{}{}
 	})()
-	if o.flags = true; o.Resume != "" || o.Continue || o.Message.Text != "" {
-		if err := d.begin(ctx, o); err != nil {
+	if something(first) {
+		if err := d.begin(ctx, first); err != nil {
 			return d.report, err
 		}
 	}
 	lines, quit := make(chan ordered), make(chan struct{})
 	defer close(quit)
 	go readOrders(c.In, lines, quit)
-	for d.input || d.ended != nil {
+	for d.input || d.tree != nil && !d.over {
 		var err error
+		batches, ended := d.tree.comes()
 		select {
 		case l := <-lines:
 			err = d.line(ctx, l)
 		case <-interrupts:
 			err = d.interrupt(ctx)
-		case f := <-d.events:
+		case f := <-batches:
 			if err = f.err; err == nil {
-				err = d.show(ctx, f.events)
+				err = d.show(ctx, f.Batch)
 			}
-		case <-d.deltas(): // a program gets whole replies; nobody else takes these
-		case err = <-d.ended:
-			d.ended = nil
-			if err == nil {
-				err = d.last(ctx)
+		case err = <-ended:
+			if d.over = true; err == nil {
+				err = d.tree.rest(ctx, func(b wire.Batch) error { return d.show(ctx, b) })
 			}
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -99,7 +101,7 @@ func Drive(ctx context.Context, c *console.Console, b Backend, o Opening) (wire.
 	case d.failed != nil:
 		return d.report, d.failed
 	case d.tree != nil && d.report.Type == "":
-		return b.Look.Report(ctx, d.tree.Root) // it was resumed and had nothing to do
+		return a.Report(ctx, d.tree.root) // it was resumed and had nothing to do
 	case d.tree == nil:
 		return d.report, console.Usage("there was no conversation: standard input had no %q line", orderUser)
 	}
@@ -155,41 +157,37 @@ func (d *driver) carryOut(ctx context.Context, o order) error {
 		if o.Type != orderUser {
 			return fmt.Errorf("nothing has begun yet; a %q line comes first", orderUser)
 		}
-		d.failed = d.begin(ctx, Opening{Message: wire.Message{Text: o.Text, Images: o.Images}})
+		b := d.next
+		b.Prompt, b.Images = o.Text, o.Images
+		d.failed = d.begin(ctx, b)
 		return d.failed
 	}
-	switch o.Type {
-	case orderUser:
-		_, err := d.b.Talk.Send(ctx, d.tree.Root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
-		return err
-	case orderAnswer:
-		return d.b.Talk.Answer(ctx, o.Request, wire.Answer{Allow: *o.Allow, Session: o.Session, Always: o.Always, Note: o.Note})
-	case orderStop:
-		return d.b.Talk.Stop(ctx, d.tree.Root, wire.Stop{Now: o.Now})
-	case orderCompact:
-		return d.b.Talk.Compact(ctx, d.tree.Root, o.Hint)
+	if o.Type == orderAnswer { // only the process that runs a tree has requests
+		return d.api.Answer(ctx, o.Request, wire.Answer{Allow: *o.Allow, Session: o.Session, Always: o.Always, Note: o.Note})
 	}
-	return nil
+	return d.tree.held(ctx, func() error {
+		switch o.Type {
+		case orderUser:
+			_, err := d.api.Send(ctx, d.tree.root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
+			return err
+		case orderStop:
+			return d.api.Stop(ctx, d.tree.root, wire.Stop{Now: o.Now})
+		default:
+			return d.api.Compact(ctx, d.tree.root, o.Hint)
+		}
+	})
 }
 
-func (d *driver) begin(ctx context.Context, o Opening) error {
-	t, err := d.b.Begin(ctx, o)
+func (d *driver) begin(ctx context.Context, b wire.Begin) error {
+	t, err := d.trees.begin(ctx, b, false)
 	if err != nil {
 		return err
 	}
 	d.tree, d.failed = t, nil
-	for _, w := range t.Warnings {
+	for _, w := range t.warnings {
 		d.c.Warn(w)
 	}
-	d.events, d.stop = followEvents(ctx, t.Events)
 	return d.requests(ctx)
-}
-
-func (d *driver) deltas() <-chan wire.Delta {
-	if d.tree == nil {
-		return nil
-	}
-	return d.tree.Deltas
 }
 
 // end takes no more orders: what is under way is finished. Nobody answers requests any more.
@@ -198,12 +196,7 @@ func (d *driver) end(ctx context.Context) error {
 	if d.tree == nil {
 		return nil
 	}
-	ended := make(chan error, 1)
-	d.ended = ended
-	waiting, cancel := context.WithCancel(ctx)
-	stop, wait := d.stop, d.tree.Wait
-	d.stop = func() { cancel(); stop() }
-	go func() { ended <- wait(waiting) }()
+	d.tree.wait(ctx)
 	return d.requests(ctx)
 }
 
@@ -212,7 +205,8 @@ func (d *driver) interrupt(ctx context.Context) error {
 	if d.tree == nil {
 		return &console.Exit{Code: console.ExitInterrupted}
 	}
-	if err := d.b.Talk.Stop(ctx, d.tree.Root, wire.Stop{Now: true, Tree: true}); err != nil {
+	err := d.tree.held(ctx, func() error { return d.api.Stop(ctx, d.tree.root, wire.Stop{Now: true, Tree: true}) })
+	if err != nil {
 		return err
 	}
 	if !d.input {
@@ -222,9 +216,9 @@ func (d *driver) interrupt(ctx context.Context) error {
 }
 
 // show writes events, what they ask, and what a finished run of the root came to.
-func (d *driver) show(ctx context.Context, events []troupe.Event) error {
-	console.Arrange(events)
-	for _, e := range events {
+func (d *driver) show(ctx context.Context, b wire.Batch) error {
+	console.Arrange(b.Events)
+	for _, e := range b.Events {
 		w, err := wire.NewEvent(e)
 		if err == nil {
 			err = d.c.JSON(w)
@@ -236,7 +230,7 @@ func (d *driver) show(ctx context.Context, events []troupe.Event) error {
 		case troupe.RequestOpened:
 			err = d.requests(ctx)
 		case troupe.Ended:
-			if e.Session == d.tree.Root {
+			if e.Session == d.tree.root {
 				err = d.result(ctx, b.Outcome)
 			}
 		}
@@ -250,7 +244,7 @@ func (d *driver) show(ctx context.Context, events []troupe.Event) error {
 // result writes what a run came to. The next one may be under way by now, and the report is of
 // what is: how this one ended stands in its end.
 func (d *driver) result(ctx context.Context, o troupe.Outcome) error {
-	report, err := d.b.Look.Report(ctx, d.tree.Root)
+	report, err := d.api.Report(ctx, d.tree.root)
 	if err != nil {
 		return err
 	}
@@ -262,7 +256,7 @@ func (d *driver) result(ctx context.Context, o troupe.Outcome) error {
 // requests writes the requests that are open and were not written yet. When no more orders
 // can come, each is denied at once.
 func (d *driver) requests(ctx context.Context) error {
-	open, err := d.b.Look.Requests(ctx, d.tree.Root)
+	open, err := d.api.Requests(ctx, d.tree.root)
 	if err != nil {
 		return err
 	}
@@ -277,7 +271,7 @@ func (d *driver) requests(ctx context.Context) error {
 			continue
 		}
 		d.denied[r.ID] = true
-		err := d.b.Talk.Answer(ctx, r.ID, wire.Answer{Note: "nobody is there to answer"})
+		err := d.api.Answer(ctx, r.ID, wire.Answer{Note: "nobody is there to answer"})
 		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
 			// Somebody else may have answered; else its deadline will.
 			if err := d.problem(0, err.Error()); err != nil {
@@ -286,39 +280,4 @@ func (d *driver) requests(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// last writes what is left when the whole tree has ended.
-func (d *driver) last(ctx context.Context) error {
-	d.stop()
-	for f := range d.events {
-		if f.err != nil {
-			return f.err
-		}
-		if err := d.show(ctx, f.events); err != nil {
-			return err
-		}
-	}
-	d.events = nil
-	events, err := d.tree.Events.All(ctx)
-	if err != nil {
-		return err
-	}
-	return d.show(ctx, events)
-}
-
-func (d *driver) letGo() {
-	if d.tree == nil {
-		return
-	}
-	d.stop()
-	for d.events != nil {
-		if _, more := <-d.events; !more {
-			break
-		}
-	}
-	d.tree.Events.Close()
-	if err := d.tree.Close(); err != nil {
-		d.c.Warn(err.Error())
-	}
 }

@@ -92,7 +92,7 @@ type driven struct {
 	run  wire.Run
 }
 
-func startDrive(t *testing.T, f *fake, o Opening) *driven {
+func startDrive(t *testing.T, f *fake, b wire.Begin) *driven {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &console.Console{In: inR, Out: outW, Err: io.Discard, Interrupts: &console.Interrupts{Leave: func(int) {}}}
@@ -105,7 +105,7 @@ func startDrive(t *testing.T, f *fake, o Opening) *driven {
 	}()
 	d := &driven{t: t, in: in, out: bufio.NewScanner(outR), done: make(chan error, 1)}
 	go func() {
-		run, err := Drive(t.Context(), c, f.backend(), o)
+		run, err := Drive(t.Context(), c, f, b)
 		d.run = run
 		outW.Close()
 		d.done <- err
@@ -150,7 +150,7 @@ func TestDrive(t *testing.T) {
 			f.says("heard: " + what)
 		}
 	})
-	d := startDrive(t, f, Opening{})
+	d := startDrive(t, f, wire.Begin{})
 	d.write(`{"type":"stop"}`)
 	if line, _ := d.until("error"); !strings.Contains(line, `"line":1,`) || !strings.Contains(line, "nothing has begun") {
 		t.Errorf("%s", line)
@@ -206,7 +206,7 @@ func TestDriveEnds(t *testing.T) {
 			f.add(childID, ended(troupe.Completed))
 		}
 	})
-	d := startDrive(t, f, Opening{})
+	d := startDrive(t, f, wire.Begin{})
 	d.write(`{"type":"user","text":"go"}`)
 	d.until("result")
 	d.write(`{"type":"end"}`)
@@ -231,7 +231,7 @@ func TestClockSetBack(t *testing.T) {
 	heard := func(f *fake, what string) { f.says("heard: " + what) }
 	f := newFake(heard)
 	f.back = true
-	d := startDrive(t, f, Opening{})
+	d := startDrive(t, f, wire.Begin{})
 	d.write(`{"type":"user","text":"one"}`)
 	close(d.in)
 	if _, seen := d.until("result"); !slices.Equal(seen, []string{"session.created", "session.started", "model.replied", "session.ended", "result"}) {
@@ -248,7 +248,7 @@ func TestClockSetBack(t *testing.T) {
 			In: strings.NewReader("one\ntwo"), Out: &out[i], Err: io.Discard, Interrupts: &console.Interrupts{},
 			Lookup: func(string) (string, bool) { return "", false },
 		}
-		if err := Run(t.Context(), c, f.backend(), Options{Cwd: t.TempDir(), Local: time.UTC}); err != nil {
+		if err := Run(t.Context(), c, f, wire.Begin{Cwd: t.TempDir()}, Options{Local: time.UTC}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -259,12 +259,12 @@ func TestClockSetBack(t *testing.T) {
 
 func TestDriveWithoutConversation(t *testing.T) {
 	t.Parallel()
-	d := startDrive(t, newFake(nil), Opening{})
+	d := startDrive(t, newFake(nil), wire.Begin{})
 	close(d.in)
 	if err := <-d.done; console.Code(err) != console.ExitUsage {
 		t.Errorf("%v", err)
 	}
-	d = startDrive(t, newFake(nil), Opening{Resume: "nobody"})
+	d = startDrive(t, newFake(nil), wire.Begin{Resume: "nobody"})
 	if err := <-d.done; err == nil {
 		t.Error("a session that is not there was resumed")
 	}
@@ -283,7 +283,7 @@ func TestDriveInterrupt(t *testing.T) {
 	c := &console.Console{In: inR, Out: &out, Err: io.Discard, Interrupts: in}
 	done := make(chan error, 1)
 	go func() {
-		_, err := Drive(t.Context(), c, f.backend(), Opening{Message: wire.Message{Text: "hang"}})
+		_, err := Drive(t.Context(), c, f, wire.Begin{Prompt: "hang"})
 		done <- err
 	}()
 	f.heardAll(t, "begin false", "hang")

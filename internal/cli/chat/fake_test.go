@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -25,6 +26,7 @@ const (
 // fake is a conversation in memory: a log, and a script of what happens when it is told
 // something.
 type fake struct {
+	api.API // what a conversation does not ask for
 	// heard is called with every message, and with "stop", "answer ID", … for the rest.
 	heard func(f *fake, what string)
 
@@ -37,8 +39,8 @@ type fake struct {
 	requests []wire.Request
 	tasks    []wire.Task
 	told     []string
-	deltas   chan wire.Delta
-	before   []troupe.Session
+	deltas   []wire.Delta
+	before   []wire.Session
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
@@ -46,36 +48,50 @@ type fake struct {
 }
 
 func newFake(heard func(f *fake, what string)) *fake {
-	return &fake{heard: heard, seq: make(map[troupe.SessionID]int64), live: make(map[troupe.SessionID]bool), changed: make(chan struct{}), deltas: make(chan wire.Delta, 64)}
+	return &fake{heard: heard, seq: make(map[troupe.SessionID]int64), live: make(map[troupe.SessionID]bool), changed: make(chan struct{})}
 }
 
-func (f *fake) backend() Backend {
-	return Backend{Talk: f, Look: f, Model: func(name string) (string, error) {
-		switch name {
-		case "":
-			name = "opus"
-		case "nobody":
-			return "", &troupe.UserError{Problem: "there is no model nobody"}
-		}
-		return "anthropic/" + name, nil
-	}, Begin: func(_ context.Context, o Opening) (*Tree, error) {
-		if o.Resume == "nobody" {
-			return nil, &troupe.UserError{Problem: "there is no session nobody"}
-		}
-		f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", o.Resume, o.Continue, o.Model, o.Mode)))
-		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
-		if o.Message.Text != "" {
-			f.add(rootID, troupe.Started{Run: 1})
-			f.hear(o.Message)
-		}
-		return &Tree{Root: rootID, Events: f, Deltas: f.deltas, Wait: f.wait, Before: f.before, Close: func() error {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			f.closed = true
-			return nil
-		}}, nil
-	}}
+func (f *fake) Model(_ context.Context, name, _ string) (string, error) {
+	switch name {
+	case "":
+		name = "opus"
+	case "nobody":
+		return "", &troupe.UserError{Problem: "there is no model nobody"}
+	}
+	return "anthropic/" + name, nil
 }
+
+func (f *fake) Find(_ context.Context, ref, _ string) (wire.Session, error) {
+	if ref == "nobody" {
+		return wire.Session{}, &troupe.UserError{Problem: "there is no session nobody"}
+	}
+	s := wire.Session{ID: rootID}
+	if len(f.before) > 0 {
+		s.Result = "the last word"
+	}
+	return s, nil
+}
+
+func (f *fake) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone {
+		return wire.Tree{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
+	}
+	return wire.Tree{Here: len(f.log) > 0}, nil
+}
+
+func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
+	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
+	f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+	if b.Prompt != "" {
+		f.add(rootID, troupe.Started{Run: 1})
+		f.hear(wire.Message{Text: b.Prompt})
+	}
+	return wire.Begun{Root: rootID, Before: f.before}, nil
+}
+
+func (f *fake) Follow(context.Context, wire.Follow) (api.Stream, error) { return f, nil }
 
 func (f *fake) hear(m wire.Message) {
 	f.tell(m.Text)
@@ -120,9 +136,9 @@ func (f *fake) add(id troupe.SessionID, bodies ...troupe.Body) {
 // streams has a piece of the main agent's reply come.
 func (f *fake) streams(text string) {
 	f.mu.Lock()
-	after := f.seq[rootID]
-	f.mu.Unlock()
-	f.deltas <- wire.Delta{Session: rootID, Text: text, After: after}
+	defer f.mu.Unlock()
+	f.deltas = append(f.deltas, wire.Delta{Session: rootID, Text: text, After: f.seq[rootID]})
+	f.wake()
 }
 
 // says has the main agent say something and end its run.
@@ -159,12 +175,16 @@ func (f *fake) until(ctx context.Context, ok func() bool) bool {
 	}
 }
 
-func (f *fake) Next(ctx context.Context) ([]troupe.Event, error) {
-	f.until(ctx, func() bool { return f.read < len(f.log) })
-	return f.All(ctx)
+func (f *fake) Next(ctx context.Context) (wire.Batch, error) {
+	f.until(ctx, func() bool { return f.read < len(f.log) || len(f.deltas) > 0 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := wire.Batch{Deltas: f.deltas, Events: slices.Clone(f.log[f.read:])}
+	f.read, f.deltas = len(f.log), nil
+	return b, nil
 }
 
-func (f *fake) All(context.Context) ([]troupe.Event, error) {
+func (f *fake) Rest(context.Context) ([]troupe.Event, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	out := slices.Clone(f.log[f.read:])
@@ -172,9 +192,13 @@ func (f *fake) All(context.Context) ([]troupe.Event, error) {
 	return out, nil
 }
 
-func (f *fake) Close() {}
+func (f *fake) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+}
 
-func (f *fake) wait(ctx context.Context) error {
+func (f *fake) Wait(ctx context.Context, _ troupe.SessionID) error {
 	f.until(ctx, func() bool { return len(f.live) == 0 })
 	return nil
 }
@@ -222,6 +246,10 @@ func (f *fake) Background(_ context.Context, id troupe.SessionID) error {
 func (f *fake) Compact(_ context.Context, _ troupe.SessionID, hint string) error {
 	f.tell("compact " + hint)
 	return nil
+}
+
+func (f *fake) PlanUndo(context.Context, troupe.SessionID, wire.UndoOrder) (wire.Undo, error) {
+	return wire.Undo{}, &troupe.UserError{Problem: "there is no undo here"}
 }
 
 func (f *fake) SetMode(context.Context, troupe.SessionID, troupe.Mode) error { return nil }
@@ -291,7 +319,7 @@ func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
 	return run, nil
 }
 
-func (f *fake) List(context.Context, string, int) ([]wire.Session, error) {
+func (f *fake) List(context.Context, wire.Listing) ([]wire.Session, error) {
 	return []wire.Session{{ID: rootID, Title: "an old one", Status: troupe.Completed, CreatedAt: time.Unix(0, 0)}}, nil
 }
 

@@ -6,13 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -32,21 +33,21 @@ replies:
   - {agent: main, text: Hello.}
 `
 
-// home opens a Troupe home of its own, with a script for a model.
-func home(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Console, a *app.App, r app.Request)) (dir string) {
+// inHome opens a Troupe home of its own, with a script for a model.
+func inHome(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Console, h *home.Home, b wire.Begin)) (dir string) {
 	t.Helper()
-	home, dir := t.TempDir(), t.TempDir()
+	data, dir := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(plot), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var errOut bytes.Buffer
 	c := &console.Console{
 		In: in, Out: out, Err: &errOut, Cwd: dir, Now: time.Now,
-		Lookup:     func(name string) (string, bool) { return home, name == "TROUPE_HOME" || name == "HOME" },
+		Lookup:     func(name string) (string, bool) { return data, name == "TROUPE_HOME" || name == "HOME" },
 		Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
 	}
-	err := c.With(t.Context(), func(a *app.App) error {
-		fn(c, a, app.Request{Cwd: dir, Model: "script:s.yaml"})
+	err := c.With(t.Context(), troupe.SurfaceChat, func(h *home.Home) error {
+		fn(c, h, wire.Begin{Cwd: dir, Model: "script:s.yaml"})
 		return nil
 	})
 	if err != nil {
@@ -61,8 +62,8 @@ func TestLocal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	in := strings.NewReader("look around\nwrite it\ny\n/undo\ny\n/cost\n/tasks\n/agents\n/model\n/resume\n/resume nobody\nthanks\n")
-	dir := home(t, in, &out, func(c *console.Console, a *app.App, r app.Request) {
-		if err := Run(t.Context(), c, Local(a, r), Options{Cwd: r.Cwd}); err != nil {
+	dir := inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
+		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -94,44 +95,24 @@ func TestLocal(t *testing.T) {
 // TestLocalAgain goes back to a conversation that this process has in hand.
 func TestLocalAgain(t *testing.T) {
 	t.Parallel()
-	var out bytes.Buffer
-	home(t, strings.NewReader(""), &out, func(c *console.Console, a *app.App, r app.Request) {
-		b := Local(a, r)
-		first, err := b.Begin(t.Context(), Opening{Message: wire.Message{Text: "hello"}})
+	inHome(t, strings.NewReader(""), io.Discard, func(_ *console.Console, h *home.Home, b wire.Begin) {
+		first := begin(t, h, b, "hello")
+		if err := h.Wait(t.Context(), first.root); err != nil {
+			t.Fatal(err)
+		}
+		again, err := first.begin(t.Context(), wire.Begin{Resume: string(first.root)}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := first.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		again, err := b.Begin(t.Context(), Opening{Resume: string(first.Root)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again.Root != first.Root || len(again.Before) != 1 || again.Before[0].Result != "Hello." {
+		defer again.close()
+		if again.root != first.root || len(again.before) != 1 || again.before[0].Status != troupe.Completed {
 			t.Errorf("%+v", again)
 		}
-		if events, err := again.Events.All(t.Context()); err != nil || len(events) > 0 {
-			t.Errorf("%d events came again (%v)", len(events), err)
-		}
-		if _, err := b.Talk.Send(t.Context(), again.Root, wire.Message{Text: "more"}); err != nil {
+		if _, err := h.Send(t.Context(), again.root, wire.Message{Text: "more"}); err != nil {
 			t.Fatal(err)
 		}
-		for ended := false; !ended; {
-			events, err := again.Events.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, e := range events {
-				_, is := e.Body.(troupe.Ended)
-				ended = ended || is
-			}
-		}
-		for _, tree := range []*Tree{first, again} {
-			tree.Events.Close()
-			if err := tree.Close(); err != nil {
-				t.Error(err)
-			}
+		if said := replies(t, again, 1); !slices.Equal(said, []string{"Hello."}) {
+			t.Errorf("it was told %q: what was shown came again, or what is new did not", said)
 		}
 	})
 }
@@ -140,8 +121,8 @@ func TestLocalDrive(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	in := strings.NewReader(`{"type":"user","text":"look around"}` + "\n" + `{"type":"user"}` + "\n")
-	home(t, in, &out, func(c *console.Console, a *app.App, r app.Request) {
-		run, err := Drive(t.Context(), c, Local(a, r), Opening{})
+	inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
+		run, err := Drive(t.Context(), c, h, b)
 		if err != nil || run.Result != "There are three." || len(run.Agents) != 2 {
 			t.Errorf("%v: %+v", err, run)
 		}

@@ -9,41 +9,80 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// replies reads on until the main agent has ended its run n times, and lists what it said.
-func replies(t *testing.T, f Follower, n int) (said []string) {
+// begin begins a conversation with words.
+func begin(t *testing.T, a api.API, b wire.Begin, words string) *tree {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ts, first := newTrees(a, b)
+	first.Prompt = words
+	tree, err := ts.begin(t.Context(), first, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tree.close)
+	return tree
+}
+
+// send is what the conversation does with words.
+func send(ctx context.Context, t *tree, words string) error {
+	return t.held(ctx, func() error {
+		_, err := t.api.Send(ctx, t.root, wire.Message{Text: words})
+		return err
+	})
+}
+
+// replies reads on until the main agent has ended its run n times, and lists what it said.
+func replies(t *testing.T, tree *tree, n int) (said []string) {
+	t.Helper()
 	for n > 0 {
-		events, err := f.Next(ctx)
-		if err != nil || ctx.Err() != nil {
-			t.Fatalf("%v; it said %q", err, said)
-		}
-		for _, e := range events {
-			switch b := e.Body.(type) {
-			case troupe.Replied:
-				if text := troupe.JoinText(b.Blocks); e.Session == e.Root && text != "" {
-					said = append(said, text)
-				}
-			case troupe.Ended:
-				if e.Session == e.Root {
-					n--
+		select {
+		case f := <-tree.batches:
+			if f.err != nil {
+				t.Fatalf("%v; it said %q", f.err, said)
+			}
+			for _, e := range f.Events {
+				switch b := e.Body.(type) {
+				case troupe.Replied:
+					if text := troupe.JoinText(b.Blocks); e.Session == e.Root && text != "" {
+						said = append(said, text)
+					}
+				case troupe.Ended:
+					if e.Session == e.Root {
+						n--
+					}
 				}
 			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("no more comes; it said %q", said)
 		}
 	}
 	return said
 }
 
-// elsewhere opens the home once more, as another process does.
-func elsewhere(t *testing.T, c *console.Console, fn func(other *app.App)) {
+// runs has a prompt run in a home, and waits for its end.
+func runs(t *testing.T, a api.API, b wire.Begin, root troupe.SessionID) {
 	t.Helper()
-	if err := c.With(t.Context(), func(a *app.App) error { fn(a); return nil }); err != nil {
+	if root != "" {
+		b = wire.Begin{Cwd: b.Cwd, Resume: string(root), Prompt: b.Prompt}
+	}
+	begun, err := a.Begin(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Wait(t.Context(), begun.Root); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// elsewhere opens the home once more, as another process does.
+func elsewhere(t *testing.T, c *console.Console, fn func(other *home.Home)) {
+	t.Helper()
+	if err := c.With(t.Context(), troupe.SurfaceHeadless, func(h *home.Home) error { fn(h); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -52,67 +91,56 @@ func elsewhere(t *testing.T, c *console.Console, fn func(other *app.App)) {
 // with it. The next words take it up again, and what came meanwhile is shown before.
 func TestTakenMeanwhile(t *testing.T) {
 	t.Parallel()
-	home(t, strings.NewReader(""), io.Discard, func(c *console.Console, a *app.App, r app.Request) {
-		b := Local(a, r)
-		tree, err := b.Begin(t.Context(), Opening{Message: wire.Message{Text: "hello"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tree.Events.Close()
-		replies(t, tree.Events, 1)
-		elsewhere(t, c, func(other *app.App) {
-			run, err := other.Start(t.Context(), app.Request{Cwd: r.Cwd, Resume: string(tree.Root), Prompt: "look around"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := run.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+	inHome(t, strings.NewReader(""), io.Discard, func(c *console.Console, h *home.Home, b wire.Begin) {
+		tree := begin(t, h, b, "hello")
+		replies(t, tree, 1)
+		elsewhere(t, c, func(other *home.Home) {
+			runs(t, other, wire.Begin{Cwd: b.Cwd, Prompt: "look around"}, tree.root)
 		})
-		if _, err := b.Talk.Send(t.Context(), tree.Root, wire.Message{Text: "thanks"}); err != nil {
+		if err := send(t.Context(), tree, "thanks"); err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Join(replies(t, tree.Events, 2), "|"); !strings.HasPrefix(said, "I will have somebody look.|There are three.|") {
+		if said := strings.Join(replies(t, tree, 2), "|"); !strings.HasPrefix(said, "I will have somebody look.|There are three.|") {
 			t.Errorf("it said %q", said)
 		}
-		if err := tree.Wait(t.Context()); err != nil {
+		if err := h.Wait(t.Context(), tree.root); err != nil {
 			t.Error(err)
 		}
 
 		// While the other one is at work, nothing is sent, and what to do is said.
-		elsewhere(t, c, func(other *app.App) {
-			run, err := other.Start(t.Context(), app.Request{Cwd: r.Cwd, Resume: string(tree.Root), Prompt: "write it", AskFor: time.Hour})
+		elsewhere(t, c, func(other *home.Home) {
+			begun, err := other.Begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root), Prompt: "write it", AskMS: time.Hour.Milliseconds()})
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := run.Follow(t.Context(), false)
+			f, err := other.Follow(t.Context(), wire.Follow{Root: begun.Root, From: begun.After})
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer f.Close()
 			for waits := false; !waits; {
-				events, err := f.Next(t.Context())
+				b, err := f.Next(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, e := range events.Events {
+				for _, e := range b.Events {
 					_, is := e.Body.(troupe.RequestOpened)
 					waits = waits || is
 				}
 			}
-			_, err = b.Talk.Send(t.Context(), tree.Root, wire.Message{Text: "more"})
+			err = send(t.Context(), tree, "more")
 			var said *troupe.UserError
-			if !errors.As(err, &said) || !strings.Contains(said.Problem, "nothing was sent") || !strings.Contains(said.Hint, "troupe send "+string(tree.Root)) {
+			if !errors.As(err, &said) || !strings.Contains(said.Problem, "nothing was sent") || !strings.Contains(said.Hint, "troupe send "+string(tree.root)) {
 				t.Errorf("%v", err)
 			}
 		})
-		if _, err := b.Talk.Send(t.Context(), tree.Root, wire.Message{Text: "more"}); err != nil {
+		if err := send(t.Context(), tree, "more"); err != nil {
 			t.Error(err)
 		}
-		if err := b.Talk.Stop(t.Context(), tree.Root, wire.Stop{Now: true, Tree: true}); err != nil {
+		if err := h.Stop(t.Context(), tree.root, wire.Stop{Now: true, Tree: true}); err != nil {
 			t.Error(err)
 		}
-		if err := tree.Wait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := tree.Close(); err != nil {
+		if err := h.Wait(t.Context(), tree.root); err != nil {
 			t.Error(err)
 		}
 	})
@@ -122,50 +150,30 @@ func TestTakenMeanwhile(t *testing.T) {
 // too, and one that was removed is told by the error that the conversation looks for.
 func TestResumeTaken(t *testing.T) {
 	t.Parallel()
-	home(t, strings.NewReader(""), io.Discard, func(c *console.Console, a *app.App, r app.Request) {
-		b := Local(a, r)
-		tree, err := b.Begin(t.Context(), Opening{Message: wire.Message{Text: "hello"}})
+	inHome(t, strings.NewReader(""), io.Discard, func(c *console.Console, h *home.Home, b wire.Begin) {
+		tree := begin(t, h, b, "hello")
+		replies(t, tree, 1)
+		hello := func(other *home.Home) { runs(t, other, wire.Begin{Cwd: b.Cwd, Prompt: "hello"}, tree.root) }
+		elsewhere(t, c, hello)
+		again, err := tree.begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root)}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer tree.Events.Close()
-		replies(t, tree.Events, 1)
-		elsewhere(t, c, func(other *app.App) {
-			run, err := other.Start(t.Context(), app.Request{Cwd: r.Cwd, Resume: string(tree.Root), Prompt: "hello"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := run.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		})
-		again, err := b.Begin(t.Context(), Opening{Resume: string(tree.Root)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer again.Events.Close()
-		if held, err := a.Holds(t.Context(), tree.Root); err != nil || !held {
-			t.Errorf("%v %v", held, err)
+		defer again.close()
+		if now, err := h.Tree(t.Context(), tree.root); err != nil || !now.Here {
+			t.Errorf("%+v %v", now, err)
 		}
 		// What is open here nobody removes; what another process had last, and left, is free.
-		elsewhere(t, c, func(other *app.App) {
-			run, err := other.Start(t.Context(), app.Request{Cwd: r.Cwd, Resume: string(tree.Root), Prompt: "hello"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := run.Wait(t.Context()); err != nil {
+		elsewhere(t, c, hello)
+		elsewhere(t, c, func(other *home.Home) {
+			if err := other.Remove(t.Context(), tree.root); err != nil {
 				t.Fatal(err)
 			}
 		})
-		elsewhere(t, c, func(other *app.App) {
-			if err := other.Remove(t.Context(), tree.Root); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if _, err := b.Talk.Send(t.Context(), tree.Root, wire.Message{Text: "more"}); !errors.Is(err, troupe.ErrNotFound) {
+		if err := send(t.Context(), tree, "more"); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
-		if _, err := b.Look.Report(t.Context(), tree.Root); !errors.Is(err, troupe.ErrNotFound) {
+		if _, err := h.Report(t.Context(), tree.root); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -175,41 +183,38 @@ func TestResumeTaken(t *testing.T) {
 // Of one that is resumed in the middle of a conversation nobody has asked it.
 func TestFlagsOfABirth(t *testing.T) {
 	t.Parallel()
-	home(t, strings.NewReader(""), io.Discard, func(c *console.Console, a *app.App, r app.Request) {
-		elsewhere(t, c, func(other *app.App) {
-			run, err := other.Start(t.Context(), app.Request{Cwd: r.Cwd, Model: r.Model, Prompt: "hello"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := run.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+	inHome(t, strings.NewReader(""), io.Discard, func(c *console.Console, h *home.Home, b wire.Begin) {
+		elsewhere(t, c, func(other *home.Home) {
+			b := b
+			b.Prompt = "hello"
+			runs(t, other, b, "")
 		})
-		for name, set := range map[string]func(*app.Request){
-			"--name": func(r *app.Request) { r.Name = "x" }, "--max-turns": func(r *app.Request) { r.MaxTurns = 1 },
-			"--max-time": func(r *app.Request) { r.MaxTime = time.Second }, "--append-system-prompt": func(r *app.Request) { r.AppendText = "x" },
+		for name, set := range map[string]func(*wire.Begin){
+			"--name": func(b *wire.Begin) { b.Name = "x" }, "--max-turns": func(b *wire.Begin) { b.MaxTurns = 1 },
+			"--max-time": func(b *wire.Begin) { b.MaxMS = 1000 }, "--append-system-prompt": func(b *wire.Begin) { b.AppendText = "x" },
 		} {
-			r := r
-			set(&r)
+			b := b
+			b.Continue = true
+			set(&b)
 			out := &strings.Builder{}
-			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: r.Cwd, Now: c.Now, Lookup: c.Lookup, Interrupts: c.Interrupts}
+			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: b.Cwd, Now: c.Now, Lookup: c.Lookup, Interrupts: c.Interrupts}
 			var said *troupe.UserError
-			if err := Run(t.Context(), talks, Local(a, r), Options{Cwd: r.Cwd, Opening: Opening{Continue: true}}); !errors.As(err, &said) || said.Code != console.ExitUsage || !strings.Contains(said.Problem, name) {
+			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) || said.Code != console.ExitUsage || !strings.Contains(said.Problem, name) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := Drive(t.Context(), talks, Local(a, r), Opening{Continue: true}); !errors.As(err, &said) || !strings.Contains(said.Problem, name) {
+			if _, err := Drive(t.Context(), talks, h, b); !errors.As(err, &said) || !strings.Contains(said.Problem, name) {
 				t.Errorf("%s, driven: %v", name, err)
 			}
 		}
-		r.MaxTurns = 1
-		tree, err := Local(a, r).Begin(t.Context(), Opening{Continue: true})
+		b.MaxTurns = 1
+		ts, _ := newTrees(h, b)
+		next := resumable(ts.next)
+		next.Continue = true
+		tree, err := ts.begin(t.Context(), next, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree.Events.Close()
-		if err := tree.Close(); err != nil {
-			t.Error(err)
-		}
+		tree.close()
 	})
 }
 
@@ -217,16 +222,17 @@ func TestFlagsOfABirth(t *testing.T) {
 func TestFirstModel(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	home(t, strings.NewReader("/mode plan\n/model script:s.yaml\n/model\nhello\n"), &out, func(c *console.Console, a *app.App, r app.Request) {
-		r.Model = ""
-		if err := Run(t.Context(), c, Local(a, r), Options{Cwd: r.Cwd}); err != nil {
+	in := strings.NewReader("/mode plan\n/model script:s.yaml\n/model\nhello\n")
+	inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
+		b.Model = ""
+		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
 			t.Error(err)
 		}
-		list, err := a.List(t.Context(), r.Cwd, 1)
+		list, err := h.List(t.Context(), wire.Listing{Cwd: b.Cwd, Limit: 1})
 		if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Model, "script/") {
 			t.Fatalf("%+v %v\n%s", list, err, &out)
 		}
-		events, err := a.Events(t.Context(), list[0].ID, 0, 1)
+		events, err := h.Events(t.Context(), list[0].ID, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

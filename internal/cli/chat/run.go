@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/chat/editor"
 	"github.com/troupe-dev/troupe/internal/cli/chat/render"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -19,8 +20,6 @@ import (
 
 // Options are what a conversation can be given.
 type Options struct {
-	Opening Opening
-	Cwd     string              // the folder of the conversation
 	History string              // file of what was entered; "" keeps none
 	Mask    func(string) string // takes secrets out of it
 	HangUp  <-chan struct{}     // the terminal is going away: leave, at once
@@ -41,38 +40,32 @@ type screen interface {
 
 // conversation is one use of Run. One goroutine has it.
 type conversation struct {
+	*trees
 	c     *console.Console
-	b     Backend
 	o     Options
 	s     screen
 	m     machine
 	color bool
-	tree  *Tree
+	tree  *tree
 	view  *render.View
-	undo  func(ctx context.Context) (string, error)
-	first Opening // what was chosen for a conversation that has not begun
-
-	events <-chan followed
-	stop   func() // ends the following
-	ended  <-chan error
-	leave  bool
+	undo  wire.UndoOrder // what /undo proposed
+	// model and mode were chosen for a conversation that has not begun.
+	model string
+	mode  troupe.Mode
+	leave bool
 	// reading: a line was asked for and has not come yet.
 	reading bool
 }
 
-// followed is what a follower brought.
-type followed struct {
-	events []troupe.Event
-	err    error
-}
-
-// Run holds a conversation until the person, or the input, ends it.
-func Run(ctx context.Context, c *console.Console, b Backend, o Options) (err error) {
+// Run holds a conversation until the person, or the input, ends it. b is what it begins with; if
+// there are neither words nor a session to go on with, the first words begin it.
+func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Options) (err error) {
 	c.SetToWork()
 	if o.Local == nil {
 		o.Local = time.Local
 	}
-	v := &conversation{c: c, b: b, o: o, color: c.Color(c.OutTTY)}
+	trees, first := newTrees(a, b)
+	v := &conversation{trees: trees, c: c, o: o, color: c.Color(c.OutTTY)}
 	interrupts := make(chan struct{}, 1)
 	closeScreen, err := v.open()
 	if err != nil {
@@ -96,14 +89,14 @@ func Run(ctx context.Context, c *console.Console, b Backend, o Options) (err err
 	defer restore()
 	defer v.letGo()
 	v.greet()
-	if o.Opening.Resume != "" || o.Opening.Continue || o.Opening.Message.Text != "" {
-		o.Opening.flags = true
-		if err := v.begin(ctx, o.Opening); err != nil {
+	if something(first) {
+		if err := v.begin(ctx, first); err != nil {
 			return err
 		}
 	}
 	for !v.leave {
 		v.ready()
+		batches, ended := v.tree.comes()
 		select {
 		case ev := <-v.s.Events():
 			v.key(ctx, ev)
@@ -118,15 +111,12 @@ func Run(ctx context.Context, c *console.Console, b Backend, o Options) (err err
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case f := <-v.events:
+		case f := <-batches:
 			if f.err != nil {
 				return f.err
 			}
-			v.show(ctx, f.events)
-		case d := <-v.deltas():
-			v.view.Delta(d)
-			v.flow("")
-		case err := <-v.ended:
+			v.show(ctx, f.Batch)
+		case err := <-ended:
 			if err != nil {
 				return err
 			}
@@ -148,7 +138,7 @@ func (v *conversation) open() (func() error, error) {
 		v.s = editor.OpenPlain(v.c.In, v.c.Out)
 		return v.s.Close, nil
 	}
-	e, err := editor.Open(in, v.c.Out, editor.Options{History: v.o.History, Mask: v.o.Mask, Complete: completer(v.o.Cwd, home)})
+	e, err := editor.Open(in, v.c.Out, editor.Options{History: v.o.History, Mask: v.o.Mask, Complete: completer(v.next.Cwd, home)})
 	if e == nil {
 		return nil, err
 	}
@@ -175,13 +165,13 @@ func (v *conversation) ready() {
 
 func (v *conversation) greet() {
 	if v.m.terminal {
-		v.say("troupe " + v.c.Version + " in " + v.c.ShortPath(v.o.Cwd) + ". /help says what there is; Ctrl+D ends.")
+		v.say("troupe " + v.c.Version + " in " + v.c.ShortPath(v.next.Cwd) + ". /help says what there is; Ctrl+D ends.")
 	}
 }
 
 func (v *conversation) farewell() {
 	if v.tree != nil && v.m.terminal {
-		v.say("Go on later: troupe --continue, or troupe --resume " + string(v.tree.Root))
+		v.say("Go on later: troupe --continue, or troupe --resume " + string(v.tree.root))
 	}
 }
 
@@ -209,13 +199,6 @@ func (v *conversation) flow(own string) {
 	v.s.Flow(lines+own, tail)
 }
 
-func (v *conversation) deltas() <-chan wire.Delta {
-	if v.tree == nil {
-		return nil
-	}
-	return v.tree.Deltas
-}
-
 // key carries out what the person did.
 func (v *conversation) key(ctx context.Context, ev editor.Event) {
 	v.reading = false
@@ -235,24 +218,18 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 	}
 }
 
-// show draws events and follows what they say about the conversation itself.
-func (v *conversation) show(ctx context.Context, events []troupe.Event) {
-	// Pieces that were sent before these events were committed are here by now. Some belong
-	// before them, some to what comes after; the view knows.
-	for more := true; more; {
-		select {
-		case d := <-v.tree.Deltas:
-			v.view.Queue(d)
-		default:
-			more = false
-		}
+// show draws a batch and follows what its events say about the conversation itself.
+func (v *conversation) show(ctx context.Context, b wire.Batch) {
+	// Some pieces belong before the events they came with, some to what comes after; the view knows.
+	for _, d := range b.Deltas {
+		v.view.Queue(d)
 	}
-	console.Arrange(events)
+	console.Arrange(b.Events)
 	if w := v.s.Width(); w > 0 {
 		v.view.SetWidth(w)
 	}
 	asked := false
-	for _, e := range events {
+	for _, e := range b.Events {
 		v.view.Event(e)
 		switch e.Body.(type) {
 		case troupe.Started:
@@ -273,14 +250,14 @@ func (v *conversation) show(ctx context.Context, events []troupe.Event) {
 }
 
 func (v *conversation) running(id troupe.SessionID, on bool) {
-	if id == v.tree.Root {
+	if id == v.tree.root {
 		v.m.running(on)
 	}
 }
 
 // requests looks which requests are open.
 func (v *conversation) requests(ctx context.Context) {
-	open, err := v.b.Look.Requests(ctx, v.tree.Root)
+	open, err := v.api.Requests(ctx, v.tree.root)
 	if err != nil {
 		v.complain(err)
 		return
@@ -292,46 +269,39 @@ func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(er
 
 // last shows what is left when the whole tree has ended.
 func (v *conversation) last(ctx context.Context) error {
-	v.stop()
-	for f := range v.events {
-		if f.err == nil {
-			v.show(ctx, f.events)
-		}
-	}
-	events, err := v.tree.Events.All(ctx)
+	err := v.tree.rest(ctx, func(b wire.Batch) error { v.show(ctx, b); return nil })
 	if err == nil {
-		v.show(ctx, events)
 		v.farewell()
 	}
 	return err
 }
 
 // begin begins a tree, or goes on with one.
-func (v *conversation) begin(ctx context.Context, o Opening) error {
-	t, err := v.b.Begin(ctx, o)
+func (v *conversation) begin(ctx context.Context, b wire.Begin) error {
+	t, err := v.trees.begin(ctx, b, true)
 	if err != nil {
 		return err
 	}
-	v.take(ctx, t, o.Message.Text != "" || len(o.Message.Images) > 0)
-	return nil
+	return v.take(ctx, t, b.Prompt != "" || len(b.Images) > 0)
 }
 
 // take makes a tree the one that is talked to. told says that it has something to do.
-func (v *conversation) take(ctx context.Context, t *Tree, told bool) {
+func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
-	v.view = render.New(t.Root, render.Options{Color: v.color, Width: v.width(), Cwd: v.o.Cwd, Local: v.o.Local})
-	v.view.Know(t.Before)
+	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.next.Cwd, Local: v.o.Local})
+	v.view.Know(t.before)
 	v.m.begun, v.m.working = true, told
-	for _, w := range t.Warnings {
+	for _, w := range t.warnings {
 		v.say("troupe: " + console.Clean(w))
 	}
-	if len(t.Before) > 0 {
-		main := t.Before[0]
-		v.m.working = told || main.Status.Live()
-		v.recall(main)
+	if len(t.before) > 0 {
+		v.m.working = told || t.before[0].Status.Live()
+		if err := v.recall(ctx, t.before[0]); err != nil {
+			return err
+		}
 	}
-	v.follow(ctx)
 	v.requests(ctx)
+	return nil
 }
 
 // width is the screen's, or else what the process was told.
@@ -349,52 +319,18 @@ func (v *conversation) width() int {
 const recallLines = 12
 
 // recall says where the conversation stands.
-func (v *conversation) recall(main troupe.Session) {
+func (v *conversation) recall(ctx context.Context, main wire.Session) error {
 	v.say(fmt.Sprintf("Going on with %s: %s (%s)", main.ID, console.Line(main.Title, 60), main.Status))
-	if main.Result == "" {
-		return
+	main, err := v.api.Find(ctx, string(main.ID), v.next.Cwd)
+	if err != nil || main.Result == "" {
+		return err
 	}
 	lines := strings.Split(strings.TrimRight(console.Clean(main.Result), "\n"), "\n")
 	if n := len(lines); n > recallLines {
 		lines = append([]string{"…"}, lines[n-recallLines:]...)
 	}
 	v.flow(strings.Join(lines, "\n") + "\n")
-}
-
-// follow reads the tree's events in a goroutine of its own, which stop ends and waits for.
-func (v *conversation) follow(ctx context.Context) {
-	v.events, v.stop = followEvents(ctx, v.tree.Events)
-}
-
-// followEvents reads on until stop is called. What is in the channel then must be taken until
-// it is closed: whoever calls stop ranges over the rest.
-func followEvents(ctx context.Context, f Follower) (events <-chan followed, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	out := make(chan followed)
-	go func() {
-		defer close(out)
-		for ctx.Err() == nil {
-			events, err := f.Next(ctx)
-			if err == nil && len(events) > 0 {
-				// What Next read of one session may follow from what another has committed and
-				// Next has not read yet. A look at all of them afterwards holds that too, and
-				// the times then put it before.
-				var more []troupe.Event
-				more, err = f.All(context.WithoutCancel(ctx))
-				events = append(events, more...)
-			}
-			if ctx.Err() != nil {
-				err = nil
-			}
-			if len(events) > 0 || err != nil {
-				out <- followed{events, err}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	return out, cancel
+	return nil
 }
 
 // letGo ends whatever belongs to the tree.
@@ -402,13 +338,7 @@ func (v *conversation) letGo() {
 	if v.tree == nil {
 		return
 	}
-	v.stop()
-	for range v.events { // what is left is in the log
-	}
-	v.tree.Events.Close()
-	if err := v.tree.Close(); err != nil {
-		v.complain(err)
-	}
-	v.tree, v.view, v.events, v.ended, v.undo = nil, nil, nil, nil, nil
+	v.tree.close()
+	v.tree, v.view, v.undo = nil, nil, wire.UndoOrder{}
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
 }

@@ -33,7 +33,7 @@ type person struct {
 	up   func() // hangs up
 }
 
-func sit(t *testing.T, f *fake, o Options) *person {
+func sit(t *testing.T, f *fake, b wire.Begin) *person {
 	t.Helper()
 	p := &person{Terminal: ptytest.Open(t, 60, 20), t: t, done: make(chan error, 1)}
 	hang := make(chan struct{})
@@ -45,13 +45,10 @@ func sit(t *testing.T, f *fake, o Options) *person {
 		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Version: "test", Interrupts: p.ints,
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}
-	if o.Cwd == "" {
-		o.Cwd = t.TempDir()
-	}
-	o.HangUp, o.Local = hang, time.UTC
+	b.Cwd = t.TempDir()
 	go func() {
 		defer close(gone)
-		p.done <- Run(context.WithoutCancel(t.Context()), c, f.backend(), o)
+		p.done <- Run(context.WithoutCancel(t.Context()), c, f, b, Options{HangUp: hang, Local: time.UTC})
 	}()
 	t.Cleanup(func() {
 		p.up()
@@ -96,7 +93,7 @@ func TestConversation(t *testing.T) {
 			f.says("It is gone.")
 		}
 	})
-	p := sit(t, f, Options{})
+	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("hello\r")
 	p.sees("\n> hello\nHello you\n»") // what streams is seen before it is whole
@@ -128,7 +125,7 @@ func TestInterruptAndQuit(t *testing.T) {
 			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1})
 		}
 	})
-	p := sit(t, f, Options{})
+	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("work\r")
 	p.sees("\n┌─ Explore: dig #1\n»")
@@ -148,7 +145,7 @@ func TestInterruptAndQuit(t *testing.T) {
 func TestWordsComeBack(t *testing.T) {
 	t.Parallel()
 	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
-	p := sit(t, f, Options{})
+	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("hello\r")
 	p.sees("heard hello\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
@@ -181,7 +178,7 @@ func TestRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(func(f *fake, what string) { f.says("heard " + what) })
-			p := sit(t, f, Options{})
+			p := sit(t, f, wire.Begin{})
 			p.sees("\n>")
 			p.Keys("hello\r")
 			p.sees("heard hello\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
@@ -212,7 +209,7 @@ func TestRemoved(t *testing.T) {
 func TestBeforeTheFirstWords(t *testing.T) {
 	t.Parallel()
 	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
-	p := sit(t, f, Options{})
+	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("/model\r")
 	p.sees("\nanthropic/opus. /model NAME begins with another one.\n>")
@@ -244,7 +241,7 @@ func TestHangUpLeavesAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFake(func(*fake, string) {})
-			p := sit(t, f, Options{})
+			p := sit(t, f, wire.Begin{})
 			p.sees("\n>")
 			p.Keys("work\r")
 			p.sees("\n»")
@@ -261,8 +258,8 @@ func TestHangUpLeavesAll(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	f := newFake(func(f *fake, what string) { f.says("again: " + what) })
-	f.before = []troupe.Session{{ID: rootID, Root: rootID, Title: "an old one", Status: troupe.Completed, Result: "the last word"}}
-	p := sit(t, f, Options{Opening: Opening{Continue: true}})
+	f.before = []wire.Session{{ID: rootID, Root: rootID, Title: "an old one", Status: troupe.Completed}}
+	p := sit(t, f, wire.Begin{Continue: true})
 	p.sees("Going on with m00000000000: an old one (completed)\nthe last word\n>")
 	p.Keys("more\r")
 	p.sees("again: more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
@@ -273,7 +270,7 @@ func TestResume(t *testing.T) {
 	p.Keys("/model haiku\r")
 	p.sees("From the next reply on: anthropic/haiku\n>")
 	p.Keys("/undo\r")
-	p.sees("troupe: there is no undo here\n>")
+	p.sees("troupe: there is no undo here\n/undo goes back to before the last turn that changed a file,\n/undo TURN to before that one; /undo redo takes the last\nundo back.\n>")
 	p.Keys("\x04")
 	p.leaves()
 	f.heardAll(t, "begin true", "more", "and more", "model haiku")
@@ -302,7 +299,7 @@ func TestPipe(t *testing.T) {
 		In: strings.NewReader("one\n/agents\nmay I\nn not now\n\nbackground\nlast"), Out: &out, Err: io.Discard, Interrupts: &console.Interrupts{},
 		Lookup: func(string) (string, bool) { return "", false },
 	}
-	if err := Run(t.Context(), c, f.backend(), Options{Cwd: t.TempDir(), Local: time.UTC}); err != nil {
+	if err := Run(t.Context(), c, f, wire.Begin{Cwd: t.TempDir()}, Options{Local: time.UTC}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", "pipe.txt")
@@ -324,18 +321,18 @@ func TestPiecesComeBeforeTheirEvent(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	f := newFake(nil)
-	v := &conversation{c: &console.Console{}, b: f.backend(), s: editor.OpenPlain(strings.NewReader(""), &out)}
-	if err := v.begin(t.Context(), Opening{Resume: "x"}); err != nil {
+	trees, _ := newTrees(f, wire.Begin{})
+	v := &conversation{trees: trees, c: &console.Console{}, s: editor.OpenPlain(strings.NewReader(""), &out)}
+	if err := v.begin(t.Context(), wire.Begin{Resume: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 8, Body: troupe.CallSealed{Reply: 1}}})
+	v.show(t.Context(), wire.Batch{Events: []troupe.Event{{Session: rootID, Seq: 8, Body: troupe.CallSealed{Reply: 1}}}})
+	whole := troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("once and for all")}}
+	b := wire.Batch{Events: []troupe.Event{{Session: rootID, Seq: 9, Body: whole}}}
 	for _, piece := range []string{"once ", "and"} {
-		f.deltas <- wire.Delta{Session: rootID, Text: piece, After: 8}
+		b.Deltas = append(b.Deltas, wire.Delta{Session: rootID, Text: piece, After: 8})
 	}
-	v.show(t.Context(), []troupe.Event{{Session: rootID, Seq: 9, Body: troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("once and for all")}}}})
-	if n := len(v.deltas()); n > 0 {
-		t.Errorf("%d pieces are left for the next reply", n)
-	}
+	v.show(t.Context(), b)
 	v.letGo()
 	if err := v.s.Close(); err != nil || out.String() != "once and for all\n" {
 		t.Errorf("got %q (%v)", &out, err)
@@ -356,8 +353,9 @@ func TestOneLineAtATime(t *testing.T) {
 	t.Parallel()
 	s := &lines{Plain: editor.OpenPlain(strings.NewReader(""), io.Discard)}
 	f := newFake(func(*fake, string) {})
-	v := &conversation{c: &console.Console{}, b: f.backend(), s: s}
-	if err := v.begin(t.Context(), Opening{Message: wire.Message{Text: "go"}}); err != nil {
+	trees, _ := newTrees(f, wire.Begin{})
+	v := &conversation{trees: trees, c: &console.Console{}, s: s}
+	if err := v.begin(t.Context(), wire.Begin{Prompt: "go"}); err != nil {
 		t.Fatal(err)
 	}
 	asks := func(want int) {

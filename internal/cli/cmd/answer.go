@@ -8,16 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/reach"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type answerHome interface {
-	reach.Home
-	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
-}
 
 // answered is what --json prints.
 type answered struct {
@@ -64,21 +58,23 @@ troupe answer 9m20 deny --note "use the test database"
 troupe answer 9m20 allow --session   # and the like of it, for all agents of the session
 troupe answer 9m20 allow --always    # and written down, for this folder from now on`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if _, _, ok := takeWord(args); !ok {
+			ref, word, ok := takeWord(args)
+			if !ok {
 				return console.Usage("troupe answer takes a request and a word: troupe answer 9m20 allow, or deny")
+			}
+			if len(ref) > 0 && ref[0] == "" {
+				return console.Usage("the request is empty; is a variable not set?")
+			}
+			if word == denyWord && (ans.Session || ans.Always) {
+				return console.Usage("--session and --always go with allow only")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			ref, word, _ := takeWord(args)
 			ans.Allow = word == allowWord
-			if (ans.Session || ans.Always) && !ans.Allow {
-				return console.Usage("--session and --always go with allow only")
-			}
-			return c.With(cmd.Context(), func(a *app.App) error {
-				return answer(cmd.Context(), c, a, ref, ans, asJSON)
-			})
-		},
+			return answer(ctx, c, a, ref, ans, asJSON)
+		}),
 	}
 	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow the like of it from now on, in the whole session")
 	cmd.Flags().BoolVar(&ans.Always, "always", false, "Allow it from now on, in this folder: the rule is written down")
@@ -87,80 +83,35 @@ troupe answer 9m20 allow --always    # and written down, for this folder from no
 	return cmd
 }
 
-func answer(ctx context.Context, c *console.Console, h answerHome, args []string, a wire.Answer, asJSON bool) error {
-	open, err := h.Requests(ctx, "")
+func answer(ctx context.Context, c *console.Console, a api.API, ref []string, ans wire.Answer, asJSON bool) error {
+	r, err := a.Request(ctx, strings.Join(ref, ""))
 	if err != nil {
 		return err
 	}
-	r, err := chooseRequest(open, args)
-	if err != nil {
-		return err
-	}
-	if (a.Session || a.Always) && r.Grant == "" {
+	if (ans.Session || ans.Always) && r.Grant == "" {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("no rule would allow %s from now on", r.ID),
 			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: console.ExitUsage,
 		}
 	}
-	return reach.Act(ctx, c, h, r.Root, func(p reach.Place) error {
-		if err := p.Answer(ctx, r.ID, a); err != nil {
-			return err
-		}
-		out := answered{Request: r.ID, Allow: a.Allow, Session: a.Session, Always: a.Always, Effect: "answered"}
-		if !p.Tree.Running {
-			out.Effect = "waits"
-		}
-		if asJSON {
-			return c.JSON(out)
-		}
-		return tellAnswer(c, p, r, out)
-	})
+	t, err := a.Tree(ctx, r.Root)
+	if err != nil {
+		return err
+	}
+	if err := a.Answer(ctx, r.ID, ans); err != nil {
+		return err
+	}
+	out := answered{Request: r.ID, Allow: ans.Allow, Session: ans.Session, Always: ans.Always, Effect: "answered"}
+	if !t.Running {
+		out.Effect = "waits"
+	}
+	if asJSON {
+		return c.JSON(out)
+	}
+	return tellAnswer(c, t, r, out)
 }
 
-// chooseRequest finds the request that is meant.
-func chooseRequest(open []wire.Request, args []string) (wire.Request, error) {
-	if len(args) == 0 {
-		switch len(open) {
-		case 0:
-			return wire.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "Somebody may have answered it, or its time was over.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
-		case 1:
-			return open[0], nil
-		}
-		return wire.Request{}, &troupe.UserError{
-			Problem: fmt.Sprintf("%d requests are open; say which is meant", len(open)),
-			Hint:    "`troupe requests` lists them.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous,
-		}
-	}
-	ref := args[0]
-	var found []wire.Request
-	for _, r := range open {
-		if r.ID == ref {
-			return r, nil
-		}
-		if ref != "" && strings.HasPrefix(r.ID, ref) {
-			found = append(found, r)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return wire.Request{}, &troupe.UserError{
-			Problem: fmt.Sprintf("no open request begins with %q", ref),
-			Hint:    "`troupe requests` lists them. Somebody may have answered it, or its time was over.", Code: console.ExitUsage, Err: troupe.ErrNotFound,
-		}
-	case 1:
-		return found[0], nil
-	}
-	ids := make([]string, len(found))
-	for i, r := range found {
-		ids[i] = r.ID
-	}
-	return wire.Request{}, &troupe.UserError{
-		Problem: fmt.Sprintf("%q begins the ids of several requests: %s", ref, strings.Join(ids, ", ")),
-		Hint:    "Type more of the id.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous,
-	}
-}
-
-func tellAnswer(c *console.Console, p reach.Place, r wire.Request, out answered) error {
+func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) error {
 	word := "denied"
 	switch {
 	case out.Always:
@@ -172,7 +123,7 @@ func tellAnswer(c *console.Console, p reach.Place, r wire.Request, out answered)
 	}
 	_, err := fmt.Fprintf(c.Out, "%s: %s: %s\n", console.VisibleLine(r.Path), word, actionText(r))
 	if err == nil && out.Effect == "waits" {
-		_, err = fmt.Fprintln(c.Out, p.Later())
+		_, err = fmt.Fprintln(c.Out, later(t))
 	}
 	return err
 }

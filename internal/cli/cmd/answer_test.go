@@ -3,40 +3,13 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-func TestChooseRequest(t *testing.T) {
-	t.Parallel()
-	open := []wire.Request{{ID: "7k3f-1.0"}, {ID: "7k3f-1.01"}, {ID: "9m20-2.0"}}
-	for _, x := range []struct {
-		open []wire.Request
-		args []string
-		want string
-		err  error
-	}{
-		{open, []string{"9"}, "9m20-2.0", nil},
-		{open, []string{"7k3f-1.0"}, "7k3f-1.0", nil}, // whole, though another begins so
-		{open, []string{"7k3f"}, "", troupe.ErrAmbiguous},
-		{open, []string{"x"}, "", troupe.ErrNotFound},
-		{open, []string{""}, "", troupe.ErrNotFound},
-		{open, nil, "", troupe.ErrAmbiguous},
-		{open[:1], nil, "7k3f-1.0", nil},
-		{nil, nil, "", troupe.ErrNotFound},
-	} {
-		got, err := chooseRequest(x.open, x.args)
-		if got.ID != x.want || !errors.Is(err, x.err) {
-			t.Errorf("choose %q of %d = %q, %v; want %q, %v", x.args, len(x.open), got.ID, err, x.want, x.err)
-		}
-	}
-}
 
 func TestAnswer(t *testing.T) {
 	t.Parallel()
@@ -52,8 +25,8 @@ func TestAnswer(t *testing.T) {
 		{wire.Answer{Allow: true}, true, `{"request":"9m2000000000-1.0","allow":true,"session":false,"always":false,"effect":"waits"}`, "allow=true"},
 	} {
 		var b bytes.Buffer
-		h := leftWorld{httpdtest.New()}
-		err := answer(t.Context(), &console.Console{Out: &b, Lookup: noVariables}, h, []string{"9m2"}, x.answer, x.json)
+		h := leftWorld{apitest.New()}
+		err := answer(t.Context(), &console.Console{Out: &b}, h, []string{"9m2"}, x.answer, x.json)
 		if err != nil || !strings.HasPrefix(b.String(), x.says) {
 			t.Errorf("%+v: %v\n%s", x.answer, err, b.String())
 		}
@@ -65,12 +38,8 @@ func TestAnswer(t *testing.T) {
 
 func TestNoRule(t *testing.T) {
 	t.Parallel()
-	_, err := chooseRequest([]wire.Request{{ID: "a"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := noRule{leftWorld{httpdtest.New()}}
-	err = answer(t.Context(), &console.Console{Out: &bytes.Buffer{}}, h, nil, wire.Answer{Allow: true, Session: true}, false)
+	h := noRule{leftWorld{apitest.New()}}
+	err := answer(t.Context(), &console.Console{Out: &bytes.Buffer{}}, h, nil, wire.Answer{Allow: true, Session: true}, false)
 	if err == nil || !strings.Contains(err.Error(), "no rule would allow") || len(h.Calls()) > 0 {
 		t.Errorf("%v, did %q", err, h.Calls())
 	}
@@ -78,18 +47,16 @@ func TestNoRule(t *testing.T) {
 
 type noRule struct{ leftWorld }
 
-func (h noRule) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
-	list, err := h.leftWorld.Requests(ctx, root)
-	for i := range list {
-		list[i].Grant = ""
-	}
-	return list, err
+func (h noRule) Request(ctx context.Context, id string) (wire.Request, error) {
+	r, err := h.leftWorld.Request(ctx, id)
+	r.Grant = ""
+	return r, err
 }
 
-// TestArguments: what is wrong is refused before the home is opened.
+// TestAnswerArguments: what is wrong is refused before the home is opened.
 func TestAnswerArguments(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"}} {
+	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"}, {"", "allow"}} {
 		cmd := newAnswer(&console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -99,7 +66,7 @@ func TestAnswerArguments(t *testing.T) {
 	}
 }
 
-// TestTake: the word may stand first or last; if both could be it, the last one is.
+// TestTakeWord: the word may stand first or last; if both could be it, the last one is.
 func TestTakeWord(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
@@ -112,7 +79,7 @@ func TestTakeWord(t *testing.T) {
 	}
 }
 
-// TestAction: a change is shown by its lines.
+// TestActionText: a change is shown by its lines.
 func TestActionText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

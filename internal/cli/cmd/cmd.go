@@ -4,11 +4,15 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // All makes every command of this package.
@@ -21,10 +25,21 @@ func All(c *console.Console, parts Parts) []*cobra.Command {
 }
 
 // inHome makes what a command runs of a function that needs an open home.
-func inHome(c *console.Console, fn func(ctx context.Context, a *app.App, args []string) error) func(*cobra.Command, []string) error {
+func inHome(c *console.Console, fn func(ctx context.Context, a api.API, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return c.With(cmd.Context(), func(a *app.App) error { return fn(cmd.Context(), a, args) })
+		return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error { return fn(cmd.Context(), h, args) })
 	}
+}
+
+// later says what becomes of what waits in the home.
+func later(t wire.Tree) string {
+	switch {
+	case t.Running && t.Owner.Socket != "":
+		return fmt.Sprintf("process %d has just let go of it; it will be read when it goes on: troupe -p --resume %s", t.Owner.PID, t.Root())
+	case t.Running:
+		return fmt.Sprintf("process %d runs it and takes no calls; it will be read when that process looks for mail", t.Owner.PID)
+	}
+	return fmt.Sprintf("nobody is running it now; it will be read when it goes on: troupe -p --resume %s", t.Root())
 }
 
 // oneSession wants exactly one argument, a session.

@@ -7,18 +7,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // leftWorld is a home whose tree no process runs.
-type leftWorld struct{ *httpdtest.World }
+type leftWorld struct{ *apitest.World }
 
-func (leftWorld) Tree(context.Context, troupe.SessionID) (app.Tree, error) {
-	return app.Tree{Sum: troupe.Tree{Root: httpdtest.Root}, Paths: map[troupe.SessionID]string{httpdtest.Child: "main/Auth Explorer"}}, nil
+func (w leftWorld) Tree(ctx context.Context, root troupe.SessionID) (wire.Tree, error) {
+	t, err := w.World.Tree(ctx, root)
+	t.Running, t.Here, t.Owner = false, false, wire.Owner{}
+	return t, err
 }
-
-// noVariables is an environment without variables.
-func noVariables(string) (string, bool) { return "", false }

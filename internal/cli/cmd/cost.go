@@ -9,15 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type costHome interface {
-	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
-}
 
 // newCost makes the command.
 func newCost(c *console.Console) *cobra.Command {
@@ -26,7 +21,7 @@ func newCost(c *console.Console) *cobra.Command {
 		Use: "cost ID|NAME", Short: "Show what a tree has cost, agent by agent, and its limits",
 		Example: "troupe cost 7k3f\ntroupe cost main --json",
 		Args:    oneSession,
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return showCost(ctx, c, a, args[0], asJSON)
 		}),
 	}
@@ -34,12 +29,12 @@ func newCost(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func showCost(ctx context.Context, c *console.Console, h costHome, ref string, asJSON bool) error {
-	s, err := h.Find(ctx, ref, c.Cwd)
+func showCost(ctx context.Context, c *console.Console, a api.API, ref string, asJSON bool) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
 	}
-	bill, err := h.Cost(ctx, s.ID)
+	bill, err := a.Cost(ctx, s.ID)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -48,10 +48,10 @@ func TestShowCost(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := &console.Console{Out: &b, Cwd: "/src"}
-	if err := showCost(t.Context(), c, httpdtest.New(), "main", true); err != nil || !strings.HasPrefix(b.String(), `{"session_id":"7k3f00000000"`) {
+	if err := showCost(t.Context(), c, apitest.New(), "main", true); err != nil || !strings.HasPrefix(b.String(), `{"session_id":"7k3f00000000"`) {
 		t.Errorf("%v: %s", err, b.String())
 	}
-	if err := showCost(t.Context(), c, httpdtest.New(), "nobody", true); console.Code(err) != console.ExitUsage {
+	if err := showCost(t.Context(), c, apitest.New(), "nobody", true); console.Code(err) != console.ExitUsage {
 		t.Errorf("the cost of nobody: %v", err)
 	}
 }

@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // newDoctor makes the command.
@@ -34,20 +36,17 @@ func newDoctor(c *console.Console) *cobra.Command {
 func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	quiet := *c
 	quiet.Err = io.Discard
-	var check app.Check
-	a, closeApp, failed := quiet.Open(ctx)
+	var check wire.Check
+	h, closeHome, failed := quiet.Open(ctx, troupe.SurfaceCommand)
+	var err error
 	if failed != nil {
-		env := app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: slog.New(slog.DiscardHandler), Version: c.Version}
-		var err error
-		if check, err = app.Examine(ctx, env, c.Cwd, failed); err != nil {
-			return err
-		}
+		check, err = home.Examine(ctx, c.Env(slog.New(slog.DiscardHandler)), c.Cwd, failed)
 	} else {
-		var err error
-		check, err = a.Doctor(ctx, c.Cwd)
-		if err = errors.Join(err, closeApp()); err != nil {
-			return err
-		}
+		check, err = h.Doctor(ctx, c.Cwd)
+		err = errors.Join(err, closeHome())
+	}
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		if err := c.JSON(check); err != nil {
@@ -62,7 +61,7 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	return nil
 }
 
-func writeCheck(c *console.Console, k app.Check) {
+func writeCheck(c *console.Console, k wire.Check) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -104,7 +103,7 @@ func writeCheck(c *console.Console, k app.Check) {
 }
 
 // writeCheckedModel shows the model that would be taken, and whatever else is configured.
-func writeCheckedModel(row func(name, format string, args ...any), k app.Check) {
+func writeCheckedModel(row func(name, format string, args ...any), k wire.Check) {
 	row("model", "%s", cmp.Or(k.Model, "none is chosen"))
 	state := "ready"
 	if !k.Provider.Ready {

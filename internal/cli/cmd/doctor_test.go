@@ -5,18 +5,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestWriteModel: what is configured is shown, chosen or not.
 func TestWriteCheckedModel(t *testing.T) {
 	t.Parallel()
-	for want, k := range map[string]app.Check{
+	for want, k := range map[string]wire.Check{
 		"model=none is chosen providers=configured: own, vllm": {Providers: []string{"own", "vllm"}},
 		"model=vllm/q provider=vllm: ready, VLLM_KEY is set, at http://x providers=configured besides: own": {
-			Model: "vllm/q", Providers: []string{"own", "vllm"}, Provider: app.ProviderCheck{Name: "vllm", KeyEnv: "VLLM_KEY", Key: true, Ready: true, BaseURL: "http://x"},
+			Model: "vllm/q", Providers: []string{"own", "vllm"}, Provider: wire.ProviderCheck{Name: "vllm", KeyEnv: "VLLM_KEY", Key: true, Ready: true, BaseURL: "http://x"},
 		},
-		"model=own/q provider=own: not ready": {Model: "own/q", Providers: []string{"own"}, Provider: app.ProviderCheck{Name: "own"}},
+		"model=own/q provider=own: not ready": {Model: "own/q", Providers: []string{"own"}, Provider: wire.ProviderCheck{Name: "own"}},
 	} {
 		var rows []string
 		writeCheckedModel(func(name, format string, args ...any) { rows = append(rows, name+"="+fmt.Sprintf(format, args...)) }, k)

@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/app/follow"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -24,7 +23,7 @@ func newLog(c *console.Console) *cobra.Command {
 		Use: "log ID|NAME", Short: "Print what a session said and did",
 		Example: "troupe log 7k3f\ntroupe log \"main/Auth Explorer\" --follow\ntroupe log 7k3f --tree --json",
 		Args:    oneSession,
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return showLog(ctx, c, a, args[0], f)
 		}),
 	}
@@ -34,7 +33,7 @@ func newLog(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f logFlags) error {
+func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f logFlags) error {
 	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
@@ -43,8 +42,11 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 	if f.tree {
 		only = ""
 	}
-	fo := a.Follow(ctx, wire.Follow{Root: s.Root, Only: only})
-	defer fo.Close()
+	stream, err := a.Follow(ctx, wire.Follow{Root: s.Root, Only: only})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer c.Interrupts.Take(cancel)()
@@ -55,7 +57,7 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 		if err != nil {
 			return err
 		}
-		events, err := fo.Rest(context.WithoutCancel(ctx))
+		events, err := stream.Rest(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
 		}
@@ -65,25 +67,21 @@ func showLog(ctx context.Context, c *console.Console, a *app.App, ref string, f 
 		if !f.follow || ended || ctx.Err() != nil {
 			return nil
 		}
-		b, err := nextOf(ctx, fo)
+		// A process that dies writes nothing, so it is not waited for long.
+		soon, enough := context.WithTimeout(ctx, time.Second)
+		batch, err := stream.Next(soon)
+		enough()
 		if err != nil {
 			return err
 		}
-		if err := printEvents(c, b.Events, names, s, f); err != nil {
+		if err := printEvents(c, batch.Events, names, s, f); err != nil {
 			return err
 		}
 	}
 }
 
-// nextOf waits for events, but not for long: a process that dies writes none.
-func nextOf(ctx context.Context, f *follow.Follower) (wire.Batch, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	return f.Next(ctx)
-}
-
 // isOver reports whether nothing more will come unless somebody resumes the session.
-func isOver(ctx context.Context, a *app.App, s troupe.Session) (bool, error) {
+func isOver(ctx context.Context, a api.API, s wire.Session) (bool, error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
 		return false, err
@@ -96,7 +94,7 @@ func isOver(ctx context.Context, a *app.App, s troupe.Session) (bool, error) {
 	return true, nil
 }
 
-func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s troupe.Session, f logFlags) error {
+func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session, f logFlags) error {
 	console.Arrange(events)
 	for _, e := range events {
 		if b, ok := e.Body.(troupe.Created); ok {

@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // newModels makes the command.
@@ -24,8 +25,8 @@ A server of your own is asked what it has. Prices are dollars per million tokens
 table that Troupe carries and your own models.yaml.`,
 		Example: "troupe models\nOPENAI_BASE_URL=http://localhost:11434/v1 troupe models\ntroupe models --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.WithSettings(func(a *app.App) error {
-				list, err := a.Models(cmd.Context(), c.Cwd)
+			return c.WithSettings(func(h *home.Home) error {
+				list, err := h.Models(cmd.Context(), c.Cwd)
 				if err != nil {
 					return err
 				}
@@ -40,7 +41,7 @@ table that Troupe carries and your own models.yaml.`,
 	return cmd
 }
 
-func writeModels(c *console.Console, l app.ModelList) error {
+func writeModels(c *console.Console, l wire.ModelList) error {
 	for _, p := range l.Problems {
 		c.Warn(p)
 	}

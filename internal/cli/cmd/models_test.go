@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestNothingListed: a provider that has no list is configured all the same.
@@ -17,7 +17,7 @@ func TestNoModels(t *testing.T) {
 		"No models can be listed. Configured: own, vllm. One that you know of: troupe -p --model own/NAME": {"own", "vllm"},
 	} {
 		var b bytes.Buffer
-		if err := writeModels(&console.Console{Out: &b, Err: &b}, app.ModelList{Providers: providers}); err != nil || !strings.HasPrefix(b.String(), want) {
+		if err := writeModels(&console.Console{Out: &b, Err: &b}, wire.ModelList{Providers: providers}); err != nil || !strings.HasPrefix(b.String(), want) {
 			t.Errorf("%v: %s", err, b.String())
 		}
 	}

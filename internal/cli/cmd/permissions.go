@@ -3,6 +3,7 @@ package cmd
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -37,19 +38,19 @@ echo '{"tool":"Bash","input":{"command":"rm -rf build"}}' | troupe permissions e
 }
 
 // decisionFlags has the flags that change what is decided, as a run has them.
-func decisionFlags(cmd *cobra.Command, c *console.Console, r *app.Request) {
+func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 	fs := cmd.Flags()
-	r.Cwd = c.Cwd
-	fs.StringVar(&r.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
-	fs.StringArrayVar(&r.Allow, "allowed-tools", nil, "Permission rules that allow, as for a run")
-	fs.StringArrayVar(&r.Deny, "disallowed-tools", nil, "Permission rules that deny, as for a run")
-	fs.StringVar(&r.Agents, "agents", "", "Agents as JSON, as for a run")
-	fs.StringVar(&r.Cwd, "cwd", c.Cwd, "Folder to decide for (default: this one)")
-	fs.BoolVar(&r.Trust, "trust", false, "Decide as if this folder were trusted")
+	p.Cwd = c.Cwd
+	fs.StringVar((*string)(&p.Mode), "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringArrayVar(&p.Allow, "allowed-tools", nil, "Permission rules that allow, as for a run")
+	fs.StringArrayVar(&p.Deny, "disallowed-tools", nil, "Permission rules that deny, as for a run")
+	fs.StringVar(&p.Agents, "agents", "", "Agents as JSON, as for a run")
+	fs.StringVar(&p.Cwd, "cwd", c.Cwd, "Folder to decide for (default: this one)")
+	fs.BoolVar(&p.Trust, "trust", false, "Decide as if this folder were trusted")
 }
 
 func newExplain(c *console.Console) *cobra.Command {
-	var r app.Request
+	var p wire.Place
 	cmd := &cobra.Command{
 		Use: "explain", Short: "Say what would become of calls, one JSON object a line", Args: console.NoArgs,
 		Long: `Read calls from standard input, a JSON object each:
@@ -67,23 +68,14 @@ there, names what such a command may not read all the same, and what would chang
 run. A line that cannot be read gets a verdict that says so, and the exit code is 2.`,
 		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | troupe permissions explain
 troupe permissions explain --permission-mode plan < calls.jsonl`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.With(cmd.Context(), func(a *app.App) (err error) {
-				if r.Cwd, err = realFolder(c, r.Cwd); err != nil {
-					return err
-				}
-				x, warnings, err := a.Explain(cmd.Context(), r)
-				if err != nil {
-					return err
-				}
-				for _, w := range warnings {
-					c.Warn(w)
-				}
-				return errors.Join(explainCalls(c, x), x.Close())
-			})
-		},
+		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) (err error) {
+			if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
+				return err
+			}
+			return explainCalls(ctx, c, a, p)
+		}),
 	}
-	decisionFlags(cmd, c, &r)
+	decisionFlags(cmd, c, &p)
 	return cmd
 }
 
@@ -98,43 +90,77 @@ func realFolder(c *console.Console, name string) (string, error) {
 	return real, nil
 }
 
-// maxLine is more than any call that a tool takes.
+// maxCallLine is more than any call that a tool takes.
 const maxCallLine = 16 << 20
 
-func explainCalls(c *console.Console, x interface{ Judge(wire.Call) wire.Verdict }) error {
-	in := bufio.NewReaderSize(c.In, 64<<10)
-	enc := json.NewEncoder(c.Out)
-	enc.SetEscapeHTML(false)
-	bad := 0
-	ignored := map[string]bool{}
-	for n := 1; ; n++ {
+// explainCalls answers each line in its turn. Those that have come already are asked about together.
+func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Place) error {
+	odd, err := a.Explain(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	for _, w := range odd.Warnings {
+		c.Warn(w)
+	}
+	in := bufio.NewReaderSize(c.In, 1<<20)
+	bad, ignored := 0, map[string]bool{}
+	var verdicts []wire.Verdict
+	var calls []wire.Call
+	var at []int // where the verdict of each call goes
+	for n, end := 1, false; !end; n++ {
 		line, err := readCallLine(in)
+		if end = errors.Is(err, io.EOF); err != nil && !end {
+			return fmt.Errorf("read calls: %w", err)
+		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			v, ok := judgeLine(x, line, n)
-			if !ok {
+			call, why := parseCall(line, n)
+			if why == "" {
+				calls, at = append(calls, call), append(at, len(verdicts))
+			} else {
 				bad++
 			}
+			verdicts = append(verdicts, wire.Verdict{ID: call.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why})
 			for _, name := range unknownFields(line) {
 				if !ignored[name] {
 					ignored[name] = true
 					c.Warn(fmt.Sprintf("line %d: %q is not a field of a call and changes nothing; the fields are id, agent, mode, tool and input", n, name))
 				}
 			}
-			if err := enc.Encode(v); err != nil {
-				return err
-			}
 		}
-		if errors.Is(err, io.EOF) {
-			break
+		if !end && in.Buffered() > 0 {
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("read calls: %w", err)
+		if err := explainBatch(ctx, c, a, p, calls, at, verdicts); err != nil {
+			return err
 		}
+		verdicts, calls, at = nil, nil, nil
 	}
 	if bad > 0 {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%d of the lines could not be read as calls", bad),
 			Hint:    "`troupe permissions explain --help` shows the form of a call.", Code: console.ExitUsage,
+		}
+	}
+	return nil
+}
+
+// explainBatch has calls explained, and prints their verdicts among those that need no asking.
+func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Place, calls []wire.Call, at []int, verdicts []wire.Verdict) error {
+	if len(calls) > 0 {
+		said, err := a.Explain(ctx, p, calls)
+		if err != nil {
+			return err
+		}
+		for i, v := range said.Verdicts {
+			verdicts[at[i]] = v
+		}
+	}
+	for _, v := range verdicts {
+		if len(v.ID) == 0 {
+			v.ID = json.RawMessage("null")
+		}
+		if err := c.JSON(v); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -155,30 +181,19 @@ func readCallLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func judgeLine(x interface{ Judge(wire.Call) wire.Verdict }, line []byte, n int) (wire.Verdict, bool) {
-	var call wire.Call
-	refuse := func(why string) (wire.Verdict, bool) {
-		id := call.ID
-		if len(id) == 0 {
-			id = json.RawMessage("null")
-		}
-		return wire.Verdict{ID: id, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why}, false
-	}
+// parseCall reads a line; why says what is wrong with it.
+func parseCall(line []byte, n int) (call wire.Call, why string) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if err := dec.Decode(&call); err != nil {
-		return refuse(fmt.Sprintf("line %d is not a call: %v", n, err))
+		return call, fmt.Sprintf("line %d is not a call: %v", n, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return refuse(fmt.Sprintf("line %d holds more than one JSON value", n))
+		return call, fmt.Sprintf("line %d holds more than one JSON value", n)
 	}
 	if call.Tool == "" {
-		return refuse(fmt.Sprintf("line %d names no tool", n))
+		return call, fmt.Sprintf("line %d names no tool", n)
 	}
-	v := x.Judge(call)
-	if len(v.ID) == 0 {
-		v.ID = json.RawMessage("null")
-	}
-	return v, true
+	return call, ""
 }
 
 // unknownFields are those of a line that no call has. People keep their own notes beside their cases.
@@ -199,33 +214,32 @@ func unknownFields(line []byte) []string {
 }
 
 func newRules(c *console.Console) *cobra.Command {
-	var r app.Request
+	var p wire.Place
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the rules in force here, and where each stands", Args: console.NoArgs,
 		Long: `List every rule that a run in this folder would have, the strongest first: what it covers, the
 file or flag it stands in, and which rules it overrides.`,
 		Example: "troupe permissions list\ntroupe permissions list --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.With(cmd.Context(), func(a *app.App) (err error) {
-				if r.Cwd, err = realFolder(c, r.Cwd); err != nil {
-					return err
-				}
-				list, warnings, err := a.Rules(cmd.Context(), r)
-				if err != nil {
-					return err
-				}
-				for _, w := range warnings {
-					c.Warn(w)
-				}
-				if asJSON {
-					return c.JSON(list)
-				}
-				return writeRuleList(c, list)
-			})
-		},
+		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) (err error) {
+			if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
+				return err
+			}
+			list, err := a.Rules(ctx, p)
+			if err != nil {
+				return err
+			}
+			for _, w := range list.Warnings {
+				c.Warn(w)
+			}
+			list.Warnings = nil
+			if asJSON {
+				return c.JSON(list)
+			}
+			return writeRuleList(c, list)
+		}),
 	}
-	decisionFlags(cmd, c, &r)
+	decisionFlags(cmd, c, &p)
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -21,7 +21,7 @@ type Parts struct {
 	// Parse reads arguments as `troupe` itself does.
 	Parse func(c *console.Console, args []string, otherwise string) (run.Asked, error)
 	// Carry carries out what was asked for and shows it; a player, if there is one, plays it.
-	Carry func(ctx context.Context, c *console.Console, a *app.App, asked run.Asked, p *app.Player) (wire.Run, error)
+	Carry func(ctx context.Context, c *console.Console, h *home.Home, asked run.Asked, p *home.Player) (wire.Run, error)
 	// End prints what it came to. The error carries the exit code.
 	End func(c *console.Console, report wire.Run, asked run.Asked) error
 }
@@ -117,13 +117,13 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 			Hint:    "Go on with the session by itself, then: troupe record FILE --from ID", Code: console.ExitUsage,
 		}
 	}
-	return c.With(ctx, func(a *app.App) error {
-		report, err := parts.Carry(ctx, c, a, asked, nil)
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
+		report, err := parts.Carry(ctx, c, h, asked, nil)
 		if err != nil {
 			return err
 		}
 		// What it cost to make is kept before anything else can go wrong.
-		err = saveRecording(ctx, c, a, file, force, report.SessionID, args)
+		err = saveRecording(ctx, c, h, file, force, report.SessionID, args)
 		return errors.Join(err, parts.End(c, report, asked))
 	})
 }
@@ -133,20 +133,20 @@ func checkFree(file string, force bool) error {
 	if force {
 		return nil
 	}
-	return app.Unwritten(file)
+	return home.Free(file)
 }
 
-func saveRecording(ctx context.Context, c *console.Console, a *app.App, file string, force bool, root troupe.SessionID, args []string) error {
-	rec, err := a.Record(ctx, root, args)
+func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file string, force bool, root troupe.SessionID, args []string) error {
+	rec, err := h.Record(ctx, root, args)
 	if err != nil {
 		return err
 	}
-	if err := app.SaveRecording(file, rec, force); err != nil {
+	if err := home.Save(file, rec, force); err != nil {
 		return err
 	}
 	c.Warn(fmt.Sprintf("recorded %d model calls of session %s in %s", rec.Calls(), root, c.ShortPath(file)))
-	if sent := rec.Person(); len(sent) > 0 {
-		c.Warn("this recording can be read, and not replayed: while the run was at work a person sent it " + app.Unplayable(sent))
+	if sent := home.Sent(rec); sent != "" {
+		c.Warn("this recording can be read, and not replayed: while the run was at work a person sent it " + sent)
 	}
 	return nil
 }
@@ -156,11 +156,11 @@ func exportRecording(ctx context.Context, c *console.Console, file string, force
 	if err := checkFree(file, force); err != nil {
 		return err
 	}
-	return c.With(ctx, func(a *app.App) error {
-		s, err := a.Find(ctx, ref, c.Cwd)
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
+		s, err := h.Find(ctx, ref, c.Cwd)
 		if err != nil {
 			return err
 		}
-		return saveRecording(ctx, c, a, file, force, s.Root, nil)
+		return saveRecording(ctx, c, h, file, force, s.Root, nil)
 	})
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -32,18 +32,18 @@ type recordBench struct {
 
 func newRecordBench(t *testing.T) *recordBench {
 	b := &recordBench{t: t}
-	home, dir := t.TempDir(), t.TempDir()
+	data, dir := t.TempDir(), t.TempDir()
 	b.c = &console.Console{
 		Out: &b.out, Err: &b.err, Cwd: dir, Now: time.Now, Version: "test",
-		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+		Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" },
 	}
 	b.parts = Parts{
 		Parse: func(_ *console.Console, args []string, _ string) (run.Asked, error) {
 			b.parsed = args
-			b.asked.Request, b.asked.Output = app.Request{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}
+			b.asked.Begin, b.asked.Output = wire.Begin{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}
 			return b.asked, nil
 		},
-		Carry: func(context.Context, *console.Console, *app.App, run.Asked, *app.Player) (wire.Run, error) {
+		Carry: func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Run, error) {
 			return wire.Run{Status: troupe.Failed}, nil
 		},
 		End: func(c *console.Console, r wire.Run, _ run.Asked) error {
@@ -126,10 +126,10 @@ func TestNotRecorded(t *testing.T) {
 		parse := b.parts.Parse
 		b.parts.Parse = func(c *console.Console, args []string, otherwise string) (run.Asked, error) {
 			a, err := parse(c, args, otherwise)
-			a.Request.Continue = !a.Person
+			a.Begin.Continue = !a.Person
 			return a, err
 		}
-		b.parts.Carry = func(context.Context, *console.Console, *app.App, run.Asked, *app.Player) (wire.Run, error) {
+		b.parts.Carry = func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Run, error) {
 			t.Errorf("%s: it runs", want)
 			return wire.Run{}, nil
 		}
@@ -165,10 +165,10 @@ func TestOtherWords(t *testing.T) {
 func TestReplayExit(t *testing.T) {
 	t.Parallel()
 	b := newRecordBench(t)
-	var home string
-	b.parts.Carry = func(_ context.Context, c *console.Console, _ *app.App, asked run.Asked, p *app.Player) (wire.Run, error) {
-		home, _ = c.Lookup("TROUPE_HOME")
-		if _, err := os.Stat(home); err != nil {
+	var dir string
+	b.parts.Carry = func(_ context.Context, c *console.Console, _ *home.Home, asked run.Asked, p *home.Player) (wire.Run, error) {
+		dir, _ = c.Lookup("TROUPE_HOME")
+		if _, err := os.Stat(dir); err != nil {
 			t.Error(err)
 		}
 		if !asked.Output.Gone {
@@ -183,8 +183,8 @@ func TestReplayExit(t *testing.T) {
 	if code != 1 || !strings.Contains(text, "not as recorded: main never made its 1st call") || b.out.Len() > 0 {
 		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
 	}
-	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) || strings.Join(b.parsed, " ") != "-p fix it" {
-		t.Errorf("%s is still there: %v; %q was run", home, err, b.parsed)
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) || strings.Join(b.parsed, " ") != "-p fix it" {
+		t.Errorf("%s is still there: %v; %q was run", dir, err, b.parsed)
 	}
 	if code, text = b.run(newReplay, sampleAt(t), "--json", "--", "-p"); code != 1 || text != "" || !strings.HasPrefix(b.out.String(), `{"same":false,"calls":0,"mismatch":{"agent":"main","reply":1,"kind":"missing",`) {
 		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())

@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // newRemove makes the command.
@@ -31,7 +32,7 @@ func newRemove(c *console.Console) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			roots, err := chooseTrees(ctx, c, a, args, older)
 			if err != nil {
 				return err
@@ -67,15 +68,15 @@ func newRemove(c *console.Console) *cobra.Command {
 }
 
 // chooseTrees looks all up before the first is removed: a mistyped one removes nothing.
-func chooseTrees(ctx context.Context, c *console.Console, a *app.App, refs []string, older string) ([]troupe.Session, error) {
+func chooseTrees(ctx context.Context, c *console.Console, a api.API, refs []string, older string) ([]wire.Session, error) {
 	if older != "" {
 		age, err := parseAge(older)
 		if err != nil {
 			return nil, err
 		}
-		return a.OlderThan(ctx, age)
+		return a.List(ctx, wire.Listing{QuietMS: age.Milliseconds()})
 	}
-	var roots []troupe.Session
+	var roots []wire.Session
 	for _, ref := range refs {
 		s, err := a.Find(ctx, ref, c.Cwd)
 		if err != nil {
@@ -87,7 +88,7 @@ func chooseTrees(ctx context.Context, c *console.Console, a *app.App, refs []str
 				Hint:    fmt.Sprintf("Remove the whole tree: troupe rm %s", s.Root), Code: console.ExitUsage,
 			}
 		}
-		if !slices.ContainsFunc(roots, func(r troupe.Session) bool { return r.ID == s.ID }) {
+		if !slices.ContainsFunc(roots, func(r wire.Session) bool { return r.ID == s.ID }) {
 			roots = append(roots, s)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/chat"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 )
 
@@ -36,7 +36,7 @@ Exit codes: that of the run if every request was the same; 1 if not.`,
 			if err != nil {
 				return err
 			}
-			rec, err := app.LoadRecording(wholePath(c, file))
+			rec, err := home.Load(wholePath(c, file))
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ Exit codes: that of the run if every request was the same; 1 if not.`,
 
 // parseReplay reads what is to be replayed. Nobody sits at a terminal there. Words that were piped in
 // are today's if the arguments are, and else the recorded ones.
-func parseReplay(c *console.Console, parts Parts, rec app.Recording, args []string, today bool) (asked run.Asked, said []string, err error) {
+func parseReplay(c *console.Console, parts Parts, rec home.Recording, args []string, today bool) (asked run.Asked, said []string, err error) {
 	desk := *c
 	desk.InTTY = false
 	if !c.InPiped || !today {
@@ -77,7 +77,7 @@ func parseReplay(c *console.Console, parts Parts, rec app.Recording, args []stri
 }
 
 // recordedWords is what a person said to the root, the first prompt included.
-func recordedWords(p *app.Player) []string {
+func recordedWords(p *home.Player) []string {
 	first, _ := p.Prompt()
 	out := []string{first}
 	for _, m := range p.Words() {
@@ -120,21 +120,21 @@ func sameWords(said, then string) bool {
 	return ok && (rest == "" || rest[0] == '\n')
 }
 
-func replay(ctx context.Context, c *console.Console, parts Parts, rec app.Recording, args []string, today, asJSON bool) (err error) {
+func replay(ctx context.Context, c *console.Console, parts Parts, rec home.Recording, args []string, today, asJSON bool) (err error) {
 	asked, said, err := parseReplay(c, parts, rec, args, today)
 	if err != nil {
 		return err
 	}
 	asked.Output.Gone = true
-	home, err := os.MkdirTemp("", "troupe-replay-")
+	dir, err := os.MkdirTemp("", "troupe-replay-")
 	if err != nil {
 		return fmt.Errorf("make a home for the replay: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
-	if home, err = filepath.EvalSymlinks(home); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return fmt.Errorf("make a home for the replay: %w", err)
 	}
-	variables, err := app.ReplayHome(home, rec)
+	variables, err := home.ForReplay(dir, rec)
 	if err != nil {
 		return err
 	}
@@ -149,18 +149,18 @@ func replay(ctx context.Context, c *console.Console, parts Parts, rec app.Record
 		asked.Output = run.Output{Gone: true}
 		stage.Out = io.Discard
 	}
-	return stage.With(ctx, func(a *app.App) error {
-		p, err := a.Player(rec, asked.Request.Cwd)
+	return stage.With(ctx, troupe.SurfaceReplay, func(h *home.Home) error {
+		p, err := h.Play(rec, asked.Begin.Cwd)
 		if err != nil {
 			return err
 		}
 		if text, _ := p.Prompt(); !today && asked.Way == run.Once && text != "" {
-			asked.Request.Prompt = text
+			asked.Begin.Prompt = text
 		}
-		if other := otherWords(said, recordedWords(p), a.Mask); other != "" {
-			return reportDifference(c, app.Verdict{Mismatch: &app.Mismatch{Agent: "main", Reply: 1, Kind: "request", What: other}}, asJSON)
+		if other := otherWords(said, recordedWords(p), h.Mask); other != "" {
+			return reportDifference(c, home.Verdict{Mismatch: &home.Mismatch{Agent: "main", Reply: 1, Kind: "request", What: other}}, asJSON)
 		}
-		report, err := parts.Carry(ctx, &stage, a, asked, p)
+		report, err := parts.Carry(ctx, &stage, h, asked, p)
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func replay(ctx context.Context, c *console.Console, parts Parts, rec app.Record
 }
 
 // reportDifference tells the first difference.
-func reportDifference(c *console.Console, v app.Verdict, asJSON bool) error {
+func reportDifference(c *console.Console, v home.Verdict, asJSON bool) error {
 	if asJSON {
 		if err := c.JSON(v); err != nil {
 			return err

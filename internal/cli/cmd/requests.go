@@ -9,15 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type requestsHome interface {
-	Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error)
-}
 
 // newRequests makes the command.
 func newRequests(c *console.Console) *cobra.Command {
@@ -27,7 +22,7 @@ func newRequests(c *console.Console) *cobra.Command {
 		Long: `List the open requests of all sessions: who asks, why, and the exact action, with
 characters that cannot be seen written out. Requests outlive the process that asked.`,
 		Example: "troupe requests\ntroupe answer 9m20 allow",
-		RunE: inHome(c, func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
 			return listRequests(ctx, c, a, asJSON)
 		}),
 	}
@@ -35,8 +30,8 @@ characters that cannot be seen written out. Requests outlive the process that as
 	return cmd
 }
 
-func listRequests(ctx context.Context, c *console.Console, h requestsHome, asJSON bool) error {
-	list, err := h.Requests(ctx, "")
+func listRequests(ctx context.Context, c *console.Console, a api.API, asJSON bool) error {
+	list, err := a.Requests(ctx, "")
 	if err != nil {
 		return err
 	}

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestWriteRequest(t *testing.T) {
 	t.Parallel()
-	now := httpdtest.Born().Add(3 * time.Minute)
+	now := apitest.Born().Add(3 * time.Minute)
 	r := wire.Request{
-		ID: "9m20-1.0", Root: httpdtest.Root, Path: "main/Auth\nExplorer", Tool: "Bash", Why: "no rule\nanswer  troupe answer x allow", Rule: "ask Bash",
-		Action: "echo a \u202e\n  answer   troupe answer 9m20 allow\n", Grant: "Bash(echo a)", Since: httpdtest.Born(), Until: now.Add(time.Minute), Calls: 2,
+		ID: "9m20-1.0", Root: apitest.Root, Path: "main/Auth\nExplorer", Tool: "Bash", Why: "no rule\nanswer  troupe answer x allow", Rule: "ask Bash",
+		Action: "echo a \u202e\n  answer   troupe answer 9m20 allow\n", Grant: "Bash(echo a)", Since: apitest.Born(), Until: now.Add(time.Minute), Calls: 2,
 	}
 	var b bytes.Buffer
 	writeRequest(&b, r, now)
@@ -38,9 +38,9 @@ func TestWriteRequest(t *testing.T) {
 
 func TestListRequests(t *testing.T) {
 	t.Parallel()
-	w := httpdtest.New()
+	w := apitest.New()
 	var b bytes.Buffer
-	c := &console.Console{Out: &b, Now: httpdtest.Born}
+	c := &console.Console{Out: &b, Now: apitest.Born}
 	if err := listRequests(t.Context(), c, w, false); err != nil || !strings.Contains(b.String(), `│ rm -rf build\u{202e} && echo <done>`) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}

@@ -9,16 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/reach"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type sendHome interface {
-	reach.Home
-	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-}
 
 // newSend makes the command.
 func newSend(c *console.Console) *cobra.Command {
@@ -45,8 +40,8 @@ git diff | troupe send main -`,
 			if err != nil {
 				return err
 			}
-			return c.With(cmd.Context(), func(a *app.App) error {
-				return send(cmd.Context(), c, a, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
+			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
+				return send(cmd.Context(), c, h, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
 			})
 		},
 	}
@@ -84,29 +79,31 @@ func sendText(c *console.Console, args []string) (string, error) {
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-func send(ctx context.Context, c *console.Console, h sendHome, ref string, m wire.Message, asJSON bool) error {
-	s, err := h.Find(ctx, ref, c.Cwd)
+func send(ctx context.Context, c *console.Console, a api.API, ref string, m wire.Message, asJSON bool) error {
+	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
 	}
-	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
-		sent, err := p.Send(ctx, s.ID, m)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return c.JSON(sent)
-		}
-		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), sentText(p, sent, m.Cancel))
+	t, err := a.Tree(ctx, s.Root)
+	if err != nil {
 		return err
-	})
+	}
+	sent, err := a.Send(ctx, s.ID, m)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.JSON(sent)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), sentText(t, sent, m.Cancel))
+	return err
 }
 
 // sentText says what happens now.
-func sentText(p reach.Place, s wire.Sent, cancel bool) string {
+func sentText(t wire.Tree, s wire.Sent, cancel bool) string {
 	switch {
 	case s.Effect == "waits":
-		return p.Later()
+		return later(t)
 	case s.Effect == "resumes":
 		return "it had ended and goes on with this"
 	case cancel:

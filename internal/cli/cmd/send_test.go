@@ -5,11 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/reach"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -49,10 +46,10 @@ func TestSendText(t *testing.T) {
 
 func TestSend(t *testing.T) {
 	t.Parallel()
-	h := leftWorld{httpdtest.New()}
+	h := leftWorld{apitest.New()}
 	var b bytes.Buffer
-	c := &console.Console{Out: &b, Lookup: noVariables, Cwd: "/src"}
-	if err := send(t.Context(), c, h, "9m2", wire.Message{Text: "x"}, false); err != nil || b.String() != "main/Auth Explorer: it reads this before its next model call\n" {
+	c := &console.Console{Out: &b, Cwd: "/src"}
+	if err := send(t.Context(), c, h, "9m2", wire.Message{Text: "x"}, false); err != nil || b.String() != "job/Auth Explorer: it reads this before its next model call\n" {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	b.Reset()
@@ -69,7 +66,7 @@ func TestSend(t *testing.T) {
 
 func TestSentText(t *testing.T) {
 	t.Parallel()
-	p := reach.Place{Tree: app.Tree{Sum: troupe.Tree{Root: httpdtest.Root}}}
+	left := wire.Tree{Sessions: []wire.Session{{ID: apitest.Root}}}
 	for _, x := range []struct {
 		effect string
 		cancel bool
@@ -80,7 +77,7 @@ func TestSentText(t *testing.T) {
 		{"resumes", false, "it had ended and goes on with this"},
 		{"waits", true, "nobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000"},
 	} {
-		if got := sentText(p, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
+		if got := sentText(left, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q", x.effect, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -20,12 +20,12 @@ func newSessions(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions", Short: "List sessions, the newest first", Args: console.NoArgs,
 		Example: "troupe sessions --here\ntroupe sessions --json",
-		RunE: inHome(c, func(ctx context.Context, a *app.App, _ []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
 			cwd := ""
 			if here {
 				cwd = c.Cwd
 			}
-			list, err := a.List(ctx, cwd, limit)
+			list, err := a.List(ctx, wire.Listing{Cwd: cwd, Limit: limit})
 			if err != nil {
 				return err
 			}

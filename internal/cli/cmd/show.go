@@ -7,8 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -20,7 +19,7 @@ func newShow(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID|NAME", Short: "Show a session: its agents, what each did and cost", Args: oneSession,
 		Example: "troupe show 7k3f\ntroupe show \"main/Auth Explorer\" --json",
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return show(ctx, c, a, args[0], asJSON)
 		}),
 	}
@@ -28,7 +27,7 @@ func newShow(c *console.Console) *cobra.Command {
 	return cmd
 }
 
-func show(ctx context.Context, c *console.Console, a *app.App, ref string, asJSON bool) error {
+func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON bool) error {
 	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func show(ctx context.Context, c *console.Console, a *app.App, ref string, asJSO
 }
 
 // narrow narrows a tree's report to one agent of it.
-func narrow(r wire.Run, s troupe.Session) wire.Run {
+func narrow(r wire.Run, s wire.Session) wire.Run {
 	for _, ag := range r.Agents {
 		if ag.ID == s.ID {
 			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result, s.Error
@@ -65,7 +64,7 @@ func narrow(r wire.Run, s troupe.Session) wire.Run {
 	return r
 }
 
-func writeSession(c *console.Console, t app.Tree, r wire.Run, s troupe.Session) {
+func writeSession(c *console.Console, t wire.Tree, r wire.Run, s wire.Session) {
 	status := string(s.Status)
 	switch {
 	case s.Status.Live() && !t.Running:

@@ -9,17 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/reach"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type stopHome interface {
-	reach.Home
-	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
-}
 
 // stopped is what --json prints.
 type stopped struct {
@@ -44,7 +37,7 @@ command in the background is stopped alone by its id, as ` + "`troupe tasks`" + 
 session before it if several have one of that id.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\ntroupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args:    oneSession,
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return stop(ctx, c, a, args[0], now, asJSON)
 		}),
 	}
@@ -53,37 +46,38 @@ session before it if several have one of that id.`,
 	return cmd
 }
 
-func stop(ctx context.Context, c *console.Console, h stopHome, ref string, now, asJSON bool) error {
+func stop(ctx context.Context, c *console.Console, a api.API, ref string, now, asJSON bool) error {
 	if owner, task, ok := parseTask(ref); ok {
-		return stopTask(ctx, c, h, owner, task, asJSON)
+		return stopTask(ctx, c, a, owner, task, asJSON)
 	}
-	s, err := h.Find(ctx, ref, c.Cwd)
+	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
 	}
-	return reach.Act(ctx, c, h, s.Root, func(p reach.Place) error {
-		// It is looked at before it is told: afterwards everything is at rest.
-		busy, err := atWork(ctx, h, s)
-		if err != nil {
-			return err
-		}
-		out := stopped{Session: s.ID, Effect: "none", Now: now, Tree: s.Parent == ""}
-		// A stop left in the home would end the run of whoever resumes it later.
-		if p.Tree.Running {
-			if err := p.Stop(ctx, s.ID, wire.Stop{Now: now, Tree: out.Tree}); err != nil {
-				return err
-			}
-			out.Effect = "stops"
-			if !busy {
-				out.Effect = "idle"
-			}
-		}
-		if asJSON {
-			return c.JSON(out)
-		}
-		_, err = fmt.Fprintf(c.Out, "%s: %s\n", p.Path(s.ID), stopText(out, s))
+	t, err := a.Tree(ctx, s.Root)
+	if err != nil {
 		return err
-	})
+	}
+	// It is looked at before it is told: afterwards everything is at rest.
+	busy, err := atWork(ctx, a, s)
+	if err != nil {
+		return err
+	}
+	out := stopped{Session: s.ID, Effect: "stops", Now: now, Tree: s.Parent == ""}
+	if err := a.Stop(ctx, s.ID, wire.Stop{Now: now, Tree: out.Tree}); err != nil {
+		return err
+	}
+	switch {
+	case !t.Running:
+		out.Effect = "none"
+	case !busy:
+		out.Effect = "idle"
+	}
+	if asJSON {
+		return c.JSON(out)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
+	return err
 }
 
 // parseTask takes a reference to a command in the background apart: its session, if that is named, and
@@ -99,16 +93,16 @@ func parseTask(ref string) (owner string, task troupe.TaskID, ok bool) {
 }
 
 // stopTask ends one command in the background.
-func stopTask(ctx context.Context, c *console.Console, h stopHome, owner string, id troupe.TaskID, asJSON bool) error {
+func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, id troupe.TaskID, asJSON bool) error {
 	var of troupe.SessionID
 	if owner != "" {
-		s, err := h.Find(ctx, owner, c.Cwd)
+		s, err := a.Find(ctx, owner, c.Cwd)
 		if err != nil {
 			return err
 		}
 		of = s.ID
 	}
-	list, err := h.Tasks(ctx, of)
+	list, err := a.Tasks(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -127,28 +121,26 @@ func stopTask(ctx context.Context, c *console.Console, h stopHome, owner string,
 		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")), Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	t := list[0]
-	return reach.Act(ctx, c, h, t.Root, func(p reach.Place) error {
-		if err := p.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {
-			return err
-		}
-		if asJSON {
-			return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
-		}
-		_, err := fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", t.Path, t.ID, console.VisibleLine(t.Name))
+	if err := a.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {
 		return err
-	})
+	}
+	if asJSON {
+		return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", t.Path, t.ID, console.VisibleLine(t.Name))
+	return err
 }
 
 // atWork reports whether there is something that a stop would end.
-func atWork(ctx context.Context, h stopHome, s troupe.Session) (bool, error) {
+func atWork(ctx context.Context, a api.API, s wire.Session) (bool, error) {
 	if s.Status.Live() {
 		return true, nil
 	}
-	list, err := h.Tasks(ctx, s.ID)
+	list, err := a.Tasks(ctx, s.ID)
 	return s.Parent == "" && slices.ContainsFunc(list, func(t wire.Task) bool { return t.Status == troupe.TaskRunning }), err
 }
 
-func stopText(o stopped, s troupe.Session) string {
+func stopText(o stopped, s wire.Session) string {
 	again := "go on later with: troupe -p --resume " + string(s.Root)
 	if s.Parent != "" {
 		again = fmt.Sprintf("have it go on with: troupe send %s \"…\"", s.ID)

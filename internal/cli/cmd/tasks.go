@@ -8,15 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-type tasksHome interface {
-	Find(ctx context.Context, ref, cwd string) (troupe.Session, error)
-	AtWork(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
-}
 
 // newTasks makes the command.
 func newTasks(c *console.Console) *cobra.Command {
@@ -33,7 +28,7 @@ works or waits. What no living process runs was left behind; it goes on with its
 			}
 			return nil
 		},
-		RunE: inHome(c, func(ctx context.Context, a *app.App, args []string) error {
+		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return listTasks(ctx, c, a, args, asJSON)
 		}),
 	}
@@ -41,16 +36,16 @@ works or waits. What no living process runs was left behind; it goes on with its
 	return cmd
 }
 
-func listTasks(ctx context.Context, c *console.Console, h tasksHome, args []string, asJSON bool) error {
+func listTasks(ctx context.Context, c *console.Console, a api.API, args []string, asJSON bool) error {
 	var id troupe.SessionID
 	if len(args) > 0 {
-		s, err := h.Find(ctx, args[0], c.Cwd)
+		s, err := a.Find(ctx, args[0], c.Cwd)
 		if err != nil {
 			return err
 		}
 		id = s.ID
 	}
-	list, err := h.AtWork(ctx, id)
+	list, err := a.Tasks(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/httpd/httpdtest"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestTasks(t *testing.T) {
 	t.Parallel()
-	w := httpdtest.New()
+	w := apitest.New()
 	for _, x := range []struct {
 		args []string
 		json bool
@@ -36,9 +36,9 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-type idleTasks struct{ *httpdtest.World }
+type idleTasks struct{ *apitest.World }
 
-func (idleTasks) AtWork(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }
+func (idleTasks) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }
 
 func TestTasksIdle(t *testing.T) {
 	t.Parallel()
@@ -50,9 +50,9 @@ func TestTasksIdle(t *testing.T) {
 	}
 }
 
-type leftTasks struct{ *httpdtest.World }
+type leftTasks struct{ *apitest.World }
 
-func (leftTasks) AtWork(context.Context, troupe.SessionID) ([]wire.Task, error) {
+func (leftTasks) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) {
 	return []wire.Task{
 		{Root: "7k3f00000000", Path: "main", ID: "7k3f00000000", Kind: troupe.TaskAgent, Name: "main", Title: "x", Status: troupe.TaskRunning, Left: true},
 		{Root: "7k3f00000000", Path: "main", ID: "b1.0", Kind: troupe.TaskShell, Name: "sleep", Status: troupe.TaskRunning, Background: true, Left: true},

@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 type undoFlags struct {
@@ -51,8 +53,8 @@ func newUndo(c *console.Console) *cobra.Command {
 			if len(args) > 0 {
 				ref = args[0]
 			}
-			return c.With(cmd.Context(), func(a *app.App) error {
-				return undo(cmd.Context(), c, a, ref, f)
+			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
+				return undo(cmd.Context(), c, h, ref, f)
 			})
 		},
 	}
@@ -78,7 +80,7 @@ func (f undoFlags) check(to bool) error {
 	return nil
 }
 
-func undo(ctx context.Context, c *console.Console, a *app.App, ref string, f undoFlags) error {
+func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undoFlags) error {
 	s, err := a.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
@@ -90,45 +92,47 @@ func undo(ctx context.Context, c *console.Console, a *app.App, ref string, f und
 		}
 	}
 	if f.list {
-		turns, err := a.Changes(ctx, s.ID)
+		turns, err := a.Turns(ctx, s.ID)
 		if err != nil {
 			return err
 		}
 		if f.asJSON {
-			return c.JSON(viewTurns(s, turns))
+			return c.JSON(turnList{s.ID, turns})
 		}
 		return writeTurns(c, s, turns)
 	}
-	var u app.Undo
-	if f.redo {
-		u, err = a.PlanRedo(ctx, s.ID)
-	} else {
-		u, err = a.PlanUndo(ctx, s.ID, f.to)
-	}
+	order := wire.UndoOrder{Turn: f.to, Redo: f.redo, Force: f.force}
+	u, err := a.PlanUndo(ctx, s.ID, order)
 	if err != nil {
 		return err
 	}
+	order.Plan = u.Plan
 	if f.asJSON {
-		return undoInJSON(ctx, c, a, u, f)
+		return undoInJSON(ctx, c, a, u, order, f)
 	}
-	return undoInWords(ctx, c, a, s, u, f)
+	return undoInWords(ctx, c, a, s, u, order, f)
 }
 
-func undoInJSON(ctx context.Context, c *console.Console, a *app.App, u app.Undo, f undoFlags) error {
-	if f.dryRun {
-		return c.JSON(viewPlan(u))
+// turnList is what --list --json prints.
+type turnList struct {
+	Session troupe.SessionID `json:"session_id"`
+	Turns   []wire.Turn      `json:"turns"`
+}
+
+func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo, order wire.UndoOrder, f undoFlags) error {
+	if !f.dryRun {
+		if !f.yes {
+			return noOneToAsk()
+		}
+		var err error
+		if u, err = a.Undo(ctx, u.Session, order); err != nil {
+			return err
+		}
 	}
-	if !f.yes {
-		return noOneToAsk()
-	}
-	r, err := a.ApplyUndo(ctx, u, f.force)
-	if err != nil {
+	if err := c.JSON(u); err != nil {
 		return err
 	}
-	if err := c.JSON(viewReport(r)); err != nil {
-		return err
-	}
-	return leftOver(r)
+	return leftOver(u)
 }
 
 func noOneToAsk() error {
@@ -139,34 +143,39 @@ func noOneToAsk() error {
 }
 
 // leftOver fails a command that did not do all it was asked for; what it is, is printed.
-func leftOver(r app.UndoReport) error {
-	if len(r.Left) > 0 {
+func leftOver(u wire.Undo) error {
+	if len(u.Left) > 0 {
 		return &console.Exit{Code: console.ExitFailed}
 	}
 	return nil
 }
 
-func undoInWords(ctx context.Context, c *console.Console, a *app.App, s troupe.Session, u app.Undo, f undoFlags) error {
+func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Session, u wire.Undo, order wire.UndoOrder, f undoFlags) error {
 	if err := writePlan(c, s, u, f.force); err != nil {
 		return err
 	}
-	left := u.Blocked(f.force)
+	left := 0
+	for _, x := range u.Files {
+		if x.Stays(f.force) {
+			left++
+		}
+	}
 	switch {
 	case f.dryRun || len(u.Files) == 0:
 		return nil
-	case len(left) > 0 && !f.force || len(left) == len(u.Files):
+	case left > 0 && !f.force || left == len(u.Files):
 		// Nothing will be put back; there is no use in asking first.
 	case !f.yes:
 		in, ok := c.In.(*os.File)
 		if !ok || !term.IsTerminal(in.Fd()) {
 			return noOneToAsk()
 		}
-		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", countFiles(len(u.Files)-len(left)))); err != nil || !yes {
+		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", countFiles(len(u.Files)-left))); err != nil || !yes {
 			fmt.Fprintln(c.Err, "Nothing was put back.")
 			return err
 		}
 	}
-	r, err := a.ApplyUndo(ctx, u, f.force)
+	r, err := a.Undo(ctx, s.ID, order)
 	if err != nil {
 		return err
 	}

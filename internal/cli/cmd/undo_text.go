@@ -6,16 +6,15 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // mostCommands bounds how many commands are listed under a plan; --list has them all.
 const mostCommands = 20
 
 // shortIn shows a path below the session's folder from there.
-func shortIn(s troupe.Session, path string) string {
+func shortIn(s wire.Session, path string) string {
 	if rel, err := filepath.Rel(s.Cwd, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
@@ -30,18 +29,17 @@ func lineCounts(added, removed int) string {
 }
 
 // fileOutcome says in words what happens to a file.
-func fileOutcome(f app.UndoFile, force bool) string {
-	stays := f.Obstacle != app.ObstacleNone && !(force && f.Obstacle == app.ObstacleChanged)
+func fileOutcome(f wire.UndoFile, force bool) string {
 	text := "put back"
 	switch {
-	case stays:
+	case f.Stays(force):
 		return "stays: " + console.Line(f.Problem, 0)
-	case f.To == "":
+	case f.Action == wire.UndoRemove:
 		text = "removed (it was not there)"
-	case f.Now == "":
+	case f.Action == wire.UndoCreate:
 		text = "made again"
 	}
-	if f.Obstacle != app.ObstacleNone {
+	if f.Obstacle != wire.ObstacleNone {
 		text += ", although " + console.Line(f.Problem, 0)
 	}
 	if f.Mixed {
@@ -50,8 +48,8 @@ func fileOutcome(f app.UndoFile, force bool) string {
 	return text
 }
 
-func writePlan(c *console.Console, s troupe.Session, u app.Undo, force bool) error {
-	if u.Redo > 0 {
+func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) error {
+	if u.Type == wire.RedoType {
 		fmt.Fprintf(c.Out, "session  %s: take back what was undone last\n", s.ID)
 	} else {
 		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
@@ -85,21 +83,21 @@ func writePlan(c *console.Console, s troupe.Session, u app.Undo, force bool) err
 }
 
 // commandText is one that ran, and how it ended.
-func commandText(cmd app.Command, width int) string {
+func commandText(cmd wire.Command, width int) string {
 	text := console.Line(cmd.Text, width)
 	if cmd.Tool != "Bash" {
 		text = console.Line(cmd.Tool, 40) + " " + text
 	}
 	switch {
-	case cmd.State != app.CommandEnded:
+	case cmd.State != wire.CommandEnded:
 		text += " (" + string(cmd.State) + ")"
-	case cmd.ExitCode != 0:
-		text += fmt.Sprintf(" (exit code %d)", cmd.ExitCode)
+	case *cmd.ExitCode != 0:
+		text += fmt.Sprintf(" (exit code %d)", *cmd.ExitCode)
 	}
 	return text
 }
 
-func writeTurns(c *console.Console, s troupe.Session, turns []app.Turn) error {
+func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 	quiet := 0
 	for _, t := range turns {
 		if len(t.Files)+len(t.Commands) == 0 {

@@ -19,7 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Exit codes, as the README documents them.
@@ -57,7 +58,9 @@ type Console struct {
 	// HangUp is closed when the terminal goes away.
 	HangUp chan struct{}
 	// Serve makes what runs in this process reachable for others.
-	Serve func(ctx context.Context, a *app.App, path string, log *slog.Logger) (app.Served, error)
+	Serve bool
+	// Ahead is the folder in which a run will begin once the home is open.
+	Ahead string
 }
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
@@ -131,56 +134,57 @@ func Code(err error) int {
 	return ExitFailed
 }
 
-// Open opens the Troupe home, and the debug log if one was asked for. The returned close
-// must be called; its error is worth telling.
-func (c *Console) Open(ctx context.Context) (*app.App, func() error, error) {
-	return c.open(func(env app.Env) (*app.App, error) { return app.Open(ctx, env) })
+// Env is what a home needs to know of the process. The log of it is --debug's.
+func (c *Console) Env(log *slog.Logger) home.Env {
+	return home.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version, Serve: c.Serve, Ahead: c.Ahead}
 }
 
-func (c *Console) open(open func(app.Env) (*app.App, error)) (*app.App, func() error, error) {
+// Open opens the Troupe home, and the debug log if one was asked for. The returned close
+// must be called; its error is worth telling.
+func (c *Console) Open(ctx context.Context, from troupe.Surface) (*home.Home, func() error, error) {
+	return c.open(func(env home.Env) (*home.Home, error) { return home.Open(ctx, env, from) })
+}
+
+func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, func() error, error) {
 	log := slog.New(slog.DiscardHandler)
 	closeLog := func() error { return nil }
 	if c.DebugFile != "" {
 		f, err := os.OpenFile(c.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, nil, &troupe.UserError{Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.", Code: ExitUsage, Err: err}
+			return nil, nil, &troupe.UserError{
+				Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.", Code: ExitUsage, Err: err,
+			}
 		}
 		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		closeLog = f.Close
 	}
-	env := app.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version}
-	if c.Serve != nil {
-		env.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
-			return c.Serve(ctx, a, path, log)
-		}
-	}
-	a, err := open(env)
+	h, err := open(c.Env(log))
 	if err != nil {
 		return nil, nil, errors.Join(err, closeLog())
 	}
-	for _, w := range a.Warnings() {
+	for _, w := range h.Warnings() {
 		c.Warn(w)
 	}
-	return a, func() error { return errors.Join(a.Close(), closeLog()) }, nil
+	return h, func() error { return errors.Join(h.Close(), closeLog()) }, nil
 }
 
-// With opens the home, calls fn, and closes the home.
-func (c *Console) With(ctx context.Context, fn func(*app.App) error) error {
-	a, closeApp, err := c.Open(ctx)
+// With opens the home, calls fn, and closes the home. from is what asks.
+func (c *Console) With(ctx context.Context, from troupe.Surface, fn func(*home.Home) error) error {
+	h, closeHome, err := c.Open(ctx, from)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(a), closeApp())
+	return errors.Join(fn(h), closeHome())
 }
 
 // WithSettings is With for what needs nothing but the settings: no home is made, and none is
 // written to.
-func (c *Console) WithSettings(fn func(*app.App) error) error {
-	a, closeApp, err := c.open(app.OpenSettings)
+func (c *Console) WithSettings(fn func(*home.Home) error) error {
+	h, closeHome, err := c.open(home.OpenSettings)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(a), closeApp())
+	return errors.Join(fn(h), closeHome())
 }
 
 // Writer remembers the first error of what it writes to, so that a full disk or a closed
@@ -291,7 +295,7 @@ func Duration(ms int64) string {
 }
 
 // Clock is a time of day, with the day if that is another one than now's.
-func Clock(at, now time.Time) string { return app.Clock(at, now) }
+func Clock(at, now time.Time) string { return wire.Clock(at, now) }
 
 // ShortPath shows a path below the home folder as ~/….
 func (c *Console) ShortPath(p string) string {

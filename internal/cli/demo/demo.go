@@ -15,8 +15,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -98,10 +99,10 @@ func (d demo) play(ctx context.Context) error {
 	fmt.Fprintf(c.Out, d.bold+"\n", "$ troupe -p \""+prompt+"\"")
 	fmt.Fprintln(c.Out, "Scripted model: the agents' words come from a file. Every tool call is real.")
 	fmt.Fprintln(c.Out)
-	return c.With(ctx, func(a *app.App) error {
-		report, err := run.Follow(ctx, &c, a, app.Request{
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
+		report, err := run.Follow(ctx, &c, h, wire.Begin{
 			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
-			Permissions: app.Permissions{Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"}},
+			Permissions: wire.Permissions{Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"}},
 		}, run.Output{Live: true})
 		if err != nil {
 			return err
@@ -109,11 +110,11 @@ func (d demo) play(ctx context.Context) error {
 		if report.Status != troupe.Completed {
 			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error), Hint: "Is `go` on your PATH?"}
 		}
-		return d.conclude(ctx, a, report)
+		return d.conclude(ctx, h, report)
 	})
 }
 
-func (d demo) conclude(ctx context.Context, a *app.App, report wire.Run) error {
+func (d demo) conclude(ctx context.Context, a api.API, report wire.Run) error {
 	out := d.c.Out
 	d.head("What main reports")
 	fmt.Fprintln(out, strings.TrimSpace(report.Result))
@@ -180,7 +181,7 @@ func (d demo) diff() (string, error) {
 }
 
 // tests lists every command that ran, in order, with what came out.
-func (d demo) tests(ctx context.Context, a *app.App, report wire.Run) error {
+func (d demo) tests(ctx context.Context, a api.API, report wire.Run) error {
 	for _, ag := range report.Agents {
 		events, err := a.Events(ctx, ag.ID, 0, 0)
 		if err != nil {

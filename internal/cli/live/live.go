@@ -12,6 +12,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // View turns events into lines. It is used by one goroutine.
@@ -41,7 +42,7 @@ func New(w io.Writer, color bool, width int, cwd string) *View {
 }
 
 // Know tells the view of sessions whose beginning it will not see.
-func (v *View) Know(sessions []troupe.Session) {
+func (v *View) Know(sessions []wire.Session) {
 	for _, s := range sessions {
 		a := &agent{name: s.Name, kind: s.Type, title: s.Title, depth: s.Depth, color: palette(string(s.ID), s.Depth), calls: make(map[troupe.Coord]string)}
 		if a.name == "" {

@@ -25,7 +25,7 @@ func NewNotices(warn func(string)) *Notices {
 }
 
 // Know tells the names of sessions whose beginning will not be seen.
-func (n *Notices) Know(sessions []troupe.Session) {
+func (n *Notices) Know(sessions []wire.Session) {
 	for _, s := range sessions {
 		n.names[s.ID] = s.Name
 	}

@@ -23,7 +23,7 @@ func TestNotices(t *testing.T) {
 	}
 	var told []string
 	n := NewNotices(func(text string) { told = append(told, text) })
-	n.Know([]troupe.Session{{ID: "r"}})
+	n.Know([]wire.Session{{ID: "r"}})
 	n.Show([]troupe.Event{
 		event("c", troupe.Created{Name: "Auth Explorer"}),
 		event("r", tree), event("c", tree), event("r", own), event("c", own), event("r", own),

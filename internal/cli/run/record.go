@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/chat"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -26,9 +27,9 @@ const (
 
 // Asked is what arguments ask for.
 type Asked struct {
-	Request app.Request
-	Output  Output
-	Way     Way
+	Begin  wire.Begin
+	Output Output
+	Way    Way
 	// Words are the first of a conversation, if the arguments hold them.
 	Words string
 	// Person: the conversation is with somebody at a terminal.
@@ -36,7 +37,7 @@ type Asked struct {
 }
 
 // Goes reports whether a session that is there is to go on.
-func (a Asked) Goes() bool { return a.Request.Resume != "" || a.Request.Continue }
+func (a Asked) Goes() bool { return a.Begin.Resume != "" || a.Begin.Continue }
 
 // Parse reads arguments as the command does, and runs nothing. Of a conversation nothing is
 // read yet. Otherwise is the prompt if there is no other; "" means that there has to be one.
@@ -49,7 +50,7 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 		parsed, out = true, Asked{Way: way, Output: f.output(c)}
 		switch way {
 		case Once:
-			out.Request, err = request(c, f, args, otherwise)
+			out.Begin, err = request(c, f, args, otherwise)
 			return err
 		case Orders:
 			if f.format != formatStream {
@@ -61,7 +62,7 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 		if len(args) > 0 {
 			out.Words = args[0]
 		}
-		out.Request, err = base(c, f)
+		out.Begin, err = base(c, f)
 		return err
 	})
 	cmd.SetArgs(args)
@@ -78,48 +79,52 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 // Carry carries out what was asked for, shows it, and returns its report. A player, if there
 // is one, plays it: then standard input is not read, and the person's words are the recorded
 // ones.
-func Carry(ctx context.Context, c *console.Console, a *app.App, asked Asked, p *app.Player) (wire.Run, error) {
-	req := asked.Request
-	req.Replay = p
+func Carry(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p *home.Player) (wire.Run, error) {
+	b := asked.Begin
 	if asked.Way == Once {
-		return Follow(ctx, c, a, req, asked.Output)
+		return Follow(ctx, c, h, b, asked.Output)
 	}
-	first := wire.Message{Text: asked.Words}
+	b.Prompt = asked.Words
 	if p != nil {
 		silent := *c
 		silent.In = strings.NewReader("")
 		c = &silent
-		text, images := p.Prompt()
-		if first.Text == "" {
-			first = wire.Message{Text: text, Images: images}
+		if text, images := p.Prompt(); b.Prompt == "" {
+			b.Prompt, b.Images = text, images
 		}
 	}
-	var root troupe.SessionID
-	b := chat.Local(a, req)
-	begin := b.Begin
-	b.Begin = func(ctx context.Context, o chat.Opening) (*chat.Tree, error) {
-		if root != "" {
-			return nil, &troupe.UserError{Problem: "a recording holds one conversation", Hint: "Record another one by itself."}
-		}
-		t, err := begin(ctx, o)
-		if err == nil {
-			root = t.Root
-		}
-		return t, err
-	}
+	one := &single{API: h}
 	var err error
-	if opening := (chat.Opening{Message: first}); asked.Way == Orders {
-		_, err = chat.Drive(ctx, c, b, opening)
+	if asked.Way == Orders {
+		_, err = chat.Drive(ctx, c, one, b)
 	} else {
-		err = chat.Run(ctx, c, b, chat.Options{Cwd: req.Cwd, Opening: opening, Mask: a.Mask, HangUp: c.HangUp})
+		err = chat.Run(ctx, c, one, b, chat.Options{Mask: h.Mask, HangUp: c.HangUp})
 	}
 	switch {
 	case err != nil:
 		return wire.Run{}, err
-	case root == "":
+	case one.root == "":
 		return wire.Run{}, console.Usage("there was no conversation: nobody said anything on standard input")
 	}
-	return a.Report(ctx, root)
+	return h.Report(ctx, one.root)
+}
+
+// single begins one tree and no other.
+type single struct {
+	api.API
+	root troupe.SessionID
+}
+
+// Begin implements api.Runs.
+func (s *single) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	if s.root != "" && b.Resume != string(s.root) {
+		return wire.Begun{}, &troupe.UserError{Problem: "a recording holds one conversation", Hint: "Record another one by itself."}
+	}
+	begun, err := s.API.Begin(ctx, b)
+	if err == nil {
+		s.root = begun.Root
+	}
+	return begun, err
 }
 
 // End prints what is left to print when what was asked for has been carried out. The error

@@ -12,13 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/chat"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -39,7 +41,9 @@ type flags struct {
 	quiet   bool
 	verbose bool
 	maxCost string
-	req     app.Request
+	maxTime time.Duration
+	ask     time.Duration
+	begin   wire.Begin
 }
 
 // Configure makes cmd the command that runs prompts.
@@ -64,23 +68,23 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.StringVar(&f.input, "input-format", formatWords, "What to read: text, or stream-json: a line of JSON for each order (user, answer, stop, compact, end; docs/stream-json.md)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
-	fs.StringVar(&f.req.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
-	fs.StringVar(&f.req.Mode, "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
-	fs.StringArrayVar(&f.req.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
-	fs.StringArrayVar(&f.req.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
-	fs.BoolVar(&f.req.Trust, "trust", false, "Trust this folder: what its own settings and agents allow counts from now on")
-	fs.IntVar(&f.req.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
+	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
+	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
+	fs.StringArrayVar(&f.begin.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
+	fs.BoolVar(&f.begin.Trust, "trust", false, "Trust this folder: what its own settings and agents allow counts from now on")
+	fs.IntVar(&f.begin.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
 	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
-	fs.Int64Var(&f.req.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
-	fs.DurationVar(&f.req.MaxTime, "max-time", 0, "End the run after this time, such as 30m")
-	fs.StringVar(&f.req.Fallback, "fallback-model", "", "Model to go on with when the chosen one is overloaded or gone")
-	fs.DurationVar(&f.req.AskFor, "ask", 0, "Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
-	fs.StringVar(&f.req.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
-	fs.StringVar(&f.req.Agents, "agents", "", `Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
-	fs.StringVar(&f.req.Cwd, "cwd", "", "Folder to work in (default: this one)")
-	fs.BoolVarP(&f.req.Continue, "continue", "c", false, "Go on with the newest session of this folder")
-	fs.StringVarP(&f.req.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
-	fs.StringVar(&f.req.Name, "name", "", "Name for the new session")
+	fs.Int64Var(&f.begin.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
+	fs.DurationVar(&f.maxTime, "max-time", 0, "End the run after this time, such as 30m")
+	fs.StringVar(&f.begin.Fallback, "fallback-model", "", "Model to go on with when the chosen one is overloaded or gone")
+	fs.DurationVar(&f.ask, "ask", 0, "Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
+	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
+	fs.StringVar(&f.begin.Agents, "agents", "", `Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
+	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
+	fs.BoolVarP(&f.begin.Continue, "continue", "c", false, "Go on with the newest session of this folder")
+	fs.StringVarP(&f.begin.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
+	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return console.Usage("there are %d prompts; put the words into quotes to make them one", len(args))
@@ -121,23 +125,17 @@ func (f flags) talks(c *console.Console, args []string) bool {
 
 // talk holds a conversation with a person.
 func talk(ctx context.Context, c *console.Console, f flags, args []string) error {
-	req, err := base(c, f)
+	b, err := opening(c, f, args)
 	if err != nil {
 		return err
 	}
-	o := chat.Options{Cwd: req.Cwd, Opening: chat.Opening{Resume: req.Resume, Continue: req.Continue}, HangUp: c.HangUp}
-	if len(args) > 0 {
-		o.Opening.Message.Text = args[0]
-	}
-	req.Resume, req.Continue = "", false
-	return c.With(ctx, func(a *app.App) error {
-		o.History, o.Mask = a.HistoryFile(), a.Mask
-		if c.InTTY && c.OutTTY && !req.Trust {
-			if err := askTrust(c, a, req.Cwd); err != nil {
+	return c.With(ctx, troupe.SurfaceChat, func(h *home.Home) error {
+		if c.InTTY && c.OutTTY && !b.Trust {
+			if err := askTrust(ctx, c, h, b.Cwd); err != nil {
 				return err
 			}
 		}
-		return chat.Run(ctx, c, chat.Local(a, req), o)
+		return chat.Run(ctx, c, h, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp})
 	})
 }
 
@@ -146,17 +144,12 @@ func drive(ctx context.Context, c *console.Console, f flags, args []string) erro
 	if f.format != formatStream {
 		return ordersNeedStream()
 	}
-	req, err := base(c, f)
+	b, err := opening(c, f, args)
 	if err != nil {
 		return err
 	}
-	o := chat.Opening{Resume: req.Resume, Continue: req.Continue}
-	if len(args) > 0 {
-		o.Message.Text = args[0]
-	}
-	req.Resume, req.Continue = "", false
-	return c.With(ctx, func(a *app.App) error {
-		report, err := chat.Drive(ctx, c, chat.Local(a, req), o)
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
+		report, err := chat.Drive(ctx, c, h, b)
 		if err != nil {
 			return err
 		}
@@ -165,6 +158,15 @@ func drive(ctx context.Context, c *console.Console, f flags, args []string) erro
 		}
 		return nil
 	})
+}
+
+// opening is what a conversation begins with.
+func opening(c *console.Console, f flags, args []string) (wire.Begin, error) {
+	b, err := base(c, f)
+	if len(args) > 0 {
+		b.Prompt = args[0]
+	}
+	return b, err
 }
 
 func ordersNeedStream() error {
@@ -181,14 +183,14 @@ func unknown(cmd *cobra.Command, word string) error {
 }
 
 func execute(ctx context.Context, c *console.Console, f flags, args []string) error {
-	req, err := request(c, f, args, "")
+	b, err := request(c, f, args, "")
 	if err != nil {
 		return err
 	}
-	if req.Resume == "" && !req.Continue {
-		req.Look = app.LookAt(ctx, req.Cwd, c.Environ, c.Now)
+	if b.Resume == "" && !b.Continue {
+		c.Ahead = b.Cwd
 	}
-	return c.With(ctx, func(a *app.App) error { return Run(ctx, c, a, req, f.output(c)) })
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error { return Run(ctx, c, h, b, f.output(c)) })
 }
 
 // output is how a run is shown.
@@ -202,58 +204,67 @@ func (f flags) live(c *console.Console) bool {
 }
 
 // request is what one prompt asks for. Otherwise is the prompt if there is no other.
-func request(c *console.Console, f flags, args []string, otherwise string) (app.Request, error) {
-	req, err := base(c, f)
+func request(c *console.Console, f flags, args []string, otherwise string) (wire.Begin, error) {
+	b, err := base(c, f)
 	if err != nil {
-		return req, err
+		return b, err
 	}
-	if req.Prompt, err = prompt(c, args); err != nil {
-		return req, err
+	if b.Prompt, err = prompt(c, args); err != nil {
+		return b, err
 	}
-	if req.Prompt == "" {
-		req.Prompt = otherwise
+	if b.Prompt == "" {
+		b.Prompt = otherwise
 	}
-	if req.Prompt == "" && !req.Continue && req.Resume == "" {
-		return req, &troupe.UserError{
+	if b.Prompt == "" && !b.Continue && b.Resume == "" {
+		return b, &troupe.UserError{
 			Problem: "There is nothing to do: no prompt was given.",
 			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p", Code: console.ExitUsage,
 		}
 	}
-	return req, nil
+	return b, nil
 }
 
 // base is what the flags say, without a prompt.
-func base(c *console.Console, f flags) (app.Request, error) {
-	req := f.req
+func base(c *console.Console, f flags) (wire.Begin, error) {
+	b := f.begin
 	switch f.format {
 	case formatText, formatJSON, formatStream:
 	default:
-		return req, console.Usage("there is no output format %q; there are text, json and stream-json", f.format)
+		return b, console.Usage("there is no output format %q; there are text, json and stream-json", f.format)
 	}
-	if req.Continue && req.Resume != "" {
-		return req, console.Usage("--continue and --resume cannot go together")
+	if b.Continue && b.Resume != "" {
+		return b, console.Usage("--continue and --resume cannot go together")
 	}
-	if req.MaxTokens < 0 || req.MaxTime < 0 || req.AskFor < 0 {
-		return req, console.Usage("--max-tokens, --max-time and --ask must not be negative")
+	if b.MaxTokens < 0 || f.maxTime < 0 || f.ask < 0 {
+		return b, console.Usage("--max-tokens, --max-time and --ask must not be negative")
 	}
-	if req.MaxTurns < 0 {
-		return req, console.Usage("--max-turns must not be negative")
+	if b.MaxTurns < 0 {
+		return b, console.Usage("--max-turns must not be negative")
 	}
 	if f.maxCost != "" {
 		d, err := strconv.ParseFloat(strings.TrimPrefix(f.maxCost, "$"), 64)
 		// Not a number fails every comparison, and what rounds to nothing would be no limit.
 		if err != nil || !(d <= 1e6) || troupe.Dollars(d) <= 0 {
-			return req, console.Usage("--max-cost %q is not an amount of dollars", f.maxCost)
+			return b, console.Usage("--max-cost %q is not an amount of dollars", f.maxCost)
 		}
-		req.MaxCost = troupe.Dollars(d)
+		b.MaxUSD = troupe.Dollars(d).Dollars()
 	}
-	if !filepath.IsAbs(req.Cwd) {
+	b.MaxMS, b.AskMS = millis(f.maxTime), millis(f.ask)
+	if !filepath.IsAbs(b.Cwd) {
 		if c.Cwd == "" {
-			return req, &troupe.UserError{Problem: "the folder you are in is not there any more", Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
+			return b, &troupe.UserError{Problem: "the folder you are in is not there any more", Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
 		}
-		req.Cwd = filepath.Join(c.Cwd, req.Cwd)
+		b.Cwd = filepath.Join(c.Cwd, b.Cwd)
 	}
-	return req, nil
+	return b, nil
+}
+
+// millis are a duration's milliseconds: what is not nothing is one at the least.
+func millis(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(1, d.Milliseconds())
 }
 
 // maxPrompt is more than any model's window holds.
@@ -296,8 +307,8 @@ type Output struct {
 
 // Run starts a run, shows it until the whole tree has ended, and prints what it came to.
 // The error carries the exit code.
-func Run(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) error {
-	report, err := Follow(ctx, c, a, req, o)
+func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) error {
+	report, err := Follow(ctx, c, a, b, o)
 	if err != nil {
 		return err
 	}
@@ -321,40 +332,42 @@ func Finish(c *console.Console, report wire.Run, o Output) error {
 }
 
 // Follow starts a run, shows it until the whole tree has ended, and returns its report.
-func Follow(ctx context.Context, c *console.Console, a *app.App, req app.Request, o Output) (wire.Run, error) {
+func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) (wire.Run, error) {
 	began := c.Now()
 	c.SetToWork()
-	r, err := a.Start(ctx, req)
+	r, err := a.Begin(ctx, b)
 	if err != nil {
 		return wire.Run{}, err
 	}
 	for _, w := range r.Warnings {
 		c.Warn(w)
 	}
-	show := shower(ctx, c, r, req, o)
+	show, err := shower(ctx, c, a, r, b.Cwd, o)
+	if err != nil {
+		return wire.Run{}, err
+	}
 	var interrupted atomic.Bool
-	stopSignals := onInterrupt(ctx, c, r, o, &interrupted)
+	stopSignals := onInterrupt(ctx, c, a, r.Root, o, &interrupted)
 	defer stopSignals()
-	err = r.Finish(ctx)
+	err = api.Finish(ctx, a, r.Root)
 	ferr := show()
 	if err == nil && ferr != nil {
 		return wire.Run{}, unseen(r.Root, ferr)
 	}
+	report, rerr := a.Report(ctx, r.Root)
 	if err == nil {
-		report, err := a.Report(ctx, r.Root)
 		// Tasks in the background may have woken the main agent several times.
 		report.DurationMS = c.Now().Sub(began).Milliseconds()
 		if interrupted.Load() {
 			report.Cause = troupe.CauseInterrupt
 		}
-		if err == nil && report.Cause == troupe.CauseLimit {
+		if rerr == nil && report.Cause == troupe.CauseLimit {
 			var bill wire.Cost
-			bill, err = a.Cost(ctx, r.Root)
+			bill, rerr = a.Cost(ctx, r.Root)
 			report.Limits = bill.Limits
 		}
-		return report, err
+		return report, rerr
 	}
-	report, rerr := a.Report(ctx, r.Root)
 	err = broken(r.Root, err, o.Gone || errors.Is(rerr, troupe.ErrNotFound))
 	// Whoever reads JSON is told in JSON as well, as far as there is something to tell.
 	if rerr == nil && o.Format != formatText && o.Format != "" {

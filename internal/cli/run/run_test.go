@@ -11,9 +11,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,17 +26,17 @@ func TestShowing(t *testing.T) {
 	t.Parallel()
 	for _, o := range []run.Output{{Format: "text", Live: true}, {Format: "json"}, {Format: "stream-json"}} {
 		var out, errOut bytes.Buffer
-		home, dir := t.TempDir(), t.TempDir()
+		data, dir := t.TempDir(), t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{text: so it is}]"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		c := &console.Console{
 			Out: &out, Err: &errOut, Cwd: dir, Now: time.Now,
-			Lookup:     func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
+			Lookup:     func(name string) (string, bool) { return data, name == "TROUPE_HOME" },
 			Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
 		}
-		err := c.With(t.Context(), func(a *app.App) error {
-			return run.Run(t.Context(), c, a, app.Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml"}, o)
+		err := c.With(t.Context(), troupe.SurfaceHeadless, func(h *home.Home) error {
+			return run.Run(t.Context(), c, h, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"}, o)
 		})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", o.Format, err, &errOut)

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -18,23 +18,26 @@ import (
 
 // shower shows a run's events as they are committed. The function it returns shows what is
 // left and waits until all is written.
-func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request, o Output) func() error {
+func shower(ctx context.Context, c *console.Console, a api.API, r wire.Begun, cwd string, o Output) (func() error, error) {
 	var emit func([]troupe.Event) error
 	switch {
 	case o.Format == formatStream:
 		emit = func(events []troupe.Event) error { return stream(c, events) }
 	case o.Live:
-		view := live.New(c.Err, c.Color(c.ErrTTY), c.Width, req.Cwd)
-		view.Know(r.Before())
+		view := live.New(c.Err, c.Color(c.ErrTTY), c.Width, cwd)
+		view.Know(r.Before)
 		emit = func(events []troupe.Event) error { view.Show(events); return nil }
 	case !o.Quiet:
 		notices := live.NewNotices(c.Warn)
-		notices.Know(r.Before())
+		notices.Know(r.Before)
 		emit = func(events []troupe.Event) error { notices.Show(events); return nil }
 	default:
-		return func() error { return nil }
+		return func() error { return nil }, nil
 	}
-	f := r.Follow(ctx, false)
+	f, err := a.Follow(ctx, wire.Follow{Root: r.Root, From: r.After})
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
@@ -62,7 +65,7 @@ func shower(ctx context.Context, c *console.Console, r *app.Run, req app.Request
 			return err
 		}
 		return emit(events)
-	}
+	}, nil
 }
 
 func stream(c *console.Console, events []troupe.Event) error {
@@ -80,7 +83,7 @@ func stream(c *console.Console, events []troupe.Event) error {
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, o Output, seen *atomic.Bool) (restore func()) {
+func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe.SessionID, o Output, seen *atomic.Bool) (restore func()) {
 	return c.Interrupts.Take(func() {
 		if seen.Swap(true) {
 			c.Interrupts.Leave(console.ExitInterrupted)
@@ -88,10 +91,10 @@ func onInterrupt(ctx context.Context, c *console.Console, r *app.Run, o Output, 
 		}
 		text := "\ntroupe: stopping; once more leaves at once."
 		if !o.Gone {
-			text += fmt.Sprintf(" Go on later with: troupe -p --resume %s", r.Root)
+			text += fmt.Sprintf(" Go on later with: troupe -p --resume %s", root)
 		}
 		fmt.Fprintln(c.Err, text)
-		if err := r.Stop(ctx); err != nil {
+		if err := a.Stop(ctx, root, wire.Stop{Now: true, Tree: true}); err != nil {
 			c.Warn("stop: " + err.Error())
 		}
 	})

@@ -1,28 +1,24 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// trusting is what asking about folders needs.
-type trusting interface {
-	Untrusted(cwd string) ([]app.Untrusted, error)
-	Trust(u app.Untrusted) error
-}
 
 // maxTrustLines is how many lines of what a folder would allow are shown.
 const maxTrustLines = 30
 
 // askTrust shows a person what a folder's own files would allow, before anything of it counts,
 // and asks. Whatever is not a yes leaves it as it is.
-func askTrust(c *console.Console, a trusting, cwd string) error {
-	list, err := a.Untrusted(cwd)
+func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd string) error {
+	list, err := a.Untrusted(ctx, cwd)
 	if err != nil {
 		return err
 	}
@@ -59,7 +55,7 @@ func askTrust(c *console.Console, a trusting, cwd string) error {
 		if word != "y" && word != "yes" {
 			continue
 		}
-		if err := a.Trust(u); err != nil {
+		if err := a.Trust(ctx, wire.Trust{Cwd: cwd, Folder: u.Folder, Hash: u.Hash}); err != nil {
 			return err
 		}
 	}

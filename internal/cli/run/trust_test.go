@@ -2,25 +2,26 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"strings"
 	"testing"
 
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 type asksTwice struct{ trusted []string }
 
-func (asksTwice) Untrusted(string) ([]app.Untrusted, error) {
-	return []app.Untrusted{
+func (asksTwice) Untrusted(context.Context, string) ([]wire.Untrusted, error) {
+	return []wire.Untrusted{
 		{Folder: "/src/a", Lines: []string{"allow rule Bash(make) in .claude/settings.json", "hook \x1b[2J in x"}, Changed: true, Added: []string{"hook \x1b[2J in x"}, Gone: []string{"model opus"}},
 		{Folder: "/src/a/b", Lines: []string{"l"}, Wide: "it is your home"},
 	}, nil
 }
 
-func (a *asksTwice) Trust(u app.Untrusted) error {
-	a.trusted = append(a.trusted, u.Folder)
+func (a *asksTwice) Trust(_ context.Context, t wire.Trust) error {
+	a.trusted = append(a.trusted, t.Folder)
 	return nil
 }
 
@@ -31,7 +32,7 @@ func TestAskTrust(t *testing.T) {
 		in := strings.NewReader(typed)
 		c := &console.Console{In: in, Out: &out, Lookup: func(string) (string, bool) { return "", false }}
 		a := &asksTwice{}
-		if err := askTrust(c, a, "/src/a/b"); err != nil {
+		if err := askTrust(t.Context(), c, a, "/src/a/b"); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(a.trusted, ","); got != want {

@@ -72,7 +72,7 @@ func New(root troupe.SessionID, o Options) *View {
 }
 
 // Know tells the view of sessions whose beginning it will not see.
-func (v *View) Know(sessions []troupe.Session) {
+func (v *View) Know(sessions []wire.Session) {
 	for _, s := range sessions {
 		a := v.agent(s.ID)
 		a.name, a.kind, a.title, a.parent = s.Name, s.Type, s.Title, s.Parent

@@ -1,0 +1,115 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+const undoHint = "/undo goes back to before the last turn that changed a file, /undo TURN to before that one; /undo redo takes the last undo back."
+
+// planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
+func (v *conversation) planUndo(ctx context.Context, args string) error {
+	n, err := strconv.Atoi(args)
+	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
+	var u wire.Undo
+	if args == "" || order.Redo || err == nil && n > 0 {
+		u, err = v.api.PlanUndo(ctx, v.tree.root, order)
+	} else {
+		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args)}
+	}
+	if err != nil {
+		var said *troupe.UserError
+		if errors.As(err, &said) {
+			err = &troupe.UserError{Problem: said.Problem, Hint: undoHint, Code: said.Code, Err: err}
+		}
+		return err
+	}
+	stays := 0
+	for _, f := range u.Files {
+		if f.Stays(false) {
+			stays++
+		}
+	}
+	plan := undoPlan(v.next.Cwd, u)
+	if stays > 0 {
+		plan += fmt.Sprintf("Nothing is put back as long as a file stays; troupe undo %s --force puts back those that can be.\n", v.tree.root)
+	}
+	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
+	if len(u.Files) == 0 || stays > 0 {
+		return nil
+	}
+	order.Plan = u.Plan
+	v.undo = order
+	v.act(ctx, v.m.propose())
+	return nil
+}
+
+// applyUndo carries out what was proposed. The session is told of it, so the tree must be in hand.
+func (v *conversation) applyUndo(ctx context.Context) error {
+	order := v.undo
+	if v.undo = (wire.UndoOrder{}); order.Plan == "" {
+		return nil
+	}
+	return v.tree.held(ctx, func() error {
+		u, err := v.api.Undo(ctx, v.tree.root, order)
+		if err != nil {
+			return err
+		}
+		were := "were"
+		if len(u.Files) == 1 {
+			were = "was"
+		}
+		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), amount(len(u.Files)+len(u.Left), "file"), were)
+		if u.TakeBack != "" {
+			text += " /undo redo takes that back."
+		}
+		v.flow(v.wrap(text) + "\n")
+		return nil
+	})
+}
+
+// undoCommands is how many commands a plan lists.
+const undoCommands = 10
+
+func undoPlan(cwd string, u wire.Undo) string {
+	var b strings.Builder
+	if u.Turn > 0 {
+		fmt.Fprintf(&b, "Back to before turn %d:\n", u.Turn)
+	}
+	for _, f := range u.Files {
+		what := "is put back"
+		switch {
+		case f.Stays(false):
+			what = "stays: " + console.Line(f.Problem, 200)
+		case f.Action == wire.UndoRemove:
+			what = "is removed; it was not there"
+		case f.Action == wire.UndoCreate:
+			what = "is made again"
+		}
+		if f.Mixed {
+			what += "; what something else changed in between goes too"
+		}
+		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added, f.Removed, what)
+	}
+	if len(u.Files) == 0 {
+		b.WriteString("  There is nothing to put back.\n")
+	}
+	for i, cmd := range u.Commands {
+		if i == 0 {
+			b.WriteString("Commands ran since; what they changed is not known and is not undone:\n")
+		}
+		if i == undoCommands {
+			fmt.Fprintf(&b, "  … and %d more\n", len(u.Commands)-i)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", console.Line(cmd.Text, 100))
+	}
+	return b.String()
+}

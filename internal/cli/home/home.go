@@ -1,0 +1,93 @@
+// Package home opens a Troupe home for the command line. It is the one place where the command
+// line meets the app, its client and its server: all else asks the api that an open home is.
+package home
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/api/router"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Env is what the process was started with.
+type Env struct {
+	Lookup  func(name string) (string, bool) // environment variables
+	Environ []string
+	Now     func() time.Time
+	Log     *slog.Logger // never nil
+	Version string
+	// Serve makes what runs in this process reachable for other ones of the same user.
+	Serve bool
+	// Ahead is the folder in which a run will begin, if that is known: it is looked at while the
+	// home opens.
+	Ahead string
+}
+
+// Home is an open home: all that a surface can ask for, bound to its caller. What is said to a
+// session goes to the process that runs it.
+type Home struct {
+	api.API
+	app *app.App
+}
+
+// Open opens the home that the environment names, and makes it if it is new. What is asked of it
+// is asked by the person of this machine, from a surface.
+func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
+	e := env.app()
+	if env.Ahead != "" {
+		e.Look = app.LookAt(ctx, env.Ahead, env.Environ, env.Now)
+	}
+	a, err := app.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	agent, _ := env.Lookup(httpd.Marker)
+	dial := func(socket string) router.Peer { return client.Dial(socket) }
+	return &Home{router.New(a.As(troupe.You(from)), dial, agent), a}, nil
+}
+
+// OpenSettings opens no more of a home than its settings: no home is made, and none is written to.
+// Only what api.Machine has is to be asked of it.
+func OpenSettings(env Env) (*Home, error) {
+	a, err := app.OpenSettings(env.app())
+	if err != nil {
+		return nil, err
+	}
+	return &Home{a.As(troupe.You(troupe.SurfaceCommand)), a}, nil
+}
+
+// Examine is what api.Machine's Doctor finds without a home: cause is why it could not be opened.
+func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
+	return app.Examine(ctx, env.app(), cwd, cause)
+}
+
+func (env Env) app() app.Env {
+	e := app.Env{Lookup: env.Lookup, Environ: env.Environ, Now: env.Now, Log: env.Log, Version: env.Version}
+	if env.Serve {
+		e.Serve = func(ctx context.Context, a *app.App, path string) (app.Served, error) {
+			runtime, _ := env.Lookup("XDG_RUNTIME_DIR")
+			return httpd.Serve(ctx, path, a.As, httpd.Options{Runtime: runtime, Temp: os.TempDir(), Log: env.Log})
+		}
+	}
+	return e
+}
+
+// Warnings lists what is odd in the user's settings.
+func (h *Home) Warnings() []string { return h.app.Warnings() }
+
+// Mask takes secrets out of a text.
+func (h *Home) Mask(s string) string { return h.app.Mask(s) }
+
+// History is the file that keeps what is typed into conversations.
+func (h *Home) History() string { return h.app.HistoryFile() }
+
+// Close ends what runs here and closes the home. What was under way can be resumed.
+func (h *Home) Close() error { return h.app.Close() }
