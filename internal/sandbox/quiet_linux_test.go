@@ -92,7 +92,7 @@ func TestChoresAreQuiet(t *testing.T) {
 				t.Fatal(out)
 			}
 			before := state(t, filepath.Dir(r.ws))
-			out, code, w := r.brief("set -o pipefail; " + c.command)
+			out, code, w := r.run("set -o pipefail; " + c.command)
 			if len(w.Attempts) > 0 || code != 0 || !strings.Contains(out, c.want) {
 				t.Errorf("%s\nattempted %s\nexit %d\n%s", c.command, attempts(w), code, out)
 			}
@@ -122,7 +122,7 @@ func TestCargoIsQuiet(t *testing.T) {
 		t.Fatal(out)
 	}
 	r.env = slices.DeleteFunc(r.env, func(kv string) bool { return strings.HasPrefix(kv, "CARGO_HOME=") })
-	out, code, w := r.brief(path + "cargo --offline tree && cargo metadata --offline --format-version 1")
+	out, code, w := r.run(path + "cargo --offline tree && cargo metadata --offline --format-version 1")
 	if code != 0 || len(w.Attempts) > 0 || !strings.Contains(out, "n v0.1.0") {
 		t.Errorf("attempted %s\nexit %d\n%s", attempts(w), code, out)
 	}
@@ -158,7 +158,7 @@ func TestWhatWasMeantIsNotQuiet(t *testing.T) {
 			if out, code, _ := r.plain("set -e; " + c.prepare); code != 0 {
 				t.Fatal(out)
 			}
-			out, code, w := r.brief(c.command)
+			out, code, w := r.run(c.command)
 			got := strings.NewReplacer(r.ws, "WS", r.home, "HOME").Replace(attempts(w))
 			if !strings.Contains(got, c.want) || w.Touched && !strings.HasPrefix(c.name, "go ") {
 				t.Errorf("%s\nattempted %s, want %s\nexit %d\n%s", c.command, got, c.want, code, out)
