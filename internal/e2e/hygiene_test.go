@@ -29,7 +29,7 @@ replies:
   - {agent: main, turn: 2, calls: [{tool: Bash, input: {command: "echo main 2 >> main.txt"}}]}
   - {agent: main, text: all done}
   - {turn: 1, calls: [{tool: Bash, input: {command: "echo kid 1 >> kid.txt"}}]}
-  - {turn: 2, calls: [{tool: Bash, input: {command: "echo up > ready; cat go"}}]}
+  - {turn: 2, calls: [{tool: Bash, input: {command: "echo up > ready && cat go"}}]}
   - {turn: 3, calls: [{tool: Bash, input: {command: "echo kid 3 >> kid.txt"}}]}
   - text: seen
 `

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -155,12 +157,26 @@ func (p *place) fifo(name string) (said func()) {
 	p.t.Cleanup(func() { _ = f.Close() })
 	return func() {
 		p.t.Helper()
-		err := f.SetReadDeadline(time.Now().Add(patience))
-		if err == nil {
-			_, err = f.Read(make([]byte, 1))
+		if err := hear(f, p.root); err != nil {
+			p.t.Fatal(err)
 		}
-		if err != nil {
-			p.t.Fatalf("nobody wrote to %s: %v", name, err)
+	}
+}
+
+// hear waits until somebody writes to a named pipe, which is open for both and does not block. When
+// all have ended that were started in the folder root, what they wrote is there or never comes.
+func hear(f *os.File, root string) error {
+	for begun := time.Now(); ; {
+		gone := runtime.GOOS == "linux" && len(processesOf(root)) == 0
+		err := f.SetReadDeadline(time.Now().Add(time.Second))
+		if err == nil {
+			_, err = f.Read(make([]byte, 64))
+		}
+		if err == nil {
+			return nil
+		}
+		if gone || time.Since(begun) > patience || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return fmt.Errorf("nobody wrote to %s (all have ended: %v): %w", f.Name(), gone, err)
 		}
 	}
 }

@@ -31,6 +31,7 @@ import (
 //	ends NAME CODE       wait for its end; its output is in NAME.out and NAME.err
 //	audit REF            check a whole tree (see audit)
 //	noprocesses          nothing that was started here is left
+//	hear FIFO            go on when somebody writes to a named pipe
 //	size FILE BYTES      write a file of that size
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -52,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "json": cmdJSON, "save": cmdSave, "put": cmdPut, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "ends": cmdEnds, "audit": cmdAudit, "noprocesses": cmdNoProcesses, "size": cmdSize,
+			"hear": cmdHear,
 		},
 	})
 }
@@ -111,6 +113,14 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 		_ = cmd.Process.Kill() // it may well have ended
 		_, _ = p.wait()
 	})
+}
+
+func cmdHear(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, args, 1, "hear FIFO")
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR|syscall.O_NONBLOCK, 0)
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(hear(f, ts.Getenv("TROUPE_HOME")))
 }
 
 // inScript is a command in the script's folder and environment, beside what it logs.

@@ -62,7 +62,10 @@ func try(t *testing.T, socket, method, path, body string, header ...string) (*ht
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://troupe"+path, strings.NewReader(body))
+	// A stream that should have been refused, or should have begun further on, would not end.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, method, "http://troupe"+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -280,6 +283,9 @@ func TestStreamLives(t *testing.T) {
 		dial := func() *bufio.Reader {
 			c, there := net.Pipe()
 			t.Cleanup(func() { c.Close() })
+			if err := c.SetDeadline(time.Now().Add(3 * time.Hour)); err != nil { // none of this takes longer
+				t.Fatal(err)
+			}
 			l.conns <- there
 			go fmt.Fprint(c, "GET /v1/sessions/job/events?after=2 HTTP/1.0\r\nAccept: text/event-stream\r\n\r\n")
 			return bufio.NewReader(c)
