@@ -31,7 +31,7 @@ func libraries() []library {
 		{"mvdan.cc/sh/v3", []string{"internal/gate/command"}, "commands are taken apart in one place"},
 		{"code.dny.dev/ssrf", []string{"internal/tool/web", "internal/proxy"}, "which addresses are public is asked where strangers' names are dialled"},
 		{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/tool/web"}, "only WebFetch reads pages"},
-		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy"}, "HTML, charsets and international names"},
+		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy", "internal/gate/rule"}, "HTML, charsets and international names"},
 		{"golang.org/x/sync", []string{"internal/..."}, "groups of goroutines, without a type of its own in any signature"},
 		{"golang.org/x/tools", []string{"internal/cli/demo"}, "txtar, the form the demo's project is kept in"},
 		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpd/..."}, "which framework describes the API is the server's business"},

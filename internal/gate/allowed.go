@@ -18,11 +18,11 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 			m.bare.take(r, layer)
 		}
 		if r.Tool == rule.ToolEdit || r.Tool == rule.ToolWrite {
-			c.coverWrites(r, layer)
+			c.matchWrites(r, layer)
 		}
 	case rule.KindPath:
 		if r.Tool == rule.ToolEdit || r.Tool == rule.ToolWrite {
-			c.coverWrites(r, layer)
+			c.matchWrites(r, layer)
 		}
 	case rule.KindCommand:
 		if r.Tool != c.tool || m.exact.found {
@@ -33,7 +33,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 			return
 		}
 		for i := range c.take().parts {
-			if p := &m.parts[i]; !p.by.found && coversPart(r, c, p) {
+			if p := &m.parts[i]; !p.by.found && matchesPart(r, c, p) {
 				p.by.take(r, layer)
 			}
 		}
@@ -41,7 +41,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 	}
 }
 
-func (c *call) coverWrites(r *rule.Rule, layer int) {
+func (c *call) matchWrites(r *rule.Rule, layer int) {
 	if !strings.Contains(c.shell.text, ">") {
 		return
 	}
@@ -49,15 +49,15 @@ func (c *call) coverWrites(r *rule.Rule, layer int) {
 	for i := range m.parts {
 		for j := range m.parts[i].writes {
 			t := &m.parts[i].writes[j]
-			if t.name != "" && !t.by.found && coversFile(r, c, t.name, t.guards) {
+			if t.name != "" && !t.by.found && matchesFile(r, c, t.name, t.guards) {
 				t.by.take(r, layer)
 			}
 		}
 	}
 }
 
-// coversPart reports whether an allow rule for commands covers one part of this one.
-func coversPart(r *rule.Rule, c *call, p *part) bool {
+// matchesPart reports whether an allow rule for commands covers one part of this one.
+func matchesPart(r *rule.Rule, c *call, p *part) bool {
 	if len(p.Words) == 0 || p.Via != "" && !p.Words[0].Known {
 		return false
 	}
@@ -87,7 +87,7 @@ func coversPart(r *rule.Rule, c *call, p *part) bool {
 	if at := strings.LastIndex(text, p.Text); named && (at < 0 || len(w.Lits[0]) <= at) {
 		return false
 	}
-	return coversWords(r, c, p)
+	return matchesWords(r, c, p)
 }
 
 // single: the command is one simple command and nothing else.
@@ -96,10 +96,10 @@ func (c *call) single() bool {
 	return len(m.parts) == 1 && len(m.parts[0].Redirects) == 0 && len(m.unclear) == 0
 }
 
-// coversWords holds a rule with a wildcard to what it says. It leaves open what a command is
+// matchesWords holds a rule with a wildcard to what it says. It leaves open what a command is
 // used on, and not what it is used for: a rule that begins with the name of a command that
 // reads covers its reading, and none covers what only runs other commands.
-func coversWords(r *rule.Rule, c *call, p *part) bool {
+func matchesWords(r *rule.Rule, c *call, p *part) bool {
 	first := p.Words[0]
 	if !first.Known || first.Text == "" {
 		return false
@@ -119,7 +119,7 @@ func coversWords(r *rule.Rule, c *call, p *part) bool {
 		// "sudo -u x" says as little as "sudo".
 		return slices.ContainsFunc(head[1:], func(w string) bool { return w[0] != '-' && !strings.Contains(w, "=") }) && c.namesStarted(r, p)
 	case name == "git":
-		return c.coversGit(head, p)
+		return c.matchesGit(head, p)
 	case command.Looks(name) && !slices.ContainsFunc(head[1:], writingWord):
 		return c.isFree(p)
 	default:
@@ -156,10 +156,10 @@ func climbs(name string) bool {
 	return slices.Contains(segs, "..")
 }
 
-// coversGit: git's own options, before its subcommand, can have it run anything, and so can a
+// matchesGit: git's own options, before its subcommand, can have it run anything, and so can a
 // few behind it; and a folder that the command only comes to may hold a repository whose
 // settings do.
-func (c *call) coversGit(head []string, p *part) bool {
+func (c *call) matchesGit(head []string, p *part) bool {
 	if p.Moved {
 		return c.isFree(p)
 	}

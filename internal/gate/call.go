@@ -23,9 +23,9 @@ type call struct {
 	// unclear: a path is not absolute, so that nobody can say where it leads. It matches
 	// every deny rule of its tool and no allow rule.
 	unclear bool
-	// homely: every path lies in the session's folders. protected: one that would be written
+	// inside: every path lies in the session's folders. protected: one that would be written
 	// is protected.
-	homely, protected bool
+	inside, protected bool
 	guards            []guard
 	resolve           func(string) string
 
@@ -46,7 +46,7 @@ type hits struct {
 type callPath struct {
 	name   string
 	write  bool
-	homely bool
+	inside bool
 	free   bool     // needs no rule: a read in the session's folders
 	since  int      // the first layer with an allow rule that covers it; -1: none
 	guards []*guard // the protected places it would write
@@ -55,7 +55,7 @@ type callPath struct {
 func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, facts: q.known.of(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
-		at: placesOf(q.Roots, q.Home), roots: q.Roots, homely: true, levels: q.Levels, resolve: q.Resolve,
+		at: placesOf(q.Roots, q.Home), roots: q.Roots, inside: true, levels: q.Levels, resolve: q.Resolve,
 		hidden: q.Hidden, exist: q.HiddenFiles,
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
@@ -86,7 +86,7 @@ func newCall(q *Query) call {
 	if len(c.paths) == 0 && !c.isCommand() && (c.facts.Argument == troupe.PathArgument || c.class == troupe.ClassEdit) {
 		c.unclear = true // a tool for files that names none
 	}
-	c.homely = c.homely && !c.unclear
+	c.inside = c.inside && !c.unclear
 	return c
 }
 
@@ -99,12 +99,12 @@ func (c *call) addPath(name string, write bool) {
 	}
 	p := callPath{name: path.Clean(name), write: write, since: -1}
 	c.keep(p.name)
-	p.homely = c.isHomely(p.name)
+	p.inside = c.isInside(p.name)
 	if write {
 		p.guards = c.guarded(p.name)
 	}
-	p.free = p.homely && c.class == troupe.ClassRead
-	c.homely = c.homely && p.homely
+	p.free = p.inside && c.class == troupe.ClassRead
+	c.inside = c.inside && p.inside
 	c.protected = c.protected || len(p.guards) > 0
 	c.paths = append(c.paths, p)
 }
@@ -133,7 +133,7 @@ func (c *call) keepNamed(chain []Layer) {
 		return
 	}
 	for _, f := range c.named() {
-		if f.adrift {
+		if f.unanchored {
 			continue // where reading is all there is, it is asked about
 		}
 		c.keep(f.name)
@@ -146,8 +146,8 @@ func (c *call) runsGit() bool {
 	})
 }
 
-// isHomely: it lies in one of the session's own folders.
-func (c *call) isHomely(name string) bool {
+// isInside: it lies in one of the session's own folders.
+func (c *call) isInside(name string) bool {
 	for _, root := range c.roots {
 		if path.IsAbs(root) {
 			if _, ok := rule.Below(path.Clean(root), name, false); ok {
@@ -166,15 +166,15 @@ func (c *call) matchRules(chain []Layer) {
 		chain[i].rules(func(r *rule.Rule, managed bool) {
 			switch r.Written.Effect {
 			case troupe.Deny:
-				if managed && !c.managed.found && speaksOf(r, c) {
+				if managed && !c.managed.found && matchesCall(r, c) {
 					c.managed = hit{r, i, true}
 				}
-				if !managed && !c.deny.found && speaksOf(r, c) {
+				if !managed && !c.deny.found && matchesCall(r, c) {
 					c.deny = hit{r, i, true}
 				}
 				c.shell.note(r, i)
 			case troupe.Ask:
-				if !c.ask.found && speaksOf(r, c) {
+				if !c.ask.found && matchesCall(r, c) {
 					c.ask = hit{r, i, true}
 				}
 				c.shell.note(r, i)

@@ -100,7 +100,7 @@ func byMode(v *view) (troupe.Effect, bool) {
 	case v.mode.Self == troupe.ClassExec:
 		return troupe.Allow, true
 	case v.class == troupe.ClassEdit && v.mode.Self >= troupe.ClassEdit:
-		return troupe.Allow, v.homely && !v.protected
+		return troupe.Allow, v.inside && !v.protected
 	default:
 		return "", false
 	}
@@ -116,7 +116,7 @@ func allowRule(v *view) (troupe.Effect, bool) {
 // declared allows what says of itself that it only reads, within the session's folders. What
 // goes to the network by itself changes nothing here and tells somebody there.
 func declared(v *view) (troupe.Effect, bool) {
-	return troupe.Allow, v.class == troupe.ClassRead && v.homely && v.url == ""
+	return troupe.Allow, v.class == troupe.ClassRead && v.inside && v.url == ""
 }
 
 // readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,

@@ -158,7 +158,7 @@ func (h hit) cite(q *Query, verb string) (text, source, why string) {
 	if h.rule.Note != "" {
 		why += "; the rule " + h.rule.Note + ", so it covers all that it may have meant"
 	}
-	if h.rule.Words.Lits != nil && len(q.Access.Command) > 0 && !saysAll(h.rule, q.Access.Command) {
+	if h.rule.Words.Lits != nil && len(q.Access.Command) > 0 && !matchesWhole(h.rule, q.Access.Command) {
 		why += "; it covers a part of the command"
 	}
 	if h.layer != len(q.Chain)-1 {
@@ -199,7 +199,7 @@ func (c *call) does() string {
 			return "writes " + rule.Visible(p.name) + ", which is protected"
 		case p.write:
 			return "writes " + rule.Visible(p.name)
-		case c.class == troupe.ClassRead && !p.homely:
+		case c.class == troupe.ClassRead && !p.inside:
 			return "reads " + rule.Visible(p.name) + ", which is outside the session's folders"
 		}
 	}
@@ -217,8 +217,8 @@ func (c *call) doesRun() string {
 	return "runs a command"
 }
 
-// saysAll: the rule is about the whole text of a command.
-func saysAll(r *rule.Rule, command string) bool {
+// matchesWhole: the rule is about the whole text of a command.
+func matchesWhole(r *rule.Rule, command string) bool {
 	for i := range r.Denials {
 		if r.Denials[i].Match(rule.OneBlank(command)) {
 			return true

@@ -13,8 +13,8 @@ import (
 type file struct {
 	name  string // absolute and clean
 	write bool   // a redirect writes it; else it may be read
-	// adrift: name begins in a folder that is not known.
-	adrift bool
+	// unanchored: name begins in a folder that is not known.
+	unanchored bool
 }
 
 // named are the files that the words of the command may name, in all readings: as a path, as
@@ -120,7 +120,7 @@ func (n *namer) add(f file) {
 		n.put(f)
 	}
 	if n.moved && n.in.anywhere {
-		f.name, f.adrift = name, true
+		f.name, f.unanchored = name, true
 		n.put(f)
 	}
 }
@@ -132,7 +132,7 @@ func (n *namer) put(f file) {
 	}
 	n.seen[f] = true
 	n.out = append(n.out, f)
-	if n.c.resolve == nil || f.adrift {
+	if n.c.resolve == nil || f.unanchored {
 		return
 	}
 	if real := n.c.resolve(f.name); real != "" && real != f.name {
@@ -141,14 +141,14 @@ func (n *namer) put(f file) {
 	}
 }
 
-// touchesNamed reports whether a deny or ask rule about paths covers a file that the command
+// matchesNamed reports whether a deny or ask rule about paths covers a file that the command
 // names: rules about reading whatever it names, rules about writing what it redirects to.
-func touchesNamed(r *rule.Rule, c *call) bool {
+func matchesNamed(r *rule.Rule, c *call) bool {
 	edits := r.Edits()
 	if r.Tool != rule.ToolRead && !edits || edits && !strings.Contains(c.shell.text, ">") {
 		return false
 	}
 	return slices.ContainsFunc(c.named(), func(f file) bool {
-		return (f.write || !edits) && (f.adrift && r.EndsIn(f.name) || !f.adrift && r.Matches(c.at, f.name, true, true))
+		return (f.write || !edits) && (f.unanchored && r.EndsIn(f.name) || !f.unanchored && r.Matches(c.at, f.name, true, true))
 	})
 }

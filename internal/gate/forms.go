@@ -123,13 +123,13 @@ func (m *shell) onlyWords() []string {
 	return strings.Fields(m.text)
 }
 
-// forbids reports whether a rule that denies or asks covers a command in the call.
-func forbids(r *rule.Rule, c *call) bool {
+// matchesCommand reports whether a rule that denies or asks covers a command in the call.
+func matchesCommand(r *rule.Rule, c *call) bool {
 	forms := c.forms()
 	for i := range r.Denials {
 		w := &r.Denials[i]
 		for _, f := range forms {
-			if f.pattern == "" && (w.Match(f.text) || matchPast(w, f.words)) || f.pattern != "" && meansPattern(w, f) {
+			if f.pattern == "" && (w.Match(f.text) || matchBehindOptions(w, f.words)) || f.pattern != "" && meansPattern(w, f) {
 				return true
 			}
 		}
@@ -147,5 +147,5 @@ func meansPattern(w *rule.Wildcard, f form) bool {
 	if !ok && err == nil {
 		return false
 	}
-	return w.Match(strings.TrimRight(name+" "+f.text, " ")) || matchPast(w, append([]string{name}, f.words[1:]...))
+	return w.Match(strings.TrimRight(name+" "+f.text, " ")) || matchBehindOptions(w, append([]string{name}, f.words[1:]...))
 }

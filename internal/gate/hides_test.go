@@ -7,10 +7,10 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// With a rule that forbids commands by name, what gives names another meaning or runs a text of
+// With a rule that matchesCommand commands by name, what gives names another meaning or runs a text of
 // its own does not go through: it is denied where the name is seen, and else it is not known
 // what it runs.
-func TestOddCommandsAreNotLetThrough(t *testing.T) {
+func TestHiddenNamesAreNotLetThrough(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"hash -p /usr/bin/curl c; c x", "hash -p \"$(which curl)\" c; c x", "hash -p $X c; c x", "hash -p ./y c; c x", "alias c=curl\nc x", "alias c='curl -s'\nc x", "alias c=\"$X\"\nc x", "alias $X\nc x", "alias g='other'\ng", "alias a=b c=d\nc",
@@ -45,7 +45,7 @@ func TestOddCommandsAreNotLetThrough(t *testing.T) {
 	}
 }
 
-func TestOddNeighboursGoThrough(t *testing.T) {
+func TestNeighboursOfHiddenNamesGoThrough(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"alias", "alias ll", "hash -r", "hash go", "enable", "enable -p", "compgen -c", "compgen -b", "f() { make x; }; f", "ENV=prod make x", "export FOO=1; make", "PAGER=cat git log", "GIT_EDITOR=true git rebase --continue", "env FOO=bar make",

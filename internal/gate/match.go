@@ -7,17 +7,17 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// speaksOf reports whether a deny or ask rule covers the call. In doubt it does.
-func speaksOf(r *rule.Rule, c *call) bool {
+// matchesCall reports whether a deny or ask rule covers the call. In doubt it does.
+func matchesCall(r *rule.Rule, c *call) bool {
 	switch r.Kind {
 	case rule.KindTool:
-		return r.Tool == "" || r.NamesTool(c.facts) || len(r.Paths) > 0 && c.isCommand() && touchesNamed(r, c)
+		return r.Tool == "" || r.NamesTool(c.facts) || len(r.Paths) > 0 && c.isCommand() && matchesNamed(r, c)
 	case rule.KindCommand:
-		return c.isCommand() && forbids(r, c)
+		return c.isCommand() && matchesCommand(r, c)
 	case rule.KindName:
 		return (c.tool == r.Tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument && r.Facts.Argument == troupe.AgentArgument) && (r.NamesOne(c.agent) || c.agent == "")
 	case rule.KindPath:
-		return touches(r, c)
+		return matchesPaths(r, c)
 	case rule.KindDomain:
 		return strings.EqualFold(r.Tool, c.tool) && (c.url == "" || c.host.Unsure || r.Host.Match(c.host)) ||
 			c.url != "" && r.Host.Match(c.host)
@@ -26,10 +26,10 @@ func speaksOf(r *rule.Rule, c *call) bool {
 	}
 }
 
-// touches reports whether a path rule, as deny or ask, covers one of the call's paths. A
+// matchesPaths reports whether a path rule, as deny or ask, covers one of the call's paths. A
 // rule about reading holds for whatever reads (Edit reads what it changes), one about
 // writing for whatever writes.
-func touches(r *rule.Rule, c *call) bool {
+func matchesPaths(r *rule.Rule, c *call) bool {
 	edits := r.Edits()
 	own := strings.EqualFold(r.Tool, c.tool) || r.IsLike(c.facts) || edits && rule.EditsFiles(c.facts)
 	if own && (c.unclear || len(c.paths) == 0) {
@@ -42,7 +42,7 @@ func touches(r *rule.Rule, c *call) bool {
 			return true
 		}
 	}
-	return c.isCommand() && touchesNamed(r, c)
+	return c.isCommand() && matchesNamed(r, c)
 }
 
 // allowsAll reports whether an allow rule covers the call whatever its paths.
@@ -68,7 +68,7 @@ func allowsPath(r *rule.Rule, c *call, p *callPath) bool {
 		return false
 	}
 	if p.write {
-		return r.Edits() && coversFile(r, c, p.name, p.guards) // leave to read is not leave to write
+		return r.Edits() && matchesFile(r, c, p.name, p.guards) // leave to read is not leave to write
 	}
 	return r.Matches(c.at, p.name, false, false)
 }

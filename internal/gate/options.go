@@ -8,11 +8,11 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// matchPast reports whether a rule that denies or asks is about a command once the options are
+// matchBehindOptions reports whether a rule that denies or asks is about a command once the options are
 // left out that stand before the words which the rule spells out: "git push" is found in "git
 // --no-pager -C x push". What follows such an option may be its value, or not, so that both are
 // tried; for rules that allow this would be a guess, and they never come here.
-func matchPast(w *rule.Wildcard, words []string) bool {
+func matchBehindOptions(w *rule.Wildcard, words []string) bool {
 	head := strings.Fields(w.Lits[0])
 	if len(head) < 2 || len(words) < 3 || len(words) > command.MaxWords || !slices.ContainsFunc(words[1:], mayVanish) {
 		return false
@@ -23,11 +23,11 @@ func matchPast(w *rule.Wildcard, words []string) bool {
 			return false
 		}
 	}
-	return (&past{rule: w, head: head, words: words, tried: make(map[[2]int]bool)}).match(1, 1)
+	return (&wordSearch{rule: w, head: head, words: words, tried: make(map[[2]int]bool)}).match(1, 1)
 }
 
-// past looks for the words that a rule spells out, the first of which is the name.
-type past struct {
+// wordSearch looks for the words that a rule spells out, the first of which is the name.
+type wordSearch struct {
 	rule  *rule.Wildcard
 	head  []string
 	words []string
@@ -35,7 +35,7 @@ type past struct {
 }
 
 // match: the words of the rule from the j-th on are found from the i-th word of the command on.
-func (p *past) match(j, i int) bool {
+func (p *wordSearch) match(j, i int) bool {
 	at := [2]int{j, i}
 	if i >= len(p.words) || p.tried[at] {
 		return false

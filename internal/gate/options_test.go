@@ -92,19 +92,19 @@ func TestAllowRulesDoNotLookPastOptions(t *testing.T) {
 	}
 }
 
-func TestPastIsBounded(t *testing.T) {
+func TestSearchBehindOptionsIsBounded(t *testing.T) {
 	t.Parallel()
 	w, _ := rule.ParseWildcard("a -x -x -x -x y:*")
 	words := strings.Fields("a" + strings.Repeat(" -x", command.MaxWords-2))
-	if matchPast(&w, words) {
+	if matchBehindOptions(&w, words) {
 		t.Error("there is no y")
 	}
-	if !matchPast(&w, append(words, "y")) {
+	if !matchBehindOptions(&w, append(words, "y")) {
 		t.Error("there is a y")
 	}
 }
 
-func FuzzMatchPast(f *testing.F) {
+func FuzzMatchBehindOptions(f *testing.F) {
 	for _, s := range []string{"git push:*\x00git -C . push", "a b*\x00a -c \"$x\" b", "a *b\x00a - b", "a  b\x00$a -- b"} {
 		spec, command, _ := strings.Cut(s, "\x00")
 		f.Add(spec, command)
@@ -112,7 +112,7 @@ func FuzzMatchPast(f *testing.F) {
 	f.Fuzz(func(t *testing.T, spec, command string) {
 		w, problem := rule.ParseWildcard(spec)
 		words := strings.Fields(command)
-		if problem != "" || !matchPast(&w, words) {
+		if problem != "" || !matchBehindOptions(&w, words) {
 			return
 		}
 		if !strings.Contains(command, "-") && !strings.ContainsAny(command, "$`") {

@@ -204,8 +204,8 @@ func TestChainIsMeetOfModes(t *testing.T) {
 	})
 }
 
-// A rule more, of the kind that forbids, never allows; of the kind that allows, never
-// forbids. Neither does the order of rules within a layer matter.
+// A rule more, of the kind that matchesCommand, never allows; of the kind that allows, never
+// matchesCommand. Neither does the order of rules within a layer matter.
 func TestRulesAreMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -89,8 +89,8 @@ func names(p *rule.Pattern, g *guard) bool {
 	return false
 }
 
-// coversFile reports whether an allow rule about edits covers one file that would be written.
-func coversFile(r *rule.Rule, c *call, name string, guards []*guard) bool {
+// matchesFile reports whether an allow rule about edits covers one file that would be written.
+func matchesFile(r *rule.Rule, c *call, name string, guards []*guard) bool {
 	switch r.Kind {
 	case rule.KindTool:
 		return len(guards) == 0

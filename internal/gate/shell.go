@@ -50,7 +50,7 @@ type part struct {
 type target struct {
 	name    string // absolute and clean; "" if it is not known before it runs
 	nowhere bool   // nothing is kept of what is written to it
-	homely  bool
+	inside  bool
 	guards  []*guard
 	by      hit
 }
@@ -128,7 +128,7 @@ func (c *call) target(w command.Word, moved bool) target {
 	default:
 		t.name = path.Join(c.at.Project, name)
 	}
-	t.homely = c.isHomely(t.name)
+	t.inside = c.isInside(t.name)
 	t.guards = c.guarded(t.name)
 	if c.resolve == nil {
 		return t
@@ -136,11 +136,11 @@ func (c *call) target(w command.Word, moved bool) target {
 	if real := c.resolve(t.name); real != t.name && real != "" {
 		// A rule has to cover the link and what it leads to; it is enough to know the latter
 		// if the former is the session's own.
-		t.homely = t.homely && c.isHomely(real)
+		t.inside = t.inside && c.isInside(real)
 		t.guards = append(t.guards, c.guarded(real)...)
-		if c.isHomely(t.name) {
+		if c.isInside(t.name) {
 			t.name = real
-		} else if !c.isHomely(real) {
+		} else if !c.isInside(real) {
 			t.name = ""
 		}
 	}
@@ -164,7 +164,7 @@ func (c *call) hides() string {
 // clear reports whether it is known what the command runs.
 func (c *call) clear() bool { return len(c.take().unclear) == 0 }
 
-// doubtful: a rule forbids commands by name, and nobody can say what this one runs.
+// doubtful: a rule matchesCommand commands by name, and nobody can say what this one runs.
 func (v *view) doubtful() bool {
 	return v.shell.names.holds(v.layer) && (!v.clear() || v.shell.read.RunsInput() || v.hides() != "")
 }
@@ -289,11 +289,11 @@ func (v *view) onlyEdits() bool {
 			some = some || !t.nowhere
 		}
 	}
-	return some && v.allCovered(false)
+	return some && v.allAllowed(false)
 }
 
 func (v *view) editedByMode(t *target) bool {
-	return v.mode.Self >= troupe.ClassEdit && t.homely && len(t.guards) == 0
+	return v.mode.Self >= troupe.ClassEdit && t.inside && len(t.guards) == 0
 }
 
 // commandByRule reports whether allow rules cover the command: one the whole of it, or
@@ -313,7 +313,7 @@ func (v *view) commandByRule() bool {
 	if m.bare.holds(v.layer) {
 		return !v.doubtful() && !v.blind(level) && v.guardsNamed()
 	}
-	return v.someRule() && v.clear() && v.allCovered(true)
+	return v.someRule() && v.clear() && v.allAllowed(true)
 }
 
 // someRule: a rule covers a part of the command, or what it writes.
@@ -359,9 +359,9 @@ func (v *view) guardsNamed() bool {
 	return true
 }
 
-// allCovered reports whether each part needs no rule or, if rules count, has one; and each
+// allAllowed reports whether each part needs no rule or, if rules count, has one; and each
 // redirect likewise.
-func (v *view) allCovered(rules bool) bool {
+func (v *view) allAllowed(rules bool) bool {
 	m := v.take()
 	for i := range m.parts {
 		p := &m.parts[i]
@@ -413,7 +413,7 @@ func (c *call) weigh(p *part) bool {
 	name := p.Words[0].Text
 	switch {
 	case name == "cd":
-		return c.movesHome(p)
+		return c.staysInside(p)
 	case command.ChangesShell(name):
 		return false
 	case p.Moved:
@@ -424,8 +424,8 @@ func (c *call) weigh(p *part) bool {
 	return p.said.ReadOnly
 }
 
-// movesHome: cd to a folder that is the session's own.
-func (c *call) movesHome(p *part) bool {
+// staysInside: cd to a folder that is the session's own.
+func (c *call) staysInside(p *part) bool {
 	if len(p.Words) != 2 || !p.Words[1].Known || len(p.Wrappers) > 0 {
 		return false
 	}
@@ -440,7 +440,7 @@ func (c *call) movesHome(p *part) bool {
 		to = path.Join(c.at.Project, to)
 	}
 	to = path.Clean(to)
-	return c.isHomely(to) && (c.resolve == nil || c.isHomely(c.resolve(to)))
+	return c.isInside(to) && (c.resolve == nil || c.isInside(c.resolve(to)))
 }
 
 // judge is what the reader makes of a command.

@@ -143,6 +143,8 @@ func sedOnlyReads(text string) bool {
 	for _, end := range []string{"/", "|", "#", ","} {
 		one += `|y` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `|s` + regexp.QuoteMeta(end) + pattern(end) + `([^` + end + `\\\n]|\\[0-9ntULlE&/|#,.*+()\[\]{}$^\\-])*` + regexp.QuoteMeta(end) + `[gpIi0-9]*`
 	}
+	// One bracket may hold the delimiter if nothing is put in place: who takes that for the end sees a mistake.
+	one += `|s/` + `([^/\\\[\n]|\\[^\n])*\[[^\]/\\\n]*/[^\]/\\\n]*\]([^/\\\[\n]|\\[^\n])*//[gpIi0-9]*`
 	one = `(` + address + `\{)*` + address + `(` + one + `)(\s*;?\s*\})*\s*`
 	return regexp.MustCompile(`^` + one + `([;\n]` + one + `)*;?\s*$`).MatchString(text)
 }

@@ -8,7 +8,7 @@ const maxAlternatives = 64
 // parsePaths reads the path of a rule: one pattern, or with {a,b} several. The problem, if not
 // empty, completes the sentence "the path …".
 func parsePaths(spec string) ([]Pattern, string) {
-	if problem := slipInPath(spec); problem != "" {
+	if problem := mistakeInPath(spec); problem != "" {
 		return nil, problem
 	}
 	texts, problem := alternatives(spec)
@@ -26,8 +26,8 @@ func parsePaths(spec string) ([]Pattern, string) {
 	return out, ""
 }
 
-// slipInPath finds what makes a path name nothing that there is.
-func slipInPath(spec string) string {
+// mistakeInPath finds what makes a path name nothing that there is.
+func mistakeInPath(spec string) string {
 	if spareParenthesis(spec) {
 		return "has a parenthesis too many at its end"
 	}
@@ -130,7 +130,7 @@ func guessPaths(spec string) []Pattern {
 	}
 	var out []Pattern
 	for _, t := range []string{text, strings.ReplaceAll(text, `\`, "/"), strings.ReplaceAll(text, `\\`, "/")} {
-		if problem := slipInPath(t); problem != "" {
+		if problem := mistakeInPath(t); problem != "" {
 			continue
 		}
 		if pats, problem := parsePaths(t); problem == "" {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 // hostName is what a URL asks for, as far as that is certain.
@@ -97,7 +99,8 @@ func toASCII(label string) (ascii string, plain bool) {
 	if strings.IndexFunc(label, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return label, true
 	}
-	return "xn--" + punycode([]rune(label)), plain
+	ascii, err := idna.Punycode.ToASCII(label)
+	return ascii, plain && err == nil
 }
 
 // plainLetter: a letter that stands for itself in a name, whichever way it is written.
@@ -108,72 +111,6 @@ func plainLetter(r rune) bool {
 	}
 	return r >= 0xe0 && r <= 0x17e || r >= 0x430 && r <= 0x45f || r >= 0x3ac && r <= 0x3ce && r != 0x3c2 ||
 		r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r >= 0xac00 && r <= 0xd7a3
-}
-
-// punycode writes letters in ASCII (RFC 3492).
-func punycode(in []rune) string {
-	const base, tMin, tMax, skew, damp = 36, 1, 26, 38, 700
-	var out []byte
-	for _, r := range in {
-		if r < utf8.RuneSelf {
-			out = append(out, byte(r)) //nolint:gosec // it is ASCII
-		}
-	}
-	basic := len(out)
-	if basic > 0 {
-		out = append(out, '-')
-	}
-	n, delta, bias := rune(128), 0, 72
-	for done := basic; done < len(in); n++ {
-		next := rune(unicode.MaxRune)
-		for _, r := range in {
-			if r >= n && r < next {
-				next = r
-			}
-		}
-		delta += int(next-n) * (done + 1)
-		n = next
-		for _, r := range in {
-			if r < n {
-				delta++
-			}
-			if r != n {
-				continue
-			}
-			q := delta
-			for k := base; ; k += base {
-				t := min(max(k-bias, tMin), tMax)
-				if q < t {
-					break
-				}
-				out = append(out, digit(t+(q-t)%(base-t)))
-				q = (q - t) / (base - t)
-			}
-			out = append(out, digit(q))
-			if done == basic {
-				delta /= damp
-			} else {
-				delta /= 2
-			}
-			delta += delta / (done + 1)
-			k := 0
-			for ; delta > ((base-tMin)*tMax)/2; k += base {
-				delta /= base - tMin
-			}
-			bias = k + (base-tMin+1)*delta/(delta+skew)
-			delta = 0
-			done++
-		}
-		delta++
-	}
-	return string(out)
-}
-
-func digit(n int) byte {
-	if n < 26 {
-		return byte('a' + n) //nolint:gosec // it is below 26
-	}
-	return byte('0' + n - 26) //nolint:gosec // it is below 36
 }
 
 // domain is what a rule about fetching says: a host, or all below it.

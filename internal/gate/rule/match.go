@@ -14,11 +14,11 @@ func (r *Rule) NamesTool(tool *troupe.ToolFacts) bool {
 		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
 		return ok || err != nil
 	}
-	return strings.EqualFold(r.Tool, tool.Name) || r.IsLike(tool) || serverCovers(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
+	return strings.EqualFold(r.Tool, tool.Name) || r.IsLike(tool) || sameServer(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
 }
 
-// serverCovers: the rule names an MCP server, and the tool is one of its.
-func serverCovers(rule, tool string) bool {
+// sameServer: the rule names an MCP server, and the tool is one of its.
+func sameServer(rule, tool string) bool {
 	return strings.HasPrefix(rule, MCPPrefix) && strings.HasPrefix(tool, strings.TrimSuffix(rule, "__")+"__")
 }
 
@@ -40,7 +40,7 @@ func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
 		ok, err := path.Match(r.Tool, tool.Name)
 		return ok && err == nil
 	}
-	return r.Tool == tool.Name || r.IsLike(tool) || serverCovers(r.Tool, tool.Name)
+	return r.Tool == tool.Name || r.IsLike(tool) || sameServer(r.Tool, tool.Name)
 }
 
 // family reports whether the rule holds for a tool because it is like the rule's own.

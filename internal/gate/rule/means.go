@@ -111,7 +111,7 @@ func (p *Pattern) Means() string {
 
 // covers reports whether every call that the other rule speaks of is one that this one
 // speaks of. In doubt it does not.
-func (r *Rule) Covers(o *Rule) bool {
+func (r *Rule) Includes(o *Rule) bool {
 	if r.Kind == KindNothing || o.Kind == KindNothing {
 		return false
 	}
@@ -133,29 +133,29 @@ func (r *Rule) Covers(o *Rule) bool {
 	}
 	switch r.Kind {
 	case KindCommand:
-		return r.Words.Covers(&o.Words)
+		return r.Words.Includes(&o.Words)
 	case KindPath:
-		return (r.Tool == o.Tool || r.IsLike(o.Facts)) && coversPaths(r.Paths, o.Paths)
+		return (r.Tool == o.Tool || r.IsLike(o.Facts)) && includePaths(r.Paths, o.Paths)
 	case KindName:
 		return r.NamesOne(o.Names[0]) && len(o.Names) <= len(r.Names)
 	case KindDomain:
-		return r.Host.Port == "" && r.Host.Covers(&o.Host)
+		return r.Host.Port == "" && r.Host.Includes(&o.Host)
 	default:
 		return false
 	}
 }
 
-// coversPaths: each of the other's alternatives is covered by one of these.
-func coversPaths(pats, others []Pattern) bool {
+// includePaths: each of the other's alternatives is covered by one of these.
+func includePaths(pats, others []Pattern) bool {
 	for i := range others {
-		if !slices.ContainsFunc(pats, func(p Pattern) bool { return p.Covers(&others[i]) }) {
+		if !slices.ContainsFunc(pats, func(p Pattern) bool { return p.Includes(&others[i]) }) {
 			return false
 		}
 	}
 	return true
 }
 
-func (d *Domain) Covers(o *Domain) bool {
+func (d *Domain) Includes(o *Domain) bool {
 	if d.Any || o.Any {
 		return d.Any
 	}
@@ -167,7 +167,7 @@ func (d *Domain) Covers(o *Domain) bool {
 
 // covers: the other's text, with its stars as text, is what this one matches. A star in the
 // text can only have been matched by a star.
-func (w *Wildcard) Covers(o *Wildcard) bool {
+func (w *Wildcard) Includes(o *Wildcard) bool {
 	if w.Exact() {
 		return o.Exact() && o.Lits[0] == w.Lits[0]
 	}
@@ -180,7 +180,7 @@ func (w *Wildcard) Covers(o *Wildcard) bool {
 }
 
 // covers: the same place, and each name in turn; a pattern covers what lies below it.
-func (p *Pattern) Covers(o *Pattern) bool {
+func (p *Pattern) Includes(o *Pattern) bool {
 	if p.anchor != o.anchor || p.up != o.up || p.folder != o.folder {
 		return false
 	}

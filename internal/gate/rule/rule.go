@@ -127,7 +127,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 	case troupe.CommandArgument:
 		words, problem := ParseWildcard(spec)
 		if problem == "" {
-			problem = slipInCommand(spec, r.Written.Effect)
+			problem = mistakeInCommand(spec, r.Written.Effect)
 		}
 		if problem != "" {
 			return r.unread(r.Tool, problem)
@@ -252,8 +252,8 @@ func nameRune(c rune) bool {
 		c != utf8.RuneError && (unicode.IsLetter(c) || unicode.IsDigit(c))
 }
 
-// oneSlip: one letter more, less or other, or two swapped.
-func oneSlip(a, b string) bool {
+// oneTypo: one letter more, less or other, or two swapped.
+func oneTypo(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

@@ -88,7 +88,7 @@ func (t *Tools) misspelt(name string) string {
 	short := strings.TrimSuffix(plain, "tool")
 	for _, k := range known {
 		k := strings.ToLower(k)
-		if len(name) >= 4 && oneSlip(lower, k) || short != plain && (short == k || oneSlip(short, k)) {
+		if len(name) >= 4 && oneTypo(lower, k) || short != plain && (short == k || oneTypo(short, k)) {
 			return t.Today(k)
 		}
 	}

@@ -26,9 +26,9 @@ func spareParenthesis(spec string) bool {
 	return depth < 0
 }
 
-// slipInCommand finds what makes a rule about commands speak of none. The problem, if not
+// mistakeInCommand finds what makes a rule about commands speak of none. The problem, if not
 // empty, completes the sentence "the rule …".
-func slipInCommand(spec string, effect troupe.Effect) string {
+func mistakeInCommand(spec string, effect troupe.Effect) string {
 	// A pattern of case ends with one that nothing opens.
 	if spareParenthesis(spec) && !strings.Contains(spec, "esac") {
 		return "has a parenthesis too many at its end"
@@ -63,7 +63,7 @@ func (r Rule) meantAgent() (Rule, error) {
 		}
 	}
 	for _, known := range builtInAgents() {
-		if !oneSlip(strings.ToLower(name), strings.ToLower(known)) {
+		if !oneTypo(strings.ToLower(name), strings.ToLower(known)) {
 			continue
 		}
 		e := &Error{Rule: r.Written, Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant", Visible(name), known)}

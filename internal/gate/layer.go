@@ -6,16 +6,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// RulesOf lists the rules of a line of authority as they were written, the root's first, the
-// managed ones before the others.
-func RulesOf(chain []Layer) []troupe.Rule {
-	var out []troupe.Rule
-	for i := range chain {
-		chain[i].rules(func(r *rule.Rule, _ bool) { out = append(out, r.Written) })
-	}
-	return out
-}
-
 // HowToGrant says in a phrase how a person gives a rule.
 func HowToGrant(rule string) string { return howToGrant(rule) }
 

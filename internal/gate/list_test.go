@@ -108,7 +108,7 @@ func TestCovers(t *testing.T) {
 		{"Agent(plan)", "Task(Plan)", true},
 	} {
 		a, b := parse(t, troupe.Deny, test.a), parse(t, troupe.Deny, test.b)
-		if got := a.Covers(&b); got != test.want {
+		if got := a.Includes(&b); got != test.want {
 			t.Errorf("%s covers %s: %v", test.a, test.b, got)
 		}
 	}

@@ -25,7 +25,7 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 	open, names, below := v.reads(said)
 	for i := range all {
 		k := &all[i]
-		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) || slices.ContainsFunc(below, k.isBelow) {
+		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) || slices.ContainsFunc(below, k.reaches) {
 			v.shell.mayRead = k.show
 			return true
 		}
@@ -87,8 +87,8 @@ func split(p string) []string {
 	return strings.Split(p, "/")
 }
 
-// isBelow: a folder, or a pattern of folders, is above it, or is it, or lies in it.
-func (k *kept) isBelow(folder string) bool {
+// reaches: a folder, or a pattern of folders, is above it, or is it, or lies in it.
+func (k *kept) reaches(folder string) bool {
 	root := split(folder)
 	for i, name := range root {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// Standing is a rule that is in force, in words for people.
-type Standing struct {
+// Listed is a rule that is in force, in words for people.
+type Listed struct {
 	Rule    troupe.Rule
 	Agent   string // for whom it was set; it holds for all that this agent starts
 	Managed bool
@@ -22,9 +22,9 @@ type Standing struct {
 
 // InForce lists the rules along a chain in the order in which they count: managed denials,
 // then what denies, asks and allows, each from the root down.
-func InForce(chain []Layer) []Standing {
+func InForce(chain []Layer) []Listed {
 	type placed struct {
-		Standing
+		Listed
 		rule  *rule.Rule
 		layer int
 	}
@@ -32,7 +32,7 @@ func InForce(chain []Layer) []Standing {
 	for i := range chain {
 		chain[i].rules(func(r *rule.Rule, managed bool) {
 			all = append(all, placed{
-				Standing{Rule: r.Written, Agent: chain[i].Agent, Managed: managed, Means: r.Means(), Problem: r.Note}, r, i,
+				Listed{Rule: r.Written, Agent: chain[i].Agent, Managed: managed, Means: r.Means(), Problem: r.Note}, r, i,
 			})
 		})
 	}
@@ -45,10 +45,10 @@ func InForce(chain []Layer) []Standing {
 	slices.SortStableFunc(all, func(a, b placed) int { return order(a) - order(b) })
 	shadows := func(j, i int) bool {
 		// A rule of a child does not hold for those above it, which judge as well.
-		if i == j || order(all[j]) > order(all[i]) || all[j].layer > all[i].layer || !all[j].rule.Covers(all[i].rule) {
+		if i == j || order(all[j]) > order(all[i]) || all[j].layer > all[i].layer || !all[j].rule.Includes(all[i].rule) {
 			return false
 		}
-		return j < i || order(all[j]) == order(all[i]) && !all[i].rule.Covers(all[j].rule)
+		return j < i || order(all[j]) == order(all[i]) && !all[i].rule.Includes(all[j].rule)
 	}
 	for i := range all {
 		for j := range all {
@@ -59,11 +59,11 @@ func InForce(chain []Layer) []Standing {
 			}
 		}
 	}
-	out := make([]Standing, len(all))
+	out := make([]Listed, len(all))
 	for i := range all {
-		out[i] = all[i].Standing
+		out[i] = all[i].Listed
 	}
 	return out
 }
 
-func (s *Standing) label() string { return string(s.Rule.Effect) + " " + s.Rule.Text }
+func (s *Listed) label() string { return string(s.Rule.Effect) + " " + s.Rule.Text }

@@ -348,7 +348,7 @@ func TestRulesSeeThrough(t *testing.T) {
 }
 
 // A rule that means nothing as it is written says so, and what it does instead.
-func TestSlipsInRules(t *testing.T) {
+func TestMistakesInRules(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		rule    string
@@ -408,7 +408,7 @@ func TestSlipsInRules(t *testing.T) {
 }
 
 // A path with anything in it has a rule that means exactly it.
-func TestPathRulesOfOddNames(t *testing.T) {
+func TestPathRulesOfUnusualNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"/proj/a{b,c}", "/proj/{x", "/proj/a)", "/proj/(a)", `/proj/a\b`, "/proj/[x]*", "/proj/a b#~$'\"&;!"} {
 		r, err := ParseRule(troupe.Rule{Effect: troupe.Allow, Text: PathRule("Edit", name)})
@@ -430,7 +430,7 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
-func FuzzSpell(f *testing.F) {
+func FuzzExpand(f *testing.F) {
 	for _, s := range []string{"a=~/x; cat $a", "cat \"$HOME\"/~+", "x=${y:-$x}; cat $x$x$x", "a+=b; a+=$a; cat ~u/$a", "cd ~-; cat ${@}a*", "find . -name '[' | xargs cat"} {
 		f.Add(s)
 	}
