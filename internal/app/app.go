@@ -78,7 +78,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 		return nil, err
 	}
 	a.store = a.db
-	a.followers = follow.New(a.store, a.hosts)
+	a.followers = follow.New(a.store, a.advances)
 	return a, nil
 }
 

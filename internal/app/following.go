@@ -21,9 +21,9 @@ func (a *App) Follow(ctx context.Context, f wire.Follow) *follow.Follower {
 	return a.followers.Follow(ctx, f)
 }
 
-// hosts reports whether a tree is run by this process.
-func (a *App) hosts(root troupe.SessionID) bool {
+// advances reports whether a tree is run by this process, which then announces what it commits.
+func (a *App) advances(root troupe.SessionID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.engine != nil && a.engine.hub.Hosts(root)
+	return a.engine != nil && a.engine.hub.Advances(root)
 }

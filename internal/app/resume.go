@@ -97,6 +97,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	a.followers.Moved(s.ID)
 	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}, nil
 }
 

@@ -284,11 +284,15 @@ func saveResult(file, text string) error {
 }
 
 // Wait returns when the whole tree has ended.
-func (r *Run) Wait(ctx context.Context) error { return r.engine.hub.Wait(ctx, r.Root) }
+func (r *Run) Wait(ctx context.Context) error {
+	defer r.app.followers.Moved(r.Root) // it may have been lost
+	return r.engine.hub.Wait(ctx, r.Root)
+}
 
 // Finish is Wait for whoever leaves then: when it returns, nothing that is said to the tree
 // wakes it here any more, and so nothing that has just begun is cut off.
 func (r *Run) Finish(ctx context.Context) error {
+	defer r.app.followers.Moved(r.Root)
 	return r.engine.hub.Leave(ctx, r.Root)
 }
 

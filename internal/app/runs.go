@@ -51,6 +51,7 @@ func (u runs) Wait(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return err
 	}
+	defer u.followers.Moved(root) // it may have been lost
 	return e.hub.Wait(ctx, root)
 }
 
@@ -63,6 +64,7 @@ func (u runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
 	}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // so that it only looks
+	defer u.followers.Moved(root)
 	err = e.hub.Leave(now, root)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return false, nil

@@ -88,7 +88,9 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, err
 	}
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
-	hosted := a.hosts(s.Root)
+	a.mu.Lock()
+	hosted := a.engine != nil && a.engine.hub.Hosts(s.Root)
+	a.mu.Unlock()
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		now := a.env.Now()

@@ -181,6 +181,20 @@ func (h *Hub) Hosts(root troupe.SessionID) bool {
 	return h.trees[root] != nil
 }
 
+// Advances reports whether the sessions of a tree are advanced here, as far as this process knows:
+// the tree was taken up, and neither lost nor left since.
+func (h *Hub) Advances(root troupe.SessionID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.trees[root]
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.up
+}
+
 // hold finds a tree and keeps it from being left until unhold. It is nil if the tree is not
 // hosted here.
 func (h *Hub) hold(root troupe.SessionID) *tree {

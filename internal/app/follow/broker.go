@@ -17,7 +17,7 @@ const pollEvery = 200 * time.Millisecond
 // Broker hands commits and deltas to the followers of their tree.
 type Broker struct {
 	store store.Store
-	hosts func(root troupe.SessionID) bool
+	runs  func(root troupe.SessionID) bool
 
 	mu      sync.Mutex
 	trees   map[troupe.SessionID]*tree // those that are followed
@@ -34,10 +34,10 @@ type tree struct {
 	foreign   int // of them, those who wait for another process
 }
 
-// New makes a Broker over a home. hosts tells whether a tree is run by this process, which then
+// New makes a Broker over a home. runs tells whether a tree is run by this process, which then
 // announces what it commits by Commit; other trees are watched in the store.
-func New(s store.Store, hosts func(root troupe.SessionID) bool) *Broker {
-	return &Broker{store: s, hosts: hosts, trees: make(map[troupe.SessionID]*tree)}
+func New(s store.Store, runs func(root troupe.SessionID) bool) *Broker {
+	return &Broker{store: s, runs: runs, trees: make(map[troupe.SessionID]*tree)}
 }
 
 // Close ends what waits for other processes. Followers may still be read.
@@ -56,6 +56,14 @@ func (b *Broker) Close() {
 func (b *Broker) Commit(root, id troupe.SessionID, seq int64) {
 	if t := b.tree(root); t != nil {
 		t.each(func(f *Follower) { f.commit(id, seq) })
+	}
+}
+
+// Moved announces that a tree may have changed hands: what was committed meanwhile was announced
+// to no follower, or by another process.
+func (b *Broker) Moved(root troupe.SessionID) {
+	if t := b.tree(root); t != nil {
+		t.each((*Follower).again)
 	}
 }
 
@@ -101,7 +109,7 @@ func (b *Broker) Follow(ctx context.Context, o wire.Follow) *Follower {
 
 // place finds out from whom a follower has to hear. A tree can change hands while it is followed.
 func (b *Broker) place(ctx context.Context, f *Follower) {
-	foreign := !b.hosts(f.o.Root)
+	foreign := !b.runs(f.o.Root)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if foreign == f.foreign || f.left {

@@ -471,6 +471,22 @@ func TestNoGap(t *testing.T) {
 	h.runs(root, false)
 	h.note(root, root)
 	next(t, f, 1)
+	h.runs(root, true)
+	now(t, f)
+	got := make(chan int)
+	go func() { // it waits when the tree goes, and is told
+		b, err := f.Next(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		got <- len(b.Events)
+	}()
+	h.runs(root, false)
+	h.note(root, root)
+	h.Moved(root)
+	if n := <-got; n != 1 {
+		t.Errorf("%d events came when the tree had gone", n)
+	}
 }
 
 // TestManyAtOnce has writers and readers run at the same time; the race detector looks on.

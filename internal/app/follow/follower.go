@@ -49,8 +49,8 @@ func (f *Follower) Close() { f.broker.leave(f) }
 
 // Next waits until there is something to tell and returns it. The batch is empty when ctx is done.
 func (f *Follower) Next(ctx context.Context) (wire.Batch, error) {
-	f.broker.place(ctx, f)
 	for {
+		f.broker.place(ctx, f)
 		select {
 		case <-f.wake:
 		default:
