@@ -62,7 +62,7 @@ func (m models) EncodeMessage(msg troupe.Message) ([]byte, error) {
 }
 
 // Stream holds the prefix rule, takes its time, and then draws a reply or a fault.
-func (m models) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) (troupe.Reply, error) {
+func (m models) Stream(ctx context.Context, r model.Request, sink func(model.Delta)) (troupe.Reply, error) {
 	w := m.p.w
 	size := m.check(r)
 	took := time.Duration(200+w.rng.IntN(4000)) * time.Millisecond
@@ -71,8 +71,10 @@ func (m models) Stream(ctx context.Context, r model.Request, _ func(model.Delta)
 	}
 	w.sleep(ctx, took)
 	if ctx.Err() != nil || m.p.dead {
+		partial := []troupe.Block{troupe.Text("half a")}
+		says(sink, partial)
 		return troupe.Reply{}, &model.Error{
-			Fault: troupe.FaultInterrupted, Message: "stopped", Partial: []troupe.Block{troupe.Text("half a")}, Usage: troupe.Usage{Input: int64(size), Output: 1},
+			Fault: troupe.FaultInterrupted, Message: "stopped", Partial: partial, Usage: troupe.Usage{Input: int64(size), Output: 1},
 		}
 	}
 	w.calls++
@@ -82,9 +84,13 @@ func (m models) Stream(ctx context.Context, r model.Request, _ func(model.Delta)
 		if err := w.drawFault(usage); err != nil {
 			return troupe.Reply{}, err
 		}
-		return w.drawOddReply(usage), nil
+		reply := w.drawOddReply(usage)
+		says(sink, reply.Blocks)
+		return reply, nil
 	}
-	return w.drawReply(r.Agent.Session, usage), nil
+	reply := w.drawReply(r.Agent.Session, usage)
+	says(sink, reply.Blocks)
+	return reply, nil
 }
 
 // check holds the prefix rule and returns the size of the request, in tokens.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/model/governor"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -24,12 +25,16 @@ type process struct {
 	zombie bool          // the tree has been taken from it, and it may not know
 	asks   time.Duration // how long somebody there is asked; 0: nobody is there
 	gov    *lane
+
+	followers *follow.Broker
+	logged    map[troupe.SessionID]int64 // the last event of each session that it committed
 }
 
 // start begins a new process.
 func (w *world) start() *process {
 	w.procs++
-	p := &process{w: w, owner: troupe.OwnerID(fmt.Sprintf("proc%d", w.procs))}
+	p := &process{w: w, owner: troupe.OwnerID(fmt.Sprintf("proc%d", w.procs)), logged: make(map[troupe.SessionID]int64)}
+	p.followers = w.broker(p)
 	if !w.one(5) {
 		p.asks = time.Duration(10+w.rng.IntN(600)) * time.Second
 	}
@@ -47,7 +52,11 @@ func (w *world) start() *process {
 		Fallback:    func(troupe.SessionID) string { return w.climate.fallback },
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},
-		Notify:      func(_, id troupe.SessionID, seq int64) { w.watch.law.placed(p, id, seq) },
+		Notify: func(root, id troupe.SessionID, seq int64) {
+			w.watch.law.placed(p, id, seq)
+			w.audience.announced(p, root, id, seq)
+		},
+		Deltas: p.followers.Delta,
 	}
 	if w.climate.lane > 0 {
 		p.gov = &lane{p: p, real: governor.New(governor.Options{

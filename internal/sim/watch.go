@@ -228,6 +228,7 @@ func (h *watch) committed(p *process, t *watchTx) {
 		h.posted(m, p.zombie)
 	}
 	for _, a := range t.appends {
+		p.logged[a.row.ID] = a.row.Seq
 		if p.zombie {
 			h.lost(p, a)
 		}

@@ -41,12 +41,13 @@ type world struct {
 	schedule
 	owners
 
-	watch   watch
-	people  people
-	effects map[string]int                  // how often each call with effects happened
-	runs    map[string]int                  // how often each command was run
-	sent    map[troupe.SessionID]sentBefore // the last request of each session
-	calls   int                             // model calls so far
+	watch    watch
+	audience audience
+	people   people
+	effects  map[string]int                  // how often each call with effects happened
+	runs     map[string]int                  // how often each command was run
+	sent     map[troupe.SessionID]sentBefore // the last request of each session
+	calls    int                             // model calls so far
 }
 
 // schedule is what is under way, in all processes.
@@ -96,17 +97,23 @@ func (w *world) play() error {
 		return err
 	}
 	w.root = id
+	w.audience = newAudience(w)
 	for more := true; more && err == nil; {
 		if w.res.Steps++; w.res.Steps > w.opt.MaxSteps {
 			return fmt.Errorf("still busy after %d steps", w.opt.MaxSteps)
 		}
 		more, err = w.step()
+		w.audience.look()
 		if w.fault != nil {
 			return w.fault
 		}
 	}
 	if err == nil {
 		err = w.check()
+	}
+	if err == nil {
+		w.audience.rest()
+		err = w.fault
 	}
 	return err
 }
@@ -215,6 +222,7 @@ func (w *world) takeOver() error {
 		}
 		w.arrive("adopt", p, func(p *process) error {
 			err := p.hub.Adopt(w.ctx(), ad)
+			p.followers.Moved(w.root)
 			if errors.Is(err, troupe.ErrFenced) {
 				if held, lookup := w.leaseOf(w.root); lookup == nil && held == ad.Expect {
 					return fmt.Errorf("refused although nobody was faster: %w", err)
