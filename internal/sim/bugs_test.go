@@ -22,6 +22,9 @@ const enough = 10_000
 // wants the simulation to notice every one of them.
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("planted bugs are looked for without the race detector")
+	}
 	for name, plant := range map[string]func() func(*session.Deps){
 		"an end is told in a transaction of its own":               endApart,
 		"appends are not checked for the epoch":                    onTx(func(tx store.Tx) store.Tx { return unfenced{tx} }),
