@@ -234,7 +234,6 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 		switch e.Body.(type) {
 		case troupe.Started:
 			v.running(e.Session, true)
-			asked = true
 		case troupe.Ended:
 			v.running(e.Session, false)
 			asked = true

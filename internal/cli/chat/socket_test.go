@@ -1,0 +1,129 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/httpd"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// hosts are the two ways in which a conversation is held: with an app of its own process, and over
+// a socket with one of another.
+func hosts() map[string]func(t *testing.T, a *app.App) api.API {
+	return map[string]func(t *testing.T, a *app.App) api.API{
+		"in this process": func(_ *testing.T, a *app.App) api.API { return a.As(troupe.You(troupe.SurfaceChat)) },
+		"over a socket": func(t *testing.T, a *app.App) api.API {
+			s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), a.As, httpd.Options{Temp: os.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := client.Dial(s.Path())
+			t.Cleanup(func() {
+				c.Close()
+				if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			})
+			return c
+		},
+	}
+}
+
+// openApp opens a home of its own with a script for a model.
+func openApp(t *testing.T) (*app.App, wire.Begin) {
+	t.Helper()
+	data, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(plot), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.Open(t.Context(), app.Env{
+		Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" || name == "HOME" },
+		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, wire.Begin{Cwd: dir, Model: "script:s.yaml"}
+}
+
+// TestSameScreen: one script of input shows the same, and one of orders writes the same, wherever
+// the agents run.
+func TestSameScreen(t *testing.T) {
+	t.Parallel()
+	// What comes of the last command is told when it comes; nothing is asked behind it.
+	const words = "/mode acceptEdits\n/mode default\n/model\nlook around\nwrite it\nv\ny\n/undo\ny\n/undo redo\ny\n/undo 99\n/undo x\n/cost\n/tasks\n" +
+		"/agents\n/background kid\n/stop 1\n/resume\n/resume nobody\n/resume main\nthanks\n/stop\n/mode plan\n"
+	const orders = `{"type":"stop"}` + "\n" + `{"type":"user","text":"look around"}` + "\n" + `{"type":"answer","request":"x","allow":true}` + "\n"
+	shown := make(map[string]map[string]string)
+	for name, as := range hosts() {
+		shown[name] = make(map[string]string)
+		for kind, input := range map[string]string{"words": words, "orders": orders} {
+			a, b := openApp(t)
+			var out bytes.Buffer
+			c := &console.Console{
+				In: strings.NewReader(input), Out: &out, Err: io.Discard, Now: time.Now,
+				Lookup:     func(string) (string, bool) { return "", false },
+				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
+			}
+			var err error
+			if kind == "words" {
+				err = Run(t.Context(), c, as(t, a), b, Options{Local: time.UTC})
+			} else {
+				_, err = Drive(t.Context(), c, as(t, a), b)
+			}
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, kind, err)
+			}
+			shown[name][kind] = timeless(kind, b.Cwd, out.String())
+		}
+	}
+	for kind, here := range shown["in this process"] {
+		if there := shown["over a socket"][kind]; here != there {
+			t.Errorf("%s show here\n%s\nand over a socket\n%s", kind, here, there)
+		}
+	}
+	for _, want := range []string{
+		"┌─ Explore: trace callers #1\n", "✓ Write note.txt", "1 of 1 file was put back.", "There are three.\n", "From the next call on: plan\n", "Going on with ID: look around",
+	} {
+		if here := shown["in this process"]["words"]; !strings.Contains(here, want) {
+			t.Errorf("no %q in\n%s", want, here)
+		}
+	}
+}
+
+// timeless is a screen without what differs from one run to the next. What a program is told of
+// several agents comes in the order in which it was read, so its lines are sorted, by what they are.
+func timeless(kind, dir, s string) string {
+	if kind == "orders" {
+		lines := regexp.MustCompile(`(?m)^{"type":"[^"]*"|"(status|problem|result|text)":"[^"]*"`).FindAllString(strings.ReplaceAll(s, dir, "DIR"), -1)
+		slices.Sort(lines)
+		return strings.Join(lines, "\n")
+	}
+	for _, r := range [][2]string{
+		{regexp.QuoteMeta(dir), "DIR"}, {`in /\S*/folders/\S*`, "in FILE"}, {`[0-9.]+ (ms|s)\b`, "N s"}, {`\b[0-9a-hj-km-np-tv-z]{12}\b`, "ID"},
+		{`\d\d \w{3} \d\d:\d\d`, "DATE"}, {`denied \w{3} \d\d:\d\d`, "denied DATE"}, {`you \(process \d+\)`, "you"},
+	} {
+		s = regexp.MustCompile(r[0]).ReplaceAllString(s, r[1])
+	}
+	return s
+}
