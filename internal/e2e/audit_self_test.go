@@ -47,7 +47,7 @@ replies:
 		"in its parent's log":      {strings.Replace(log, `,"outcome":{`, `,"outcame":{`, 1), show},
 		"is not the tree's":        {log, regexp.MustCompile(`"usage":\{"input":\d+`).ReplaceAllString(show, `"usage":{"input":7`)},
 		"was read at event 2":      {strings.Replace(log, line(`"model.sealed"`), seq.ReplaceAllString(line(`"mail.delivered"`), seq.FindString(line(`"model.sealed"`))), 1), show},
-		"agents in the report":     {log, regexp.MustCompile(`,\{"id":[^{]*\{[^}]*\}[^}]*\}\]`).ReplaceAllString(show, "]")},
+		"agents in the report":     {log, regexp.MustCompile(`,\{"id":[^{}]*(\{[^{}]*\}[^{}]*)*\}\]`).ReplaceAllString(show, "]")},
 	} {
 		if _, err := audit(damaged[0], damaged[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got: %v", want, err)

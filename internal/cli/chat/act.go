@@ -251,7 +251,7 @@ func (v *conversation) agents(ctx context.Context) error {
 			state = "waits: " + string(a.Waiting)
 		}
 		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num, console.Line(a.Path, 40), console.Line(a.Type, 20), state,
-			amount(a.Turns, "turn"), amount(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}
 	v.say(b.String())
 	return nil
@@ -309,7 +309,7 @@ func (v *conversation) cost(ctx context.Context) error {
 		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()), console.Line(a.Path, 40))
 	}
 	if len(c.Unpriced) > 0 {
-		fmt.Fprintf(&b, "No price is known for %s; its tokens are counted, its cost is not.\n", console.Line(strings.Join(c.Unpriced, ", "), 100))
+		fmt.Fprintln(&b, console.Unpriced(c.Unpriced))
 	}
 	v.say(b.String())
 	return nil

@@ -52,7 +52,7 @@ func showRequest(r wire.Request, waiting int, whole bool, width int, color bool,
 		put("┃   ", l)
 	}
 	if hidden > 0 {
-		put("┃   ", fmt.Sprintf("… %s; v shows all", amount(hidden, "more line")))
+		put("┃   ", fmt.Sprintf("… %s; v shows all", console.Count(hidden, "more line")))
 	}
 	for i, l := range outputLines(r) {
 		if i == 0 {

@@ -219,13 +219,10 @@ func (d *driver) interrupt(ctx context.Context) error {
 func (d *driver) show(ctx context.Context, b wire.Batch) error {
 	console.Arrange(b.Events)
 	for _, e := range b.Events {
-		w, err := wire.NewEvent(e)
-		if err == nil {
-			err = d.c.JSON(w)
-		}
-		if err != nil {
+		if err := d.c.Events([]troupe.Event{e}); err != nil {
 			return err
 		}
+		var err error
 		switch b := e.Body.(type) {
 		case troupe.RequestOpened:
 			err = d.requests(ctx)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -286,10 +287,10 @@ func (m *machine) counted(agents, commands int) []act {
 	}
 	var what []string
 	if agents > 0 {
-		what = append(what, amount(agents, "agent"))
+		what = append(what, console.Count(agents, "agent"))
 	}
 	if commands > 0 {
-		what = append(what, amount(commands, "command"))
+		what = append(what, console.Count(commands, "command"))
 	}
 	m.dialog, m.left = dialogQuit, commands
 	m.mark++
@@ -307,14 +308,6 @@ func (m *machine) counted(agents, commands int) []act {
 		leave = "(l)eave, which ends them now"
 	}
 	return []act{say("%s %s at work. (w)ait for the end, (s)top, or %s? Anything else goes back.", strings.Join(what, " and "), verb, leave)}
-}
-
-// amount writes how many of something there are.
-func amount(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // running says whether the main agent is at work. That a run has ended takes nothing back of

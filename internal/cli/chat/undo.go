@@ -66,7 +66,7 @@ func (v *conversation) applyUndo(ctx context.Context) error {
 		if len(u.Files) == 1 {
 			were = "was"
 		}
-		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), amount(len(u.Files)+len(u.Left), "file"), were)
+		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), console.Count(len(u.Files)+len(u.Left), "file"), were)
 		if u.TakeBack != "" {
 			text += " /undo redo takes that back."
 		}

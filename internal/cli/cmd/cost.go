@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -59,7 +58,7 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 		return err
 	}
 	if len(bill.Unpriced) > 0 {
-		fmt.Fprintf(c.Out, "No price is known for %s; its tokens are counted, its cost is not.\n", strings.Join(bill.Unpriced, ", "))
+		fmt.Fprintln(c.Out, console.Unpriced(bill.Unpriced))
 	}
 	if len(bill.Limits) > 0 {
 		fmt.Fprintln(c.Out)

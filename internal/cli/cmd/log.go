@@ -104,11 +104,7 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 			}
 		}
 		if f.json {
-			w, err := wire.NewEvent(e)
-			if err != nil {
-				return err
-			}
-			if err := c.JSON(w); err != nil {
+			if err := c.Events([]troupe.Event{e}); err != nil {
 				return err
 			}
 			continue

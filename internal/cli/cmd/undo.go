@@ -170,7 +170,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		if !ok || !term.IsTerminal(in.Fd()) {
 			return noOneToAsk()
 		}
-		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", countFiles(len(u.Files)-left))); err != nil || !yes {
+		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", console.Count(len(u.Files)-left, "file"))); err != nil || !yes {
 			fmt.Fprintln(c.Err, "Nothing was put back.")
 			return err
 		}
@@ -179,7 +179,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "Put back %s.", countFiles(len(r.Files)))
+	fmt.Fprintf(c.Out, "Put back %s.", console.Count(len(r.Files), "file"))
 	if r.TakeBack != "" {
 		fmt.Fprintf(c.Out, " To take that back: %s", r.TakeBack)
 	}
@@ -203,11 +203,4 @@ func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
 	default:
 		return false, nil
 	}
-}
-
-func countFiles(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

@@ -65,7 +65,7 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		}
 	}
 	if n := len(u.Same); n > 0 {
-		fmt.Fprintf(c.Out, "(%s as before already)\n", countFiles(n))
+		fmt.Fprintf(c.Out, "(%s as before already)\n", console.Count(n, "file"))
 	}
 	if n := len(u.Commands); n > 0 {
 		fmt.Fprintln(c.Out, "\nCommands that ran since; what they changed is not known and is not undone:")
@@ -126,16 +126,9 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 	}
 	switch {
 	case quiet == len(turns):
-		fmt.Fprintf(c.Out, "Session %s has changed nothing in %s.\n", s.ID, countTurns(len(turns)))
+		fmt.Fprintf(c.Out, "Session %s has changed nothing in %s.\n", s.ID, console.Count(len(turns), "turn"))
 	case quiet > 0:
-		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, countTurns(len(turns)))
+		fmt.Fprintf(c.Out, "(%d of %s changed nothing)\n", quiet, console.Count(len(turns), "turn"))
 	}
 	return nil
-}
-
-func countTurns(n int) string {
-	if n == 1 {
-		return "1 turn"
-	}
-	return fmt.Sprintf("%d turns", n)
 }

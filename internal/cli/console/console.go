@@ -237,6 +237,20 @@ func (c *Console) JSON(v any) error {
 	return nil
 }
 
+// Events prints events as lines of JSON, as they stand in the log.
+func (c *Console) Events(events []troupe.Event) error {
+	for _, e := range events {
+		w, err := wire.NewEvent(e)
+		if err == nil {
+			err = c.JSON(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Color reports whether a stream takes colour: a terminal does unless NO_COLOR is set, and
 // anything does under FORCE_COLOR or CLICOLOR_FORCE.
 func (c *Console) Color(tty bool) bool {
@@ -280,6 +294,27 @@ func Line(s string, n int) string {
 		return string(r[:n-1]) + "…"
 	}
 	return string(r)
+}
+
+// Count says how many of something there are.
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// Unpriced says of which models the cost is not known.
+func Unpriced(models []string) string {
+	return fmt.Sprintf("No price is known for %s; its tokens are counted, its cost is not.", Line(strings.Join(models, ", "), 0))
+}
+
+// Paint gives a text a colour, if there is colour; 0 is none.
+func Paint(color bool, code int, s string) string {
+	if !color || code == 0 || s == "" {
+		return s
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
 }
 
 // Duration shows milliseconds the way people say them: 0.8 s, 12.4 s, 3 min 20 s.

@@ -190,17 +190,9 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			text += ": " + console.Line(o.Error, 160)
 		}
 	}
-	text += v.paint(2, fmt.Sprintf(" · %s · %s tokens · %s · %s", Uses(o.Tally.ToolUses),
+	text += v.paint(2, fmt.Sprintf(" · %s · %s tokens · %s · %s", console.Count(o.Tally.ToolUses, "tool use"),
 		troupe.FormatTokens(o.Tally.Usage.Total()), o.Tally.Cost, console.Duration(o.DurationMS)))
 	v.line(a, "└", text)
-}
-
-// Uses counts tool uses for people.
-func Uses(n int) string {
-	if n == 1 {
-		return "1 tool use"
-	}
-	return fmt.Sprintf("%d tool uses", n)
 }
 
 const nameWidth = 18
@@ -242,12 +234,7 @@ func What(c troupe.Call, cwd string) string {
 	return ""
 }
 
-func (v *View) paint(code int, s string) string {
-	if !v.color || code == 0 {
-		return s
-	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
-}
+func (v *View) paint(code int, s string) string { return console.Paint(v.color, code, s) }
 
 // palette gives each sub-agent a colour of its own, the same on every run.
 func palette(id string, depth int) int {

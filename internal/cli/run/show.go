@@ -22,7 +22,7 @@ func shower(ctx context.Context, c *console.Console, a api.API, r wire.Begun, cw
 	var emit func([]troupe.Event) error
 	switch {
 	case o.Format == formatStream:
-		emit = func(events []troupe.Event) error { return stream(c, events) }
+		emit = c.Events
 	case o.Live:
 		view := live.New(c.Err, c.Color(c.ErrTTY), c.Width, cwd)
 		view.Know(r.Before)
@@ -66,19 +66,6 @@ func shower(ctx context.Context, c *console.Console, a api.API, r wire.Begun, cw
 		}
 		return emit(events)
 	}, nil
-}
-
-func stream(c *console.Console, events []troupe.Event) error {
-	for _, e := range events {
-		w, err := wire.NewEvent(e)
-		if err != nil {
-			return err
-		}
-		if err := c.JSON(w); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
@@ -215,6 +202,6 @@ func Table(w io.Writer, r wire.Run) {
 	}
 	tw.Flush() //nolint:errcheck // there is nowhere to tell that the terminal is gone
 	if len(r.Unpriced) > 0 {
-		fmt.Fprintf(w, "No price is known for %s; its tokens are counted, its cost is not.\n", strings.Join(r.Unpriced, ", "))
+		fmt.Fprintln(w, console.Unpriced(r.Unpriced))
 	}
 }

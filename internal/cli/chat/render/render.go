@@ -357,7 +357,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if o.Status != troupe.Completed {
 		text = v.paint(31, string(o.Status))
 	}
-	bill := fmt.Sprintf(" · %s · %s tokens · %s", live.Uses(o.Tally.ToolUses), troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
+	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"), troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
 	if a.num == 0 {
 		v.put(v.paint(2, "── ") + text + v.paint(2, bill))
 	} else {
@@ -377,7 +377,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 		if a.num > 0 {
 			indent = "   "
 		}
-		for _, row := range v.rows(console.Line(o.Error, 400), len(indent)) {
+		for _, row := range console.Wrap(console.Line(o.Error, 400), v.room(len(indent))) {
 			v.put(indent + v.paint(31, row))
 		}
 	}
@@ -455,12 +455,7 @@ func Agent(path, name string) string {
 	colours := [...]int{32, 34, 35, 36, 92, 94, 95, 96}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(path)) // it never fails
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", colours[h.Sum32()%uint32(len(colours))], name)
+	return console.Paint(true, colours[h.Sum32()%uint32(len(colours))], name)
 }
 
-func (v *View) paint(code int, s string) string {
-	if !v.o.Color || s == "" {
-		return s
-	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
-}
+func (v *View) paint(code int, s string) string { return console.Paint(v.o.Color, code, s) }

@@ -239,17 +239,12 @@ func cutRow(s string, w int) (row, rest string, full bool) {
 	return strings.TrimRight(s[:i], " "), strings.TrimLeft(s[i:], " "), true
 }
 
-// rows wraps a whole text.
-func (v *View) rows(s string, beside int) []string {
-	var out []string
-	for v.o.Width > 0 {
-		row, rest, full := cutRow(s, max(v.o.Width-beside, shortest))
-		if !full {
-			break
-		}
-		out, s = append(out, row), rest
+// room is how many columns are left beside others; 0: there is no end to them.
+func (v *View) room(beside int) int {
+	if v.o.Width == 0 {
+		return 0
 	}
-	return append(out, s)
+	return max(v.o.Width-beside, shortest)
 }
 
 // breakLine ends the line because the text did.
