@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
 // MaxInput is the most bytes a call's input may have. No model writes this much in one
@@ -51,7 +53,7 @@ func Decode(tool, input string, fields []Field) error {
 		return err
 	}
 	for _, m := range members {
-		d.member(m)
+		d.member(m.Name.Of(input), m.Value.Of(input))
 	}
 	for i, f := range fields {
 		if f.Required && !d.set[i] {
@@ -79,8 +81,8 @@ func (d *decoder) problem(format string, args ...any) {
 }
 
 // members checks the input as a whole and takes it apart into its members.
-func (d *decoder) members(input string) ([]member, error) {
-	fail := func(format string, args ...any) ([]member, error) {
+func (d *decoder) members(input string) ([]jsonspan.Member, error) {
+	fail := func(format string, args ...any) ([]jsonspan.Member, error) {
 		return nil, &InputError{Tool: d.tool, Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(input) > MaxInput {
@@ -95,21 +97,21 @@ func (d *decoder) members(input string) ([]member, error) {
 	if !json.Valid([]byte(input)) {
 		return fail("%s", syntaxProblem(input))
 	}
-	if kind := kindOf(strings.TrimLeft(input, jsonSpace)); kind != "an object" {
+	if kind := kindOf(strings.TrimLeft(input, jsonspan.Blanks)); kind != "an object" {
 		return fail("the input must be a JSON object, got %s", kind)
 	}
-	return splitObject(input), nil
+	return jsonspan.Members(input, jsonspan.Span{To: len(input)}), nil
 }
 
-func (d *decoder) member(m member) {
-	name, ok := unquote(m.key)
+func (d *decoder) member(key, value string) {
+	name, ok := unquote(key)
 	i := slices.IndexFunc(d.fields, func(f Field) bool { return ok && (f.Name == name || f.Also != "" && f.Also == name) })
 	if i < 0 {
 		d.unknown(name)
 		return
 	}
 	f := d.fields[i]
-	if m.value == "null" {
+	if value == "null" {
 		return
 	}
 	if d.set[i] {
@@ -119,13 +121,13 @@ func (d *decoder) member(m member) {
 	d.set[i] = true
 	switch {
 	case f.String != nil:
-		d.stringValue(f, m.value)
+		d.stringValue(f, value)
 	case f.Int != nil:
-		d.intValue(f, m.value)
+		d.intValue(f, value)
 	case f.Bool != nil:
-		d.boolValue(f, m.value)
+		d.boolValue(f, value)
 	case f.List != nil:
-		d.listValue(f, m.value)
+		d.listValue(f, value)
 	}
 }
 
@@ -244,7 +246,7 @@ func syntaxProblem(input string) string {
 	var se *json.SyntaxError
 	switch {
 	case err == nil:
-		after, _ := Cut(strings.TrimLeft(input[dec.InputOffset():], jsonSpace), 20)
+		after, _ := Cut(strings.TrimLeft(input[dec.InputOffset():], jsonspan.Blanks), 20)
 		return fmt.Sprintf("the input must be one JSON object; after it comes %q", after)
 	case errors.As(err, &se):
 		at := int(min(se.Offset, int64(len(input))))

@@ -3,11 +3,13 @@ package ipynb
 import (
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
 // splice replaces a piece of the text. Splices are in order and do not overlap.
 type splice struct {
-	span
+	jsonspan.Span
 	text string
 }
 
@@ -16,9 +18,9 @@ func (n *Notebook) apply(splices ...splice) []byte {
 	b.WriteString(n.head)
 	at := 0
 	for _, s := range splices {
-		b.WriteString(n.text[at:s.from])
+		b.WriteString(n.text[at:s.From])
 		b.WriteString(s.text)
-		at = s.to
+		at = s.To
 	}
 	b.WriteString(n.text[at:])
 	return []byte(b.String())
@@ -40,7 +42,7 @@ func (n *Notebook) Replace(i int, typ, source string) []byte {
 	if typ == Code {
 		drop = []string{"attachments"}
 		values["outputs"], values["execution_count"] = "[]", "null"
-		if m, ok := c.member("outputs"); ok && n.text[m.value.from] == '[' && len(items(n.text, m.value)) == 0 {
+		if m, ok := c.member("outputs"); ok && n.text[m.Value.From] == '[' && len(jsonspan.Items(n.text, m.Value)) == 0 {
 			delete(values, "outputs") // empty already, however it is written
 		}
 	}
@@ -50,11 +52,11 @@ func (n *Notebook) Replace(i int, typ, source string) []byte {
 			rest[key] = value
 		}
 	}
-	if len(rest) == 0 && !slices.ContainsFunc(c.members, func(m member) bool { return slices.Contains(drop, m.key) }) {
+	if len(rest) == 0 && !slices.ContainsFunc(c.members, func(m jsonspan.Member) bool { return slices.Contains(drop, m.Key) }) {
 		var out []splice
 		for _, m := range c.members {
-			if value, ok := values[m.key]; ok {
-				out = append(out, splice{m.value, value})
+			if value, ok := values[m.Key]; ok {
+				out = append(out, splice{m.Value, value})
 			}
 		}
 		return n.apply(out...)
@@ -62,21 +64,21 @@ func (n *Notebook) Replace(i int, typ, source string) []byte {
 	// The list of members changes: they are put together anew, each as it was written.
 	var fields []field
 	for _, m := range c.members {
-		if slices.Contains(drop, m.key) {
+		if slices.Contains(drop, m.Key) {
 			continue
 		}
-		value, ok := values[m.key]
+		value, ok := values[m.Key]
 		if !ok {
-			value = m.value.of(n.text)
+			value = m.Value.Of(n.text)
 		}
-		fields = append(fields, field{m.key, m.name.of(n.text), value})
+		fields = append(fields, field{m.Key, m.Name.Of(n.text), value})
 	}
 	for _, key := range []string{"execution_count", "outputs", "source"} {
 		if value, ok := rest[key]; ok {
 			fields = addField(fields, field{key, quote(key), value})
 		}
 	}
-	return n.apply(splice{c.span, l.object(fields)})
+	return n.apply(splice{c.Span, l.object(fields)})
 }
 
 // Insert puts a new cell before cell at, or at the end.
@@ -106,11 +108,11 @@ func (n *Notebook) Insert(at int, typ, source string) (data []byte, id string) {
 	case len(n.cells) == 0:
 		return n.apply(splice{n.array, "[" + l.cellLead + text + l.arrayTail + "]"}), id
 	case at == 0:
-		first := n.cells[0].from
-		return n.apply(splice{span{first, first}, text + "," + l.cellNext}), id
+		first := n.cells[0].From
+		return n.apply(splice{jsonspan.Span{From: first, To: first}, text + "," + l.cellNext}), id
 	default:
-		after := n.cells[at-1].to
-		return n.apply(splice{span{after, after}, "," + l.cellNext + text}), id
+		after := n.cells[at-1].To
+		return n.apply(splice{jsonspan.Span{From: after, To: after}, "," + l.cellNext + text}), id
 	}
 }
 
@@ -120,9 +122,9 @@ func (n *Notebook) Delete(i int) []byte {
 	case len(n.cells) == 1:
 		return n.apply(splice{n.array, "[]"})
 	case i == 0:
-		return n.apply(splice{span{n.cells[0].from, n.cells[1].from}, ""})
+		return n.apply(splice{jsonspan.Span{From: n.cells[0].From, To: n.cells[1].From}, ""})
 	default:
-		return n.apply(splice{span{n.cells[i-1].to, n.cells[i].to}, ""})
+		return n.apply(splice{jsonspan.Span{From: n.cells[i-1].To, To: n.cells[i].To}, ""})
 	}
 }
 
@@ -164,29 +166,29 @@ func (n *Notebook) layout(i int) *layout {
 	}
 	l := &layout{}
 	first := n.cells[0]
-	l.cellLead = n.text[n.array.from+1 : first.from]
+	l.cellLead = n.text[n.array.From+1 : first.From]
 	l.cellNext = l.cellLead
 	if len(n.cells) > 1 {
-		l.cellNext = n.blanksBefore(n.cells[1].from)
+		l.cellNext = n.blanksBefore(n.cells[1].From)
 	}
 	c := n.cells[i]
-	l.lead = n.blanksBefore(c.members[0].name.from)
+	l.lead = n.blanksBefore(c.members[0].Name.From)
 	l.next = l.lead
 	if len(c.members) > 1 {
-		l.next = n.blanksBefore(c.members[1].name.from)
+		l.next = n.blanksBefore(c.members[1].Name.From)
 	}
-	l.tail = n.blanksBefore(c.to - 1)
-	l.colon = n.text[c.members[0].name.to:c.members[0].value.from]
+	l.tail = n.blanksBefore(c.To - 1)
+	l.colon = n.text[c.members[0].Name.To:c.members[0].Value.From]
 	// How a source is written its own shows first, and then one of several lines.
 	for k, o := range slices.Concat(n.cells[i:i+1], n.cells) {
 		m, ok := o.member("source")
-		if !ok || n.text[m.value.from] != '[' {
+		if !ok || n.text[m.Value.From] != '[' {
 			continue
 		}
-		if at := items(n.text, m.value); len(at) > 1 || len(at) == 1 && k == 0 {
-			l.line, l.lineTail = n.blanksBefore(at[0].from), n.blanksBefore(m.value.to-1)
+		if at := jsonspan.Items(n.text, m.Value); len(at) > 1 || len(at) == 1 && k == 0 {
+			l.line, l.lineTail = n.blanksBefore(at[0].From), n.blanksBefore(m.Value.To-1)
 			if l.lineNext = l.line; len(at) > 1 {
-				l.lineNext = n.blanksBefore(at[1].from)
+				l.lineNext = n.blanksBefore(at[1].From)
 			} else if l.line == "" && l.colon != ":" {
 				l.lineNext = " "
 			}
@@ -214,13 +216,13 @@ func (l *layout) lines(cellLead string) {
 
 // plainLayout is for a notebook without cells: it goes on as the notebook begins.
 func (n *Notebook) plainLayout() *layout {
-	step := n.blanksBefore(n.top[0].name.from)
-	colon := n.text[n.top[0].name.to:n.top[0].value.from]
+	step := n.blanksBefore(n.top[0].Name.From)
+	colon := n.text[n.top[0].Name.To:n.top[0].Value.From]
 	i := strings.LastIndexByte(step, '\n')
 	if i < 0 {
 		next := ""
 		if len(n.top) > 1 {
-			next = n.blanksBefore(n.top[1].name.from)
+			next = n.blanksBefore(n.top[1].Name.From)
 		}
 		return &layout{next: next, lineNext: next, colon: colon}
 	}
@@ -234,11 +236,7 @@ func (n *Notebook) plainLayout() *layout {
 }
 
 func (n *Notebook) blanksBefore(i int) string {
-	from := i
-	for from > 0 && strings.IndexByte(blanks, n.text[from-1]) >= 0 {
-		from--
-	}
-	return n.text[from:i]
+	return n.text[len(strings.TrimRight(n.text[:i], jsonspan.Blanks)):i]
 }
 
 // source writes a source the way the cell like has its own: as one string or as a list of
@@ -247,10 +245,10 @@ func (n *Notebook) source(l *layout, like *cell, source string) string {
 	var raw map[string]string
 	if like != nil {
 		if m, ok := like.member("source"); ok {
-			if n.text[m.value.from] == '"' {
+			if n.text[m.Value.From] == '"' {
 				return quote(source)
 			}
-			_, raw = n.sourceLines(m.value)
+			_, raw = n.sourceLines(m.Value)
 		}
 	}
 	if source == "" {

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
 // Types of cell.
@@ -27,22 +29,22 @@ const (
 type Notebook struct {
 	text   string
 	head   string // a byte order mark before the text
-	top    []member
-	array  span // of the cells
+	top    []jsonspan.Member
+	array  jsonspan.Span // of the cells
 	cells  []cell
 	useIDs bool // format 4.5 and later: cells have ids
 }
 
 type cell struct {
-	span
-	members []member
+	jsonspan.Span
+	members []jsonspan.Member
 	typ, id string // id is "" if it has none that could be named
 }
 
-func (c *cell) member(key string) (member, bool) {
-	i := slices.IndexFunc(c.members, func(m member) bool { return m.key == key })
+func (c *cell) member(key string) (jsonspan.Member, bool) {
+	i := slices.IndexFunc(c.members, func(m jsonspan.Member) bool { return m.Key == key })
 	if i < 0 {
-		return member{}, false
+		return jsonspan.Member{}, false
 	}
 	return c.members[i], true
 }
@@ -56,34 +58,34 @@ func Parse(data []byte) (*Notebook, error) {
 	if !json.Valid([]byte(n.text)) {
 		return nil, errors.New("is not valid JSON")
 	}
-	start := skipBlanks(n.text, 0)
+	start := len(n.text) - len(strings.TrimLeft(n.text, jsonspan.Blanks))
 	if n.text[start] != '{' {
 		return nil, errors.New("is not a notebook: it is no JSON object")
 	}
-	n.top = members(n.text, valueAt(n.text, start))
+	n.top = jsonspan.Members(n.text, jsonspan.Span{From: start, To: len(n.text)})
 	if key, twice := repeated(n.top); twice {
 		return nil, fmt.Errorf("has %q twice at the top, which programs read differently", key)
 	}
 	major, minor := -1, 0
 	for _, m := range n.top {
-		value := m.value.of(n.text)
-		switch m.key {
+		value := m.Value.Of(n.text)
+		switch m.Key {
 		case "nbformat":
 			major, _ = strconv.Atoi(value) // what is no number is no format we know
 		case "nbformat_minor":
 			minor, _ = strconv.Atoi(value)
 		case "cells":
-			n.array = m.value
+			n.array = m.Value
 		}
 	}
 	switch {
 	case major != 4:
 		return nil, errors.New("is not a notebook of format 4 (nbformat); Jupyter can convert older ones")
-	case n.array.to == 0 || n.text[n.array.from] != '[':
+	case n.array.To == 0 || n.text[n.array.From] != '[':
 		return nil, errors.New("is not a notebook: it has no list of cells")
 	}
 	n.useIDs = minor >= 5
-	for i, at := range items(n.text, n.array) {
+	for i, at := range jsonspan.Items(n.text, n.array) {
 		c, err := n.cell(at)
 		if err != nil {
 			return nil, fmt.Errorf("has a broken cell, number %d: %w", i+1, err)
@@ -93,36 +95,36 @@ func Parse(data []byte) (*Notebook, error) {
 	return n, nil
 }
 
-func (n *Notebook) cell(at span) (cell, error) {
-	c := cell{span: at}
-	if n.text[at.from] != '{' {
+func (n *Notebook) cell(at jsonspan.Span) (cell, error) {
+	c := cell{Span: at}
+	if n.text[at.From] != '{' {
 		return c, errors.New("it is no JSON object")
 	}
-	c.members = members(n.text, at)
+	c.members = jsonspan.Members(n.text, at)
 	if key, twice := repeated(c.members); twice {
 		return c, fmt.Errorf("it has %q twice", key)
 	}
 	if m, ok := c.member("cell_type"); ok {
-		c.typ = decodeString(m.value.of(n.text))
+		c.typ = decodeString(m.Value.Of(n.text))
 	}
 	if c.typ == "" {
 		return c, errors.New("it has no cell_type")
 	}
 	if m, ok := c.member("id"); ok {
-		if id := decodeString(m.value.of(n.text)); ValidID(id) {
+		if id := decodeString(m.Value.Of(n.text)); ValidID(id) {
 			c.id = id
 		}
 	}
 	return c, nil
 }
 
-func repeated(ms []member) (key string, twice bool) {
+func repeated(ms []jsonspan.Member) (key string, twice bool) {
 	seen := make(map[string]bool, len(ms))
 	for _, m := range ms {
-		if seen[m.key] {
-			return m.key, true
+		if seen[m.Key] {
+			return m.Key, true
 		}
-		seen[m.key] = true
+		seen[m.Key] = true
 	}
 	return "", false
 }
@@ -182,21 +184,21 @@ func (n *Notebook) Source(i int) string {
 	if !ok {
 		return ""
 	}
-	text, _ := n.sourceLines(m.value)
+	text, _ := n.sourceLines(m.Value)
 	return text
 }
 
 // sourceLines decodes a source, and returns how each of its lines is written.
-func (n *Notebook) sourceLines(at span) (text string, raw map[string]string) {
-	if n.text[at.from] != '[' {
-		return decodeString(at.of(n.text)), nil
+func (n *Notebook) sourceLines(at jsonspan.Span) (text string, raw map[string]string) {
+	if n.text[at.From] != '[' {
+		return decodeString(at.Of(n.text)), nil
 	}
 	var b strings.Builder
 	raw = map[string]string{}
-	for _, item := range items(n.text, at) {
-		line := decodeString(item.of(n.text))
+	for _, item := range jsonspan.Items(n.text, at) {
+		line := decodeString(item.Of(n.text))
 		b.WriteString(line)
-		raw[line] = item.of(n.text)
+		raw[line] = item.Of(n.text)
 	}
 	return b.String(), raw
 }

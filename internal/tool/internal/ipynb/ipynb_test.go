@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
 // book is a notebook as Jupyter writes it, with things in it that a careless program would
@@ -258,11 +260,11 @@ func FuzzEdit(f *testing.F) {
 			t.Fatalf("%d other cells, want %d", len(got), len(want))
 		}
 		for k := range want {
-			if a, b := want[k].of(n.text), got[k].of(after.text); a != b {
+			if a, b := want[k].Of(n.text), got[k].Of(after.text); a != b {
 				t.Errorf("another cell changed:\n%s\n%s", a, b)
 			}
 		}
-		before, rest := n.text[:n.array.from]+n.text[n.array.to:], after.text[:after.array.from]+after.text[after.array.to:]
+		before, rest := n.text[:n.array.From]+n.text[n.array.To:], after.text[:after.array.From]+after.text[after.array.To:]
 		if before != rest || n.head != after.head {
 			t.Errorf("what is around the cells changed:\n%s\n%s", before, rest)
 		}
@@ -275,16 +277,16 @@ func checkReplaced(t *testing.T, n *Notebook, i int, after *Notebook, typ, sourc
 	about := map[string]bool{"cell_type": true, "source": true, "outputs": true, "execution_count": true, "attachments": true}
 	var was, is []string
 	for _, m := range n.cells[i].members {
-		if !about[m.key] {
-			was = append(was, m.name.of(n.text)+m.value.of(n.text))
+		if !about[m.Key] {
+			was = append(was, m.Name.Of(n.text)+m.Value.Of(n.text))
 		}
 	}
 	for _, m := range after.cells[i].members {
-		if !about[m.key] {
-			is = append(is, m.name.of(after.text)+m.value.of(after.text))
+		if !about[m.Key] {
+			is = append(is, m.Name.Of(after.text)+m.Value.Of(after.text))
 		}
-		if m.key == "outputs" && len(items(after.text, m.value)) > 0 {
-			t.Errorf("the outputs are still there: %s", m.value.of(after.text))
+		if m.Key == "outputs" && len(jsonspan.Items(after.text, m.Value)) > 0 {
+			t.Errorf("the outputs are still there: %s", m.Value.Of(after.text))
 		}
 	}
 	if d := cmp.Diff(was, is); d != "" {
