@@ -117,7 +117,10 @@ func matchesWords(r *rule.Rule, c *call, p *part) bool {
 		return false
 	case command.StartsOthers(name):
 		// "sudo -u x" says as little as "sudo".
-		return slices.ContainsFunc(head[1:], func(w string) bool { return w[0] != '-' && !strings.Contains(w, "=") }) && c.namesStarted(r, p)
+		return slices.ContainsFunc(head[1:], func(w string) bool {
+			return w[0] != '-' && !strings.Contains(w,
+				"=")
+		}) && c.namesStarted(r, p)
 	case name == "git":
 		return c.matchesGit(head, p)
 	case command.Looks(name) && !slices.ContainsFunc(head[1:], writingWord):
@@ -190,7 +193,8 @@ func (c *call) matchesGit(head []string, p *part) bool {
 			}
 		}
 	}
-	if len(head) > 1 && command.GitReads(sub) && !slices.ContainsFunc(head[2:], func(w string) bool { return strings.HasPrefix(w, "-") }) {
+	if len(head) > 1 && command.GitReads(sub) && !slices.ContainsFunc(head[2:],
+		func(w string) bool { return strings.HasPrefix(w, "-") }) {
 		return c.isFree(p)
 	}
 	return true
@@ -218,7 +222,8 @@ func takesMessage(option string) bool {
 		return true
 	}
 	letters, ok := strings.CutPrefix(option, "-")
-	return ok && strings.HasSuffix(letters, "m") && strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return ok && strings.HasSuffix(letters, "m") && strings.Trim(letters,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // writingWord: a rule that spells such a word out means the writing use of a command.

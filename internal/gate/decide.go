@@ -171,10 +171,15 @@ func (h *hit) take(r *rule.Rule, layer int) {
 func (t *Tools) Decide(q Query) troupe.Decision {
 	q.known = t
 	if len(q.Chain) == 0 {
-		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: "nobody answers for this call: it came without a line of authority"}
+		return troupe.Decision{
+			Effect: troupe.Deny, Step: StepProfile,
+			Why: "nobody answers for this call: it came without a line of authority",
+		}
 	}
 	if why := withheld(q.Chain, t.of(q.Tool)); why != "" {
-		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why}
+		return troupe.Decision{
+			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
+		}
 	}
 	c := newCall(&q)
 	c.keepNamed(q.Chain)

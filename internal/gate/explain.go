@@ -32,7 +32,8 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
 		if !c.deny.holds(v.layer) {
-			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes out what no deny_read names"
+			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes out what "+
+				"no deny_read names"
 			break
 		}
 		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
@@ -88,7 +89,8 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 			return c.unboundable(q, v.layer) + ", and it " + c.does()
 		}
 		if !view.doubtful() && view.blind(view.bound) {
-			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q", c.shell.keeps.rule.Written.Text) + " is about writing"
+			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q",
+				c.shell.keeps.rule.Written.Text) + " is about writing"
 		}
 		if view.doubtful() {
 			why := "a shell in it runs what it is given"
@@ -110,7 +112,8 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 
 // unboundable says that a bound cannot be kept.
 func (c *call) unboundable(q *Query, layer int) string {
-	return fmt.Sprintf("commands of this agent are bound to %q, which this machine cannot hold them to", string(boundOf(q.Chain[:layer+1])))
+	return fmt.Sprintf("commands of this agent are bound to %q, which this machine cannot hold them to",
+		string(boundOf(q.Chain[:layer+1])))
 }
 
 // boundOf is the most that commands are left by a chain.
@@ -189,7 +192,8 @@ func (c *call) does() string {
 			return "asks the network for a place that its address does not name clearly"
 		}
 		if c.host.Tells {
-			return "asks " + rule.Visible(strings.Join(c.host.Labels, ".")) + " with so long an address that it could carry away what was read here"
+			return "asks " + rule.Visible(strings.Join(c.host.Labels, ".")) +
+				" with so long an address that it could carry away what was read here"
 		}
 		return "asks " + rule.Visible(strings.Join(c.host.Labels, ".")) + " over the network"
 	}
@@ -240,7 +244,8 @@ func (c *call) grants() []string {
 		}
 		return []string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}
 	case c.url != "":
-		if c.facts.Argument != troupe.DomainArgument || c.host.Unsure || c.host.User || c.host.Tells || len(c.host.Labels) == 0 {
+		if c.facts.Argument != troupe.DomainArgument || c.host.Unsure || c.host.User || c.host.Tells ||
+			len(c.host.Labels) == 0 {
 			return nil
 		}
 		return []string{c.tool + "(domain:" + strings.Join(c.host.Labels, ".") + ")"}
@@ -271,7 +276,10 @@ func (c *call) grants() []string {
 
 // hasHidden: characters that are not shown, or not as they are.
 func hasHidden(s string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
+		return r != '\n' && r != '\t' &&
+			!unicode.IsPrint(r)
+	})
 }
 
 // Headless is the answer where nobody can be asked: a question becomes a denial at once,

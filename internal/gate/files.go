@@ -30,7 +30,8 @@ func (c *call) named() []file {
 	elsewhere := said.Open
 	for _, s := range said.Reads {
 		n.word(s.Word, false)
-		elsewhere = elsewhere || slices.ContainsFunc(c.vars().Expand(s.Word), func(t command.Text) bool { return t.Cut })
+		elsewhere = elsewhere || slices.ContainsFunc(c.vars().Expand(s.Word),
+			func(t command.Text) bool { return t.Cut })
 	}
 	for _, w := range said.Says {
 		if elsewhere {
@@ -149,6 +150,7 @@ func matchesNamed(r *rule.Rule, c *call) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.named(), func(f file) bool {
-		return (f.write || !edits) && (f.unanchored && r.EndsIn(f.name) || !f.unanchored && r.Matches(c.at, f.name, true, true))
+		return (f.write || !edits) && (f.unanchored && r.EndsIn(f.name) || !f.unanchored && r.Matches(c.at, f.name,
+			true, true))
 	})
 }

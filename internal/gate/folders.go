@@ -57,9 +57,11 @@ func (c *call) begins(text string) string {
 	to, rest, and := strings.Cut(text, "&&")
 	to = strings.TrimSpace(to)
 	rest = strings.ReplaceAll(rest, "&&", "")
-	if !ok || !and || to == "" || to[0] == '-' || to[0] == '/' || strings.Trim(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") != "" ||
+	if !ok || !and || to == "" || to[0] == '-' || to[0] == '/' || strings.Trim(to,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") != "" ||
 		strings.ContainsAny(rest, ";&\n`$") || strings.Contains(rest, "||") || strings.Contains(rest, "cd") ||
-		strings.Contains(rest, "pushd") || strings.Contains(rest, " -C") || strings.Contains(rest, "dir") || slices.Contains(strings.Split(to, "/"), "..") || !path.IsAbs(c.at.Project) || c.resolve == nil {
+		strings.Contains(rest, "pushd") || strings.Contains(rest, " -C") || strings.Contains(rest, "dir") ||
+		slices.Contains(strings.Split(to, "/"), "..") || !path.IsAbs(c.at.Project) || c.resolve == nil {
 		return ""
 	}
 	folder := path.Join(c.at.Project, to)

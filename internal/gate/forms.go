@@ -65,7 +65,8 @@ func (c *call) forms() []form {
 		addText(rule.OneBlank(p.Text), nil)
 		addText(rule.OneBlank(p.Whole), nil)
 		if p.Words[0].Pattern {
-			add(form{text: rule.OneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text), words: texts})
+			add(form{text: rule.OneBlank(strings.Join(texts[1:], " ")), pattern: path.Base(p.Words[0].Text),
+				words: texts})
 		}
 		for _, said := range c.expanded(p) {
 			addText(said, strings.Fields(said))
@@ -129,7 +130,8 @@ func matchesCommand(r *rule.Rule, c *call) bool {
 	for i := range r.Denials {
 		w := &r.Denials[i]
 		for _, f := range forms {
-			if f.pattern == "" && (w.Match(f.text) || matchBehindOptions(w, f.words)) || f.pattern != "" && meansPattern(w, f) {
+			if f.pattern == "" && (w.Match(f.text) || matchBehindOptions(w, f.words)) || f.pattern != "" &&
+				meansPattern(w, f) {
 				return true
 			}
 		}
@@ -147,5 +149,6 @@ func meansPattern(w *rule.Wildcard, f form) bool {
 	if !ok && err == nil {
 		return false
 	}
-	return w.Match(strings.TrimRight(name+" "+f.text, " ")) || matchBehindOptions(w, append([]string{name}, f.words[1:]...))
+	return w.Match(strings.TrimRight(name+" "+f.text, " ")) || matchBehindOptions(w, append([]string{name},
+		f.words[1:]...))
 }

@@ -45,7 +45,8 @@ func filters() [4]filter {
 			name:  "definition",
 			holds: func(*Layer, bool) bool { return true },
 			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
-				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !slices.Contains(l.Offered, tool.Name)
+				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !slices.Contains(l.Offered,
+					tool.Name)
 			},
 			why: "its definition does not have it",
 		},

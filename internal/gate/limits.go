@@ -70,7 +70,8 @@ func keepsToWords(w *rule.Wildcard, p *part) bool {
 		if !ok {
 			continue
 		}
-		if !word.Known && strings.Contains(begun, "/") && strings.ContainsAny(rest, "$`") || strings.Contains(rest, "\n") {
+		if !word.Known && strings.Contains(begun, "/") && strings.ContainsAny(rest, "$`") || strings.Contains(rest,
+			"\n") {
 			return false
 		}
 		if command.RunsText(path.Base(p.Words[0].Text)) && strings.ContainsAny(rest, ";&|<>()$`\n") {

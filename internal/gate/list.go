@@ -32,7 +32,8 @@ func InForce(chain []Layer) []Listed {
 	for i := range chain {
 		chain[i].rules(func(r *rule.Rule, managed bool) {
 			all = append(all, placed{
-				Listed{Rule: r.Written, Agent: chain[i].Agent, Managed: managed, Means: r.Means(), Problem: r.Note}, r, i,
+				Listed{Rule: r.Written, Agent: chain[i].Agent, Managed: managed, Means: r.Means(), Problem: r.Note}, r,
+				i,
 			})
 		})
 	}
@@ -45,7 +46,8 @@ func InForce(chain []Layer) []Listed {
 	slices.SortStableFunc(all, func(a, b placed) int { return order(a) - order(b) })
 	shadows := func(j, i int) bool {
 		// A rule of a child does not hold for those above it, which judge as well.
-		if i == j || order(all[j]) > order(all[i]) || all[j].layer > all[i].layer || !all[j].rule.Includes(all[i].rule) {
+		if i == j || order(all[j]) > order(all[i]) || all[j].layer > all[i].layer ||
+			!all[j].rule.Includes(all[i].rule) {
 			return false
 		}
 		return j < i || order(all[j]) == order(all[i]) && !all[i].rule.Includes(all[j].rule)

@@ -15,7 +15,8 @@ func matchesCall(r *rule.Rule, c *call) bool {
 	case rule.KindCommand:
 		return c.isCommand() && matchesCommand(r, c)
 	case rule.KindName:
-		return (c.tool == r.Tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument && r.Facts.Argument == troupe.AgentArgument) && (r.NamesOne(c.agent) || c.agent == "")
+		return (c.tool == r.Tool || c.agent != "" && c.facts.Argument != troupe.SkillArgument &&
+			r.Facts.Argument == troupe.AgentArgument) && (r.NamesOne(c.agent) || c.agent == "")
 	case rule.KindPath:
 		return matchesPaths(r, c)
 	case rule.KindDomain:
@@ -37,7 +38,8 @@ func matchesPaths(r *rule.Rule, c *call) bool {
 	}
 	for i := range c.paths {
 		p := &c.paths[i]
-		about := own || edits && p.write || r.Tool == rule.ToolRead && (!p.write || rule.EditsFiles(c.facts) && !c.facts.Overwrites)
+		about := own || edits && p.write || r.Tool == rule.ToolRead && (!p.write || rule.EditsFiles(c.facts) &&
+			!c.facts.Overwrites)
 		if about && r.Matches(c.at, p.name, true, true) {
 			return true
 		}
@@ -53,7 +55,8 @@ func allowsAll(r *rule.Rule, c *call) bool {
 	case rule.KindName:
 		return c.tool == r.Tool && c.agent != "" && r.NamesOne(c.agent)
 	case rule.KindDomain:
-		return c.tool == r.Tool && c.url != "" && !c.host.Unsure && !c.host.User && !c.host.Tells && r.Host.Match(c.host)
+		return c.tool == r.Tool && c.url != "" && !c.host.Unsure && !c.host.User && !c.host.Tells &&
+			r.Host.Match(c.host)
 	default:
 		return false
 	}

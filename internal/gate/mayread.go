@@ -25,7 +25,8 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 	open, names, below := v.reads(said)
 	for i := range all {
 		k := &all[i]
-		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) || slices.ContainsFunc(below, k.reaches) {
+		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) ||
+			slices.ContainsFunc(below, k.reaches) {
 			v.shell.mayRead = k.show
 			return true
 		}
@@ -51,7 +52,8 @@ func (v *view) kept() []kept {
 			if base, known := p.Base(v.at); known {
 				segs = rule.Literals(base)
 			}
-			all = append(all, kept{segs: append(segs, p.Segs...), show: "what the rule " + h.rule.Written.Text + " is about"})
+			all = append(all, kept{segs: append(segs, p.Segs...), show: "what the rule " + h.rule.Written.Text +
+				" is about"})
 		}
 	}
 	return all

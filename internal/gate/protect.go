@@ -97,7 +97,8 @@ func matchesFile(r *rule.Rule, c *call, name string, guards []*guard) bool {
 	case rule.KindPath:
 		return slices.ContainsFunc(r.Paths, func(p rule.Pattern) bool {
 			base, ok := p.Base(c.at)
-			return ok && p.Match(base, name, false) && !slices.ContainsFunc(guards, func(g *guard) bool { return !names(&p, g) })
+			return ok && p.Match(base, name, false) && !slices.ContainsFunc(guards,
+				func(g *guard) bool { return !names(&p, g) })
 		})
 	default:
 		return false

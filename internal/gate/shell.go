@@ -391,7 +391,8 @@ func (v *view) allAllowed(rules bool) bool {
 
 // unsureInput: bash reads from the network where a path says so.
 func unsureInput(r command.Redirect) bool {
-	return !r.Write && (!r.Path.Known || strings.HasPrefix(r.Path.Text, "/dev/tcp/") || strings.HasPrefix(r.Path.Text, "/dev/udp/"))
+	return !r.Write && (!r.Path.Known || strings.HasPrefix(r.Path.Text, "/dev/tcp/") || strings.HasPrefix(r.Path.Text,
+		"/dev/udp/"))
 }
 
 // isFree: the part changes nothing by itself, so that it may stand beside others that rules
@@ -405,7 +406,10 @@ func (c *call) isFree(p *part) bool {
 
 func (c *call) weigh(p *part) bool {
 	if len(p.Words) == 0 {
-		return !slices.ContainsFunc(p.Assigns, func(a command.Assign) bool { return !command.OwnVariable(a.Name) && !command.SafeVariable(a) })
+		return !slices.ContainsFunc(p.Assigns, func(a command.Assign) bool {
+			return !command.OwnVariable(a.Name) &&
+				!command.SafeVariable(a)
+		})
 	}
 	if !p.Words[0].Known || !safeAssigns(p.Assigns) {
 		return false

@@ -22,6 +22,10 @@ func (w arithmetic) arithm(x syntax.ArithmExpr) {
 	case *syntax.Word:
 		w.arithmWord(x)
 	case *syntax.BinaryArithm:
+		if word, ok := x.X.(*syntax.Word); ok && strings.HasSuffix(x.Op.String(), "=") &&
+			!slices.Contains([]string{"==", "!=", "<=", ">="}, x.Op.String()) {
+			w.out.counters = append(w.out.counters, word.Lit())
+		}
 		w.arithm(x.X)
 		w.arithm(x.Y)
 	case *syntax.UnaryArithm:
@@ -75,7 +79,8 @@ func counts(p *syntax.CmdSubst) bool {
 		last = list.Y
 	}
 	c, ok := last.Cmd.(*syntax.CallExpr)
-	if !ok || last.Background || last.Coprocess || last.Negated || len(c.Assigns) > 0 || len(c.Args) != 2 || c.Args[0].Lit() != "wc" {
+	if !ok || last.Background || last.Coprocess || last.Negated || len(c.Assigns) > 0 || len(c.Args) != 2 ||
+		c.Args[0].Lit() != "wc" {
 		return false
 	}
 	for _, r := range last.Redirs {
@@ -108,10 +113,11 @@ func (w arithmetic) number(name *syntax.Lit, changed bool) {
 	if name == nil {
 		return
 	}
-	if !changed && (alwaysNumber(name.Value) || w.numbers[name.Value]) {
-		return
+	if changed {
+		w.unclear("arithmetic evaluates what " + name.Value + " holds")
+	} else if !alwaysNumber(name.Value) {
+		w.calculates = append(w.calculates, name.Value)
 	}
-	w.unclear("arithmetic evaluates what " + name.Value + " holds")
 }
 
 func alwaysNumber(name string) bool {
@@ -145,115 +151,37 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// numbersOf are the variables that hold nothing but numbers wherever the command sets them.
-func numbersOf(file *syntax.File) map[string]bool {
-	n := numbering{}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		n.node(node)
-		return true
-	})
-	return n
-}
-
-type numbering map[string]bool
-
-func (n numbering) set(name string, isNumber bool) {
-	if before, known := n[name]; known {
-		isNumber = isNumber && before
+// findNumbers finds the variables that hold nothing but numbers wherever the command sets them.
+func (c *Command) findNumbers() {
+	c.numbers = make(map[string]bool)
+	set := func(name string, number bool) {
+		before, known := c.numbers[name]
+		c.numbers[name] = number && (before || !known)
 	}
-	n[name] = isNumber
-}
-
-func (n numbering) node(node syntax.Node) {
-	switch x := node.(type) {
-	case *syntax.Assign:
-		if x.Name != nil && !x.Naked {
-			n.set(x.Name.Value, x.Array == nil && x.Index == nil && numeric(x.Value))
-		} else if x.Name != nil {
-			n.set(x.Name.Value, false) // declare -n, and what a function makes local
+	for _, name := range c.counters {
+		set(name, true)
+	}
+	for _, name := range c.texts {
+		set(name, false)
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		for _, a := range p.Assigns {
+			set(a.Name, !a.Append && (a.Value.Known && isNumber(strings.TrimPrefix(a.Value.Text, "-")) ||
+				a.Value.numeric(nil)))
 		}
-	case *syntax.ForClause:
-		if iter, ok := x.Loop.(*syntax.WordIter); ok {
-			all := iter.InPos.IsValid() && !x.Select && !slices.ContainsFunc(iter.Items, func(w *syntax.Word) bool { return !numeric(w) })
-			n.set(iter.Name.Value, all)
+		if len(p.Words) == 0 || slices.Contains([]string{"echo", "cat", "ls", "grep", "head", "tail", "wc", "test",
+			"[", "true", "false", "seq"}, p.Words[0].Text) {
+			continue // the common ones that surely set nothing
 		}
-	case *syntax.BinaryArithm:
-		if name := assigned(x.X); name != "" && strings.HasSuffix(x.Op.String(), "=") {
-			n.set(name, true) // what it is set to is checked where it is walked
-		}
-	case *syntax.ParamExp:
-		if x.Exp != nil && (x.Exp.Op == syntax.AssignUnset || x.Exp.Op == syntax.AssignUnsetOrNull) && x.Param != nil {
-			n.set(x.Param.Value, false)
-		}
-	case *syntax.CallExpr:
 		// read, printf -v, mapfile, getopts and others put text into what they name.
-		for i, arg := range x.Args {
-			name, _, _ := strings.Cut(plainText(arg), "=")
-			if name = strings.TrimSuffix(name, "+"); i > 0 && isName(name) && setsVariables(x.Args[0]) {
-				n.set(name, false)
-			}
-		}
-	case *syntax.DeclClause:
-		for _, a := range x.Args {
-			if a.Name != nil || a.Value == nil {
-				continue
-			}
-			name, _, _ := strings.Cut(plainText(a.Value), "=")
-			n.set(strings.TrimSuffix(name, "+"), false) // "x=…" in quotes
-		}
-	}
-}
-
-// plainText is what a word says outside of its expansions.
-func plainText(word *syntax.Word) string {
-	var b strings.Builder
-	for _, part := range word.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
-		case *syntax.SglQuoted:
-			b.WriteString(p.Value)
-		case *syntax.DblQuoted:
-			for _, inner := range p.Parts {
-				if lit, ok := inner.(*syntax.Lit); ok {
-					b.WriteString(lit.Value)
-				}
+		for _, w := range p.Words[1:] {
+			name, value, sets := strings.Cut(w.Text, "=")
+			if name = strings.TrimSuffix(strings.Trim(name, `"'\`), "+"); isName(name) && !(sets && isNumber(value)) {
+				set(name, false)
 			}
 		}
 	}
-	return b.String()
-}
-
-func setsVariables(first *syntax.Word) bool {
-	switch first.Lit() {
-	case "echo", "cat", "ls", "grep", "head", "tail", "wc", "test", "[", "true", "false", "seq":
-		return false // the common ones that surely set nothing
-	}
-	return true
-}
-
-func assigned(x syntax.ArithmExpr) string {
-	if word, ok := x.(*syntax.Word); ok {
-		return word.Lit()
-	}
-	return ""
-}
-
-// numeric: a plain number, {1..9}, or arithmetic, whose value is one.
-func numeric(word *syntax.Word) bool {
-	if word == nil || len(word.Parts) != 1 {
-		return false
-	}
-	switch p := word.Parts[0].(type) {
-	case *syntax.Lit:
-		if from, to, ok := strings.Cut(strings.Trim(p.Value, "{}"), ".."); ok {
-			return isNumber(from) && isNumber(to)
-		}
-		return isNumber(strings.TrimPrefix(p.Value, "-"))
-	case *syntax.ArithmExp:
-		return true
-	}
-	return false
 }
 
 // test walks [[ … ]]. Its words are not split; but -v, -R and comparisons of numbers

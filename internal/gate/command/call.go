@@ -104,7 +104,9 @@ func (w *walker) declare(c *syntax.DeclClause, s scope) {
 		default:
 			set := w.assigns([]*syntax.Assign{a})
 			part.Assigns = append(part.Assigns, set...)
-			word := Word{Text: w.source(a), pieces: []piece{{text: a.Name.Value + "="}, {kind: pieceOther, quoted: true}}}
+			word := Word{
+				Text: w.source(a), pieces: []piece{{text: a.Name.Value + "="}, {kind: pieceOther, quoted: true}},
+			}
 			if a.Index == nil && a.Array == nil && !a.Append && set[0].Value.Known {
 				word = knownWord(a.Name.Value + "=" + set[0].Value.Text)
 				word.source = w.source(a)
@@ -287,7 +289,8 @@ func (w starter) testBuiltin(args []Word) {
 	for i, arg := range args {
 		unknown = unknown || !arg.Known
 		code = code || arg.Known && strings.Contains(arg.Text, "[") && strings.ContainsAny(arg.Text, "$`")
-		if arg.Known && (arg.Text == "-v" || arg.Text == "-R") && i+1 < len(args) && (!args[i+1].Known || !isName(args[i+1].Text)) {
+		if arg.Known && (arg.Text == "-v" || arg.Text == "-R") && i+1 < len(args) && (!args[i+1].Known ||
+			!isName(args[i+1].Text)) {
 			w.unclear("the name of a variable in it is evaluated, and may run something")
 		}
 	}
@@ -320,7 +323,8 @@ func (w starter) variables(name string, args []Word) {
 			if strings.ContainsAny(arg.Text, "C") && takes != "" && name != "read" {
 				w.unclear("`" + name + " -C` evaluates its argument")
 			}
-			if flag == 0 || strings.IndexByte(takes, flag) < 0 && !(flag == 'a' && name == "read" || flag == 'v' && name == "printf" || flag == 'p' && name == "wait") {
+			if flag == 0 || strings.IndexByte(takes, flag) < 0 && !(flag == 'a' && name == "read" || flag == 'v' &&
+				name == "printf" || flag == 'p' && name == "wait") {
 				continue
 			}
 			if !glued {
@@ -330,7 +334,8 @@ func (w starter) variables(name string, args []Word) {
 				}
 				value = args[i].Text
 			}
-			if (flag == 'a' || flag == 'v' || flag == 'p' && name == "wait") && (!glued && !args[i].Known || !isName(value)) {
+			if (flag == 'a' || flag == 'v' || flag == 'p' && name == "wait") && (!glued && !args[i].Known ||
+				!isName(value)) {
 				w.unclear("the name of a variable in it is evaluated, and may run something")
 			}
 		case names || name == "getopts" && i == 1:

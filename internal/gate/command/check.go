@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -33,7 +34,9 @@ const maxLength = 128 << 10
 // bash runs what comes after them.
 func check(command string) *UnreadableError {
 	if len(command) >= maxLength {
-		return &UnreadableError{Problem: fmt.Sprintf("it is longer than the %d bytes that a shell can be given", maxLength-1)}
+		return &UnreadableError{
+			Problem: fmt.Sprintf("it is longer than the %d bytes that a shell can be given", maxLength-1),
+		}
 	}
 	var before rune
 	for i := 0; i < len(command); {
@@ -56,28 +59,24 @@ func check(command string) *UnreadableError {
 
 // hidden says what is wrong with a character, or nothing.
 func hidden(r, before, after rune) string {
+	filler := r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 // letters that are not seen
 	switch {
 	case r == '\t' || r == '\n' || r >= ' ' && r < 0x7f:
 		return ""
 	case r == '\r':
 		return "a carriage return, which shells and people read in different ways"
-	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0:
+	case unicode.IsControl(r):
 		return fmt.Sprintf("a control character (U+%04X)", r)
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x200e, r == 0x200f, r == 0x061c:
-		return fmt.Sprintf("a character that changes the direction of the text (U+%04X), so that it does not run in the order in which it is shown", r)
-	case r == 0x2028 || r == 0x2029:
+	case unicode.Is(unicode.Bidi_Control, r):
+		return fmt.Sprintf("a character that changes the direction of the text (U+%04X), so that it does not run "+
+			"in the order in which it is shown", r)
+	case unicode.In(r, unicode.Zl, unicode.Zp):
 		return fmt.Sprintf("a line separator that is none to the shell (U+%04X)", r)
-	case r == 0xa0, r == 0x1680, r >= 0x2000 && r <= 0x200a, r == 0x202f, r == 0x205f, r == 0x3000:
+	case unicode.Is(unicode.Zs, r):
 		return fmt.Sprintf("a space that is none to the shell (U+%04X)", r)
-	case r == 0x200c || r == 0x200d:
-		// Scripts and emoji need joiners, between letters of their own.
-		if before > 0x7f && after > 0x7f {
-			return ""
-		}
-		return fmt.Sprintf("an invisible character (U+%04X)", r)
-	case r == 0x200b, r >= 0x2060 && r <= 0x2065, r >= 0x206a && r <= 0x206f, r == 0xfeff, r == 0x00ad,
-		r == 0x180e, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r >= 0xfff9 && r <= 0xfffb,
-		r >= 0xe0000 && r <= 0xe0fff:
+	case (r == 0x200c || r == 0x200d) && before > 0x7f && after > 0x7f:
+		return "" // scripts and emoji need joiners, between letters of their own
+	case unicode.Is(unicode.Cf, r) || filler || r >= 0xe0000 && r <= 0xe0fff:
 		return fmt.Sprintf("an invisible character (U+%04X)", r)
 	}
 	return ""
@@ -107,7 +106,10 @@ func nesting(command string) int {
 		}
 		most = max(most, brackets)
 	}
-	for word := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()", r) }) {
+	for word := range strings.FieldsFuncSeq(command, func(r rune) bool {
+		return strings.ContainsRune(" \t\n;&|()",
+			r)
+	}) {
 		switch word {
 		case "if", "while", "until", "for", "case", "select", "coproc", "time", "!", "function":
 			words++
@@ -133,7 +135,8 @@ func parse(command string) (file *syntax.File, bad *UnreadableError) {
 			file, bad = nil, &UnreadableError{Problem: "its syntax is too unusual"}
 		}
 	}()
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash),
+		syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
 	if err == nil {
 		return file, nil
 	}

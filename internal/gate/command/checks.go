@@ -36,7 +36,8 @@ func onlyShowsPages(_ *judge, u *invocation) string {
 // them one that loads code.
 func noOptionFiles(_ *judge, u *invocation) string {
 	made := func(w Word) bool { return !w.Known && (len(w.pieces) == 0 || w.pieces[0].kind != pieceText) }
-	if u.begins('@') || slices.ContainsFunc(u.operands, made) || slices.ContainsFunc(u.options, func(o option) bool { return o.given && o.value.mayBegin('@') }) {
+	if u.begins('@') || slices.ContainsFunc(u.operands, made) || slices.ContainsFunc(u.options,
+		func(o option) bool { return o.given && o.value.mayBegin('@') }) {
 		return "may take options from a file"
 	}
 	return ""
@@ -60,7 +61,8 @@ func onlyToDevices(_ *judge, u *invocation) string {
 // onlyShows judges echo and printf.
 func onlyShows(j *judge, u *invocation) string {
 	j.out.Says = append(j.out.Says, u.operands...)
-	if u.name == "printf" && (u.has("v") || len(u.operands) > 0 && (!u.operands[0].Known || setsCount(u.operands[0].Text))) {
+	if u.name == "printf" && (u.has("v") || len(u.operands) > 0 && (!u.operands[0].Known ||
+		setsCount(u.operands[0].Text))) {
 		return "gives `printf` a format that is only known when it runs, or sets a variable"
 	}
 	return ""
@@ -82,7 +84,10 @@ func onlyFormats(_ *judge, u *invocation) string {
 
 // onlyProcesses: without a dash, e means that the environment is shown too.
 func onlyProcesses(_ *judge, u *invocation) string {
-	if slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || strings.Trim(w.Text, "auxfwljvs0123456789,") != "" }) ||
+	if slices.ContainsFunc(u.operands, func(w Word) bool {
+		return !w.Known || strings.Trim(w.Text,
+			"auxfwljvs0123456789,") != ""
+	}) ||
 		slices.ContainsFunc(u.valuesOf("o"), func(w Word) bool { return !w.Known || strings.Contains(w.Text, "env") }) {
 		return tellsProcesses
 	}
@@ -90,7 +95,10 @@ func onlyProcesses(_ *judge, u *invocation) string {
 }
 
 func onlyPlainVariables(_ *judge, u *invocation) string {
-	if len(u.operands) == 0 || slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || !isName(w.Text) || !plainEnvironment(w.Text) }) {
+	if len(u.operands) == 0 || slices.ContainsFunc(u.operands, func(w Word) bool {
+		return !w.Known ||
+			!isName(w.Text) || !plainEnvironment(w.Text)
+	}) {
 		return "tells variables, which may be secret"
 	}
 	return ""
@@ -141,7 +149,9 @@ func sedOnlyReads(text string) bool {
 	address := `\s*(([0-9]+(~[0-9]+)?|\$|/` + pattern("/") + `)(,([0-9]+|\$|/` + pattern("/") + `))?)?\s*!?\s*`
 	one := `[pdqQnNDPGHhgx=]|:\w+|[bt]\s*\w*|[aic]\s[^\\\n]*`
 	for _, end := range []string{"/", "|", "#", ","} {
-		one += `|y` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `|s` + regexp.QuoteMeta(end) + pattern(end) + `([^` + end + `\\\n]|\\[0-9ntULlE&/|#,.*+()\[\]{}$^\\-])*` + regexp.QuoteMeta(end) + `[gpIi0-9]*`
+		one += `|y` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` +
+			regexp.QuoteMeta(end) + `|s` + regexp.QuoteMeta(end) + pattern(end) + `([^` + end +
+			`\\\n]|\\[0-9ntULlE&/|#,.*+()\[\]{}$^\\-])*` + regexp.QuoteMeta(end) + `[gpIi0-9]*`
 	}
 	// One bracket may hold the delimiter if nothing is put in place: who takes that for the end sees a mistake.
 	one += `|s/` + `([^/\\\[\n]|\\[^\n])*\[[^\]/\\\n]*/[^\]/\\\n]*\]([^/\\\[\n]|\\[^\n])*//[gpIi0-9]*`
@@ -214,14 +224,16 @@ func awkActions(text string) (actions string, plain bool) {
 func awkRuns(text string) bool {
 	text = strings.ReplaceAll(text, "||", "")
 	actions, _ := awkActions(text)
-	return text == unknownProgram || strings.Contains(text, "system") || strings.Contains(text, "@") || strings.Contains(actions, "|") ||
+	return text == unknownProgram || strings.Contains(text, "system") || strings.Contains(text, "@") ||
+		strings.Contains(actions, "|") ||
 		strings.Contains(text, "getline") && strings.Contains(text, "|")
 }
 
 // jqOnlyReads: it does not reach out of its input. What follows a dot is a field.
 func jqOnlyReads(text string) bool {
 	text = regexp.MustCompile(`\.[A-Za-z_]\w*`).ReplaceAllString(text, ".")
-	return !regexp.MustCompile(`(?i)env|\$__|import|include|input_filename|debug|stderr|search_list|modulemeta|halt|implode|base64d|@uri|fromjson|format|ascii|#`).MatchString(text)
+	return !regexp.MustCompile(`(?i)env|\$__|import|include|input_filename|debug|stderr|search_list|` +
+		`modulemeta|halt|implode|base64d|@uri|fromjson|format|ascii|#`).MatchString(text)
 }
 
 // unknownProgram stands for a program of which nothing is known: neither sed nor awk can make sense of it.
@@ -251,10 +263,12 @@ func (j *judge) condition(words []Word) string {
 		args = args[1:]
 	}
 	unary := func(w Word) bool {
-		return w.Known && len(w.Text) == 2 && w.Text[0] == '-' && strings.Contains("abcdefghkprstuwxzGLNOSno", w.Text[1:])
+		return w.Known && len(w.Text) == 2 && w.Text[0] == '-' && strings.Contains("abcdefghkprstuwxzGLNOSno",
+			w.Text[1:])
 	}
 	binary := func(w Word) bool {
-		return w.Known && slices.Contains([]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"}, w.Text)
+		return w.Known && slices.Contains([]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge",
+			"-nt", "-ot", "-ef"}, w.Text)
 	}
 	if known || len(args) <= 1 || len(args) == 2 && unary(args[0]) || len(args) == 3 && binary(args[1]) {
 		return ""
@@ -280,7 +294,8 @@ func (w Word) numeric(numbers map[string]bool) bool {
 // changeFolder judges cd; what comes after it is marked as moved.
 func (j *judge) changeFolder(words []Word) string {
 	args := words[1:]
-	if len(args) > 1 || len(args) == 1 && (args[0].mayBegin('-') || args[0].Pattern && args[0].Text[0] == '/' || strings.HasPrefix(args[0].Text, "/dev")) {
+	if len(args) > 1 || len(args) == 1 && (args[0].mayBegin('-') || args[0].Pattern && args[0].Text[0] == '/' ||
+		strings.HasPrefix(args[0].Text, "/dev")) {
 		return "changes to a folder that is only known when it runs"
 	}
 	return ""
@@ -296,7 +311,8 @@ func (j *judge) find(words []Word) string {
 	}
 	execs := slices.ContainsFunc(args, func(w Word) bool { return w.Text == "-exec" })
 	first := i
-	for ; i < len(args) && !(args[i].Known && (strings.HasPrefix(args[i].Text, "-") || args[i].Text == "!" || args[i].Text == "(")); i++ {
+	for ; i < len(args) && !(args[i].Known && (strings.HasPrefix(args[i].Text, "-") || args[i].Text == "!" ||
+		args[i].Text == "(")); i++ {
 		if w := args[i]; !w.Known && (w.mayBegin('-') || w.mayBegin('!') || w.mayBegin('(')) {
 			return "gives `find` " + w.Text + ", which may become an expression"
 		}
@@ -307,9 +323,12 @@ func (j *judge) find(words []Word) string {
 		switch text := args[i].Text; {
 		case !args[i].Known:
 			return "gives `find` " + text + ", which may become an expression"
-		case slices.Contains([]string{"-print", "-print0", "-ls", "-prune", "-depth", "-xdev", "-mount", "-daystart", "-empty", "-true", "-false",
-			"-not", "-and", "-a", "-or", "-o", "!", "(", ")", ",", "-quit", "-executable", "-readable", "-writable"}, text):
-		case slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-regextype", "-type", "-size", "-mtime", "-atime", "-ctime", "-mmin",
+		case slices.Contains([]string{"-print", "-print0", "-ls", "-prune", "-depth", "-xdev", "-mount", "-daystart",
+			"-empty", "-true", "-false",
+			"-not", "-and", "-a", "-or", "-o", "!", "(", ")", ",", "-quit", "-executable", "-readable", "-writable"},
+			text):
+		case slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex",
+			"-regextype", "-type", "-size", "-mtime", "-atime", "-ctime", "-mmin",
 			"-maxdepth", "-mindepth", "-perm", "-user", "-group", "-newer", "-printf"}, text):
 			if i++; i >= len(args) || !args[i].single() {
 				return "gives `find " + text + "` a value that is only known when it runs"
@@ -324,26 +343,11 @@ func (j *judge) find(words []Word) string {
 	return ""
 }
 
-// hexDump judges xxd, which writes to its second name. It looks at the first letter of an
-// option only, and takes all for names after the first one.
-func (j *judge) hexDump(words []Word) string {
-	args := words[1:]
-	for len(args) > 0 && args[0].Known && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
-		text := args[0].Text
-		args = args[1:]
-		switch {
-		case len(text) == 2 && strings.Contains("bipu", text[1:]):
-		case strings.Contains("cgls", text[1:2]) && len(text) > 2 && text[2] >= '0' && text[2] <= '9':
-		case len(text) == 2 && strings.Contains("cgls", text[1:]) && len(args) > 0 && args[0].Known && isNumber(args[0].Text):
-			args = args[1:]
-		default:
-			return "gives `xxd` the option " + text + ", which is not known to only read"
-		}
+func (j *judge) oneFile(words []Word) string {
+	if len(words) > 2 || len(words) == 2 && (!words[1].single() || words[1].mayBegin('-')) {
+		return "gives `" + words[0].Text + "` more than the name that it reads"
 	}
-	if len(args) > 1 || len(args) == 1 && (!args[0].single() || args[0].mayBegin('-') && args[0].Text != "-") {
-		return "gives `xxd` more names than it only reads"
-	}
-	for _, w := range args {
+	for _, w := range words[1:] {
 		j.out.Reads = append(j.out.Reads, Source{Word: w})
 	}
 	return ""
@@ -357,7 +361,8 @@ func (j *judge) listArchive(words []Word) string {
 	if len(args) > 0 {
 		letters = strings.TrimPrefix(args[0].Text, "-")
 	}
-	if len(args) < 2 || !args[0].Known || strings.Trim(letters, "tvzjJf") != "" || !strings.Contains(letters, "t") || strings.Index(letters, "f") != len(letters)-1 {
+	if len(args) < 2 || !args[0].Known || strings.Trim(letters, "tvzjJf") != "" || !strings.Contains(letters, "t") ||
+		strings.Index(letters, "f") != len(letters)-1 {
 		return "may change an archive, or unpack it"
 	}
 	for i, w := range args[1:] {
@@ -377,7 +382,8 @@ func (j *judge) goTells(words []Word) string {
 		return "runs `go`, which may build and run code"
 	}
 	tells := args[0].Text == "version" && len(args) == 1 || args[0].Text == "help" || args[0].Text == "env"
-	if !tells || args[0].Text == "env" && slices.ContainsFunc(args[1:], func(w Word) bool { return !strings.HasPrefix(w.Text, "GO") }) {
+	if !tells || args[0].Text == "env" && slices.ContainsFunc(args[1:],
+		func(w Word) bool { return !strings.HasPrefix(w.Text, "GO") }) {
 		return "runs `go " + args[0].Text + "`, which may fetch, build and run code"
 	}
 	return ""

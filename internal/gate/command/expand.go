@@ -90,7 +90,8 @@ func (v *Variables) expand(w Word, depth int) []Text {
 func (v *Variables) piece(p piece, first bool, depth int) []Text {
 	switch p.kind {
 	case pieceText:
-		if at := strings.IndexByte(p.text, '~'); !p.quoted && (at == 0 && first || at > 0 && strings.IndexByte("=:", p.text[at-1]) >= 0) {
+		if at := strings.IndexByte(p.text, '~'); !p.quoted && (at == 0 && first || at > 0 && strings.IndexByte("=:",
+			p.text[at-1]) >= 0) {
 			return v.tilde(p.text[:at], p.text[at+1:])
 		}
 		if !p.quoted && strings.ContainsAny(p.text, "*?[") {

@@ -9,47 +9,86 @@ import (
 // Options that git's reading commands share. What starts other programs (--ext-diff, --textconv,
 // --show-signature, -O of grep) and what writes (--output) is not among them.
 const (
-	gitDiff = "patch no-patch raw minimal patience histogram anchored= diff-algorithm= stat[= compact-summary numstat shortstat dirstat[= cumulative summary patch-with-stat " +
-		"name-only name-status color[= no-color color-moved[= word-diff[= word-diff-regex= color-words[= no-renames check full-index binary abbrev[= find-renames[= find-copies[= " +
-		"find-copies-harder diff-filter= pickaxe-all pickaxe-regex relative[= text ignore-space-at-eol ignore-space-change ignore-all-space ignore-blank-lines inter-hunk-context= " +
-		"function-context exit-code quiet no-ext-diff no-textconv ignore-submodules[= src-prefix= dst-prefix= no-prefix unified= cc cached staged no-index root no-commit-id merge-base"
-	gitLog = gitDiff + " follow no-decorate decorate[= source no-mailmap max-count= skip= since= after= until= before= author= committer= grep= all-match invert-grep regexp-ignore-case " +
-		"extended-regexp fixed-strings perl-regexp merges no-merges first-parent not all branches[= tags[= remotes[= glob= exclude= reflog cherry-mark cherry-pick left-only right-only " +
-		"cherry walk-reflogs merge boundary simplify-by-decoration full-history ancestry-path[= date-order author-date-order topo-order reverse no-walk[= pretty[= format= abbrev-commit " +
-		"no-abbrev-commit oneline notes[= no-notes date= relative-date parents children left-right graph no-graph count full-diff objects numbered email"
-	gitList = "all verbose[= abbrev[= no-abbrev color[= no-color column[= no-column list contains= no-contains= merged= no-merged= points-at= sort= format= ignore-case show-current remotes"
+	gitDiff = "patch no-patch raw minimal patience histogram anchored= diff-algorithm= stat[= compact-summary " +
+		"numstat shortstat dirstat[= cumulative summary patch-with-stat " +
+		"name-only name-status color[= no-color color-moved[= word-diff[= word-diff-regex= color-words[= " +
+		"no-renames check full-index binary abbrev[= find-renames[= find-copies[= " +
+		"find-copies-harder diff-filter= pickaxe-all pickaxe-regex relative[= text ignore-space-at-eol " +
+		"ignore-space-change ignore-all-space ignore-blank-lines inter-hunk-context= " +
+		"function-context exit-code quiet no-ext-diff no-textconv ignore-submodules[= src-prefix= dst-prefix= " +
+		"no-prefix unified= cc cached staged no-index root no-commit-id merge-base"
+	gitLog = gitDiff + " follow no-decorate decorate[= source no-mailmap max-count= skip= since= after= until= " +
+		"before= author= committer= grep= all-match invert-grep regexp-ignore-case " +
+		"extended-regexp fixed-strings perl-regexp merges no-merges first-parent not all branches[= tags[= " +
+		"remotes[= glob= exclude= reflog cherry-mark cherry-pick left-only right-only " +
+		"cherry walk-reflogs merge boundary simplify-by-decoration full-history ancestry-path[= date-order " +
+		"author-date-order topo-order reverse no-walk[= pretty[= format= abbrev-commit " +
+		"no-abbrev-commit oneline notes[= no-notes date= relative-date parents children left-right graph no-graph " +
+		"count full-diff objects numbered email"
+	gitList = "all verbose[= abbrev[= no-abbrev color[= no-color column[= no-column list contains= no-contains= " +
+		"merged= no-merged= points-at= sort= format= ignore-case show-current remotes"
 )
 
 // gitCommand are the commands of git that read, with their options; and those that run, load or
 // write by an option, for rules that allow the others.
 func gitCommand(name string) program {
 	switch name {
-	case "log", "show", "whatchanged", "rev-list", "diff-tree", "reflog", "stash", "shortlog", "show-branch", "range-diff", "diff", "diff-index", "diff-files", "cherry":
-		return program{use: reads, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L", long: gitLog}
+	case "log", "show", "whatchanged", "rev-list", "diff-tree", "reflog", "stash", "shortlog", "show-branch",
+		"range-diff", "diff", "diff-index", "diff-files", "cherry":
+		return program{
+			use: reads, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L",
+			long: gitLog,
+		}
 	case "blame", "annotate":
-		return program{use: reads, flags: "bltcpfnsewk", values: "L", files: "L", optional: "MC", long: "root show-name show-number porcelain line-porcelain incremental date= abbrev= since= first-parent reverse show-email"}
+		return program{
+			use: reads, flags: "bltcpfnsewk", values: "L", files: "L", optional: "MC",
+			long: "root show-name show-number porcelain line-porcelain incremental date= abbrev= since= " +
+				"first-parent reverse show-email",
+		}
 	case "grep":
 		return program{
 			use: reads, shows: here, flags: "IaivwhHEGPFnlLcqWpro" + digits, values: "eABCmf", files: "f", texts: 1,
-			long: "cached untracked text ignore-case word-regexp invert-match extended-regexp perl-regexp fixed-strings line-number files-with-matches name-only count color[= no-color break heading " +
-				"show-function after-context= before-context= context= function-context max-count= and or not all-match quiet only-matching",
+			long: "cached untracked text ignore-case word-regexp invert-match extended-regexp perl-regexp " +
+				"fixed-strings line-number files-with-matches name-only count color[= no-color break heading " +
+				"show-function after-context= before-context= context= function-context max-count= and or not " +
+				"all-match quiet only-matching",
 		}
 	case "status":
-		return program{use: reads, flags: "sbvz", optional: "uM", long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= ignored[= ahead-behind no-ahead-behind renames no-renames"}
+		return program{
+			use: reads, flags: "sbvz", optional: "uM",
+			long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= " +
+				"ignored[= ahead-behind no-ahead-behind renames no-renames",
+		}
 	case "branch":
 		return program{use: reads, flags: "arvqi", texts: all, long: gitList, check: onlyListed}
 	case "tag":
 		return program{use: reads, flags: "li", optional: "n", texts: all, long: gitList, check: onlyListed}
 	case "rev-parse":
-		return program{use: reads, flags: "q", texts: all, long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup git-dir absolute-git-dir git-common-dir is-inside-git-dir is-inside-work-tree is-bare-repository symbolic-full-name"}
+		return program{
+			use: reads, flags: "q", texts: all,
+			long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup git-dir " +
+				"absolute-git-dir git-common-dir is-inside-git-dir is-inside-work-tree is-bare-repository " +
+				"symbolic-full-name",
+		}
 	case "ls-files":
-		return program{use: reads, shows: names, flags: "zcdmosukt", values: "x", long: "cached deleted modified others ignored stage unmerged killed directory exclude= exclude-standard error-unmatch full-name"}
+		return program{
+			use: reads, shows: names, flags: "zcdmosukt", values: "x",
+			long: "cached deleted modified others ignored stage unmerged killed directory exclude= " +
+				"exclude-standard error-unmatch full-name",
+		}
 	case "ls-tree":
-		return program{use: reads, shows: names, flags: "dtrlz", long: "long name-only name-status full-name full-tree abbrev[="}
+		return program{
+			use: reads, shows: names, flags: "dtrlz", long: "long name-only name-status full-name full-tree abbrev[=",
+		}
 	case "cat-file":
 		return program{use: reads, flags: "tspe", most: 2}
 	case "for-each-ref", "show-ref", "describe", "name-rev", "merge-base":
-		return program{use: reads, flags: "qdsa", texts: all, long: gitList + " count= head heads tags branches dereference hash[= verify exists contains candidates= exact-match long match= exclude= always first-parent octopus independent is-ancestor fork-point name-only"}
+		return program{
+			use: reads, flags: "qdsa", texts: all,
+			long: gitList + " count= head heads tags branches dereference hash[= verify exists contains " +
+				"candidates= exact-match long match= exclude= always first-parent octopus independent is-ancestor " +
+				"fork-point name-only",
+		}
 	case "count-objects", "version", "var":
 		return program{use: reads, flags: "vH", texts: all, long: "verbose human-readable"}
 	case "remote":
@@ -57,7 +96,12 @@ func gitCommand(name string) program {
 	case "worktree":
 		return program{use: reads, texts: all, long: "porcelain", check: oneOf("list")}
 	case "config":
-		return program{use: reads, flags: "lz", texts: all, most: 2, long: "get get-all get-regexp list global local system show-origin show-scope name-only type= bool int path", check: onlyTold}
+		return program{
+			use: reads, flags: "lz", texts: all, most: 2,
+			long: "get get-all get-regexp list global local system show-origin show-scope name-only type= bool int " +
+				"path",
+			check: onlyTold,
+		}
 	case "hash-object":
 		return program{use: reads, values: "t", long: "stdin"}
 	case "check-ignore", "symbolic-ref":
@@ -67,18 +111,21 @@ func gitCommand(name string) program {
 	case "bisect":
 		return program{use: reads, most: 1, texts: all, check: oneOf("log")}
 	case "apply":
-		return program{use: reads, flags: "Rv", values: "p", long: "check stat numstat summary reverse", check: func(_ *judge, u *invocation) string {
-			if u.has("check", "stat", "numstat", "summary") {
-				return ""
-			}
-			return "applies a patch"
-		}}
+		return program{use: reads, flags: "Rv", values: "p", long: "check stat numstat summary reverse",
+			check: func(_ *judge, u *invocation) string {
+				if u.has("check", "stat", "numstat", "summary") {
+					return ""
+				}
+				return "applies a patch"
+			}}
 	case "clone", "init":
 		return program{runs: "--upload-pack --config --template --separate-git-dir", flags: "uc", values: "obj"}
 	case "fetch", "pull", "ls-remote", "fetch-pack", "send-pack", "push":
 		return program{runs: "--upload-pack --receive-pack --exec --output"}
 	case "archive", "format-patch":
-		return program{runs: "--exec --output --output-directory --upload-pack --receive-pack --ext-diff --textconv", flags: "o"}
+		return program{
+			runs: "--exec --output --output-directory --upload-pack --receive-pack --ext-diff --textconv", flags: "o",
+		}
 	case "rebase":
 		return program{runs: "--exec", flags: "x", values: "CXSs"}
 	case "difftool":
@@ -86,11 +133,15 @@ func gitCommand(name string) program {
 	case "add", "commit", "merge", "cherry-pick", "revert", "checkout", "switch", "restore", "mv", "rm", "reset":
 		return program{}
 	}
-	return program{runs: "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --output --output-directory --extcmd --template --show-signature --filters --edit-description"}
+	return program{
+		runs: "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --output " +
+			"--output-directory --extcmd --template --show-signature --filters --edit-description",
+	}
 }
 
 // gitRunning are the options of a command that reads which run or write.
-const gitRunning = "--ext-diff --textconv --open-files-in-pager --output --show-signature --filters --edit-description --exec"
+const gitRunning = "--ext-diff --textconv --open-files-in-pager --output --show-signature --filters " +
+	"--edit-description --exec"
 
 // git judges a call of git: a command that reads, with options that read. What the
 // repository's configuration makes of it is the caller's to look at.
@@ -128,14 +179,16 @@ func (j *judge) git(p *Part) string {
 	case p.Moved:
 		return "runs git in another folder, whose repository may be another"
 	case name == "stash" && (len(args) < 2 || args[1].Text != "list" && args[1].Text != "show"),
-		name == "reflog" && len(args) > 1 && (!args[1].Known || slices.Contains([]string{"expire", "delete", "drop", "write"}, args[1].Text)):
+		name == "reflog" && len(args) > 1 && (!args[1].Known || slices.Contains([]string{"expire", "delete", "drop",
+			"write"}, args[1].Text)):
 		return "runs a form of `git " + name + "` that is not known to only read"
 	}
 	for _, w := range args[1:] {
 		switch {
 		case rawControls(w) || formatControls(w.Text):
 			return controlsTerminal
-		case strings.Contains(w.Text, "%G") || strings.Contains(w.Text, "signature") || strings.Contains(w.Text, "%(describe") || strings.Contains(w.Text, "trailers"):
+		case strings.Contains(w.Text, "%G") || strings.Contains(w.Text, "signature") || strings.Contains(w.Text,
+			"%(describe") || strings.Contains(w.Text, "trailers"):
 			return "gives `git " + name + "` a format that may start a program"
 		case j.secretPath(w):
 			return tellsProcesses
@@ -145,7 +198,8 @@ func (j *judge) git(p *Part) string {
 		if w.Known {
 			text = w.Text
 		}
-		j.out.Here = j.out.Here || name == "grep" || !strings.HasPrefix(text, "-") && known.texts != all && (strings.ContainsAny(text, `*?[\`) || strings.HasPrefix(text, ":("))
+		j.out.Here = j.out.Here || name == "grep" || !strings.HasPrefix(text, "-") && known.texts != all &&
+			(strings.ContainsAny(text, `*?[\`) || strings.HasPrefix(text, ":("))
 	}
 	if slices.Contains(p.Wrappers, "xargs") {
 		j.out.Open = true
@@ -155,7 +209,8 @@ func (j *judge) git(p *Part) string {
 
 // isHere: the folder is the one in which the command runs.
 func (j *judge) isHere(w Word, p *Part) bool {
-	return !p.Moved && w.Known && (w.Text == "." || w.Text == "./" || path.IsAbs(j.options.Folder) && path.Clean(w.Text) == path.Clean(j.options.Folder))
+	return !p.Moved && w.Known && (w.Text == "." || w.Text == "./" || path.IsAbs(j.options.Folder) &&
+		path.Clean(w.Text) == path.Clean(j.options.Folder))
 }
 
 // onlyShowing: a setting of git that changes how it shows things.
@@ -163,13 +218,16 @@ func onlyShowing(setting string) bool {
 	key, value, _ := strings.Cut(strings.ToLower(setting), "=")
 	section, _, _ := strings.Cut(key, ".")
 	return strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
-		(slices.Contains([]string{"color", "advice", "column"}, section) || section == "pager" && value == "false" || key == "core.pager" && value == "cat" ||
-			slices.Contains([]string{"core.quotepath", "core.abbrev", "log.date", "log.decorate", "diff.renames", "diff.noprefix", "diff.context"}, key))
+		(slices.Contains([]string{"color", "advice", "column"}, section) || section == "pager" && value == "false" ||
+			key == "core.pager" && value == "cat" ||
+			slices.Contains([]string{"core.quotepath", "core.abbrev", "log.date", "log.decorate", "diff.renames",
+				"diff.noprefix", "diff.context"}, key))
 }
 
 func harmlessGitFlag(text string) bool {
 	switch text {
-	case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-lazy-fetch", "--no-advice", "--version", "--help":
+	case "--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects", "--no-lazy-fetch",
+		"--no-advice", "--version", "--help":
 		return true
 	}
 	return false
@@ -258,7 +316,8 @@ func GitRuns(args []Word) bool {
 		switch {
 		case w.Known && text == "--":
 			return false
-		case !w.Known && w.mayBegin('-') && !(w.single() && strings.Contains(text, "=")), strings.HasPrefix(text, "--") && abbreviates(text, running):
+		case !w.Known && w.mayBegin('-') && !(w.single() && strings.Contains(text, "=")), strings.HasPrefix(text,
+			"--") && abbreviates(text, running):
 			return true
 		case strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--"):
 			run, value := strings.IndexAny(text, letters), strings.IndexAny(text, values)
@@ -274,7 +333,8 @@ func GitRuns(args []Word) bool {
 // one; what is too short to tell is taken for it.
 func abbreviates(text, options string) bool {
 	name, _, _ := strings.Cut(text, "=")
-	return len(name) > len("--") && slices.ContainsFunc(strings.Fields(options), func(o string) bool { return strings.HasPrefix(o, name) })
+	return len(name) > len("--") && slices.ContainsFunc(strings.Fields(options),
+		func(o string) bool { return strings.HasPrefix(o, name) })
 }
 
 // GitEnviron is what a command that Judge called read-only with SafeGit has to run with: it

@@ -141,7 +141,8 @@ func (j *judge) part(p *Part) string {
 		}
 	}
 	for _, w := range p.Taken {
-		if slices.Contains(p.Wrappers, "xargs") && (strings.HasPrefix(w.Text, "--arg") || strings.HasPrefix(w.Text, "--open") || !strings.HasPrefix(w.Text, "--") && w.mayBegin('-') && strings.ContainsAny(w.Text, "aop")) {
+		if slices.Contains(p.Wrappers, "xargs") && (strings.HasPrefix(w.Text, "--arg") || strings.HasPrefix(w.Text,
+			"--open") || !strings.HasPrefix(w.Text, "--") && w.mayBegin('-') && strings.ContainsAny(w.Text, "aop")) {
 			return "gives `xargs` the option " + w.Text + ", which is not known to only read"
 		}
 	}
@@ -224,11 +225,18 @@ const tellsProcesses = "may tell the environment of processes"
 // and the files that they hold open.
 func (j *judge) secretPath(w Word) bool {
 	return slices.ContainsFunc(j.vars.Expand(w), func(t Text) bool {
-		return slices.ContainsFunc(strings.FieldsFunc(t.Text, func(r rune) bool { return strings.ContainsRune("=:@", r) }), func(name string) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(t.Text, func(r rune) bool {
+			return strings.ContainsRune("=:@",
+				r)
+		}), func(name string) bool {
 			up, root := strings.Count(name, "..") > 2, strings.HasPrefix(name, "/")
 			first, _, _ := strings.Cut(strings.TrimLeft(name, "/"), "/")
-			return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s == "proc" || s == "environ" }) ||
-				strings.Trim(name, "/.") == "" && (root || up) || t.Glob && (up || root && strings.ContainsAny(first, "*?["))
+			return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool {
+				return s == "proc" ||
+					s == "environ"
+			}) ||
+				strings.Trim(name, "/.") == "" && (root || up) || t.Glob && (up || root && strings.ContainsAny(first,
+				"*?["))
 		})
 	}) || slices.ContainsFunc(w.pieces, func(p piece) bool { return strings.HasSuffix(p.text, "/environ") })
 }
@@ -237,8 +245,10 @@ func (j *judge) secretPath(w Word) bool {
 // those that are started by something that reads a version to start from a file there.
 func tellsVersion(name string, args []Word) bool {
 	return len(args) == 1 && args[0].Known && args[0].Text == "--version" && slices.Contains([]string{
-		"make", "gmake", "cmake", "ninja", "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "node", "python", "python3", "perl", "bash", "zsh", "sqlite3", "curl",
-		"wget", "ssh", "docker", "podman", "vim", "nvim", "awk", "gawk", "sed", "less", "jq", "gdb", "rsync", "busybox", "psql", "ruby",
+		"make", "gmake", "cmake", "ninja", "gcc", "g++", "cc", "c++", "clang", "clang++", "ld", "as", "node", "python",
+		"python3", "perl", "bash", "zsh", "sqlite3", "curl",
+		"wget", "ssh", "docker", "podman", "vim", "nvim", "awk", "gawk", "sed", "less", "jq", "gdb", "rsync",
+		"busybox", "psql", "ruby",
 	}, name)
 }
 
@@ -261,7 +271,9 @@ func escapesIn(command string) bool {
 		}
 		next, after := command[i+1], command[i+2]
 		switch {
-		case strings.IndexByte("eEuUabfrvc", next) >= 0, next == 'x' && digit(after) < 16, digit(next) < 4 && digit(after) < 8, next == '0' && strings.Contains(command, "$"), (next == 'o' || next == 'd') && digit(after) < 10,
+		case strings.IndexByte("eEuUabfrvc", next) >= 0, next == 'x' && digit(after) < 16, digit(next) < 4 &&
+			digit(after) < 8, next == '0' && strings.Contains(command, "$"), (next == 'o' || next == 'd') &&
+			digit(after) < 10,
 			(next == 't' || next == 'n') && after == '-':
 			return true
 		case next == '\\' && after == '\\':
@@ -306,7 +318,8 @@ func (j *judge) use(known program, name string, words []Word) string {
 	if why := known.parse(u, words); why != "" {
 		return why
 	}
-	if known.most != 0 && (len(u.operands) > max(known.most, 0) || slices.ContainsFunc(u.operands, func(w Word) bool { return !w.single() })) {
+	if known.most != 0 && (len(u.operands) > max(known.most, 0) || slices.ContainsFunc(u.operands,
+		func(w Word) bool { return !w.single() })) {
 		return "gives `" + name + "` more names than it only reads"
 	}
 	if known.check != nil {
@@ -321,7 +334,8 @@ func (j *judge) use(known program, name string, words []Word) string {
 		j.out.Reads = append(j.out.Reads, Source{w, known.shows == names, known.shows >= below || u.below})
 	}
 	for _, o := range u.options {
-		if o.given && (slices.Contains(strings.Fields(known.files), o.name) || known.use == readsAlways && known.long == "" && len(o.name) > 1) {
+		if o.given && (slices.Contains(strings.Fields(known.files), o.name) || known.use == readsAlways &&
+			known.long == "" && len(o.name) > 1) {
 			j.out.Reads = append(j.out.Reads, Source{Word: o.value, Name: known.shows == names})
 		}
 	}
@@ -340,7 +354,8 @@ func (known program) parse(u *invocation, words []Word) string {
 		w := words[i]
 		text := w.Text
 		if !w.Known {
-			if text = w.lead(); w.mayBegin('-') && known.use != readsAlways && !(w.single() && strings.Contains(text, "=")) {
+			if text = w.lead(); w.mayBegin('-') && known.use != readsAlways && !(w.single() && strings.Contains(text,
+				"=")) {
 				return "gives `" + u.name + "` " + w.Text + ", which may become an option"
 			}
 		}
@@ -372,7 +387,8 @@ func (known program) parse(u *invocation, words []Word) string {
 		if takes && i+1 < len(words) {
 			i++
 			o.value, o.given = words[i], true
-			if known.use != readsAlways && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text, "-0123456789") != "") {
+			if known.use != readsAlways && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text,
+				"-0123456789") != "") {
 				return "gives `" + u.name + " " + text + "` a value that may be something else"
 			}
 		}

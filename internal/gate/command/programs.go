@@ -71,7 +71,8 @@ const (
 func lookup(name string) program {
 	switch name {
 	// What is used on files, and only reads whatever its options.
-	case "cat", "tac", "rev", "head", "tail", "nl", "wc", "od", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum", "cksum", "sum",
+	case "cat", "tac", "rev", "head", "tail", "nl", "wc", "od", "md5sum", "sha1sum", "sha224sum", "sha256sum",
+		"sha384sum", "sha512sum", "b2sum", "cksum", "sum",
 		"base32", "cmp", "comm", "join", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
 		return program{use: readsAlways}
 	case "diff":
@@ -79,7 +80,11 @@ func lookup(name string) program {
 	case "hexdump", "paste":
 		return program{use: readsAlways, escapes: true}
 	case "grep", "egrep", "fgrep":
-		return program{use: readsAlways, values: "efmABCDd", files: "f file", long: "regexp= file= max-count= label= after-context= before-context= context=", texts: 1, check: searchesBelow}
+		return program{
+			use: readsAlways, values: "efmABCDd", files: "f file",
+			long: "regexp= file= max-count= label= after-context= before-context= context=", texts: 1,
+			check: searchesBelow,
+		}
 	case "tr":
 		return program{use: readsAlways, texts: all, check: translates}
 	case "tee":
@@ -90,18 +95,27 @@ func lookup(name string) program {
 	case "stat":
 		return program{use: readsAlways, shows: names, escapes: true}
 	case "file":
-		return program{use: reads, shows: names, flags: "bhiklLNnrs0I", values: "F", long: "brief mime mime-type mime-encoding dereference no-dereference"}
+		return program{
+			use: reads, shows: names, flags: "bhiklLNnrs0I", values: "F",
+			long: "brief mime mime-type mime-encoding dereference no-dereference",
+		}
 	case "tree":
-		return program{use: reads, shows: names, flags: "adflxCnNpsuhgDrtvJ", values: "LPI", long: "noreport dirsfirst prune du gitignore"}
+		return program{
+			use: reads, shows: names, flags: "adflxCnNpsuhgDrtvJ", values: "LPI",
+			long: "noreport dirsfirst prune du gitignore",
+		}
 	case "fd", "fdfind":
 		return program{
-			use: reads, shows: names, flags: "HIsigapLFu10lq", values: "dteES", texts: 1, runs: "-x -X --exec --exec-batch",
-			long: "hidden no-ignore case-sensitive ignore-case glob absolute-path full-path follow fixed-strings max-depth= type= extension= exclude= print0",
+			use: reads, shows: names, flags: "HIsigapLFu10lq", values: "dteES", texts: 1,
+			runs: "-x -X --exec --exec-batch",
+			long: "hidden no-ignore case-sensitive ignore-case glob absolute-path full-path follow fixed-strings " +
+				"max-depth= type= extension= exclude= print0",
 		}
 	case "find", "gfind":
 		return program{use: reads, shows: names, runs: "-exec -execdir -ok -okdir", escapes: true, own: (*judge).find}
 	// What only tells, and opens no file.
-	case "basename", "dirname", "pwd", "uname", "nproc", "whoami", "id", "groups", "tty", "uptime", "free", "seq", "expr", "factor", "sleep",
+	case "basename", "dirname", "pwd", "uname", "nproc", "whoami", "id", "groups", "tty", "uptime", "free", "seq",
+		"expr", "factor", "sleep",
 		"true", "false", ":", "yes", "lscpu", "help", "exit", "break", "continue", "return", "shift", "wait":
 		return program{use: readsAlways, shows: names, texts: all}
 	case "echo", "printf":
@@ -115,19 +129,26 @@ func lookup(name string) program {
 	case "printenv":
 		return program{use: reads, texts: all, check: onlyPlainVariables}
 	case "date":
-		return program{use: reads, flags: "uR", values: "d", optional: "I", long: "date= utc", texts: all, escapes: true, check: onlyFormats}
+		return program{
+			use: reads, flags: "uR", values: "d", optional: "I", long: "date= utc", texts: all, escapes: true,
+			check: onlyFormats,
+		}
 	case "ps":
 		return program{use: reads, flags: "eAafFlLHNwc", values: "pCugUo", texts: all, check: onlyProcesses}
 	// What changes text on its way.
 	case "sort", "gsort":
 		return program{
 			use: reads, flags: "bdfgiMhnrRVcCmsuz", values: "kSt", runs: "--compress-program",
-			long: "numeric-sort reverse unique version-sort human-numeric-sort key= field-separator= stable ignore-case zero-terminated check[= merge",
+			long: "numeric-sort reverse unique version-sort human-numeric-sort key= field-separator= stable " +
+				"ignore-case zero-terminated check[= merge",
 		}
 	case "uniq":
-		return program{use: reads, flags: "cdDiuz", values: "fsw", long: "count repeated unique ignore-case", most: 1, ordered: true}
-	case "xxd":
-		return program{use: reads, own: (*judge).hexDump}
+		return program{
+			use: reads, flags: "cdDiuz", values: "fsw", long: "count repeated unique ignore-case", most: 1,
+			ordered: true,
+		}
+	case "xxd": // which writes to its second name, and reads the first letter of an option only
+		return program{use: reads, own: (*judge).oneFile}
 	case "base64":
 		return program{use: reads, flags: "diD", values: "w", long: "decode wrap=", most: 1}
 	case "strings":
@@ -135,17 +156,30 @@ func lookup(name string) program {
 	case "less":
 		return program{use: reads, flags: "NSRrXFiIMmeEqQ", runs: "+", check: onlyShowsPages}
 	case "sed", "gsed":
-		return program{use: reads, flags: "nErsuz", values: "e", long: "quiet silent regexp-extended expression=", texts: 1, check: script(sedOnlyReads), code: sedRuns}
+		return program{
+			use: reads, flags: "nErsuz", values: "e", long: "quiet silent regexp-extended expression=", texts: 1,
+			check: script(sedOnlyReads), code: sedRuns,
+		}
 	case "awk", "gawk", "mawk", "nawk", "original-awk":
-		return program{use: reads, values: "Fv", texts: 1, ordered: true, escapes: true, check: script(awkOnlyReads), code: awkRuns}
+		return program{
+			use: reads, values: "Fv", texts: 1, ordered: true, escapes: true, check: script(awkOnlyReads),
+			code: awkRuns,
+		}
 	case "nm", "size", "readelf":
-		return program{use: reads, flags: "aACDgnurSBdPWhlse", values: "tx", long: "demangle dynamic headers", check: noOptionFiles}
+		return program{
+			use: reads, flags: "aACDgnurSBdPWhlse", values: "tx", long: "demangle dynamic headers",
+			check: noOptionFiles,
+		}
 	case "zipinfo":
 		return program{use: reads, flags: "12smlvht"}
 	case "shuf":
 		return program{use: reads, flags: "erz", values: "in"}
 	case "jq":
-		return program{use: reads, flags: "ceMCaSjrsnR", long: "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab", texts: 1, escapes: true, check: script(jqOnlyReads)}
+		return program{
+			use: reads, flags: "ceMCaSjrsnR",
+			long:  "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab",
+			texts: 1, escapes: true, check: script(jqOnlyReads),
+		}
 	case "tar", "gtar", "bsdtar":
 		return program{
 			use: readsMore, own: (*judge).listArchive,
@@ -157,9 +191,13 @@ func lookup(name string) program {
 		return program{use: reads}
 	case "rg":
 		return program{
-			use: reads, shows: here, flags: "FHIilLNnoPpqSsUuvwxc0.", values: "ABCegmtTd", texts: 1, runs: "--pre --hostname-bin",
-			long: "after-context= before-context= context= case-sensitive color= column count files files-with-matches fixed-strings glob= heading hidden ignore-case invert-match json " +
-				"line-number max-columns= max-count= max-depth= multiline no-filename no-heading no-ignore no-line-number only-matching pcre2 quiet regexp= smart-case sort= stats type= type-not= vimgrep word-regexp version",
+			use: reads, shows: here, flags: "FHIilLNnoPpqSsUuvwxc0.", values: "ABCegmtTd", texts: 1,
+			runs: "--pre --hostname-bin",
+			long: "after-context= before-context= context= case-sensitive color= column count files " +
+				"files-with-matches fixed-strings glob= heading hidden ignore-case invert-match json " +
+				"line-number max-columns= max-count= max-depth= multiline no-filename no-heading no-ignore " +
+				"no-line-number only-matching pcre2 quiet regexp= smart-case sort= stats type= type-not= " +
+				"vimgrep word-regexp version",
 			check: searchesBelow,
 		}
 	case "go":
@@ -168,8 +206,10 @@ func lookup(name string) program {
 		return program{use: readsMore, shows: below, flags: "dels"}
 	case "git":
 		return program{
-			use: looks, subs: true, plain: "-p -P -h -v --paginate --bare --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --version --help --html-path --man-path --info-path",
-			runs: "run foreach --exec -x --upload-pack --receive-pack --extcmd --tree-filter --index-filter --msg-filter -c -O --open-files-in-pager --config-env",
+			use: looks, subs: true, plain: "-p -P -h -v --paginate --bare --literal-pathspecs --glob-pathspecs " +
+				"--noglob-pathspecs --icase-pathspecs --version --help --html-path --man-path --info-path",
+			runs: "run foreach --exec -x --upload-pack --receive-pack --extcmd --tree-filter --index-filter " +
+				"--msg-filter -c -O --open-files-in-pager --config-env",
 		}
 	// What is used for reading, though nobody lists with which options.
 	case "ag", "cal", "iconv", "lsof", "more", "objdump", "who", "zgrep", "where":
@@ -185,7 +225,9 @@ func carrier(name string) program {
 	switch name {
 	// What is looked through.
 	case "command":
-		return program{use: reads, shows: names, wraps: &wrapper{flags: "p"}, starts: startsOthers, texts: all, flags: "vV"}
+		return program{
+			use: reads, shows: names, wraps: &wrapper{flags: "p"}, starts: startsOthers, texts: all, flags: "vV",
+		}
 	case "builtin", "nohup":
 		return program{wraps: &wrapper{}, starts: startsOthers}
 	case "exec":
@@ -193,34 +235,58 @@ func carrier(name string) program {
 	case "time":
 		return program{wraps: &wrapper{flags: "p"}, starts: startsOthers}
 	case "timeout":
-		return program{wraps: &wrapper{flags: "vpf", values: "ks", operands: 1, long: "--foreground --preserve-status --verbose --kill-after= --signal="}, starts: startsOthers}
+		return program{
+			wraps: &wrapper{flags: "vpf", values: "ks", operands: 1,
+				long: "--foreground --preserve-status --verbose --kill-after= --signal="},
+			starts: startsOthers,
+		}
 	case "nice":
 		return program{wraps: &wrapper{values: "n", number: true, long: "--adjustment="}, starts: startsOthers}
 	case "stdbuf":
 		return program{wraps: &wrapper{values: "ioe", long: "--input= --output= --error="}, starts: startsOthers}
 	case "env":
-		return program{wraps: &wrapper{flags: "i0", values: "u", assigns: true, long: "--ignore-environment --null --unset="}, starts: startsOthers}
+		return program{
+			wraps:  &wrapper{flags: "i0", values: "u", assigns: true, long: "--ignore-environment --null --unset="},
+			starts: startsOthers,
+		}
 	case "xargs":
-		return program{use: reads, shows: names, wraps: &wrapper{flags: "0rtxop", values: "nPLIsdEa", long: "--arg-file= --open-tty --null --no-run-if-empty --verbose --exit --max-args= --max-procs= --max-lines= --delimiter= --replace="}, starts: startsOthers, flags: "0rtx", values: "nPLIsdE", texts: all}
+		return program{
+			use: reads, shows: names,
+			wraps: &wrapper{flags: "0rtxop", values: "nPLIsdEa",
+				long: "--arg-file= --open-tty --null --no-run-if-empty --verbose --exit --max-args= --max-procs= " +
+					"--max-lines= --delimiter= --replace="},
+			starts: startsOthers, flags: "0rtx", values: "nPLIsdE", texts: all,
+		}
 	// What has options that matter, so that it is a part itself.
 	case "sudo":
-		return program{wraps: &wrapper{visible: true, flags: "nEHSkbAi", values: "ughpCrtTDU", assigns: true, long: "--non-interactive --preserve-env --set-home --login --user= --group="}, starts: startsOthers}
+		return program{
+			wraps: &wrapper{visible: true, flags: "nEHSkbAi", values: "ughpCrtTDU", assigns: true,
+				long: "--non-interactive --preserve-env --set-home --login --user= --group="},
+			starts: startsOthers,
+		}
 	case "doas":
 		return program{wraps: &wrapper{visible: true, flags: "n", values: "uC"}, starts: startsOthers}
 	case "setsid":
 		return program{wraps: &wrapper{visible: true, flags: "cfw"}, starts: startsOthers}
 	case "chroot", "chrt", "flock":
-		return program{wraps: &wrapper{visible: true, flags: "abfiorsxenF", values: "wE", operands: 1}, starts: startsOthers}
+		return program{
+			wraps: &wrapper{visible: true, flags: "abfiorsxenF", values: "wE", operands: 1}, starts: startsOthers,
+		}
 	case "ionice", "watch":
 		return program{wraps: &wrapper{visible: true, flags: "bcdegtwx", values: "n"}, starts: startsOthers}
 	case "busybox", "toybox", "strace", "unshare":
-		return program{wraps: &wrapper{visible: true, flags: "cfFqrtTvxyiCkwmunpU", values: "abeEIoOPsSuX"}, starts: startsOthers}
-	case "capsh", "choom", "firejail", "ltrace", "nsenter", "parallel", "pkexec", "prlimit", "runuser", "script", "setarch", "setpriv", "su", "systemd-run", "taskset", "unbuffer",
+		return program{
+			wraps: &wrapper{visible: true, flags: "cfFqrtTvxyiCkwmunpU", values: "abeEIoOPsSuX"}, starts: startsOthers,
+		}
+	case "capsh", "choom", "firejail", "ltrace", "nsenter", "parallel", "pkexec", "prlimit", "runuser", "script",
+		"setarch", "setpriv", "su", "systemd-run", "taskset", "unbuffer",
 		"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "rlwrap":
 		return program{starts: startsOthers}
 	// Their words may be a command, or something else.
-	case "-", "entr", "fakeroot", "faketime", "proot", "bwrap", "valgrind", "perf", "xvfb-run", "dbus-run-session", "sg", "coproc", "direnv", "nix-shell", "poetry", "pipenv", "uv", "uvx", "npx",
-		"bunx", "rtk", "mise", "asdf", "hyperfine", "gdb", "lldb", "torsocks", "torify", "proxychains", "proxychains4", "caffeinate", "arch", "numactl", "cgexec", "pipx", "at", "batch",
+	case "-", "entr", "fakeroot", "faketime", "proot", "bwrap", "valgrind", "perf", "xvfb-run", "dbus-run-session",
+		"sg", "coproc", "direnv", "nix-shell", "poetry", "pipenv", "uv", "uvx", "npx",
+		"bunx", "rtk", "mise", "asdf", "hyperfine", "gdb", "lldb", "torsocks", "torify", "proxychains", "proxychains4",
+		"caffeinate", "arch", "numactl", "cgexec", "pipx", "at", "batch",
 		"ssh-agent", "gosu", "su-exec", "tini", "dumb-init", "catchsegv", "run-parts", "tmux", "screen":
 		return program{starts: startsSome}
 	case "rsync":
@@ -230,9 +296,15 @@ func carrier(name string) program {
 	case "ssh":
 		return program{runs: "-o -oProxyCommand"}
 	case "docker", "podman", "nerdctl":
-		return program{subs: true, runs: "exec run -- --entrypoint", plain: "-D -v --debug --tls --tlsverify --version --help"}
+		return program{
+			subs: true, runs: "exec run -- --entrypoint", plain: "-D -v --debug --tls --tlsverify --version --help",
+		}
 	case "npm", "pnpm", "yarn", "bun":
-		return program{subs: true, runs: "exec -- dlx -c --call", plain: "-s -d -q -g -f -y -h -v -D -S -E -O -P --silent --quiet --verbose --global --force --yes --json --dry-run --production --ignore-scripts --help --version"}
+		return program{
+			subs: true, runs: "exec -- dlx -c --call",
+			plain: "-s -d -q -g -f -y -h -v -D -S -E -O -P --silent --quiet --verbose --global --force --yes " +
+				"--json --dry-run --production --ignore-scripts --help --version",
+		}
 	case "cargo":
 		return program{subs: true, runs: "exec -- dlx -c --call", plain: tools}
 	case "kubectl":
@@ -249,8 +321,10 @@ func carrier(name string) program {
 		return program{runs: shellRuns}
 	case "eval", "trap":
 		return program{starts: startsSome, state: true}
-	case ".", "alias", "bind", "complete", "declare", "enable", "export", "fc", "getopts", "hash", "history", "let", "local",
-		"mapfile", "popd", "pushd", "read", "readarray", "readonly", "set", "shopt", "source", "typeset", "unalias", "unset":
+	case ".", "alias", "bind", "complete", "declare", "enable", "export", "fc", "getopts", "hash", "history", "let",
+		"local",
+		"mapfile", "popd", "pushd", "read", "readarray", "readonly", "set", "shopt", "source", "typeset", "unalias",
+		"unset":
 		return program{state: true}
 	}
 	return program{}

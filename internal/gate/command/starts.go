@@ -25,7 +25,8 @@ func Looks(name string) bool {
 // RunsText: the program runs what stands in one of its words.
 func RunsText(name string) bool {
 	known := lookup(name)
-	return known.shell() || known.code != nil || known.starts == startsOthers || name == "ssh" || name == "eval" || name == "trap"
+	return known.shell() || known.code != nil || known.starts == startsOthers || name == "ssh" || name == "eval" ||
+		name == "trap"
 }
 
 // WithoutValue: an option before the subcommand of a program that surely has no value in the next word.
@@ -87,7 +88,10 @@ func StartedBy(words []string) []string {
 // RunsInput: a shell in the command, or what hands text to one later, runs what it reads: no
 // script and no text is given to it.
 func (c *Command) RunsInput() bool {
-	return slices.ContainsFunc(c.Parts, func(p Part) bool { return len(p.Words) > 0 && runsInput(path.Base(p.Words[0].Text), p.Words[1:]) })
+	return slices.ContainsFunc(c.Parts, func(p Part) bool {
+		return len(p.Words) > 0 &&
+			runsInput(path.Base(p.Words[0].Text), p.Words[1:])
+	})
 }
 
 func runsInput(name string, args []Word) bool {
@@ -107,11 +111,13 @@ func runsInput(name string, args []Word) bool {
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		switch {
-		case text == "-" || text == "--" || text == "/dev/stdin" || strings.HasPrefix(text, "/dev/fd/") || strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "<("):
+		case text == "-" || text == "--" || text == "/dev/stdin" || strings.HasPrefix(text, "/dev/fd/") ||
+			strings.HasPrefix(text, "/proc/") || strings.HasPrefix(text, "<("):
 			return true
 		case text == "--version" || text == "--help":
 			return false
-		case text == "--rcfile" || text == "--init-file" || text == "-o" || text == "-O" || text == "+o" || text == "+O":
+		case text == "--rcfile" || text == "--init-file" || text == "-o" || text == "-O" || text == "+o" ||
+			text == "+O":
 			i++
 		case strings.HasPrefix(text, "--"):
 		case strings.HasPrefix(text, "-") && strings.Contains(text, "s"):
@@ -130,7 +136,8 @@ func runsInput(name string, args []Word) bool {
 // of its words.
 func Spoken(text string) []string {
 	var out []string
-	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("\n\r;&|<>()'\"`!={}", r) }) {
+	for _, line := range strings.FieldsFunc(text,
+		func(r rune) bool { return strings.ContainsRune("\n\r;&|<>()'\"`!={}", r) }) {
 		words := strings.Fields(strings.ReplaceAll(line, `\n`, " "))
 		for j := range words[:min(len(words), MaxWords)] {
 			out = append(out, strings.Join(words[j:], " "))
@@ -228,7 +235,8 @@ func hides(words []Word) string {
 	name, args := path.Base(words[0].Text), words[1:]
 	letter := func(c string) bool {
 		return slices.ContainsFunc(args, func(w Word) bool {
-			return strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, c) || !w.Known && !strings.HasPrefix(w.Text, "-")
+			return strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, c) ||
+				!w.Known && !strings.HasPrefix(w.Text, "-")
 		})
 	}
 	sub := 0
@@ -237,7 +245,10 @@ func hides(words []Word) string {
 	}
 	known := lookup(name)
 	switch {
-	case name == "alias" && slices.ContainsFunc(args, func(w Word) bool { return !w.Known || strings.Contains(w.Text, "=") }):
+	case name == "alias" && slices.ContainsFunc(args, func(w Word) bool {
+		return !w.Known || strings.Contains(w.Text,
+			"=")
+	}):
 		return "`alias` gives a name another meaning"
 	case name == "hash" && letter("p"):
 		return "`hash -p` gives a name another meaning"
@@ -281,7 +292,8 @@ func GitSubcommand(args []Word) int {
 // hidesInGit: git is given a setting that makes a new command of it or names a program.
 func hidesInGit(args []Word) string {
 	reads := slices.ContainsFunc(args, func(w Word) bool {
-		return slices.Contains([]string{"get", "list", "unset", "--get", "--get-all", "--get-regexp", "--list", "-l", "--unset", "--unset-all"}, w.Text)
+		return slices.Contains([]string{"get", "list", "unset", "--get", "--get-all", "--get-regexp", "--list", "-l",
+			"--unset", "--unset-all"}, w.Text)
 	})
 	for i, w := range args {
 		key, value, ok := strings.Cut(w.Text, "=")
@@ -298,7 +310,8 @@ func hidesInGit(args []Word) string {
 		case i == 0 && w.Text == "config" && len(args) > 1 && !args[1].Known,
 			(before == "-c" || before == "--config") && !w.Known && strings.HasPrefix(strings.Trim(key, `"`), "$"):
 			return "git is given a setting that is only known when it runs"
-		case strings.HasPrefix(lower, "alias.") && value != "" && !reads, before == "-c" && strings.HasPrefix(value, "!"):
+		case strings.HasPrefix(lower, "alias.") && value != "" && !reads, before == "-c" && strings.HasPrefix(value,
+			"!"):
 			return "a setting of git makes a new command of it, or names one (" + key + ")"
 		}
 	}

@@ -29,9 +29,10 @@ func walk(command string, texts int, folder string) (*walker, *UnreadableError) 
 	if bad != nil {
 		return nil, bad
 	}
-	w := &walker{src: command, texts: texts, folder: folder, visited: map[int]bool{}, said: map[string]bool{}, inFunction: map[int]bool{}}
-	w.numbers = numbersOf(file)
-	w.out.numbers = w.numbers
+	w := &walker{
+		src: command, texts: texts, folder: folder, visited: map[int]bool{}, said: map[string]bool{},
+		inFunction: map[int]bool{},
+	}
 	w.stmts(file.Stmts, scope{})
 	for _, c := range comments(command, file) {
 		// bash ends a comment there; the parser goes on with the same command.
@@ -43,6 +44,12 @@ func walk(command string, texts int, folder string) (*walker, *UnreadableError) 
 	w.overlooked()
 	if w.deep {
 		return nil, &UnreadableError{Problem: "commands stand too deep in one another"}
+	}
+	w.out.findNumbers()
+	for _, name := range w.calculates {
+		if !w.out.numbers[name] {
+			w.unclear("arithmetic evaluates what " + name + " holds")
+		}
 	}
 	if w.counted && len(w.out.functions) > 0 {
 		w.unclear("what counts in it may be a function of its own")
@@ -68,7 +75,7 @@ type walker struct {
 	visited    map[int]bool // offsets of substitutions that were walked
 	quiet      []span       // text in which nothing runs
 	quoted     []span       // text in which only $ and ` are special
-	numbers    map[string]bool
+	calculates []string     // variables in arithmetic
 	depth      int
 	deep       bool
 	moved      bool // what is walked now may run in another folder
@@ -104,14 +111,17 @@ func (w *walker) unclear(why string) {
 	}
 }
 
-func (w *walker) visit(pos syntax.Pos) { w.visited[int(pos.Offset())] = true } //nolint:gosec // bounded by maxLength
+// offset is where a position is in the text; it is bounded by maxLength.
+func offset(p syntax.Pos) int { return int(p.Offset()) } //nolint:gosec // it is bounded
+
+func (w *walker) visit(pos syntax.Pos) { w.visited[offset(pos)] = true }
 
 func (w *walker) inert(n syntax.Node) {
-	w.quiet = append(w.quiet, span{int(n.Pos().Offset()), int(n.End().Offset())}) //nolint:gosec // bounded by maxLength
+	w.quiet = append(w.quiet, span{offset(n.Pos()), offset(n.End())})
 }
 
 func (w *walker) inertFiles(n syntax.Node) {
-	w.quoted = append(w.quoted, span{int(n.Pos().Offset()), int(n.End().Offset())}) //nolint:gosec // bounded by maxLength
+	w.quoted = append(w.quoted, span{offset(n.Pos()), offset(n.End())})
 }
 
 func (w *walker) used(name string) { w.out.uses = append(w.out.uses, name) }
@@ -122,7 +132,7 @@ func (w *walker) sets(name string) { w.out.sets = append(w.out.sets, name) }
 func (w *walker) source(n syntax.Node) string { return w.between(n.Pos(), n.End()) }
 
 func (w *walker) between(from, to syntax.Pos) string {
-	a, b := min(int(from.Offset()), len(w.src)), min(int(to.Offset()), len(w.src)) //nolint:gosec // bounded by maxLength
+	a, b := min(offset(from), len(w.src)), min(offset(to), len(w.src))
 	if !from.IsValid() || !to.IsValid() || a > b {
 		return ""
 	}
@@ -436,7 +446,7 @@ func comments(src string, file *syntax.File) []span {
 	var out []span
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.Comment); ok {
-			out = append(out, span{int(c.Pos().Offset()), min(int(c.End().Offset()), len(src))}) //nolint:gosec // bounded by maxLength
+			out = append(out, span{offset(c.Pos()), min(offset(c.End()), len(src))})
 		}
 		return true
 	})

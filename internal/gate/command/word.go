@@ -272,7 +272,8 @@ func (w *walker) ansi(s string) string {
 			// bash drops the rest of the string, or of the word, by version.
 			w.unclear("it has a NUL in $'…'")
 		case s[from-1] == 'u' || s[from-1] == 'U':
-			out = append(out, string(rune(min(n, 0x10ffff+1)))...) //nolint:gosec // not more than one over the last rune
+			// not more than one over the last rune
+			out = append(out, string(rune(min(n, 0x10ffff+1)))...) //nolint:gosec // it is bounded
 		default:
 			out = append(out, byte(n)) //nolint:gosec // bash cuts it too
 		}
@@ -373,6 +374,7 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool) piece {
 		}
 		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			w.sets(name)
+			w.out.texts = append(w.out.texts, name)
 		}
 		w.operand(p.Exp.Word, quoted)
 	}

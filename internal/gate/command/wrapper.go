@@ -179,7 +179,10 @@ func (w starter) via(name string, words []Word, assigns []Assign, part Part) {
 		return
 	}
 	defer w.leave()
-	p := Part{Via: name, Assigns: append(part.Assigns[:len(part.Assigns):len(part.Assigns)], assigns...), Redirects: part.Redirects, Moved: part.Moved}
+	p := Part{
+		Via: name, Assigns: append(part.Assigns[:len(part.Assigns):len(part.Assigns)], assigns...),
+		Redirects: part.Redirects, Moved: part.Moved,
+	}
 	p.Whole = textOf(words)
 	w.unwrap(&p, words)
 	p.Text = withoutMore(textOf(p.Words))
@@ -197,14 +200,16 @@ func (w starter) find(args []Word, part Part) {
 			continue
 		}
 		var words []Word
-		for i++; i < len(args) && !(args[i].Known && (args[i].Text == ";" || args[i].Text == "+" && len(words) > 0 && strings.HasPrefix(words[len(words)-1].Text, "{}"))); i++ {
+		for i++; i < len(args) && !(args[i].Known && (args[i].Text == ";" || args[i].Text == "+" && len(words) > 0 &&
+			strings.HasPrefix(words[len(words)-1].Text, "{}"))); i++ {
 			word := args[i]
 			if word.Known && strings.Contains(word.Text, "{}") {
 				word.Known, word.pieces = false, braced(word.Text)
 			}
 			words = append(words, word)
 		}
-		if last := len(words) - 1; i < len(args) && args[i].Text == "+" && words[last].Text == "{}" { // which becomes many names
+		// which becomes many names
+		if last := len(words) - 1; i < len(args) && args[i].Text == "+" && words[last].Text == "{}" {
 			words[last].pieces = []piece{{kind: pieceFile}}
 		}
 		if len(words) > 0 {
@@ -240,7 +245,8 @@ func (w starter) shell(name string, args []Word, part Part) {
 			return
 		case len(text) < 2 || text[0] != '-' && text[0] != '+':
 			return // a script
-		case text == "--rcfile" || text == "--init-file" || !strings.HasPrefix(text, "--") && strings.ContainsAny(text, "oO") && !strings.Contains(text, "c"):
+		case text == "--rcfile" || text == "--init-file" || !strings.HasPrefix(text, "--") && strings.ContainsAny(text,
+			"oO") && !strings.Contains(text, "c"):
 			i++
 		case strings.HasPrefix(text, "--") || text[0] == '+' || !strings.Contains(text, "c"):
 		default:

@@ -31,7 +31,8 @@ func mistakeInPath(spec string) string {
 	if spareParenthesis(spec) {
 		return "has a parenthesis too many at its end"
 	}
-	if drive := strings.TrimPrefix(spec, "//"); len(drive) > 2 && drive[1] == ':' && (drive[2] == '\\' || drive[2] == '/') {
+	if drive := strings.TrimPrefix(spec, "//"); len(drive) > 2 && drive[1] == ':' && (drive[2] == '\\' ||
+		drive[2] == '/') {
 		return "names a drive; begin it with // at the root of the disk"
 	}
 	for i := 0; i < len(spec); i++ {

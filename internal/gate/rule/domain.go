@@ -30,7 +30,10 @@ const MaxQuery = 250
 
 // hostOf finds the host of a URL.
 func HostOf(text string) Host {
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }) {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == '\\' ||
+			r == utf8.RuneError
+	}) {
 		return Host{Unsure: true}
 	}
 	u, err := url.Parse(text)
@@ -110,7 +113,8 @@ func plainLetter(r rune) bool {
 		return false
 	}
 	return r >= 0xe0 && r <= 0x17e || r >= 0x430 && r <= 0x45f || r >= 0x3ac && r <= 0x3ce && r != 0x3c2 ||
-		r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r >= 0xac00 && r <= 0xd7a3
+		r >= 0x4e00 && r <= 0x9fff || r >= 0x3041 && r <= 0x3096 || r >= 0x30a1 && r <= 0x30fa || r >= 0xac00 &&
+		r <= 0xd7a3
 }
 
 // domain is what a rule about fetching says: a host, or all below it.

@@ -14,7 +14,8 @@ func (r *Rule) NamesTool(tool *troupe.ToolFacts) bool {
 		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
 		return ok || err != nil
 	}
-	return strings.EqualFold(r.Tool, tool.Name) || r.IsLike(tool) || sameServer(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
+	return strings.EqualFold(r.Tool, tool.Name) || r.IsLike(tool) || sameServer(strings.ToLower(r.Tool),
+		strings.ToLower(tool.Name))
 }
 
 // sameServer: the rule names an MCP server, and the tool is one of its.
@@ -56,6 +57,7 @@ func (r *Rule) HidesFiles() bool {
 func (r *Rule) EndsIn(name string) bool {
 	return slices.ContainsFunc(r.Paths, func(p Pattern) bool {
 		n := len(p.Segs)
-		return n > 0 && p.Segs[n-1].Kind != Any && strings.Trim(p.Segs[n-1].Text, "*") != "" && p.Segs[n-1].MatchName(path.Base(name), true)
+		return n > 0 && p.Segs[n-1].Kind != Any && strings.Trim(p.Segs[n-1].Text, "*") != "" &&
+			p.Segs[n-1].MatchName(path.Base(name), true)
 	})
 }

@@ -12,7 +12,8 @@ import (
 
 // means says in words what a rule does.
 func (r *Rule) Means() string {
-	verb := map[troupe.Effect]string{troupe.Allow: "allows ", troupe.Ask: "asks before ", troupe.Deny: "denies "}[r.Written.Effect]
+	verb := map[troupe.Effect]string{troupe.Allow: "allows ", troupe.Ask: "asks before ",
+		troupe.Deny: "denies "}[r.Written.Effect]
 	switch r.Kind {
 	case KindTool:
 		switch {

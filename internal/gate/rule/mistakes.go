@@ -38,7 +38,8 @@ func mistakeInCommand(spec string, effect troupe.Effect) string {
 		prefix = strings.TrimRight(strings.TrimRight(spec, "*"), " \t")
 	}
 	prefix = strings.TrimSpace(prefix)
-	if len(prefix) < 2 || strings.IndexByte("\"'`", prefix[0]) < 0 || strings.IndexByte(prefix[1:], prefix[0]) != len(prefix)-2 {
+	if len(prefix) < 2 || strings.IndexByte("\"'`", prefix[0]) < 0 || strings.IndexByte(prefix[1:],
+		prefix[0]) != len(prefix)-2 {
 		return ""
 	}
 	if effect == troupe.Allow && (prefix == spec || strings.Contains(prefix, "/")) {
@@ -66,7 +67,11 @@ func (r Rule) meantAgent() (Rule, error) {
 		if !oneTypo(strings.ToLower(name), strings.ToLower(known)) {
 			continue
 		}
-		e := &Error{Rule: r.Written, Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant", Visible(name), known)}
+		e := &Error{
+			Rule: r.Written,
+			Problem: fmt.Sprintf("names %q, which no agent has that comes with the program; %s was probably meant",
+				Visible(name), known),
+		}
 		e.Instead = "it covers only agents of your own with that name"
 		if r.Written.Effect != troupe.Allow {
 			r.Names = append(r.Names, known)

@@ -93,7 +93,8 @@ func (out Rule) parse() (Rule, error) {
 	}
 	if strings.Contains(name, "*") {
 		if r.Effect == troupe.Allow && !serverNamed(name) {
-			return out.unread("", "has a wildcard in the tool's name, which an allow rule may have only behind the name of an MCP server")
+			return out.unread("", "has a wildcard in the tool's name, which an allow rule may have only behind the "+
+				"name of an MCP server")
 		}
 		if name != "*" {
 			out.Tool, out.Glob = name, true
@@ -106,10 +107,12 @@ func (out Rule) parse() (Rule, error) {
 	}
 	out.Tool = out.known.Today(name)
 	if meant := out.known.misspelt(out.Tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
-		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are about %s, and mcp__… of MCP servers)", Visible(name), meant, out.known.withParentheses()))
+		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are "+
+			"about %s, and mcp__… of MCP servers)", Visible(name), meant, out.known.withParentheses()))
 	}
 	if lower := strings.ToLower(name); strings.HasPrefix(lower, MCPPrefix) && !strings.HasPrefix(name, MCPPrefix) {
-		return out.unread(MCPPrefix+name[len(MCPPrefix):], "writes mcp__ in other letters than the tools of MCP servers have")
+		return out.unread(MCPPrefix+name[len(MCPPrefix):], "writes mcp__ in other letters than the tools of MCP "+
+			"servers have")
 	}
 	if !hasSpec || strings.Trim(spec, "*") == "" && spec != "" {
 		out.Kind = KindTool
@@ -157,7 +160,8 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 		r.Kind, r.Paths = KindPath, pats
 	case troupe.AgentArgument, troupe.SkillArgument:
 		if strings.ContainsAny(spec, "*,(){}") {
-			return r.unread(r.Tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not supported there")
+			return r.unread(r.Tool, "does not name one "+thingOf(argument)+"; lists and wildcards are not "+
+				"supported there")
 		}
 		r.Kind, r.Names = KindName, []string{strings.TrimSpace(spec)}
 		if argument == troupe.AgentArgument {
@@ -170,7 +174,8 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 		}
 		r.Kind, r.Host = KindDomain, host
 	default:
-		return r.unread(r.Tool, "has parentheses, which are not supported for "+Visible(r.Tool)+"; they are for "+r.known.withParentheses())
+		return r.unread(r.Tool,
+			"has parentheses, which are not supported for "+Visible(r.Tool)+"; they are for "+r.known.withParentheses())
 	}
 	return r, nil
 }
@@ -263,7 +268,8 @@ func oneTypo(a, b string) bool {
 	}
 	switch len(b) - len(a) {
 	case 0:
-		return i == len(a) || a[i+1:] == b[i+1:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		return i == len(a) || a[i+1:] == b[i+1:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] &&
+			a[i+2:] == b[i+2:]
 	case 1:
 		return a[i:] == b[i+1:]
 	default:

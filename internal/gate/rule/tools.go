@@ -22,7 +22,8 @@ const UnknownHolder troupe.Holder = -1
 // NewTools makes the gate's view of tools.
 func NewTools(facts []troupe.ToolFacts) *Tools {
 	t := &Tools{
-		facts: facts, byName: make(map[string]*troupe.ToolFacts), today: make(map[string]string), meant: make(map[string]string),
+		facts: facts, byName: make(map[string]*troupe.ToolFacts), today: make(map[string]string),
+		meant: make(map[string]string),
 	}
 	for i := range facts {
 		f := &facts[i]
