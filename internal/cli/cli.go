@@ -96,7 +96,8 @@ func newConsole(ver string, out io.Writer) *console.Console {
 	}
 	c := &console.Console{
 		In: os.Stdin, Out: out, Err: os.Stderr,
-		InPiped: piped(os.Stdin), InTTY: term.IsTerminal(os.Stdin.Fd()), OutTTY: term.IsTerminal(os.Stdout.Fd()), ErrTTY: term.IsTerminal(os.Stderr.Fd()),
+		InPiped: piped(os.Stdin), InTTY: term.IsTerminal(os.Stdin.Fd()), OutTTY: term.IsTerminal(os.Stdout.Fd()),
+		ErrTTY: term.IsTerminal(os.Stderr.Fd()),
 		Lookup: os.LookupEnv, Environ: os.Environ(), Cwd: cwd, Version: ver, Now: time.Now,
 		Interrupts: &console.Interrupts{Leave: os.Exit}, Ran: new(atomic.Bool),
 	}

@@ -230,7 +230,8 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	}
 	id, ok := v.view.Find(word)
 	if !ok {
-		return "", &troupe.UserError{Problem: fmt.Sprintf("there is no one agent %q", word), Hint: "/agents lists them."}
+		return "", &troupe.UserError{Problem: fmt.Sprintf("there is no one agent %q", word),
+			Hint: "/agents lists them."}
 	}
 	return id, nil
 }
@@ -250,8 +251,10 @@ func (v *conversation) agents(ctx context.Context) error {
 		if a.Waiting != "" {
 			state = "waits: " + string(a.Waiting)
 		}
-		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num, console.Line(a.Path, 40), console.Line(a.Type, 20), state,
-			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num, console.Line(a.Path, 40),
+			console.Line(a.Type, 20), state,
+			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()),
+			troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}
 	v.say(b.String())
 	return nil
@@ -274,7 +277,8 @@ func (v *conversation) tasks(ctx context.Context) error {
 		if n := v.view.Number(troupe.SessionID(t.ID)); n > 0 {
 			id = fmt.Sprintf("#%d", n)
 		}
-		fmt.Fprintf(&b, "%s %s: %s%s · %s", id, console.Line(t.Name, 40), t.Status, where, console.Duration(t.DurationMS))
+		fmt.Fprintf(&b, "%s %s: %s%s · %s", id, console.Line(t.Name, 40), t.Status, where,
+			console.Duration(t.DurationMS))
 		if t.Doing != "" {
 			b.WriteString(" · " + console.Line(t.Doing, 40))
 		}
@@ -294,19 +298,24 @@ func (v *conversation) cost(ctx context.Context) error {
 	}
 	var b strings.Builder
 	u := c.Usage
-	fmt.Fprintf(&b, "%s · %s tokens: %s in, %s out, %s read from the cache, %s written to it\n", troupe.Dollars(c.CostUSD), troupe.FormatTokens(u.Total()),
-		troupe.FormatTokens(u.Input), troupe.FormatTokens(u.Output), troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite))
+	fmt.Fprintf(&b, "%s · %s tokens: %s in, %s out, %s read from the cache, %s written to it\n",
+		troupe.Dollars(c.CostUSD), troupe.FormatTokens(u.Total()),
+		troupe.FormatTokens(u.Input), troupe.FormatTokens(u.Output), troupe.FormatTokens(u.CacheRead),
+		troupe.FormatTokens(u.CacheWrite))
 	for _, l := range c.Limits {
 		switch {
 		case l.Limit <= 0:
 		case l.Name == wire.LimitTime:
-			fmt.Fprintf(&b, "  time: %s of %s used (%.0f %%)\n", console.Duration(int64(l.Used)), console.Duration(int64(l.Limit)), 100*l.Used/l.Limit)
+			fmt.Fprintf(&b, "  time: %s of %s used (%.0f %%)\n", console.Duration(int64(l.Used)),
+				console.Duration(int64(l.Limit)), 100*l.Used/l.Limit)
 		default:
-			fmt.Fprintf(&b, "  %s: %.4g of %.4g used (%.0f %%)\n", console.Line(l.Name, 30), l.Used, l.Limit, 100*l.Used/l.Limit)
+			fmt.Fprintf(&b, "  %s: %.4g of %.4g used (%.0f %%)\n", console.Line(l.Name, 30), l.Used, l.Limit,
+				100*l.Used/l.Limit)
 		}
 	}
 	for _, a := range c.Agents {
-		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()), console.Line(a.Path, 40))
+		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()),
+			console.Line(a.Path, 40))
 	}
 	if len(c.Unpriced) > 0 {
 		fmt.Fprintln(&b, console.Unpriced(c.Unpriced))
@@ -326,7 +335,8 @@ func (v *conversation) setMode(ctx context.Context, name string) error {
 		v.say("Modes: " + list + ". /mode NAME changes it; docs/permissions.md says what each allows.")
 		return nil
 	case !slices.Contains(all, name):
-		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", name), Hint: "The modes are " + list + "."}
+		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", name),
+			Hint: "The modes are " + list + "."}
 	case v.tree == nil:
 		v.mode = troupe.Mode(name)
 		v.say("The conversation will begin with: " + name)
@@ -391,7 +401,8 @@ func (v *conversation) resume(ctx context.Context, which string) error {
 		}
 		var b strings.Builder
 		for _, s := range sessions {
-			fmt.Fprintf(&b, "%s  %s  %s, %s\n", s.ID, s.CreatedAt.In(v.o.Local).Format("02 Jan 15:04"), console.Line(s.Title, 50), s.Status)
+			fmt.Fprintf(&b, "%s  %s  %s, %s\n", s.ID, s.CreatedAt.In(v.o.Local).Format("02 Jan 15:04"),
+				console.Line(s.Title, 50), s.Status)
 		}
 		if len(sessions) == 0 {
 			b.WriteString("There is no conversation in this folder yet.")
@@ -407,7 +418,8 @@ func (v *conversation) resume(ctx context.Context, which string) error {
 			return err
 		}
 		if agents+commands > 0 {
-			return &troupe.UserError{Problem: "agents are at work in this conversation", Hint: "Wait for them, /stop them, or /quit and leave them to be resumed."}
+			return &troupe.UserError{Problem: "agents are at work in this conversation",
+				Hint: "Wait for them, /stop them, or /quit and leave them to be resumed."}
 		}
 	}
 	b := resumable(v.next)

@@ -106,7 +106,8 @@ func unquote(s string) (path string, open bool, rest string) {
 func isImageName(p string) bool {
 	switch strings.ToLower(filepath.Ext(p)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, "./") || strings.HasPrefix(p, "file://")
+		return strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~/") || strings.HasPrefix(p, "./") ||
+			strings.HasPrefix(p, "file://")
 	}
 	return false
 }
@@ -200,7 +201,8 @@ func (a *attacher) picture(full string, info os.FileInfo) bool {
 	}
 	shown := a.shown(full)
 	if info.Size() > attachImage {
-		a.note("%s stays behind: %.1f MB is more than a model takes (%.1f)", shown, float64(info.Size())/1e6, attachImage/1e6)
+		a.note("%s stays behind: %.1f MB is more than a model takes (%.1f)", shown, float64(info.Size())/1e6,
+			attachImage/1e6)
 		return true
 	}
 	if len(a.images) == attachImages {
@@ -260,7 +262,8 @@ func (a *attacher) folder(full, shown string) {
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	entries, err := f.ReadDir(attachEntries + 1)
-	if err != nil && len(entries) == 0 && err != io.EOF { //nolint:errorlint // ReadDir says that it returns io.EOF itself
+	if err != nil && len(entries) == 0 &&
+		err != io.EOF { //nolint:errorlint // ReadDir says that it returns io.EOF itself
 		a.note("%s stays behind: %v", shown, err)
 		return
 	}
@@ -283,5 +286,6 @@ func (a *attacher) block(kind, path, more, content string) {
 	}
 	end := "</attached-" + kind + ">"
 	content = strings.ReplaceAll(content, "</attached-", "<\\/attached-")
-	fmt.Fprintf(&a.text, "\n\n<attached-%s path=%q%s>\n%s\n%s", kind, path, more, strings.TrimSuffix(content, "\n"), end)
+	fmt.Fprintf(&a.text, "\n\n<attached-%s path=%q%s>\n%s\n%s", kind, path, more, strings.TrimSuffix(content, "\n"),
+		end)
 }

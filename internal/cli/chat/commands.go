@@ -21,7 +21,8 @@ func commands() []command {
 		{"tasks", "", "what is at work", []string{"task", "ps", "jobs"}},
 		{"cost", "", "the bill, and how much of the limits is used", []string{"usage", "bill"}},
 		{"model", "[NAME]", "the main agent's model, or another one from here on", nil},
-		{"mode", "[NAME]", "what is allowed without a question: default, acceptEdits, plan, …", []string{"permissions"}},
+		{"mode", "[NAME]", "what is allowed without a question: default, acceptEdits, plan, …",
+			[]string{"permissions"}},
 		{"resume", "[ID|NAME]", "earlier conversations of this folder, or go on with one", []string{"continue"}},
 		{"compact", "[HINT]", "shorten the conversation; the hint says what to keep", nil},
 		{"undo", "[TURN|redo]", "take back what tools did to files, or take that back", nil},
@@ -90,7 +91,8 @@ func findCommand(word string) (name, problem string) {
 	case best != "":
 		return "", fmt.Sprintf("There is no /%s. Did you mean /%s? Nothing was sent.", word, best)
 	}
-	return "", fmt.Sprintf("There is no /%s; /help lists what there is. To send a message that begins with a slash, write two.", word)
+	return "", fmt.Sprintf("There is no /%s; /help lists what there is. "+
+		"To send a message that begins with a slash, write two.", word)
 }
 
 // help is the text of /help.

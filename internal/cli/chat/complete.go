@@ -47,7 +47,8 @@ func completePath(cwd, home, typed string) []string {
 	}
 	var out []string
 	for _, name := range sortedNames(entries) {
-		if !strings.HasPrefix(name, begin) || (begin == "" && strings.HasPrefix(name, ".")) || strings.ContainsAny(name, " \n") {
+		if !strings.HasPrefix(name, begin) || (begin == "" && strings.HasPrefix(name, ".")) ||
+			strings.ContainsAny(name, " \n") {
 			continue
 		}
 		if info, err := os.Stat(filepath.Join(full, name)); err == nil && !info.IsDir() {

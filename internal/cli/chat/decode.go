@@ -229,7 +229,8 @@ func (o *order) translate() string {
 	d := json.NewDecoder(bytes.NewReader(m.Content))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&blocks); err != nil {
-		return "the content of a message is a text or a list of text and image blocks: " + strings.TrimPrefix(err.Error(), "json: ")
+		return "the content of a message is a text or a list of text and image blocks: " +
+			strings.TrimPrefix(err.Error(), "json: ")
 	}
 	var texts []string
 	for i, b := range blocks {
@@ -299,7 +300,8 @@ func (o order) check() string {
 			switch img.MediaType {
 			case "image/png", "image/jpeg", "image/gif", "image/webp":
 			default:
-				return fmt.Sprintf("image %d has the media type %q; there are image/png, image/jpeg, image/gif and image/webp", i, img.MediaType)
+				return fmt.Sprintf("image %d has the media type %q; "+
+					"there are image/png, image/jpeg, image/gif and image/webp", i, img.MediaType)
 			}
 			if len(img.Data) == 0 {
 				return fmt.Sprintf("image %d is empty", i)

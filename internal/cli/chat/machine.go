@@ -128,7 +128,8 @@ func (m *machine) waits() act {
 	if m.asks[0].Grant != "" {
 		words = "y, s, a or n"
 	}
-	return say("Sent to the main agent; that is no answer to the request of %s, which still waits: %s (n and words: no, and why).", m.asks[0].Path, words)
+	return say("Sent to the main agent; that is no answer to the request of %s, "+
+		"which still waits: %s (n and words: no, and why).", m.asks[0].Path, words)
 }
 
 // decide answers a question of our own.
@@ -183,7 +184,8 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 		return nil, false
 	}
 	if mark >= 0 && mark < m.mark {
-		return []act{say("This request came up while you were typing. Answer once more, if that was meant for it.")}, true
+		late := say("This request came up while you were typing. Answer once more, if that was meant for it.")
+		return []act{late}, true
 	}
 	m.settled[ask.ID] = true
 	m.asks = m.asks[1:]
@@ -307,7 +309,8 @@ func (m *machine) counted(agents, commands int) []act {
 	case commands > 1:
 		leave = "(l)eave, which ends them now"
 	}
-	return []act{say("%s %s at work. (w)ait for the end, (s)top, or %s? Anything else goes back.", strings.Join(what, " and "), verb, leave)}
+	return []act{say("%s %s at work. (w)ait for the end, (s)top, or %s? Anything else goes back.",
+		strings.Join(what, " and "), verb, leave)}
 }
 
 // running says whether the main agent is at work. That a run has ended takes nothing back of

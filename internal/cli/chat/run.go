@@ -138,7 +138,8 @@ func (v *conversation) open() (func() error, error) {
 		v.s = editor.OpenPlain(v.c.In, v.c.Out)
 		return v.s.Close, nil
 	}
-	e, err := editor.Open(in, v.c.Out, editor.Options{History: v.o.History, Mask: v.o.Mask, Complete: completer(v.next.Cwd, home)})
+	e, err := editor.Open(in, v.c.Out,
+		editor.Options{History: v.o.History, Mask: v.o.Mask, Complete: completer(v.next.Cwd, home)})
 	if e == nil {
 		return nil, err
 	}

@@ -200,9 +200,10 @@ func (t *tree) held(ctx context.Context, fn func() error) error {
 	}
 	if now, terr := t.api.Tree(ctx, t.root); terr == nil && now.Running {
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("process %d on %s works on this conversation now; nothing was sent", now.Owner.PID, now.Owner.Host),
-			Hint: fmt.Sprintf("Send it once more when that is done; or now, from another terminal: troupe send %s \"…\". "+
-				"`troupe log %s --follow` shows what it does.", t.root, t.root),
+			Problem: fmt.Sprintf("process %d on %s works on this conversation now; nothing was sent",
+				now.Owner.PID, now.Owner.Host),
+			Hint: fmt.Sprintf("Send it once more when that is done; or now, from another terminal: "+
+				"troupe send %s \"…\". `troupe log %s --follow` shows what it does.", t.root, t.root),
 			Code: 2, Err: err,
 		}
 	}

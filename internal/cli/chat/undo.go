@@ -12,7 +12,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-const undoHint = "/undo goes back to before the last turn that changed a file, /undo TURN to before that one; /undo redo takes the last undo back."
+const undoHint = "/undo goes back to before the last turn that changed a file, /undo TURN to before that one; " +
+	"/undo redo takes the last undo back."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
 func (v *conversation) planUndo(ctx context.Context, args string) error {
@@ -39,7 +40,8 @@ func (v *conversation) planUndo(ctx context.Context, args string) error {
 	}
 	plan := undoPlan(v.next.Cwd, u)
 	if stays > 0 {
-		plan += fmt.Sprintf("Nothing is put back as long as a file stays; troupe undo %s --force puts back those that can be.\n", v.tree.root)
+		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
+			"troupe undo %s --force puts back those that can be.\n", v.tree.root)
 	}
 	v.flow(v.wrap(console.Clean(strings.TrimRight(plan, "\n"))) + "\n")
 	if len(u.Files) == 0 || stays > 0 {
@@ -66,7 +68,8 @@ func (v *conversation) applyUndo(ctx context.Context) error {
 		if len(u.Files) == 1 {
 			were = "was"
 		}
-		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), console.Count(len(u.Files)+len(u.Left), "file"), were)
+		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), console.Count(len(u.Files)+len(u.Left), "file"),
+			were)
 		if u.TakeBack != "" {
 			text += " /undo redo takes that back."
 		}
@@ -96,7 +99,8 @@ func undoPlan(cwd string, u wire.Undo) string {
 		if f.Mixed {
 			what += "; what something else changed in between goes too"
 		}
-		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added, f.Removed, what)
+		fmt.Fprintf(&b, "  %s  +%d −%d  %s\n", console.Line(strings.TrimPrefix(f.Path, cwd+"/"), 200), f.Added,
+			f.Removed, what)
 	}
 	if len(u.Files) == 0 {
 		b.WriteString("  There is nothing to put back.\n")

@@ -115,7 +115,8 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 	word := "denied"
 	switch {
 	case out.Always:
-		word = fmt.Sprintf("allowed, and %s from now on, which is written in %s", console.VisibleLine(r.Grant), console.VisibleLine(r.File))
+		word = fmt.Sprintf("allowed, and %s from now on, which is written in %s", console.VisibleLine(r.Grant),
+			console.VisibleLine(r.File))
 	case out.Session:
 		word = fmt.Sprintf("allowed, and %s from now on", console.VisibleLine(r.Grant))
 	case out.Allow:

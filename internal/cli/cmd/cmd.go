@@ -19,15 +19,18 @@ import (
 func All(c *console.Console, parts Parts) []*cobra.Command {
 	return []*cobra.Command{
 		newRecord(c, parts), newReplay(c, parts),
-		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c), newAnswer(c),
+		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c),
+		newAnswer(c),
 		newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),
 	}
 }
 
 // inHome makes what a command runs of a function that needs an open home.
-func inHome(c *console.Console, fn func(ctx context.Context, a api.API, args []string) error) func(*cobra.Command, []string) error {
+func inHome(c *console.Console, fn func(context.Context, api.API, []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error { return fn(cmd.Context(), h, args) })
+		return c.With(cmd.Context(), troupe.SurfaceCommand,
+			func(h *home.Home) error { return fn(cmd.Context(), h, args) })
 	}
 }
 
@@ -35,9 +38,11 @@ func inHome(c *console.Console, fn func(ctx context.Context, a api.API, args []s
 func later(t wire.Tree) string {
 	switch {
 	case t.Running && t.Owner.Socket != "":
-		return fmt.Sprintf("process %d has just let go of it; it will be read when it goes on: troupe -p --resume %s", t.Owner.PID, t.Root())
+		return fmt.Sprintf("process %d has just let go of it; it will be read when it goes on: troupe -p --resume %s",
+			t.Owner.PID, t.Root())
 	case t.Running:
-		return fmt.Sprintf("process %d runs it and takes no calls; it will be read when that process looks for mail", t.Owner.PID)
+		return fmt.Sprintf("process %d runs it and takes no calls; it will be read when that process looks for mail",
+			t.Owner.PID)
 	}
 	return fmt.Sprintf("nobody is running it now; it will be read when it goes on: troupe -p --resume %s", t.Root())
 }
@@ -45,7 +50,8 @@ func later(t wire.Tree) string {
 // oneSession wants exactly one argument, a session.
 func oneSession(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return console.Usage("troupe %s takes one session: an id, the beginning of one, a name, or a path such as \"main/Auth Explorer\"", cmd.Name())
+		return console.Usage("troupe %s takes one session: an id, the beginning of one, a name, or a path "+
+			"such as \"main/Auth Explorer\"", cmd.Name())
 	}
 	return nil
 }

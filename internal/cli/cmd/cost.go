@@ -72,7 +72,8 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 
 func costRow(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, cost float64, time string) {
 	fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", who, model, turns, troupe.FormatTokens(u.Input),
-		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time)
+		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output),
+		troupe.Dollars(cost), time)
 }
 
 // limitText says how much of a limit is used.

@@ -22,7 +22,8 @@ import (
 func newDoctor(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files", Args: console.NoArgs,
+		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files",
+		Args: console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return doctor(cmd.Context(), c, asJSON)
 		},
@@ -70,7 +71,8 @@ func writeCheck(c *console.Console, k wire.Check) {
 	if k.Database.Version == 0 {
 		row("database", "%s cannot be used", c.ShortPath(k.Database.Path))
 	} else {
-		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6, k.Database.Version)
+		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6,
+			k.Database.Version)
 	}
 	writeCheckedModel(row, k)
 	if w := k.Window; w != nil {
@@ -81,7 +83,8 @@ func writeCheck(c *console.Console, k wire.Check) {
 		if !s.Until.IsZero() {
 			until = " until " + console.Clock(s.Until.Local(), c.Now())
 		}
-		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until, console.Line(s.Why, 120))
+		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until,
+			console.Line(s.Why, 120))
 	}
 	for _, p := range k.Programs {
 		if !p.Found {
@@ -95,7 +98,8 @@ func writeCheck(c *console.Console, k wire.Check) {
 	}
 	row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
 	for i, ag := range k.Agents {
-		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, sourceText(c, ag.Source), cmp.Or(ag.Model, "the main agent's model"), strings.Join(ag.Tools, " "))
+		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, sourceText(c, ag.Source),
+			cmp.Or(ag.Model, "the main agent's model"), strings.Join(ag.Tools, " "))
 	}
 	for _, p := range k.Problems {
 		fmt.Fprintf(c.Out, "! %s\n", strings.ReplaceAll(console.Clean(p), "\n", "\n  "))

@@ -94,7 +94,8 @@ func isOver(ctx context.Context, a api.API, s wire.Session) (bool, error) {
 	return true, nil
 }
 
-func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session, f logFlags) error {
+func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session,
+	f logFlags) error {
 	console.Arrange(events)
 	for _, e := range events {
 		if b, ok := e.Body.(troupe.Created); ok {
@@ -113,7 +114,8 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 		if f.tree {
 			who = console.Line(names[e.Session], 24) + " "
 		}
-		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq, describeEvent(e)); err != nil {
+		if _, err := fmt.Fprintf(c.Out, "%s %s%4d  %s\n", e.At.Local().Format("15:04:05.000"), who, e.Seq,
+			describeEvent(e)); err != nil {
 			return fmt.Errorf("print: %w", err)
 		}
 	}
@@ -124,7 +126,8 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 func describeEvent(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode, strings.Join(b.Profile.Tools, " "))
+		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode,
+			strings.Join(b.Profile.Tools, " "))
 	case troupe.Started:
 		return fmt.Sprintf("run %d begins", b.Run)
 	case troupe.MailDelivered:
@@ -202,7 +205,8 @@ func describeMail(m troupe.Mail) string {
 }
 
 func describeReply(b troupe.Replied) string {
-	text := fmt.Sprintf("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS)
+	text := fmt.Sprintf("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost,
+		b.DurationMS)
 	for _, block := range b.Blocks {
 		switch block.Type {
 		case troupe.TextBlock:
@@ -236,9 +240,11 @@ func describeCall(e troupe.Event) string {
 		case b.Result.IsError:
 			word = "error"
 		}
-		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word, b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
+		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word,
+			b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
 	case troupe.RequestOpened:
-		return fmt.Sprintf("asks for %s of call %d of reply %d: %s%s", b.Reason, b.Call, b.Reply, console.Line(b.Decision.Why, 0), indent(b.Action))
+		return fmt.Sprintf("asks for %s of call %d of reply %d: %s%s", b.Reason, b.Call, b.Reply,
+			console.Line(b.Decision.Why, 0), indent(b.Action))
 	case troupe.RequestAnswered:
 		text := fmt.Sprintf("call %d of reply %d: %s by %s", b.Call, b.Reply, b.Effect, console.Line(b.By, 60))
 		if b.Rule != "" {

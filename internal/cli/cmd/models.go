@@ -48,7 +48,8 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 	if len(l.Models) == 0 {
 		text := "No provider is configured. `troupe -p` without one says what to do."
 		if len(l.Providers) > 0 {
-			text = fmt.Sprintf("No models can be listed. Configured: %s. One that you know of: troupe -p --model %s/NAME", strings.Join(l.Providers, ", "), l.Providers[0])
+			text = fmt.Sprintf("No models can be listed. Configured: %s. "+
+				"One that you know of: troupe -p --model %s/NAME", strings.Join(l.Providers, ", "), l.Providers[0])
 		}
 		_, err := fmt.Fprintln(c.Out, text)
 		return err
@@ -67,9 +68,11 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 		slices.Sort(aliases[m.Name])
 		in, cached, out := "?", "?", "?"
 		if m.Priced {
-			in, cached, out = fmt.Sprintf("%.2f", m.Input), fmt.Sprintf("%.3f", m.CacheRead), fmt.Sprintf("%.2f", m.Output)
+			in, cached, out = fmt.Sprintf("%.2f", m.Input), fmt.Sprintf("%.3f", m.CacheRead),
+				fmt.Sprintf("%.2f", m.Output)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(name, 60), strings.Join(aliases[m.Name], " "), tokensText(m.Window), tokensText(m.MaxOutput), in, cached, out)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(name, 60), strings.Join(aliases[m.Name], " "),
+			tokensText(m.Window), tokensText(m.MaxOutput), in, cached, out)
 	}
 	return w.Flush()
 }

@@ -66,8 +66,8 @@ them; mode is the main agent's. decision is allow, ask or deny; sandbox is what 
 command that is allowed, or that leave is given for: read-only, workspace or none. kept, if it is
 there, names what such a command may not read all the same, and what would change that. Nothing is
 run. A line that cannot be read gets a verdict that says so, and the exit code is 2.`,
-		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | troupe permissions explain
-troupe permissions explain --permission-mode plan < calls.jsonl`,
+		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | ` +
+			"troupe permissions explain\ntroupe permissions explain --permission-mode plan < calls.jsonl",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) (err error) {
 			if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
 				return err
@@ -119,11 +119,13 @@ func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 			} else {
 				bad++
 			}
-			verdicts = append(verdicts, wire.Verdict{ID: call.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why})
+			verdicts = append(verdicts,
+				wire.Verdict{ID: call.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone, Why: why})
 			for _, name := range unknownFields(line) {
 				if !ignored[name] {
 					ignored[name] = true
-					c.Warn(fmt.Sprintf("line %d: %q is not a field of a call and changes nothing; the fields are id, agent, mode, tool and input", n, name))
+					c.Warn(fmt.Sprintf("line %d: %q is not a field of a call and changes nothing; "+
+						"the fields are id, agent, mode, tool and input", n, name))
 				}
 			}
 		}
@@ -145,7 +147,8 @@ func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 }
 
 // explainBatch has calls explained, and prints their verdicts among those that need no asking.
-func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Place, calls []wire.Call, at []int, verdicts []wire.Verdict) error {
+func explainBatch(ctx context.Context, c *console.Console, a api.API, p wire.Place, calls []wire.Call, at []int,
+	verdicts []wire.Verdict) error {
 	if len(calls) > 0 {
 		said, err := a.Explain(ctx, p, calls)
 		if err != nil {
@@ -256,9 +259,11 @@ func writeRuleList(c *console.Console, l wire.RuleList) error {
 	}
 	fmt.Fprintf(c.Out, "sandbox %s\n", sandbox)
 	if l.Untrusted {
-		fmt.Fprintln(c.Out, "trust   this folder is not trusted: what its own files allow does not count (troupe --trust)")
+		fmt.Fprintln(c.Out, "trust   this folder is not trusted: "+
+			"what its own files allow does not count (troupe --trust)")
 	}
-	fmt.Fprintf(c.Out, "kept    %d places may not be read and %d not be changed by what agents run; --json lists them\n", len(l.Hidden), len(l.Protected))
+	fmt.Fprintf(c.Out, "kept    %d places may not be read and %d not be changed by what agents run; "+
+		"--json lists them\n", len(l.Hidden), len(l.Protected))
 	if len(l.Rules)+len(l.Without) == 0 {
 		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
 		return err

@@ -31,12 +31,14 @@ func newRecord(c *console.Console, parts Parts) *cobra.Command {
 	var from string
 	var force bool
 	cmd := &cobra.Command{
-		Use: "record FILE -- [arguments of troupe]", Short: "Run a prompt and keep all that its agents sent and were answered",
+		Use:   "record FILE -- [arguments of troupe]",
+		Short: "Run a prompt and keep all that its agents sent and were answered",
 		Long: `Runs what stands behind -- as troupe itself would, and writes every model call and tool
 result of the whole tree to FILE: of one prompt, or of a conversation over a pipe, in lines of
 words or of stream-json. Credentials are masked, as in the log. With --from, nothing is run:
 FILE gets a session that is there already, such as a conversation at a terminal.`,
-		Example: "troupe record fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\ntroupe record fix.jsonl --from 7k3f",
+		Example: "troupe record fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\n" +
+			"troupe record fix.jsonl --from 7k3f",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, args, err := splitFile(cmd, args)
 			if err != nil {
@@ -44,7 +46,8 @@ FILE gets a session that is there already, such as a conversation at a terminal.
 			}
 			switch {
 			case from != "" && len(args) > 0:
-				return console.Usage("--from exports a session that is there; nothing is run, so nothing can stand behind --")
+				return console.Usage("--from exports a session that is there; " +
+					"nothing is run, so nothing can stand behind --")
 			case from != "":
 				return exportRecording(cmd.Context(), c, file, force, from)
 			case len(args) == 0 && cmd.ArgsLenAtDash() >= 0 && c.InPiped:
@@ -67,7 +70,8 @@ FILE gets a session that is there already, such as a conversation at a terminal.
 func misplaced(cmd *cobra.Command, err error) error {
 	return &troupe.UserError{
 		Problem: err.Error(),
-		Hint:    fmt.Sprintf("What is to be run stands behind --: troupe %s FILE -- -p \"...\"", cmd.Name()), Code: console.ExitUsage, Err: err,
+		Hint:    fmt.Sprintf("What is to be run stands behind --: troupe %s FILE -- -p \"...\"", cmd.Name()),
+		Code:    console.ExitUsage, Err: err,
 	}
 }
 
@@ -80,7 +84,8 @@ func splitFile(cmd *cobra.Command, args []string) (string, []string, error) {
 		args = nil
 	}
 	if len(before) != 1 || before[0] == "" {
-		return "", nil, console.Usage("troupe %s takes one file, and behind -- what is to be run: troupe %s FILE -- -p \"...\"", cmd.Name(), cmd.Name())
+		return "", nil, console.Usage("troupe %s takes one file, and behind -- what is to be run: "+
+			"troupe %s FILE -- -p \"...\"", cmd.Name(), cmd.Name())
 	}
 	return before[0], args, nil
 }
@@ -100,7 +105,10 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 	}
 	// A run of an hour shall not find out at its end that there is nowhere to write to.
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return &troupe.UserError{Problem: fmt.Sprintf("%s cannot be written: there is no folder %s", file, filepath.Dir(file)), Hint: "Make it first.", Code: console.ExitUsage, Err: err}
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("%s cannot be written: there is no folder %s", file, filepath.Dir(file)),
+			Hint:    "Make it first.", Code: console.ExitUsage, Err: err,
+		}
 	}
 	asked, err := parts.Parse(c, args, "")
 	switch {
@@ -109,12 +117,14 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 	case asked.Person:
 		return &troupe.UserError{
 			Problem: "a conversation at a terminal is not recorded while it is held: nothing was run",
-			Hint:    "Hold it with troupe, then: troupe record FILE --from main. Or have its words come from a pipe, or run one prompt with -p.", Code: console.ExitUsage,
+			Hint: "Hold it with troupe, then: troupe record FILE --from main. " +
+				"Or have its words come from a pipe, or run one prompt with -p.", Code: console.ExitUsage,
 		}
 	case asked.Goes():
 		return &troupe.UserError{
-			Problem: "a recording begins where its run begins; it cannot begin with --resume or --continue: nothing was run",
-			Hint:    "Go on with the session by itself, then: troupe record FILE --from ID", Code: console.ExitUsage,
+			Problem: "a recording begins where its run begins; " +
+				"it cannot begin with --resume or --continue: nothing was run",
+			Hint: "Go on with the session by itself, then: troupe record FILE --from ID", Code: console.ExitUsage,
 		}
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
@@ -136,7 +146,8 @@ func checkFree(file string, force bool) error {
 	return home.Free(file)
 }
 
-func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file string, force bool, root troupe.SessionID, args []string) error {
+func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file string, force bool,
+	root troupe.SessionID, args []string) error {
 	rec, err := h.Record(ctx, root, args)
 	if err != nil {
 		return err

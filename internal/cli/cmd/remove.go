@@ -62,13 +62,16 @@ func newRemove(c *console.Console) *cobra.Command {
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
-	cmd.Flags().StringVar(&older, "older-than", "", "Every session that ended, or was left behind, longer ago than this: 12h, 30d, 8w")
+	cmd.Flags().StringVar(&older, "older-than", "",
+		"Every session that ended, or was left behind, longer ago than this: 12h, 30d, 8w")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "Only say what would be removed")
 	return cmd
 }
 
 // chooseTrees looks all up before the first is removed: a mistyped one removes nothing.
-func chooseTrees(ctx context.Context, c *console.Console, a api.API, refs []string, older string) ([]wire.Session, error) {
+func chooseTrees(
+	ctx context.Context, c *console.Console, a api.API, refs []string, older string,
+) ([]wire.Session, error) {
 	if older != "" {
 		age, err := parseAge(older)
 		if err != nil {
@@ -99,7 +102,8 @@ func chooseTrees(ctx context.Context, c *console.Console, a api.API, refs []stri
 func parseAge(s string) (time.Duration, error) {
 	unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}
 	for suffix, u := range unit {
-		if n, err := strconv.Atoi(strings.TrimSuffix(s, suffix)); strings.HasSuffix(s, suffix) && err == nil && n > 0 && n < 10_000 {
+		count, ok := strings.CutSuffix(s, suffix)
+		if n, err := strconv.Atoi(count); ok && err == nil && n > 0 && n < 10_000 {
 			return time.Duration(n) * u, nil
 		}
 	}

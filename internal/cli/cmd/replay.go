@@ -30,7 +30,8 @@ said again; standard input is then only compared with it. The first request that
 shown as a diff.
 
 Exit codes: that of the run if every request was the same; 1 if not.`,
-		Example: "troupe replay fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\ntroupe replay fix.jsonl --json",
+		Example: "troupe replay fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\n" +
+			"troupe replay fix.jsonl --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file, args, err := splitFile(cmd, args)
 			if err != nil {
@@ -57,7 +58,9 @@ Exit codes: that of the run if every request was the same; 1 if not.`,
 
 // parseReplay reads what is to be replayed. Nobody sits at a terminal there. Words that were piped in
 // are today's if the arguments are, and else the recorded ones.
-func parseReplay(c *console.Console, parts Parts, rec home.Recording, args []string, today bool) (asked run.Asked, said []string, err error) {
+func parseReplay(
+	c *console.Console, parts Parts, rec home.Recording, args []string, today bool,
+) (asked run.Asked, said []string, err error) {
 	desk := *c
 	desk.InTTY = false
 	if !c.InPiped || !today {
@@ -103,13 +106,16 @@ func otherWords(said, then []string, mask func(string) string) string {
 			n++
 		case chat.IsAnswer(s):
 		case n < len(then):
-			return fmt.Sprintf("a person said something else (message %d):\n-%s\n+%s", n+1, console.Line(then[n], 200), console.Line(s, 200))
+			return fmt.Sprintf("a person said something else (message %d):\n-%s\n+%s", n+1, console.Line(then[n], 200),
+				console.Line(s, 200))
 		default:
-			return fmt.Sprintf("a person said more than the %d messages of the recording:\n+%s", len(then), console.Line(s, 200))
+			return fmt.Sprintf("a person said more than the %d messages of the recording:\n+%s", len(then),
+				console.Line(s, 200))
 		}
 	}
 	if n < len(then) {
-		return fmt.Sprintf("a person said less than the %d messages of the recording:\n-%s", len(then), console.Line(then[n], 200))
+		return fmt.Sprintf("a person said less than the %d messages of the recording:\n-%s", len(then),
+			console.Line(then[n], 200))
 	}
 	return ""
 }
@@ -120,7 +126,9 @@ func sameWords(said, then string) bool {
 	return ok && (rest == "" || rest[0] == '\n')
 }
 
-func replay(ctx context.Context, c *console.Console, parts Parts, rec home.Recording, args []string, today, asJSON bool) (err error) {
+func replay(
+	ctx context.Context, c *console.Console, parts Parts, rec home.Recording, args []string, today, asJSON bool,
+) (err error) {
 	asked, said, err := parseReplay(c, parts, rec, args, today)
 	if err != nil {
 		return err
@@ -158,7 +166,8 @@ func replay(ctx context.Context, c *console.Console, parts Parts, rec home.Recor
 			asked.Begin.Prompt = text
 		}
 		if other := otherWords(said, recordedWords(p), h.Mask); other != "" {
-			return reportDifference(c, home.Verdict{Mismatch: &home.Mismatch{Agent: "main", Reply: 1, Kind: "request", What: other}}, asJSON)
+			return reportDifference(c,
+				home.Verdict{Mismatch: &home.Mismatch{Agent: "main", Reply: 1, Kind: "request", What: other}}, asJSON)
 		}
 		report, err := parts.Carry(ctx, &stage, h, asked, p)
 		if err != nil {

@@ -76,7 +76,8 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 	if r.Calls > 1 {
 		fmt.Fprintf(w, "  calls    the answer is for %d calls\n", r.Calls)
 	}
-	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"), console.Duration(now.Sub(r.Since).Milliseconds()), untilText(r, now))
+	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"),
+		console.Duration(now.Sub(r.Since).Milliseconds()), untilText(r, now))
 	if !r.Running {
 		fmt.Fprintf(w, "  waits    nobody is running it now; go on with: troupe -p --resume %s\n", r.Root)
 	}

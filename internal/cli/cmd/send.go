@@ -65,14 +65,16 @@ func sendText(c *console.Console, args []string) (string, error) {
 			return "", fmt.Errorf("read the text from standard input: %w", err)
 		}
 		if len(b) > maxSendText {
-			return "", console.Usage("the text on standard input is larger than %d MB; put it into a file and name that", maxSendText>>20)
+			return "", console.Usage("the text on standard input is larger than %d MB; "+
+				"put it into a file and name that", maxSendText>>20)
 		}
 		text = string(b)
 	}
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given", Hint: `Try: troupe send main "and write a test for it"`, Code: console.ExitUsage}
+		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given",
+			Hint: `Try: troupe send main "and write a test for it"`, Code: console.ExitUsage}
 	case strings.ContainsRune(text, 0):
 		return "", console.Usage("the text holds a NUL byte; is it a binary file?")
 	}

@@ -49,7 +49,8 @@ func writeSessions(c *console.Console, list []wire.Session) error {
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNAME\tSTATUS\tAGENTS\tTOKENS\tCOST\tSTARTED\tFOLDER\tWHAT")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s),
+			s.Tree.Agents,
 			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
 			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
 	}

@@ -55,7 +55,8 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 func narrow(r wire.Run, s wire.Session) wire.Run {
 	for _, ag := range r.Agents {
 		if ag.ID == s.ID {
-			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result, s.Error
+			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result,
+				s.Error
 			r.Usage, r.CostUSD, r.DurationMS, r.NumTurns = ag.Usage, ag.CostUSD, ag.DurationMS, ag.Turns
 			r.Agents, r.Denials = []wire.Session{ag}, nil
 			return r
@@ -80,7 +81,8 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Run, s wire.Session) {
 	case s.Cause != "":
 		status += " (" + string(s.Cause) + ")"
 	}
-	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\n", s.ID, console.Line(s.Name, 0), console.Line(s.Title, 0),
+	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\n", s.ID,
+		console.Line(s.Name, 0), console.Line(s.Title, 0),
 		c.ShortPath(s.Cwd), s.Model, status, s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 	if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))

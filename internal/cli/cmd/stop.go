@@ -35,8 +35,9 @@ interrupted. Of a main agent, all agents and tasks are stopped; of a sub-agent, 
 and those it waits for, and its parent is told. What was done is kept and can be resumed. A
 command in the background is stopped alone by its id, as ` + "`troupe tasks`" + ` shows it, with its
 session before it if several have one of that id.`,
-		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\ntroupe stop b3.0\ntroupe stop fix-login/b3.0",
-		Args:    oneSession,
+		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
+			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
+		Args: oneSession,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return stop(ctx, c, a, args[0], now, asJSON)
 		}),
@@ -111,14 +112,16 @@ func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, 
 	})
 	switch len(list) {
 	case 0:
-		return &troupe.UserError{Problem: fmt.Sprintf("no command %s is at work", id), Hint: "`troupe tasks` lists what is.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
+		return &troupe.UserError{Problem: fmt.Sprintf("no command %s is at work", id),
+			Hint: "`troupe tasks` lists what is.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
 	case 1:
 	default:
 		var all []string
 		for _, t := range list {
 			all = append(all, t.Path+"/"+string(t.ID))
 		}
-		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")), Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
+		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")),
+			Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	t := list[0]
 	if err := a.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {
@@ -137,7 +140,8 @@ func atWork(ctx context.Context, a api.API, s wire.Session) (bool, error) {
 		return true, nil
 	}
 	list, err := a.Tasks(ctx, s.ID)
-	return s.Parent == "" && slices.ContainsFunc(list, func(t wire.Task) bool { return t.Status == troupe.TaskRunning }), err
+	return s.Parent == "" && slices.ContainsFunc(list,
+		func(t wire.Task) bool { return t.Status == troupe.TaskRunning }), err
 }
 
 func stopText(o stopped, s wire.Session) string {

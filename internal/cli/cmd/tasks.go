@@ -59,7 +59,8 @@ func listTasks(ctx context.Context, c *console.Console, a api.API, args []string
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "AGENT\tTASK\tKIND\tWHAT\tSTATUS\tTIME\tDOING")
 	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t),
+			taskStatus(t),
 			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
 	}
 	if err := w.Flush(); err != nil {
@@ -69,7 +70,8 @@ func listTasks(ctx context.Context, c *console.Console, a api.API, args []string
 	for _, t := range list {
 		if t.Left && !told[t.Root] {
 			told[t.Root] = true
-			fmt.Fprintf(c.Out, "Session %s was left behind by a process that is gone; go on with: troupe --resume %s (the newest of its folder: troupe --continue)\n", t.Root, t.Root)
+			fmt.Fprintf(c.Out, "Session %s was left behind by a process that is gone; "+
+				"go on with: troupe --resume %s (the newest of its folder: troupe --continue)\n", t.Root, t.Root)
 		}
 	}
 	return nil

@@ -73,7 +73,8 @@ func (f undoFlags) check(to bool) error {
 	case to && f.to < 1:
 		return console.Usage("--to takes the number of a turn, the first is 1")
 	case f.redo && (to || f.list):
-		return console.Usage("--redo takes the last undo back, whatever turn it was to; --to and --list do not go with it")
+		return console.Usage("--redo takes the last undo back, whatever turn it was to; " +
+			"--to and --list do not go with it")
 	case f.list && (to || f.force || f.dryRun || f.yes):
 		return console.Usage("--list changes nothing and goes with --json only")
 	}
@@ -87,8 +88,9 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 	}
 	if s.Parent != "" {
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("session %s is a sub-agent of %s; what it changed belongs to the turns of that one", s.ID, s.Root),
-			Hint:    fmt.Sprintf("See `troupe undo %s --list`.", s.Root), Code: console.ExitUsage,
+			Problem: fmt.Sprintf("session %s is a sub-agent of %s; what it changed belongs to the turns of that one",
+				s.ID, s.Root),
+			Hint: fmt.Sprintf("See `troupe undo %s --list`.", s.Root), Code: console.ExitUsage,
 		}
 	}
 	if f.list {
@@ -119,7 +121,8 @@ type turnList struct {
 	Turns   []wire.Turn      `json:"turns"`
 }
 
-func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo, order wire.UndoOrder, f undoFlags) error {
+func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo, order wire.UndoOrder,
+	f undoFlags) error {
 	if !f.dryRun {
 		if !f.yes {
 			return noOneToAsk()
@@ -150,7 +153,8 @@ func leftOver(u wire.Undo) error {
 	return nil
 }
 
-func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Session, u wire.Undo, order wire.UndoOrder, f undoFlags) error {
+func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Session, u wire.Undo, order wire.UndoOrder,
+	f undoFlags) error {
 	if err := writePlan(c, s, u, f.force); err != nil {
 		return err
 	}
@@ -170,7 +174,8 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		if !ok || !term.IsTerminal(in.Fd()) {
 			return noOneToAsk()
 		}
-		if yes, err := confirm(in, c.Err, fmt.Sprintf("Put back %s?", console.Count(len(u.Files)-left, "file"))); err != nil || !yes {
+		if yes, err := confirm(in, c.Err,
+			fmt.Sprintf("Put back %s?", console.Count(len(u.Files)-left, "file"))); err != nil || !yes {
 			fmt.Fprintln(c.Err, "Nothing was put back.")
 			return err
 		}

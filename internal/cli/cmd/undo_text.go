@@ -108,20 +108,23 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 		if t.Undone {
 			state = "  (undone)"
 		}
-		fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, t.At.Local().Format("2006-01-02 15:04:05"), console.Line(t.Asked, 60), state)
+		fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, t.At.Local().Format("2006-01-02 15:04:05"),
+			console.Line(t.Asked, 60), state)
 		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 		for _, f := range t.Files {
 			name := shortIn(s, f.Path)
 			if f.New {
 				name += " (new)"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", name, lineCounts(f.Added, f.Removed), console.Line(strings.Join(f.Agents, ", "), 60))
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", name, lineCounts(f.Added, f.Removed),
+				console.Line(strings.Join(f.Agents, ", "), 60))
 		}
 		if err := w.Flush(); err != nil {
 			return err
 		}
 		for _, cmd := range t.Commands {
-			fmt.Fprintf(c.Out, "  ran %s  (%s; what it changed is not known)\n", commandText(cmd, 80), console.Line(cmd.Agent, 60))
+			fmt.Fprintf(c.Out, "  ran %s  (%s; what it changed is not known)\n", commandText(cmd, 80),
+				console.Line(cmd.Agent, 60))
 		}
 	}
 	switch {

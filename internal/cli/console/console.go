@@ -136,7 +136,8 @@ func Code(err error) int {
 
 // Env is what a home needs to know of the process. The log of it is --debug's.
 func (c *Console) Env(log *slog.Logger) home.Env {
-	return home.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version, Serve: c.Serve, Ahead: c.Ahead}
+	return home.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version, Serve: c.Serve,
+		Ahead: c.Ahead}
 }
 
 // Open opens the Troupe home, and the debug log if one was asked for. The returned close
@@ -152,7 +153,8 @@ func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, fun
 		f, err := os.OpenFile(c.DebugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, nil, &troupe.UserError{
-				Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.", Code: ExitUsage, Err: err,
+				Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.",
+				Code: ExitUsage, Err: err,
 			}
 		}
 		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -221,7 +223,8 @@ func (c *Console) SetToWork() {
 // Unread reports whether a command came to nothing worse than that its reader has gone, as head
 // does when it has seen enough. Nobody is told of that, unless agents were at work.
 func (c *Console) Unread(out *Writer, err error) bool {
-	return errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)) && (c.Ran == nil || !c.Ran.Load())
+	return errors.Is(out.err, syscall.EPIPE) && (err == nil || errors.Is(err, syscall.EPIPE)) &&
+		(c.Ran == nil || !c.Ran.Load())
 }
 
 // Warn tells the person something that does not stop the command.
@@ -284,7 +287,8 @@ func Clean(s string) string {
 }
 
 func isControl(r rune) bool {
-	return (r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) || (r >= 0x2066 && r <= 0x2069)
+	return (r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) ||
+		(r >= 0x2066 && r <= 0x2069)
 }
 
 // Line puts text on one line of at most n characters.
@@ -306,7 +310,8 @@ func Count(n int, one string) string {
 
 // Unpriced says of which models the cost is not known.
 func Unpriced(models []string) string {
-	return fmt.Sprintf("No price is known for %s; its tokens are counted, its cost is not.", Line(strings.Join(models, ", "), 0))
+	return fmt.Sprintf("No price is known for %s; its tokens are counted, its cost is not.",
+		Line(strings.Join(models, ", "), 0))
 }
 
 // Paint gives a text a colour, if there is colour; 0 is none.

@@ -102,13 +102,17 @@ func (d demo) play(ctx context.Context) error {
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
 		report, err := run.Follow(ctx, &c, h, wire.Begin{
 			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
-			Permissions: wire.Permissions{Allow: []string{"Edit, Bash(go test ./...), Bash(go test -count=1 ./...), Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)"}},
+			Permissions: wire.Permissions{Allow: []string{
+				"Edit, Bash(go test ./...), Bash(go test -count=1 ./...)",
+				"Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)",
+			}},
 		}, run.Output{Live: true})
 		if err != nil {
 			return err
 		}
 		if report.Status != troupe.Completed {
-			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error), Hint: "Is `go` on your PATH?"}
+			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error),
+				Hint: "Is `go` on your PATH?"}
 		}
 		return d.conclude(ctx, h, report)
 	})
@@ -198,7 +202,8 @@ func (d demo) tests(ctx context.Context, a api.API, report wire.Run) error {
 					verdict = fmt.Sprintf("exit %d", cmd.ExitCode)
 				}
 				if cmd.Tests != nil {
-					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed, cmd.Tests.Failed)
+					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed,
+						cmd.Tests.Failed)
 				}
 				fmt.Fprintf(d.c.Out, "%-9s %-45s %s\n", ag.Name, console.Line(cmd.Command, 45), verdict)
 			}

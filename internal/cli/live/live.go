@@ -38,13 +38,15 @@ type agent struct {
 // New makes a view that writes to w, as lines of at most width columns (0: as long as they
 // are). Paths below cwd are shown relative to it.
 func New(w io.Writer, color bool, width int, cwd string) *View {
-	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent), warned: make(warnings)}
+	return &View{w: w, color: color, width: width, cwd: cwd, agents: make(map[troupe.SessionID]*agent),
+		warned: make(warnings)}
 }
 
 // Know tells the view of sessions whose beginning it will not see.
 func (v *View) Know(sessions []wire.Session) {
 	for _, s := range sessions {
-		a := &agent{name: s.Name, kind: s.Type, title: s.Title, depth: s.Depth, color: palette(string(s.ID), s.Depth), calls: make(map[troupe.Coord]string)}
+		a := &agent{name: s.Name, kind: s.Type, title: s.Title, depth: s.Depth, color: palette(string(s.ID), s.Depth),
+			calls: make(map[troupe.Coord]string)}
 		if a.name == "" {
 			a.name = "main"
 		}
@@ -141,7 +143,8 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, v.room(200))))
 		return
 	case b.Result.IsError:
-		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " "+console.Line(troupe.JoinText(b.Result.Blocks), v.room(120))))
+		v.line(a, "│", v.paint(31, "✗ ")+text+
+			v.paint(31, " "+console.Line(troupe.JoinText(b.Result.Blocks), v.room(120))))
 		return
 	}
 	mark := v.paint(32, "✓ ")
@@ -177,7 +180,8 @@ func Measured(b troupe.ToolFinished) string {
 func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	text := console.Line(b.Message, 160)
 	if !b.RetryAt.IsZero() {
-		text += fmt.Sprintf("; waits until %s, then tries again (attempt %d)", console.Clock(b.RetryAt.Local(), at), b.Attempt+1)
+		text += fmt.Sprintf("; waits until %s, then tries again (attempt %d)", console.Clock(b.RetryAt.Local(), at),
+			b.Attempt+1)
 	}
 	v.line(a, "│", v.paint(33, "… "+text))
 }

@@ -50,7 +50,8 @@ func (n *Notices) Show(events []troupe.Event) {
 				continue
 			}
 			n.until = b.RetryAt
-			n.warn(fmt.Sprintf("%s: waits until %s, then tries again: %s", n.of(e.Session), console.Clock(b.RetryAt.Local(), e.At), console.Line(b.Message, 160)))
+			n.warn(fmt.Sprintf("%s: waits until %s, then tries again: %s", n.of(e.Session),
+				console.Clock(b.RetryAt.Local(), e.At), console.Line(b.Message, 160)))
 		}
 	}
 }
@@ -90,15 +91,20 @@ func Raise(root troupe.SessionID, limits []wire.Limit) string {
 	}
 	switch most.Name {
 	case wire.LimitTokens:
-		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*most.Limit, most.Used, most.Limit)
+		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*most.Limit, most.Used,
+			most.Limit)
 	case wire.LimitCost:
-		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Limit, 0.01), troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
+		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Limit, 0.01),
+			troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
 	case wire.LimitAll:
-		return fmt.Sprintf("%s, with more than the %.0f model replies that agents.max_turns of the settings has for all agents", again, most.Limit)
+		return fmt.Sprintf("%s, with more than the %.0f model replies "+
+			"that agents.max_turns of the settings has for all agents", again, most.Limit)
 	case wire.LimitTurns:
-		return fmt.Sprintf("%s (it gets %.0f model replies again; a new session takes a higher --max-turns)", again, most.Limit)
+		return fmt.Sprintf("%s (it gets %.0f model replies again; a new session takes a higher --max-turns)", again,
+			most.Limit)
 	case wire.LimitTime:
-		return fmt.Sprintf("%s (it gets %s again; a new session takes a longer --max-time)", again, time.Duration(most.Limit)*time.Millisecond)
+		return fmt.Sprintf("%s (it gets %s again; a new session takes a longer --max-time)", again,
+			time.Duration(most.Limit)*time.Millisecond)
 	}
 	return again
 }

@@ -118,7 +118,8 @@ type single struct {
 // Begin implements api.Runs.
 func (s *single) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	if s.root != "" && b.Resume != string(s.root) {
-		return wire.Begun{}, &troupe.UserError{Problem: "a recording holds one conversation", Hint: "Record another one by itself."}
+		return wire.Begun{}, &troupe.UserError{Problem: "a recording holds one conversation",
+			Hint: "Record another one by itself."}
 	}
 	begun, err := s.API.Begin(ctx, b)
 	if err == nil {

@@ -64,23 +64,33 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	var f flags
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
-	fs.StringVar(&f.format, "output-format", formatText, "What to print: text, json (one object at the end) or stream-json (one event a line)")
-	fs.StringVar(&f.input, "input-format", formatWords, "What to read: text, or stream-json: a line of JSON for each order (user, answer, stop, compact, end; docs/stream-json.md)")
+	fs.StringVar(&f.format, "output-format", formatText,
+		"What to print: text, json (one object at the end) or stream-json (one event a line)")
+	fs.StringVar(&f.input, "input-format", formatWords,
+		"What to read: text, or stream-json: a line of JSON for each order "+
+			"(user, answer, stop, compact, end; docs/stream-json.md)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
-	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
-	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil, "Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
-	fs.StringArrayVar(&f.begin.Deny, "disallowed-tools", nil, "Permission rules that deny, such as 'Bash' or 'Read(.env)'")
-	fs.BoolVar(&f.begin.Trust, "trust", false, "Trust this folder: what its own settings and agents allow counts from now on")
+	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "",
+		"default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil,
+		"Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
+	fs.StringArrayVar(&f.begin.Deny, "disallowed-tools", nil,
+		"Permission rules that deny, such as 'Bash' or 'Read(.env)'")
+	fs.BoolVar(&f.begin.Trust, "trust", false,
+		"Trust this folder: what its own settings and agents allow counts from now on")
 	fs.IntVar(&f.begin.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
 	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
 	fs.Int64Var(&f.begin.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "End the run after this time, such as 30m")
-	fs.StringVar(&f.begin.Fallback, "fallback-model", "", "Model to go on with when the chosen one is overloaded or gone")
-	fs.DurationVar(&f.ask, "ask", 0, "Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
+	fs.StringVar(&f.begin.Fallback, "fallback-model", "",
+		"Model to go on with when the chosen one is overloaded or gone")
+	fs.DurationVar(&f.ask, "ask", 0,
+		"Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
 	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
-	fs.StringVar(&f.begin.Agents, "agents", "", `Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
+	fs.StringVar(&f.begin.Agents, "agents", "",
+		`Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
 	fs.BoolVarP(&f.begin.Continue, "continue", "c", false, "Go on with the newest session of this folder")
 	fs.StringVarP(&f.begin.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
@@ -94,7 +104,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
-		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format", "input-format"} {
+		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format",
+			"input-format"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
 			}
@@ -218,7 +229,8 @@ func request(c *console.Console, f flags, args []string, otherwise string) (wire
 	if b.Prompt == "" && !b.Continue && b.Resume == "" {
 		return b, &troupe.UserError{
 			Problem: "There is nothing to do: no prompt was given.",
-			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p", Code: console.ExitUsage,
+			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p",
+			Code:    console.ExitUsage,
 		}
 	}
 	return b, nil
@@ -252,7 +264,8 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 	b.MaxMS, b.AskMS = millis(f.maxTime), millis(f.ask)
 	if !filepath.IsAbs(b.Cwd) {
 		if c.Cwd == "" {
-			return b, &troupe.UserError{Problem: "the folder you are in is not there any more", Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
+			return b, &troupe.UserError{Problem: "the folder you are in is not there any more",
+				Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
 		}
 		b.Cwd = filepath.Join(c.Cwd, b.Cwd)
 	}
@@ -282,7 +295,8 @@ func prompt(c *console.Console, args []string) (string, error) {
 			return "", fmt.Errorf("read the prompt from standard input: %w", err)
 		}
 		if b.Len() > maxPrompt {
-			return "", console.Usage("the prompt on standard input is larger than %d MB; put it into a file and name that", maxPrompt>>20)
+			return "", console.Usage("the prompt on standard input is larger than %d MB; "+
+				"put it into a file and name that", maxPrompt>>20)
 		}
 		if s := strings.TrimSpace(b.String()); s != "" {
 			parts = append(parts, s)

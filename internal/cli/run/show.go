@@ -18,7 +18,9 @@ import (
 
 // shower shows a run's events as they are committed. The function it returns shows what is
 // left and waits until all is written.
-func shower(ctx context.Context, c *console.Console, a api.API, r wire.Begun, cwd string, o Output) (func() error, error) {
+func shower(
+	ctx context.Context, c *console.Console, a api.API, r wire.Begun, cwd string, o Output,
+) (rest func() error, err error) {
 	var emit func([]troupe.Event) error
 	switch {
 	case o.Format == formatStream:
@@ -70,7 +72,8 @@ func shower(ctx context.Context, c *console.Console, a api.API, r wire.Begun, cw
 
 // onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
 // once: everything that was committed is safe either way.
-func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe.SessionID, o Output, seen *atomic.Bool) (restore func()) {
+func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe.SessionID, o Output,
+	seen *atomic.Bool) (restore func()) {
 	return c.Interrupts.Take(func() {
 		if seen.Swap(true) {
 			c.Interrupts.Leave(console.ExitInterrupted)
@@ -92,7 +95,8 @@ func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe
 func unseen(root troupe.SessionID, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the run could not be shown to its end: %v", err),
-		Hint:    fmt.Sprintf("It went on all the same, and all of it is in the log: troupe show %s", root), Code: console.ExitFailed, Err: err,
+		Hint:    fmt.Sprintf("It went on all the same, and all of it is in the log: troupe show %s", root),
+		Code:    console.ExitFailed, Err: err,
 	}
 }
 
@@ -102,18 +106,21 @@ func broken(root troupe.SessionID, err error, gone bool) error {
 	if gone {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("the run was broken off, and of session %s nothing is there any more: %v", root, err),
-			Hint:    "Somebody has removed it, or the home it was in. What it changed in your files stays; begin a new one.", Code: console.ExitFailed, Err: err,
+			Hint: "Somebody has removed it, or the home it was in. " +
+				"What it changed in your files stays; begin a new one.", Code: console.ExitFailed, Err: err,
 		}
 	}
 	if errors.Is(err, troupe.ErrFenced) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("another process has taken session %s over; this one has let go of it", root),
-			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: console.ExitFailed, Err: err,
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: console.ExitFailed,
+			Err: err,
 		}
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the run was broken off: %v", err),
-		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root), Code: console.ExitFailed, Err: err,
+		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root),
+		Code:    console.ExitFailed, Err: err,
 	}
 }
 
@@ -186,7 +193,8 @@ func mend(r wire.Run) string {
 	if r.Suspects != "" {
 		text += " (" + r.Suspects + ")"
 	}
-	return fmt.Sprintf("%s, go on: troupe -p --resume %s; or with another model: add --model NAME (`troupe models` lists them)", text, r.SessionID)
+	return fmt.Sprintf("%s, go on: troupe -p --resume %s; "+
+		"or with another model: add --model NAME (`troupe models` lists them)", text, r.SessionID)
 }
 
 // Table writes the bill: a row per agent, and their sum.
@@ -194,11 +202,13 @@ func Table(w io.Writer, r wire.Run) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
 	for _, a := range r.Agents {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), a.Type, a.Status, a.Turns, a.ToolUses,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), a.Type, a.Status, a.Turns,
+			a.ToolUses,
 			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}
 	if len(r.Agents) > 1 {
-		fmt.Fprintf(tw, "all\t\t\t\t\t%s\t%s\t%s\n", troupe.FormatTokens(r.Usage.Total()), troupe.Dollars(r.CostUSD), console.Duration(r.DurationMS))
+		fmt.Fprintf(tw, "all\t\t\t\t\t%s\t%s\t%s\n", troupe.FormatTokens(r.Usage.Total()), troupe.Dollars(r.CostUSD),
+			console.Duration(r.DurationMS))
 	}
 	tw.Flush() //nolint:errcheck // there is nowhere to tell that the terminal is gone
 	if len(r.Unpriced) > 0 {

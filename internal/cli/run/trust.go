@@ -23,7 +23,8 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 		return err
 	}
 	for _, u := range list {
-		fmt.Fprintf(c.Out, "%s has settings of its own that would allow agents more than yours do", console.VisibleLine(c.ShortPath(u.Folder)))
+		fmt.Fprintf(c.Out, "%s has settings of its own that would allow agents more than yours do",
+			console.VisibleLine(c.ShortPath(u.Folder)))
 		if u.Changed {
 			fmt.Fprintf(c.Out, ", and they have changed since you trusted them")
 		}
@@ -47,7 +48,8 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 		if u.Wide != "" {
 			fmt.Fprintf(c.Out, "Mind: %s.\n", u.Wide)
 		}
-		fmt.Fprint(c.Out, "Trust them, until they change? Without it Troupe works here with your own settings alone. y/n: ")
+		fmt.Fprint(c.Out, "Trust them, until they change? "+
+			"Without it Troupe works here with your own settings alone. y/n: ")
 		word, err := readWord(c.In)
 		if err != nil {
 			return err

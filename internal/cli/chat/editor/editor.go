@@ -78,7 +78,8 @@ func Open(in *os.File, out io.Writer, o Options) (*Editor, error) {
 		return nil, errors.Join(fmt.Errorf("set up the terminal: %w", err), term.Restore(in.Fd(), saved))
 	}
 	h, herr := openHistory(o.History, o.Mask)
-	e := &Editor{in: in, out: out, saved: saved, keys: keys, o: o, history: h, events: make(chan Event, 8), done: make(chan struct{})}
+	e := &Editor{in: in, out: out, saved: saved, keys: keys, o: o, history: h, events: make(chan Event, 8),
+		done: make(chan struct{})}
 	e.write(pasteOn)
 	watch := e.watchSize() // from before it is first asked for
 	e.mu.Lock()
@@ -395,7 +396,8 @@ func (e *Editor) complete(again bool) {
 	if e.tabbed = true; again {
 		list := all
 		if len(list) > maxChoices {
-			list = append(append([]string(nil), list[:maxChoices]...), fmt.Sprintf("… and %d more", len(all)-maxChoices))
+			list = append(append([]string(nil), list[:maxChoices]...),
+				fmt.Sprintf("… and %d more", len(all)-maxChoices))
 		}
 		e.print(visible(strings.Join(list, "  ")), e.tail)
 	}

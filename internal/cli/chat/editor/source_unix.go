@@ -57,7 +57,7 @@ func (k keySource) read(buf []byte, brief bool) (int, error) {
 	}
 }
 
-func (k keySource) cancel() { k.signal.Close() } //nolint:errcheck // closing is the signal; there is nothing it could fail at
+func (k keySource) cancel() { k.signal.Close() } //nolint:errcheck // closing is the signal; nothing can fail
 
 func (k keySource) close() error { return k.wake.Close() }
 

@@ -266,9 +266,11 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
 			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
-				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, o.TaskStatus(), console.Duration(o.DurationMS)), o.Name)
+				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, o.TaskStatus(), console.Duration(o.DurationMS)),
+					o.Name)
 			}
-		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact, troupe.MailModel:
+		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact,
+			troupe.MailModel:
 		}
 	}
 }
@@ -357,13 +359,15 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if o.Status != troupe.Completed {
 		text = v.paint(31, string(o.Status))
 	}
-	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"), troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
+	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"),
+		troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
 	if a.num == 0 {
 		v.put(v.paint(2, "── ") + text + v.paint(2, bill))
 	} else {
 		line := v.edge(a, "└─ ") + v.label(a, " ") + text + v.paint(2, bill)
 		// Its beginning may be far up by now.
-		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) && a.title != "" && (v.o.Width == 0 || v.o.Width-beside >= shortest) {
+		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) && a.title != "" &&
+			(v.o.Width == 0 || v.o.Width-beside >= shortest) {
 			line += v.paint(2, " · "+v.fit(console.Line(a.title, 60), beside))
 		}
 		v.put(line)
