@@ -53,12 +53,14 @@ type Created struct {
 	Authority Authority `json:"authority"`
 	Caps      *Caps     `json:"caps,omitempty"` // roots only
 	// Background: its parent went on without waiting for it.
-	Background bool `json:"background,omitempty"`
+	Background bool    `json:"background,omitempty"`
+	Caller     *Caller `json:"caller,omitempty"` // who began the tree; roots only
 }
 
 // Started admits the session to its first run, or begins another after an end.
 type Started struct {
-	Run int `json:"run"`
+	Run    int     `json:"run"`
+	Caller *Caller `json:"caller,omitempty"` // who set it to work, if no agent did
 }
 
 // MailDelivered puts mail into the conversation, in this order.
@@ -130,6 +132,8 @@ type ModelChanged struct {
 	Model string `json:"model"`
 	Why   string `json:"why"`
 	Mail  MailID `json:"mail,omitempty"` // the mail that brought it
+	// Caller is who chose it; nil: Troupe itself did, because the one before was not to be had.
+	Caller *Caller `json:"caller,omitempty"`
 }
 
 // AuthorityChanged replaces the session's mode and rules from here on.
@@ -137,6 +141,7 @@ type AuthorityChanged struct {
 	Authority Authority `json:"authority"`
 	By        string    `json:"by,omitempty"`
 	Mail      MailID    `json:"mail,omitempty"` // the mail that brought it
+	Caller    *Caller   `json:"caller,omitempty"`
 }
 
 // ToolStarted is written before a call may have its first effect. A call that was started
@@ -170,6 +175,8 @@ type ToolFinished struct {
 	// Usage and Cost are of a model that the tool itself asked.
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`
+	// Caller is who had it go on in the background, if neither the model did nor the time.
+	Caller *Caller `json:"caller,omitempty"`
 }
 
 // RequestOpened records that somebody with authority was asked. The request's kind is
@@ -193,7 +200,8 @@ type RequestAnswered struct {
 	Rule    string      `json:"rule,omitempty"` // what was granted beyond this call
 	Choices []string    `json:"choices,omitempty"`
 	Text    string      `json:"text,omitempty"`
-	Mail    MailID      `json:"mail,omitempty"` // the mail that brought it; "" if a deadline did
+	Mail    MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
+	Caller  *Caller     `json:"caller,omitempty"` // who answered; nil: a deadline did
 }
 
 // Answer is what was said.

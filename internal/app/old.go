@@ -76,6 +76,10 @@ func (a *App) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
 	return a.old().machine.Doctor(ctx, cwd)
 }
 
+func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
+	return a.applyUndo(ctx, troupe.You(troupe.SurfaceCommand), u, force)
+}
+
 type (
 	Check         = wire.Check
 	ProviderCheck = wire.ProviderCheck

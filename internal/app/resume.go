@@ -37,7 +37,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 			Hint:    "Put the folder back, or begin a new session.", Code: 2, Err: err,
 		}
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle, Caller: r.by()}
 	if r.Prompt != "" {
 		ad.Prompt = words(r)
 		if ad.MailID, err = promptID(); err != nil {
@@ -142,7 +142,7 @@ func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 		}
 	}
 	if full != s.Model {
-		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model"})
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model", Caller: ad.Caller})
 	}
 	events, err := a.events(ctx, s.ID, 0, 0)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 		return nil, err
 	}
 	if !sameAuthority(authority, st.Authority) {
-		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority})
+		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority, Caller: ad.Caller})
 	}
 	return warnings, nil
 }

@@ -53,6 +53,9 @@ type Request struct {
 	caller troupe.Caller
 }
 
+// by is who asks for the run, as events say it.
+func (r *Request) by() *troupe.Caller { return &r.caller }
+
 // Permissions are what flags say about what agents may do, on top of the settings.
 type Permissions struct {
 	Mode  string
@@ -208,7 +211,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: r.Name, Title: title(r.Prompt), Cwd: r.Cwd,
-		Profile: main, Authority: authority, Caps: &caps, Prompt: prompt,
+		Profile: main, Authority: authority, Caps: &caps, Prompt: prompt, Caller: r.by(),
 	})
 	if errors.Is(err, troupe.ErrExists) {
 		return nil, &troupe.UserError{

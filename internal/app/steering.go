@@ -148,7 +148,7 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	a.mu.Lock()
 	e := a.engine
 	a.mu.Unlock()
-	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id) {
+	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
 		return &troupe.UserError{Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id), Hint: "`troupe tasks` lists those that are at work.", Code: 2}
 	}
 	return nil

@@ -206,7 +206,7 @@ func (u Undo) Blocked(force bool) []UndoFile {
 	return out
 }
 
-// ApplyUndo carries an undo out. Unless force is set it does nothing if a single file
+// applyUndo carries an undo out. Unless force is set it does nothing if a single file
 // cannot be put back; with it, what something else changed is replaced too, and files that
 // cannot be put back at all are left. What it replaces is kept first, so that it can be
 // taken back. Everything that can fail is tried before the first file is changed; what
@@ -214,7 +214,7 @@ func (u Undo) Blocked(force bool) []UndoFile {
 //
 // A tree that another process advances is refused. One that this process advances is not:
 // a file that an agent writes at the same moment is left as the agent wrote it.
-func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
+func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force bool) (UndoReport, error) {
 	t, err := a.tree(ctx, u.Root)
 	if err != nil {
 		return UndoReport{}, err
@@ -242,7 +242,7 @@ func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, er
 		if u.Redo > 0 {
 			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
 		}
-		if err := a.tellUndone(ctx, r); err != nil {
+		if err := a.tellUndone(ctx, by, r); err != nil {
 			return r, fmt.Errorf("the files were put back, but the session could not be told: %w", err)
 		}
 	}
@@ -250,11 +250,11 @@ func (a *App) ApplyUndo(ctx context.Context, u Undo, force bool) (UndoReport, er
 }
 
 // tellUndone has the agents know that files are not as they left them.
-func (a *App) tellUndone(ctx context.Context, r UndoReport) error {
+func (a *App) tellUndone(ctx context.Context, by troupe.Caller, r UndoReport) error {
 	_, err := a.post(ctx, r.Root, func(store.Tx) ([]troupe.Mail, error) {
 		return []troupe.Mail{{
 			ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), Root: r.Root, To: r.Root,
-			Kind: troupe.MailNotice, SentAt: a.env.Now(), Blocks: []troupe.Block{troupe.Text(r.Notice())},
+			Caller: &by, Kind: troupe.MailNotice, SentAt: a.env.Now(), Blocks: []troupe.Block{troupe.Text(r.Notice())},
 		}}, nil
 	})
 	return err

@@ -63,7 +63,7 @@ func (u undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 			Hint:    "Look again at what there is to undo.", Code: 2, Err: troupe.ErrFenced,
 		}
 	}
-	r, err := u.ApplyUndo(ctx, p, o.Force)
+	r, err := u.applyUndo(ctx, u.caller, p, o.Force)
 	if err != nil {
 		return wire.Undo{}, err
 	}

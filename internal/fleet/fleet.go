@@ -35,6 +35,7 @@ type Birth struct {
 	From      troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
+	Caller     *troupe.Caller // who began the tree; roots only
 }
 
 // Offer is a document of a tree, by the hash of its content.
@@ -171,17 +172,17 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
-			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Background: b.Background,
+			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Background: b.Background, Caller: b.Caller,
 		},
 	}
 	if len(b.Prompt) > 0 {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From,
+			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
 			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt,
 		}}})
 	}
 	if admitted {
-		bodies = append(bodies, troupe.Started{Run: 1})
+		bodies = append(bodies, troupe.Started{Run: 1, Caller: b.Caller})
 	}
 	events := make([]troupe.Event, len(bodies))
 	for i, body := range bodies {

@@ -19,11 +19,14 @@ import (
 type input interface{ input() }
 
 type (
-	inNudge   struct{} // look again: a slot may be free, a wait may be over
-	inRules   struct{} // somebody was granted something: open requests may be settled by it
-	inMail    struct{ mail troupe.Mail }
-	inMove    struct{ child troupe.SessionID } // somebody wants it in the background
-	inGranted struct {                         // the governor lets the call of that seal go
+	inNudge struct{} // look again: a slot may be free, a wait may be over
+	inRules struct{} // somebody was granted something: open requests may be settled by it
+	inMail  struct{ mail troupe.Mail }
+	inMove  struct { // the child is wanted in the background
+		child troupe.SessionID
+		by    *troupe.Caller
+	}
+	inGranted struct { // the governor lets the call of that seal go
 		seal     int64
 		provider string
 	}
@@ -143,10 +146,9 @@ type mailbox struct {
 }
 
 type flags struct {
-	interrupted bool               // what was under way has been told to end
-	stoppedTree bool               // and so has everybody below
-	late        bool               // the run began because the tree's time was up
-	move        []troupe.SessionID // children that somebody wants in the background
+	interrupted bool // what was under way has been told to end
+	stoppedTree bool // and so has everybody below
+	late        bool // the run began because the tree's time was up
 }
 
 func newActor(t *tree, st turn.State, l troupe.Lease) *actor {
@@ -325,8 +327,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 			a.h.d.Governor.Leave(in.provider, nil) // it was given up meanwhile
 		}
 	case inMove:
-		a.flags.move = append(a.flags.move, in.child)
-		return a.births.moveAsked()
+		return a.births.move(in)
 	case inShellDone:
 		return a.tasks.shellDone(ctx, in)
 	case inModelDone:
@@ -365,7 +366,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Answer:
 		return true, a.requests.settleRequests(act)
 	case turn.Background:
-		return true, a.births.background(act.Calls)
+		return true, a.births.background(act.Calls, nil)
 	case turn.Report:
 		return true, a.tasks.report(act.Calls)
 	case turn.Warn:
@@ -418,7 +419,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 			}
 		}
 		admitted = true
-		return emit(troupe.Started{Run: act.Run})
+		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread)})
 	})
 	if err != nil {
 		return false, err
@@ -431,6 +432,16 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	a.setDue(false)
 	a.tree.settled(a)
 	return true, nil
+}
+
+// waker is who has a session run that had ended; nil if no caller did.
+func waker(unread []troupe.Mail) *troupe.Caller {
+	for _, m := range unread {
+		if m.Wakes() && m.Caller != nil {
+			return m.Caller
+		}
+	}
+	return nil
 }
 
 // change moves the session to another model. Its conversation is encoded anew.

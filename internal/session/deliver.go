@@ -102,10 +102,10 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		default:
 			return nil
 		}
-		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID}
+		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID, Caller: m.Caller}
 	case troupe.MailModel:
 		a.convo = conversation{}
-		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID}
+		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID, Caller: m.Caller}
 	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
 	}
 	return nil

@@ -305,13 +305,13 @@ func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
 
 // Move has a sub-agent that its parent waits for go on in the background. It returns false
 // if the parent does not wait for it.
-func (h *Hub) Move(root, child troupe.SessionID) bool {
+func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller) bool {
 	t := h.hold(root)
 	if t == nil {
 		return false
 	}
 	defer h.unhold(t)
-	return t.move(child)
+	return t.move(child, by)
 }
 
 // Seen tells the hub how a folder looked at a time, for agents that begin there soon.

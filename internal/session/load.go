@@ -48,7 +48,8 @@ type Adoption struct {
 	Events []troupe.Body  // logged before anything else: another model, another authority
 	Caps   *troupe.Caps   // replaces the tree's
 	// Idle: a root whose run has ended stays so until somebody writes to it, as Prompt does.
-	Idle bool
+	Idle   bool
+	Caller *troupe.Caller // who has it go on
 }
 
 // Adopt takes over a tree that no living process owns and sets it going: the root, and
@@ -144,11 +145,12 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 func (t *tree) opening(s troupe.Session, ad Adoption) []troupe.Body {
 	out := slices.Clone(ad.Events)
 	if s.Status.Ended() && (!ad.Idle || len(ad.Prompt) > 0) {
-		out = append(out, troupe.Started{Run: s.Run + 1})
+		out = append(out, troupe.Started{Run: s.Run + 1, Caller: ad.Caller})
 	}
 	if len(ad.Prompt) > 0 {
 		out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: ad.MailID, Root: ad.Root, To: ad.Root, Kind: troupe.MailPrompt, SentAt: t.h.d.Now(), Blocks: ad.Prompt,
+			ID: ad.MailID, Root: ad.Root, To: ad.Root, Caller: ad.Caller, Kind: troupe.MailPrompt,
+			SentAt: t.h.d.Now(), Blocks: ad.Prompt,
 		}}})
 	}
 	return out

@@ -93,15 +93,15 @@ func (a *requests) answered(m troupe.Mail) troupe.Body {
 			continue // it was settled by itself
 		}
 		// Those that wait for the same answer are settled with it.
-		if err := a.stage(a.answer(i, *m.Answer, "")); err != nil {
+		if err := a.stage(a.answer(i, *m.Answer, "", m.Caller)); err != nil {
 			a.tree.fail(a.actor, fmt.Errorf("session %s: %w", a.id, err))
 			return nil
 		}
 	}
-	return a.answer(c, *m.Answer, m.ID)
+	return a.answer(c, *m.Answer, m.ID, m.Caller)
 }
 
-func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.Body {
+func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *troupe.Caller) troupe.Body {
 	c := a.st.Calls[i]
 	effect := ans.Effect
 	if effect != troupe.Allow {
@@ -109,7 +109,7 @@ func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID) troupe.B
 	}
 	return troupe.RequestAnswered{
 		ID: c.Request.ID, About: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect, Note: ans.Note, Rule: ans.Rule,
-		Choices: ans.Choices, Text: ans.Text, Mail: mail,
+		Choices: ans.Choices, Text: ans.Text, Mail: mail, Caller: by,
 	}
 }
 
@@ -214,7 +214,7 @@ func (a *requests) askAnew() error {
 		if d := a.calls.judge(c.Name, access); d.Effect != troupe.Allow || gate.Trial(d) || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 			continue
 		}
-		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "")); err != nil {
+		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil)); err != nil {
 			return err
 		}
 	}

@@ -90,8 +90,8 @@ func (a *births) wentBackground(c turn.Call, child troupe.Session, what string) 
 	return out
 }
 
-// background answers calls whose children go on by themselves.
-func (a *births) background(calls []int) error {
+// background answers calls whose children go on by themselves; by is who wants that, nil if time did.
+func (a *births) background(calls []int, by *troupe.Caller) error {
 	for _, i := range calls {
 		c := a.st.Calls[i]
 		t, ok := a.st.Task(string(c.Child))
@@ -100,25 +100,23 @@ func (a *births) background(calls []int) error {
 		}
 		a.tree.await(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
-		if err := a.stage(a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")); err != nil {
+		moved := a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")
+		moved.Caller = by
+		if err := a.stage(moved); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moveAsked moves children to the background that somebody named.
-func (a *births) moveAsked() error {
-	var calls []int
-	for _, id := range a.flags.move {
-		for i := range a.st.Calls {
-			if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == id {
-				calls = append(calls, i)
-			}
+// move moves a child to the background that a caller has named.
+func (a *births) move(in inMove) error {
+	for i := range a.st.Calls {
+		if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == in.child {
+			return a.background([]int{i}, in.by)
 		}
 	}
-	a.flags.move = nil
-	return a.background(calls)
+	return nil
 }
 
 // runShell starts a command in the background: its call has its result at once.
@@ -240,7 +238,7 @@ func (a *requests) settleRequests(act turn.Answer) error {
 		if a.st.Calls[i].Request == nil {
 			continue
 		}
-		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "")); err != nil {
+		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "", nil)); err != nil {
 			return err
 		}
 	}

@@ -115,14 +115,14 @@ func (t *tree) arrived(child troupe.SessionID) (awaited bool) {
 }
 
 // move has a child that its parent waits for go on in the background.
-func (t *tree) move(child troupe.SessionID) bool {
+func (t *tree) move(child troupe.SessionID, by *troupe.Caller) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.actors[t.line.parent(child)]
 	if a == nil {
 		return false
 	}
-	a.post(inMove{child})
+	a.post(inMove{child, by})
 	return true
 }
 

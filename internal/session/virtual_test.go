@@ -171,7 +171,7 @@ func meddle(p *process, d *rand.Rand) {
 	case 5:
 		p.send(troupe.Mail{To: to, Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has changed")}})
 	case 6:
-		p.hub.Move(p.root, to)
+		p.hub.Move(p.root, to, nil)
 	case 7:
 		respond(p, d, to)
 	}

@@ -47,6 +47,7 @@ func bodies() []troupe.Body {
 		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash", Action: "rm -r ./x",
 		Until: at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half", Rules: []string{"Bash(ls)"},
 	}
+	you := troupe.Caller{Name: "ada", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: 7}
 	return []troupe.Body{
 		troupe.Created{
 			Parent: "p", Coord: troupe.Coord{Reply: 1, Call: 2}, Name: "n", Title: "t", Depth: 1, Cwd: "/w",
@@ -55,12 +56,12 @@ func bodies() []troupe.Body {
 				Model: "script/small", Mode: troupe.ModeDefault, Limits: troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3},
 			},
 			Authority: authority,
-			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6},
+			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6}, Caller: &you,
 		},
-		troupe.Started{Run: 3},
+		troupe.Started{Run: 3, Caller: &you},
 		troupe.Ended{Outcome: outcome},
 		troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: "m", Root: "r", To: "t", From: "f", Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
+			ID: "m", Root: "r", To: "t", From: "f", Caller: &you, Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
 			Stop: &troupe.Stop{Run: 1, Now: true, Tree: true, By: "ada"}, Rule: &authority.Rules[0], Model: "m", Quiet: true,
 			Answer: &troupe.Answer{
 				Request: "t.1.0", Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no", Rule: "Bash",
@@ -79,21 +80,21 @@ func bodies() []troupe.Body {
 			Reply: 1, Attempt: 2, Fault: troupe.FaultRetry, Message: "overloaded", RetryAt: at, Partial: "I was",
 			Usage: usage, Cost: 8,
 		},
-		troupe.ModelChanged{Model: "script/other", Why: "it is gone"},
-		troupe.AuthorityChanged{Authority: authority},
+		troupe.ModelChanged{Model: "script/other", Why: "it is gone", Caller: &you},
+		troupe.AuthorityChanged{Authority: authority, Caller: &you},
 		troupe.ToolStarted{
 			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task, Wait: &troupe.Wait{Task: "c", Until: at},
 		},
 		troupe.ToolFinished{
 			Name: "Bash", Result: result, Evidence: evidence, DurationMS: 3, Denied: &decision, Interrupt: true,
-			Outcome: &outcome, Mail: "m", Task: &task,
+			Outcome: &outcome, Mail: "m", Task: &task, Caller: &you,
 		},
 		troupe.RequestOpened{
 			ID: "s.1.2", Reply: 1, Call: 2, RequestBody: body,
 		},
 		troupe.RequestAnswered{
 			ID: "s.1.2", About: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once",
-			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m",
+			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m", Caller: &you,
 		},
 		troupe.Compacted{
 			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9,
