@@ -125,7 +125,6 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if ans.Allow {
 		answer.Effect = troupe.Allow
 	}
-	now := a.env.Now()
 	var rules []string
 	source := "granted by " + by
 	if ans.Allow {
@@ -144,16 +143,11 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	// First the rules, so that nothing else of the tree asks for the same again.
 	var out []troupe.Mail
 	for _, text := range rules {
-		grant, err := mailID("grant")
-		if err != nil {
-			return err
-		}
 		rule := troupe.Rule{Effect: troupe.Allow, Text: text, Source: source}
-		out = append(out, troupe.Mail{ID: grant, Root: req.Root, To: req.Root, Kind: troupe.MailGrant, SentAt: now, Caller: &a.caller, Rule: &rule})
+		out = append(out, troupe.Mail{To: req.Root, Kind: troupe.MailGrant, Rule: &rule})
 	}
 	out = append(out, troupe.Mail{
-		ID: troupe.AnswerMailID(answer.Request), Root: req.Root, To: req.Session, Kind: troupe.MailAnswer, SentAt: now, Caller: &a.caller,
-		Answer: &answer,
+		ID: troupe.AnswerMailID(answer.Request), To: req.Session, Kind: troupe.MailAnswer, Answer: &answer,
 	})
 	_, err = a.post(ctx, req.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		_, err := openRequest(tx, req.ID) // another answer may have come first

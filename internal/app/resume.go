@@ -39,10 +39,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	}
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle, Caller: r.by()}
 	if r.Prompt != "" {
-		ad.Prompt = words(r)
-		if ad.MailID, err = promptID(); err != nil {
-			return nil, err
-		}
+		ad.Prompt, ad.MailID = words(r), promptID()
 	}
 	r.Cwd = s.Cwd
 	p, err := a.policyOf(r.Cwd, r.Trust)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -85,7 +84,7 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 	r.Prompt = a.Mask(r.Prompt)
 	if r.Mode != "" {
 		if _, ok := gate.Meaning(troupe.Mode(r.Mode)); !ok {
-			return nil, &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", r.Mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
+			return nil, noMode(troupe.Mode(r.Mode))
 		}
 	}
 	if r.Replay != nil {
@@ -224,7 +223,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}
 	if r.Replay != nil {
-		if err := a.recite(ctx, r.Replay); err != nil {
+		if err := (use{a, r.caller}).recite(ctx, r.Replay); err != nil {
 			return nil, err
 		}
 		direct(e.pool, r.Replay, run.Stop, a.env.Log)
@@ -324,10 +323,4 @@ func title(prompt string) string {
 	return string(t)
 }
 
-func promptID() (troupe.MailID, error) {
-	var b [12]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("draw an id: %w", err)
-	}
-	return troupe.MailID("prompt:" + hex.EncodeToString(b[:])), nil
-}
+func promptID() troupe.MailID { return troupe.MailID("prompt:" + rand.Text()) }

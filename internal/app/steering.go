@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -17,21 +16,33 @@ import (
 type steering struct{ use }
 
 // What people say to sessions that live: words, stops, answers. All of it is mail, committed
-// before anybody acts on it. In the process that runs the tree the receiver acts at once; in
-// any other the mail waits for whoever runs the tree next.
+// before it is acted on. In the process that runs the tree the receiver acts at once; in any
+// other the mail waits for the process that runs the tree next.
 
-// post sends mail that build makes within one tree.
-func (a *App) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
-	a.mu.Lock()
-	e := a.engine
-	a.mu.Unlock()
+// post sends mail that build makes within one tree, as the caller's. here: this process runs it.
+func (u use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
+	base := rand.Text()
+	stamped := func(tx store.Tx) ([]troupe.Mail, error) {
+		mail, err := build(tx)
+		for i := range mail {
+			m := &mail[i]
+			m.Root, m.SentAt, m.Caller = root, u.env.Now(), &u.caller
+			if m.ID == "" {
+				m.ID = troupe.MailID(fmt.Sprintf("%s:%s:%d", m.Kind, base, i))
+			}
+		}
+		return mail, err
+	}
+	u.mu.Lock()
+	e := u.engine
+	u.mu.Unlock()
 	if e != nil {
-		if here, err := e.hub.Send(ctx, root, build); here {
+		if here, err := e.hub.Send(ctx, root, stamped); here {
 			return true, err
 		}
 	}
-	err = a.store.Update(ctx, root, func(tx store.Tx) error {
-		mail, err := build(tx)
+	err = u.store.Update(ctx, root, func(tx store.Tx) error {
+		mail, err := stamped(tx)
 		if err != nil {
 			return err
 		}
@@ -48,6 +59,12 @@ func (a *App) post(ctx context.Context, root troupe.SessionID, build func(store.
 	return false, nil
 }
 
+// tell sends one piece of mail.
+func (u use) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) error {
+	_, err := u.post(ctx, root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil })
+	return err
+}
+
 func (a *App) session(ctx context.Context, id troupe.SessionID) (troupe.Session, error) {
 	var s troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
@@ -61,15 +78,6 @@ func (a *App) session(ctx context.Context, id troupe.SessionID) (troupe.Session,
 	return s, err
 }
 
-// mailID draws an id for mail that a person sends.
-func mailID(kind string) (troupe.MailID, error) {
-	var b [12]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("draw an id: %w", err)
-	}
-	return troupe.MailID(kind + ":" + hex.EncodeToString(b[:])), nil
-}
-
 // Send gives a session words: steering while it works, another run when it had ended.
 func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
 	s, err := a.session(ctx, id)
@@ -79,35 +87,27 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	if m.Text == "" && len(m.Images) == 0 {
 		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.", Code: 2}
 	}
-	prompt, err := mailID("prompt")
-	if err != nil {
-		return wire.Sent{}, err
-	}
-	stop, err := mailID("stop")
-	if err != nil {
-		return wire.Sent{}, err
-	}
+	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
 	a.mu.Lock()
 	hosted := a.engine != nil && a.engine.hub.Hosts(s.Root)
 	a.mu.Unlock()
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
-		now := a.env.Now()
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
-		_, live, err := session.StopMail(tx, id, halt, now, stop)
+		_, live, err := session.StopMail(tx, id, halt, a.env.Now(), stop)
 		if err != nil {
 			return nil, err
 		}
-		mail := []troupe.Mail{{ID: prompt, Root: s.Root, To: id, Kind: troupe.MailPrompt, SentAt: now, Caller: &a.caller, Blocks: words(r)}}
+		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: words(r)}}
 		if !live {
 			return mail, nil
 		}
 		out.Effect = "steers"
-		if !m.Cancel || !hosted { // left for somebody else, it would end the run of whoever resumes it
+		if !m.Cancel || !hosted { // left for another process, it would end the run of the one that resumes it
 			return mail, nil
 		}
-		stops, err := session.StopTree(tx, id, halt, now, stop)
+		stops, err := session.StopTree(tx, id, halt, a.env.Now(), stop)
 		return append(mail, stops...), err
 	})
 	if !here {
@@ -123,18 +123,14 @@ func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) e
 	if err != nil {
 		return err
 	}
-	stop, err := mailID("stop")
-	if err != nil {
-		return err
+	halt := troupe.Stop{Now: st.Now, Tree: st.Tree, Task: st.Task, By: a.caller.String()}
+	if st.Task != "" {
+		halt.Run = s.Run
+		return a.tell(ctx, s.Root, troupe.Mail{To: id, Kind: troupe.MailStop, Stop: &halt})
 	}
+	mail := troupe.MailID("stop:" + rand.Text())
 	_, err = a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
-		if st.Task != "" {
-			return []troupe.Mail{{
-				ID: stop, Root: s.Root, To: id, Kind: troupe.MailStop, SentAt: a.env.Now(), Caller: &a.caller,
-				Stop: &troupe.Stop{Run: s.Run, Task: st.Task, By: a.caller.String()},
-			}}, nil
-		}
-		return session.StopTree(tx, id, troupe.Stop{Now: st.Now, Tree: st.Tree, By: a.caller.String()}, a.env.Now(), stop)
+		return session.StopTree(tx, id, halt, a.env.Now(), mail)
 	})
 	return err
 }
@@ -149,7 +145,10 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	e := a.engine
 	a.mu.Unlock()
 	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
-		return &troupe.UserError{Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id), Hint: "`troupe tasks` lists those that are at work.", Code: 2}
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),
+			Hint:    "`troupe tasks` lists those that are at work.", Code: 2,
+		}
 	}
 	return nil
 }
@@ -160,18 +159,11 @@ func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string)
 	if err != nil {
 		return err
 	}
-	mail, err := mailID("compact")
-	if err != nil {
-		return err
-	}
-	var blocks []troupe.Block
+	m := troupe.Mail{To: id, Kind: troupe.MailCompact}
 	if hint != "" {
-		blocks = words(Request{Prompt: a.Mask(hint)})
+		m.Blocks = words(Request{Prompt: a.Mask(hint)})
 	}
-	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailCompact, SentAt: a.env.Now(), Caller: &a.caller, Blocks: blocks}}, nil
-	})
-	return err
+	return a.tell(ctx, s.Root, m)
 }
 
 // SetModel moves a session to another model. The call under way, if there is one, is still
@@ -187,32 +179,25 @@ func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string
 	if _, _, err := a.models.Provider(full); err != nil {
 		return "", err
 	}
-	mail, err := mailID("model")
-	if err != nil {
-		return "", err
-	}
-	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: id, Kind: troupe.MailModel, SentAt: a.env.Now(), Caller: &a.caller, Model: full}}, nil
-	})
-	return full, err
+	return full, a.tell(ctx, s.Root, troupe.Mail{To: id, Kind: troupe.MailModel, Model: full})
 }
 
 // SetMode changes the permission mode of a tree, from the next call on. A call that waits for
 // an answer is judged again.
 func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
 	if !slices.Contains(troupe.Modes(), mode) {
-		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: "The modes are " + modeNames() + ".", Code: 2}
+		return noMode(mode)
 	}
 	s, err := a.session(ctx, root)
 	if err != nil {
 		return err
 	}
-	mail, err := mailID("mode")
-	if err != nil {
-		return err
+	return a.tell(ctx, s.Root, troupe.Mail{To: s.Root, Kind: troupe.MailGrant, Mode: mode})
+}
+
+// noMode says which modes there are.
+func noMode(mode troupe.Mode) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: "The modes are " + modeNames() + ".", Code: 2,
 	}
-	_, err = a.post(ctx, s.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{ID: mail, Root: s.Root, To: s.Root, Kind: troupe.MailGrant, SentAt: a.env.Now(), Caller: &a.caller, Mode: mode}}, nil
-	})
-	return err
 }

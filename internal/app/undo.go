@@ -13,7 +13,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/content"
-	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 )
 
@@ -242,7 +241,7 @@ func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force boo
 		if u.Redo > 0 {
 			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
 		}
-		if err := a.tellUndone(ctx, by, r); err != nil {
+		if err := (use{a, by}).tellUndone(ctx, r); err != nil {
 			return r, fmt.Errorf("the files were put back, but the session could not be told: %w", err)
 		}
 	}
@@ -250,14 +249,11 @@ func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force boo
 }
 
 // tellUndone has the agents know that files are not as they left them.
-func (a *App) tellUndone(ctx context.Context, by troupe.Caller, r UndoReport) error {
-	_, err := a.post(ctx, r.Root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{{
-			ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), Root: r.Root, To: r.Root,
-			Caller: &by, Kind: troupe.MailNotice, SentAt: a.env.Now(), Blocks: []troupe.Block{troupe.Text(r.Notice())},
-		}}, nil
+func (u use) tellUndone(ctx context.Context, r UndoReport) error {
+	return u.tell(ctx, r.Root, troupe.Mail{
+		ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), To: r.Root,
+		Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text(r.Notice())},
 	})
-	return err
 }
 
 func (a *App) isOwner(id troupe.OwnerID) bool {

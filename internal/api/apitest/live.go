@@ -1,0 +1,425 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// asksFirst writes a file, which it has to ask for, and then says something for as long as it is asked.
+const asksFirst = `
+replies:
+  - agent: main
+    turn: 1
+    text: I will write it.
+    calls: [{tool: Write, input: {file_path: b.txt, content: "x\n"}}]
+  - agent: main
+    text: done
+`
+
+// hasChild waits for an agent that never comes to an end by itself.
+const hasChild = `
+replies:
+  - agent: main
+    turn: 1
+    calls: [{tool: Agent, input: {description: look, prompt: look, subagent_type: Explore}}]
+  - agent: Explore
+    delay: 10h
+    text: late
+  - agent: main
+    text: done
+`
+
+// live is a play of Live.
+type live struct {
+	t      *testing.T
+	a      api.API
+	dir    string
+	caller troupe.Caller
+	wrote  []string // verbs that write, as far as they were played
+}
+
+// Live plays trees of agents through an api, with a script in the place of a model: everything that
+// can be asked for, in the order in which people do. The api begins its trees in the home of an app
+// and must reach them. caller is who must stand on every event that a verb causes.
+func Live(t *testing.T, a api.API, caller troupe.Caller) {
+	t.Helper()
+	l := &live{t: t, a: a, dir: real(t), caller: caller}
+	l.write("asks.yaml", asksFirst)
+	l.write("child.yaml", hasChild)
+	l.write(".claude/settings.json", `{"permissions": {"allow": ["Bash(make)"]}}`)
+	l.trust()
+	root, late := l.asks()
+	l.undo(root)
+	l.goesOn(root)
+	l.whole(root, late)
+	l.leave(root)
+	l.child()
+	l.machine()
+	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
+	looks := []string{
+		"Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models", "PlanUndo", "Report", "Request", "Requests",
+		"Rules", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
+	}
+	silent := []string{"Leave", "Remove", "Trust"} // nothing of them is in a log, or the log is gone
+	all := reflect.TypeFor[api.API]()
+	for i := range all.NumMethod() {
+		if name := all.Method(i).Name; !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
+			t.Errorf("it is not known whether %s puts its caller on what it causes", name)
+		}
+	}
+}
+
+// real is a folder by its real name.
+func real(t *testing.T) string {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (l *live) write(name, text string) {
+	l.t.Helper()
+	name = filepath.Join(l.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// ok ends the play if something failed.
+func (l *live) ok(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// fails wants an error for people that is of a kind; nil is any.
+func (l *live) fails(what string, err, kind error) {
+	l.t.Helper()
+	var user *troupe.UserError
+	if !errors.As(err, &user) || user.Hint == "" || kind != nil && !errors.Is(err, kind) {
+		l.t.Errorf("%s: %v", what, err)
+	}
+}
+
+func (l *live) events(id troupe.SessionID) []troupe.Event {
+	l.t.Helper()
+	events, err := l.a.Events(l.t.Context(), id, 0, 0)
+	l.ok(err)
+	return events
+}
+
+// caused wants an event of a session, behind a number, that a verb has caused, with the caller on it.
+func (l *live) caused(verb string, id troupe.SessionID, after int64, pick func(troupe.Body) (*troupe.Caller, bool)) {
+	l.t.Helper()
+	l.wrote = append(l.wrote, verb)
+	for _, e := range l.events(id) {
+		if e.Seq <= after {
+			continue
+		}
+		if c, ok := pick(e.Body); ok {
+			if c == nil || *c != l.caller {
+				l.t.Errorf("%s: event %d (%s) is caused by %+v, want %+v", verb, e.Seq, e.Body.Kind(), c, l.caller)
+			}
+			return
+		}
+	}
+	l.t.Errorf("%s has caused no such event", verb)
+}
+
+func mailOf(kind troupe.MailKind) func(troupe.Body) (*troupe.Caller, bool) {
+	return func(b troupe.Body) (*troupe.Caller, bool) {
+		d, _ := b.(troupe.MailDelivered)
+		for _, m := range d.Mail {
+			if m.Kind == kind && m.From == "" {
+				return m.Caller, true
+			}
+		}
+		return nil, false
+	}
+}
+
+func started(b troupe.Body) (*troupe.Caller, bool) {
+	s, ok := b.(troupe.Started)
+	return s.Caller, ok
+}
+
+func authority(b troupe.Body) (*troupe.Caller, bool) {
+	s, ok := b.(troupe.AuthorityChanged)
+	return s.Caller, ok
+}
+
+// seq is the number of a session's last event.
+func (l *live) seq(id troupe.SessionID) int64 { return int64(len(l.events(id))) }
+
+// until reads a stream until a look says that it is enough.
+func (l *live) until(s api.Stream, done func() bool) {
+	l.t.Helper()
+	for !done() {
+		_, err := s.Next(l.t.Context())
+		l.ok(err)
+	}
+}
+
+func (l *live) trust() {
+	l.t.Helper()
+	ctx := l.t.Context()
+	list, err := l.a.Untrusted(ctx, l.dir)
+	l.ok(err)
+	if len(list) != 1 || list[0].Folder != l.dir || len(list[0].Lines) == 0 {
+		l.t.Fatalf("not trusted is %+v", list)
+	}
+	u := list[0]
+	l.fails("trust of something else", l.a.Trust(ctx, wire.Trust{Cwd: l.dir, Folder: u.Folder, Hash: "other"}), troupe.ErrNotFound)
+	l.ok(l.a.Trust(ctx, wire.Trust{Cwd: l.dir, Folder: u.Folder, Hash: u.Hash}))
+	if list, err := l.a.Untrusted(ctx, l.dir); err != nil || len(list) > 0 {
+		l.t.Errorf("not trusted is still %+v, %v", list, err)
+	}
+}
+
+// asks begins a tree that asks before it writes, and allows it. The stream that it returns was begun
+// with the tree, and was never read.
+func (l *live) asks() (troupe.SessionID, api.Stream) {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	_, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Model: "script:asks.yaml", Permissions: wire.Permissions{Mode: "reckless"}})
+	l.fails("a mode that is none", err, nil)
+	b, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Name: "job", Model: "script:asks.yaml", AskMS: 3_600_000})
+	l.ok(err)
+	late, err := a.Follow(ctx, wire.Follow{Root: b.Root})
+	l.ok(err)
+	s, err := a.Follow(ctx, wire.Follow{Root: b.Root, From: b.After, Deltas: true})
+	l.ok(err)
+	defer s.Close()
+	var open []wire.Request
+	l.until(s, func() bool {
+		open, err = a.Requests(ctx, b.Root)
+		l.ok(err)
+		return len(open) > 0
+	})
+	if r, err := a.Request(ctx, ""); err != nil || !reflect.DeepEqual(r, open[0]) || r.Root != b.Root || r.Tool != "Write" {
+		l.t.Errorf("the request is %+v, %v; want %+v", r, err, open[0])
+	}
+	if t, err := a.Tree(ctx, b.Root); err != nil || !t.Running || t.Owner.PID != os.Getpid() || t.Root() != b.Root {
+		l.t.Errorf("the tree is %+v, %v", t, err)
+	}
+	for _, ref := range []string{"job", string(b.Root)} {
+		if f, err := a.Find(ctx, ref, l.dir); err != nil || f.ID != b.Root || !f.Running || f.Path != "job" {
+			l.t.Errorf("%s is %+v, %v", ref, f, err)
+		}
+	}
+	l.fails("a request that is none", a.Answer(ctx, "zzz", wire.Answer{Allow: true}), troupe.ErrNotFound)
+	l.ok(a.Answer(ctx, open[0].ID[:len(open[0].ID)-1], wire.Answer{Allow: true, Session: true}))
+	l.ok(a.Wait(ctx, b.Root))
+	l.fails("an answer that comes late", a.Answer(ctx, open[0].ID, wire.Answer{}), troupe.ErrNotFound)
+	if r, err := a.Report(ctx, b.Root); err != nil || r.Status != troupe.Completed || r.Result != "done" || len(r.Agents) != 1 {
+		l.t.Errorf("it came to %+v, %v", r, err)
+	}
+	if list, err := a.List(ctx, wire.Listing{Cwd: l.dir, Limit: 1}); err != nil || len(list) != 1 || list[0].ID != b.Root || list[0].Tree == nil {
+		l.t.Errorf("listed are %+v, %v", list, err)
+	}
+	if c, err := a.Cost(ctx, b.Root); err != nil || len(c.Agents) != 1 {
+		l.t.Errorf("it cost %+v, %v", c, err)
+	}
+	l.caused("Begin", b.Root, 0, func(b troupe.Body) (*troupe.Caller, bool) {
+		c, ok := b.(troupe.Created)
+		return c.Caller, ok
+	})
+	l.caused("Begin", b.Root, 0, mailOf(troupe.MailPrompt))
+	l.caused("Begin", b.Root, 0, started)
+	l.caused("Answer", b.Root, 0, authority)
+	l.caused("Answer", b.Root, 0, func(b troupe.Body) (*troupe.Caller, bool) {
+		r, ok := b.(troupe.RequestAnswered)
+		return r.Caller, ok
+	})
+	return b.Root, late
+}
+
+// undo puts back what was written, once.
+func (l *live) undo(root troupe.SessionID) {
+	l.t.Helper()
+	ctx, name := l.t.Context(), filepath.Join(l.dir, "b.txt")
+	turns, err := l.a.Turns(ctx, root)
+	if err != nil || len(turns) < 1 || len(turns[0].Files) != 1 || turns[0].Files[0].Path != name {
+		l.t.Fatalf("the turns are %+v, %v", turns, err)
+	}
+	p, err := l.a.PlanUndo(ctx, root, wire.UndoOrder{})
+	if err != nil || len(p.Files) != 1 || p.Files[0].Action != wire.UndoRemove || p.Applied || p.Turn != 1 {
+		l.t.Fatalf("planned is %+v, %v", p, err)
+	}
+	_, err = l.a.Undo(ctx, root, wire.UndoOrder{Plan: "another"})
+	l.fails("an undo that was not shown", err, troupe.ErrFenced)
+	l.write("b.txt", "changed\n")
+	_, err = l.a.Undo(ctx, root, wire.UndoOrder{Plan: p.Plan, Force: true})
+	l.fails("an undo that would be another one by now", err, troupe.ErrFenced)
+	l.write("b.txt", "x\n")
+	u, err := l.a.Undo(ctx, root, wire.UndoOrder{Plan: p.Plan})
+	if err != nil || !u.Applied || len(u.Files) != 1 || u.TakeBack == "" {
+		l.t.Errorf("undone is %+v, %v", u, err)
+	}
+	if _, err := os.Stat(name); !os.IsNotExist(err) {
+		l.t.Errorf("what was undone is there: %v", err)
+	}
+	_, err = l.a.PlanUndo(ctx, root, wire.UndoOrder{})
+	l.fails("nothing to undo", err, nil)
+}
+
+// goesOn says more to a tree that is over.
+func (l *live) goesOn(root troupe.SessionID) {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	_, err := a.Send(ctx, root, wire.Message{})
+	l.fails("nothing to send", err, nil)
+	_, err = a.Send(ctx, Absent, wire.Message{Text: "x"})
+	l.fails("words for no session", err, troupe.ErrNotFound)
+	l.fails("a mode that is none", a.SetMode(ctx, root, "reckless"), nil)
+	at := l.seq(root)
+	l.ok(a.SetMode(ctx, root, troupe.ModePlan))
+	if full, err := a.SetModel(ctx, root, "script:child.yaml"); err != nil || full == "" {
+		l.t.Errorf("the model is %q, %v", full, err)
+	}
+	if sent, err := a.Send(ctx, root, wire.Message{Text: "more"}); err != nil || sent.Effect != "resumes" {
+		l.t.Errorf("sent is %+v, %v", sent, err)
+	}
+	l.ok(a.Wait(ctx, root))
+	l.caused("Send", root, at, mailOf(troupe.MailPrompt))
+	l.caused("Send", root, at, started)
+	l.caused("Undo", root, 0, mailOf(troupe.MailNotice))
+	l.caused("SetMode", root, at, authority)
+	l.caused("SetModel", root, at, func(b troupe.Body) (*troupe.Caller, bool) {
+		m, ok := b.(troupe.ModelChanged)
+		return m.Caller, ok
+	})
+	at = l.seq(root)
+	l.ok(a.Compact(ctx, root, "keep it"))
+	l.ok(a.Wait(ctx, root))
+	l.caused("Compact", root, at, mailOf(troupe.MailCompact))
+}
+
+// whole wants a stream that was not read for long to bring everything once, in order.
+func (l *live) whole(root troupe.SessionID, s api.Stream) {
+	l.t.Helper()
+	defer s.Close()
+	events, err := s.Rest(l.t.Context())
+	l.ok(err)
+	for i, e := range events {
+		if e.Seq != int64(i+1) || e.Session != root {
+			l.t.Errorf("event %d is %d of %s", i+1, e.Seq, e.Session)
+		}
+	}
+	if int64(len(events)) != l.seq(root) {
+		l.t.Errorf("a slow reader got %d events of %d", len(events), l.seq(root))
+	}
+}
+
+func (l *live) leave(root troupe.SessionID) {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.fails("a tree that a process has in hand is removed", a.Remove(ctx, root), nil)
+	if left, err := a.Leave(ctx, root); err != nil || !left {
+		l.t.Errorf("left: %t, %v", left, err)
+	}
+	l.fails("waiting for a tree that was left", a.Wait(ctx, root), troupe.ErrFenced)
+	at := l.seq(root)
+	if sent, err := a.Send(ctx, root, wire.Message{Text: "later"}); err != nil || sent.Effect != "waits" {
+		l.t.Errorf("sent is %+v, %v", sent, err)
+	}
+	b, err := a.Begin(ctx, wire.Begin{Resume: "job", Cwd: l.dir, Prompt: "now", Model: "script:asks.yaml"})
+	if err != nil || b.Root != root || b.After[root] != at || len(b.Before) != 1 {
+		l.t.Fatalf("resumed is %+v, %v", b, err)
+	}
+	l.ok(api.Finish(ctx, a, root))
+	l.caused("Begin", root, at, started)
+	l.caused("Begin", root, at, mailOf(troupe.MailPrompt))
+	l.caused("Begin", root, at, func(b troupe.Body) (*troupe.Caller, bool) {
+		m, ok := b.(troupe.ModelChanged)
+		return m.Caller, ok
+	})
+}
+
+// child moves an agent to the background and stops it there.
+func (l *live) child() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	b, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Model: "script:child.yaml"})
+	l.ok(err)
+	s, err := a.Follow(ctx, wire.Follow{Root: b.Root})
+	l.ok(err)
+	defer s.Close()
+	var child wire.Session
+	l.until(s, func() bool {
+		t, err := a.Tree(ctx, b.Root)
+		l.ok(err)
+		if len(t.Sessions) < 2 || t.Sessions[0].Waiting != troupe.WaitChildren {
+			return false
+		}
+		child = t.Sessions[1]
+		return child.Status == troupe.Waiting
+	})
+	if child.Parent != b.Root || child.Type != "Explore" || child.Tree != nil || child.Path != "main/"+child.Name {
+		l.t.Errorf("the child is %+v", child)
+	}
+	l.fails("the main agent in the background", a.Background(ctx, b.Root), nil)
+	if left, err := a.Leave(ctx, b.Root); err != nil || left {
+		l.t.Errorf("a tree at work was left: %t, %v", left, err)
+	}
+	l.ok(a.Background(ctx, child.ID))
+	l.until(s, func() bool {
+		tasks, err := a.Tasks(ctx, b.Root)
+		l.ok(err)
+		return slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.Background && t.ID == troupe.TaskID(child.ID) })
+	})
+	l.caused("Background", b.Root, 0, func(b troupe.Body) (*troupe.Caller, bool) {
+		f, ok := b.(troupe.ToolFinished)
+		return f.Caller, ok && f.Task != nil
+	})
+	at := l.seq(child.ID)
+	patience, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := a.Wait(patience, b.Root); !errors.Is(err, context.Canceled) {
+		l.t.Errorf("waiting without patience: %v", err)
+	}
+	l.ok(a.Stop(ctx, child.ID, wire.Stop{Now: true}))
+	l.ok(a.Wait(ctx, b.Root))
+	l.caused("Stop", child.ID, at, mailOf(troupe.MailStop))
+	if c, err := a.Find(ctx, string(child.ID), ""); err != nil || c.Status != troupe.Cancelled || c.Running {
+		l.t.Errorf("the child is %+v, %v", c, err)
+	}
+}
+
+func (l *live) machine() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	if m, err := a.Models(ctx, l.dir); err != nil || m.Aliases == nil || m.Models == nil || m.Problems == nil {
+		l.t.Errorf("the models are %+v, %v", m, err)
+	}
+	if full, err := a.Model(ctx, "script:asks.yaml", l.dir); err != nil || full == "" {
+		l.t.Errorf("the model is %q, %v", full, err)
+	}
+	_, err := a.Model(ctx, "no/such", l.dir)
+	l.fails("a model that is none", err, nil)
+	if c, err := a.Doctor(ctx, l.dir); err != nil || c.Version == "" || len(c.Agents) == 0 {
+		l.t.Errorf("the doctor found %+v, %v", c, err)
+	}
+	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}
+	if r, err := a.Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
+		l.t.Errorf("the rules are %+v, %v", r, err)
+	}
+	x, err := a.Explain(ctx, place, []wire.Call{
+		{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"rm -r x","description":"x"}`)},
+		{ID: []byte("2"), Tool: "Bash", Input: []byte(`{"command":"make","description":"x"}`)},
+	})
+	if err != nil || len(x.Verdicts) != 2 || x.Verdicts[0].Decision != troupe.Deny || x.Verdicts[1].Decision != troupe.Allow || string(x.Verdicts[1].ID) != "2" {
+		l.t.Errorf("explained is %+v, %v", x, err)
+	}
+}
