@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -64,7 +65,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil || len(events) == 0 {
 		t.Fatalf("the follower read %d events: %v", len(events), err)
 	}
-	report, err := a.Report(t.Context(), r.Root)
+	report, err := you(a).Report(t.Context(), r.Root)
 	if err != nil || report.Status != troupe.Completed || report.Result != "all in" || len(report.Agents) != 2 {
 		t.Errorf("it ended as %+v: %v", report, err)
 	}
@@ -109,7 +110,7 @@ func TestMailIsLookedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Stop(t.Context(), r.Root, wire.Stop{Now: true}); err != nil {
+	if err := you(b).Stop(t.Context(), r.Root, wire.Stop{Now: true}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -117,7 +118,7 @@ func TestMailIsLookedFor(t *testing.T) {
 	if err := r.Wait(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := b.Report(ctx, r.Root); err != nil || report.Status != troupe.Cancelled {
+	if report, err := you(b).Report(ctx, r.Root); err != nil || report.Status != troupe.Cancelled {
 		t.Errorf("it ended as %+v: %v", report, err)
 	}
 	if err := b.Close(); err != nil {
@@ -127,3 +128,6 @@ func TestMailIsLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// you is the api of a home for the one person of it.
+func you(a *App) api.API { return a.As(troupe.You(troupe.SurfaceCommand)) }

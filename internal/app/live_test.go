@@ -11,8 +11,7 @@ import (
 func TestAPI(t *testing.T) {
 	t.Parallel()
 	a := openHome(t, t.TempDir())
-	you := troupe.You(troupe.SurfaceCommand)
-	apitest.Live(t, a.As(you), you)
+	apitest.Live(t, you(a), troupe.You(troupe.SurfaceCommand))
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}

@@ -65,12 +65,12 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 		if err := r.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		report, err := a.Report(t.Context(), r.Root)
+		report, err := you(a).Report(t.Context(), r.Root)
 		if err != nil || report.Cause != troupe.CauseNoModel || !strings.Contains(report.Suspects, want) || strings.Contains(report.Suspects, "ANTHROPIC") {
 			t.Errorf("%s: %s: %q, %v", full, report.Cause, report.Suspects, err)
 		}
 	}
-	list, err := a.Models(t.Context(), t.TempDir())
+	list, err := you(a).Models(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 	if n := strings.Count(problems, "server running"); n != 1 {
 		t.Errorf("%d servers are doubted:\n%s", n, problems)
 	}
-	check, err := a.Doctor(t.Context(), t.TempDir())
+	check, err := you(a).Doctor(t.Context(), t.TempDir())
 	if err != nil || check.Model != "" || len(check.Providers) != 3 || !strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
 		t.Errorf("doctor: %q of %q, %q, %v", check.Model, check.Providers, check.Problems, err)
 	}

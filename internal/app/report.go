@@ -234,7 +234,7 @@ func (a *App) deleteTree(ctx context.Context, t Tree) error {
 // free refuses a tree that a living process has at work. One that only holds it open, as a
 // conversation does, loses it to whoever goes on with it.
 func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
-	if !t.Running || a.isOwner(t.Lease.Owner) && !a.hosts(root.ID) { // this process has let go of it
+	if !t.Running || a.isOwner(t.Lease.Owner) && a.hosting(root.ID) == nil { // this process has let go of it
 		return nil
 	}
 	events, err := a.events(ctx, root.ID, 0, 0)

@@ -53,7 +53,7 @@ func TestKeepDays(t *testing.T) {
 		}
 	}()
 	for id, want := range map[troupe.SessionID]bool{old: true, gone: false, young: true, last: true} {
-		if _, err := a.Tree(t.Context(), id); (err == nil) != want {
+		if _, err := you(a).Tree(t.Context(), id); (err == nil) != want {
 			t.Errorf("session %s, kept %v: %v", id, want, err)
 		}
 	}

@@ -32,24 +32,27 @@ func (u runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	return out, nil
 }
 
-// hosting is the engine, if it has a tree in hand.
-func (a *App) hosting(root troupe.SessionID) (*engine, error) {
+// hosting is the engine if it has a tree in hand, nil if it has not.
+func (a *App) hosting(root troupe.SessionID) *engine {
 	a.mu.Lock()
-	e := a.engine
-	a.mu.Unlock()
-	if e == nil || !e.hub.Hosts(root) {
-		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s is not run by this process", root),
-			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: 2, Err: troupe.ErrFenced,
-		}
+	defer a.mu.Unlock()
+	if a.engine == nil || !a.engine.hub.Hosts(root) {
+		return nil
 	}
-	return e, nil
+	return a.engine
+}
+
+func notRun(root troupe.SessionID) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("session %s is not run by this process", root),
+		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: 2, Err: troupe.ErrFenced,
+	}
 }
 
 func (u runs) Wait(ctx context.Context, root troupe.SessionID) error {
-	e, err := u.hosting(root)
-	if err != nil {
-		return err
+	e := u.hosting(root)
+	if e == nil {
+		return notRun(root)
 	}
 	defer u.followers.Moved(root) // it may have been lost
 	return e.hub.Wait(ctx, root)
@@ -58,14 +61,14 @@ func (u runs) Wait(ctx context.Context, root troupe.SessionID) error {
 func (u runs) Remove(ctx context.Context, root troupe.SessionID) error { return u.remove(ctx, root) }
 
 func (u runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
-	e, err := u.hosting(root)
-	if err != nil {
-		return false, err
+	e := u.hosting(root)
+	if e == nil {
+		return false, notRun(root)
 	}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // so that it only looks
 	defer u.followers.Moved(root)
-	err = e.hub.Leave(now, root)
+	err := e.hub.Leave(now, root)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return false, nil
 	}

@@ -89,9 +89,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
-	a.mu.Lock()
-	hosted := a.engine != nil && a.engine.hub.Hosts(s.Root)
-	a.mu.Unlock()
+	hosted := a.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
@@ -141,9 +139,7 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	e := a.engine
-	a.mu.Unlock()
+	e := a.hosting(s.Root)
 	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),

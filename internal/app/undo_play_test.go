@@ -261,7 +261,7 @@ func (p *play) plan(turn int) Undo {
 
 func (p *play) apply(u Undo, force bool) UndoReport {
 	p.t.Helper()
-	r, err := p.a.ApplyUndo(p.t.Context(), u, force)
+	r, err := p.a.applyUndo(p.t.Context(), troupe.You(troupe.SurfaceCommand), u, force)
 	if err != nil {
 		p.t.Fatal(err)
 	}

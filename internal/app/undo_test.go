@@ -189,7 +189,7 @@ func TestUndoLeavesOthersWork(t *testing.T) {
 		t.Errorf("obstacles %v; the same: %q", got, u.Same)
 	}
 	var ue *troupe.UserError
-	if _, err := p.a.ApplyUndo(t.Context(), u, false); !errors.As(err, &ue) || !strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, false); !errors.As(err, &ue) || !strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", now)
@@ -244,7 +244,7 @@ func TestUndoWithoutWhatWasKept(t *testing.T) {
 	if blocked := u.Blocked(true); len(blocked) != 3 || blocked[0].Obstacle != ObstacleLost || blocked[2].Obstacle != ObstacleLost {
 		t.Fatalf("blocked %+v", blocked)
 	}
-	if _, err := p.a.ApplyUndo(t.Context(), u, false); err == nil {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, false); err == nil {
 		t.Error("half an undo was made")
 	}
 	p.want("refused", now)
@@ -444,7 +444,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := p.plan(1)
-	if _, err := p.a.ApplyUndo(t.Context(), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", map[string]string{"f": "x"})
@@ -452,7 +452,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 	s.Status, s.EndedAt = troupe.Completed, p.a.env.Now()
 	p.log(p.root, troupe.Ended{})
 	child := p.child(p.root, "Still at it", true)
-	if _, err := p.a.ApplyUndo(t.Context(), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
 		t.Errorf("with a child at work: %v", err)
 	}
 	s = &p.cast[child].s
@@ -532,7 +532,7 @@ func TestUndoTwiceAtOnce(t *testing.T) {
 	p.write(p.root, "g", "1")
 	first, second := p.plan(2), p.plan(1)
 	p.apply(first, false)
-	if _, err := p.a.ApplyUndo(t.Context(), second, true); err == nil {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), second, true); err == nil {
 		t.Error("both were made")
 	}
 	p.want("the first", map[string]string{"f": "1"})
@@ -549,7 +549,7 @@ func TestUndoAllOrNothing(t *testing.T) {
 	p.write(p.root, "z", "1")
 	u := p.plan(1)
 	p.put("z", "hand")
-	if _, err := p.a.ApplyUndo(t.Context(), u, true); !errors.Is(err, files.ErrChanged) {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); !errors.Is(err, files.ErrChanged) {
 		t.Errorf("%v", err)
 	}
 	p.want("changed since the plan", map[string]string{"a": "1", "z": "hand"})
@@ -558,7 +558,7 @@ func TestUndoAllOrNothing(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.a.ApplyUndo(t.Context(), u, true); err == nil {
+	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil {
 		t.Error("an undo without a record")
 	}
 	p.want("no record can be made", map[string]string{"a": "1", "z": "1"})
@@ -571,7 +571,7 @@ func TestRemoveTakesWhatWasKept(t *testing.T) {
 	p.turn(p.root)
 	p.write(p.root, "f", "1")
 	p.apply(p.plan(1), false)
-	if err := p.a.Remove(t.Context(), p.root); err != nil {
+	if err := p.a.remove(t.Context(), p.root); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(p.a.outputDir(p.root)); !errors.Is(err, os.ErrNotExist) {
