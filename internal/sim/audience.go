@@ -15,7 +15,7 @@ import (
 const Elsewhere troupe.SessionID = "elsewhere"
 
 // audience is those who follow the tree, and one who follows another. When they read is drawn apart
-// from the seed's other draws: whether somebody looks changes nothing of what happens.
+// from the seed's other draws: whether one looks changes nothing of what happens.
 type audience struct {
 	w       *world
 	rng     *rand.Rand
@@ -118,7 +118,7 @@ func (r *reader) read() {
 		}
 		r.leave()
 		r.p = live
-		r.f = live.followers.Follow(r.w.ctx(), wire.Follow{Root: r.root, From: r.seen, Deltas: true})
+		r.f = live.followers.Follow(wire.Follow{Root: r.root, From: r.seen, Deltas: true})
 		clear(r.pieces) // what the process had said before is lost
 	}
 	var b wire.Batch
@@ -150,7 +150,7 @@ func (r *reader) batch(b wire.Batch) {
 			r.w.broken("a piece of session %s behind event %d comes after its reply has ended with event %d", d.Session, d.After, r.ended[d.Session])
 		}
 		if st := r.w.watch.states[d.Session]; r.root == Elsewhere || st == nil || st.Session.Root != r.root {
-			r.w.broken("whoever follows %s gets a piece of session %s", r.root, d.Session)
+			r.w.broken("a follower of %s gets a piece of session %s", r.root, d.Session)
 		}
 		x := r.pieces[d.Session]
 		if x.after != d.After {
@@ -162,7 +162,7 @@ func (r *reader) batch(b wire.Batch) {
 	}
 	for _, e := range b.Events {
 		if e.Root != r.root || e.Seq != r.seen[e.Session]+1 {
-			r.w.broken("whoever follows %s gets event %d of session %s of %s behind event %d", r.root, e.Seq, e.Session, e.Root, r.seen[e.Session])
+			r.w.broken("a follower of %s gets event %d of session %s of %s behind event %d", r.root, e.Seq, e.Session, e.Root, r.seen[e.Session])
 		}
 		r.seen[e.Session] = e.Seq
 		switch body := e.Body.(type) {

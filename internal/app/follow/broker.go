@@ -75,7 +75,7 @@ func (b *Broker) Delta(root, id troupe.SessionID, d session.Delta) {
 	}
 }
 
-// tree is nil if nobody follows it.
+// tree is nil if it has no followers.
 func (b *Broker) tree(root troupe.SessionID) *tree {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,8 +90,8 @@ func (t *tree) each(fn func(*Follower)) {
 	}
 }
 
-// Follow begins to follow a tree. ctx matters to the beginning only; Close ends it.
-func (b *Broker) Follow(ctx context.Context, o wire.Follow) *Follower {
+// Follow begins to follow a tree. Close ends it.
+func (b *Broker) Follow(o wire.Follow) *Follower {
 	f := newFollower(b, o)
 	b.mu.Lock()
 	f.tree = b.trees[o.Root]
@@ -103,11 +103,11 @@ func (b *Broker) Follow(ctx context.Context, o wire.Follow) *Follower {
 	f.tree.followers[f] = struct{}{}
 	f.tree.mu.Unlock()
 	b.mu.Unlock()
-	b.place(ctx, f)
 	return f
 }
 
-// place finds out from whom a follower has to hear. A tree can change hands while it is followed.
+// place finds out from which process a follower that waits has to hear. A tree can change hands while
+// it is followed.
 func (b *Broker) place(ctx context.Context, f *Follower) {
 	foreign := !b.runs(f.o.Root)
 	b.mu.Lock()
@@ -120,7 +120,7 @@ func (b *Broker) place(ctx context.Context, f *Follower) {
 		ctx, b.unwatch = context.WithCancel(context.WithoutCancel(ctx))
 		b.watches.Go(func() { b.watch(ctx) })
 	}
-	f.again() // whatever was committed in between was announced to nobody
+	f.again() // whatever was committed in between was announced to none of them
 }
 
 // setForeign is called with b.mu held.

@@ -131,7 +131,7 @@ func (h *home) says(root, id troupe.SessionID, after, no int64) {
 }
 
 func (h *home) follow(o wire.Follow) *Follower {
-	f := h.Follow(h.Context(), o)
+	f := h.Follow(o)
 	h.Cleanup(f.Close)
 	return f
 }
@@ -329,7 +329,7 @@ func TestNothingIsKept(t *testing.T) {
 	h := newHome(t, mem())
 	for n := range 20 {
 		root := h.plant(n, 1)[0]
-		a, b := h.Follow(t.Context(), wire.Follow{Root: root, Deltas: true}), h.Follow(t.Context(), wire.Follow{Root: root})
+		a, b := h.Follow(wire.Follow{Root: root, Deltas: true}), h.Follow(wire.Follow{Root: root})
 		h.says(root, root, h.note(root, root), 1)
 		a.Close()
 		h.says(root, root, h.note(root, root), 1)
@@ -499,7 +499,7 @@ func TestManyAtOnce(t *testing.T) {
 		ids := h.plant(n, 1)
 		for range followers {
 			wg.Go(func() {
-				f := h.Follow(t.Context(), wire.Follow{Root: ids[0], Deltas: true})
+				f := h.Follow(wire.Follow{Root: ids[0], Deltas: true})
 				defer f.Close()
 				got := next(t, f, 2*events)
 				if slices.ContainsFunc(got, func(e troupe.Event) bool { return e.Root != ids[0] }) {

@@ -15,7 +15,7 @@ const lookEvery = 200 * time.Millisecond
 
 var _ store.Watcher = (*Store)(nil)
 
-// Watch implements store.Watcher. SQLite tells nobody of a commit, but a connection can ask
+// Watch implements store.Watcher. SQLite tells of no commit, but a connection can ask
 // whether another one has committed anything, without a query. If so, the new rows of the
 // events are read by their row numbers, whatever tree they are of.
 func (s *Store) Watch(ctx context.Context, fn func([]store.Commit)) (err error) {
