@@ -56,7 +56,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := r.Follow(t.Context(), false)
+	f := a.followers.Follow(wire.Follow{Root: r.Root})
 	if err := r.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

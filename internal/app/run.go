@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -302,11 +301,6 @@ func (r *Run) Finish(ctx context.Context) error {
 // its result, and all of it can be resumed.
 func (r *Run) Stop(ctx context.Context) error {
 	return steering{use{r.app, r.caller}}.Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true})
-}
-
-// Follow follows the run's tree from where this run began.
-func (r *Run) Follow(ctx context.Context, deltas bool) *follow.Follower {
-	return r.app.Follow(ctx, wire.Follow{Root: r.Root, From: r.cursors, Deltas: deltas})
 }
 
 // Before lists the tree's sessions as they were when the run was resumed; none if it is new.

@@ -99,7 +99,7 @@ func TestNewToolIsOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := r.Follow(t.Context(), false)
+	f := a.followers.Follow(wire.Follow{Root: r.Root})
 	defer f.Close()
 	if err := r.Wait(t.Context()); err != nil {
 		t.Fatal(err)
