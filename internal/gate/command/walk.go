@@ -408,7 +408,9 @@ func (w *walker) overlooked() {
 	for i := 0; i < len(w.src); i++ {
 		c := w.src[i]
 		file := (c == '<' || c == '>') && i+1 < len(w.src) && w.src[i+1] == '('
-		starts := file || c == '`' || c == '$' && i+1 < len(w.src) && (w.src[i+1] == '(' || w.src[i+1] == '[')
+		// What a line that goes on has cut from its $ is an expansion to bash.
+		cut := c == '$' && strings.HasPrefix(w.src[i+1:], "\\\n")
+		starts := file || cut || c == '`' || c == '$' && i+1 < len(w.src) && (w.src[i+1] == '(' || w.src[i+1] == '[')
 		if !starts || w.visited[i] || quiet(i) {
 			continue
 		}

@@ -27,27 +27,6 @@ const (
 	pieceOther            // whatever else is only known when it runs
 )
 
-// maxBraces is how many words a brace expansion may become and still be known.
-const maxBraces = 64
-
-// words are the words that one word becomes: several if it has braces.
-func (w *walker) words(word *syntax.Word) []Word {
-	pieces := w.pieces(word)
-	written := w.source(word)
-	sets, ok := expandBraces(pieces)
-	if !ok {
-		return []Word{{Text: written, pieces: []piece{{kind: pieceOther}}}}
-	}
-	if len(sets) == 1 {
-		return []Word{finish(sets[0], written)}
-	}
-	out := make([]Word, 0, len(sets))
-	for _, set := range sets {
-		out = append(out, finish(set, joined(set)))
-	}
-	return out
-}
-
 // value is the word on the right of an assignment, where braces and patterns are plain text.
 func (w *walker) value(word *syntax.Word) Word {
 	if word == nil {
