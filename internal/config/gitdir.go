@@ -30,11 +30,11 @@ func Folders(dir string) []string {
 	}
 }
 
-// GitDirs are the folders in which git keeps what belongs to the work tree in dir: its own, and
+// gitDirs are the folders in which git keeps what belongs to the work tree in dir: its own, and
 // the one that it shares with others, if that is another. Both pointers, a .git that is a file
 // and commondir, are read and not believed: what they lead to is named only if it looks like
 // what it should be. Git is not run.
-func GitDirs(dir string) []string {
+func gitDirs(dir string) []string {
 	git := filepath.Join(dir, ".git")
 	info, err := os.Stat(git)
 	if err != nil {
@@ -86,7 +86,7 @@ const maxIndex = 128 << 20
 // tracked reports whether git keeps a file of the work tree in top, by looking for its name in
 // the index. In doubt it does: a file that came with the repository is anybody's.
 func tracked(top, name string) bool {
-	dirs := GitDirs(top)
+	dirs := gitDirs(top)
 	if len(dirs) == 0 {
 		return false
 	}

@@ -164,10 +164,10 @@ func TestGitDirs(t *testing.T) {
 	git(h.repo, "commit", "-q", "--allow-empty", "-m", "x")
 	tree := filepath.Join(h.home, "tree")
 	git(h.repo, "worktree", "add", "-q", tree)
-	if got, want := GitDirs(tree), []string{h.repo + "/.git/worktrees/tree", h.repo + "/.git"}; !slices.Equal(got, want) {
+	if got, want := gitDirs(tree), []string{h.repo + "/.git/worktrees/tree", h.repo + "/.git"}; !slices.Equal(got, want) {
 		t.Errorf("of a worktree: %q", got)
 	}
-	if got := GitDirs(h.repo); !slices.Equal(got, []string{h.repo + "/.git"}) {
+	if got := gitDirs(h.repo); !slices.Equal(got, []string{h.repo + "/.git"}) {
 		t.Errorf("of a repository: %q", got)
 	}
 	paths := ProtectedPaths(tree, h.at().Dirs)
@@ -181,11 +181,11 @@ func TestGitDirs(t *testing.T) {
 	} {
 		dir := filepath.Join(h.root, "liar")
 		h.write(filepath.Join(dir, ".git"), text)
-		if got := GitDirs(dir); len(got) != want {
+		if got := gitDirs(dir); len(got) != want {
 			t.Errorf("%.40q: %q", text, got)
 		}
 	}
-	if got := GitDirs(h.root); got != nil {
+	if got := gitDirs(h.root); got != nil {
 		t.Errorf("without git: %q", got)
 	}
 }

@@ -36,7 +36,7 @@ func Guards(project string, d Dirs) []Guard {
 	if project != "" {
 		top = Folders(project)[0]
 	}
-	gits, homes := GitDirs(top), resolved(d.Home)
+	gits, homes := gitDirs(top), resolved(d.Home)
 	// A folder of that name counts whatever is left in it: who takes its HEAD away for a moment
 	// must not find its hooks open.
 	if own := filepath.Join(top, ".git"); project != "" && !slices.Contains(gits, own) {
@@ -130,7 +130,7 @@ func ProtectedPaths(project string, d Dirs) []string {
 	var gits []string
 	if project != "" {
 		top := Folders(project)[0]
-		gits = GitDirs(top)
+		gits = gitDirs(top)
 		if info, err := os.Lstat(filepath.Join(top, ".git")); err == nil && !info.IsDir() {
 			out = append(out, filepath.Join(top, ".git")) // a pointer to where the hooks are
 		}

@@ -229,6 +229,7 @@ func TestToolsLine(t *testing.T) {
 		{"tools: Read, Bash\ndisallowedTools: [Bash]", []string{"Read"}, ""},
 		{"disallowedTools: Bash(rm *)", []string{"Edit", "Glob", "Grep", "Read", "Write"}, ""},
 		{"disallowedTools: Bsh", all, "not a tool"},
+		{"disallowedTools: (x)", all, `names "", which is not a tool`},
 		{"disallowedTools: {a: b}", []string{}, "cannot be read"},
 		{"disallowedTools: '*'", []string{}, ""},
 		{"disallowedTools:", []string{}, "is empty"},

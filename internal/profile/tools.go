@@ -19,7 +19,12 @@ type toolList struct {
 
 // readTools reads a tools line: names in a list, or in one text between commas and blanks,
 // or a star. What cannot be read means no tools.
-func readTools(v value, known []troupe.ToolFacts) toolList {
+func readTools(v value, known []troupe.ToolFacts) toolList { return readNames(v, known, false) }
+
+// readWithout reads a line of tools that agents do not get. In doubt they do not.
+func readWithout(v value, known []troupe.ToolFacts) toolList { return readNames(v, known, true) }
+
+func readNames(v value, known []troupe.ToolFacts, without bool) toolList {
 	var words []string
 	switch v.kind {
 	case valueText:
@@ -47,6 +52,12 @@ func readTools(v value, known []troupe.ToolFacts) toolList {
 			out.all = true
 			continue
 		}
+		if without { // denied in part: denied
+			w, _, _ = strings.Cut(w, "(")
+			if w = strings.TrimSpace(w); w == "*" {
+				continue
+			}
+		}
 		name, problem := toolName(w, known)
 		if problem != "" {
 			out.problems = append(out.problems, problem)
@@ -72,7 +83,7 @@ func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
 	hint := ""
 	for _, k := range known {
 		switch {
-		case strings.EqualFold(k.Name, word), strings.EqualFold(k.Formerly, word), slices.Contains(k.Aliases, plain):
+		case strings.EqualFold(k.Name, word), k.Formerly != "" && strings.EqualFold(k.Formerly, word), slices.Contains(k.Aliases, plain):
 			return k.Name, ""
 		case slices.Contains(k.Slips, plain):
 			hint = "; " + k.Name + " was probably meant"
@@ -95,31 +106,4 @@ func splitNames(s string) []string {
 		}
 		return false
 	})
-}
-
-// readWithout reads a line of tools that agents do not get. In doubt they do not.
-func readWithout(v value, known []troupe.ToolFacts) toolList {
-	out := readTools(v, known)
-	if out.broken {
-		return out
-	}
-	words := v.list
-	if v.kind == valueText {
-		words = splitNames(v.text)
-	}
-	out.problems = nil
-	for _, w := range words {
-		plain, _, _ := strings.Cut(w, "(") // denied in part: denied
-		if plain == "*" {
-			continue
-		}
-		name, problem := toolName(strings.TrimSpace(plain), known)
-		if problem != "" {
-			out.problems = append(out.problems, problem)
-		} else if !slices.Contains(out.names, name) {
-			out.names = append(out.names, name)
-		}
-	}
-	slices.Sort(out.names)
-	return out
 }

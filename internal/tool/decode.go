@@ -13,9 +13,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
-// MaxInput is the most bytes a call's input may have. No model writes this much in one
+// maxInput is the most bytes a call's input may have. No model writes this much in one
 // reply, so whatever is longer is a mistake, and is refused before any of it is parsed.
-const MaxInput = 2 << 20
+const maxInput = 2 << 20
 
 // maxProblems bounds how many complaints one InputError lists.
 const maxProblems = 5
@@ -85,8 +85,8 @@ func (d *decoder) members(input string) ([]jsonspan.Member, error) {
 	fail := func(format string, args ...any) ([]jsonspan.Member, error) {
 		return nil, &InputError{Tool: d.tool, Problem: fmt.Sprintf(format, args...)}
 	}
-	if len(input) > MaxInput {
-		return fail("the input has %s, the most is %s; do the work in smaller pieces", FormatBytes(int64(len(input))), FormatBytes(MaxInput))
+	if len(input) > maxInput {
+		return fail("the input has %s, the most is %s; do the work in smaller pieces", FormatBytes(int64(len(input))), FormatBytes(maxInput))
 	}
 	if !utf8.ValidString(input) {
 		return fail("the input is not valid UTF-8")
