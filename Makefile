@@ -57,9 +57,14 @@ test-long: build ## what takes longer: all attacks on every kernel, and many mor
 	$(GO) test -timeout 90m ./internal/sim -seeds 200000
 	$(GO) test $(RACE) -timeout 90m ./internal/sim -run 'TestSeeds$$' -seeds 10000
 
-# Its cache lies in the checkout: results carry the paths of the files they were found in, so
+# go mod tidy also reads modules that only tests of others want. Where those cannot be fetched it
+# finds nothing out, and what is wrong with ours the build has said.
+#
+# The linter's cache lies in the checkout: results carry the paths of the files they were found in, so
 # in a cache that two checkouts share, the exceptions that go by path miss.
-lint: $(LINT) ## golangci-lint, built on first use
+lint: $(LINT) ## golangci-lint, built on first use, and whether go.mod is tidy
+	@$(GO) mod tidy -diff > bin/tidy.diff 2> bin/tidy.err || { cat bin/tidy.diff; [ ! -s bin/tidy.diff ] || { echo "go.mod is not tidy: go mod tidy"; exit 1; }; \
+		echo "Whether go.mod is tidy was NOT looked at: $$(tail -n 1 bin/tidy.err)"; }
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run ./...
 
 # One file per version: another version is another file, and the old one is never run. It is
@@ -91,5 +96,5 @@ loc: ## the product's lines of code, by package
 	@$(GO) run ./scripts/loc
 
 clean: ## what was built here; bin/tools stays
-	rm -f bin/troupe bin/demo.ansi bin/bench.json coverage.out
+	rm -f bin/troupe bin/demo.ansi bin/tidy.* bin/bench.json coverage.out
 	rm -rf dist
