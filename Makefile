@@ -31,7 +31,7 @@ LINT    := bin/tools/golangci-lint-$(GOLANGCI)
 RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long lint bench fuzz picture loc clean
+.PHONY: help build demo test test-long fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -66,6 +66,9 @@ lint: $(LINT) ## golangci-lint, built on first use, and whether go.mod is tidy
 	@$(GO) mod tidy -diff > bin/tidy.diff 2> bin/tidy.err || { cat bin/tidy.diff; [ ! -s bin/tidy.diff ] || { echo "go.mod is not tidy: go mod tidy"; exit 1; }; \
 		echo "Whether go.mod is tidy was NOT looked at: $$(tail -n 1 bin/tidy.err)"; }
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run ./...
+
+fmt: ## gofmt, and lines of more than 120 columns wrapped
+	@git ls-files -z --cached --others --exclude-standard '*.go' | grep -zv '/testdata/' | xargs -0 $(GO) run ./scripts/wrap
 
 # One file per version: another version is another file, and the old one is never run. It is
 # built with the Go that go.mod selects, because it refuses code newer than its own compiler.

@@ -235,7 +235,7 @@ func TestWidthOfTexts(t *testing.T) {
 	if found := lineWidths(0)(treeOf(t, files)); len(found) > 0 {
 		t.Errorf("%q", found)
 	}
-	files["internal/app/n.go"] += "\nvar b = `" + strings.Repeat("x", 200) + "`\n"
+	files["internal/app/n.go"] += "\nvar b = `" + strings.Repeat("x", 200) + "`\n\nvar c = \"" + strings.Repeat("x", 200) + "\"\n"
 	if found := lineWidths(1)(treeOf(t, files)); len(found) > 0 {
 		t.Errorf("one is allowed: %q", found)
 	}

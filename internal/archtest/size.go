@@ -198,8 +198,8 @@ func receiver(f *ast.FuncDecl) string {
 	return name
 }
 
-// lineWidths allows so many lines that are too wide. Texts of several lines between backquotes
-// are as they are: where they would be broken is not for us to choose.
+// lineWidths allows so many lines that are too wide. What is wide because of a text between
+// backquotes is as it is: where that would be broken is not for us to choose.
 func lineWidths(most int) func(*tree) []string {
 	return func(t *tree) []string {
 		var out []string
@@ -223,13 +223,14 @@ func lineWidths(most int) func(*tree) []string {
 	}
 }
 
-// backquoted are the lines that lie in texts of several lines.
+// backquoted are the lines that lie in texts between backquotes, of several lines or of more than
+// half a line.
 func (t *tree) backquoted(s *source) map[int]bool {
 	lines := map[int]bool{}
 	ast.Inspect(s.ast, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok {
 			first, last := t.fset.Position(lit.Pos()).Line, t.fset.Position(lit.End()).Line
-			for l := first; l <= last && first != last; l++ {
+			for l := first; l <= last && (first != last || lit.Value[0] == '`' && len(lit.Value) > lineWidth/2); l++ {
 				lines[l] = true
 			}
 		}
