@@ -33,6 +33,7 @@ const (
 	KindModelFailed      Kind = "model.failed"
 	KindModelChanged     Kind = "model.changed"
 	KindAuthorityChanged Kind = "authority.changed"
+	KindToolJudged       Kind = "tool.judged"
 	KindToolStarted      Kind = "tool.started"
 	KindToolFinished     Kind = "tool.finished"
 	KindRequestOpened    Kind = "request.opened"
@@ -144,6 +145,20 @@ type AuthorityChanged struct {
 	Caller    *Caller   `json:"caller,omitempty"`
 }
 
+// ToolJudged is what something else than rules said about a call, before it began: it is asked once.
+type ToolJudged struct {
+	Reply int `json:"reply"`
+	Call  int `json:"call"`
+	Judgement
+}
+
+// Judgement is what a hook or a person's model says about a call. Rules that deny are stronger.
+type Judgement struct {
+	By     string `json:"by"`               // what it was, for people
+	Effect Effect `json:"effect,omitempty"` // "": it has nothing to say
+	Why    string `json:"why,omitempty"`
+}
+
 // ToolStarted is written before a call may have its first effect. A call that was started
 // and never finished may have taken effect; one without this event has not. Read-only
 // calls are not announced: they can simply run again.
@@ -247,6 +262,7 @@ func (Replied) Kind() Kind          { return KindReplied }
 func (ModelFailed) Kind() Kind      { return KindModelFailed }
 func (ModelChanged) Kind() Kind     { return KindModelChanged }
 func (AuthorityChanged) Kind() Kind { return KindAuthorityChanged }
+func (ToolJudged) Kind() Kind       { return KindToolJudged }
 func (ToolStarted) Kind() Kind      { return KindToolStarted }
 func (ToolFinished) Kind() Kind     { return KindToolFinished }
 func (RequestOpened) Kind() Kind    { return KindRequestOpened }
@@ -258,7 +274,7 @@ func (BudgetWarned) Kind() Kind     { return KindBudgetWarned }
 func Kinds() []Kind {
 	return []Kind{
 		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
-		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolStarted,
+		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
 	}
 }
@@ -293,6 +309,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[ModelChanged](k, data)
 	case KindAuthorityChanged:
 		return decode[AuthorityChanged](k, data)
+	case KindToolJudged:
+		return decode[ToolJudged](k, data)
 	case KindToolStarted:
 		return decode[ToolStarted](k, data)
 	case KindToolFinished:

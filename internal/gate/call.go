@@ -38,9 +38,10 @@ type call struct {
 	hits
 }
 
-// hits are the first rules of each kind that cover the call.
+// hits are the first rules of each kind that cover the call, and what something else said about it.
 type hits struct {
 	managed, deny, ask, allow hit
+	judged                    *troupe.Judgement
 }
 
 type callPath struct {
@@ -56,7 +57,7 @@ func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, facts: q.known.of(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), roots: q.Roots, inside: true, levels: q.Levels, resolve: q.Resolve,
-		hidden: q.Hidden, exist: q.HiddenFiles,
+		hidden: q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)

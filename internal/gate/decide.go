@@ -35,16 +35,16 @@ type step struct {
 }
 
 // table is the whole order in which a call is judged, once for each layer. The last row
-// always decides. Rows that pass wait for their mechanism: hooks.
+// always decides.
 func table() [10]step {
 	return [10]step{
 		{StepManagedDeny, managedDeny},
-		{StepHookDeny, pass},
+		{StepHookDeny, hookDeny},
 		{StepDenyRule, denyRule},
 		{StepAskRule, askRule},
 		{StepMode, byMode},
 		{StepAllowRule, allowRule},
-		{StepHookAllow, pass},
+		{StepHookAllow, hookAllow},
 		{StepDeclared, declared},
 		{StepReadOnlyRun, readOnlyRun},
 		{StepAsk, ask},
@@ -69,9 +69,18 @@ type view struct {
 	bound troupe.Level // the most that commands are left; LevelNone is no bound
 }
 
-func pass(*view) (troupe.Effect, bool) { return "", false }
-
 func managedDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.managed.holds(v.layer) }
+
+// says reports whether something else than rules says so.
+func (c *call) says(e troupe.Effect) bool { return c.judged != nil && c.judged.Effect == e }
+
+func hookDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.says(troupe.Deny) }
+
+// hookAllow allows what a rule that names no protected path could.
+func hookAllow(v *view) (troupe.Effect, bool) {
+	_, possible := v.level(troupe.LevelWorkspace)
+	return troupe.Allow, v.says(troupe.Allow) && !v.protected && (!v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
+}
 
 // denyRule also stands for what is kept from agents without anybody's rule: keys, and Troupe's
 // own.
@@ -82,7 +91,7 @@ func denyRule(v *view) (troupe.Effect, bool) {
 // askRule asks; where the mode turns questions into denials, or no answer could let the
 // command run, it denies.
 func askRule(v *view) (troupe.Effect, bool) {
-	if !v.ask.holds(v.layer) {
+	if !v.ask.holds(v.layer) && !v.says(troupe.Ask) {
 		return "", false
 	}
 	if _, possible := v.level(troupe.LevelWorkspace); v.isCommand() && !possible {

@@ -37,8 +37,14 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 			break
 		}
 		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
+	case StepHookDeny:
+		d.Why = c.judgement("denies it")
 	case StepAskRule:
-		d.Rule, d.Source, d.Why = c.ask.cite(q, "asks before it")
+		if c.ask.holds(v.layer) {
+			d.Rule, d.Source, d.Why = c.ask.cite(q, "asks before it")
+		} else {
+			d.Why = c.judgement("asks before it")
+		}
 		switch mode, _ := Meaning(layer.Mode); {
 		case v.effect != troupe.Deny:
 		case mode.OnAsk == troupe.Deny:
@@ -135,6 +141,8 @@ func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 			r = (&view{call: c, layer: v.layer}).cited()
 		}
 		d.Rule, d.Source, d.Why = r.Written.Text, r.Written.Source, "a rule allows it"
+	case StepHookAllow:
+		d.Why = c.judgement("allows it")
 	case StepDeclared:
 		d.Why = "it only reads, in the session's own folders"
 	case StepReadOnlyRun:
@@ -149,6 +157,14 @@ func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 	default:
 		d.Why = "mode " + string(mode) + " allows it"
 	}
+}
+
+// judgement says what something else than rules says, and why.
+func (c *call) judgement(does string) string {
+	if c.judged.Why == "" {
+		return c.judged.By + " " + does
+	}
+	return c.judged.By + " " + does + ": " + c.judged.Why
 }
 
 // cite names the rule that decided, where it stands, and why it covers more than it says.
@@ -293,7 +309,7 @@ func Headless(d troupe.Decision) troupe.Decision {
 	switch {
 	case d.Grant != "":
 		d.Why += "; " + howToGrant(d.Grant)
-	case d.Step == StepAskRule:
+	case d.Step == StepAskRule && d.Rule != "":
 		d.Why += "; without that rule it would be judged by the rest"
 	}
 	return d

@@ -43,6 +43,8 @@ type Query struct {
 	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
 	// resolved by their tools.
 	Resolve func(path string) string
+	// Judged is what something else than rules said about the call; nil: nothing.
+	Judged *troupe.Judgement
 
 	known *Tools
 }

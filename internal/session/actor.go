@@ -36,11 +36,30 @@ type (
 		took    time.Duration
 		attempt int
 	}
+	inJudged struct {
+		call   int
+		hand   *job
+		judged *judged
+	}
+	inHeard struct { // what the judge said about calls that the session carries out itself
+		calls []int
+		hands []*job
+		said  []*troupe.Judgement // nil: it was told to stop
+	}
+	inAnew struct { // what the gate says by now about a call that waits for an answer
+		call     int
+		hand     *job
+		request  *troupe.Request
+		decision troupe.Decision
+		version  int
+	}
 	inToolDone struct {
-		call int
-		out  tool.Output
-		err  error
-		took time.Duration
+		call   int
+		hand   *job
+		judged *judged
+		out    tool.Output
+		err    error
+		took   time.Duration
 	}
 	inShellDone struct {
 		task troupe.Task
@@ -65,6 +84,12 @@ func (inShellDone) input() {}
 func (inModelDone) input() {}
 
 func (inToolDone) input() {}
+
+func (inJudged) input() {}
+
+func (inHeard) input() {}
+
+func (inAnew) input() {}
 
 // actor drives one session. Its mailbox may be touched by anybody who holds the lock there;
 // all else belongs to the goroutine that runs the actor.
@@ -116,7 +141,9 @@ type (
 	// calls judges and runs the tool calls of a reply.
 	calls struct {
 		*actor
-		working map[int]job // in hand, by index
+		working map[int]*job    // in hand, by index
+		ready   map[int]*judged // judged, and to be acted on next
+		now     *snapshot       // for those that begin together; nil: to be made anew
 	}
 	// requests asks those with authority, and takes their answers.
 	requests struct{ *actor }
@@ -278,9 +305,10 @@ func (a *actor) linger(ctx context.Context) {
 func (a *actor) inputs() turn.Inputs {
 	in := turn.Inputs{
 		Now:     a.h.d.Now(),
-		Unread:  a.unread,
+		Unread:  a.requests.audible(),
 		Over:    a.over,
-		Working: func(i int) bool { return a.calls.inHand(i) },
+		Working: func(i int) bool { return a.calls.working[i] != nil },
+		Judging: a.calls.judging,
 		Told: func(id troupe.TaskID, now bool) bool {
 			told, ok := a.tasks.told[id]
 			return ok && (told || !now)
@@ -305,7 +333,7 @@ func (a *actor) inputs() turn.Inputs {
 	}
 	if r := a.h.d.Replay; r != nil {
 		open := slices.ContainsFunc(a.st.Calls, func(c turn.Call) bool { return c.Stage != turn.CallDone })
-		in.Unread, in.Hold = r.Order(a.st.Session, a.st.Reply()+1, open, a.unread)
+		in.Unread, in.Hold = r.Order(a.st.Session, a.st.Reply()+1, open, in.Unread)
 		in.Ready = func(at troupe.Coord) bool { return r.Ready(a.id, at) }
 		in.Cut = func(at troupe.Coord) bool { return r.Cut(a.id, at) }
 	}
@@ -317,7 +345,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
 	case inRules:
-		return a.requests.askAnew()
+		a.requests.askAnew(ctx)
 	case inMail:
 		a.receive(in.mail)
 	case inGranted:
@@ -332,6 +360,12 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return a.tasks.shellDone(ctx, in)
 	case inModelDone:
 		return a.exchange.modelDone(ctx, in)
+	case inJudged:
+		return a.calls.judged(in)
+	case inHeard:
+		return a.calls.judgedAll(in)
+	case inAnew:
+		return a.requests.anew(ctx, in)
 	case inToolDone:
 		return a.calls.toolDone(in)
 	}
@@ -379,6 +413,9 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		return true, a.calls.runCalls(ctx, act.Calls)
 	case turn.Skip:
 		for _, i := range act.Calls {
+			if !a.calls.drop(i) {
+				continue // it has begun meanwhile
+			}
 			if err := a.calls.finishText(i, act.Why); err != nil {
 				return false, err
 			}

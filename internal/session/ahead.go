@@ -64,12 +64,15 @@ func (a *births) needs(prompt string, p troupe.Profile) []string {
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode
 	}
+	c := candidate{snapshot: a.snapshot()}
 	var out []string
 	ask := func(tool string, access troupe.Access, rule string) {
 		if !slices.Contains(p.Tools, tool) {
 			return
 		}
-		if d := a.h.gate.Decide(a.calls.gateQuery(tool, access, chain)); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+		q := c.query(tool, access)
+		q.Chain = chain
+		if d := a.h.gate.Decide(q); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}

@@ -69,39 +69,38 @@ const maxRounds = 4
 
 // allowedBy turns an answer to the question that followed a confined run into the decision
 // for the next run: the workspace, and what was asked about.
-func (a *calls) allowedBy(d troupe.Decision) troupe.Decision {
+func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 	if !gate.Trial(d) {
 		return d // the gate has said what leave gives
 	}
 	d.Sandbox = troupe.LevelNone
-	if levels, _ := a.h.d.Guard.Machine(); slices.Contains(levels, troupe.LevelWorkspace) {
+	if levels, _ := c.h.d.Guard.Machine(); slices.Contains(levels, troupe.LevelWorkspace) {
 		d.Sandbox = troupe.LevelWorkspace
 	}
 	return d
 }
 
-// confinement is what settles, once a command is about to run, what it may touch: looking for
-// it takes time that the actor has not. It is nil for what is no command, and for what was
-// allowed without a sandbox.
-func (a *calls) confinement(i int, access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
+// confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
+// no command, and for what was allowed without a sandbox.
+func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
 	if access.Command != "" && gate.Trial(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
 	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
 		return nil
 	}
-	call := a.st.Calls[i]
-	chain := a.tree.line.chain(a.id)
+	call := c.call
+	chain := c.tree.line.chain(c.self.ID)
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen })
 	ask := Confine{
-		Session: a.st.Session, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
-		Unreadable: gate.Unreadable(chain, a.roots(), a.h.d.Home), Hides: gate.Hidden(chain, a.roots(), a.h.d.Home),
-		Unwritable: gate.Unwritable(chain, a.roots(), a.h.d.Home),
+		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
+		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.Hidden(chain, c.roots(), c.h.d.Home),
+		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home),
 	}
-	guard := a.h.d.Guard
+	guard := c.h.d.Guard
 	return func(env *tool.Env) error {
 		c, environ, err := guard.Confine(ask)
 		if err != nil {
@@ -127,22 +126,15 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return c.Prepared.Run(ctx, env)
 }
 
-// job is a call in hand.
-type job struct {
-	cancel   context.CancelFunc
-	decision troupe.Decision
-	bill     *bill
-}
-
 // beyond looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
-func (a *calls) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, err error) {
+func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err error) {
 	wants, blocked := a.wants(i, *out)
 	if len(wants) == 0 {
 		return false, nil
 	}
-	c := a.st.Calls[i]
+	c, d := a.st.Calls[i], j.decision
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
@@ -156,7 +148,10 @@ func (a *calls) beyond(i int, d troupe.Decision, out *tool.Output) (waits bool, 
 		}); err != nil {
 			return true, err
 		}
-		return true, a.requests.askAnew() // it may have been granted while it ran
+		// It may have been granted while it ran. That asks the rules alone: there is a sandbox.
+		now := a.candidate(i)
+		d, _ := now.decide(j.access)
+		return true, a.requests.settle(i, d)
 	}
 	alone := d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) == 0
 	if d.Effect == troupe.Allow && !gate.Trial(d) && !blocked && !alone {
@@ -298,6 +293,3 @@ func (b *bill) sum() (troupe.Usage, troupe.Money) {
 	defer b.mu.Unlock()
 	return b.usage, b.cost
 }
-
-// inHand reports whether a call is at work.
-func (a *calls) inHand(i int) bool { _, ok := a.working[i]; return ok }

@@ -83,6 +83,8 @@ type Deps struct {
 
 	// Guard confines commands; nil: nothing can be confined.
 	Guard Guard
+	// Judge judges calls besides the rules; nil: the rules alone do.
+	Judge Judge
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
 	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
 

@@ -17,8 +17,9 @@ type line struct {
 }
 
 type layer struct {
-	parent troupe.SessionID
-	gate   gate.Layer
+	parent  troupe.SessionID
+	gate    gate.Layer
+	version int // how often it was placed
 }
 
 // place gives a session its place, as it is now. Those above it have theirs already.
@@ -36,8 +37,8 @@ func (l *line) place(st *turn.State, caps troupe.Caps) {
 		l.layers = make(map[troupe.SessionID]layer)
 	}
 	l.layers[st.Session.ID] = layer{
-		parent: st.Session.Parent,
-		gate:   l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
+		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent,
+		gate: l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
 	}
 }
 
@@ -84,6 +85,16 @@ func (l *line) chain(id troupe.SessionID) []gate.Layer {
 		}
 	}
 	return out
+}
+
+// version changes whenever the authority of a session does, or that of any above it.
+func (l *line) version(id troupe.SessionID) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ; id != ""; id = l.layers[id].parent {
+		n += l.layers[id].version
+	}
+	return n
 }
 
 // path is a session's name with those of its ancestors: "main/Auth Explorer".

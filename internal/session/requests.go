@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,42 +12,52 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// permit turns the gate's decision about a call into what happens: settled says that the
-// call has its result, or waits for somebody's answer. A no that is there holds, whatever was
-// granted since. A yes counts for an ask only: a rule that denies by now denies.
-func (a *requests) permit(i int, d troupe.Decision, action func() string) (out troupe.Decision, settled bool, err error) {
-	c := a.st.Calls[i]
-	if r := a.h.d.Replay; r != nil && c.Answer == nil {
-		if ans, ok := r.Answer(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}); ok {
-			c.Answer = &ans
-		}
-	}
+// permit is what the gate's decision about a call comes to with the answer there is, if there is
+// one. A no that is there holds, whatever was granted since. A yes counts for an ask only: a rule
+// that denies by now denies.
+func (c *candidate) permit(d troupe.Decision) troupe.Decision {
 	// A command that may run read-only without being asked about was asked about if it has
 	// an answer: that is for what it wanted beyond.
-	wanted := c.Asked != nil && len(c.Asked.Wants) > 0
-	switch ans := c.Answer; {
+	asked := c.call.Asked
+	wanted := asked != nil && len(asked.Wants) > 0
+	switch ans := c.call.Answer; {
 	case ans == nil || d.Effect == troupe.Deny:
-	case d.Effect == troupe.Allow && c.Asked != nil && c.Asked.Kind.AboutBirths():
+	case d.Effect == troupe.Allow && asked != nil && asked.Kind.AboutBirths():
 		// Who asked about that sees to it.
 	case ans.Effect != troupe.Allow:
 		d.Effect, d.Step, d.Why = troupe.Deny, stepAnswer, "refused by "+ans.By+noteOf(*ans)
 	case d.Effect == troupe.Allow && wanted && d.Beyond == troupe.Deny:
 		d.Effect, d.Why = troupe.Deny, "what it wanted was allowed by "+ans.By+", and by now nothing allows that here"
 	case d.Effect == troupe.Ask || wanted:
-		d = a.calls.allowedBy(d)
+		d = c.allowedBy(d)
 		d.Effect, d.Step = troupe.Allow, stepAnswer
 	}
-	if d.Effect == troupe.Ask && a.h.d.AskFor(a.root) <= 0 {
+	if d.Effect == troupe.Ask && !c.asks {
 		d = gate.Headless(d)
 	}
+	return d
+}
+
+// permit judges a call that the session carries out itself, by rules alone. Settled says that the call
+// has its result, or waits for an answer.
+func (a *calls) permit(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool, err error) {
+	c := a.candidate(i)
+	d, _ = c.decide(access)
+	d = c.permit(d)
+	settled, err = a.settle(i, d, action)
+	return d, settled, err
+}
+
+// settle turns a decision into what happens to its call, unless that may go on.
+func (a *calls) settle(i int, d troupe.Decision, action func() string) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:
-		return d, false, nil
-	case troupe.Deny:
-		return d, true, a.calls.finishDenied(i, d)
+		return false, nil
 	case troupe.Ask:
+		return true, a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d, Action: action()})
+	case troupe.Deny:
 	}
-	return d, true, a.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d, Action: action()})
+	return true, a.finishDenied(i, d)
 }
 
 // What decides besides the gate, as decisions name it: an answer, the price of agents, and what
@@ -197,36 +208,72 @@ func (a *births) refuseAll(births []birth, why string) error {
 	return nil
 }
 
-// askAnew asks the gate once more about calls that wait for an answer: what was granted to
-// somebody else meanwhile may allow them too.
-func (a *requests) askAnew() error {
+// askAnew judges calls that wait for an answer once more: what was granted to somebody else meanwhile
+// may allow them too. Answers that come later are heard when that is done.
+func (a *requests) askAnew(ctx context.Context) {
 	for i := range a.st.Calls {
-		c := a.st.Calls[i]
-		if c.Request == nil || c.Request.Kind.AboutBirths() {
+		r := a.st.Calls[i].Request
+		if r == nil || r.Kind.AboutBirths() || a.calls.working[i] != nil {
 			continue
 		}
-		access, ok := a.access(c.Call)
+		t, ok := a.h.d.Tools.Find(a.st.Calls[i].Name)
 		if !ok {
 			continue
 		}
-		// That it may run read-only is how it came to be asked about. What it wanted beyond its
-		// sandbox is not allowed by what allows it in a sandbox.
-		if d := a.calls.judge(c.Name, access); d.Effect != troupe.Allow || gate.Trial(d) || len(c.Request.Wants) > 0 && d.Sandbox != troupe.LevelNone {
-			continue
-		}
-		if err := a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil)); err != nil {
-			return err
-		}
+		c := a.calls.candidate(i)
+		a.calls.take(ctx, i, func(_ context.Context, hand *job) {
+			in := inAnew{call: i, hand: hand, request: r}
+			access, err := t.Access(c.env(), c.call.Input)
+			if in.decision, in.version = c.decide(access); err != nil {
+				in.decision.Effect = troupe.Deny
+			}
+			a.post(in)
+		})
 	}
-	return nil
 }
 
-// access is what a call declares that it would do.
-func (a *requests) access(call troupe.Call) (troupe.Access, bool) {
-	t, ok := a.h.d.Tools.Find(call.Name)
-	if !ok {
-		return troupe.Access{}, false
+// anew settles a request that a rule allows by now.
+func (a *requests) anew(ctx context.Context, in inAnew) error {
+	if a.calls.working[in.call] != in.hand {
+		return nil
 	}
-	access, err := t.Access(a.calls.toolEnv(call), call.Input)
-	return access, err == nil
+	delete(a.calls.working, in.call)
+	switch {
+	case a.st.Calls[in.call].Request != in.request:
+		return nil
+	case in.version != a.tree.line.version(a.id):
+		a.askAnew(ctx)
+		return nil
+	}
+	return a.settle(in.call, in.decision)
+}
+
+// settle answers the request about a call if the gate allows it by now. That it may run read-only is
+// how it came to be asked about, and what it wanted beyond its sandbox is not allowed by what allows
+// it in a sandbox.
+func (a *requests) settle(i int, d troupe.Decision) error {
+	r := a.st.Calls[i].Request
+	if d.Effect != troupe.Allow || gate.Trial(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
+		return nil
+	}
+	return a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))
+}
+
+// audible is the mail that can be heard now: an answer waits while its request is judged anew, so
+// that what was granted before it counts first.
+func (a *requests) audible() []troupe.Mail {
+	if len(a.calls.working) == 0 {
+		return a.unread
+	}
+	waits := func(m troupe.Mail) bool {
+		if m.Answer == nil {
+			return false
+		}
+		i := a.asked(*m.Answer)
+		return i >= 0 && a.calls.working[i] != nil
+	}
+	if !slices.ContainsFunc(a.unread, waits) {
+		return a.unread
+	}
+	return slices.DeleteFunc(slices.Clone(a.unread), waits)
 }

@@ -262,7 +262,7 @@ func (a *tasks) report(calls []int) error {
 // everything that belongs to it, or not at all.
 func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := a.st.Calls[i]
-	d, settled, err := a.requests.permit(i, a.judge(c.Name, troupe.Access{Class: troupe.ClassRead}), func() string { return c.Name + " " + c.Input })
+	d, settled, err := a.permit(i, troupe.Access{Class: troupe.ClassRead}, func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
 	}

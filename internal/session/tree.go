@@ -47,12 +47,17 @@ func (t *tree) hold() {
 	t.held++
 }
 
-// add gives a session an actor. It does not run until something is posted to it, nor if the
-// tree was lost.
-func (t *tree) add(a *actor) {
+// add gives a newborn session its actor. It does not run until something is posted to it, nor if the
+// tree was lost. It is false if the session has one: the tree was lost and adopted again since it was
+// born.
+func (t *tree) add(a *actor) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.actors[a.id] != nil {
+		return false
+	}
 	t.install(a)
+	return true
 }
 
 // install is add with mu held.

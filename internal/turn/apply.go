@@ -64,6 +64,8 @@ func (s *State) apply(e troupe.Event) error {
 		s.window.context, s.window.failed = 0, 0
 	case troupe.AuthorityChanged:
 		s.Authority = b.Authority
+	case troupe.ToolJudged:
+		return s.toolJudged(e, b)
 	case troupe.ToolStarted:
 		return s.toolStarted(e, b)
 	case troupe.ToolFinished:
@@ -201,6 +203,18 @@ func (s *State) summaryFailed(b troupe.ModelFailed, before *modelFault) {
 	if before != nil && before.fault == troupe.FaultTooLong {
 		s.fault = before // what it was to mend stays to be mended
 	}
+}
+
+func (s *State) toolJudged(e troupe.Event, b troupe.ToolJudged) error {
+	c, err := s.call(e, b.Reply, b.Call, CallPending)
+	if err != nil {
+		return err
+	}
+	if c.Judged != nil {
+		return s.refuse(e, "call %d was judged before, by %s", b.Call, c.Judged.By)
+	}
+	c.Judged = &b.Judgement
+	return nil
 }
 
 func (s *State) toolStarted(e troupe.Event, b troupe.ToolStarted) error {

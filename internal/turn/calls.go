@@ -60,7 +60,7 @@ func (s *State) unanswered(in Inputs) (Action, bool) {
 func (s *State) notBegun(in Inputs) []int {
 	var out []int
 	for i := range s.Calls {
-		if st := s.Calls[i].Stage; (st == CallPending || st == CallAsked) && !in.Working(i) {
+		if st := s.Calls[i].Stage; (st == CallPending || st == CallAsked) && !in.begun(i) {
 			out = append(out, i)
 		}
 	}

@@ -18,6 +18,9 @@ type Inputs struct {
 	Near troupe.BudgetWarned
 	// Working reports whether this process has a call of the last reply in hand.
 	Working func(call int) bool
+	// Judging reports whether that call is still being judged: it has not begun, and a stop keeps
+	// it from that. nil: none is.
+	Judging func(call int) bool
 	// Told reports whether this process has told a task to stop, that strongly.
 	Told func(id troupe.TaskID, now bool) bool
 	// Taken is when this process took the session up from another one; zero if it did not.
@@ -58,6 +61,9 @@ type Policy struct {
 	// of one wakes it: what ends together is told together.
 	Gather time.Duration
 }
+
+// begun reports whether this process has begun a call and not ended it.
+func (in Inputs) begun(i int) bool { return in.Working(i) && (in.Judging == nil || !in.Judging(i)) }
 
 // cut reports whether a replay has the call go on without what it waits for.
 func (in Inputs) cut(c *Call) bool { return in.Cut != nil && in.Cut(c.coord()) }

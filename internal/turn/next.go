@@ -171,12 +171,7 @@ func (s *State) wind(in Inputs, end Action) Action {
 	if mail := s.endsOfCalls(in.Unread); len(mail) > 0 {
 		return Deliver{mail}
 	}
-	var skip []int
-	for i := range s.Calls {
-		if st := s.Calls[i].Stage; (st == CallPending || st == CallAsked) && !in.Working(i) {
-			skip = append(skip, i)
-		}
-	}
+	skip := s.notBegun(in)
 	if waits := s.waits(); len(waits) > 0 {
 		return Report{waits}
 	}

@@ -84,6 +84,8 @@ type Call struct {
 	troupe.Call
 	Stage CallStage
 	Child troupe.SessionID // the session it gave birth to
+	// Judged is what something else than rules said about it; nil: it was not asked.
+	Judged *troupe.Judgement
 	// Since is when it was started, if it was.
 	Since time.Time
 	// Wait is what it waits for, if that is all it does.

@@ -82,6 +82,7 @@ func bodies() []troupe.Body {
 		},
 		troupe.ModelChanged{Model: "script/other", Why: "it is gone", Caller: &you},
 		troupe.AuthorityChanged{Authority: authority, Caller: &you},
+		troupe.ToolJudged{Reply: 1, Call: 2, Judgement: troupe.Judgement{By: "a hook", Effect: troupe.Ask, Why: "it is Friday"}},
 		troupe.ToolStarted{
 			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task, Wait: &troupe.Wait{Task: "c", Until: at},
 		},

@@ -1,0 +1,156 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// The children of one reply are born in transactions that double in size: the first of a
+// large fan-out are at work while the last are still being written, and the last do not wait
+// for one commit after another behind those of their elder siblings. No transaction keeps
+// everybody else's waiting for longer than mostBirths take.
+const (
+	firstBirths = 4
+	mostBirths  = 256
+)
+
+// birth is a call that asks for a child, judged and resolved.
+type birth struct {
+	call       int
+	decision   troupe.Decision
+	background bool
+	fleet.Birth
+}
+
+// spawn carries out calls that ask for children. The children, their first events and the
+// parent's note of each are one transaction.
+func (a *births) spawn(ctx context.Context, calls []int, environment func() string) error {
+	births, err := a.plan(calls, environment)
+	if err != nil || len(births) == 0 {
+		return err
+	}
+	asked := make([]fleet.Birth, len(births))
+	ids := make([]troupe.SessionID, len(births))
+	for i := range births {
+		asked[i] = births[i].Birth
+		ids[i] = troupe.ChildID(a.id, births[i].Coord)
+	}
+	defer a.tree.buffer(ids...)()
+	var born []fleet.Born
+	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		var err error
+		if born, err = fleet.Spawn(tx, a.h.d.Owner, a.h.d.Now(), asked); err != nil {
+			return err
+		}
+		for i, b := range born {
+			c := a.st.Calls[births[i].call]
+			if b.Refused != nil {
+				out := tool.Errorf("no agent was started: %v", b.Refused)
+				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: true}})
+			} else {
+				err = a.emitBirth(emit, c, births[i], b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, b := range born {
+		if b.Refused == nil && !b.Existed {
+			a.tree.await(b.State.Session.ID, !births[i].background)
+			a.tree.start(ctx, b)
+		}
+	}
+	return nil
+}
+
+// plan decodes, judges and resolves births. Calls that come to nothing get their result.
+func (a *births) plan(calls []int, environment func() string) ([]birth, error) {
+	var births []birth
+	for _, i := range calls {
+		c := a.st.Calls[i]
+		t, _ := a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
+		intent, err := t.Intent(c.Input)
+		sp, _ := intent.(troupe.Spawn)
+		if err != nil {
+			if err := a.calls.finishText(i, err.Error()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		access := troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}
+		d, settled, err := a.calls.permit(i, access, func() string { return describeSpawn(sp) })
+		if err != nil {
+			return nil, err
+		}
+		if settled {
+			continue
+		}
+		b, err := a.resolve(c, sp)
+		if err != nil {
+			if err := a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment())}
+		births = append(births, birth{i, d, sp.Background, b})
+	}
+	births, err := a.askAhead(births)
+	if err != nil {
+		return nil, err
+	}
+	return a.affordable(births)
+}
+
+func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
+	s := a.st.Session
+	if sp.Name != "" {
+		if err := fleet.CheckName(sp.Name); err != nil {
+			return fleet.Birth{}, err
+		}
+	}
+	profile, err := a.h.d.Profiles.Resolve(s, sp)
+	if err != nil {
+		return fleet.Birth{}, err
+	}
+	offer, err := a.h.offer(profile.Tools)
+	if err != nil {
+		return fleet.Birth{}, err
+	}
+	return fleet.Birth{
+		Offer: offer, Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
+		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: s.Cwd,
+		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id, Background: sp.Background,
+	}, nil
+}
+
+// start gives a session that was just born its actor and sets it going.
+func (t *tree) start(ctx context.Context, b fleet.Born) {
+	a := newActor(t, b.State, b.Lease)
+	a.convo.whole = true
+	for _, e := range b.Events {
+		if err := a.convo.add(e); err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.lose(fmt.Errorf("session %s: %w", a.id, err))
+			return
+		}
+	}
+	if !t.add(a) {
+		return
+	}
+	t.h.debug(ctx, b.Events)
+	t.h.d.Notify(a.root, a.id, b.State.Session.Seq)
+	a.post(inNudge{})
+}

@@ -1,0 +1,367 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// Judge judges calls by other things than rules: a hook, a person's model.
+type Judge interface {
+	// Judge is asked once about each call that the rules do not deny, before it begins. It may take
+	// seconds: everything else goes on meanwhile. It ends with ctx. What it says is in the log, so
+	// it is not asked again after a restart. An error is a denial.
+	Judge(ctx context.Context, q Judging) (troupe.Judgement, error)
+}
+
+// Judging is a call as a Judge is asked about it.
+type Judging struct {
+	Session  troupe.Session
+	Call     troupe.Call
+	Access   troupe.Access
+	Decision troupe.Decision // by the rules alone
+}
+
+// candidate is a call as it is prepared and judged. It holds copies of all that this takes, because
+// it happens beside the actor.
+type candidate struct {
+	*snapshot
+	call turn.Call
+}
+
+// snapshot is what the calls that begin together know of their session. It is shared, and not
+// changed.
+type snapshot struct {
+	h     *Hub
+	tree  *tree
+	self  troupe.Session
+	files map[string]string // content hashes that it last saw
+	asks  bool              // somebody may answer requests
+}
+
+func (a *actor) snapshot() *snapshot {
+	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), a.h.d.AskFor(a.root) > 0}
+}
+
+func (a *calls) candidate(i int) candidate {
+	if a.now == nil {
+		a.now = a.snapshot()
+	}
+	c := candidate{snapshot: a.now, call: a.st.Calls[i]}
+	if r := a.h.d.Replay; r != nil && c.call.Answer == nil {
+		if ans, ok := r.Answer(a.id, c.coord()); ok {
+			c.call.Answer = &ans
+		}
+	}
+	return c
+}
+
+func (c *candidate) coord() troupe.Coord {
+	return troupe.Coord{Reply: c.call.Reply, Call: c.call.Index}
+}
+
+// judged is what came of judging a call.
+type judged struct {
+	stopped    bool              // it was told to stop before it had come to anything
+	refused    string            // the call cannot run, and why; "" if it can
+	judgement  *troupe.Judgement // what something else than rules said just now
+	decision   troupe.Decision   // with answers, and whether somebody can be asked
+	version    int               // of the line of authority
+	access     troupe.Access
+	action     string // exactly what would be done, if that is to be asked about
+	prepared   tool.Prepared
+	env        tool.Env
+	background string // its name as a task, if it is to run in the background
+	bill       *bill
+}
+
+// changes: what the kernel keeps from changing anything can be run again after a crash.
+func (j *judged) changes() bool {
+	return j.access.Class != troupe.ClassRead && j.decision.Sandbox != troupe.LevelReadOnly
+}
+
+// announced: the log has to know that it begins.
+func (j *judged) announced() bool {
+	return j.changes() || j.access.Class != troupe.ClassRead && j.background != ""
+}
+
+// unannounced: it may run as soon as it is judged.
+func (j *judged) unannounced() bool {
+	return !j.stopped && j.refused == "" && j.judgement == nil && j.decision.Effect == troupe.Allow && !j.announced()
+}
+
+// judge prepares the call and judges it. A tool that panics, perhaps on one odd input, fails this call
+// and not the process.
+func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
+	j = &judged{env: c.env(), bill: &bill{}}
+	defer func() {
+		if r := recover(); r != nil {
+			j.refused = fmt.Sprintf("the tool itself failed: %v\n%s", r, debug.Stack())
+		}
+	}()
+	var err error
+	if j.prepared, err = runner.Prepare(j.env, c.call.Input); err != nil {
+		j.refused = err.Error()
+		return j
+	}
+	j.access = j.prepared.Access()
+	if j.access.Class == troupe.ClassEdit && c.h.d.Masked(c.call.Input) {
+		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden from you and would be overwritten; edit around it."
+		return j
+	}
+	if b, ok := j.prepared.(tool.Backgrounder); ok {
+		if label, wanted := b.Background(); wanted {
+			j.background = c.h.d.Mask(label)
+		}
+	}
+	d, version := c.decide(j.access)
+	if c.unheard(d) {
+		said := c.hear(ctx, j.access, d)
+		if j.stopped = ctx.Err() != nil; j.stopped {
+			return j
+		}
+		j.judgement, c.call.Judged = &said, &said
+		d, version = c.decide(j.access)
+	}
+	if j.background != "" && gate.Trial(d) && d.Beyond == troupe.Ask && c.asks {
+		// Nobody waits for its end, so it is asked about before it begins.
+		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
+	}
+	j.decision, j.version = c.permit(d), version
+	switch j.decision.Effect {
+	case troupe.Ask:
+		j.action = action(j.prepared, j.env, c.call.Call)
+	case troupe.Allow:
+		c.equip(j)
+	case troupe.Deny:
+	}
+	return j
+}
+
+// equip gives a call that may run what it runs with.
+func (c *candidate) equip(j *judged) {
+	if settle := c.confinement(j.access, j.decision, &j.env); settle != nil {
+		j.prepared = confined{j.prepared, settle}
+	}
+	j.env.Hidden = c.hidden()
+	if ask := c.h.d.Ask; ask != nil && j.background == "" {
+		j.env.Ask = func(ctx context.Context, question, text string) (string, error) {
+			answer, usage, cost, err := ask(ctx, c.self, question, text)
+			j.bill.add(usage, cost)
+			return answer, err
+		}
+	}
+}
+
+// unheard: there is a judge who has not been asked about the call, and whose word counts.
+func (c *candidate) unheard(d troupe.Decision) bool {
+	return c.h.d.Judge != nil && c.call.Judged == nil && d.Effect != troupe.Deny
+}
+
+// hear asks the judge.
+func (c *candidate) hear(ctx context.Context, access troupe.Access, d troupe.Decision) troupe.Judgement {
+	said, err := c.h.d.Judge.Judge(ctx, Judging{c.self, c.call.Call, access, d})
+	if err != nil {
+		said.Effect, said.Why = troupe.Deny, "it could not be judged: "+err.Error()
+	}
+	return said
+}
+
+// decide asks the gate. The version is the one that the line of authority had, or an older one.
+func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int) {
+	q := c.query(c.call.Name, access)
+	version = c.tree.line.version(c.self.ID)
+	q.Chain = c.tree.line.chain(c.self.ID)
+	return c.h.gate.Decide(q), version
+}
+
+// query is a call as the gate is asked about it, but for the line of authority. It may look at the
+// disk, which takes time.
+func (c *candidate) query(name string, access troupe.Access) gate.Query {
+	cwd, guard := c.self.Cwd, c.h.d.Guard
+	levels, _ := guard.Machine()
+	q := gate.Query{
+		Tool: name, Access: access, Home: c.h.d.Home, Roots: c.roots(), Levels: levels, Protected: guard.Protected(cwd),
+		Hidden: guard.Hidden(cwd), Resolve: guard.Resolve, Judged: c.call.Judged,
+	}
+	if access.Command != "" && len(q.Levels) == 0 {
+		q.SafeGit = guard.SafeGit(cwd)
+		there := guard.HiddenFiles(cwd) // also those that no pattern asks for: what they hold is masked
+		q.HiddenFiles = func() []string { return there }
+	}
+	return q
+}
+
+// env is what a call may know of its session while it is prepared.
+func (c *candidate) env() tool.Env {
+	env := tool.Env{
+		Cwd:       c.self.Cwd,
+		OutputDir: c.h.d.OutputDir(c.self.ID),
+		CallID:    fmt.Sprintf("r%dc%d", c.call.Reply, c.call.Index),
+		Environ:   append(slices.Clip(c.h.d.Environ), AgentVariable+"="+string(c.self.ID)),
+		Mask:      c.h.d.Mask,
+		Seen:      func(path string) (string, bool) { h, ok := c.files[path]; return h, ok },
+	}
+	if keep := c.h.d.Keep; keep != nil {
+		env.Keep = func(content []byte) (string, error) { return keep(c.self.Root, content) }
+	}
+	return env
+}
+
+// roots are the folders in which the session may read as it likes.
+func (c *candidate) roots() []string {
+	return []string{c.self.Cwd, filepath.Clean(c.h.d.OutputDir(c.self.ID))}
+}
+
+// hidden is a test for paths that tools which walk folders leave out; nil if there are none.
+func (c *candidate) hidden() func(string) bool {
+	byRule := gate.Hidden(c.tree.line.chain(c.self.ID), c.roots(), c.h.d.Home)
+	always := c.h.d.Guard.Hidden(c.self.Cwd)
+	if byRule == nil && always == nil {
+		return nil
+	}
+	return func(path string) bool {
+		if byRule != nil && byRule(path) {
+			return true
+		}
+		if always == nil {
+			return false
+		}
+		_, hidden := always(path)
+		return hidden
+	}
+}
+
+// job is a call in hand: it is judged, and then it may begin, unless it is dropped before.
+type job struct {
+	cancel context.CancelFunc
+	stage  atomic.Int32
+}
+
+const (
+	jobJudging int32 = iota
+	jobBegun
+	jobDropped
+)
+
+// begin is false if the call was dropped.
+func (j *job) begin() bool { return j.stage.CompareAndSwap(jobJudging, jobBegun) }
+
+// take takes a call in hand: fn runs beside the actor.
+func (a *calls) take(ctx context.Context, i int, fn func(ctx context.Context, hand *job)) *job {
+	if a.working == nil {
+		a.working = make(map[int]*job)
+	}
+	hand := new(job)
+	a.working[i] = hand
+	hand.cancel = a.goCancel(ctx, func(ctx context.Context) { fn(ctx, hand) })
+	return hand
+}
+
+// drop has a call not begin. It is false if the call has begun.
+func (a *calls) drop(i int) bool {
+	hand := a.working[i]
+	if hand == nil {
+		return true
+	}
+	if !hand.stage.CompareAndSwap(jobJudging, jobDropped) {
+		return false
+	}
+	hand.cancel()
+	delete(a.working, i)
+	return true
+}
+
+func (a *calls) judging(i int) bool {
+	hand := a.working[i]
+	return hand != nil && hand.stage.Load() == jobJudging
+}
+
+// judged notes what came of judging a call. It is acted on once whatever was said to the session
+// meanwhile has been heard: a stop keeps the call from beginning.
+func (a *calls) judged(in inJudged) error {
+	if a.working[in.call] != in.hand {
+		return nil
+	}
+	delete(a.working, in.call)
+	if in.judged.stopped {
+		return nil
+	}
+	if in.judged.judgement != nil {
+		if err := a.heard(in.call, *in.judged.judgement); err != nil {
+			return err
+		}
+	}
+	if a.ready == nil {
+		a.ready = make(map[int]*judged)
+	}
+	a.ready[in.call] = in.judged
+	return nil
+}
+
+func (a *calls) heard(i int, said troupe.Judgement) error {
+	c := a.st.Calls[i]
+	return a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said})
+}
+
+// hear asks the judge, if there is one, about calls that the session carries out itself, and returns
+// those that can go on. Those of one reply go on together.
+func (a *calls) hear(ctx context.Context, calls []int) (rest []int) {
+	if a.h.d.Judge == nil {
+		return calls
+	}
+	in := new(inHeard)
+	var ask []func(context.Context) troupe.Judgement
+	for _, i := range calls {
+		c := a.candidate(i)
+		if t, ok := a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
+			access, err := t.Access(c.env(), c.call.Input)
+			if d, _ := c.decide(access); err == nil && c.unheard(d) {
+				in.calls = append(in.calls, i)
+				ask = append(ask, func(ctx context.Context) troupe.Judgement { return c.hear(ctx, access, d) })
+				continue
+			}
+		}
+		rest = append(rest, i)
+	}
+	in.hands, in.said = make([]*job, len(ask)), make([]*troupe.Judgement, len(ask))
+	var heard atomic.Int32
+	for n, i := range in.calls {
+		a.take(ctx, i, func(ctx context.Context, hand *job) {
+			said := ask[n](ctx)
+			if in.hands[n] = hand; ctx.Err() == nil {
+				in.said[n] = &said
+			}
+			if int(heard.Add(1)) == len(ask) {
+				a.post(*in)
+			}
+		})
+	}
+	return rest
+}
+
+// judgedAll notes what the judge said about calls that the session carries out itself.
+func (a *calls) judgedAll(in inHeard) error {
+	for n, i := range in.calls {
+		if a.working[i] != in.hands[n] {
+			continue
+		}
+		delete(a.working, i)
+		if in.said[n] == nil {
+			continue // it was told to stop
+		}
+		if err := a.heard(i, *in.said[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
