@@ -48,7 +48,7 @@ type Sessions interface {
 	// Cost is the bill of the tree that a session belongs to, with its limits.
 	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
 	// Tasks lists what is, or was, at work for a session and for all below it, and a main agent at
-	// work itself (see Task.Main); without a session, that of every tree with something at work.
+	// work as its own task; without a session, that of every tree with something at work.
 	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
 }
 

@@ -166,7 +166,7 @@ func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: tree.Paths[s.ID], Title: s.Title,
-		Main: true, Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
+		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
 	}
 	if tree.Running {
 		out.Doing = doing(s, a.env.Now())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,6 +45,26 @@ func TestConformance(t *testing.T) {
 	if c := w.Caller(); c.Surface != troupe.SurfaceSocket || c.Process != os.Getpid() || c.Right != troupe.RightOwner {
 		t.Errorf("the caller is %+v", c)
 	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	serve := func(w *apitest.World, path string) func() {
+		s, err := httpd.Serve(t.Context(), path, w.As, httpd.Options{Temp: "/tmp"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sync.OnceFunc(func() {
+			if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	apitest.Faults(t, serve, func(_ *apitest.World, socket string) api.API {
+		c := client.Dial(socket)
+		t.Cleanup(c.Close)
+		return c
+	})
 }
 
 func TestStreams(t *testing.T) {

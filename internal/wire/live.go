@@ -47,8 +47,6 @@ type Task struct {
 	// Doing is what an agent is at right now: its status, or what it waits for, until when and
 	// why.
 	Doing string `json:"doing,omitempty"`
-	// Main: it is no task of another's but a main agent at work.
-	Main bool `json:"main,omitempty"`
 	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
 	// what became of it.
 	Left bool `json:"left,omitempty"`

@@ -12,6 +12,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -141,8 +143,22 @@ func (r *router) Leave(ctx context.Context, root troupe.SessionID) (left bool, e
 	return left, err
 }
 
+// Undo is carried out by the process that has the tree in hand, which tells the agents of it. One
+// that is at work is refused by the home.
+func (r *router) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (u wire.Undo, err error) {
+	t, err := r.Tree(ctx, root)
+	if err != nil || !elsewhere(t) || slices.ContainsFunc(t.Sessions, func(s wire.Session) bool { return s.Running }) {
+		return r.API.Undo(ctx, root, o)
+	}
+	err = r.at(ctx, root, func(a api.API) error {
+		u, err = a.Undo(ctx, root, o)
+		return err
+	})
+	return u, err
+}
+
 // Follow follows in the home, which has every event. Pieces of replies only the process has that
-// runs the tree.
+// runs the tree; once it cannot be read any more, the home has the rest.
 func (r *router) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) {
 	if !f.Deltas {
 		return r.API.Follow(ctx, f)
@@ -151,22 +167,49 @@ func (r *router) Follow(ctx context.Context, f wire.Follow) (api.Stream, error) 
 	if err != nil || !elsewhere(t) {
 		return r.API.Follow(ctx, f)
 	}
-	peer := r.dial(t.Owner.Socket)
-	s, err := peer.Follow(ctx, f)
-	if err != nil {
-		peer.Close()
-		return r.API.Follow(ctx, f)
+	s := &stream{home: r.API, follow: f, peer: r.dial(t.Owner.Socket)}
+	if s.follow.From = maps.Clone(f.From); s.follow.From == nil {
+		s.follow.From = make(map[troupe.SessionID]int64)
 	}
-	return &stream{Stream: s, hangUp: peer.Close}, nil
+	s.Stream, err = s.peer.Follow(ctx, f)
+	return s, err
 }
 
-// stream is one of another process.
+// stream is one of another process, for as long as there is one.
 type stream struct {
 	api.Stream
-	hangUp func()
+	home   api.API
+	follow wire.Follow // From is what was seen
+	peer   Peer        // nil: the stream is the home's
 }
 
 func (s *stream) Close() {
 	s.Stream.Close()
-	s.hangUp()
+	if s.peer != nil {
+		s.peer.Close()
+	}
+}
+
+func (s *stream) seen(events []troupe.Event) {
+	for _, e := range events {
+		s.follow.From[e.Session] = e.Seq
+	}
+}
+
+func (s *stream) Next(ctx context.Context) (wire.Batch, error) {
+	b, err := s.Stream.Next(ctx)
+	s.seen(b.Events)
+	if err == nil || s.peer == nil {
+		return b, err
+	}
+	s.Close()
+	s.peer = nil
+	s.Stream, err = s.home.Follow(ctx, s.follow)
+	return b, err
+}
+
+func (s *stream) Rest(ctx context.Context) ([]troupe.Event, error) {
+	events, err := s.Stream.Rest(ctx)
+	s.seen(events)
+	return events, err
 }

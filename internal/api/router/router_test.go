@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -45,16 +46,31 @@ func dial(socket string) router.Peer { return client.Dial(socket) }
 // serve puts a World on a socket.
 func serve(t *testing.T, w *apitest.World) string {
 	t.Helper()
-	s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), w.As, httpd.Options{Temp: os.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
+	path := filepath.Join(t.TempDir(), "a.sock")
+	t.Cleanup(serveAt(t)(w, path))
+	return path
+}
+
+func serveAt(t *testing.T) func(w *apitest.World, path string) (stop func()) {
+	return func(w *apitest.World, path string) func() {
+		s, err := httpd.Serve(t.Context(), path, w.As, httpd.Options{Temp: os.TempDir()})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return sync.OnceFunc(func() {
+			if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFaults breaks the connection to the process that runs the tree.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	apitest.Faults(t, serveAt(t), func(w *apitest.World, socket string) api.API {
+		return router.New(&home{w, []wire.Tree{running(socket)}}, dial, "")
 	})
-	return s.Path()
 }
 
 // TestHere: what the home holds itself is asked of it.
