@@ -7,6 +7,7 @@ import "slices"
 type allowance struct {
 	types   map[string]string // structs and interfaces
 	methods map[string]string // types
+	exports map[string]string // names that no other package uses
 	// productLines is the ceiling of the product's lines of code.
 	productLines int
 	// wideLines is how many lines may be too wide.
@@ -22,6 +23,7 @@ func granted() allowance {
 			"sandbox.watch": "one listener's state: what it was asked by the kernel, and what it answered",
 			"turn.State":    "the fold of one log: Apply has a method for each kind of event, Next one for each stage",
 		},
+		exports: exported(),
 		// What the product had before the walls of ADR 0015 were moved: a program is read more
 		// often than it is extended, so what is new makes room for itself. Raise it only in the
 		// change that needs it, and say there what the lines buy.
@@ -49,6 +51,10 @@ func rules(rooms []room, libs []library, a allowance) []rule {
 			{
 				name: "the standard library in its place", check: standardBans,
 				why: "what a package may touch is decided by what it can import",
+			},
+			{
+				name: "no unused exports", check: unusedExports(a.exports),
+				why: "what is exported is kept for others; if there are none, it is kept for nothing, and what only tests call is tested for nothing",
 			},
 			{
 				name: "every library has a home", check: libraryHomes(libs),

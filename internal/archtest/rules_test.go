@@ -158,6 +158,12 @@ func breaches() []broken {
 		{"width of lines", one("internal/app/n.go", "package app\n\n\t// "+strings.Repeat("é", 114)+"\n"), "internal/app/n.go:3: 121 columns; a line has at most 120"},
 		{"size of the product", one("internal/app/n.go", "package app\n"), "the product has 48 lines of code and the ceiling is 47"},
 
+		{"no unused exports", one("internal/app/n.go", "package app\n\nfunc Idle() {}\n"), "internal/app/n.go:3: func app.Idle is exported and no other package uses it"},
+		{"no unused exports", one("internal/app/n.go", "package app\n\ntype T struct{}\n\nfunc f(T) { f(T{}) }\n"), "type app.T is exported"},
+		{"no unused exports", one("internal/app/n.go", "package app\n\ntype t struct{}\n\nfunc (t) Idle() {}\n"), "method app.Idle is exported"},
+		{"no unused exports", one("internal/app/n.go", "package app\n\nconst Idle = 1\n"), "value app.Idle is exported"},
+		{"no unused exports", map[string]string{"internal/app/n.go": "package app\n\nfunc Idle() {}\n", "internal/app/n_test.go": "package app_test\n\nimport \"example.org/house/internal/app\"\n\nfunc f() { app.Idle() }\n"}, "func app.Idle is exported"},
+
 		{"no machine's paths", one("docs/x.md", "See /wo"+"rk/main/x.\n"), `docs/x.md:1: "/wo` + `rk/" is a path of one machine`},
 		{"no machine's paths", one("internal/app/n.go", "package app\n\nconst p = \"/Us"+"ers/ada/src\"\n"), `internal/app/n.go:3: "/Us` + `ers/ada/"`},
 		{"no registry hosts", one("Makefile", "X = https://proxy.go"+"lang.org\n"), "Makefile:1: \"proxy.go" + "lang.org\" is the host of a package registry"},
@@ -202,6 +208,41 @@ func TestExcusesAreUsedUp(t *testing.T) {
 	found := typeSizes(treeOf(t, files), reasons)
 	if len(found) != 1 || !strings.Contains(found[0], "app.Gone is within the budget or gone") {
 		t.Errorf("got %q", found)
+	}
+}
+
+// What others use, and what they get from what they use, is no finding.
+func TestExportsInUse(t *testing.T) {
+	t.Parallel()
+	files := sound()
+	files["internal/fleet/n.go"] = `package fleet
+
+const Most = 1
+
+type Given struct{ Part Part }
+
+type Part struct{}
+
+func (Part) Named() {}
+
+func (Part) String() string { return "" }
+
+func Begin() (Given, int) { return Given{}, Most }
+`
+	files["internal/session/n.go"] = `package session
+
+import f "example.org/house/internal/fleet"
+
+var g, _ = f.Begin()
+
+func use() { g.Part.Named(); use() }
+`
+	if found := unusedExports(nil)(treeOf(t, files)); len(found) > 0 {
+		t.Errorf("%q", found)
+	}
+	found := unusedExports(map[string]string{"fleet.Begin": "a reason"})(treeOf(t, files))
+	if len(found) != 1 || !strings.Contains(found[0], "the export fleet.Begin is used or gone") {
+		t.Errorf("%q", found)
 	}
 }
 

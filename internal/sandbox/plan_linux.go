@@ -302,7 +302,7 @@ func (r *ruleset) grantWrite(path string) error {
 // links is how many names a file has.
 func links(info os.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink) //nolint:unconvert // it is smaller on some processors
+		return uint64(st.Nlink) // it is smaller on some processors
 	}
 	return 1
 }
