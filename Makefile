@@ -16,7 +16,7 @@ BENCHARGS     ?=
 # Where all results go, for machines to read.
 BENCHJSON     ?= bin/bench.json
 # The packages whose tests take longest, the longest first.
-LONGEST       := ./internal/sandbox ./internal/sim ./internal/gate/reader ./internal/store/sqlite ./internal/session ./internal/app
+LONGEST       := ./internal/sandbox ./internal/sim ./internal/store/sqlite ./internal/session ./internal/app
 # How the picture in the README is taken.
 PICTURE       ?= docs/demo.svg
 COLUMNS_SHOWN ?= 100
