@@ -40,6 +40,7 @@ const (
 	KindRequestAnswered  Kind = "request.answered"
 	KindCompacted        Kind = "model.compacted"
 	KindBudgetWarned     Kind = "budget.warned"
+	KindSettingsChanged  Kind = "session.settings"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -52,7 +53,8 @@ type Created struct {
 	Cwd       string    `json:"cwd"`
 	Profile   Profile   `json:"profile"`
 	Authority Authority `json:"authority"`
-	Caps      *Caps     `json:"caps,omitempty"` // roots only
+	Caps      *Caps     `json:"caps,omitempty"`     // roots only, as
+	Settings  *Settings `json:"settings,omitempty"` // these; old logs have none
 	// Background: its parent went on without waiting for it.
 	Background bool    `json:"background,omitempty"`
 	Caller     *Caller `json:"caller,omitempty"` // who began the tree; roots only
@@ -247,6 +249,12 @@ type BudgetWarned struct {
 	Text  string `json:"text"`
 }
 
+// SettingsChanged replaces the settings of a root's tree from here on: it goes on with others.
+type SettingsChanged struct {
+	Settings Settings `json:"settings"`
+	Caller   *Caller  `json:"caller,omitempty"` // who goes on with it
+}
+
 // Ended is the end of a run.
 type Ended struct {
 	Outcome Outcome `json:"outcome"`
@@ -269,6 +277,7 @@ func (RequestOpened) Kind() Kind    { return KindRequestOpened }
 func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
 func (Compacted) Kind() Kind        { return KindCompacted }
 func (BudgetWarned) Kind() Kind     { return KindBudgetWarned }
+func (SettingsChanged) Kind() Kind  { return KindSettingsChanged }
 
 // Kinds lists every kind this version knows.
 func Kinds() []Kind {
@@ -276,6 +285,7 @@ func Kinds() []Kind {
 		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
+		KindSettingsChanged,
 	}
 }
 
@@ -328,6 +338,8 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[Compacted](k, data)
 	case KindBudgetWarned:
 		return decode[BudgetWarned](k, data)
+	case KindSettingsChanged:
+		return decode[SettingsChanged](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

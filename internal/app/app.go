@@ -172,7 +172,6 @@ type engine struct {
 	hub      *session.Hub
 	pool     *session.Pool
 	tools    *toolbox
-	roles    *roles
 	owner    troupe.OwnerID
 	release  func() error
 	log      *slog.Logger
@@ -180,33 +179,10 @@ type engine struct {
 	governor session.Governor
 	guard    *guard
 	ctx      func() context.Context // for what is done while closing
-
-	mu       sync.Mutex
-	ask      map[troupe.SessionID]time.Duration // by root: how long requests wait for an answer
-	fallback map[troupe.SessionID]string        // by root
 }
 
 // servedPatience is how long callers of other processes may take to be done at the end.
 const servedPatience = 2 * time.Second
-
-// host notes how a tree is run here.
-func (e *engine) host(root troupe.SessionID, ask time.Duration, fallback string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.ask[root], e.fallback[root] = ask, fallback
-}
-
-func (e *engine) askFor(root troupe.SessionID) time.Duration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.ask[root]
-}
-
-func (e *engine) fallbackFor(root troupe.SessionID) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.fallback[root]
-}
 
 func (e *engine) close() {
 	if e.served != nil {

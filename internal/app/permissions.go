@@ -210,7 +210,7 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 		if name == "" || name == profile.Main {
 			continue
 		}
-		p, err := x.profiles.resolve(parent, troupe.Spawn{Type: name})
+		p, err := x.profiles.Resolve(parent, troupe.Spawn{Type: name})
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,18 @@
 package app
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
-	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
 )
 
@@ -14,41 +20,80 @@ import (
 // enough that one that goes round in circles ends.
 const defaultChildTurns = 200
 
-// roles resolves the roles of children for every tree of this process, each with the
-// definitions that held where and when its run began.
+// roles opens what trees keep of the types of their agents.
 type roles struct {
-	mu    sync.Mutex
-	trees map[troupe.SessionID]*profiles
+	tools  *toolbox
+	models *models
 }
 
-func (r *roles) set(root troupe.SessionID, p *profiles) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.trees == nil {
-		r.trees = make(map[troupe.SessionID]*profiles)
-	}
-	r.trees[root] = p
-}
-
-// Resolve implements session.Profiles.
-func (r *roles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
-	r.mu.Lock()
-	p := r.trees[parent.Root]
-	r.mu.Unlock()
-	if p == nil {
-		return troupe.Profile{}, fmt.Errorf("no agent definitions were read for session %s", parent.Root)
-	}
-	return p.resolve(parent, sp)
-}
-
-// profiles resolves the roles of one tree.
+// profiles resolves the roles of one tree. Its definitions are those that held where and when
+// its run began.
 type profiles struct {
-	definitions profile.Set
-	tools       *toolbox
-	models      *models
-	depth       int           // how deep the tree may grow
-	limits      troupe.Limits // of a child
-	most        int           // model replies of a child in a run, whatever anybody says; 0: nothing does
+	roles
+	definitions
+}
+
+// definitions are what a tree keeps of the types of its agents, as a document.
+type definitions struct {
+	Types  profile.Set   `json:"types"`
+	Depth  int           `json:"depth"`                // how deep the tree may grow
+	Limits troupe.Limits `json:"limits"`               // of a child
+	Most   int           `json:"most_turns,omitempty"` // model replies of a child in a run, whatever asks for more; 0: nothing does
+}
+
+// Open implements session.Profiles. Without definitions there are the types that are built in.
+func (r roles) Open(document []byte) (session.Roles, error) {
+	p := &profiles{roles: r}
+	if document == nil {
+		p.Types, _ = profile.Load(profile.Sources{})
+		p.Depth, p.Limits.MaxTurns = 1, defaultChildTurns
+		return p, nil
+	}
+	if err := json.Unmarshal(document, &p.definitions); err != nil {
+		return nil, fmt.Errorf("read the definitions of agents: %w", err)
+	}
+	return p, nil
+}
+
+// runSettings are what a run with these profiles is started with; a fallback that is not named stays as
+// it was before.
+func (a *App) runSettings(r Request, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
+	fallback, err := a.fallback(r)
+	if err != nil {
+		return nil, fleet.Document{}, err
+	}
+	body, err := json.Marshal(p.definitions)
+	if err != nil {
+		return nil, fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
+	}
+	doc := fleet.Document{Hash: tool.Hash(body), Body: body}
+	s := &troupe.Settings{AskFor: r.AskFor, Fallback: fallback, Definitions: doc.Hash, Policy: troupe.DefaultPolicy()}
+	s.Policy.AutoBackground = time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second
+	if s.Fallback == "" {
+		s.Fallback = before.Fallback
+	}
+	return s, doc, nil
+}
+
+// recall adds the types that a tree was begun with and that are not defined any more: its agents were
+// told that there are such.
+func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.SessionID, hash string) error {
+	if hash == "" {
+		return nil
+	}
+	var before definitions
+	err := st.View(ctx, func(r store.Reader) error {
+		body, err := r.Document(root, hash)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(body, &before)
+	})
+	if err != nil {
+		return fmt.Errorf("read the definitions of agents that session %s has: %w", root, err)
+	}
+	p.Types = p.Types.Or(before.Types)
+	return nil
 }
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
@@ -70,12 +115,15 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 	}
 	limits := a.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
-	return &profiles{definitions: set, tools: tools, models: a.models, depth: a.settings.Agents.MaxDepth, limits: limits, most: a.settings.Agents.EachTurns}, told, nil
+	return &profiles{
+		roles{tools, a.models},
+		definitions{Types: set, Depth: a.settings.Agents.MaxDepth, Limits: limits, Most: a.settings.Agents.EachTurns},
+	}, told, nil
 }
 
 // main is the profile of a new root.
 func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
-	out, err := p.definitions.Main().Resolve(profile.Place{
+	out, err := p.Types.Main().Resolve(profile.Place{
 		Offer: p.tools.Here(), Model: model, Mode: troupe.Mode(r.Mode),
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, r.Cwd) },
 		Limits: troupe.Limits{MaxTurns: r.MaxTurns, MaxTime: r.MaxTime},
@@ -86,16 +134,16 @@ func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
 	return out, err
 }
 
-// resolve makes the profile of a child. One without a mode of its own works in its parent's.
-func (p *profiles) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
-	d, err := p.definitions.Lookup(sp.Type)
+// Resolve implements session.Roles. A child without a mode of its own works in its parent's.
+func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	d, err := p.Types.Lookup(sp.Type)
 	if err != nil {
 		return troupe.Profile{}, err
 	}
 	return d.Resolve(profile.Place{
-		Offer: p.tools.offer(parent.Depth+1 < p.depth), Model: parent.Model,
+		Offer: p.tools.offer(parent.Depth+1 < p.Depth), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
-		Limits: p.limits, MostTurns: p.most,
+		Limits: p.Limits, MostTurns: p.Most,
 	}, sp)
 }
 
@@ -109,7 +157,7 @@ func (p *profiles) describe(main troupe.Profile, authority troupe.Authority, cap
 		rule, _ := p.tools.gate.ParseRule(r) // a malformed rule comes back as its safe reading
 		l.Rules = append(l.Rules, rule)
 	}
-	return profile.Describe(p.definitions, func(name string) bool {
+	return profile.Describe(p.Types, func(name string) bool {
 		d := p.tools.gate.Decide(gate.Query{
 			Tool: agent.Name, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
 		})

@@ -67,10 +67,6 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 		caps.MaxTokens = oldTokens
 	}
 	ad.Caps = &caps
-	fallback, err := a.fallback(r)
-	if err != nil {
-		return nil, err
-	}
 	e, err := a.start(ctx)
 	if err != nil {
 		return nil, err
@@ -79,8 +75,12 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.roles.set(s.ID, profiles)
-	e.host(s.ID, r.AskFor, fallback)
+	if err := profiles.recall(ctx, a.store, s.ID, ad.Settings.Definitions); err != nil {
+		return nil, err
+	}
+	if ad.Settings, ad.Definitions, err = a.runSettings(r, profiles, *ad.Settings); err != nil {
+		return nil, err
+	}
 	// What is shown of this run begins behind what is there now.
 	cursors := make(map[troupe.SessionID]int64)
 	for _, x := range t.Sessions {
@@ -149,6 +149,7 @@ func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
+	ad.Settings = &st.Settings
 	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !r.Idle {
 		// Its own run is over. What it left in the background may not be: then the tree goes on,
 		// and whatever comes of that wakes it.

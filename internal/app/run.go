@@ -158,10 +158,6 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if look == nil || look.folder != r.Cwd {
 		look = LookAt(ctx, r.Cwd, a.env.Environ, a.env.Now)
 	}
-	fallback, err := a.fallback(r)
-	if err != nil {
-		return nil, err
-	}
 	e, err := a.start(ctx)
 	if err != nil {
 		return nil, err
@@ -200,8 +196,10 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 		return nil, err
 	}
 	main.Mode = authority.Mode
-	e.roles.set(id, profiles)
-	e.host(id, r.AskFor, fallback)
+	settings, document, err := a.runSettings(r, profiles, troupe.Settings{})
+	if err != nil {
+		return nil, err
+	}
 	e.hub.Seen(r.Cwd, look.wait(), look.at)
 	prompt := append(words(r), troupe.Text(look.text))
 	if text := profiles.describe(main, authority, caps); text != "" {
@@ -209,7 +207,8 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	}
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: r.Name, Title: title(r.Prompt), Cwd: r.Cwd,
-		Profile: main, Authority: authority, Caps: &caps, Prompt: prompt, Caller: r.by(),
+		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document, Prompt: prompt,
+		Caller: r.by(),
 	})
 	if errors.Is(err, troupe.ErrExists) {
 		return nil, &troupe.UserError{

@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/model/governor"
 	"github.com/troupe-dev/troupe/internal/session"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // start makes this process an owner and gives it a hub, unless it has them.
@@ -54,23 +53,18 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	environ, _ := config.Environment(a.env.Environ, a.settings)
 	pool := session.NewPool(context.WithoutCancel(ctx))
 	e := &engine{
-		pool: pool, guard: guard, tools: tools, roles: &roles{}, owner: owner.ID, release: release, log: a.env.Log,
+		pool: pool, guard: guard, tools: tools, owner: owner.ID, release: release, log: a.env.Log,
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
-		ask: make(map[troupe.SessionID]time.Duration), fallback: make(map[troupe.SessionID]string),
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	deps := session.Deps{
-		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: e.roles, Sched: pool,
-		Now: a.env.Now,
-		Policy: turn.Policy{
-			MaxAttempts: maxAttempts, MaxDenials: maxDenials, FallbackAfter: fallbackAfter, Gather: gather,
-			AutoBackground: time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second,
-		},
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models}, Sched: pool,
+		Now:      a.env.Now,
 		Governor: e.governor,
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money, error) {
 			return e.askSmall(ctx, a.models, s, question, text)
 		},
-		AskFor: e.askFor, Fallback: e.fallbackFor, SaveResult: saveResult, Deltas: a.followers.Delta,
+		SaveResult: saveResult, Deltas: a.followers.Delta,
 		Keep:        a.keep,
 		Guard:       e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
@@ -114,15 +108,3 @@ func resolved(home string) string {
 	}
 	return home
 }
-
-// The loop's own settings. Thirty attempts with growing pauses are some fifty minutes of a
-// provider that is down, unless there is another model to fall back to after three; three
-// replies of nothing but denied calls are a model that does not take no for an answer. Ends of tasks
-// that are less than 200 ms apart are told together, as long as others are at work; the last
-// one waits for nobody.
-const (
-	maxAttempts   = 30
-	fallbackAfter = 3
-	maxDenials    = 3
-	gather        = 200 * time.Millisecond
-)

@@ -14,7 +14,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // BenchmarkEncoding runs a session of a thousand turns through the real engine and the real
@@ -75,12 +74,11 @@ func (m *encoding) session(b *testing.B) {
 		Store: st, Owner: "bench", Models: m, Tools: tool.NewSet(tool.Descriptor{
 			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads", Runner: reading{},
 		}), Profiles: m, Sched: pool, Now: time.Now,
-		Policy:      turn.Policy{MaxAttempts: 1, MaxDenials: 1},
 		Environment: func(string) string { return "nowhere" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	})
 	err := hub.Begin(ctx, fleet.Birth{
-		Root: root, ID: root, Cwd: "/ws", Caps: &troupe.Caps{}, Prompt: []troupe.Block{troupe.Text("go")},
+		Root: root, ID: root, Cwd: "/ws", Caps: &troupe.Caps{}, Settings: &troupe.Settings{Policy: troupe.Policy{MaxAttempts: 1, MaxDenials: 1}}, Prompt: []troupe.Block{troupe.Text("go")},
 		Profile:   troupe.Profile{Type: "main", Prompt: "You read.", Tools: []string{"Read"}, Model: mainModel, Mode: troupe.ModeBypass},
 		Authority: troupe.Authority{Mode: troupe.ModeBypass},
 	})
@@ -130,6 +128,8 @@ func (m *encoding) Cost(string, troupe.Usage) (troupe.Money, bool) { return 0, t
 func (m *encoding) MaxOutput(string) int { return 1000 }
 
 func (m *encoding) Window(string) int64 { return 0 }
+
+func (m *encoding) Open([]byte) (session.Roles, error) { return m, nil }
 
 func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return troupe.Profile{}, troupe.ErrNotFound

@@ -28,20 +28,34 @@ type Birth struct {
 
 	Profile troupe.Profile
 	// Offer is what its model is told of its tools for life, see troupe.Profile.Offer.
-	Offer     Offer
+	Offer     Document
 	Authority troupe.Authority
-	Caps      *troupe.Caps   // roots only
-	Prompt    []troupe.Block // its first mail
-	From      troupe.SessionID
+	Caps      *troupe.Caps     // roots only, as
+	Settings  *troupe.Settings // these
+	// Definitions is the document that the settings name, if they do.
+	Definitions Document
+	Prompt      []troupe.Block // its first mail
+	From        troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
 	Caller     *troupe.Caller // who began the tree; roots only
 }
 
-// Offer is a document of a tree, by the hash of its content.
-type Offer struct {
+// Document is a document of a tree, by the hash of its content; the zero value is none.
+type Document struct {
 	Hash string
 	Body []byte
+}
+
+// Keep puts the document into a tree.
+func (d Document) Keep(tx store.Tx, root troupe.SessionID) error {
+	if d.Hash == "" {
+		return nil
+	}
+	if err := tx.PutDocument(root, d.Hash, d.Body); err != nil {
+		return fmt.Errorf("keep a document of tree %s: %w", root, err)
+	}
+	return nil
 }
 
 // Born is what became of a Birth: either State and Events, or Refused.
@@ -124,9 +138,10 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 		return Born{}, fmt.Errorf("insert session %s: %w", b.ID, err)
 	}
 	b.Name = name
-	if b.Profile.Offer = b.Offer.Hash; b.Offer.Hash != "" {
-		if err := tx.PutDocument(b.Root, b.Offer.Hash, b.Offer.Body); err != nil {
-			return Born{}, fmt.Errorf("keep what session %s is offered: %w", b.ID, err)
+	b.Profile.Offer = b.Offer.Hash
+	for _, d := range []Document{b.Offer, b.Definitions} {
+		if err := d.Keep(tx, b.Root); err != nil {
+			return Born{}, err
 		}
 	}
 	born := Born{Lease: lease}
@@ -172,7 +187,8 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	bodies := []troupe.Body{
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
-			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Background: b.Background, Caller: b.Caller,
+			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Settings: b.Settings,
+			Background: b.Background, Caller: b.Caller,
 		},
 	}
 	if len(b.Prompt) > 0 {

@@ -44,10 +44,7 @@ const (
 
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
-	l := loader{tools: src.Tools, set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
-	for _, d := range builtins() {
-		l.set.types[strings.ToLower(d.Name)] = d
-	}
+	l := loader{tools: src.Tools, set: builtInSet()}
 	if src.User != "" {
 		// The user's own folder may hold links to wherever they keep such files.
 		l.folder(src.User, src.User, ".", plainFiles{src.User})

@@ -19,33 +19,33 @@ import (
 
 // Definition is one type of agent.
 type Definition struct {
-	Name        string
-	Description string
-	Prompt      string
-	Source      string // "built-in", "--agents", or a file
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Prompt      string `json:"prompt,omitempty"`
+	Source      string `json:"source"` // "built-in", "--agents", or a file
 	// Model is an alias, a full name, or "inherit"; "" means inherit.
-	Model string
+	Model string `json:"model,omitempty"`
 	// All: every tool that children get. Otherwise only Tools, which is sorted.
-	All   bool
-	Tools []string
+	All   bool     `json:"all,omitempty"`
+	Tools []string `json:"tools,omitempty"`
 	// Without are tools it does not get even so, sorted.
-	Without []string
+	Without []string `json:"without,omitempty"`
 	// Mode is a permission mode of its own, which counts beside its parent's: the stricter of
 	// the two holds. Sandbox is the most that its commands are left.
-	Mode    troupe.Mode
-	Sandbox troupe.Level
+	Mode    troupe.Mode  `json:"mode,omitempty"`
+	Sandbox troupe.Level `json:"sandbox,omitempty"`
 	// MaxTurns is how many model replies a run may have; 0: as many as others. Whoever starts one
 	// can only lower it.
-	MaxTurns int
+	MaxTurns int `json:"max_turns,omitempty"`
 }
 
 // Problem is something about a definition that its author should know.
 type Problem struct {
-	Path string // file or flag
-	Line int    // 0: the whole
-	Text string
+	Path string `json:"path"`           // file or flag
+	Line int    `json:"line,omitempty"` // 0: the whole
+	Text string `json:"text"`
 	// Note: the definition is followed; this only says what is not used yet.
-	Note bool
+	Note bool `json:"note,omitempty"`
 }
 
 func (p Problem) String() string {

@@ -313,14 +313,10 @@ func (a *actor) inputs() turn.Inputs {
 			told, ok := a.tasks.told[id]
 			return ok && (told || !now)
 		},
-		Answerable: a.h.d.AskFor(a.root) > 0,
-		Schedule:   a.h.d.Tools.Schedule,
-		Policy:     a.h.d.Policy,
-		Taken:      a.taken,
-		Window:     a.h.d.Models.Window(a.st.Session.Model),
-	}
-	if a.h.d.Fallback != nil {
-		in.Fallback = a.h.d.Fallback(a.root)
+		Schedule: a.h.d.Tools.Schedule,
+		Settings: a.tree.settings(),
+		Taken:    a.taken,
+		Window:   a.h.d.Models.Window(a.st.Session.Model),
 	}
 	if a.st.Session.Parent == "" {
 		in.Near = a.near

@@ -14,7 +14,7 @@ import (
 // ask for there: one decision about all of a reply, while somebody looks. What they want
 // beyond that waits as requests of their own. It returns the births that may go on.
 func (a *births) askAhead(births []birth) ([]birth, error) {
-	somebody := a.h.d.AskFor(a.root) > 0
+	somebody := a.tree.settings().AskFor > 0
 	var out []birth
 	var asking []int
 	var rules, names []string

@@ -12,7 +12,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // TestNotification: the end of an agent in the background reaches its parent once: in the
@@ -77,7 +76,7 @@ func TestGathered(t *testing.T) {
 			}
 			// One of them takes longer, so that the others' ends wait in the mailbox.
 			p := plays{"main": {call(calls...), say("I wait")}, "": reads(1), "main/A0": reads(2)}
-			gather := policy(func(p *turn.Policy) { p.Gather = time.Minute })
+			gather := policy(func(p *troupe.Policy) { p.Gather = time.Minute })
 			first := h.start(p.reply, gather).begin(troupe.Caps{MaxDepth: 1})
 			last := first
 			if down {
@@ -169,7 +168,7 @@ func TestForegroundMoves(t *testing.T) {
 	for _, byHand := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": {call("Agent:X", "Agent:Y"), say("I wait")}, "main/X": reads(10)}.reply, policy(func(p *turn.Policy) {
+			p := h.start(plays{"main": {call("Agent:X", "Agent:Y"), say("I wait")}, "main/X": reads(10)}.reply, policy(func(p *troupe.Policy) {
 				if !byHand {
 					p.AutoBackground = 5 * time.Second
 				}

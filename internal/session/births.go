@@ -120,7 +120,7 @@ func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 			return fleet.Birth{}, err
 		}
 	}
-	profile, err := a.h.d.Profiles.Resolve(s, sp)
+	profile, err := a.tree.resolve(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}

@@ -149,7 +149,9 @@ func (a *exchange) send(ctx context.Context, req model.Request) {
 		sink = func(d model.Delta) {
 			at.Delta = d
 			at.No++
-			deltas(a.root, a.id, at)
+			if !a.gone() { // else the call is another's by now, perhaps of this very process
+				deltas(a.root, a.id, at)
+			}
 		}
 	}
 	gov, name := a.h.d.Governor, provider.Name()

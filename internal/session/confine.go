@@ -136,7 +136,7 @@ func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err erro
 	}
 	c, d := a.st.Calls[i], j.decision
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
-	if d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) > 0 && c.Rounds < maxRounds {
+	if d.Beyond == troupe.Ask && a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
 		if _, lacks := a.h.d.Guard.Machine(); len(lacks) > 0 {
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
@@ -153,7 +153,7 @@ func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err erro
 		d, _ := now.decide(j.access)
 		return true, a.requests.settle(i, d)
 	}
-	alone := d.Beyond == troupe.Ask && a.h.d.AskFor(a.root) == 0
+	alone := d.Beyond == troupe.Ask && a.tree.settings().AskFor == 0
 	if d.Effect == troupe.Allow && !gate.Trial(d) && !blocked && !alone {
 		return false, nil // it was allowed; that it bumped into something is in its output
 	}

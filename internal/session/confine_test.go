@@ -111,7 +111,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 					p.deps = func(d *session.Deps) {
 						d.Guard = confines{&asked}
 						if !tt.alone {
-							d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+							p.settings.AskFor = time.Hour
 						}
 					}
 				}
@@ -179,7 +179,7 @@ func TestAskedAhead(t *testing.T) {
 				"main/b": {say("b did")},
 			}.reply, func(p *process) {
 				p.deps = func(d *session.Deps) {
-					d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+					p.settings.AskFor = time.Hour
 					d.Profiles = inherits{p}
 				}
 			}).beginAs(troupe.Caps{MaxDepth: 1}, careful)

@@ -95,7 +95,7 @@ func (a *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error)
 }
 
 // offer is what a session with these tools is told of them from now on.
-func (h *Hub) offer(names []string) (fleet.Offer, error) {
+func (h *Hub) offer(names []string) (fleet.Document, error) {
 	key := strings.Join(names, ",")
 	if o, known := h.offers.get(key); known {
 		return o, nil
@@ -104,9 +104,9 @@ func (h *Hub) offer(names []string) (fleet.Offer, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // the same bytes as in the descriptors
 	if err := e.Encode(h.d.Tools.Specs(names)); err != nil {
-		return fleet.Offer{}, fmt.Errorf("write down what is offered: %w", err)
+		return fleet.Document{}, fmt.Errorf("write down what is offered: %w", err)
 	}
-	o := fleet.Offer{Hash: tool.Hash(b.Bytes()), Body: b.Bytes()}
+	o := fleet.Document{Hash: tool.Hash(b.Bytes()), Body: b.Bytes()}
 	h.offers.put(key, o)
 	return o, nil
 }

@@ -27,7 +27,7 @@ func TestGrantIsLoggedFirst(t *testing.T) {
 		late.Store(true)
 		p := h.start(plays{"main": {call("Agent:&X"), call("Edit:a"), say("I wait")}, "main/X": edits}.reply, func(p *process) {
 			p.deps = func(d *session.Deps) {
-				d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+				p.settings.AskFor = time.Hour
 				d.Profiles = inherits{p}
 				d.Store = slowGrants{d.Store, &late}
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/memstore"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,14 +41,16 @@ type process struct {
 	pool *session.Pool
 	llm  *llm
 
-	stops int
-	deps  func(*session.Deps)
+	stops    int
+	deps     func(*session.Deps)
+	settings troupe.Settings
 }
 
 func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*process)) *process {
 	h.t.Helper()
 	h.n++
 	p := &process{home: h, llm: &llm{version: "llm/1", reply: reply, encoded: make(map[string]int)}}
+	p.settings.Policy = troupe.Policy{MaxAttempts: 5, MaxDenials: 3}
 	for _, c := range change {
 		c(p)
 	}
@@ -62,7 +63,6 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
 	d := session.Deps{
 		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Sched: p.pool, Now: time.Now,
-		Policy:      turn.Policy{MaxAttempts: 5, MaxDenials: 3},
 		Environment: func(string) string { return "env" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	}
@@ -75,14 +75,7 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 
 func (p *process) begin(caps troupe.Caps) *process {
 	p.t.Helper()
-	err := p.hub.Begin(p.t.Context(), fleet.Birth{
-		Root: p.root, ID: p.root, Cwd: "/ws", Caps: &caps, Profile: role("main"),
-		Authority: troupe.Authority{Mode: troupe.ModeBypass}, Prompt: []troupe.Block{troupe.Text("go")},
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return p
+	return p.beginAs(caps, func(*fleet.Birth) {})
 }
 
 // end waits for the tree and closes the process.
@@ -266,6 +259,9 @@ func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
 		p.t.Fatal(err)
 	}
 }
+
+// Open and Resolve make it the types of agents.
+func (p *process) Open([]byte) (session.Roles, error) { return p, nil }
 
 func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return role("helper"), nil

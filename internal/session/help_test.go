@@ -51,23 +51,15 @@ func reads(n int) []troupe.Reply {
 }
 
 // policy changes the settings of the loop.
-func policy(change func(*turn.Policy)) func(*process) {
-	return func(p *process) {
-		before := p.deps
-		p.deps = func(d *session.Deps) {
-			if before != nil {
-				before(d)
-			}
-			change(&d.Policy)
-		}
-	}
+func policy(change func(*troupe.Policy)) func(*process) {
+	return func(p *process) { change(&p.settings.Policy) }
 }
 
 // beginAs begins a tree that differs from the usual one.
 func (p *process) beginAs(caps troupe.Caps, change func(*fleet.Birth)) *process {
 	p.t.Helper()
 	b := fleet.Birth{
-		Root: p.root, ID: p.root, Cwd: "/ws", Caps: &caps, Profile: role("main"),
+		Root: p.root, ID: p.root, Cwd: "/ws", Caps: &caps, Settings: &p.settings, Profile: role("main"),
 		Authority: troupe.Authority{Mode: troupe.ModeBypass}, Prompt: []troupe.Block{troupe.Text("go")},
 	}
 	change(&b)
@@ -81,7 +73,7 @@ func (p *process) beginAs(caps troupe.Caps, change func(*fleet.Birth)) *process 
 func (h *home) adopt(reply func(model.Request) troupe.Reply, idle bool, change ...func(*process)) *process {
 	h.t.Helper()
 	q := h.start(reply, change...)
-	if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: idle}); err != nil {
+	if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: idle, Settings: &q.settings}); err != nil {
 		h.t.Fatal(err)
 	}
 	return q

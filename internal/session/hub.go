@@ -27,7 +27,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // Models finds what a full model name ("provider/id") stands for.
@@ -42,8 +41,14 @@ type Models interface {
 	Window(full string) int64
 }
 
-// Profiles resolves the roles of children, of every tree of this process.
+// Profiles reads what a tree keeps of the types of agents that hold in it.
 type Profiles interface {
+	// Open reads definitions as they were given to Begin or Adopt; nil if none were kept.
+	Open(definitions []byte) (Roles, error)
+}
+
+// Roles resolves the roles of children of one tree.
+type Roles interface {
 	// Resolve makes the profile that a child of parent is born with. A profile without a
 	// mode works in its parent's, whatever that is at the time.
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
@@ -67,7 +72,6 @@ type Deps struct {
 	Profiles Profiles
 	Sched    Scheduler
 	Now      func() time.Time
-	Policy   turn.Policy
 	// Environment describes a folder to a session that begins there, as one block of text.
 	Environment func(cwd string) string
 	// OutputDir is where a session's tools may put output too large to return.
@@ -92,11 +96,6 @@ type Deps struct {
 	// LookEvery is how often a process that others cannot reach looks for mail that they have left
 	// in the home for a tree that it hosts; 0: they can.
 	LookEvery time.Duration
-	// AskFor is how long a request of a tree waits for an answer; 0: nobody is there to give
-	// one, and it is denied at once.
-	AskFor func(root troupe.SessionID) time.Duration
-	// Fallback is the model a tree goes on with when a session's own is not to be had.
-	Fallback func(root troupe.SessionID) string
 	// Keep stores what files of a tree held before they were changed.
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
 	// SaveResult keeps the final words of a child in a file that its parent may read.
@@ -141,7 +140,7 @@ type Hub struct {
 	gate   *gate.Tools
 	around surroundings
 	heads  kinds[[]byte]
-	offers kinds[fleet.Offer]
+	offers kinds[fleet.Document]
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree
@@ -166,9 +165,6 @@ func New(d Deps) *Hub {
 	}
 	if d.Governor == nil {
 		d.Governor = free{}
-	}
-	if d.AskFor == nil {
-		d.AskFor = func(troupe.SessionID) time.Duration { return 0 }
 	}
 	return &Hub{
 		d: d, gate: gate.NewTools(d.Tools.Facts()), around: surroundings{look: d.Environment, now: d.Now},

@@ -46,7 +46,7 @@ func TestIdleCostsNothing(t *testing.T) {
 		return call("Agent:deep") // a child waits for it
 	}, func(p *process) {
 		p.deps = func(d *session.Deps) {
-			d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+			p.settings.AskFor = time.Hour
 			d.Models, d.Profiles = instant{p.llm}, inherits{p}
 			d.Notify = func(troupe.SessionID, troupe.SessionID, int64) {
 				select {

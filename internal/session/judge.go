@@ -49,7 +49,7 @@ type snapshot struct {
 }
 
 func (a *actor) snapshot() *snapshot {
-	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), a.h.d.AskFor(a.root) > 0}
+	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), a.tree.settings().AskFor > 0}
 }
 
 func (a *calls) candidate(i int) candidate {

@@ -50,7 +50,7 @@ func judgedBy(j *slowJudge, asks time.Duration) func(*process) {
 	return func(p *process) {
 		p.deps = func(d *session.Deps) {
 			d.Judge, d.Profiles = j, inherits{p}
-			d.AskFor = func(troupe.SessionID) time.Duration { return asks }
+			p.settings.AskFor = asks
 		}
 	}
 }

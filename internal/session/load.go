@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -13,11 +14,14 @@ import (
 
 // Begin starts a new tree with its root session.
 func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
+	roles, err := h.d.Profiles.Open(b.Definitions.Body)
+	if err != nil {
+		return err
+	}
 	t := h.open(b.Root)
 	defer h.unhold(t)
 	defer t.buffer(b.Root)()
 	var born []fleet.Born
-	var err error
 	if b.Offer, err = h.offer(b.Profile.Tools); err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	if err != nil {
 		return err
 	}
-	t.begin(b.Caps)
+	t.begin(&born[0].State, roles)
 	t.start(ctx, born[0])
 	return nil
 }
@@ -47,6 +51,10 @@ type Adoption struct {
 	MailID troupe.MailID  // of the prompt
 	Events []troupe.Body  // logged before anything else: another model, another authority
 	Caps   *troupe.Caps   // replaces the tree's
+	// Settings replace those of the run before; nil: they stay. Definitions is the document that
+	// they name, if it is new.
+	Settings    *troupe.Settings
+	Definitions fleet.Document
 	// Idle: a root whose run has ended stays so until somebody writes to it, as Prompt does.
 	Idle   bool
 	Caller *troupe.Caller // who has it go on
@@ -85,7 +93,8 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 // adopted is what a transaction that takes a tree over finds in it.
 type adopted struct {
 	caps   troupe.Caps
-	actors []*actor
+	roles  Roles
+	actors []*actor      // the root's first
 	line   []*turn.State // of these and of the sessions above them, from the top
 }
 
@@ -103,6 +112,9 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 			return out, fmt.Errorf("set the caps of tree %s: %w", ad.Root, err)
 		}
 	}
+	if err := ad.Definitions.Keep(tx, ad.Root); err != nil {
+		return out, err
+	}
 	all, err := tx.Sessions(store.Filter{Root: ad.Root})
 	if err != nil {
 		return out, fmt.Errorf("list tree %s: %w", ad.Root, err)
@@ -113,10 +125,10 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 	}
 	known := make(map[troupe.SessionID]bool)
 	for _, s := range all {
-		var opening []troupe.Body
+		opening := func(*turn.State) []troupe.Body { return nil }
 		switch {
 		case s.ID == ad.Root:
-			opening = t.opening(s, ad)
+			opening = ad.opening(t.h.d.Now())
 		case !s.Status.Live() && !slices.Contains(mailed, s.ID):
 			continue
 		}
@@ -138,28 +150,46 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 		return out, fmt.Errorf("read tree %s: %w", ad.Root, err)
 	}
 	out.caps = tree.Caps
-	return out, nil
+	out.roles, err = t.open(tx, out.actors[0].st.Settings.Definitions)
+	return out, err
 }
 
 // opening is what an adopted root's log goes on with.
-func (t *tree) opening(s troupe.Session, ad Adoption) []troupe.Body {
-	out := slices.Clone(ad.Events)
-	if s.Status.Ended() && (!ad.Idle || len(ad.Prompt) > 0) {
-		out = append(out, troupe.Started{Run: s.Run + 1, Caller: ad.Caller})
+func (ad *Adoption) opening(now time.Time) func(*turn.State) []troupe.Body {
+	return func(st *turn.State) []troupe.Body {
+		s, out := &st.Session, slices.Clone(ad.Events)
+		if ad.Settings != nil && *ad.Settings != st.Settings {
+			out = append(out, troupe.SettingsChanged{Settings: *ad.Settings, Caller: ad.Caller})
+		}
+		if s.Status.Ended() && (!ad.Idle || len(ad.Prompt) > 0) {
+			out = append(out, troupe.Started{Run: s.Run + 1, Caller: ad.Caller})
+		}
+		if len(ad.Prompt) > 0 {
+			out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
+				ID: ad.MailID, Root: ad.Root, To: ad.Root, Caller: ad.Caller, Kind: troupe.MailPrompt,
+				SentAt: now, Blocks: ad.Prompt,
+			}}})
+		}
+		return out
 	}
-	if len(ad.Prompt) > 0 {
-		out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: ad.MailID, Root: ad.Root, To: ad.Root, Caller: ad.Caller, Kind: troupe.MailPrompt,
-			SentAt: t.h.d.Now(), Blocks: ad.Prompt,
-		}}})
+}
+
+// open reads the definitions that are kept under a hash.
+func (t *tree) open(r store.Reader, hash string) (Roles, error) {
+	var definitions []byte
+	if hash != "" {
+		var err error
+		if definitions, err = r.Document(t.root, hash); err != nil {
+			return nil, fmt.Errorf("read the definitions of tree %s: %w", t.root, err)
+		}
 	}
-	return out
+	return t.h.d.Profiles.Open(definitions)
 }
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
 // What the process before left undone is logged as interrupted here; resumed takes back stops
 // that it had not carried out.
-func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []troupe.Body) (*actor, error) {
+func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func(*turn.State) []troupe.Body) (*actor, error) {
 	lease, err := tx.Claim(id, t.h.d.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim session %s: %w", id, err)
@@ -190,7 +220,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening []tr
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
 	}
-	bodies := append(turn.Recover(&st), opening...)
+	bodies := append(turn.Recover(&st), opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
 	if resumed && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)
@@ -295,7 +325,8 @@ func (t *tree) replace(got adopted) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drop()
-	t.up, t.lost, t.caps = true, nil, got.caps
+	t.up, t.lost = true, nil
+	t.caps, t.run, t.roles = got.caps, got.actors[0].st.Settings, got.roles
 	for _, st := range got.line {
 		t.line.place(st, t.caps)
 	}
@@ -306,12 +337,9 @@ func (t *tree) replace(got adopted) {
 }
 
 // begin notes that the tree is there: its root has been born.
-func (t *tree) begin(caps *troupe.Caps) {
+func (t *tree) begin(st *turn.State, roles Roles) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.up = true
-	if caps != nil {
-		t.caps = *caps
-	}
+	t.up, t.caps, t.run, t.roles = true, st.Caps, st.Settings, roles
 	t.keepLooking()
 }

@@ -86,7 +86,7 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", id, err)
 		}
-		if a, err = t.load(tx, id, false, nil); err != nil {
+		if a, err = t.load(tx, id, false, func(*turn.State) []troupe.Body { return nil }); err != nil {
 			return err
 		}
 		line, err = lineage(tx, s, t.line.has)

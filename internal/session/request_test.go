@@ -12,13 +12,15 @@ import (
 
 // asking has somebody there for an hour, and a tree that asks before it edits.
 func asking(p *process) {
-	p.deps = func(d *session.Deps) { d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour } }
+	p.settings.AskFor = time.Hour
 }
 
 func careful(b *fleet.Birth) { b.Authority.Mode, b.Profile.Mode = troupe.ModeDefault, "" }
 
 // careful children work in their parent's mode.
 type inherits struct{ *process }
+
+func (r inherits) Open([]byte) (session.Roles, error) { return r, nil }
 
 func (inherits) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	p := role("helper")
@@ -118,7 +120,7 @@ func TestGrant(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Agent:A", "Agent:B"), say("ok")}, "": {call("Edit:a"), call("Edit:b"), say("edited")}}.reply, func(p *process) {
 			p.deps = func(d *session.Deps) {
-				d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+				p.settings.AskFor = time.Hour
 				d.Profiles = inherits{p}
 			}
 		}).beginAs(troupe.Caps{MaxDepth: 1}, careful)

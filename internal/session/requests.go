@@ -72,7 +72,7 @@ const (
 func (a *requests) openRequest(i int, b troupe.RequestBody) error {
 	c := a.st.Calls[i]
 	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, a.h.d.Mask(b.Action)
-	b.Until = a.h.d.Now().Add(a.h.d.AskFor(a.root))
+	b.Until = a.h.d.Now().Add(a.tree.settings().AskFor)
 	return a.stage(troupe.RequestOpened{ID: a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
 }
 
@@ -172,7 +172,7 @@ func (a *births) affordable(births []birth) ([]birth, error) {
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)", len(births), each, limit)
 	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
-	if a.h.d.AskFor(a.root) <= 0 {
+	if a.tree.settings().AskFor <= 0 {
 		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
 	}
 	var calls []int

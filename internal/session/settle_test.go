@@ -42,7 +42,7 @@ func TestWhatSettles(t *testing.T) {
 					p.deps = func(d *session.Deps) {
 						d.Guard = confines{&asked}
 						d.Profiles = inherits{p}
-						d.AskFor = func(troupe.SessionID) time.Duration { return time.Hour }
+						p.settings.AskFor = time.Hour
 					}
 				}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
 					careful(b)
@@ -80,7 +80,7 @@ func TestNoAhead(t *testing.T) {
 			return func(p *process) {
 				p.deps = func(d *session.Deps) {
 					d.Profiles = inherits{p}
-					d.AskFor = func(troupe.SessionID) time.Duration { return wait }
+					p.settings.AskFor = wait
 				}
 			}
 		}

@@ -25,6 +25,8 @@ type limited struct {
 	limits troupe.Limits
 }
 
+func (l limited) Open([]byte) (session.Roles, error) { return l, nil }
+
 func (l limited) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	p := role("helper")
 	p.Limits = l.limits

@@ -30,6 +30,8 @@ type tree struct {
 	live    int                           // sessions that have not ended
 	waiters []chan struct{}
 	caps    troupe.Caps
+	run     troupe.Settings
+	roles   Roles
 	looking bool // for mail, before long
 }
 
@@ -97,6 +99,21 @@ func (t *tree) limits() troupe.Caps {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.caps
+}
+
+// settings are what the run was started with.
+func (t *tree) settings() troupe.Settings {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run
+}
+
+// resolve makes the profile of a child.
+func (t *tree) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+	t.mu.Lock()
+	roles := t.roles
+	t.mu.Unlock()
+	return roles.Resolve(parent, sp)
 }
 
 // await notes whether the end of a child will be the result of its parent's call.

@@ -13,7 +13,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/model/governor"
 	"github.com/troupe-dev/troupe/internal/session"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // TestVirtualRuns plays whole trees with the real driver on real goroutines in virtual time:
@@ -108,14 +107,14 @@ func virtualRun(t *testing.T, seed uint64, met map[string]int) {
 	if d.IntN(3) == 0 {
 		caps.MaxTokens = int64(300 + d.IntN(2000))
 	}
-	settings := turn.Policy{MaxAttempts: 4, MaxDenials: 3, FallbackAfter: 2, Gather: time.Second, AutoBackground: time.Duration(d.IntN(3)) * 3 * time.Second}
+	settings := troupe.Policy{MaxAttempts: 4, MaxDenials: 3, FallbackAfter: 2, Gather: time.Second, AutoBackground: time.Duration(d.IntN(3)) * 3 * time.Second}
 	lanes, asks := d.IntN(3), time.Duration(d.IntN(4))*time.Minute
 	setup := func(p *process) {
 		p.llm.fail = faults(seed)
 		p.llm.window = int64(d.IntN(2) * 200)
+		p.settings = troupe.Settings{AskFor: asks, Policy: settings}
 		p.deps = func(dep *session.Deps) {
-			dep.Tools, dep.Profiles, dep.Policy = shells(), inherits{p}, settings
-			dep.AskFor = func(troupe.SessionID) time.Duration { return asks }
+			dep.Tools, dep.Profiles = shells(), inherits{p}
 			dep.Governor = governor.New(governor.Options{Max: func(string) int { return lanes }, Now: time.Now, After: p.pool.After})
 		}
 	}

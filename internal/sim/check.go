@@ -53,7 +53,7 @@ func (w *world) rest() error {
 // inputs are those of a session to which nothing happens.
 func (w *world) inputs() turn.Inputs {
 	return turn.Inputs{
-		Now: w.now, Taken: w.watch.taken, Policy: w.climate.policy, Schedule: tools(nil).Schedule,
+		Now: w.now, Taken: w.watch.taken, Settings: w.watch.states[w.root].Settings, Schedule: tools(nil).Schedule,
 		Working: func(int) bool { return false }, Told: func(troupe.TaskID, bool) bool { return false },
 	}
 }
@@ -196,7 +196,7 @@ func (l *life) event(e troupe.Event) error {
 		}
 		l.runs = l.runs.Add(b.Outcome.Tally)
 		return l.stopped(b.Outcome)
-	case troupe.Created, troupe.Started:
+	case troupe.Created, troupe.Started, troupe.SettingsChanged:
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // climate is what kind of run a seed makes: settings, and how often what goes wrong.
@@ -13,7 +12,7 @@ type climate struct {
 	caps     troupe.Caps
 	mode     troupe.Mode
 	limits   troupe.Limits
-	policy   turn.Policy
+	policy   troupe.Policy
 	endless  bool // sub-agents have no limit of time of their own
 	fallback string
 	window   int64
@@ -43,7 +42,7 @@ func drawClimate(r *rand.Rand) climate {
 		lane: max(0, r.IntN(5)-2),
 		talk: r.IntN(25), faults: 20 * r.IntN(10), crashes: r.IntN(7),
 		words: r.IntN(14), calls: 6 + r.IntN(34),
-		policy: turn.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
+		policy: troupe.Policy{MaxAttempts: 2 + r.IntN(4), MaxDenials: 3, FallbackAfter: 2},
 	}
 	switch r.IntN(8) {
 	case 0, 1, 2, 3:

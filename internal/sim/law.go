@@ -193,7 +193,7 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	if b.Name != "Edit" && b.Name != "Bash" {
 		return
 	}
-	if b.Decision.Step == gate.StepReadOnlyRun && b.Decision.Beyond == troupe.Ask && h.w.live.asks > 0 {
+	if b.Decision.Step == gate.StepReadOnlyRun && b.Decision.Beyond == troupe.Ask && h.states[h.w.root].Settings.AskFor > 0 {
 		h.w.broken("session %s: event %d starts call %d, and nobody was asked what it may do beyond reading", id, e.Seq, b.Call)
 	}
 	if b.Decision.Sandbox == troupe.LevelReadOnly && !strings.HasPrefix(c.Input, "&") {

@@ -45,11 +45,8 @@ func (w *world) start() *process {
 		Store: &crashStore{Store: w.store, p: p}, Owner: p.owner,
 		Models: models{p, ""}, Tools: tools(p), Profiles: profiles{w}, Sched: p,
 		Now:         func() time.Time { return w.now },
-		Policy:      w.climate.policy,
 		Environment: func(string) string { return "env" },
 		OutputDir:   outputDir,
-		AskFor:      func(troupe.SessionID) time.Duration { return p.asks },
-		Fallback:    func(troupe.SessionID) string { return w.climate.fallback },
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},
 		Notify: func(root, id troupe.SessionID, seq int64) {
@@ -70,6 +67,11 @@ func (w *world) start() *process {
 	p.hub = session.New(d)
 	w.trace("%s begins", p.owner)
 	return p
+}
+
+// settings are what the process starts a run with.
+func (p *process) settings() *troupe.Settings {
+	return &troupe.Settings{AskFor: p.asks, Fallback: p.w.climate.fallback, Policy: p.w.climate.policy}
 }
 
 func outputDir(id troupe.SessionID) string { return "/sim-out/" + string(id) }

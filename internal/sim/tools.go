@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // profiles resolves children: some types are unknown.
 type profiles struct{ w *world }
+
+func (p profiles) Open([]byte) (session.Roles, error) { return p, nil }
 
 func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	if sp.Type == "unknown" {

@@ -201,7 +201,7 @@ func (w *world) takeOver() error {
 		return errors.New("100 processes were started for one tree")
 	}
 	if _, err := w.session(w.root); errors.Is(err, troupe.ErrNotFound) {
-		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth()) })
+		w.arrive("begin", w.start(), func(p *process) error { return p.hub.Begin(w.ctx(), w.birth(p)) })
 		return nil
 	} else if err != nil {
 		return err
@@ -219,6 +219,9 @@ func (w *world) takeOver() error {
 		had := p != nil
 		if !had {
 			p = w.start()
+		}
+		if !w.one(4) {
+			ad.Settings = p.settings()
 		}
 		w.arrive("adopt", p, func(p *process) error {
 			err := p.hub.Adopt(w.ctx(), ad)
@@ -267,10 +270,10 @@ func (w *world) arrive(name string, p *process, fn func(*process) error) {
 	}})
 }
 
-func (w *world) birth() fleet.Birth {
+func (w *world) birth(p *process) fleet.Birth {
 	caps := w.climate.caps
 	return fleet.Birth{
-		Root: w.root, ID: w.root, Cwd: "/sim", Title: "the job", Caps: &caps,
+		Root: w.root, ID: w.root, Cwd: "/sim", Title: "the job", Caps: &caps, Settings: p.settings(),
 		Profile:   w.climate.profile("main"),
 		Authority: troupe.Authority{Mode: w.climate.mode, Rules: w.climate.rules},
 		Prompt:    []troupe.Block{troupe.Text("do the job")},

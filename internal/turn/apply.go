@@ -66,6 +66,8 @@ func (s *State) apply(e troupe.Event) error {
 		s.Authority = b.Authority
 	case troupe.ToolJudged:
 		return s.toolJudged(e, b)
+	case troupe.SettingsChanged:
+		s.Settings = b.Settings
 	case troupe.ToolStarted:
 		return s.toolStarted(e, b)
 	case troupe.ToolFinished:
@@ -92,6 +94,10 @@ func (s *State) created(e troupe.Event, b troupe.Created) {
 	s.Profile, s.Authority, s.Generation, s.Background = b.Profile, b.Authority, 1, b.Background
 	if b.Caps != nil {
 		s.Caps = *b.Caps
+	}
+	s.Settings.Policy = troupe.DefaultPolicy()
+	if b.Settings != nil {
+		s.Settings = *b.Settings
 	}
 	s.Session = troupe.Session{
 		ID: e.Session, Root: e.Root, Parent: b.Parent, Coord: b.Coord,

@@ -11,12 +11,12 @@ import (
 // retry decides what follows a failed model call.
 func (s *State) retry(in Inputs) Action {
 	f := s.fault
-	lost := f.fault == troupe.FaultNoModel || f.fault == troupe.FaultAuth || !f.retryAt.IsZero() && f.attempt >= in.Policy.FallbackAfter
-	if lost && in.Fallback != "" && in.Fallback != s.Session.Model {
-		return Switch{in.Fallback, f.message}
+	lost := f.fault == troupe.FaultNoModel || f.fault == troupe.FaultAuth || !f.retryAt.IsZero() && f.attempt >= in.Settings.Policy.FallbackAfter
+	if lost && in.Settings.Fallback != "" && in.Settings.Fallback != s.Session.Model {
+		return Switch{in.Settings.Fallback, f.message}
 	}
 	if !f.retryAt.IsZero() {
-		if f.attempt >= in.Policy.MaxAttempts {
+		if f.attempt >= in.Settings.Policy.MaxAttempts {
 			return s.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt))
 		}
 		if early(in.Now, f.at, f.retryAt) {
@@ -88,7 +88,7 @@ func (s *State) attempt() int {
 func (s *State) spent(in Inputs) (end Action, ok bool) {
 	limits := s.Profile.Limits
 	switch {
-	case in.Policy.MaxDenials > 0 && s.Denials >= in.Policy.MaxDenials:
+	case in.Settings.Policy.MaxDenials > 0 && s.Denials >= in.Settings.Policy.MaxDenials:
 		why := fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", s.Denials)
 		if n := len(s.Evidence.Denied); n > 0 && s.Evidence.Denied[n-1].Grant != "" {
 			why += "; the last one needs the rule " + s.Evidence.Denied[n-1].Grant

@@ -48,7 +48,7 @@ func (s *State) unanswered(in Inputs) (Action, bool) {
 		}
 		calls := append([]int{i}, c.Request.With...)
 		switch {
-		case !in.Answerable:
+		case in.Settings.AskFor <= 0:
 			return Answer{calls, "nobody is there to be asked"}, true
 		case !c.Request.Until.IsZero() && !in.Now.Before(c.Request.Until):
 			return Answer{calls, "nobody answered in time"}, true
@@ -85,7 +85,7 @@ func (s *State) waited(in Inputs) []int {
 
 // long lists the calls whose children have kept them waiting for too long.
 func (s *State) long(in Inputs) []int {
-	after := in.Policy.AutoBackground
+	after := in.Settings.Policy.AutoBackground
 	var out []int
 	for i := range s.Calls {
 		c := &s.Calls[i]

@@ -98,8 +98,8 @@ func (s *State) due(in Inputs) time.Time {
 			at = earlier(at, c.Request.Until)
 		case c.Stage == CallStarted && c.Wait != nil:
 			at = earlier(at, c.Wait.Until)
-		case c.Stage == CallStarted && c.Child != "" && in.Policy.AutoBackground > 0:
-			at = earlier(at, c.Since.Add(in.Policy.AutoBackground))
+		case c.Stage == CallStarted && c.Child != "" && in.Settings.Policy.AutoBackground > 0:
+			at = earlier(at, c.Since.Add(in.Settings.Policy.AutoBackground))
 		}
 	}
 	return at

@@ -30,36 +30,17 @@ type Inputs struct {
 	Others bool
 	// Late: the run was begun because the tree's time was up.
 	Late bool
-	// Answerable: somebody may answer requests. Without, they are denied at once.
-	Answerable bool
 	// Hold keeps the session from its next model call: a replay waits for mail.
 	Hold bool
 	// Ready and Cut, in a replay, say which calls may begin, and which go on without what they
 	// wait for; nil: all may, and the clock says.
 	Ready, Cut func(call troupe.Coord) bool
-	// Fallback is the model to go on with when the session's is not to be had; "" is none.
-	Fallback string
 	// Window is how many tokens a call may send before the conversation is shortened; 0 if
 	// that is not known.
 	Window int64
 	// Schedule says how calls of a tool may be arranged.
 	Schedule func(tool string) troupe.Schedule
-	Policy   Policy
-}
-
-// Policy holds the settings of the loop itself.
-type Policy struct {
-	MaxAttempts int // of one model call
-	MaxDenials  int // replies in a row all of whose calls were denied
-	// FallbackAfter is how many attempts of one call the session's own model gets if there is
-	// another to fall back to.
-	FallbackAfter int
-	// AutoBackground is how long a call waits for its child before the child goes on in the
-	// background; 0: for ever.
-	AutoBackground time.Duration
-	// Gather is how long a session that has ended waits for more tasks to end before the end
-	// of one wakes it: what ends together is told together.
-	Gather time.Duration
+	Settings troupe.Settings // of the tree
 }
 
 // begun reports whether this process has begun a call and not ended it.

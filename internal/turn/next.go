@@ -154,7 +154,7 @@ func (s *State) rest(in Inputs) Action {
 	if len(ending) == 0 {
 		return Park{}
 	}
-	until := earlier(last.Add(in.Policy.Gather), first.Add(maxGathers*in.Policy.Gather))
+	until := earlier(last.Add(in.Settings.Policy.Gather), first.Add(maxGathers*in.Settings.Policy.Gather))
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == troupe.TaskRunning && !ending[t.ID] && early(in.Now, last, until) {
 			return Park{Until: until}

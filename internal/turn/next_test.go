@@ -86,9 +86,9 @@ func schedule(tool string) troupe.Schedule {
 
 func inputs(change ...func(*turn.Inputs)) turn.Inputs {
 	in := turn.Inputs{
-		Now: epoch, Working: func(int) bool { return false }, Schedule: schedule, Answerable: true,
-		Told:   func(troupe.TaskID, bool) bool { return false },
-		Policy: turn.Policy{MaxAttempts: 3, MaxDenials: 3, Gather: 10, FallbackAfter: 2},
+		Now: epoch, Working: func(int) bool { return false }, Schedule: schedule,
+		Told:     func(troupe.TaskID, bool) bool { return false },
+		Settings: troupe.Settings{AskFor: 1, Policy: troupe.Policy{MaxAttempts: 3, MaxDenials: 3, Gather: 10, FallbackAfter: 2}},
 	}
 	for _, c := range change {
 		c(&in)
@@ -217,9 +217,9 @@ func TestNext(t *testing.T) {
 		"after the run as well":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0), back("a", 0)).turn(troupe.StopEndTurn).add(over, stop(troupe.Stop{Run: 1, Now: true, Tree: true})), inputs(), turn.StopTasks{Tasks: []troupe.TaskID{"a"}, Now: true}},
 		"a question waits":                      {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(), turn.Park{Until: epoch.Add(time.Hour)}},
 		"but not for ever: a question":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(at(time.Hour)), turn.Answer{Calls: []int{0}, By: "nobody answered in time"}},
-		"nor for nobody":                        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(func(in *turn.Inputs) { in.Answerable = false }), turn.Answer{Calls: []int{0}, By: "nobody is there to be asked"}},
-		"a long child moves on":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(at(time.Minute), func(in *turn.Inputs) { in.Policy.AutoBackground = time.Minute }), turn.Background{Calls: []int{0}}},
-		"in its time":                           {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(func(in *turn.Inputs) { in.Policy.AutoBackground = time.Minute }), turn.Park{Until: epoch.Add(time.Minute)}},
+		"nor for nobody":                        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked), inputs(func(in *turn.Inputs) { in.Settings.AskFor = 0 }), turn.Answer{Calls: []int{0}, By: "nobody is there to be asked"}},
+		"a long child moves on":                 {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(at(time.Minute), func(in *turn.Inputs) { in.Settings.Policy.AutoBackground = time.Minute }), turn.Background{Calls: []int{0}}},
+		"in its time":                           {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent").add(birth("a", 0)), inputs(func(in *turn.Inputs) { in.Settings.Policy.AutoBackground = time.Minute }), turn.Park{Until: epoch.Add(time.Minute)}},
 		"a wait for a task has an end":          {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(at(5)), turn.Report{Calls: []int{0}}},
 		"and ends when somebody speaks":         {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(mail(prompt)), turn.Report{Calls: []int{0}}},
 		"and when the task does":                {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").add(troupe.ToolStarted{Reply: 1, Wait: &troupe.Wait{Task: "a", Until: epoch.Add(5)}}), inputs(mail(end("a", false, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", false, 0)}}},
@@ -229,7 +229,7 @@ func TestNext(t *testing.T) {
 		"and is no loss":                        {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read").done(0).add(troupe.CallSealed{Reply: 2, Generation: 2, Compact: true}, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultBad}, troupe.CallSealed{Reply: 2, Generation: 4, Compact: true}, troupe.ModelFailed{Reply: 2, Attempt: 2, Fault: troupe.FaultBad}), inputs(func(in *turn.Inputs) { in.Window = 15 }), turn.CallModel{Reply: 2, Attempt: 3}},
 		"an empty reply is not taken for done":  {born(t, troupe.Limits{}).add(sealed, troupe.Replied{Reply: 1, Stop: troupe.StopEndTurn}), inputs(), turn.Nudge{Text: "Your reply was empty. If the work is done, say what came of it; else go on."}},
 		"a cut reply goes on":                   {born(t, troupe.Limits{}).turn(troupe.StopMaxTokens), inputs(), turn.Nudge{Text: "Your reply was cut at the limit of its length. Go on exactly where it ended, in smaller steps."}},
-		"another model takes over":              {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultNoModel, 1, time.Time{})), inputs(func(in *turn.Inputs) { in.Fallback = "m/two" }), turn.Switch{Model: "m/two", Why: "no luck"}},
+		"another model takes over":              {born(t, troupe.Limits{}).add(sealed, failed(troupe.FaultNoModel, 1, time.Time{})), inputs(func(in *turn.Inputs) { in.Settings.Fallback = "m/two" }), turn.Switch{Model: "m/two", Why: "no luck"}},
 		"most of the turns are gone":            {born(t, troupe.Limits{MaxTurns: 5}).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0), inputs(), turn.Warn{Warning: troupe.BudgetWarned{Limit: "turns", Text: "4 of 5 model replies are used up; bring the work to an end, or to a state that can be picked up later"}}},
 		"said once":                             {born(t, troupe.Limits{MaxTurns: 5}).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).turn(troupe.StopToolUse, "Read").done(0).add(troupe.BudgetWarned{Limit: "turns"}), inputs(), turn.CallModel{Reply: 5, Attempt: 1}},
 		"time runs out":                         {born(t, troupe.Limits{MaxTime: time.Minute}), inputs(at(time.Minute)), turn.End{Status: troupe.Failed, Cause: troupe.CauseLimit, Error: "reached its limit of 1m0s"}},

@@ -22,10 +22,9 @@ type State struct {
 	Session    troupe.Session // the projection kept beside the log
 	Profile    troupe.Profile
 	Authority  troupe.Authority
-	Caps       troupe.Caps // roots only
-	Background bool        // it was born to work in the background
-	Generation int         // of the model context; begins at 1
-	Chain      string      // of the last seal
+	Background bool   // it was born to work in the background
+	Generation int    // of the model context; begins at 1
+	Chain      string // of the last seal
 
 	Calls    []Call            // of the last reply
 	open     int               // how many of them have no result yet
@@ -34,6 +33,7 @@ type State struct {
 	Denials  int               // replies in a row all of whose calls were denied
 	Tasks    []troupe.Task     // in order of their beginning; of those that ended the latest
 
+	ofTree
 	exchange
 	base   troupe.Tally // at the start of the run
 	clock  clock        // when the time began to count that the run may take
@@ -42,6 +42,12 @@ type State struct {
 	window window
 	// changed is the request that the last event opened or settled; nil if it did neither.
 	changed *troupe.Request
+}
+
+// ofTree is what the log of a root says of its tree.
+type ofTree struct {
+	Caps     troupe.Caps
+	Settings troupe.Settings
 }
 
 // exchange is how far the session has come in talking to its model.

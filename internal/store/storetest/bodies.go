@@ -39,6 +39,7 @@ func bodies() []troupe.Body {
 	}
 	result := troupe.Result{Reply: 1, Call: 2, Blocks: []troupe.Block{troupe.Text("no such file")}, IsError: true}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
+	settings := troupe.Settings{AskFor: time.Minute, Fallback: "script/other", Definitions: "d1", Policy: troupe.DefaultPolicy()}
 	task := troupe.Task{
 		ID: "b1.2", Kind: troupe.TaskShell, Name: "serve", Title: "a server", Coord: troupe.Coord{Reply: 1, Call: 2}, Output: "/out/b1.2.log",
 		Background: true, Status: troupe.TaskKilled, StartedAt: at, EndedAt: at, End: 9,
@@ -57,6 +58,7 @@ func bodies() []troupe.Body {
 			},
 			Authority: authority,
 			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6}, Caller: &you,
+			Settings: &settings,
 		},
 		troupe.Started{Run: 3, Caller: &you},
 		troupe.Ended{Outcome: outcome},
@@ -101,5 +103,6 @@ func bodies() []troupe.Body {
 			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9,
 		},
 		troupe.BudgetWarned{Limit: "tree cost", Text: "most of it"},
+		troupe.SettingsChanged{Settings: settings, Caller: &you},
 	}
 }

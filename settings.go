@@ -1,0 +1,43 @@
+package troupe
+
+import "time"
+
+// Settings are what a run of a tree was started with besides profile, authority and caps. They
+// stand in the log of the root, so that any process goes on with the tree as the one before it.
+type Settings struct {
+	// AskFor is how long a request waits for an answer; 0: there is none to be had, and it is
+	// denied at once.
+	AskFor time.Duration `json:"ask_for,omitempty"`
+	// Fallback is the model to go on with when a session's own is not to be had; "" is none.
+	Fallback string `json:"fallback,omitempty"`
+	// Definitions is the hash of the tree's document that says which types of agents there are;
+	// "" if that was not kept.
+	Definitions string `json:"definitions,omitempty"`
+	Policy      Policy `json:"policy"`
+}
+
+// Policy holds the settings of the loop itself.
+type Policy struct {
+	MaxAttempts int `json:"max_attempts,omitempty"` // of one model call
+	MaxDenials  int `json:"max_denials,omitempty"`  // replies in a row all of whose calls were denied
+	// FallbackAfter is how many attempts of one call the session's own model gets if there is
+	// another to fall back to.
+	FallbackAfter int `json:"fallback_after,omitempty"`
+	// AutoBackground is how long a call waits for its child before the child goes on in the
+	// background; 0: for ever.
+	AutoBackground time.Duration `json:"auto_background,omitempty"`
+	// Gather is how long a session that has ended waits for more tasks to end before the end
+	// of one wakes it: what ends together is told together.
+	Gather time.Duration `json:"gather,omitempty"`
+}
+
+// DefaultPolicy is the policy of logs that do not name one. Thirty attempts with growing pauses
+// are some fifty minutes of a provider that is down, unless there is another model to fall back to
+// after three; three replies of nothing but denied calls are a model that does not take no for an
+// answer. Ends of tasks that are less than 200 ms apart are told together, as long as others are
+// at work; the last one waits for none.
+func DefaultPolicy() Policy {
+	return Policy{
+		MaxAttempts: 30, MaxDenials: 3, FallbackAfter: 3, AutoBackground: 2 * time.Minute, Gather: 200 * time.Millisecond,
+	}
+}
