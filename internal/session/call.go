@@ -147,6 +147,9 @@ func (a *exchange) send(ctx context.Context, req model.Request) {
 	if deltas != nil && !a.st.Compacting() {
 		at := Delta{After: a.st.Session.Seq}
 		sink = func(d model.Delta) {
+			if a.gone() {
+				return // the tree was lost: the reply that this is part of comes from elsewhere
+			}
 			at.Delta = d
 			at.No++
 			if !a.gone() { // else the call is another's by now, perhaps of this very process

@@ -16,13 +16,14 @@ type climate struct {
 	endless  bool // sub-agents have no limit of time of their own
 	fallback string
 	window   int64
-	lane     int // calls that the governor lets through at once; 0: there is none
-	faults   int // model calls in a thousand that go wrong
-	crashes  int // processes at most
-	talk     int // steps in a thousand at which somebody speaks
-	attend   int // steps in a thousand at which somebody looks at what is waiting for an answer
-	words    int // how often somebody speaks, at most
-	calls    int // model calls after which nobody wants anything any more
+	lane     int  // calls that the governor lets through at once; 0: there is none
+	faults   int  // model calls in a thousand that go wrong
+	crashes  int  // processes at most
+	talk     int  // steps in a thousand at which somebody speaks
+	attend   int  // steps in a thousand at which somebody looks at what is waiting for an answer
+	words    int  // how often somebody speaks, at most
+	calls    int  // model calls after which nobody wants anything any more
+	judge    bool // something else than rules judges calls too
 	machine
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -131,10 +132,10 @@ func (l *law) chains(id troupe.SessionID, from, to time.Time, visit func([]gate.
 }
 
 // decide asks the gate about a call as its session would have.
-func (l *law) decide(id troupe.SessionID, name string, access troupe.Access, chain []gate.Layer) troupe.Decision {
+func (l *law) decide(id troupe.SessionID, c *turn.Call, access troupe.Access, chain []gate.Layer) troupe.Decision {
 	g := guard{l.w}
 	return l.gate.Decide(gate.Query{
-		Tool: name, Access: access, Chain: chain, Roots: []string{"/sim", outputDir(id)},
+		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{"/sim", outputDir(id)},
 		Levels: g.w.climate.levels, Protected: g.Protected("/sim"), Resolve: g.Resolve,
 	})
 }
@@ -144,7 +145,7 @@ func (l *law) some(id troupe.SessionID, c *turn.Call, from, to time.Time, ok fun
 	found := false
 	access := accessOf(c.Name, c.Input)
 	l.chains(id, from, to, func(chain []gate.Layer) bool {
-		found = ok(l.decide(id, c.Name, access, chain))
+		found = ok(l.decide(id, c, access, chain))
 		return !found
 	})
 	return found
@@ -186,6 +187,7 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	if b.Call >= len(st.Calls) {
 		return // the fold says so
 	}
+	h.mayBegin(st, e, b)
 	c := &st.Calls[b.Call]
 	if c.Answer != nil && c.Answer.Effect != troupe.Allow {
 		h.w.broken("session %s: event %d starts call %d although %s said no", id, e.Seq, b.Call, c.Answer.By)
@@ -221,7 +223,7 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 	var parents gate.Layer
 	found := false
 	h.law.chains(id, e.At, e.At, func(chain []gate.Layer) bool {
-		last = h.law.decide(id, c.Name, access, chain)
+		last = h.law.decide(id, c, access, chain)
 		if !h.allows(last, b.Decision, c) {
 			return true
 		}
@@ -230,7 +232,7 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 			above := slices.Clone(chain[:n-1])
 			parents = above[n-2]
 			above[n-2].Offered, above[n-2].Custom, above[n-2].Background = nil, false, false
-			h.within(e, last, h.law.decide(id, c.Name, access, above), parents.Agent)
+			h.within(e, last, h.law.decide(id, c, access, above), parents.Agent)
 		}
 		return false
 	})
@@ -289,11 +291,21 @@ func (h *watch) begins(r runner, env tool.Env) {
 			h.w.broken("%s/%s runs in the level %s, and the log had not said that it begins", id, env.CallID, level)
 		}
 		c := turn.Call{Call: troupe.Call{Name: r.name, Input: r.input}}
+		if _, err := fmt.Sscanf(env.CallID, "r%dc%d", &c.Reply, &c.Index); err != nil {
+			h.w.broken("a call is named %q", env.CallID)
+		}
+		if said := h.w.verdict(id, &c); h.w.climate.judge && (said == nil || said.Effect == troupe.Deny) {
+			h.w.broken("%s/%s runs %s(%s), and was judged %+v", id, env.CallID, r.name, r.input, said)
+		}
 		asked := h.often[effectKey(env.OutputDir, env.CallID)] > 0
 		allowed := func(d troupe.Decision) bool {
 			return (d.Effect == troupe.Allow || asked && d.Effect == troupe.Ask) && (r.name == "Read" || d.Sandbox == level)
 		}
-		if !h.law.some(id, &c, r.at, r.at, allowed) {
+		until := r.at
+		if h.w.climate.judge {
+			until = h.w.now // the gate is asked once more when the judge has spoken
+		}
+		if !h.law.some(id, &c, r.at, until, allowed) {
 			h.w.broken("%s/%s runs %s(%s) unannounced, and may not by the logs of its line of authority", id, env.CallID, r.name, r.input)
 		}
 	case level.Meet(begun.level) != level:

@@ -55,6 +55,9 @@ func (w *world) start() *process {
 		},
 		Deltas: p.followers.Delta,
 	}
+	if w.climate.judge {
+		d.Judge = judge{p}
+	}
 	if w.climate.lane > 0 {
 		p.gov = &lane{p: p, real: governor.New(governor.Options{
 			Max: func(string) int { return w.climate.lane }, Now: d.Now, After: p.After,

@@ -8,6 +8,8 @@ type Result struct {
 	Wants, Ahead, Grants, Leaves int
 	// Trees that a process took back from whoever had taken it from it.
 	Returns int
+	// Judgements that were logged.
+	Judged int
 	// Pieces of replies that were read on their way, and readers that were ten events behind.
 	Pieces, Behind int
 }
@@ -18,6 +20,6 @@ func (r Result) Add(o Result) Result {
 		r.Steps + o.Steps, r.Crashes + o.Crashes, r.Zombies + o.Zombies, r.Stops + o.Stops, r.Words + o.Words,
 		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults, r.Requests + o.Requests, r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
-		r.Returns + o.Returns, r.Pieces + o.Pieces, r.Behind + o.Behind,
+		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind,
 	}
 }

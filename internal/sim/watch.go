@@ -34,6 +34,7 @@ type watch struct {
 	late    map[troupe.SessionID]int     // model calls past the tree's time, in a row
 	stays   bool                         // the root is idle, and its tree was stopped since somebody spoke
 	docket  docket
+	halts   map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -67,7 +68,7 @@ func newWatch(w *world) watch {
 		mail: make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
 		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), late: make(map[troupe.SessionID]int),
+		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
 	}
 }
 
@@ -359,6 +360,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.because[id] = true
 	case troupe.MailDelivered:
 		for _, m := range b.Mail {
+			h.told(st, e, m.Stop)
 			for i := 0; m.Kind == troupe.MailPrompt && i < len(m.Blocks); i++ {
 				h.asked[id] = append(h.asked[id], asked{e.Seq, m.Blocks[i].Text})
 			}
@@ -367,6 +369,8 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.Ended:
 		delete(h.halted, id)
+	case troupe.ToolJudged:
+		h.judged(e, b)
 	case troupe.ToolStarted:
 		h.began(st, e, b)
 		h.w.people.note(id, b.Task)

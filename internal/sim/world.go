@@ -44,8 +44,10 @@ type world struct {
 	watch    watch
 	audience audience
 	people   people
-	effects  map[string]int                  // how often each call with effects happened
-	runs     map[string]int                  // how often each command was run
+	effects  map[string]int // how often each call with effects happened
+	runs     map[string]int // how often each command was run
+	// verdicts are what the judge said last about each call.
+	verdicts map[string]troupe.Judgement
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
 	calls    int                             // model calls so far
 }
@@ -78,7 +80,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 	w := &world{
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		effects: make(map[string]int), runs: make(map[string]int), sent: make(map[troupe.SessionID]sentBefore),
+		effects: make(map[string]int), runs: make(map[string]int), verdicts: make(map[string]troupe.Judgement), sent: make(map[troupe.SessionID]sentBefore),
 	}
 	w.watch = newWatch(w)
 	defer w.close()
@@ -91,6 +93,7 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 
 func (w *world) play() error {
 	w.climate = drawClimate(w.rng)
+	w.climate.judge = w.one(3)
 	w.trace("%+v", w.climate)
 	id, err := troupe.NewRootID(byteReader{w.rng})
 	if err != nil {
