@@ -21,7 +21,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/app/follow"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
-	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
@@ -55,10 +54,10 @@ type App struct {
 	settings config.Settings
 	warnings []string
 	db       *sqlite.Store
-	store    store.Store
-	models   *models
-	replay   *Player                                      // what runs begin with in the place of models and tools; see Replay
-	tools    func(all.Options) ([]tool.Descriptor, error) // the list of tools
+	trees
+	models *models
+	replay *Player                                      // what runs begin with in the place of models and tools; see Replay
+	tools  func(all.Options) ([]tool.Descriptor, error) // the list of tools
 
 	followers *follow.Broker
 
@@ -77,7 +76,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
 		return nil, err
 	}
-	a.store = a.db
+	a.trees.store = a.db
 	a.followers = follow.New(a.store, a.advances)
 	return a, nil
 }

@@ -136,7 +136,7 @@ const maxProbe = 200_000
 // checkWindow tests whether the window of a model is as large as it is believed to be. It
 // sends about as many tokens as that, so it is for servers of one's own; a service with a
 // price is left alone. ok is false if there was nothing to test.
-func (a *App) checkWindow(ctx context.Context, full string) (c wire.WindowCheck, ok bool, err error) {
+func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowCheck, ok bool, err error) {
 	name, id, _ := strings.Cut(full, "/")
 	if !a.models.own(name) {
 		return c, false, nil

@@ -27,7 +27,7 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
 		c.Database = wire.Database{Path: st.Path, Bytes: st.Bytes, Version: st.Version}
 	}
 	a.checkModel(&c, cwd)
-	a.checkPrograms(ctx, &c)
+	checkPrograms(ctx, &c)
 	err := a.checkFolder(ctx, &c, cwd)
 	return c, err
 }
@@ -39,13 +39,13 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check,
 	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{}, Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
-		a.checkPrograms(ctx, &c)
+		checkPrograms(ctx, &c)
 		return c, nil //nolint:nilerr // it is the cause, or like it: without folders there are no settings
 	}
 	c.Config, c.Data, c.Database.Path = a.dirs.Config, a.dirs.Data, a.dirs.Database()
 	p, err := a.policyOf("", false)
 	if err != nil {
-		a.checkPrograms(ctx, &c)
+		checkPrograms(ctx, &c)
 		return c, nil //nolint:nilerr // it is the cause, or like it: without settings nothing of theirs can be checked
 	}
 	a.settings, a.warnings = p.settings, p.warnings
@@ -59,7 +59,7 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check,
 	return found, nil
 }
 
-func (a *App) checkPrograms(ctx context.Context, c *wire.Check) {
+func checkPrograms(ctx context.Context, c *wire.Check) {
 	for _, p := range [...]wire.Program{
 		{Name: "git", For: "the state of the repository"},
 		{Name: "rg", For: "faster searches"},
@@ -71,7 +71,7 @@ func (a *App) checkPrograms(ctx context.Context, c *wire.Check) {
 }
 
 // checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
-func (a *App) checkFolder(ctx context.Context, c *wire.Check, cwd string) error {
+func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) error {
 	guard, err := a.newGuard(ctx)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *App) checkFolder(ctx context.Context, c *wire.Check, cwd string) error 
 // windowPatience is how long the test of a window may take. A slow machine reads for minutes.
 const windowPatience = 3 * time.Minute
 
-func (a *App) testWindow(ctx context.Context, c *wire.Check) {
+func (a machine) testWindow(ctx context.Context, c *wire.Check) {
 	if !c.Provider.Ready {
 		return
 	}
@@ -134,7 +134,7 @@ func (a *App) testWindow(ctx context.Context, c *wire.Check) {
 }
 
 // waiting lists the sessions, of any process, that wait to ask their model again.
-func (a *App) waiting(ctx context.Context, c *wire.Check) error {
+func (a machine) waiting(ctx context.Context, c *wire.Check) error {
 	if a.store == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (a *App) waiting(ctx context.Context, c *wire.Check) error {
 	return nil
 }
 
-func (a *App) checkModel(c *wire.Check, cwd string) {
+func (a machine) checkModel(c *wire.Check, cwd string) {
 	c.Providers = a.models.askable()
 	full, err := a.models.Default("", cwd)
 	if err != nil {

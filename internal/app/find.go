@@ -16,7 +16,7 @@ import (
 // a path such as "main/Auth Explorer", whose first part is any of these. "main" is the
 // newest root session of the folder cwd, unless a session has been given that name. What is
 // none of these may be the bare name of an agent; see bare.
-func (a *App) find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
+func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -118,7 +118,7 @@ func isNotFound(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 // bare resolves a reference whose first part names no session as the name of an agent, if only
 // one agent of the trees that people have in mind bears it: those that a process runs, and the
 // newest of the folder. missing is the error if it does not.
-func (a *App) bare(ctx context.Context, ref, cwd string, missing error) (troupe.Session, error) {
+func (a trees) bare(ctx context.Context, ref, cwd string, missing error) (troupe.Session, error) {
 	if ref == "" || strings.Contains(ref, "/") {
 		return troupe.Session{}, missing
 	}
@@ -156,7 +156,7 @@ func (a *App) bare(ctx context.Context, ref, cwd string, missing error) (troupe.
 }
 
 // inMind reads the trees that a process runs and the newest one of a folder.
-func (a *App) inMind(ctx context.Context, cwd string) ([]Tree, error) {
+func (a trees) inMind(ctx context.Context, cwd string) ([]Tree, error) {
 	var roots []troupe.Session
 	held := make(map[troupe.SessionID]troupe.Lease)
 	err := a.store.View(ctx, func(r store.Reader) error {

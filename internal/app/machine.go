@@ -10,8 +10,12 @@ import (
 // machine implements api.Machine.
 type machine struct{ use }
 
-func (u machine) Model(_ context.Context, name, cwd string) (string, error) {
-	return u.FirstModel(name, cwd)
+func (u machine) Model(_ context.Context, name, cwd string) (full string, err error) {
+	if full, err = u.models.Default(name, cwd); err != nil {
+		return "", err
+	}
+	_, _, err = u.models.Provider(full)
+	return full, err
 }
 
 // at is a run that would be begun at a place.
@@ -22,21 +26,15 @@ func at(p wire.Place) Request {
 	}
 }
 
-func (u machine) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
-	list, warnings, err := u.App.Rules(ctx, at(p))
-	list.Warnings = warnings
-	return list, err
-}
-
 func (u machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (out wire.Explained, err error) {
-	x, warnings, err := u.App.Explain(ctx, at(p))
+	x, warnings, err := u.explainerAt(ctx, at(p))
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, x.Close()) }()
+	defer func() { err = errors.Join(err, x.close()) }()
 	out = wire.Explained{Verdicts: make([]wire.Verdict, len(calls)), Warnings: warnings}
 	for i, c := range calls {
-		out.Verdicts[i] = x.Judge(c)
+		out.Verdicts[i] = x.judge(c)
 	}
 	return out, nil
 }

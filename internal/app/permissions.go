@@ -16,9 +16,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Explainer says how the gate would judge calls in a folder, with the settings and flags that
+// explainer says how the gate would judge calls in a folder, with the settings and flags that
 // a run there would have. It runs nothing and starts nothing.
-type Explainer struct {
+type explainer struct {
 	app       *App
 	tools     *toolbox
 	profiles  *profiles
@@ -29,8 +29,8 @@ type Explainer struct {
 	depth     int // how deep trees may grow
 }
 
-// Explain makes an Explainer. What is odd in the rules is in the warnings.
-func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, error) {
+// explainerAt makes one. What is odd in the rules is in the warnings.
+func (a machine) explainerAt(ctx context.Context, r Request) (*explainer, []string, error) {
 	p, err := a.policyOf(r.Cwd, false)
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +38,7 @@ func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, err
 	if r.Trust {
 		p.standing.Trusted, p.standing.Questions = true, nil
 	}
-	x := &Explainer{app: a, request: r, depth: p.settings.Agents.MaxDepth}
+	x := &explainer{app: a.App, request: r, depth: p.settings.Agents.MaxDepth}
 	if x.guard, err = a.newGuard(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +46,7 @@ func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, err
 		return nil, nil, err
 	}
 	var problems, more []string
-	if x.profiles, problems, err = newProfiles(a, x.tools, p, r); err != nil {
+	if x.profiles, problems, err = newProfiles(a.App, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}
 	model, err := a.models.Default(r.Model, r.Cwd)
@@ -62,11 +62,11 @@ func (a *App) Explain(ctx context.Context, r Request) (*Explainer, []string, err
 	return x, append(problems, more...), nil
 }
 
-// Close ends what judging needed.
-func (x *Explainer) Close() error { return errors.Join(x.tools.Close(), x.guard.close()) }
+// close ends what judging needed.
+func (x *explainer) close() error { return errors.Join(x.tools.Close(), x.guard.close()) }
 
-// Judge says what would become of one call.
-func (x *Explainer) Judge(c wire.Call) wire.Verdict {
+// judge says what would become of one call.
+func (x *explainer) judge(c wire.Call) wire.Verdict {
 	out := wire.Verdict{ID: c.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone}
 	c.Tool = x.tools.gate.Today(c.Tool)
 	chain, err := x.chain(c)
@@ -110,7 +110,7 @@ const keptTried = 200
 // kept says what a command that the kernel confines would come to and not be let read; "" if
 // nothing is known of it. Where no kernel sees to it the gate does, and its answer tells: it is
 // another one than if nothing was hidden.
-func (x *Explainer) kept(command string) string {
+func (x *explainer) kept(command string) string {
 	if command == "" {
 		return ""
 	}
@@ -164,13 +164,13 @@ func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(stri
 
 // later tells tools that rules may speak of though they are not here now: those of MCP
 // servers and skills, and searching without a search service. They are judged as if they were.
-func (x *Explainer) later(name string) bool {
+func (x *explainer) later(name string) bool {
 	d, ok := x.tools.Known(name)
 	return ok && !d.Here() && (d.Argument != troupe.NoArgument || d.Description != "") || strings.HasPrefix(name, "mcp__")
 }
 
 // access decodes the call and says what it would do.
-func (x *Explainer) access(c wire.Call) (troupe.Access, error) {
+func (x *explainer) access(c wire.Call) (troupe.Access, error) {
 	input := string(c.Input)
 	if input == "" {
 		input = "{}"
@@ -195,7 +195,7 @@ func (x *Explainer) access(c wire.Call) (troupe.Access, error) {
 
 // chain is the line of authority down to the agent a call names: "main", a type such as
 // "Explore", or a path of types, "main/general-purpose/Explore".
-func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
+func (x *explainer) chain(c wire.Call) ([]gate.Layer, error) {
 	granted := x.authority
 	if c.Mode != "" {
 		if !slices.Contains(troupe.Modes(), c.Mode) {
@@ -227,31 +227,32 @@ func (x *Explainer) chain(c wire.Call) ([]gate.Layer, error) {
 }
 
 // Rules lists what holds in a folder for a run with these flags.
-func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, error) {
+func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, error) {
+	r := at(place)
 	p, err := a.policyOf(r.Cwd, false)
 	if err != nil {
-		return wire.RuleList{}, nil, err
+		return wire.RuleList{}, err
 	}
 	if r.Trust {
 		p.standing.Trusted, p.standing.Questions = true, nil
 	}
 	g, err := a.newGuard(ctx)
 	if err != nil {
-		return wire.RuleList{}, nil, err
+		return wire.RuleList{}, err
 	}
 	known, err := a.known()
 	if err != nil {
-		return wire.RuleList{}, nil, err
+		return wire.RuleList{}, err
 	}
 	tools := gate.NewTools(known.Facts())
 	granted, warnings, err := a.authority(r, p, nil)
 	if err != nil {
-		return wire.RuleList{}, nil, err
+		return wire.RuleList{}, err
 	}
 	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
 	if out.Untrusted {
 		if out.Without, err = a.without(tools, p, r.Cwd); err != nil {
-			return wire.RuleList{}, nil, err
+			return wire.RuleList{}, err
 		}
 	}
 	for _, h := range p.all.Hidden().Entries() {
@@ -260,11 +261,12 @@ func (a *App) Rules(ctx context.Context, r Request) (wire.RuleList, []string, er
 	for _, h := range config.Guards(r.Cwd, a.dirs) {
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
-	return out, warnings, errors.Join(g.close())
+	out.Warnings = warnings
+	return out, g.close()
 }
 
 // without are the rules of a folder that do not count because it is not trusted.
-func (a *App) without(tools *gate.Tools, p *policy, folder string) ([]wire.RuleRow, error) {
+func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.RuleRow, error) {
 	now, err := a.rules(p, folder)
 	if err != nil {
 		return nil, err

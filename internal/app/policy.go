@@ -83,39 +83,6 @@ func (p *policy) untrustedAgents() func(file string) bool {
 	return func(file string) bool { return files[file] }
 }
 
-// Untrusted is what a folder's own files would allow and nobody has trusted yet: the lines
-// that a person is shown before they decide. It is empty if there is nothing to decide.
-type Untrusted struct {
-	Folder string
-	Lines  []string
-	// Changed: it was trusted before, and these lines came and went since.
-	Changed     bool
-	Added, Gone []string
-	Wide        string // why it is more than a project
-	fingerprint trust.Fingerprint
-}
-
-// Untrusted lists the folders to decide about before work begins in cwd.
-func (a *App) Untrusted(cwd string) ([]Untrusted, error) {
-	p, err := a.policyOf(cwd, false)
-	if err != nil {
-		return nil, err
-	}
-	var out []Untrusted
-	for _, q := range p.standing.Questions {
-		out = append(out, Untrusted{
-			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
-			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, fingerprint: q.Fingerprint,
-		})
-	}
-	return out, nil
-}
-
-// Trust trusts a folder with what a person was shown, and no more than that.
-func (a *App) Trust(u Untrusted) error {
-	return trust.In(filepath.Join(a.dirs.Data, "trust")).Grant(u.fingerprint, true)
-}
-
 // rules are those that hold in a folder before any flag: the settings', and what the user
 // answered "always" to.
 func (a *App) rules(p *policy, folder string) ([]troupe.Rule, error) {

@@ -23,7 +23,7 @@ type Tree struct {
 }
 
 // tree reads the whole tree that a session belongs to.
-func (a *App) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
+func (a trees) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 	var t Tree
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -45,7 +45,7 @@ func (a *App) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 }
 
 // owner looks up who holds a lease. An owner that is not known any more is a dead one.
-func (a *App) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, error) {
+func (a trees) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, error) {
 	if l.Owner == "" {
 		return troupe.Owner{}, false, nil
 	}
@@ -103,7 +103,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Run, er
 }
 
 // denials reads what permissions refused in the last run from the event that ended it.
-func (a *App) denials(ctx context.Context, main troupe.Session, path string) ([]troupe.Denial, error) {
+func (a trees) denials(ctx context.Context, main troupe.Session, path string) ([]troupe.Denial, error) {
 	if !main.Status.Ended() {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (a *App) denials(ctx context.Context, main troupe.Session, path string) ([]
 }
 
 // list returns root sessions, the newest first.
-func (a *App) list(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
+func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Session, error) {
 	var roots []troupe.Session
 	sums := make(map[troupe.SessionID]troupe.Tree)
 	leases := make(map[troupe.SessionID]troupe.Lease)
@@ -170,7 +170,7 @@ func (a *App) list(ctx context.Context, cwd string, limit int) ([]wire.Session, 
 }
 
 // events reads up to limit events of one session after a number.
-func (a *App) events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+func (a trees) events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
 	var out []troupe.Event
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -186,7 +186,7 @@ func (a *App) events(ctx context.Context, id troupe.SessionID, after int64, limi
 // remove forgets a whole tree: logs, mail and stored output. A tree that a live process
 // has in hand is refused, whether something is at work in it or not: what that process does
 // next would have nowhere to go.
-func (a *App) remove(ctx context.Context, root troupe.SessionID) error {
+func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 	t, err := a.tree(ctx, root)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (a *App) remove(ctx context.Context, root troupe.SessionID) error {
 	return a.removeOutputs(ids)
 }
 
-func (a *App) deleteTree(ctx context.Context, t Tree) error {
+func (a runs) deleteTree(ctx context.Context, t Tree) error {
 	root := t.Sum.Root
 	return a.store.Update(ctx, root, func(tx store.Tx) error {
 		// Somebody may have taken it over since it was looked at.
@@ -233,7 +233,7 @@ func (a *App) deleteTree(ctx context.Context, t Tree) error {
 
 // free refuses a tree that a living process has at work. One that only holds it open, as a
 // conversation does, loses it to whoever goes on with it.
-func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
+func (a runs) free(ctx context.Context, t Tree, root troupe.Session) error {
 	if !t.Running || a.isOwner(t.Lease.Owner) && a.hosting(root.ID) == nil { // this process has let go of it
 		return nil
 	}
@@ -253,7 +253,7 @@ func (a *App) free(ctx context.Context, t Tree, root troupe.Session) error {
 }
 
 // kept explains why a tree that a process has in hand cannot be removed.
-func (a *App) kept(ctx context.Context, t Tree) error {
+func (a runs) kept(ctx context.Context, t Tree) error {
 	root := t.Sessions[0]
 	err := a.free(ctx, t, root)
 	var atWork *troupe.UserError

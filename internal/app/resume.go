@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
-func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
+func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
 		return nil, &troupe.UserError{
 			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
@@ -71,7 +71,7 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, problems, err := newProfiles(a, e.tools, p, r)
+	profiles, problems, err := newProfiles(a.App, e.tools, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func (a *App) resume(ctx context.Context, r Request) (*Run, error) {
 		return nil, err
 	}
 	a.followers.Moved(s.ID)
-	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}, nil
+	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a.App, engine: e, caller: r.caller}, nil
 }
 
-func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
+func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
 	var s troupe.Session
 	var err error
 	if r.Continue {
@@ -121,7 +121,7 @@ func (a *App) findForResume(ctx context.Context, r Request) (troupe.Session, err
 // changes works out what the session is told before it goes on: another model, another
 // authority. A model that cannot be had any more stops the resuming before anything of the
 // session is touched.
-func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string, error) {
+func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string, error) {
 	full := s.Model
 	if r.Model != "" {
 		var err error
@@ -178,7 +178,7 @@ func (a *App) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 
 // unfinished reports whether a tree whose root's run is over has something left to do: agents
 // at work, mail that asks for a run, commands whose end was not told.
-func (a *App) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
+func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
 	if len(st.Shells()) > 0 {
 		return true, nil
 	}

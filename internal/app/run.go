@@ -93,9 +93,9 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 		a.models.player, r.AskFor = r.Replay, 0 // who answered then is in the recording
 	}
 	if r.Resume != "" || r.Continue {
-		return a.resume(ctx, r)
+		return runs{use{a, r.caller}}.resume(ctx, r)
 	}
-	return a.begin(ctx, r)
+	return runs{use{a, r.caller}}.begin(ctx, r)
 }
 
 // Look is a look at a folder: at its repository above all, which takes longer than all else before
@@ -138,7 +138,7 @@ func modeNames() string {
 	return strings.Join(names, ", ")
 }
 
-func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
+func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
 	if r.Name != "" {
 		if err := fleet.CheckName(r.Name); err != nil {
 			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: 2}
@@ -166,7 +166,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, problems, err := newProfiles(a, e.tools, p, r)
+	profiles, problems, err := newProfiles(a.App, e.tools, p, r)
 	if err != nil {
 		return nil, err
 	}
@@ -219,9 +219,9 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a, engine: e, caller: r.caller}
+	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a.App, engine: e, caller: r.caller}
 	if r.Replay != nil {
-		if err := (use{a, r.caller}).recite(ctx, r.Replay); err != nil {
+		if err := (a.use).recite(ctx, r.Replay); err != nil {
 			return nil, err
 		}
 		direct(e.pool, r.Replay, run.Stop, a.env.Log)
@@ -230,7 +230,7 @@ func (a *App) begin(ctx context.Context, r Request) (*Run, error) {
 }
 
 // checkPrice refuses a limit in money that could not hold.
-func (a *App) checkPrice(r Request, model string) error {
+func (a runs) checkPrice(r Request, model string) error {
 	if _, priced := a.models.Cost(model, troupe.Usage{}); r.MaxCost == 0 || priced {
 		return nil
 	}
@@ -250,7 +250,7 @@ func words(r Request) []troupe.Block {
 }
 
 // fallback resolves the model that a tree goes on with when its own is not to be had.
-func (a *App) fallback(r Request) (string, error) {
+func (a runs) fallback(r Request) (string, error) {
 	name := r.Fallback
 	if name == "" {
 		name = a.settings.Fallback

@@ -9,6 +9,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
+// trees reads what the store has of them.
+type trees struct{ store store.Store }
+
 // sessions implements api.Sessions.
 type sessions struct{ use }
 
@@ -51,7 +54,7 @@ func (u sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, err
 	if l.QuietMS == 0 {
 		return u.list(ctx, l.Cwd, l.Limit)
 	}
-	old, err := u.olderThan(ctx, time.Duration(l.QuietMS)*time.Millisecond)
+	old, err := u.olderThan(ctx, u.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (u use) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) err
 	return err
 }
 
-func (a *App) session(ctx context.Context, id troupe.SessionID) (troupe.Session, error) {
+func (a trees) session(ctx context.Context, id troupe.SessionID) (troupe.Session, error) {
 	var s troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error

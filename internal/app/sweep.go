@@ -14,9 +14,8 @@ import (
 )
 
 // olderThan lists the root sessions of which nothing is at work and in which nothing has
-// happened for so long.
-func (a *App) olderThan(ctx context.Context, age time.Duration) ([]troupe.Session, error) {
-	limit := a.env.Now().Add(-age)
+// happened since.
+func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session, error) {
 	var out []troupe.Session
 	var roots []troupe.Session
 	last := make(map[troupe.SessionID]time.Time)
@@ -57,9 +56,9 @@ func (a *App) retire(ctx context.Context) {
 	if a.settings.KeepDays == 0 {
 		return
 	}
-	old, err := a.olderThan(ctx, time.Duration(a.settings.KeepDays)*24*time.Hour)
+	old, err := a.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.KeepDays)*24*time.Hour))
 	for _, s := range old {
-		err = errors.Join(err, a.remove(ctx, s.ID))
+		err = errors.Join(err, runs{use{App: a}}.remove(ctx, s.ID))
 	}
 	if err != nil {
 		a.env.Log.Warn("remove old sessions", "err", err)

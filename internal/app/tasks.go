@@ -53,7 +53,7 @@ const leftRecent = 10
 // treesWithWork are the trees that may have something at work: those with a session that is
 // live, those that a process has in hand, whose agents may have nothing but commands in the
 // background, and the newest.
-func (a *App) treesWithWork(ctx context.Context, id troupe.SessionID) ([]troupe.SessionID, error) {
+func (a trees) treesWithWork(ctx context.Context, id troupe.SessionID) ([]troupe.SessionID, error) {
 	if id != "" {
 		s, err := a.session(ctx, id)
 		return []troupe.SessionID{s.Root}, err
@@ -103,7 +103,7 @@ func (a *App) treesWithWork(ctx context.Context, id troupe.SessionID) ([]troupe.
 }
 
 // tasksOf lists the tasks of a session and all below it, or of the whole tree.
-func (a *App) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wire.Task, error) {
+func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wire.Task, error) {
 	root := tree.Sum.Root
 	within := map[troupe.SessionID]bool{id: true, "": id == "" || id == root}
 	hasTasks := make(map[troupe.SessionID]bool)
@@ -163,7 +163,7 @@ func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 }
 
 // mainAgent is the row of a main agent that has work: nobody's task, so it stands for itself.
-func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
+func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: tree.Paths[s.ID], Title: s.Title,
 		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
@@ -174,7 +174,7 @@ func (a *App) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	return out
 }
 
-func (a *App) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, all map[troupe.SessionID]troupe.Session) (wire.Task, error) {
+func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, all map[troupe.SessionID]troupe.Session) (wire.Task, error) {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: t.ID, Kind: t.Kind, Name: t.Name, Title: t.Title, Status: t.Status,
 		Background: t.Background, Output: t.Output,

@@ -158,26 +158,27 @@ func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile)
 // checkExplained: the same, as people are told who ask.
 func checkExplained(t *testing.T, a *App, r Request) {
 	t.Helper()
-	x, warnings, err := a.Explain(t.Context(), r)
+	x, warnings, err := (machine{use{App: a}}).explainerAt(t.Context(), r)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
-	defer x.Close() //nolint:errcheck // it has started nothing
+	defer x.close() //nolint:errcheck // it has started nothing
 	for agent, want := range map[string]troupe.Effect{"main": troupe.Deny, "counter": troupe.Deny, "Explore": troupe.Deny} {
-		if v := x.Judge(wire.Call{Agent: agent, Tool: "Census", Input: []byte(`{"file_path":"secret.txt"}`)}); v.Decision != want {
+		if v := x.judge(wire.Call{Agent: agent, Tool: "Census", Input: []byte(`{"file_path":"secret.txt"}`)}); v.Decision != want {
 			t.Errorf("%s: %+v", agent, v)
 		}
 	}
-	if v := x.Judge(wire.Call{Tool: "Tally", Input: []byte(`{"file_path":"/etc/hosts"}`)}); v.Decision != troupe.Allow || v.Rule != "Tally" {
+	if v := x.judge(wire.Call{Tool: "Tally", Input: []byte(`{"file_path":"/etc/hosts"}`)}); v.Decision != troupe.Allow || v.Rule != "Tally" {
 		t.Errorf("%+v", v)
 	}
-	rules, warnings, err := a.Rules(t.Context(), r)
-	if err != nil || len(warnings) > 0 || len(rules.Rules) != 2 || !strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {
+	place := wire.Place{Cwd: r.Cwd, Permissions: wire.Permissions{Mode: troupe.Mode(r.Mode), Allow: r.Allow, Deny: r.Deny, Trust: r.Trust}, Agents: r.Agents}
+	rules, err := you(a).Rules(t.Context(), place)
+	if warnings = rules.Warnings; err != nil || len(warnings) > 0 || len(rules.Rules) != 2 || !strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {
 		t.Errorf("%+v %q %v", rules.Rules, warnings, err)
 	}
-	r.Deny = []string{"Censsus(x)", "enumerate(x)"}
-	_, warnings, err = a.Rules(t.Context(), r)
-	if err != nil || len(warnings) != 2 || !strings.Contains(warnings[0], "Census was probably meant") || !strings.Contains(warnings[1], "Census was probably meant") {
+	place.Deny = []string{"Censsus(x)", "enumerate(x)"}
+	rules, err = you(a).Rules(t.Context(), place)
+	if warnings = rules.Warnings; err != nil || len(warnings) != 2 || !strings.Contains(warnings[0], "Census was probably meant") || !strings.Contains(warnings[1], "Census was probably meant") {
 		t.Errorf("%q %v", warnings, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/content"
 	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Undo is what there is to do to bring the files that a tree's tools changed back to what
@@ -34,27 +35,10 @@ type Undo struct {
 
 // UndoFile is one file of an undo.
 type UndoFile struct {
-	Path     string
-	Now, To  string // hashes of what it holds and is to hold; "" is no file
-	Obstacle Obstacle
-	Problem  string // the obstacle in words
-	// Mixed: between the writes of the tools something else changed it too, and that goes
-	// as well.
-	Mixed          bool
-	Added, Removed int // lines, by the undo
-	mode           os.FileMode
+	wire.UndoFile
+	Now, To string // hashes of what it holds and is to hold; "" is no file
+	mode    os.FileMode
 }
-
-// Obstacle is why a file cannot simply be put back.
-type Obstacle string
-
-// Obstacles. Only ObstacleChanged gives way to force.
-const (
-	ObstacleNone    Obstacle = ""
-	ObstacleChanged Obstacle = "changed"   // it does not hold what the last tool left
-	ObstacleLost    Obstacle = "not_kept"  // what it held was not kept
-	ObstaclePlace   Obstacle = "not_there" // it cannot be read, or is no regular file at that path
-)
 
 // UndoReport is what came of an undo.
 type UndoReport struct {
@@ -64,9 +48,9 @@ type UndoReport struct {
 	TakeBack string     // the command that takes it back; "" if nothing was changed
 }
 
-// PlanUndo works out how to go back to before a turn; 0 is the last one whose changes have
+// planUndo works out how to go back to before a turn; 0 is the last one whose changes have
 // not been undone.
-func (a *App) PlanUndo(ctx context.Context, root troupe.SessionID, turn int) (Undo, error) {
+func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) (Undo, error) {
 	h, err := a.history(ctx, root)
 	if err != nil {
 		return Undo{}, err
@@ -113,7 +97,7 @@ func (a *App) PlanUndo(ctx context.Context, root troupe.SessionID, turn int) (Un
 	store := a.contents(root)
 	for _, path := range slices.Sorted(maps.Keys(first)) {
 		s := first[path]
-		u.add(store, UndoFile{Path: path, To: s.from, Mixed: mixed[path], mode: os.FileMode(modes[path])}, last[path], s.lost)
+		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from, mode: os.FileMode(modes[path])}, last[path], s.lost)
 	}
 	return u, nil
 }
@@ -126,8 +110,8 @@ func (h *history) plan() Undo {
 	return u
 }
 
-// PlanRedo works out how to take back the newest undo that was not taken back yet.
-func (a *App) PlanRedo(ctx context.Context, root troupe.SessionID) (Undo, error) {
+// planRedo works out how to take back the newest undo that was not taken back yet.
+func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, error) {
 	h, err := a.history(ctx, root)
 	if err != nil {
 		return Undo{}, err
@@ -141,7 +125,7 @@ func (a *App) PlanRedo(ctx context.Context, root troupe.SessionID) (Undo, error)
 	store := a.contents(root)
 	for _, f := range e.Files {
 		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
-		u.add(store, UndoFile{Path: f.Path, To: f.From, mode: os.FileMode(f.Mode)}, left, false)
+		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}, left, false)
 	}
 	return u, nil
 }
@@ -170,9 +154,9 @@ func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
 	var to []byte
 	switch {
 	case err != nil:
-		f.Obstacle, f.Problem = ObstaclePlace, err.Error()
+		f.Obstacle, f.Problem = wire.ObstaclePlace, err.Error()
 	case lost:
-		f.Obstacle, f.Problem = ObstacleLost, "what it held was not kept"
+		f.Obstacle, f.Problem = wire.ObstacleLost, "what it held was not kept"
 	case f.Now == f.To:
 		u.Same = append(u.Same, f.Path)
 		return
@@ -182,14 +166,20 @@ func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
 		}
 		switch {
 		case err != nil:
-			f.Obstacle, f.Problem = ObstacleLost, "what it held is not to be had: "+err.Error()
+			f.Obstacle, f.Problem = wire.ObstacleLost, "what it held is not to be had: "+err.Error()
 		case f.Now == last.to || last.half && f.Now == last.from:
 		case f.Now == "":
-			f.Obstacle, f.Problem = ObstacleChanged, "something else has removed it since"
+			f.Obstacle, f.Problem = wire.ObstacleChanged, "something else has removed it since"
 		default:
-			f.Obstacle, f.Problem = ObstacleChanged, "something else has changed it since"
+			f.Obstacle, f.Problem = wire.ObstacleChanged, "something else has changed it since"
 		}
 		f.Added, f.Removed = files.CountLines(now, to)
+	}
+	switch f.Action = wire.UndoRestore; {
+	case f.To == "" && f.Obstacle != wire.ObstacleLost:
+		f.Action = wire.UndoRemove
+	case f.Now == "":
+		f.Action = wire.UndoCreate
 	}
 	u.Files = append(u.Files, f)
 }
@@ -198,7 +188,7 @@ func (u *Undo) add(store *content.Store, f UndoFile, last step, lost bool) {
 func (u Undo) Blocked(force bool) []UndoFile {
 	var out []UndoFile
 	for _, f := range u.Files {
-		if f.Obstacle != ObstacleNone && !(force && f.Obstacle == ObstacleChanged) {
+		if f.Stays(force) {
 			out = append(out, f)
 		}
 	}
@@ -213,7 +203,7 @@ func (u Undo) Blocked(force bool) []UndoFile {
 //
 // A tree that another process advances is refused. One that this process advances is not:
 // a file that an agent writes at the same moment is left as the agent wrote it.
-func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force bool) (UndoReport, error) {
+func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
 	t, err := a.tree(ctx, u.Root)
 	if err != nil {
 		return UndoReport{}, err
@@ -227,7 +217,7 @@ func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force boo
 		return UndoReport{}, blocked(left, u)
 	}
 	u.Files = slices.DeleteFunc(slices.Clone(u.Files), func(f UndoFile) bool {
-		return f.Obstacle != ObstacleNone && f.Obstacle != ObstacleChanged
+		return f.Obstacle != wire.ObstacleNone && f.Obstacle != wire.ObstacleChanged
 	})
 	r := UndoReport{Undo: u, Number: u.seen + 1, Left: left}
 	if len(u.Files) == 0 {
@@ -241,7 +231,7 @@ func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force boo
 		if u.Redo > 0 {
 			r.TakeBack = fmt.Sprintf("troupe undo %s", u.Root)
 		}
-		if err := (use{a, by}).tellUndone(ctx, r); err != nil {
+		if err := a.tellUndone(ctx, r); err != nil {
 			return r, fmt.Errorf("the files were put back, but the session could not be told: %w", err)
 		}
 	}
@@ -249,7 +239,7 @@ func (a *App) applyUndo(ctx context.Context, by troupe.Caller, u Undo, force boo
 }
 
 // tellUndone has the agents know that files are not as they left them.
-func (u use) tellUndone(ctx context.Context, r UndoReport) error {
+func (u undoing) tellUndone(ctx context.Context, r UndoReport) error {
 	return u.tell(ctx, r.Root, troupe.Mail{
 		ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), To: r.Root,
 		Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text(r.Notice())},
@@ -270,7 +260,7 @@ func blocked(left []UndoFile, u Undo) error {
 		if i < show {
 			e.Problem += "\n  " + f.Path + ": " + f.Problem
 		}
-		force = force || f.Obstacle == ObstacleChanged
+		force = force || f.Obstacle == wire.ObstacleChanged
 	}
 	if len(left) > show {
 		e.Problem += fmt.Sprintf("\n  … and %d more", len(left)-show)
@@ -284,7 +274,7 @@ func blocked(left []UndoFile, u Undo) error {
 
 // apply keeps, stages, records, publishes and records again. An error means that no file
 // was changed.
-func (a *App) apply(ctx context.Context, r *UndoReport) (err error) {
+func (a undoing) apply(ctx context.Context, r *UndoReport) (err error) {
 	staged := make([]*files.Staged, 0, len(r.Files))
 	defer func() {
 		for _, s := range staged { // those that were not published
@@ -317,8 +307,8 @@ func (a *App) apply(ctx context.Context, r *UndoReport) (err error) {
 	var undone []undoneFile
 	for i, f := range r.Files {
 		if err := staged[i].Publish(); err != nil {
-			if f.Obstacle, f.Problem = ObstaclePlace, err.Error(); errors.Is(err, files.ErrChanged) {
-				f.Obstacle = ObstacleChanged
+			if f.Obstacle, f.Problem = wire.ObstaclePlace, err.Error(); errors.Is(err, files.ErrChanged) {
+				f.Obstacle = wire.ObstacleChanged
 			}
 			r.Left = append(r.Left, f)
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // Turn is one reply of a root session's model, and what the tree did for it: the calls of
@@ -25,30 +26,11 @@ import (
 type Turn struct {
 	Number   int // of the reply, 1 for the first
 	At       time.Time
-	Asked    string       // the first words of what a person had last said
-	Files    []FileChange // what tools wrote, one entry a file, by path
-	Commands []Command    // what may have changed anything, in order
-	Undone   bool         // put back since, and not brought back
+	Asked    string            // the first words of what a person had last said
+	Files    []wire.FileChange // what tools wrote, one entry a file, by path
+	Commands []Command         // what may have changed anything, in order
+	Undone   bool              // put back since, and not brought back
 }
-
-// FileChange is what tools did to one file in one turn.
-type FileChange struct {
-	Path           string
-	Agents         []string // who wrote it, by their paths in the tree
-	Writes         int
-	New            bool // it was not there before
-	Added, Removed int  // lines, summed over the writes
-}
-
-// CommandState is how much is known of a command's end.
-type CommandState string
-
-// How a command ended.
-const (
-	CommandEnded   CommandState = "ended"
-	CommandRunning CommandState = "running" // or its process is gone and nobody has noted that yet
-	CommandCutOff  CommandState = "cut off" // its process went away while it was at work
-)
 
 // Command is a call that may have changed anything: a shell command, as a rule. What it
 // changed is not known.
@@ -58,15 +40,15 @@ type Command struct {
 	Tool     string
 	Text     string // the command, or the input of a call that is none
 	ExitCode int    // of one that ended
-	State    CommandState
+	State    wire.CommandState
 
 	at    time.Time
 	until time.Time // when one in the background ended; zero while it runs
 	back  bool      // it went on after its call had its result
 }
 
-// Changes lists the turns of a tree with what each changed.
-func (a *App) Changes(ctx context.Context, root troupe.SessionID) ([]Turn, error) {
+// changes lists the turns of a tree with what each changed.
+func (a undoing) changes(ctx context.Context, root troupe.SessionID) ([]Turn, error) {
 	h, err := a.history(ctx, root)
 	if err != nil {
 		return nil, err
@@ -97,7 +79,7 @@ type history struct {
 	entries []undoEntry
 }
 
-func (a *App) history(ctx context.Context, root troupe.SessionID) (*history, error) {
+func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, error) {
 	h := &history{root: root}
 	known, err := a.known()
 	if err != nil {
@@ -172,7 +154,7 @@ func (h *history) finish() {
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
 	for i := range h.turns {
 		slices.SortStableFunc(h.turns[i].Commands, func(a, b Command) int { return a.at.Compare(b.at) })
-		slices.SortFunc(h.turns[i].Files, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
+		slices.SortFunc(h.turns[i].Files, func(a, b wire.FileChange) int { return strings.Compare(a.Path, b.Path) })
 	}
 	for n, by := range h.undone() {
 		// What a tool has written since is a change of its own.
@@ -183,10 +165,10 @@ func (h *history) finish() {
 }
 
 func (t *Turn) add(s step) {
-	i := slices.IndexFunc(t.Files, func(f FileChange) bool { return f.Path == s.path })
+	i := slices.IndexFunc(t.Files, func(f wire.FileChange) bool { return f.Path == s.path })
 	if i < 0 {
 		i = len(t.Files)
-		t.Files = append(t.Files, FileChange{Path: s.path})
+		t.Files = append(t.Files, wire.FileChange{Path: s.path})
 	}
 	f := &t.Files[i]
 	f.Writes++
@@ -279,20 +261,20 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 		}
 	}
 	for _, c := range b.Evidence.Commands {
-		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: CommandEnded})
+		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: wire.CommandEnded})
 	}
 	silent := len(b.Evidence.Files)+len(b.Evidence.Commands) == 0
 	switch {
 	case b.Task != nil && b.Task.Kind == troupe.TaskShell:
-		p := l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandRunning, back: true})
+		p := l.command(Command{Tool: b.Name, Text: l.text(at), State: wire.CommandRunning, back: true})
 		if l.tasks == nil {
 			l.tasks = make(map[troupe.TaskID]place)
 		}
 		l.tasks[b.Task.ID] = p
 	case b.Interrupt && announced:
-		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandCutOff})
+		l.command(Command{Tool: b.Name, Text: l.text(at), State: wire.CommandCutOff})
 	case announced && silent && !b.Result.IsError && b.Denied == nil && b.Task == nil && !l.intent(b.Name):
-		l.command(Command{Tool: b.Name, Text: l.text(at), State: CommandEnded})
+		l.command(Command{Tool: b.Name, Text: l.text(at), State: wire.CommandEnded})
 	}
 }
 
@@ -317,10 +299,10 @@ func (l *logReader) ended(o troupe.Outcome) {
 		return
 	}
 	c := &l.h.turns[p.turn-1].Commands[p.index]
-	if c.State != CommandRunning {
+	if c.State != wire.CommandRunning {
 		return // its end was read before the mail came
 	}
-	c.State, c.until = CommandEnded, l.at
+	c.State, c.until = wire.CommandEnded, l.at
 	for _, ran := range o.Evidence.Commands {
 		c.Text, c.ExitCode = ran.Command, ran.ExitCode
 	}
@@ -334,7 +316,7 @@ func (l *logReader) end() {
 	for _, at := range slices.SortedFunc(maps.Keys(l.started), func(a, b troupe.Coord) int {
 		return cmp.Or(a.Reply-b.Reply, a.Call-b.Call)
 	}) {
-		l.command(Command{Tool: l.started[at].Name, Text: l.text(at), State: CommandRunning})
+		l.command(Command{Tool: l.started[at].Name, Text: l.text(at), State: wire.CommandRunning})
 	}
 }
 

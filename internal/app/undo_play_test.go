@@ -252,7 +252,7 @@ func (p *play) want(what string, want map[string]string) {
 
 func (p *play) plan(turn int) Undo {
 	p.t.Helper()
-	u, err := p.a.PlanUndo(p.t.Context(), p.root, turn)
+	u, err := p.undo().planUndo(p.t.Context(), p.root, turn)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func (p *play) plan(turn int) Undo {
 
 func (p *play) apply(u Undo, force bool) UndoReport {
 	p.t.Helper()
-	r, err := p.a.applyUndo(p.t.Context(), troupe.You(troupe.SurfaceCommand), u, force)
+	r, err := p.undo().applyUndo(p.t.Context(), u, force)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -270,9 +270,12 @@ func (p *play) apply(u Undo, force bool) UndoReport {
 
 func (p *play) redo() Undo {
 	p.t.Helper()
-	u, err := p.a.PlanRedo(p.t.Context(), p.root)
+	u, err := p.undo().planRedo(p.t.Context(), p.root)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return u
 }
+
+// undo is the noun for the person of the home.
+func (p *play) undo() undoing { return undoing{use{p.a, troupe.You(troupe.SurfaceCommand)}} }

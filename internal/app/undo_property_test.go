@@ -129,7 +129,7 @@ func (m *folderModel) undo() {
 	}
 	u := m.plan(turn)
 	m.want("a plan", now)
-	r, err := m.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, force)
+	r, err := m.play.undo().applyUndo(t.Context(), u, force)
 	if conflict && !force {
 		if err == nil {
 			t.Errorf("the work of others was replaced")

@@ -16,6 +16,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/files"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func TestUndoAndRedo(t *testing.T) {
@@ -37,7 +38,7 @@ func TestUndoAndRedo(t *testing.T) {
 	p.bash(p.root, "make")
 	after := p.disk()
 
-	turns, err := p.a.Changes(t.Context(), p.root)
+	turns, err := p.undo().changes(t.Context(), p.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestUndoAndRedo(t *testing.T) {
 	if f := turns[2].Files[0]; f.Path != p.path("old") || f.New || f.Added != 1 || f.Removed != 1 {
 		t.Errorf("an edit: %+v", f)
 	}
-	if c := turns[2].Commands; len(c) != 1 || c[0].Text != "make" || c[0].State != CommandEnded {
+	if c := turns[2].Commands; len(c) != 1 || c[0].Text != "make" || c[0].State != wire.CommandEnded {
 		t.Errorf("commands %+v", c)
 	}
 
@@ -79,7 +80,7 @@ func TestUndoAndRedo(t *testing.T) {
 		}
 	}
 	// Nothing is left to be undone by itself; by its number there is nothing to do.
-	if _, err := p.a.PlanUndo(t.Context(), p.root, 0); err == nil {
+	if _, err := p.undo().planUndo(t.Context(), p.root, 0); err == nil {
 		t.Error("there is still something to undo")
 	}
 	if again := p.plan(1); len(again.Files) != 0 || len(again.Same) != 2 {
@@ -91,7 +92,7 @@ func TestUndoAndRedo(t *testing.T) {
 		t.Errorf("report %+v\n%s", back, back.Notice())
 	}
 	p.want("brought back", after)
-	if _, err := p.a.PlanRedo(t.Context(), p.root); err == nil {
+	if _, err := p.undo().planRedo(t.Context(), p.root); err == nil {
 		t.Error("an undo can be taken back twice")
 	}
 	p.apply(p.plan(1), false)
@@ -181,15 +182,15 @@ func TestUndoLeavesOthersWork(t *testing.T) {
 	}
 	now := p.disk()
 	u := p.plan(1)
-	got := map[string]Obstacle{}
+	got := map[string]wire.Obstacle{}
 	for _, f := range u.Files {
 		got[filepath.Base(f.Path)] = f.Obstacle
 	}
-	if want := (map[string]Obstacle{"mine": "", "both": ObstacleChanged, "gone": ObstacleChanged}); !maps.Equal(got, want) || len(u.Same) != 1 {
+	if want := (map[string]wire.Obstacle{"mine": "", "both": wire.ObstacleChanged, "gone": wire.ObstacleChanged}); !maps.Equal(got, want) || len(u.Same) != 1 {
 		t.Errorf("obstacles %v; the same: %q", got, u.Same)
 	}
 	var ue *troupe.UserError
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, false); !errors.As(err, &ue) || !strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
+	if _, err := p.undo().applyUndo(t.Context(), u, false); !errors.As(err, &ue) || !strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", now)
@@ -241,10 +242,10 @@ func TestUndoWithoutWhatWasKept(t *testing.T) {
 	p.write(p.root, "d", "1")
 	now := p.disk()
 	u := p.plan(1)
-	if blocked := u.Blocked(true); len(blocked) != 3 || blocked[0].Obstacle != ObstacleLost || blocked[2].Obstacle != ObstacleLost {
+	if blocked := u.Blocked(true); len(blocked) != 3 || blocked[0].Obstacle != wire.ObstacleLost || blocked[2].Obstacle != wire.ObstacleLost {
 		t.Fatalf("blocked %+v", blocked)
 	}
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, false); err == nil {
+	if _, err := p.undo().applyUndo(t.Context(), u, false); err == nil {
 		t.Error("half an undo was made")
 	}
 	p.want("refused", now)
@@ -273,7 +274,7 @@ func TestUndoOnlyAtThePlaceItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := p.plan(1)
-	if blocked := u.Blocked(true); len(blocked) != 2 || blocked[0].Obstacle != ObstaclePlace || blocked[1].Obstacle != ObstaclePlace {
+	if blocked := u.Blocked(true); len(blocked) != 2 || blocked[0].Obstacle != wire.ObstaclePlace || blocked[1].Obstacle != wire.ObstaclePlace {
 		t.Fatalf("blocked %+v", blocked)
 	}
 	if r := p.apply(u, true); len(r.Files) != 0 || r.TakeBack != "" {
@@ -308,7 +309,7 @@ func TestTurnsOfDescendants(t *testing.T) {
 	p.bash(back, "make in 3")
 	p.write(back, "f", "by back in 3")
 
-	turns, err := p.a.Changes(t.Context(), p.root)
+	turns, err := p.undo().changes(t.Context(), p.root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,14 +416,14 @@ func TestUndoOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	p := onePlay(t)
 	for _, turn := range []int{-1, 0, 1} {
-		if _, err := p.a.PlanUndo(t.Context(), p.root, turn); err == nil {
+		if _, err := p.undo().planUndo(t.Context(), p.root, turn); err == nil {
 			t.Errorf("turn %d of none can be undone", turn)
 		}
 	}
-	if turns, err := p.a.Changes(t.Context(), p.root); err != nil || len(turns) != 0 {
+	if turns, err := p.undo().changes(t.Context(), p.root); err != nil || len(turns) != 0 {
 		t.Errorf("%v %v", turns, err)
 	}
-	if _, err := p.a.PlanRedo(t.Context(), p.root); err == nil {
+	if _, err := p.undo().planRedo(t.Context(), p.root); err == nil {
 		t.Error("nothing can be taken back")
 	}
 	p.turn(p.root)
@@ -444,7 +445,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := p.plan(1)
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
+	if _, err := p.undo().applyUndo(t.Context(), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", map[string]string{"f": "x"})
@@ -452,7 +453,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 	s.Status, s.EndedAt = troupe.Completed, p.a.env.Now()
 	p.log(p.root, troupe.Ended{})
 	child := p.child(p.root, "Still at it", true)
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
+	if _, err := p.undo().applyUndo(t.Context(), u, true); err == nil || !strings.Contains(err.Error(), "4711") {
 		t.Errorf("with a child at work: %v", err)
 	}
 	s = &p.cast[child].s
@@ -532,7 +533,7 @@ func TestUndoTwiceAtOnce(t *testing.T) {
 	p.write(p.root, "g", "1")
 	first, second := p.plan(2), p.plan(1)
 	p.apply(first, false)
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), second, true); err == nil {
+	if _, err := p.undo().applyUndo(t.Context(), second, true); err == nil {
 		t.Error("both were made")
 	}
 	p.want("the first", map[string]string{"f": "1"})
@@ -549,7 +550,7 @@ func TestUndoAllOrNothing(t *testing.T) {
 	p.write(p.root, "z", "1")
 	u := p.plan(1)
 	p.put("z", "hand")
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); !errors.Is(err, files.ErrChanged) {
+	if _, err := p.undo().applyUndo(t.Context(), u, true); !errors.Is(err, files.ErrChanged) {
 		t.Errorf("%v", err)
 	}
 	p.want("changed since the plan", map[string]string{"a": "1", "z": "hand"})
@@ -558,7 +559,7 @@ func TestUndoAllOrNothing(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.a.applyUndo(t.Context(), troupe.You(troupe.SurfaceCommand), u, true); err == nil {
+	if _, err := p.undo().applyUndo(t.Context(), u, true); err == nil {
 		t.Error("an undo without a record")
 	}
 	p.want("no record can be made", map[string]string{"a": "1", "z": "1"})
@@ -571,7 +572,7 @@ func TestRemoveTakesWhatWasKept(t *testing.T) {
 	p.turn(p.root)
 	p.write(p.root, "f", "1")
 	p.apply(p.plan(1), false)
-	if err := p.a.remove(t.Context(), p.root); err != nil {
+	if err := you(p.a).Remove(t.Context(), p.root); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(p.a.outputDir(p.root)); !errors.Is(err, os.ErrNotExist) {

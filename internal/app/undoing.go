@@ -15,22 +15,20 @@ import (
 type undoing struct{ use }
 
 func (u undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
-	turns, err := u.Changes(ctx, root)
+	turns, err := u.changes(ctx, root)
 	out := []wire.Turn{}
 	for _, t := range turns {
 		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{}, Commands: commands(t.Commands)}
-		for _, f := range t.Files {
-			w.Files = append(w.Files, wire.FileChange(f))
-		}
+		w.Files = append(w.Files, t.Files...)
 		out = append(out, w)
 	}
 	return out, err
 }
 
 func (u undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (Undo, wire.Undo, error) {
-	plan := u.App.PlanUndo
+	plan := u.planUndo
 	if o.Redo {
-		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return u.PlanRedo(ctx, root) }
+		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return u.planRedo(ctx, root) }
 	}
 	p, err := plan(ctx, root, o.Turn)
 	if err != nil {
@@ -63,7 +61,7 @@ func (u undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 			Hint:    "Look again at what there is to undo.", Code: 2, Err: troupe.ErrFenced,
 		}
 	}
-	r, err := u.applyUndo(ctx, u.caller, p, o.Force)
+	r, err := u.applyUndo(ctx, p, o.Force)
 	if err != nil {
 		return wire.Undo{}, err
 	}
@@ -88,19 +86,9 @@ func shown(p Undo) wire.Undo {
 }
 
 func shownFiles(list []UndoFile) []wire.UndoFile {
-	out := make([]wire.UndoFile, 0, len(list))
-	for _, f := range list {
-		w := wire.UndoFile{
-			Path: f.Path, Action: wire.UndoRestore, Obstacle: wire.Obstacle(f.Obstacle), Problem: f.Problem, Mixed: f.Mixed,
-			Added: f.Added, Removed: f.Removed,
-		}
-		switch {
-		case f.To == "" && f.Obstacle != ObstacleLost:
-			w.Action = wire.UndoRemove
-		case f.Now == "":
-			w.Action = wire.UndoCreate
-		}
-		out = append(out, w)
+	out := make([]wire.UndoFile, len(list))
+	for i, f := range list {
+		out[i] = f.UndoFile
 	}
 	return out
 }
@@ -108,8 +96,8 @@ func shownFiles(list []UndoFile) []wire.UndoFile {
 func commands(list []Command) []wire.Command {
 	out := make([]wire.Command, 0, len(list))
 	for _, c := range list {
-		w := wire.Command{Turn: c.Turn, Agent: c.Agent, Tool: c.Tool, Text: c.Text, State: wire.CommandState(c.State)}
-		if c.State == CommandEnded {
+		w := wire.Command{Turn: c.Turn, Agent: c.Agent, Tool: c.Tool, Text: c.Text, State: c.State}
+		if c.State == wire.CommandEnded {
 			w.ExitCode = &c.ExitCode
 		}
 		out = append(out, w)

@@ -34,14 +34,12 @@ func exported() map[string]string {
 		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
 	}
 	for _, name := range []string{
-		"all.Known", "app.Holds", "app.UndoReport", "change.Moved", "command.Connects", "command.GitSubcommand",
 		"command.PlainDevice", "command.UnreadableError", "config.Defaults", "config.Load", "config.Owners",
 		"config.Parse", "fleet.CapError", "fleet.NameFor", "fleet.NameTakenError", "fleet.Over", "gate.Filters",
 		"gate.Table", "gate.Usable", "httpd.Description", "memstore.New", "model.CheckBody",
 		"model.NewGeneration", "rule.Error", "rule.ParseWildcard", "run.Finish", "sandbox.Probe",
 		"sandbox.Quiet", "sandbox.UnavailableError", "session.Wanted", "trust.Read", "trust.Revoke",
 		"trust.WideError", "turn.Allowed", "turn.Cap", "turn.RefusedError", "upstream.Tokens", "web.Public",
-		"wire.CommandCutOff", "wire.CommandRunning", "wire.ObstacleLost", "wire.ObstaclePlace", "wire.Routes",
 	} {
 		out[name] = before
 	}
