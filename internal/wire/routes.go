@@ -7,8 +7,8 @@ type Route struct {
 	ID, Method, Path, Summary string
 }
 
-// Routes are all there are. {id} is a session, {request} a request.
-func Routes() []Route {
+// routes are all there are. {id} is a session, {request} a request.
+func routes() []Route {
 	const (
 		get, post = http.MethodGet, http.MethodPost
 		all, one  = "/v1/sessions", "/v1/sessions/{id}"
@@ -51,7 +51,7 @@ func Routes() []Route {
 
 // RouteOf is the route with an id.
 func RouteOf(id string) Route {
-	for _, r := range Routes() {
+	for _, r := range routes() {
 		if r.ID == id {
 			return r
 		}
