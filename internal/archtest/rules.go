@@ -26,7 +26,7 @@ func granted() allowance {
 		// What the product had before the walls of ADR 0015 were moved: a program is read more
 		// often than it is extended, so what is new makes room for itself. Raise it only in the
 		// change that needs it, and say there what the lines buy.
-		productLines: 62_500, // until the walls stand
+		productLines: 59_981,
 		wideLines:    3_150,
 	}
 }
