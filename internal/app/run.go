@@ -250,7 +250,7 @@ func words(r Request) []troupe.Block {
 }
 
 // fallback resolves the model that a tree goes on with when its own is not to be had.
-func (a runs) fallback(r Request) (string, error) {
+func (a *App) fallback(r Request) (string, error) {
 	name := r.Fallback
 	if name == "" {
 		name = a.settings.Fallback
