@@ -57,7 +57,7 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 
 // runSettings are what a run with these profiles is started with; a fallback that is not named stays as
 // it was before.
-func (a *App) runSettings(r Request, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
+func (a runs) runSettings(r Request, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
 	fallback, err := a.fallback(r)
 	if err != nil {
 		return nil, fleet.Document{}, err
