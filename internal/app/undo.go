@@ -40,8 +40,8 @@ type UndoFile struct {
 	mode    os.FileMode
 }
 
-// UndoReport is what came of an undo.
-type UndoReport struct {
+// undoReport is what came of an undo.
+type undoReport struct {
 	Undo                // as it was carried out: Files are those that were changed
 	Number   int        // of this undo
 	Left     []UndoFile // those that were not, with the reason
@@ -203,28 +203,28 @@ func (u Undo) Blocked(force bool) []UndoFile {
 //
 // A tree that another process advances is refused. One that this process advances is not:
 // a file that an agent writes at the same moment is left as the agent wrote it.
-func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (UndoReport, error) {
+func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport, error) {
 	t, err := a.tree(ctx, u.Root)
 	if err != nil {
-		return UndoReport{}, err
+		return undoReport{}, err
 	}
 	live := slices.ContainsFunc(t.Sessions, func(s troupe.Session) bool { return s.Status.Live() })
 	if t.Running && live && !a.isOwner(t.Owner.ID) {
-		return UndoReport{}, busy(t.Sessions[0], t.Owner)
+		return undoReport{}, busy(t.Sessions[0], t.Owner)
 	}
 	left := u.Blocked(force)
 	if len(left) > 0 && !force {
-		return UndoReport{}, blocked(left, u)
+		return undoReport{}, blocked(left, u)
 	}
 	u.Files = slices.DeleteFunc(slices.Clone(u.Files), func(f UndoFile) bool {
 		return f.Obstacle != wire.ObstacleNone && f.Obstacle != wire.ObstacleChanged
 	})
-	r := UndoReport{Undo: u, Number: u.seen + 1, Left: left}
+	r := undoReport{Undo: u, Number: u.seen + 1, Left: left}
 	if len(u.Files) == 0 {
 		return r, nil
 	}
 	if err := a.apply(ctx, &r); err != nil {
-		return UndoReport{}, fmt.Errorf("nothing was put back: %w", err)
+		return undoReport{}, fmt.Errorf("nothing was put back: %w", err)
 	}
 	if len(r.Files) > 0 {
 		r.TakeBack = fmt.Sprintf("troupe undo %s --redo", u.Root)
@@ -239,7 +239,7 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (UndoReport,
 }
 
 // tellUndone has the agents know that files are not as they left them.
-func (u undoing) tellUndone(ctx context.Context, r UndoReport) error {
+func (u undoing) tellUndone(ctx context.Context, r undoReport) error {
 	return u.tell(ctx, r.Root, troupe.Mail{
 		ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), To: r.Root,
 		Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text(r.Notice())},
@@ -274,7 +274,7 @@ func blocked(left []UndoFile, u Undo) error {
 
 // apply keeps, stages, records, publishes and records again. An error means that no file
 // was changed.
-func (a undoing) apply(ctx context.Context, r *UndoReport) (err error) {
+func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	staged := make([]*files.Staged, 0, len(r.Files))
 	defer func() {
 		for _, s := range staged { // those that were not published

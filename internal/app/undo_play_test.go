@@ -259,7 +259,7 @@ func (p *play) plan(turn int) Undo {
 	return u
 }
 
-func (p *play) apply(u Undo, force bool) UndoReport {
+func (p *play) apply(u Undo, force bool) undoReport {
 	p.t.Helper()
 	r, err := p.undo().applyUndo(p.t.Context(), u, force)
 	if err != nil {

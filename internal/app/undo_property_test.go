@@ -149,7 +149,7 @@ func (m *folderModel) undo() {
 }
 
 // record notes what an undo did as steps of the last turn.
-func (m *folderModel) record(r UndoReport, now, want map[string]string) {
+func (m *folderModel) record(r undoReport, now, want map[string]string) {
 	back := maps.Equal(m.disk(), now)
 	for _, f := range r.Files {
 		name, _ := filepath.Rel(m.dir, f.Path)
