@@ -30,6 +30,7 @@ func exported() map[string]string {
 		before    = "was there before the rule"
 	)
 	out := map[string]string{
+		"all.Known":    "tests of other packages judge by the tools that there are",
 		"httpd.Target": reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
 	}

@@ -191,7 +191,7 @@ func (j *judge) redirect(r Redirect) string {
 		return ""
 	case r.Write:
 		return "writes to " + r.Path.Text
-	case Connects(r.Path):
+	case connects(r.Path):
 		return "reads what " + r.Path.Text + " names, which may be a connection"
 	}
 	j.out.Reads = append(j.out.Reads, Source{Word: r.Path})
@@ -208,7 +208,7 @@ func PlainDevice(name string) bool {
 }
 
 // Connects: bash connects to somebody where a file is named so, or may be.
-func Connects(w Word) bool {
+func connects(w Word) bool {
 	if w.Known {
 		return strings.HasPrefix(path.Clean(w.Text), "/dev/")
 	}

@@ -241,7 +241,7 @@ func hides(words []Word) string {
 	}
 	sub := 0
 	if name == "git" {
-		sub = GitSubcommand(args)
+		sub = gitSubcommand(args)
 	}
 	known := lookup(name)
 	switch {
@@ -276,8 +276,8 @@ func hides(words []Word) string {
 	return ""
 }
 
-// GitSubcommand is the place of git's subcommand among its arguments.
-func GitSubcommand(args []Word) int {
+// gitSubcommand is the place of git's subcommand among its arguments.
+func gitSubcommand(args []Word) int {
 	for i := 0; i < len(args); i++ {
 		switch text := args[i].Text; {
 		case text == "-C" || text == "-c":

@@ -85,7 +85,7 @@ func Do(ctx context.Context, env tool.Env, l *tool.Locks, t Target, fn func(*Fil
 // look reads what stands at the place that was judged.
 func look(env tool.Env, t Target) (*File, error) {
 	if tool.Resolve(t.Path) != t.Real() {
-		return nil, refused{Moved(env, t.Path)}
+		return nil, refused{moved(env, t.Path)}
 	}
 	f := &File{env: env, Name: env.Rel(t.Path), target: t}
 	dir, base := safefile.Split(t.Real())
@@ -207,7 +207,7 @@ func (f *File) failed(err error) error {
 	case errors.As(err, &r):
 		return err
 	case errors.Is(err, safefile.ErrMoved):
-		return refused{Moved(f.env, f.target.Path)}
+		return refused{moved(f.env, f.target.Path)}
 	case errors.Is(err, fs.ErrPermission):
 		return Refuse("%s was not changed: permission denied.", f.Name)
 	case errors.As(err, &pe):

@@ -10,8 +10,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
-// Moved says that a path leads elsewhere by now.
-func Moved(env tool.Env, path string) tool.Output {
+// moved says that a path leads elsewhere by now.
+func moved(env tool.Env, path string) tool.Output {
 	return tool.Errorf("%s leads to another place now than when the call was checked: something renamed or linked a part of it meanwhile. Nothing was read or written. Try again.", env.Rel(path))
 }
 
@@ -20,7 +20,7 @@ func Explain(env tool.Env, t Target, err error) tool.Output {
 	name := env.Rel(t.Path)
 	switch {
 	case errors.Is(err, safefile.ErrMoved):
-		return Moved(env, t.Path)
+		return moved(env, t.Path)
 	case errors.Is(err, safefile.ErrFolder):
 		return tool.Errorf("%s is a folder. Use Glob to see what is in it.", name)
 	case errors.Is(err, os.ErrDeadlineExceeded):
