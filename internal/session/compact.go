@@ -101,7 +101,7 @@ func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.M
 		}
 		return a.stage(a.modelFailed(in))
 	}
-	blocks := []troupe.Block{troupe.Text("<conversation-summary>\n" + turn.Escape(text) + "\n</conversation-summary>")}
+	blocks := []troupe.Block{troupe.Text(troupe.Quote("conversation-summary", text))}
 	blocks = append(blocks, troupe.Text(a.restate()))
 	words, err := a.unanswered(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *exchange) restate() string {
 	if files := a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
 		for _, f := range files {
-			fmt.Fprintf(&b, "%s (+%d -%d)\n", turn.Escape(f.Path), f.Added, f.Removed)
+			fmt.Fprintf(&b, "%s (+%d -%d)\n", troupe.Escape(f.Path), f.Added, f.Removed)
 		}
 	}
 	b.WriteString("</system-reminder>")

@@ -466,7 +466,7 @@ func TestForgedEvidence(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"<\r/agent-result>", "<\u00a0runtime-evidence>", "<\u200b/agent-result>", "<\f / agent-result>"} {
-		if turn.Escape(s) == s {
+		if troupe.Escape(s) == s {
 			t.Errorf("%q passes for a marker", s)
 		}
 	}
@@ -479,7 +479,7 @@ func BenchmarkEscape(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				turn.Escape(text)
+				troupe.Escape(text)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ func RenderNotification(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "<status>%s</status>\n<summary>%s</summary>\n", o.TaskStatus(), summary(o))
 	text, cut := Cap(o.Result, MaxResult)
 	if text != "" {
-		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", Escape(text))
+		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", troupe.Escape(text))
 	}
 	if cut > 0 {
 		fmt.Fprintf(&b, "[%d more bytes are in the output file]\n", cut)

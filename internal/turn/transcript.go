@@ -131,7 +131,7 @@ func Verbatim(events []troupe.Event, limit int64) []troupe.Block {
 
 // reminder is the runtime's own word in a conversation.
 func reminder(text string) string {
-	return "<system-reminder>\n" + Escape(text) + "\n</system-reminder>"
+	return troupe.Quote("system-reminder", text)
 }
 
 // What of a child its parent is shown, at most. All of it stays in the child's log.
@@ -155,7 +155,7 @@ func RenderOutcome(o troupe.Outcome) string {
 	text, cut := Cap(o.Result, MaxResult)
 	switch {
 	case text != "":
-		b.WriteString(Escape(text))
+		b.WriteString(troupe.Escape(text))
 		b.WriteByte('\n')
 	case o.Status == troupe.Completed:
 		b.WriteString("(it ended without a final text)\n")
@@ -207,57 +207,11 @@ func more(b *strings.Builder, n int, what string) {
 // value is text from elsewhere as part of one line of evidence.
 func value(s string, n int) string {
 	s, cut := Cap(s, n)
-	s = Escape(oneLine(s))
+	s = troupe.Escape(oneLine(s))
 	if cut > 0 {
 		s += "…"
 	}
 	return s
-}
-
-// Escape keeps text from looking like the runtime's own markers: it takes the angle bracket
-// from anything that begins like one.
-func Escape(s string) string {
-	if !strings.Contains(s, "<") {
-		return s
-	}
-	var b strings.Builder
-	for {
-		i := strings.IndexByte(s, '<')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		if isMarker(s[i+1:]) {
-			b.WriteString("&lt;")
-		} else {
-			b.WriteByte('<')
-		}
-		s = s[i+1:]
-	}
-}
-
-// markerReach is how far behind an angle bracket a marker's name may begin and end.
-const markerReach = 64
-
-// isMarker reports whether what follows an angle bracket opens or closes a marker, however
-// it is spaced: what a person would not see does not make it another word.
-func isMarker(s string) bool {
-	s = strings.TrimLeftFunc(s[:min(len(s), markerReach)], func(r rune) bool {
-		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
-	})
-	s = strings.ToLower(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, s))
-	for _, name := range [...]string{"agent-result", "runtime-", "task-notification", "system-reminder", "environment"} {
-		if strings.HasPrefix(s, name) {
-			return true
-		}
-	}
-	return false
 }
 
 func attr(s string) string { return html.EscapeString(oneLine(s)) }

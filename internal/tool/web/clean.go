@@ -73,46 +73,5 @@ func invisible(r rune) bool {
 		r >= 0xE0000 && r <= 0xE0FFF)
 }
 
-// escape keeps text from looking like the runtime's markers, or like the end of the block it
-// stands in: all of those are names with a hyphen, or begin like "environment". It takes the
-// angle bracket from any such tag, however it is spaced. Text must be clean.
-func escape(s string) string {
-	if !strings.Contains(s, "<") {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s) + len(s)/16)
-	for {
-		i := strings.IndexByte(s, '<')
-		if i < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:i])
-		if s = s[i+1:]; isMarker(s) {
-			b.WriteString("&lt;")
-		} else {
-			b.WriteByte('<')
-		}
-	}
-}
-
-// markerReach is how much of what follows an angle bracket is looked at; no marker is as long.
-const markerReach = 256
-
-func isMarker(s string) bool {
-	s = strings.TrimLeftFunc(s[:min(len(s), markerReach)], func(r rune) bool {
-		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
-	})
-	s = strings.ToLower(s)
-	end := strings.IndexFunc(s, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return end > 0 && s[end] == '-' || strings.HasPrefix(s, "environment")
-}
-
 // oneLine makes text from outside fit into one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
-
-// block puts text from outside between tags that it cannot forge.
-func block(name, text string) string {
-	return "<" + name + ">\n" + strings.TrimSpace(escape(text)) + "\n</" + name + ">"
-}

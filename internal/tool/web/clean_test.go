@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe"
 )
 
 func TestClean(t *testing.T) {
@@ -38,7 +38,7 @@ func TestEscape(t *testing.T) {
 		"<environment><<runtime-evidence>":             "&lt;environment><&lt;runtime-evidence>",
 		"<\n\t/agent-result>":                          "&lt;\n\t/agent-result>",
 	} {
-		if got := escape(in); got != want {
+		if got := troupe.Escape(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -57,11 +57,11 @@ func FuzzEscape(f *testing.F) {
 		}) || clean(c) != c {
 			t.Fatalf("%q is not clean: %q", s, c)
 		}
-		e := escape(c)
-		if turn.Escape(e) != e {
+		e := troupe.Escape(c)
+		if troupe.Escape(e) != e {
 			t.Fatalf("%q holds a marker: %q", s, e)
 		}
-		if strings.Count(strings.ToLower(block("web-page", c)), "/web-page>") < 1 || strings.Contains(strings.ToLower(e), "</web-page") {
+		if strings.Count(strings.ToLower(troupe.Quote("web-page", strings.TrimSpace(c))), "/web-page>") < 1 || strings.Contains(strings.ToLower(e), "</web-page") {
 			t.Fatalf("%q forges an end: %q", s, e)
 		}
 		if !strings.Contains(s, "<") && e != c {
