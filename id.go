@@ -27,6 +27,10 @@ type Coord struct {
 	Call  int `json:"call,omitempty"`
 }
 
+// AgentVariable is set in the environment of every command that an agent starts, to the
+// agent's session: Troupe's own API refuses those that carry it.
+const AgentVariable = "TROUPE_AGENT"
+
 const idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 // NewRootID draws a fresh id from r, which should be crypto/rand.Reader outside tests.

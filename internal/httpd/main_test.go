@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // What a test's own program does when it is started as a helper.
@@ -82,7 +84,7 @@ func helper(t *testing.T, what, socket string, env ...string) (status int, out s
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], socket)
 	for _, kv := range os.Environ() {
-		if !strings.HasPrefix(kv, Marker+"=") {
+		if !strings.HasPrefix(kv, troupe.AgentVariable+"=") {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}

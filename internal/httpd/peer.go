@@ -18,7 +18,7 @@ import (
 //   - if this process, which runs the agents, is among its ancestors: every command of an
 //     agent of ours descends from it;
 //   - if it, the leader of its session or process group, or any ancestor was started with
-//     the variable that marks agents' commands (Marker): that holds for agents of other
+//     the variable that marks agents' commands (troupe.AgentVariable): that holds for agents of other
 //     processes, and for a command that was left to init by its parent's end.
 //
 // A process id may be given to another process while it is being looked at. On Linux 6.5 and
@@ -35,9 +35,6 @@ import (
 // user's that is not below an agent, with a debugger or through its terminal; or leave the
 // API alone and write to the database. The check keeps honest programs from overreaching and
 // makes going around it deliberate. It is not a wall.
-
-// Marker is the environment variable that marks what an agent's tools start.
-const Marker = "TROUPE_AGENT"
 
 // denied is the exit code of a command that was not permitted.
 const denied = 3
@@ -60,7 +57,7 @@ type process struct {
 // fs.ErrNotExist.
 type table interface {
 	process(pid int) (process, error)
-	// marked reports whether a process was started with Marker in its environment.
+	// marked reports whether a process was started with troupe.AgentVariable in its environment.
 	marked(pid int) (bool, error)
 }
 

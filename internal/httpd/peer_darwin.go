@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
 
 func self() int { return os.Getpid() }
@@ -70,5 +72,5 @@ func (kernel) marked(pid int) (bool, error) {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ESRCH) {
 		return false, fs.ErrNotExist
 	}
-	return bytes.Contains(b, []byte("\x00"+Marker+"=")), err
+	return bytes.Contains(b, []byte("\x00"+troupe.AgentVariable+"=")), err
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
 
 func self() int { return os.Getpid() }
@@ -129,7 +131,7 @@ func hasMarker(r io.Reader) (bool, error) {
 	begins := true // at a variable's name
 	for {
 		part, err := b.ReadSlice(0)
-		if begins && bytes.HasPrefix(part, []byte(Marker+"=")) {
+		if begins && bytes.HasPrefix(part, []byte(troupe.AgentVariable+"=")) {
 			return true, nil
 		}
 		switch {

@@ -33,8 +33,8 @@ func TestPeers(t *testing.T) {
 		says       string
 	}{
 		{"a child", callIt, nil, http.StatusForbidden, "was started by the process that runs the agents"},
-		{"a child that took the marker off", callIt, []string{Marker + "X=1"}, http.StatusForbidden, "was started by the process that runs the agents"},
-		{"an orphan with the marker", leaveIt, []string{Marker + "=7k3f00000000"}, http.StatusForbidden, "was started by an agent's tool"},
+		{"a child that took the marker off", callIt, []string{troupe.AgentVariable + "X=1"}, http.StatusForbidden, "was started by the process that runs the agents"},
+		{"an orphan with the marker", leaveIt, []string{troupe.AgentVariable + "=7k3f00000000"}, http.StatusForbidden, "was started by an agent's tool"},
 		// What the package's comment on peers admits. It is also the proof that a process
 		// which is not below this one may call at all.
 		{"an orphan without it", leaveIt, nil, http.StatusOK, "trace"},

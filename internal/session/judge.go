@@ -207,7 +207,7 @@ func (c *candidate) env() tool.Env {
 		Cwd:       c.self.Cwd,
 		OutputDir: c.h.d.OutputDir(c.self.ID),
 		CallID:    fmt.Sprintf("r%dc%d", c.call.Reply, c.call.Index),
-		Environ:   append(slices.Clip(c.h.d.Environ), AgentVariable+"="+string(c.self.ID)),
+		Environ:   append(slices.Clip(c.h.d.Environ), troupe.AgentVariable+"="+string(c.self.ID)),
 		Mask:      c.h.d.Mask,
 		Seen:      func(path string) (string, bool) { h, ok := c.files[path]; return h, ok },
 	}

@@ -115,10 +115,6 @@ func (a *calls) run(ctx context.Context, i int, hand *job, j *judged) {
 	a.post(inToolDone{call: i, hand: hand, judged: j, out: out, err: err, took: a.h.d.Now().Sub(start)})
 }
 
-// AgentVariable is set in the environment of every command that an agent starts, to the
-// agent's session: Troupe's own API refuses those that carry it.
-const AgentVariable = "TROUPE_AGENT"
-
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
 // not the process; it would panic again after every restart.
 func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.Output, err error) {

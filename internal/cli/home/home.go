@@ -49,7 +49,7 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	agent, _ := env.Lookup(httpd.Marker)
+	agent, _ := env.Lookup(troupe.AgentVariable)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
 	return &Home{router.New(a.As(troupe.You(from)), dial, agent), a}, nil
 }
