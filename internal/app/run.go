@@ -130,6 +130,11 @@ func (a *App) environment(ctx context.Context, cwd string) string {
 	return LookAt(ctx, cwd, a.env.Environ, a.env.Now).wait()
 }
 
+// folders implements session.Workspaces: each session works in the folder of its parent.
+type folders struct{}
+
+func (folders) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) { return parent.Cwd, nil }
+
 func modeNames() string {
 	var names []string
 	for _, m := range troupe.Modes() {

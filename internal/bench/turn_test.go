@@ -73,7 +73,7 @@ func (m *encoding) session(b *testing.B) {
 	hub := session.New(session.Deps{
 		Store: st, Owner: "bench", Models: m, Tools: tool.NewSet(tool.Descriptor{
 			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads", Runner: reading{},
-		}), Profiles: m, Sched: pool, Now: time.Now,
+		}), Profiles: m, Workspaces: m, Sched: pool, Now: time.Now,
 		Environment: func(string) string { return "nowhere" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	})
@@ -130,6 +130,10 @@ func (m *encoding) MaxOutput(string) int { return 1000 }
 func (m *encoding) Window(string) int64 { return 0 }
 
 func (m *encoding) Open([]byte) (session.Roles, error) { return m, nil }
+
+func (m *encoding) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) {
+	return parent.Cwd, nil
+}
 
 func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return troupe.Profile{}, troupe.ErrNotFound

@@ -30,7 +30,7 @@ type birth struct {
 
 // spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (a *births) spawn(ctx context.Context, calls []int, environment func() string) error {
+func (a *births) spawn(ctx context.Context, calls []int, environment func(folder string) string) error {
 	births, err := a.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
@@ -75,7 +75,7 @@ func (a *births) spawn(ctx context.Context, calls []int, environment func() stri
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (a *births) plan(calls []int, environment func() string) ([]birth, error) {
+func (a *births) plan(calls []int, environment func(folder string) string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := a.st.Calls[i]
@@ -103,7 +103,7 @@ func (a *births) plan(calls []int, environment func() string) ([]birth, error) {
 			}
 			continue
 		}
-		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment())}
+		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment(b.Cwd))}
 		births = append(births, birth{i, d, sp.Background, b})
 	}
 	births, err := a.askAhead(births)
@@ -124,13 +124,17 @@ func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	if err != nil {
 		return fleet.Birth{}, err
 	}
+	folder, err := a.h.d.Workspaces.Folder(s, sp)
+	if err != nil {
+		return fleet.Birth{}, err
+	}
 	offer, err := a.h.offer(profile.Tools)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
 	return fleet.Birth{
 		Offer: offer, Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
-		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: s.Cwd,
+		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: folder,
 		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id, Background: sp.Background,
 	}, nil
 }

@@ -62,7 +62,7 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	}
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
 	d := session.Deps{
-		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Sched: p.pool, Now: time.Now,
+		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Workspaces: p, Sched: p.pool, Now: time.Now,
 		Environment: func(string) string { return "env" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	}
@@ -262,6 +262,14 @@ func (p *process) stop(id troupe.SessionID, st troupe.Stop) {
 
 // Open and Resolve make it the types of agents.
 func (p *process) Open([]byte) (session.Roles, error) { return p, nil }
+
+// Folder has every agent work in its parent's folder, but one that is called Away.
+func (p *process) Folder(parent troupe.Session, sp troupe.Spawn) (string, error) {
+	if sp.Name == "Away" {
+		return "/away", nil
+	}
+	return parent.Cwd, nil
+}
 
 func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return role("helper"), nil

@@ -54,6 +54,12 @@ type Roles interface {
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
 }
 
+// Workspaces says where sessions work.
+type Workspaces interface {
+	// Folder is the folder that a child of parent begins in, absolute.
+	Folder(parent troupe.Session, sp troupe.Spawn) (string, error)
+}
+
 // Scheduler runs what actors ask for: on goroutines in a live process, one thing at a time
 // in an order drawn from a seed in the simulation.
 type Scheduler interface {
@@ -70,8 +76,11 @@ type Deps struct {
 	Models   Models
 	Tools    tool.Set
 	Profiles Profiles
-	Sched    Scheduler
-	Now      func() time.Time
+	// Workspaces decides where a child works; what it begins with for life is in its log.
+	Workspaces Workspaces
+
+	Sched Scheduler
+	Now   func() time.Time
 	// Environment describes a folder to a session that begins there, as one block of text.
 	Environment func(cwd string) string
 	// OutputDir is where a session's tools may put output too large to return.

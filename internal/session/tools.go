@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -25,8 +24,14 @@ func (a *calls) runCalls(ctx context.Context, calls []int) error {
 			return err
 		}
 	}
-	// Siblings begin in the same folder and are told the same of it.
-	environment := sync.OnceValue(func() string { return a.h.around.of(a.st.Session.Cwd) })
+	// Siblings that begin in the same folder are told the same of it.
+	seen := make(map[string]string)
+	environment := func(folder string) string {
+		if _, ok := seen[folder]; !ok {
+			seen[folder] = a.h.around.of(folder)
+		}
+		return seen[folder]
+	}
 	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
 		n := min(len(births), size)
 		if err := a.births.spawn(ctx, births[:n], environment); err != nil {
