@@ -64,13 +64,14 @@ func TestNothingStaysOfTrees(t *testing.T) {
 	p := newHome(t).startPassing()
 	p.passing(2000)
 	trees, kinds, folders := p.hub.Kept()
-	if trees != 0 || kinds > 600 || folders > 2000 {
+	if trees != 0 || kinds > 600 || folders > 300 {
 		t.Errorf("after 2000 trees the hub holds %d, %d kinds of sessions and %d folders", trees, kinds, folders)
 	}
 	p.pool.Close()
 }
 
-// BenchmarkTrees hosts 100,000 trees one after the other: the memory does not grow.
+// BenchmarkTrees hosts 100,000 trees one after the other: the memory does not grow, but for the list
+// of births of the store in memory, 16 bytes a tree.
 func BenchmarkTrees(b *testing.B) {
 	for b.Loop() {
 		p := newHome(b).startPassing()
@@ -80,7 +81,7 @@ func BenchmarkTrees(b *testing.B) {
 		last := heapAlloc()
 		b.ReportMetric(float64(first)/1e6, "MB-after-1000")
 		b.ReportMetric(float64(last)/1e6, "MB-after-100000")
-		if last > first+8<<20 {
+		if last > first+6<<20 {
 			b.Errorf("%d bytes are in use after 1,000 trees and %d after 100,000", first, last)
 		}
 		p.pool.Close()

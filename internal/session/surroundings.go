@@ -1,7 +1,6 @@
 package session
 
 import (
-	"maps"
 	"sync"
 	"time"
 )
@@ -51,7 +50,9 @@ func (s *surroundings) seen(folder, text string, at time.Time) {
 	if s.known == nil {
 		s.known = make(map[string]description)
 	}
-	maps.DeleteFunc(s.known, func(_ string, d description) bool { return at.Sub(d.at) >= freshFor })
+	if len(s.known) == maxKinds {
+		clear(s.known)
+	}
 	s.known[folder] = description{text, at}
 }
 
