@@ -163,6 +163,40 @@ func (t reborn) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Ev
 	})
 }
 
+// unset reads that a run was started with other settings than it was.
+type unset struct{ store.Tx }
+
+func (t unset) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	return onRead(t.Tx, id, after, limit, func(b troupe.Body) troupe.Body {
+		if b, ok := b.(troupe.Created); ok && b.Settings != nil {
+			s := *b.Settings
+			s.AskFor *= 2
+			b.Settings = &s
+			return b
+		}
+		return b
+	})
+}
+
+// stubborn reads every change of settings as those that the tree was begun with.
+type stubborn struct{ store.Tx }
+
+func (t stubborn) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	var first troupe.Settings
+	return onRead(t.Tx, id, after, limit, func(b troupe.Body) troupe.Body {
+		switch b := b.(type) {
+		case troupe.Created:
+			if b.Settings != nil {
+				first = *b.Settings
+			}
+		case troupe.SettingsChanged:
+			b.Settings = first
+			return b
+		}
+		return b
+	})
+}
+
 type unboxed struct{ store.Tx }
 
 func (t unboxed) Events(id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {

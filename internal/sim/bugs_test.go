@@ -66,6 +66,8 @@ func TestPlantedBugs(t *testing.T) {
 		"calls begin without being judged":                         func() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } },
 		"a judgement counts for the next call":                     sluggish,
 		"a judge's no is forgotten in the log":                     onTx(func(tx store.Tx) store.Tx { return oblivious{tx} }),
+		"a take-over forgets what the run was started with":        onTx(func(tx store.Tx) store.Tx { return unset{tx} }),
+		"a tree that is taken up is as it was when it began":       onTx(func(tx store.Tx) store.Tx { return stubborn{tx} }),
 		"a settled request stays open in its row":                  onTx(func(tx store.Tx) store.Tx { return undead{tx} }),
 		"a request has no row until it is settled":                 onTx(func(tx store.Tx) store.Tx { return rowless{tx} }),
 		"an answer counts for whatever its call asks next":         onSend(nextQuestion),

@@ -61,7 +61,7 @@ func (w *world) anybody() *turn.State {
 // speak has somebody do something about the tree, through the process that owns it. Open
 // requests are mostly answered; everything else happens a few times.
 func (w *world) speak() {
-	if w.live == nil || w.live.dead || len(w.watch.order) == 0 {
+	if w.live == nil || w.live.dead || w.live == w.left || len(w.watch.order) == 0 {
 		return
 	}
 	if q, open := w.request(); open && !w.one(4) {

@@ -12,6 +12,8 @@ type Result struct {
 	Judged int
 	// Pieces of replies that were read on their way, and readers that were ten events behind.
 	Pieces, Behind int
+	// Trees that were left when they had come to rest.
+	Left int
 }
 
 // Add sums up what two runs were made of.
@@ -20,6 +22,6 @@ func (r Result) Add(o Result) Result {
 		r.Steps + o.Steps, r.Crashes + o.Crashes, r.Zombies + o.Zombies, r.Stops + o.Stops, r.Words + o.Words,
 		r.Sessions + o.Sessions, r.Effects + o.Effects, r.Faults + o.Faults, r.Requests + o.Requests, r.Summaries + o.Summaries,
 		r.Wants + o.Wants, r.Ahead + o.Ahead, r.Grants + o.Grants, r.Leaves + o.Leaves,
-		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind,
+		r.Returns + o.Returns, r.Judged + o.Judged, r.Pieces + o.Pieces, r.Behind + o.Behind, r.Left + o.Left,
 	}
 }

@@ -71,7 +71,7 @@ func TestSeeds(t *testing.T) {
 		"children": sum.Sessions - *seeds, "effects": sum.Effects, "model faults": sum.Faults,
 		"requests": sum.Requests, "summaries": sum.Summaries,
 		"requests about wants": sum.Wants, "requests ahead": sum.Ahead, "grants": sum.Grants, "effects by an answer alone": sum.Leaves,
-		"trees taken back": sum.Returns * 4, "judgements": sum.Judged, "pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
+		"trees taken back": sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged, "pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
 	} {
 		if !t.Failed() && n < *seeds/10 {
 			t.Errorf("only %d %s in %d seeds: the simulation is not trying hard enough", n, what, *seeds)

@@ -63,6 +63,7 @@ func (w *world) bury() {
 			w.run(t)
 		}
 	}
+	w.coming = slices.DeleteFunc(w.coming, func(p *process) bool { return p.dead })
 }
 
 // close ends every coroutine.

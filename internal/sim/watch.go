@@ -208,12 +208,12 @@ func (t *watchTx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.Mai
 
 // committed takes in a transaction that was committed.
 func (h *watch) committed(p *process, t *watchTx) {
-	if t.claimed && h.w.live != p {
-		if h.w.live != nil {
+	if t.claimed && (h.w.live != p || h.w.left == p) {
+		if h.w.live != nil && h.w.live != p {
 			h.w.live.zombie = true
 			h.w.before = append(h.w.before, h.w.live)
 		}
-		h.w.live, p.zombie = p, false
+		h.w.live, h.w.left, p.zombie = p, nil, false
 		h.w.before = slices.DeleteFunc(h.w.before, func(x *process) bool { return x == p })
 		clear(h.halted) // whoever takes a tree over wants it to go on
 		h.stays = false
@@ -377,6 +377,9 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 	case troupe.ToolFinished:
 		h.w.people.note(id, b.Task)
 	case troupe.RequestOpened:
+		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
+			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s", id, e.Seq, b.Until, want)
+		}
 		h.opened(st, e, b)
 	case troupe.RequestAnswered:
 		h.answered(st, e, b)

@@ -63,6 +63,7 @@ type schedule struct {
 // owners are the processes that matter to the tree.
 type owners struct {
 	live   *process   // whom the tree belongs to, by the log; it may be dead
+	left   *process   // live, if it has let go of the tree since
 	coming []*process // those that are about to own the tree
 	before []*process // those that owned it; some do not know
 	procs  int
@@ -135,7 +136,7 @@ func (w *world) one(n int) bool { return w.rng.IntN(n) == 0 }
 // has come to rest and nobody wants anything any more.
 func (w *world) step() (bool, error) {
 	w.bury()
-	if len(w.coming) == 0 && (w.live == nil || w.live.dead) {
+	if len(w.coming) == 0 && (w.live == nil || w.live.dead || w.live == w.left) {
 		if w.live != nil && w.one(3) {
 			w.letter()
 		}
@@ -182,11 +183,32 @@ func (w *world) again() (bool, error) {
 		w.trace("resume")
 		w.crash("it was closed")
 		return true, w.takeOver()
+	case w.lives < 2 && w.one(4):
+		w.lives++
+		return true, w.leave()
 	case slices.ContainsFunc(w.tasks, func(t *task) bool { return !t.off && !t.proc.dead }):
 		w.playTask()
 		return true, nil
 	}
 	return false, nil
+}
+
+// leave has the process that owns the tree let go of it, as nothing is under way. What is said to the
+// tree then waits for the process that takes it up.
+func (w *world) leave() error {
+	w.res.Left++
+	w.trace("%s leaves the tree", w.live.owner)
+	if err := w.live.hub.Leave(w.expired(), w.root); err != nil {
+		return fmt.Errorf("%s cannot leave the tree, and nothing is under way: %w", w.live.owner, err)
+	}
+	if w.live.hub.Hosts(w.root) {
+		return fmt.Errorf("%s has left the tree, and hosts it", w.live.owner)
+	}
+	w.left = w.live
+	if w.one(2) {
+		w.letter()
+	}
+	return w.takeOver()
 }
 
 // crash ends the process that owns the tree.
@@ -248,6 +270,9 @@ func (w *world) takeOver() error {
 // former is sometimes a process that had the tree before, and is still there: it takes the tree
 // back, with all that it has left of it.
 func (w *world) former() *process {
+	if w.left != nil && !w.left.dead && !slices.Contains(w.coming, w.left) && w.one(2) {
+		return w.left
+	}
 	if !w.one(3) {
 		return nil
 	}
