@@ -11,8 +11,8 @@ import (
 // following implements api.Following.
 type following struct{ use }
 
-func (u following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
-	return u.followers.Follow(f), nil
+func (a following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
+	return a.followers.Follow(f), nil
 }
 
 // advances reports whether a tree is run by this process, which then announces what it commits.

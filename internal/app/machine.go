@@ -10,11 +10,11 @@ import (
 // machine implements api.Machine.
 type machine struct{ use }
 
-func (u machine) Model(_ context.Context, name, cwd string) (full string, err error) {
-	if full, err = u.models.Default(name, cwd); err != nil {
+func (a machine) Model(_ context.Context, name, cwd string) (full string, err error) {
+	if full, err = a.models.Default(name, cwd); err != nil {
 		return "", err
 	}
-	_, _, err = u.models.Provider(full)
+	_, _, err = a.models.Provider(full)
 	return full, err
 }
 
@@ -26,8 +26,8 @@ func at(p wire.Place) Request {
 	}
 }
 
-func (u machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (out wire.Explained, err error) {
-	x, warnings, err := u.explainerAt(ctx, at(p))
+func (a machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (out wire.Explained, err error) {
+	x, warnings, err := a.explainerAt(ctx, at(p))
 	if err != nil {
 		return out, err
 	}

@@ -106,12 +106,12 @@ func Unplayable(sent []replay.Sent) string {
 
 // recite leaves what a person said to the recorded root in the mailbox of this one. It is read
 // before the replies before which it was read then, however early it comes.
-func (u use) recite(ctx context.Context, p *Player) error {
+func (a use) recite(ctx context.Context, p *Player) error {
 	words := p.Words()
 	if len(words) == 0 {
 		return nil
 	}
-	_, err := u.post(ctx, p.Root(), func(store.Tx) ([]troupe.Mail, error) {
+	_, err := a.post(ctx, p.Root(), func(store.Tx) ([]troupe.Mail, error) {
 		for i := range words {
 			words[i].To = p.Root()
 		}

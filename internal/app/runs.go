@@ -13,13 +13,13 @@ import (
 // runs implements api.Runs.
 type runs struct{ use }
 
-func (u runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	r, err := u.Start(ctx, Request{
+func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	r, err := a.Start(ctx, Request{
 		Prompt: b.Prompt, Images: b.Images, Cwd: b.Cwd, Name: b.Name, Resume: b.Resume, Continue: b.Continue, Idle: b.Idle,
 		Permissions: Permissions{Mode: string(b.Mode), Allow: b.Allow, Deny: b.Deny, Trust: b.Trust}, Model: b.Model,
 		MaxTurns: b.MaxTurns, MaxCost: troupe.Dollars(b.MaxUSD), MaxTokens: b.MaxTokens,
 		MaxTime: time.Duration(b.MaxMS) * time.Millisecond, AppendText: b.AppendText, Agents: b.Agents, Fallback: b.Fallback,
-		AskFor: time.Duration(b.AskMS) * time.Millisecond, Replay: u.replay, Look: u.env.Look, caller: u.caller,
+		AskFor: time.Duration(b.AskMS) * time.Millisecond, Replay: a.replay, Look: a.env.Look, caller: a.caller,
 	})
 	if err != nil {
 		return wire.Begun{}, err
@@ -27,7 +27,7 @@ func (u runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	out := wire.Begun{Root: r.Root, Warnings: r.Warnings, After: r.cursors}
 	names := paths(r.before)
 	for _, s := range r.before {
-		out.Before = append(out.Before, u.shape(s, names[s.ID], false))
+		out.Before = append(out.Before, a.shape(s, names[s.ID], false))
 	}
 	return out, nil
 }
@@ -49,25 +49,25 @@ func notRun(root troupe.SessionID) error {
 	}
 }
 
-func (u runs) Wait(ctx context.Context, root troupe.SessionID) error {
-	e := u.hosting(root)
+func (a runs) Wait(ctx context.Context, root troupe.SessionID) error {
+	e := a.hosting(root)
 	if e == nil {
 		return notRun(root)
 	}
-	defer u.followers.Moved(root) // it may have been lost
+	defer a.followers.Moved(root) // it may have been lost
 	return e.hub.Wait(ctx, root)
 }
 
-func (u runs) Remove(ctx context.Context, root troupe.SessionID) error { return u.remove(ctx, root) }
+func (a runs) Remove(ctx context.Context, root troupe.SessionID) error { return a.remove(ctx, root) }
 
-func (u runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
-	e := u.hosting(root)
+func (a runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
+	e := a.hosting(root)
 	if e == nil {
 		return false, notRun(root)
 	}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // so that it only looks
-	defer u.followers.Moved(root)
+	defer a.followers.Moved(root)
 	err := e.hub.Leave(now, root)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return false, nil

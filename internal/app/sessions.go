@@ -15,8 +15,8 @@ type trees struct{ store store.Store }
 // sessions implements api.Sessions.
 type sessions struct{ use }
 
-func (u sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := u.find(ctx, ref, cwd)
+func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
+	s, err := a.find(ctx, ref, cwd)
 	if err != nil {
 		return wire.Session{}, err
 	}
@@ -24,7 +24,7 @@ func (u sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	name := ""
 	var sum troupe.Tree
 	var lease troupe.Lease
-	err = u.store.View(ctx, func(r store.Reader) error {
+	err = a.store.View(ctx, func(r store.Reader) error {
 		for name = called(path); path.Parent != ""; name = called(path) + "/" + name {
 			var err error
 			if path, err = r.Session(path.Parent); err != nil {
@@ -41,8 +41,8 @@ func (u sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	if err != nil {
 		return wire.Session{}, err
 	}
-	_, held, err := u.owner(ctx, lease)
-	out := u.shape(s, name, held)
+	_, held, err := a.owner(ctx, lease)
+	out := a.shape(s, name, held)
 	out.Result = s.Result
 	if s.Parent == "" {
 		out.Tree = wire.NewSums(sum)
@@ -50,41 +50,41 @@ func (u sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	return out, err
 }
 
-func (u sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
+func (a sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
 	if l.QuietMS == 0 {
-		return u.list(ctx, l.Cwd, l.Limit)
+		return a.list(ctx, l.Cwd, l.Limit)
 	}
-	old, err := u.olderThan(ctx, u.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
+	old, err := a.olderThan(ctx, a.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}
 	out := []wire.Session{}
 	for _, s := range old {
 		if (l.Cwd == "" || l.Cwd == s.Cwd) && (l.Limit == 0 || len(out) < l.Limit) {
-			out = append(out, u.shape(s, called(s), false))
+			out = append(out, a.shape(s, called(s), false))
 		}
 	}
 	return out, nil
 }
 
-func (u sessions) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
-	s, err := u.session(ctx, id)
+func (a sessions) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
+	s, err := a.session(ctx, id)
 	if err != nil {
 		return wire.Tree{}, err
 	}
-	t, err := u.tree(ctx, s.Root)
+	t, err := a.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Tree{}, err
 	}
-	out := wire.Tree{Sessions: u.rows(t), Running: t.Running, Here: t.Running && u.isOwner(t.Lease.Owner)}
+	out := wire.Tree{Sessions: a.rows(t), Running: t.Running, Here: t.Running && a.isOwner(t.Lease.Owner)}
 	if o := t.Owner; o.ID != "" {
 		out.Owner = wire.Owner{PID: o.PID, Host: o.Host, Socket: o.Socket}
 	}
 	return out, nil
 }
 
-func (u sessions) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
-	return u.events(ctx, id, after, limit)
+func (a sessions) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
+	return a.events(ctx, id, after, limit)
 }
 
 // rows are the sessions of a tree as surfaces see them.

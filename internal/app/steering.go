@@ -20,28 +20,28 @@ type steering struct{ use }
 // other the mail waits for the process that runs the tree next.
 
 // post sends mail that build makes within one tree, as the caller's. here: this process runs it.
-func (u use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
+func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
 	base := rand.Text()
 	stamped := func(tx store.Tx) ([]troupe.Mail, error) {
 		mail, err := build(tx)
 		for i := range mail {
 			m := &mail[i]
-			m.Root, m.SentAt, m.Caller = root, u.env.Now(), &u.caller
+			m.Root, m.SentAt, m.Caller = root, a.env.Now(), &a.caller
 			if m.ID == "" {
 				m.ID = troupe.MailID(fmt.Sprintf("%s:%s:%d", m.Kind, base, i))
 			}
 		}
 		return mail, err
 	}
-	u.mu.Lock()
-	e := u.engine
-	u.mu.Unlock()
+	a.mu.Lock()
+	e := a.engine
+	a.mu.Unlock()
 	if e != nil {
 		if here, err := e.hub.Send(ctx, root, stamped); here {
 			return true, err
 		}
 	}
-	err = u.store.Update(ctx, root, func(tx store.Tx) error {
+	err = a.store.Update(ctx, root, func(tx store.Tx) error {
 		mail, err := stamped(tx)
 		if err != nil {
 			return err
@@ -60,8 +60,8 @@ func (u use) post(ctx context.Context, root troupe.SessionID, build func(store.T
 }
 
 // tell sends one piece of mail.
-func (u use) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) error {
-	_, err := u.post(ctx, root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil })
+func (a use) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) error {
+	_, err := a.post(ctx, root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil })
 	return err
 }
 

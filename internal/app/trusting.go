@@ -12,8 +12,8 @@ import (
 // trusting implements api.Trusting.
 type trusting struct{ use }
 
-func (u trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
-	p, err := u.policyOf(cwd, false)
+func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
+	p, err := a.policyOf(cwd, false)
 	if err != nil {
 		return nil, err
 	}
@@ -27,14 +27,14 @@ func (u trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 	return out, nil
 }
 
-func (u trusting) Trust(_ context.Context, t wire.Trust) error {
-	p, err := u.policyOf(t.Cwd, false)
+func (a trusting) Trust(_ context.Context, t wire.Trust) error {
+	p, err := a.policyOf(t.Cwd, false)
 	if err != nil {
 		return err
 	}
 	for _, q := range p.standing.Questions {
 		if q.Fingerprint.Folder == t.Folder && q.Fingerprint.Hash == t.Hash {
-			return trust.In(filepath.Join(u.dirs.Data, "trust")).Grant(q.Fingerprint, true)
+			return trust.In(filepath.Join(a.dirs.Data, "trust")).Grant(q.Fingerprint, true)
 		}
 	}
 	return &troupe.UserError{

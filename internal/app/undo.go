@@ -239,8 +239,8 @@ func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport,
 }
 
 // tellUndone has the agents know that files are not as they left them.
-func (u undoing) tellUndone(ctx context.Context, r undoReport) error {
-	return u.tell(ctx, r.Root, troupe.Mail{
+func (a undoing) tellUndone(ctx context.Context, r undoReport) error {
+	return a.tell(ctx, r.Root, troupe.Mail{
 		ID: troupe.MailID(fmt.Sprintf("undo:%s:%d", r.Root, r.Number)), To: r.Root,
 		Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text(r.Notice())},
 	})

@@ -14,8 +14,8 @@ import (
 // undoing implements api.Undoing.
 type undoing struct{ use }
 
-func (u undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
-	turns, err := u.changes(ctx, root)
+func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
+	turns, err := a.changes(ctx, root)
 	out := []wire.Turn{}
 	for _, t := range turns {
 		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{}, Commands: commands(t.Commands)}
@@ -25,10 +25,10 @@ func (u undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 	return out, err
 }
 
-func (u undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (Undo, wire.Undo, error) {
-	plan := u.planUndo
+func (a undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (Undo, wire.Undo, error) {
+	plan := a.planUndo
 	if o.Redo {
-		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return u.planRedo(ctx, root) }
+		plan = func(ctx context.Context, root troupe.SessionID, _ int) (Undo, error) { return a.planRedo(ctx, root) }
 	}
 	p, err := plan(ctx, root, o.Turn)
 	if err != nil {
@@ -45,13 +45,13 @@ func (u undoing) plan(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	return p, out, err
 }
 
-func (u undoing) PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
-	_, out, err := u.plan(ctx, root, o)
+func (a undoing) PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	_, out, err := a.plan(ctx, root, o)
 	return out, err
 }
 
-func (u undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
-	p, now, err := u.plan(ctx, root, o)
+func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	p, now, err := a.plan(ctx, root, o)
 	if err != nil {
 		return wire.Undo{}, err
 	}
@@ -61,7 +61,7 @@ func (u undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 			Hint:    "Look again at what there is to undo.", Code: 2, Err: troupe.ErrFenced,
 		}
 	}
-	r, err := u.applyUndo(ctx, p, o.Force)
+	r, err := a.applyUndo(ctx, p, o.Force)
 	if err != nil {
 		return wire.Undo{}, err
 	}

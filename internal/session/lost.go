@@ -92,5 +92,9 @@ func (a *actor) letGo() {
 	if a.timer != nil {
 		a.timer()
 	}
-	a.hands = newHands(a)
+	// Each field and not the parts whole: what is under way still reads who they belong to.
+	a.exchange.callCancel, a.exchange.start = nil, nil
+	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
+	a.tasks.shells, a.tasks.told = nil, nil
+	a.timer, a.begun = nil, false
 }

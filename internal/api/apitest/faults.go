@@ -119,7 +119,8 @@ type cutter struct {
 
 func newCutter(t *testing.T, socket string) *cutter {
 	c := &cutter{path: filepath.Join(t.TempDir(), "cut"), most: -1, open: make(map[net.Conn]bool)}
-	l, err := net.Listen("unix", c.path)
+	var listen net.ListenConfig
+	l, err := listen.Listen(t.Context(), "unix", c.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,9 @@ func (c *cutter) pass(ctx context.Context, from net.Conn, socket string) {
 	var asks sync.WaitGroup
 	asks.Go(func() {
 		_, _ = io.Copy(to, from)
-		_ = to.(*net.UnixConn).CloseWrite()
+		if half, ok := to.(*net.UnixConn); ok {
+			_ = half.CloseWrite()
+		}
 	})
 	var answer io.Reader = to
 	switch {

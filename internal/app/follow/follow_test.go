@@ -362,7 +362,7 @@ func stores(t *testing.T, run func(t *testing.T, h, other *home)) {
 			}
 			t.Cleanup(func() { _ = s.Close() })
 			h := newHome(t, s)
-			h.Broker.store = watched{counted{s, h}, s}
+			h.store = watched{counted{s, h}, s}
 			return h
 		}
 		run(t, open(), open())

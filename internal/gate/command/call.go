@@ -48,11 +48,11 @@ func textOf(words []Word) string {
 }
 
 // written is a word as it was written; Text is that, or the same without quotes.
-func (word Word) written() string {
-	if word.source != "" {
-		return word.source
+func (w Word) written() string {
+	if w.source != "" {
+		return w.source
 	}
-	return word.Text
+	return w.Text
 }
 
 func (w *walker) assigns(list []*syntax.Assign) []Assign {

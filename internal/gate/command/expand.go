@@ -103,8 +103,9 @@ func (v *Variables) piece(p piece, first bool, depth int) []Text {
 		return v.tilde(p.text[:at], p.text[at+1:])
 	case pieceVar:
 		return v.valueOf(p.text, p.quoted, depth)
+	default:
+		return []Text{{Cut: true}}
 	}
-	return []Text{{Cut: true}}
 }
 
 // tilde writes ~name out: another user may be this one.

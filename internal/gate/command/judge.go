@@ -345,23 +345,23 @@ func (j *judge) use(known program, name string, words []Word) string {
 
 // parse reads options. Those that are not known are refused, unless none could do anything but
 // read; abbreviated ones too, which a program would accept.
-func (known program) parse(u *invocation, words []Word) string {
+func (p program) parse(u *invocation, words []Word) string {
 	refuse := func(text string) string {
-		return "gives `" + u.name + "` the option " + text + ", which is not known to only read"
+		return "gives `" + u.name + "` the option " + text + ", which is not p to only read"
 	}
 	ended := false
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		text := w.Text
 		if !w.Known {
-			if text = w.lead(); w.mayBegin('-') && known.use != readsAlways && !(w.single() && strings.Contains(text,
+			if text = w.lead(); w.mayBegin('-') && p.use != readsAlways && !(w.single() && strings.Contains(text,
 				"=")) {
 				return "gives `" + u.name + "` " + w.Text + ", which may become an option"
 			}
 		}
 		o, takes := option{}, false // whether the next word is its value
 		switch {
-		case ended, known.ordered && len(u.operands) > 0, len(text) < 2 || text[0] != '-':
+		case ended, p.ordered && len(u.operands) > 0, len(text) < 2 || text[0] != '-':
 			u.operands = append(u.operands, w)
 			continue
 		case text == "--":
@@ -369,8 +369,8 @@ func (known program) parse(u *invocation, words []Word) string {
 			continue
 		case text[1] == '-':
 			name, value, glued := strings.Cut(text[2:], "=")
-			how, ok := known.takes(name)
-			if known.use != readsAlways && (!ok || glued && how == 0 || how == 0 && !w.Known) {
+			how, ok := p.takes(name)
+			if p.use != readsAlways && (!ok || glued && how == 0 || how == 0 && !w.Known) {
 				return refuse("--" + name)
 			}
 			o = option{name: name, given: glued, value: w}
@@ -380,14 +380,14 @@ func (known program) parse(u *invocation, words []Word) string {
 			takes = how == '=' && !glued
 		default:
 			var why string
-			if o, takes, why = known.cluster(u, text); why != "" {
+			if o, takes, why = p.cluster(u, text); why != "" {
 				return refuse(why)
 			}
 		}
 		if takes && i+1 < len(words) {
 			i++
 			o.value, o.given = words[i], true
-			if known.use != readsAlways && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text,
+			if p.use != readsAlways && (!o.value.single() || o.value.mayBegin('-') && strings.Trim(o.value.Text,
 				"-0123456789") != "") {
 				return "gives `" + u.name + " " + text + "` a value that may be something else"
 			}
@@ -398,15 +398,15 @@ func (known program) parse(u *invocation, words []Word) string {
 }
 
 // cluster reads -abc; the last of it is returned, and whether it wants the next word.
-func (known program) cluster(u *invocation, text string) (last option, takes bool, unknown string) {
+func (p program) cluster(u *invocation, text string) (last option, takes bool, unknown string) {
 	for i := 1; i < len(text); i++ {
 		last = option{name: text[i : i+1]}
-		optional := strings.Contains(known.optional, last.name)
-		if optional || strings.Contains(known.values, last.name) {
+		optional := strings.Contains(p.optional, last.name)
+		if optional || strings.Contains(p.values, last.name) {
 			last.given, last.value = i+1 < len(text), knownWord(text[i+1:])
 			return last, !last.given && !optional, ""
 		}
-		if known.use != readsAlways && !strings.Contains(known.flags, last.name) {
+		if p.use != readsAlways && !strings.Contains(p.flags, last.name) {
 			return last, false, "-" + last.name
 		}
 		if i+1 < len(text) {
@@ -417,8 +417,8 @@ func (known program) cluster(u *invocation, text string) (last option, takes boo
 }
 
 // takes says how a long option takes a value: not (0), as the next word too ('='), or glued ('[').
-func (known program) takes(name string) (how byte, ok bool) {
-	for word := range strings.FieldsSeq(known.long) {
+func (p program) takes(name string) (how byte, ok bool) {
+	for word := range strings.FieldsSeq(p.long) {
 		switch word {
 		case name:
 			return 0, name != ""

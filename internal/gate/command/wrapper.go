@@ -263,14 +263,14 @@ func (w starter) shell(name string, args []Word, part Part) {
 }
 
 // single: it is exactly one word when it runs.
-func (word Word) single() bool {
-	if word.Known {
+func (w Word) single() bool {
+	if w.Known {
 		return true
 	}
-	if word.Pattern {
+	if w.Pattern {
 		return false
 	}
-	for _, p := range word.pieces {
+	for _, p := range w.pieces {
 		switch {
 		case p.kind == pieceText || p.kind == pieceNumber || p.kind == pieceTilde:
 		case p.kind == pieceVar && p.quoted && p.text != "@":
@@ -283,9 +283,9 @@ func (word Word) single() bool {
 }
 
 // lead is the text that it is known to begin with.
-func (word Word) lead() string {
+func (w Word) lead() string {
 	var text strings.Builder
-	for i, p := range word.pieces {
+	for i, p := range w.pieces {
 		if p.kind == pieceFile && i == 0 {
 			return "/"
 		}
@@ -307,10 +307,10 @@ func (word Word) lead() string {
 }
 
 // mayBegin: it may begin with a sign, such as a dash, and then is something else to a program.
-func (word Word) mayBegin(sign byte) bool {
-	if word.Known {
-		return word.Text != "" && word.Text[0] == sign
+func (w Word) mayBegin(sign byte) bool {
+	if w.Known {
+		return w.Text != "" && w.Text[0] == sign
 	}
-	lead := word.lead()
+	lead := w.lead()
 	return lead == "" || lead[0] == sign
 }
