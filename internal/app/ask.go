@@ -19,7 +19,7 @@ const maxAnswer = 2000
 //go:embed ask.md
 var askPrompt string
 
-// ask has a small model of the session's provider answer a question about a text, which may
+// askSmall has a small model of the session's provider answer a question about a text, which may
 // come from anywhere. The governor counts it as any other call, and it is tried once: who
 // asked has the text itself if there is no answer.
 func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error) {

@@ -243,7 +243,7 @@ func (s *source) uses(imp string, fn func(n ast.Node, name string)) {
 	})
 }
 
-// name is what people call the package.
+// title is what people call the package.
 func (p *pkg) title() string {
 	if p.path == "" {
 		return "the root package"

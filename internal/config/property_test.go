@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// words are what files are made of, sense and nonsense.
+// samples are what files are made of, sense and nonsense.
 func samples(key string) []any {
 	rules := []any{[]any{"Bash(x)", "Edit"}, []any{"*"}, []any{}, "Bash", []any{1}, []any{"Read(./.env)"}}
 	paths := []any{[]any{"/"}, []any{"~"}, []any{"~/.ssh"}, []any{".."}, []any{"a", "**/b"}, []any{""}, "x"}

@@ -30,7 +30,7 @@ func (s Scope) String() string {
 	return [...]string{"managed policy", "user", "project", "local"}[s]
 }
 
-// ours: a file that whoever wrote the project cannot have written.
+// trusted: a file that whoever wrote the project cannot have written.
 func (s Scope) trusted() bool { return s <= ScopeUser }
 
 // Source is a file of settings that is there.

@@ -14,7 +14,7 @@ import (
 
 const root = troupe.SessionID("00000000root")
 
-// bear carries births out against a tree with these caps; the root is born first.
+// spawn carries births out against a tree with these caps; the root is born first.
 func spawn(t *testing.T, st store.Store, births ...fleet.Birth) []fleet.Born {
 	t.Helper()
 	var out []fleet.Born

@@ -182,7 +182,7 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// lines reads a stream to its next message.
+// message reads a stream to its next message.
 func message(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
 	var b strings.Builder

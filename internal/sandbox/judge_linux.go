@@ -31,7 +31,7 @@ func (a *asked) arg(i int8) uint64 {
 
 func (a *asked) flagBits() uint32 { return uint32(a.arg(a.flags)) }
 
-// folder is the descriptor that a path is relative to.
+// folderOf is the descriptor that a path is relative to.
 func folderOf(arg uint64, i int8) int {
 	if i == none {
 		return unix.AT_FDCWD

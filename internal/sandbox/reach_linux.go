@@ -58,7 +58,7 @@ func (w *watch) inet(kind uint32, protocol int32) answer {
 	}
 }
 
-// address reads whom a call is about. What it says is for people, and decides only where any
+// sockaddr reads whom a call is about. What it says is for people, and decides only where any
 // answer would do.
 func (w *watch) sockaddr(q *asked, at, size uint64) (family uint16, raw []byte, ok bool) {
 	if size < 2 || size > 128 {

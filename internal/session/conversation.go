@@ -45,7 +45,7 @@ func (c *conversation) add(e troupe.Event) error {
 	return err
 }
 
-// open chooses the provider and encodes what stands before the conversation, once for all
+// openConversation chooses the provider and encodes what stands before the conversation, once for all
 // sessions that are told the same.
 func (a *exchange) openConversation(ctx context.Context) (conversation, error) {
 	p := a.st.Profile

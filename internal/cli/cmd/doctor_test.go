@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// TestWriteModel: what is configured is shown, chosen or not.
+// TestWriteCheckedModel: what is configured is shown, chosen or not.
 func TestWriteCheckedModel(t *testing.T) {
 	t.Parallel()
 	for want, k := range map[string]wire.Check{

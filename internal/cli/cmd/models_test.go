@@ -9,7 +9,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// TestNothingListed: a provider that has no list is configured all the same.
+// TestNoModels: a provider that has no list is configured all the same.
 func TestNoModels(t *testing.T) {
 	t.Parallel()
 	for want, providers := range map[string][]string{

@@ -18,7 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// sample is the recording that the package's own tests hold to.
+// sampleRecording is the recording that the package's own tests hold to.
 const sampleRecording = "../../model/replay/testdata/sample.jsonl"
 
 type recordBench struct {

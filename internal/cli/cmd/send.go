@@ -50,7 +50,7 @@ git diff | troupe send main -`,
 	return cmd
 }
 
-// maxText is more than any model's window holds.
+// maxSendText is more than any model's window holds.
 const maxSendText = 8 << 20
 
 // sendText takes the text from the command line, or else what is piped in. With a text there,

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// endless is an input that nobody ever closes, and that must not be read.
+// endlessInput is an input that nobody ever closes, and that must not be read.
 type endlessInput struct{ t *testing.T }
 
 func (e endlessInput) Read([]byte) (int, error) {

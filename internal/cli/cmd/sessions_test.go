@@ -6,7 +6,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// TestCost: what is not known is not shown as nothing.
+// TestSessionCost: what is not known is not shown as nothing.
 func TestSessionCost(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]wire.Session{

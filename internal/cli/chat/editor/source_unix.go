@@ -30,7 +30,7 @@ func newKeySource(in *os.File) (keySource, error) {
 	return keySource{in: in, wake: r, signal: w}, err
 }
 
-// quiet is how long the rest of an escape sequence may take. Over a slow line its bytes
+// quietMS is how long the rest of an escape sequence may take. Over a slow line its bytes
 // come in more than one piece.
 const quietMS = 50
 
