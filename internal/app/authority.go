@@ -8,6 +8,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/trust"
 )
 
@@ -86,7 +87,7 @@ func unknownTool(tools *gate.Tools, r troupe.Rule) string {
 func flagRules(effect troupe.Effect, source string, values []string) []troupe.Rule {
 	var out []troupe.Rule
 	for _, v := range values {
-		for _, text := range gate.Split(v) {
+		for _, text := range rule.Split(v) {
 			out = append(out, troupe.Rule{Effect: effect, Text: text, Source: source})
 		}
 	}

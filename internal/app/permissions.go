@@ -68,7 +68,7 @@ func (x *explainer) close() error { return errors.Join(x.tools.Close(), x.guard.
 // judge says what would become of one call.
 func (x *explainer) judge(c wire.Call) wire.Verdict {
 	out := wire.Verdict{ID: c.ID, Decision: troupe.Deny, Sandbox: troupe.LevelNone}
-	c.Tool = x.tools.gate.Today(c.Tool)
+	c.Tool = x.tools.gate.Canonical(c.Tool)
 	chain, err := x.chain(c)
 	if err != nil {
 		out.Why = err.Error()
@@ -156,7 +156,7 @@ func (x *explainer) kept(command string) string {
 // differs reports whether an agent with all that a mode gives, and no rules, is answered another
 // way because something is hidden.
 func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(string) (string, bool), files []string) bool {
-	q.Chain = []gate.Layer{{Agent: profile.Main, Mode: mode, Leads: true}}
+	q.Chain = []gate.Layer{{Agent: profile.Main, Mode: mode, MayHaveAgents: true}}
 	open := tools.Decide(q)
 	q.Hidden, q.HiddenFiles = hidden, func() []string { return files }
 	return tools.Decide(q).Effect != open.Effect

@@ -36,8 +36,8 @@ func exported() map[string]string {
 	}
 	for _, name := range []string{
 		"command.PlainDevice", "command.UnreadableError", "config.Defaults", "config.Load", "config.Owners",
-		"config.Parse", "fleet.CapError", "fleet.NameFor", "fleet.NameTakenError", "fleet.Over", "gate.Filters",
-		"gate.Table", "gate.Usable", "httpd.Description", "memstore.New", "model.CheckBody",
+		"config.Parse", "fleet.CapError", "fleet.NameFor", "fleet.NameTakenError", "fleet.Over",
+		"httpd.Description", "memstore.New", "model.CheckBody",
 		"model.NewGeneration", "rule.Error", "rule.ParseWildcard", "run.Finish", "sandbox.Probe",
 		"sandbox.Quiet", "sandbox.UnavailableError", "session.Wanted", "trust.Read", "trust.Revoke",
 		"trust.WideError", "turn.Allowed", "turn.Cap", "turn.RefusedError", "upstream.Tokens", "web.Public",

@@ -15,7 +15,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 	switch r.Kind {
 	case rule.KindTool:
 		if r.AllowsTool(c.facts) {
-			m.bare.take(r, layer)
+			m.toolRule.take(r, layer)
 		}
 		if r.Tool == rule.ToolEdit || r.Tool == rule.ToolWrite {
 			c.matchWrites(r, layer)
@@ -32,7 +32,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 			m.exact.take(r, layer)
 			return
 		}
-		for i := range c.take().parts {
+		for i := range c.parsed().parts {
 			if p := &m.parts[i]; !p.by.found && matchesPart(r, c, p) {
 				p.by.take(r, layer)
 			}
@@ -45,7 +45,7 @@ func (c *call) matchWrites(r *rule.Rule, layer int) {
 	if !strings.Contains(c.shell.text, ">") {
 		return
 	}
-	m := c.take()
+	m := c.parsed()
 	for i := range m.parts {
 		for j := range m.parts[i].writes {
 			t := &m.parts[i].writes[j]
@@ -92,7 +92,7 @@ func matchesPart(r *rule.Rule, c *call, p *part) bool {
 
 // single: the command is one simple command and nothing else.
 func (c *call) single() bool {
-	m := c.take()
+	m := c.parsed()
 	return len(m.parts) == 1 && len(m.parts[0].Redirects) == 0 && len(m.unclear) == 0
 }
 

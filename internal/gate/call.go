@@ -29,11 +29,11 @@ type call struct {
 	guards            []guard
 	resolve           func(string) string
 
-	levels []troupe.Level
-	shell  shell
-	hidden func(string) (string, bool)
-	exist  func() []string // what is hidden and exists
-	secret string          // why what it would read may not be read; "" if it may
+	levels    []troupe.Level
+	shell     shell
+	hidden    func(string) (string, bool)
+	exist     func() []string // what is hidden and exists
+	hiddenWhy string          // why what it would read may not be read; "" if it may
 
 	hits
 }
@@ -55,7 +55,7 @@ type callPath struct {
 
 func newCall(q *Query) call {
 	c := call{
-		tool: q.Tool, facts: q.known.of(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
+		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), roots: q.Roots, inside: true, levels: q.Levels, resolve: q.Resolve,
 		hidden: q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged},
 	}
@@ -99,7 +99,7 @@ func (c *call) addPath(name string, write bool) {
 		return
 	}
 	p := callPath{name: path.Clean(name), write: write, since: -1}
-	c.keep(p.name)
+	c.checkHidden(p.name)
 	p.inside = c.isInside(p.name)
 	if write {
 		p.guards = c.guarded(p.name)
@@ -110,19 +110,19 @@ func (c *call) addPath(name string, write bool) {
 	c.paths = append(c.paths, p)
 }
 
-// keep notes a path that nothing an agent does may read.
-func (c *call) keep(name string) {
-	if c.hidden == nil || c.secret != "" {
+// checkHidden notes a path that nothing an agent does may read.
+func (c *call) checkHidden(name string) {
+	if c.hidden == nil || c.hiddenWhy != "" {
 		return
 	}
 	if why, hidden := c.hidden(name); hidden {
-		c.secret = rule.Visible(name) + " is kept from agents: " + why
+		c.hiddenWhy = rule.Visible(name) + " is kept from agents: " + why
 	}
 }
 
-// keepNamed does the same for what a command names, where it may run without a sandbox that
+// checkHiddenNamed does the same for what a command names, where it may run without a sandbox that
 // would see to it, and for what it names to git: that has its own copies of files.
-func (c *call) keepNamed(chain []Layer) {
+func (c *call) checkHiddenNamed(chain []Layer) {
 	if !c.isCommand() || c.hidden == nil {
 		return
 	}
@@ -137,12 +137,12 @@ func (c *call) keepNamed(chain []Layer) {
 		if f.unanchored {
 			continue // where reading is all there is, it is asked about
 		}
-		c.keep(f.name)
+		c.checkHidden(f.name)
 	}
 }
 
 func (c *call) runsGit() bool {
-	return strings.Contains(c.shell.text, "git") && slices.ContainsFunc(c.take().parts, func(p part) bool {
+	return strings.Contains(c.shell.text, "git") && slices.ContainsFunc(c.parsed().parts, func(p part) bool {
 		return len(p.Words) > 1 && path.Base(p.Words[0].Text) == "git"
 	})
 }

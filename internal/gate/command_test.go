@@ -12,7 +12,7 @@ import (
 var bothLevels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 
 // run is a command in /proj in mode default, judged on a machine with these levels.
-func run(command string, levels []troupe.Level, rules ...Rule) troupe.Decision {
+func run(command string, levels []troupe.Level, rules ...rule.Rule) troupe.Decision {
 	return Decide(Query{
 		Tool: "Bash", Access: bash(command), Home: "/home/u", Roots: []string{"/proj", "/out"}, Levels: levels, SafeGit: true,
 		Protected: []string{"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json", "/home/u/.bashrc"},

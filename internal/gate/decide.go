@@ -24,9 +24,9 @@ const (
 	StepAsk         troupe.Step = "ask"
 )
 
-// Trial reports whether a command runs without anybody's having allowed it: confined to reading, to
-// see what it wants beyond that.
-func Trial(d troupe.Decision) bool { return d.Step == StepReadOnlyRun }
+// IsReadOnlyRun reports whether a command runs without leave: confined to reading, to see what it
+// wants beyond that.
+func IsReadOnlyRun(d troupe.Decision) bool { return d.Step == StepReadOnlyRun }
 
 // step is one row. It decides, or leaves the call to the rows below it.
 type step struct {
@@ -36,8 +36,8 @@ type step struct {
 
 // table is the whole order in which a call is judged, once for each layer. The last row
 // always decides.
-func table() [10]step {
-	return [10]step{
+func table() []step {
+	return []step{
 		{StepManagedDeny, managedDeny},
 		{StepHookDeny, hookDeny},
 		{StepDenyRule, denyRule},
@@ -49,15 +49,6 @@ func table() [10]step {
 		{StepReadOnlyRun, readOnlyRun},
 		{StepAsk, ask},
 	}
-}
-
-// Table lists the rows in order, for people.
-func Table() []string {
-	var names []string
-	for _, s := range table() {
-		names = append(names, string(s.name))
-	}
-	return names
 }
 
 // view is a call as one layer judges it: with its own mode, and the rules and bounds of its
@@ -79,13 +70,14 @@ func hookDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.says(troupe
 // hookAllow allows what a rule that names no protected path could.
 func hookAllow(v *view) (troupe.Effect, bool) {
 	_, possible := v.level(troupe.LevelWorkspace)
-	return troupe.Allow, v.says(troupe.Allow) && !v.protected && (!v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
+	return troupe.Allow, v.says(troupe.Allow) && !v.protected &&
+		(!v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
 }
 
 // denyRule also stands for what is kept from agents without anybody's rule: keys, and Troupe's
 // own.
 func denyRule(v *view) (troupe.Effect, bool) {
-	return troupe.Deny, v.secret != "" || v.deny.holds(v.layer)
+	return troupe.Deny, v.hiddenWhy != "" || v.deny.holds(v.layer)
 }
 
 // askRule asks; where the mode turns questions into denials, or no answer could let the
@@ -129,7 +121,7 @@ func declared(v *view) (troupe.Effect, bool) {
 }
 
 // readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,
-// the reader has to be sure that it changes nothing.
+// reading its text has to show that it changes nothing.
 func readOnlyRun(v *view) (troupe.Effect, bool) {
 	if !v.isCommand() {
 		return "", false
@@ -185,13 +177,13 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			Why: "nobody answers for this call: it came without a line of authority",
 		}
 	}
-	if why := withheld(q.Chain, t.of(q.Tool)); why != "" {
+	if why := withheld(q.Chain, t.Facts(q.Tool)); why != "" {
 		return troupe.Decision{
 			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
 		}
 	}
 	c := newCall(&q)
-	c.keepNamed(q.Chain)
+	c.checkHiddenNamed(q.Chain)
 	c.matchRules(q.Chain)
 	rows := table()
 	all := verdict{effect: troupe.Allow, level: troupe.LevelNone, leave: troupe.LevelNone, beyond: troupe.Allow}
@@ -203,7 +195,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 		}
 		mode, _ := Meaning(q.Chain[i].Mode)
 		v := view{call: &c, layer: i, mode: mode, bound: bound}
-		this := v.judge(&rows)
+		this := v.judge(rows)
 		grantable = grantable && v.grantable(this)
 		// Among equals the layer nearest to the caller explains best.
 		if i == 0 || !this.opener(worst) {
@@ -262,7 +254,7 @@ func (v verdict) confine(d *troupe.Decision) {
 	}
 }
 
-func (v *view) judge(rows *[10]step) verdict {
+func (v *view) judge(rows []step) verdict {
 	out := verdict{effect: troupe.Deny, step: StepAsk, layer: v.layer}
 	for i := range rows {
 		if e, decided := rows[i].decide(v); decided {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,37 @@ import (
 func TestTableOrder(t *testing.T) {
 	t.Parallel()
 	want := []string{"managed deny", "hook deny", "deny rule", "ask rule", "mode", "allow rule", "hook allow", "declared", "read-only run", "ask"}
-	if got := Table(); !slices.Equal(got, want) {
+	if got := rowNames(); !slices.Equal(got, want) {
 		t.Errorf("the table is %q, want %q", got, want)
+	}
+}
+
+func rowNames() []string {
+	var names []string
+	for _, s := range table() {
+		names = append(names, string(s.name))
+	}
+	return names
+}
+
+// The picture of a call's way has the rows of the table in their order.
+func TestTableIsDrawn(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(doc), "\n## A call's way through the gate\n")
+	_, box, _ := strings.Cut(section, "┌")
+	box, _, _ = strings.Cut(box, "└")
+	var drawn []string
+	for row := range strings.SplitSeq(strings.NewReplacer("─", "", "┐", "", "│", "", "\n", " ").Replace(box), "→") {
+		name, _, _ := strings.Cut(row, ",")
+		name, _, _ = strings.Cut(name, ":")
+		drawn = append(drawn, strings.TrimSpace(name))
+	}
+	if want := append([]string{"filter of tools"}, rowNames()...); !slices.Equal(drawn, want) {
+		t.Errorf("ARCHITECTURE.md draws %q, the table is %q", drawn, want)
 	}
 }
 
@@ -145,8 +175,8 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 // parent's grants; complaint 10: what a profile does not offer does not run.
 func TestChain(t *testing.T) {
 	t.Parallel()
-	main := func(m troupe.Mode, rules ...Rule) Layer { return Layer{Agent: "main", Mode: m, Rules: rules} }
-	child := func(m troupe.Mode, rules ...Rule) Layer {
+	main := func(m troupe.Mode, rules ...rule.Rule) Layer { return Layer{Agent: "main", Mode: m, Rules: rules} }
+	child := func(m troupe.Mode, rules ...rule.Rule) Layer {
 		return Layer{Agent: "main/Fixer", Mode: m, Rules: rules}
 	}
 	allow, deny := parse(t, troupe.Allow, "Bash(make)"), parse(t, troupe.Deny, "Bash(make)")
@@ -196,10 +226,10 @@ func TestChain(t *testing.T) {
 
 func TestHeadless(t *testing.T) {
 	t.Parallel()
-	ask := func(tool string, a troupe.Access, rules ...Rule) troupe.Decision {
+	ask := func(tool string, a troupe.Access, rules ...rule.Rule) troupe.Decision {
 		q := query(tool, a, rules...)
 		q.Chain[0].Mode = troupe.ModeDefault
-		return Headless(Decide(q))
+		return WithoutAsker(Decide(q))
 	}
 	tests := []struct {
 		name  string
@@ -238,7 +268,7 @@ func TestHeadless(t *testing.T) {
 		}
 	}
 	for _, e := range []troupe.Effect{troupe.Allow, troupe.Deny} {
-		if d := (troupe.Decision{Effect: e, Why: "x"}); Headless(d) != d {
+		if d := (troupe.Decision{Effect: e, Why: "x"}); WithoutAsker(d) != d {
 			t.Errorf("Headless changed %s", e)
 		}
 	}
@@ -285,7 +315,7 @@ func FuzzDecide(f *testing.F) {
 				t.Errorf("more than its parent: %+v, %+v", d, above)
 			}
 			InForce(q.Chain)
-			if d = Headless(d); d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
+			if d = WithoutAsker(d); d.Effect != troupe.Allow && d.Effect != troupe.Deny || d.Why == "" {
 				t.Errorf("%+v", d)
 			}
 		}

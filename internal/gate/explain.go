@@ -32,7 +32,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
 		if !c.deny.holds(v.layer) {
-			d.Source, d.Why = "sandbox.deny_read", c.secret+"; sandbox.allow_read in your settings takes out what "+
+			d.Source, d.Why = "sandbox.deny_read", c.hiddenWhy+"; sandbox.allow_read in your settings takes out what "+
 				"no deny_read names"
 			break
 		}
@@ -78,7 +78,7 @@ func (c *call) offer(d *troupe.Decision) {
 	case len(grants) == 1:
 		d.Grant = grants[0]
 		if d.Effect == troupe.Deny {
-			d.Why += "; " + howToGrant(d.Grant)
+			d.Why += "; " + HowToGrant(d.Grant)
 		}
 	case len(grants) > 1:
 		d.Why += "; it needs the rules " + strings.Join(grants, " and ")
@@ -96,18 +96,18 @@ func (c *call) whyAsked(q *Query, v verdict) string {
 		}
 		if !view.doubtful() && view.blind(view.bound) {
 			return "it is not known what it writes to, and the rule " + fmt.Sprintf("%q",
-				c.shell.keeps.rule.Written.Text) + " is about writing"
+				c.shell.writeRule.rule.Written.Text) + " is about writing"
 		}
 		if view.doubtful() {
 			why := "a shell in it runs what it is given"
-			if odd := c.hides(); odd != "" {
+			if odd := c.obscures(); odd != "" {
 				why = odd
 			}
 			if len(c.shell.unclear) > 0 {
 				why = c.shell.unclear[0]
 			}
 			return "it is not known what it runs (" + why + "), and the rule " +
-				fmt.Sprintf("%q", c.shell.names.rule.Written.Text) + " is about commands by name"
+				fmt.Sprintf("%q", c.shell.nameRule.rule.Written.Text) + " is about commands by name"
 		}
 	}
 	if c.isCommand() && len(c.levels) == 0 {
@@ -298,9 +298,9 @@ func hasHidden(s string) bool {
 	})
 }
 
-// Headless is the answer where nobody can be asked: a question becomes a denial at once,
+// WithoutAsker is the answer where nobody can be asked: a question becomes a denial at once,
 // which says what would have allowed the call.
-func Headless(d troupe.Decision) troupe.Decision {
+func WithoutAsker(d troupe.Decision) troupe.Decision {
 	if d.Effect != troupe.Ask {
 		return d
 	}
@@ -308,18 +308,18 @@ func Headless(d troupe.Decision) troupe.Decision {
 	d.Why += "; nobody is here to be asked"
 	switch {
 	case d.Grant != "":
-		d.Why += "; " + howToGrant(d.Grant)
+		d.Why += "; " + HowToGrant(d.Grant)
 	case d.Step == StepAskRule && d.Rule != "":
 		d.Why += "; without that rule it would be judged by the rest"
 	}
 	return d
 }
 
-// howToGrant says how a person gives a rule. A rule that a flag's value would not survive
+// HowToGrant says how a person gives a rule. A rule that a flag's value would not survive
 // is given in the settings only.
-func howToGrant(text string) string {
+func HowToGrant(text string) string {
 	settings := "in settings.json, permissions.allow: " + jsonString(text)
-	if parts := Split(text); len(parts) != 1 || parts[0] != text || strings.ContainsFunc(text, unicode.IsControl) {
+	if parts := rule.Split(text); len(parts) != 1 || parts[0] != text || strings.ContainsFunc(text, unicode.IsControl) {
 		return "to allow it: " + settings
 	}
 	return "to allow it: --allowed-tools " + shellQuote(text) + ", or " + settings

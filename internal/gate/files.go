@@ -21,7 +21,7 @@ type file struct {
 // the value of an option, as what follows a revision. Of a command that only reads, it is known
 // which of its words are files.
 func (c *call) named() []file {
-	m := c.take()
+	m := c.parsed()
 	if m.files != nil {
 		return m.files
 	}

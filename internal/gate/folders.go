@@ -17,7 +17,7 @@ type folders struct {
 
 // vars are what the command and the session say about variables.
 func (c *call) vars() *command.Variables {
-	m := c.take()
+	m := c.parsed()
 	if m.variables == nil {
 		m.variables = m.read.Variables(c.at.Home)
 		if path.IsAbs(c.at.Project) {
@@ -29,7 +29,7 @@ func (c *call) vars() *command.Variables {
 
 // where follows what changes the folder.
 func (c *call) where() *folders {
-	m := c.take()
+	m := c.parsed()
 	if m.in != nil {
 		return m.in
 	}

@@ -23,7 +23,7 @@ type form struct {
 // forms are all commands in the call, and each in all the ways that a rule may write it:
 // with and without wrappers and quotes, by path and by name.
 func (c *call) forms() []form {
-	m := c.take()
+	m := c.parsed()
 	if m.calls != nil {
 		return m.calls
 	}

@@ -1,16 +1,17 @@
 // Package gate decides whether a call may run. It is the only place that does: no tool
 // asks for permission by itself, and no call reaches a tool without a Decision from here.
 //
-// Deciding is pure. One table is walked in order (see Table) for the session that calls and
+// Deciding is pure. One table is walked in order (see table) for the session that calls and
 // again for each of its ancestors, and the strictest answer counts; a child can therefore
 // never do what its parent may not, however modes and rules change while both live. Commands
-// are taken apart first (package reader); what the kernel then lets them do is part of the
+// are taken apart first (package command); what the kernel then lets them do is part of the
 // answer.
 package gate
 
-import "github.com/troupe-dev/troupe/internal/gate/rule"
-
-import "github.com/troupe-dev/troupe"
+import (
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
+)
 
 // Query is one call to be judged.
 type Query struct {
@@ -49,8 +50,8 @@ type Query struct {
 	known *Tools
 }
 
-// Layer is one session's part in the line of authority. All but the last in a chain that has
-// one layer are children: they are held to the filter of tools (see Usable).
+// Layer is one session's part in the line of authority. All but the first of a chain are children:
+// when they call, the whole filter of tools holds for them (see withheld).
 type Layer struct {
 	Agent string // its path, for messages
 	Mode  troupe.Mode
@@ -59,12 +60,12 @@ type Layer struct {
 	// first.
 	Offered []string
 	Without []string
-	// Custom: its profile was written by somebody, and did not come with the program.
-	Custom bool
+	// UserDefined: its profile did not come with the program.
+	UserDefined bool
 	// Background: nobody waits for it, so it may not stop to deal with people.
 	Background bool
-	// Leads: it may have agents of its own, and so the tools to deal with them.
-	Leads bool
+	// MayHaveAgents: it may have agents of its own, and so the tools to deal with them.
+	MayHaveAgents bool
 	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
 	Sandbox troupe.Level
 	// Managed are the rules of whoever manages the machine. Those that deny come before
@@ -92,26 +93,8 @@ func placesOf(roots []string, home string) rule.Places {
 	return at
 }
 
-// Rule is a parsed permission rule.
-type Rule = rule.Rule
-
-// Tools is what the gate knows of the tools there are. It does not change. A nil *Tools knows of
-// none.
+// Tools is what the gate knows of the tools there are. It does not change.
 type Tools struct{ *rule.Tools }
 
 // NewTools makes the gate's view of tools.
 func NewTools(facts []troupe.ToolFacts) *Tools { return &Tools{rule.NewTools(facts)} }
-
-// of returns what is known of a tool, of one that is not known its name.
-func (t *Tools) of(name string) *troupe.ToolFacts { return t.rules().Of(name) }
-
-func (t *Tools) rules() *rule.Tools {
-	if t == nil {
-		return nil
-	}
-	return t.Tools
-}
-
-// Split takes a flag's value apart into rules, at commas and blanks outside parentheses:
-// `Edit, Bash(go test ./...)` is two rules.
-func Split(text string) []string { return rule.Split(text) }

@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// With a rule that matchesCommand commands by name, what gives names another meaning or runs a text of
+// With a rule that forbids commands by name, what gives names another meaning or runs a text of
 // its own does not go through: it is denied where the name is seen, and else it is not known
 // what it runs.
 func TestHiddenNamesAreNotLetThrough(t *testing.T) {

@@ -6,19 +6,17 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// HowToGrant says in a phrase how a person gives a rule.
-func HowToGrant(rule string) string { return howToGrant(rule) }
-
 // LayerOf is a session's part in the line of authority: what it was born with, and what it
-// was granted since. Leads: it may have agents of its own.
-func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority, leads, background bool) Layer {
+// was granted since.
+func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority,
+	mayHaveAgents, background bool) Layer {
 	l := Layer{
 		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox,
-		Custom: p.Source != troupe.BuiltIn, Leads: leads, Background: background,
+		UserDefined: p.Source != troupe.BuiltIn, MayHaveAgents: mayHaveAgents, Background: background,
 	}
 	for _, r := range granted.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.
-		parsed, _ := t.rules().ParseRule(r) // a malformed rule comes back as its safe reading
+		parsed, _ := t.ParseRule(r) // a malformed rule comes back as its safe reading
 		if r.Managed {
 			l.Managed = append(l.Managed, parsed)
 		} else {

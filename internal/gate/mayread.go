@@ -25,7 +25,7 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 	open, names, below := v.reads(said)
 	for i := range all {
 		k := &all[i]
-		if open || slices.ContainsFunc(names, func(name string) bool { return rule.Meet(k.segs, split(name)) }) ||
+		if open || slices.ContainsFunc(names, func(name string) bool { return rule.MayOverlap(k.segs, split(name)) }) ||
 			slices.ContainsFunc(below, k.reaches) {
 			v.shell.mayRead = k.show
 			return true
@@ -39,10 +39,10 @@ func (v *view) kept() []kept {
 	var all []kept
 	if len(v.levels) == 0 && v.exist != nil {
 		for _, name := range v.exist() {
-			all = append(all, kept{segs: rule.Literals(name), show: rule.Visible(name) + ", which is kept from agents"})
+			all = append(all, kept{segs: rule.LiteralSegments(name), show: rule.Visible(name) + ", which is kept from agents"})
 		}
 	}
-	for _, h := range v.shell.hides {
+	for _, h := range v.shell.readRules {
 		if !h.holds(v.layer) {
 			continue
 		}
@@ -50,7 +50,7 @@ func (v *view) kept() []kept {
 			p := &h.rule.Paths[i]
 			segs := []rule.Segment{{Kind: rule.Any}}
 			if base, known := p.Base(v.at); known {
-				segs = rule.Literals(base)
+				segs = rule.LiteralSegments(base)
 			}
 			all = append(all, kept{segs: append(segs, p.Segs...), show: "what the rule " + h.rule.Written.Text +
 				" is about"})

@@ -2,8 +2,8 @@ package gate
 
 import "github.com/troupe-dev/troupe"
 
-// Mode is what a permission mode means. Modes form a lattice: the Meet of two allows what
-// both allow, which is what a child gets of its own mode and its parent's.
+// Mode is what a permission mode means. A child is held to its own mode and to its
+// parent's: it may do what both allow.
 type Mode struct {
 	// Ceiling is the most a call may do; beyond it no rule helps.
 	Ceiling troupe.Class
@@ -31,11 +31,6 @@ func Meaning(m troupe.Mode) (meaning Mode, known bool) {
 	default:
 		return Mode{troupe.ClassRead, troupe.ClassRead, troupe.Deny}, false
 	}
-}
-
-// Meet returns the mode that allows what both allow.
-func (m Mode) Meet(o Mode) Mode {
-	return Mode{min(m.Ceiling, o.Ceiling), min(m.Self, o.Self), stricter(m.OnAsk, o.OnAsk)}
 }
 
 // strictness orders effects; what is not an effect counts as a denial.

@@ -10,7 +10,7 @@ import (
 
 // readAlone is a command in /proj on a machine without a sandbox. Keys are hidden in the home;
 // withEnv: so is a file in the project.
-func readAlone(command string, withEnv bool, rules ...Rule) troupe.Decision {
+func readAlone(command string, withEnv bool, rules ...rule.Rule) troupe.Decision {
 	q := query("Bash", bash(command), rules...)
 	q.Chain[0].Mode, q.SafeGit = troupe.ModeDefault, true
 	there := []string{"/home/u/.ssh", "/home/u/.aws", "/home/u/.bash_history"}
@@ -244,7 +244,7 @@ func TestReaderAloneKeepsSecrets(t *testing.T) {
 	}
 }
 
-// Rules that deny and those that allow, with the reader alone.
+// Rules that deny and those that allow, where commands are judged by reading them alone.
 func TestRulesSeeThrough(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ rules, command, want string }{

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
 // Generators.
@@ -51,7 +52,7 @@ func genCall(t *rapid.T) (string, troupe.Access) {
 	return tool, a
 }
 
-func genRule(t *rapid.T) Rule {
+func genRule(t *rapid.T) rule.Rule {
 	r := troupe.Rule{
 		Effect: rapid.SampledFrom([]troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}).Draw(t, "effect"),
 		Text: rapid.SampledFrom([]string{
@@ -191,21 +192,21 @@ func TestChainIsMeetOfModes(t *testing.T) {
 		for i := range q.Chain[1:] {
 			l := &q.Chain[i+1]
 			m, _ := Meaning(l.Mode)
-			meet, l.Rules, l.Managed = meet.Meet(m), nil, nil
+			meet = Mode{min(meet.Ceiling, m.Ceiling), min(meet.Self, m.Self), stricter(meet.OnAsk, m.OnAsk)}
+			l.Rules, l.Managed = nil, nil
 		}
 		q.known = known()
 		c := newCall(&q)
 		c.matchRules(q.Chain)
-		rows := table()
-		one := (&view{call: &c, layer: 0, mode: meet, bound: boundOf(q.Chain)}).judge(&rows)
+		one := (&view{call: &c, layer: 0, mode: meet, bound: boundOf(q.Chain)}).judge(table())
 		if d := Decide(q); d.Effect != one.effect {
 			t.Fatalf("the chain says %+v, the meet %+v", d, one)
 		}
 	})
 }
 
-// A rule more, of the kind that matchesCommand, never allows; of the kind that allows, never
-// matchesCommand. Neither does the order of rules within a layer matter.
+// A rule more, of the kind that forbids, never allows; of the kind that allows, never
+// forbids. Neither does the order of rules within a layer matter.
 func TestRulesAreMonotone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -225,7 +226,7 @@ func TestRulesAreMonotone(t *testing.T) {
 			t.Fatalf("in another order %+v became %+v", after, again)
 		}
 		// What is managed counts no less than what is not.
-		l.Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r Rule) bool { return r.Written == extra.Written })
+		l.Rules = slices.DeleteFunc(slices.Clone(l.Rules), func(r rule.Rule) bool { return r.Written == extra.Written })
 		l.Managed = append(slices.Clone(l.Managed), extra)
 		if managed := Decide(q); managed.Effect != after.Effect || managed.Sandbox != after.Sandbox {
 			t.Fatalf("managed, %+v became %+v", after, managed)
@@ -233,19 +234,22 @@ func TestRulesAreMonotone(t *testing.T) {
 	})
 }
 
-// No definition, however written, gets past the first three layers of the filter.
+// No definition, however written, gets past the first three filters.
 func TestDefinitionsOpenNothing(t *testing.T) {
 	t.Parallel()
 	tools := []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "SendMessage", "TaskOutput", "TaskStop", "TeamCreate", "Workflow", "Bash", "Preview", "mcp__a__b", "Agent"}
 	rapid.Check(t, func(t *rapid.T) {
 		parent := genLayer(t, 0)
-		bare := Layer{Agent: "a/b", Mode: troupe.ModeBypass, Custom: rapid.Bool().Draw(t, "custom"), Background: rapid.Bool().Draw(t, "background"), Leads: rapid.Bool().Draw(t, "leads")}
+		bare := Layer{Agent: "a/b", Mode: troupe.ModeBypass, UserDefined: rapid.Bool().Draw(t, "custom"), Background: rapid.Bool().Draw(t, "background"), MayHaveAgents: rapid.Bool().Draw(t, "leads")}
 		written := bare
 		written.Offered = rapid.SliceOf(rapid.SampledFrom(append([]string{"*", ""}, tools...))).Draw(t, "offered")
 		written.Without = rapid.SliceOf(rapid.SampledFrom(append([]string{"*", ""}, tools...))).Draw(t, "without")
 		written.Rules = genLayer(t, 1).Rules
-		before := Usable([]Layer{parent, bare}, tools)
-		for _, tool := range Usable([]Layer{parent, written}, tools) {
+		usable := func(l Layer) []string {
+			return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld([]Layer{parent, l}, known().Facts(tool)) != "" })
+		}
+		before := usable(bare)
+		for _, tool := range usable(written) {
 			if !slices.Contains(before, tool) {
 				t.Fatalf("the definition %+v opens %s", written, tool)
 			}

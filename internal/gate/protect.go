@@ -36,7 +36,7 @@ func ownNames(segs []rule.Segment, roots []string) []rule.Segment {
 		if root == "" {
 			continue
 		}
-		lits := rule.Literals(root)
+		lits := rule.LiteralSegments(root)
 		if len(lits) >= len(segs) || len(lits) <= skip {
 			continue
 		}

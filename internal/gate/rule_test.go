@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-func parse(t testing.TB, effect troupe.Effect, text string) Rule {
+func parse(t testing.TB, effect troupe.Effect, text string) rule.Rule {
 	t.Helper()
 	r, err := ParseRule(troupe.Rule{Effect: effect, Text: text, Source: "test"})
 	if err != nil {
@@ -21,7 +21,7 @@ func parse(t testing.TB, effect troupe.Effect, text string) Rule {
 
 // query is a call in /proj by a session in mode dontAsk, where whatever no rule allows is
 // denied, so that the effect shows what the rules say.
-func query(tool string, a troupe.Access, rules ...Rule) Query {
+func query(tool string, a troupe.Access, rules ...rule.Rule) Query {
 	return Query{
 		Tool: tool, Access: a, Home: "/home/u", Roots: []string{"/proj", "/out"},
 		Chain: []Layer{{Agent: "main", Mode: troupe.ModeDontAsk, Rules: rules}},
@@ -304,8 +304,8 @@ func TestSplit(t *testing.T) {
 		{"Bash(rm -rf", []string{"Bash(rm -rf"}},
 	}
 	for _, test := range tests {
-		if got := Split(test.in); !slices.Equal(got, test.want) {
-			t.Errorf("Split(%q) = %q, want %q", test.in, got, test.want)
+		if got := rule.Split(test.in); !slices.Equal(got, test.want) {
+			t.Errorf("rule.Split(%q) = %q, want %q", test.in, got, test.want)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// command is a shell command and what reading it said. It is read once for each call, and
+// shell is a shell command and what reading it said. It is read once for each call, and
 // only if a rule or a row wants to know.
 type shell struct {
 	text    string
@@ -30,10 +30,10 @@ type shell struct {
 	judged  bool
 	verdict command.Verdict
 
-	bare, exact hit // allow rules for the whole of it
-	names       hit // the first rule that denies or asks about commands by name
-	hides       []hit
-	keeps       hit // the first rule that denies or asks about edits
+	toolRule, exact hit // allow rules for the whole of it
+	nameRule        hit // the first rule that denies or asks about commands by name
+	readRules       []hit
+	writeRule       hit // the first rule that denies or asks about edits
 }
 
 // part is one simple command, and the rule that allows it.
@@ -60,16 +60,16 @@ func (m *shell) note(r *rule.Rule, layer int) {
 	switch {
 	case m.text == "":
 	case r.Kind == rule.KindCommand:
-		m.names.take(r, layer)
+		m.nameRule.take(r, layer)
 	case r.HidesFiles():
-		m.hides = append(m.hides, hit{r, layer, true})
+		m.readRules = append(m.readRules, hit{r, layer, true})
 	case len(r.Paths) > 0 && r.Edits():
-		m.keeps.take(r, layer)
+		m.writeRule.take(r, layer)
 	}
 }
 
-// take reads the command, if nobody did yet.
-func (c *call) take() *shell {
+// parsed is the command, read if it was not yet.
+func (c *call) parsed() *shell {
 	m := &c.shell
 	if m.taken {
 		return m
@@ -147,10 +147,10 @@ func (c *call) target(w command.Word, moved bool) target {
 	return t
 }
 
-// hides says what in the command gives a name another meaning, or runs a text that a program reads
+// obscures says what in the command gives a name another meaning, or runs a text that a program reads
 // in its own way: then the names in it do not tell what it runs. It is "" if nothing does.
-func (c *call) hides() string {
-	m := c.take()
+func (c *call) obscures() string {
+	m := c.parsed()
 	if m.hidden == nil {
 		why := ""
 		for i := 0; i < len(m.parts) && why == ""; i++ {
@@ -162,17 +162,17 @@ func (c *call) hides() string {
 }
 
 // clear reports whether it is known what the command runs.
-func (c *call) clear() bool { return len(c.take().unclear) == 0 }
+func (c *call) clear() bool { return len(c.parsed().unclear) == 0 }
 
-// doubtful: a rule matchesCommand commands by name, and nobody can say what this one runs.
+// doubtful: a rule forbids commands by name, and it is not known what this one runs.
 func (v *view) doubtful() bool {
-	return v.shell.names.holds(v.layer) && (!v.clear() || v.shell.read.RunsInput() || v.hides() != "")
+	return v.shell.nameRule.holds(v.layer) && (!v.clear() || v.shell.read.RunsInput() || v.obscures() != "")
 }
 
 // blind: a rule is about what files are written, nobody can say which this command writes, and
 // it would run where no sandbox holds it.
 func (v *view) blind(level troupe.Level) bool {
-	return level == troupe.LevelNone && v.shell.keeps.holds(v.layer) && v.writesUnknown()
+	return level == troupe.LevelNone && v.shell.writeRule.holds(v.layer) && v.writesUnknown()
 }
 
 // writesUnknown: a redirect writes to a file whose name is only known when it runs.
@@ -180,12 +180,12 @@ func (c *call) writesUnknown() bool {
 	if !strings.Contains(c.shell.text, ">") {
 		return false
 	}
-	return slices.ContainsFunc(c.take().parts, func(p part) bool {
+	return slices.ContainsFunc(c.parsed().parts, func(p part) bool {
 		return slices.ContainsFunc(p.writes, func(t target) bool { return t.name == "" && !t.nowhere })
 	})
 }
 
-// verdictOf has the reader judge the whole command.
+// verdictOf has package command judge the whole command.
 func (c *call) verdictOf() *command.Verdict {
 	m := &c.shell
 	if !m.judged {
@@ -310,7 +310,7 @@ func (v *view) commandByRule() bool {
 	if m.exact.holds(v.layer) {
 		return true
 	}
-	if m.bare.holds(v.layer) {
+	if m.toolRule.holds(v.layer) {
 		return !v.doubtful() && !v.blind(level) && v.guardsNamed()
 	}
 	return v.someRule() && v.clear() && v.allAllowed(true)
@@ -325,8 +325,8 @@ func (v *view) cited() *rule.Rule {
 	switch {
 	case m.exact.holds(v.layer):
 		return m.exact.rule
-	case m.bare.holds(v.layer):
-		return m.bare.rule
+	case m.toolRule.holds(v.layer):
+		return m.toolRule.rule
 	}
 	for i := range m.parts {
 		if p := &m.parts[i]; p.by.holds(v.layer) {
@@ -348,7 +348,7 @@ func (v *view) guardsNamed() bool {
 	if len(v.guards) == 0 || !strings.Contains(v.shell.text, ">") {
 		return true
 	}
-	m := v.take()
+	m := v.parsed()
 	for i := range m.parts {
 		for j := range m.parts[i].writes {
 			if t := &m.parts[i].writes[j]; len(t.guards) > 0 && !t.by.holds(v.layer) {
@@ -362,7 +362,7 @@ func (v *view) guardsNamed() bool {
 // allAllowed reports whether each part needs no rule or, if rules count, has one; and each
 // redirect likewise.
 func (v *view) allAllowed(rules bool) bool {
-	m := v.take()
+	m := v.parsed()
 	for i := range m.parts {
 		p := &m.parts[i]
 		if p.Via != "" {
@@ -447,7 +447,7 @@ func (c *call) staysInside(p *part) bool {
 	return c.isInside(to) && (c.resolve == nil || c.isInside(c.resolve(to)))
 }
 
-// judge is what the reader makes of a command.
+// judge is what package command makes of a command.
 func judge(text, folder string, safeGit bool) command.Verdict {
 	return command.Judge(text, command.Options{SafeGit: safeGit, Folder: folder})
 }

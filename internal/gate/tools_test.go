@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/tool/all"
 )
 
@@ -12,6 +13,4 @@ var known = sync.OnceValue(func() *Tools { return NewTools(all.Known().Facts()) 
 
 func Decide(q Query) troupe.Decision { return known().Decide(q) }
 
-func ParseRule(r troupe.Rule) (Rule, error) { return known().ParseRule(r) }
-
-func Usable(chain []Layer, tools []string) []string { return known().Usable(chain, tools) }
+func ParseRule(r troupe.Rule) (rule.Rule, error) { return known().ParseRule(r) }

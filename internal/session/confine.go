@@ -70,7 +70,7 @@ const maxRounds = 4
 // allowedBy turns an answer to the question that followed a confined run into the decision
 // for the next run: the workspace, and what was asked about.
 func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
-	if !gate.Trial(d) {
+	if !gate.IsReadOnlyRun(d) {
 		return d // the gate has said what leave gives
 	}
 	d.Sandbox = troupe.LevelNone
@@ -83,7 +83,7 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 // confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
 // no command, and for what was allowed without a sandbox.
 func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
-	if access.Command != "" && gate.Trial(d) && d.Sandbox == troupe.LevelNone {
+	if access.Command != "" && gate.IsReadOnlyRun(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
 	if access.Command == "" || d.Sandbox == "" || d.Sandbox == troupe.LevelNone {
@@ -154,7 +154,7 @@ func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err erro
 		return true, a.requests.settle(i, d)
 	}
 	alone := d.Beyond == troupe.Ask && a.tree.settings().AskFor == 0
-	if d.Effect == troupe.Allow && !gate.Trial(d) && !blocked && !alone {
+	if d.Effect == troupe.Allow && !gate.IsReadOnlyRun(d) && !blocked && !alone {
 		return false, nil // it was allowed; that it bumped into something is in its output
 	}
 	note := "Permission denied for what it attempted beyond reading"

@@ -132,7 +132,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		j.judgement, c.call.Judged = &said, &said
 		d, version = c.decide(j.access)
 	}
-	if j.background != "" && gate.Trial(d) && d.Beyond == troupe.Ask && c.asks {
+	if j.background != "" && gate.IsReadOnlyRun(d) && d.Beyond == troupe.Ask && c.asks {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
 	}

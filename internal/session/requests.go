@@ -33,7 +33,7 @@ func (c *candidate) permit(d troupe.Decision) troupe.Decision {
 		d.Effect, d.Step = troupe.Allow, stepAnswer
 	}
 	if d.Effect == troupe.Ask && !c.asks {
-		d = gate.Headless(d)
+		d = gate.WithoutAsker(d)
 	}
 	return d
 }
@@ -253,7 +253,7 @@ func (a *requests) anew(ctx context.Context, in inAnew) error {
 // it in a sandbox.
 func (a *requests) settle(i int, d troupe.Decision) error {
 	r := a.st.Calls[i].Request
-	if d.Effect != troupe.Allow || gate.Trial(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
+	if d.Effect != troupe.Allow || gate.IsReadOnlyRun(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 		return nil
 	}
 	return a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))

@@ -231,7 +231,7 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 		if n := len(chain); n > 1 {
 			above := slices.Clone(chain[:n-1])
 			parents = above[n-2]
-			above[n-2].Offered, above[n-2].Custom, above[n-2].Background = nil, false, false
+			above[n-2].Offered, above[n-2].UserDefined, above[n-2].Background = nil, false, false
 			h.within(e, last, h.law.decide(id, c, access, above), parents.Agent)
 		}
 		return false

@@ -1,7 +1,7 @@
 // Package command reads shell commands without running them: what commands a line is made of,
 // and what the programs in it do, by one table (programs.go and, for git's own commands, git.go).
 // Whether a command only reads is asked where no kernel can confine it, and of what stands beside
-// a command that a rule allows; what else it may start, where a rule matchesCommand commands by name.
+// a command that a rule allows; what else it may start, where a rule forbids commands by name.
 //
 // It errs on one side. What it does not know, cannot parse, or could be read in two ways is
 // Unclear, and a command that has anything unclear in it is never called read-only. It is

@@ -45,7 +45,7 @@ func forbidden(w Wildcard) []Wildcard {
 	return out
 }
 
-// plainName writes a command with the base name of what it runs, in lower case.
+// PlainName writes a command with the base name of what it runs, in lower case.
 func PlainName(command string) string {
 	name, rest, found := strings.Cut(command, " ")
 	if i := strings.LastIndexByte(name, '/'); i >= 0 && i+1 < len(name) {

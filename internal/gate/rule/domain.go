@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostName is what a URL asks for, as far as that is certain.
+// Host is what a URL asks for, as far as that is certain.
 type Host struct {
 	Labels []string // lower case, in ASCII
 	// Unsure: it could be read in two ways, or leads where its text does not say. Rules that
@@ -28,7 +28,7 @@ type Host struct {
 // it: honest addresses are shorter, and a key fits into less than what is left beyond.
 const MaxQuery = 250
 
-// hostOf finds the host of a URL.
+// HostOf finds the host of a URL.
 func HostOf(text string) Host {
 	if strings.ContainsFunc(text, func(r rune) bool {
 		return r <= ' ' || r == 0x7f || r == '\\' ||
@@ -117,7 +117,7 @@ func plainLetter(r rune) bool {
 		r <= 0xd7a3
 }
 
-// domain is what a rule about fetching says: a host, or all below it.
+// Domain is what a rule about fetching says: a host, or all below it.
 type Domain struct {
 	Labels []string
 	below  bool   // "*." stands before it
@@ -156,7 +156,7 @@ func parseDomain(spec string) (d Domain, problem string) {
 	return d, ""
 }
 
-// match reports whether the domain covers a host, by whole labels.
+// Match reports whether the domain covers a host, by whole labels.
 func (d *Domain) Match(h Host) bool {
 	if d.Any {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// namesTool compares without regard to case: a deny rule for "bash" means Bash.
+// NamesTool compares without regard to case: a deny rule for "bash" means Bash.
 func (r *Rule) NamesTool(tool *troupe.ToolFacts) bool {
 	if r.Glob {
 		ok, err := path.Match(strings.ToLower(r.Tool), strings.ToLower(tool.Name))
@@ -23,16 +23,17 @@ func sameServer(rule, tool string) bool {
 	return strings.HasPrefix(rule, MCPPrefix) && strings.HasPrefix(tool, strings.TrimSuffix(rule, "__")+"__")
 }
 
+// NamesOne: the rule is about the type of agent, or the skill, of this name.
 func (r *Rule) NamesOne(name string) bool {
 	return slices.ContainsFunc(r.Names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// edits: it is a rule about writing files.
+// Edits: it is a rule about writing files.
 func (r *Rule) Edits() bool {
 	return EditsFiles(r.Facts)
 }
 
-// allowsTool reports whether an allow rule means every use of a tool.
+// AllowsTool reports whether an allow rule means every use of a tool.
 func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
 	if r.Kind != KindTool {
 		return false
@@ -44,16 +45,16 @@ func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
 	return r.Tool == tool.Name || r.IsLike(tool) || sameServer(r.Tool, tool.Name)
 }
 
-// family reports whether the rule holds for a tool because it is like the rule's own.
+// IsLike reports whether the rule holds for a tool because it is like the rule's own.
 func (r *Rule) IsLike(tool *troupe.ToolFacts) bool { return tool.Like != "" && r.Tool == tool.Like }
 
-// hidesFiles: a rule that keeps files from being read, so that commands must not read them
+// HidesFiles: a rule that keeps files from being read, so that commands must not read them
 // either.
 func (r *Rule) HidesFiles() bool {
 	return (r.Kind == KindPath || len(r.Paths) > 0) && r.Tool == ToolRead && r.Written.Effect != troupe.Allow
 }
 
-// endsIn: the rule is about files of this name, wherever they are.
+// EndsIn: the rule is about files of this name, wherever they are.
 func (r *Rule) EndsIn(name string) bool {
 	return slices.ContainsFunc(r.Paths, func(p Pattern) bool {
 		n := len(p.Segs)

@@ -10,7 +10,7 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// means says in words what a rule does.
+// Means says in words what a rule does.
 func (r *Rule) Means() string {
 	verb := map[troupe.Effect]string{troupe.Allow: "allows ", troupe.Ask: "asks before ",
 		troupe.Deny: "denies "}[r.Written.Effect]
@@ -110,7 +110,7 @@ func (p *Pattern) Means() string {
 	}
 }
 
-// covers reports whether every call that the other rule speaks of is one that this one
+// Includes reports whether every call that the other rule speaks of is one that this one
 // speaks of. In doubt it does not.
 func (r *Rule) Includes(o *Rule) bool {
 	if r.Kind == KindNothing || o.Kind == KindNothing {
@@ -166,7 +166,7 @@ func (d *Domain) Includes(o *Domain) bool {
 	return d.Match(Host{Labels: o.Labels, Port: o.Port})
 }
 
-// covers: the other's text, with its stars as text, is what this one matches. A star in the
+// Includes: the other's text, with its stars as text, is what this one matches. A star in the
 // text can only have been matched by a star.
 func (w *Wildcard) Includes(o *Wildcard) bool {
 	if w.Exact() {
@@ -180,7 +180,7 @@ func (w *Wildcard) Includes(o *Wildcard) bool {
 	return w.Match(text)
 }
 
-// covers: the same place, and each name in turn; a pattern covers what lies below it.
+// Includes: the same place, and each name in turn; a pattern covers what lies below it.
 func (p *Pattern) Includes(o *Pattern) bool {
 	if p.anchor != o.anchor || p.up != o.up || p.folder != o.folder {
 		return false
@@ -204,7 +204,7 @@ func (p *Pattern) Includes(o *Pattern) bool {
 	return i == len(p.Segs) || i == len(p.Segs)-1 && p.Segs[i].Kind == Any
 }
 
-// visible shows a name with its control characters, so that it cannot pose as other text.
+// Visible shows a name with its control characters, so that it cannot pose as other text.
 func Visible(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return fmt.Sprintf("%q", s)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-func Literals(dir string) []Segment {
+// LiteralSegments are the names of a path, each of which stands for itself.
+func LiteralSegments(dir string) []Segment {
 	var out []Segment
 	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
 		if name != "" {
@@ -15,10 +16,10 @@ func Literals(dir string) []Segment {
 	return out
 }
 
-// segmentsMeet reports whether a pattern of a rule, which covers what lies below it too, and
+// MayOverlap reports whether a pattern of a rule, which covers what lies below it too, and
 // one of the shell, in which ** is any number of folders, may mean the same file. In doubt they
 // may.
-func Meet(rule []Segment, glob []string) bool {
+func MayOverlap(rule []Segment, glob []string) bool {
 	// can[j]: what is left of the rule meets what is left of the pattern behind its first j.
 	can := make([]bool, len(glob)+1)
 	for i := len(rule); i >= 0; i-- {
@@ -42,6 +43,8 @@ func Meet(rule []Segment, glob []string) bool {
 	return can[0]
 }
 
+// NameMeets reports whether a rule's pattern of one name and one of the shell may mean the same
+// name. In doubt they may.
 func NameMeets(s Segment, glob string) bool {
 	wild := strings.ContainsAny(glob, `*?[`)
 	switch {
@@ -58,10 +61,10 @@ func NameMeets(s Segment, glob string) bool {
 	}
 }
 
-// absolute writes the pattern so that it begins at the root of the file system.
+// Absolute writes the pattern so that it begins at the root of the file system.
 func (p *Pattern) Absolute(at Places) string {
 	base, ok := p.Base(at)
-	segs := Literals(base)
+	segs := LiteralSegments(base)
 	if !ok {
 		segs = []Segment{{Kind: Any}}
 	}

@@ -14,7 +14,7 @@ const (
 	atHome                  // the user's Home: "~/x"
 )
 
-// pattern is a path rule's glob, taken apart once. It matches a path if it matches the
+// Pattern is a path rule's glob, taken apart once. It matches a path if it matches the
 // path itself or a folder above it, as in a .gitignore file.
 type Pattern struct {
 	anchor anchor
@@ -36,7 +36,7 @@ type Segment struct {
 	Text string
 }
 
-// parsePattern reads a glob with its anchor. The problem, if not empty, completes the
+// ParsePattern reads a glob with its anchor. The problem, if not empty, completes the
 // sentence "the path …".
 func ParsePattern(spec string) (p Pattern, problem string) {
 	rest := spec
@@ -134,7 +134,7 @@ func goBrackets(name string) (string, bool) {
 	return string(b), true
 }
 
-// literalPattern writes the absolute path p so that it matches p and what is below it.
+// LiteralPattern writes the absolute path p so that it matches p and what is below it.
 func LiteralPattern(p string) string {
 	var b strings.Builder
 	b.WriteString("/")
@@ -151,13 +151,13 @@ func LiteralPattern(p string) string {
 	return b.String()
 }
 
-// places are what the anchors stand for.
+// Places are what the anchors stand for.
 type Places struct {
 	Project string // "" if not known
 	Home    string
 }
 
-// base returns the folder the pattern begins at; false if it is not known.
+// Base returns the folder the pattern begins at; false if it is not known.
 func (p *Pattern) Base(at Places) (string, bool) {
 	var dir string
 	switch p.anchor {
@@ -180,13 +180,13 @@ func (p *Pattern) Base(at Places) (string, bool) {
 	return dir, true
 }
 
-// match reports whether the pattern, begun at dir, covers file (absolute and clean).
+// Match reports whether the pattern, begun at dir, covers file (absolute and clean).
 func (p *Pattern) Match(dir, file string, fold bool) bool {
 	rest, ok := Below(dir, file, fold)
 	return ok && MatchSegments(p.Segs, rest, fold)
 }
 
-// matchSegments reports whether segs match the whole of rest, or folders it begins with.
+// MatchSegments reports whether segs match the whole of rest, or folders it begins with.
 // Only the last ** is ever tried again, so the cost is at most len(segs) × names.
 func MatchSegments(segs []Segment, rest string, fold bool) bool {
 	i := 0
@@ -228,7 +228,7 @@ func (s Segment) MatchName(name string, fold bool) bool {
 	return ok && err == nil
 }
 
-// below returns the part of file under dir, "" for dir itself. Both are absolute and
+// Below returns the part of file under dir, "" for dir itself. Both are absolute and
 // clean. Whole names are compared, so /a/bc is not below /a/b.
 func Below(dir, file string, fold bool) (rest string, ok bool) {
 	if dir == "/" {
@@ -246,7 +246,7 @@ func Below(dir, file string, fold bool) (rest string, ok bool) {
 	return file[len(dir)+1:], true
 }
 
-// matches reports whether one of a rule's paths covers file. unsure is what counts where the
+// Matches reports whether one of a rule's paths covers file. unsure is what counts where the
 // folder is not known that it begins at.
 func (r *Rule) Matches(at Places, file string, fold, unsure bool) bool {
 	for i := range r.Paths {

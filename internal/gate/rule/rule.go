@@ -16,13 +16,13 @@ type Rule struct {
 	Written troupe.Rule // as written; Effect is never anything but the three
 	Kind    Kind
 	known   *Tools
-	Tool    string            // canonical name; "" is every tool; may be a glob if glob
+	Tool    string            // canonical name; "" is every tool; a glob if Glob
 	Facts   *troupe.ToolFacts // of the tool
-	Glob    bool              // tool is a glob of names
-	Words   Wildcard          // kindCommand: the command
-	Denials []Wildcard        // kindCommand: what it means as a deny or ask rule
-	Names   []string          // kindName: one, and in a deny rule what was probably meant instead
-	Paths   []Pattern         // kindPath: alternatives; kindTool: what a path meant that could not be read
+	Glob    bool              // Tool is a glob of names
+	Words   Wildcard          // KindCommand: the command
+	Denials []Wildcard        // KindCommand: what it means as a deny or ask rule
+	Names   []string          // KindName: one, and in a deny rule what was probably meant instead
+	Paths   []Pattern         // KindPath: alternatives; KindTool: what a path meant that could not be read
 	Host    Domain
 	Note    string // what became of a rule that could not be read as written
 }
@@ -72,7 +72,7 @@ func (e *Error) Error() string {
 // Read covers Grep and Glob too, Edit covers Write and NotebookEdit.
 func (t *Tools) ParseRule(r troupe.Rule) (Rule, error) {
 	out, err := Rule{Written: r, known: t}.parse()
-	out.Facts = t.Of(out.Tool)
+	out.Facts = t.Facts(out.Tool)
 	return out, err
 }
 
@@ -105,7 +105,7 @@ func (out Rule) parse() (Rule, error) {
 		out.Kind = KindTool
 		return out, nil
 	}
-	out.Tool = out.known.Today(name)
+	out.Tool = out.known.Canonical(name)
 	if meant := out.known.misspelt(out.Tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
 		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are "+
 			"about %s, and mcp__… of MCP servers)", Visible(name), meant, out.known.withParentheses()))
@@ -126,7 +126,7 @@ func (r Rule) parseSpec(spec string) (Rule, error) {
 	if spec == "" {
 		return r.unread(r.Tool, "has nothing in its parentheses")
 	}
-	switch argument := r.known.Of(r.Tool).Argument; argument {
+	switch argument := r.known.Facts(r.Tool).Argument; argument {
 	case troupe.CommandArgument:
 		words, problem := ParseWildcard(spec)
 		if problem == "" {
@@ -210,7 +210,7 @@ func (r Rule) unread(tool, problem string) (Rule, error) {
 	}
 	if r.Glob {
 		e.Instead = "it " + verb + " every use of tools named " + tool
-	} else if r.Tool = r.known.Today(tool); r.Tool == "" {
+	} else if r.Tool = r.known.Canonical(tool); r.Tool == "" {
 		e.Instead = "it " + verb + " every tool"
 	} else {
 		e.Instead = "it " + verb + " every use of " + r.Tool

@@ -8,28 +8,28 @@ import (
 )
 
 // Tools is what the gate knows of the tools there are, and of those that rules may be about
-// though they are not here. It does not change. A nil *Tools knows of none.
+// though they are not here. It does not change.
 type Tools struct {
-	facts  []troupe.ToolFacts
-	byName map[string]*troupe.ToolFacts
-	today  map[string]string // by name in lower case, former ones too: the name
-	meant  map[string]string // by what people write who probably mean it, without separators: the name
+	facts     []troupe.ToolFacts
+	byName    map[string]*troupe.ToolFacts
+	canonical map[string]string // by name in lower case, former ones too: the name
+	meant     map[string]string // by what people write who probably mean it, without separators: the name
 }
 
-// unknownHolder is the Holder of a tool that is not known.
+// UnknownHolder is the Holder of a tool that is not known.
 const UnknownHolder troupe.Holder = -1
 
 // NewTools makes the gate's view of tools.
 func NewTools(facts []troupe.ToolFacts) *Tools {
 	t := &Tools{
-		facts: facts, byName: make(map[string]*troupe.ToolFacts), today: make(map[string]string),
+		facts: facts, byName: make(map[string]*troupe.ToolFacts), canonical: make(map[string]string),
 		meant: make(map[string]string),
 	}
 	for i := range facts {
 		f := &facts[i]
-		t.byName[f.Name], t.today[strings.ToLower(f.Name)] = f, f.Name
+		t.byName[f.Name], t.canonical[strings.ToLower(f.Name)] = f, f.Name
 		if f.Formerly != "" {
-			t.today[strings.ToLower(f.Formerly)] = f.Name
+			t.canonical[strings.ToLower(f.Formerly)] = f.Name
 		}
 		for _, name := range slices.Concat(f.Aliases, f.Slips) {
 			t.meant[withoutSeparators(name)] = f.Name
@@ -38,23 +38,21 @@ func NewTools(facts []troupe.ToolFacts) *Tools {
 	return t
 }
 
-// Of returns what is known of a tool, of one that is not known its name.
-func (t *Tools) Of(name string) *troupe.ToolFacts {
-	if t != nil && t.byName[name] != nil {
-		return t.byName[name]
+// Facts returns what is known of a tool, of one that is not known its name.
+func (t *Tools) Facts(name string) *troupe.ToolFacts {
+	if f := t.byName[name]; f != nil {
+		return f
 	}
 	return &troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: UnknownHolder}
 }
 
 // Known reports whether rules about a tool mean something, here or elsewhere.
-func (t *Tools) Known(name string) bool { return t.Of(t.Today(name)).Holder != UnknownHolder }
+func (t *Tools) Known(name string) bool { return t.Facts(t.Canonical(name)).Holder != UnknownHolder }
 
-// Today writes the name of a tool as it is written now.
-func (t *Tools) Today(name string) string {
-	if t != nil {
-		if now, ok := t.today[strings.ToLower(name)]; ok {
-			return now
-		}
+// Canonical writes the name of a tool as it is written now.
+func (t *Tools) Canonical(name string) string {
+	if now, ok := t.canonical[strings.ToLower(name)]; ok {
+		return now
 	}
 	return name
 }
@@ -78,7 +76,7 @@ func (t *Tools) narrowed() []string {
 // or what other programs call it. It is "" if the name is fine, or means none.
 func (t *Tools) misspelt(name string) string {
 	lower := strings.ToLower(name)
-	if t == nil || strings.HasPrefix(lower, MCPPrefix) {
+	if strings.HasPrefix(lower, MCPPrefix) {
 		return ""
 	}
 	known := t.narrowed()
@@ -90,7 +88,7 @@ func (t *Tools) misspelt(name string) string {
 	for _, k := range known {
 		k := strings.ToLower(k)
 		if len(name) >= 4 && oneTypo(lower, k) || short != plain && (short == k || oneTypo(short, k)) {
-			return t.Today(k)
+			return t.Canonical(k)
 		}
 	}
 	return t.meant[short]
@@ -112,7 +110,7 @@ func (t *Tools) withParentheses() string {
 	return strings.Join(names, ", ")
 }
 
-// editsFiles: a tool whose calls change the files that they name.
+// EditsFiles: a tool whose calls change the files that they name.
 func EditsFiles(f *troupe.ToolFacts) bool {
 	return f.Argument == troupe.PathArgument && f.Class == troupe.ClassEdit
 }

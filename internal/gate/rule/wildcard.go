@@ -2,7 +2,7 @@ package rule
 
 import "strings"
 
-// wildcard is a command as a rule writes it: literal texts with any text between them. One
+// Wildcard is a command as a rule writes it: literal texts with any text between them. One
 // literal alone is an exact command.
 type Wildcard struct {
 	Lits []string
@@ -12,7 +12,7 @@ type Wildcard struct {
 
 func (w *Wildcard) Exact() bool { return len(w.Lits) == 1 }
 
-// parseWildcard reads what stands in the parentheses of a rule about commands: "exact",
+// ParseWildcard reads what stands in the parentheses of a rule about commands: "exact",
 // "prefix:*" (which is "prefix *"), and stars anywhere. \* stands for a star; a backslash
 // means itself unless it is part of a run that ends at a star, where two stand for one. The
 // problem, if not empty, completes the sentence "the rule …".
@@ -68,7 +68,7 @@ func (w *Wildcard) any() bool {
 	return len(w.Lits) == 2 && strings.TrimSpace(w.Lits[0]) == "" && strings.TrimSpace(w.Lits[1]) == ""
 }
 
-// match reports whether s is what the rule says.
+// Match reports whether s is what the rule says.
 func (w *Wildcard) Match(s string) bool {
 	if w.Bare && s == strings.TrimRight(w.Lits[0], " ") {
 		return true
@@ -91,7 +91,7 @@ func (w *Wildcard) Match(s string) bool {
 	return strings.HasSuffix(s, w.Lits[last])
 }
 
-// coversName: a rule that begins with a star leaves open what is run, as one word, and says
+// MatchesName: a rule that begins with a star leaves open what is run, as one word, and says
 // what stands behind it.
 func (w *Wildcard) MatchesName(text, first string) bool {
 	rest, ok := strings.CutPrefix(text, first)
@@ -111,7 +111,7 @@ func (w *Wildcard) mapped(change func(string) string) Wildcard {
 	return out
 }
 
-// commandSpec writes a command so that a rule means exactly it.
+// CommandSpec writes a command so that a rule means exactly it.
 func CommandSpec(command string) string {
 	var b strings.Builder
 	run := 0
@@ -135,12 +135,12 @@ func unescapeParens(s string) string {
 	return strings.NewReplacer(`\(`, `(`, `\)`, `)`).Replace(s)
 }
 
-// oneBlank writes runs of blanks as one, and none at the ends.
+// OneBlank writes runs of blanks as one, and none at the ends.
 func OneBlank(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }), " ")
 }
 
-// squeezed is oneBlank within a rule's texts, where a blank at an end counts.
+// squeezed is OneBlank within a rule's texts, where a blank at an end counts.
 func squeezed(s string) string {
 	out := OneBlank(s)
 	if s == "" {

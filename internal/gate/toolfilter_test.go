@@ -18,10 +18,10 @@ func TestFilter(t *testing.T) {
 	}
 	plain := child(func(*Layer) {})
 	tests := []struct {
-		name  string
-		chain []Layer
-		tool  string
-		layer string // that keeps it; "" if none does
+		name   string
+		chain  []Layer
+		tool   string
+		filter string // that keeps it; "" if none does
 	}{
 		{"the root asks", []Layer{root}, "AskUserQuestion", ""},
 		{"a child does not", []Layer{root, plain}, "AskUserQuestion", "steering"},
@@ -29,10 +29,10 @@ func TestFilter(t *testing.T) {
 		{"nor ends a plan", []Layer{root, plain}, "ExitPlanMode", "steering"},
 		{"unless it plans", []Layer{root, child(func(l *Layer) { l.Mode = troupe.ModePlan; l.Background = true })}, "ExitPlanMode", ""},
 		{"nor watches tasks", []Layer{root, plain}, "TaskOutput", "steering"},
-		{"unless it leads", []Layer{root, child(func(l *Layer) { l.Leads = true; l.Custom = true; l.Background = true })}, "TaskOutput", ""},
-		{"leading does not mean asking", []Layer{root, child(func(l *Layer) { l.Leads = true })}, "AskUserQuestion", "steering"},
+		{"unless it leads", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true; l.UserDefined = true; l.Background = true })}, "TaskOutput", ""},
+		{"leading does not mean asking", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true })}, "AskUserQuestion", "steering"},
 		{"built-in types make teams", []Layer{root, plain}, "TeamCreate", ""},
-		{"other types do not", []Layer{root, child(func(l *Layer) { l.Custom = true })}, "TeamCreate", "own definitions"},
+		{"other types do not", []Layer{root, child(func(l *Layer) { l.UserDefined = true })}, "TeamCreate", "own definitions"},
 		{"in the background: what is listed", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Bash", ""},
 		{"in the background: nothing else", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Preview", "background"},
 		{"in the background: MCP passes", []Layer{root, child(func(l *Layer) { l.Background = true })}, "mcp__a__b", ""},
@@ -40,26 +40,24 @@ func TestFilter(t *testing.T) {
 		{"offered", []Layer{root, child(func(l *Layer) { l.Offered = []string{"Bash"} })}, "Bash", ""},
 		{"not offered", []Layer{root, child(func(l *Layer) { l.Offered = []string{"Bash"} })}, "Read", "definition"},
 		{"taken away", []Layer{root, child(func(l *Layer) { l.Offered, l.Without = []string{"Bash"}, []string{"Bash"} })}, "Bash", "definition"},
-		{"a definition opens nothing", []Layer{root, child(func(l *Layer) { l.Custom = true; l.Offered = []string{"AskUserQuestion"} })}, "AskUserQuestion", "steering"},
+		{"a definition opens nothing", []Layer{root, child(func(l *Layer) { l.UserDefined = true; l.Offered = []string{"AskUserQuestion"} })}, "AskUserQuestion", "steering"},
 		{"what binds a parent does not bind its child", []Layer{{Offered: []string{"Agent"}, Mode: troupe.ModeBypass}, plain}, "Bash", ""},
 	}
 	for _, test := range tests {
-		why := withheld(test.chain, known().of(test.tool))
-		if got := why != ""; got != (test.layer != "") || test.layer != "" && test.layer != "definition" && !strings.Contains(why, test.layer) {
+		why := withheld(test.chain, known().Facts(test.tool))
+		if got := why != ""; got != (test.filter != "") || test.filter != "" && test.filter != "definition" && !strings.Contains(why, test.filter) {
 			t.Errorf("%s: %q", test.name, why)
 		}
 		d := Decide(Query{Tool: test.tool, Access: troupe.Access{Class: troupe.ClassExec}, Chain: test.chain})
-		if (d.Effect == troupe.Deny && d.Step == StepProfile) != (test.layer != "") {
+		if (d.Effect == troupe.Deny && d.Step == StepProfile) != (test.filter != "") {
 			t.Errorf("%s: %+v", test.name, d)
 		}
-		if got := Usable(test.chain, []string{"X", test.tool}); slices.Contains(got, test.tool) != (test.layer == "") {
-			t.Errorf("%s: usable are %q", test.name, got)
-		}
 	}
-	if got := Filters(); !slices.Equal(got, []string{"steering", "own definitions", "background", "definition"}) {
-		t.Errorf("%q", got)
+	var names []string
+	for _, f := range filters() {
+		names = append(names, f.name)
 	}
-	if Usable(nil, []string{"Bash"}) != nil {
-		t.Error("nobody can use a tool")
+	if !slices.Equal(names, []string{"steering", "own definitions", "background", "definition"}) {
+		t.Errorf("%q", names)
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// filter is one layer of what keeps tools from a session. The first three hold for all
+// filter is one of those that keep tools from a session. The first three hold for all
 // sessions of a kind, whatever their definitions say; the last is the definition's own.
 type filter struct {
 	name  string
 	holds func(l *Layer, child bool) bool
-	// keeps reports whether the layer takes the tool away.
+	// keeps reports whether the filter takes the tool away.
 	keeps func(l *Layer, tool *troupe.ToolFacts) bool
 	why   string // completes "<agent> does not have the tool <tool>: …"
 }
 
 // filters is the whole table, in order.
-func filters() [4]filter {
-	return [4]filter{
+func filters() []filter {
+	return []filter{
 		{
 			name:  "steering",
 			holds: func(_ *Layer, child bool) bool { return child },
@@ -29,7 +29,7 @@ func filters() [4]filter {
 		},
 		{
 			name:  "own definitions",
-			holds: func(l *Layer, child bool) bool { return child && l.Custom },
+			holds: func(l *Layer, child bool) bool { return child && l.UserDefined },
 			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
 				return steers(l, tool) || tool.Holder == troupe.BuiltInTypes
 			},
@@ -53,15 +53,6 @@ func filters() [4]filter {
 	}
 }
 
-// Filters lists the layers in order, for people.
-func Filters() []string {
-	var names []string
-	for _, f := range filters() {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // steers: tools that stop a conversation to deal with people, or that deal with agents of
 // one's own, of which some children have none. A child in plan mode has to be able to show
 // its plan.
@@ -72,7 +63,7 @@ func steers(l *Layer, tool *troupe.ToolFacts) bool {
 	case troupe.Planners:
 		return l.Mode != troupe.ModePlan
 	case troupe.Parents:
-		return !l.Leads
+		return !l.MayHaveAgents
 	default:
 		return false
 	}
@@ -92,7 +83,7 @@ func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	}
 }
 
-// withheld says which layer keeps a tool from the last session of the chain, and why; "" if
+// withheld says which filter keeps a tool from the last session of the chain, and why; "" if
 // none does. What is kept from an agent is not kept from the agents it starts.
 func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 	l, child := &chain[len(chain)-1], len(chain) > 1
@@ -102,17 +93,9 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 		}
 		why := "does not have the tool " + tool.Name
 		if f.name != "definition" {
-			why += ": " + f.why + " (layer " + f.name + ")"
+			why += ": " + f.why + " (filter " + f.name + ")"
 		}
 		return why
 	}
 	return ""
-}
-
-// Usable are those of the tools that the filter leaves to the last session of the chain.
-func (t *Tools) Usable(chain []Layer, tools []string) []string {
-	if len(chain) == 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld(chain, t.of(tool)) != "" })
 }
