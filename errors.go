@@ -15,12 +15,23 @@ var (
 	ErrCap = errors.New("limit of the tree reached")
 )
 
+// Exit codes, as the README documents them.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitPermission  = 3
+	ExitLimit       = 4
+	ExitInterrupted = 130
+	ExitUnread      = 141 // as whoever is ended by SIGPIPE
+)
+
 // UserError is an error whose text is meant for the person who ran the command: what
 // happened, to what, and in Hint what to do next.
 type UserError struct {
 	Problem string
 	Hint    string
-	Code    int // process exit code; 0 means 1
+	Code    int // process exit code; 0 means ExitFailed
 	Err     error
 }
 

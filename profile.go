@@ -1,6 +1,11 @@
 package troupe
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Profile is the resolved role a session is born with. It is snapshotted in the session's
 // first event and never changes: what is offered to its model on its last day is what was
@@ -68,6 +73,27 @@ const (
 // Modes lists the modes, most careful first among equals in help texts.
 func Modes() []Mode {
 	return []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeDontAsk, ModeBypass}
+}
+
+// ModeNames lists the modes in words; last stands before the last of them.
+func ModeNames(last string) string {
+	var names []string
+	for _, m := range Modes() {
+		names = append(names, string(m))
+	}
+	n := len(names) - 1
+	return strings.Join(names[:n], ", ") + last + names[n]
+}
+
+// ParseMode is the mode that a person named.
+func ParseMode(name string) (Mode, error) {
+	if m := Mode(name); slices.Contains(Modes(), m) {
+		return m, nil
+	}
+	return "", &UserError{
+		Problem: fmt.Sprintf("there is no permission mode %q", name),
+		Hint:    "The modes are " + ModeNames(", ") + ".", Code: ExitUsage,
+	}
 }
 
 // Effect is what a rule or a decision says about a call.

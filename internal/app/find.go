@@ -39,7 +39,7 @@ func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
 		if name == "" {
-			return troupe.Session{}, &troupe.UserError{Problem: fmt.Sprintf("%q has an empty part", ref), Hint: `A path looks like "main/Auth Explorer".`, Code: 2}
+			return troupe.Session{}, &troupe.UserError{Problem: fmt.Sprintf("%q has an empty part", ref), Hint: `A path looks like "main/Auth Explorer".`, Code: troupe.ExitUsage}
 		}
 		kids, err := r.Sessions(store.Filter{Root: s.Root, Parent: s.ID, Name: name, Limit: 1})
 		if err != nil {
@@ -48,7 +48,7 @@ func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 		if len(kids) == 0 {
 			return troupe.Session{}, &troupe.UserError{
 				Problem: fmt.Sprintf("session %s has no agent named %q", s.ID, name),
-				Hint:    fmt.Sprintf("`troupe show %s` lists its agents.", s.ID), Code: 2, Err: troupe.ErrNotFound,
+				Hint:    fmt.Sprintf("`troupe show %s` lists its agents.", s.ID), Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 			}
 		}
 		s = kids[0]
@@ -86,7 +86,7 @@ func findRoot(r store.Reader, ref, cwd string) (troupe.Session, error) {
 	}
 	return troupe.Session{}, &troupe.UserError{
 		Problem: fmt.Sprintf("%q begins the ids of several sessions: %s", ref, strings.Join(ids, ", ")),
-		Hint:    "Type more of the id.", Code: 2, Err: troupe.ErrAmbiguous,
+		Hint:    "Type more of the id.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
 }
 
@@ -99,7 +99,7 @@ func newest(r store.Reader, cwd string) (troupe.Session, error) {
 	if len(list) == 0 {
 		return troupe.Session{}, &troupe.UserError{
 			Problem: "there is no session yet in " + cwd,
-			Hint:    "`troupe sessions` lists those of other folders.", Code: 2, Err: troupe.ErrNotFound,
+			Hint:    "`troupe sessions` lists those of other folders.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 		}
 	}
 	return list[0], nil
@@ -108,7 +108,7 @@ func newest(r store.Reader, cwd string) (troupe.Session, error) {
 func notFound(ref string) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("there is no session named %q and none whose id begins so", ref),
-		Hint:    "`troupe sessions` lists them all.", Code: 2, Err: troupe.ErrNotFound,
+		Hint:    "`troupe sessions` lists them all.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 	}
 }
 
@@ -151,7 +151,7 @@ func (a trees) bare(ctx context.Context, ref, cwd string, missing error) (troupe
 	}
 	return troupe.Session{}, &troupe.UserError{
 		Problem: fmt.Sprintf("there are several agents named %q: %s", ref, quoted(paths)),
-		Hint:    "Name the one that is meant by its path.", Code: 2, Err: troupe.ErrAmbiguous,
+		Hint:    "Name the one that is meant by its path.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
 }
 

@@ -67,7 +67,7 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 	}
 	o, err := sandbox.ParseOptions(text)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.", Code: 2}
+		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.", Code: troupe.ExitUsage}
 	}
 	return &guard{
 		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },

@@ -71,7 +71,7 @@ func (m *models) load() (*model.Catalog, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, &troupe.UserError{
 			Problem: "the table of models cannot be read: " + err.Error(),
-			Hint:    "make " + m.file + " a file you can read, or take it away.", Code: 2, Err: err,
+			Hint:    "make " + m.file + " a file you can read, or take it away.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	if m.catalog, err = model.LoadCatalog(override, m.file); err != nil {
@@ -107,7 +107,7 @@ func (m *models) choose() (string, error) {
 	case base != "":
 		return "", &troupe.UserError{
 			Problem: "Which model? The server at " + base + " may have several.",
-			Hint:    "Choose one: troupe -p --model openai/NAME (`troupe models` lists what the server has),\nor once and for all: export TROUPE_MODEL=openai/NAME", Code: 2,
+			Hint:    "Choose one: troupe -p --model openai/NAME (`troupe models` lists what the server has),\nor once and for all: export TROUPE_MODEL=openai/NAME", Code: troupe.ExitUsage,
 		}
 	case m.set("OPENAI_API_KEY"):
 		return defaultOpenAI, nil
@@ -115,7 +115,7 @@ func (m *models) choose() (string, error) {
 		names := m.servers()
 		return "", &troupe.UserError{
 			Problem: "Which model? The settings name " + strings.Join(names, ", ") + ", which may have several.",
-			Hint:    "Choose one: troupe -p --model " + names[0] + "/NAME (`troupe models` lists what the server has),\nor once and for all: \"model\": \"" + names[0] + "/NAME\" in the settings", Code: 2,
+			Hint:    "Choose one: troupe -p --model " + names[0] + "/NAME (`troupe models` lists what the server has),\nor once and for all: \"model\": \"" + names[0] + "/NAME\" in the settings", Code: troupe.ExitUsage,
 		}
 	}
 	return defaultModel, nil // what is missing is said when it is opened
@@ -255,7 +255,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	case "script":
 		data, err := os.ReadFile(id)
 		if err != nil {
-			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(), Hint: "docs/script-model.md says how to write one.", Code: 2, Err: err}
+			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(), Hint: "docs/script-model.md says how to write one.", Code: troupe.ExitUsage, Err: err}
 		}
 		return script.New(id, data)
 	}
@@ -265,7 +265,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 			if key, _ = m.env.Lookup(s.KeyEnv); strings.TrimSpace(key) == "" {
 				return nil, &troupe.UserError{
 					Problem: fmt.Sprintf("the provider %s needs a key, and %s is not set", name, s.KeyEnv),
-					Hint:    "export " + s.KeyEnv + "=...", Code: 2,
+					Hint:    "export " + s.KeyEnv + "=...", Code: troupe.ExitUsage,
 				}
 			}
 		}
@@ -274,7 +274,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	known := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
 	return nil, &troupe.UserError{
 		Problem: fmt.Sprintf("there is no model provider %q", name),
-		Hint:    fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the settings: \"providers\": {%q: {\"base_url\": \"http://…/v1\"}}.", strings.Join(known, ", "), name), Code: 2,
+		Hint:    fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the settings: \"providers\": {%q: {\"base_url\": \"http://…/v1\"}}.", strings.Join(known, ", "), name), Code: troupe.ExitUsage,
 	}
 }
 
@@ -305,7 +305,7 @@ func (m *models) certificates() (*x509.CertPool, error) {
 	}
 	pool, err := anthropic.CertPool(file)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(), Hint: "Name a file of certificates in PEM form, or unset it.", Code: 2, Err: err}
+		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(), Hint: "Name a file of certificates in PEM form, or unset it.", Code: troupe.ExitUsage, Err: err}
 	}
 	return pool, nil
 }
@@ -333,7 +333,7 @@ func noProvider() error {
   export OPENAI_BASE_URL=...          any server that speaks that API (Ollama, vLLM, llama.cpp); no key needed
   troupe -p --model script:FILE "..." replies from a file, no key (docs/script-model.md)
   troupe demo                         see a whole run first, offline`,
-		Code: 2,
+		Code: troupe.ExitUsage,
 	}
 }
 

@@ -198,7 +198,7 @@ func (x *explainer) access(c wire.Call) (troupe.Access, error) {
 func (x *explainer) chain(c wire.Call) ([]gate.Layer, error) {
 	granted := x.authority
 	if c.Mode != "" {
-		if !slices.Contains(troupe.Modes(), c.Mode) {
+		if _, err := troupe.ParseMode(string(c.Mode)); err != nil {
 			return nil, fmt.Errorf("there is no permission mode %q; there are %v", c.Mode, troupe.Modes())
 		}
 		granted.Mode = c.Mode

@@ -56,7 +56,7 @@ func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 	if sent := rec.Person(); len(sent) > 0 {
 		return nil, &troupe.UserError{
 			Problem: "this recording cannot be replayed: while the run was at work a person sent it " + Unplayable(sent),
-			Hint:    "Record a run to which nothing is sent but words for its main agent. Answers that hold once are no matter.", Code: 2,
+			Hint:    "Record a run to which nothing is sent but words for its main agent. Answers that hold once are no matter.", Code: troupe.ExitUsage,
 		}
 	}
 	cwd, err := workspace.Resolve("/", cwd)
@@ -127,7 +127,7 @@ func playable(r Request) error {
 	}
 	return &troupe.UserError{
 		Problem: "a replay begins where the recorded run began; it cannot go on with a session",
-		Hint:    "Leave --resume and --continue out.", Code: 2,
+		Hint:    "Leave --resume and --continue out.", Code: troupe.ExitUsage,
 	}
 }
 

@@ -57,7 +57,7 @@ func (a *App) policyOf(folder string, grant bool) (*policy, error) {
 			// Whoever says --trust means the folder they stand in, and what is above it only as far
 			// as it is a project.
 			if err := store.Grant(q.Fingerprint, q.Fingerprint.Folder == folder); err != nil {
-				return nil, &troupe.UserError{Problem: err.Error(), Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: 2, Err: err}
+				return nil, &troupe.UserError{Problem: err.Error(), Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: troupe.ExitUsage, Err: err}
 			}
 		}
 		grant = false

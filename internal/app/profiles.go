@@ -105,7 +105,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 	var told []string
 	for _, p := range problems {
 		if p.Path == profile.FlagName && !p.Note {
-			return nil, nil, &troupe.UserError{Problem: p.String(), Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`, Code: 2}
+			return nil, nil, &troupe.UserError{Problem: p.String(), Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`, Code: troupe.ExitUsage}
 		}
 		if p.Note {
 			a.env.Log.Info("agent definition", "note", p.String())

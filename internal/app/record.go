@@ -189,14 +189,14 @@ func Unwritten(path string) error {
 	}
 	return &troupe.UserError{
 		Problem: path + " is there already, and is left as it is",
-		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: 2, Err: fs.ErrExist,
+		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: troupe.ExitUsage, Err: fs.ErrExist,
 	}
 }
 
 func unwritable(path string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the recording %s cannot be written: %v", path, err),
-		Hint:    "The session itself is safe: name another file, with --from and the session's id.", Code: 1, Err: err,
+		Hint:    "The session itself is safe: name another file, with --from and the session's id.", Code: troupe.ExitFailed, Err: err,
 	}
 }
 
@@ -204,7 +204,7 @@ func unwritable(path string, err error) error {
 func LoadRecording(path string) (Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Recording{}, &troupe.UserError{Problem: "the recording cannot be read: " + err.Error(), Hint: "`troupe record FILE -- …` makes one.", Code: 2, Err: err}
+		return Recording{}, &troupe.UserError{Problem: "the recording cannot be read: " + err.Error(), Hint: "`troupe record FILE -- …` makes one.", Code: troupe.ExitUsage, Err: err}
 	}
 	rec, err := replay.Read(path, f)
 	if cerr := f.Close(); err == nil && cerr != nil {

@@ -261,7 +261,7 @@ func (a runs) kept(ctx context.Context, t Tree) error {
 	case err == nil:
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID, t.Owner.PID, t.Owner.Host),
-			Hint:    "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then remove it.", Code: 2,
+			Hint:    "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then remove it.", Code: troupe.ExitUsage,
 		}
 	case errors.As(err, &atWork):
 		atWork.Problem += ", with agents or commands at work; nothing was removed of it"
@@ -275,6 +275,6 @@ func busy(s troupe.Session, o troupe.Owner) error {
 		Problem: fmt.Sprintf("session %s is being run by process %d on %s", s.ID, o.PID, o.Host),
 		Hint: fmt.Sprintf("`troupe send %s \"...\"` says something to it there; `troupe stop %s` stops it, and then it can be taken over. `troupe log %s --follow` shows what it does.",
 			s.ID, s.ID, s.ID),
-		Code: 2,
+		Code: troupe.ExitUsage,
 	}
 }

@@ -175,7 +175,7 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 	case len(rows) == 1:
 		return rows[0], nil
 	case len(rows) == 0 && id == "":
-		return troupe.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.", Code: 2, Err: troupe.ErrNotFound}
+		return troupe.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	case len(rows) == 0:
 		became, err := whatBecame(r, id)
 		if err != nil {
@@ -183,7 +183,7 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 		}
 		return troupe.Request{}, &troupe.UserError{
 			Problem: fmt.Sprintf("no open request begins with %q; %s", id, became),
-			Hint:    "`troupe requests` lists those that are open.", Code: 2, Err: troupe.ErrNotFound,
+			Hint:    "`troupe requests` lists those that are open.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 		}
 	}
 	var ids []string
@@ -192,7 +192,7 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 	}
 	return troupe.Request{}, &troupe.UserError{
 		Problem: fmt.Sprintf("%d requests are open: %s", len(rows), strings.Join(ids, ", ")),
-		Hint:    "Name one of them; the beginning of its id will do.", Code: 2, Err: troupe.ErrAmbiguous,
+		Hint:    "Name one of them; the beginning of its id will do.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
 }
 

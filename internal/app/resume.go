@@ -17,7 +17,7 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
 		return nil, &troupe.UserError{
 			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
-			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: 2,
+			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: troupe.ExitUsage,
 		}
 	}
 	s, err := a.findForResume(ctx, r)
@@ -34,7 +34,7 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
-			Hint:    "Put the folder back, or begin a new session.", Code: 2, Err: err,
+			Hint:    "Put the folder back, or begin a new session.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle, Caller: r.by()}
@@ -89,7 +89,7 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
-			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: 2, Err: err,
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: troupe.ExitUsage, Err: err,
 		}
 	} else if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, err
 	if err == nil && s.Parent != "" {
 		err = &troupe.UserError{
 			Problem: fmt.Sprintf("session %s is a sub-agent of %s", s.ID, s.Root),
-			Hint:    fmt.Sprintf("Resume the whole tree: troupe -p --resume %s", s.Root), Code: 2,
+			Hint:    fmt.Sprintf("Resume the whole tree: troupe -p --resume %s", s.Root), Code: troupe.ExitUsage,
 		}
 	}
 	return s, err
@@ -135,7 +135,7 @@ func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 		}
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
-			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel), Code: 2, Err: err,
+			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel), Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	if full != s.Model {
@@ -160,7 +160,7 @@ func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
-			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: 2,
+			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
 		}
 	}
 	if err := a.checkPrice(r, full); err != nil {

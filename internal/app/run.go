@@ -12,7 +12,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
-	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
@@ -82,8 +81,8 @@ func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
 	r.Cwd = cwd
 	r.Prompt = a.Mask(r.Prompt)
 	if r.Mode != "" {
-		if _, ok := gate.Meaning(troupe.Mode(r.Mode)); !ok {
-			return nil, noMode(troupe.Mode(r.Mode))
+		if _, err := troupe.ParseMode(string(r.Mode)); err != nil {
+			return nil, err
 		}
 	}
 	if r.Replay != nil {
@@ -135,21 +134,13 @@ type folders struct{}
 
 func (folders) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) { return parent.Cwd, nil }
 
-func modeNames() string {
-	var names []string
-	for _, m := range troupe.Modes() {
-		names = append(names, string(m))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
 	if r.Name != "" {
 		if err := fleet.CheckName(r.Name); err != nil {
-			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: 2}
+			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 		if strings.EqualFold(r.Name, "main") {
-			return nil, &troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`, Hint: "Choose another --name.", Code: 2}
+			return nil, &troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`, Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 	}
 	model, err := a.models.Default(r.Model, r.Cwd)
@@ -218,7 +209,7 @@ func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
 	if errors.Is(err, troupe.ErrExists) {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("there is a session named %q already", r.Name),
-			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name), Code: 2, Err: err,
+			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name), Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	if err != nil {
@@ -241,7 +232,7 @@ func (a runs) checkPrice(r Request, model string) error {
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("no price is known for %s, so --max-cost could not hold", model),
-		Hint:    "Add its price to " + a.dirs.Models() + ", or limit turns instead.", Code: 2,
+		Hint:    "Add its price to " + a.dirs.Models() + ", or limit turns instead.", Code: troupe.ExitUsage,
 	}
 }
 

@@ -45,7 +45,7 @@ func (a *App) hosting(root troupe.SessionID) *engine {
 func notRun(root troupe.SessionID) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is not run by this process", root),
-		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: 2, Err: troupe.ErrFenced,
+		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -85,7 +84,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, err
 	}
 	if m.Text == "" && len(m.Images) == 0 {
-		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.", Code: 2}
+		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.", Code: troupe.ExitUsage}
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
@@ -143,7 +142,7 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),
-			Hint:    "`troupe tasks` lists those that are at work.", Code: 2,
+			Hint:    "`troupe tasks` lists those that are at work.", Code: troupe.ExitUsage,
 		}
 	}
 	return nil
@@ -181,19 +180,12 @@ func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string
 // SetMode changes the permission mode of a tree, from the next call on. A call that waits for
 // an answer is judged again.
 func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
-	if !slices.Contains(troupe.Modes(), mode) {
-		return noMode(mode)
+	if _, err := troupe.ParseMode(string(mode)); err != nil {
+		return err
 	}
 	s, err := a.session(ctx, root)
 	if err != nil {
 		return err
 	}
 	return a.tell(ctx, s.Root, troupe.Mail{To: s.Root, Kind: troupe.MailGrant, Mode: mode})
-}
-
-// noMode says which modes there are.
-func noMode(mode troupe.Mode) error {
-	return &troupe.UserError{
-		Problem: fmt.Sprintf("there is no permission mode %q", mode), Hint: "The modes are " + modeNames() + ".", Code: 2,
-	}
 }

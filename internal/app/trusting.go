@@ -39,6 +39,6 @@ func (a trusting) Trust(_ context.Context, t wire.Trust) error {
 	}
 	return &troupe.UserError{
 		Problem: "the files of " + t.Folder + " are not those that were shown; nothing was trusted",
-		Hint:    "Look at what they would allow, and decide again.", Code: 2, Err: troupe.ErrNotFound,
+		Hint:    "Look at what they would allow, and decide again.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 	}
 }

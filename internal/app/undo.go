@@ -71,7 +71,7 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 	case turn < 0 || turn > len(h.turns):
 		return Undo{}, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has no turn %d; it has made %d", root, turn, len(h.turns)),
-			Hint:    fmt.Sprintf("`troupe undo %s --list` lists them.", root), Code: 2,
+			Hint:    fmt.Sprintf("`troupe undo %s --list` lists them.", root), Code: troupe.ExitUsage,
 		}
 	}
 	u := h.plan()

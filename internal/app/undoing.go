@@ -58,7 +58,7 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	if o.Plan != now.Plan {
 		return wire.Undo{}, &troupe.UserError{
 			Problem: fmt.Sprintf("files of session %s have changed since the undo was shown; nothing was put back", root),
-			Hint:    "Look again at what there is to undo.", Code: 2, Err: troupe.ErrFenced,
+			Hint:    "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 		}
 	}
 	r, err := a.applyUndo(ctx, p, o.Force)

@@ -31,6 +31,7 @@ func exported() map[string]string {
 	)
 	out := map[string]string{
 		"all.Known":    "tests of other packages judge by the tools that there are",
+		"gate.Meaning": "tests of other packages hold them to what a mode means",
 		"httpd.Target": reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
 		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/cmd"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/demo"
@@ -76,9 +77,9 @@ func Main(ctx context.Context, args []string, ver string) int {
 		}),
 	)
 	if c.Unread(out, err) {
-		return console.ExitUnread
+		return troupe.ExitUnread
 	}
-	if werr := out.Err(); werr != nil && console.Code(err) == console.ExitOK {
+	if werr := out.Err(); werr != nil && console.Code(err) == troupe.ExitOK {
 		complain(c, werr)
 		err = werr
 	}

@@ -42,7 +42,7 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 		if !filepath.IsAbs(v) {
 			return Dirs{}, &troupe.UserError{
 				Problem: "TROUPE_HOME is " + quote(v) + ", which is not an absolute path",
-				Hint:    "set it to a folder that begins at the root, such as /home/you/troupe", Code: 2,
+				Hint:    "set it to a folder that begins at the root, such as /home/you/troupe", Code: troupe.ExitUsage,
 			}
 		}
 		v = filepath.Clean(v)
@@ -53,7 +53,7 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 	if (config == "" || data == "") && d.Home == "" {
 		return Dirs{}, &troupe.UserError{
 			Problem: "there is no folder to keep sessions in: HOME is not set to an absolute path",
-			Hint:    "set HOME, or set TROUPE_HOME to the folder that is to hold everything of Troupe's", Code: 2,
+			Hint:    "set HOME, or set TROUPE_HOME to the folder that is to hold everything of Troupe's", Code: troupe.ExitUsage,
 		}
 	}
 	if config == "" {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -179,15 +178,12 @@ func (p *parser) mode(n node, to *troupe.Mode) {
 	if !p.want(n, kindString, "a mode in quotes") {
 		return
 	}
-	if slices.Contains(troupe.Modes(), troupe.Mode(n.text)) {
-		*to = troupe.Mode(n.text)
+	mode, err := troupe.ParseMode(n.text)
+	if err == nil {
+		*to = mode
 		return
 	}
-	var names []string
-	for _, m := range troupe.Modes() {
-		names = append(names, string(m))
-	}
-	problem := fmt.Sprintf("%s is %s, but the modes are %s", quote(p.key), quote(n.text), strings.Join(names, ", "))
+	problem := fmt.Sprintf("%s is %s, but the modes are %s", quote(p.key), quote(n.text), troupe.ModeNames(", "))
 	if !p.lenient {
 		p.fail(n.at, problem)
 		return

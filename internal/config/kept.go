@@ -61,7 +61,7 @@ func readKept(file string) (kept, error) {
 	if err := dec.Decode(&k); err != nil {
 		return kept{}, &troupe.UserError{
 			Problem: file + " cannot be read: " + err.Error(),
-			Hint:    `It has the form {"folder": "/path", "allow": ["Bash(make)"]}. Mend it or take it away; its rules count for nothing until then.`, Code: 2, Err: err,
+			Hint:    `It has the form {"folder": "/path", "allow": ["Bash(make)"]}. Mend it or take it away; its rules count for nothing until then.`, Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	return k, nil

@@ -200,7 +200,7 @@ func (p *parser) fail(offset int, problem string) {
 	if p.err == nil {
 		p.err = &troupe.UserError{
 			Problem: p.at(offset) + ": " + problem,
-			Hint:    "mend the file, or take it away to go on with the defaults", Code: 2,
+			Hint:    "mend the file, or take it away to go on with the defaults", Code: troupe.ExitUsage,
 		}
 	}
 }

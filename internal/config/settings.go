@@ -191,11 +191,11 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return &troupe.UserError{
 			Problem: filepath.Dir(path) + " is to be a folder of Troupe's, and it, or something above it, is a file",
-			Hint:    "set TROUPE_HOME (or XDG_CONFIG_HOME) to a folder, or move the file away", Code: 2, Err: err,
+			Hint:    "set TROUPE_HOME (or XDG_CONFIG_HOME) to a folder, or move the file away", Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	return &troupe.UserError{
 		Problem: "the settings cannot be read: " + err.Error(),
-		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: 2, Err: err,
+		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: troupe.ExitUsage, Err: err,
 	}
 }

@@ -230,14 +230,18 @@ func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
 
 // Near warns of a limit of the tree of which most is used up.
 func Near(t troupe.Tree) troupe.BudgetWarned {
-	const warnAt = 0.8
-	switch tokens := t.Tally.Usage.Total(); {
-	case t.Caps.MaxCost > 0 && float64(t.Tally.Cost) >= warnAt*float64(t.Caps.MaxCost):
-		return troupe.BudgetWarned{Limit: "tree cost", Text: fmt.Sprintf("all agents together have spent %s of %s; bring the work to an end, or to a state that can be picked up later", t.Tally.Cost, t.Caps.MaxCost)}
-	case t.Caps.MaxTokens > 0 && float64(tokens) >= warnAt*float64(t.Caps.MaxTokens):
-		return troupe.BudgetWarned{Limit: "tree tokens", Text: fmt.Sprintf("all agents together have used %d of %d tokens; bring the work to an end, or to a state that can be picked up later", tokens, t.Caps.MaxTokens)}
-	case t.Caps.MaxTurns > 0 && float64(t.Tally.Turns) >= warnAt*float64(t.Caps.MaxTurns):
-		return troupe.BudgetWarned{Limit: "tree turns", Text: fmt.Sprintf("all agents together have had %d of %d model replies; bring the work to an end, or to a state that can be picked up later", t.Tally.Turns, t.Caps.MaxTurns)}
+	tokens := t.Tally.Usage.Total()
+	for _, b := range [...]turn.Bound{
+		{Limit: "tree cost", Used: float64(t.Tally.Cost), Of: float64(t.Caps.MaxCost),
+			Words: fmt.Sprintf("all agents together have spent %s of %s", t.Tally.Cost, t.Caps.MaxCost)},
+		{Limit: "tree tokens", Used: float64(tokens), Of: float64(t.Caps.MaxTokens),
+			Words: fmt.Sprintf("all agents together have used %d of %d tokens", tokens, t.Caps.MaxTokens)},
+		{Limit: "tree turns", Used: float64(t.Tally.Turns), Of: float64(t.Caps.MaxTurns),
+			Words: fmt.Sprintf("all agents together have had %d of %d model replies", t.Tally.Turns, t.Caps.MaxTurns)},
+	} {
+		if b.Near() {
+			return b.Warning()
+		}
 	}
 	return troupe.BudgetWarned{}
 }

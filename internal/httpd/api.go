@@ -51,7 +51,7 @@ func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
 	if id, whole := troupe.ParseSessionID(ref); err == nil && whole && s.ID != id {
 		err = &troupe.UserError{
 			Problem: fmt.Sprintf("%q is the name of session %s, and an id is meant here", ref, s.ID),
-			Hint:    "Use that id.", Code: wrongUsage, Err: troupe.ErrAmbiguous,
+			Hint:    "Use that id.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 		}
 	}
 	return s, err

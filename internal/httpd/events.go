@@ -60,7 +60,7 @@ func parseCursor(s string) (cursor, error) {
 	if !ok || err != nil || seq < 0 {
 		return cursor{}, &troupe.UserError{
 			Problem: fmt.Sprintf("%q is not a place in a log", s),
-			Hint:    "A place is a whole session id, a colon and the number of an event: 7k3f00000000:12", Code: wrongUsage,
+			Hint:    "A place is a whole session id, a colon and the number of an event: 7k3f00000000:12", Code: troupe.ExitUsage,
 		}
 	}
 	return cursor{id, seq}, nil

@@ -36,9 +36,6 @@ import (
 // API alone and write to the database. The check keeps honest programs from overreaching and
 // makes going around it deliberate. It is not a wall.
 
-// denied is the exit code of a command that was not permitted.
-const denied = 3
-
 // peer is who made a connection.
 type peer struct {
 	pid     int
@@ -163,13 +160,13 @@ func ancestors(t table, self, pid int, p process) error {
 func agents(pid int, why string) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("process %d belongs to an agent: %s; agents may not send, stop or answer here", pid, why),
-		Hint:    "Type the command in a terminal of your own. An agent talks to other agents with its tools.", Code: denied,
+		Hint:    "Type the command in a terminal of your own. An agent talks to other agents with its tools.", Code: troupe.ExitPermission,
 	}
 }
 
 func unknown(err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("it cannot be told who calls, so the call is refused: %v", err),
-		Hint:    "Try again from a terminal of the user who runs the session.", Code: denied, Err: err,
+		Hint:    "Try again from a terminal of the user who runs the session.", Code: troupe.ExitPermission, Err: err,
 	}
 }

@@ -137,7 +137,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: refused: %v", name, err)
 		case x.refused != "" && (err == nil || !strings.Contains(err.Error(), x.refused)):
 			t.Errorf("%s: %v, want a refusal with %q", name, err, x.refused)
-		case err != nil && (!errors.As(err, &user) || user.Code != denied || user.Hint == ""):
+		case err != nil && (!errors.As(err, &user) || user.Code != troupe.ExitPermission || user.Hint == ""):
 			t.Errorf("%s: %#v does not say what to do", name, err)
 		}
 	}

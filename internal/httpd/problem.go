@@ -9,13 +9,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const problemType = "application/problem+json"
-
-// wrongUsage is the exit code of a command that was called in a wrong way.
-const wrongUsage = 2
 
 // ownProblem words what huma found wrong with a request. It is the API's only transformer.
 func ownProblem(_ huma.Context, _ string, v any) (any, error) {
@@ -34,7 +32,7 @@ func ownProblem(_ huma.Context, _ string, v any) (any, error) {
 		p.Detail += ": " + strings.Join(wrong, "; ")
 	}
 	if m.Status < http.StatusInternalServerError {
-		p.Code, p.Hint = wrongUsage, "GET /openapi.yaml describes what can be sent."
+		p.Code, p.Hint = troupe.ExitUsage, "GET /openapi.yaml describes what can be sent."
 	}
 	return p, nil
 }

@@ -147,7 +147,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, &wire.Problem{
 			Status: http.StatusForbidden, Detail: "the request comes from a page of another origin",
-			Hint: "Only Troupe's own pages may call this API from a browser.", Code: wrongUsage,
+			Hint: "Only Troupe's own pages may call this API from a browser.", Code: troupe.ExitUsage,
 		})
 	}))
 	next = origins.Handler(next)
@@ -194,7 +194,7 @@ func newHandler(cases Cases, streams context.Context) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, &wire.Problem{
 			Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no %s %s here", r.Method, r.URL.Path),
-			Hint: "GET /openapi.yaml describes what there is.", Code: wrongUsage,
+			Hint: "GET /openapi.yaml describes what there is.", Code: troupe.ExitUsage,
 		})
 	})
 	return mux
@@ -221,4 +221,4 @@ func Description() ([]byte, error) {
 
 var _ huma.StatusError = (*wire.Problem)(nil)
 
-var errNoPeer = &troupe.UserError{Problem: "who calls is not known", Hint: "Use the socket of the process that runs the session.", Code: denied}
+var errNoPeer = &troupe.UserError{Problem: "who calls is not known", Hint: "Use the socket of the process that runs the session.", Code: troupe.ExitPermission}

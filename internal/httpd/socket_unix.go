@@ -123,7 +123,7 @@ func place(path string, o Options) (string, error) {
 	}
 	return "", &troupe.UserError{
 		Problem: fmt.Sprintf("the path %s is too long for a socket", path),
-		Hint:    "Set XDG_RUNTIME_DIR or TMPDIR to a folder with a shorter path.", Code: wrongUsage,
+		Hint:    "Set XDG_RUNTIME_DIR or TMPDIR to a folder with a shorter path.", Code: troupe.ExitUsage,
 	}
 }
 
@@ -165,7 +165,7 @@ func private(dir string) error {
 func unsafe(dir, why string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("%s %s, so no socket is made in it", dir, why),
-		Hint:    "Remove it, or set XDG_RUNTIME_DIR to a folder of your own.", Code: wrongUsage, Err: err,
+		Hint:    "Remove it, or set XDG_RUNTIME_DIR to a folder of your own.", Code: troupe.ExitUsage, Err: err,
 	}
 }
 

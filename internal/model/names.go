@@ -65,7 +65,7 @@ func LoadCatalog(override []byte, overridePath string) (*Catalog, error) {
 			return nil, &troupe.UserError{
 				Problem: err.Error(),
 				Hint:    "It adds to the built-in list of models: providers: NAME: {aliases: {ALIAS: ID}, models: {ID: {window: N, max_output: N, price: {input: $, output: $, cache_read: $, cache_write: $}}}}",
-				Code:    2, Err: err,
+				Code:    troupe.ExitUsage, Err: err,
 			}
 		}
 	}
@@ -198,7 +198,7 @@ func (c *Catalog) unknown(name, near string) error {
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("no model is known as %q", name),
-		Hint:    hint, Code: 2, Err: troupe.ErrNotFound,
+		Hint:    hint, Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
 	}
 }
 

@@ -108,14 +108,15 @@ func (b *builder) field(f field) {
 // mode reads a permission mode. One that is not known means reading only: whoever wrote it
 // meant some bound.
 func (b *builder) mode(f field) {
-	mode := troupe.Mode(b.text(f))
+	name := b.text(f)
+	mode, err := troupe.ParseMode(name)
 	switch {
-	case mode == "" || mode == "inherit":
-	case slices.Contains(troupe.Modes(), mode):
+	case name == "" || name == "inherit":
+	case err == nil:
 		b.def.Mode = mode
 	default:
 		b.def.Mode = troupe.ModePlan
-		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", mode, troupe.Modes()))
+		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", name, troupe.Modes()))
 	}
 }
 

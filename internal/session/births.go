@@ -88,8 +88,7 @@ func (a *births) plan(calls []int, environment func(folder string) string) ([]bi
 			}
 			continue
 		}
-		access := troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}
-		d, settled, err := a.calls.permit(i, access, func() string { return describeSpawn(sp) })
+		d, settled, err := a.calls.permit(i, t.Intended(intent), func() string { return describeSpawn(sp) })
 		if err != nil {
 			return nil, err
 		}

@@ -262,7 +262,8 @@ func (a *tasks) report(calls []int) error {
 // everything that belongs to it, or not at all.
 func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := a.st.Calls[i]
-	d, settled, err := a.permit(i, troupe.Access{Class: troupe.ClassRead}, func() string { return c.Name + " " + c.Input })
+	t, _ := a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
+	d, settled, err := a.permit(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
 	}

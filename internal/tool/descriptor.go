@@ -19,7 +19,8 @@ type Descriptor struct {
 	Schema      json.RawMessage
 	// Runner or Intent, or neither: rules may be about the tool, and nobody can have it here.
 	Runner
-	// Intent decodes a call that the session's driver carries out. An error is an *InputError.
+	// Intent decodes a call that the session's driver carries out. An error is an *InputError. Its
+	// type is one of the vocabulary (troupe.Intent), and carryOut in session/tasks.go has its case.
 	Intent func(input string) (troupe.Intent, error)
 	// Close releases what the tool holds; nil: nothing.
 	Close func() error
@@ -37,14 +38,19 @@ func (d Descriptor) Here() bool { return d.Runner != nil || d.Intent != nil }
 func (d Descriptor) Access(env Env, input string) (troupe.Access, error) {
 	if d.Intent != nil {
 		in, err := d.Intent(input)
-		sp, _ := in.(troupe.Spawn)
-		return troupe.Access{Class: troupe.ClassRead, Agent: sp.Type}, err
+		return d.Intended(in), err
 	}
 	p, err := d.Prepare(env, input)
 	if err != nil {
 		return troupe.Access{}, err
 	}
 	return p.Access(), nil
+}
+
+// Intended is what carrying out an intent of the tool would do.
+func (d Descriptor) Intended(in troupe.Intent) troupe.Access {
+	sp, _ := in.(troupe.Spawn)
+	return troupe.Access{Class: d.Class, Agent: sp.Type}
 }
 
 // Set is tools by name. It does not change.

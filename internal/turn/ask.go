@@ -106,24 +106,32 @@ func (s *State) spent(in Inputs) (end Action, ok bool) {
 	return nil, false
 }
 
-// warnAt is how much of a limit may be used before the session is told.
-const warnAt = 0.8
+// Bound is a limit, how much of it is used up, and that in words.
+type Bound struct {
+	Limit    string
+	Used, Of float64
+	Words    string
+}
+
+// Near reports whether most of a limit is used up, so that sessions are told.
+func (b Bound) Near() bool { return b.Of > 0 && b.Used >= 0.8*b.Of }
+
+// Warning is what they are told.
+func (b Bound) Warning() troupe.BudgetWarned {
+	return troupe.BudgetWarned{Limit: b.Limit, Text: b.Words + "; bring the work to an end, or to a state that can be picked up later"}
+}
 
 // warning finds a limit of which most is used up and which the session was not told of yet.
 func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
 	l, t, passed := s.Profile.Limits, s.Session.Tally, in.Now.Sub(s.since(in))
-	for _, w := range [...]struct {
-		limit       string
-		used, of    float64
-		description string
-	}{
+	for _, b := range [...]Bound{
 		{"turns", float64(s.RunTurns()), float64(l.MaxTurns), fmt.Sprintf("%d of %d model replies are used up", s.RunTurns(), l.MaxTurns)},
 		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens), fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
 		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
 		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", passed.Truncate(100*time.Millisecond), l.MaxTime)},
 	} {
-		if w.of > 0 && w.used >= warnAt*w.of && w.used < w.of && !slices.Contains(s.warned, w.limit) {
-			return troupe.BudgetWarned{Limit: w.limit, Text: w.description + "; bring the work to an end, or to a state that can be picked up later"}, true
+		if b.Near() && b.Used < b.Of && !slices.Contains(s.warned, b.Limit) {
+			return b.Warning(), true
 		}
 	}
 	if s.Unwarned(in.Near) {

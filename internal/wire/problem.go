@@ -48,9 +48,6 @@ func kinds() []struct {
 	}
 }
 
-// wrongUsage is the exit code of a command that was called in a wrong way.
-const wrongUsage = 2
-
 // NewProblem is an error of a use case as another process is told of it.
 func NewProblem(err error) *Problem {
 	p := &Problem{Status: http.StatusInternalServerError, Detail: err.Error()}
@@ -58,7 +55,7 @@ func NewProblem(err error) *Problem {
 	switch {
 	case errors.As(err, &user):
 		p.Detail, p.Hint, p.Code = user.Problem, user.Hint, user.Code
-		if p.Code == wrongUsage {
+		if p.Code == troupe.ExitUsage {
 			p.Status = http.StatusBadRequest
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

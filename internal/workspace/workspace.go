@@ -52,7 +52,7 @@ func Resolve(base, cwd string) (string, error) {
 func folderError(cwd, problem string, err error) error {
 	return &troupe.UserError{
 		Problem: "the folder to work in, " + visible(cwd) + ", " + problem,
-		Hint:    "name an existing folder with --cwd", Code: 2, Err: err,
+		Hint:    "name an existing folder with --cwd", Code: troupe.ExitUsage, Err: err,
 	}
 }
 

@@ -122,7 +122,7 @@ func (w *World) session(id troupe.SessionID) (troupe.Session, error) {
 }
 
 func notFound(ref string) error {
-	return &troupe.UserError{Problem: fmt.Sprintf("there is no session %q", ref), Hint: "`troupe sessions` lists them.", Code: 2, Err: troupe.ErrNotFound}
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no session %q", ref), Hint: "`troupe sessions` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 // Find and the methods below implement api.API.
@@ -144,7 +144,7 @@ func (w *World) Find(_ context.Context, ref, cwd string) (wire.Session, error) {
 	case 1:
 		return w.shape(found[0]), nil
 	}
-	return wire.Session{}, &troupe.UserError{Problem: "several begin so", Hint: "Type more.", Code: 2, Err: troupe.ErrAmbiguous}
+	return wire.Session{}, &troupe.UserError{Problem: "several begin so", Hint: "Type more.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 }
 
 func (w *World) path(s troupe.Session) string {
@@ -281,7 +281,7 @@ func (w *World) Background(_ context.Context, id troupe.SessionID) error {
 		return err
 	}
 	if id == Root {
-		return &troupe.UserError{Problem: "the main agent has no background", Hint: "Name a sub-agent.", Code: 2}
+		return &troupe.UserError{Problem: "the main agent has no background", Hint: "Name a sub-agent.", Code: troupe.ExitUsage}
 	}
 	w.did("background %s", id)
 	return nil
@@ -348,7 +348,7 @@ func (w *World) find(id string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, &troupe.UserError{Problem: "there is no open request " + id, Hint: "`troupe requests` lists them.", Code: 2, Err: troupe.ErrNotFound}
+	return 0, &troupe.UserError{Problem: "there is no open request " + id, Hint: "`troupe requests` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 func (w *World) Request(_ context.Context, id string) (wire.Request, error) {
@@ -408,7 +408,7 @@ func (w *World) Models(_ context.Context, cwd string) (wire.ModelList, error) {
 
 func (w *World) Model(_ context.Context, name, cwd string) (string, error) {
 	if name == "none" {
-		return "", &troupe.UserError{Problem: "there is no model none", Hint: "`troupe models` lists them.", Code: 2}
+		return "", &troupe.UserError{Problem: "there is no model none", Hint: "`troupe models` lists them.", Code: troupe.ExitUsage}
 	}
 	return "script/" + name + cwd, nil
 }

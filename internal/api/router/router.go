@@ -39,12 +39,6 @@ func New(home api.API, dial func(socket string) Peer, agent string) api.API {
 	return &router{API: home, dial: dial, agent: agent}
 }
 
-// denied is the exit code of a command that was not permitted, failed that of any other failure.
-const (
-	failed = 1
-	denied = 3
-)
-
 // at calls fn with the place where the tree of a session can be acted on now. If the process that
 // runs it ends before it could be called, the place is looked up once more; fn is never called
 // again after anything was asked of anyone.
@@ -60,7 +54,7 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 		case r.agent != "":
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, stop or answer here", r.agent),
-				Hint:    "Type it in a terminal of your own. An agent talks to other agents with its tools.", Code: denied,
+				Hint:    "Type it in a terminal of your own. An agent talks to other agents with its tools.", Code: troupe.ExitPermission,
 			}
 		default:
 			return fn(r.API)
@@ -74,7 +68,7 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 		if try > 1 {
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("process %d on %s runs session %s, but it does not answer on %s", t.Owner.PID, t.Owner.Host, t.Root(), t.Owner.Socket),
-				Hint:    "If it is just ending, try again; if it is stopped, let it go on (fg).", Code: failed, Err: err,
+				Hint:    "If it is just ending, try again; if it is stopped, let it go on (fg).", Code: troupe.ExitFailed, Err: err,
 			}
 		}
 	}

@@ -326,23 +326,19 @@ func (v *conversation) cost(ctx context.Context) error {
 
 // setMode changes what is allowed without a question, or lists the modes.
 func (v *conversation) setMode(ctx context.Context, name string) error {
-	var all []string
-	for _, m := range troupe.Modes() {
-		all = append(all, string(m))
-	}
-	switch list := strings.Join(all, ", "); {
+	mode, err := troupe.ParseMode(name)
+	switch {
 	case name == "":
-		v.say("Modes: " + list + ". /mode NAME changes it; docs/permissions.md says what each allows.")
+		v.say("Modes: " + troupe.ModeNames(", ") + ". /mode NAME changes it; docs/permissions.md says what each allows.")
 		return nil
-	case !slices.Contains(all, name):
-		return &troupe.UserError{Problem: fmt.Sprintf("there is no permission mode %q", name),
-			Hint: "The modes are " + list + "."}
+	case err != nil:
+		return err
 	case v.tree == nil:
-		v.mode = troupe.Mode(name)
+		v.mode = mode
 		v.say("The conversation will begin with: " + name)
 		return nil
 	}
-	err := v.tree.held(ctx, func() error { return v.api.SetMode(ctx, v.tree.root, troupe.Mode(name)) })
+	err = v.tree.held(ctx, func() error { return v.api.SetMode(ctx, v.tree.root, mode) })
 	if err != nil {
 		return err
 	}

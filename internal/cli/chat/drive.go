@@ -61,7 +61,7 @@ func Drive(ctx context.Context, c *console.Console, a api.API, b wire.Begin) (wi
 	count := 0
 	defer c.Interrupts.Take(func() {
 		if count++; count > 1 {
-			c.Interrupts.Leave(console.ExitInterrupted)
+			c.Interrupts.Leave(troupe.ExitInterrupted)
 			return
 		}
 		interrupts <- struct{}{}
@@ -204,7 +204,7 @@ func (d *driver) end(ctx context.Context) error {
 // interrupt ends the run in good order, and with it the conversation.
 func (d *driver) interrupt(ctx context.Context) error {
 	if d.tree == nil {
-		return &console.Exit{Code: console.ExitInterrupted}
+		return &console.Exit{Code: troupe.ExitInterrupted}
 	}
 	err := d.tree.held(ctx, func() error { return d.api.Stop(ctx, d.tree.root, wire.Stop{Now: true, Tree: true}) })
 	if err != nil {

@@ -261,7 +261,7 @@ func TestDriveWithoutConversation(t *testing.T) {
 	t.Parallel()
 	d := startDrive(t, newFake(nil), wire.Begin{})
 	close(d.in)
-	if err := <-d.done; console.Code(err) != console.ExitUsage {
+	if err := <-d.done; console.Code(err) != troupe.ExitUsage {
 		t.Errorf("%v", err)
 	}
 	d = startDrive(t, newFake(nil), wire.Begin{Resume: "nobody"})

@@ -199,7 +199,7 @@ func TestFlagsOfABirth(t *testing.T) {
 			out := &strings.Builder{}
 			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: b.Cwd, Now: c.Now, Lookup: c.Lookup, Interrupts: c.Interrupts}
 			var said *troupe.UserError
-			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) || said.Code != console.ExitUsage || !strings.Contains(said.Problem, name) {
+			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) || said.Code != troupe.ExitUsage || !strings.Contains(said.Problem, name) {
 				t.Errorf("%s: %v", name, err)
 			}
 			if _, err := Drive(t.Context(), talks, h, b); !errors.As(err, &said) || !strings.Contains(said.Problem, name) {

@@ -82,7 +82,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			// Nobody took the last one: something hangs. All that counts is committed.
 			if count++; count > 1 {
 				closeScreen() //nolint:errcheck // the process ends here
-				c.Interrupts.Leave(console.ExitInterrupted)
+				c.Interrupts.Leave(troupe.ExitInterrupted)
 			}
 		}
 	})

@@ -204,7 +204,7 @@ func (t *tree) held(ctx context.Context, fn func() error) error {
 				now.Owner.PID, now.Owner.Host),
 			Hint: fmt.Sprintf("Send it once more when that is done; or now, from another terminal: "+
 				"troupe send %s \"…\". `troupe log %s --follow` shows what it does.", t.root, t.root),
-			Code: 2, Err: err,
+			Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	return err

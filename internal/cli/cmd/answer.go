@@ -91,7 +91,7 @@ func answer(ctx context.Context, c *console.Console, a api.API, ref []string, an
 	if (ans.Session || ans.Always) && r.Grant == "" {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("no rule would allow %s from now on", r.ID),
-			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: console.ExitUsage,
+			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: troupe.ExitUsage,
 		}
 	}
 	t, err := a.Tree(ctx, r.Root)

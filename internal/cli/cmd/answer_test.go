@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -60,7 +61,7 @@ func TestAnswerArguments(t *testing.T) {
 		cmd := newAnswer(&console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		if err := cmd.ExecuteContext(t.Context()); console.Code(err) != console.ExitUsage {
+		if err := cmd.ExecuteContext(t.Context()); console.Code(err) != troupe.ExitUsage {
 			t.Errorf("answer %q: %v", args, err)
 		}
 	}

@@ -51,7 +51,7 @@ func TestShowCost(t *testing.T) {
 	if err := showCost(t.Context(), c, apitest.New(), "main", true); err != nil || !strings.HasPrefix(b.String(), `{"session_id":"7k3f00000000"`) {
 		t.Errorf("%v: %s", err, b.String())
 	}
-	if err := showCost(t.Context(), c, apitest.New(), "nobody", true); console.Code(err) != console.ExitUsage {
+	if err := showCost(t.Context(), c, apitest.New(), "nobody", true); console.Code(err) != troupe.ExitUsage {
 		t.Errorf("the cost of nobody: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ echo '{"tool":"Bash","input":{"command":"rm -rf build"}}' | troupe permissions e
 func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 	fs := cmd.Flags()
 	p.Cwd = c.Cwd
-	fs.StringVar((*string)(&p.Mode), "permission-mode", "", "default, acceptEdits, plan, dontAsk or bypassPermissions")
+	fs.StringVar((*string)(&p.Mode), "permission-mode", "", troupe.ModeNames(" or "))
 	fs.StringArrayVar(&p.Allow, "allowed-tools", nil, "Permission rules that allow, as for a run")
 	fs.StringArrayVar(&p.Deny, "disallowed-tools", nil, "Permission rules that deny, as for a run")
 	fs.StringVar(&p.Agents, "agents", "", "Agents as JSON, as for a run")
@@ -140,7 +140,7 @@ func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 	if bad > 0 {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%d of the lines could not be read as calls", bad),
-			Hint:    "`troupe permissions explain --help` shows the form of a call.", Code: console.ExitUsage,
+			Hint:    "`troupe permissions explain --help` shows the form of a call.", Code: troupe.ExitUsage,
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func misplaced(cmd *cobra.Command, err error) error {
 	return &troupe.UserError{
 		Problem: err.Error(),
 		Hint:    fmt.Sprintf("What is to be run stands behind --: troupe %s FILE -- -p \"...\"", cmd.Name()),
-		Code:    console.ExitUsage, Err: err,
+		Code:    troupe.ExitUsage, Err: err,
 	}
 }
 
@@ -107,7 +107,7 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s cannot be written: there is no folder %s", file, filepath.Dir(file)),
-			Hint:    "Make it first.", Code: console.ExitUsage, Err: err,
+			Hint:    "Make it first.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
 	asked, err := parts.Parse(c, args, "")
@@ -118,13 +118,13 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 		return &troupe.UserError{
 			Problem: "a conversation at a terminal is not recorded while it is held: nothing was run",
 			Hint: "Hold it with troupe, then: troupe record FILE --from main. " +
-				"Or have its words come from a pipe, or run one prompt with -p.", Code: console.ExitUsage,
+				"Or have its words come from a pipe, or run one prompt with -p.", Code: troupe.ExitUsage,
 		}
 	case asked.Goes():
 		return &troupe.UserError{
 			Problem: "a recording begins where its run begins; " +
 				"it cannot begin with --resume or --continue: nothing was run",
-			Hint: "Go on with the session by itself, then: troupe record FILE --from ID", Code: console.ExitUsage,
+			Hint: "Go on with the session by itself, then: troupe record FILE --from ID", Code: troupe.ExitUsage,
 		}
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {

@@ -96,7 +96,7 @@ func TestRecordUsage(t *testing.T) {
 		{newReplay, []string{sampleAt(t)}, "does not say what was run"},
 	} {
 		b := newRecordBench(t)
-		if code, text := b.run(c.make, c.args...); code != console.ExitUsage || !strings.Contains(text, c.want) {
+		if code, text := b.run(c.make, c.args...); code != troupe.ExitUsage || !strings.Contains(text, c.want) {
 			t.Errorf("%q ends with %d, %q; want %q", c.args, code, text, c.want)
 		}
 		if b.parsed != nil && !strings.Contains(c.want, "folder") {
@@ -133,7 +133,7 @@ func TestNotRecorded(t *testing.T) {
 			t.Errorf("%s: it runs", want)
 			return wire.Run{}, nil
 		}
-		if code, text := b.run(newRecord, "new.jsonl", "--", "x"); code != console.ExitUsage || !strings.Contains(text, "nothing was run") {
+		if code, text := b.run(newRecord, "new.jsonl", "--", "x"); code != troupe.ExitUsage || !strings.Contains(text, "nothing was run") {
 			t.Errorf("%s: it ends with %d, %q", want, code, text)
 		}
 	}

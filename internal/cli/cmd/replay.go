@@ -198,5 +198,5 @@ func reportDifference(c *console.Console, v home.Verdict, asJSON bool) error {
 	} else {
 		fmt.Fprintln(c.Err, console.Clean("troupe: not as recorded: "+strings.TrimSpace(v.Mismatch.Error())))
 	}
-	return &console.Exit{Code: console.ExitFailed}
+	return &console.Exit{Code: troupe.ExitFailed}
 }

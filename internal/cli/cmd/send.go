@@ -74,7 +74,7 @@ func sendText(c *console.Console, args []string) (string, error) {
 	switch {
 	case text == "":
 		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given",
-			Hint: `Try: troupe send main "and write a test for it"`, Code: console.ExitUsage}
+			Hint: `Try: troupe send main "and write a test for it"`, Code: troupe.ExitUsage}
 	case strings.ContainsRune(text, 0):
 		return "", console.Usage("the text holds a NUL byte; is it a binary file?")
 	}

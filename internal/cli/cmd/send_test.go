@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -35,7 +36,7 @@ func TestSendText(t *testing.T) {
 		{in: strings.Repeat("x", maxSendText+1), piped: true, fail: true},
 	} {
 		got, err := sendText(&console.Console{In: strings.NewReader(x.in), InPiped: x.piped}, x.args)
-		if got != x.want || (err != nil) != x.fail || x.fail && console.Code(err) != console.ExitUsage {
+		if got != x.want || (err != nil) != x.fail || x.fail && console.Code(err) != troupe.ExitUsage {
 			t.Errorf("%q and %.20q: %q, %v", x.args, x.in, got, err)
 		}
 	}
@@ -59,7 +60,7 @@ func TestSend(t *testing.T) {
 	if calls := h.Calls(); len(calls) != 2 || !strings.HasSuffix(calls[1], "cancel=true") {
 		t.Errorf("did %q", calls)
 	}
-	if err := send(t.Context(), c, h, "nobody", wire.Message{Text: "x"}, false); console.Code(err) != console.ExitUsage {
+	if err := send(t.Context(), c, h, "nobody", wire.Message{Text: "x"}, false); console.Code(err) != troupe.ExitUsage {
 		t.Errorf("to nobody: %v", err)
 	}
 }

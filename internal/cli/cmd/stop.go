@@ -113,7 +113,7 @@ func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, 
 	switch len(list) {
 	case 0:
 		return &troupe.UserError{Problem: fmt.Sprintf("no command %s is at work", id),
-			Hint: "`troupe tasks` lists what is.", Code: console.ExitUsage, Err: troupe.ErrNotFound}
+			Hint: "`troupe tasks` lists what is.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	case 1:
 	default:
 		var all []string
@@ -121,7 +121,7 @@ func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, 
 			all = append(all, t.Path+"/"+string(t.ID))
 		}
 		return &troupe.UserError{Problem: fmt.Sprintf("%d commands are %s: %s", len(list), id, strings.Join(all, ", ")),
-			Hint: "Name one of them so.", Code: console.ExitUsage, Err: troupe.ErrAmbiguous}
+			Hint: "Name one of them so.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
 	}
 	t := list[0]
 	if err := a.Stop(ctx, t.Session, wire.Stop{Task: t.ID}); err != nil {

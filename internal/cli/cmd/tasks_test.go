@@ -31,7 +31,7 @@ func TestTasks(t *testing.T) {
 			t.Errorf("%q: %v\n%s", x.args, err, b.String())
 		}
 	}
-	if err := listTasks(t.Context(), &console.Console{}, w, []string{"nobody"}, false); console.Code(err) != console.ExitUsage {
+	if err := listTasks(t.Context(), &console.Console{}, w, []string{"nobody"}, false); console.Code(err) != troupe.ExitUsage {
 		t.Errorf("tasks of nobody: %v", err)
 	}
 }

@@ -90,7 +90,7 @@ func undo(ctx context.Context, c *console.Console, a api.API, ref string, f undo
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("session %s is a sub-agent of %s; what it changed belongs to the turns of that one",
 				s.ID, s.Root),
-			Hint: fmt.Sprintf("See `troupe undo %s --list`.", s.Root), Code: console.ExitUsage,
+			Hint: fmt.Sprintf("See `troupe undo %s --list`.", s.Root), Code: troupe.ExitUsage,
 		}
 	}
 	if f.list {
@@ -141,14 +141,14 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 func noOneToAsk() error {
 	return &troupe.UserError{
 		Problem: "nothing was put back: there is nobody to ask",
-		Hint:    "--yes does it without asking; --dry-run only says what would happen.", Code: console.ExitUsage,
+		Hint:    "--yes does it without asking; --dry-run only says what would happen.", Code: troupe.ExitUsage,
 	}
 }
 
 // leftOver fails a command that did not do all it was asked for; what it is, is printed.
 func leftOver(u wire.Undo) error {
 	if len(u.Left) > 0 {
-		return &console.Exit{Code: console.ExitFailed}
+		return &console.Exit{Code: troupe.ExitFailed}
 	}
 	return nil
 }

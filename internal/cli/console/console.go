@@ -23,17 +23,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Exit codes, as the README documents them.
-const (
-	ExitOK          = 0
-	ExitFailed      = 1
-	ExitUsage       = 2
-	ExitPermission  = 3
-	ExitLimit       = 4
-	ExitInterrupted = 130
-	ExitUnread      = 141 // as whoever is ended by SIGPIPE
-)
-
 // Console is the process as a command sees it.
 type Console struct {
 	In         io.Reader
@@ -79,7 +68,7 @@ func (i *Interrupts) Raise() {
 	fn := i.fn
 	i.mu.Unlock()
 	if fn == nil {
-		i.Leave(ExitInterrupted)
+		i.Leave(troupe.ExitInterrupted)
 		return
 	}
 	fn()
@@ -108,7 +97,7 @@ func (e *Exit) Error() string { return e.Text }
 
 // Usage is a mistake in how a command was called.
 func Usage(format string, args ...any) error {
-	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.", Code: ExitUsage}
+	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.", Code: troupe.ExitUsage}
 }
 
 // NoArgs refuses arguments of a command that takes none.
@@ -125,13 +114,13 @@ func Code(err error) int {
 	var user *troupe.UserError
 	switch {
 	case err == nil:
-		return ExitOK
+		return troupe.ExitOK
 	case errors.As(err, &exit):
 		return exit.Code
 	case errors.As(err, &user) && user.Code != 0:
 		return user.Code
 	}
-	return ExitFailed
+	return troupe.ExitFailed
 }
 
 // Env is what a home needs to know of the process. The log of it is --debug's.
@@ -154,7 +143,7 @@ func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, fun
 		if err != nil {
 			return nil, nil, &troupe.UserError{
 				Problem: "the debug log cannot be written: " + err.Error(), Hint: "Give --debug a file that can.",
-				Code: ExitUsage, Err: err,
+				Code: troupe.ExitUsage, Err: err,
 			}
 		}
 		log = slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -210,7 +199,7 @@ func (w *Writer) Err() error {
 	if w.err == nil {
 		return nil
 	}
-	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: ExitFailed, Err: w.err}
+	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: troupe.ExitFailed, Err: w.err}
 }
 
 // SetToWork notes that agents are set to work.

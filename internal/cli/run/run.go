@@ -73,7 +73,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
 	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "",
-		"default, acceptEdits, plan, dontAsk or bypassPermissions")
+		troupe.ModeNames(" or "))
 	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil,
 		"Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
 	fs.StringArrayVar(&f.begin.Deny, "disallowed-tools", nil,
@@ -164,7 +164,7 @@ func drive(ctx context.Context, c *console.Console, f flags, args []string) erro
 		if err != nil {
 			return err
 		}
-		if code := exitCode(report); code != console.ExitOK {
+		if code := exitCode(report); code != troupe.ExitOK {
 			return &console.Exit{Code: code}
 		}
 		return nil
@@ -190,7 +190,7 @@ func unknown(cmd *cobra.Command, word string) error {
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = "Did you mean `troupe " + near[0] + "`? " + hint
 	}
-	return &troupe.UserError{Problem: fmt.Sprintf("there is no command %q", word), Hint: hint, Code: console.ExitUsage}
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no command %q", word), Hint: hint, Code: troupe.ExitUsage}
 }
 
 func execute(ctx context.Context, c *console.Console, f flags, args []string) error {
@@ -230,7 +230,7 @@ func request(c *console.Console, f flags, args []string, otherwise string) (wire
 		return b, &troupe.UserError{
 			Problem: "There is nothing to do: no prompt was given.",
 			Hint:    "Try: troupe -p \"explain this project\"\nor:  echo \"explain this project\" | troupe -p",
-			Code:    console.ExitUsage,
+			Code:    troupe.ExitUsage,
 		}
 	}
 	return b, nil
@@ -265,7 +265,7 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 	if !filepath.IsAbs(b.Cwd) {
 		if c.Cwd == "" {
 			return b, &troupe.UserError{Problem: "the folder you are in is not there any more",
-				Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: console.ExitUsage}
+				Hint: "Go to another one, or name one with --cwd, whole from the root.", Code: troupe.ExitUsage}
 		}
 		b.Cwd = filepath.Join(c.Cwd, b.Cwd)
 	}
@@ -339,7 +339,7 @@ func Finish(c *console.Console, report wire.Run, o Output) error {
 	default:
 		printText(c, report, o)
 	}
-	if code := exitCode(report); code != console.ExitOK {
+	if code := exitCode(report); code != troupe.ExitOK {
 		return &console.Exit{Code: code}
 	}
 	return nil

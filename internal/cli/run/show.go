@@ -76,7 +76,7 @@ func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe
 	seen *atomic.Bool) (restore func()) {
 	return c.Interrupts.Take(func() {
 		if seen.Swap(true) {
-			c.Interrupts.Leave(console.ExitInterrupted)
+			c.Interrupts.Leave(troupe.ExitInterrupted)
 			return
 		}
 		text := "\ntroupe: stopping; once more leaves at once."
@@ -96,7 +96,7 @@ func unseen(root troupe.SessionID, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the run could not be shown to its end: %v", err),
 		Hint:    fmt.Sprintf("It went on all the same, and all of it is in the log: troupe show %s", root),
-		Code:    console.ExitFailed, Err: err,
+		Code:    troupe.ExitFailed, Err: err,
 	}
 }
 
@@ -107,40 +107,40 @@ func broken(root troupe.SessionID, err error, gone bool) error {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("the run was broken off, and of session %s nothing is there any more: %v", root, err),
 			Hint: "Somebody has removed it, or the home it was in. " +
-				"What it changed in your files stays; begin a new one.", Code: console.ExitFailed, Err: err,
+				"What it changed in your files stays; begin a new one.", Code: troupe.ExitFailed, Err: err,
 		}
 	}
 	if errors.Is(err, troupe.ErrFenced) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("another process has taken session %s over; this one has let go of it", root),
-			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: console.ExitFailed,
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: troupe.ExitFailed,
 			Err: err,
 		}
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the run was broken off: %v", err),
 		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root),
-		Code:    console.ExitFailed, Err: err,
+		Code:    troupe.ExitFailed, Err: err,
 	}
 }
 
 // exitCode maps how the main agent's run ended to the documented exit codes.
 func exitCode(r wire.Run) int {
 	if r.Status == troupe.Completed && r.Cause != troupe.CauseInterrupt {
-		return console.ExitOK
+		return troupe.ExitOK
 	}
 	switch r.Cause {
 	case troupe.CausePermission:
-		return console.ExitPermission
+		return troupe.ExitPermission
 	case troupe.CauseLimit:
-		return console.ExitLimit
+		return troupe.ExitLimit
 	case troupe.CauseInterrupt:
-		return console.ExitInterrupted
+		return troupe.ExitInterrupted
 	case troupe.CauseNoModel:
-		return console.ExitUsage
+		return troupe.ExitUsage
 	case troupe.CauseNone, troupe.CauseError, troupe.CauseRefusal:
 	}
-	return console.ExitFailed
+	return troupe.ExitFailed
 }
 
 func printText(c *console.Console, r wire.Run, o Output) {

@@ -43,7 +43,7 @@ func New(path string, data []byte) (*Provider, error) {
 		return nil, &troupe.UserError{
 			Problem: err.Error(),
 			Hint:    "docs/script-model.md describes the form of a script.",
-			Code:    2, Err: err,
+			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
 	return &Provider{file: f, prefix: model.NewPrefixChecker(maxSessions)}, nil
