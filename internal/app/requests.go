@@ -167,9 +167,8 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 		return rows[i], nil
 	}
 	rows = leading(rows)
-	if strings.Count(id, ".") == 2 {
-		// A whole id, which begins those of later questions about the call: they are others.
-		rows = slices.DeleteFunc(rows, func(q troupe.Request) bool { return strings.HasPrefix(string(q.ID), id+".") })
+	if wholeRequest(id) {
+		rows = nil
 	}
 	switch {
 	case len(rows) == 1:
@@ -194,6 +193,12 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 		Problem: fmt.Sprintf("%d requests are open: %s", len(rows), strings.Join(ids, ", ")),
 		Hint:    "Name one of them; the beginning of its id will do.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
+}
+
+// wholeRequest: the id can be that of a request. It may begin those of others, which are other
+// questions: an answer to it that comes twice must not be taken for one to them.
+func wholeRequest(id string) bool {
+	return strings.Count(id, ".") >= 2 && !strings.HasSuffix(id, ".")
 }
 
 // whatBecame says who answered the request that id names or begins, as far as that is known.

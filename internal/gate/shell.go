@@ -116,9 +116,11 @@ func (c *call) target(w command.Word, moved bool) target {
 		return t
 	}
 	switch {
-	case name == "/dev/null" || name == "/dev/stdout" || name == "/dev/stderr" || strings.HasPrefix(name, "/dev/fd/"):
+	case command.PlainDevice(name):
 		t.nowhere = true
 		return t
+	case leadsElsewhere(name):
+		return t // where a link leads, its parent is another one than the name says
 	case strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/"):
 		return t // bash connects to somebody
 	case path.IsAbs(name):
@@ -450,4 +452,17 @@ func (c *call) staysInside(p *part) bool {
 // judge is what package command makes of a command.
 func judge(text, folder string, safeGit bool) command.Verdict {
 	return command.Judge(text, command.Options{SafeGit: safeGit, Folder: folder})
+}
+
+// leadsElsewhere: the path goes up again from a folder that it names, which may be a link, or it is one of
+// those that are files of the process that opens them.
+func leadsElsewhere(name string) bool {
+	down := false
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." && down {
+			return true
+		}
+		down = down || part != "" && part != "." && part != ".."
+	}
+	return strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/")
 }

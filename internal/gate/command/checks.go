@@ -15,8 +15,28 @@ func searchesBelow(j *judge, u *invocation) string {
 	if u.has("e", "regexp", "f", "file", "files") {
 		u.texts = 0
 	}
-	u.below = u.has("r", "R", "recursive", "dereference-recursive", "d", "directories")
+	u.below = u.has("r", "R", "d") || u.mayMean("recursive") || u.mayMean("dereference-recursive") ||
+		u.mayMean("directories")
 	j.out.Here = j.out.Here || u.below && len(u.operands) <= u.texts
+	return ""
+}
+
+// mayMean: a long option is given, or a beginning of it, which many programs take for the whole.
+func (u *invocation) mayMean(long string) bool {
+	return slices.ContainsFunc(u.options, func(o option) bool { return len(o.name) > 1 && strings.HasPrefix(long, o.name) })
+}
+
+// comparesFolders: with --no-index git compares folders as diff does, with all below them.
+func comparesFolders(_ *judge, u *invocation) string {
+	u.below = u.mayMean("no-index")
+	return ""
+}
+
+// comparesOperands: diff may be given files and folders by options too.
+func comparesOperands(_ *judge, u *invocation) string {
+	if u.mayMean("from-file") || u.mayMean("to-file") {
+		return "compares with what an option names"
+	}
 	return ""
 }
 
@@ -173,7 +193,7 @@ func sedRuns(text string) bool {
 		text = text[:found[1]-2] + "/a/" + rest // an address with other signs at its ends
 	}
 	if text == unknownProgram ||
-		regexp.MustCompile(`(^|[;{}\n]|[0-9$/,!IM])\s*e(\s|[;}]|$)`).MatchString(text) {
+		regexp.MustCompile(`(^|[;{}\n]|[0-9$,!])\s*e|[/IM]\s*e(\s|[;}"'$]|$)`).MatchString(text) {
 		return true
 	}
 	for i := 0; i+1 < len(text); i++ {
@@ -214,7 +234,7 @@ func awkOnlyReads(text string) bool {
 // expressions, so that its strings could be taken out.
 func awkActions(text string) (actions string, plain bool) {
 	_, actions, _ = strings.Cut(text, "{")
-	if strings.Contains(actions, "/") {
+	if strings.ContainsAny(actions, "/#") { // a quote in an expression or a comment begins no text
 		return actions, false
 	}
 	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(actions, ""), true

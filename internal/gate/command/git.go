@@ -37,7 +37,7 @@ func gitCommand(name string) program {
 		"range-diff", "diff", "diff-index", "diff-files", "cherry":
 		return program{
 			use: reads, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L",
-			long: gitLog,
+			long: gitLog, check: comparesFolders,
 		}
 	case "blame", "annotate":
 		return program{

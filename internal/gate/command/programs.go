@@ -76,7 +76,7 @@ func lookup(name string) program {
 		"base32", "cmp", "comm", "join", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
 		return program{use: readsAlways}
 	case "diff":
-		return program{use: readsAlways, shows: below}
+		return program{use: readsAlways, shows: below, check: comparesOperands}
 	case "hexdump", "paste":
 		return program{use: readsAlways, escapes: true}
 	case "grep", "egrep", "fgrep":
