@@ -179,3 +179,15 @@ func BenchmarkAnswer(b *testing.B) {
 		})
 	}
 }
+
+// An answer that comes again is none to a later question whose id begins like the first one's.
+func TestWholeIDIsNoPrefix(t *testing.T) {
+	t.Parallel()
+	for id, whole := range map[string]bool{
+		"7k3f00000000.1.1": true, "7k3f00000000.1.1.2": true, "7k3f00000000.1.": false, "7k3f00000000.1": false, "7k3f": false, "": false,
+	} {
+		if got := wholeRequest(id); got != whole {
+			t.Errorf("%q: %v", id, got)
+		}
+	}
+}

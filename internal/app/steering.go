@@ -40,6 +40,9 @@ func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.T
 			return true, err
 		}
 	}
+	if err := a.unheard(ctx, root); err != nil {
+		return false, err
+	}
 	err = a.store.Update(ctx, root, func(tx store.Tx) error {
 		mail, err := stamped(tx)
 		if err != nil {
@@ -56,6 +59,24 @@ func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.T
 		return false, fmt.Errorf("leave mail in tree %s: %w", root, err)
 	}
 	return false, nil
+}
+
+// unheard refuses what would be left in the home for a process that runs the tree and never looks
+// there: it takes calls on its own socket.
+func (a use) unheard(ctx context.Context, root troupe.SessionID) error {
+	var held troupe.Lease
+	err := a.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
+	if err != nil || a.isOwner(held.Owner) {
+		return err
+	}
+	o, alive, err := a.owner(ctx, held)
+	if err != nil || !alive || o.Socket == "" {
+		return err
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("session %s is run by process %d on %s, and not by this one", root, o.PID, o.Host),
+		Hint:    "Say it on that process's socket: " + o.Socket, Err: troupe.ErrFenced,
+	}
 }
 
 // tell sends one piece of mail.

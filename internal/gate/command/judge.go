@@ -207,7 +207,7 @@ func PlainDevice(name string) bool {
 	return false
 }
 
-// Connects: bash connects to somebody where a file is named so, or may be.
+// connects: bash connects to somebody where a file is named so, or may be.
 func connects(w Word) bool {
 	if w.Known {
 		return strings.HasPrefix(path.Clean(w.Text), "/dev/")
