@@ -224,7 +224,8 @@ type RequestAnswered struct {
 // Answer is what was said.
 func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
-		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
+		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
+		Rule:    b.Rule,
 		Choices: b.Choices, Text: b.Text,
 	}
 }

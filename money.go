@@ -75,7 +75,8 @@ func (t Tally) Add(o Tally) Tally {
 // Minus returns what t counts beyond o.
 func (t Tally) Minus(o Tally) Tally {
 	return Tally{
-		Usage{t.Usage.Input - o.Usage.Input, t.Usage.Output - o.Usage.Output, t.Usage.CacheRead - o.Usage.CacheRead, t.Usage.CacheWrite - o.Usage.CacheWrite},
+		Usage{t.Usage.Input - o.Usage.Input, t.Usage.Output - o.Usage.Output, t.Usage.CacheRead - o.Usage.CacheRead,
+			t.Usage.CacheWrite - o.Usage.CacheWrite},
 		t.Cost - o.Cost, t.Turns - o.Turns, t.ToolUses - o.ToolUses,
 	}
 }

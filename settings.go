@@ -38,6 +38,7 @@ type Policy struct {
 // at work; the last one waits for none.
 func DefaultPolicy() Policy {
 	return Policy{
-		MaxAttempts: 30, MaxDenials: 3, FallbackAfter: 3, AutoBackground: 2 * time.Minute, Gather: 200 * time.Millisecond,
+		MaxAttempts: 30, MaxDenials: 3, FallbackAfter: 3, AutoBackground: 2 * time.Minute,
+		Gather: 200 * time.Millisecond,
 	}
 }

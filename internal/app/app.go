@@ -56,7 +56,8 @@ type App struct {
 	db       *sqlite.Store
 	trees
 	models *models
-	replay *Player                                      // what runs begin with in the place of models and tools; see Replay
+	// what runs begin with in the place of models and tools; see Replay
+	replay *Player
 	tools  func(all.Options) ([]tool.Descriptor, error) // the list of tools
 
 	followers *follow.Broker

@@ -46,7 +46,8 @@ func openHome(t testing.TB, home string) *App {
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
-	for name, text := range map[string]string{"two.yaml": twoAgents, "slow.yaml": "replies: [{delay: 1h, text: late}]"} {
+	for name, text := range map[string]string{"two.yaml": twoAgents,
+		"slow.yaml": "replies: [{delay: 1h, text: late}]"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,8 @@ func TestNothingIsLeft(t *testing.T) {
 func TestMailIsLookedFor(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte("replies: [{delay: 1h, text: late}]"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte("replies: [{delay: 1h, text: late}]"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	a, b := openHome(t, home), openHome(t, home)

@@ -22,7 +22,8 @@ var askPrompt string
 // askSmall has a small model of the session's provider answer a question about a text, which may
 // come from anywhere. The governor counts it as any other call, and it is tried once: who
 // asked has the text itself if there is no answer.
-func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error) {
+func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, question, text string) (answer string,
+	used troupe.Usage, cost troupe.Money, err error) {
 	full, err := m.Resolve(smallModel, s.Model, s.Cwd)
 	if err != nil {
 		return "", used, 0, err
@@ -35,7 +36,8 @@ func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, ques
 	if err != nil {
 		return "", used, 0, err
 	}
-	msg, err := p.EncodeMessage(troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), troupe.Text(question)}})
+	msg, err := p.EncodeMessage(troupe.Message{Role: troupe.User,
+		Blocks: []troupe.Block{troupe.Text(text), troupe.Text(question)}})
 	if err != nil {
 		return "", used, 0, err
 	}
@@ -43,7 +45,8 @@ func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, ques
 		return "", used, 0, err
 	}
 	reply, err := p.Stream(ctx, model.Request{
-		Agent: model.Agent{Session: s.ID, Type: askerType, Name: askerType, Path: s.Name + "/" + askerType, Reply: 1, Attempt: 1},
+		Agent: model.Agent{Session: s.ID, Type: askerType, Name: askerType, Path: s.Name + "/" + askerType, Reply: 1,
+			Attempt: 1},
 		Model: id, Generation: 1, Head: head, Messages: [][]byte{msg}, Fresh: 1, FreshBlocks: 2,
 	}, nil)
 	e.governor.Leave(p.Name(), err)

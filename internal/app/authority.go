@@ -38,7 +38,8 @@ func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.
 	}
 	warnings := slices.Clone(p.warnings)
 	if most := config.Closer(out.Mode, p.all.Most()); most != out.Mode {
-		warnings = append(warnings, fmt.Sprintf("mode %s is not allowed by the administrator's settings; it is %s", out.Mode, most))
+		warnings = append(warnings, fmt.Sprintf("mode %s is not allowed by the administrator's settings; it is %s",
+			out.Mode, most))
 		out.Mode = most
 	}
 	for _, q := range p.standing.Questions {
@@ -71,7 +72,8 @@ func untrustedText(q trust.Question) string {
 	if q.Verdict.Before {
 		what = "has changed since it was trusted"
 	}
-	return fmt.Sprintf("%s %s: what its own files allow does not count (%d settings; `troupe --trust` accepts them)", q.Fingerprint.Folder, what, len(q.Fingerprint.Items))
+	return fmt.Sprintf("%s %s: what its own files allow does not count (%d settings; `troupe --trust` accepts them)",
+		q.Fingerprint.Folder, what, len(q.Fingerprint.Items))
 }
 
 // unknownTool says that a rule speaks of no tool there is. It may be meant for another

@@ -18,7 +18,8 @@ import (
 // Models lists the models of every provider that is configured. Servers of one's own are
 // asked what they have; nobody else is called.
 func (a machine) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
-	out := wire.ModelList{Aliases: map[string]string{}, Models: []wire.ModelRow{}, Problems: []string{}, Providers: []string{}}
+	out := wire.ModelList{Aliases: map[string]string{}, Models: []wire.ModelRow{}, Problems: []string{},
+		Providers: []string{}}
 	m := a.models
 	var err error
 	if out.Default, err = m.Default("", cwd); err != nil {
@@ -39,7 +40,8 @@ func (a machine) Models(ctx context.Context, cwd string) (wire.ModelList, error)
 	out.Providers = m.askable()
 	for _, name := range m.servers() {
 		if key := m.keyOf(name); !slices.Contains(out.Providers, name) {
-			out.Problems = append(out.Problems, fmt.Sprintf("the settings name the provider %s, and its key is missing: set %s", name, key))
+			out.Problems = append(out.Problems, fmt.Sprintf("the settings name the provider %s, and its key is "+
+				"missing: set %s", name, key))
 		}
 	}
 	for _, name := range out.Providers {
@@ -98,7 +100,8 @@ func (m *models) served(ctx context.Context, name string) ([]openai.Model, error
 	}
 	list, err := o.Models(ctx)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: "the models of " + name + " cannot be listed: " + err.Error(), Hint: m.unlisted(name, err), Err: err}
+		return nil, &troupe.UserError{Problem: "the models of " + name + " cannot be listed: " + err.Error(),
+			Hint: m.unlisted(name, err), Err: err}
 	}
 	return list, nil
 }
@@ -125,7 +128,8 @@ func (m *models) unlisted(name string, err error) string {
 	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth && key != "":
 		return "Is " + key + " right?"
 	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth:
-		return "It wants a key; " + map[bool]string{true: "set OPENAI_API_KEY.", false: "name its variable: \"key_env\" of providers." + name + " in the settings."}[name == "openai"]
+		return "It wants a key; " + map[bool]string{true: "set OPENAI_API_KEY.",
+			false: "name its variable: \"key_env\" of providers." + name + " in the settings."}[name == "openai"]
 	}
 	return "Not every server has such a list. It can be used all the same: troupe -p --model " + name + "/NAME"
 }
@@ -165,12 +169,14 @@ func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowChe
 	if claimed == 0 {
 		return wire.WindowCheck{
 			Model: full, Verdict: string(openai.WindowUnknown),
-			Advice: "nobody says how large its window is; set providers." + name + ".window in the settings, so that conversations are shortened in time",
+			Advice: "nobody says how large its window is; set providers." + name +
+				".window in the settings, so that conversations are shortened in time",
 		}, true, nil
 	}
 	r, err := o.Window(ctx, id, min(claimed, maxProbe))
 	if err != nil {
 		return c, false, errors.Join(errors.New("test the window of "+full), err)
 	}
-	return wire.WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read, Advice: r.Advice}, true, nil
+	return wire.WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read,
+		Advice: r.Advice}, true, nil
 }

@@ -18,7 +18,8 @@ import (
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
 func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
-	c := wire.Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{}, Waiting: []wire.WaitingSession{}}
+	c := wire.Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{},
+		Waiting: []wire.WaitingSession{}}
 	if a.db == nil {
 		c.Database.Path = a.dirs.Database()
 	} else if st, err := a.db.Stats(); err != nil {
@@ -36,7 +37,8 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
 // needs no database is looked at none the less.
 func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
 	a := newApp(env)
-	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{}, Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
+	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{},
+		Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		checkPrograms(ctx, &c)
@@ -87,7 +89,8 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 		return err
 	}
 	_, c.Environment = config.Environment(a.env.Environ, p.settings)
-	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Here(), Skip: p.untrustedAgents()})
+	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Here(),
+		Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
@@ -101,7 +104,8 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
-		p, err := d.Resolve(profile.Place{Offer: tools.Here(), Model: c.Model, Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
+		p, err := d.Resolve(profile.Place{Offer: tools.Here(), Model: c.Model,
+			Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
 		if err != nil {
 			c.Problems = append(c.Problems, err.Error())
 			continue
@@ -142,7 +146,8 @@ func (a machine) waiting(ctx context.Context, c *wire.Check) error {
 		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
 		for _, s := range list {
 			if s.Error != "" {
-				c.Waiting = append(c.Waiting, wire.WaitingSession{ID: s.ID, Model: s.Model, Why: s.Error, Until: s.Until.UTC()})
+				c.Waiting = append(c.Waiting, wire.WaitingSession{ID: s.ID, Model: s.Model, Why: s.Error,
+					Until: s.Until.UTC()})
 			}
 		}
 		return err

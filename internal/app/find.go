@@ -39,7 +39,8 @@ func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 		var name string
 		name, rest, _ = strings.Cut(rest, "/")
 		if name == "" {
-			return troupe.Session{}, &troupe.UserError{Problem: fmt.Sprintf("%q has an empty part", ref), Hint: `A path looks like "main/Auth Explorer".`, Code: troupe.ExitUsage}
+			return troupe.Session{}, &troupe.UserError{Problem: fmt.Sprintf("%q has an empty part", ref),
+				Hint: `A path looks like "main/Auth Explorer".`, Code: troupe.ExitUsage}
 		}
 		kids, err := r.Sessions(store.Filter{Root: s.Root, Parent: s.ID, Name: name, Limit: 1})
 		if err != nil {
@@ -48,7 +49,8 @@ func lookUp(r store.Reader, ref, cwd string) (troupe.Session, error) {
 		if len(kids) == 0 {
 			return troupe.Session{}, &troupe.UserError{
 				Problem: fmt.Sprintf("session %s has no agent named %q", s.ID, name),
-				Hint:    fmt.Sprintf("`troupe show %s` lists its agents.", s.ID), Code: troupe.ExitUsage, Err: troupe.ErrNotFound,
+				Hint:    fmt.Sprintf("`troupe show %s` lists its agents.", s.ID), Code: troupe.ExitUsage,
+				Err: troupe.ErrNotFound,
 			}
 		}
 		s = kids[0]

@@ -67,7 +67,8 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 	}
 	o, err := sandbox.ParseOptions(text)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.", Code: troupe.ExitUsage}
+		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.",
+			Code: troupe.ExitUsage}
 	}
 	return &guard{
 		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },
@@ -303,7 +304,8 @@ func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
 		}
 	}
 	left := hiddenMost
-	_ = filepath.WalkDir(cwd, func(name string, d fs.DirEntry, err error) error { // what cannot be walked cannot be read
+	// what cannot be walked cannot be read
+	_ = filepath.WalkDir(cwd, func(name string, d fs.DirEntry, err error) error {
 		if left--; left < 0 {
 			return filepath.SkipAll
 		}

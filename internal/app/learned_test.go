@@ -17,7 +17,10 @@ func TestLearned(t *testing.T) {
 		}
 		return file
 	}
-	env := write(".env", "PORT=3000\nDEBUG=true\nexport API_KEY=\"abc-123-def\"\nSECRET_TOKEN=LEAKME-7\nDATABASE_URL=postgres://u:hunter2-x@db/x\nNAME=production-7\n")
+	env := write(".env",
+		"PORT=3000\nDEBUG=true\nexport "+
+			"API_KEY=\"abc-123-def\"\nSECRET_TOKEN=LEAKME-7\nDATABASE_URL=postgres://u:hunter2-x@db/x\nNAME=produc"+
+			"tion-7\n")
 	key := write("id", "some words here\nzx81-spectrum-48\n")
 	var l learned
 	l.from([]string{env, key, filepath.Join(dir, "gone"), dir})

@@ -107,7 +107,8 @@ func (m *models) choose() (string, error) {
 	case base != "":
 		return "", &troupe.UserError{
 			Problem: "Which model? The server at " + base + " may have several.",
-			Hint:    "Choose one: troupe -p --model openai/NAME (`troupe models` lists what the server has),\nor once and for all: export TROUPE_MODEL=openai/NAME", Code: troupe.ExitUsage,
+			Hint: "Choose one: troupe -p --model openai/NAME (`troupe models` lists what the server has),\nor " +
+				"once and for all: export TROUPE_MODEL=openai/NAME", Code: troupe.ExitUsage,
 		}
 	case m.set("OPENAI_API_KEY"):
 		return defaultOpenAI, nil
@@ -115,7 +116,9 @@ func (m *models) choose() (string, error) {
 		names := m.servers()
 		return "", &troupe.UserError{
 			Problem: "Which model? The settings name " + strings.Join(names, ", ") + ", which may have several.",
-			Hint:    "Choose one: troupe -p --model " + names[0] + "/NAME (`troupe models` lists what the server has),\nor once and for all: \"model\": \"" + names[0] + "/NAME\" in the settings", Code: troupe.ExitUsage,
+			Hint: "Choose one: troupe -p --model " + names[0] + "/NAME (`troupe models` lists what the server " +
+				"has),\nor once and for all: \"model\": \"" + names[0] + "/NAME\" in the settings",
+			Code: troupe.ExitUsage,
 		}
 	}
 	return defaultModel, nil // what is missing is said when it is opened
@@ -255,7 +258,8 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	case "script":
 		data, err := os.ReadFile(id)
 		if err != nil {
-			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(), Hint: "docs/script-model.md says how to write one.", Code: troupe.ExitUsage, Err: err}
+			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
+				Hint: "docs/script-model.md says how to write one.", Code: troupe.ExitUsage, Err: err}
 		}
 		return script.New(id, data)
 	}
@@ -274,7 +278,9 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	known := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
 	return nil, &troupe.UserError{
 		Problem: fmt.Sprintf("there is no model provider %q", name),
-		Hint:    fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the settings: \"providers\": {%q: {\"base_url\": \"http://…/v1\"}}.", strings.Join(known, ", "), name), Code: troupe.ExitUsage,
+		Hint: fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the "+
+			"settings: \"providers\": {%q: {\"base_url\": \"http://…/v1\"}}.", strings.Join(known, ", "), name),
+		Code: troupe.ExitUsage,
 	}
 }
 
@@ -294,7 +300,8 @@ func (m *models) compatible(name, base, key string) (model.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openai.New(openai.Options{Name: name, APIKey: key, BaseURL: base, RootCAs: pool, UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
+	return openai.New(openai.Options{Name: name, APIKey: key, BaseURL: base, RootCAs: pool,
+		UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
 }
 
 // certificates reads the authorities that the user trusts besides the system's; nil if none.
@@ -305,7 +312,8 @@ func (m *models) certificates() (*x509.CertPool, error) {
 	}
 	pool, err := anthropic.CertPool(file)
 	if err != nil {
-		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(), Hint: "Name a file of certificates in PEM form, or unset it.", Code: troupe.ExitUsage, Err: err}
+		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(),
+			Hint: "Name a file of certificates in PEM form, or unset it.", Code: troupe.ExitUsage, Err: err}
 	}
 	return pool, nil
 }
@@ -320,7 +328,8 @@ func (m *models) openAnthropic() (model.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return anthropic.New(anthropic.Options{APIKey: key, BaseURL: base, RootCAs: pool, UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
+	return anthropic.New(anthropic.Options{APIKey: key, BaseURL: base, RootCAs: pool,
+		UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
 }
 
 func noProvider() error {

@@ -66,7 +66,8 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		report, err := you(a).Report(t.Context(), r.Root)
-		if err != nil || report.Cause != troupe.CauseNoModel || !strings.Contains(report.Suspects, want) || strings.Contains(report.Suspects, "ANTHROPIC") {
+		if err != nil || report.Cause != troupe.CauseNoModel || !strings.Contains(report.Suspects, want) ||
+			strings.Contains(report.Suspects, "ANTHROPIC") {
 			t.Errorf("%s: %s: %q, %v", full, report.Cause, report.Suspects, err)
 		}
 	}
@@ -93,7 +94,8 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 		t.Errorf("%d servers are doubted:\n%s", n, problems)
 	}
 	check, err := you(a).Doctor(t.Context(), t.TempDir())
-	if err != nil || check.Model != "" || len(check.Providers) != 3 || !strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
+	if err != nil || check.Model != "" || len(check.Providers) != 3 ||
+		!strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
 		t.Errorf("doctor: %q of %q, %q, %v", check.Model, check.Providers, check.Problems, err)
 	}
 }

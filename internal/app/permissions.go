@@ -115,7 +115,8 @@ func (x *explainer) kept(command string) string {
 		return ""
 	}
 	q := gate.Query{
-		Tool: "Bash", Access: troupe.Access{Class: troupe.ClassExec, Command: command}, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
+		Tool: "Bash", Access: troupe.Access{Class: troupe.ClassExec, Command: command}, Home: resolved(x.app.dirs.Home),
+		Roots:   []string{x.request.Cwd},
 		SafeGit: true, Resolve: x.guard.Resolve,
 	}
 	hidden, files := x.guard.Hidden(x.request.Cwd), x.guard.HiddenFiles(x.request.Cwd)
@@ -138,7 +139,8 @@ func (x *explainer) kept(command string) string {
 	var names []string
 	for _, name := range tried {
 		only := func(n string) (string, bool) { return "", n == name }
-		if !slices.Contains(names, name) && (differs(x.tools.gate, q, troupe.ModeBypass, only, nil) || differs(x.tools.gate, q, troupe.ModeDefault, nil, []string{name})) {
+		if !slices.Contains(names, name) && (differs(x.tools.gate, q, troupe.ModeBypass, only, nil) ||
+			differs(x.tools.gate, q, troupe.ModeDefault, nil, []string{name})) {
 			names = append(names, name)
 		}
 	}
@@ -150,12 +152,14 @@ func (x *explainer) kept(command string) string {
 	if more := len(names) - 1; more > 0 {
 		what = fmt.Sprintf("%s (%s) and %d more are", names[0], why, more)
 	}
-	return fmt.Sprintf("%s kept from commands, which get \"Permission denied\" there; \"sandbox\": {\"allow_read\": [...]} in %s opens what nobody's deny_read names", what, x.app.dirs.Settings())
+	return fmt.Sprintf("%s kept from commands, which get \"Permission denied\" there; \"sandbox\": {\"allow_read\": "+
+		"[...]} in %s opens what nobody's deny_read names", what, x.app.dirs.Settings())
 }
 
 // differs reports whether an agent with all that a mode gives, and no rules, is answered another
 // way because something is hidden.
-func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(string) (string, bool), files []string) bool {
+func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(string) (string, bool),
+	files []string) bool {
 	q.Chain = []gate.Layer{{Agent: profile.Main, Mode: mode, MayHaveAgents: true}}
 	open := tools.Decide(q)
 	q.Hidden, q.HiddenFiles = hidden, func() []string { return files }
@@ -166,7 +170,8 @@ func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(stri
 // servers and skills, and searching without a search service. They are judged as if they were.
 func (x *explainer) later(name string) bool {
 	d, ok := x.tools.Known(name)
-	return ok && !d.Here() && (d.Argument != troupe.NoArgument || d.Description != "") || strings.HasPrefix(name, "mcp__")
+	return ok && !d.Here() && (d.Argument != troupe.NoArgument || d.Description != "") ||
+		strings.HasPrefix(name, "mcp__")
 }
 
 // access decodes the call and says what it would do.
@@ -178,7 +183,8 @@ func (x *explainer) access(c wire.Call) (troupe.Access, error) {
 	d, known := x.tools.Known(c.Tool)
 	switch {
 	case d.Here():
-		return d.Access(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false }, CallID: "r1c0"}, input)
+		return d.Access(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false },
+			CallID: "r1c0"}, input)
 	case !x.later(c.Tool):
 		var names []string
 		for _, f := range x.tools.Here() {
@@ -249,7 +255,8 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	if err != nil {
 		return wire.RuleList{}, err
 	}
-	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(), Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
+	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(),
+		Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
 	if out.Untrusted {
 		if out.Without, err = a.without(tools, p, r.Cwd); err != nil {
 			return wire.RuleList{}, err
@@ -284,8 +291,10 @@ func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.Ru
 // ruleRows are the rules of an authority in the order in which they count.
 func ruleRows(tools *gate.Tools, granted troupe.Authority) []wire.RuleRow {
 	out := []wire.RuleRow{}
-	for _, s := range gate.InForce([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn}, granted, true, false)}) {
-		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means, Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
+	for _, s := range gate.InForce([]gate.Layer{tools.LayerOf(profile.Main, troupe.Profile{Source: troupe.BuiltIn},
+		granted, true, false)}) {
+		row := wire.RuleRow{Effect: s.Rule.Effect, Rule: s.Rule.Text, Source: s.Rule.Source, Meaning: s.Means,
+			Problem: s.Problem, Shadows: s.Shadows, Managed: s.Managed}
 		if s.ShadowedBy != "" {
 			row.Shadowed = []string{s.ShadowedBy}
 		}

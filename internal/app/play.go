@@ -55,8 +55,10 @@ func modelFlag(full string) string {
 func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 	if sent := rec.Person(); len(sent) > 0 {
 		return nil, &troupe.UserError{
-			Problem: "this recording cannot be replayed: while the run was at work a person sent it " + Unplayable(sent),
-			Hint:    "Record a run to which nothing is sent but words for its main agent. Answers that hold once are no matter.", Code: troupe.ExitUsage,
+			Problem: "this recording cannot be replayed: while the run was at work a person sent it " +
+				Unplayable(sent),
+			Hint: "Record a run to which nothing is sent but words for its main agent. Answers that hold once are " +
+				"no matter.", Code: troupe.ExitUsage,
 		}
 	}
 	cwd, err := workspace.Resolve("/", cwd)

@@ -25,7 +25,8 @@ func (p *policy) trusted() bool { return p.standing.Trusted }
 
 // policyOf reads it. With trust, the folder is trusted as it is now, from here on.
 func (a *App) policyOf(folder string, grant bool) (*policy, error) {
-	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs, Folder: folder})
+	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs,
+		Folder: folder})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,8 @@ func (a *App) policyOf(folder string, grant bool) (*policy, error) {
 	store := trust.In(filepath.Join(a.dirs.Data, "trust"))
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
-		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home, Agents: profile.BuiltIn()})
+		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
+			Agents: profile.BuiltIn()})
 	}
 	for {
 		if p.standing, err = store.Look(subjects, all.Read()); err != nil {
@@ -57,7 +59,9 @@ func (a *App) policyOf(folder string, grant bool) (*policy, error) {
 			// Whoever says --trust means the folder they stand in, and what is above it only as far
 			// as it is a project.
 			if err := store.Grant(q.Fingerprint, q.Fingerprint.Folder == folder); err != nil {
-				return nil, &troupe.UserError{Problem: err.Error(), Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: troupe.ExitUsage, Err: err}
+				return nil, &troupe.UserError{Problem: err.Error(),
+					Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: troupe.ExitUsage,
+					Err: err}
 			}
 		}
 		grant = false

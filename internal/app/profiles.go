@@ -36,9 +36,10 @@ type profiles struct {
 // definitions are what a tree keeps of the types of its agents, as a document.
 type definitions struct {
 	Types  profile.Set   `json:"types"`
-	Depth  int           `json:"depth"`                // how deep the tree may grow
-	Limits troupe.Limits `json:"limits"`               // of a child
-	Most   int           `json:"most_turns,omitempty"` // model replies of a child in a run, whatever asks for more; 0: nothing does
+	Depth  int           `json:"depth"`  // how deep the tree may grow
+	Limits troupe.Limits `json:"limits"` // of a child
+	// model replies of a child in a run, whatever asks for more; 0: nothing does
+	Most int `json:"most_turns,omitempty"`
 }
 
 // Open implements session.Profiles. Without definitions there are the types that are built in.
@@ -105,7 +106,9 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 	var told []string
 	for _, p := range problems {
 		if p.Path == profile.FlagName && !p.Note {
-			return nil, nil, &troupe.UserError{Problem: p.String(), Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`, Code: troupe.ExitUsage}
+			return nil, nil, &troupe.UserError{Problem: p.String(),
+				Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`,
+				Code: troupe.ExitUsage}
 		}
 		if p.Note {
 			a.env.Log.Info("agent definition", "note", p.String())

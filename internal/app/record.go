@@ -189,14 +189,16 @@ func Unwritten(path string) error {
 	}
 	return &troupe.UserError{
 		Problem: path + " is there already, and is left as it is",
-		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: troupe.ExitUsage, Err: fs.ErrExist,
+		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: troupe.ExitUsage,
+		Err: fs.ErrExist,
 	}
 }
 
 func unwritable(path string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the recording %s cannot be written: %v", path, err),
-		Hint:    "The session itself is safe: name another file, with --from and the session's id.", Code: troupe.ExitFailed, Err: err,
+		Hint:    "The session itself is safe: name another file, with --from and the session's id.",
+		Code:    troupe.ExitFailed, Err: err,
 	}
 }
 
@@ -204,7 +206,8 @@ func unwritable(path string, err error) error {
 func LoadRecording(path string) (Recording, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Recording{}, &troupe.UserError{Problem: "the recording cannot be read: " + err.Error(), Hint: "`troupe record FILE -- …` makes one.", Code: troupe.ExitUsage, Err: err}
+		return Recording{}, &troupe.UserError{Problem: "the recording cannot be read: " + err.Error(),
+			Hint: "`troupe record FILE -- …` makes one.", Code: troupe.ExitUsage, Err: err}
 	}
 	rec, err := replay.Read(path, f)
 	if cerr := f.Close(); err == nil && cerr != nil {
@@ -306,7 +309,8 @@ func (s *scribe) write(e troupe.Event) error {
 // person notes what somebody sent that is no words.
 func (s *scribe) person(e troupe.Event, id troupe.MailID, kind troupe.MailKind) {
 	if id != "" {
-		s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: troupe.Mail{ID: id, To: s.session.ID, Kind: kind, SentAt: e.At}}})
+		s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path,
+			Mail: troupe.Mail{ID: id, To: s.session.ID, Kind: kind, SentAt: e.At}}})
 	}
 }
 
@@ -343,8 +347,9 @@ func (s *scribe) ended(o *troupe.Outcome) {
 func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
 	s.attempt++
 	s.call = &replay.Call{
-		Agent: s.path, Run: s.state.Session.Run, Reply: b.Reply, Attempt: s.attempt, Model: b.Model, Generation: b.Generation,
-		Compact: b.Compact, Anew: s.anew && !b.Compact,
+		Agent: s.path, Run: s.state.Session.Run, Reply: b.Reply, Attempt: s.attempt, Model: b.Model,
+		Generation: b.Generation,
+		Compact:    b.Compact, Anew: s.anew && !b.Compact,
 	}
 	s.last = s.call
 	s.add(e, replay.Line{Call: s.call})
@@ -366,7 +371,8 @@ func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
 }
 
 func (s *scribe) replied(b troupe.Replied) {
-	s.end(&replay.Said{Blocks: b.Blocks, Stop: b.Stop, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
+	s.end(&replay.Said{Blocks: b.Blocks, Stop: b.Stop, Model: b.Model, Usage: b.Usage, Cost: b.Cost,
+		DurationMS: b.DurationMS}, nil)
 	s.attempt, s.tooLong = 0, false
 	clear(s.asked)
 	for _, block := range b.Blocks {
@@ -384,7 +390,8 @@ func (s *scribe) compacted(b troupe.Compacted) {
 		text := strings.TrimPrefix(words[0].Text, "<conversation-summary>\n")
 		words = []troupe.Block{troupe.Text(strings.TrimSuffix(text, "\n</conversation-summary>"))}
 	}
-	s.end(&replay.Said{Blocks: words, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost, DurationMS: b.DurationMS}, nil)
+	s.end(&replay.Said{Blocks: words, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost,
+		DurationMS: b.DurationMS}, nil)
 	s.anew, s.attempt, s.tooLong = true, 0, false
 }
 

@@ -49,11 +49,13 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"permissions": {"deny": ["Bash(rm:*)"]}, "agents": {"max_total": 7}, "providers": {"own": {"base_url": "http://ada:pw@example.com/v1"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "settings.json"),
+		[]byte(`{"permissions": {"deny": ["Bash(rm:*)"]}, "agents": {"max_total": 7}, "providers": {"own": {"base_url": "http://ada:pw@example.com/v1"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Permissions: Permissions{Deny: []string{"WebFetch"}}})
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
+		Permissions: Permissions{Deny: []string{"WebFetch"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,8 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := Open(t.Context(), Env{
-		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" }, Now: time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+		Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" }, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Version: "test",
 		Environ: []string{"A_TOKEN=hidden-word-1", `B_TOKEN=so"called-2`},
 	})
 	if err != nil {
@@ -92,20 +95,23 @@ func TestRecord(t *testing.T) {
 			said = append(said, "call "+l.Call.Agent+" "+what)
 		case l.Tool != nil:
 			said = append(said, "tool "+l.Tool.Agent+" "+l.Tool.Name)
-			if l.Tool.Denied != (l.Tool.Name == "Write") || l.Tool.Birth != (l.Tool.Name == "Agent") || l.Tool.Input == "" {
+			if l.Tool.Denied != (l.Tool.Name == "Write") || l.Tool.Birth != (l.Tool.Name == "Agent") ||
+				l.Tool.Input == "" {
 				t.Errorf("the call of %s is kept as %+v", l.Tool.Name, l.Tool)
 			}
 		}
 	}
 	want := []string{
-		"agent main failed", "call main says", "tool main Read", "tool main Write", "agent main/Look completed", "call main/Look says",
+		"agent main failed", "call main says", "tool main Read", "tool main Write", "agent main/Look completed",
+		"call main/Look says",
 		"tool main Agent", "call main fails",
 	}
 	if d := cmp.Diff(want, said); d != "" {
 		t.Error(d)
 	}
 	h := rec.Header
-	if h.Root != r.Root || h.Prompt != "go" || len(h.Models) != 1 || !h.Models[0].Info.Priced || strings.Contains(h.Settings, "example") {
+	if h.Root != r.Root || h.Prompt != "go" || len(h.Models) != 1 || !h.Models[0].Info.Priced ||
+		strings.Contains(h.Settings, "example") {
 		t.Errorf("the head is %+v", h)
 	}
 	file := filepath.Join(t.TempDir(), "r.jsonl")
@@ -129,7 +135,8 @@ func checkFile(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); strings.Contains(s, "hidden-word-1") || strings.Contains(s, "called-2") || !strings.Contains(s, maskMark+"A_TOKEN›") || !strings.Contains(s, maskMark+"B_TOKEN›") {
+	if s := string(text); strings.Contains(s, "hidden-word-1") || strings.Contains(s, "called-2") ||
+		!strings.Contains(s, maskMark+"A_TOKEN›") || !strings.Contains(s, maskMark+"B_TOKEN›") {
 		t.Errorf("secrets are not masked in %s", s)
 	}
 	info, err := os.Stat(file)
@@ -158,7 +165,8 @@ func checkHome(t *testing.T, rec Recording) {
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("the settings of a replay: %v, %v", warnings, err)
 	}
-	if !reflect.DeepEqual(s.Permissions.Deny, []string{"Bash(rm:*)"}) || s.Agents.MaxTotal != 7 || len(s.Providers) > 0 {
+	if !reflect.DeepEqual(s.Permissions.Deny, []string{"Bash(rm:*)"}) || s.Agents.MaxTotal != 7 ||
+		len(s.Providers) > 0 {
 		t.Errorf("the settings of a replay are %+v", s)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "models.yaml")); err != nil || string(text) != rec.Header.Catalog {
@@ -173,7 +181,8 @@ func checkHome(t *testing.T, rec Recording) {
 func TestRecordRunning(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{delay: 1h, text: late}]"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies: [{delay: 1h, text: late}]"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
@@ -181,7 +190,8 @@ func TestRecordRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Record(t.Context(), r.Root, nil); err == nil || !strings.Contains(err.Error(), "is being run by process") {
+	if _, err := a.Record(t.Context(), r.Root, nil); err == nil ||
+		!strings.Contains(err.Error(), "is being run by process") {
 		t.Errorf("it is recorded with %v", err)
 	}
 	if err := a.Close(); err != nil {
@@ -193,7 +203,8 @@ func TestRecordRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(rec.Lines); rec.Lines[0].Agent.Status.Ended() || n == 2 && rec.Lines[1].Call.Failed.Fault != troupe.FaultInterrupted {
+	if n := len(rec.Lines); rec.Lines[0].Agent.Status.Ended() ||
+		n == 2 && rec.Lines[1].Call.Failed.Fault != troupe.FaultInterrupted {
 		t.Errorf("%d lines were recorded: %+v", n, rec.Lines[0].Agent)
 	}
 	if err := b.Close(); err != nil {
@@ -212,24 +223,29 @@ func TestScribe(t *testing.T) {
 	stop := &troupe.Stop{Run: 1, Now: true}
 	for i, b := range []troupe.Body{
 		troupe.Created{Profile: troupe.Profile{Type: "main"}},
-		troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID("s"), Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("go")}}}},
+		troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID("s"), Kind: troupe.MailPrompt,
+			Blocks: []troupe.Block{troupe.Text("go")}}}},
 		troupe.Started{Run: 1},
 		troupe.CallSealed{Reply: 1, Generation: 1, Refs: []int64{2}},
 		troupe.ModelFailed{Reply: 1, Fault: troupe.FaultRetry, Message: "busy"},
 		troupe.CallSealed{Reply: 1, Generation: 1},
 		troupe.Replied{Reply: 1, Blocks: []troupe.Block{call(0), call(1)}},
-		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}}},
+		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 0},
+			Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Coord: troupe.Coord{Reply: 1}}},
 		troupe.RequestOpened{Reply: 1, Call: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval}},
 		troupe.RequestAnswered{Reply: 1, Call: 1, By: "somebody", Effect: troupe.Allow},
 		troupe.AuthorityChanged{Mail: "grant"},
 		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}},
 		troupe.MailDelivered{Mail: []troupe.Mail{
-			{ID: "end:s:b1.0", Kind: troupe.MailTaskEnded, From: "s", Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Completed, Coord: troupe.Coord{Reply: 1}, Result: "built"}},
+			{ID: "end:s:b1.0", Kind: troupe.MailTaskEnded, From: "s",
+				Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Completed,
+					Coord: troupe.Coord{Reply: 1}, Result: "built"}},
 			{ID: "p2", Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("hurry")}},
 			{ID: "nudge", Kind: troupe.MailNotice, From: "s", Blocks: []troupe.Block{troupe.Text("go on")}},
 		}},
 		troupe.CallSealed{Reply: 2, Generation: 2, Compact: true},
-		troupe.Compacted{Generation: 2, Covers: 14, Blocks: []troupe.Block{troupe.Text("<conversation-summary>\nso far\n</conversation-summary>"), troupe.Text("now")}},
+		troupe.Compacted{Generation: 2, Covers: 14, Blocks: []troupe.Block{troupe.Text("<conversation-summary>\nso " +
+			"far\n</conversation-summary>"), troupe.Text("now")}},
 		troupe.CallSealed{Reply: 2, Generation: 2, Refs: []int64{15}},
 		troupe.ModelFailed{Reply: 2, Fault: troupe.FaultInterrupted},
 		troupe.MailDelivered{Mail: []troupe.Mail{{ID: "stop", Kind: troupe.MailStop, From: "p", Stop: stop}}},
@@ -237,7 +253,8 @@ func TestScribe(t *testing.T) {
 		troupe.Started{Run: 2},
 		troupe.CallSealed{Reply: 2, Generation: 2},
 	} {
-		if err := s.note(troupe.Event{Session: "s", Seq: int64(i + 1), At: time.Unix(int64(i), 0), Body: b}); err != nil {
+		if err := s.note(troupe.Event{Session: "s", Seq: int64(i + 1), At: time.Unix(int64(i), 0),
+			Body: b}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,19 +275,24 @@ func TestScribe(t *testing.T) {
 	if s.prompt != "go" || len(calls) != 5 || len(tools) != 2 || strings.Join(mail, " ") != "grant p2" {
 		t.Fatalf("%d calls, %d tools, mail %v, prompt %q", len(calls), len(tools), mail, s.prompt)
 	}
-	if calls[0].Failed == nil || calls[0].Attempt != 1 || len(calls[0].Mail) != 0 || calls[1].Said == nil || calls[1].Attempt != 2 || len(calls[1].Messages) != 0 {
+	if calls[0].Failed == nil || calls[0].Attempt != 1 || len(calls[0].Mail) != 0 || calls[1].Said == nil ||
+		calls[1].Attempt != 2 || len(calls[1].Messages) != 0 {
 		t.Errorf("the attempts are %+v and %+v", calls[0], calls[1])
 	}
-	if c := calls[2]; !c.Compact || c.Clip || c.Said == nil || c.Said.Blocks[0].Text != "so far" || !reflect.DeepEqual(c.Mail, []troupe.MailID{"end:s:b1.0", "p2"}) || len(c.Messages) != 2 {
+	if c := calls[2]; !c.Compact || c.Clip || c.Said == nil || c.Said.Blocks[0].Text != "so far" ||
+		!reflect.DeepEqual(c.Mail, []troupe.MailID{"end:s:b1.0", "p2"}) || len(c.Messages) != 2 {
 		t.Errorf("the summary is %+v", c)
 	}
-	if c := calls[3]; !c.Anew || c.Generation != 2 || !c.Stopped || c.Run != 1 || len(c.Messages) != 1 || len(c.Messages[0].Blocks) != 2 {
+	if c := calls[3]; !c.Anew || c.Generation != 2 || !c.Stopped || c.Run != 1 || len(c.Messages) != 1 ||
+		len(c.Messages[0].Blocks) != 2 {
 		t.Errorf("the call behind it is %+v", c)
 	}
-	if c := calls[4]; c.Run != 2 || c.Stopped || c.Anew || c.Failed == nil || c.Failed.Fault != troupe.FaultInterrupted {
+	if c := calls[4]; c.Run != 2 || c.Stopped || c.Anew || c.Failed == nil ||
+		c.Failed.Fault != troupe.FaultInterrupted {
 		t.Errorf("the last call is %+v", c)
 	}
-	if x := tools[0]; !x.Background || x.Moved || x.End == nil || x.End.Result != "built" || tools[1].Background || tools[1].Answer == nil {
+	if x := tools[0]; !x.Background || x.Moved || x.End == nil || x.End.Result != "built" || tools[1].Background ||
+		tools[1].Answer == nil {
 		t.Errorf("the commands are %+v and %+v", x, tools[1])
 	}
 }
@@ -287,7 +309,8 @@ func TestMoved(t *testing.T) {
 		at := troupe.Coord{Reply: 1}
 		s.asked[at] = troupe.Call{Reply: 1, Name: "Agent", Input: input}
 		s.finished(troupe.Event{}, troupe.ToolFinished{
-			Name: "Agent", Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "c", Kind: troupe.TaskAgent, Coord: at},
+			Name: "Agent", Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "c", Kind: troupe.TaskAgent,
+				Coord: at},
 		})
 		if s.tools[at].Moved != want {
 			t.Errorf("%s was moved: %v", input, !want)
@@ -318,7 +341,9 @@ func TestPlayedTools(t *testing.T) {
 		Header: replay.Header{Root: "0123456789ab", Place: replay.Place{Cwd: "/then"}},
 		Lines: []replay.Line{
 			{Agent: &replay.Agent{Path: "main", Session: "0123456789ab", Status: troupe.Completed}},
-			{Tool: &replay.Tool{Agent: "main", Reply: 2, Call: 1, Name: "Write", Blocks: []troupe.Block{troupe.Text("wrote /then/x")}, Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
+			{Tool: &replay.Tool{Agent: "main", Reply: 2, Call: 1, Name: "Write",
+				Blocks:   []troupe.Block{troupe.Text("wrote /then/x")},
+				Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
 		},
 	}
 	tools := played(testTools(t).Set, replay.New(rec, replay.Place{Cwd: dir}, nil))
@@ -391,13 +416,15 @@ func (impatient) After(_ time.Duration, fn func()) func() {
 func TestDirect(t *testing.T) {
 	t.Parallel()
 	rec := func(s troupe.Status) Recording {
-		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main", Session: "r", Status: s}}}}
+		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main",
+			Session: "r", Status: s}}}}
 	}
 	pool := session.NewPool(t.Context())
 	stopped := make(chan *Player, 4)
 	watch := func(sched session.Scheduler, s troupe.Status) *Player {
 		p := replay.New(rec(s), replay.Place{}, nil)
-		direct(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") }, slog.New(slog.DiscardHandler))
+		direct(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") },
+			slog.New(slog.DiscardHandler))
 		return p
 	}
 	differ := func(p *Player) {
@@ -443,9 +470,11 @@ func TestPersonRefused(t *testing.T) {
 		"shorten the conversation":   {to("main", troupe.MailCompact)},
 		"a stop for main, which":     {to("main", troupe.MailStop), call},
 		"a stop for main/Keeper, wh": {to("main/Keeper", troupe.MailStop)},
-		"":                           {to("main", troupe.MailPrompt), call, to("main", troupe.MailNotice), call, to("main", troupe.MailStop)},
+		"": {to("main", troupe.MailPrompt), call, to("main", troupe.MailNotice), call,
+			to("main", troupe.MailStop)},
 	} {
-		_, err := a.Player(Recording{Header: replay.Header{Root: root}, Lines: append([]replay.Line{born}, lines...)}, t.TempDir())
+		_, err := a.Player(Recording{Header: replay.Header{Root: root}, Lines: append([]replay.Line{born}, lines...)},
+			t.TempDir())
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: it is played with %v", want, err)
 		}

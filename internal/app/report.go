@@ -209,8 +209,9 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 		}
 		if err = a.deleteTree(ctx, t); err != nil && freed > 0 {
 			return &troupe.UserError{
-				Problem: fmt.Sprintf("session %s is still there: %s; its stored outputs are gone, which freed %.1f MB", root, surroundings.Problem, float64(freed)/1e6),
-				Hint:    surroundings.Hint, Code: surroundings.Code, Err: err,
+				Problem: fmt.Sprintf("session %s is still there: %s; its stored outputs are gone, which freed %.1f MB",
+					root, surroundings.Problem, float64(freed)/1e6),
+				Hint: surroundings.Hint, Code: surroundings.Code, Err: err,
 			}
 		}
 	}
@@ -260,12 +261,15 @@ func (a runs) kept(ctx context.Context, t Tree) error {
 	switch {
 	case err == nil:
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID, t.Owner.PID, t.Owner.Host),
-			Hint:    "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then remove it.", Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID,
+				t.Owner.PID, t.Owner.Host),
+			Hint: "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then " +
+				"remove it.", Code: troupe.ExitUsage,
 		}
 	case errors.As(err, &atWork):
 		atWork.Problem += ", with agents or commands at work; nothing was removed of it"
-		atWork.Hint = fmt.Sprintf("`troupe stop %s --now` stops them; once that process has ended, remove it. `troupe tasks %s` lists them; `troupe send %s \"...\"` says something to it.", root.ID, root.ID, root.ID)
+		atWork.Hint = fmt.Sprintf("`troupe stop %s --now` stops them; once that process has ended, remove it. "+
+			"`troupe tasks %s` lists them; `troupe send %s \"...\"` says something to it.", root.ID, root.ID, root.ID)
 	}
 	return err
 }
@@ -273,7 +277,8 @@ func (a runs) kept(ctx context.Context, t Tree) error {
 func busy(s troupe.Session, o troupe.Owner) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is being run by process %d on %s", s.ID, o.PID, o.Host),
-		Hint: fmt.Sprintf("`troupe send %s \"...\"` says something to it there; `troupe stop %s` stops it, and then it can be taken over. `troupe log %s --follow` shows what it does.",
+		Hint: fmt.Sprintf("`troupe send %s \"...\"` says something to it there; `troupe stop %s` stops it, and then "+
+			"it can be taken over. `troupe log %s --follow` shows what it does.",
 			s.ID, s.ID, s.ID),
 		Code: troupe.ExitUsage,
 	}

@@ -96,8 +96,9 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		return wire.Request{}, fmt.Errorf("read session %s: %w", q.Session, err)
 	}
 	w := wire.Request{
-		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Reason: q.Reason, Tool: q.Tool, Action: q.Action,
-		Why: q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
+		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Reason: q.Reason, Tool: q.Tool,
+		Action: q.Action,
+		Why:    q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
 		Since: q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
 		Wants: q.Wants, Output: q.Output, Rules: q.Rules, Folder: s.Cwd,
 	}
@@ -174,7 +175,8 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 	case len(rows) == 1:
 		return rows[0], nil
 	case len(rows) == 0 && id == "":
-		return troupe.Request{}, &troupe.UserError{Problem: "no request is open", Hint: "`troupe requests` lists them as they come.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+		return troupe.Request{}, &troupe.UserError{Problem: "no request is open",
+			Hint: "`troupe requests` lists them as they come.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 	case len(rows) == 0:
 		became, err := whatBecame(r, id)
 		if err != nil {

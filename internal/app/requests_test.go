@@ -22,7 +22,8 @@ func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
 	now := a.env.Now()
 	err := a.store.Update(tb.Context(), root, func(tx store.Tx) error {
 		born, err := fleet.Spawn(tx, "owner", now, []fleet.Birth{{
-			Root: root, ID: root, Cwd: "/ws", Profile: troupe.Profile{Type: "main", Model: "m"}, Prompt: []troupe.Block{troupe.Text("go")},
+			Root: root, ID: root, Cwd: "/ws", Profile: troupe.Profile{Type: "main", Model: "m"},
+			Prompt: []troupe.Block{troupe.Text("go")},
 		}})
 		if err != nil {
 			return err
@@ -35,7 +36,8 @@ func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
 			troupe.CallSealed{Reply: 1, Generation: 1, Refs: st.Refs()},
 			troupe.Replied{Reply: 1, Blocks: []troupe.Block{{Type: troupe.CallBlock, Call: &call}}},
 			troupe.RequestOpened{ID: id, Reply: 1, RequestBody: troupe.RequestBody{
-				Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "make", Until: now.Add(time.Hour),
+				Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "make",
+				Until:    now.Add(time.Hour),
 				Decision: troupe.Decision{Effect: troupe.Ask, Step: "ask", Grant: "Bash(make)"},
 			}},
 		} {
@@ -46,7 +48,8 @@ func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
 			events = append(events, e)
 		}
 		delta := troupe.TreeDelta{Tally: st.Session.Tally.Minus(before.Tally)}
-		return errors.Join(tx.Append(born[0].Lease, st.Session, events), tx.PutRequest(*st.Changed()), tx.AddTree(root, delta))
+		return errors.Join(tx.Append(born[0].Lease, st.Session, events), tx.PutRequest(*st.Changed()),
+			tx.AddTree(root, delta))
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -97,7 +100,8 @@ func TestAnswerByID(t *testing.T) {
 		var got []string
 		for _, r := range open {
 			got = append(got, r.ID)
-			if r.Kind != troupe.RequestPermission || r.Action != "make" || r.Folder != "/ws" || r.Path != "main" || r.File == "" || r.Calls != 1 || r.Running {
+			if r.Kind != troupe.RequestPermission || r.Action != "make" || r.Folder != "/ws" || r.Path != "main" ||
+				r.File == "" || r.Calls != 1 || r.Running {
 				t.Errorf("it is shown as %+v", r)
 			}
 		}
@@ -141,7 +145,8 @@ func TestAnswerByID(t *testing.T) {
 func TestRequestsOfOneReply(t *testing.T) {
 	t.Parallel()
 	at := func(id troupe.SessionID, call int, with ...int) troupe.Request {
-		return troupe.Request{Session: id, Coord: troupe.Coord{Reply: 1, Call: call}, RequestBody: troupe.RequestBody{With: with}}
+		return troupe.Request{Session: id, Coord: troupe.Coord{Reply: 1, Call: call},
+			RequestBody: troupe.RequestBody{With: with}}
 	}
 	got := leading([]troupe.Request{at("a", 1), at("b", 1), at("a", 0, 1, 2), at("a", 2), at("a", 3)})
 	if s := fmt.Sprintf("%d %s %d %d", len(got), got[0].Session, got[1].Call, got[2].Call); s != "3 b 0 3" {
@@ -184,7 +189,8 @@ func BenchmarkAnswer(b *testing.B) {
 func TestWholeIDIsNoPrefix(t *testing.T) {
 	t.Parallel()
 	for id, whole := range map[string]bool{
-		"7k3f00000000.1.1": true, "7k3f00000000.1.1.2": true, "7k3f00000000.1.": false, "7k3f00000000.1": false, "7k3f": false, "": false,
+		"7k3f00000000.1.1": true, "7k3f00000000.1.1.2": true, "7k3f00000000.1.": false, "7k3f00000000.1": false,
+		"7k3f": false, "": false,
 	} {
 		if got := wholeRequest(id); got != whole {
 			t.Errorf("%q: %v", id, got)

@@ -17,7 +17,8 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
 		return nil, &troupe.UserError{
 			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
-			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.", Code: troupe.ExitUsage,
+			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.",
+			Code:    troupe.ExitUsage,
 		}
 	}
 	s, err := a.findForResume(ctx, r)
@@ -89,13 +90,15 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
-			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: troupe.ExitUsage, Err: err,
+			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: troupe.ExitUsage,
+			Err: err,
 		}
 	} else if err != nil {
 		return nil, err
 	}
 	a.followers.Moved(s.ID)
-	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a.App, engine: e, caller: r.caller}, nil
+	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a.App,
+		engine: e, caller: r.caller}, nil
 }
 
 func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
@@ -121,7 +124,8 @@ func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, err
 // changes works out what the session is told before it goes on: another model, another
 // authority. A model that cannot be had any more stops the resuming before anything of the
 // session is touched.
-func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string, error) {
+func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string,
+	error) {
 	full := s.Model
 	if r.Model != "" {
 		var err error
@@ -135,7 +139,8 @@ func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 		}
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
-			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel), Code: troupe.ExitUsage, Err: err,
+			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel),
+			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
 	if full != s.Model {
@@ -159,8 +164,9 @@ func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 	}
 	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID, s.Status),
-			Hint:    fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
+			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID,
+				s.Status),
+			Hint: fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
 		}
 	}
 	if err := a.checkPrice(r, full); err != nil {

@@ -140,7 +140,9 @@ func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
 			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 		if strings.EqualFold(r.Name, "main") {
-			return nil, &troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`, Hint: "Choose another --name.", Code: troupe.ExitUsage}
+			return nil,
+				&troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`,
+					Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 	}
 	model, err := a.models.Default(r.Model, r.Cwd)
@@ -209,7 +211,8 @@ func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
 	if errors.Is(err, troupe.ErrExists) {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("there is a session named %q already", r.Name),
-			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name), Code: troupe.ExitUsage, Err: err,
+			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name),
+			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
 	if err != nil {

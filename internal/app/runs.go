@@ -15,11 +15,13 @@ type runs struct{ use }
 
 func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	r, err := a.Start(ctx, Request{
-		Prompt: b.Prompt, Images: b.Images, Cwd: b.Cwd, Name: b.Name, Resume: b.Resume, Continue: b.Continue, Idle: b.Idle,
+		Prompt: b.Prompt, Images: b.Images, Cwd: b.Cwd, Name: b.Name, Resume: b.Resume, Continue: b.Continue,
+		Idle:        b.Idle,
 		Permissions: Permissions{Mode: string(b.Mode), Allow: b.Allow, Deny: b.Deny, Trust: b.Trust}, Model: b.Model,
 		MaxTurns: b.MaxTurns, MaxCost: troupe.Dollars(b.MaxUSD), MaxTokens: b.MaxTokens,
-		MaxTime: time.Duration(b.MaxMS) * time.Millisecond, AppendText: b.AppendText, Agents: b.Agents, Fallback: b.Fallback,
-		AskFor: time.Duration(b.AskMS) * time.Millisecond, Replay: a.replay, Look: a.env.Look, caller: a.caller,
+		MaxTime: time.Duration(b.MaxMS) * time.Millisecond, AppendText: b.AppendText, Agents: b.Agents,
+		Fallback: b.Fallback,
+		AskFor:   time.Duration(b.AskMS) * time.Millisecond, Replay: a.replay, Look: a.env.Look, caller: a.caller,
 	})
 	if err != nil {
 		return wire.Begun{}, err
@@ -45,7 +47,8 @@ func (a *App) hosting(root troupe.SessionID) *engine {
 func notRun(root troupe.SessionID) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is not run by this process", root),
-		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: troupe.ExitUsage, Err: troupe.ErrFenced,
+		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %s", root), Code: troupe.ExitUsage,
+		Err: troupe.ErrFenced,
 	}
 }
 

@@ -123,7 +123,8 @@ const keyShapes = `\bsk-ant-[A-Za-z0-9_-]{20,}|\bsk-(?:proj-)?[A-Za-z0-9_-]{40,}
 // keyMarks are what every shape begins with. Looking for them first keeps ordinary text from
 // passing through the expression.
 func keyMarks() []string {
-	return []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "AIza", "xox", "k_live_", "PRIVATE KEY"}
+	return []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "AIza", "xox",
+		"k_live_", "PRIVATE KEY"}
 }
 
 func maskShapes(t string, shapes func() *regexp.Regexp) string {
@@ -133,7 +134,8 @@ func maskShapes(t string, shapes func() *regexp.Regexp) string {
 				switch {
 				case strings.HasPrefix(key, "-----"):
 					return maskMark + "private key›"
-				case !strings.ContainsAny(key[4:], "0123456789") || strings.ToLower(key) == key && strings.Count(key, "-") > 3:
+				case !strings.ContainsAny(key[4:], "0123456789") ||
+					strings.ToLower(key) == key && strings.Count(key, "-") > 3:
 					return key // words with hyphens, not a key
 				}
 				return maskMark + "key " + key[:4] + "…›"

@@ -9,11 +9,14 @@ import (
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	s := findSecrets([]string{
-		"PATH=/bin", "ANTHROPIC_API_KEY=long-secret-value", "MY_TOKEN=long-secret", "GITHUB_TOKEN=abc", "db_password=hunter2hunter2",
-		"KEYBOARD=qwertyuiop", "EMPTY_SECRET=", "TEST_DB_PASSWORD=postgres", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false",
+		"PATH=/bin", "ANTHROPIC_API_KEY=long-secret-value", "MY_TOKEN=long-secret", "GITHUB_TOKEN=abc",
+		"db_password=hunter2hunter2",
+		"KEYBOARD=qwertyuiop", "EMPTY_SECRET=", "TEST_DB_PASSWORD=postgres", "MAX_TOKENS=12345678",
+		"TOKENIZERS_PARALLELISM=false",
 		"DATABASE_URL=postgres://ada:pw4ada!x@db/main", "GH_PAT=0123456789abcdef",
 	})
-	want := []string{"PATH=/bin", "KEYBOARD=qwertyuiop", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false", "DATABASE_URL=postgres://ada:pw4ada!x@db/main"}
+	want := []string{"PATH=/bin", "KEYBOARD=qwertyuiop", "MAX_TOKENS=12345678", "TOKENIZERS_PARALLELISM=false",
+		"DATABASE_URL=postgres://ada:pw4ada!x@db/main"}
 	if !slices.Equal(s.environ, want) {
 		t.Errorf("commands get %q, want %q", s.environ, want)
 	}
@@ -32,8 +35,9 @@ func TestSecrets(t *testing.T) {
 		"x\n" + pem + "\ny":                    "x\n‹masked private key›\ny",
 		"AKIAIOSFODNN7EXAMPLE is one":          "‹masked key AKIA…› is one",
 		"task-force sk-short ghost":            "task-force sk-short ghost",
-		"risk-assessment-and-mitigation-strategies-for-teams":       "risk-assessment-and-mitigation-strategies-for-teams",
-		".sk-card__title--large-with-a-very-long-modifier-name-2 {": ".sk-card__title--large-with-a-very-long-modifier-name-2 {",
+		"risk-assessment-and-mitigation-strategies-for-teams": "risk-assessment-and-mitigation-strategies-for-teams",
+		".sk-card__title--large-with-a-very-long-modifier-name-2 " +
+			"{": ".sk-card__title--large-with-a-very-long-modifier-name-2 {",
 	} {
 		if got := s.mask(in); got != want {
 			t.Errorf("mask(%q) = %q, want %q", in, got, want)

@@ -44,7 +44,8 @@ func TestSettingsAreInTheLog(t *testing.T) {
 	}
 	a := openHome(t, home)
 	r, err := a.Start(t.Context(), Request{
-		Prompt: "go", Cwd: dir, Model: "script:left.yaml", Fallback: "script:on.yaml", Agents: scout, AskFor: 24 * time.Hour,
+		Prompt: "go", Cwd: dir, Model: "script:left.yaml", Fallback: "script:on.yaml", Agents: scout,
+		AskFor: 24 * time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,8 @@ func TestSettingsAreInTheLog(t *testing.T) {
 			settings = append(settings, body.Settings)
 		}
 	}
-	if len(settings) != 2 || settings[1].AskFor != 0 || settings[1].Fallback != settings[0].Fallback || settings[1].Definitions != settings[0].Definitions {
+	if len(settings) != 2 || settings[1].AskFor != 0 || settings[1].Fallback != settings[0].Fallback ||
+		settings[1].Definitions != settings[0].Definitions {
 		t.Errorf("the settings in the log are %+v", settings)
 	}
 	if err := b.Close(); err != nil {

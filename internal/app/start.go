@@ -58,10 +58,12 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	deps := session.Deps{
-		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models}, Workspaces: folders{}, Sched: pool,
+		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models},
+		Workspaces: folders{}, Sched: pool,
 		Now:      a.env.Now,
 		Governor: e.governor,
-		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money, error) {
+		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,
+			error) {
 			return e.askSmall(ctx, a.models, s, question, text)
 		},
 		SaveResult: saveResult, Deltas: a.followers.Delta,

@@ -19,7 +19,8 @@ type steering struct{ use }
 // other the mail waits for the process that runs the tree next.
 
 // post sends mail that build makes within one tree, as the caller's. here: this process runs it.
-func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
+func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool,
+	err error) {
 	base := rand.Text()
 	stamped := func(tx store.Tx) ([]troupe.Mail, error) {
 		mail, err := build(tx)
@@ -105,7 +106,8 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, err
 	}
 	if m.Text == "" && len(m.Images) == 0 {
-		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.", Code: troupe.ExitUsage}
+		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.",
+			Code: troupe.ExitUsage}
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
 	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}

@@ -154,7 +154,8 @@ func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wir
 // something else. What it is of an agent its own session tells.
 func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 	for _, m := range mail {
-		if t.Status == troupe.TaskRunning && m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
+		if t.Status == troupe.TaskRunning && m.Kind == troupe.MailTaskEnded && m.Ended != nil &&
+			m.Ended.TaskID() == t.ID {
 			t.Status, t.EndedAt = m.Ended.TaskStatus(), m.SentAt
 			t.Output = cmp.Or(m.Ended.Output, t.Output)
 		}
@@ -165,7 +166,8 @@ func ending(t troupe.Task, mail []troupe.Mail) troupe.Task {
 // mainAgent is the row of a main agent that has work: nobody's task, so it stands for itself.
 func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
-		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent, Name: tree.Paths[s.ID], Title: s.Title,
+		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent,
+		Name: tree.Paths[s.ID], Title: s.Title,
 		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
 	}
 	if tree.Running {
@@ -174,9 +176,11 @@ func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	return out
 }
 
-func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task, all map[troupe.SessionID]troupe.Session) (wire.Task, error) {
+func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Task,
+	all map[troupe.SessionID]troupe.Session) (wire.Task, error) {
 	out := wire.Task{
-		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: t.ID, Kind: t.Kind, Name: t.Name, Title: t.Title, Status: t.Status,
+		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: t.ID, Kind: t.Kind, Name: t.Name, Title: t.Title,
+		Status:     t.Status,
 		Background: t.Background, Output: t.Output,
 	}
 	end := t.EndedAt

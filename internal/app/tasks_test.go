@@ -35,7 +35,8 @@ func TestTaskThatEndedUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", AskFor: 24 * time.Hour, Permissions: Permissions{Allow: []string{"Bash"}}})
+	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", AskFor: 24 * time.Hour,
+		Permissions: Permissions{Allow: []string{"Bash"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestTaskThatEndedUnread(t *testing.T) {
 		t.Helper()
 		late, err := Open(t.Context(), Env{
 			Lookup: func(name string) (string, bool) { return home, name == "TROUPE_HOME" },
-			Now:    func() time.Time { return time.Now().Add(3 * time.Hour) }, Log: slog.New(slog.DiscardHandler), Version: "test",
+			Now:    func() time.Time { return time.Now().Add(3 * time.Hour) }, Log: slog.New(slog.DiscardHandler),
+			Version: "test",
 		})
 		if err != nil {
 			t.Fatal(err)

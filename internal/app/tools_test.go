@@ -127,7 +127,8 @@ func TestNewToolIsOneLine(t *testing.T) {
 		}
 	}
 	slices.Sort(results)
-	for i, want := range []string{"Census: there is no parameter", "counted a.txt", "counted b.txt", "permission denied: the rule \"census(secret.txt)\""} {
+	for i, want := range []string{"Census: there is no parameter", "counted a.txt", "counted b.txt",
+		"permission denied: the rule \"census(secret.txt)\""} {
 		if len(results) != 4 || !strings.HasPrefix(results[i], want) {
 			t.Fatalf("result %d of %q, want %q", i, results, want)
 		}
@@ -150,7 +151,8 @@ func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile)
 		t.Fatal(err)
 	}
 	at := slices.IndexFunc(told, func(x troupe.Tool) bool { return x.Name == "Census" })
-	if at < 0 || len(told) != len(p.Tools) || told[at].Description != "Counts what is in a file." || !strings.Contains(string(told[at].Schema), "file_path") {
+	if at < 0 || len(told) != len(p.Tools) || told[at].Description != "Counts what is in a file." ||
+		!strings.Contains(string(told[at].Schema), "file_path") {
 		t.Errorf("%s is told %+v", p.Type, told)
 	}
 }
@@ -163,22 +165,29 @@ func checkExplained(t *testing.T, a *App, r Request) {
 		t.Fatal(warnings, err)
 	}
 	defer x.close()
-	for agent, want := range map[string]troupe.Effect{"main": troupe.Deny, "counter": troupe.Deny, "Explore": troupe.Deny} {
-		if v := x.judge(wire.Call{Agent: agent, Tool: "Census", Input: []byte(`{"file_path":"secret.txt"}`)}); v.Decision != want {
+	for agent, want := range map[string]troupe.Effect{"main": troupe.Deny, "counter": troupe.Deny,
+		"Explore": troupe.Deny} {
+		if v := x.judge(wire.Call{Agent: agent, Tool: "Census",
+			Input: []byte(`{"file_path":"secret.txt"}`)}); v.Decision != want {
 			t.Errorf("%s: %+v", agent, v)
 		}
 	}
-	if v := x.judge(wire.Call{Tool: "Tally", Input: []byte(`{"file_path":"/etc/hosts"}`)}); v.Decision != troupe.Allow || v.Rule != "Tally" {
+	if v := x.judge(wire.Call{Tool: "Tally",
+		Input: []byte(`{"file_path":"/etc/hosts"}`)}); v.Decision != troupe.Allow || v.Rule != "Tally" {
 		t.Errorf("%+v", v)
 	}
-	place := wire.Place{Cwd: r.Cwd, Permissions: wire.Permissions{Mode: troupe.Mode(r.Mode), Allow: r.Allow, Deny: r.Deny, Trust: r.Trust}, Agents: r.Agents}
+	place := wire.Place{Cwd: r.Cwd, Permissions: wire.Permissions{Mode: troupe.Mode(r.Mode), Allow: r.Allow,
+		Deny: r.Deny, Trust: r.Trust}, Agents: r.Agents}
 	rules, err := you(a).Rules(t.Context(), place)
-	if warnings = rules.Warnings; err != nil || len(warnings) > 0 || len(rules.Rules) != 2 || !strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {
+	if warnings = rules.Warnings; err != nil || len(warnings) > 0 || len(rules.Rules) != 2 ||
+		!strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {
 		t.Errorf("%+v %q %v", rules.Rules, warnings, err)
 	}
 	place.Deny = []string{"Censsus(x)", "enumerate(x)"}
 	rules, err = you(a).Rules(t.Context(), place)
-	if warnings = rules.Warnings; err != nil || len(warnings) != 2 || !strings.Contains(warnings[0], "Census was probably meant") || !strings.Contains(warnings[1], "Census was probably meant") {
+	if warnings = rules.Warnings; err != nil || len(warnings) != 2 ||
+		!strings.Contains(warnings[0], "Census was probably meant") ||
+		!strings.Contains(warnings[1], "Census was probably meant") {
 		t.Errorf("%q %v", warnings, err)
 	}
 }

@@ -97,7 +97,8 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 	store := a.contents(root)
 	for _, path := range slices.Sorted(maps.Keys(first)) {
 		s := first[path]
-		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from, mode: os.FileMode(modes[path])}, last[path], s.lost)
+		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
+			mode: os.FileMode(modes[path])}, last[path], s.lost)
 	}
 	return u, nil
 }
@@ -118,14 +119,16 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 	}
 	e, ok := h.lastUndo()
 	if !ok {
-		return Undo{}, &troupe.UserError{Problem: fmt.Sprintf("nothing was undone in session %s that could be taken back", root)}
+		return Undo{}, &troupe.UserError{Problem: fmt.Sprintf("nothing was undone in session %s that could be taken "+
+			"back", root)}
 	}
 	u := h.plan()
 	u.Redo = e.Number
 	store := a.contents(root)
 	for _, f := range e.Files {
 		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
-		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}, left, false)
+		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}, left,
+			false)
 	}
 	return u, nil
 }
@@ -254,7 +257,8 @@ func (a *App) isOwner(id troupe.OwnerID) bool {
 
 func blocked(left []UndoFile, u Undo) error {
 	const show = 10
-	e := &troupe.UserError{Problem: fmt.Sprintf("%d of %d files cannot be put back, so nothing was:", len(left), len(u.Files))}
+	e := &troupe.UserError{Problem: fmt.Sprintf("%d of %d files cannot be put back, so nothing was:", len(left),
+		len(u.Files))}
 	force := false
 	for i, f := range left {
 		if i < show {
@@ -267,7 +271,8 @@ func blocked(left []UndoFile, u Undo) error {
 	}
 	e.Hint = "--force puts back all the others."
 	if force {
-		e.Hint = "--force replaces what was changed since as well; it is kept and can be brought back. What cannot be put back at all is left."
+		e.Hint = "--force replaces what was changed since as well; it is kept and can be brought back. What cannot " +
+			"be put back at all is left."
 	}
 	return e
 }
@@ -299,7 +304,8 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	}
 	journal := a.undoJournal(r.Root)
 	if err := journal.begin(e); errors.Is(err, fs.ErrExist) {
-		return &troupe.UserError{Problem: "something else was undone in this session at the same moment", Hint: "Look again at what there is to undo.", Err: err}
+		return &troupe.UserError{Problem: "something else was undone in this session at the same moment",
+			Hint: "Look again at what there is to undo.", Err: err}
 	} else if err != nil {
 		return fmt.Errorf("record the undo: %w", err)
 	}
@@ -360,11 +366,14 @@ func (u Undo) Notice() string {
 	}
 	var b strings.Builder
 	if u.Redo > 0 {
-		b.WriteString("The user has taken an undo back: files that tools of this session had changed hold again what they held before it.")
+		b.WriteString("The user has taken an undo back: files that tools of this session had changed hold again what " +
+			"they held before it.")
 	} else {
-		fmt.Fprintf(&b, "The user has undone changes: files that tools of this session changed hold again what they held before turn %d.", u.Turn)
+		fmt.Fprintf(&b, "The user has undone changes: files that tools of this session changed hold again what they "+
+			"held before turn %d.", u.Turn)
 	}
-	b.WriteString(" What you know of them from later is not true any more. Read them again before you build on them, and do not repeat the changes unless you are asked to.\n")
+	b.WriteString(" What you know of them from later is not true any more. Read them again before you build on them, " +
+		"and do not repeat the changes unless you are asked to.\n")
 	list(&b, "Put back", back)
 	list(&b, "Removed", gone)
 	if len(u.Commands) > 0 {

@@ -148,7 +148,8 @@ func (h *history) finish() {
 			break
 		}
 		for _, f := range e.Files {
-			h.steps = append(h.steps, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), path: f.Path, from: f.From, to: f.To, half: !e.Done, mode: f.Mode})
+			h.steps = append(h.steps, step{at: e.At, turn: max(1, min(e.Last, len(h.turns))), path: f.Path,
+				from: f.From, to: f.To, half: !e.Done, mode: f.Mode})
 		}
 	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })

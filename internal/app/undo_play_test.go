@@ -120,7 +120,8 @@ func (p *play) child(parent troupe.SessionID, name string, background bool) trou
 	at := troupe.Coord{Reply: up.reply, Call: up.call}
 	up.call++
 	id := troupe.ChildID(parent, at)
-	p.insert(troupe.Session{ID: id, Root: p.root, Parent: parent, Coord: at, Name: name, Depth: up.s.Depth + 1, Cwd: p.dir, Status: troupe.Running, Run: 1}, nil)
+	p.insert(troupe.Session{ID: id, Root: p.root, Parent: parent, Coord: at, Name: name, Depth: up.s.Depth + 1,
+		Cwd: p.dir, Status: troupe.Running, Run: 1}, nil)
 	p.log(parent, troupe.ToolStarted{Reply: at.Reply, Call: at.Call, Name: "Agent", Child: id})
 	if background {
 		p.log(parent, troupe.ToolFinished{
@@ -145,7 +146,8 @@ func (p *play) log(id troupe.SessionID, bodies ...troupe.Body) {
 
 func (p *play) say(id troupe.SessionID, text string) {
 	p.t.Helper()
-	p.log(id, troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text(text)}}}})
+	p.log(id, troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailPrompt,
+		Blocks: []troupe.Block{troupe.Text(text)}}}})
 }
 
 // turn begins the next reply, with more calls than will be made.
@@ -194,7 +196,8 @@ func (p *play) finished(id troupe.SessionID, name string, out tool.Output, task 
 	p.t.Helper()
 	ac := p.cast[id]
 	p.log(id, troupe.ToolStarted{Reply: ac.reply, Call: ac.call, Name: name}, troupe.ToolFinished{
-		Name: name, Result: troupe.Result{Reply: ac.reply, Call: ac.call, IsError: out.IsError}, Evidence: out.Evidence, Task: task,
+		Name: name, Result: troupe.Result{Reply: ac.reply, Call: ac.call, IsError: out.IsError}, Evidence: out.Evidence,
+		Task: task,
 	})
 	ac.call++
 }
@@ -212,14 +215,16 @@ func (p *play) write(id troupe.SessionID, name, content string) {
 
 func (p *play) bash(id troupe.SessionID, command string) {
 	p.t.Helper()
-	p.finished(id, "Bash", tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: command}}}}, nil)
+	p.finished(id, "Bash", tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: command}}}},
+		nil)
 }
 
 func (p *play) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *play) put(name, content string) {
 	p.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p.path(name)), 0o755), os.WriteFile(p.path(name), []byte(content), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p.path(name)), 0o755),
+		os.WriteFile(p.path(name), []byte(content), 0o644)); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -42,10 +42,12 @@ func TestUndoAndRedo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(turns) != 3 || len(turns[0].Files) != 0 || len(turns[1].Files) != 2 || turns[1].Asked != "go" || !strings.HasPrefix(turns[2].Asked, "now the other thing") {
+	if len(turns) != 3 || len(turns[0].Files) != 0 || len(turns[1].Files) != 2 || turns[1].Asked != "go" ||
+		!strings.HasPrefix(turns[2].Asked, "now the other thing") {
 		t.Fatalf("turns %+v", turns)
 	}
-	if f := turns[1].Files[0]; f.Path != p.path("new/er") || !f.New || f.Added != 2 || f.Writes != 1 || !slices.Equal(f.Agents, []string{"main"}) {
+	if f := turns[1].Files[0]; f.Path != p.path("new/er") || !f.New || f.Added != 2 || f.Writes != 1 ||
+		!slices.Equal(f.Agents, []string{"main"}) {
 		t.Errorf("a new file: %+v", f)
 	}
 	if f := turns[2].Files[0]; f.Path != p.path("old") || f.New || f.Added != 1 || f.Removed != 1 {
@@ -61,7 +63,8 @@ func TestUndoAndRedo(t *testing.T) {
 		t.Errorf("the default: %+v", last)
 	}
 	u := p.plan(1)
-	if len(u.Files) != 2 || u.Files[0].To != "" || u.Files[0].Removed != 2 || u.Files[1].Added != 2 || len(u.Blocked(false)) != 0 {
+	if len(u.Files) != 2 || u.Files[0].To != "" || u.Files[0].Removed != 2 || u.Files[1].Added != 2 ||
+		len(u.Blocked(false)) != 0 {
 		t.Errorf("the plan: %+v", u)
 	}
 	p.want("a plan", after)
@@ -74,7 +77,8 @@ func TestUndoAndRedo(t *testing.T) {
 	if len(r.Files) != 2 || len(r.Left) != 0 || r.TakeBack != "troupe undo "+string(p.root)+" --redo" {
 		t.Errorf("report %+v", r)
 	}
-	for _, part := range []string{"before turn 1", "Put back:\n- " + p.path("old") + "\n", "Removed:\n- " + p.path("new/er") + "\n", "Read them again", "commands changed was not undone"} {
+	for _, part := range []string{"before turn 1", "Put back:\n- " + p.path("old") + "\n",
+		"Removed:\n- " + p.path("new/er") + "\n", "Read them again", "commands changed was not undone"} {
 		if !strings.Contains(r.Notice(), part) {
 			t.Errorf("the notice lacks %q:\n%s", part, r.Notice())
 		}
@@ -88,7 +92,8 @@ func TestUndoAndRedo(t *testing.T) {
 	}
 
 	redo := p.redo()
-	if back := p.apply(redo, false); back.TakeBack != "troupe undo "+string(p.root) || !strings.Contains(back.Notice(), "taken an undo back") {
+	if back := p.apply(redo, false); back.TakeBack != "troupe undo "+string(p.root) ||
+		!strings.Contains(back.Notice(), "taken an undo back") {
 		t.Errorf("report %+v\n%s", back, back.Notice())
 	}
 	p.want("brought back", after)
@@ -186,11 +191,13 @@ func TestUndoLeavesOthersWork(t *testing.T) {
 	for _, f := range u.Files {
 		got[filepath.Base(f.Path)] = f.Obstacle
 	}
-	if want := (map[string]wire.Obstacle{"mine": "", "both": wire.ObstacleChanged, "gone": wire.ObstacleChanged}); !maps.Equal(got, want) || len(u.Same) != 1 {
+	if want := (map[string]wire.Obstacle{"mine": "", "both": wire.ObstacleChanged,
+		"gone": wire.ObstacleChanged}); !maps.Equal(got, want) || len(u.Same) != 1 {
 		t.Errorf("obstacles %v; the same: %q", got, u.Same)
 	}
 	var ue *troupe.UserError
-	if _, err := p.undo().applyUndo(t.Context(), u, false); !errors.As(err, &ue) || !strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
+	if _, err := p.undo().applyUndo(t.Context(), u, false); !errors.As(err, &ue) ||
+		!strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", now)
@@ -234,15 +241,18 @@ func TestUndoWithoutWhatWasKept(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(p.a.outputDir(p.root), "content")); err != nil {
 		t.Fatal(err)
 	}
-	p.write(p.root, "b", "other still")                                                           // its first content is lost, the second is kept
-	p.finished(p.root, "Write", tool.Output{Evidence: troupe.Evidence{Files: []troupe.FileTouch{{ // by a version that kept nothing
+	// its first content is lost, the second is kept
+	p.write(p.root, "b", "other still")
+	// by a version that kept nothing
+	p.finished(p.root, "Write", tool.Output{Evidence: troupe.Evidence{Files: []troupe.FileTouch{{
 		Path: p.path("c"), Hash: tool.Hash([]byte("0")), Wrote: true,
 	}}}}, nil)
 	p.turn(p.root)
 	p.write(p.root, "d", "1")
 	now := p.disk()
 	u := p.plan(1)
-	if blocked := u.Blocked(true); len(blocked) != 3 || blocked[0].Obstacle != wire.ObstacleLost || blocked[2].Obstacle != wire.ObstacleLost {
+	if blocked := u.Blocked(true); len(blocked) != 3 || blocked[0].Obstacle != wire.ObstacleLost ||
+		blocked[2].Obstacle != wire.ObstacleLost {
 		t.Fatalf("blocked %+v", blocked)
 	}
 	if _, err := p.undo().applyUndo(t.Context(), u, false); err == nil {
@@ -274,7 +284,8 @@ func TestUndoOnlyAtThePlaceItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := p.plan(1)
-	if blocked := u.Blocked(true); len(blocked) != 2 || blocked[0].Obstacle != wire.ObstaclePlace || blocked[1].Obstacle != wire.ObstaclePlace {
+	if blocked := u.Blocked(true); len(blocked) != 2 || blocked[0].Obstacle != wire.ObstaclePlace ||
+		blocked[1].Obstacle != wire.ObstaclePlace {
 		t.Fatalf("blocked %+v", blocked)
 	}
 	if r := p.apply(u, true); len(r.Files) != 0 || r.TakeBack != "" {
@@ -316,7 +327,8 @@ func TestTurnsOfDescendants(t *testing.T) {
 	var got []string
 	for _, turn := range turns {
 		for _, f := range turn.Files {
-			got = append(got, fmt.Sprintf("%d %s %s %d", turn.Number, filepath.Base(f.Path), strings.Join(f.Agents, " "), f.Writes))
+			got = append(got, fmt.Sprintf("%d %s %s %d", turn.Number, filepath.Base(f.Path),
+				strings.Join(f.Agents, " "), f.Writes))
 		}
 		for _, c := range turn.Commands {
 			got = append(got, fmt.Sprintf("%d %s %s", turn.Number, c.Text, c.Agent))
@@ -386,15 +398,18 @@ func TestUndoTellsOfCommands(t *testing.T) {
 		p.finished(p.root, "Bash", tool.Output{}, task(i))
 	}
 	ends := func(call int) {
-		o := troupe.Outcome{Kind: troupe.TaskShell, Task: task(call).ID, Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: "in the background", ExitCode: 7}}}}
+		o := troupe.Outcome{Kind: troupe.TaskShell, Task: task(call).ID,
+			Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: "in the background", ExitCode: 7}}}}
 		p.log(p.root, troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailTaskEnded, Ended: &o}}})
 	}
 	ends(0)
 	p.turn(p.root)
 	ends(1)
 	p.write(p.root, "f", "x")
-	p.log(p.root, troupe.ToolStarted{Reply: 2, Call: 1, Name: "Bash"}, troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 2, Call: 1}, Interrupt: true})
-	p.log(p.root, troupe.ToolStarted{Reply: 2, Call: 2, Name: "SendMessage"}, troupe.ToolFinished{Name: "SendMessage", Result: troupe.Result{Reply: 2, Call: 2}})
+	p.log(p.root, troupe.ToolStarted{Reply: 2, Call: 1, Name: "Bash"},
+		troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 2, Call: 1}, Interrupt: true})
+	p.log(p.root, troupe.ToolStarted{Reply: 2, Call: 2, Name: "SendMessage"},
+		troupe.ToolFinished{Name: "SendMessage", Result: troupe.Result{Reply: 2, Call: 2}})
 	p.log(p.root, troupe.ToolStarted{Reply: 2, Call: 3, Name: "Bash"})
 	p.turn(p.root)
 	p.finished(p.root, "Bash", tool.Output{IsError: true}, nil) // it was not started

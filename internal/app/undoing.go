@@ -18,7 +18,8 @@ func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 	turns, err := a.changes(ctx, root)
 	out := []wire.Turn{}
 	for _, t := range turns {
-		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{}, Commands: commands(t.Commands)}
+		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{},
+			Commands: commands(t.Commands)}
 		w.Files = append(w.Files, t.Files...)
 		out = append(out, w)
 	}
@@ -57,8 +58,9 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 	}
 	if o.Plan != now.Plan {
 		return wire.Undo{}, &troupe.UserError{
-			Problem: fmt.Sprintf("files of session %s have changed since the undo was shown; nothing was put back", root),
-			Hint:    "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
+			Problem: fmt.Sprintf("files of session %s have changed since the undo was shown; nothing was put back",
+				root),
+			Hint: "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 		}
 	}
 	r, err := a.applyUndo(ctx, p, o.Force)

@@ -36,7 +36,7 @@ func exported() map[string]string {
 		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
 	}
 	for _, name := range []string{
-		"command.PlainDevice", "command.UnreadableError", "config.Defaults", "config.Load", "config.Owners",
+		"command.UnreadableError", "config.Defaults", "config.Load", "config.Owners",
 		"config.Parse", "fleet.CapError", "fleet.NameFor", "fleet.NameTakenError", "fleet.Over",
 		"httpd.Description", "memstore.New", "model.CheckBody",
 		"model.NewGeneration", "rule.Error", "rule.ParseWildcard", "run.Finish", "sandbox.Probe",
@@ -84,12 +84,15 @@ func unusedExports(excused map[string]string) func(*tree) []string {
 				full := p.name + "." + e.name
 				delete(unneeded, full)
 				if excused[full] == "" {
-					out = append(out, t.at(e.node, "%s %s is exported and no other package uses it, tests apart (unexport or delete it, or give a reason in exported() in internal/archtest/exports.go)", e.kind, full))
+					out = append(out, t.at(e.node, "%s %s is exported and no other package uses it, tests apart "+
+						"(unexport or delete it, or give a reason in exported() in internal/archtest/exports.go)",
+						e.kind, full))
 				}
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(unneeded)) {
-			out = append(out, fmt.Sprintf("internal/archtest/exports.go: the export %s is used or gone; take it out of exported()", name))
+			out = append(out, fmt.Sprintf("internal/archtest/exports.go: the export %s is used or gone; take it out "+
+				"of exported()", name))
 		}
 		return out
 	}
@@ -147,7 +150,8 @@ func (p *pkg) declares(fn func(id *ast.Ident, kind string, node ast.Node)) {
 }
 
 func mentions(t *tree) *used {
-	u := &used{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]bool{}}
+	u := &used{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]map[string]bool{},
+		map[string]bool{}}
 	for _, p := range t.packages {
 		declared := map[*ast.Ident]bool{}
 		p.declares(func(id *ast.Ident, kind string, node ast.Node) {

@@ -24,8 +24,10 @@ const proof = 9
 // house is the map. It follows the table "The house" in the design and ARCHITECTURE.md.
 func house() []room {
 	const (
-		mechanism = "a mechanism knows the vocabulary and not its neighbours, or none of them can be replaced alone; what it needs of another is a small interface of its own, wired on floor 3"
-		surface   = "a surface turns people and wires into calls of the use cases; what it did to the engine or the store by itself, no other surface could do"
+		mechanism = "a mechanism knows the vocabulary and not its neighbours, or none of them can be replaced alone; " +
+			"what it needs of another is a small interface of its own, wired on floor 3"
+		surface = "a surface turns people and wires into calls of the use cases; what it did to the engine or the " +
+			"store by itself, no other surface could do"
 	)
 	contracts := []string{"internal/store", "internal/model", "internal/tool", "internal/gate"}
 	rooms := []room{
@@ -36,11 +38,14 @@ func house() []room {
 		},
 		{
 			path: "internal/fleet", floor: 2, packages: append([]string{"internal/turn"}, contracts...),
-			why: "births and caps must hold over every database and for every kind of session, so they know the contracts only",
+			why: "births and caps must hold over every database and for every kind of session, so they know the " +
+				"contracts only",
 		},
 		{
-			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet"}, contracts...),
-			why: "the driver must run unchanged over every provider, tool and database, the simulated ones included, so it knows the contracts only",
+			path: "internal/session", floor: 2, packages: append([]string{"internal/turn", "internal/fleet"},
+				contracts...),
+			why: "the driver must run unchanged over every provider, tool and database, the simulated ones included, " +
+				"so it knows the contracts only",
 		},
 		{
 			path: "internal/wire", floor: 3, floors: []int{1, 2}, packages: []string{"internal/wire/..."},
@@ -48,36 +53,45 @@ func house() []room {
 		},
 		{
 			path: "internal/api", floor: 3, packages: []string{"internal/api/...", "internal/wire/..."},
-			why: "what surfaces speak must be there without the use cases behind it, or a client would carry the engine",
+			why: "what surfaces speak must be there without the use cases behind it, or a client would carry the " +
+				"engine",
 		},
 		{
-			path: "internal/app", floor: 3, floors: []int{1, 2}, packages: []string{"internal/app/...", "internal/api", "internal/wire/..."},
-			why: "a use case that knew a surface could not be called by another",
+			path: "internal/app", floor: 3, floors: []int{1, 2},
+			packages: []string{"internal/app/...", "internal/api", "internal/wire/..."},
+			why:      "a use case that knew a surface could not be called by another",
 		},
 		{path: "internal/client", floor: 4, floors: []int{3}, packages: []string{"internal/client/..."}, why: surface},
 		{path: "internal/httpd", floor: 4, floors: []int{3}, packages: []string{"internal/httpd/..."}, why: surface},
-		{path: "internal/picture", floor: 4, packages: []string{"internal/picture/..."}, why: "it turns text into a drawing and knows nothing of agents"},
+		{path: "internal/picture", floor: 4, packages: []string{"internal/picture/..."},
+			why: "it turns text into a drawing and knows nothing of agents"},
 		{
 			path: "internal/tui", floor: 4, floors: []int{3},
 			packages: []string{"internal/tui/...", "internal/client/..."}, why: surface,
 		},
 		{
-			path: "internal/cli", floor: 4, packages: []string{"internal/cli/...", "internal/tui/...", "internal/api", "internal/wire/..."},
-			why: "a command that knew the app could be given only by the process that has the home open; what asks the api alone works over a socket as well, and no verb is typed twice",
+			path: "internal/cli", floor: 4, packages: []string{"internal/cli/...", "internal/tui/...", "internal/api",
+				"internal/wire/..."},
+			why: "a command that knew the app could be given only by the process that has the home open; what asks " +
+				"the api alone works over a socket as well, and no verb is typed twice",
 		},
 		{
-			path: "internal/cli/home", floor: 4, floors: []int{3}, packages: []string{"internal/client", "internal/httpd"},
-			why: "it opens homes for the command line and nothing else",
+			path: "internal/cli/home", floor: 4, floors: []int{3},
+			packages: []string{"internal/client", "internal/httpd"},
+			why:      "it opens homes for the command line and nothing else",
 		},
 		{
 			path: "cmd/troupe", floor: 5, packages: []string{"internal/cli/..."},
 			why: "main is one small file; what stands in it cannot be tested or called by anything else",
 		},
 		{path: "internal/archtest", floor: proof, why: "it reads the house from outside"},
-		{path: "scripts", floor: proof, packages: []string{"internal/archtest"}, why: "small programs for developers; what users need is a command of troupe"},
-		{path: "internal/bench", floor: proof, floors: []int{0, 1, 2, 3, 4}, packages: []string{"internal/bench/..."}, why: "it measures the whole"},
+		{path: "scripts", floor: proof, packages: []string{"internal/archtest"},
+			why: "small programs for developers; what users need is a command of troupe"},
+		{path: "internal/bench", floor: proof, floors: []int{0, 1, 2, 3, 4}, packages: []string{"internal/bench/..."},
+			why: "it measures the whole"},
 		{path: "internal/e2e", floor: proof, why: "it uses the program as people do, from outside"},
-		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."}, why: "it drives the engine without a surface"},
+		{path: "internal/sim", floor: proof, floors: []int{0, 1, 2, 3}, packages: []string{"internal/sim/..."},
+			why: "it drives the engine without a surface"},
 	}
 	rooms = append(rooms, room{
 		path: "internal/tool/all", floor: 1, packages: []string{"internal/tool/..."},
@@ -85,11 +99,13 @@ func house() []room {
 	})
 	rooms = append(rooms,
 		room{path: "internal/gate/rule", floor: 1, why: "what people wrote must be readable without what it is about"},
-		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"}, why: "what a command does is a fact, whoever decides about it"},
+		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"},
+			why: "what a command does is a fact, whoever decides about it"},
 		room{path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."}, why: mechanism},
 	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config", "content", "trust", "proxy",
+		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config",
+		"content", "trust", "proxy",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
 	}
@@ -115,7 +131,8 @@ func mapped(rooms []room) func(*tree) []string {
 		var out []string
 		for _, p := range t.packages {
 			if _, ok := roomOf(rooms, p.path); !ok {
-				out = append(out, fmt.Sprintf("%s: not on the map; add a room for it to house() in internal/archtest/floors.go, with its floor, and to the table in ARCHITECTURE.md", p.title()))
+				out = append(out, fmt.Sprintf("%s: not on the map; add a room for it to house() in "+
+					"internal/archtest/floors.go, with its floor, and to the table in ARCHITECTURE.md", p.title()))
 			}
 		}
 		return out
@@ -158,7 +175,8 @@ func allowed(from room, fromPath string, to room, toPath string) bool {
 	}
 	// Within a room: a package may use the contracts above it, parts of its own below it
 	// and the room's internal folder. The room's own contract uses no implementation.
-	return within(fromPath, toPath) || (fromPath != from.path && within(toPath, fromPath)) || within(toPath, from.path+"/internal")
+	return within(fromPath, toPath) || (fromPath != from.path && within(toPath, fromPath)) ||
+		within(toPath, from.path+"/internal")
 }
 
 func (r room) allowance() string {
@@ -211,13 +229,16 @@ func bans() []ban {
 	return []ban{
 		{
 			rooms: []string{""},
-			std:   []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "log/...", "database/sql/...", "context", "sync/...", "math/rand/...", "runtime/...", "embed", "unsafe"},
-			why:   "the vocabulary is plain values: it does no I/O, waits for nothing and starts nothing",
+			std: []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "log/...", "database/sql/...",
+				"context", "sync/...", "math/rand/...", "runtime/...", "embed", "unsafe"},
+			why: "the vocabulary is plain values: it does no I/O, waits for nothing and starts nothing",
 		},
 		{
 			rooms: []string{"internal/session/...", "internal/fleet/..."},
-			std:   []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "database/sql/...", "math/rand/...", "unsafe"},
-			why:   "the engine touches the world only through the contracts of the mechanisms, or the simulation could not stand in for it",
+			std: []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "database/sql/...", "math/rand/...",
+				"unsafe"},
+			why: "the engine touches the world only through the contracts of the mechanisms, or the simulation " +
+				"could not stand in for it",
 		},
 		{
 			rooms: []string{"internal/..."},
@@ -235,7 +256,8 @@ func bans() []ban {
 // pureStd is all of the standard library that internal/turn may use.
 func pureStd() []string {
 	return []string{
-		"bytes", "cmp", "crypto/sha256", "encoding/...", "errors", "fmt", "hash/...", "html", "iter", "maps", "math", "math/bits",
+		"bytes", "cmp", "crypto/sha256", "encoding/...", "errors", "fmt", "hash/...", "html", "iter", "maps", "math",
+		"math/bits",
 		"path", "slices", "sort", "strconv", "strings", "time", "unicode/...",
 	}
 }
@@ -250,7 +272,8 @@ func standardBans(t *tree) []string {
 				continue
 			}
 			if within(p.path, "internal/turn") && !coversAny(pureStd(), imp) {
-				out = append(out, t.at(spec, "%s imports %s, which is not in pureStd(): Fold and Next do no I/O, read no clock and wait for nothing", p.title(), imp))
+				out = append(out, t.at(spec, "%s imports %s, which is not in pureStd(): Fold and Next do no I/O, "+
+					"read no clock and wait for nothing", p.title(), imp))
 			}
 			for _, b := range bans() {
 				if coversAny(b.rooms, p.path) && coversAny(b.std, imp) {

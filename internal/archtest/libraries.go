@@ -17,24 +17,36 @@ type library struct {
 func libraries() []library {
 	return []library{
 		{"modernc.org/sqlite", []string{"internal/store/sqlite/..."}, "which SQLite it is, is one package's business"},
-		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/profile/..."}, "scripts, prices and front matter are the only YAML there is"},
-		{"github.com/spf13/cobra", []string{"internal/cli/..."}, "a use case that knew the command line could not be called from anywhere else"},
-		{"github.com/spf13/pflag", []string{"internal/cli/..."}, "a use case that knew the command line could not be called from anywhere else"},
-		{"charm.land/fang/v2", []string{"internal/cli/..."}, "a use case that knew the command line could not be called from anywhere else"},
+		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/profile/..."},
+			"scripts, prices and front matter are the only YAML there is"},
+		{"github.com/spf13/cobra", []string{"internal/cli/..."},
+			"a use case that knew the command line could not be called from anywhere else"},
+		{"github.com/spf13/pflag", []string{"internal/cli/..."},
+			"a use case that knew the command line could not be called from anywhere else"},
+		{"charm.land/fang/v2", []string{"internal/cli/..."},
+			"a use case that knew the command line could not be called from anywhere else"},
 		{"charm.land/lipgloss/v2", []string{"internal/cli/...", "internal/tui/..."}, "colours are for surfaces"},
 		{"github.com/charmbracelet", []string{"internal/cli/...", "internal/tui/..."}, "terminals are for surfaces"},
-		{"github.com/bmatcuk/doublestar/v4", []string{"internal/tool/...", "internal/gate/..."}, "globs are what tools and path rules are written in"},
+		{"github.com/bmatcuk/doublestar/v4", []string{"internal/tool/...", "internal/gate/..."},
+			"globs are what tools and path rules are written in"},
 		{"github.com/charlievieth/fastwalk", []string{"internal/tool/..."}, "only tools walk folders"},
 		{"github.com/google/jsonschema-go", []string{"internal/tool/..."}, "only tools describe their inputs"},
-		{"github.com/aymanbagabas/go-udiff", []string{"internal/tool/...", "internal/model/replay", "internal/cli/..."}, "diffs are made by tools and replays, and shown by commands"},
-		{"golang.org/x/sys", []string{"internal/store/...", "internal/tool/...", "internal/sandbox/...", "internal/workspace/...", "internal/config/...", "internal/httpd/...", "internal/cli/..."}, "what depends on the system stands in mechanisms and surfaces"},
+		{"github.com/aymanbagabas/go-udiff", []string{"internal/tool/...", "internal/model/replay", "internal/cli/..."},
+			"diffs are made by tools and replays, and shown by commands"},
+		{"golang.org/x/sys", []string{"internal/store/...", "internal/tool/...", "internal/sandbox/...",
+			"internal/workspace/...", "internal/config/...", "internal/httpd/...", "internal/cli/..."},
+			"what depends on the system stands in mechanisms and surfaces"},
 		{"mvdan.cc/sh/v3", []string{"internal/gate/command"}, "commands are taken apart in one place"},
-		{"code.dny.dev/ssrf", []string{"internal/tool/web", "internal/proxy"}, "which addresses are public is asked where strangers' names are dialled"},
+		{"code.dny.dev/ssrf", []string{"internal/tool/web", "internal/proxy"},
+			"which addresses are public is asked where strangers' names are dialled"},
 		{"github.com/JohannesKaufmann/html-to-markdown/v2", []string{"internal/tool/web"}, "only WebFetch reads pages"},
-		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy", "internal/gate/rule"}, "HTML, charsets and international names"},
-		{"golang.org/x/sync", []string{"internal/..."}, "groups of goroutines, without a type of its own in any signature"},
+		{"golang.org/x/net", []string{"internal/tool/web", "internal/proxy", "internal/gate/rule"},
+			"HTML, charsets and international names"},
+		{"golang.org/x/sync", []string{"internal/..."}, "groups of goroutines, without a type of its own in any " +
+			"signature"},
 		{"golang.org/x/tools", []string{"internal/cli/demo"}, "txtar, the form the demo's project is kept in"},
-		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpd/..."}, "which framework describes the API is the server's business"},
+		{"github.com/danielgtaylor/huma/v2", []string{"internal/httpd/..."},
+			"which framework describes the API is the server's business"},
 		{"github.com/creack/pty", nil, "terminals for tests"},
 		{"pgregory.net/rapid", nil, "property tests"},
 		{"go.uber.org/goleak", nil, "tests that goroutines end"},
@@ -56,12 +68,15 @@ func libraryHomes(libs []library) func(*tree) []string {
 				i := slices.IndexFunc(libs, func(l library) bool { return within(imp, l.module) })
 				switch {
 				case i < 0:
-					out = append(out, t.at(spec, "%s imports %s, which has no home; add it to libraries() in internal/archtest/libraries.go and to .golangci.yml, and say in the change why it is worth having", p.title(), imp))
+					out = append(out, t.at(spec, "%s imports %s, which has no home; add it to libraries() in "+
+						"internal/archtest/libraries.go and to .golangci.yml, and say in the change why it is worth "+
+						"having", p.title(), imp))
 				case s.test || isTestHelper(p.path) || coversAny(libs[i].homes, p.path):
 				case len(libs[i].homes) == 0:
 					out = append(out, t.at(spec, "%s imports %s, which is for tests", p.title(), imp))
 				default:
-					out = append(out, t.at(spec, "%s imports %s, whose home is %v: %s", p.title(), imp, libs[i].homes, libs[i].why))
+					out = append(out, t.at(spec, "%s imports %s, whose home is %v: %s", p.title(), imp, libs[i].homes,
+						libs[i].why))
 				}
 			}
 		}
@@ -78,7 +93,8 @@ func unlinted(libs []library, config string) []string {
 	var out []string
 	for _, l := range libs {
 		if len(l.homes) > 0 && !slices.Contains(editorSilent(), l.module) && !containsLine(config, "- pkg: "+l.module) {
-			out = append(out, fmt.Sprintf(".golangci.yml: no depguard rule for %s, which internal/archtest keeps in %v", l.module, l.homes))
+			out = append(out, fmt.Sprintf(".golangci.yml: no depguard rule for %s, which internal/archtest keeps in %v",
+				l.module, l.homes))
 		}
 	}
 	return out

@@ -84,6 +84,7 @@ func productSize(most int) func(*tree) []string {
 		if total <= most {
 			return nil
 		}
-		return []string{fmt.Sprintf("the product has %d lines of code and the ceiling is %d; `make loc` shows where they are", total, most)}
+		return []string{fmt.Sprintf("the product has %d lines of code and the ceiling is %d; `make loc` shows where "+
+			"they are", total, most)}
 	}
 }

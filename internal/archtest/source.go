@@ -26,7 +26,8 @@ func sourceRules() []rule {
 		},
 		{
 			name: "no sleep in tests", check: noSleep,
-			why: "a test that sleeps is slow on a good day and fails on a bad one; wait for what must happen, or use testing/synctest",
+			why: "a test that sleeps is slow on a good day and fails on a bad one; wait for what must happen, or use " +
+				"testing/synctest",
 		},
 		{
 			name: "contexts are handed down", check: noFreshContext,
@@ -34,7 +35,8 @@ func sourceRules() []rule {
 		},
 		{
 			name: "pure packages", check: pure,
-			why: "the same log must lead to the same next action, in replay and in simulation too; time comes in as a value and nothing runs beside",
+			why: "the same log must lead to the same next action, in replay and in simulation too; time comes in as " +
+				"a value and nothing runs beside",
 		},
 		{
 			name: "nothing left undone", check: noLeftovers,
@@ -58,7 +60,8 @@ func docComments(t *tree) []string {
 		switch {
 		case !code:
 		case len(docs) == 0:
-			out = append(out, fmt.Sprintf("%s: no doc comment; say what the package is for in its doc.go or its main file", p.title()))
+			out = append(out, fmt.Sprintf("%s: no doc comment; say what the package is for in its doc.go or its main "+
+				"file", p.title()))
 		case len(docs) > 1:
 			out = append(out, t.at(docs[1].ast, "%s has a doc comment here and in %s", p.title(), docs[0].path))
 		default:
@@ -66,7 +69,8 @@ func docComments(t *tree) []string {
 			if p.name == "main" {
 				want = "Command " + path.Base(p.path)
 			}
-			if text := docs[0].ast.Doc.Text(); !regexp.MustCompile(`^` + regexp.QuoteMeta(want) + `\b`).MatchString(text) {
+			if text := docs[0].ast.Doc.Text(); !regexp.MustCompile(`^` + regexp.QuoteMeta(want) +
+				`\b`).MatchString(text) {
 				out = append(out, t.at(docs[0].ast, "the doc comment of %s should begin with %q", p.title(), want))
 			}
 		}
@@ -80,7 +84,8 @@ func packageNames(t *tree) []string {
 	var out []string
 	for _, p := range t.packages {
 		if slices.Contains(drawers, p.name) {
-			out = append(out, fmt.Sprintf("%s: the name %q says nothing; name it after what it holds", p.title(), p.name))
+			out = append(out, fmt.Sprintf("%s: the name %q says nothing; name it after what it holds", p.title(),
+				p.name))
 		}
 	}
 	return out
@@ -129,7 +134,8 @@ func noFreshContext(t *tree) []string {
 
 // pure looks into the packages that must be functions of their arguments.
 func pure(t *tree) []string {
-	clock := []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Sleep", "Local", "LoadLocation"}
+	clock := []string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer", "Sleep", "Local",
+		"LoadLocation"}
 	var out []string
 	t.sources(false, func(p *pkg, s *source) {
 		if p.path != "" && !within(p.path, "internal/turn") {

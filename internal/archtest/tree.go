@@ -144,7 +144,8 @@ func (t *tree) addSource(byPath map[string]*pkg, p string, data []byte) error {
 		in = &pkg{path: dir}
 		byPath[dir] = in
 	}
-	s := &source{path: p, test: strings.HasSuffix(p, "_test.go"), lines: bytes.Count(data, []byte("\n")), data: data, ast: f}
+	s := &source{path: p, test: strings.HasSuffix(p, "_test.go"), lines: bytes.Count(data, []byte("\n")), data: data,
+		ast: f}
 	if !s.test || in.name == "" {
 		in.name = strings.TrimSuffix(f.Name.Name, "_test")
 	}

@@ -72,7 +72,8 @@ func (l lab) site(ctx context.Context) (site, error) {
 	if !l.git {
 		return s, nil
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=b", "-c", "user.email=b@example.org", "commit", "-q", "-m", "files"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=b", "-c", "user.email=b@example.org", "commit", "-q", "-m", "files"}} {
 		cmd := exec.CommandContext(ctx, "git", args...)
 		cmd.Dir = s.folder
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -123,9 +124,10 @@ func (l lab) play(ctx context.Context, s site, n int) (result, error) {
 	if l.background {
 		turns++
 	}
-	return l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: turns}, nil, func(start time.Time) time.Duration {
-		return time.Unix(0, p.first.Load()).Sub(start)
-	})
+	return l.run(ctx, s, p.reply, l.firstByte, expected{agents: n + 1, turns: turns}, nil,
+		func(start time.Time) time.Duration {
+			return time.Unix(0, p.first.Load()).Sub(start)
+		})
 }
 
 // expected is what a run must come to, or its figures mean nothing.
@@ -154,10 +156,12 @@ func (l lab) run(ctx context.Context, s site, handler modeltest.Handler, firstBy
 func check(m measured, requests int, want expected) error {
 	var report wire.Run
 	if err := json.Unmarshal(m.Out, &report); err != nil || m.Exit != 0 {
-		return fmt.Errorf("exit code %d, output %.300q, errors %.600q: %w", m.Exit, m.Out, m.Err, errors.Join(err, errors.New("the run did not end well")))
+		return fmt.Errorf("exit code %d, output %.300q, errors %.600q: %w", m.Exit, m.Out, m.Err,
+			errors.Join(err, errors.New("the run did not end well")))
 	}
 	if len(report.Agents) != want.agents || requests != want.turns {
-		return fmt.Errorf("%d agents and %d requests; want %d and %d", len(report.Agents), requests, want.agents, want.turns)
+		return fmt.Errorf("%d agents and %d requests; want %d and %d", len(report.Agents), requests, want.agents,
+			want.turns)
 	}
 	turns := 0
 	for _, a := range report.Agents {
@@ -227,7 +231,8 @@ type measured struct {
 
 // startAndMeasure runs argv below the helper. Memory is why there is one: a process begins
 // with the peak of whoever started it, and this one has a model server in it.
-func startAndMeasure(ctx context.Context, started func(pid int), dir string, env []string, argv ...string) (m measured, err error) {
+func startAndMeasure(ctx context.Context, started func(pid int), dir string, env []string, argv ...string) (m measured,
+	err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return m, err

@@ -14,7 +14,8 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	want := expected{agents: 2, turns: 6}
 	good := func() wire.Run {
-		return wire.Run{Agents: []wire.Session{{Status: troupe.Completed, Turns: 2}, {Status: troupe.Completed, Turns: 4}}}
+		return wire.Run{Agents: []wire.Session{{Status: troupe.Completed, Turns: 2},
+			{Status: troupe.Completed, Turns: 4}}}
 	}
 	for name, tt := range map[string]struct {
 		change   func(*wire.Run, *measured)
@@ -35,7 +36,8 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = check(m, tt.requests, want)
-		if tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
+		if tt.problem == "" && err != nil || tt.problem != "" &&
+			(err == nil || !strings.Contains(err.Error(), tt.problem)) {
 			t.Errorf("%s: %v; want %q", name, err, tt.problem)
 		}
 	}
@@ -46,7 +48,8 @@ func TestCheck(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	if o, err := parse([]string{"-n", "5, 7", "-runs", "2"}); err != nil || len(o.sizes) != 2 || o.sizes[1] != 7 || o.runs != 2 {
+	if o, err := parse([]string{"-n", "5, 7", "-runs", "2"}); err != nil || len(o.sizes) != 2 || o.sizes[1] != 7 ||
+		o.runs != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	for _, args := range [][]string{{"-n", "0"}, {"-n", "x"}, {"-runs", "0"}} {

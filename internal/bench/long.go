@@ -83,7 +83,8 @@ func threadTime(pid int) time.Duration {
 }
 
 func (l long) line() string {
-	return fmt.Sprintf("BenchmarkLongSession/turns=%d 1 %d early-ns/turn %d late-ns/turn %.4f early-cpu-ms/turn %.4f late-cpu-ms/turn",
+	return fmt.Sprintf("BenchmarkLongSession/turns=%d 1 %d early-ns/turn %d late-ns/turn %.4f early-cpu-ms/turn %.4f "+
+		"late-cpu-ms/turn",
 		l.turns, l.early.wall.Nanoseconds(), l.late.wall.Nanoseconds(), ms(l.early.cpu), ms(l.late.cpu))
 }
 

@@ -74,12 +74,15 @@ func parse(args []string) (options, error) {
 	fs.StringVar(&o.binary, "troupe", "", "binary to measure (default: one built from this module)")
 	fs.StringVar(&sizes, "n", "1,10,50,200,1000", "numbers of sub-agents")
 	fs.IntVar(&o.runs, "runs", 5, "runs of each")
-	fs.DurationVar(&o.firstByte, "first-byte", 200*time.Millisecond, "how long the model server lets every request wait")
+	fs.DurationVar(&o.firstByte, "first-byte", 200*time.Millisecond,
+		"how long the model server lets every request wait")
 	fs.IntVar(&o.long, "long", 400, "turns of the one long session; 0 leaves it out")
 	fs.StringVar(&o.dir, "dir", "", "where homes and folders are made (default: the system's temporary folder)")
 	fs.BoolVar(&o.git, "git", true, "make the folder a git repository, as most are")
-	fs.BoolVar(&o.background, "background", false, "have the sub-agents work in the background: their ends together must cost the main agent one turn")
-	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this share of the machine; 0 takes all runs")
+	fs.BoolVar(&o.background, "background", false, "have the sub-agents work in the background: their ends together "+
+		"must cost the main agent one turn")
+	fs.Float64Var(&o.others, "others", 0, "run again, up to 20 times, what was run while others used more than this "+
+		"share of the machine; 0 takes all runs")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -168,7 +171,8 @@ func measure(ctx context.Context, l lab, o options) ([]string, error) {
 // build makes the binary the way a release is made.
 func build(ctx context.Context, dir string) (string, error) {
 	out := filepath.Join(dir, "troupe")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, "github.com/troupe-dev/troupe/cmd/troupe")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out,
+		"github.com/troupe-dev/troupe/cmd/troupe")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build has it, so that nothing is compiled twice
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -17,7 +17,8 @@ func machine() (busy time.Duration, known bool) {
 	}
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	var user, nice, system, idle, wait, irq, softirq, steal int64
-	if _, err := fmt.Sscanf(string(line), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &softirq, &steal); err != nil {
+	if _, err := fmt.Sscanf(string(line), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq,
+		&softirq, &steal); err != nil {
 		return 0, false
 	}
 	return time.Duration(user+nice+system+irq+softirq+steal) * (time.Second / 100), true

@@ -48,8 +48,9 @@ func (p *play) reply(r *modeltest.Request) modeltest.Reply {
 	calls := make([]modeltest.Call, p.n)
 	for i := range calls {
 		in := map[string]string{
-			"description":   fmt.Sprintf("Read part %d", i+1),
-			"prompt":        fmt.Sprintf("%s%d. Read the three files of your part and report what you found.", childPrefix, i+1),
+			"description": fmt.Sprintf("Read part %d", i+1),
+			"prompt": fmt.Sprintf("%s%d. Read the three files of your part and report what you found.",
+				childPrefix, i+1),
 			"subagent_type": "Explore",
 		}
 		if p.background {

@@ -16,8 +16,10 @@ type fanout struct {
 }
 
 func (f fanout) line(r result) string {
-	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %d ideal-ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn %.3f cpu-s %d peak-KB %.3f server-cpu-s %.2f others",
-		f.n, r.wall.Nanoseconds(), f.ideal.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first), ms(r.usage.cpu())/float64(r.turns),
+	return fmt.Sprintf("BenchmarkFanout/N=%d 1 %d ns/op %d ideal-ns/op %.3f x-ideal %.1f first-ms %.4f cpu-ms/turn "+
+		"%.3f cpu-s %d peak-KB %.3f server-cpu-s %.2f others",
+		f.n, r.wall.Nanoseconds(), f.ideal.Nanoseconds(), float64(r.wall)/float64(f.ideal), ms(r.first),
+		ms(r.usage.cpu())/float64(r.turns),
 		r.usage.cpu().Seconds(), r.usage.PeakKB, r.server.Seconds(), r.others)
 }
 
@@ -25,7 +27,8 @@ func (f fanout) line(r result) string {
 // beyond the smallest team of the table, by agent.
 func fanoutTable(all []fanout) string {
 	var b strings.Builder
-	b.WriteString("| N | wall | × ideal | first request | CPU | CPU per turn | peak memory | per agent | server's CPU | others |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| N | wall | × ideal | first request | CPU | CPU per turn | peak memory | per agent | server's " +
+		"CPU | others |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, f := range all {
 		wall := median(f.runs, func(r result) time.Duration { return r.wall })
 		peak := median(f.runs, func(r result) int64 { return r.usage.PeakKB })
@@ -52,13 +55,16 @@ func perAgent(base, f fanout) int64 {
 }
 
 func (s start) line(r result, firstByte time.Duration) string {
-	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %d ideal-ns/op %.1f beyond-ms %.1f first-ms %.2f cpu-ms %d peak-KB %.2f others",
-		s.name, r.wall.Nanoseconds(), firstByte.Nanoseconds(), ms(r.wall-firstByte), ms(r.first), ms(r.usage.cpu()), r.usage.PeakKB, r.others)
+	return fmt.Sprintf("BenchmarkStart/home=%s 1 %d ns/op %d ideal-ns/op %.1f beyond-ms %.1f first-ms %.2f cpu-ms %d "+
+		"peak-KB %.2f others",
+		s.name, r.wall.Nanoseconds(), firstByte.Nanoseconds(), ms(r.wall-firstByte), ms(r.first), ms(r.usage.cpu()),
+		r.usage.PeakKB, r.others)
 }
 
 func startTable(all []start, firstByte time.Duration) string {
 	var b strings.Builder
-	b.WriteString("One agent, one reply:\n\n| home | first request | process beyond the reply | CPU | peak memory |\n|---|---|---|---|---|\n")
+	b.WriteString("One agent, one reply:\n\n| home | first request | process beyond the reply | CPU | peak memory " +
+		"|\n|---|---|---|---|---|\n")
 	for _, s := range all {
 		fmt.Fprintf(&b, "| %s | %.0f ms | %.0f ms | %.0f ms | %d MB |\n", s.name,
 			ms(median(s.runs, func(r result) time.Duration { return r.first })),

@@ -50,7 +50,8 @@ type spanCost struct {
 }
 
 func (c spanCost) plus(from, to mark) spanCost {
-	return spanCost{c.time + to.when.Sub(from.when), c.bytes + to.bytes - from.bytes, c.messages + to.messages - from.messages}
+	return spanCost{c.time + to.when.Sub(from.when), c.bytes + to.bytes - from.bytes,
+		c.messages + to.messages - from.messages}
 }
 
 // encoding is a provider whose replies come at once, and that counts what it encodes. One
@@ -72,14 +73,18 @@ func (m *encoding) session(b *testing.B) {
 	defer pool.Close()
 	hub := session.New(session.Deps{
 		Store: st, Owner: "bench", Models: m, Tools: tool.NewSet(tool.Descriptor{
-			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads", Runner: reading{},
+			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads",
+			Runner: reading{},
 		}), Profiles: m, Workspaces: m, Sched: pool, Now: time.Now,
 		Environment: func(string) string { return "nowhere" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	})
 	err := hub.Begin(ctx, fleet.Birth{
-		Root: root, ID: root, Cwd: "/ws", Caps: &troupe.Caps{}, Settings: &troupe.Settings{Policy: troupe.Policy{MaxAttempts: 1, MaxDenials: 1}}, Prompt: []troupe.Block{troupe.Text("go")},
-		Profile:   troupe.Profile{Type: "main", Prompt: "You read.", Tools: []string{"Read"}, Model: mainModel, Mode: troupe.ModeBypass},
+		Root: root, ID: root, Cwd: "/ws", Caps: &troupe.Caps{},
+		Settings: &troupe.Settings{Policy: troupe.Policy{MaxAttempts: 1, MaxDenials: 1}},
+		Prompt:   []troupe.Block{troupe.Text("go")},
+		Profile: troupe.Profile{Type: "main", Prompt: "You read.", Tools: []string{"Read"}, Model: mainModel,
+			Mode: troupe.ModeBypass},
 		Authority: troupe.Authority{Mode: troupe.ModeBypass},
 	})
 	if err == nil {
@@ -110,7 +115,8 @@ func (m *encoding) Stream(_ context.Context, r model.Request, _ func(model.Delta
 	}
 	return troupe.Reply{Stop: troupe.StopToolUse, Blocks: []troupe.Block{
 		troupe.Text("I read on."),
-		{Type: troupe.CallBlock, Call: &troupe.Call{Name: "Read", Input: fmt.Sprintf(`{"file_path":"/ws/%04d"}`, r.Agent.Reply)}},
+		{Type: troupe.CallBlock, Call: &troupe.Call{Name: "Read",
+			Input: fmt.Sprintf(`{"file_path":"/ws/%04d"}`, r.Agent.Reply)}},
 	}}, nil
 }
 

@@ -134,7 +134,8 @@ func set(pairs ...string) url.Values {
 }
 
 // do makes one request. The answer is a good one, and its body must be closed.
-func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, body []byte, header http.Header) (*http.Response, error) {
+func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, body []byte,
+	header http.Header) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
 		r = bytes.NewReader(body)
@@ -184,14 +185,16 @@ func refused(resp *http.Response) error {
 		return p.Value()
 	}
 	return &troupe.UserError{
-		Problem: strings.TrimSpace(fmt.Sprintf("the process that runs the session answered %s: %.200s", resp.Status, text)),
-		Hint:    "Is it another version of Troupe? `troupe version` tells yours.",
+		Problem: strings.TrimSpace(fmt.Sprintf("the process that runs the session answered %s: %.200s", resp.Status,
+			text)),
+		Hint: "Is it another version of Troupe? `troupe version` tells yours.",
 	}
 }
 
 // broken is a call whose answer never came.
 func (c *Client) broken(method string, err error) error {
-	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", c.socket, err), Err: err}
+	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", c.socket,
+		err), Err: err}
 	if method != http.MethodGet {
 		u.Hint = "What was asked for may or may not have been done; look before you try again."
 	}

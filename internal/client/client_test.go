@@ -78,7 +78,8 @@ func TestCancelled(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()
 	c := serve(t, w)
-	f, err := c.Follow(t.Context(), wire.Follow{Root: apitest.Root, Only: apitest.Root, From: map[troupe.SessionID]int64{apitest.Root: 2}})
+	f, err := c.Follow(t.Context(), wire.Follow{Root: apitest.Root, Only: apitest.Root,
+		From: map[troupe.SessionID]int64{apitest.Root: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,8 @@ func event(e wire.Event, header http.Header) (troupe.Event, error) {
 	if err != nil {
 		return troupe.Event{}, fmt.Errorf("session %s, event %d: %w", e.Session, e.Seq, err)
 	}
-	return troupe.Event{Root: troupe.SessionID(header.Get("Troupe-Root")), Session: e.Session, Seq: e.Seq, At: e.At, Body: b}, nil
+	return troupe.Event{Root: troupe.SessionID(header.Get("Troupe-Root")), Session: e.Session, Seq: e.Seq, At: e.At,
+		Body: b}, nil
 }
 
 // stream is a stream of another process. It starts no goroutine.

@@ -42,7 +42,9 @@ func listen(t *testing.T, h http.HandlerFunc) *Client {
 }
 
 func entry(seq int) string {
-	return fmt.Sprintf("id: %s:%d\ndata: {\"type\":\"session.started\",\"session\":%q,\"seq\":%d,\"at\":\"2026-11-21T09:00:00Z\",\"data\":{\"run\":%d}}\n\n", root, seq, root, seq, seq)
+	return fmt.Sprintf("id: %s:%d\ndata: "+
+		"{\"type\":\"session.started\",\"session\":%q,\"seq\":%d,\"at\":\"2026-11-21T09:00:00Z\",\"data\":{\"run\""+
+		":%d}}\n\n", root, seq, root, seq, seq)
 }
 
 func follow(t *testing.T, c *Client, only troupe.SessionID) api.Stream {
@@ -75,7 +77,8 @@ func TestResume(t *testing.T) {
 		case 1:
 			say("retry: 1000\n\n" + entry(1) + ": still here\n\n" + entry(2) + entry(3)[:40])
 		case 2:
-			say("event: something-new\ndata: {}\n\n" + entry(2) + entry(3) + "event: problem\ndata: {\"detail\":\"the disk is gone\",\"hint\":\"h\",\"code\":4}\n\n")
+			say("event: something-new\ndata: {}\n\n" + entry(2) + entry(3) +
+				"event: problem\ndata: {\"detail\":\"the disk is gone\",\"hint\":\"h\",\"code\":4}\n\n")
 		case 3:
 			w.WriteHeader(http.StatusBadGateway)
 			say("<html>")
@@ -102,7 +105,8 @@ func TestResume(t *testing.T) {
 	if !errors.As(err, &user) || user.Code != 4 || user.Problem != "the disk is gone" {
 		t.Errorf("it ended with %v", err)
 	}
-	if _, err := f.Next(t.Context()); !errors.As(err, &user) || user.Code != 0 || !strings.Contains(user.Problem, "502 Bad Gateway: <html>") {
+	if _, err := f.Next(t.Context()); !errors.As(err, &user) || user.Code != 0 ||
+		!strings.Contains(user.Problem, "502 Bad Gateway: <html>") {
 		t.Errorf("a stream that is refused: %v", err)
 	}
 	if want := "[after=0 after=2 after=3]"; fmt.Sprint(asked) != want {
@@ -126,13 +130,15 @@ func TestResume(t *testing.T) {
 func TestProblemInStream(t *testing.T) {
 	t.Parallel()
 	c := listen(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "event: problem\ndata: {\"detail\":\"the disk is gone\",\"hint\":\"h\",\"code\":4,\"kind\":\"not_found\"}\n\n")
+		_, _ = io.WriteString(w, "event: problem\ndata: {\"detail\":\"the disk is "+
+			"gone\",\"hint\":\"h\",\"code\":4,\"kind\":\"not_found\"}\n\n")
 	})
 	f := follow(t, c, "")
 	defer f.Close()
 	_, err := f.Next(t.Context())
 	var user *troupe.UserError
-	if !errors.As(err, &user) || user.Problem != "the disk is gone" || user.Hint != "h" || user.Code != 4 || !errors.Is(err, troupe.ErrNotFound) {
+	if !errors.As(err, &user) || user.Problem != "the disk is gone" || user.Hint != "h" || user.Code != 4 ||
+		!errors.Is(err, troupe.ErrNotFound) {
 		t.Errorf("%#v", err)
 	}
 }
@@ -143,7 +149,8 @@ func TestHangUp(t *testing.T) {
 	t.Parallel()
 	c := listen(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	var user *troupe.UserError
-	if err := c.Background(t.Context(), root); !errors.As(err, &user) || !strings.Contains(user.Hint, "may or may not") || errors.Is(err, api.ErrUnreachable) {
+	if err := c.Background(t.Context(), root); !errors.As(err, &user) ||
+		!strings.Contains(user.Hint, "may or may not") || errors.Is(err, api.ErrUnreachable) {
 		t.Errorf("%#v", err)
 	}
 	if _, err := c.Tasks(t.Context(), ""); !errors.As(err, &user) || user.Hint != "" {
@@ -194,7 +201,8 @@ func FuzzReadMessage(f *testing.F) {
 
 func TestReadMessage(t *testing.T) {
 	t.Parallel()
-	r := bufio.NewReader(strings.NewReader("event: a\ndata: 1\ndata:2\nid: x\n\n: hello\n\ndata: " + strings.Repeat("x", 100_000) + "\n\ndata: cut"))
+	r := bufio.NewReader(strings.NewReader("event: a\ndata: 1\ndata:2\nid: x\n\n: hello\n\ndata: " +
+		strings.Repeat("x", 100_000) + "\n\ndata: cut"))
 	for i, want := range []message{{"a", []byte("1\n2")}, {}, {"", []byte(strings.Repeat("x", 100_000))}} {
 		if m, err := readMessage(r); err != nil || m.name != want.name || string(m.data) != string(want.data) {
 			t.Errorf("message %d is %.80q, %v", i, m, err)

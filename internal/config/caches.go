@@ -45,9 +45,11 @@ const (
 func cacheTable() []cacheKind {
 	return []cacheKind{
 		{name: "go", env: "GOCACHE", in: inCache, at: "go-build", markers: []string{"go.mod", "go.work"}},
-		{name: "go", env: "GOMODCACHE", in: inHome, at: "go/pkg/mod", fetched: true, markers: []string{"go.mod", "go.work"}},
+		{name: "go", env: "GOMODCACHE", in: inHome, at: "go/pkg/mod", fetched: true,
+			markers: []string{"go.mod", "go.work"}},
 		{name: "golangci-lint", env: "GOLANGCI_LINT_CACHE", in: inCache, at: "golangci-lint"},
-		{name: "npm", env: "npm_config_cache", below: "_cacache", in: inHome, at: ".npm/_cacache", fetched: true, markers: []string{"package.json"}},
+		{name: "npm", env: "npm_config_cache", below: "_cacache", in: inHome, at: ".npm/_cacache", fetched: true,
+			markers: []string{"package.json"}},
 		{name: "npm", env: "npm_config_cache", below: "_logs", in: inHome, at: ".npm/_logs"},
 		{name: "yarn", env: "YARN_CACHE_FOLDER", in: inCache, at: "yarn", fetched: true},
 		{name: "pnpm", in: inData, at: "pnpm/store", fetched: true},
@@ -56,7 +58,8 @@ func cacheTable() []cacheKind {
 		{name: "deno", env: "DENO_DIR", in: inCache, at: "deno", fetched: true},
 		{name: "pip", env: "PIP_CACHE_DIR", in: inCache, at: "pip", fetched: true},
 		{name: "uv", env: "UV_CACHE_DIR", in: inCache, at: "uv", fetched: true},
-		{name: "cargo", env: "CARGO_HOME", below: "registry", in: inHome, at: ".cargo/registry", fetched: true, markers: []string{"Cargo.toml"}},
+		{name: "cargo", env: "CARGO_HOME", below: "registry", in: inHome, at: ".cargo/registry", fetched: true,
+			markers: []string{"Cargo.toml"}},
 		{name: "cargo", env: "CARGO_HOME", below: "git", in: inHome, at: ".cargo/git", fetched: true},
 		{name: "maven", in: inHome, at: ".m2/repository", fetched: true},
 		{name: "gradle", env: "GRADLE_USER_HOME", below: "caches", in: inHome, at: ".gradle/caches", fetched: true},

@@ -97,7 +97,8 @@ func (p *parser) domains(n node, to *[]string) (unclear bool) {
 			kept = append(kept, host)
 		} else if p.err == nil {
 			unclear = true
-			p.warn(n.items[i].at, p.key, quote(p.key)+" has "+quote(text)+", which "+problem+"; it is left out, and if it was to be denied, all are")
+			p.warn(n.items[i].at, p.key, quote(p.key)+" has "+quote(text)+", which "+problem+
+				"; it is left out, and if it was to be denied, all are")
 		}
 	}
 	*to = kept
@@ -137,5 +138,6 @@ func dangerous(key string) bool {
 		"permissions.skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt", "allowedHttpHookUrls":
 		return true
 	}
-	return strings.HasPrefix(key, "disable") || strings.HasPrefix(key, "sandbox.") || strings.HasPrefix(key, "allowManaged")
+	return strings.HasPrefix(key, "disable") || strings.HasPrefix(key, "sandbox.") ||
+		strings.HasPrefix(key, "allowManaged")
 }

@@ -20,14 +20,21 @@ func TestFindDirs(t *testing.T) {
 		want Dirs
 		err  string
 	}{
-		{"one home", map[string]string{"TROUPE_HOME": "/t/", "HOME": "/home/u", "XDG_CONFIG_HOME": "/c"}, Dirs{"/t", "/t", "/t/run", "/home/u"}, ""},
+		{"one home", map[string]string{"TROUPE_HOME": "/t/", "HOME": "/home/u", "XDG_CONFIG_HOME": "/c"},
+			Dirs{"/t", "/t", "/t/run", "/home/u"}, ""},
 		{"one home, no user", map[string]string{"TROUPE_HOME": "/t"}, Dirs{"/t", "/t", "/t/run", ""}, ""},
 		{"relative home", map[string]string{"TROUPE_HOME": "t", "HOME": "/home/u"}, Dirs{}, "TROUPE_HOME"},
-		{"standard", map[string]string{"HOME": "/home/u"}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"}, ""},
-		{"empty means unset", map[string]string{"HOME": "/home/u", "TROUPE_HOME": "", "XDG_DATA_HOME": ""}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"}, ""},
-		{"xdg", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d", "XDG_RUNTIME_DIR": "/run/user/7"}, Dirs{"/c/troupe", "/d/troupe", "/run/user/7/troupe", "/home/u"}, ""},
-		{"xdg without a home", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"}, Dirs{"/c/troupe", "/d/troupe", "/d/troupe/run", ""}, ""},
-		{"relative xdg does not count", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "c", "XDG_DATA_HOME": "/d"}, Dirs{"/home/u/.config/troupe", "/d/troupe", "/d/troupe/run", "/home/u"}, ""},
+		{"standard", map[string]string{"HOME": "/home/u"}, Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe",
+			"/home/u/.local/share/troupe/run", "/home/u"}, ""},
+		{"empty means unset", map[string]string{"HOME": "/home/u", "TROUPE_HOME": "", "XDG_DATA_HOME": ""},
+			Dirs{"/home/u/.config/troupe", "/home/u/.local/share/troupe", "/home/u/.local/share/troupe/run", "/home/u"},
+			""},
+		{"xdg", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d",
+			"XDG_RUNTIME_DIR": "/run/user/7"}, Dirs{"/c/troupe", "/d/troupe", "/run/user/7/troupe", "/home/u"}, ""},
+		{"xdg without a home", map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "/d"},
+			Dirs{"/c/troupe", "/d/troupe", "/d/troupe/run", ""}, ""},
+		{"relative xdg does not count", map[string]string{"HOME": "/home/u", "XDG_CONFIG_HOME": "c",
+			"XDG_DATA_HOME": "/d"}, Dirs{"/home/u/.config/troupe", "/d/troupe", "/d/troupe/run", "/home/u"}, ""},
 		{"nothing", nil, Dirs{}, "TROUPE_HOME"},
 		{"half of xdg", map[string]string{"XDG_CONFIG_HOME": "/c"}, Dirs{}, "HOME"},
 		{"relative HOME", map[string]string{"HOME": "u"}, Dirs{}, "HOME"},
@@ -50,7 +57,8 @@ func TestFindDirs(t *testing.T) {
 	}
 	d := Dirs{Config: "/c", Data: "/d", Run: "/r", Home: "/h"}
 	got := []string{d.Settings(), d.Models(), d.Database(), d.Owners(), d.Outputs(), d.UserAgents()}
-	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/owners", "/d/outputs", "/h/.claude/agents"}
+	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/owners", "/d/outputs",
+		"/h/.claude/agents"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -75,19 +83,22 @@ func TestParse(t *testing.T) {
 	}
 	want := Settings{
 		Path: "/c/settings.json", Model: "opus",
-		Fallback:    "haiku",
-		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"}, Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
+		Fallback: "haiku",
+		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"},
+			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
 			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
-		Sandbox:   Defaults().Sandbox,
-		Providers: map[string]Provider{"ollama": {BaseURL: "http://localhost:11434/v1", Window: 8192, MaxRequests: 2}, "anthropic": {MaxRequests: 4}},
+		Sandbox: Defaults().Sandbox,
+		Providers: map[string]Provider{"ollama": {BaseURL: "http://localhost:11434/v1", Window: 8192, MaxRequests: 2},
+			"anthropic": {MaxRequests: 4}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(troupe.Caps{MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCost: 5 * troupe.Dollar / 2, AskAbove: 5 * troupe.Dollar / 4}, s.Caps()); diff != "" {
+	if diff := cmp.Diff(troupe.Caps{MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCost: 5 * troupe.Dollar / 2,
+		AskAbove: 5 * troupe.Dollar / 4}, s.Caps()); diff != "" {
 		t.Error(diff)
 	}
 	rules := []troupe.Rule{
@@ -98,7 +109,8 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(rules, s.Rules()); diff != "" {
 		t.Error(diff)
 	}
-	if s, _, err := Parse("x", []byte("{}")); err != nil || s.Caps() != (troupe.Caps{MaxDepth: 1, MaxActive: 16, MaxTotal: 200}) || s.Permissions.DefaultMode != troupe.ModeDefault {
+	if s, _, err := Parse("x", []byte("{}")); err != nil || s.Caps() != (troupe.Caps{MaxDepth: 1, MaxActive: 16,
+		MaxTotal: 200}) || s.Permissions.DefaultMode != troupe.ModeDefault {
 		t.Errorf("defaults: %+v, %v", s, err)
 	}
 }
@@ -110,7 +122,8 @@ func TestParseComplaints(t *testing.T) {
 		{"[]", `f:1:1: the file must be an object in braces, not a list`},
 		{"{\n  \"model\": 5}", `f:2:12: "model" must be a text in quotes, not a number`},
 		{`{"model": null}`, "not null"},
-		{"{\n\"permissions\": {\n\t\"allow\": [\"Edit\", true]}}", `f:3:20: "permissions.allow" must be a text in quotes, not true or false`},
+		{"{\n\"permissions\": {\n\t\"allow\": [\"Edit\", true]}}",
+			`f:3:20: "permissions.allow" must be a text in quotes, not true or false`},
 		{`{"permissions": {"deny": "Bash"}}`, `"permissions.deny" must be a list of texts in brackets, not a text`},
 		{`{"permissions": {"defaultMode": "yolo"}}`, `"yolo", but the modes are default, acceptEdits`},
 		{`{"agents": {"max_depth": 1.5}}`, `"agents.max_depth" is 1.5, but must be a whole number`},
@@ -142,7 +155,8 @@ func TestParseComplaints(t *testing.T) {
 		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
-		{`{"hooks": {"a": [1, {"b": null}]}}`, `"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, sandbox, search, sessions`},
+		{`{"hooks": {"a": [1, {"b": null}]}}`,
+			`"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, sandbox, search, sessions`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

@@ -53,7 +53,8 @@ func FindDirs(lookup func(name string) (string, bool)) (Dirs, error) {
 	if (config == "" || data == "") && d.Home == "" {
 		return Dirs{}, &troupe.UserError{
 			Problem: "there is no folder to keep sessions in: HOME is not set to an absolute path",
-			Hint:    "set HOME, or set TROUPE_HOME to the folder that is to hold everything of Troupe's", Code: troupe.ExitUsage,
+			Hint:    "set HOME, or set TROUPE_HOME to the folder that is to hold everything of Troupe's",
+			Code:    troupe.ExitUsage,
 		}
 	}
 	if config == "" {

@@ -85,7 +85,8 @@ func Environment(environ []string, s Settings) (kept, names []string) {
 		if !ok || !variable(name) || strings.IndexByte(value, 0) >= 0 {
 			continue
 		}
-		common := exact[name] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+		common := exact[name] || slices.ContainsFunc(prefixes,
+			func(p string) bool { return strings.HasPrefix(name, p) })
 		if wished[name] || common && !secretName(name) && !secretValue(value) {
 			values[name] = value // of two with one name the last counts, as for any program
 		}
@@ -115,7 +116,8 @@ func variable(name string) bool {
 // secretName reports whether a name is one that keys are kept under.
 func secretName(name string) bool {
 	upper := strings.ToUpper(name)
-	for _, part := range [...]string{"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "COOKIE", "BEARER"} {
+	for _, part := range [...]string{"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "COOKIE",
+		"BEARER"} {
 		if strings.Contains(upper, part) {
 			return true
 		}

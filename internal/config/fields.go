@@ -113,7 +113,8 @@ func (p *parser) providers(n node, s *Settings) {
 	s.Providers = make(map[string]Provider, len(n.members))
 	for _, m := range n.members {
 		if m.key == "" || strings.ContainsAny(m.key, "/ ") || s.Providers[m.key] != (Provider{}) {
-			p.fail(m.at, quote(m.key)+" cannot be the name of a provider: a name is one word without a slash, and stands here once")
+			p.fail(m.at, quote(m.key)+" cannot be the name of a provider: a name is one word without a slash, and "+
+				"stands here once")
 			return
 		}
 		var v Provider
@@ -219,7 +220,8 @@ func (p *parser) header(n node, to *string) {
 // name reads the name of an environment variable.
 func (p *parser) name(n node, to *string) {
 	if p.str(n, to); n.kind == kindString && n.text != "" && !variable(n.text) {
-		p.fail(n.at, fmt.Sprintf("%s is %s, which cannot be the name of an environment variable", quote(p.key), quote(n.text)))
+		p.fail(n.at, fmt.Sprintf("%s is %s, which cannot be the name of an environment variable", quote(p.key),
+			quote(n.text)))
 	}
 }
 

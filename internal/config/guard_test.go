@@ -12,7 +12,8 @@ import (
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.write(h.userOurs, `{"sandbox": {"deny_read": ["~/diary", "*.pem", "notes/private"], "allow_read": ["~/.npmrc", "~/.ssh/known_hosts"]}}`)
+	h.write(h.userOurs,
+		`{"sandbox": {"deny_read": ["~/diary", "*.pem", "notes/private"], "allow_read": ["~/.npmrc", "~/.ssh/known_hosts"]}}`)
 	h.project(".troupe/settings.json", `{"sandbox": {"deny_read": ["~/.npmrc2", "local"], "allow_read": ["~/.aws"]}}`)
 	h.write(filepath.Join(h.home, ".ssh/id_rsa"), "key")
 	h.write(filepath.Join(h.home, ".ssh/known_hosts"), "hosts")
@@ -27,12 +28,19 @@ func TestHidden(t *testing.T) {
 	all := h.read()
 	hidden := all.Hidden()
 	for path, want := range map[string]bool{
-		"~/.ssh/id_rsa": true, "~/.ssh": true, "~/.sshd": false, "~/.ssh/known_hosts": false, "~/.aws/credentials": true, "~/.npmrc": false, "~/.npmrc2": true,
-		"~/diary/today": true, "~/.netrc": true, "~/.gitconfig": false, "~/.bash_history": true, "/etc/shadow": true, "/etc/passwd": false,
-		"~/.config/gh/hosts.yml": true, "~/.docker/config.json": true, "~/.docker/daemon.json": false, "~/.cargo/credentials.toml": true, "~/.cargo/registry": false,
-		"~/.local/share/troupe/troupe.db": true, "~/.local/share/troupe/troupe.db-wal": true, "~/.local/share/troupe/outputs/x": false,
-		"./.env": true, "./a/b/.env": true, "./.env.local": true, "./.env.example": false, "./.env.d.sample": false, "./.environment": false, "./.envrc": false,
-		"./x/y.pem": true, "./notes/private/a": true, "./other/notes/private": false, "./a/local": true, "./main.go": false, "~/x/.env": false,
+		"~/.ssh/id_rsa": true, "~/.ssh": true, "~/.sshd": false, "~/.ssh/known_hosts": false,
+		"~/.aws/credentials": true, "~/.npmrc": false, "~/.npmrc2": true,
+		"~/diary/today": true, "~/.netrc": true, "~/.gitconfig": false, "~/.bash_history": true, "/etc/shadow": true,
+		"/etc/passwd":            false,
+		"~/.config/gh/hosts.yml": true, "~/.docker/config.json": true, "~/.docker/daemon.json": false,
+		"~/.cargo/credentials.toml": true, "~/.cargo/registry": false,
+		"~/.local/share/troupe/troupe.db": true, "~/.local/share/troupe/troupe.db-wal": true,
+		"~/.local/share/troupe/outputs/x": false,
+		"./.env":                          true, "./a/b/.env": true, "./.env.local": true, "./.env.example": false,
+		"./.env.d.sample": false,
+		"./.environment":  false, "./.envrc": false,
+		"./x/y.pem": true, "./notes/private/a": true, "./other/notes/private": false, "./a/local": true,
+		"./main.go": false, "~/x/.env": false,
 	} {
 		full := strings.Replace(strings.Replace(path, "~", h.home, 1), "./", h.repo+"/", 1)
 		if why, got := hidden.Covers(full); got != want || got != (why != "") {
@@ -52,7 +60,8 @@ func TestHidden(t *testing.T) {
 	}
 	found, whole := hidden.InProject(10_000)
 	slices.Sort(found)
-	if want := []string{h.repo + "/.env", h.repo + "/certs/a.pem", h.repo + "/pkg/.env.production"}; !whole || !slices.Equal(found, want) {
+	if want := []string{h.repo + "/.env", h.repo + "/certs/a.pem", h.repo + "/pkg/.env.production"}; !whole ||
+		!slices.Equal(found, want) {
 		t.Errorf("in the project %q, %v", found, whole)
 	}
 	h.folder = filepath.Join(h.repo, "pkg")
@@ -62,7 +71,8 @@ func TestHidden(t *testing.T) {
 	if _, whole := hidden.InProject(2); whole {
 		t.Error("a look at two files was the whole")
 	}
-	if n := len(hidden.Entries()); n < 100 || slices.ContainsFunc(hidden.Entries(), func(e Entry) bool { return e.Why == "" || strings.HasSuffix(e.Glob, "/.npmrc") }) {
+	if n := len(hidden.Entries()); n < 100 || slices.ContainsFunc(hidden.Entries(),
+		func(e Entry) bool { return e.Why == "" || strings.HasSuffix(e.Glob, "/.npmrc") }) {
 		t.Errorf("%d entries", n)
 	}
 }
@@ -82,7 +92,8 @@ func TestHiddenAround(t *testing.T) {
 		t.Error("the session's own folder is hidden")
 	}
 	paths := hidden.Paths()
-	if !slices.Contains(paths, filepath.Join(h.home, "private")) || slices.Contains(paths, h.home) || slices.Contains(paths, filepath.Join(h.home, "src")) || slices.Contains(paths, h.repo) {
+	if !slices.Contains(paths, filepath.Join(h.home, "private")) || slices.Contains(paths, h.home) ||
+		slices.Contains(paths, filepath.Join(h.home, "src")) || slices.Contains(paths, h.repo) {
 		t.Errorf("hidden are %q", paths)
 	}
 }
@@ -98,26 +109,34 @@ func TestProtected(t *testing.T) {
 		return slices.ContainsFunc(globs, func(glob string) bool { return covers(glob, path) })
 	}
 	for path, want := range map[string]bool{
-		".git/hooks/pre-commit": true, ".git/config": true, ".git/info/attributes": true, ".git/HEAD": false, ".git/index": false, ".git/objects/ab/cd": false, ".git/refs/heads/x": false,
-		".git/modules/one/hooks/x": true, ".git/modules/one/modules/two/config": true, ".git/modules/one/HEAD": false, ".git/commondir": true, ".git/worktrees/x/gitdir": true,
-		"sub/.git/hooks/x": true, "sub/.git/config": true, ".claude/settings.json": true, ".claude/agents/new.md": true, ".mcp.json": true, "sub/.claude/settings.local.json": true,
-		".troupe/settings.json": true, ".vscode/settings.json": true, ".husky/pre-commit": true, ".envrc": true, ".github/workflows/ci.yml": true, ".github/CODEOWNERS": false, ".gitlab-ci.yml": true,
-		"main.go": false, "package.json": false, "CLAUDE.md": false, "claude/x": false, ".gitignore": false, "Makefile": false,
+		".git/hooks/pre-commit": true, ".git/config": true, ".git/info/attributes": true, ".git/HEAD": false,
+		".git/index": false, ".git/objects/ab/cd": false, ".git/refs/heads/x": false,
+		".git/modules/one/hooks/x": true, ".git/modules/one/modules/two/config": true, ".git/modules/one/HEAD": false,
+		".git/commondir": true, ".git/worktrees/x/gitdir": true,
+		"sub/.git/hooks/x": true, "sub/.git/config": true, ".claude/settings.json": true, ".claude/agents/new.md": true,
+		".mcp.json": true, "sub/.claude/settings.local.json": true,
+		".troupe/settings.json": true, ".vscode/settings.json": true, ".husky/pre-commit": true, ".envrc": true,
+		".github/workflows/ci.yml": true, ".github/CODEOWNERS": false, ".gitlab-ci.yml": true,
+		"main.go": false, "package.json": false, "CLAUDE.md": false, "claude/x": false, ".gitignore": false,
+		"Makefile": false,
 	} {
 		if got := is(filepath.Join(h.repo, path)); got != want {
 			t.Errorf("%s: protected %v, want %v", path, got, want)
 		}
 	}
 	for path, want := range map[string]bool{
-		".bashrc": true, ".profile": true, ".ssh/authorized_keys": true, ".config/systemd/user/x.service": true, ".claude/settings.json": true, ".gitconfig": true,
-		".config/troupe/settings.json": true, ".local/share/troupe/troupe.db": true, ".local/bin/ls": true, "notes.txt": false, ".cache/go-build/x": false, "src/repo/x": false,
+		".bashrc": true, ".profile": true, ".ssh/authorized_keys": true, ".config/systemd/user/x.service": true,
+		".claude/settings.json": true, ".gitconfig": true,
+		".config/troupe/settings.json": true, ".local/share/troupe/troupe.db": true, ".local/bin/ls": true,
+		"notes.txt": false, ".cache/go-build/x": false, "src/repo/x": false,
 	} {
 		if got := is(filepath.Join(h.home, path)); got != want {
 			t.Errorf("~/%s: protected %v, want %v", path, got, want)
 		}
 	}
 	paths := ProtectedPaths(h.repo, d)
-	for _, path := range []string{".git/hooks", ".git/config", ".claude", ".mcp.json", ".git/modules/one/hooks", ".git/modules/one/modules/two/config"} {
+	for _, path := range []string{".git/hooks", ".git/config", ".claude", ".mcp.json", ".git/modules/one/hooks",
+		".git/modules/one/modules/two/config"} {
 		if !slices.Contains(paths, filepath.Join(h.repo, path)) {
 			t.Errorf("%s is not among the paths", path)
 		}
@@ -127,13 +146,16 @@ func TestProtected(t *testing.T) {
 	}
 	// In a folder of the repository its root is protected too.
 	globs, paths = Protected(filepath.Join(h.repo, "sub/deep"), d), ProtectedPaths(filepath.Join(h.repo, "sub/deep"), d)
-	if !is(filepath.Join(h.repo, ".git/hooks/x")) || !is(filepath.Join(h.repo, ".claude/x")) || !is(filepath.Join(h.repo, "other/.mcp.json")) || !slices.Contains(paths, filepath.Join(h.repo, ".git/hooks")) || !slices.Contains(paths, filepath.Join(h.repo, "sub/deep/.claude")) {
+	if !is(filepath.Join(h.repo, ".git/hooks/x")) || !is(filepath.Join(h.repo, ".claude/x")) ||
+		!is(filepath.Join(h.repo, "other/.mcp.json")) || !slices.Contains(paths, filepath.Join(h.repo, ".git/hooks")) ||
+		!slices.Contains(paths, filepath.Join(h.repo, "sub/deep/.claude")) {
 		t.Errorf("in a folder below: %q, %q", globs, paths)
 	}
 	// Who works on their own scripts may; what decides about agents stays.
 	bin := filepath.Join(h.home, "bin")
 	globs = Protected(bin, d)
-	if is(filepath.Join(bin, "tool")) || !is(filepath.Join(bin, ".claude/settings.json")) || !is(filepath.Join(h.home, ".bashrc")) {
+	if is(filepath.Join(bin, "tool")) || !is(filepath.Join(bin, ".claude/settings.json")) ||
+		!is(filepath.Join(h.home, ".bashrc")) {
 		t.Errorf("in %s: %q", bin, globs)
 	}
 	globs = Protected(filepath.Join(h.home, ".claude"), d)
@@ -154,7 +176,8 @@ func TestGitDirs(t *testing.T) {
 	}
 	git := func(dir string, args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c",
+			"user.email=t@t", "-c", "protocol.file.allow=always"}, args...)...)
 		cmd.Env = append(os.Environ(), "HOME="+h.home, "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
@@ -164,20 +187,23 @@ func TestGitDirs(t *testing.T) {
 	git(h.repo, "commit", "-q", "--allow-empty", "-m", "x")
 	tree := filepath.Join(h.home, "tree")
 	git(h.repo, "worktree", "add", "-q", tree)
-	if got, want := gitDirs(tree), []string{h.repo + "/.git/worktrees/tree", h.repo + "/.git"}; !slices.Equal(got, want) {
+	if got, want := gitDirs(tree), []string{h.repo + "/.git/worktrees/tree", h.repo + "/.git"}; !slices.Equal(got,
+		want) {
 		t.Errorf("of a worktree: %q", got)
 	}
 	if got := gitDirs(h.repo); !slices.Equal(got, []string{h.repo + "/.git"}) {
 		t.Errorf("of a repository: %q", got)
 	}
 	paths := ProtectedPaths(tree, h.at().Dirs)
-	for _, path := range []string{tree + "/.git", h.repo + "/.git/hooks", h.repo + "/.git/config", h.repo + "/.git/worktrees/tree/gitdir"} {
+	for _, path := range []string{tree + "/.git", h.repo + "/.git/hooks", h.repo + "/.git/config",
+		h.repo + "/.git/worktrees/tree/gitdir"} {
 		if !slices.Contains(paths, path) {
 			t.Errorf("%s is not protected in a worktree: %q", path, paths)
 		}
 	}
 	for text, want := range map[string]int{
-		"gitdir: /": 0, "gitdir: ../../..": 0, "gitdir:": 0, "nonsense": 0, "": 0, "gitdir: " + h.repo + "/.git\x00": 0, strings.Repeat("gitdir: x\n", 5000): 0, "gitdir: " + h.repo + "/.git\n": 1,
+		"gitdir: /": 0, "gitdir: ../../..": 0, "gitdir:": 0, "nonsense": 0, "": 0, "gitdir: " + h.repo + "/.git\x00": 0,
+		strings.Repeat("gitdir: x\n", 5000): 0, "gitdir: " + h.repo + "/.git\n": 1,
 	} {
 		dir := filepath.Join(h.root, "liar")
 		h.write(filepath.Join(dir, ".git"), text)
@@ -197,8 +223,10 @@ func TestCovers(t *testing.T) {
 		want       bool
 	}{
 		{"/", "/a", true}, {"/a", "/a", true}, {"/a", "/a/b", true}, {"/a", "/ab", false}, {"/a/b", "/a", false},
-		{"/**/x", "/x", true}, {"/**/x", "/a/b/x/c", true}, {"/a/**/x", "/b/x", false}, {"/a/**/b/**/c", "/a/1/b/2/3/c", true}, {"/a/**/b/**/c", "/a/1/c/2/b", false},
-		{"/a/*.go", "/a/x.go", true}, {"/a/*.go", "/a/b/x.go", false}, {"/a/**", "/a/b", true}, {`/a\*`, "/a*", true}, {`/a\*`, "/ab", false}, {"/a/[", "/a/x", true},
+		{"/**/x", "/x", true}, {"/**/x", "/a/b/x/c", true}, {"/a/**/x", "/b/x", false},
+		{"/a/**/b/**/c", "/a/1/b/2/3/c", true}, {"/a/**/b/**/c", "/a/1/c/2/b", false},
+		{"/a/*.go", "/a/x.go", true}, {"/a/*.go", "/a/b/x.go", false}, {"/a/**", "/a/b", true}, {`/a\*`, "/a*", true},
+		{`/a\*`, "/ab", false}, {"/a/[", "/a/x", true},
 		{"/**/.env", "/.env", true}, {"/**/b/c", "/b/b/c", true}, {"/a", "/", false},
 	} {
 		if got := covers(test.glob, test.path); got != test.want {
@@ -211,14 +239,18 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	environ := []string{
 		"PATH=/bin", "PATH=/usr/bin", "HOME=/h", "LC_ALL=C", "GOFLAGS=-mod=mod", "SSL_CERT_FILE=/c", "VIRTUAL_ENV=/v",
-		"ANTHROPIC_API_KEY=LEAKME", "AWS_SECRET_ACCESS_KEY=LEAKME", "GITHUB_TOKEN=LEAKME", "SSH_AUTH_SOCK=/s", "DBUS_SESSION_BUS_ADDRESS=/d", "BASH_ENV=/evil", "LD_PRELOAD=/evil",
-		"BASH_FUNC_ls%%=() { evil; }", "LC_TOKEN=LEAKME", "HTTPS_PROXY=http://me:LEAKME@proxy:80", "http_proxy=http://proxy:80", "GOPROXY=https://a,https://u:LEAKME@b",
-		"MAVEN_OPTS=-Xmx1g -Dtrust.password=LEAKME", "NODE_OPTIONS=--max-old-space-size=4096", "MY_FLAG=1", "MY_TOKEN=LEAKME", "WANTED_TOKEN=yes", "1BAD=x", "=x", "novalue",
+		"ANTHROPIC_API_KEY=LEAKME", "AWS_SECRET_ACCESS_KEY=LEAKME", "GITHUB_TOKEN=LEAKME", "SSH_AUTH_SOCK=/s",
+		"DBUS_SESSION_BUS_ADDRESS=/d", "BASH_ENV=/evil", "LD_PRELOAD=/evil",
+		"BASH_FUNC_ls%%=() { evil; }", "LC_TOKEN=LEAKME", "HTTPS_PROXY=http://me:LEAKME@proxy:80",
+		"http_proxy=http://proxy:80", "GOPROXY=https://a,https://u:LEAKME@b",
+		"MAVEN_OPTS=-Xmx1g -Dtrust.password=LEAKME", "NODE_OPTIONS=--max-old-space-size=4096", "MY_FLAG=1",
+		"MY_TOKEN=LEAKME", "WANTED_TOKEN=yes", "1BAD=x", "=x", "novalue",
 	}
 	var s Settings
 	s.Sandbox.Keep = []string{"MY_*", "WANTED_TOKEN"}
 	kept, names := Environment(environ, s)
-	want := []string{"GOFLAGS=-mod=mod", "HOME=/h", "LC_ALL=C", "MY_FLAG=1", "NODE_OPTIONS=--max-old-space-size=4096", "PATH=/usr/bin", "SSL_CERT_FILE=/c", "VIRTUAL_ENV=/v", "WANTED_TOKEN=yes", "http_proxy=http://proxy:80"}
+	want := []string{"GOFLAGS=-mod=mod", "HOME=/h", "LC_ALL=C", "MY_FLAG=1", "NODE_OPTIONS=--max-old-space-size=4096",
+		"PATH=/usr/bin", "SSL_CERT_FILE=/c", "VIRTUAL_ENV=/v", "WANTED_TOKEN=yes", "http_proxy=http://proxy:80"}
 	if !slices.Equal(kept, want) || len(names) != len(kept) {
 		t.Errorf("kept %q", kept)
 	}
@@ -232,7 +264,8 @@ func TestEnvironment(t *testing.T) {
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	for _, dir := range []string{".cache/go-build", "go/pkg/mod", ".npm/_cacache", ".npm/_npx", ".cargo/registry", "elsewhere/pip", "gp/pkg/mod"} {
+	for _, dir := range []string{".cache/go-build", "go/pkg/mod", ".npm/_cacache", ".npm/_npx", ".cargo/registry",
+		"elsewhere/pip", "gp/pkg/mod"} {
 		h.mkdir(filepath.Join(h.home, dir))
 	}
 	names := func(environ ...string) []string {
@@ -246,15 +279,18 @@ func TestCaches(t *testing.T) {
 		}
 		return out
 	}
-	if got, want := names(), []string{"go .cache/go-build", "go go/pkg/mod", "npm .npm/_cacache", "cargo .cargo/registry"}; !slices.Equal(got, want) {
+	if got, want := names(), []string{"go .cache/go-build", "go go/pkg/mod", "npm .npm/_cacache",
+		"cargo .cargo/registry"}; !slices.Equal(got, want) {
 		t.Errorf("all: %q", got)
 	}
-	got := names("GOCACHE=off", "GOPATH="+h.home+"/gp", "PIP_CACHE_DIR="+h.home+"/elsewhere/pip", "npm_config_cache=/", "CARGO_HOME="+h.repo)
+	got := names("GOCACHE=off", "GOPATH="+h.home+"/gp", "PIP_CACHE_DIR="+h.home+"/elsewhere/pip", "npm_config_cache=/",
+		"CARGO_HOME="+h.repo)
 	if want := []string{"go gp/pkg/mod", "pip elsewhere/pip"}; !slices.Equal(got, want) {
 		t.Errorf("by variables: %q", got)
 	}
 	for _, dir := range []string{h.home, filepath.Dir(h.home), h.repo, "/"} {
-		if got := names("GOCACHE="+dir, "GOMODCACHE="+dir); slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "go ") }) {
+		if got := names("GOCACHE="+dir, "GOMODCACHE="+dir); slices.ContainsFunc(got,
+			func(s string) bool { return strings.HasPrefix(s, "go ") }) {
 			t.Errorf("GOCACHE=%s: %q", dir, got)
 		}
 	}
@@ -262,7 +298,8 @@ func TestCaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write(h.userOurs, `{"sandbox": {"caches": ["pip", "npm", "cargoo"]}}`)
-	if got := names(); !slices.Equal(got, []string{"npm .npm/_cacache"}) || !h.warned("cargoo", `did you mean "cargo"?`) {
+	if got := names(); !slices.Equal(got, []string{"npm .npm/_cacache"}) ||
+		!h.warned("cargoo", `did you mean "cargo"?`) {
 		t.Errorf("by name: %q, %v", got, h.warnings)
 	}
 }
@@ -295,8 +332,12 @@ func TestSandboxComplaints(t *testing.T) {
 			t.Errorf("%s: %v", test.in, err)
 		}
 	}
-	s, w, err := Parse("f", []byte(`{"search": {"url": "http://127.0.0.1:8080/search?q={query}", "key_env": "SEARCH_KEY", "header": "X-Key"}, "sandbox": {"allowed_hosts": ["Git.Example.org.", "*.example.net", "10.0.0.1", "::1", "a.b:8443"], "allowed_ports": [443]}}`))
-	if err != nil || len(w) > 0 || s.Search.KeyEnv != "SEARCH_KEY" || !slices.Equal(s.Sandbox.AllowedHosts, []string{"git.example.org", "*.example.net", "10.0.0.1", "::1", "a.b:8443"}) {
+	s, w,
+		err := Parse("f",
+		[]byte(`{"search": {"url": "http://127.0.0.1:8080/search?q={query}", "key_env": "SEARCH_KEY", "header": "X-Key"}, "sandbox": {"allowed_hosts": ["Git.Example.org.", "*.example.net", "10.0.0.1", "::1", "a.b:8443"], "allowed_ports": [443]}}`))
+	if err != nil || len(w) > 0 || s.Search.KeyEnv != "SEARCH_KEY" ||
+		!slices.Equal(s.Sandbox.AllowedHosts, []string{"git.example.org", "*.example.net", "10.0.0.1", "::1",
+			"a.b:8443"}) {
 		t.Errorf("%+v, %v, %v", s, w, err)
 	}
 }

@@ -83,7 +83,8 @@ func (a All) Hidden() Hidden {
 		h.top = a.Folders[0]
 		top := escapeGlob(h.top)
 		h.add(secret{glob: top + "/**/.env", why: "secrets of a project"})
-		h.add(secret{glob: top + "/**/.env.*", why: "secrets of a project", except: []string{".example", ".sample", ".template", ".dist", ".defaults", ".schema"}})
+		h.add(secret{glob: top + "/**/.env.*", why: "secrets of a project",
+			except: []string{".example", ".sample", ".template", ".dist", ".defaults", ".schema"}})
 	}
 	for i := range a.layers {
 		l := &a.layers[i]

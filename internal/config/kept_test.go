@@ -18,13 +18,15 @@ func TestKeep(t *testing.T) {
 	if rules, err := KeptRules(file); err != nil || len(rules) != 0 {
 		t.Errorf("no file: %v, %v", rules, err)
 	}
-	for _, rule := range []string{"Bash(go test ./... && echo '<ok>')", "Edit(//src/x)", "Bash(go test ./... && echo '<ok>')"} {
+	for _, rule := range []string{"Bash(go test ./... && echo '<ok>')", "Edit(//src/x)",
+		"Bash(go test ./... && echo '<ok>')"} {
 		if err := Keep(file, "/src/.odd name", rule); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rules, err := KeptRules(file)
-	if err != nil || len(rules) != 2 || rules[0] != (troupe.Rule{Effect: troupe.Allow, Text: "Bash(go test ./... && echo '<ok>')", Source: file}) {
+	if err != nil || len(rules) != 2 || rules[0] != (troupe.Rule{Effect: troupe.Allow,
+		Text: "Bash(go test ./... && echo '<ok>')", Source: file}) {
 		t.Errorf("%+v, %v", rules, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -315,7 +315,8 @@ func bounds() []bound {
 func (a All) sandbox() Sandbox {
 	out := defaultSandbox()
 	for i := range a.layers {
-		out.HostsManaged = out.HostsManaged || a.layers[i].Scope == ScopeManaged && a.layers[i].settings.Sandbox.HostsManaged
+		out.HostsManaged = out.HostsManaged || a.layers[i].Scope == ScopeManaged &&
+			a.layers[i].settings.Sandbox.HostsManaged
 	}
 	for i := range a.layers {
 		l := &a.layers[i]
@@ -400,7 +401,8 @@ func (a All) patterns(to []string, l *layer, texts []string) []string {
 // refuse warns of what stands in a project's file and is not a project's to decide.
 func (r *reader) refuse(l *layer) {
 	no := func(key, why string) {
-		r.warnings = append(r.warnings, Warning{Path: l.Path, Key: key, Text: fmt.Sprintf("%s: %s %s", l.Path, quote(key), why)})
+		r.warnings = append(r.warnings, Warning{Path: l.Path, Key: key,
+			Text: fmt.Sprintf("%s: %s %s", l.Path, quote(key), why)})
 	}
 	lowest := All{places: r.places, layers: r.layers}.beneath()
 	limits := map[string]bound{}
@@ -436,7 +438,8 @@ func (r *reader) refuse(l *layer) {
 		}
 	}
 	if len(keys) > 0 { // in one line: many files in use have several
-		r.warnings = append(r.warnings, Warning{Path: l.Path, Text: l.Path + ": not a project's to decide, and ignored: " + strings.Join(keys, ", ")})
+		r.warnings = append(r.warnings, Warning{Path: l.Path,
+			Text: l.Path + ": not a project's to decide, and ignored: " + strings.Join(keys, ", ")})
 	}
 }
 
@@ -462,7 +465,8 @@ func projectKeys() []string {
 	return []string{
 		"model", "fallback_model", "permissions", "permissions.allow", "permissions.deny", "permissions.ask",
 		"permissions.defaultMode", "permissions.additionalDirectories", "permissions.disableBypassPermissionsMode",
-		"agents", "sandbox", "sandbox.deny_read", "sandbox.deny_write", "sandbox.denied_hosts", "sandbox.network", "sandbox.limits",
+		"agents", "sandbox", "sandbox.deny_read", "sandbox.deny_write", "sandbox.denied_hosts", "sandbox.network",
+		"sandbox.limits",
 		"sandbox.enabled", "sandbox.filesystem", "sandbox.filesystem.denyRead", "sandbox.filesystem.denyWrite",
 		"sandbox.network.deniedDomains",
 	}

@@ -22,7 +22,8 @@ func samples(key string) []any {
 		return []any{"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "allowEdits", "disable", true, 7}
 	case slices.Contains([]string{"allow", "deny", "ask"}, key):
 		return rules
-	case slices.Contains([]string{"additionalDirectories", "deny_read", "allow_read", "deny_write", "write", "denyRead", "denyWrite", "allowRead", "allowWrite"}, key):
+	case slices.Contains([]string{"additionalDirectories", "deny_read", "allow_read", "deny_write", "write", "denyRead",
+		"denyWrite", "allowRead", "allowWrite"}, key):
 		return paths
 	case strings.Contains(key, "osts") || strings.Contains(key, "omains"):
 		return []any{[]any{"a.example"}, []any{"*"}, []any{"*.b.example"}, []any{"http://x"}, []any{"a*"}, []any{}}
@@ -64,7 +65,8 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 			all[name] = part
 		}
 	}
-	permissions := []string{"allow", "deny", "ask", "defaultMode", "additionalDirectories", "disableBypassPermissionsMode"}
+	permissions := []string{"allow", "deny", "ask", "defaultMode", "additionalDirectories",
+		"disableBypassPermissionsMode"}
 	if claude {
 		with("permissions", anyObject(t, label, permissions...))
 		for key, v := range anyObject(t, label, "allowManagedPermissionRulesOnly", "env", "model", "disableAllHooks") {
@@ -79,11 +81,13 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 		for key, v := range anyObject(t, label, "model", "fallback_model", "providers") {
 			all[key] = v
 		}
-		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd", "max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd"))
+		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd",
+			"max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd"))
 		with("search", anyObject(t, label, "url"))
 		with("sessions", anyObject(t, label, "keep_days"))
 		with("fetch", anyObject(t, label, "local_hosts"))
-		box := anyObject(t, label, "deny_read", "allow_read", "deny_write", "write", "caches", "network", "allowed_ports", "allowed_hosts", "denied_hosts")
+		box := anyObject(t, label, "deny_read", "allow_read", "deny_write", "write", "caches", "network",
+			"allowed_ports", "allowed_hosts", "denied_hosts")
 		box["limits"] = anyObject(t, label, "processes", "memory_mb", "file_mb")
 		box["environment"] = anyObject(t, label, "keep")
 		with("sandbox", box)
@@ -105,7 +109,8 @@ func TestWithoutTrustNothingOpens(t *testing.T) {
 	h := newHouse(t)
 	h.mkdir(filepath.Join(h.repo, "a"))
 	rapid.Check(t, func(rt *rapid.T) {
-		for path, claude := range map[string]bool{h.policy: false, h.theirs: true, h.userOurs: false, h.userTheirs: true} {
+		for path, claude := range map[string]bool{h.policy: false, h.theirs: true, h.userOurs: false,
+			h.userTheirs: true} {
 			if err := os.RemoveAll(path); err != nil {
 				rt.Fatal(err)
 			}
@@ -128,7 +133,8 @@ func TestWithoutTrustNothingOpens(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for name, claude := range map[string]bool{
-			".claude/settings.json": true, ".claude/settings.local.json": true, ".troupe/settings.json": false, ".troupe/settings.local.json": false,
+			".claude/settings.json": true, ".claude/settings.local.json": true, ".troupe/settings.json": false,
+			".troupe/settings.local.json": false,
 		} {
 			if rapid.Bool().Draw(rt, name) {
 				h.project(name, anyFile(rt, name, claude))
@@ -164,7 +170,9 @@ func opened(before, after All) string {
 		return "a directory came"
 	}
 	b, a := before.Settings(false), after.Settings(false)
-	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search || !slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays || a.Permissions.AskSeconds != b.Permissions.AskSeconds {
+	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search ||
+		!slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays ||
+		a.Permissions.AskSeconds != b.Permissions.AskSeconds {
 		return "what only the user decides changed"
 	}
 	for _, limit := range bounds() {
@@ -181,14 +189,17 @@ func openedSandbox(before, after All) string {
 	switch {
 	case b.Offline && !a.Offline:
 		return "the network is on"
-	case !subset(a.Write, b.Write), !subset(a.Keep, b.Keep), !subset(a.AllowRead, b.AllowRead), !slices.Equal(a.AllowedPorts, b.AllowedPorts), !slices.Equal(a.Caches, b.Caches):
+	case !subset(a.Write, b.Write), !subset(a.Keep, b.Keep), !subset(a.AllowRead, b.AllowRead),
+		!slices.Equal(a.AllowedPorts, b.AllowedPorts), !slices.Equal(a.Caches, b.Caches):
 		return "the sandbox lets more through"
-	case len(b.AllowedHosts) > 0 && !subset(a.AllowedHosts, b.AllowedHosts), !subset(b.DeniedHosts, a.DeniedHosts), !subset(b.DenyWrite, a.DenyWrite):
+	case len(b.AllowedHosts) > 0 && !subset(a.AllowedHosts, b.AllowedHosts), !subset(b.DeniedHosts, a.DeniedHosts),
+		!subset(b.DenyWrite, a.DenyWrite):
 		return "more hosts or files are open"
 	}
 	was, is := before.Hidden(), after.Hidden()
 	for _, path := range []string{
-		"/etc/shadow", before.places.Dirs.Home + "/.ssh/id_rsa", before.Folders[0] + "/.env", before.Folders[0] + "/x/.env.local", before.Folders[0] + "/a", before.places.Dirs.Home + "/b", "/srv",
+		"/etc/shadow", before.places.Dirs.Home + "/.ssh/id_rsa", before.Folders[0] + "/.env",
+		before.Folders[0] + "/x/.env.local", before.Folders[0] + "/a", before.places.Dirs.Home + "/b", "/srv",
 	} {
 		if _, hidden := was.Covers(path); hidden {
 			if _, still := is.Covers(path); !still {
@@ -272,7 +283,8 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%s: %s", file, w)
 			}
 		}
-		t.Logf("%s: mode %s, %d rules, warnings %q", filepath.Base(file), all.Mode(false), len(all.Rules(false)), h.warnings)
+		t.Logf("%s: mode %s, %d rules, warnings %q", filepath.Base(file), all.Mode(false), len(all.Rules(false)),
+			h.warnings)
 	}
 }
 
@@ -289,8 +301,9 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 		places := Places{
-			Managed: []ManagedFile{{filepath.Join(root, "etc/c/managed-settings.json"), true}, {filepath.Join(root, "etc/t/managed-settings.json"), false}},
-			Dirs:    Dirs{Config: root + "/c", Data: root + "/d", Run: root + "/r", Home: root + "/h"}, Folder: dir,
+			Managed: []ManagedFile{{filepath.Join(root, "etc/c/managed-settings.json"), true},
+				{filepath.Join(root, "etc/t/managed-settings.json"), false}},
+			Dirs: Dirs{Config: root + "/c", Data: root + "/d", Run: root + "/r", Home: root + "/h"}, Folder: dir,
 		}
 		b.Run(strings.ReplaceAll(folder, "/", "-"), func(b *testing.B) {
 			for b.Loop() {

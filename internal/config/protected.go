@@ -59,9 +59,11 @@ func Guards(project string, d Dirs) []Guard {
 		case p.section == "project":
 			out = append(out, Guard{escapeGlob(top) + "/**/" + name, filepath.Join(project, name), why})
 		case p.section == "git":
-			out = append(out, Guard{Glob: escapeGlob(top) + "/**/.git/" + name, Why: why}, Guard{Glob: escapeGlob(top) + "/**/.git/modules/**/" + name, Why: why})
+			out = append(out, Guard{Glob: escapeGlob(top) + "/**/.git/" + name, Why: why},
+				Guard{Glob: escapeGlob(top) + "/**/.git/modules/**/" + name, Why: why})
 			for _, git := range gits {
-				out = append(out, Guard{Glob: escapeGlob(git) + "/" + name, Why: why}, Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
+				out = append(out, Guard{Glob: escapeGlob(git) + "/" + name, Why: why},
+					Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
 			}
 		}
 	}
@@ -139,7 +141,8 @@ func ProtectedPaths(project string, d Dirs) []string {
 		pointers, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
 		if err == nil {
 			for _, p := range pointers {
-				out = append(out, filepath.Join(p, "config.worktree"), filepath.Join(p, "commondir"), filepath.Join(p, "gitdir"))
+				out = append(out, filepath.Join(p, "config.worktree"), filepath.Join(p, "commondir"),
+					filepath.Join(p, "gitdir"))
 			}
 		}
 		for _, module := range modules(filepath.Join(git, "modules")) {
@@ -171,7 +174,8 @@ func modules(dir string) []string {
 		if !e.IsDir() {
 			return nil
 		}
-		if name := e.Name(); name == "objects" || name == "refs" || name == "logs" || name == "hooks" || name == "info" {
+		if name := e.Name(); name == "objects" || name == "refs" || name == "logs" || name == "hooks" ||
+			name == "info" {
 			return fs.SkipDir
 		}
 		if _, err := os.Lstat(filepath.Join(path, "HEAD")); err == nil {

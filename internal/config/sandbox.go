@@ -115,7 +115,8 @@ func (p *parser) caches(n node, to *[]string) {
 	}
 	for _, item := range n.items {
 		if item.kind == kindString && !known[item.text] {
-			p.warn(item.at, p.key, quote(item.text)+" is not a build cache that is known here"+suggest(item.text, known))
+			p.warn(item.at, p.key, quote(item.text)+" is not a build cache that is known here"+
+				suggest(item.text, known))
 		}
 	}
 	*to = slices.DeleteFunc(*to, func(name string) bool { return !known[name] })
@@ -155,12 +156,14 @@ func (p *parser) localHosts(n node, to *[]string) {
 	p.hosts(n, to)
 	for i, host := range *to {
 		if strings.Contains(host, "*") {
-			p.fail(n.items[i].at, fmt.Sprintf("%s has %s, but each host has to be named there", quote(p.key), quote(host)))
+			p.fail(n.items[i].at, fmt.Sprintf("%s has %s, but each host has to be named there", quote(p.key),
+				quote(host)))
 		}
 	}
 }
 
-// hostName reads the name of a host or "*.name", with or without a port at its end. The problem, if not empty, completes "which …".
+// hostName reads the name of a host or "*.name", with or without a port at its end. The problem, if not empty,
+// completes "which …".
 func hostName(text string) (host, problem string) {
 	host, port := strings.ToLower(text), ""
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && net.ParseIP(host) == nil && !strings.HasSuffix(host, "]") {
@@ -197,7 +200,8 @@ func (p *parser) keep(n node, to *[]string) {
 	p.strings(n, to)
 	for _, item := range n.items {
 		if item.kind == kindString && !variable(strings.TrimSuffix(item.text, "*")) {
-			p.fail(item.at, fmt.Sprintf("%s has %s, which cannot be the name of an environment variable", quote(p.key), quote(item.text)))
+			p.fail(item.at, fmt.Sprintf("%s has %s, which cannot be the name of an environment variable", quote(p.key),
+				quote(item.text)))
 		}
 	}
 }
@@ -211,7 +215,8 @@ func (p *parser) searchURL(n node, to *string) {
 	u, err := url.Parse(strings.ReplaceAll(n.text, "{query}", "x"))
 	local := err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && !local {
-		p.fail(n.at, fmt.Sprintf("%s must be an address that begins with https:// (or http:// on this machine), without a name or a password in it", quote(p.key)))
+		p.fail(n.at, fmt.Sprintf("%s must be an address that begins with https:// (or http:// on this machine), "+
+			"without a name or a password in it", quote(p.key)))
 	} else if !strings.Contains(n.text, "{query}") {
 		p.fail(n.at, quote(p.key)+" must have {query} where the words go")
 	}

@@ -129,7 +129,8 @@ func (s Settings) Caps() troupe.Caps {
 
 // Limits bound each sub-agent, besides its turns.
 func (a Agents) Limits() troupe.Limits {
-	return troupe.Limits{MaxTokens: a.EachTokens, MaxCost: troupe.Dollars(a.EachCostUSD), MaxTime: time.Duration(a.EachSeconds) * time.Second}
+	return troupe.Limits{MaxTokens: a.EachTokens, MaxCost: troupe.Dollars(a.EachCostUSD),
+		MaxTime: time.Duration(a.EachSeconds) * time.Second}
 }
 
 // Rules are the permission rules as written, with the file as their source.
@@ -191,11 +192,13 @@ func unreadable(path string, err error) error {
 	if errors.Is(err, syscall.ENOTDIR) {
 		return &troupe.UserError{
 			Problem: filepath.Dir(path) + " is to be a folder of Troupe's, and it, or something above it, is a file",
-			Hint:    "set TROUPE_HOME (or XDG_CONFIG_HOME) to a folder, or move the file away", Code: troupe.ExitUsage, Err: err,
+			Hint:    "set TROUPE_HOME (or XDG_CONFIG_HOME) to a folder, or move the file away", Code: troupe.ExitUsage,
+			Err: err,
 		}
 	}
 	return &troupe.UserError{
 		Problem: "the settings cannot be read: " + err.Error(),
-		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults", Code: troupe.ExitUsage, Err: err,
+		Hint:    "make " + path + " a file you can read, or take it away to go on with the defaults",
+		Code:    troupe.ExitUsage, Err: err,
 	}
 }

@@ -79,7 +79,8 @@ func ManagedFiles(goos string) []ManagedFile {
 			{"/Library/Application Support/Troupe/managed-settings.json", false},
 		}
 	default:
-		return []ManagedFile{{"/etc/claude-code/managed-settings.json", true}, {"/etc/troupe/managed-settings.json", false}}
+		return []ManagedFile{{"/etc/claude-code/managed-settings.json", true},
+			{"/etc/troupe/managed-settings.json", false}}
 	}
 }
 
@@ -260,11 +261,13 @@ func (r *reader) project(folders []string) {
 			{".troupe/settings.local.json", ScopeLocal, false},
 		} {
 			name := filepath.FromSlash(f.name)
-			r.file(root, filepath.Join(below, name), Source{Path: filepath.Join(folder, name), Scope: f.scope, Folder: folder}, f.claude)
+			r.file(root, filepath.Join(below, name), Source{Path: filepath.Join(folder, name), Scope: f.scope,
+				Folder: folder}, f.claude)
 		}
 	}
 	if err := root.Close(); err != nil {
-		r.warnings = append(r.warnings, Warning{Path: folders[0], Text: folders[0] + ": closing the folder: " + err.Error()})
+		r.warnings = append(r.warnings, Warning{Path: folders[0],
+			Text: folders[0] + ": closing the folder: " + err.Error()})
 	}
 }
 
@@ -294,7 +297,8 @@ func (r *reader) file(root *os.Root, name string, s Source, claude bool) {
 	}
 	if p.err != nil {
 		l.Broken = true
-		p.warnings = []Warning{{Path: s.Path, Text: problem(p.err) + "; nothing counts of this file but what it could be seen to forbid, and no mode is looser than default"}}
+		p.warnings = []Warning{{Path: s.Path, Text: problem(p.err) +
+			"; nothing counts of this file but what it could be seen to forbid, and no mode is looser than default"}}
 	} else if claude {
 		p.leftOut(dangerous)
 	}
@@ -316,5 +320,6 @@ func (r *reader) broken(s Source, err error) {
 	}
 	s.Broken = true
 	r.layers = append(r.layers, layer{Source: s, settings: Defaults()})
-	r.warnings = append(r.warnings, Warning{Path: s.Path, Text: s.Path + ": the settings cannot be read (" + cause.Error() + "), so none of them count, and no mode is looser than default"})
+	r.warnings = append(r.warnings, Warning{Path: s.Path, Text: s.Path + ": the settings cannot be read (" +
+		cause.Error() + "), so none of them count, and no mode is looser than default"})
 }

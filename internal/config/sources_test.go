@@ -33,8 +33,10 @@ func newHouse(t *testing.T) *house {
 	}
 	h := &house{t: t, root: root, home: filepath.Join(root, "home"), repo: filepath.Join(root, "home/src/repo")}
 	h.folder = h.repo
-	h.policy, h.theirs = filepath.Join(root, "etc/troupe/managed-settings.json"), filepath.Join(root, "etc/claude-code/managed-settings.json")
-	h.userOurs, h.userTheirs = filepath.Join(h.home, ".config/troupe/settings.json"), filepath.Join(h.home, ".claude/settings.json")
+	h.policy, h.theirs = filepath.Join(root, "etc/troupe/managed-settings.json"),
+		filepath.Join(root, "etc/claude-code/managed-settings.json")
+	h.userOurs, h.userTheirs = filepath.Join(h.home, ".config/troupe/settings.json"),
+		filepath.Join(h.home, ".claude/settings.json")
 	h.mkdir(filepath.Join(h.repo, ".git"))
 	h.write(filepath.Join(h.repo, ".git/HEAD"), "ref: refs/heads/main\n")
 	return h
@@ -60,8 +62,10 @@ func (h *house) project(name, text string) { h.write(filepath.Join(h.repo, name)
 func (h *house) at() Places {
 	return Places{
 		Managed: []ManagedFile{{h.theirs, true}, {h.policy, false}},
-		Dirs:    Dirs{Config: filepath.Join(h.home, ".config/troupe"), Data: filepath.Join(h.home, ".local/share/troupe"), Run: filepath.Join(h.home, ".local/share/troupe/run"), Home: h.home},
-		Folder:  h.folder,
+		Dirs: Dirs{Config: filepath.Join(h.home, ".config/troupe"),
+			Data: filepath.Join(h.home, ".local/share/troupe"), Run: filepath.Join(h.home, ".local/share/troupe/run"),
+			Home: h.home},
+		Folder: h.folder,
 	}
 }
 
@@ -94,7 +98,8 @@ func TestEverySourceCounts(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	rules := func(tag string) string {
-		return `{"permissions": {"allow": ["Bash(a-` + tag + `)"], "deny": ["Bash(d-` + tag + `)"], "ask": ["Bash(q-` + tag + `)"]}}`
+		return `{"permissions": {"allow": ["Bash(a-` + tag + `)"], "deny": ["Bash(d-` + tag + `)"], "ask": ["Bash(q-` +
+			tag + `)"]}}`
 	}
 	h.write(h.policy, rules("managed"))
 	h.write(h.theirs, rules("their-managed"))
@@ -133,7 +138,8 @@ func TestEverySourceCounts(t *testing.T) {
 	if got := all.Rules(false)[0].Source; got != h.theirs {
 		t.Errorf("a rule of the policy comes from %q", got)
 	}
-	if s, ok := all.Source(filepath.Join(h.repo, "sub/.claude/settings.json")); !ok || s.Scope != ScopeProject || s.Folder != filepath.Join(h.repo, "sub") || len(s.Hash) != 64 {
+	if s, ok := all.Source(filepath.Join(h.repo, "sub/.claude/settings.json")); !ok || s.Scope != ScopeProject ||
+		s.Folder != filepath.Join(h.repo, "sub") || len(s.Hash) != 64 {
 		t.Errorf("the source is %+v", s)
 	}
 	if len(h.warnings) > 0 {
@@ -173,7 +179,8 @@ func TestUserInHome(t *testing.T) {
 	h.folder = h.home
 	h.write(h.userTheirs, `{"permissions": {"allow": ["Bash(x)"], "defaultMode": "acceptEdits"}}`)
 	all := h.read()
-	if got := texts(all.Rules(false)); !slices.Equal(got, []string{"allow Bash(x)"}) || all.Mode(false) != troupe.ModeAcceptEdits || len(all.Sources()) != 1 {
+	if got := texts(all.Rules(false)); !slices.Equal(got, []string{"allow Bash(x)"}) ||
+		all.Mode(false) != troupe.ModeAcceptEdits || len(all.Sources()) != 1 {
 		t.Errorf("rules %q, mode %s, sources %v", got, all.Mode(false), all.Sources())
 	}
 }
@@ -235,15 +242,18 @@ func TestNotAProjects(t *testing.T) {
 		{`{"statusLine": {"command": "./evil.sh"}}`, "statusLine"},
 		{`{"enableAllProjectMcpServers": true}`, "enableAllProjectMcpServers"},
 		{`{"skipDangerousModePermissionPrompt": true}`, "skipDangerousModePermissionPrompt"},
-		{`{"permissions": {"skipDangerousModePermissionPrompt": true}}`, "permissions.skipDangerousModePermissionPrompt"},
+		{`{"permissions": {"skipDangerousModePermissionPrompt": true}}`,
+			"permissions.skipDangerousModePermissionPrompt"},
 		{`{"disableAllHooks": true}`, "disableAllHooks"},
 		{`{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		{`{"sandbox": {"enabled": true, "excludedCommands": ["docker"]}}`, "sandbox.excludedCommands"},
 		{`{"sandbox": {"allowUnsandboxedCommands": true}}`, "sandbox.allowUnsandboxedCommands"},
 		{`{"sandbox": {"enabled": true, "filesystem": {"allowWrite": ["//etc"]}}}`, "sandbox.filesystem.allowWrite"},
 		{`{"sandbox": {"enabled": true, "filesystem": {"allowRead": ["~/.ssh"]}}}`, "sandbox.filesystem.allowRead"},
-		{`{"sandbox": {"enabled": true, "network": {"allowedDomains": ["evil.example"]}}}`, "sandbox.network.allowedDomains"},
-		{`{"sandbox": {"network": {"allowUnixSockets": ["/var/run/docker.sock"]}}}`, "sandbox.network.allowUnixSockets"},
+		{`{"sandbox": {"enabled": true, "network": {"allowedDomains": ["evil.example"]}}}`,
+			"sandbox.network.allowedDomains"},
+		{`{"sandbox": {"network": {"allowUnixSockets": ["/var/run/docker.sock"]}}}`,
+			"sandbox.network.allowUnixSockets"},
 	} {
 		h := newHouse(t)
 		before := h.read()
@@ -282,7 +292,8 @@ func TestAProjectCanForbid(t *testing.T) {
 	}
 	want := Sandbox{
 		DenyRead: []string{h.repo + "/**/secret", h.repo + "/a/b"}, DenyWrite: []string{"/keep"}, Offline: true,
-		AllowedHosts: []string{"*"}, DeniedHosts: []string{"evil.example"}, Limits: Limits{Processes: 100, MemoryMB: 512, FileMB: 8192},
+		AllowedHosts: []string{"*"}, DeniedHosts: []string{"evil.example"},
+		Limits: Limits{Processes: 100, MemoryMB: 512, FileMB: 8192},
 	}
 	if diff := cmp.Diff(want, s.Sandbox); diff != "" {
 		t.Error(diff)
@@ -295,15 +306,18 @@ func TestManaged(t *testing.T) {
 	h := newHouse(t)
 	h.write(h.policy, `{"model": "base", "permissions": {"defaultMode": "plan", "allow": ["Bash(ok)"], "deny": ["WebFetch"], "managed_rules_only": true},
 		"agents": {"max_total": 20, "max_cost_usd": 3}, "sandbox": {"network": "off", "deny_read": ["/srv/keys"], "limits": {"file_mb": 10}}}`)
-	h.write(h.theirs, `{"permissions": {"disableBypassPermissionsMode": "disable"}, "sandbox": {"enabled": true, "network": {"allowedDomains": ["ok.example"], "allowManagedDomainsOnly": true}}}`)
+	h.write(h.theirs,
+		`{"permissions": {"disableBypassPermissionsMode": "disable"}, "sandbox": {"enabled": true, "network": {"allowedDomains": ["ok.example"], "allowManagedDomainsOnly": true}}}`)
 	h.write(h.userOurs, `{"model": "mine", "permissions": {"defaultMode": "bypassPermissions", "allow": ["Bash(mine)"], "deny": ["Bash(rm)"]},
 		"agents": {"max_total": 500, "max_cost_usd": 0, "max_depth": 3}, "sandbox": {"network": "on", "allow_read": ["/srv/keys"], "allowed_hosts": ["b.example"], "limits": {"file_mb": 0}}}`)
 	all := h.read()
-	if got, want := texts(all.Rules(true)), []string{"deny WebFetch", "allow Bash(ok)", "deny Bash(rm)"}; !slices.Equal(got, want) {
+	if got, want := texts(all.Rules(true)), []string{"deny WebFetch", "allow Bash(ok)",
+		"deny Bash(rm)"}; !slices.Equal(got, want) {
 		t.Errorf("rules %q", got)
 	}
 	s := all.Settings(true)
-	if s.Model != "mine" || s.Agents.MaxTotal != 20 || s.Agents.MaxCostUSD != 3 || s.Agents.MaxDepth != 3 || s.Sandbox.Limits.FileMB != 10 || !s.Sandbox.Offline {
+	if s.Model != "mine" || s.Agents.MaxTotal != 20 || s.Agents.MaxCostUSD != 3 || s.Agents.MaxDepth != 3 ||
+		s.Sandbox.Limits.FileMB != 10 || !s.Sandbox.Offline {
 		t.Errorf("settings %+v", s)
 	}
 	if all.Mode(true) != troupe.ModeDefault || all.Most() != troupe.ModeAcceptEdits {
@@ -369,7 +383,8 @@ func TestBroken(t *testing.T) {
 				if all.Mode(trusted) != troupe.ModeDefault {
 					t.Errorf("%s: mode %s", name, all.Mode(trusted))
 				}
-				if slices.ContainsFunc(all.Rules(trusted), func(r troupe.Rule) bool { return r.Effect == troupe.Allow }) {
+				if slices.ContainsFunc(all.Rules(trusted),
+					func(r troupe.Rule) bool { return r.Effect == troupe.Allow }) {
 					t.Errorf("%s: it allows %q", name, texts(all.Rules(trusted)))
 				}
 			}
@@ -381,7 +396,8 @@ func TestBroken(t *testing.T) {
 func TestSalvage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.project(".troupe/settings.json", `{"agents": {"max_depth": -1}, "permissions": {"allow": ["Bash"], "deny": ["WebFetch", 3], "ask": "Edit"}}`)
+	h.project(".troupe/settings.json",
+		`{"agents": {"max_depth": -1}, "permissions": {"allow": ["Bash"], "deny": ["WebFetch", 3], "ask": "Edit"}}`)
 	if got := texts(h.read().Rules(true)); !slices.Equal(got, []string{"deny WebFetch", "ask Edit"}) {
 		t.Errorf("rules %q", got)
 	}
@@ -446,7 +462,8 @@ func TestUnknownMode(t *testing.T) {
 	h.project(".claude/settings.json", `{"permissions": {"defaultMode": "auto", "deny": ["Bash"]}}`)
 	h.project(".troupe/settings.json", `{"permissions": {"defaultMode": "yolo", "deny": ["Edit"]}}`)
 	all := h.read()
-	if all.Mode(true) != troupe.ModeDefault || len(all.Rules(true)) != 2 || !h.warned(h.userTheirs, "allowEdits") || !h.warned("yolo") || !h.warned("auto") {
+	if all.Mode(true) != troupe.ModeDefault || len(all.Rules(true)) != 2 || !h.warned(h.userTheirs, "allowEdits") ||
+		!h.warned("yolo") || !h.warned("auto") {
 		t.Errorf("mode %s, rules %v, warnings %v", all.Mode(true), all.Rules(true), h.warnings)
 	}
 }
@@ -459,7 +476,8 @@ func TestModeOrder(t *testing.T) {
 			x, _ := gate.Meaning(a)
 			y, _ := gate.Meaning(b)
 			both := gate.Mode{Ceiling: min(x.Ceiling, y.Ceiling), Self: min(x.Self, y.Self), OnAsk: x.OnAsk}
-			if strict := []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}; slices.Index(strict, y.OnAsk) > slices.Index(strict, x.OnAsk) {
+			if strict := []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}; slices.Index(strict,
+				y.OnAsk) > slices.Index(strict, x.OnAsk) {
 				both.OnAsk = y.OnAsk
 			}
 			if c, _ := gate.Meaning(Closer(a, b)); both != c {
@@ -479,7 +497,8 @@ func TestTracked(t *testing.T) {
 		h := newHouse(t)
 		git := func(args ...string) {
 			t.Helper()
-			cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", h.repo, "-c", "index.version=" + version}, args...)...)
+			cmd := exec.CommandContext(t.Context(), "git", append([]string{"-C", h.repo, "-c",
+				"index.version=" + version}, args...)...)
 			cmd.Env = append(os.Environ(), "HOME="+h.home, "GIT_CONFIG_NOSYSTEM=1")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("git %q: %v\n%s", args, err, out)

@@ -70,7 +70,8 @@ func TestPutAndGet(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	s := content.In(dir)
-	for _, c := range [][]byte{nil, []byte("a"), []byte("a\r\n\x00\xff"), bytes.Repeat([]byte("line\n"), 100_000), numbered(1)} {
+	for _, c := range [][]byte{nil, []byte("a"), []byte("a\r\n\x00\xff"), bytes.Repeat([]byte("line\n"), 100_000),
+		numbered(1)} {
 		hash, err := s.Put(c)
 		if err != nil || hash != tool.Hash(c) {
 			t.Fatalf("put %d bytes: %q, %v", len(c), hash, err)
@@ -105,7 +106,8 @@ func TestWhatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := content.In(filepath.Join(dir, "content"))
-	for _, hash := range []string{tool.Hash([]byte("x")), "", "..", "../secret", strings.Repeat("A", 32), strings.Repeat("a", 31) + "/"} {
+	for _, hash := range []string{tool.Hash([]byte("x")), "", "..", "../secret", strings.Repeat("A", 32),
+		strings.Repeat("a", 31) + "/"} {
 		if got, err := s.Get(hash); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%q: %q, %v", hash, got, err)
 		}
@@ -153,7 +155,8 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Some bytes of the header mean nothing to us.
-		if got, err := s.Get(hash); err == nil && !bytes.Equal(got, old) || err != nil && !errors.Is(err, content.ErrDamaged) {
+		if got, err := s.Get(hash); err == nil && !bytes.Equal(got, old) ||
+			err != nil && !errors.Is(err, content.ErrDamaged) {
 			t.Errorf("%s: %q, %v", what, got, err)
 		}
 	}
@@ -293,7 +296,8 @@ func BenchmarkPut(b *testing.B) {
 	source := func(n int, i int) []byte { // what sources look like to a compressor, more or less
 		var out bytes.Buffer
 		r := rand.New(rand.NewPCG(uint64(i), 3))
-		words := strings.Fields("func return if err != nil { } switch case default range for := string int error package import struct type")
+		words := strings.Fields("func return if err != nil { } switch case default range for := string int error " +
+			"package import struct type")
 		for out.Len() < n {
 			out.WriteString(words[r.IntN(len(words))])
 			out.WriteByte(" \n\t"[r.IntN(3)])

@@ -145,7 +145,8 @@ func newField(t *testing.T, environ ...string) *field {
 	// What Go finds out about a commit it writes to where modules are fetched to, which is not open
 	// to commands that only read: with that, go list would be asked about once for each commit.
 	p.environ = append(p.environ, "GOFLAGS=-buildvcs=false")
-	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "ANTHROPIC_API_KEY="+keyMarker, "DEPLOYMENT_NOTE="+noteMarker)
+	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "ANTHROPIC_API_KEY="+keyMarker,
+		"DEPLOYMENT_NOTE="+noteMarker)
 	p.environ = append(p.environ, environ...)
 	f.port, f.touched = listen(t)
 	return f
@@ -250,7 +251,8 @@ func (f *field) try(commands []string, args ...string) ([]outcome, string) {
 	}
 	script.WriteString("  - text: done\n")
 	f.write("../s.yaml", script.String())
-	r := f.troupe(append([]string{"-p", "--model", "script:../s.yaml", "--output-format", "stream-json", "go"}, args...)...)
+	r := f.troupe(append([]string{"-p", "--model", "script:../s.yaml", "--output-format", "stream-json", "go"},
+		args...)...)
 	out := make([]outcome, len(commands))
 	found := 0
 	for line := range strings.Lines(r.out) {
@@ -390,7 +392,8 @@ func harmless(_ *testing.T, kernel string, f *field, cases []attack) (bad []stri
 	diff := changed(before, f.state())
 	for i, o := range out {
 		if kernel == onlyReading && o.ran {
-			bad = append(bad, cases[i].id+" was run without being asked about, on a machine that cannot confine it:\n"+o.text)
+			bad = append(bad, cases[i].id+" was run without being asked about, on a machine that cannot confine it:\n"+
+				o.text)
 		}
 	}
 	if len(diff) > 0 {
@@ -427,7 +430,8 @@ func TestTells(t *testing.T) {
 	t.Parallel()
 	for before := range 4 {
 		text := strings.Repeat("y", before) + fileMarker + "z"
-		for _, shown := range []string{text, base64.StdEncoding.EncodeToString([]byte(text)), strings.ToUpper(hex.EncodeToString([]byte(text))), "L E A K\nM E - 7", "7-EMKAEL"} {
+		for _, shown := range []string{text, base64.StdEncoding.EncodeToString([]byte(text)),
+			strings.ToUpper(hex.EncodeToString([]byte(text))), "L E A K\nM E - 7", "7-EMKAEL"} {
 			if !tells(shown, fileMarker) {
 				t.Errorf("%q does not tell it", shown)
 			}
@@ -477,7 +481,8 @@ func TestAttacksLeak(t *testing.T) {
 // TestBenign: what only reads runs without a question, and as it would outside.
 func TestBenign(t *testing.T) {
 	t.Parallel()
-	eachKernel(t, readAttacks(t, "benign.tsv"), func(t *testing.T, kernel string, f *field, cases []attack) (bad []string) {
+	eachKernel(t, readAttacks(t, "benign.tsv"), func(t *testing.T, kernel string, f *field,
+		cases []attack) (bad []string) {
 		f.limit = 2 * time.Minute // none of these is to be cut short by a slow machine
 		before := f.state()
 		out, _ := f.try(commandsOf(cases))
@@ -498,9 +503,11 @@ func TestBenign(t *testing.T) {
 			}
 			code, plain := f.outside(t, c.command)
 			// What is kept from agents is not there for a command that walks over it, and grep says so.
-			walked := o.code == 2 && code < 2 && strings.Contains(c.command, "grep") && strings.Contains(o.text, ".env: Permission denied")
+			walked := o.code == 2 && code < 2 && strings.Contains(c.command, "grep") &&
+				strings.Contains(o.text, ".env: Permission denied")
 			if code != o.code && !walked {
-				bad = append(bad, fmt.Sprintf("%s ended with %d, and %d outside; inside:\n%s\noutside:\n%s", c.id, o.code, code, o.text, plain))
+				bad = append(bad, fmt.Sprintf("%s ended with %d, and %d outside; inside:\n%s\noutside:\n%s", c.id,
+					o.code, code, o.text, plain))
 			}
 		}
 		return bad
@@ -512,7 +519,10 @@ func (f *field) outside(t *testing.T, command string) (int, []byte) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", f.command(command))
 	cmd.Dir, cmd.WaitDelay = f.ws, time.Second
-	cmd.Env = slices.DeleteFunc(slices.Clone(f.environ), func(kv string) bool { return strings.HasPrefix(kv, "ANTHROPIC") })
+	cmd.Env = slices.DeleteFunc(slices.Clone(f.environ), func(kv string) bool {
+		return strings.HasPrefix(kv,
+			"ANTHROPIC")
+	})
 	plain, err := cmd.Output()
 	code, err := exitCode(err)
 	if err != nil {

@@ -36,18 +36,23 @@ replies:
 	instead := func(of, copied string) string {
 		return strings.Replace(log, line(of), seq.ReplaceAllString(line(copied), seq.FindString(line(of))), 1)
 	}
-	const glob, kid, end = `"tool.finished".*"name":"Glob"`, `"tool.finished".*"name":"Agent"`, `"session.ended".*"type":"main"`
+	const glob, kid, end = `"tool.finished".*"name":"Glob"`, `"tool.finished".*"name":"Agent"`,
+		`"session.ended".*"type":"main"`
 	last := line(end)
 	for want, damaged := range map[string][2]string{
-		"follows event":            {strings.Replace(log, line(`"model.sealed"`), "", 1), show},
-		"has its second result":    {instead(glob, kid), show},
-		"have a result":            {instead(glob, `"session.started"`), show},
-		"ends for the second time": {log + seq.ReplaceAllString(last, fmt.Sprintf(`"seq":%d`, strings.Count(log, sessionOf(last))+1)), show},
-		"never ended":              {strings.Replace(log, last, "", 1), show},
-		"in its parent's log":      {strings.Replace(log, `,"outcome":{`, `,"outcame":{`, 1), show},
-		"is not the tree's":        {log, regexp.MustCompile(`"usage":\{"input":\d+`).ReplaceAllString(show, `"usage":{"input":7`)},
-		"was read at event 2":      {strings.Replace(log, line(`"model.sealed"`), seq.ReplaceAllString(line(`"mail.delivered"`), seq.FindString(line(`"model.sealed"`))), 1), show},
-		"agents in the report":     {log, regexp.MustCompile(`,\{"id":[^{}]*(\{[^{}]*\}[^{}]*)*\}\]`).ReplaceAllString(show, "]")},
+		"follows event":         {strings.Replace(log, line(`"model.sealed"`), "", 1), show},
+		"has its second result": {instead(glob, kid), show},
+		"have a result":         {instead(glob, `"session.started"`), show},
+		"ends for the second time": {log + seq.ReplaceAllString(last,
+			fmt.Sprintf(`"seq":%d`, strings.Count(log, sessionOf(last))+1)), show},
+		"never ended":         {strings.Replace(log, last, "", 1), show},
+		"in its parent's log": {strings.Replace(log, `,"outcome":{`, `,"outcame":{`, 1), show},
+		"is not the tree's": {log, regexp.MustCompile(`"usage":\{"input":\d+`).ReplaceAllString(show,
+			`"usage":{"input":7`)},
+		"was read at event 2": {strings.Replace(log, line(`"model.sealed"`),
+			seq.ReplaceAllString(line(`"mail.delivered"`), seq.FindString(line(`"model.sealed"`))), 1), show},
+		"agents in the report": {log,
+			regexp.MustCompile(`,\{"id":[^{}]*(\{[^{}]*\}[^{}]*)*\}\]`).ReplaceAllString(show, "]")},
 	} {
 		if _, err := audit(damaged[0], damaged[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got: %v", want, err)
@@ -95,11 +100,16 @@ replies:
 	p.audit("main")
 	log, show := p.troupe("log", "main", "--tree", "--json").out, p.troupe("show", "main", "--json").out
 	for want, damaged := range map[string]string{
-		"of command b1.1":                strings.Replace(log, `"kind":"shell","task":"b1.1"`, `"kind":"shell","task":"b9.9"`, 1),
-		"of command b1.0":                strings.ReplaceAll(log, `(b1.0, log`, `(b1.x, log`),
-		"was told 2 times":               regexp.MustCompile(`\((b1\.0, log: [^"]*)\)`).ReplaceAllString(log, `($1)","again ($1)`),
-		"is 0 times in its parent's log": regexp.MustCompile(`("ended":\{"session":"\w+","run":)1`).ReplaceAllString(log, "${1}7"),
-		"answered no call of its parent": regexp.MustCompile(`"task":\{"id":"[0-9a-z]{12}","kind":"agent"`).ReplaceAllString(log, `"task":{"id":"aaaaaaaaaaaa","kind":"agent"`),
+		"of command b1.1": strings.Replace(log, `"kind":"shell","task":"b1.1"`,
+			`"kind":"shell","task":"b9.9"`, 1),
+		"of command b1.0": strings.ReplaceAll(log, `(b1.0, log`, `(b1.x, log`),
+		"was told 2 times": regexp.MustCompile(`\((b1\.0, log: [^"]*)\)`).ReplaceAllString(log,
+			`($1)","again ($1)`),
+		"is 0 times in its parent's " +
+			"log": regexp.MustCompile(`("ended":\{"session":"\w+","run":)1`).ReplaceAllString(log, "${1}7"),
+		"answered no call of its " +
+			"parent": regexp.MustCompile(`"task":\{"id":"[0-9a-z]{12}","kind":"agent"`).ReplaceAllString(log,
+			`"task":{"id":"aaaaaaaaaaaa","kind":"agent"`),
 	} {
 		if damaged == log {
 			t.Errorf("%q: the log is not damaged", want)

@@ -51,17 +51,18 @@ func parseEvents(log string) ([]wire.Event, error) {
 type book struct{ sessions map[troupe.SessionID]*account }
 
 type account struct {
-	seq      int64
-	parent   troupe.SessionID
-	reply    int
-	calls    int                           // of the last reply
-	results  map[int]int                   // of the last reply, by call
-	born     map[troupe.SessionID]int      // children, by the calls that started them
-	told     map[childRun]int              // ends of children this session was told of
-	ended    map[int]bool                  // own runs
-	answered map[troupe.SessionID]struct{} // children whose result, or their going on in the background, answered a call
-	mail     map[troupe.MailID]int64       // what was read, and at which event
-	commands map[troupe.TaskID]int         // in the background; how often their end was told
+	seq     int64
+	parent  troupe.SessionID
+	reply   int
+	calls   int                      // of the last reply
+	results map[int]int              // of the last reply, by call
+	born    map[troupe.SessionID]int // children, by the calls that started them
+	told    map[childRun]int         // ends of children this session was told of
+	ended   map[int]bool             // own runs
+	// children whose result, or their going on in the background, answered a call
+	answered map[troupe.SessionID]struct{}
+	mail     map[troupe.MailID]int64 // what was read, and at which event
+	commands map[troupe.TaskID]int   // in the background; how often their end was told
 }
 
 type childRun struct {
@@ -72,7 +73,9 @@ type childRun struct {
 func (b *book) add(e wire.Event) error {
 	a := b.sessions[e.Session]
 	if a == nil {
-		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{}, ended: map[int]bool{}, answered: map[troupe.SessionID]struct{}{}, mail: map[troupe.MailID]int64{}, commands: map[troupe.TaskID]int{}}
+		a = &account{results: map[int]int{}, born: map[troupe.SessionID]int{}, told: map[childRun]int{},
+			ended: map[int]bool{}, answered: map[troupe.SessionID]struct{}{}, mail: map[troupe.MailID]int64{},
+			commands: map[troupe.TaskID]int{}}
 		b.sessions[e.Session] = a
 	}
 	if e.Seq != a.seq+1 {
@@ -157,7 +160,8 @@ func (a *account) tell(o troupe.Outcome) {
 func (a *account) finished(body troupe.ToolFinished) error {
 	r := body.Result
 	if r.Reply != a.reply || r.Call >= a.calls {
-		return fmt.Errorf("a result of call %d of reply %d, but reply %d has %d calls", r.Call, r.Reply, a.reply, a.calls)
+		return fmt.Errorf("a result of call %d of reply %d, but reply %d has %d calls", r.Call, r.Reply, a.reply,
+			a.calls)
 	}
 	if a.results[r.Call]++; a.results[r.Call] > 1 {
 		return fmt.Errorf("call %d of reply %d has its second result", r.Call, r.Reply)
@@ -206,7 +210,8 @@ func (b *book) close() error {
 		}
 		for run := range a.ended {
 			if n := up.told[childRun{id, run}]; n != 1 {
-				errs = append(errs, fmt.Errorf("the end of run %d of session %s is %d times in its parent's log", run, id, n))
+				errs = append(errs, fmt.Errorf("the end of run %d of session %s is %d times in its parent's log", run,
+					id, n))
 			}
 		}
 		if _, ok := up.answered[id]; !ok {
@@ -220,7 +225,8 @@ func (b *book) close() error {
 func (b *book) compare(run wire.Run) error {
 	var errs []error
 	if len(run.Agents) != len(b.sessions) {
-		errs = append(errs, fmt.Errorf("%d agents in the report, %d sessions in the log", len(run.Agents), len(b.sessions)))
+		errs = append(errs, fmt.Errorf("%d agents in the report, %d sessions in the log", len(run.Agents),
+			len(b.sessions)))
 	}
 	var usage troupe.Usage
 	var cost float64
@@ -228,7 +234,8 @@ func (b *book) compare(run wire.Run) error {
 		usage, cost = usage.Add(ag.Usage), cost+ag.CostUSD
 	}
 	if usage != run.Usage || math.Abs(cost-run.CostUSD) > 1e-9 {
-		errs = append(errs, fmt.Errorf("the agents' %+v $%v is not the tree's %+v $%v", usage, cost, run.Usage, run.CostUSD))
+		errs = append(errs, fmt.Errorf("the agents' %+v $%v is not the tree's %+v $%v", usage, cost, run.Usage,
+			run.CostUSD))
 	}
 	return errors.Join(errs...)
 }

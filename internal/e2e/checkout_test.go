@@ -124,7 +124,8 @@ func (m reader) answer(r *modeltest.Request) modeltest.Reply {
 		dir := regexp.MustCompile(`PACKAGE<([^>]*)>`).FindStringSubmatch(r.FirstText())[1]
 		glob := "/*.go" // of this folder alone
 		return modeltest.Calls(toolCall("Grep", map[string]any{
-			"pattern": `^func (\([^)]*\) )?[A-Z]`, "path": dir, "glob": glob, "output_mode": "content", "-n": true, "-B": 1, "head_limit": 5000,
+			"pattern": `^func (\([^)]*\) )?[A-Z]`, "path": dir, "glob": glob, "output_mode": "content", "-n": true,
+			"-B": 1, "head_limit": 5000,
 		}))
 	default:
 		return modeltest.Text(missing(r.LastText()))

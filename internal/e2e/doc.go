@@ -25,7 +25,8 @@
 //	 6  an agent leaves its folder                   TestPain06StaysInItsFolder
 //	 7  agents start agents without end              TestPain07Runaway, agents_caps
 //	 8  one 429 kills an agent, or a hundred storm   TestTenAtOnce, TestFaults, TestKeyExpires
-//	 9  plan mode bypassed through a child           TestPain09PlanHoldsBelow, TestPermissionTable, permissions_children
+//	 9  plan mode bypassed through a child           TestPain09PlanHoldsBelow, TestPermissionTable,
+//	                                                permissions_children
 //	10  declared tools or sandbox ignored            TestPain10DeclaredToolsHold, permissions_explain
 //	11  waits without end                            TestPain11WaitsEnd; stalled streams: model/modeltest
 //	12  orphan processes                             resume_kill, interrupt, tools_bash, TestLeftovers
@@ -33,7 +34,8 @@
 //	14  memory without bound                         TestPain14SlowReader, TestReaderGoesAway
 //	15  a child's whole transcript in its parent     agents_results
 //	16  a summary forgets running agents             TestPain16SummaryKnowsTasks, compact
-//	17  nothing to resume after a crash              resume_kill, TestKillAnywhere, TestKillBackground, TestResumeBehindTheEnd
+//	17  nothing to resume after a crash              resume_kill, TestKillAnywhere, TestKillBackground,
+//	                                                TestResumeBehindTheEnd
 //	18  "completed" twice or too early               TestPain18StoppedAndFinished, TestKillBackground, background
 //	20  one agent cannot be stopped, or not go on    TestPain20StopOneAndUndoIt, send
 //	21  the child is not seen, its question blocks   TestPain21ChildIsSeen, requests, log_follow

@@ -129,7 +129,8 @@ func TestOpenAIServer(t *testing.T) {
 		case isMain(r):
 			return modeltest.Text("Both are back.")
 		case r.Turn == 1:
-			return modeltest.Calls(modeltest.Call{Name: "Read", Input: `{"file_path":"a.txt"}`, ID: "call_0"}, modeltest.Call{Name: "Glob", Input: `{"pattern":"*"}`, ID: "call_0"})
+			return modeltest.Calls(modeltest.Call{Name: "Read", Input: `{"file_path":"a.txt"}`, ID: "call_0"},
+				modeltest.Call{Name: "Glob", Input: `{"pattern":"*"}`, ID: "call_0"})
 		}
 		return modeltest.Text("Seen.")
 	}, modeltest.Options{Keep: 100})
@@ -162,7 +163,8 @@ func TestOpenAIServer(t *testing.T) {
 
 	// As a provider of its own name, beside others.
 	p.write("../home/settings.json", fmt.Sprintf(`{"providers": {"home": {"base_url": %q, "window": 32000}}}`, s.URL()))
-	if run := p.run(0, "-p", "--model", "home/local", "go"); run.Agents[0].Model != "home/local" || run.Status != "completed" {
+	if run := p.run(0, "-p", "--model", "home/local", "go"); run.Agents[0].Model != "home/local" ||
+		run.Status != "completed" {
 		t.Errorf("got %+v", run)
 	}
 }

@@ -44,7 +44,8 @@ replies:
 	full := func(args ...string) {
 		t.Helper()
 		r := p.troupe(args...)
-		if r.code != 1 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") || strings.Contains(r.errOut, "goroutine") ||
+		if r.code != 1 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") ||
+			strings.Contains(r.errOut, "goroutine") ||
 			!strings.Contains(r.errOut, "full") || !strings.Contains(r.errOut, "space") {
 			t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
 		}
@@ -62,7 +63,8 @@ replies:
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	if run := p.run(0, "-p", "--resume", "job"); run.Result != "all done" || len(run.Agents) != 2 || run.Agents[1].Status != troupe.Completed {
+	if run := p.run(0, "-p", "--resume", "job"); run.Result != "all done" || len(run.Agents) != 2 ||
+		run.Agents[1].Status != troupe.Completed {
 		t.Errorf("in the end: %+v", run)
 	}
 	if after := p.troupe("log", "job", "--json").out; !strings.HasPrefix(after, before.out) {
@@ -91,7 +93,8 @@ func TestRemoveFromFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	p.write("../s.yaml", "replies:\n  - {turn: 1, calls: [{tool: Bash, input: {command: \"seq 200000\"}}]}\n  - text: done\n")
+	p.write("../s.yaml", "replies:\n  - {turn: 1, calls: [{tool: Bash, input: {command: \"seq 200000\"}}]}\n  - "+
+		"text: done\n")
 	p.write("../n.yaml", "replies: [{text: done}]")
 	for _, name := range []string{"large", "spare"} {
 		p.run(0, "-p", "go", "--name", name, "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions")
@@ -111,7 +114,8 @@ func TestRemoveFromFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := p.troupe("rm", "small"); r.code != 1 || !strings.Contains(r.errOut, "full") || strings.Contains(r.errOut, "freed") {
+	if r := p.troupe("rm", "small"); r.code != 1 || !strings.Contains(r.errOut, "full") ||
+		strings.Contains(r.errOut, "freed") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
 	if r := p.troupe("rm", "large"); r.code != 0 || !strings.HasPrefix(r.out, "removed ") {

@@ -13,12 +13,14 @@ import (
 // repository makes the project one, with a hidden file that git knows.
 func (p *place) repository() (git func(args ...string) string) {
 	p.t.Helper()
-	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a")
+	p.environ = append(p.environ, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a")
 	p.write(".env", "PASS=TOPSECRET\n")
 	p.write("other", "one\n")
 	// Git reads again what is as young as its index.
 	old := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
-	if err := errors.Join(os.Chtimes(filepath.Join(p.dir, ".env"), old, old), os.Chtimes(filepath.Join(p.dir, "other"), old, old)); err != nil {
+	if err := errors.Join(os.Chtimes(filepath.Join(p.dir, ".env"), old, old),
+		os.Chtimes(filepath.Join(p.dir, "other"), old, old)); err != nil {
 		p.t.Fatal(err)
 	}
 	git = func(args ...string) string {
@@ -55,7 +57,8 @@ replies:
 `)
 	p.run(0, "-p", "--model", "script:../look.yaml", "--name", "look", "go")
 	log := p.troupe("log", "look").out
-	if !strings.Contains(log, "all clean") || !strings.Contains(log, ".env: Permission denied") || strings.Contains(log, "TOPSECRET") || strings.Contains(log, "M .env") {
+	if !strings.Contains(log, "all clean") || !strings.Contains(log, ".env: Permission denied") ||
+		strings.Contains(log, "TOPSECRET") || strings.Contains(log, "M .env") {
 		t.Errorf("looking:\n%s", log)
 	}
 
@@ -83,7 +86,8 @@ replies:
 	p.write(".env", "PASS=ANOTHERSECRET\n")
 	p.run(0, "-p", "--model", "script:../work.yaml", "--name", "changed", "--allowed-tools", "Bash", "go")
 	log = p.troupe("log", "changed").out
-	if strings.Contains(log, "all done") || !strings.Contains(log, `open(".env"): Permission denied`) || strings.Contains(log, "SECRET") {
+	if strings.Contains(log, "all done") || !strings.Contains(log, `open(".env"): Permission denied`) ||
+		strings.Contains(log, "SECRET") {
 		t.Errorf("when it has changed:\n%s", log)
 	}
 	if git("rev-parse", "HEAD:.env") != before || p.read(".env") != "PASS=ANOTHERSECRET\n" {

@@ -38,9 +38,16 @@ func TestUnusableHome(t *testing.T) {
 		spoil func(p *place)
 		says  string
 	}{
-		"a folder where the database should be": {func(p *place) { p.write("../home/troupe.db/x", "") }, "home/troupe.db"},
-		"not a database":                        {func(p *place) { p.write("../home/troupe.db", strings.Repeat("not one\n", 1000)) }, "home/troupe.db"},
-		"a home nobody can make":                {func(p *place) { p.environ = append(p.environ, "TROUPE_HOME=/proc/none") }, "/proc/none"},
+		"a folder where the database should be": {func(p *place) { p.write("../home/troupe.db/x", "") },
+			"home/troupe.db"},
+		"not a database": {func(p *place) {
+			p.write("../home/troupe.db",
+				strings.Repeat("not one\n", 1000))
+		}, "home/troupe.db"},
+		"a home nobody can make": {func(p *place) {
+			p.environ = append(p.environ,
+				"TROUPE_HOME=/proc/none")
+		}, "/proc/none"},
 		"a file as home": {func(p *place) {
 			p.write("../file", "")
 			p.environ = append(p.environ, "TROUPE_HOME="+p.root+"/file")
@@ -64,7 +71,8 @@ func TestUnusableHome(t *testing.T) {
 func (p *place) refuses(want []string, args ...string) {
 	p.t.Helper()
 	r := p.troupe(args...)
-	if r.code != 1 && r.code != 2 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") || strings.Contains(r.errOut, "\ntroupe: ") || strings.Contains(r.errOut, "goroutine") {
+	if r.code != 1 && r.code != 2 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") ||
+		strings.Contains(r.errOut, "\ntroupe: ") || strings.Contains(r.errOut, "goroutine") {
 		p.t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
 	for _, w := range want {

@@ -158,11 +158,12 @@ func TestFaults(t *testing.T) {
 	overloaded := modeltest.Fail(529, "overloaded_error", "Overloaded")
 	overloaded.RetryAfter = "0"
 	for name, bad := range map[string]modeltest.Reply{
-		"529":          overloaded,
-		"event":        {Text: "half a word", ErrorType: "overloaded_error", ErrorMessage: "Overloaded"},
-		"cut":          {Text: strings.Repeat("many words ", 50), Cut: 900},
-		"cut in a cal": {Calls: []modeltest.Call{{Name: "Bash", Input: `{"command":"touch half-done and much more"}`}}, Cut: 600},
-		"clean end":    {Text: strings.Repeat("many words ", 50), End: 900},
+		"529":   overloaded,
+		"event": {Text: "half a word", ErrorType: "overloaded_error", ErrorMessage: "Overloaded"},
+		"cut":   {Text: strings.Repeat("many words ", 50), Cut: 900},
+		"cut in a cal": {Calls: []modeltest.Call{{Name: "Bash", Input: `{"command":"touch half-done and much more"}`}},
+			Cut: 600},
+		"clean end": {Text: strings.Repeat("many words ", 50), End: 900},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +203,8 @@ func TestWrongKey(t *testing.T) {
 		return modeltest.Fail(401, "authentication_error", "invalid x-api-key: "+secret)
 	})
 	r := p.troupe("-p", "go")
-	if r.code != 2 || r.out != "" || !strings.Contains(r.errOut, "401 authentication_error") || !strings.Contains(r.errOut, "--resume") {
+	if r.code != 2 || r.out != "" || !strings.Contains(r.errOut, "401 authentication_error") ||
+		!strings.Contains(r.errOut, "--resume") {
 		t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
 	if s.Count() != 1 {
@@ -232,7 +234,8 @@ func TestSecrets(t *testing.T) {
 	})
 	p.write("key.txt", "key="+secret+"\n")
 	debug := filepath.Join(p.root, "debug.log")
-	r := p.troupe("-p", "find the key", "--output-format", "stream-json", "--debug", debug, "--permission-mode", "bypassPermissions")
+	r := p.troupe("-p", "find the key", "--output-format", "stream-json", "--debug", debug, "--permission-mode",
+		"bypassPermissions")
 	if r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.errOut)
 	}
@@ -245,7 +248,8 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, q := range s.Requests() {
 		if q.Header.Get("X-Api-Key") != secret || bytes.Contains(q.Body, []byte(secret)) {
-			t.Errorf("request %d: key %q in its header; in its body: %v", q.Number, q.Header.Get("X-Api-Key"), bytes.Contains(q.Body, []byte(secret)))
+			t.Errorf("request %d: key %q in its header; in its body: %v", q.Number, q.Header.Get("X-Api-Key"),
+				bytes.Contains(q.Body, []byte(secret)))
 		}
 	}
 	p.audit("main")
@@ -256,7 +260,8 @@ func TestSecretInLongOutput(t *testing.T) {
 	t.Parallel()
 	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 		if r.Turn == 1 {
-			return modeltest.Calls(modeltest.Call{Name: "Bash", Input: `{"command":"cat key.txt; seq 50000; cat key.txt"}`})
+			return modeltest.Calls(modeltest.Call{Name: "Bash",
+				Input: `{"command":"cat key.txt; seq 50000; cat key.txt"}`})
 		}
 		return modeltest.Text("Long.")
 	})

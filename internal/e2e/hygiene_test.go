@@ -41,7 +41,8 @@ func held(t *testing.T) *place {
 	p.write("../s.yaml", holds)
 	ready := p.fifo("ready")
 	p.mkfifo("go")
-	proc, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions", "--output-format", "stream-json"))
+	proc, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode",
+		"bypassPermissions", "--output-format", "stream-json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,8 @@ func TestResumeBehindTheEnd(t *testing.T) {
 	t.Parallel()
 	p := held(t)
 	p.goesOn()
-	if r := p.troupe("-p", "--resume", "job"); r.code != 2 || !strings.Contains(r.errOut, "nothing left to go on with") {
+	if r := p.troupe("-p", "--resume", "job"); r.code != 2 ||
+		!strings.Contains(r.errOut, "nothing left to go on with") {
 		t.Errorf("with nothing left: exit %d\n%s", r.code, r.errOut)
 	}
 	// Words that somebody left meanwhile are something to go on with.
@@ -138,12 +140,14 @@ func TestUnwritableHome(t *testing.T) {
 		mode(t, name, m[0])
 	}
 	before := contents(t, p.home())
-	for _, args := range [][]string{{"-p", "--resume", "job"}, {"-p", "new", "--model", "script:../s.yaml"}, {"rm", "job"}, {"send", "job", "hello"}} {
+	for _, args := range [][]string{{"-p", "--resume", "job"}, {"-p", "new", "--model", "script:../s.yaml"},
+		{"rm", "job"}, {"send", "job", "hello"}} {
 		r, ok := p.other(args...)
 		if !ok {
 			t.Skip("only one user here, who may do everything")
 		}
-		if r.code != 1 && r.code != 2 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") || strings.Contains(r.errOut, "goroutine") ||
+		if r.code != 1 && r.code != 2 || r.out != "" || !strings.HasPrefix(r.errOut, "troupe: ") ||
+			strings.Contains(r.errOut, "goroutine") ||
 			!strings.Contains(r.errOut, p.home()) || !strings.Contains(r.errOut, "TROUPE_HOME") {
 			t.Errorf("troupe %s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.out, r.errOut)
 		}
@@ -220,7 +224,8 @@ func TestNewerDatabaseIsUntouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := contents(t, p.home())
-	for _, command := range []string{"-p go --model script:../s.yaml", "-p --resume job", "sessions", "show job", "log job", "tasks", "requests", "send job hello", "stop job", "rm job", "rm --older-than 1h", "undo job"} {
+	for _, command := range []string{"-p go --model script:../s.yaml", "-p --resume job", "sessions", "show job",
+		"log job", "tasks", "requests", "send job hello", "stop job", "rm job", "rm --older-than 1h", "undo job"} {
 		p.refuses([]string{"troupe.db", "version 99", "newer troupe"}, strings.Fields(command)...)
 	}
 	if after := contents(t, p.home()); after != before {
@@ -258,7 +263,8 @@ func TestTwoAtOnce(t *testing.T) {
 				switch {
 				case r.code == 0 && r.out == "all done\n":
 					won++
-				case r.code == 2 && regexp.MustCompile(`is being run by process|has just taken|nothing left to go on with`).MatchString(r.errOut):
+				case r.code == 2 &&
+					regexp.MustCompile(`is being run by process|has just taken|nothing left to go on with`).MatchString(r.errOut):
 				default:
 					t.Errorf("exit %d\n%s%s", r.code, r.out, r.errOut)
 				}
@@ -280,13 +286,16 @@ func (p *place) shift(years int) {
 	p.t.Helper()
 	db := p.database()
 	step := int64(years) * 365 * 24 * int64(time.Hour)
-	for _, column := range []string{"events.at", "sessions.created_at", "sessions.started_at", "sessions.ended_at", "sessions.until", "owners.started_at"} {
+	for _, column := range []string{"events.at", "sessions.created_at", "sessions.started_at", "sessions.ended_at",
+		"sessions.until", "owners.started_at"} {
 		table, name, _ := strings.Cut(column, ".")
 		p.exec(db, fmt.Sprintf("UPDATE %s SET %s = %s + ? WHERE %s <> 0", table, name, name, name), step)
 	}
 	at := regexp.MustCompile(`"20(\d\d)(-\d\d-\d\dT[0-9:.]+Z")`)
 	for _, table := range []string{"events", "mail"} {
-		rows, err := db.QueryContext(p.t.Context(), "SELECT rowid_, body FROM (SELECT "+map[string]string{"events": "session || ':' || seq", "mail": "sent"}[table]+" AS rowid_, body FROM "+table+") WHERE body IS NOT NULL")
+		rows, err := db.QueryContext(p.t.Context(), "SELECT rowid_, body FROM (SELECT "+
+			map[string]string{"events": "session || ':' || seq", "mail": "sent"}[table]+" AS rowid_, body FROM "+table+
+			") WHERE body IS NOT NULL")
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -329,7 +338,8 @@ func TestClockJumps(t *testing.T) {
 			if first, _, _ := strings.Cut(before, "\n"); !strings.HasPrefix(after, first+"\n") {
 				t.Errorf("the log does not begin as it did:\n%.500s", after)
 			}
-			for _, command := range []string{"sessions", "show job", "tasks job", "log job --tree", "cost job", "doctor --offline"} {
+			for _, command := range []string{"sessions", "show job", "tasks job", "log job --tree", "cost job",
+				"doctor --offline"} {
 				if r := p.troupe(strings.Fields(command)...); r.code != 0 && !strings.HasPrefix(command, "doctor") {
 					t.Errorf("troupe %s: exit %d\n%s", command, r.code, r.errOut)
 				}
@@ -349,7 +359,8 @@ func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	p := held(t)
 	outputs := filepath.Join(p.home(), "outputs")
-	for name, age := range map[string]time.Duration{"0123456789ab": 2 * time.Hour, "ba9876543210": time.Minute, "not a session": 2 * time.Hour} {
+	for name, age := range map[string]time.Duration{"0123456789ab": 2 * time.Hour, "ba9876543210": time.Minute,
+		"not a session": 2 * time.Hour} {
 		p.write(filepath.Join("..", "home", "outputs", name, "x"), "x")
 		at := time.Now().Add(-age)
 		if err := os.Chtimes(filepath.Join(outputs, name), at, at); err != nil {
@@ -396,20 +407,23 @@ func TestOlderThan(t *testing.T) {
 	p.write("../s.yaml", holds)
 	p.write("../quick.yaml", "replies: [{turn: 1, calls: [{tool: Bash, input: {command: seq 100000}}]}, {text: ok}]\n")
 	quick := func(name string) string {
-		run := p.run(0, "-p", "go", "--name", name, "--model", "script:../quick.yaml", "--permission-mode", "bypassPermissions")
+		run := p.run(0, "-p", "go", "--name", name, "--model", "script:../quick.yaml", "--permission-mode",
+			"bypassPermissions")
 		return string(run.SessionID)
 	}
 	old := quick("old")
 	ready := p.fifo("ready")
 	p.mkfifo("go")
-	working, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions"))
+	working, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml",
+		"--permission-mode", "bypassPermissions"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ready()
 	p.shift(-1)
 	young := quick("young")
-	if got := p.troupe("rm", "--older-than", "30d", "--dry-run"); got.code != 0 || got.out != "would remove "+old+" go\n" {
+	if got := p.troupe("rm", "--older-than", "30d", "--dry-run"); got.code != 0 ||
+		got.out != "would remove "+old+" go\n" {
 		t.Errorf("exit %d\n%s%s", got.code, got.out, got.errOut)
 	}
 	if n := strings.Count(p.troupe("sessions", "--json").out, `"id"`); n != 3 {

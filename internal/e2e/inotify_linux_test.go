@@ -28,7 +28,8 @@ replies:
   - text: it is there
 `)
 	changed := watch(t, p.dir)
-	proc, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "acceptEdits"))
+	proc, err := startProcess(p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode",
+		"acceptEdits"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,8 @@ func killTeam(t *testing.T, rng *rand.Rand, most int) (kills int) {
 		if r.code == 2 && strings.Contains(r.errOut, "is being run by process") {
 			continue // a command that the killed process was just starting still holds its lock, until it has begun
 		}
-		finished := r.code == 2 && strings.Contains(r.errOut, "nothing left to go on with") // it was killed on its way out
+		// it was killed on its way out
+		finished := r.code == 2 && strings.Contains(r.errOut, "nothing left to go on with")
 		if err != nil || r.code > 0 && !finished {
 			t.Fatalf("%v, exit %d\n%s%s", err, r.code, r.out, r.errOut)
 		}
@@ -151,7 +152,8 @@ func steer(p *place, proc *process, to string, n int) <-chan troupe.MailID {
 func (p *place) goOnTeam() []string {
 	p.t.Helper()
 	if p.troupe("show", "job", "--json").code == 2 {
-		return []string{"-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions"}
+		return []string{"-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode",
+			"bypassPermissions"}
 	}
 	return []string{"-p", "--resume", "job"}
 }
@@ -264,7 +266,8 @@ func (p *place) countTeam(events []wire.Event) {
 			}
 		}
 	}
-	for _, step := range []string{"main 1", "main 2", "main 6", "basher 1", "basher 2", "basher 3", "editor 1", "editor 2"} {
+	for _, step := range []string{"main 1", "main 2", "main 6", "basher 1", "basher 2", "basher 3", "editor 1",
+		"editor 2"} {
 		name, _, _ := strings.Cut(step, " ")
 		if n := strings.Count(p.read(name+".txt"), step+"\n"); n > 1 || n == 0 && told[step] {
 			p.t.Errorf("%q was done %d times; it was told to have succeeded: %v", step, n, told[step])

@@ -109,7 +109,8 @@ func (p *place) goOn() []string {
 	p.t.Helper()
 	switch show := p.troupe("show", "job", "--json"); {
 	case show.code == 2:
-		return []string{"-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions"}
+		return []string{"-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode",
+			"bypassPermissions"}
 	case strings.Contains(show.out, `"type":"session"`) && strings.Contains(show.out, `"result":"all done"`):
 		return nil
 	}

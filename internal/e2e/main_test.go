@@ -56,7 +56,8 @@ func program(from string) error {
 		}
 		return os.WriteFile(binary, data, 0o755)
 	}
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", binary, "github.com/troupe-dev/troupe/cmd/troupe")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", binary,
+		"github.com/troupe-dev/troupe/cmd/troupe")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build troupe: %w\n%s", err, out)

@@ -33,7 +33,8 @@ func servePages(t *testing.T, begin func(http.Handler) *httptest.Server) *pages 
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<html><head><title>News</title><script>evil()</script></head><body><h1>News of %s</h1><p>Version <b>4.2</b> is out.</p></body></html>", r.URL.Path[1:])
+		fmt.Fprintf(w, "<html><head><title>News</title><script>evil()</script></head><body><h1>News of "+
+			"%s</h1><p>Version <b>4.2</b> is out.</p></body></html>", r.URL.Path[1:])
 	}))
 	t.Cleanup(s.Close)
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
@@ -57,7 +58,8 @@ func TestHostThroughTheProxy(t *testing.T) {
 	p := newPlace(t)
 	plain, secret := servePages(t, httptest.NewServer), servePages(t, httptest.NewTLSServer)
 	other, otherSecret := servePages(t, httptest.NewServer), servePages(t, httptest.NewTLSServer)
-	p.write("../home/settings.json", `{"sandbox":{"allowed_hosts":["localhost:`+plain.port+`","localhost:`+secret.port+`"]}}`)
+	p.write("../home/settings.json", `{"sandbox":{"allowed_hosts":["localhost:`+plain.port+`","localhost:`+secret.port+
+		`"]}}`)
 	p.write("ask.sh", `
 		where=${http_proxy#http://} word=$(printf %s "${where%@*}" | base64 | tr -d '\n') where=${where##*@}
 		exec 3<>"/dev/tcp/${where%:*}/${where##*:}" || exit
@@ -102,7 +104,8 @@ func TestWebFetchReadsAPage(t *testing.T) {
 	t.Parallel()
 	site := servePages(t, httptest.NewServer)
 	fetch := func(path string) modeltest.Call {
-		return modeltest.Call{Name: "WebFetch", Input: `{"url":"http://localhost:` + site.port + path + `","prompt":"Which version is out?"}`}
+		return modeltest.Call{Name: "WebFetch", Input: `{"url":"http://localhost:` + site.port + path +
+			`","prompt":"Which version is out?"}`}
 	}
 	type small struct{ text, model string }
 	questions, told := make(chan small, 10), make(chan string, 10)
@@ -137,7 +140,8 @@ func TestWebFetchReadsAPage(t *testing.T) {
 	}
 	for range 2 {
 		q := <-questions
-		if !strings.Contains(q.text, "# News of page") || !strings.Contains(q.text, "Version **4.2** is out.") || !strings.Contains(q.text, "Which version is out?") || strings.Contains(q.text, "evil") {
+		if !strings.Contains(q.text, "# News of page") || !strings.Contains(q.text, "Version **4.2** is out.") ||
+			!strings.Contains(q.text, "Which version is out?") || strings.Contains(q.text, "evil") {
 			t.Errorf("the small model was asked\n%s", q.text)
 		}
 		if !strings.Contains(q.model, "haiku") {

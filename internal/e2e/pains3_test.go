@@ -19,7 +19,8 @@ import (
 
 // background starts an Explore agent that its parent does not wait for.
 func background(name, prompt string) modeltest.Call {
-	return toolCall("Agent", map[string]any{"description": name, "name": name, "prompt": prompt, "subagent_type": "Explore", "run_in_background": true})
+	return toolCall("Agent", map[string]any{"description": name, "name": name, "prompt": prompt,
+		"subagent_type": "Explore", "run_in_background": true})
 }
 
 // stuck is a reply that begins and never goes on.
@@ -71,7 +72,8 @@ func TestPain01ReportIsNeverLost(t *testing.T) {
 	for len(told) > 0 {
 		all += <-told
 	}
-	for _, want := range []string{"<status>completed</status>", "a line of a very long report\n", "<status>failed</status>", "empty replies"} {
+	for _, want := range []string{"<status>completed</status>", "a line of a very long report\n",
+		"<status>failed</status>", "empty replies"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("the parent was not told %q:\n%.3000s", want, all)
 		}
@@ -103,7 +105,8 @@ func TestPain02BackgroundAsks(t *testing.T) {
 	p, s := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 		switch {
 		case isMain(r) && r.Turn == 1:
-			return modeltest.Calls(toolCall("Agent", map[string]any{"description": "build", "name": "builder", "prompt": "p", "run_in_background": true}))
+			return modeltest.Calls(toolCall("Agent", map[string]any{"description": "build", "name": "builder",
+				"prompt": "p", "run_in_background": true}))
 		case isMain(r):
 			return modeltest.Text("It is built, or will be.")
 		case r.Turn == 1:
@@ -153,7 +156,8 @@ func waitsEnd(t *testing.T, over bool) {
 	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
 		switch {
 		case isMain(r) && r.Turn == 1:
-			return modeltest.Calls(background("stuck", "BE STUCK"), modeltest.Call{Name: "Bash", Input: `{"command":"touch asked"}`})
+			return modeltest.Calls(background("stuck", "BE STUCK"),
+				modeltest.Call{Name: "Bash", Input: `{"command":"touch asked"}`})
 		case isMain(r) && r.Turn == 2:
 			said <- r.LastText()
 			return modeltest.Calls(toolCall("TaskOutput", map[string]any{"task_id": "stuck", "timeout": 100}))
@@ -170,7 +174,8 @@ func waitsEnd(t *testing.T, over bool) {
 	if len(said) != 2 {
 		t.Fatalf("main was asked for %d replies after its first", len(said))
 	}
-	if a, b := <-said, <-said; !strings.Contains(a, "nobody answered in time") || !strings.Contains(b, "still running") {
+	if a, b := <-said, <-said; !strings.Contains(a, "nobody answered in time") ||
+		!strings.Contains(b, "still running") {
 		t.Errorf("the question came to:\n%s\nthe wait came to:\n%s", a, b)
 	}
 	if kid := run.Agents[1]; kid.Status != troupe.Cancelled || run.Cause != troupe.CauseLimit {
@@ -190,7 +195,8 @@ func TestPain13ShellsAreOwned(t *testing.T) {
 		switch {
 		case isMain(r) && r.Turn == 1:
 			return modeltest.Calls(
-				toolCall("Bash", map[string]any{"command": "cat go; echo mine is done", "description": "Mine", "run_in_background": true}),
+				toolCall("Bash", map[string]any{"command": "cat go; echo mine is done", "description": "Mine",
+					"run_in_background": true}),
 				agentCall("prompt", "p", "subagent_type", "general-purpose"))
 		case isMain(r) && r.Turn == 2:
 			told <- last
@@ -200,7 +206,8 @@ func TestPain13ShellsAreOwned(t *testing.T) {
 		case isMain(r):
 			return modeltest.Text("I wait for mine.")
 		case r.Turn == 1:
-			return modeltest.Calls(toolCall("Bash", map[string]any{"command": "trap '' TERM; echo up > ready; sleep 300; sleep 300", "description": "Server", "run_in_background": true}),
+			return modeltest.Calls(toolCall("Bash", map[string]any{"command": "trap '' TERM; echo up > ready; sleep " +
+				"300; sleep 300", "description": "Server", "run_in_background": true}),
 				modeltest.Call{Name: "Bash", Input: `{"command":"cat ready"}`})
 		}
 		return modeltest.Text("Started it.")
@@ -254,7 +261,8 @@ func TestPain16SummaryKnowsTasks(t *testing.T) {
 	})
 	p := newPlace(t)
 	p.write("big.txt", strings.Repeat("a line that fills the window up\n", 500))
-	p.write("../home/settings.json", fmt.Sprintf(`{"providers": {"small": {"base_url": %q, "window": 32000}}}`, s.URL()))
+	p.write("../home/settings.json", fmt.Sprintf(`{"providers": {"small": {"base_url": %q, "window": 32000}}}`,
+		s.URL()))
 	run := p.run(0, "-p", "go", "--model", "small/model")
 	if run.Result != "The watcher saw it." || len(run.Agents) != 2 || summaries.Load() == 0 {
 		t.Errorf("%d summaries: %+v", summaries.Load(), run)
@@ -366,7 +374,8 @@ func TestPain20StopOneAndUndoIt(t *testing.T) {
 		}
 	}
 	p.eventually([]string{"WHAT IT KNEW"}, "log", "job/one")
-	if r := p.troupe("stop", "job/one", "--now"); r.code != 0 || !strings.Contains(r.out, "have it go on with: troupe send") {
+	if r := p.troupe("stop", "job/one", "--now"); r.code != 0 ||
+		!strings.Contains(r.out, "have it go on with: troupe send") {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
 	p.eventually([]string{"cancelled"}, "show", "job")
@@ -381,7 +390,8 @@ func TestPain20StopOneAndUndoIt(t *testing.T) {
 	if r, err := proc.wait(); err != nil || r.code != 0 {
 		t.Errorf("%v, exit %d\n%s", err, r.code, r.errOut)
 	}
-	if run := p.report("job"); statusOf(run, "job/one") != troupe.Completed || statusOf(run, "job/two") != troupe.Completed {
+	if run := p.report("job"); statusOf(run, "job/one") != troupe.Completed ||
+		statusOf(run, "job/two") != troupe.Completed {
 		t.Errorf("in the end: %+v", run.Agents)
 	}
 	p.audit("job")
@@ -426,7 +436,8 @@ func TestPain21ChildIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The other comes to its end meanwhile, and can be watched doing so.
-	if r, err := follow.wait(); err != nil || !strings.Contains(r.out, "SEEN BY THE LOOKER") || !strings.Contains(r.out, "run 1 ends: completed") {
+	if r, err := follow.wait(); err != nil || !strings.Contains(r.out, "SEEN BY THE LOOKER") ||
+		!strings.Contains(r.out, "run 1 ends: completed") {
 		t.Errorf("%v\n%s", err, r.out)
 	}
 	if run := p.report("job"); statusOf(run, "job/asker") != troupe.Waiting {

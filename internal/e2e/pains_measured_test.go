@@ -38,7 +38,8 @@ func TestMeasuredFiftyEndTogether(t *testing.T) {
 					}
 					return modeltest.Calls(calls...)
 				case isMain(r):
-					return modeltest.Text(fmt.Sprintf("Told of %d.", strings.Count(r.LastText(), "</task-notification>")))
+					return modeltest.Text(fmt.Sprintf("Told of %d.",
+						strings.Count(r.LastText(), "</task-notification>")))
 				case !all.wait():
 					return modeltest.Fail(400, "invalid_request_error", "the others never came")
 				}
@@ -48,7 +49,8 @@ func TestMeasuredFiftyEndTogether(t *testing.T) {
 			})
 			p.mkfifo("go")
 			p.write("../home/settings.json", `{"agents": {"max_active": 60, "max_total": 60}}`)
-			proc, err := startProcess(p.command("-p", "go", "--allowed-tools", "Bash", "--output-format", "stream-json"))
+			proc, err := startProcess(p.command("-p", "go", "--allowed-tools", "Bash", "--output-format",
+				"stream-json"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,7 +68,8 @@ func TestMeasuredFiftyEndTogether(t *testing.T) {
 			// Idle, main has said that it waits, or was told before it could. A machine that
 			// stands still may tear the ends apart; fifty requests it never becomes.
 			most := map[bool]int64{true: 2, false: 3 + 2}[busy]
-			if n := ofMain.Load(); n < 2 || n > most || busy && p.report("main").Result != fmt.Sprintf("Told of %d.", agents) {
+			if n := ofMain.Load(); n < 2 || n > most || busy &&
+				p.report("main").Result != fmt.Sprintf("Told of %d.", agents) {
 				t.Errorf("%d requests of main, %d in all; it said %q", n, s.Count(), p.report("main").Result)
 			}
 			t.Logf("%d requests of main, %d in all", ofMain.Load(), s.Count())
@@ -100,7 +103,8 @@ func TestMeasuredErrorIsAnError(t *testing.T) {
 	for len(told) > 0 {
 		all += <-told
 	}
-	if strings.Contains(all, "completed") || !strings.Contains(all, "<status>failed</status>") || !strings.Contains(all, `"is_error":true`) || strings.Count(all, "THE PROVIDER'S WORDS") < 2 {
+	if strings.Contains(all, "completed") || !strings.Contains(all, "<status>failed</status>") ||
+		!strings.Contains(all, `"is_error":true`) || strings.Count(all, "THE PROVIDER'S WORDS") < 2 {
 		t.Errorf("the parent was told:\n%s", all)
 	}
 	p.audit("main")

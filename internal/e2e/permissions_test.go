@@ -50,9 +50,12 @@ func TestPermissionTable(t *testing.T) {
 		{mode: "dontAsk", flags: []string{"--allowed-tools", "Edit(/in.txt)"}, may: []string{readIn, edit}},
 		{mode: "default", flags: []string{"--allowed-tools", "Read(OUTSIDE)"}, may: []string{readIn, readOut}},
 		{mode: "plan", flags: []string{"--allowed-tools", "Edit, Bash"}, may: []string{readIn}},
-		{mode: "default", flags: []string{"--allowed-tools", "Bash", "--disallowed-tools", "Bash(touch made)"}, may: []string{readIn}},
-		{mode: "bypassPermissions", flags: []string{"--disallowed-tools", "Bash", "--disallowed-tools", "Edit"}, may: []string{readIn, readOut}},
-		{mode: "bypassPermissions", flags: []string{"--disallowed-tools", "Read(in.txt)"}, may: []string{readOut, command}},
+		{mode: "default", flags: []string{"--allowed-tools", "Bash", "--disallowed-tools", "Bash(touch made)"},
+			may: []string{readIn}},
+		{mode: "bypassPermissions", flags: []string{"--disallowed-tools", "Bash", "--disallowed-tools", "Edit"},
+			may: []string{readIn, readOut}},
+		{mode: "bypassPermissions", flags: []string{"--disallowed-tools", "Read(in.txt)"},
+			may: []string{readOut, command}},
 	} {
 		for _, child := range []bool{false, true} {
 			t.Run(fmt.Sprint(tt.mode, tt.flags, child), func(t *testing.T) {

@@ -53,7 +53,8 @@ func (p *place) home() string { return filepath.Join(p.root, "home") }
 func (p *place) write(name, content string) {
 	p.t.Helper()
 	name = filepath.Join(p.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(content), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700),
+		os.WriteFile(name, []byte(content), 0o600)); err != nil {
 		p.t.Fatal(err)
 	}
 }

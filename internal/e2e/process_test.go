@@ -71,7 +71,8 @@ func (p *process) await(re *regexp.Regexp) error {
 		select {
 		case line, ok := <-p.lines:
 			if !ok {
-				return fmt.Errorf("its output ended without a line that matches %s:\n%s%s", re, p.output(), p.errOut.String())
+				return fmt.Errorf("its output ended without a line that matches %s:\n%s%s", re, p.output(),
+					p.errOut.String())
 			}
 			if re.MatchString(line) {
 				return nil

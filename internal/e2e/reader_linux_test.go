@@ -79,7 +79,8 @@ func TestPain14SlowReader(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d events, %d KB; at most %d KB of memory before they were read, %d KB in all", len(events), bytes>>10, unread, used)
+	t.Logf("%d events, %d KB; at most %d KB of memory before they were read, %d KB in all", len(events), bytes>>10,
+		unread, used)
 	if used > most {
 		t.Errorf("it took %d KB of memory, want at most %d", used, most)
 	}

@@ -18,7 +18,8 @@ func TestReaderGoesAway(t *testing.T) {
 			ready := p.fifo("ready")
 			p.mkfifo("go")
 			var errOut strings.Builder
-			cmd := p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions", "--output-format", format)
+			cmd := p.command("-p", "go", "--name", "job", "--model", "script:../s.yaml", "--permission-mode",
+				"bypassPermissions", "--output-format", format)
 			cmd.Stderr = &errOut
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -38,7 +39,8 @@ func TestReaderGoesAway(t *testing.T) {
 			}
 			p.write("go", "") // the other side of the pipe
 			code, err := exitCode(cmd.Wait())
-			if err != nil || code != 1 || strings.Count(errOut.String(), "broken pipe") != 1 || strings.Contains(errOut.String(), "goroutine") {
+			if err != nil || code != 1 || strings.Count(errOut.String(), "broken pipe") != 1 ||
+				strings.Contains(errOut.String(), "goroutine") {
 				t.Errorf("%v, exit %d\n%s", err, code, errOut.String())
 			}
 			if run := p.report("job"); run.Result != "all done" || run.Agents[1].Status != "completed" {
@@ -57,8 +59,10 @@ func TestNobodyReads(t *testing.T) {
 	p.write("../s.yaml", "replies: [{text: done}]")
 	p.run(0, "-p", "go", "--name", "job", "--model", "script:../s.yaml")
 	for _, args := range [][]string{
-		{"sessions"}, {"sessions", "--json"}, {"log", "job"}, {"log", "job", "--json"}, {"show", "job"}, {"requests"}, {"tasks"}, {"cost", "job"},
-		{"models"}, {"doctor"}, {"permissions", "list"}, {"version"}, {"--help"}, {"help", "log"}, {"rm", "--older-than", "30d"},
+		{"sessions"}, {"sessions", "--json"}, {"log", "job"}, {"log", "job", "--json"}, {"show", "job"}, {"requests"},
+		{"tasks"}, {"cost", "job"},
+		{"models"}, {"doctor"}, {"permissions", "list"}, {"version"}, {"--help"}, {"help", "log"},
+		{"rm", "--older-than", "30d"},
 	} {
 		var errOut strings.Builder
 		cmd := p.command(args...)
@@ -88,7 +92,8 @@ replies:
   - {contains: code 141, text: ended by the signal}
   - text: not ended by it
 `)
-	if run := p.run(0, "-p", "go", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions"); run.Result != "ended by the signal" {
+	if run := p.run(0, "-p", "go", "--model", "script:../s.yaml", "--permission-mode",
+		"bypassPermissions"); run.Result != "ended by the signal" {
 		t.Errorf("got %q\n%s", run.Result, p.troupe("log", "main").out)
 	}
 }

@@ -154,7 +154,8 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2, "signal NAME KILL|INT|TERM")
-	sig, ok := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[1]]
+	sig, ok := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT,
+		"TERM": syscall.SIGTERM}[args[1]]
 	if !ok {
 		ts.Fatalf("no such signal: %s", args[1])
 	}

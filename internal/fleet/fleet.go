@@ -112,7 +112,8 @@ func Spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]
 	return out, nil
 }
 
-func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree, names map[string]int) (Born, error) {
+func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troupe.Tree, names map[string]int) (Born,
+	error) {
 	if b.Parent != "" {
 		// The same call again, after a crash: what it made is there, whatever the caps say now.
 		if have, err := tx.Session(b.ID); err == nil {
@@ -254,7 +255,8 @@ func Over(t troupe.Tree) string {
 	case t.Caps.MaxCost > 0 && t.Tally.Cost >= t.Caps.MaxCost:
 		return fmt.Sprintf("the tree has cost %s of its %s", t.Tally.Cost, t.Caps.MaxCost)
 	case t.Caps.MaxTurns > 0 && int64(t.Tally.Turns) >= t.Caps.MaxTurns:
-		return fmt.Sprintf("the tree has had %d of its %d model replies (agents.max_turns)", t.Tally.Turns, t.Caps.MaxTurns)
+		return fmt.Sprintf("the tree has had %d of its %d model replies (agents.max_turns)", t.Tally.Turns,
+			t.Caps.MaxTurns)
 	}
 	return ""
 }
@@ -264,9 +266,11 @@ func capped(t troupe.Tree, b Birth) error {
 	case b.Depth > t.Caps.MaxDepth && t.Caps.MaxDepth == 0:
 		return &CapError{"sub-agents are switched off here (agents.max_depth is 0)"}
 	case b.Depth > t.Caps.MaxDepth:
-		return &CapError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is %d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
+		return &CapError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is "+
+			"%d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
 	case t.Caps.MaxTotal > 0 && t.Total >= t.Caps.MaxTotal:
-		return &CapError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without another one", t.Caps.MaxTotal)}
+		return &CapError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without "+
+			"another one", t.Caps.MaxTotal)}
 	}
 	if over := Over(t); over != "" {
 		return &CapError{over + "; no more agents are started"}

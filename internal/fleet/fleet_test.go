@@ -37,7 +37,8 @@ func newTree(t *testing.T, caps troupe.Caps) store.Store {
 }
 
 func child(call int, name, title string) fleet.Birth {
-	return fleet.Birth{Root: root, Parent: root, Coord: troupe.Coord{Reply: 1, Call: call}, Name: name, Title: title, Depth: 1, Cwd: "/", Prompt: []troupe.Block{troupe.Text("go")}}
+	return fleet.Birth{Root: root, Parent: root, Coord: troupe.Coord{Reply: 1, Call: call}, Name: name, Title: title,
+		Depth: 1, Cwd: "/", Prompt: []troupe.Block{troupe.Text("go")}}
 }
 
 func TestBirthIsRepeatable(t *testing.T) {
@@ -45,7 +46,8 @@ func TestBirthIsRepeatable(t *testing.T) {
 	st := newTree(t, troupe.Caps{MaxDepth: 1, MaxTotal: 1})
 	first := spawn(t, st, child(0, "", "look"))[0]
 	again := spawn(t, st, child(0, "", "look"))[0]
-	if first.Refused != nil || again.Refused != nil || !again.Existed || again.State.Session.ID != first.State.Session.ID {
+	if first.Refused != nil || again.Refused != nil || !again.Existed ||
+		again.State.Session.ID != first.State.Session.ID {
 		t.Errorf("the same call gave birth to %+v and then %+v", first.State.Session, again)
 	}
 	if tree := read(t, st); tree.Total != 1 || tree.Active != 1 {
@@ -62,11 +64,15 @@ func TestCaps(t *testing.T) {
 		births []fleet.Birth
 		want   []string // status, or "refused"
 	}{
-		"over the active cap they queue": {troupe.Caps{MaxDepth: 1, MaxActive: 1}, []fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "spawning"}},
-		"over the total cap refused":     {troupe.Caps{MaxDepth: 1, MaxTotal: 1}, []fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "refused"}},
-		"too deep":                       {troupe.Caps{MaxDepth: 1}, []fleet.Birth{deep}, []string{"refused"}},
-		"switched off":                   {troupe.Caps{}, []fleet.Birth{child(0, "", "a")}, []string{"refused"}},
-		"a taken name":                   {troupe.Caps{MaxDepth: 1}, []fleet.Birth{child(0, "Twin", ""), child(1, "twin", ""), child(2, "Other", "")}, []string{"running", "refused", "running"}},
+		"over the active cap they queue": {troupe.Caps{MaxDepth: 1, MaxActive: 1},
+			[]fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "spawning"}},
+		"over the total cap refused": {troupe.Caps{MaxDepth: 1, MaxTotal: 1},
+			[]fleet.Birth{child(0, "", "a"), child(1, "", "b")}, []string{"running", "refused"}},
+		"too deep":     {troupe.Caps{MaxDepth: 1}, []fleet.Birth{deep}, []string{"refused"}},
+		"switched off": {troupe.Caps{}, []fleet.Birth{child(0, "", "a")}, []string{"refused"}},
+		"a taken name": {troupe.Caps{MaxDepth: 1},
+			[]fleet.Birth{child(0, "Twin", ""), child(1, "twin", ""), child(2, "Other", "")},
+			[]string{"running", "refused", "running"}},
 	}
 	for name, tt := range tests {
 		for i, b := range spawn(t, newTree(t, tt.caps), tt.births...) {

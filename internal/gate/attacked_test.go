@@ -10,18 +10,22 @@ import (
 // forbids rm.
 func TestOnceGotPast(t *testing.T) {
 	t.Parallel()
-	hidden := func(name string) (string, bool) { return "a key", name == "/work/.env" }
+	hidden := func(name string) (string, bool) { return "a key", name == "/p/.env" }
 	ask := func(command string, mode troupe.Mode, rules ...troupe.Rule) troupe.Effect {
-		chain := []Layer{known().LayerOf("main", troupe.Profile{Source: troupe.BuiltIn}, troupe.Authority{Mode: mode, Rules: rules}, true, false)}
+		chain := []Layer{known().LayerOf("main", troupe.Profile{Source: troupe.BuiltIn},
+			troupe.Authority{Mode: mode, Rules: rules}, true, false)}
 		return known().Decide(Query{
-			Tool: "Bash", Access: troupe.Access{Class: troupe.ClassExec, Command: command}, Chain: chain, Roots: []string{"/work"},
-			Home: "/home/u", SafeGit: true, Hidden: hidden, HiddenFiles: func() []string { return []string{"/work/.env"} },
-			Resolve: func(name string) string { return name },
+			Tool: "Bash", Access: troupe.Access{Class: troupe.ClassExec, Command: command}, Chain: chain,
+			Roots: []string{"/p"},
+			Home:  "/home/u", SafeGit: true, Hidden: hidden,
+			HiddenFiles: func() []string { return []string{"/p/.env"} },
+			Resolve:     func(name string) string { return name },
 		}).Effect
 	}
 	for _, command := range []string{
 		"awk 'BEGIN{ # \"\nprint \"touch x; id -u\" | \"sh\" # \"\n}'", "awk 'BEGIN{ # \"\nprint 1 > \"out\" # \"\n}'",
-		"grep --recurs SECRET", "grep --rec -e SECRET", "grep --dereference-rec SECRET", "grep --direct=recurse SECRET .",
+		"grep --recurs SECRET", "grep --rec -e SECRET", "grep --dereference-rec SECRET",
+		"grep --direct=recurse SECRET .",
 		"diff -rN --from-file=. src", "diff -rN --to-file=. src", "git diff --no-index . src",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
@@ -30,7 +34,8 @@ func TestOnceGotPast(t *testing.T) {
 	}
 	bash := troupe.Rule{Effect: troupe.Allow, Text: "Bash(echo:*)"}
 	for _, command := range []string{
-		"echo x > ok.txt > /dev/fd/../../../home/u/.bashrc", "echo x > /dev/fd/../cwd/src/a.go", "echo x > /proc/self/cwd/src/a.go",
+		"echo x > ok.txt > /dev/fd/../../../home/u/.bashrc", "echo x > /dev/fd/../cwd/src/a.go",
+		"echo x > /proc/self/cwd/src/a.go",
 		"echo x > src/../../home/u/.bashrc",
 	} {
 		for _, mode := range []troupe.Mode{troupe.ModeAcceptEdits, troupe.ModeDefault} {

@@ -14,9 +14,11 @@ var bothLevels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 // run is a command in /proj in mode default, judged on a machine with these levels.
 func run(command string, levels []troupe.Level, rules ...rule.Rule) troupe.Decision {
 	return Decide(Query{
-		Tool: "Bash", Access: bash(command), Home: "/home/u", Roots: []string{"/proj", "/out"}, Levels: levels, SafeGit: true,
-		Protected: []string{"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json", "/home/u/.bashrc"},
-		Chain:     []Layer{{Agent: "main", Mode: troupe.ModeDefault, Rules: rules}},
+		Tool: "Bash", Access: bash(command), Home: "/home/u", Roots: []string{"/proj", "/out"}, Levels: levels,
+		SafeGit: true,
+		Protected: []string{"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json",
+			"/home/u/.bashrc"},
+		Chain: []Layer{{Agent: "main", Mode: troupe.ModeDefault, Rules: rules}},
 	})
 }
 
@@ -292,7 +294,8 @@ func TestLevels(t *testing.T) {
 			l.Rules = []rule.Rule{*test.rule}
 			name += ", " + string(test.rule.Written.Effect)
 		}
-		for _, chain := range [][]Layer{{l}, {l, {Mode: troupe.ModeBypass}}, {{Mode: troupe.ModeBypass, Rules: l.Rules}, l}} {
+		for _, chain := range [][]Layer{{l}, {l, {Mode: troupe.ModeBypass}},
+			{{Mode: troupe.ModeBypass, Rules: l.Rules}, l}} {
 			q.Chain = chain
 			d := Decide(q)
 			if got := fmt.Sprintf("%s %s %s", d.Effect, d.Sandbox, d.Beyond); got != test.want {

@@ -62,10 +62,12 @@ func TestNaiveRules(t *testing.T) {
 	tried := 0
 	for _, row := range corpus(t, "readonly.tsv") {
 		command := commandOf(t, row)
-		texts := append(ruleText.FindAllString(row["naive_rule"], -1), "Bash(ls:*)", "Bash(cat:*)", "Bash(echo:*)", "Bash(git status:*)", "Bash(git log:*)")
+		texts := append(ruleText.FindAllString(row["naive_rule"], -1), "Bash(ls:*)", "Bash(cat:*)", "Bash(echo:*)",
+			"Bash(git status:*)", "Bash(git log:*)")
 		texts = append(texts, "Bash("+strings.Fields(command)[0]+":*)")
 		for _, text := range texts {
-			if own := strings.HasSuffix(text, "("+strings.Fields(command)[0]+":*)"); own && row["disguised"] != "yes" && !strings.Contains(row["naive_rule"], text) {
+			if own := strings.HasSuffix(text, "("+strings.Fields(command)[0]+":*)"); own && row["disguised"] != "yes" &&
+				!strings.Contains(row["naive_rule"], text) {
 				continue
 			}
 			if startsInterpreter(command) && strings.HasSuffix(text, "("+strings.Fields(command)[0]+":*)") {
@@ -79,7 +81,8 @@ func TestNaiveRules(t *testing.T) {
 			if d := run(command, nil, rule); d.Effect == troupe.Allow && !plainly(text) {
 				t.Errorf("%s %s, %q: %+v", row["id"], text, command, d)
 			}
-			if d := run(command, bothLevels, rule); d.Effect == troupe.Allow && d.Sandbox != troupe.LevelReadOnly && !plainly(text) {
+			if d := run(command, bothLevels, rule); d.Effect == troupe.Allow && d.Sandbox != troupe.LevelReadOnly &&
+				!plainly(text) {
 				t.Errorf("%s %s, %q with a sandbox: %+v", row["id"], text, command, d)
 			}
 		}
@@ -105,7 +108,8 @@ func TestCorpusConfined(t *testing.T) {
 			for _, mode := range []troupe.Mode{troupe.ModeDefault, troupe.ModePlan, troupe.ModeDontAsk} {
 				q := query("Bash", bash(commandOf(t, row)))
 				q.Levels, q.Chain[0].Mode = bothLevels, mode
-				if d := Decide(q); d.Effect != troupe.Allow || d.Sandbox != troupe.LevelReadOnly || d.Step != StepReadOnlyRun {
+				if d := Decide(q); d.Effect != troupe.Allow || d.Sandbox != troupe.LevelReadOnly ||
+					d.Step != StepReadOnlyRun {
 					t.Errorf("%s, %s, %q: %+v", mode, row["id"], commandOf(t, row), d)
 				}
 			}
@@ -134,7 +138,8 @@ func TestCorpusRead(t *testing.T) {
 				asked[row["tier"]]++
 			}
 		}
-		t.Logf("%s: harmless asked: %d of %d core, %d of %d beyond; harmful passed: 0", name, asked["core"], harmless["core"], asked["stretch"], harmless["stretch"])
+		t.Logf("%s: harmless asked: %d of %d core, %d of %d beyond; harmful passed: 0", name, asked["core"],
+			harmless["core"], asked["stretch"], harmless["stretch"])
 		if asked["core"]*3 > harmless["core"] {
 			t.Errorf("%s: %d of %d harmless commands are asked about", name, asked["core"], harmless["core"])
 		}
@@ -180,7 +185,8 @@ func TestCorpusDenied(t *testing.T) {
 // insideOther: the command stands in a text that is another language than the shell's, or in
 // one that is only code by a detour.
 func insideOther(command string) bool {
-	for _, s := range []string{"sqlite3", "perl", "python3", "node", "vim", "ssh", "npm", "capsh", "script", "PS4=", "echo 'touch PWNED' | xargs -I{}"} {
+	for _, s := range []string{"sqlite3", "perl", "python3", "node", "vim", "ssh", "npm", "capsh", "script", "PS4=",
+		"echo 'touch PWNED' | xargs -I{}"} {
 		if strings.HasPrefix(command, s) {
 			return true
 		}

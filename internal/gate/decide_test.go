@@ -13,7 +13,8 @@ import (
 
 func TestTableOrder(t *testing.T) {
 	t.Parallel()
-	want := []string{"managed deny", "hook deny", "deny rule", "ask rule", "mode", "allow rule", "hook allow", "declared", "read-only run", "ask"}
+	want := []string{"managed deny", "hook deny", "deny rule", "ask rule", "mode", "allow rule", "hook allow",
+		"declared", "read-only run", "ask"}
 	if got := rowNames(); !slices.Equal(got, want) {
 		t.Errorf("the table is %q, want %q", got, want)
 	}
@@ -76,7 +77,8 @@ func TestModes(t *testing.T) {
 	for mode, rows := range want {
 		for i, c := range calls {
 			for j, effect := range []troupe.Effect{"", troupe.Allow, troupe.Ask, troupe.Deny} {
-				q := Query{Tool: c.tool, Access: c.a, Roots: []string{"/proj"}, Chain: []Layer{{Agent: "main", Mode: mode}}}
+				q := Query{Tool: c.tool, Access: c.a, Roots: []string{"/proj"},
+					Chain: []Layer{{Agent: "main", Mode: mode}}}
 				if effect != "" {
 					q.Chain[0].Rules = []rule.Rule{parse(t, effect, c.tool)}
 				}
@@ -100,7 +102,8 @@ func TestModes(t *testing.T) {
 
 func TestStrictestRuleWins(t *testing.T) {
 	t.Parallel()
-	allow, ask, deny := parse(t, troupe.Allow, "Bash"), parse(t, troupe.Ask, "Bash(ls)"), parse(t, troupe.Deny, "Bash(ls)")
+	allow, ask, deny := parse(t, troupe.Allow, "Bash"), parse(t, troupe.Ask, "Bash(ls)"),
+		parse(t, troupe.Deny, "Bash(ls)")
 	for _, test := range []struct {
 		rules []rule.Rule
 		want  troupe.Effect
@@ -135,7 +138,8 @@ func TestDeclaredIsNotTrusted(t *testing.T) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	q := Query{Tool: "Edit", Access: troupe.Access{Class: troupe.ClassEdit}, Roots: []string{"/proj"}, Chain: []Layer{{Mode: troupe.ModeAcceptEdits}}}
+	q := Query{Tool: "Edit", Access: troupe.Access{Class: troupe.ClassEdit}, Roots: []string{"/proj"},
+		Chain: []Layer{{Mode: troupe.ModeAcceptEdits}}}
 	if d := Decide(q); d.Effect == troupe.Allow {
 		t.Errorf("an edit of nothing: %+v", d)
 	}
@@ -166,7 +170,8 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 		t.Errorf("a read rule allows a write: %+v", d)
 	}
 	// A read within the workspace needs no rule for its own end.
-	if d := Decide(query("Read", reads("/proj/link", "/etc/x"), parse(t, troupe.Allow, "Read(//etc/x)"))); d.Effect != troupe.Allow {
+	if d := Decide(query("Read", reads("/proj/link", "/etc/x"),
+		parse(t, troupe.Allow, "Read(//etc/x)"))); d.Effect != troupe.Allow {
 		t.Errorf("read through a link: %+v", d)
 	}
 }
@@ -187,15 +192,22 @@ func TestChain(t *testing.T) {
 		step  troupe.Step
 		says  string // in Why
 	}{
-		{"plan holds for children", []Layer{main(troupe.ModePlan), child(troupe.ModeBypass)}, troupe.Deny, StepMode, "decided for main"},
-		{"asking holds for children", []Layer{main(troupe.ModeDefault), child(troupe.ModeBypass)}, troupe.Ask, StepAsk, "decided for main"},
+		{"plan holds for children", []Layer{main(troupe.ModePlan), child(troupe.ModeBypass)}, troupe.Deny, StepMode,
+			"decided for main"},
+		{"asking holds for children", []Layer{main(troupe.ModeDefault), child(troupe.ModeBypass)}, troupe.Ask, StepAsk,
+			"decided for main"},
 		{"a child's own mode", []Layer{main(troupe.ModeBypass), child(troupe.ModePlan)}, troupe.Deny, StepMode, "plan"},
 		{"bypass twice", []Layer{main(troupe.ModeBypass), child(troupe.ModeBypass)}, troupe.Allow, StepMode, ""},
-		{"grants are inherited", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault)}, troupe.Allow, StepAllowRule, ""},
-		{"a child grants itself nothing", []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault, allow)}, troupe.Ask, StepAsk, "main"},
-		{"denials are inherited", []Layer{main(troupe.ModeBypass, deny), child(troupe.ModeBypass, allow)}, troupe.Deny, StepDenyRule, "set for main"},
-		{"a child's own denial", []Layer{main(troupe.ModeBypass), child(troupe.ModeBypass, deny)}, troupe.Deny, StepDenyRule, "denies it"},
-		{"grandchildren too", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault), {Agent: "main/a/b", Mode: troupe.ModeDefault}}, troupe.Allow, StepAllowRule, ""},
+		{"grants are inherited", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault)}, troupe.Allow,
+			StepAllowRule, ""},
+		{"a child grants itself nothing", []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault, allow)},
+			troupe.Ask, StepAsk, "main"},
+		{"denials are inherited", []Layer{main(troupe.ModeBypass, deny), child(troupe.ModeBypass, allow)}, troupe.Deny,
+			StepDenyRule, "set for main"},
+		{"a child's own denial", []Layer{main(troupe.ModeBypass), child(troupe.ModeBypass, deny)}, troupe.Deny,
+			StepDenyRule, "denies it"},
+		{"grandchildren too", []Layer{main(troupe.ModeDefault, allow), child(troupe.ModeDefault),
+			{Agent: "main/a/b", Mode: troupe.ModeDefault}}, troupe.Allow, StepAllowRule, ""},
 	}
 	for _, test := range tests {
 		d := Decide(Query{Tool: "Bash", Access: bash("make"), Roots: []string{"/proj"}, Chain: test.chain})
@@ -204,7 +216,8 @@ func TestChain(t *testing.T) {
 		}
 	}
 
-	same := Decide(Query{Tool: "Bash", Access: bash("make"), Chain: []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault)}})
+	same := Decide(Query{Tool: "Bash", Access: bash("make"),
+		Chain: []Layer{main(troupe.ModeDefault), child(troupe.ModeDefault)}})
 	if strings.Contains(same.Why, "main") {
 		t.Errorf("what the child's own mode says is blamed on its parent: %q", same.Why)
 	}
@@ -213,7 +226,8 @@ func TestChain(t *testing.T) {
 	}
 	coordinator := Layer{Agent: "main", Mode: troupe.ModeBypass, Offered: []string{"Agent"}}
 	worker := Layer{Agent: "main/w", Mode: troupe.ModeBypass, Offered: []string{"Bash"}}
-	reader := Layer{Agent: "main/r", Mode: troupe.ModeBypass, Offered: []string{}, Rules: []rule.Rule{parse(t, troupe.Allow, "Bash")}}
+	reader := Layer{Agent: "main/r", Mode: troupe.ModeBypass, Offered: []string{},
+		Rules: []rule.Rule{parse(t, troupe.Allow, "Bash")}}
 	if d := offered(coordinator, worker); d.Effect != troupe.Allow {
 		t.Errorf("a worker is limited by what its coordinator was offered: %+v", d)
 	}
@@ -237,14 +251,20 @@ func TestHeadless(t *testing.T) {
 		grant string
 		says  []string
 	}{
-		{"command", ask("Bash", bash("go test ./...")), "Bash(go test ./...)", []string{"nobody is here", `--allowed-tools 'Bash(go test ./...)'`, "permissions.allow"}},
-		{"quotes", ask("Bash", bash(`make 'a' "b"`)), `Bash(make 'a' "b")`, []string{`'Bash(make '\''a'\'' "b")'`, `"Bash(make 'a' \"b\")"`}},
-		{"edit", ask("Write", writes("/etc/a b[1]")), `Edit(//etc/a b\[1])`, []string{"writes /etc/a b[1]", `"Edit(//etc/a b\\[1])"`}},
+		{"command", ask("Bash", bash("go test ./...")), "Bash(go test ./...)",
+			[]string{"nobody is here", `--allowed-tools 'Bash(go test ./...)'`, "permissions.allow"}},
+		{"quotes", ask("Bash", bash(`make 'a' "b"`)), `Bash(make 'a' "b")`,
+			[]string{`'Bash(make '\''a'\'' "b")'`, `"Bash(make 'a' \"b\")"`}},
+		{"edit", ask("Write", writes("/etc/a b[1]")), `Edit(//etc/a b\[1])`,
+			[]string{"writes /etc/a b[1]", `"Edit(//etc/a b\\[1])"`}},
 		{"read", ask("Grep", reads("/etc")), "Grep(//etc)", []string{"outside the session's folders"}},
 		{"several lines", ask("Bash", bash("a\nb")), "Bash(a\nb)", []string{`"Bash(a\nb)"`}},
-		{"unbalanced", ask("Bash", bash("echo ) , (")), "Bash(echo ) , ()", []string{`permissions.allow: "Bash(echo ) , ()"`}},
-		{"ask rule", ask("Bash", bash("ls"), parse(t, troupe.Ask, "Bash")), "", []string{`"Bash" asks before it (test)`, "without that rule"}},
-		{"no exact rule", ask("WebFetch", troupe.Access{Class: troupe.ClassExec}), "", []string{"only the rule WebFetch"}},
+		{"unbalanced", ask("Bash", bash("echo ) , (")), "Bash(echo ) , ()",
+			[]string{`permissions.allow: "Bash(echo ) , ()"`}},
+		{"ask rule", ask("Bash", bash("ls"), parse(t, troupe.Ask, "Bash")), "",
+			[]string{`"Bash" asks before it (test)`, "without that rule"}},
+		{"no exact rule", ask("WebFetch", troupe.Access{Class: troupe.ClassExec}), "",
+			[]string{"only the rule WebFetch"}},
 		{"not UTF-8", ask("Bash", bash("ls \xff")), "", []string{"only the rule Bash"}},
 	}
 	for _, test := range tests {
@@ -293,15 +313,18 @@ func FuzzCommandSpec(f *testing.F) {
 func FuzzDecide(f *testing.F) {
 	f.Add("Bash", "ls", "/proj/a", "/proj/b", "Explore", "default", 2, "Bash(ls)", "deny", "")
 	f.Add("Edit", "", "a", "../b", "", "", -1, "Edit(**/**/x)", "allow", "read-only")
-	f.Add("Bash", "cd ~/x && cat *.e* $HOME/y > z; sudo a b=c", "/p", "/q", "", "acceptEdits", 2, "Read(**/[!a]/*.e)", "ask", "workspace")
+	f.Add("Bash", "cd ~/x && cat *.e* $HOME/y > z; sudo a b=c", "/p", "/q", "", "acceptEdits", 2, "Read(**/[!a]/*.e)",
+		"ask", "workspace")
 	f.Add("WebFetch", "", "/p", "/q", "https://ａ。b@c:1", "plan", 0, "WebFetch(domain:*.b)", "deny", "none")
 	f.Fuzz(func(t *testing.T, tool, command, read, write, agent, mode string, class int, text, effect, sandbox string) {
 		r, _ := ParseRule(troupe.Rule{Effect: troupe.Effect(effect), Text: text})
 		q := Query{
-			Tool:   tool,
-			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write}, Command: command, Agent: agent, URL: agent},
-			Chain:  []Layer{{Mode: troupe.Mode(mode), Rules: []rule.Rule{r}}, {Mode: troupe.ModeDefault, Sandbox: troupe.Level(sandbox)}},
-			Roots:  []string{read, write}, Home: write, Protected: []string{read + "/x", write},
+			Tool: tool,
+			Access: troupe.Access{Class: troupe.Class(class), Reads: []string{read}, Writes: []string{write},
+				Command: command, Agent: agent, URL: agent},
+			Chain: []Layer{{Mode: troupe.Mode(mode), Rules: []rule.Rule{r}},
+				{Mode: troupe.ModeDefault, Sandbox: troupe.Level(sandbox)}},
+			Roots: []string{read, write}, Home: write, Protected: []string{read + "/x", write},
 		}
 		for _, levels := range [][]troupe.Level{nil, bothLevels} {
 			q.Levels = levels
@@ -329,12 +352,15 @@ func BenchmarkDecide(b *testing.B) {
 		text := []string{"Bash(curl x%d)", "Bash(make t%d)", "Read(secrets%d/**/*.key)", "Edit(src%d/**/gen/*.go)"}[i%4]
 		rules = append(rules, parse(b, effect, fmt.Sprintf(text, i)))
 	}
-	chain := []Layer{{Agent: "main", Mode: troupe.ModeDefault, Rules: rules}, {Agent: "main/x", Mode: troupe.ModeDefault, Offered: []string{"Bash", "Edit", "Read"}}}
+	chain := []Layer{{Agent: "main", Mode: troupe.ModeDefault, Rules: rules},
+		{Agent: "main/x", Mode: troupe.ModeDefault, Offered: []string{"Bash", "Edit", "Read"}}}
 	for name, a := range map[string]troupe.Access{
-		"Read": reads("/proj/internal/a/b/c.go"), "Edit": writes("/proj/internal/a/gen/c.go", "/proj/b/c.go"), "Bash": bash("go test ./internal/..."),
+		"Read": reads("/proj/internal/a/b/c.go"), "Edit": writes("/proj/internal/a/gen/c.go", "/proj/b/c.go"),
+		"Bash": bash("go test ./internal/..."),
 	} {
 		b.Run(name, func(b *testing.B) {
-			q := Query{Levels: bothLevels, Tool: name, Access: a, Chain: chain, Roots: []string{"/proj", "/out"}, Home: "/home/u"}
+			q := Query{Levels: bothLevels, Tool: name, Access: a, Chain: chain, Roots: []string{"/proj", "/out"},
+				Home: "/home/u"}
 			b.ReportAllocs()
 			for b.Loop() {
 				Decide(q)

@@ -59,7 +59,8 @@ func TestDomains(t *testing.T) {
 		{"WebFetch(domain:127.0.0.1)", "http://[::ffff:127.0.0.1]/", false, true},
 	}
 	for _, test := range tests {
-		if d := Decide(query("WebFetch", fetch(test.url), parse(t, troupe.Allow, test.rule))); (d.Effect == troupe.Allow) != test.allow {
+		if d := Decide(query("WebFetch", fetch(test.url), parse(t, troupe.Allow,
+			test.rule))); (d.Effect == troupe.Allow) != test.allow {
 			t.Errorf("allow %s, %s: %+v", test.rule, test.url, d)
 		}
 		q := query("WebFetch", fetch(test.url), parse(t, troupe.Deny, test.rule))
@@ -69,7 +70,8 @@ func TestDomains(t *testing.T) {
 		}
 	}
 	for mode, want := range map[troupe.Mode]troupe.Effect{
-		troupe.ModeDefault: troupe.Ask, troupe.ModePlan: troupe.Deny, troupe.ModeDontAsk: troupe.Deny, troupe.ModeBypass: troupe.Allow,
+		troupe.ModeDefault: troupe.Ask, troupe.ModePlan: troupe.Deny, troupe.ModeDontAsk: troupe.Deny,
+		troupe.ModeBypass: troupe.Allow,
 	} {
 		q := query("WebFetch", fetch("https://go.dev/doc"))
 		q.Chain[0].Mode = mode

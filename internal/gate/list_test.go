@@ -23,9 +23,12 @@ func TestInForce(t *testing.T) {
 	chain := []Layer{
 		{
 			Agent: "main", Managed: rules("deny Bash(curl:*)", "allow Read(//srv/**)"),
-			Rules: rules("allow Bash(npm run:*)", "allow Bash(npm run test)", "allow Bash(curl x)", "deny Read(.env)", "ask Edit", "allow Edit(src/**)", "allow Edit(*", "deny Bash(x"),
+			Rules: rules("allow Bash(npm run:*)", "allow Bash(npm run test)", "allow Bash(curl x)", "deny Read(.env)",
+				"ask Edit", "allow Edit(src/**)", "allow Edit(*", "deny Bash(x"),
 		},
-		{Agent: "main/x", Rules: rules("allow Bash(npm run lint)", "deny Bash(curl -s:*)", "deny WebFetch(domain:a.b.c)", "deny WebFetch(domain:*.c)", "deny mcp__s__t", "deny mcp__s", "allow Agent(Plan)", "allow Bash(npm*)")},
+		{Agent: "main/x", Rules: rules("allow Bash(npm run lint)", "deny Bash(curl -s:*)",
+			"deny WebFetch(domain:a.b.c)", "deny WebFetch(domain:*.c)", "deny mcp__s__t", "deny mcp__s",
+			"allow Agent(Plan)", "allow Bash(npm*)")},
 	}
 	var got []string
 	for _, s := range InForce(chain) {

@@ -39,7 +39,8 @@ func (v *view) kept() []kept {
 	var all []kept
 	if len(v.levels) == 0 && v.exist != nil {
 		for _, name := range v.exist() {
-			all = append(all, kept{segs: rule.LiteralSegments(name), show: rule.Visible(name) + ", which is kept from agents"})
+			all = append(all, kept{segs: rule.LiteralSegments(name),
+				show: rule.Visible(name) + ", which is kept from agents"})
 		}
 	}
 	for _, h := range v.shell.readRules {

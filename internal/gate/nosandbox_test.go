@@ -410,7 +410,8 @@ func TestMistakesInRules(t *testing.T) {
 // A path with anything in it has a rule that means exactly it.
 func TestPathRulesOfUnusualNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"/proj/a{b,c}", "/proj/{x", "/proj/a)", "/proj/(a)", `/proj/a\b`, "/proj/[x]*", "/proj/a b#~$'\"&;!"} {
+	for _, name := range []string{"/proj/a{b,c}", "/proj/{x", "/proj/a)", "/proj/(a)", `/proj/a\b`, "/proj/[x]*",
+		"/proj/a b#~$'\"&;!"} {
 		r, err := ParseRule(troupe.Rule{Effect: troupe.Allow, Text: PathRule("Edit", name)})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -431,7 +432,8 @@ func TestEnviron(t *testing.T) {
 }
 
 func FuzzExpand(f *testing.F) {
-	for _, s := range []string{"a=~/x; cat $a", "cat \"$HOME\"/~+", "x=${y:-$x}; cat $x$x$x", "a+=b; a+=$a; cat ~u/$a", "cd ~-; cat ${@}a*", "find . -name '[' | xargs cat"} {
+	for _, s := range []string{"a=~/x; cat $a", "cat \"$HOME\"/~+", "x=${y:-$x}; cat $x$x$x", "a+=b; a+=$a; cat ~u/$a",
+		"cd ~-; cat ${@}a*", "find . -name '[' | xargs cat"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, command string) {

@@ -16,13 +16,16 @@ import (
 // Generators.
 
 func genPath(t *rapid.T) string {
-	return "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"proj", "src", "a.go", "b.go", "etc", "*", "[x]", "..", "home", "u", `\`, ".env", ".git", "hooks"}), 1, 5).Draw(t, "path"), "/")
+	return "/" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"proj", "src", "a.go", "b.go", "etc", "*",
+		"[x]", "..", "home", "u", `\`, ".env", ".git", "hooks"}), 1, 5).Draw(t, "path"), "/")
 }
 
 func genCommand(t *rapid.T) string {
 	part := rapid.SampledFrom([]string{
-		"ls", "ls *", `a \* (b)`, "rm x", " ls", "make all", "make > out", "cat .env", "cd src", "cd /etc", "git status", "git -c a=b log",
-		"echo x > src/a.go", "echo x > .git/hooks/a", "timeout 3 make", "sudo rm x", "PATH=. make", "FOO=1 make", "$X y", "x=1", "cat < src/b.go", "rg a", "sort -o x y", "(make)", "make $(rm x)", "make\r",
+		"ls", "ls *", `a \* (b)`, "rm x", " ls", "make all", "make > out", "cat .env", "cd src", "cd /etc",
+		"git status", "git -c a=b log",
+		"echo x > src/a.go", "echo x > .git/hooks/a", "timeout 3 make", "sudo rm x", "PATH=. make", "FOO=1 make",
+		"$X y", "x=1", "cat < src/b.go", "rg a", "sort -o x y", "(make)", "make $(rm x)", "make\r",
 	})
 	sep := rapid.SampledFrom([]string{"; ", " && ", " | ", "\n"})
 	s := part.Draw(t, "part")
@@ -33,7 +36,8 @@ func genCommand(t *rapid.T) string {
 }
 
 func genCall(t *rapid.T) (string, troupe.Access) {
-	tool := rapid.SampledFrom([]string{"Bash", "Bash", "Bash", "Read", "Grep", "Glob", "Edit", "Write", "NotebookEdit", "Agent", "Skill", "WebFetch", "mcp__s__t", "Other"}).Draw(t, "tool")
+	tool := rapid.SampledFrom([]string{"Bash", "Bash", "Bash", "Read", "Grep", "Glob", "Edit", "Write", "NotebookEdit",
+		"Agent", "Skill", "WebFetch", "mcp__s__t", "Other"}).Draw(t, "tool")
 	a := troupe.Access{Class: troupe.Class(rapid.IntRange(0, 2).Draw(t, "class"))}
 	switch tool {
 	case "Bash":
@@ -41,7 +45,8 @@ func genCall(t *rapid.T) (string, troupe.Access) {
 	case "Agent", "Skill":
 		return tool, troupe.Access{Agent: rapid.SampledFrom([]string{"Explore", "Plan"}).Draw(t, "agent")}
 	case "WebFetch":
-		return tool, fetch(rapid.SampledFrom([]string{"https://a.b/c", "https://x.a.b", "https://a.b@c", "?"}).Draw(t, "url"))
+		return tool, fetch(rapid.SampledFrom([]string{"https://a.b/c", "https://x.a.b", "https://a.b@c", "?"}).Draw(t,
+			"url"))
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "reads") {
 		a.Reads = append(a.Reads, genPath(t))
@@ -56,8 +61,11 @@ func genRule(t *rapid.T) rule.Rule {
 	r := troupe.Rule{
 		Effect: rapid.SampledFrom([]troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}).Draw(t, "effect"),
 		Text: rapid.SampledFrom([]string{
-			"Bash", "Bash(ls)", `Bash(ls \*)`, "Bash(rm *)", "Bash(make:*)", "Bash(make*)", "Bash(* all)", "Bash(git status:*)", "Bash(git *)", "Bash(timeout:*)", "Bash(PATH=. make:*)", "Bash(sort:*)", "Bash(cat .env)", "Bash(:*)",
-			"Read", "Read(.env)", "Read(//etc/**)", "Read(~/**)", "Edit(src/**)", "Edit", "Write(/src)", "Edit(*.go)", "Edit(.git/hooks/**)", "Write(/out)",
+			"Bash", "Bash(ls)", `Bash(ls \*)`, "Bash(rm *)", "Bash(make:*)", "Bash(make*)", "Bash(* all)",
+			"Bash(git status:*)", "Bash(git *)", "Bash(timeout:*)", "Bash(PATH=. make:*)", "Bash(sort:*)",
+			"Bash(cat .env)", "Bash(:*)",
+			"Read", "Read(.env)", "Read(//etc/**)", "Read(~/**)", "Edit(src/**)", "Edit", "Write(/src)", "Edit(*.go)",
+			"Edit(.git/hooks/**)", "Write(/out)",
 			"Agent", "Agent(Explore)", "Skill(Plan)", "Other", "*", "", "Read(//**)", "Edit(//**)", "Grep(src)",
 			"WebFetch", "WebFetch(domain:a.b)", "WebFetch(domain:*.a.b)", "mcp__s", "mcp__s__*", "mcp__s__t",
 		}).Draw(t, "rule"),
@@ -69,7 +77,8 @@ func genRule(t *rapid.T) rule.Rule {
 func genLayer(t *rapid.T, i int) Layer {
 	l := Layer{
 		Agent: fmt.Sprint("a", i), Mode: rapid.SampledFrom(append(troupe.Modes(), "unheard of")).Draw(t, "mode"),
-		Sandbox: rapid.SampledFrom([]troupe.Level{"", "", "", troupe.LevelReadOnly, troupe.LevelWorkspace, troupe.LevelNone, "unheard of"}).Draw(t, "sandbox"),
+		Sandbox: rapid.SampledFrom([]troupe.Level{"", "", "", troupe.LevelReadOnly, troupe.LevelWorkspace,
+			troupe.LevelNone, "unheard of"}).Draw(t, "sandbox"),
 	}
 	for range rapid.IntRange(0, 4).Draw(t, "rules") {
 		l.Rules = append(l.Rules, genRule(t))
@@ -134,7 +143,8 @@ func TestChildHasNoMoreThanParent(t *testing.T) {
 		if s := whole.Sandbox; whole.Effect != troupe.Deny && s != bound.Meet(s) && !read {
 			t.Fatalf("%+v goes beyond the bound %s", whole, bound)
 		}
-		if whole.Effect != troupe.Deny && (whole.Sandbox == "" || (whole.Sandbox == troupe.LevelNone) != (whole.Beyond == "")) {
+		if whole.Effect != troupe.Deny && (whole.Sandbox == "" ||
+			(whole.Sandbox == troupe.LevelNone) != (whole.Beyond == "")) {
 			t.Fatalf("a command without a level: %+v", whole)
 		}
 	})
@@ -222,7 +232,8 @@ func TestRulesAreMonotone(t *testing.T) {
 			t.Fatalf("%v: %+v became %+v", extra.Written, before, after)
 		}
 		slices.Reverse(l.Rules)
-		if again := Decide(q); openness(again) != openness(after) || again.Beyond != after.Beyond || again.Step != after.Step {
+		if again := Decide(q); openness(again) != openness(after) || again.Beyond != after.Beyond ||
+			again.Step != after.Step {
 			t.Fatalf("in another order %+v became %+v", after, again)
 		}
 		// What is managed counts no less than what is not.
@@ -237,16 +248,21 @@ func TestRulesAreMonotone(t *testing.T) {
 // No definition, however written, gets past the first three filters.
 func TestDefinitionsOpenNothing(t *testing.T) {
 	t.Parallel()
-	tools := []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "SendMessage", "TaskOutput", "TaskStop", "TeamCreate", "Workflow", "Bash", "Preview", "mcp__a__b", "Agent"}
+	tools := []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "SendMessage", "TaskOutput", "TaskStop",
+		"TeamCreate", "Workflow", "Bash", "Preview", "mcp__a__b", "Agent"}
 	rapid.Check(t, func(t *rapid.T) {
 		parent := genLayer(t, 0)
-		bare := Layer{Agent: "a/b", Mode: troupe.ModeBypass, UserDefined: rapid.Bool().Draw(t, "custom"), Background: rapid.Bool().Draw(t, "background"), MayHaveAgents: rapid.Bool().Draw(t, "leads")}
+		bare := Layer{Agent: "a/b", Mode: troupe.ModeBypass, UserDefined: rapid.Bool().Draw(t, "custom"),
+			Background: rapid.Bool().Draw(t, "background"), MayHaveAgents: rapid.Bool().Draw(t, "leads")}
 		written := bare
 		written.Offered = rapid.SliceOf(rapid.SampledFrom(append([]string{"*", ""}, tools...))).Draw(t, "offered")
 		written.Without = rapid.SliceOf(rapid.SampledFrom(append([]string{"*", ""}, tools...))).Draw(t, "without")
 		written.Rules = genLayer(t, 1).Rules
 		usable := func(l Layer) []string {
-			return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return withheld([]Layer{parent, l}, known().Facts(tool)) != "" })
+			return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool {
+				return withheld([]Layer{parent, l},
+					known().Facts(tool)) != ""
+			})
 		}
 		before := usable(bare)
 		for _, tool := range usable(written) {

@@ -12,7 +12,8 @@ import (
 func TestProtected(t *testing.T) {
 	t.Parallel()
 	protected := []string{
-		"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json", "/proj/.mcp.json", "/home/u/.bashrc", "/home/u/.config/troupe", "/data/troupe",
+		"/proj/.git/hooks", "/proj/.git/config", "/proj/**/.claude/settings*.json", "/proj/.mcp.json",
+		"/home/u/.bashrc", "/home/u/.config/troupe", "/data/troupe",
 	}
 	tests := []struct {
 		rule string
@@ -61,7 +62,8 @@ func TestProtected(t *testing.T) {
 		troupe.ModeDefault: troupe.Ask, troupe.ModeAcceptEdits: troupe.Ask, troupe.ModePlan: troupe.Deny,
 		troupe.ModeDontAsk: troupe.Deny, troupe.ModeBypass: troupe.Allow,
 	} {
-		for _, file := range []string{"/proj/.git/hooks/x", "/proj/new/.claude/settings.local.json", "/proj/.git/./config"} {
+		for _, file := range []string{"/proj/.git/hooks/x", "/proj/new/.claude/settings.local.json",
+			"/proj/.git/./config"} {
 			q := query("Edit", writes(file))
 			q.Protected, q.Chain[0].Mode = protected, mode
 			d := Decide(q)
@@ -97,8 +99,10 @@ func TestProtected(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	chain := []Layer{
-		{Managed: []rule.Rule{parse(t, troupe.Deny, "Read(~/.ssh/**)")}, Rules: []rule.Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Allow, "Read(//x)")}},
-		{Rules: []rule.Rule{parse(t, troupe.Ask, "Read(y)"), parse(t, troupe.Deny, "Read(//etc/[a-c]*/*.key)"), parse(t, troupe.Deny, `Read(/a\*b)`), parse(t, troupe.Deny, "Edit(../z)")}},
+		{Managed: []rule.Rule{parse(t, troupe.Deny, "Read(~/.ssh/**)")},
+			Rules: []rule.Rule{parse(t, troupe.Deny, "Read(.env)"), parse(t, troupe.Allow, "Read(//x)")}},
+		{Rules: []rule.Rule{parse(t, troupe.Ask, "Read(y)"), parse(t, troupe.Deny, "Read(//etc/[a-c]*/*.key)"),
+			parse(t, troupe.Deny, `Read(/a\*b)`), parse(t, troupe.Deny, "Edit(../z)")}},
 	}
 	got := strings.Join(Unreadable(chain, []string{"/proj"}, "/home/u"), " ")
 	if want := `/home/u/.ssh/** /proj/**/.env /etc/[a-c]*/*.key /proj/a\*b`; got != want {

@@ -243,7 +243,8 @@ func TestUnreadRules(t *testing.T) {
 		for _, effect := range []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny, "dney"} {
 			r, err := ParseRule(troupe.Rule{Effect: effect, Text: test.text, Source: "settings.json"})
 			var e *rule.Error
-			if !errors.As(err, &e) || e.Problem == "" || e.Instead == "" || !strings.Contains(err.Error(), "settings.json") {
+			if !errors.As(err, &e) || e.Problem == "" || e.Instead == "" ||
+				!strings.Contains(err.Error(), "settings.json") {
 				t.Errorf("%s %q: error %v does not say enough", effect, test.text, err)
 				continue
 			}
@@ -312,7 +313,8 @@ func TestSplit(t *testing.T) {
 
 func TestHidden(t *testing.T) {
 	t.Parallel()
-	if Hidden([]Layer{{Rules: []rule.Rule{parse(t, troupe.Allow, "Read(x)"), parse(t, troupe.Deny, "Edit(x)")}}}, nil, "") != nil {
+	if Hidden([]Layer{{Rules: []rule.Rule{parse(t, troupe.Allow, "Read(x)"), parse(t, troupe.Deny, "Edit(x)")}}}, nil,
+		"") != nil {
 		t.Error("rules that hide nothing make a test")
 	}
 	chain := []Layer{
@@ -321,7 +323,8 @@ func TestHidden(t *testing.T) {
 	}
 	hidden := Hidden(chain, []string{"/proj"}, "/home/u")
 	for file, want := range map[string]bool{
-		"/proj/a/.env": true, "/proj/a/.envrc": false, "/home/u/keys/k": true, "/proj/keys/k": false, "/proj/x/../.env": true,
+		"/proj/a/.env": true, "/proj/a/.envrc": false, "/home/u/keys/k": true, "/proj/keys/k": false,
+		"/proj/x/../.env": true,
 	} {
 		if hidden(file) != want {
 			t.Errorf("hidden(%s) = %v", file, !want)
@@ -342,14 +345,17 @@ func TestFoldedCase(t *testing.T) {
 		}
 	}
 	for command, want := range map[string]troupe.Effect{
-		"cat TopSecret.TXT": troupe.Deny, "cat < TOPSECRET.txt": troupe.Deny, "cat TOP*": troupe.Ask, "cat topsecrets.txt": troupe.Allow, "echo x > Go.Mod": troupe.Deny,
+		"cat TopSecret.TXT": troupe.Deny, "cat < TOPSECRET.txt": troupe.Deny, "cat TOP*": troupe.Ask,
+		"cat topsecrets.txt": troupe.Allow, "echo x > Go.Mod": troupe.Deny,
 	} {
-		if d := run(command, nil, parse(t, troupe.Deny, "Read(topsecret.txt)"), parse(t, troupe.Deny, "Edit(go.mod)")); d.Effect != want {
+		if d := run(command, nil, parse(t, troupe.Deny, "Read(topsecret.txt)"),
+			parse(t, troupe.Deny, "Edit(go.mod)")); d.Effect != want {
 			t.Errorf("%q: %+v", command, d)
 		}
 	}
 	allow := parse(t, troupe.Allow, "Edit(src/*.go)")
-	for file, want := range map[string]troupe.Effect{"/proj/src/a.go": troupe.Allow, "/proj/SRC/a.go": troupe.Deny, "/proj/src/a.GO": troupe.Deny} {
+	for file, want := range map[string]troupe.Effect{"/proj/src/a.go": troupe.Allow, "/proj/SRC/a.go": troupe.Deny,
+		"/proj/src/a.GO": troupe.Deny} {
 		if d := Decide(query("Edit", writes(file), allow)); d.Effect != want {
 			t.Errorf("%s: %+v", file, d)
 		}
@@ -362,11 +368,13 @@ func TestFoldedCase(t *testing.T) {
 }
 
 func FuzzParseRule(f *testing.F) {
-	for _, s := range []string{"Bash", "Bash(go test ./...)", "Read(//etc/**)", "Edit(~/a/[!b]*/../c)", "Agent(Explore)", "Bash(git *)", `Bash(a \\\* b)`, "mcp__*", "", "Read([[:alpha:]])", "(", ")("} {
+	for _, s := range []string{"Bash", "Bash(go test ./...)", "Read(//etc/**)", "Edit(~/a/[!b]*/../c)",
+		"Agent(Explore)", "Bash(git *)", `Bash(a \\\* b)`, "mcp__*", "", "Read([[:alpha:]])", "(", ")("} {
 		f.Add(s, "/proj/a/b", "ls *")
 	}
 	f.Fuzz(func(t *testing.T, text, file, command string) {
-		calls := []Query{query("Read", reads(file)), query("Edit", writes(file)), query("Bash", bash(command)), query("Agent", troupe.Access{Agent: command})}
+		calls := []Query{query("Read", reads(file)), query("Edit", writes(file)), query("Bash", bash(command)),
+			query("Agent", troupe.Access{Agent: command})}
 		for _, effect := range []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny} {
 			r, err := ParseRule(troupe.Rule{Effect: effect, Text: text})
 			for _, q := range calls {

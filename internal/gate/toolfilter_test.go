@@ -27,25 +27,39 @@ func TestFilter(t *testing.T) {
 		{"a child does not", []Layer{root, plain}, "AskUserQuestion", "steering"},
 		{"nor plans", []Layer{root, plain}, "EnterPlanMode", "steering"},
 		{"nor ends a plan", []Layer{root, plain}, "ExitPlanMode", "steering"},
-		{"unless it plans", []Layer{root, child(func(l *Layer) { l.Mode = troupe.ModePlan; l.Background = true })}, "ExitPlanMode", ""},
+		{"unless it plans", []Layer{root, child(func(l *Layer) { l.Mode = troupe.ModePlan; l.Background = true })},
+			"ExitPlanMode", ""},
 		{"nor watches tasks", []Layer{root, plain}, "TaskOutput", "steering"},
-		{"unless it leads", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true; l.UserDefined = true; l.Background = true })}, "TaskOutput", ""},
-		{"leading does not mean asking", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true })}, "AskUserQuestion", "steering"},
+		{"unless it leads",
+			[]Layer{root, child(func(l *Layer) { l.MayHaveAgents = true; l.UserDefined = true; l.Background = true })},
+			"TaskOutput", ""},
+		{"leading does not mean asking", []Layer{root, child(func(l *Layer) { l.MayHaveAgents = true })},
+			"AskUserQuestion", "steering"},
 		{"built-in types make teams", []Layer{root, plain}, "TeamCreate", ""},
-		{"other types do not", []Layer{root, child(func(l *Layer) { l.UserDefined = true })}, "TeamCreate", "own definitions"},
+		{"other types do not", []Layer{root, child(func(l *Layer) { l.UserDefined = true })}, "TeamCreate",
+			"own definitions"},
 		{"in the background: what is listed", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Bash", ""},
-		{"in the background: nothing else", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Preview", "background"},
-		{"in the background: MCP passes", []Layer{root, child(func(l *Layer) { l.Background = true })}, "mcp__a__b", ""},
+		{"in the background: nothing else", []Layer{root, child(func(l *Layer) { l.Background = true })}, "Preview",
+			"background"},
+		{"in the background: MCP passes", []Layer{root, child(func(l *Layer) { l.Background = true })}, "mcp__a__b",
+			""},
 		{"in front: anything", []Layer{root, plain}, "Preview", ""},
 		{"offered", []Layer{root, child(func(l *Layer) { l.Offered = []string{"Bash"} })}, "Bash", ""},
 		{"not offered", []Layer{root, child(func(l *Layer) { l.Offered = []string{"Bash"} })}, "Read", "definition"},
-		{"taken away", []Layer{root, child(func(l *Layer) { l.Offered, l.Without = []string{"Bash"}, []string{"Bash"} })}, "Bash", "definition"},
-		{"a definition opens nothing", []Layer{root, child(func(l *Layer) { l.UserDefined = true; l.Offered = []string{"AskUserQuestion"} })}, "AskUserQuestion", "steering"},
-		{"what binds a parent does not bind its child", []Layer{{Offered: []string{"Agent"}, Mode: troupe.ModeBypass}, plain}, "Bash", ""},
+		{"taken away", []Layer{root, child(func(l *Layer) {
+			l.Offered, l.Without = []string{"Bash"},
+				[]string{"Bash"}
+		})}, "Bash", "definition"},
+		{"a definition opens nothing",
+			[]Layer{root, child(func(l *Layer) { l.UserDefined = true; l.Offered = []string{"AskUserQuestion"} })},
+			"AskUserQuestion", "steering"},
+		{"what binds a parent does not bind its child", []Layer{{Offered: []string{"Agent"}, Mode: troupe.ModeBypass},
+			plain}, "Bash", ""},
 	}
 	for _, test := range tests {
 		why := withheld(test.chain, known().Facts(test.tool))
-		if got := why != ""; got != (test.filter != "") || test.filter != "" && test.filter != "definition" && !strings.Contains(why, test.filter) {
+		if got := why != ""; got != (test.filter != "") || test.filter != "" && test.filter != "definition" &&
+			!strings.Contains(why, test.filter) {
 			t.Errorf("%s: %q", test.name, why)
 		}
 		d := Decide(Query{Tool: test.tool, Access: troupe.Access{Class: troupe.ClassExec}, Chain: test.chain})

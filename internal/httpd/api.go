@@ -74,11 +74,14 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Troupe", Version: "1",
-				Description: "Begin, see, steer, stop and answer agents. Served on the unix socket of each process that runs agents; fields are added to these shapes, never renamed or used for something else. Processes that an agent started are refused.",
+				Description: "Begin, see, steer, stop and answer agents. Served on the unix socket of each process " +
+					"that runs agents; fields are added to these shapes, never renamed or used for something else. " +
+					"Processes that an agent started are refused.",
 			},
 			Components: &huma.Components{Schemas: huma.NewMapRegistry(prefix, huma.DefaultSchemaNamer)},
 		},
-		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
+		Formats: map[string]huma.Format{"application/json": huma.DefaultJSONFormat,
+			"json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{ownProblem},
 
@@ -108,7 +111,8 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 // inputs names the schemas of what is sent to us.
 func inputs() []string {
 	return []string{
-		"Answer", "Begin", "Call", "Explain", "Hint", "Image", "Message", "ModeChoice", "ModelChoice", "Place", "Stop", "Trust", "UndoOrder",
+		"Answer", "Begin", "Call", "Explain", "Hint", "Image", "Message", "ModeChoice", "ModelChoice", "Place", "Stop",
+		"Trust", "UndoOrder",
 	}
 }
 
@@ -152,7 +156,8 @@ func order[I any](o *operations, h huma.API, id string, fn func(api.API, context
 
 // about registers a verb about the session that a path names, and done one that does something to it
 // and has nothing to say.
-func about[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) (T, error)) {
+func about[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) (T,
+	error)) {
 	verb(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) (T, error) {
 		return with(ctx, a, in.Target, fn)
 	})
@@ -168,7 +173,8 @@ func done(o *operations, h huma.API, id string, fn func(api.API, context.Context
 }
 
 // with calls fn with the session that a path names.
-func with[T any](ctx context.Context, a api.API, t Target, fn func(api.API, context.Context, troupe.SessionID) (T, error)) (v T, err error) {
+func with[T any](ctx context.Context, a api.API, t Target, fn func(api.API, context.Context, troupe.SessionID) (T,
+	error)) (v T, err error) {
 	id, err := identify(ctx, a, t.ID)
 	if err != nil {
 		return v, err
@@ -198,7 +204,8 @@ type targeted[B any] struct {
 }
 
 // to registers a verb that gives a session something, and ordered one that has nothing to say.
-func to[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) (T, error)) {
+func to[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) (T,
+	error)) {
 	verb(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) (T, error) {
 		return with(ctx, a, in.Target, func(a api.API, ctx context.Context, id troupe.SessionID) (T, error) {
 			return fn(a, ctx, id, in.Body)
@@ -206,7 +213,8 @@ func to[B, T any](o *operations, h huma.API, id string, fn func(api.API, context
 	})
 }
 
-func ordered[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) error) {
+func ordered[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID,
+	B) error) {
 	order(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) error {
 		id, err := identify(ctx, a, in.ID)
 		if err != nil {

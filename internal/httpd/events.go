@@ -60,7 +60,8 @@ func parseCursor(s string) (cursor, error) {
 	if !ok || err != nil || seq < 0 {
 		return cursor{}, &troupe.UserError{
 			Problem: fmt.Sprintf("%q is not a place in a log", s),
-			Hint:    "A place is a whole session id, a colon and the number of an event: 7k3f00000000:12", Code: troupe.ExitUsage,
+			Hint:    "A place is a whole session id, a colon and the number of an event: 7k3f00000000:12",
+			Code:    troupe.ExitUsage,
 		}
 	}
 	return cursor{id, seq}, nil
@@ -87,15 +88,20 @@ func (in *eventsInput) places(s wire.Session) (map[troupe.SessionID]int64, error
 // events registers the log: a page of it, or a stream that goes on.
 func (o *operations) events(h huma.API) {
 	op := operation(h, "events")
-	op.Description = "With `Accept: text/event-stream` the answer is a stream: every event from where the request says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
+	op.Description = "With `Accept: text/event-stream` the answer is a stream: every event from where the request " +
+		"says, then those that come, each as one message whose id is SESSION:SEQ. Messages without a name are events " +
+		"of the log; `delta` is a piece of a reply on its way; ignore named ones you do not know. A reader that was " +
+		"cut off sends Last-Event-ID (browsers do by themselves) and misses nothing."
 	schemas := h.OpenAPI().Components.Schemas
 	schemas.Schema(reflect.TypeFor[wire.Delta](), true, "Delta")
 	op.Responses["200"] = &huma.Response{
 		Description: "Events, each session's in order",
-		Headers:     map[string]*huma.Param{rootHeader: {Description: "The main agent of the session's tree", Schema: &huma.Schema{Type: huma.TypeString}}},
+		Headers: map[string]*huma.Param{rootHeader: {Description: "The main agent of the session's tree",
+			Schema: &huma.Schema{Type: huma.TypeString}}},
 		Content: map[string]*huma.MediaType{
 			"application/json": {Schema: schemas.Schema(reflect.TypeFor[[]wire.Event](), true, "Events")},
-			streamType:         {Schema: &huma.Schema{Type: huma.TypeString, Description: "The data of each message is an Event, or a Delta"}},
+			streamType: {Schema: &huma.Schema{Type: huma.TypeString,
+				Description: "The data of each message is an Event, or a Delta"}},
 		},
 	}
 	huma.Register(h, op, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
@@ -183,7 +189,8 @@ func relay(ctx context.Context, a api.API, f wire.Follow, out *flusher) error {
 			return nil //nolint:nilerr // the reader has gone
 		}
 		b, err = next(ctx, s)
-		if len(b.Events)+len(b.Deltas) == 0 && time.Since(out.last) >= stillHere && out.send([]byte(": still here\n\n")) != nil {
+		if len(b.Events)+len(b.Deltas) == 0 && time.Since(out.last) >= stillHere &&
+			out.send([]byte(": still here\n\n")) != nil {
 			return nil
 		}
 	}

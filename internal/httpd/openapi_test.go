@@ -28,7 +28,8 @@ func TestDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("docs/openapi.yaml is not what the server says; if that is meant: go test ./internal/httpd -run TestDescription -update")
+		t.Errorf("docs/openapi.yaml is not what the server says; if that is meant: go test ./internal/httpd -run " +
+			"TestDescription -update")
 	}
 }
 

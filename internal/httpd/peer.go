@@ -160,7 +160,8 @@ func ancestors(t table, self, pid int, p process) error {
 func agents(pid int, why string) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("process %d belongs to an agent: %s; agents may not send, stop or answer here", pid, why),
-		Hint:    "Type the command in a terminal of your own. An agent talks to other agents with its tools.", Code: troupe.ExitPermission,
+		Hint:    "Type the command in a terminal of your own. An agent talks to other agents with its tools.",
+		Code:    troupe.ExitPermission,
 	}
 }
 

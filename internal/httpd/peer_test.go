@@ -33,8 +33,10 @@ func TestPeers(t *testing.T) {
 		says       string
 	}{
 		{"a child", callIt, nil, http.StatusForbidden, "was started by the process that runs the agents"},
-		{"a child that took the marker off", callIt, []string{troupe.AgentVariable + "X=1"}, http.StatusForbidden, "was started by the process that runs the agents"},
-		{"an orphan with the marker", leaveIt, []string{troupe.AgentVariable + "=7k3f00000000"}, http.StatusForbidden, "was started by an agent's tool"},
+		{"a child that took the marker off", callIt, []string{troupe.AgentVariable + "X=1"}, http.StatusForbidden,
+			"was started by the process that runs the agents"},
+		{"an orphan with the marker", leaveIt, []string{troupe.AgentVariable + "=7k3f00000000"}, http.StatusForbidden,
+			"was started by an agent's tool"},
 		// What the package's comment on peers admits. It is also the proof that a process
 		// which is not below this one may call at all.
 		{"an orphan without it", leaveIt, nil, http.StatusOK, "trace"},
@@ -43,7 +45,8 @@ func TestPeers(t *testing.T) {
 		if status != x.status || !strings.Contains(out, x.says) {
 			t.Errorf("%s gets %d %s", x.name, status, out)
 		}
-		if status == http.StatusForbidden && (!strings.Contains(out, `"code":3`) || !strings.Contains(out, "in a terminal of your own")) {
+		if status == http.StatusForbidden && (!strings.Contains(out, `"code":3`) ||
+			!strings.Contains(out, "in a terminal of your own")) {
 			t.Errorf("%s is not told what to do: %s", x.name, out)
 		}
 	}
@@ -100,24 +103,50 @@ func TestJudge(t *testing.T) {
 		change  func(*world)
 		refused string
 	}{
-		"itself":                  {pid: 10},
-		"a person's command":      {pid: 21},
-		"a child":                 {pid: 30, refused: "started by the process"},
-		"a grandchild":            {pid: 31, refused: "started by the process"},
-		"nobody":                  {pid: 0, refused: "another container"},
-		"gone":                    {pid: 99, refused: "not exist"},
-		"marked":                  {pid: 32, change: func(w *world) { w.marks[32] = true }, refused: "it was started by an agent's tool"},
+		"itself":             {pid: 10},
+		"a person's command": {pid: 21},
+		"a child":            {pid: 30, refused: "started by the process"},
+		"a grandchild":       {pid: 31, refused: "started by the process"},
+		"nobody":             {pid: 0, refused: "another container"},
+		"gone":               {pid: 99, refused: "not exist"},
+		"marked": {pid: 32, change: func(w *world) { w.marks[32] = true },
+			refused: "it was started by an agent's tool"},
 		"orphan with clean hands": {pid: 32},
 		"hides its environment":   {pid: 21, change: func(w *world) { w.hidden[21] = true }, refused: "permission"},
 		"shell hides":             {pid: 21, change: func(w *world) { w.hidden[20] = true }},
-		"leader marked":           {pid: 21, change: func(w *world) { w.procs[21] = process{1, 21, 20, 50}; w.marks[20] = true }, refused: "process 20, which leads it"},
-		"group leader marked":     {pid: 21, change: func(w *world) { w.procs[21] = process{1, 20, 21, 50}; w.marks[20] = true }, refused: "process 20, which leads it"},
-		"ancestor marked":         {pid: 21, change: func(w *world) { w.marks[20] = true; w.procs[21] = process{20, 21, 21, 50} }, refused: "process 20 above it"},
-		"far ancestor marked":     {pid: 21, change: func(w *world) { w.marks[2] = true; w.procs[21] = process{20, 21, 21, 50} }, refused: "process 2 above it"},
+		"leader marked": {pid: 21, change: func(w *world) {
+			w.procs[21] = process{1, 21, 20,
+				50}
+			w.marks[20] = true
+		}, refused: "process 20, which leads it"},
+		"group leader marked": {pid: 21, change: func(w *world) {
+			w.procs[21] = process{1, 20, 21,
+				50}
+			w.marks[20] = true
+		}, refused: "process 20, which leads it"},
+		"ancestor marked": {pid: 21, change: func(w *world) {
+			w.marks[20] = true
+			w.procs[21] = process{20, 21,
+				21, 50}
+		}, refused: "process 20 above it"},
+		"far ancestor marked": {pid: 21, change: func(w *world) {
+			w.marks[2] = true
+			w.procs[21] = process{20, 21,
+				21, 50}
+		}, refused: "process 2 above it"},
 		"parent in another world": {pid: 21, change: func(w *world) { delete(w.procs, 20) }},
-		"number taken by another": {pid: 21, change: func(w *world) { w.steps[6] = func(w *world) { w.procs[21] = process{20, 21, 20, 51} } }, refused: "not exist"},
-		"taken in the middle":     {pid: 21, change: func(w *world) { w.steps[2] = func(w *world) { w.procs[21] = process{20, 21, 20, 51} } }, refused: "not exist"},
-		"ends in the middle":      {pid: 21, change: func(w *world) { w.steps[3] = func(w *world) { delete(w.procs, 21) } }, refused: "not exist"},
+		"number taken by another": {pid: 21,
+			change:  func(w *world) { w.steps[6] = func(w *world) { w.procs[21] = process{20, 21, 20, 51} } },
+			refused: "not exist"},
+		"taken in the middle": {pid: 21,
+			change:  func(w *world) { w.steps[2] = func(w *world) { w.procs[21] = process{20, 21, 20, 51} } },
+			refused: "not exist"},
+		"ends in the middle": {pid: 21, change: func(w *world) {
+			w.steps[3] = func(w *world) {
+				delete(w.procs,
+					21)
+			}
+		}, refused: "not exist"},
 		"parent ends, server next": {pid: 31, change: func(w *world) {
 			w.steps[2] = func(w *world) { delete(w.procs, 30); w.procs[31] = process{10, 30, 30, 21} }
 		}, refused: "started by the process"},

@@ -221,4 +221,5 @@ func Description() ([]byte, error) {
 
 var _ huma.StatusError = (*wire.Problem)(nil)
 
-var errNoPeer = &troupe.UserError{Problem: "who calls is not known", Hint: "Use the socket of the process that runs the session.", Code: troupe.ExitPermission}
+var errNoPeer = &troupe.UserError{Problem: "who calls is not known",
+	Hint: "Use the socket of the process that runs the session.", Code: troupe.ExitPermission}

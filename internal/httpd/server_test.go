@@ -58,7 +58,8 @@ func request(t *testing.T, socket, method, path, body string, header ...string) 
 }
 
 func try(t *testing.T, socket, method, path, body string, header ...string) (*http.Response, error) {
-	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	tr := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", socket)
 	}}
@@ -107,7 +108,8 @@ func TestAnswers(t *testing.T) {
 		{"GET", root + "/events", "", 200, `"type":"session.started"`},
 		{"GET", root + "/events?after=1&limit=1", "", 200, `[{"type":"session.started"`},
 		{"GET", root + "/events?limit=100000", "", 422, "limit"},
-		{"GET", root + "/events?tree=true&cursor=7k3f00000000:2,9m2000000000:0", "", 200, `[{"type":"session.started","session":"9m2000000000"`},
+		{"GET", root + "/events?tree=true&cursor=7k3f00000000:2,9m2000000000:0", "", 200,
+			`[{"type":"session.started","session":"9m2000000000"`},
 		{"GET", root + "/events?tree=true&cursor=7k3f", "", 400, "is not a place in a log"},
 		{"GET", "/v1/tasks", "", 200, `"doing":"waits for approval"`},
 		{"GET", "/v1/requests?root=job", "", 200, `\u202e`},
@@ -132,8 +134,10 @@ func TestAnswers(t *testing.T) {
 		{"POST", "/v1/requests/9m2/answer", `{"allow":true}`, 404, "there is no open request"},
 	} {
 		status, body := ask(t, s.Path(), x.method, x.path, x.body)
-		if status != x.status || !strings.Contains(body, x.says) && !strings.Contains(body, strings.ReplaceAll(x.says, `\u202e`, "\u202e")) {
-			t.Errorf("%s %.60s %.60s: %d %.300s; want %d with %q", x.method, x.path, x.body, status, body, x.status, x.says)
+		if status != x.status || !strings.Contains(body, x.says) &&
+			!strings.Contains(body, strings.ReplaceAll(x.says, `\u202e`, "\u202e")) {
+			t.Errorf("%s %.60s %.60s: %d %.300s; want %d with %q", x.method, x.path, x.body, status, body, x.status,
+				x.says)
 		}
 	}
 }
@@ -143,7 +147,8 @@ func TestCaller(t *testing.T) {
 	t.Parallel()
 	w := apitest.New()
 	s := serveCases(t, w.As)
-	if status, body := ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true,"by":"the president"}`); status != 422 {
+	if status, body := ask(t, s.Path(), "POST", "/v1/requests/9m2/answer",
+		`{"allow":true,"by":"the president"}`); status != 422 {
 		t.Errorf("who answers can be sent: %d %s", status, body)
 	}
 	ask(t, s.Path(), "POST", "/v1/requests/9m2/answer", `{"allow":true}`)
@@ -158,7 +163,8 @@ func TestNamedLikeAnID(t *testing.T) {
 	t.Parallel()
 	s := serveCases(t, func(c troupe.Caller) api.API { return named{apitest.New().As(c)} })
 	for _, path := range []string{"/v1/sessions/zzzz00000000/events"} {
-		if status, body := ask(t, s.Path(), "GET", path, ""); status != http.StatusConflict || !strings.Contains(body, "is the name of session 9m2000000000") {
+		if status, body := ask(t, s.Path(), "GET", path, ""); status != http.StatusConflict ||
+			!strings.Contains(body, "is the name of session 9m2000000000") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
@@ -176,7 +182,8 @@ func (n named) Find(ctx context.Context, _, cwd string) (wire.Session, error) {
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	status, body := ask(t, s.Path(), "POST", "/v1/sessions/7k3f00000000/stop", "{}", "Origin", "https://elsewhere.example")
+	status, body := ask(t, s.Path(), "POST", "/v1/sessions/7k3f00000000/stop", "{}", "Origin",
+		"https://elsewhere.example")
 	if status != http.StatusForbidden || !strings.Contains(body, "another origin") {
 		t.Errorf("a page of elsewhere gets %d %s", status, body)
 	}
@@ -204,7 +211,8 @@ func TestStream(t *testing.T) {
 	s := serveCases(t, w.As)
 	open := func(path string, header ...string) *bufio.Reader {
 		resp := request(t, s.Path(), "GET", path, "", append(header, "Accept", "text/event-stream")...)
-		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != streamType || resp.Header.Get(rootHeader) != "7k3f00000000" {
+		if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != streamType ||
+			resp.Header.Get(rootHeader) != "7k3f00000000" {
 			t.Fatalf("%s: %d %v", path, resp.StatusCode, resp.Header)
 		}
 		r := bufio.NewReader(resp.Body)
@@ -215,7 +223,8 @@ func TestStream(t *testing.T) {
 	}
 	is := func(name string, r *bufio.Reader, id string) {
 		t.Helper()
-		if m := message(t, r); !strings.HasPrefix(m, "id: "+id+"\ndata: {\"type\":\"session.") || strings.Count(m, "\n") != 2 {
+		if m := message(t, r); !strings.HasPrefix(m, "id: "+id+"\ndata: {\"type\":\"session.") ||
+			strings.Count(m, "\n") != 2 {
 			t.Errorf("%s: %q, want %s", name, m, id)
 		}
 	}
@@ -227,17 +236,20 @@ func TestStream(t *testing.T) {
 
 	is("resumed", open("/v1/sessions/job/events", "Last-Event-ID", "7k3f00000000:2"), "7k3f00000000:3")
 	is("resumed by number", open("/v1/sessions/job/events?after=2"), "7k3f00000000:3")
-	is("the further of both", open("/v1/sessions/job/events?after=1", "Last-Event-ID", "7k3f00000000:2"), "7k3f00000000:3")
+	is("the further of both", open("/v1/sessions/job/events?after=1", "Last-Event-ID", "7k3f00000000:2"),
+		"7k3f00000000:3")
 
 	tree := open("/v1/sessions/job/events?tree=true&cursor=7k3f00000000:3")
 	is("a tree", tree, "9m2000000000:1")
 	w.Commit(apitest.Root, troupe.Started{Run: 3})
 	is("a tree", tree, "7k3f00000000:4")
 
-	if status, body := ask(t, s.Path(), "GET", "/v1/sessions/job/events", "", "Accept", "text/event-stream", "Last-Event-ID", "x"); status != 400 {
+	if status, body := ask(t, s.Path(), "GET", "/v1/sessions/job/events", "", "Accept", "text/event-stream",
+		"Last-Event-ID", "x"); status != 400 {
 		t.Errorf("a bad Last-Event-ID: %d %s", status, body)
 	}
-	if status, _ := ask(t, s.Path(), "GET", "/v1/sessions/nobody/events", "", "Accept", "text/event-stream"); status != 404 {
+	if status, _ := ask(t, s.Path(), "GET", "/v1/sessions/nobody/events", "", "Accept",
+		"text/event-stream"); status != 404 {
 		t.Errorf("a stream of nobody: %d", status)
 	}
 }
@@ -261,7 +273,8 @@ func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	s := serveCases(t, func(c troupe.Caller) api.API { return fails{apitest.New().As(c)} })
 	status, body := ask(t, s.Path(), "GET", "/v1/sessions/job/events?after=2", "", "Accept", "text/event-stream")
-	if status != 200 || !strings.Contains(body, "event: problem\ndata: {") || !strings.Contains(body, "the disk is gone") {
+	if status != 200 || !strings.Contains(body, "event: problem\ndata: {") ||
+		!strings.Contains(body, "the disk is gone") {
 		t.Errorf("%d %s", status, body)
 	}
 }

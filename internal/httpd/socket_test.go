@@ -174,7 +174,8 @@ func TestSocketTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(run, "troupe", "7k3f00000000.sock"); s.Path() != want || mode(t, filepath.Dir(want)) != os.ModeDir|0o700 {
+	if want := filepath.Join(run, "troupe", "7k3f00000000.sock"); s.Path() != want ||
+		mode(t, filepath.Dir(want)) != os.ModeDir|0o700 {
 		t.Errorf("it is at %s, want %s", s.Path(), want)
 	}
 	if status, _ := ask(t, s.Path(), "GET", "/v1/tasks", ""); status != 200 {
@@ -206,7 +207,8 @@ func TestSocketFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, at := range []string{link, file} {
-		if _, err := serveAt(t, filepath.Join(at, "a.sock"), Options{}); err == nil || !strings.Contains(err.Error(), "no socket is made") {
+		if _, err := serveAt(t, filepath.Join(at, "a.sock"), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "no socket is made") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -216,7 +218,8 @@ func TestSocketFolder(t *testing.T) {
 	if err := os.Chown(real, 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serveAt(t, filepath.Join(real, "a.sock"), Options{}); err == nil || !strings.Contains(err.Error(), "another user") {
+	if _, err := serveAt(t, filepath.Join(real, "a.sock"), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "another user") {
 		t.Errorf("another's folder is used: %v", err)
 	}
 }

@@ -33,7 +33,10 @@ func (o *operations) sessions(h huma.API) {
 	about(o, h, "report", api.API.Report)
 	about(o, h, "cost", api.API.Cost)
 	about(o, h, "session-tasks", api.API.Tasks)
-	verb(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task, error) { return a.Tasks(ctx, "") })
+	verb(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task,
+		error) {
+		return a.Tasks(ctx, "")
+	})
 }
 
 // waitMost is how long a call waits for the end of a tree before it says that there was none yet.
@@ -69,7 +72,8 @@ func (o *operations) steering(h huma.API) {
 	ordered(o, h, "mode", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModeChoice) error {
 		return a.SetMode(ctx, id, troupe.Mode(v.Mode))
 	})
-	to(o, h, "model", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModelChoice) (wire.ModelChoice, error) {
+	to(o, h, "model", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModelChoice) (wire.ModelChoice,
+		error) {
 		full, err := a.SetModel(ctx, id, v.Model)
 		return wire.ModelChoice{Model: full}, err
 	})
@@ -101,7 +105,10 @@ func (o *operations) requests(h huma.API) {
 		}
 		return a.Requests(ctx, id)
 	})
-	verb(o, h, "request", func(a api.API, ctx context.Context, in *Asked) (wire.Request, error) { return a.Request(ctx, in.id()) })
+	verb(o, h, "request", func(a api.API, ctx context.Context, in *Asked) (wire.Request,
+		error) {
+		return a.Request(ctx, in.id())
+	})
 	order(o, h, "answer", func(a api.API, ctx context.Context, in *struct {
 		Asked
 
@@ -115,7 +122,10 @@ func (o *operations) requests(h huma.API) {
 // files registers what is about folders and the files in them.
 func (o *operations) files(h huma.API) {
 	here(o, h, "untrusted", api.API.Untrusted)
-	order(o, h, "trust", func(a api.API, ctx context.Context, in *body[wire.Trust]) error { return a.Trust(ctx, in.Body) })
+	order(o, h, "trust", func(a api.API, ctx context.Context,
+		in *body[wire.Trust]) error {
+		return a.Trust(ctx, in.Body)
+	})
 	about(o, h, "turns", api.API.Turns)
 	verb(o, h, "plan-undo", func(a api.API, ctx context.Context, in *struct {
 		Target

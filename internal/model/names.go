@@ -64,8 +64,9 @@ func LoadCatalog(override []byte, overridePath string) (*Catalog, error) {
 		if err := c.read(overridePath, override); err != nil {
 			return nil, &troupe.UserError{
 				Problem: err.Error(),
-				Hint:    "It adds to the built-in list of models: providers: NAME: {aliases: {ALIAS: ID}, models: {ID: {window: N, max_output: N, price: {input: $, output: $, cache_read: $, cache_write: $}}}}",
-				Code:    troupe.ExitUsage, Err: err,
+				Hint: "It adds to the built-in list of models: providers: NAME: {aliases: {ALIAS: ID}, models: " +
+					"{ID: {window: N, max_output: N, price: {input: $, output: $, cache_read: $, cache_write: $}}}}",
+				Code: troupe.ExitUsage, Err: err,
 			}
 		}
 	}

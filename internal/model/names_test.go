@@ -58,7 +58,8 @@ providers:
 			continue
 		}
 		var ue *troupe.UserError
-		if !errors.As(err, &ue) || !errors.Is(err, troupe.ErrNotFound) || !strings.Contains(strings.ToLower(ue.Hint), strings.ToLower(tt.problem)) {
+		if !errors.As(err, &ue) || !errors.Is(err, troupe.ErrNotFound) ||
+			!strings.Contains(strings.ToLower(ue.Hint), strings.ToLower(tt.problem)) {
 			t.Errorf("Resolve(%q, %q) = %q, %v; want an error with %q", tt.name, tt.def, got, err, tt.problem)
 		}
 	}
@@ -83,7 +84,8 @@ providers:
 	if i, ok := c.Lookup(opus); !ok || i.Window != 1000 || i.Priced {
 		t.Errorf("Lookup(%s) = %+v, %v", opus, i, ok)
 	}
-	if i, ok := c.Lookup("anthropic/claude-haiku-4-5-20251001"); !ok || i.Price.Input != 7*troupe.Dollar || i.Window != 200_000 {
+	if i, ok := c.Lookup("anthropic/claude-haiku-4-5-20251001"); !ok || i.Price.Input != 7*troupe.Dollar ||
+		i.Window != 200_000 {
 		t.Errorf("a dated id, overridden in part = %+v, %v", i, ok)
 	}
 	if i, ok := c.Lookup("free/any:thing"); !ok || !i.Priced || i.Price != (troupe.Price{}) {

@@ -108,14 +108,17 @@ func common(before, now []part) int {
 // differs says in words where a request leaves the one before: at part i.
 func differs(key string, before, now []part, i int, at func(int) ([]byte, string)) error {
 	if i == len(now) {
-		return fmt.Errorf("%w (%s): this request has %d parts, the one before had %d; a request may only grow", ErrPrefix, key, len(now), len(before))
+		return fmt.Errorf("%w (%s): this request has %d parts, the one before had %d; a request may only grow",
+			ErrPrefix, key, len(now), len(before))
 	}
 	b, name := at(i)
 	if before[i].size != now[i].size {
-		return fmt.Errorf("%w (%s): %s of %d differs from the request before, where it had %d bytes and not %d; now it is: %s",
+		return fmt.Errorf("%w (%s): %s of %d differs from the request before, where it had %d bytes and not %d; now "+
+			"it is: %s",
 			ErrPrefix, key, name, len(now)-1, before[i].size, now[i].size, clip(b))
 	}
-	return fmt.Errorf("%w (%s): %s of %d differs from the request before, at the same length of %d bytes; now it is: %s",
+	return fmt.Errorf("%w (%s): %s of %d differs from the request before, at the same length of %d bytes; now it is: "+
+		"%s",
 		ErrPrefix, key, name, len(now)-1, now[i].size, clip(b))
 }
 
@@ -124,5 +127,6 @@ func clip(b []byte) string {
 	if len(b) <= most {
 		return string(bytes.ToValidUTF8(b, []byte("?")))
 	}
-	return string(bytes.ToValidUTF8(b[:most/2], []byte("?"))) + " … " + string(bytes.ToValidUTF8(b[len(b)-most/2:], []byte("?")))
+	return string(bytes.ToValidUTF8(b[:most/2], []byte("?"))) + " … " +
+		string(bytes.ToValidUTF8(b[len(b)-most/2:], []byte("?")))
 }

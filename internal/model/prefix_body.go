@@ -77,7 +77,8 @@ func (c *PrefixChecker) refuse(key string, r bodyParts, midway bool) error {
 	known := c.tips[key]
 	if len(known) == 0 {
 		if !midway {
-			return fmt.Errorf("%w: a request goes on from a reply, but no conversation that was begun has its tools, system and first message; its first message is: %s", ErrPrefix, clip(r.raw[r.first]))
+			return fmt.Errorf("%w: a request goes on from a reply, but no conversation that was begun has its tools, "+
+				"system and first message; its first message is: %s", ErrPrefix, clip(r.raw[r.first]))
 		}
 		c.add(key, tip{parts: r.parts, waiting: 1})
 		return nil

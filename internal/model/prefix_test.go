@@ -32,7 +32,8 @@ func TestPrefixChecker(t *testing.T) {
 	step("a", "head", "", "one", "two", "three")
 	step("a", "head", "", "one", "two", "three") // a retry
 	step("b", "other", "", "uno")                // another session
-	step("a", "head", "message 2 of 4 differs from the request before, where it had 3 bytes and not 4; now it is: TWO!", "one", "TWO!", "three", "four")
+	step("a", "head", "message 2 of 4 differs from the request before, where it had 3 bytes and not 4; now it is: TWO!",
+		"one", "TWO!", "three", "four")
 	step("a", "head", "message 2 of 3 differs from the request before, at the same length", "one", "TWO", "three")
 	step("a", "head", "may only grow", "one", "two")
 	step("a", "tail", "the head", "one", "two", "three", "four")
@@ -60,7 +61,8 @@ func TestPrefixCheckerForgetsTheOldest(t *testing.T) {
 
 func body(msgs ...string) []byte {
 	return []byte(`{"model":"m","max_tokens":9,"tools":[{"name":"A","input_schema":{"cache_control":1}},{"name":"B","cache_control":{"type":"ephemeral"}}],` +
-		`"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[` + strings.Join(msgs, ",") + `],"cache_control":{"type":"ephemeral"}}`)
+		`"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"messages":[` +
+		strings.Join(msgs, ",") + `],"cache_control":{"type":"ephemeral"}}`)
 }
 
 const (
@@ -76,7 +78,8 @@ const (
 func TestPrefixBodies(t *testing.T) {
 	t.Parallel()
 	c := NewPrefixChecker(10)
-	for _, b := range [][]byte{body(user1m), body(user1, reply1, result1), body(user1, reply1, result2, reply2, user1m)} {
+	for _, b := range [][]byte{body(user1m), body(user1, reply1, result1),
+		body(user1, reply1, result2, reply2, user1m)} {
 		if err := c.CheckBody("k", b); err != nil {
 			t.Errorf("cache marks count: %v", err)
 		}
@@ -86,7 +89,8 @@ func TestPrefixBodies(t *testing.T) {
 		t.Errorf("a changed input passed: %v", err)
 	}
 	other := strings.Replace(string(body(user1)), `"text":"s"`, `"text":"S"`, 1)
-	if err := c.CheckBody("k", []byte(other)); !errors.Is(err, ErrPrefix) || !strings.Contains(err.Error(), "system[0]") {
+	if err := c.CheckBody("k", []byte(other)); !errors.Is(err, ErrPrefix) ||
+		!strings.Contains(err.Error(), "system[0]") {
 		t.Errorf("a changed system prompt passed: %v", err)
 	}
 	for _, broken := range []string{"", "[]", "{", `{"messages":[]}`, `{"messages":[`} {

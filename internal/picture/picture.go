@@ -38,15 +38,21 @@ func SVG(w io.Writer, ansi string, o Options) error {
 	width := 2*margin + float64(o.Columns)*cellWidth
 	height := bar + margin + float64(len(rows))*lineHeight
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+"\n", num(width), num(height))
+	fmt.Fprintf(out,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%[1]s" height="%[2]s" viewBox="0 0 %[1]s %[2]s" role="img">`+
+			"\n", num(width), num(height))
 	fmt.Fprintf(out, "<title>%s</title>\n", escape(o.Title))
-	fmt.Fprintf(out, `<rect x="0.5" y="0.5" width="%s" height="%s" rx="9" fill="%s" stroke="%s"/>`+"\n", num(width-1), num(height-1), paper, frame)
+	fmt.Fprintf(out, `<rect x="0.5" y="0.5" width="%s" height="%s" rx="9" fill="%s" stroke="%s"/>`+"\n", num(width-1),
+		num(height-1), paper, frame)
 	for i, fill := range []string{"#ec6a5e", "#f4bf4f", "#61c554"} {
-		fmt.Fprintf(out, `<circle cx="%s" cy="%s" r="6" fill="%s"/>`+"\n", num(margin+6+float64(i)*20), num(bar/2), fill)
+		fmt.Fprintf(out, `<circle cx="%s" cy="%s" r="6" fill="%s"/>`+"\n", num(margin+6+float64(i)*20), num(bar/2),
+			fill)
 	}
-	fmt.Fprintf(out, `<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="%s" fill="%s" xml:space="preserve">`+"\n", num(fontSize), ink)
+	fmt.Fprintf(out,
+		`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="%s" fill="%s" xml:space="preserve">`+"\n", num(fontSize), ink)
 	if o.Title != "" {
-		fmt.Fprintf(out, `<text x="%s" y="%s" text-anchor="middle" fill="%s">%s</text>`+"\n", num(width/2), num(bar/2+5), quiet, escape(o.Title))
+		fmt.Fprintf(out, `<text x="%s" y="%s" text-anchor="middle" fill="%s">%s</text>`+"\n", num(width/2),
+			num(bar/2+5), quiet, escape(o.Title))
 	}
 	for i, row := range rows {
 		top := bar + float64(i)*lineHeight
@@ -88,7 +94,8 @@ func (r run) draw(w io.Writer, top float64) {
 	fg, bg := r.look.colours()
 	x, width := margin+float64(r.column)*cellWidth, float64(r.width)*cellWidth
 	if bg != "" {
-		fmt.Fprintf(w, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", num(x), num(top), num(width), num(lineHeight), bg)
+		fmt.Fprintf(w, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", num(x), num(top), num(width),
+			num(lineHeight), bg)
 	}
 	// Space at the ends is only an offset, and some viewers would drop it.
 	text := strings.TrimLeft(r.text, " ")
@@ -100,7 +107,8 @@ func (r run) draw(w io.Writer, top float64) {
 		return
 	}
 	// The length is fixed, so that columns stay in line whatever font the viewer has.
-	fmt.Fprintf(w, `<text x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"`, num(x), num(top+lineHeight*0.74), num(width))
+	fmt.Fprintf(w, `<text x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs"`, num(x),
+		num(top+lineHeight*0.74), num(width))
 	if fg != "" {
 		fmt.Fprintf(w, ` fill="%s"`, fg)
 	}

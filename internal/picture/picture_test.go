@@ -34,7 +34,8 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("the picture is another; look at it, and if it is right: go test ./internal/picture -update\n%s", got.Bytes())
+		t.Errorf("the picture is another; look at it, and if it is right: go test ./internal/picture -update\n%s",
+			got.Bytes())
 	}
 }
 

@@ -46,8 +46,10 @@ func canonicalKey(key string) string {
 
 func keyInUse(key string) bool {
 	return slices.Contains([]string{
-		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, "color", "skills", "mcpservers", "hooks",
-		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version", "author",
+		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, "color", "skills",
+		"mcpservers", "hooks",
+		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version",
+		"author",
 	}, canonicalKey(key))
 }
 
@@ -116,7 +118,8 @@ func (b *builder) mode(f field) {
 		b.def.Mode = mode
 	default:
 		b.def.Mode = troupe.ModePlan
-		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", name, troupe.Modes()))
+		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", name,
+			troupe.Modes()))
 	}
 }
 
@@ -129,7 +132,8 @@ func (b *builder) sandbox(f field) {
 		b.def.Sandbox = level
 	default:
 		b.def.Sandbox = troupe.LevelReadOnly
-		b.problem(b.at.problem(f.line, "there is no sandbox %q, so their commands only read; there are read-only, workspace and none", level))
+		b.problem(b.at.problem(f.line, "there is no sandbox %q, so their commands only read; there are read-only, "+
+			"workspace and none", level))
 	}
 }
 
@@ -163,7 +167,8 @@ func (b *builder) finish() {
 		b.def.All, b.def.Tools = false, nil
 	}
 	if b.def.Description == "" {
-		b.problem(b.at.problem(b.at.line, "there is no description, so a parent cannot tell when to start agents of this type"))
+		b.problem(b.at.problem(b.at.line, "there is no description, so a parent cannot tell when to start agents of "+
+			"this type"))
 	}
 	if len(b.unused) > 0 {
 		p := b.at.problem(b.firstLine, "not used yet: %s", strings.Join(b.unused, ", "))

@@ -40,19 +40,25 @@ func builtins() []Definition {
 		{Name: Main, Description: "The agent one talks to.", Prompt: promptMain, All: true},
 		{
 			Name: troupe.GeneralAgent, Prompt: promptGeneral, All: true,
-			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools except Agent.",
+			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools " +
+				"except Agent.",
 		},
 		{
-			Name: "Explore", Prompt: promptExplore, Tools: []string{"Bash", "Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly, Model: "haiku",
-			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses it. Reads only.",
+			Name: "Explore", Prompt: promptExplore, Tools: []string{"Bash", "Glob", "Grep", "Read"},
+			Sandbox: troupe.LevelReadOnly, Model: "haiku",
+			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses " +
+				"it. Reads only.",
 		},
 		{
-			Name: "Plan", Prompt: promptPlan, Tools: []string{"Bash", "Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
-			Description: "Designing a change before it is made: the steps, their order, the risks, the critical files. Reads only.",
+			Name: "Plan", Prompt: promptPlan, Tools: []string{"Bash", "Glob", "Grep", "Read"},
+			Sandbox: troupe.LevelReadOnly,
+			Description: "Designing a change before it is made: the steps, their order, the risks, the critical " +
+				"files. Reads only.",
 		},
 		{
 			Name: "Verification", Prompt: promptVerification, Tools: []string{"Bash", "Glob", "Grep", "Read"},
-			Description: "Trying to break finished work by running it. Reports commands and outcomes, and ends with VERDICT: PASS, FAIL or PARTIAL.",
+			Description: "Trying to break finished work by running it. Reports commands and outcomes, and ends with " +
+				"VERDICT: PASS, FAIL or PARTIAL.",
 		},
 	}
 	for i := range defs {

@@ -13,19 +13,22 @@ import (
 func (l *loader) flag(text string) {
 	l.fresh = map[string]string{}
 	if len(text) > maxFile || !utf8.ValidString(text) {
-		l.problem(Problem{Path: FlagName, Text: fmt.Sprintf("the value is not UTF-8 text of at most %d KB", maxFile>>10)})
+		l.problem(Problem{Path: FlagName, Text: fmt.Sprintf("the value is not UTF-8 text of at most %d KB",
+			maxFile>>10)})
 		return
 	}
 	agents, err := members(text, 1)
 	if err != nil {
-		l.problem(Problem{Path: FlagName, Line: errorLine(text, err), Text: "the value is not a JSON object of agents by name: " + err.Error()})
+		l.problem(Problem{Path: FlagName, Line: errorLine(text, err),
+			Text: "the value is not a JSON object of agents by name: " + err.Error()})
 		return
 	}
 	for _, agent := range agents {
 		at := origin{FlagName, agent.line, strings.TrimSpace(agent.key)}
 		parts, err := members(agent.raw, agent.start)
 		if err != nil {
-			l.unusable(at.name, at.problem(agent.line, "agent %q is not an object with description, prompt, tools and model: %s", agent.key, err))
+			l.unusable(at.name, at.problem(agent.line, "agent %q is not an object with description, prompt, tools "+
+				"and model: %s", agent.key, err))
 			continue
 		}
 		var fields []field

@@ -51,7 +51,8 @@ func split(data []byte) (front []byte, line int, body string, problem *Problem) 
 		switch {
 		case open == 0 && len(text) == 0:
 		case open == 0 && string(text) != "---":
-			return nil, 0, "", &Problem{Line: n, Text: "there is no front matter (a first line of three dashes), so this is not an agent definition"}
+			return nil, 0, "", &Problem{Line: n, Text: "there is no front matter (a first line of three dashes), so " +
+				"this is not an agent definition"}
 		case open == 0:
 			open, start = n, end
 		case string(text) == "---":
@@ -62,7 +63,8 @@ func split(data []byte) (front []byte, line int, body string, problem *Problem) 
 	if open == 0 {
 		return nil, 0, "", &Problem{Line: 1, Text: "the file is empty"}
 	}
-	return nil, 0, "", &Problem{Line: open, Text: "the front matter that begins here does not end; close it with a line of three dashes"}
+	return nil, 0, "", &Problem{Line: open, Text: "the front matter that begins here does not end; close it with a " +
+		"line of three dashes"}
 }
 
 // readFields reads front matter. Much of what is in use is not quite YAML (a colon in an
@@ -76,7 +78,9 @@ func readFields(front []byte, line int) (fields []field, problems []Problem) {
 		if e, ok := errors.AsType[*yamlError](err); ok {
 			at = e.line
 		}
-		problems = append(problems, Problem{Line: at, Note: true, Text: "this is not valid YAML (" + err.Error() + "), so each line was read by itself; quote texts that have a colon in them"})
+		problems = append(problems, Problem{Line: at, Note: true,
+			Text: "this is not valid YAML (" + err.Error() +
+				"), so each line was read by itself; quote texts that have a colon in them"})
 	}
 	return fields, problems
 }

@@ -11,13 +11,16 @@ import (
 func FuzzFrontMatter(f *testing.F) {
 	for _, s := range []string{
 		"---\nname: a\ndescription: b: c\ntools: [Read, Bash]\nmodel: opus\n---\nBody",
-		"---\ntools: *\n---\nx", "---\ntools: &a [*a]\n---\nx", "---\n\ttools: Read\n---\nx", "---\n---\n", "\ufeff---\r\nname: x\r\n---\r\ny",
-		"---\n? [a]\n: b\n---\nx", "---\ntools: |\n  Read\n---\nx", "---\na: &a [b, b]\nc: &c [*a, *a]\n---\nx", "---\n%YAML 1.1\n---\nx",
+		"---\ntools: *\n---\nx", "---\ntools: &a [*a]\n---\nx", "---\n\ttools: Read\n---\nx", "---\n---\n",
+		"\ufeff---\r\nname: x\r\n---\r\ny",
+		"---\n? [a]\n: b\n---\nx", "---\ntools: |\n  Read\n---\nx", "---\na: &a [b, b]\nc: &c [*a, *a]\n---\nx",
+		"---\n%YAML 1.1\n---\nx",
 	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := loader{tools: allTools(), fresh: map[string]string{}, set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
+		l := loader{tools: allTools(), fresh: map[string]string{},
+			set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
 		front, line, body, problem := split(data)
 		if problem != nil {
 			if problem.Text == "" || problem.Line < 1 {

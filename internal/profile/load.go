@@ -117,13 +117,15 @@ func (l *loader) folder(base, shown, name string, in files) {
 		l.problem(p)
 	}
 	if len(names) > maxFiles {
-		l.problem(Problem{Path: shown, Text: fmt.Sprintf("there are %d files; only the first %d are read", len(names), maxFiles)})
+		l.problem(Problem{Path: shown, Text: fmt.Sprintf("there are %d files; only the first %d are read", len(names),
+			maxFiles)})
 		names = names[:maxFiles]
 	}
 	for _, n := range names {
 		file := filepath.Join(base, filepath.FromSlash(n))
 		if l.skip != nil && l.skip(file) {
-			l.problem(Problem{Path: file, Text: "it does not count, because this folder is not trusted: it would replace an agent or give it more than yours have"})
+			l.problem(Problem{Path: file, Text: "it does not count, because this folder is not trusted: it would " +
+				"replace an agent or give it more than yours have"})
 			continue
 		}
 		l.file(file, n, in)
@@ -152,12 +154,14 @@ func markdown(in files, dir string, depth int) (names []string, problems []Probl
 			more, p := markdown(in, name, depth+1)
 			names, problems = append(names, more...), append(problems, p...)
 		case e.IsDir():
-			problems = append(problems, Problem{Path: name, Text: "the folder lies too deep to be searched for agent definitions"})
+			problems = append(problems, Problem{Path: name, Text: "the folder lies too deep to be searched for agent " +
+				"definitions"})
 		case strings.EqualFold(path.Ext(e.Name()), ".md"):
 			names = append(names, name)
 		case e.Type()&fs.ModeSymlink != 0:
 			// Following links to folders could go round in circles.
-			problems = append(problems, Problem{Path: name, Text: "this is a link; links to .md files are read, links to folders are not searched", Note: true})
+			problems = append(problems, Problem{Path: name, Text: "this is a link; links to .md files are read, " +
+				"links to folders are not searched", Note: true})
 		}
 	}
 	return names, problems
@@ -252,9 +256,11 @@ func (l *loader) define(at origin, fields []field, prompt string) {
 	case badName(d.Name) != "":
 		l.unusable(at.name, at.problem(b.nameLine, "the name %q %s", d.Name, badName(d.Name)))
 	case key == Main:
-		l.problem(at.problem(b.nameLine, "main is the root agent's own type, which a definition cannot replace; --append-system-prompt adds to its prompt"))
+		l.problem(at.problem(b.nameLine, "main is the root agent's own type, which a definition cannot replace; "+
+			"--append-system-prompt adds to its prompt"))
 	case l.fresh[key] != "":
-		l.problem(at.problem(b.nameLine, "the type %q is already defined in %s, which counts; this one is not used", d.Name, l.fresh[key]))
+		l.problem(at.problem(b.nameLine, "the type %q is already defined in %s, which counts; this one is not used",
+			d.Name, l.fresh[key]))
 	case strings.TrimSpace(d.Prompt) == "":
 		l.unusable(d.Name, at.problem(at.line, "there is no prompt"))
 	default:

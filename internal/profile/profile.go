@@ -80,7 +80,8 @@ func (s Set) Lookup(name string) (Definition, error) {
 		for _, d := range s.List() {
 			names = append(names, d.Name)
 		}
-		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; the types are %s", name, strings.Join(names, ", "))}
+		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; the types are %s", name,
+			strings.Join(names, ", "))}
 	}
 	return d, nil
 }
@@ -109,7 +110,10 @@ func (s Set) List() []Definition {
 			out = append(out, d)
 		}
 	}
-	slices.SortFunc(out[first:], func(a, b Definition) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	slices.SortFunc(out[first:], func(a, b Definition) int {
+		return strings.Compare(strings.ToLower(a.Name),
+			strings.ToLower(b.Name))
+	})
 	return out
 }
 

@@ -20,7 +20,10 @@ func TestHostileProject(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.md")
 	write(t, secret, "---\nname: leak\ndescription: d\n---\nSECRET")
 	for name, prepare := range map[string]func(t *testing.T, agents string) error{
-		"a link to a file": func(_ *testing.T, agents string) error { return os.Symlink(secret, filepath.Join(agents, "leak.md")) },
+		"a link to a file": func(_ *testing.T, agents string) error {
+			return os.Symlink(secret,
+				filepath.Join(agents, "leak.md"))
+		},
 		"a link to a folder": func(_ *testing.T, agents string) error {
 			return os.Symlink(filepath.Dir(secret), filepath.Join(agents, "more"))
 		},
@@ -33,7 +36,10 @@ func TestHostileProject(t *testing.T) {
 		"a pipe": func(_ *testing.T, agents string) error {
 			return syscall.Mkfifo(filepath.Join(agents, "leak.md"), 0o644)
 		},
-		"a folder.md": func(_ *testing.T, agents string) error { return os.Symlink(".", filepath.Join(agents, "leak.md")) },
+		"a folder.md": func(_ *testing.T, agents string) error {
+			return os.Symlink(".",
+				filepath.Join(agents, "leak.md"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +66,8 @@ func TestHostileProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	set, problems := Load(Sources{User: user, Project: filepath.Join(user, "missing"), Tools: allTools()})
-	if _, err := set.Lookup("leak"); err != nil || len(problems) != 1 || !strings.Contains(problems[0].Text, "cannot be opened") {
+	if _, err := set.Lookup("leak"); err != nil || len(problems) != 1 ||
+		!strings.Contains(problems[0].Text, "cannot be opened") {
 		t.Errorf("%v, %v", err, problems)
 	}
 	if _, problems = Load(Sources{User: filepath.Join(user, "missing"), Project: user}); len(problems) > 0 {
@@ -97,7 +104,8 @@ func TestPrecedence(t *testing.T) {
 	write(t, filepath.Join(agents, "team", "z.md"), agent("one", "project, again"))
 	write(t, filepath.Join(agents, "three.md"), "---\nname: three\n")
 	write(t, filepath.Join(agents, "explore.md"), "---\n")
-	src := Sources{User: user, Project: project, Tools: allTools(), Flag: `{"TWO": {"description": "d", "prompt": "flag"}, "explore": {"description": "mine", "prompt": "flag"}}`}
+	src := Sources{User: user, Project: project, Tools: allTools(),
+		Flag: `{"TWO": {"description": "d", "prompt": "flag"}, "explore": {"description": "mine", "prompt": "flag"}}`}
 	set, problems := Load(src)
 	got := map[string]string{}
 	for _, d := range set.List() {
@@ -105,7 +113,8 @@ func TestPrecedence(t *testing.T) {
 	}
 	delete(got, "general-purpose")
 	delete(got, "Verification")
-	if diff := cmp.Diff(map[string]string{"One": "project", "TWO": "flag", "PLAN": "user", "explore": "flag"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"One": "project", "TWO": "flag", "PLAN": "user", "explore": "flag"},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := set.Lookup("three"); err == nil || !strings.Contains(err.Error(), "cannot be used") {
@@ -113,7 +122,8 @@ func TestPrecedence(t *testing.T) {
 	}
 	var duplicate bool
 	for _, p := range problems {
-		duplicate = duplicate || strings.Contains(p.Text, `"one" is already defined in `+filepath.Join(agents, "a.md")) && p.Path == filepath.Join(agents, "team", "z.md")
+		duplicate = duplicate || strings.Contains(p.Text, `"one" is already defined in `+
+			filepath.Join(agents, "a.md")) && p.Path == filepath.Join(agents, "team", "z.md")
 	}
 	if !duplicate || len(problems) != 3 {
 		t.Errorf("%v", problems)
@@ -168,13 +178,15 @@ func TestFlag(t *testing.T) {
 			t.Errorf("%q, want %q", got[i], want[i])
 		}
 	}
-	if d, err := set.Lookup("good"); err != nil || d.Prompt != "p" || d.Source != "--agents" || !slices.Equal(d.Tools, []string{"Read"}) {
+	if d, err := set.Lookup("good"); err != nil || d.Prompt != "p" || d.Source != "--agents" ||
+		!slices.Equal(d.Tools, []string{"Read"}) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if d, err := set.Lookup("odd"); err != nil || d.All || len(d.Tools) > 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	for _, bad := range []string{"x", "[]", "null", "{\n\"a\": }", `{"a": {"prompt": "p"}`, "{} {}", "\xff", strings.Repeat(" ", maxFile) + "x"} {
+	for _, bad := range []string{"x", "[]", "null", "{\n\"a\": }", `{"a": {"prompt": "p"}`, "{} {}", "\xff",
+		strings.Repeat(" ", maxFile) + "x"} {
 		set, problems := Load(Sources{Flag: bad})
 		if len(problems) != 1 || problems[0].Note || len(set.List()) != 4 {
 			t.Errorf("%.20q: %v", bad, problems)

@@ -34,17 +34,22 @@ func readNames(v value, known []troupe.ToolFacts, without bool) toolList {
 			words = append(words, strings.TrimSpace(item))
 		}
 	case valueNothing:
-		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, or leave it out"}}
+		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, " +
+			"or leave it out"}}
 	default:
-		return toolList{broken: true, problems: []string{"cannot be read, so these agents get no tools; write names with commas between them, a list, or *"}}
+		return toolList{broken: true, problems: []string{"cannot be read, so these agents get no tools; write names " +
+			"with commas between them, a list, or *"}}
 	}
 	if len(words) == 0 && v.kind == valueText {
-		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, or leave it out"}}
+		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, " +
+			"or leave it out"}}
 	}
 	var out toolList
 	for _, w := range words {
-		if strings.ContainsFunc(w, func(r rune) bool { return !toolRune(r) }) || w != "*" && !strings.ContainsFunc(w, unicode.IsLetter) {
-			return toolList{problems: []string{fmt.Sprintf("cannot be read at %q, so these agents get no tools; write names with commas between them, a list, or *", w)}, broken: true}
+		if strings.ContainsFunc(w, func(r rune) bool { return !toolRune(r) }) ||
+			w != "*" && !strings.ContainsFunc(w, unicode.IsLetter) {
+			return toolList{problems: []string{fmt.Sprintf("cannot be read at %q, so these agents get no tools; "+
+				"write names with commas between them, a list, or *", w)}, broken: true}
 		}
 	}
 	for _, w := range words {
@@ -71,19 +76,22 @@ func readNames(v value, known []troupe.ToolFacts, without bool) toolList {
 
 // toolRune is what may be in a tool's name, or in parentheses after it.
 func toolRune(r rune) bool {
-	return r == '_' || r == '-' || r == '.' || r == ':' || r == '*' || r == '(' || r == ')' || r == ' ' || r == ',' || r == '/' ||
+	return r == '_' || r == '-' || r == '.' || r == ':' || r == '*' || r == '(' || r == ')' || r == ' ' || r == ',' ||
+		r == '/' ||
 		unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
 	if strings.ContainsAny(word, "()") {
-		return "", fmt.Sprintf("names %q; parentheses are not supported here so far, and without them it would get more than was meant, so it does not get this tool", word)
+		return "", fmt.Sprintf("names %q; parentheses are not supported here so far, and without them it would get "+
+			"more than was meant, so it does not get this tool", word)
 	}
 	plain := strings.ToLower(word)
 	hint := ""
 	for _, k := range known {
 		switch {
-		case strings.EqualFold(k.Name, word), k.Formerly != "" && strings.EqualFold(k.Formerly, word), slices.Contains(k.Aliases, plain):
+		case strings.EqualFold(k.Name, word), k.Formerly != "" && strings.EqualFold(k.Formerly, word),
+			slices.Contains(k.Aliases, plain):
 			return k.Name, ""
 		case slices.Contains(k.Slips, plain):
 			hint = "; " + k.Name + " was probably meant"

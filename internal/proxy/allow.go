@@ -31,8 +31,9 @@ func parseList(lines []string) (allowlist, error) {
 		if err != nil {
 			return nil, &troupe.UserError{
 				Problem: fmt.Sprintf("%q cannot be a host that commands may reach: it %v", line, err),
-				Hint:    "Write example.com, *.example.com, an IP address or localhost, each with :port at its end if it is not 80 or 443.",
-				Err:     err,
+				Hint: "Write example.com, *.example.com, an IP address or localhost, each with :port at its end " +
+					"if it is not 80 or 443.",
+				Err: err,
 			}
 		}
 		list = append(list, e)
@@ -94,7 +95,8 @@ func parseHost(host string) (name string, addr netip.Addr, ok bool) {
 		}
 	}
 	last := labels[len(labels)-1]
-	if hex, is := strings.CutPrefix(last, "0x"); strings.Trim(last, "0123456789") == "" || is && strings.Trim(hex, "0123456789abcdef") == "" {
+	if hex, is := strings.CutPrefix(last, "0x"); strings.Trim(last, "0123456789") == "" ||
+		is && strings.Trim(hex, "0123456789abcdef") == "" {
 		addr, err := netip.ParseAddr(host)
 		return "", addr, err == nil
 	}

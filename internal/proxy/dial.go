@@ -21,9 +21,10 @@ type dialer struct {
 // dial connects to a host that e allows. The address is judged where it is dialled, so that a
 // name cannot lead somewhere else than it did when it was looked at.
 func (d *dialer) dial(ctx context.Context, host string, port int, e entry) (net.Conn, error) {
-	nd := net.Dialer{Timeout: connectTime, Resolver: d.resolver, ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
-		return d.judge(network, address, e)
-	}}
+	nd := net.Dialer{Timeout: connectTime, Resolver: d.resolver,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			return d.judge(network, address, e)
+		}}
 	return nd.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 }
 

@@ -87,7 +87,8 @@ func client(t *testing.T, p *Proxy, roots *x509.CertPool) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{RootCAs: roots}} //nolint:gosec // a test's
+	//nolint:gosec // a test's
+	tr := &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{RootCAs: roots}}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
@@ -156,13 +157,17 @@ func TestPlain(t *testing.T) {
 
 func TestTunnel(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "secret of ", r.Host) }))
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, "secret of ", r.Host)
+	}))
 	defer s.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	p, j := start(t, address(s), "example.com", "other.org:8443")
 	c := client(t, p, roots)
-	if status, body, err := get(t, c, "https://example.com/"); err != nil || status != 200 || body != "secret of example.com" {
+	if status, body, err := get(t, c, "https://example.com/"); err != nil || status != 200 ||
+		body != "secret of example.com" {
 		t.Errorf("%d %q %v", status, body, err)
 	}
 	for _, refused := range []string{"https://other.org/", "https://example.com:8443/", "https://sub.example.com/"} {
@@ -185,7 +190,8 @@ func connect(t *testing.T, p *Proxy, host, word string) (net.Conn, *bufio.Reader
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	auth := base64.StdEncoding.EncodeToString([]byte("x:" + word))
-	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: somewhere.else\r\nProxy-Authorization: Basic %s\r\n\r\n", host, auth); err != nil {
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: somewhere.else\r\nProxy-Authorization: Basic %s\r\n\r\n",
+		host, auth); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(c)
@@ -247,7 +253,8 @@ func TestInsideTheTunnel(t *testing.T) {
 					_ = half.CloseWrite()
 				}
 			} else {
-				conn := tls.Client(&readerConn{c, r}, &tls.Config{ServerName: tt.sni, InsecureSkipVerify: true}) //nolint:gosec // a test's
+				//nolint:gosec // a test's
+				conn := tls.Client(&readerConn{c, r}, &tls.Config{ServerName: tt.sni, InsecureSkipVerify: true})
 				err = conn.HandshakeContext(t.Context())
 				if err == nil {
 					t.Error("there is no server, and a handshake")
@@ -259,7 +266,8 @@ func TestInsideTheTunnel(t *testing.T) {
 			if (len(got) > 0) != tt.allow {
 				t.Errorf("%q reached the host", got)
 			}
-			if refused := err != nil && strings.Contains(err.Error(), "unrecognized name"); tt.raw == "" && refused == tt.allow {
+			if refused := err != nil && strings.Contains(err.Error(), "unrecognized name"); tt.raw == "" &&
+				refused == tt.allow {
 				t.Errorf("the client was told %v", err)
 			}
 			if tt.name == "another" && !j.has("evil.com inside a tunnel to example.com:443 false") {
@@ -385,7 +393,8 @@ func TestRealDialer(t *testing.T) {
 	if status, body, err := get(t, c, "http://localhost:"+port); err != nil || status != 200 || body != "inside" {
 		t.Errorf("listed localhost: %d %q %v", status, body, err)
 	}
-	if status, body, err := get(t, c, "http://127.0.0.2:"+port); err != nil || status != 403 || !strings.Contains(body, "rule has to name the address") {
+	if status, body, err := get(t, c, "http://127.0.0.2:"+port); err != nil || status != 403 ||
+		!strings.Contains(body, "rule has to name the address") {
 		t.Errorf("any host: %d %q %v", status, body, err)
 	}
 }
@@ -393,8 +402,10 @@ func TestRealDialer(t *testing.T) {
 func TestAllowlist(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"", " ", "https://example.com", "example.com/x", "*.*.com", "*example.com", "ex*mple.com", "example..com", ".example.com", "example.com:x",
-		"example.com:0", "user@example.com", "0x7f.1", "127.1", "10.0.0.0/8", "*.127.0.0.1", "*.localhost", "[::1", "::1]", "fe80::1%eth0", "a b",
+		"", " ", "https://example.com", "example.com/x", "*.*.com", "*example.com", "ex*mple.com", "example..com",
+		".example.com", "example.com:x",
+		"example.com:0", "user@example.com", "0x7f.1", "127.1", "10.0.0.0/8", "*.127.0.0.1", "*.localhost", "[::1",
+		"::1]", "fe80::1%eth0", "a b",
 	} {
 		_, err := parseList([]string{"example.com", bad})
 		var ue *troupe.UserError
@@ -445,7 +456,8 @@ func TestCloseEndsTunnels(t *testing.T) {
 	if _, err := r.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	conn := tls.Client(&readerConn{c, r}, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true}) //nolint:gosec // a test's
+	//nolint:gosec // a test's
+	conn := tls.Client(&readerConn{c, r}, &tls.Config{ServerName: "example.com", InsecureSkipVerify: true})
 	if err := conn.HandshakeContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +466,8 @@ func TestCloseEndsTunnels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []net.Conn{c, waiting} {
-		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !strings.Contains(err.Error(), "reset") {
+		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) &&
+			!strings.Contains(err.Error(), "reset") {
 			t.Error(err)
 		}
 	}
@@ -470,9 +483,15 @@ func TestCurl(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no curl")
 	}
-	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "plain ", r.Host) }))
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, "plain ", r.Host)
+	}))
 	defer plain.Close()
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "tls ", r.Host) }))
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		fmt.Fprint(w, "tls ", r.Host)
+	}))
 	defer secure.Close()
 	for _, tt := range []struct {
 		s         *httptest.Server
@@ -480,7 +499,8 @@ func TestCurl(t *testing.T) {
 	}{
 		{plain, "http://example.com/", "plain example.com"},
 		{secure, "https://example.com/", "tls example.com"},
-		{plain, "http://127.0.0.1/", "troupe: 127.0.0.1:80 may not be reached from here: no rule names it. Ask the user to allow this host if it is needed.\n"},
+		{plain, "http://127.0.0.1/", "troupe: 127.0.0.1:80 may not be reached from here: no rule names it. Ask the " +
+			"user to allow this host if it is needed.\n"},
 	} {
 		p, _ := start(t, address(tt.s), "example.com")
 		cmd := exec.CommandContext(t.Context(), curl, "-sk", tt.url)

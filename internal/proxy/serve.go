@@ -33,19 +33,22 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case tunnel:
 		port = 0 // it has to be named
 	case r.URL.Scheme != "http" || r.URL.Host == "":
-		refuse(w, http.StatusBadRequest, "This is a proxy: ask it for http://host/path, or for a tunnel with CONNECT host:port.")
+		refuse(w, http.StatusBadRequest, "This is a proxy: ask it for http://host/path, or for a tunnel with CONNECT "+
+			"host:port.")
 		return
 	}
 	t, ok := parseTarget(r.URL.Host, port)
 	if !ok || r.URL.User != nil || tunnel && r.URL.Path != "" {
-		refuse(w, http.StatusBadRequest, "The host of this request cannot be read: write a plain name or address, and for CONNECT a port.")
+		refuse(w, http.StatusBadRequest, "The host of this request cannot be read: write a plain name or address, "+
+			"and for CONNECT a port.")
 		return
 	}
 	e, allowed := p.list.find(t)
 	allowed = allowed && !p.deny.denies(t)
 	p.log(t.String(), allowed)
 	if !allowed {
-		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not be reached from here: no rule names it. Ask the user to allow this host if it is needed.", t))
+		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not be reached from here: no rule names it. Ask the user "+
+			"to allow this host if it is needed.", t))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxLife)
@@ -82,7 +85,8 @@ func refuse(w http.ResponseWriter, status int, sentence string) {
 func unreachable(w http.ResponseWriter, t target, err error) {
 	switch {
 	case errors.Is(err, errRefused):
-		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not be reached from here: %v. If that is wanted, the rule has to name the address itself.", t, errRefused))
+		refuse(w, http.StatusForbidden, fmt.Sprintf("%s may not be reached from here: %v. If that is wanted, the "+
+			"rule has to name the address itself.", t, errRefused))
 	case isTimeout(err):
 		refuse(w, http.StatusGatewayTimeout, t.String()+" did not answer in time.")
 	default:
@@ -132,7 +136,8 @@ func (c *quietConn) Write(b []byte) (int, error) {
 
 // hopByHop are the headers that are between a client and its proxy only.
 func hopByHop(h http.Header) []string {
-	names := []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+	names := []string{"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade"}
 	for _, line := range h["Connection"] {
 		for name := range strings.SplitSeq(line, ",") {
 			names = append(names, strings.TrimSpace(name))

@@ -51,7 +51,8 @@ func dialed(t *testing.T) (client net.Conn, host net.Conn, p *Proxy) {
 func say(t *testing.T, c net.Conn, p *Proxy, head string) {
 	t.Helper()
 	auth := base64.StdEncoding.EncodeToString([]byte("x:" + p.token))
-	if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: example.com\r\nProxy-Authorization: Basic %s\r\n\r\n", head, auth); err != nil {
+	if _, err := fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: example.com\r\nProxy-Authorization: Basic %s\r\n\r\n", head,
+		auth); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +122,8 @@ func TestSilenceEnds(t *testing.T) {
 			}
 			handshake := make(chan error, 1)
 			go func() {
-				handshake <- tls.Client(&readerConn{c, r}, &tls.Config{ServerName: "example.com", MinVersion: tls.VersionTLS12}).HandshakeContext(t.Context())
+				handshake <- tls.Client(&readerConn{c, r}, &tls.Config{ServerName: "example.com",
+					MinVersion: tls.VersionTLS12}).HandshakeContext(t.Context())
 			}()
 			head := make([]byte, 5)
 			if _, err := io.ReadFull(host, head); err != nil || head[0] != 22 {
@@ -171,7 +173,8 @@ func TestCloseWaits(t *testing.T) {
 }
 
 func FuzzTarget(f *testing.F) {
-	for _, s := range []string{"example.com:443", "[::1]:80", "127.0.0.1:80", "[::ffff:7f00:1]:443", "0x7f.1:80", "a_b.c.:1", "x:00", "[fe80::1%25x]:1"} {
+	for _, s := range []string{"example.com:443", "[::1]:80", "127.0.0.1:80", "[::ffff:7f00:1]:443", "0x7f.1:80",
+		"a_b.c.:1", "x:00", "[fe80::1%25x]:1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -183,10 +186,12 @@ func FuzzTarget(f *testing.F) {
 		if !ok || again != to {
 			t.Fatalf("%q is %+v, and %q is %+v", s, to, to, again)
 		}
-		if to.port < 1 || to.port > 65535 || to.addr.IsValid() == (to.name != "") || to.addr.Zone() != "" || to.addr.Is4In6() {
+		if to.port < 1 || to.port > 65535 || to.addr.IsValid() == (to.name != "") || to.addr.Zone() != "" ||
+			to.addr.Is4In6() {
 			t.Fatalf("%q is %+v", s, to)
 		}
-		if strings.ContainsAny(to.name, "/\\@:%[] \t\r\n") || strings.ToLower(to.name) != to.name || strings.HasSuffix(to.name, ".") {
+		if strings.ContainsAny(to.name, "/\\@:%[] \t\r\n") || strings.ToLower(to.name) != to.name ||
+			strings.HasSuffix(to.name, ".") {
 			t.Fatalf("%q has the name %q", s, to.name)
 		}
 	})
@@ -220,7 +225,8 @@ func hello(tb testing.TB, name string) []byte {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = tls.Client(far, &tls.Config{ServerName: name, InsecureSkipVerify: true}).Handshake() //nolint:gosec // a test's
+		//nolint:gosec // a test's
+		_ = tls.Client(far, &tls.Config{ServerName: name, InsecureSkipVerify: true}).Handshake()
 	}()
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(near, head); err != nil {
@@ -244,7 +250,8 @@ func TestPeek(t *testing.T) {
 		split = append(split, 22, 3, 1, 0, 1, c)
 	}
 	for _, in := range [][]byte{b, append(b, "more"...), split} {
-		if taken, name, err := peek(t.Context(), strings.NewReader(string(in))); name != "example.com" || err != nil || len(taken) < len(b) {
+		if taken, name, err := peek(t.Context(), strings.NewReader(string(in))); name != "example.com" || err != nil ||
+			len(taken) < len(b) {
 			t.Errorf("%d bytes: %d taken, %q %v", len(in), len(taken), name, err)
 		}
 	}

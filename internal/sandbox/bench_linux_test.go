@@ -39,7 +39,8 @@ func BenchmarkAgainstPlain(b *testing.B) {
 		{"workspace-without-namespaces", guarded(newRoom(b, Options{NoNamespaces: true}).workspace())},
 	}
 	needLandlock(b, ways[1].room)
-	for _, argv := range [][]string{{"true"}, {"bash", "-c", ":"}, {"bash", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do cat /etc/hostname >/dev/null; done"}} {
+	for _, argv := range [][]string{{"true"}, {"bash", "-c", ":"},
+		{"bash", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do cat /etc/hostname >/dev/null; done"}} {
 		bin, err := exec.LookPath(argv[0])
 		if err != nil {
 			b.Skip(err)

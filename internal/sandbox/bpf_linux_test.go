@@ -71,7 +71,8 @@ func policies() []policy {
 // Each rule is what the program does, for every number and whatever the arguments are.
 func TestFilterSaysWhatItsRulesSay(t *testing.T) {
 	t.Parallel()
-	values := []uint64{0, 1, 2, 3, 16, unix.O_CREAT, unix.O_TRUNC, unix.O_WRONLY | unix.O_TRUNC, unix.CLONE_NEWUSER, unix.CLONE_VM, 1 << 32, unix.MSG_FASTOPEN, unix.TIOCSTI, 0x40086602, 0x80086601, 0x50009401, 0x40049409}
+	values := []uint64{0, 1, 2, 3, 16, unix.O_CREAT, unix.O_TRUNC, unix.O_WRONLY | unix.O_TRUNC, unix.CLONE_NEWUSER,
+		unix.CLONE_VM, 1 << 32, unix.MSG_FASTOPEN, unix.TIOCSTI, 0x40086602, 0x80086601, 0x50009401, 0x40049409}
 	for _, p := range policies() {
 		if testing.Short() && p.landlock != 1 && p.landlock != newestLandlock {
 			continue
@@ -132,7 +133,8 @@ func TestLongFilter(t *testing.T) {
 			for nr := every - 1; nr < firstUnknown; nr += every {
 				r := rule{nr: nr, last: refuse(unix.Errno(nr%40 + 1))}
 				for i := range tests {
-					c := test{arg: i % 6, values: []uint32{uint32(i), uint32(nr), 7, 8, 9}, then: refuse(unix.Errno(i + 50))}
+					c := test{arg: i % 6, values: []uint32{uint32(i), uint32(nr), 7, 8, 9},
+						then: refuse(unix.Errno(i + 50))}
 					switch i % 4 {
 					case 1:
 						c.not, c.values = true, []uint32{0, 1, 2, 3}
@@ -148,13 +150,15 @@ func TestLongFilter(t *testing.T) {
 			slices.Reverse(list) // in any order
 			prog := assemble(list)
 			for nr := range uintptr(firstUnknown) {
-				for _, args := range [][6]uint64{{}, {1, 1, 1, 1, 1, 1}, {2, 3, 0x10, 1 << 32, 7, 9}, {5, 0, 0xf0, 5, 2, 1}, {5, 2, 0xf0, 5, 2, 1}} {
+				for _, args := range [][6]uint64{{}, {1, 1, 1, 1, 1, 1}, {2, 3, 0x10, 1 << 32, 7, 9},
+					{5, 0, 0xf0, 5, 2, 1}, {5, 2, 0xf0, 5, 2, 1}} {
 					want := pass
 					if r, ok := byNr[nr]; ok {
 						want = r.decide(args)
 					}
 					if got, _ := interpret(t, prog, uint32(nr), auditArch, args); got != want {
-						t.Fatalf("every %d, %d tests: call %d with %v: %#x, want %#x", every, tests, nr, args, got, want)
+						t.Fatalf("every %d, %d tests: call %d with %v: %#x, want %#x", every, tests, nr, args, got,
+							want)
 					}
 				}
 			}

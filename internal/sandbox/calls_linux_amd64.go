@@ -30,5 +30,6 @@ func oldOpens() []opener { return []opener{{unix.SYS_OPEN, 1}} }
 
 // refusedHere are calls of this processor only that nobody confined may make.
 func refusedHere() []uintptr {
-	return []uintptr{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE, unix.SYS_UPROBE, unix.SYS_URETPROBE}
+	return []uintptr{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_MODIFY_LDT, unix.SYS_USELIB, unix.SYS__SYSCTL,
+		unix.SYS_CREATE_MODULE, unix.SYS_UPROBE, unix.SYS_URETPROBE}
 }

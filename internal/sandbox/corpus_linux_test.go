@@ -28,7 +28,8 @@ func newFixture(t *testing.T, o Options) *room {
 	}
 	r := newRoom(t, o)
 	base := filepath.Dir(r.ws)
-	out, err := exec.CommandContext(t.Context(), "bash", "../../testdata/attacks/mkfixture.sh", filepath.Join(base, "fixture")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "bash", "../../testdata/attacks/mkfixture.sh",
+		filepath.Join(base, "fixture")).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -211,7 +212,8 @@ func TestRecordedHarmless(t *testing.T) {
 	t.Parallel()
 	r := newFixture(t, Options{})
 	needLandlock(t, r)
-	r.env = append(r.env, "GOCACHE="+filepath.Join(r.temp, "go"), "GOPATH="+filepath.Join(r.temp, "gopath"), "GOTOOLCHAIN=local")
+	r.env = append(r.env, "GOCACHE="+filepath.Join(r.temp, "go"), "GOPATH="+filepath.Join(r.temp, "gopath"),
+		"GOTOOLCHAIN=local")
 	before := state(t, filepath.Dir(r.ws))
 	for _, row := range rows(t, "benign.tsv") {
 		out, code, w := r.brief(unquote(t, row[2]))
@@ -222,7 +224,8 @@ func TestRecordedHarmless(t *testing.T) {
 			t.Errorf("%s: %s\nexit %d\n%.300s", row[0], row[2], code, out)
 		}
 	}
-	if list := slices.DeleteFunc(changes(before, state(t, filepath.Dir(r.ws))), func(p string) bool { return strings.HasPrefix(p, r.temp) }); len(list) > 0 {
+	if list := slices.DeleteFunc(changes(before, state(t, filepath.Dir(r.ws))),
+		func(p string) bool { return strings.HasPrefix(p, r.temp) }); len(list) > 0 {
 		t.Errorf("changed %q", list)
 	}
 }

@@ -21,7 +21,8 @@ func tracked(t *testing.T, level troupe.Level) *room {
 	r := newRoom(t, Options{}).at(level)
 	needLandlock(t, r)
 	needCovers(t, r)
-	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a")
+	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@a")
 	r.conf.Hidden = []string{r.secret(".env", hiddenLine, 0o644), r.secret("sub/.env.sh", "#!LEAKME\n", 0o755)}
 	r.secret("other", "one\n", 0o644)
 	r.must("git init -q -b main . && git add -A && git commit -qm first")
@@ -54,7 +55,8 @@ func TestHiddenFromGit(t *testing.T) {
 			}
 			clean := func() {
 				t.Helper()
-				for _, c := range []string{"git status -s", "git diff", "git diff HEAD --stat", "git diff-files", "git diff --exit-code HEAD", "git ls-files -m", "git describe --always --dirty | grep dirty || :"} {
+				for _, c := range []string{"git status -s", "git diff", "git diff HEAD --stat", "git diff-files",
+					"git diff --exit-code HEAD", "git ls-files -m", "git describe --always --dirty | grep dirty || :"} {
 					try(c, "")
 				}
 			}
@@ -74,7 +76,8 @@ func TestHiddenFromGit(t *testing.T) {
 			r.file("other", "four\n")
 			r.file("new", "new\n")
 			try("git stash -qu && cat other && git stash pop -q && cat other new", "three\nfour\nnew")
-			try("git add . && git reset -q && git checkout -q -- other && git clean -fdq && git update-index --refresh && git checkout -q -b b && git merge -q main && git rebase -q main", "")
+			try("git add . && git reset -q && git checkout -q -- other && git clean -fdq && git update-index "+
+				"--refresh && git checkout -q -b b && git merge -q main && git rebase -q main", "")
 			clean()
 			if after := r.must("git rev-parse HEAD:.env HEAD:sub"); after != before {
 				t.Errorf("what is hidden was committed: %s and %s", before, after)
@@ -92,7 +95,10 @@ func TestHiddenFromGit(t *testing.T) {
 func TestHiddenChangedUnderGit(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(path string) error{
-		"longer":       func(path string) error { return os.WriteFile(path, []byte(hiddenLine+"MORE=LEAKME\n"), 0o600) },
+		"longer": func(path string) error {
+			return os.WriteFile(path, []byte(hiddenLine+"MORE=LEAKME\n"),
+				0o600)
+		},
 		"same length":  func(path string) error { return os.WriteFile(path, []byte("PASSWORD=LEAKED\n"), 0o600) },
 		"emptied":      func(path string) error { return os.Truncate(path, 0) },
 		"another time": func(path string) error { return os.Chtimes(path, old(), old().Add(time.Hour)) },
@@ -109,18 +115,25 @@ func TestHiddenChangedUnderGit(t *testing.T) {
 			t.Parallel()
 			r := tracked(t, troupe.LevelWorkspace)
 			before := r.must("git rev-parse HEAD:.env")
-			contents := func() string { return r.must("git cat-file --batch-all-objects --batch-check | grep blob | sort") }
+			contents := func() string {
+				return r.must("git cat-file --batch-all-objects --batch-check | grep blob | " +
+					"sort")
+			}
 			had := contents()
 			path := filepath.Join(r.ws, ".env")
 			check(t, "change", change(path))
 			is, err := os.ReadFile(path)
 			check(t, "read", err)
-			for _, command := range []string{"git status -s", "git diff", "git diff HEAD --stat", "git diff --binary", "git stash", "git add -A", "git add .env", "git add -f -u --ignore-errors", "git hash-object -w .env", "git update-index .env", "git commit -qam x", "git commit -q -m x .env"} {
+			for _, command := range []string{"git status -s", "git diff", "git diff HEAD --stat", "git diff --binary",
+				"git stash", "git add -A", "git add .env", "git add -f -u --ignore-errors", "git hash-object -w .env",
+				"git update-index .env", "git commit -qam x", "git commit -q -m x .env"} {
 				out, code, _ := r.run(command)
-				if strings.Contains(out, "LEAK") || strings.Contains(out, "PASSWORD=") || strings.Contains(out, "\x00") || strings.Contains(out, "@@") {
+				if strings.Contains(out, "LEAK") || strings.Contains(out, "PASSWORD=") ||
+					strings.Contains(out, "\x00") || strings.Contains(out, "@@") {
 					t.Errorf("%s: exit %d\n%s", command, code, out)
 				}
-				if writes := !strings.Contains(command, "diff") && !strings.Contains(command, "status"); writes && code == 0 && name != "within the second" && name != "executable" {
+				if writes := !strings.Contains(command, "diff") && !strings.Contains(command, "status"); writes &&
+					code == 0 && name != "within the second" && name != "executable" {
 					t.Errorf("%s says that all is well\n%s", command, out)
 				}
 			}
@@ -142,7 +155,8 @@ func TestHiddenKeepsGitsOwnSettings(t *testing.T) {
 	t.Parallel()
 	r := tracked(t, troupe.LevelReadOnly)
 	r.env = append(r.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=somebody")
-	if out, code, _ := r.run("git config user.name; git config core.checkStat; git config core.trustctime; git status -s"); code != 0 || out != "somebody\nminimal\nfalse\n" {
+	if out, code, _ := r.run("git config user.name; git config core.checkStat; git config core.trustctime; git " +
+		"status -s"); code != 0 || out != "somebody\nminimal\nfalse\n" {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

@@ -92,7 +92,8 @@ func strangers() *os.File {
 	b := newBirth()
 	fd := int32(-1)
 	b.mapped(os.Geteuid()+1, os.Getegid()+1)
-	b.add("hold the namespace", step{nr: unix.SYS_OPENAT, use: -1, into: &fd, args: [6]uintptr{atCwd, b.text("/proc/self/ns/user"), unix.O_RDONLY | unix.O_CLOEXEC}})
+	b.add("hold the namespace", step{nr: unix.SYS_OPENAT, use: -1, into: &fd,
+		args: [6]uintptr{atCwd, b.text("/proc/self/ns/user"), unix.O_RDONLY | unix.O_CLOEXEC}})
 	err := tried(b, unix.CLONE_NEWUSER)
 	if fd < 0 {
 		return nil
@@ -139,7 +140,9 @@ func (b *birth) coverAlike(covers []mountPoint, strangers *os.File) {
 // makeAlike makes one cover.
 func (b *birth) makeAlike(path string, like *likeness) {
 	const name = "make covers"
-	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, args: [6]uintptr{atCwd, b.text(path), unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC, uintptr(like.mode)}})
+	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true,
+		args: [6]uintptr{atCwd, b.text(path), unix.O_CREAT | unix.O_EXCL | unix.O_WRONLY | unix.O_CLOEXEC,
+			uintptr(like.mode)}})
 	b.add(name, step{nr: unix.SYS_FTRUNCATE, use: 0, args: [6]uintptr{0, uintptr(like.size)}})
 	b.add(name, step{nr: unix.SYS_UTIMENSAT, use: 0, args: [6]uintptr{0, 0, held(b, &like.times)}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
@@ -151,9 +154,12 @@ func (b *birth) disown(at uintptr, strangers *os.File) {
 	b.keep = append(b.keep, strangers)
 	empty := b.text("")
 	attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP, Userns_fd: uint64(strangers.Fd())})
-	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, at, unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
-	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr, unsafe.Sizeof(unix.MountAttr{})}})
-	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, at, unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true,
+		args: [6]uintptr{atCwd, at, unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
+	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr,
+		unsafe.Sizeof(unix.MountAttr{})}})
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, at,
+		unix.MOVE_MOUNT_F_EMPTY_PATH}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
@@ -162,10 +168,13 @@ func (b *birth) disown(at uintptr, strangers *os.File) {
 func (b *birth) coverFile(path string) {
 	name := "cover " + path
 	empty := b.text("")
-	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, b.text(os.DevNull), unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true,
+		args: [6]uintptr{atCwd, b.text(os.DevNull), unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC}})
 	attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV})
-	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr, unsafe.Sizeof(unix.MountAttr{})}})
-	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, b.text(path), unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH, attr,
+		unsafe.Sizeof(unix.MountAttr{})}})
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, b.text(path),
+		unix.MOVE_MOUNT_F_EMPTY_PATH}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
@@ -177,7 +186,8 @@ func (b *birth) coverFolder(path string, like uintptr) uintptr {
 		return like
 	}
 	fs := b.text("tmpfs")
-	b.call("cover "+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, b.text("mode=000,size=4k"))
+	b.call("cover "+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+		b.text("mode=000,size=4k"))
 	return p
 }
 

@@ -73,7 +73,8 @@ func TestHiddenLooksLikeItself(t *testing.T) {
 			needCovers(t, r)
 			r.conf.Hidden = []string{
 				r.secret(".env", "LEAKME", 0o644), r.secret("run", "LEAK", 0o755), r.secret("empty", "", 0o600),
-				r.secret("deep/er/large", strings.Repeat("LEAK", 1<<18), 0o4640), filepath.Dir(r.secret("folder/key", "LEAKME", 0o600)),
+				r.secret("deep/er/large", strings.Repeat("LEAK", 1<<18), 0o4640),
+				filepath.Dir(r.secret("folder/key", "LEAKME", 0o600)),
 			}
 			if err := unix.Mkfifo(filepath.Join(r.ws, "pipe"), 0o600); err != nil {
 				t.Fatal(err)
@@ -88,7 +89,8 @@ func TestHiddenLooksLikeItself(t *testing.T) {
 			out, _, _ := r.run(`stat -c '%a %b' .env run empty deep/er/large; test -f .env && echo file; test -s empty || echo empty; test -r .env || echo unreadable; test -w .env || echo unwritable
 ls -A /dev/shm folder; echo x > /dev/shm/x && cat /dev/shm/x; cat < pipe`)
 			got := strings.Join(strings.Fields(out), " ")
-			for _, want := range []string{"0 0 111 0 0 0 0 0 file empty unreadable unwritable", "/dev/shm: ", "x", "pipe: Permission denied"} {
+			for _, want := range []string{"0 0 111 0 0 0 0 0 file empty unreadable unwritable", "/dev/shm: ", "x",
+				"pipe: Permission denied"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("no %q in\n%s", want, out)
 				}
@@ -198,7 +200,8 @@ t('again',lambda: os.open(P,os.O_RDONLY))`,
 func numbersOfCalls() string {
 	out := ""
 	for name, nr := range map[string]int{
-		"OPENAT2": unix.SYS_OPENAT2, "OPEN_TREE": unix.SYS_OPEN_TREE, "LINKAT": unix.SYS_LINKAT, "FCHMODAT2": unix.SYS_FCHMODAT2,
+		"OPENAT2": unix.SYS_OPENAT2, "OPEN_TREE": unix.SYS_OPEN_TREE, "LINKAT": unix.SYS_LINKAT,
+		"FCHMODAT2":         unix.SYS_FCHMODAT2,
 		"OPEN_BY_HANDLE_AT": unix.SYS_OPEN_BY_HANDLE_AT, "RENAMEAT2": unix.SYS_RENAMEAT2, "UMOUNT2": unix.SYS_UMOUNT2,
 		"MOUNT": unix.SYS_MOUNT, "MOUNT_SETATTR": unix.SYS_MOUNT_SETATTR, "UNSHARE": unix.SYS_UNSHARE,
 	} {
@@ -232,7 +235,8 @@ func shut(t *testing.T, r *room) {
 	check(t, "look", err)
 	data, err := os.ReadFile(path)
 	check(t, "read", err)
-	if string(data) != "LEAKME" || after.Mode() != before.Mode() || !after.ModTime().Equal(before.ModTime()) || !os.SameFile(before, after) {
+	if string(data) != "LEAKME" || after.Mode() != before.Mode() || !after.ModTime().Equal(before.ModTime()) ||
+		!os.SameFile(before, after) {
 		t.Errorf("it was changed: %q %s %s", data, after.Mode(), after.ModTime())
 	}
 }
@@ -241,7 +245,8 @@ func TestHiddenStaysShut(t *testing.T) {
 	t.Parallel()
 	has(t, "python3", "unshare")
 	for _, level := range levels() {
-		for name, o := range map[string]Options{"whole": {}, "no notifications": {NoNotify: true}, "landlock 1": {Landlock: 1}} {
+		for name, o := range map[string]Options{"whole": {}, "no notifications": {NoNotify: true},
+			"landlock 1": {Landlock: 1}} {
 			t.Run(name+"/"+string(level), func(t *testing.T) {
 				t.Parallel()
 				r := newRoom(t, o).at(level)
@@ -305,7 +310,8 @@ func TestHiddenFromRoot(t *testing.T) {
 	check(t, "give away", os.Chown(path, 54321, 54321))
 	r.conf.Hidden = []string{r.secret(".env", "LEAKME", 0o644)}
 	out, _, _ := r.run("cat 'of another'; stat -c ' %u %a' .env; cat .env")
-	if !strings.HasPrefix(out, "open 65534 0\n") || strings.Contains(out, "LEAK") || !strings.Contains(out, "Permission denied") {
+	if !strings.HasPrefix(out, "open 65534 0\n") || strings.Contains(out, "LEAK") ||
+		!strings.Contains(out, "Permission denied") {
 		t.Error(out)
 	}
 }
@@ -335,13 +341,16 @@ func TestHiddenWhereCoversAreMade(t *testing.T) {
 func TestBySizeAndTime(t *testing.T) {
 	t.Parallel()
 	ours := func(i, j, n string) []string {
-		return []string{"GIT_CONFIG_KEY_" + i + "=core.checkStat", "GIT_CONFIG_VALUE_" + i + "=minimal", "GIT_CONFIG_KEY_" + j + "=core.trustctime", "GIT_CONFIG_VALUE_" + j + "=false", "GIT_CONFIG_COUNT=" + n}
+		return []string{"GIT_CONFIG_KEY_" + i + "=core.checkStat", "GIT_CONFIG_VALUE_" + i + "=minimal",
+			"GIT_CONFIG_KEY_" + j + "=core.trustctime", "GIT_CONFIG_VALUE_" + j + "=false", "GIT_CONFIG_COUNT=" + n}
 	}
 	theirs := []string{"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}
 	for name, c := range map[string]struct{ env, want []string }{
-		"none":         {nil, ours("0", "1", "2")},
-		"others":       {[]string{"A=b", "XGIT_CONFIG_COUNT=9"}, append([]string{"A=b", "XGIT_CONFIG_COUNT=9"}, ours("0", "1", "2")...)},
-		"one":          {append([]string{"GIT_CONFIG_COUNT=1"}, theirs...), append(slices.Clone(theirs), ours("1", "2", "3")...)},
+		"none": {nil, ours("0", "1", "2")},
+		"others": {[]string{"A=b", "XGIT_CONFIG_COUNT=9"},
+			append([]string{"A=b", "XGIT_CONFIG_COUNT=9"}, ours("0", "1", "2")...)},
+		"one": {append([]string{"GIT_CONFIG_COUNT=1"}, theirs...),
+			append(slices.Clone(theirs), ours("1", "2", "3")...)},
 		"empty":        {[]string{"GIT_CONFIG_COUNT="}, ours("0", "1", "2")},
 		"the last two": {[]string{"GIT_CONFIG_COUNT=9", "GIT_CONFIG_COUNT=4"}, ours("4", "5", "6")},
 		"nonsense":     {[]string{"GIT_CONFIG_COUNT=x"}, []string{"GIT_CONFIG_COUNT=x"}},

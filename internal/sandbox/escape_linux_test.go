@@ -26,7 +26,9 @@ func has(t testing.TB, tools ...string) {
 
 // python wraps a program; it prints DONE if it got through to its end.
 func python(program string) string {
-	return "python3 - <<'EOF_PY'\nimport os,sys,ctypes,threading,socket,time,subprocess\nlibc=ctypes.CDLL(None,use_errno=True)\n" + program + "\nprint('DONE')\nEOF_PY"
+	return "python3 - <<'EOF_PY'\nimport " +
+		"os,sys,ctypes,threading,socket,time,subprocess\nlibc=ctypes.CDLL(None,use_errno=True)\n" + program +
+		"\nprint('DONE')\nEOF_PY"
 }
 
 // waysToWrite are programs that change something in the folder they run in, or beside it.
@@ -54,18 +56,19 @@ func waysToWrite() map[string]string {
 		"setsid":        "setsid -w sh -c 'echo x > PWNED'",
 		"double fork":   "( ( sleep 0.1; echo x > PWNED ) & ) ; sleep 0.4",
 		"nohup":         "nohup sh -c 'echo x > PWNED' >/dev/null 2>&1",
-		"perl":          "perl -e 'open(F,\">PWNED\"); unlink \"victim\"; chmod 0777, \"victim\"; utime 1,1,\"victim\"; rename \"victim\",\"PWNED\"'",
-		"dd":            "dd if=/dev/zero of=victim bs=1 count=1 conv=notrunc",
-		"own root":      "echo x > /proc/self/root/$PWD/PWNED",
-		"own cwd":       "echo x > /proc/self/cwd/PWNED",
-		"open by fd":    "exec 5<victim; echo x > /proc/self/fd/5",
-		"link out":      "ln -s $PWD $TMPDIR/out; echo x > $TMPDIR/out/PWNED",
-		"hard link in":  "ln victim $TMPDIR/inner && echo x > $TMPDIR/inner",
-		"move out":      "echo x > $TMPDIR/y; mv $TMPDIR/y PWNED",
-		"copy out":      "echo x > $TMPDIR/y; cp -p $TMPDIR/y PWNED",
-		"tar":           "tar cf $TMPDIR/t.tar -C / etc/hostname; tar xf $TMPDIR/t.tar",
-		"unshare":       "unshare -Urm sh -c 'mount -t tmpfs none .; echo x > PWNED'",
-		"core":          "ulimit -c unlimited; sh -c 'kill -SEGV $$'",
+		"perl": "perl -e 'open(F,\">PWNED\"); unlink \"victim\"; chmod 0777, \"victim\"; utime " +
+			"1,1,\"victim\"; rename \"victim\",\"PWNED\"'",
+		"dd":           "dd if=/dev/zero of=victim bs=1 count=1 conv=notrunc",
+		"own root":     "echo x > /proc/self/root/$PWD/PWNED",
+		"own cwd":      "echo x > /proc/self/cwd/PWNED",
+		"open by fd":   "exec 5<victim; echo x > /proc/self/fd/5",
+		"link out":     "ln -s $PWD $TMPDIR/out; echo x > $TMPDIR/out/PWNED",
+		"hard link in": "ln victim $TMPDIR/inner && echo x > $TMPDIR/inner",
+		"move out":     "echo x > $TMPDIR/y; mv $TMPDIR/y PWNED",
+		"copy out":     "echo x > $TMPDIR/y; cp -p $TMPDIR/y PWNED",
+		"tar":          "tar cf $TMPDIR/t.tar -C / etc/hostname; tar xf $TMPDIR/t.tar",
+		"unshare":      "unshare -Urm sh -c 'mount -t tmpfs none .; echo x > PWNED'",
+		"core":         "ulimit -c unlimited; sh -c 'kill -SEGV $$'",
 		"python os": python(`
 def t(f,*a):
     try: f(*a)
@@ -130,8 +133,9 @@ stop=True`),
 func lacking() map[string]Options {
 	return map[string]Options{
 		"whole": {}, "no namespaces": {NoNamespaces: true}, "no notifications": {NoNotify: true},
-		"landlock 1": {Landlock: 1}, "landlock 2": {Landlock: 2}, "landlock 3": {Landlock: 3}, "landlock 5": {Landlock: 5},
-		"least": {Landlock: 1, NoNotify: true, NoNamespaces: true},
+		"landlock 1": {Landlock: 1}, "landlock 2": {Landlock: 2}, "landlock 3": {Landlock: 3},
+		"landlock 5": {Landlock: 5},
+		"least":      {Landlock: 1, NoNotify: true, NoNamespaces: true},
 	}
 }
 
@@ -159,7 +163,8 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 				if strings.Contains(command, "EOF_PY") && !strings.Contains(out, "DONE") {
 					t.Errorf("%s did not run to its end:\n%s", way, out)
 				}
-				if !o.NoNotify && len(w.Attempts) == 0 && way != "unshare" && way != "core" && way != "hard link in" && way != "raw calls" && way != "device" {
+				if !o.NoNotify && len(w.Attempts) == 0 && way != "unshare" && way != "core" && way != "hard link in" &&
+					way != "raw calls" && way != "device" {
 					t.Errorf("%s: nothing was seen\n%s", way, out)
 				}
 				if o.NoNotify != w.Blind {
@@ -369,7 +374,8 @@ t('listen',listen)`)
 			} {
 				want := c.reached
 				switch rep := r.box.Report(t.Context()); {
-				case len(c.network.Ports) > 0 && c.network.Proxy == 0 && rep.Landlock < 4, c.network.Proxy > 0 && !rep.Notify:
+				case len(c.network.Ports) > 0 && c.network.Proxy == 0 && rep.Landlock < 4,
+					c.network.Proxy > 0 && !rep.Notify:
 					want = ""
 				}
 				r.conf.Network = c.network

@@ -32,19 +32,24 @@ const (
 func unwanted() []uintptr {
 	return append(refusedHere(),
 		// Mounts and namespaces: what is covered or read-only would not be.
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE,
+		unix.SYS_OPEN_TREE_ATTR,
 		unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS,
 		// Other processes: what they may would be ours.
-		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP,
+		unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 		// Files by number instead of by path.
 		unix.SYS_OPEN_BY_HANDLE_AT,
 		// The kernel's less travelled roads.
-		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL,
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE,
+		unix.SYS_NFSSERVCTL,
 		// Keys, and queues and memory that outlive a process and that others can reach.
 		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+		unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 		// The machine.
-		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD,
+		unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
 		unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP,
 		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
 	)
@@ -75,19 +80,24 @@ func rules(p policy) []rule {
 	const newNamespace = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	list = append(list,
-		rule{nr: unix.SYS_CLONE, tests: []test{{arg: 0, mask: newNamespace, values: []uint32{0}, then: pass}}, last: refuse(unix.EPERM)},
-		rule{nr: unix.SYS_UNSHARE, tests: []test{{arg: 0, mask: newNamespace | unix.CLONE_NEWTIME, values: []uint32{0}, then: pass}}, last: refuse(unix.EPERM)},
+		rule{nr: unix.SYS_CLONE, tests: []test{{arg: 0, mask: newNamespace, values: []uint32{0}, then: pass}},
+			last: refuse(unix.EPERM)},
+		rule{nr: unix.SYS_UNSHARE, tests: []test{{arg: 0, mask: newNamespace | unix.CLONE_NEWTIME, values: []uint32{0},
+			then: pass}}, last: refuse(unix.EPERM)},
 		// The priority and the limits of others.
-		rule{nr: unix.SYS_SETPRIORITY, tests: []test{{arg: 1, values: []uint32{0}, then: pass}}, last: refuse(unix.EPERM)},
+		rule{nr: unix.SYS_SETPRIORITY, tests: []test{{arg: 1, values: []uint32{0}, then: pass}},
+			last: refuse(unix.EPERM)},
 		rule{nr: unix.SYS_PRLIMIT64, tests: []test{
 			{arg: 2, null: true, then: pass},
 			{arg: 1, values: []uint32{unix.RLIMIT_LOCKS}, then: refuse(unix.EPERM)},
 			{arg: 0, values: []uint32{0}, then: pass},
 		}, last: refuse(unix.EPERM)},
 		// Commands are known by that limit, which means nothing else.
-		rule{nr: unix.SYS_SETRLIMIT, tests: []test{{arg: 0, values: []uint32{unix.RLIMIT_LOCKS}, then: refuse(unix.EPERM)}}, last: pass},
+		rule{nr: unix.SYS_SETRLIMIT, tests: []test{{arg: 0, values: []uint32{unix.RLIMIT_LOCKS},
+			then: refuse(unix.EPERM)}}, last: pass},
 		// Who hides its memory cannot be watched. It is told that it did.
-		rule{nr: unix.SYS_PRCTL, tests: []test{{arg: 0, values: []uint32{unix.PR_SET_DUMPABLE}, then: refuse(0)}}, last: pass},
+		rule{nr: unix.SYS_PRCTL, tests: []test{{arg: 0, values: []uint32{unix.PR_SET_DUMPABLE}, then: refuse(0)}},
+			last: pass},
 	)
 	list = append(list, network(p)...)
 	list = append(list, files(p)...)
@@ -112,10 +122,12 @@ func opens(p policy) []rule {
 		r := rule{nr: o.nr, last: pass}
 		if p.landlock < 3 {
 			// Nothing but the filter keeps a file that is opened for reading from being emptied.
-			r.tests = append(r.tests, test{arg: o.flags, mask: unix.O_ACCMODE | unix.O_TRUNC, values: []uint32{unix.O_TRUNC}, then: refuse(unix.EACCES)})
+			r.tests = append(r.tests, test{arg: o.flags, mask: unix.O_ACCMODE | unix.O_TRUNC,
+				values: []uint32{unix.O_TRUNC}, then: refuse(unix.EACCES)})
 		}
 		if p.listener {
-			r.tests = append(r.tests, test{arg: o.flags, mask: unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC, values: []uint32{0}, not: true, then: notify})
+			r.tests = append(r.tests, test{arg: o.flags, mask: unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC,
+				values: []uint32{0}, not: true, then: notify})
 		}
 		list = append(list, r)
 	}
@@ -241,8 +253,10 @@ func ioctls() []test {
 		setVersion32 = 0x40047602
 	)
 	return []test{
-		{arg: 1, values: []uint32{getFlags, getFlags32, fiemap, verityDigest, getXattr, clone, cloneRange, dedupeRange}, then: pass},
-		{arg: 1, values: []uint32{unix.TIOCSTI, tioclinux, unix.TIOCSETD, unix.TIOCCONS, setVersion, setVersion32}, then: refuse(unix.EPERM)},
+		{arg: 1, values: []uint32{getFlags, getFlags32, fiemap, verityDigest, getXattr, clone, cloneRange, dedupeRange},
+			then: pass},
+		{arg: 1, values: []uint32{unix.TIOCSTI, tioclinux, unix.TIOCSETD, unix.TIOCCONS, setVersion, setVersion32},
+			then: refuse(unix.EPERM)},
 		{arg: 1, mask: letters, values: []uint32{'f' << 8, 'X' << 8, 0x94 << 8}, then: refuse(unix.EPERM)},
 	}
 }

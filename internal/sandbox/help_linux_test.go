@@ -33,7 +33,8 @@ func newRoom(t testing.TB, o Options) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &room{t: t, box: New(o), ws: filepath.Join(base, "ws"), temp: filepath.Join(base, "temp"), home: filepath.Join(base, "home")}
+	r := &room{t: t, box: New(o), ws: filepath.Join(base, "ws"), temp: filepath.Join(base, "temp"),
+		home: filepath.Join(base, "home")}
 	for _, dir := range []string{r.ws, r.temp, r.home} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

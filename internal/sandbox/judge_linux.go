@@ -208,7 +208,8 @@ func (w *watch) single(q *asked) answer {
 
 // leads reports whether a folder is missing on the way to something that was granted.
 func (w *watch) leads(path string) bool {
-	return slices.ContainsFunc(w.plan.late, func(l string) bool { return l != path && below(l, path) }) && w.zone(path) == zoneOutside
+	return slices.ContainsFunc(w.plan.late, func(l string) bool { return l != path && below(l, path) }) &&
+		w.zone(path) == zoneOutside
 }
 
 // opens is a protected path that would exist if something were put at path: a symbolic link,
@@ -328,7 +329,8 @@ func (w *watch) arrive(op troupe.AttemptOp, from, to place) verdict {
 		if from.kind() == unix.S_IFLNK {
 			source = ""
 		}
-		if hole := w.opens(to.path, source); hole != "" && (from.kind() == unix.S_IFDIR || from.kind() == unix.S_IFLNK) {
+		if hole := w.opens(to.path, source); hole != "" && (from.kind() == unix.S_IFDIR ||
+			from.kind() == unix.S_IFLNK) {
 			w.record(troupe.OpCreate, hole)
 			return verdictRefuse
 		}

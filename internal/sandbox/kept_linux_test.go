@@ -33,7 +33,8 @@ func aside(t *testing.T, f func()) {
 			unix.Unshare(unix.CLONE_NEWNS),
 			unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
 			unix.Mount("tmpfs", root, "tmpfs", 0, ""),
-			os.MkdirAll(root+"/proc", 0o755), os.MkdirAll(root+"/dev/shm", 0o755), os.MkdirAll(root+"/site", 0o755), os.MkdirAll(root+"/usr", 0o755),
+			os.MkdirAll(root+"/proc", 0o755), os.MkdirAll(root+"/dev/shm", 0o755), os.MkdirAll(root+"/site", 0o755),
+			os.MkdirAll(root+"/usr", 0o755),
 			unix.Mount("/proc", root+"/proc", "", unix.MS_BIND, ""),
 			os.WriteFile(root+"/dev/null", nil, 0o644),
 			unix.Chroot(root), unix.Chdir("/"),
@@ -69,23 +70,34 @@ func TestRulesetsFollowTheMachine(t *testing.T) {
 		{name: "a folder made again", change: func() error {
 			return errors.Join(os.RemoveAll("/site"), unix.Mkdir("/site", 0o755))
 		}},
-		{name: "a granted folder below another made again", terms: terms{version: version, tcp: true, changeable: []string{"/site/deep"}}, change: func() error {
+		{name: "a granted folder below another made again", terms: terms{version: version, tcp: true,
+			changeable: []string{"/site/deep"}}, change: func() error {
 			return errors.Join(unix.Rmdir("/site/deep"), unix.Mkdir("/site/deep", 0o755))
 		}},
-		{name: "a granted folder that is gone", terms: terms{version: version, tcp: true, changeable: []string{"/site/deep"}}, change: func() error { return unix.Rmdir("/site/deep") }},
-		{name: "a granted folder that was not there", terms: terms{version: version, tcp: true, changeable: []string{"/site/late"}}, change: func() error { return unix.Mkdir("/site/late", 0o755) }},
+		{name: "a granted folder that is gone", terms: terms{version: version, tcp: true,
+			changeable: []string{"/site/deep"}}, change: func() error { return unix.Rmdir("/site/deep") }},
+		{name: "a granted folder that was not there", terms: terms{version: version, tcp: true,
+			changeable: []string{"/site/late"}}, change: func() error { return unix.Mkdir("/site/late", 0o755) }},
 		{name: "another in its place", change: func() error {
-			return errors.Join(unix.Mkdir("/usr/other", 0o755), unix.Renameat2(unix.AT_FDCWD, "/usr/other", unix.AT_FDCWD, "/site", unix.RENAME_EXCHANGE))
+			return errors.Join(unix.Mkdir("/usr/other", 0o755),
+				unix.Renameat2(unix.AT_FDCWD, "/usr/other", unix.AT_FDCWD, "/site", unix.RENAME_EXCHANGE))
 		}},
 		{name: "a new folder in the root", change: func() error { return unix.Mkdir("/new", 0o755) }},
 		{name: "one less", change: func() error { return os.Remove("/usr") }},
-		{name: "a folder that is read only made again", change: func() error { return errors.Join(os.Remove("/usr"), unix.Mkdir("/usr", 0o755)) }},
+		{name: "a folder that is read only made again", change: func() error {
+			return errors.Join(os.Remove("/usr"),
+				unix.Mkdir("/usr", 0o755))
+		}},
 		{name: "a mount over a folder that is read only", change: func() error { return mount("/usr") }},
 		{name: "a mount over a granted folder", change: func() error { return mount("/site") }},
 		{name: "a mount over the root's device", change: func() error { return mount("/dev/shm") }},
-		{name: "a mount within", change: func() error { return errors.Join(os.MkdirAll("/site/deep", 0o755), mount("/site/deep")) }},
+		{name: "a mount within", change: func() error {
+			return errors.Join(os.MkdirAll("/site/deep", 0o755),
+				mount("/site/deep"))
+		}},
 		{name: "a device in the place of a file", change: func() error {
-			return errors.Join(os.Remove("/dev/null"), unix.Mknod("/dev/null", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 3))))
+			return errors.Join(os.Remove("/dev/null"), unix.Mknod("/dev/null", unix.S_IFCHR|0o666,
+				int(unix.Mkdev(1, 3))))
 		}},
 	}
 	for _, c := range cases {
@@ -111,7 +123,8 @@ func TestRulesetsFollowTheMachine(t *testing.T) {
 		first := kept(t, &k, same)
 		before, _, err := identify(unix.AT_FDCWD, "/site")
 		check(t, "look", err)
-		check(t, "mount another", errors.Join(unix.Unmount("/site", 0), mount("/site"))) // which nothing kept open hinders
+		// which nothing kept open hinders
+		check(t, "mount another", errors.Join(unix.Unmount("/site", 0), mount("/site")))
 		after, _, err := identify(unix.AT_FDCWD, "/site")
 		check(t, "look", err)
 		t.Logf("another mount has the same numbers: %v", before.inode == after.inode && before.minor == after.minor)
@@ -312,7 +325,8 @@ func TestGrantsFollowTheirNames(t *testing.T) {
 	needLandlock(t, r)
 	try := func(what, want string) {
 		t.Helper()
-		if out, _, _ := r.run("echo x > " + r.temp + "/x && echo -n yes; echo x 2>/dev/null > " + r.temp + ".old/x && echo -n old; true"); out != want {
+		if out, _, _ := r.run("echo x > " + r.temp + "/x && echo -n yes; echo x 2>/dev/null > " + r.temp +
+			".old/x && echo -n old; true"); out != want {
 			t.Errorf("%s: %q, want %q", what, out, want)
 		}
 	}
@@ -342,7 +356,8 @@ func TestRulesetsAreNotInherited(t *testing.T) {
 	r := newRoom(t, Options{})
 	needLandlock(t, r)
 	for range 3 {
-		if out, _, _ := r.run("ls -l /proc/self/fd"); strings.Contains(out, "landlock") || strings.Contains(out, "mountinfo") {
+		if out, _, _ := r.run("ls -l /proc/self/fd"); strings.Contains(out, "landlock") ||
+			strings.Contains(out, "mountinfo") {
 			t.Error(out)
 		}
 	}

@@ -101,7 +101,8 @@ func newRuleset(t terms) (*ruleset, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("make a Landlock ruleset: %w", errno)
 	}
-	return &ruleset{terms: t, file: os.NewFile(fd, "Landlock ruleset"), fd: int(fd), rights: attr.Handled_access_fs}, nil
+	return &ruleset{terms: t, file: os.NewFile(fd, "Landlock ruleset"), fd: int(fd), rights: attr.Handled_access_fs},
+		nil
 }
 
 func (r *ruleset) close() { _ = r.file.Close() } // nothing was written
@@ -145,7 +146,8 @@ func (r *ruleset) addOpen(fd int, path string, rights uint64) (identity, error) 
 		rights &= rightsOfFiles
 	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath,
+		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
 	runtime.KeepAlive(&attr)
 	if errno == unix.EBADFD {
 		return id, nil // a file system that has no paths: the kernel lets everybody use it
@@ -159,7 +161,8 @@ func (r *ruleset) addOpen(fd int, path string, rights uint64) (identity, error) 
 // port grants connecting to a TCP port on any host.
 func (r *ruleset) port(port int) error {
 	attr := struct{ access, port uint64 }{unix.LANDLOCK_ACCESS_NET_CONNECT_TCP, uint64(port)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), ruleNetPort, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), ruleNetPort, uintptr(unsafe.Pointer(&attr)),
+		0, 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("grant port %d in the sandbox: %w", port, errno)
 	}

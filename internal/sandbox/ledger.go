@@ -76,9 +76,11 @@ func remember(path string, room *int64) ([]node, error) {
 			n.data = []byte(target)
 		case info.Mode().IsRegular():
 			if *room -= info.Size(); *room < 0 {
-				return fmt.Errorf("the protected path %s holds too much to be guarded on this kernel, which has no mount namespaces", path)
+				return fmt.Errorf("the protected path %s holds too much to be guarded on this kernel, which has no "+
+					"mount namespaces", path)
 			}
-			if n.data, err = os.ReadFile(p); err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist) {
+			if n.data, err = os.ReadFile(p); err != nil && !errors.Is(err, fs.ErrPermission) &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("remember a protected file: %w", err)
 			}
 		}

@@ -163,7 +163,8 @@ func (w *watch) drain(fd int) bool {
 // answer.
 func (w *watch) one() {
 	var n notification
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
+		uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return // the next look says whether somebody is left
 	}
 	s, ok := w.shapes[uintptr(n.nr)]
@@ -263,7 +264,8 @@ func (w *watch) zone(path string) zone {
 		return zoneProtected
 	case p.temp != "" && path != p.temp && below(path, p.temp):
 		return zoneFree
-	case p.mounted() && below(path, sharedMemory) && slices.ContainsFunc(p.mounts, func(m mountPoint) bool { return m.kind == mountPrivate }):
+	case p.mounted() && below(path, sharedMemory) && slices.ContainsFunc(p.mounts,
+		func(m mountPoint) bool { return m.kind == mountPrivate }):
 		return zoneFree
 	case slices.Contains(p.writable, path), belowAny(path, p.late):
 		return zoneGranted // the thing itself: a grant of it is not one of the folder it lies in

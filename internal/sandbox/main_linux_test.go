@@ -51,7 +51,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	if err := os.Chown(home, user, user); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run", "ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run",
+		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, otherEnv + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}

@@ -9,7 +9,8 @@ import (
 
 // below reports whether a cleaned path is one of a folder or the folder itself.
 func below(path, folder string) bool {
-	return path == folder || folder == "/" || len(path) > len(folder) && path[len(folder)] == '/' && strings.HasPrefix(path, folder)
+	return path == folder || folder == "/" || len(path) > len(folder) && path[len(folder)] == '/' &&
+		strings.HasPrefix(path, folder)
 }
 
 func belowAny(path string, folders []string) bool {
@@ -62,7 +63,8 @@ func allResolved(paths []string, both bool) []string {
 			out = append(out, r)
 		}
 		// A link that is itself protected lies where its folder lies.
-		if l := filepath.Join(resolved(filepath.Dir(p)), filepath.Base(p)); both && p != "/" && !slices.Contains(out, l) {
+		if l := filepath.Join(resolved(filepath.Dir(p)), filepath.Base(p)); both && p != "/" &&
+			!slices.Contains(out, l) {
 			out = append(out, l)
 		}
 	}

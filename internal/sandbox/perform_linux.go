@@ -21,8 +21,10 @@ func (w *watch) openFor(q *asked, p place) answer {
 	if p.kind() == unix.S_IFIFO {
 		return proceed() // we would wait for who reads it
 	}
-	const kept = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK | unix.O_SYNC | unix.O_DSYNC | unix.O_NOATIME
-	fd, err := unix.Openat(p.dir, p.name, int(q.openFlags&kept)|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, q.openMode&0o7777&^umask(q.pid))
+	const kept = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND |
+		unix.O_NONBLOCK | unix.O_SYNC | unix.O_DSYNC | unix.O_NOATIME
+	fd, err := unix.Openat(p.dir, p.name, int(q.openFlags&kept)|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY,
+		q.openMode&0o7777&^umask(q.pid))
 	if err != nil {
 		return answered(err)
 	}
@@ -95,7 +97,8 @@ func (w *watch) attribute(q *asked) answer {
 		w.touch()
 		return w.apply(q, h, &st)
 	default:
-		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != w.plan.temp && !isProcess(path) && !readOnly(h) && !isChore(q.pid, troupe.OpWrite, path) {
+		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != w.plan.temp && !isProcess(path) &&
+			!readOnly(h) && !isChore(q.pid, troupe.OpWrite, path) {
 			w.record(troupe.OpWrite, path)
 		}
 		return fail(unix.EPERM)
@@ -149,7 +152,8 @@ func (w *watch) hold(q *asked) (int, error) {
 
 // holdOpen holds a file that the command has open.
 func holdOpen(q *asked) (int, error) {
-	h, err := unix.Open("/proc/"+strconv.Itoa(q.pid)+"/fd/"+strconv.Itoa(int(int32(q.arg(q.dir)))), unix.O_PATH|unix.O_CLOEXEC, 0)
+	h, err := unix.Open("/proc/"+strconv.Itoa(q.pid)+"/fd/"+strconv.Itoa(int(int32(q.arg(q.dir)))),
+		unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
 		err = unix.EBADF
 	}
@@ -168,7 +172,8 @@ func (w *watch) apply(q *asked, h int, st *unix.Stat_t) answer {
 		}
 		return answered(unix.Chmod(link(h), uint32(q.arg(q.mode))&0o7777))
 	case opChown:
-		return answered(unix.Fchownat(h, "", int(int32(q.arg(q.mode))), int(int32(q.arg(q.mode+1))), unix.AT_EMPTY_PATH))
+		return answered(unix.Fchownat(h, "", int(int32(q.arg(q.mode))), int(int32(q.arg(q.mode+1))),
+			unix.AT_EMPTY_PATH))
 	case opUtime, opUtimes, opUtimens:
 		return w.times(q, h, st)
 	default:
@@ -208,7 +213,8 @@ func (w *watch) times(q *asked, h int, st *unix.Stat_t) answer {
 	if err != nil {
 		return answered(err)
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, dir, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(ts)), flags, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, dir, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(ts)),
+		flags, 0, 0)
 	if errno != 0 {
 		return fail(errno)
 	}

@@ -176,7 +176,8 @@ func (w *watch) step(pid int, path string) (p place, target string, err error) {
 	if target, err = readlink(p.dir, name); err != nil {
 		return p, "", err
 	}
-	if strings.HasPrefix(parent, "/proc/") && isNumbers(name) && (target[0] != '/' || strings.HasSuffix(target, " (deleted)")) {
+	if strings.HasPrefix(parent, "/proc/") && isNumbers(name) &&
+		(target[0] != '/' || strings.HasSuffix(target, " (deleted)")) {
 		return p, "", errOdd // an open pipe, or a file that is no longer anywhere
 	}
 	return p, target, nil

@@ -293,7 +293,8 @@ func (r *ruleset) grantWrite(path string) error {
 		case below(path, h):
 			return nil
 		case below(h, path):
-			return r.grant(path, r.rights&^rightsOfDevices&^(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_EXECUTE))
+			return r.grant(path,
+				r.rights&^rightsOfDevices&^(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_EXECUTE))
 		}
 	}
 	return r.write(path)

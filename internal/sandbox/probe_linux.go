@@ -33,7 +33,8 @@ type Sandbox struct {
 
 // New returns a Sandbox. It does nothing yet.
 func New(o Options) *Sandbox {
-	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile), coverage: sync.OnceValue(tryCoverage), own: os.Getpid(), rulesets: rulesets{calm: time.Second}}
+	s := &Sandbox{options: o, shapes: sync.OnceValue(shapes), nofile: sync.OnceValue(originalNofile),
+		coverage: sync.OnceValue(tryCoverage), own: os.Getpid(), rulesets: rulesets{calm: time.Second}}
 	s.report = sync.OnceValue(s.probe)
 	return s
 }

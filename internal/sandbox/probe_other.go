@@ -39,5 +39,6 @@ func (*Command) Done() troupe.Watched { return troupe.Watched{} }
 
 // Start starts nothing.
 func (*Sandbox) Start(c troupe.Confinement, _ string, _ []string, _ *os.ProcAttr) (*Command, error) {
-	return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelNone), Why: "nothing confines commands on " + runtime.GOOS + "/" + runtime.GOARCH}
+	return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelNone),
+		Why: "nothing confines commands on " + runtime.GOOS + "/" + runtime.GOARCH}
 }

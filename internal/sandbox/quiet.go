@@ -68,23 +68,28 @@ func chores() []chore {
 	return []chore{
 		// The index, with the times of files that are as they were. With the lock refused they
 		// are looked at again the next time. GIT_OPTIONAL_LOCKS keeps only status from it.
-		{tools: []string{"git"}, means: command(gitValues(), "diff", "status", "describe", "show", "log", "blame"), names: []string{"index.lock"}},
+		{tools: []string{"git"}, means: command(gitValues(), "diff", "status", "describe", "show", "log", "blame"),
+			names: []string{"index.lock"}},
 		// PYTHONDONTWRITEBYTECODE does not count for who ignores the environment.
 		{tools: pythons(), means: without("compileall", "py_compile"), names: []string{"__pycache__"}},
 		{tools: pythons(), home: []string{".python_history"}},
 		// Numbers about itself for whoever measures it, and those of processes that are gone. What
 		// would switch it off prints that it did.
 		{
-			tools: []string{"java", "javac", "javadoc", "javap", "jar", "jcmd", "jps", "jshell", "jstack", "keytool"}, removes: true,
-			paths: []string{"/tmp/hsperfdata_*", "/tmp/hsperfdata_*/*"},
+			tools:   []string{"java", "javac", "javadoc", "javap", "jar", "jcmd", "jps", "jshell", "jstack", "keytool"},
+			removes: true,
+			paths:   []string{"/tmp/hsperfdata_*", "/tmp/hsperfdata_*/*"},
 		},
 		// What it counts about its own use; GOTELEMETRY cannot be set. And locks and notes in the
 		// folder of what it fetched: to fetch it needs the network, which is asked about.
 		{tools: goTools(), means: countsGo, home: []string{".config", ".config/go"}, names: []string{"go/telemetry"}},
-		{tools: goTools(), means: without("clean"), home: []string{"go", "go/pkg", "go/pkg/mod"}, names: []string{"pkg/mod/cache"}},
+		{tools: goTools(), means: without("clean"), home: []string{"go", "go/pkg", "go/pkg/mod"},
+			names: []string{"pkg/mod/cache"}},
 		// Where it would keep logs of its runs and what it fetched.
-		{tools: []string{"node", "nodejs"}, means: without("cache"), home: []string{".npm", ".npm/_logs", ".npm/_logs/*", ".npm/_update-notifier-last-checked"}},
-		{tools: []string{"cargo"}, means: command(nil, "metadata", "tree"), home: []string{".cargo", ".cargo/.package-cache"}},
+		{tools: []string{"node", "nodejs"}, means: without("cache"),
+			home: []string{".npm", ".npm/_logs", ".npm/_logs/*", ".npm/_update-notifier-last-checked"}},
+		{tools: []string{"cargo"}, means: command(nil, "metadata", "tree"),
+			home: []string{".cargo", ".cargo/.package-cache"}},
 		// Pages as they were shown, for the next time; root may.
 		{tools: []string{"man"}, paths: []string{"/var/cache/man/*", "/var/cache/man/*/*", "/var/cache/man/*/*/*"}},
 	}
@@ -95,7 +100,8 @@ func goTools() []string { return []string{"go", "gofmt", "pkg/tool/*/"} }
 
 // gitValues are git's options that have their value in the next word.
 func gitValues() []string {
-	return []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"}
+	return []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env",
+		"--attr-source"}
 }
 
 // command wants one of some subcommands: the first word that is neither an option nor, of

@@ -21,14 +21,17 @@ func newProject(t testing.TB) *room {
 	has(t, "git")
 	r := newRoom(t, Options{})
 	needLandlock(t, r)
-	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a",
-		"GOPATH=", "GOMODCACHE=", "GOFLAGS=", "GOENV=", "GOCACHE=", "XDG_CACHE_HOME=", "GOTOOLCHAIN=local", "npm_config_cache=", "CARGO_HOME=")
+	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@a",
+		"GOPATH=", "GOMODCACHE=", "GOFLAGS=", "GOENV=", "GOCACHE=", "XDG_CACHE_HOME=", "GOTOOLCHAIN=local",
+		"npm_config_cache=", "CARGO_HOME=")
 	r.file("go.mod", "module example.test/m\n\ngo 1.21\n")
 	r.file("a.go", "package main\n\nfunc main() {}\n")
 	r.file("m.py", "x = 1\n")
 	r.file("package.json", `{"name": "n", "version": "1.0.0", "scripts": {"hi": "echo hello"}}`)
 	r.file("README.md", "one\n")
-	if out, code, _ := r.plain("git init -q . && git add . && git commit -qm one && echo two >> README.md && git commit -qam two && touch -d 2001-01-01 *"); code != 0 {
+	if out, code, _ := r.plain("git init -q . && git add . && git commit -qm one && echo two >> README.md && git " +
+		"commit -qam two && touch -d 2001-01-01 *"); code != 0 {
 		t.Fatal(out)
 	}
 	cache := filepath.Join(r.home, ".cache", "go-build")
@@ -48,7 +51,8 @@ func newProject(t testing.TB) *room {
 func (r *room) needs(t *testing.T, tools string) {
 	t.Helper()
 	for tool := range strings.FieldsSeq(tools) {
-		if _, code, _ := r.plain("export HOME=" + os.Getenv("HOME") + "; " + tool + " --version || " + tool + " version"); code != 0 {
+		if _, code, _ := r.plain("export HOME=" + os.Getenv("HOME") + "; " + tool + " --version || " + tool +
+			" version"); code != 0 {
 			t.Skipf("there is no %s", tool)
 		}
 	}
@@ -60,8 +64,10 @@ func TestChoresAreQuiet(t *testing.T) {
 	for _, c := range []struct{ name, needs, prepare, command, want string }{
 		{"git diff", "", "", "git diff --word-diff HEAD~1 -- README.md", "{+two+}"},
 		{"git diff with others", "", "", "git diff HEAD~1 --name-only | xargs -r ls", "README.md"},
-		{"git diff elsewhere", "", "", "cd / && git -C " + `"$OLDPWD"` + " -c color.ui=never --no-pager diff HEAD~1", "+two"},
-		{"git diff in a worktree", "", "git worktree add -q w && touch -d 2001-01-01 w/*", "cd w && git --literal-pathspecs diff HEAD~1", "+two"},
+		{"git diff elsewhere", "", "", "cd / && git -C " + `"$OLDPWD"` + " -c color.ui=never --no-pager diff HEAD~1",
+			"+two"},
+		{"git diff in a worktree", "", "git worktree add -q w && touch -d 2001-01-01 w/*",
+			"cd w && git --literal-pathspecs diff HEAD~1", "+two"},
 		{"git status", "", "", "git status --short --branch", "##"},
 		{"git describe", "", "", "git describe --always --dirty", ""},
 		{"python ignores its settings", "python3", "", `python3 -E -c 'import m; print(m.x)'`, "1"},
@@ -108,7 +114,8 @@ func TestChoresAreQuiet(t *testing.T) {
 func TestCargoIsQuiet(t *testing.T) {
 	t.Parallel()
 	r := newProject(t)
-	real, code, _ := r.plain("HOME=" + os.Getenv("HOME") + " sh -c 'cd / && rustup which cargo 2>/dev/null || command -v cargo'")
+	real, code, _ := r.plain("HOME=" + os.Getenv("HOME") + " sh -c 'cd / && rustup which cargo 2>/dev/null || " +
+		"command -v cargo'")
 	if code == 0 {
 		_, code, _ = r.plain("HOME=" + os.Getenv("HOME") + " " + strings.TrimSpace(real) + " --version")
 	}
@@ -135,20 +142,26 @@ func TestWhatWasMeantIsNotQuiet(t *testing.T) {
 		{"git add", "", "", "git add -A", "create WS/.git/index.lock"},
 		{"git commit", "", "", "git diff; git commit -qam diff", "create WS/.git/index.lock"},
 		{"git stash", "", "echo x >> README.md", "git stash", "create WS/.git/"},
-		{"git checkout", "", "echo x >> README.md", "git -C . -c alias.x=diff checkout status -- . || git checkout -- .", "create WS/.git/index.lock"},
+		{"git checkout", "", "echo x >> README.md", "git -C . -c alias.x=diff checkout status -- . || git checkout " +
+			"-- .", "create WS/.git/index.lock"},
 		{"git in another's name", "", "", "touch .git/index.lock diff", "create WS/.git/index.lock"},
 		{"git diff into a file", "", "", "git diff --output=index HEAD~1", "create WS/index"},
 		{"made by hand", "", "", "mkdir -p ~/.npm ~/go/pkg __pycache__ ~/.config; echo > ~/.python_history",
-			"create HOME/.npm; create HOME/go; create WS/__pycache__; create HOME/.config; create HOME/.python_history"},
-		{"removed by hand", "", "mkdir __pycache__ && touch __pycache__/m.pyc", "rm -rf __pycache__", "remove WS/__pycache__/m.pyc"},
-		{"removed by python", "python3", "mkdir __pycache__", "python3 -c 'import os; os.rmdir(\"__pycache__\")'", "remove WS/__pycache__"},
+			"create HOME/.npm; create HOME/go; create WS/__pycache__; create HOME/.config; create " +
+				"HOME/.python_history"},
+		{"removed by hand", "", "mkdir __pycache__ && touch __pycache__/m.pyc", "rm -rf __pycache__",
+			"remove WS/__pycache__/m.pyc"},
+		{"removed by python", "python3", "mkdir __pycache__", "python3 -c 'import os; os.rmdir(\"__pycache__\")'",
+			"remove WS/__pycache__"},
 		{"compiled by hand", "python3", "", "python3 -m compileall -q .", "create WS/__pycache__"},
 		{"go env -w", "go", "mkdir -p ~/.config", "go env -w GOFLAGS=-v", "create HOME/.config/go"},
 		{"go telemetry", "go", "", "go telemetry off", "create HOME/.config"},
-		{"go clean", "go", "mkdir -p ~/go/pkg/mod/cache/download", "go clean -modcache", "remove HOME/go/pkg/mod/cache/download"},
+		{"go clean", "go", "mkdir -p ~/go/pkg/mod/cache/download", "go clean -modcache",
+			"remove HOME/go/pkg/mod/cache/download"},
 		{"npm cache", "npm", "", "npm cache verify", "create HOME/.npm"},
 		{"npm config", "npm", "", "npm config set fund=false", "create HOME/.npmrc"},
-		{"another's java", "", "", "cp /dev/null /tmp/hsperfdata_none/x 2>/dev/null; touch /tmp/hsperfdata_none", "create /tmp/hsperfdata_none"},
+		{"another's java", "", "", "cp /dev/null /tmp/hsperfdata_none/x 2>/dev/null; touch /tmp/hsperfdata_none",
+			"create /tmp/hsperfdata_none"},
 		{"rustup", "rustup", "", "rustup show", "create HOME/.rustup"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -234,7 +247,8 @@ func TestBoundIsNotOpen(t *testing.T) {
 	r := newRoom(t, Options{})
 	needLandlock(t, r)
 	out, _, w := r.run(python("s=socket.socket(); s.bind(('127.0.0.1',0)); print(s.getsockname()[1])\n" +
-		"pid=os.fork()\nif pid: os.waitpid(pid,0)\nelse:\n    try: s.listen(1)\n    except OSError: print('no')\n    os._exit(0)"))
+		"pid=os.fork()\nif pid: os.waitpid(pid,0)\nelse:\n    try: s.listen(1)\n    except OSError: print('no')\n    " +
+		"os._exit(0)"))
 	number, rest, _ := strings.Cut(out, "\n")
 	if _, err := strconv.Atoi(number); err != nil || !strings.Contains(rest, "no") {
 		t.Fatal(out)
@@ -250,7 +264,8 @@ func TestBoundIsNotOpen(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	for content, want := range map[string]int{"": 0, "a\x00b\x00": 2, "a\x00\x00": 1, strings.Repeat("x\x00", maxWords): 0} {
+	for content, want := range map[string]int{"": 0, "a\x00b\x00": 2, "a\x00\x00": 1,
+		strings.Repeat("x\x00", maxWords): 0} {
 		file := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

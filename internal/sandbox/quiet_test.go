@@ -17,7 +17,8 @@ func TestChores(t *testing.T) {
 		want      bool
 	}{
 		{"/usr/bin/git", "git diff", troupe.OpCreate, "/p/.git/index.lock", true},
-		{"/usr/bin/git", "git -C x -c a=b --git-dir .git --no-pager diff HEAD", troupe.OpCreate, "/p/.git/index.lock", true},
+		{"/usr/bin/git", "git -C x -c a=b --git-dir .git --no-pager diff HEAD", troupe.OpCreate, "/p/.git/index.lock",
+			true},
 		{"/usr/bin/git", "git -C diff add .", troupe.OpCreate, "/p/.git/index.lock", false},
 		{"/usr/bin/git", "git -c diff", troupe.OpCreate, "/p/.git/index.lock", false},
 		{"/usr/bin/git", "git --exec-path=/x status", troupe.OpCreate, "/p/.git/index.lock", true},

@@ -203,7 +203,8 @@ func (w *watch) local(q *asked, raw []byte) answer {
 // and hosts.
 func isNameService(path string) bool {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "/var"), "/run/")
-	for _, s := range []string{"nscd", "systemd/userdb", "systemd/resolve", "systemd/io.systemd.", "avahi-daemon", "dbus/system_bus_socket", "/lib/sss", "sssd", "samba/winbindd", "nslcd"} {
+	for _, s := range []string{"nscd", "systemd/userdb", "systemd/resolve", "systemd/io.systemd.", "avahi-daemon",
+		"dbus/system_bus_socket", "/lib/sss", "sssd", "samba/winbindd", "nslcd"} {
 		if strings.HasPrefix(path, s) {
 			return true
 		}

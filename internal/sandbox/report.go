@@ -56,7 +56,8 @@ func (r Report) Lines() []string {
 		if r.Landlock > 0 {
 			why = "seccomp"
 		}
-		return append(lines, "commands cannot be confined without "+why+": what they do is judged by reading them, and asked about")
+		return append(lines, "commands cannot be confined without "+why+
+			": what they do is judged by reading them, and asked about")
 	}
 	lines = append(lines, "commands can run read-only and confined to the workspace")
 	return append(lines, r.Weaknesses()...)
@@ -64,7 +65,8 @@ func (r Report) Lines() []string {
 
 func (r Report) darwin() []string {
 	if !r.Untested {
-		return []string{"sandbox-exec: not available" + note(r.LandlockNote), "commands cannot be confined: what they do is judged by reading them, and asked about"}
+		return []string{"sandbox-exec: not available" + note(r.LandlockNote),
+			"commands cannot be confined: what they do is judged by reading them, and asked about"}
 	}
 	return []string{
 		"sandbox-exec: available",
@@ -87,7 +89,8 @@ func (r Report) Weaknesses() []string {
 	say(r.Landlock < 2, "Landlock 1: in a sandbox nothing can be renamed or linked into another folder")
 	say(r.Landlock < 3, "Landlock below 3: in a sandbox files cannot be truncated by name")
 	say(r.Landlock < 4, "Landlock below 4: single ports cannot be opened; a sandbox reaches everybody or nobody")
-	say(r.Landlock < 5, "Landlock below 5: controls of devices that can be read are not restricted, but for those known to be harmful")
+	say(r.Landlock < 5, "Landlock below 5: controls of devices that can be read are not restricted, but for those "+
+		"known to be harmful")
 	if r.Landlock < 6 {
 		if r.Notify {
 			list = append(list, "Landlock below 6: signals are kept within the command's session by the listener")
@@ -95,9 +98,13 @@ func (r Report) Weaknesses() []string {
 			list = append(list, "Landlock below 6 and no notifications: signals are not confined")
 		}
 	}
-	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read, and protected files are compared and put back after each command instead of being read-only")
-	say(!r.Namespaces, "no mount namespace: in a folder with a hidden file anywhere below it, no command can read or run what it has itself just made there (\"Permission denied\", exit 126); the next command can. To end that, let this user make user namespaces, or name the hidden file in sandbox.allow_read")
-	say(!r.Notify, "no notifications: what a command attempted is not known; in a sandbox modes, owners and times of files cannot be changed, and what a grant names must exist")
+	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read, and protected files are "+
+		"compared and put back after each command instead of being read-only")
+	say(!r.Namespaces, "no mount namespace: in a folder with a hidden file anywhere below it, no command can read or "+
+		"run what it has itself just made there (\"Permission denied\", exit 126); the next command can. To end "+
+		"that, let this user make user namespaces, or name the hidden file in sandbox.allow_read")
+	say(!r.Notify, "no notifications: what a command attempted is not known; in a sandbox modes, owners and times of "+
+		"files cannot be changed, and what a grant names must exist")
 	say(r.Root, "commands run as root: the bound on processes does not bind them")
 	return list
 }

@@ -22,7 +22,8 @@ func Probe(ctx context.Context) Report { return New(Options{}).Report(ctx) }
 func (s *Sandbox) Report(context.Context) Report { return s.report() }
 
 func (s *Sandbox) report() Report {
-	r := Report{OS: "darwin", LandlockNote: "not available on darwin", NamespacesNote: "not available on darwin", NotifyNote: "not available on darwin"}
+	r := Report{OS: "darwin", LandlockNote: "not available on darwin", NamespacesNote: "not available on darwin",
+		NotifyNote: "not available on darwin"}
 	if _, err := os.Stat(sandboxExec); err != nil {
 		r.LandlockNote = err.Error()
 		return r

@@ -46,7 +46,8 @@ func TestProbeLeavesNoTrace(t *testing.T) {
 		t.Errorf("OS is %q", r.OS)
 	}
 	// Whatever is missing has a reason.
-	if r.Landlock == 0 && r.LandlockNote == "" || !r.Namespaces && r.NamespacesNote == "" || !r.Notify && r.NotifyNote == "" {
+	if r.Landlock == 0 && r.LandlockNote == "" || !r.Namespaces && r.NamespacesNote == "" ||
+		!r.Notify && r.NotifyNote == "" {
 		t.Errorf("something is missing without a reason: %+v", r)
 	}
 	if again := Probe(t.Context()); again != r {
@@ -59,16 +60,21 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	full := Report{OS: "linux", Landlock: 7, Filter: true, Namespaces: true, Notify: true}
 	less := full
-	less.Landlock, less.LandlockNote, less.Namespaces, less.Notify, less.Root = 1, "held down for a test", false, false, true
+	less.Landlock, less.LandlockNote, less.Namespaces, less.Notify, less.Root = 1, "held down for a test", false, false,
+		true
 	for _, c := range []struct {
 		report Report
 		levels int
 		want   []string
 		not    string
 	}{
-		{full, 2, []string{"Landlock: version 7", "namespaces: available", "notifications: available", "can run read-only"}, "below"},
-		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined", "put back", "what it has itself just made", "let this user make user namespaces", "sandbox.allow_read", "not known", "run as root"}, "cannot be confined"},
-		{Report{OS: "linux", LandlockNote: "too old", Filter: true}, 0, []string{"not available (too old)", "cannot be confined without Landlock"}, "can run"},
+		{full, 2, []string{"Landlock: version 7", "namespaces: available", "notifications: available",
+			"can run read-only"}, "below"},
+		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined",
+			"put back", "what it has itself just made", "let this user make user namespaces", "sandbox.allow_read",
+			"not known", "run as root"}, "cannot be confined"},
+		{Report{OS: "linux", LandlockNote: "too old", Filter: true}, 0,
+			[]string{"not available (too old)", "cannot be confined without Landlock"}, "can run"},
 		{Report{OS: "linux", Landlock: 7}, 0, []string{"cannot be confined without seccomp"}, "can run"},
 		{Report{OS: "darwin", Untested: true}, 2, []string{"not been tested"}, "Landlock"},
 		{Report{OS: "darwin", LandlockNote: "gone"}, 0, []string{"cannot be confined", "gone"}, "can run"},
@@ -122,7 +128,8 @@ func TestBelow(t *testing.T) {
 	for _, c := range []struct {
 		path, folder string
 		want         bool
-	}{{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/x", "/", true}, {"/", "/", true}} {
+	}{{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/x", "/", true},
+		{"/", "/", true}} {
 		if below(c.path, c.folder) != c.want {
 			t.Errorf("%+v", c)
 		}
@@ -132,11 +139,14 @@ func TestBelow(t *testing.T) {
 func TestSeatbelt(t *testing.T) {
 	t.Parallel()
 	text := seatbelt(troupe.Confinement{
-		Level: troupe.LevelWorkspace, Temp: "/none/t", Writable: []string{`/none/w"(s)`}, Protected: []string{`/none/w"(s)/.git/hooks`}, Hidden: []string{"/none/h"},
+		Level: troupe.LevelWorkspace, Temp: "/none/t", Writable: []string{`/none/w"(s)`},
+		Protected: []string{`/none/w"(s)/.git/hooks`}, Hidden: []string{"/none/h"},
 		Network: troupe.Network{Proxy: 8080},
 	})
-	order := []string{"(version 1)", "(deny file-write*)\n", `(allow file-write* (subpath "/none/w\"(s)"))`, `(deny file-write* (subpath "/none/w\"(s)/.git/hooks"))`,
-		`(deny file-write-unlink (literal "/none/w\"(s)/.git"))`, `(deny file-read* (subpath "/none/h"))`, "(deny network*)\n", `(remote tcp "localhost:8080")`}
+	order := []string{"(version 1)", "(deny file-write*)\n", `(allow file-write* (subpath "/none/w\"(s)"))`,
+		`(deny file-write* (subpath "/none/w\"(s)/.git/hooks"))`,
+		`(deny file-write-unlink (literal "/none/w\"(s)/.git"))`, `(deny file-read* (subpath "/none/h"))`,
+		"(deny network*)\n", `(remote tcp "localhost:8080")`}
 	at := 0
 	for _, s := range order {
 		i := strings.Index(text[at:], s)

@@ -15,7 +15,8 @@ func seatbelt(c troupe.Confinement) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n")
 	// Others that would act in the command's place, unconfined.
-	b.WriteString("(deny appleevent-send)\n(deny job-creation)\n(deny lsopen)\n(deny process-info* (target others))\n(deny signal (target others))\n(deny mach-register)\n(deny system-socket)\n")
+	b.WriteString("(deny appleevent-send)\n(deny job-creation)\n(deny lsopen)\n(deny process-info* (target " +
+		"others))\n(deny signal (target others))\n(deny mach-register)\n(deny system-socket)\n")
 	b.WriteString("(deny file-write*)\n")
 	writable := slices.Clone(c.Writable)
 	if c.Temp != "" {
@@ -24,7 +25,8 @@ func seatbelt(c troupe.Confinement) string {
 	for _, p := range allResolved(writable, false) {
 		fmt.Fprintf(&b, "(allow file-write* (subpath %s))\n", quoted(p))
 	}
-	for _, d := range []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdout", "/dev/stderr"} {
+	for _, d := range []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/stdout",
+		"/dev/stderr"} {
 		fmt.Fprintf(&b, "(allow file-write-data (literal %s))\n", quoted(d))
 	}
 	for _, p := range allResolved(c.Protected, true) {

@@ -53,7 +53,8 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 	}
 	r := s.report()
 	if len(r.Levels()) == 0 {
-		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace), Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
+		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace),
+			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
 	p := newPlan(c, r)
 	led, err := newLedger(p.guarded, func(path string) string { return outermost(path, p.changeable()) })
@@ -85,12 +86,14 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 }
 
 // compose writes down the birth of a confined command.
-func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []string, attr *os.ProcAttr) (flags uintptr, err error) {
+func (s *Sandbox) compose(b *birth, p *plan, rules *ruleset, bin string, argv []string,
+	attr *os.ProcAttr) (flags uintptr, err error) {
 	sys := attr.Sys
 	if sys == nil {
 		sys = &syscall.SysProcAttr{}
 	}
-	if sys.Credential != nil || sys.Chroot != "" || sys.Cloneflags != 0 || sys.Unshareflags != 0 || sys.Ptrace || sys.Setctty || sys.Foreground {
+	if sys.Credential != nil || sys.Chroot != "" || sys.Cloneflags != 0 || sys.Unshareflags != 0 || sys.Ptrace ||
+		sys.Setctty || sys.Foreground {
 		return 0, errors.New("start in the sandbox: it cannot do that to a process")
 	}
 	if sys.Setsid {
@@ -146,7 +149,8 @@ func (b *birth) become(bin string, argv, env []string) error {
 		return fmt.Errorf("start in the sandbox: the environment has a null byte: %w", err)
 	}
 	b.keep = append(b.keep, args, vars)
-	b.call("run "+bin, unix.SYS_EXECVE, b.text(bin), uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&vars[0])))
+	b.call("run "+bin, unix.SYS_EXECVE, b.text(bin), uintptr(unsafe.Pointer(&args[0])),
+		uintptr(unsafe.Pointer(&vars[0])))
 	return nil
 }
 

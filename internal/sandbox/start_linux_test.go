@@ -45,18 +45,22 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	fds, threads := count()
 	for range 100 {
-		r.run("echo x > a; chmod 600 a; mv a b; ln -sf b l; echo x > l; echo x > nothing/x; mv nothing l; ln b b; touch /PWNED; cat .env; echo > .git/config")
-		if _, err := r.box.Start(r.conf, "/none/at/all", []string{"x"}, &os.ProcAttr{Env: []string{}}); !errors.Is(err, fs.ErrNotExist) {
+		r.run("echo x > a; chmod 600 a; mv a b; ln -sf b l; echo x > l; echo x > nothing/x; mv nothing l; ln b b; " +
+			"touch /PWNED; cat .env; echo > .git/config")
+		if _, err := r.box.Start(r.conf, "/none/at/all", []string{"x"}, &os.ProcAttr{Env: []string{}}); !errors.Is(err,
+			fs.ErrNotExist) {
 			t.Fatalf("a missing program: %v", err)
 		}
-		if _, err := r.box.Start(r.conf, "/bin/sh", []string{"x"}, &os.ProcAttr{Env: []string{}, Dir: filepath.Join(r.ws, "none")}); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := r.box.Start(r.conf, "/bin/sh", []string{"x"},
+			&os.ProcAttr{Env: []string{}, Dir: filepath.Join(r.ws, "none")}); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("a missing folder: %v", err)
 		}
 	}
 	if f, th := count(); f > fds || th > threads+4 {
 		t.Errorf("%d descriptors and %d threads, %d and %d before", f, th, fds, threads)
 	}
-	if status := field(os.Getpid(), "NoNewPrivs") + field(os.Getpid(), "Seccomp"); status != "00" && os.Getenv(otherEnv) == "" {
+	if status := field(os.Getpid(), "NoNewPrivs") + field(os.Getpid(), "Seccomp"); status != "00" &&
+		os.Getenv(otherEnv) == "" {
 		t.Errorf("we are confined ourselves: %s", status)
 	}
 }
@@ -93,7 +97,8 @@ func TestDiesWithItsParent(t *testing.T) {
 		failed := make(chan error, 1)
 		go ending(func() {
 			c, err := r.box.Start(r.conf, "/bin/sh", []string{"sh", "-c", "echo on; exec sleep 1000"}, &os.ProcAttr{
-				Dir: r.ws, Env: r.env, Files: []*os.File{nil, pw, pw}, Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+				Dir: r.ws, Env: r.env, Files: []*os.File{nil, pw, pw},
+				Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 			})
 			failed <- err
 			if err == nil {

@@ -95,7 +95,8 @@ func keptBy(namespaces uintptr) uint32 {
 // write writes a file whole.
 func (b *birth) write(path, content string) {
 	name := "write " + path
-	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, args: [6]uintptr{atCwd, b.text(path), unix.O_WRONLY | unix.O_CLOEXEC}})
+	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true,
+		args: [6]uintptr{atCwd, b.text(path), unix.O_WRONLY | unix.O_CLOEXEC}})
 	b.add(name, step{nr: unix.SYS_WRITE, use: 0, args: [6]uintptr{0, b.text(content), uintptr(len(content))}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
@@ -107,12 +108,15 @@ func (b *birth) bind(path string, readOnly bool) {
 	p := b.text(path)
 	empty := b.text("")
 	const follow = unix.AT_SYMLINK_NOFOLLOW
-	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true, args: [6]uintptr{atCwd, p, unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | follow}})
+	b.add(name, step{nr: unix.SYS_OPEN_TREE, use: -1, save: true,
+		args: [6]uintptr{atCwd, p, unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | follow}})
 	if readOnly {
 		attr := held(b, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-		b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0, args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH | unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{})}})
+		b.add(name, step{nr: unix.SYS_MOUNT_SETATTR, use: 0,
+			args: [6]uintptr{0, empty, unix.AT_EMPTY_PATH | unix.AT_RECURSIVE, attr, unsafe.Sizeof(unix.MountAttr{})}})
 	}
-	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, p, unix.MOVE_MOUNT_F_EMPTY_PATH}})
+	b.add(name, step{nr: unix.SYS_MOVE_MOUNT, use: 0, args: [6]uintptr{0, empty, atCwd, p,
+		unix.MOVE_MOUNT_F_EMPTY_PATH}})
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }
 
@@ -126,7 +130,8 @@ func (b *birth) private(path string) {
 func (b *birth) grant(r *ruleset, path string) {
 	attr := &unix.LandlockPathBeneathAttr{Allowed_access: r.rights &^ rightsOfDevices}
 	name := "grant " + path
-	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, into: &attr.Parent_fd, args: [6]uintptr{atCwd, b.text(path), unix.O_PATH | unix.O_CLOEXEC}})
+	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, into: &attr.Parent_fd,
+		args: [6]uintptr{atCwd, b.text(path), unix.O_PATH | unix.O_CLOEXEC}})
 	b.call(name, unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath, held(b, attr), 0)
 	b.add(name, step{nr: unix.SYS_CLOSE, use: 0})
 }

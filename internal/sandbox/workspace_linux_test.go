@@ -18,8 +18,10 @@ func guarded(t testing.TB, o Options) *room {
 	has(t, "git", "python3")
 	r := newRoom(t, o).workspace()
 	needLandlock(t, r)
-	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@a")
-	if out, code, _ := r.plain("git init -q -b main . && echo x > tracked && git add -A && git commit -qm first && mkdir -p sub .claude/agents"); code != 0 {
+	r.env = append(r.env, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@a", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@a")
+	if out, code, _ := r.plain("git init -q -b main . && echo x > tracked && git add -A && git commit -qm first && " +
+		"mkdir -p sub .claude/agents"); code != 0 {
 		t.Fatal(out)
 	}
 	r.file(".claude/agents/mine.md", "mine")
@@ -27,7 +29,8 @@ func guarded(t testing.TB, o Options) *room {
 	if err := os.Symlink("linked/config", filepath.Join(r.ws, ".mcp.json")); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{".git/hooks", ".git/config", ".claude/settings.json", ".claude/agents", ".vscode/settings.json", ".mcp.json", ".troupe", ".bashrc"} {
+	for _, p := range []string{".git/hooks", ".git/config", ".claude/settings.json", ".claude/agents",
+		".vscode/settings.json", ".mcp.json", ".troupe", ".bashrc"} {
 		r.conf.Protected = append(r.conf.Protected, filepath.Join(r.ws, p))
 	}
 	return r
@@ -75,16 +78,18 @@ func waysAround() map[string]string {
 		"settings rename": "mkdir x; echo evil > x/settings.json; mv .claude y; mv x .claude",
 		"settings move":   "echo evil > s; mv s .claude/settings.json",
 		"settings link":   "echo evil > s; ln s .claude/settings.json; ln -s ../s .claude/settings.json",
-		"agent":           "echo evil > .claude/agents/new.md; echo evil > .claude/agents/mine.md; rm -rf .claude/agents",
-		"folder":          "mkdir .vscode && echo evil > .vscode/settings.json",
-		"folder rename":   "mkdir v && echo evil > v/settings.json && mv v .vscode",
-		"folder symlink":  "mkdir v && echo evil > v/settings.json && ln -s v .vscode",
-		"whole folder":    "mkdir .troupe && echo evil > .troupe/config.yaml",
-		"symlink target":  "echo evil > .mcp.json; echo evil > linked/config",
-		"symlink swap":    "rm .mcp.json; echo evil > .mcp.json",
-		"symlink rename":  "echo evil > m; mv m .mcp.json; mv linked l2",
-		"dot file":        "echo evil > .bashrc; touch .bashrc; cp tracked .bashrc",
-		"archive":         "mkdir -p a/.vscode a/.git/hooks; echo evil | tee a/.vscode/settings.json a/.git/hooks/pre-commit a/.bashrc; tar cf $TMPDIR/a.tar -C a .; tar xf $TMPDIR/a.tar",
+		"agent": "echo evil > .claude/agents/new.md; echo evil > .claude/agents/mine.md; rm -rf " +
+			".claude/agents",
+		"folder":         "mkdir .vscode && echo evil > .vscode/settings.json",
+		"folder rename":  "mkdir v && echo evil > v/settings.json && mv v .vscode",
+		"folder symlink": "mkdir v && echo evil > v/settings.json && ln -s v .vscode",
+		"whole folder":   "mkdir .troupe && echo evil > .troupe/config.yaml",
+		"symlink target": "echo evil > .mcp.json; echo evil > linked/config",
+		"symlink swap":   "rm .mcp.json; echo evil > .mcp.json",
+		"symlink rename": "echo evil > m; mv m .mcp.json; mv linked l2",
+		"dot file":       "echo evil > .bashrc; touch .bashrc; cp tracked .bashrc",
+		"archive": "mkdir -p a/.vscode a/.git/hooks; echo evil | tee a/.vscode/settings.json " +
+			"a/.git/hooks/pre-commit a/.bashrc; tar cf $TMPDIR/a.tar -C a .; tar xf $TMPDIR/a.tar",
 		"race": python(`
 buf=ctypes.create_string_buffer(300)
 stop=False
@@ -119,7 +124,8 @@ func TestWorkspaceKeepsWhatIsProtected(t *testing.T) {
 	for name, o := range lacking() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "whole" && !everything() && (testing.Short() || name != "least" && name != "no namespaces") || strings.HasPrefix(name, "landlock") && name != "landlock 1" {
+			if name != "whole" && !everything() && (testing.Short() || name != "least" && name != "no namespaces") ||
+				strings.HasPrefix(name, "landlock") && name != "landlock 1" {
 				t.Skip("a lesser kernel")
 			}
 			for way, command := range waysAround() {
@@ -164,7 +170,8 @@ echo x | tee $TMPDIR/x | sort; mkfifo p; (echo through > p &); cat p; rm p
 set -m; sleep 0.1 & wait; set +m
 python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs,[-1,-2]))'`
 			if !o.NoNotify {
-				command += "\nchmod 755 tracked; touch -d 2001-01-01 tracked; cp -p tracked copied; test -x copied; tar cf $TMPDIR/t.tar tracked; rm tracked; tar xf $TMPDIR/t.tar; git checkout -q HEAD -- ."
+				command += "\nchmod 755 tracked; touch -d 2001-01-01 tracked; cp -p tracked copied; test -x copied; " +
+					"tar cf $TMPDIR/t.tar tracked; rm tracked; tar xf $TMPDIR/t.tar; git checkout -q HEAD -- ."
 			}
 			if o.Landlock == 1 {
 				command = strings.NewReplacer("ln tracked h; rm l h", "rm l").Replace(command)
@@ -174,7 +181,8 @@ python3 -c 'import multiprocessing as m; print(m.Pool(2).map(abs,[-1,-2]))'`
 			}
 			out, code, w := r.run(command)
 			if code != 0 || len(w.Attempts) > 0 || len(w.Restored) > 0 || !o.NoNotify && !w.Touched {
-				t.Errorf("exit %d, attempted %s, restored %q, touched %v\n%s\n%+v", code, attempts(w), w.Restored, w.Touched, out, r.box.report())
+				t.Errorf("exit %d, attempted %s, restored %q, touched %v\n%s\n%+v", code, attempts(w), w.Restored,
+					w.Touched, out, r.box.report())
 			}
 		})
 	}
@@ -201,7 +209,8 @@ func TestHiddenCannotBeRead(t *testing.T) {
 				if err := os.Symlink(r.home, filepath.Join(r.ws, "to")); err != nil {
 					t.Fatal(err)
 				}
-				r.conf.Hidden = []string{filepath.Join(r.ws, ".env"), filepath.Join(r.ws, "secret"), filepath.Join(r.ws, "to"), filepath.Join(r.ws, "none"), "/none/at/all"}
+				r.conf.Hidden = []string{filepath.Join(r.ws, ".env"), filepath.Join(r.ws, "secret"),
+					filepath.Join(r.ws, "to"), filepath.Join(r.ws, "none"), "/none/at/all"}
 				out, _, _ := r.run(`cat .env secret/* to/key /proc/self/root$PWD/.env /proc/self/cwd/secret/key; ls secret/; ls to/; ln .env h; cat h; cp .env c; cat c; mv secret s2; cat s2/key; ln -s .env l; cat l
 grep -r LEAKM . ; python3 -c 'import os; print(os.open(".env",os.O_RDWR))'; tar cf - . | grep -a LEAKM; ls; cat plain`)
 				if strings.Contains(out, "LEAK") {
@@ -231,14 +240,17 @@ func TestGrantsByName(t *testing.T) {
 	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.conf.Writable = append(r.conf.Writable, filepath.Join(out, "new"), old, filepath.Join(out, "deep/er/file"), filepath.Join(out, "dir"))
+	r.conf.Writable = append(r.conf.Writable, filepath.Join(out, "new"), old, filepath.Join(out, "deep/er/file"),
+		filepath.Join(out, "dir"))
 	text, code, w := r.run(`set -e; cd ` + out + `
 umask 027; echo a > new; echo b >> new; cat new; chmod 640 new; rm new; echo c > new; mv new old; cat old; rm old; echo d > old
 mkdir -p deep/er; echo e > deep/er/file; mkdir dir; echo f > dir/f; mkdir dir/g; mv dir/f dir/g/f; cat dir/g/f; ln -s x dir/l; rm -r dir; cp $PWD/old $OLDPWD/copied; ls -l old`)
 	if code != 0 || len(w.Attempts) > 0 || !w.Touched || !strings.Contains(text, "-rw-r-----") {
 		t.Errorf("exit %d, attempted %s\n%s", code, attempts(w), text)
 	}
-	text, _, w = r.run(`cd ` + out + `; echo x > newer; echo x > deep/other; mkdir deep/er/file2; rm -r deep; ln -s /etc/passwd new; rm new; mv old older`)
+	text, _,
+		w = r.run(`cd ` + out +
+		`; echo x > newer; echo x > deep/other; mkdir deep/er/file2; rm -r deep; ln -s /etc/passwd new; rm new; mv old older`)
 	want := []string{"create " + out + "/newer", "create " + out + "/deep/other", "create " + out + "/deep/er/file2"}
 	got := strings.Split(attempts(w), "; ")
 	for _, a := range want {
@@ -264,7 +276,8 @@ func TestDevicesCannotBeRead(t *testing.T) {
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
 			info, err := os.Stat(path)
-			if err != nil || info.Mode()&os.ModeDevice == 0 || slices.Contains(devices(), path) || strings.HasPrefix(e.Name(), "std") {
+			if err != nil || info.Mode()&os.ModeDevice == 0 || slices.Contains(devices(), path) ||
+				strings.HasPrefix(e.Name(), "std") {
 				continue
 			}
 			if found++; found > 30 {
@@ -275,7 +288,8 @@ func TestDevicesCannotBeRead(t *testing.T) {
 			}
 		}
 	}
-	if out, code, _ := r.run("head -c1 /dev/urandom | wc -c; head -c1 /dev/zero | wc -c; ls /dev >/dev/null; cat < /dev/null"); code != 0 || out != "1\n1\n" {
+	if out, code, _ := r.run("head -c1 /dev/urandom | wc -c; head -c1 /dev/zero | wc -c; ls /dev >/dev/null; cat < " +
+		"/dev/null"); code != 0 || out != "1\n1\n" {
 		t.Errorf("%d %s", code, out)
 	}
 }
@@ -293,9 +307,11 @@ func TestNewBesideHidden(t *testing.T) {
 			r.conf.Hidden = []string{r.file("sub/deep/.env", "LEAKME")}
 			spaces := r.box.Report(t.Context()).Namespaces
 			for _, dir := range []string{".", "sub", "sub/deep", "other", "own"} {
-				make := "mkdir -p " + dir + " && cd " + dir + " && echo made > z && printf '#!/bin/sh\necho ran' > p && chmod 755 p"
+				make := "mkdir -p " + dir + " && cd " + dir +
+					" && echo made > z && printf '#!/bin/sh\necho ran' > p && chmod 755 p"
 				out, code, w := r.run(make + " && cat z && ./p")
-				if want := spaces || dir == "other"; want != (code == 0 && out == "made\nran\n") || len(w.Attempts) > 0 {
+				if want := spaces || dir == "other"; want != (code == 0 && out == "made\nran\n") ||
+					len(w.Attempts) > 0 {
 					t.Errorf("in %s: exit %d, attempted %s\n%s", dir, code, attempts(w), out)
 				}
 				if out, code, _ = r.run("cd " + dir + " && cat z && ./p"); code != 0 || out != "made\nran\n" {

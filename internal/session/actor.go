@@ -159,7 +159,8 @@ type (
 )
 
 func newHands(a *actor) hands {
-	return hands{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a}, tasks: tasks{actor: a}}
+	return hands{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a},
+		tasks: tasks{actor: a}}
 }
 
 // mailbox is what others touch of an actor, holding mu.

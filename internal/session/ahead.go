@@ -24,7 +24,8 @@ func (a *births) askAhead(births []birth) ([]birth, error) {
 		asked := c.Answer != nil && c.Asked != nil && c.Asked.Kind.AboutBirths()
 		switch {
 		case asked && c.Answer.Effect != troupe.Allow:
-			if err := a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step, Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
+			if err := a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step,
+				Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
 				return nil, err
 			}
 			continue
@@ -52,15 +53,18 @@ func (a *births) askAhead(births []birth) ([]birth, error) {
 		Effect: troupe.Ask, Step: stepBackground,
 		Why: "in the background they would have to ask for this; leave allows it now, to all agents of this session",
 	}
-	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" + strings.Join(rules, "\n")
-	return out, a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d, Action: action, Rules: rules})
+	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" +
+		strings.Join(rules, "\n")
+	return out, a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d,
+		Action: action, Rules: rules})
 }
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and
 // would be asked about: changing the files that the job names, or any in the folder if it
 // names none; fetching from the hosts that it names.
 func (a *births) needs(prompt string, p troupe.Profile) []string {
-	chain := append(slices.Clip(a.tree.line.chain(a.id)), a.h.gate.LayerOf("its agent", p, troupe.Authority{Mode: p.Mode}, false, true))
+	chain := append(slices.Clip(a.tree.line.chain(a.id)), a.h.gate.LayerOf("its agent", p,
+		troupe.Authority{Mode: p.Mode}, false, true))
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode
 	}
@@ -83,7 +87,8 @@ func (a *births) needs(prompt string, p troupe.Profile) []string {
 		ask("Edit", access, gate.PathRule("Edit", name))
 	}
 	if len(paths) == 0 {
-		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}}, "Edit(/**)")
+		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}},
+			"Edit(/**)")
 	}
 	for _, s := range sites {
 		ask("WebFetch", troupe.Access{Class: troupe.ClassRead, URL: s.URL}, "WebFetch(domain:"+s.Host+")")

@@ -53,7 +53,8 @@ func TestNotification(t *testing.T) {
 				t.Errorf("%s: ended as %s after %d turns: %s", name, s.Status, s.Tally.Turns, s.Error)
 			}
 			requests := p.llm.of(h.root)
-			if seen := string(body(requests[len(requests)-1])); strings.Count(seen, "\\u003c/task-notification\\u003e") != 1 {
+			if seen := string(body(requests[len(requests)-1])); strings.Count(seen,
+				"\\u003c/task-notification\\u003e") != 1 {
 				t.Errorf("%s: the model does not see the notification once: %s", name, seen)
 			}
 			h.checkTree()
@@ -89,7 +90,8 @@ func TestGathered(t *testing.T) {
 			}
 			last.end()
 			if s := h.get(h.root); s.Tally.Turns != 3 || s.Run != 2 {
-				t.Errorf("down %v: %d agents that ended together cost %d turns in %d runs", down, n, s.Tally.Turns-2, s.Run-1)
+				t.Errorf("down %v: %d agents that ended together cost %d turns in %d runs", down, n, s.Tally.Turns-2,
+					s.Run-1)
 			}
 			if got := len(h.ends(h.root)); got != n {
 				t.Errorf("down %v: told of %d ends of %d", down, got, n)
@@ -109,12 +111,18 @@ func TestTaskOutput(t *testing.T) {
 		runs    int
 		last    []string // of the result of the last TaskOutput
 	}{
-		"waited for":  {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, reads(3), 1, 1, []string{"<status>completed", "read it all"}},
-		"read late":   {[]troupe.Reply{call("Agent:&X"), call("Read:a", "TaskOutput:x"), say("ok")}, nil, 1, 1, []string{"<status>completed"}},
-		"read twice":  {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), call("TaskOutput:X"), say("ok")}, nil, 1, 1, []string{"<status>completed", "done by main/X"}},
-		"not in time": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, reads(60), 0, 2, []string{"still running"}},
-		"listed":      {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:"), say("ok")}, reads(3), 0, 2, []string{"X (agent, background): running"}},
-		"nobody":      {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:Y"), say("ok")}, reads(3), 0, 2, []string{`no task "Y"`, "X (agent"}},
+		"waited for": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, reads(3), 1, 1,
+			[]string{"<status>completed", "read it all"}},
+		"read late": {[]troupe.Reply{call("Agent:&X"), call("Read:a", "TaskOutput:x"), say("ok")}, nil, 1, 1,
+			[]string{"<status>completed"}},
+		"read twice": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), call("TaskOutput:X"), say("ok")}, nil, 1,
+			1, []string{"<status>completed", "done by main/X"}},
+		"not in time": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, reads(60), 0, 2,
+			[]string{"still running"}},
+		"listed": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:"), say("ok")}, reads(3), 0, 2,
+			[]string{"X (agent, background): running"}},
+		"nobody": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:Y"), say("ok")}, reads(3), 0, 2,
+			[]string{`no task "Y"`, "X (agent"}},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -127,7 +135,8 @@ func TestTaskOutput(t *testing.T) {
 				}
 			}
 			if s := h.get(h.root); results != tt.results || s.Run != tt.runs || len(h.ends(h.root)) != 1 {
-				t.Errorf("%s: %d ends of %d were read as results, in %d runs", name, results, len(h.ends(h.root)), s.Run)
+				t.Errorf("%s: %d ends of %d were read as results, in %d runs", name, results, len(h.ends(h.root)),
+					s.Run)
 			}
 			reply := len(tt.main) - 1
 			calls := len(tt.main[reply-1].Blocks)
@@ -144,7 +153,8 @@ func TestStoppedAndFinished(t *testing.T) {
 	for _, before := range []time.Duration{-time.Millisecond, 0, time.Millisecond, 500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": append([]troupe.Reply{call("Agent:&X")}, reads(4)...)}.reply).begin(troupe.Caps{MaxDepth: 1})
+			p := h.start(plays{"main": append([]troupe.Reply{call("Agent:&X")},
+				reads(4)...)}.reply).begin(troupe.Caps{MaxDepth: 1})
 			pass(2*time.Second - before) // the agent ends at two seconds
 			p.stop(h.called("X").ID, troupe.Stop{Now: true, Tree: true, By: "somebody"})
 			p.end()
@@ -168,11 +178,12 @@ func TestForegroundMoves(t *testing.T) {
 	for _, byHand := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": {call("Agent:X", "Agent:Y"), say("I wait")}, "main/X": reads(10)}.reply, policy(func(p *troupe.Policy) {
-				if !byHand {
-					p.AutoBackground = 5 * time.Second
-				}
-			})).begin(troupe.Caps{MaxDepth: 1})
+			p := h.start(plays{"main": {call("Agent:X", "Agent:Y"), say("I wait")}, "main/X": reads(10)}.reply,
+				policy(func(p *troupe.Policy) {
+					if !byHand {
+						p.AutoBackground = 5 * time.Second
+					}
+				})).begin(troupe.Caps{MaxDepth: 1})
 			pass(4 * time.Second)
 			if s := h.get(h.root); s.Waiting != troupe.WaitChildren {
 				t.Errorf("after 4 s main is %s %s", s.Status, s.Waiting)
@@ -208,12 +219,17 @@ func TestCommandInBackground(t *testing.T) {
 		status  troupe.Status // of the command, as main is told
 		stopped bool          // X says that it took one with it
 	}{
-		"ends by itself":     {main: []troupe.Reply{call("Bash:&5s"), say("I wait")}, status: troupe.Completed},
-		"is stopped":         {main: []troupe.Reply{call("Bash:&1h"), call("TaskStop:b1.0"), say("I wait")}, status: troupe.Cancelled},
-		"is stopped first":   {main: []troupe.Reply{call("Bash:&never"), call("TaskStop:b1.0"), say("I wait")}, status: troupe.Cancelled},
-		"is waited for":      {main: []troupe.Reply{call("Bash:&5s"), call("TaskOutput:b1.0"), say("ok")}, status: troupe.Completed},
-		"goes with its home": {main: []troupe.Reply{call("Bash:&1h"), say("I wait")}, down: true, status: troupe.Cancelled},
-		"goes with an agent": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: []troupe.Reply{call("Bash:&1h"), say("I go")}, stopped: true},
+		"ends by itself": {main: []troupe.Reply{call("Bash:&5s"), say("I wait")}, status: troupe.Completed},
+		"is stopped": {main: []troupe.Reply{call("Bash:&1h"), call("TaskStop:b1.0"), say("I wait")},
+			status: troupe.Cancelled},
+		"is stopped first": {main: []troupe.Reply{call("Bash:&never"), call("TaskStop:b1.0"), say("I wait")},
+			status: troupe.Cancelled},
+		"is waited for": {main: []troupe.Reply{call("Bash:&5s"), call("TaskOutput:b1.0"), say("ok")},
+			status: troupe.Completed},
+		"goes with its home": {main: []troupe.Reply{call("Bash:&1h"), say("I wait")}, down: true,
+			status: troupe.Cancelled},
+		"goes with an agent": {main: []troupe.Reply{call("Agent:X"), say("ok")},
+			x: []troupe.Reply{call("Bash:&1h"), say("I go")}, stopped: true},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -231,7 +247,8 @@ func TestCommandInBackground(t *testing.T) {
 			if len(ends) != 1 {
 				t.Fatalf("%s: told %+v", name, ends)
 			}
-			if e := ends[0]; tt.status != "" && (e.Kind != troupe.TaskShell || e.Status != tt.status || e.Task != "b1.0") {
+			if e := ends[0]; tt.status != "" && (e.Kind != troupe.TaskShell || e.Status != tt.status ||
+				e.Task != "b1.0") {
 				t.Errorf("%s: told %+v", name, e)
 			}
 			if e := ends[0]; tt.stopped != (len(e.Stopped) == 1) {
@@ -249,7 +266,8 @@ func TestStopWithCommandLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
 			say := plays{"main": {call("Bash:&1h"), say("I wait")}}.reply
-			p := h.start(say, func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }).begin(troupe.Caps{MaxDepth: 1})
+			with := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }
+			p := h.start(say, with).begin(troupe.Caps{MaxDepth: 1})
 			pass(10 * time.Second)
 			p.stop(h.root, troupe.Stop{Now: now, Tree: true, By: "somebody"})
 			pass(10 * time.Second)
@@ -313,11 +331,14 @@ func TestResultFiles(t *testing.T) {
 		down    bool
 		files   int
 	}{
-		"waited for":              {main: []troupe.Reply{call("Agent:X"), say("ok")}},
-		"waited for, and long":    {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: []troupe.Reply{long}, files: 1},
-		"in the background":       {main: []troupe.Reply{call("Agent:&X"), say("ok")}, files: 1},
-		"moved to the background": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), move: true, files: 1},
-		"after a restart":         {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), down: true, files: 1},
+		"waited for": {main: []troupe.Reply{call("Agent:X"), say("ok")}},
+		"waited for, and long": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: []troupe.Reply{long},
+			files: 1},
+		"in the background": {main: []troupe.Reply{call("Agent:&X"), say("ok")}, files: 1},
+		"moved to the background": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), move: true,
+			files: 1},
+		"after a restart": {main: []troupe.Reply{call("Agent:X"), say("ok")}, x: reads(5), down: true,
+			files: 1},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -347,7 +368,8 @@ func TestResultFiles(t *testing.T) {
 			}
 			p.end()
 			end := h.ends(h.root)[0]
-			if len(files) != tt.files || (tt.files > 0) != (end.Output != "") || files[end.Output] != end.Result && tt.files > 0 {
+			if len(files) != tt.files || (tt.files > 0) != (end.Output != "") ||
+				files[end.Output] != end.Result && tt.files > 0 {
 				t.Errorf("%s: %d files, the end names %q", name, len(files), end.Output)
 			}
 			if task := h.result(h.root, 1, 0); tt.move || name == "in the background" {

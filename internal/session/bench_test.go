@@ -55,7 +55,8 @@ func BenchmarkReads(b *testing.B) {
 		}, func(p *process) {
 			p.deps = func(d *session.Deps) {
 				d.Tools = tool.NewSet(tool.Descriptor{
-					ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel, Argument: troupe.PathArgument}, Runner: quick{},
+					ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel, Argument: troupe.PathArgument},
+					Runner:    quick{},
 				})
 			}
 		}).begin(troupe.Caps{})

@@ -52,7 +52,9 @@ func (a *births) spawn(ctx context.Context, calls []int, environment func(folder
 			c := a.st.Calls[births[i].call]
 			if b.Refused != nil {
 				out := tool.Errorf("no agent was started: %v", b.Refused)
-				err = emit(troupe.ToolFinished{Name: c.Name, Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: true}})
+				err = emit(troupe.ToolFinished{Name: c.Name,
+					Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
+						IsError: true}})
 			} else {
 				err = a.emitBirth(emit, c, births[i], b)
 			}

@@ -44,7 +44,8 @@ func TestBudget(t *testing.T) {
 			var tree troupe.Tree
 			h.view(readTree(h.root, &tree))
 			if tree.Tally.Cost < limit || tree.Tally.Cost > limit+troupe.Money(p.llm.peak)*more {
-				t.Errorf("%s more than expected for each of %d calls at once: spent %s of %s", more, p.llm.peak, tree.Tally.Cost, limit)
+				t.Errorf("%s more than expected for each of %d calls at once: spent %s of %s", more, p.llm.peak,
+					tree.Tally.Cost, limit)
 			}
 			if tree.Reserved != (troupe.Reservation{}) {
 				t.Errorf("%+v is still held back", tree.Reserved)
@@ -53,7 +54,8 @@ func TestBudget(t *testing.T) {
 				t.Errorf("%d calls were under way at once, with money for 20", p.llm.peak)
 			}
 			for _, s := range h.tree() {
-				if s.Status != troupe.Failed || s.Cause != troupe.CauseLimit || !strings.Contains(s.Error, "the tree has cost") {
+				if s.Status != troupe.Failed || s.Cause != troupe.CauseLimit ||
+					!strings.Contains(s.Error, "the tree has cost") {
 					t.Errorf("%q ended as %s (%s): %s", s.Name, s.Status, s.Cause, s.Error)
 				}
 			}
@@ -124,16 +126,18 @@ func TestMaxTime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": {reply}, "main/X": reads(100)}.reply).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
-				b.Profile.Limits.MaxTime = 10500 * time.Millisecond
-			})
+			p := h.start(plays{"main": {reply}, "main/X": reads(100)}.reply).beginAs(troupe.Caps{MaxDepth: 1},
+				func(b *fleet.Birth) {
+					b.Profile.Limits.MaxTime = 10500 * time.Millisecond
+				})
 			pass(10 * time.Second)
 			if s := h.get(h.root); !s.Status.Live() {
 				t.Errorf("%s: ended too soon, as %s", name, s.Status)
 			}
 			pass(time.Second)
 			s := h.get(h.root)
-			if s.Status != troupe.Failed || s.Cause != troupe.CauseLimit || s.EndedAt.Sub(s.StartedAt) != 10500*time.Millisecond {
+			if s.Status != troupe.Failed || s.Cause != troupe.CauseLimit ||
+				s.EndedAt.Sub(s.StartedAt) != 10500*time.Millisecond {
 				t.Errorf("%s: %s (%s) after %s: %s", name, s.Status, s.Cause, s.EndedAt.Sub(s.StartedAt), s.Error)
 			}
 			p.stop(h.root, troupe.Stop{Now: true, Tree: true})

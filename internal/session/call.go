@@ -180,16 +180,19 @@ func (a *exchange) send(ctx context.Context, req model.Request) {
 	a.callCancel = func() {
 		cancel()
 		a.start = nil
-		a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted, Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
+		a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted,
+			Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
 	}
 }
 
 // stream makes the call. A provider that panics fails this call and not the process with
 // everybody else's work in it.
-func stream(ctx context.Context, p model.Provider, req model.Request, sink func(model.Delta)) (reply troupe.Reply, err error) {
+func stream(ctx context.Context, p model.Provider, req model.Request, sink func(model.Delta)) (reply troupe.Reply,
+	err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &model.Error{Fault: troupe.FaultBad, Message: fmt.Sprintf("the provider %s failed inside: %v\n%s", p.Name(), r, debug.Stack())}
+			err = &model.Error{Fault: troupe.FaultBad, Message: fmt.Sprintf("the provider %s failed inside: %v\n%s",
+				p.Name(), r, debug.Stack())}
 		}
 	}()
 	return p.Stream(ctx, req, sink)

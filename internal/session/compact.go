@@ -27,7 +27,8 @@ func (a *exchange) compactCall(ctx context.Context, act turn.Compact) (again boo
 	}
 	s := troupe.CallSealed{
 		Reply: act.Reply, Generation: a.st.Generation + 1, Model: a.st.Session.Model, Compact: true,
-		Encoder: a.convo.provider.Encoder(), Chain: a.st.Chain, Because: "a summary: " + act.Why, Reserved: a.reservation(),
+		Encoder: a.convo.provider.Encoder(), Chain: a.st.Chain, Because: "a summary: " + act.Why,
+		Reserved: a.reservation(),
 	}
 	messages, err := a.summaryRequest(ctx, act)
 	if err != nil {
@@ -96,8 +97,9 @@ func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.M
 	if text == "" || in.reply.Stop == troupe.StopRefusal || in.reply.Stop == troupe.StopMaxTokens {
 		in.err = &model.Error{
 			Fault: troupe.FaultBad, Usage: in.reply.Usage, Partial: in.reply.Blocks,
-			Message: fmt.Sprintf("the summary did not come about: the model ended with %s and %d bytes of text", in.reply.Stop, len(text)),
-			Err:     errNoSummary,
+			Message: fmt.Sprintf("the summary did not come about: the model ended with %s and %d bytes of text",
+				in.reply.Stop, len(text)),
+			Err: errNoSummary,
 		}
 		return a.stage(a.modelFailed(in))
 	}
@@ -108,7 +110,8 @@ func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.M
 		return err
 	}
 	if len(words) > 0 {
-		blocks = append(blocks, troupe.Text("<system-reminder>\nThis was said to you and is not answered yet, word for word:\n</system-reminder>"))
+		blocks = append(blocks, troupe.Text("<system-reminder>\nThis was said to you and is not answered yet, word "+
+			"for word:\n</system-reminder>"))
 		blocks = append(blocks, words...)
 	}
 	err = a.stage(troupe.Compacted{
@@ -161,14 +164,16 @@ var errNoSummary = errors.New("no summary")
 // restate says from the session's own state what a summary must not lose: what is at work.
 func (a *exchange) restate() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<system-reminder>\nThe conversation so far was replaced by the summary above. All of it is kept in the session's log.\nNow: %s.\n", a.h.d.Now().UTC().Format(time.RFC3339))
+	fmt.Fprintf(&b, "<system-reminder>\nThe conversation so far was replaced by the summary above. All of it is kept "+
+		"in the session's log.\nNow: %s.\n", a.h.d.Now().UTC().Format(time.RFC3339))
 	running := 0
 	for _, t := range a.st.Tasks {
 		if t.Status == troupe.TaskRunning {
 			running++
 		}
 	}
-	fmt.Fprintf(&b, "Your tasks, of which %d are at work now (do not start them again; their ends arrive by themselves):\n%s\n", running, turn.RenderTasks(a.st.Tasks))
+	fmt.Fprintf(&b, "Your tasks, of which %d are at work now (do not start them again; their ends arrive by "+
+		"themselves):\n%s\n", running, turn.RenderTasks(a.st.Tasks))
 	if files := a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
 		for _, f := range files {

@@ -41,7 +41,8 @@ func TestCompaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		main := append([]troupe.Reply{call("Agent:&Slow")}, reads(12)...)
-		p := h.start(filling(plays{"main": main, "main/Slow": reads(20)}), window(160)).begin(troupe.Caps{MaxDepth: 1}).end()
+		p := h.start(filling(plays{"main": main, "main/Slow": reads(20)}),
+			window(160)).begin(troupe.Caps{MaxDepth: 1}).end()
 		slow := h.called("Slow").ID
 		for _, id := range []troupe.SessionID{h.root, slow} {
 			all := h.compactions(id)
@@ -83,7 +84,8 @@ func TestMailDuringSummary(t *testing.T) {
 			plays := plays{"main": {call("Agent:&X", "Read:a"), call("Read:b"), say("ok")}, "main/X": reads(1)}
 			p := h.start(plays.reply).begin(troupe.Caps{MaxDepth: 1})
 			pass(2500 * time.Millisecond)
-			p.send(troupe.Mail{To: h.root, Kind: troupe.MailCompact, Blocks: []troupe.Block{troupe.Text("keep the names")}})
+			p.send(troupe.Mail{To: h.root, Kind: troupe.MailCompact,
+				Blocks: []troupe.Block{troupe.Text("keep the names")}})
 			pass(1600 * time.Millisecond) // at four seconds the summary is begun, and X ends
 			st := h.get(h.root)
 			if st.Waiting != troupe.WaitModel {
@@ -123,9 +125,10 @@ func TestWordsBeforeSummary(t *testing.T) {
 		full  bool // else a call with them is too long
 		want  string
 	}{
-		"not sent yet":     {words: "mind the gap", full: true, want: `"text":"mind the gap"`},
-		"sent in vain":     {words: "mind the gap", want: `"text":"mind the gap"`},
-		"too long to keep": {words: strings.Repeat("word ", 100_000), full: true, want: `more bytes are in the session's log]`},
+		"not sent yet": {words: "mind the gap", full: true, want: `"text":"mind the gap"`},
+		"sent in vain": {words: "mind the gap", want: `"text":"mind the gap"`},
+		"too long to keep": {words: strings.Repeat("word ", 100_000), full: true,
+			want: `more bytes are in the session's log]`},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -151,7 +154,8 @@ func TestWordsBeforeSummary(t *testing.T) {
 			}
 			requests := p.llm.of(h.root)
 			last := string(body(requests[len(requests)-1]))
-			if !strings.Contains(last, tt.want) || strings.Count(last, "is not answered yet, word for word") != 1 || len(last) > 30_000 {
+			if !strings.Contains(last, tt.want) || strings.Count(last, "is not answered yet, word for word") != 1 ||
+				len(last) > 30_000 {
 				t.Errorf("%s: %d bytes after the summary:\n%.2000s", name, len(last), last)
 			}
 			if s := h.get(h.root); s.Status != troupe.Completed {
@@ -233,7 +237,8 @@ func TestTooLong(t *testing.T) {
 			h := newHome(t)
 			p := h.start(plays{"main": reads(3)}.reply, func(p *process) {
 				p.llm.fail = func(r model.Request) *model.Error {
-					if summing(r) || (helps && bytes.Contains(body(r), []byte("what was said so far"))) || r.Agent.Reply < 3 {
+					if summing(r) || (helps && bytes.Contains(body(r), []byte("what was said so far"))) ||
+						r.Agent.Reply < 3 {
 						return nil
 					}
 					return &model.Error{Fault: troupe.FaultTooLong, Message: "prompt is too long"}
@@ -241,7 +246,8 @@ func TestTooLong(t *testing.T) {
 			}).begin(troupe.Caps{}).end()
 			s := h.get(h.root)
 			if helps != (s.Status == troupe.Completed) || len(h.compactions(h.root)) != 1 {
-				t.Errorf("helps %v: ended as %s after %d summaries: %s", helps, s.Status, len(h.compactions(h.root)), s.Error)
+				t.Errorf("helps %v: ended as %s after %d summaries: %s", helps, s.Status, len(h.compactions(h.root)),
+					s.Error)
 			}
 			h.checkTree()
 			checkPrefix(t, p)

@@ -94,7 +94,10 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
-		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen })
+		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool {
+			return g.Op == troupe.OpConnect ||
+				g.Op == troupe.OpUnseen
+		})
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.Hidden(chain, c.roots(), c.h.d.Home),
@@ -137,7 +140,8 @@ func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err erro
 	c, d := a.st.Calls[i], j.decision
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
-		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox, Beyond: d.Beyond}
+		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox,
+			Beyond: d.Beyond}
 		if _, lacks := a.h.d.Guard.Machine(); len(lacks) > 0 {
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
@@ -187,11 +191,13 @@ func (a *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked b
 		if cmd.Watched == nil {
 			continue
 		}
-		if unseen := (troupe.Attempt{Op: troupe.OpUnseen}); cmd.Watched.Blind && cmd.ExitCode != 0 && len(granted) == 0 {
+		if unseen := (troupe.Attempt{Op: troupe.OpUnseen}); cmd.Watched.Blind && cmd.ExitCode != 0 &&
+			len(granted) == 0 {
 			wants = append(wants, unseen)
 		}
 		for _, w := range cmd.Watched.Attempts {
-			if slices.Contains(granted, w) || w.Op == troupe.OpConnect && slices.ContainsFunc(granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect }) {
+			if slices.Contains(granted, w) || w.Op == troupe.OpConnect &&
+				slices.ContainsFunc(granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect }) {
 				blocked = true
 				continue
 			}
@@ -223,7 +229,8 @@ func Wanted(list []troupe.Attempt) string {
 		op   troupe.AttemptOp
 		verb string
 	}{
-		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"}, {troupe.OpConnect, "reach"},
+		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"},
+		{troupe.OpConnect, "reach"},
 		{troupe.OpUnseen, "do something that this kernel could not watch; it failed"},
 	}
 	// Port 0 is any port of this machine: nobody is reached there, who wants it waits for others.

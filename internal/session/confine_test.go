@@ -49,7 +49,8 @@ func (f fake) confined(env tool.Env) tool.Output {
 			if strings.Contains(w, ":") {
 				a.Op = troupe.OpConnect
 			}
-			free := env.Confine.Level == troupe.LevelWorkspace && strings.HasPrefix(w, "/ws/") || slices.Contains(env.Confine.Writable, w)
+			free := env.Confine.Level == troupe.LevelWorkspace && strings.HasPrefix(w, "/ws/") ||
+				slices.Contains(env.Confine.Writable, w)
 			if w != "false" && !free {
 				run.Watched.Attempts = append(run.Watched.Attempts, a)
 				run.ExitCode = 1
@@ -80,25 +81,38 @@ func TestBeyondTheSandbox(t *testing.T) {
 		levels  []troupe.Level
 		result  string
 	}{
-		"reads only":              {command: "false", levels: []troupe.Level{"read-only"}, result: "false read-only: 0"},
-		"wants to write, allowed": {command: "/ws/a", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
-		"wants to write, refused": {command: "/ws/a", answers: []troupe.Effect{no}, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only"}, result: "refused by somebody: so it be\n\nConfined, without what it wanted, it had printed:\n/ws/a read-only: 1"},
-		"over a restart":          {command: "/ws/a", answers: []troupe.Effect{yes}, down: true, asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
+		"reads only": {command: "false", levels: []troupe.Level{"read-only"},
+			result: "false read-only: 0"},
+		"wants to write, allowed": {command: "/ws/a", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a"},
+			levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
+		"wants to write, refused": {command: "/ws/a", answers: []troupe.Effect{no}, asked: []string{"create /ws/a"},
+			levels: []troupe.Level{"read-only"}, result: "refused by somebody: so it be\n\nConfined, without what it " +
+				"wanted, it had printed:\n/ws/a read-only: 1"},
+		"over a restart": {command: "/ws/a", answers: []troupe.Effect{yes}, down: true,
+			asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"},
+			result: "/ws/a workspace: 0"},
 		"wants one thing after another": {
-			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
+			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes},
+			asked:  []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
 			levels: []troupe.Level{"read-only", "workspace"}, result: "workspace: 0",
 		},
 		"wants to listen": {
 			command: "127.0.0.1:0", answers: []troupe.Effect{no}, asked: []string{"listen on a port of this machine"},
 			levels: []troupe.Level{"read-only"}, result: "refused by somebody",
 		},
-		"nobody is there":  {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"}, result: "nobody is here to be asked"},
-		"plan never asks":  {command: "/ws/a", mode: troupe.ModePlan, denied: 1, levels: []troupe.Level{"read-only"}, result: "Permission denied for what it attempted beyond reading"},
-		"allowed by rule":  {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"}, result: "/ws/a workspace: 0"},
-		"rule, and beyond": {command: "/etc/x", rule: "Sh", answers: []troupe.Effect{yes}, asked: []string{"create /etc/x"}, levels: []troupe.Level{"workspace", "workspace"}, result: "/etc/x workspace: 0"},
+		"nobody is there": {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"},
+			result: "nobody is here to be asked"},
+		"plan never asks": {command: "/ws/a", mode: troupe.ModePlan, denied: 1, levels: []troupe.Level{"read-only"},
+			result: "Permission denied for what it attempted beyond reading"},
+		"allowed by rule": {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"},
+			result: "/ws/a workspace: 0"},
+		"rule, and beyond": {command: "/etc/x", rule: "Sh", answers: []troupe.Effect{yes},
+			asked: []string{"create /etc/x"}, levels: []troupe.Level{"workspace", "workspace"},
+			result: "/etc/x workspace: 0"},
 		"rule, beyond, nobody is there": {
 			command: "/etc/x", rule: "Sh", alone: true, denied: 1,
-			levels: []troupe.Level{"workspace"}, result: "beyond its workspace; nobody is here to be asked (with --ask the run would wait for an answer)",
+			levels: []troupe.Level{"workspace"}, result: "beyond its workspace; nobody is here to be asked (with " +
+				"--ask the run would wait for an answer)",
 		},
 	}
 	for name, tt := range tests {
@@ -185,12 +199,14 @@ func TestAskedAhead(t *testing.T) {
 			}).beginAs(troupe.Caps{MaxDepth: 1}, careful)
 			pass(time.Minute)
 			opened, _ := h.requests(h.root)
-			if len(opened) != 2 || !slices.Equal(opened[1].Rules, []string{"Edit(/**)"}) || !slices.Equal(opened[1].With, []int{1}) {
+			if len(opened) != 2 || !slices.Equal(opened[1].Rules, []string{"Edit(/**)"}) ||
+				!slices.Equal(opened[1].With, []int{1}) {
 				t.Fatalf("asked %+v", opened)
 			}
 			var mail []troupe.Mail
 			for _, r := range opened[1].Rules {
-				mail = append(mail, troupe.Mail{To: h.root, Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Allow, Text: r}})
+				mail = append(mail, troupe.Mail{To: h.root, Kind: troupe.MailGrant,
+					Rule: &troupe.Rule{Effect: troupe.Allow, Text: r}})
 			}
 			if answer == troupe.Deny {
 				mail = nil

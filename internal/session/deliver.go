@@ -85,8 +85,9 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		return troupe.ToolFinished{
 			Name: c.Name,
 			Result: troupe.Result{
-				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: c.Wait == nil && o.Status != troupe.Completed,
-				Blocks: []troupe.Block{troupe.Text(text)},
+				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID,
+				IsError: c.Wait == nil && o.Status != troupe.Completed,
+				Blocks:  []troupe.Block{troupe.Text(text)},
 			},
 			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
 		}

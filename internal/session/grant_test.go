@@ -25,13 +25,14 @@ func TestGrantIsLoggedFirst(t *testing.T) {
 		edits := []troupe.Reply{call("Edit:a"), say("ok")}
 		var late atomic.Bool // the grant's commit
 		late.Store(true)
-		p := h.start(plays{"main": {call("Agent:&X"), call("Edit:a"), say("I wait")}, "main/X": edits}.reply, func(p *process) {
-			p.deps = func(d *session.Deps) {
-				p.settings.AskFor = time.Hour
-				d.Profiles = inherits{p}
-				d.Store = slowGrants{d.Store, &late}
-			}
-		}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
+		p := h.start(plays{"main": {call("Agent:&X"), call("Edit:a"), say("I wait")}, "main/X": edits}.reply,
+			func(p *process) {
+				p.deps = func(d *session.Deps) {
+					p.settings.AskFor = time.Hour
+					d.Profiles = inherits{p}
+					d.Store = slowGrants{d.Store, &late}
+				}
+			}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
 			b.Authority.Mode, b.Profile.Mode = troupe.ModeDefault, troupe.ModeDefault
 		})
 		pass(10 * time.Second)
@@ -45,8 +46,10 @@ func TestGrantIsLoggedFirst(t *testing.T) {
 		p.send(troupe.Mail{To: h.root, Kind: troupe.MailGrant, Rule: &rule})
 		p.end()
 		x := h.called("X").ID
-		granted := slices.IndexFunc(h.events(h.root), func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindAuthorityChanged })
-		answered := slices.IndexFunc(h.events(x), func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindRequestAnswered })
+		granted := slices.IndexFunc(h.events(h.root),
+			func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindAuthorityChanged })
+		answered := slices.IndexFunc(h.events(x),
+			func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindRequestAnswered })
 		if late.Load() || granted < 0 || answered < 0 {
 			t.Fatalf("granted %d, answered %d", granted, answered)
 		}
@@ -70,7 +73,8 @@ func (s slowGrants) Update(ctx context.Context, root troupe.SessionID, fn func(s
 	err := s.Store.Update(ctx, root, func(tx store.Tx) error {
 		seen := &seenTx{Tx: tx}
 		err := fn(seen)
-		grants := slices.ContainsFunc(seen.events, func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindAuthorityChanged })
+		grants := slices.ContainsFunc(seen.events,
+			func(e troupe.Event) bool { return e.Body.Kind() == troupe.KindAuthorityChanged })
 		if err == nil && grants && s.late.CompareAndSwap(true, false) {
 			return errLater
 		}

@@ -62,7 +62,8 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	}
 	p.pool = session.NewPool(context.WithoutCancel(ctx))
 	d := session.Deps{
-		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Workspaces: p, Sched: p.pool, Now: time.Now,
+		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Workspaces: p, Sched: p.pool,
+		Now:         time.Now,
 		Environment: func(string) string { return "env" },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	}
@@ -97,7 +98,8 @@ func (p *process) end() *process {
 }
 
 func role(kind string) troupe.Profile {
-	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "Sh", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
+	return troupe.Profile{Type: kind, Prompt: kind, Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage",
+		"Sh", "TaskOutput", "TaskStop"}, Model: "llm/one", Mode: troupe.ModeBypass}
 }
 
 func (h *home) get(id troupe.SessionID) (s troupe.Session) {
@@ -132,7 +134,8 @@ func (h *home) view(fn func(store.Reader) error) {
 }
 
 func say(text string) troupe.Reply {
-	return troupe.Reply{Stop: troupe.StopEndTurn, Blocks: []troupe.Block{troupe.Text(text)}, Usage: troupe.Usage{Input: 1}}
+	return troupe.Reply{Stop: troupe.StopEndTurn, Blocks: []troupe.Block{troupe.Text(text)},
+		Usage: troupe.Usage{Input: 1}}
 }
 
 // call asks for tools; "Name:input".
@@ -198,7 +201,8 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-		return troupe.Reply{}, &model.Error{Fault: troupe.FaultInterrupted, Message: "stopped", Partial: []troupe.Block{troupe.Text("half a wo")}, Usage: troupe.Usage{Input: 3}}
+		return troupe.Reply{}, &model.Error{Fault: troupe.FaultInterrupted, Message: "stopped",
+			Partial: []troupe.Block{troupe.Text("half a wo")}, Usage: troupe.Usage{Input: 3}}
 	}
 	if l.fail != nil {
 		if err := l.fail(r); err != nil {
@@ -227,7 +231,10 @@ func tools() tool.Set {
 		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
 		{Name: "TaskStop", Holder: troupe.Parents},
 	} {
-		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent, error) { return intent(f.Name, input), nil }})
+		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent,
+			error) {
+			return intent(f.Name, input), nil
+		}})
 	}
 	return tool.NewSet(out...)
 }

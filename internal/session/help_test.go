@@ -73,7 +73,8 @@ func (p *process) beginAs(caps troupe.Caps, change func(*fleet.Birth)) *process 
 func (h *home) adopt(reply func(model.Request) troupe.Reply, idle bool, change ...func(*process)) *process {
 	h.t.Helper()
 	q := h.start(reply, change...)
-	if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: idle, Settings: &q.settings}); err != nil {
+	if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: idle,
+		Settings: &q.settings}); err != nil {
 		h.t.Fatal(err)
 	}
 	return q
@@ -86,7 +87,10 @@ func (p *process) send(mail ...troupe.Mail) {
 		p.stops++
 		mail[i].ID, mail[i].Root, mail[i].SentAt = troupe.MailID(fmt.Sprintf("mail%d", p.stops)), p.root, time.Now()
 	}
-	if _, err := p.hub.Send(p.t.Context(), p.root, func(store.Tx) ([]troupe.Mail, error) { return mail, nil }); err != nil {
+	if _, err := p.hub.Send(p.t.Context(), p.root, func(store.Tx) ([]troupe.Mail, error) {
+		return mail,
+			nil
+	}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -245,7 +249,8 @@ func checkPrefix(t testing.TB, ps ...*process) {
 		for _, r := range p.llm.requests {
 			before, ok := last[r.Agent.Session]
 			if ok && before.Generation == r.Generation && !bytes.HasPrefix(body(r), body(before)) {
-				t.Errorf("%s: the request for reply %d does not begin with the one before, in generation %d", r.Agent.Path, r.Agent.Reply, r.Generation)
+				t.Errorf("%s: the request for reply %d does not begin with the one before, in generation %d",
+					r.Agent.Path, r.Agent.Reply, r.Generation)
 			}
 			if ok && r.Generation < before.Generation {
 				t.Errorf("%s: generation %d comes after %d", r.Agent.Path, r.Generation, before.Generation)

@@ -99,7 +99,8 @@ type Deps struct {
 	// Judge judges calls besides the rules; nil: the rules alone do.
 	Judge Judge
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
-	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage, cost troupe.Money, err error)
+	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage,
+		cost troupe.Money, err error)
 
 	Governor Governor // nil: every call goes at once
 	// LookEvery is how often a process that others cannot reach looks for mail that they have left
@@ -291,7 +292,8 @@ func (h *Hub) over(root troupe.SessionID, leave bool) (again <-chan struct{}, er
 // another process owns that tree by now it is troupe.ErrFenced, and if the tree was lost, the
 // error for which it was: it would not be read here. here is false, and nothing is done, if the
 // tree is not hosted here.
-func (h *Hub) Send(ctx context.Context, root troupe.SessionID, build func(tx store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
+func (h *Hub) Send(ctx context.Context, root troupe.SessionID,
+	build func(tx store.Tx) ([]troupe.Mail, error)) (here bool, err error) {
 	t := h.hold(root)
 	if t == nil {
 		return false, nil

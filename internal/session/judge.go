@@ -115,7 +115,8 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	}
 	j.access = j.prepared.Access()
 	if j.access.Class == troupe.ClassEdit && c.h.d.Masked(c.call.Input) {
-		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden from you and would be overwritten; edit around it."
+		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden " +
+			"from you and would be overwritten; edit around it."
 		return j
 	}
 	if b, ok := j.prepared.(tool.Backgrounder); ok {

@@ -78,22 +78,33 @@ func TestJudge(t *testing.T) {
 		result string
 		opens  int
 	}{
-		"no":              {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "not today"), result: "the hook denies it: not today"},
-		"no to a read":    {call: "Read:a", mode: troupe.ModeBypass, says: says(troupe.Deny, ""), result: "the hook denies it"},
-		"yes":             {call: "Edit:a", mode: troupe.ModeDefault, says: says(troupe.Allow, ""), result: "did a"},
-		"yes in plan":     {call: "Edit:a", mode: troupe.ModePlan, says: says(troupe.Allow, ""), result: "permission denied"},
-		"nothing to say":  {call: "Edit:a", mode: troupe.ModeBypass, result: "did a"},
-		"ask, alone":      {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Ask, "sure?"), result: "the hook asks before it: sure?; nobody is here"},
-		"ask, in company": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Ask, "sure?"), asks: time.Minute, result: "nobody answered in time", opens: 1},
-		"it fails":        {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Allow, "broken"), result: "could not be judged: no such program"},
-		"of an intent":    {call: "TaskOutput:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "secret"), result: "the hook denies it: secret"},
-		"of a birth":      {call: "Agent:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "too many"), result: "the hook denies it: too many"},
+		"no": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "not today"),
+			result: "the hook denies it: not today"},
+		"no to a read": {call: "Read:a", mode: troupe.ModeBypass, says: says(troupe.Deny, ""),
+			result: "the hook denies it"},
+		"yes": {call: "Edit:a", mode: troupe.ModeDefault, says: says(troupe.Allow, ""), result: "did a"},
+		"yes in plan": {call: "Edit:a", mode: troupe.ModePlan, says: says(troupe.Allow, ""),
+			result: "permission denied"},
+		"nothing to say": {call: "Edit:a", mode: troupe.ModeBypass, result: "did a"},
+		"ask, alone": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Ask, "sure?"),
+			result: "the hook asks before it: sure?; nobody is here"},
+		"ask, in company": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Ask, "sure?"), asks: time.Minute,
+			result: "nobody answered in time", opens: 1},
+		"it fails": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Allow, "broken"),
+			result: "could not be judged: no such program"},
+		"of an intent": {call: "TaskOutput:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "secret"),
+			result: "the hook denies it: secret"},
+		"of a birth": {call: "Agent:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "too many"),
+			result: "the hook denies it: too many"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
 			j := &slowJudge{says: tt.says}
 			h.start(plays{"main": {call(tt.call), say("ok")}}.reply, judgedBy(j, tt.asks)).
-				beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode, b.Profile.Mode = tt.mode, tt.mode }).end()
+				beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
+					b.Authority.Mode, b.Profile.Mode = tt.mode,
+						tt.mode
+				}).end()
 			t.Log(name)
 			wants(t, h.result(h.root, 1, 0), tt.result)
 			opened, _ := h.requests(h.root)
@@ -101,7 +112,8 @@ func TestJudge(t *testing.T) {
 			if tt.mode == troupe.ModePlan {
 				asked = 0 // the rules deny it
 			}
-			if n := len(h.kinds(h.root, troupe.KindToolJudged)); n != asked || j.times(tt.call) != asked || len(opened) != tt.opens {
+			if n := len(h.kinds(h.root, troupe.KindToolJudged)); n != asked || j.times(tt.call) != asked ||
+				len(opened) != tt.opens {
 				t.Errorf("%s: judged %d times, asked the judge %d, opened %d", name, n, j.times(tt.call), len(opened))
 			}
 			h.checkTree()
@@ -115,7 +127,8 @@ func TestJudgingBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
-		p := h.start(plays{"main": {call("Read:a", "Read:b", "Read:c"), call("Agent:X", "Agent:Y"), say("ok")}, "": {say("done")}}.reply,
+		p := h.start(plays{"main": {call("Read:a", "Read:b", "Read:c"), call("Agent:X", "Agent:Y"), say("ok")},
+			"": {say("done")}}.reply,
 			judgedBy(&slowJudge{}, 0)).beginAs(troupe.Caps{MaxDepth: 1}, func(*fleet.Birth) {})
 		pass(5 * time.Second)
 		p.send(troupe.Mail{To: h.root, Kind: troupe.MailGrant, Mode: troupe.ModeAcceptEdits})
@@ -154,7 +167,8 @@ func TestStopWhileJudged(t *testing.T) {
 				if s.Status != troupe.Cancelled || s.EndedAt.Sub(s.StartedAt) > 6*time.Second {
 					t.Errorf("%s, now %v: it ended as %s after %s", c, now, s.Status, s.EndedAt.Sub(s.StartedAt))
 				}
-				if len(h.kinds(h.root, troupe.KindToolStarted)) > 0 || len(h.kinds(h.root, troupe.KindToolJudged)) > 0 || len(h.tree()) > 1 {
+				if len(h.kinds(h.root, troupe.KindToolStarted)) > 0 ||
+					len(h.kinds(h.root, troupe.KindToolJudged)) > 0 || len(h.tree()) > 1 {
 					t.Errorf("%s, now %v: it began", c, now)
 				}
 				wants(t, h.result(h.root, 1, 0), "not run")

@@ -31,7 +31,8 @@ func (p *process) passing(n int) {
 		main := role("main")
 		main.Prompt = fmt.Sprintf("you are number %d", p.stops)
 		err := p.hub.Begin(p.t.Context(), fleet.Birth{
-			Root: root, ID: root, Cwd: "/ws/" + string(root), Caps: &troupe.Caps{MaxDepth: 1}, Settings: &p.settings, Profile: main,
+			Root: root, ID: root, Cwd: "/ws/" + string(root), Caps: &troupe.Caps{MaxDepth: 1}, Settings: &p.settings,
+			Profile:   main,
 			Authority: troupe.Authority{Mode: troupe.ModeBypass}, Prompt: []troupe.Block{troupe.Text("go")},
 		})
 		if err == nil {
@@ -115,13 +116,20 @@ func TestLeaveWaitsForMail(t *testing.T) {
 		if p.hub.Hosts(h.root) {
 			t.Error("it is still hosted")
 		}
-		here, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) { panic("it is not hosted") })
+		here, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail,
+			error) {
+			panic("it is not hosted")
+		})
 		if here || err != nil {
 			t.Errorf("mail to it is taken here: %v %v", here, err)
 		}
 		late := prompt(h.root, "too late")
 		late.ID, late.Root, late.SentAt = "late", h.root, time.Now()
-		if err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error { _, err := tx.Send(late); return err }); err != nil {
+		if err := h.db.Open().Update(t.Context(), h.root, func(tx store.Tx) error {
+			_,
+				err := tx.Send(late)
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Minute)

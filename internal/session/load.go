@@ -189,7 +189,8 @@ func (t *tree) open(r store.Reader, hash string) (Roles, error) {
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
 // What the process before left undone is logged as interrupted here; resumed takes back stops
 // that it had not carried out.
-func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func(*turn.State) []troupe.Body) (*actor, error) {
+func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func(*turn.State) []troupe.Body) (*actor,
+	error) {
 	lease, err := tx.Claim(id, t.h.d.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim session %s: %w", id, err)

@@ -74,7 +74,8 @@ func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 			return err
 		}
 		if in.Cancel && !live {
-			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s); nothing was sent", to.Name, to.Status), false))
+			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s); nothing was sent", to.Name, to.Status),
+				false))
 		}
 		mail = append(mail, troupe.Mail{
 			ID: troupe.CallMailID(a.id, at, 0), Root: a.root, To: to.ID, From: a.id, Kind: troupe.MailPrompt,
@@ -94,7 +95,8 @@ func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		}
 		out := resultOf(c, text, false)
 		if !live {
-			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name, to.Status, to.ID)
+			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name,
+				to.Status, to.ID)
 			if to.Parent == a.id {
 				out.Task = a.h.agentTask(to, at, true)
 				text += "Its end will arrive by itself as a <task-notification>."

@@ -35,7 +35,8 @@ func upgrade(p *process) {
 func (h *home) again(q *process) *process {
 	h.t.Helper()
 	err := q.hub.Adopt(h.t.Context(), session.Adoption{
-		Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: troupe.MailID(fmt.Sprintf("again%d", h.n)),
+		Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("and now?")},
+		MailID: troupe.MailID(fmt.Sprintf("again%d", h.n)),
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -83,7 +84,8 @@ func TestOfferIsForLife(t *testing.T) {
 		fresh := headsOf(both)["main"]
 		both.llm.requests = nil
 		h.again(both)
-		if old := headsOf(both)["main"]; !bytes.Equal(old, before) || bytes.Equal(fresh, old) || !strings.Contains(string(fresh), "Reads more.") {
+		if old := headsOf(both)["main"]; !bytes.Equal(old, before) || bytes.Equal(fresh, old) ||
+			!strings.Contains(string(fresh), "Reads more.") {
 			t.Errorf("one is told\n%s\nand the other\n%s", fresh, old)
 		}
 	})
@@ -113,7 +115,8 @@ func TestOldOffer(t *testing.T) {
 		}
 		p := h.adopt(once("Agent:X"), false, upgrade).end()
 		heads := headsOf(p)
-		if !strings.Contains(string(heads["main"]), "Reads more.") || strings.Contains(string(heads["main"]), `"Edit"`) {
+		if !strings.Contains(string(heads["main"]), "Reads more.") ||
+			strings.Contains(string(heads["main"]), `"Edit"`) {
 			t.Errorf("told %s", heads["main"])
 		}
 		if o := h.profile(h.root).Offer; o != "" {

@@ -166,7 +166,8 @@ func TestOneTreeLost(t *testing.T) {
 		h := newHome(t)
 		var running atomic.Int32
 		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = counted(&running) } }
-		p := h.start(plays{"main": {call("Agent:&X", "Bash:&1h"), call("Read:a"), call("Read:b"), say("ok")}}.reply, shell).begin(troupe.Caps{MaxDepth: 1})
+		p := h.start(plays{"main": {call("Agent:&X", "Bash:&1h"), call("Read:a"), call("Read:b"), say("ok")}}.reply,
+			shell).begin(troupe.Caps{MaxDepth: 1})
 		other := troupe.SessionID("0000000other")
 		err := p.hub.Begin(t.Context(), fleet.Birth{
 			Root: other, ID: other, Cwd: "/ws", Caps: &troupe.Caps{}, Profile: role("main"),
@@ -210,7 +211,8 @@ func TestStopTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		reply := plays{
-			"main": {call("Agent:&P"), call("Read:a"), call("SendMessage:P enough!"), say("I wait")}, "main/P": {call("Agent:X"), say("ok")},
+			"main":     {call("Agent:&P"), call("Read:a"), call("SendMessage:P enough!"), say("I wait")},
+			"main/P":   {call("Agent:X"), say("ok")},
 			"main/P/X": {call("Bash:30s"), say("late")},
 		}.reply
 		shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }

@@ -60,14 +60,16 @@ func TestRequest(t *testing.T) {
 		took   time.Duration
 		result string
 	}{
-		"allowed":                   {answer: troupe.Allow, took: time.Minute, result: "did a"},
-		"denied":                    {answer: troupe.Deny, took: time.Minute, result: "refused by somebody: so it be"},
-		"answered twice":            {answer: troupe.Allow, twice: true, took: time.Minute, result: "did a"},
-		"in time by nobody":         {took: time.Hour, result: "nobody answered in time"},
-		"allowed after a restart":   {answer: troupe.Allow, down: true, took: time.Minute, result: "did a"},
-		"in time after a restart":   {down: true, took: time.Hour, result: "nobody answered in time"},
-		"nobody is there any more":  {down: true, alone: true, took: 30 * time.Second, result: "nobody is there to be asked"},
-		"denied after it was alone": {answer: troupe.Deny, down: true, took: time.Minute, result: "refused by somebody"},
+		"allowed":                 {answer: troupe.Allow, took: time.Minute, result: "did a"},
+		"denied":                  {answer: troupe.Deny, took: time.Minute, result: "refused by somebody: so it be"},
+		"answered twice":          {answer: troupe.Allow, twice: true, took: time.Minute, result: "did a"},
+		"in time by nobody":       {took: time.Hour, result: "nobody answered in time"},
+		"allowed after a restart": {answer: troupe.Allow, down: true, took: time.Minute, result: "did a"},
+		"in time after a restart": {down: true, took: time.Hour, result: "nobody answered in time"},
+		"nobody is there any more": {down: true, alone: true, took: 30 * time.Second,
+			result: "nobody is there to be asked"},
+		"denied after it was alone": {answer: troupe.Deny, down: true, took: time.Minute,
+			result: "refused by somebody"},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -118,7 +120,8 @@ func TestGrant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
-		p := h.start(plays{"main": {call("Agent:A", "Agent:B"), say("ok")}, "": {call("Edit:a"), call("Edit:b"), say("edited")}}.reply, func(p *process) {
+		p := h.start(plays{"main": {call("Agent:A", "Agent:B"), say("ok")},
+			"": {call("Edit:a"), call("Edit:b"), say("edited")}}.reply, func(p *process) {
 			p.deps = func(d *session.Deps) {
 				p.settings.AskFor = time.Hour
 				d.Profiles = inherits{p}

@@ -54,7 +54,8 @@ func (a *calls) settle(i int, d troupe.Decision, action func() string) (settled 
 	case troupe.Allow:
 		return false, nil
 	case troupe.Ask:
-		return true, a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d, Action: action()})
+		return true, a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d,
+			Action: action()})
 	case troupe.Deny:
 	}
 	return true, a.finishDenied(i, d)
@@ -119,7 +120,8 @@ func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *trou
 		effect = troupe.Deny
 	}
 	return troupe.RequestAnswered{
-		ID: c.Request.ID, About: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect, Note: ans.Note, Rule: ans.Rule,
+		ID: c.Request.ID, About: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
+		Note: ans.Note, Rule: ans.Rule,
 		Choices: ans.Choices, Text: ans.Text, Mail: mail, Caller: by,
 	}
 }
@@ -170,7 +172,8 @@ func (a *births) affordable(births []birth) ([]birth, error) {
 		}
 		return nil, a.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
 	}
-	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)", len(births), each, limit)
+	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)",
+		len(births), each, limit)
 	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
 	if a.tree.settings().AskFor <= 0 {
 		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
@@ -201,7 +204,8 @@ func noteOf(ans troupe.Answer) string {
 
 func (a *births) refuseAll(births []birth, why string) error {
 	for i := range births {
-		if err := a.calls.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost, Why: why}); err != nil {
+		if err := a.calls.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost,
+			Why: why}); err != nil {
 			return err
 		}
 	}

@@ -83,7 +83,8 @@ func TestBackoff(t *testing.T) {
 		p := h.start(once("Read:a"), func(p *process) {
 			p.llm.fail = func(model.Request) *model.Error {
 				if tries++; tries <= 2 {
-					return &model.Error{Fault: troupe.FaultRetry, Message: "overloaded", RetryAfter: time.Minute, Usage: troupe.Usage{Input: 5}}
+					return &model.Error{Fault: troupe.FaultRetry, Message: "overloaded", RetryAfter: time.Minute,
+						Usage: troupe.Usage{Input: 5}}
 				}
 				return nil
 			}
@@ -204,7 +205,8 @@ func TestNewGeneration(t *testing.T) {
 			first := h.start(once("Read:a")).begin(troupe.Caps{}).end()
 			second := h.start(once(), func(p *process) { p.llm.version = tt.version })
 			err := second.hub.Adopt(t.Context(), session.Adoption{
-				Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: "m", Events: tt.events,
+				Root: h.root, Expect: h.lease(), Prompt: []troupe.Block{troupe.Text("and now?")}, MailID: "m",
+				Events: tt.events,
 			})
 			if err != nil {
 				t.Fatal(err)

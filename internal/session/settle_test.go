@@ -26,25 +26,32 @@ func TestWhatSettles(t *testing.T) {
 		open bool // nothing of it settles the request
 		want string
 	}{
-		"a rule for something else": {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Read")}, open: true, want: "refused by somebody"},
-		"the rule that it ran by":   {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Sh")}, open: true, want: "refused by somebody"},
-		"a mode for everything":     {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModeBypass)}, want: "/etc/x none: 0"},
-		"yes, in a stricter mode":   {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModePlan), yes}, want: "by now nothing allows that here"},
-		"no, in a looser mode":      {call: "Edit:a", mail: []troupe.Mail{no, mode(troupe.ModeBypass)}, want: "refused by somebody"},
-		"an agent ahead, by a rule": {call: "Agent:&a", mail: []troupe.Mail{rule("Read")}, open: true, want: "refused by somebody"},
+		"a rule for something else": {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Read")}, open: true,
+			want: "refused by somebody"},
+		"the rule that it ran by": {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Sh")}, open: true,
+			want: "refused by somebody"},
+		"a mode for everything": {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModeBypass)},
+			want: "/etc/x none: 0"},
+		"yes, in a stricter mode": {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModePlan), yes},
+			want: "by now nothing allows that here"},
+		"no, in a looser mode": {call: "Edit:a", mail: []troupe.Mail{no, mode(troupe.ModeBypass)},
+			want: "refused by somebody"},
+		"an agent ahead, by a rule": {call: "Agent:&a", mail: []troupe.Mail{rule("Read")}, open: true,
+			want: "refused by somebody"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked []session.Confine
 				h := newHome(t)
-				p := h.start(plays{"main": {call(tt.call), say("ok")}, "main/a": {say("a did")}}.reply, func(p *process) {
-					p.deps = func(d *session.Deps) {
-						d.Guard = confines{&asked}
-						d.Profiles = inherits{p}
-						p.settings.AskFor = time.Hour
-					}
-				}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
+				p := h.start(plays{"main": {call(tt.call), say("ok")}, "main/a": {say("a did")}}.reply,
+					func(p *process) {
+						p.deps = func(d *session.Deps) {
+							d.Guard = confines{&asked}
+							d.Profiles = inherits{p}
+							p.settings.AskFor = time.Hour
+						}
+					}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
 					careful(b)
 					b.Authority.Rules = []troupe.Rule{{Effect: troupe.Allow, Text: "Sh"}}
 				})

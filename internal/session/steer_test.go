@@ -46,8 +46,10 @@ func TestSendMessageResumes(t *testing.T) {
 	}{
 		"completed": {first: []troupe.Reply{call("Agent:X")}, x: reads(1), want: troupe.Completed},
 		"failed":    {first: []troupe.Reply{call("Agent:X")}, bad: true, want: troupe.Failed},
-		"stopped":   {first: []troupe.Reply{call("Agent:&X"), call("Read:a"), call("TaskStop:X"), call("TaskOutput:X")}, x: reads(40), want: troupe.Cancelled},
-		"max turns": {first: []troupe.Reply{call("Agent:X")}, x: reads(40), limits: troupe.Limits{MaxTurns: 2}, want: troupe.MaxTurns},
+		"stopped": {first: []troupe.Reply{call("Agent:&X"), call("Read:a"), call("TaskStop:X"), call("TaskOutput:X")},
+			x: reads(40), want: troupe.Cancelled},
+		"max turns": {first: []troupe.Reply{call("Agent:X")}, x: reads(40), limits: troupe.Limits{MaxTurns: 2},
+			want: troupe.MaxTurns},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -135,7 +137,8 @@ func TestSendMessageCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		h.start(plays{
-			"main":   {call("Agent:&X"), call("SendMessage:X enough!"), call("TaskOutput:X"), call("SendMessage:X again!"), say("ok")},
+			"main": {call("Agent:&X"), call("SendMessage:X enough!"), call("TaskOutput:X"),
+				call("SendMessage:X again!"), say("ok")},
 			"main/X": reads(40),
 		}.reply).begin(troupe.Caps{MaxDepth: 1}).end()
 		x := h.called("X")
@@ -172,13 +175,15 @@ func TestSteering(t *testing.T) {
 		"during a model call": {reads(3), 500 * time.Millisecond, 2, 1},
 		"during a tool":       {reads(3), 1500 * time.Millisecond, 2, 1},
 		"at the last word":    {reads(0), 999 * time.Millisecond, 2, 1},
-		"while it waits":      {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, 10 * time.Second, 3, 2},
-		"when it has ended":   {reads(0), 10 * time.Second, 2, 2},
+		"while it waits": {[]troupe.Reply{call("Agent:&X"), call("TaskOutput:X"), say("ok")}, 10 * time.Second, 3,
+			2},
+		"when it has ended": {reads(0), 10 * time.Second, 2, 2},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": tt.main, "main/X": reads(20)}.reply, func(p *process) {}).begin(troupe.Caps{MaxDepth: 1})
+			p := h.start(plays{"main": tt.main, "main/X": reads(20)}.reply,
+				func(p *process) {}).begin(troupe.Caps{MaxDepth: 1})
 			pass(tt.at)
 			p.send(prompt(h.root, "by the way"))
 			p.end()
@@ -189,7 +194,8 @@ func TestSteering(t *testing.T) {
 				}
 			}
 			if s := h.get(h.root); first != tt.in || s.Run != tt.runs {
-				t.Errorf("%s: the words are in request %d, want %d; %d runs, want %d", name, first, tt.in, s.Run, tt.runs)
+				t.Errorf("%s: the words are in request %d, want %d; %d runs, want %d", name, first, tt.in, s.Run,
+					tt.runs)
 			}
 			h.checkTree()
 			checkPrefix(t, p)
@@ -252,7 +258,8 @@ func TestStopBeforeFirstRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{
-			"main":   {call("Agent:&X", "Agent:&Y"), call("TaskStop:Y"), call("SendMessage:Y after all"), say("I wait")},
+			"main": {call("Agent:&X", "Agent:&Y"), call("TaskStop:Y"), call("SendMessage:Y after all"),
+				say("I wait")},
 			"main/X": reads(5),
 		}.reply).begin(troupe.Caps{MaxDepth: 1, MaxActive: 1}).end()
 		if y := h.called("Y"); y.Status != troupe.Completed || len(p.llm.of(y.ID)) == 0 {
@@ -287,7 +294,9 @@ func TestTreeStops(t *testing.T) {
 		for _, at := range []time.Duration{1500 * time.Millisecond, 10 * time.Second} {
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t)
-				p := h.start(plays{"main": {call("Agent:&X"), say("I wait")}, "main/X": {call("Agent:&Z"), say("I wait too")}, "main/X/Z": reads(10)}.reply).begin(troupe.Caps{MaxDepth: 2})
+				p := h.start(plays{"main": {call("Agent:&X"), say("I wait")},
+					"main/X":   {call("Agent:&Z"), say("I wait too")},
+					"main/X/Z": reads(10)}.reply).begin(troupe.Caps{MaxDepth: 2})
 				pass(at)
 				p.stop(h.root, troupe.Stop{Now: true, Tree: tree})
 				p.end()
@@ -372,7 +381,8 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
-		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"), say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
+		p := h.start(plays{"main": {call("Agent:X"), call("Read:a", "Read:b"),
+			say("ok")}}.reply).begin(troupe.Caps{MaxDepth: 1})
 		look := func() {
 			if err := p.hub.Look(t.Context(), h.root); err != nil {
 				t.Error(err)
@@ -420,7 +430,8 @@ func TestCancelReachesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		h.start(plays{
-			"main":       {call("Agent:&X"), call("Read:0"), call("Read:1"), call("SendMessage:X enough!"), say("I wait")},
+			"main": {call("Agent:&X"), call("Read:0"), call("Read:1"), call("SendMessage:X enough!"),
+				say("I wait")},
 			"main/X":     append([]troupe.Reply{call("Agent:&Y")}, reads(100)...),
 			"main/X/Y":   {call("Agent:&Z"), say("I wait too")},
 			"main/X/Y/Z": reads(100),
@@ -479,9 +490,11 @@ func TestMailWhileWaking(t *testing.T) {
 			var both sync.WaitGroup
 			for i := range 8 {
 				name := []string{"llm/one", "llm/two"}[i%2]
-				m := troupe.Mail{ID: troupe.MailID(fmt.Sprint(n, ":", i)), Root: h.root, To: x, Kind: troupe.MailModel, Model: name}
+				m := troupe.Mail{ID: troupe.MailID(fmt.Sprint(n, ":", i)), Root: h.root, To: x, Kind: troupe.MailModel,
+					Model: name}
 				both.Go(func() {
-					if _, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil }); err != nil {
+					if _, err := p.hub.Send(t.Context(), h.root,
+						func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil }); err != nil {
 						t.Error(err)
 					}
 				})
@@ -507,9 +520,10 @@ func TestStopBetweenRuns(t *testing.T) {
 	for what, task := range map[string]string{"agent": "Agent:&X", "command": "Bash:&2500ms"} {
 		synctest.Test(t, func(t *testing.T) {
 			h, gap := newHome(t), &behind{}
-			p := h.start(plays{"main": {call(task), say("I wait")}, "main/X": {call("Read:a"), say("late")}}.reply, func(p *process) {
-				p.deps = func(d *session.Deps) { d.Tools, gap.Store = shells(), d.Store; d.Store = gap }
-			}).begin(troupe.Caps{MaxDepth: 1})
+			p := h.start(plays{"main": {call(task), say("I wait")}, "main/X": {call("Read:a"), say("late")}}.reply,
+				func(p *process) {
+					p.deps = func(d *session.Deps) { d.Tools, gap.Store = shells(), d.Store; d.Store = gap }
+				}).begin(troupe.Caps{MaxDepth: 1})
 			pass(3200 * time.Millisecond) // main has ended its run
 			stop := func() { p.stop(h.root, troupe.Stop{Now: true, Tree: true, By: "somebody"}) }
 			gap.first.Store(&stop)

@@ -14,7 +14,8 @@ import (
 
 // StopMail addresses a stop to the run that a session has now, or is about to begin; live is
 // false if it has none. A stop of the whole tree reaches tasks in the background even then.
-func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) (m troupe.Mail, live bool, err error) {
+func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) (m troupe.Mail,
+	live bool, err error) {
 	s, err := r.Session(id)
 	if err != nil {
 		return m, false, fmt.Errorf("read session %s: %w", id, err)
@@ -45,7 +46,8 @@ func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time
 // StopTree is a stop with all that it has to reach at once. A stop of the whole tree is told to
 // everybody below who is at work: on its way down it would not pass those whose run is over, or
 // whom somebody else set going. Mail that nobody could act on is left out.
-func StopTree(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) ([]troupe.Mail, error) {
+func StopTree(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time, mail troupe.MailID) ([]troupe.Mail,
+	error) {
 	m, live, err := StopMail(r, id, st, now, mail)
 	if err != nil || (!live && !st.Tree) {
 		return nil, err
@@ -165,7 +167,8 @@ func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 		return a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
 	}
 	if ok && t.Kind == troupe.TaskShell {
-		if err := a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a <task-notification>", t.ID), false)); err != nil {
+		if err := a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a <task-notification>",
+			t.ID), false)); err != nil {
 			return err
 		}
 		if cancel := a.shells[t.ID]; cancel != nil {
@@ -182,7 +185,8 @@ func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 		}
 		to, err := a.child(tx, ref)
 		if errors.Is(err, troupe.ErrNotFound) {
-			return emit(resultOf(c, fmt.Sprintf("there is no task %q; TaskOutput without a task_id lists yours", in.Task), true))
+			return emit(resultOf(c, fmt.Sprintf("there is no task %q; TaskOutput without a task_id lists yours",
+				in.Task), true))
 		}
 		if err != nil {
 			return err
@@ -209,7 +213,8 @@ func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 		if to.Parent != a.id {
 			told = "its end is told to the agent that started it"
 		}
-		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; %s. SendMessage lets it go on later, with all it knew.", to.Name, told), false))
+		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; %s. SendMessage lets it go on later, with all it "+
+			"knew.", to.Name, told), false))
 	})
 	if err != nil {
 		return err

@@ -16,8 +16,9 @@ import (
 // resultOf is a call's result as plain text.
 func resultOf(c turn.Call, text string, isError bool) troupe.ToolFinished {
 	return troupe.ToolFinished{
-		Name:   c.Name,
-		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: isError, Blocks: []troupe.Block{troupe.Text(text)}},
+		Name: c.Name,
+		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: isError,
+			Blocks: []troupe.Block{troupe.Text(text)}},
 	}
 }
 
@@ -71,7 +72,8 @@ func (a *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, b
 	child := born.State.Session
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	err := emit(troupe.ToolStarted{
-		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID, Task: a.h.agentTask(child, at, false),
+		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID,
+		Task: a.h.agentTask(child, at, false),
 	})
 	if err != nil || !b.background {
 		return err
@@ -85,7 +87,8 @@ func (a *births) wentBackground(c turn.Call, child troupe.Session, what string) 
 	if t.Output != "" {
 		text += "output file (once it has ended): " + t.Output + "\n"
 	}
-	out := resultOf(c, text+"Its end will arrive by itself as a <task-notification>; go on with other work, or end your turn.", false)
+	out := resultOf(c, text+"Its end will arrive by itself as a <task-notification>; go on with other work, or end "+
+		"your turn.", false)
 	out.Task = t
 	return out
 }
@@ -125,8 +128,10 @@ func (a *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepare
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	id := troupe.ShellTaskID(at)
 	env.Log = filepath.Join(env.OutputDir, string(id)+".log")
-	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: name, Coord: at, Output: env.Log, Background: true, StartedAt: a.h.d.Now()}
-	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\nIts end will arrive by itself as a <task-notification>; do not wait for it with sleep.", id, env.Log), false)
+	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: name, Coord: at, Output: env.Log, Background: true,
+		StartedAt: a.h.d.Now()}
+	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\nIts end will arrive by "+
+		"itself as a <task-notification>; do not wait for it with sleep.", id, env.Log), false)
 	out.Task = &t
 	if err := a.stage(out); err != nil {
 		return err
@@ -164,13 +169,15 @@ func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
 	o := troupe.Outcome{
-		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed, Type: "Bash",
+		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
+		Type:     "Bash",
 		Evidence: in.out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
 		Result: plain(a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
 	}
 	switch {
 	case errors.Is(in.err, errStopped):
-		o.Status, o.Cause, o.Error = troupe.Cancelled, troupe.CauseInterrupt, "it was stopped; what it did until then stands"
+		o.Status, o.Cause, o.Error = troupe.Cancelled, troupe.CauseInterrupt,
+			"it was stopped; what it did until then stands"
 	case in.err != nil:
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, in.err.Error()
 	case in.out.IsError || failedCommand(in.out.Evidence):
@@ -238,7 +245,8 @@ func (a *requests) settleRequests(act turn.Answer) error {
 		if a.st.Calls[i].Request == nil {
 			continue
 		}
-		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "", nil)); err != nil {
+		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "",
+			nil)); err != nil {
 			return err
 		}
 	}
@@ -250,7 +258,8 @@ func (a *tasks) report(calls []int) error {
 	for _, i := range calls {
 		c := a.st.Calls[i]
 		t, _ := a.st.Task(string(c.Wait.Task))
-		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting again is not needed.", t.ID, t.Name)
+		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting "+
+			"again is not needed.", t.ID, t.Name)
 		if err := a.stage(resultOf(c, text, false)); err != nil {
 			return err
 		}
@@ -288,7 +297,8 @@ func (a *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 	}
 	t, ok := a.st.Task(in.Task)
 	if !ok {
-		return a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task, turn.RenderTasks(a.st.Tasks)), true))
+		return a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task,
+			turn.RenderTasks(a.st.Tasks)), true))
 	}
 	var reads troupe.MailID
 	replayed := false
@@ -372,7 +382,8 @@ func (a *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 		if s.Waiting != "" {
 			doing += " for " + string(s.Waiting)
 		}
-		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", doing, s.Tally.Turns, s.Tally.ToolUses, s.Tally.Usage.Total())
+		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", doing, s.Tally.Turns,
+			s.Tally.ToolUses, s.Tally.Usage.Total())
 	}
 	return a.stage(resultOf(c, text, false))
 }

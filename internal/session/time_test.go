@@ -25,10 +25,12 @@ func TestTreeTime(t *testing.T) {
 		runs  int
 		held  bool // something was at work when the time was up
 	}{
-		"an agent":         {plays: plays{"main": background, "main/X": reads(100)}, ends: limit, runs: 2, held: true},
-		"a command":        {plays: plays{"main": {call("Bash:&1h"), say("I wait")}}, ends: limit, runs: 2, held: true},
-		"below another":    {plays: plays{"main": background, "main/X": {call("Agent:&Z"), say("I wait too")}, "main/X/Z": reads(100)}, ends: limit, runs: 3, held: true},
-		"woken":            {plays: plays{"main": {call("Agent:&X", "Agent:&Y"), say("I wait")}, "main/X": reads(2), "main/Y": reads(100)}, ends: limit, runs: 3, held: true},
+		"an agent":  {plays: plays{"main": background, "main/X": reads(100)}, ends: limit, runs: 2, held: true},
+		"a command": {plays: plays{"main": {call("Bash:&1h"), say("I wait")}}, ends: limit, runs: 2, held: true},
+		"below another": {plays: plays{"main": background, "main/X": {call("Agent:&Z"), say("I wait too")},
+			"main/X/Z": reads(100)}, ends: limit, runs: 3, held: true},
+		"woken": {plays: plays{"main": {call("Agent:&X", "Agent:&Y"), say("I wait")}, "main/X": reads(2),
+			"main/Y": reads(100)}, ends: limit, runs: 3, held: true},
 		"done in time":     {plays: plays{"main": background, "main/X": reads(2)}, ends: 7 * time.Second, runs: 2},
 		"all over by then": {plays: plays{"main": {say("that is it")}}, ends: time.Second, runs: 1},
 		"another word": {plays: plays{"main": background, "main/X": reads(100)}, do: func(p *process) *process {

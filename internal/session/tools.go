@@ -48,7 +48,8 @@ func (a *calls) runCall(ctx context.Context, i int) error {
 	t, ok := a.h.d.Tools.Find(call.Name)
 	switch {
 	case !ok:
-		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name, strings.Join(a.st.Profile.Tools, ", ")))
+		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name,
+			strings.Join(a.st.Profile.Tools, ", ")))
 	case t.Intent == nil:
 		return a.runTool(ctx, i, t)
 	}
@@ -91,7 +92,8 @@ func (a *calls) announce(ctx context.Context, i int, j *judged) error {
 	if j.announced() {
 		// From here on it may have taken effect, and the log has to know.
 		c := a.st.Calls[i]
-		if err := a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: j.decision}); err != nil {
+		if err := a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
+			Decision: j.decision}); err != nil {
 			return err
 		}
 		if j.background != "" {
@@ -181,7 +183,8 @@ func (a *calls) finishAsked(i int, out tool.Output, took time.Duration, denied *
 	usage, cost := spent.sum()
 	return a.stage(troupe.ToolFinished{
 		Name: c.Name, Usage: usage, Cost: cost,
-		Result:   troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks, IsError: out.IsError},
+		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
+			IsError: out.IsError},
 		Evidence: out.Evidence, DurationMS: took.Milliseconds(), Denied: denied,
 	})
 }

@@ -37,7 +37,8 @@ func TestVirtualRuns(t *testing.T) {
 		}
 	}
 	t.Logf("met %v", met)
-	for _, what := range []string{"restarts", "sessions", "model.compacted", "request.answered", "model.failed", "mail.delivered", "budget.warned", "model.changed"} {
+	for _, what := range []string{"restarts", "sessions", "model.compacted", "request.answered", "model.failed",
+		"mail.delivered", "budget.warned", "model.changed"} {
 		if met[what] < runs/20 {
 			t.Errorf("only %d %s in %d runs", met[what], what, runs)
 		}
@@ -71,7 +72,8 @@ func moods(seed uint64) func(model.Request) troupe.Reply {
 		var calls []string
 		for range 1 + d.IntN(3) {
 			calls = append(calls, one([]string{
-				"Read:a", "Edit:b", "Agent:&" + one(names[:2]), "Agent:&", "Agent:", "Agent:" + one(names[:3]), "Bash:&5s", "Bash:1s", "Bash:&1h",
+				"Read:a", "Edit:b", "Agent:&" + one(names[:2]), "Agent:&", "Agent:", "Agent:" + one(names[:3]),
+				"Bash:&5s", "Bash:1s", "Bash:&1h",
 				"SendMessage:" + one(names) + " how far?", "SendMessage:" + one(names) + " enough!",
 				"TaskOutput:" + one(names), "TaskOutput:", "TaskStop:" + one(names), "TaskOutput:b1.0", "TaskStop:b1.0",
 			}))
@@ -88,7 +90,8 @@ func faults(seed uint64) func(model.Request) *model.Error {
 		d := dice(seed, r.Agent.Path, r.Agent.Reply, r.Agent.Attempt, "fault")
 		switch d.IntN(30) {
 		case 0:
-			return &model.Error{Fault: troupe.FaultRetry, Message: "overloaded", Throttled: true, RetryAfter: time.Duration(d.IntN(20)) * time.Second}
+			return &model.Error{Fault: troupe.FaultRetry, Message: "overloaded", Throttled: true,
+				RetryAfter: time.Duration(d.IntN(20)) * time.Second}
 		case 1:
 			return &model.Error{Fault: troupe.FaultTooLong, Message: "too long"}
 		case 2:
@@ -107,7 +110,8 @@ func virtualRun(t *testing.T, seed uint64, met map[string]int) {
 	if d.IntN(3) == 0 {
 		caps.MaxTokens = int64(300 + d.IntN(2000))
 	}
-	settings := troupe.Policy{MaxAttempts: 4, MaxDenials: 3, FallbackAfter: 2, Gather: time.Second, AutoBackground: time.Duration(d.IntN(3)) * 3 * time.Second}
+	settings := troupe.Policy{MaxAttempts: 4, MaxDenials: 3, FallbackAfter: 2, Gather: time.Second,
+		AutoBackground: time.Duration(d.IntN(3)) * 3 * time.Second}
 	lanes, asks := d.IntN(3), time.Duration(d.IntN(4))*time.Minute
 	setup := func(p *process) {
 		p.llm.fail = faults(seed)
@@ -115,7 +119,8 @@ func virtualRun(t *testing.T, seed uint64, met map[string]int) {
 		p.settings = troupe.Settings{AskFor: asks, Policy: settings}
 		p.deps = func(dep *session.Deps) {
 			dep.Tools, dep.Profiles = shells(), inherits{p}
-			dep.Governor = governor.New(governor.Options{Max: func(string) int { return lanes }, Now: time.Now, After: p.pool.After})
+			dep.Governor = governor.New(governor.Options{Max: func(string) int { return lanes }, Now: time.Now,
+				After: p.pool.After})
 		}
 	}
 	p := h.start(moods(seed), setup)
@@ -168,7 +173,8 @@ func meddle(p *process, d *rand.Rand) {
 	case 4:
 		p.send(troupe.Mail{To: to, Kind: troupe.MailModel, Model: []string{"llm/one", "llm/two"}[d.IntN(2)]})
 	case 5:
-		p.send(troupe.Mail{To: to, Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has changed")}})
+		p.send(troupe.Mail{To: to, Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has " +
+			"changed")}})
 	case 6:
 		p.hub.Move(p.root, to, nil)
 	case 7:

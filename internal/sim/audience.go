@@ -88,7 +88,8 @@ func (a *audience) announced(p *process, root, id troupe.SessionID, seq int64) {
 		}
 		s.Seq++
 		body := troupe.ModelChanged{Model: "m"}
-		return tx.Append(troupe.Lease{}, s, []troupe.Event{{Root: Elsewhere, Session: Elsewhere, Seq: s.Seq, Body: body}})
+		return tx.Append(troupe.Lease{}, s, []troupe.Event{{Root: Elsewhere, Session: Elsewhere, Seq: s.Seq,
+			Body: body}})
 	})
 	if err != nil {
 		a.w.broken("go on with another tree: %w", err)
@@ -147,7 +148,8 @@ func (r *reader) batch(b wire.Batch) {
 	}
 	for _, d := range b.Deltas {
 		if d.After < r.ended[d.Session] {
-			r.w.broken("a piece of session %s behind event %d comes after its reply has ended with event %d", d.Session, d.After, r.ended[d.Session])
+			r.w.broken("a piece of session %s behind event %d comes after its reply has ended with event %d", d.Session,
+				d.After, r.ended[d.Session])
 		}
 		if st := r.w.watch.states[d.Session]; r.root == Elsewhere || st == nil || st.Session.Root != r.root {
 			r.w.broken("a follower of %s gets a piece of session %s", r.root, d.Session)
@@ -162,12 +164,14 @@ func (r *reader) batch(b wire.Batch) {
 	}
 	for _, e := range b.Events {
 		if e.Root != r.root || e.Seq != r.seen[e.Session]+1 {
-			r.w.broken("a follower of %s gets event %d of session %s of %s behind event %d", r.root, e.Seq, e.Session, e.Root, r.seen[e.Session])
+			r.w.broken("a follower of %s gets event %d of session %s of %s behind event %d", r.root, e.Seq, e.Session,
+				e.Root, r.seen[e.Session])
 		}
 		r.seen[e.Session] = e.Seq
 		switch body := e.Body.(type) {
 		case troupe.Replied:
-			if x := r.pieces[e.Session]; x.after > r.ended[e.Session] && x.after < e.Seq && !x.gap && !strings.HasPrefix(troupe.JoinText(body.Blocks), x.text) {
+			if x := r.pieces[e.Session]; x.after > r.ended[e.Session] && x.after < e.Seq && !x.gap &&
+				!strings.HasPrefix(troupe.JoinText(body.Blocks), x.text) {
 				r.w.broken("session %s said %q, and on the way %q", e.Session, troupe.JoinText(body.Blocks), x.text)
 			}
 			r.ended[e.Session] = e.Seq
@@ -190,7 +194,8 @@ func (a *audience) rest() {
 		if r.p != nil && r.p == a.w.live && !r.p.dead && r.root != Elsewhere {
 			for id, seq := range r.p.logged {
 				if r.seen[id] < seq {
-					a.w.broken("event %d of session %s was never announced to a reader that has %d", seq, id, r.seen[id])
+					a.w.broken("event %d of session %s was never announced to a reader that has %d", seq, id,
+						r.seen[id])
 				}
 			}
 		}

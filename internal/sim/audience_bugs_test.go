@@ -7,7 +7,8 @@ import (
 )
 
 // onNotify has one commit in twenty announced in another way.
-func onNotify(change func(root, id troupe.SessionID, seq int64) (troupe.SessionID, troupe.SessionID, int64)) func() func(*session.Deps) {
+func onNotify(change func(root, id troupe.SessionID, seq int64) (troupe.SessionID, troupe.SessionID,
+	int64)) func() func(*session.Deps) {
 	return func() func(*session.Deps) {
 		n := 0
 		return func(d *session.Deps) {
@@ -32,7 +33,8 @@ func asAnotherSession(root, _ troupe.SessionID, seq int64) (troupe.SessionID, tr
 }
 
 // onDelta has every piece of a reply announced in another way.
-func onDelta(change func(root troupe.SessionID, d session.Delta) (troupe.SessionID, session.Delta)) func() func(*session.Deps) {
+func onDelta(change func(root troupe.SessionID, d session.Delta) (troupe.SessionID,
+	session.Delta)) func() func(*session.Deps) {
 	return func() func(*session.Deps) {
 		return func(d *session.Deps) {
 			real := d.Deltas

@@ -33,7 +33,8 @@ func otherCall(m troupe.Mail) {
 		return
 	}
 	var at troupe.Coord
-	if _, err := fmt.Sscanf(strings.TrimPrefix(string(m.Answer.Request), string(m.To)), ".%d.%d", &at.Reply, &at.Call); err == nil {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(string(m.Answer.Request), string(m.To)), ".%d.%d", &at.Reply,
+		&at.Call); err == nil {
 		at.Call ^= 1
 		m.Answer.Request = troupe.NewRequestID(m.To, at, 1)
 	}
@@ -137,7 +138,8 @@ func (g *open) Confine(c session.Confine) (*troupe.Confinement, []string, error)
 }
 
 // onRead plants a bug in what is read of logs. What is read is shared, and is not changed.
-func onRead(tx store.Tx, id troupe.SessionID, after int64, limit int, change func(troupe.Body) troupe.Body) ([]troupe.Event, error) {
+func onRead(tx store.Tx, id troupe.SessionID, after int64, limit int,
+	change func(troupe.Body) troupe.Body) ([]troupe.Event, error) {
 	events, err := tx.Events(id, after, limit)
 	events = slices.Clone(events)
 	for i := range events {

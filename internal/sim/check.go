@@ -22,7 +22,8 @@ func (w *world) rest() error {
 		st := w.watch.states[id]
 		s := st.Session
 		if s.Status.Live() {
-			return fmt.Errorf("parked for ever: session %s %q is %s %s and nothing is under way", id, s.Name, s.Status, s.Waiting)
+			return fmt.Errorf("parked for ever: session %s %q is %s %s and nothing is under way", id, s.Name, s.Status,
+				s.Waiting)
 		}
 		if act, ok := turn.Next(st, w.inputs()).(turn.Park); !ok {
 			return fmt.Errorf("session %s %q is left alone, and has to do %T %+v", id, s.Name, act, act)
@@ -106,7 +107,10 @@ func (h *history) session(r store.Reader, s troupe.Session) error {
 	case st.Session != s:
 		return fmt.Errorf("its row differs from its log:\nrow %+v\nlog %+v", s, st.Session)
 	}
-	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool), open: make(map[troupe.Coord]bool), wanted: make(map[troupe.Coord]bool), begun: make(map[troupe.Coord]bool), answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool), warned: make(map[string]bool)}
+	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool),
+		open: make(map[troupe.Coord]bool), wanted: make(map[troupe.Coord]bool), begun: make(map[troupe.Coord]bool),
+		answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool),
+		warned: make(map[string]bool)}
 	for _, e := range events {
 		if err := l.event(e); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)

@@ -19,7 +19,8 @@ func (d *docket) note(e troupe.Event) {
 	case troupe.RequestOpened:
 		d.changed = true
 		d.rows = append(d.rows, troupe.Request{
-			ID: b.ID, Root: e.Root, Session: e.Session, Coord: troupe.Coord{Reply: b.Reply, Call: b.Call}, RequestBody: b.RequestBody, Opened: e.At,
+			ID: b.ID, Root: e.Root, Session: e.Session, Coord: troupe.Coord{Reply: b.Reply, Call: b.Call},
+			RequestBody: b.RequestBody, Opened: e.At,
 		})
 	case troupe.RequestAnswered:
 		d.settle(e, troupe.Coord{Reply: b.Reply, Call: b.Call}, &b)

@@ -49,7 +49,8 @@ func (h *watch) judged(e troupe.Event, b troupe.ToolJudged) {
 	h.w.res.Judged++
 	c := turn.Call{Call: troupe.Call{Reply: b.Reply, Index: b.Call}}
 	if said := h.w.verdict(e.Session, &c); said == nil || *said != b.Judgement {
-		h.w.broken("session %s: event %d has call %d.%d judged %+v; what was said is %+v", e.Session, e.Seq, b.Reply, b.Call, b.Judgement, said)
+		h.w.broken("session %s: event %d has call %d.%d judged %+v; what was said is %+v", e.Session, e.Seq, b.Reply,
+			b.Call, b.Judgement, said)
 	}
 }
 
@@ -59,12 +60,14 @@ func (h *watch) mayBegin(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	c := &st.Calls[b.Call]
 	switch {
 	case h.halts[e.Session] == st.Session.Run:
-		h.w.broken("session %s: event %d starts call %d.%d, and its run was told to stop before", e.Session, e.Seq, b.Reply, b.Call)
+		h.w.broken("session %s: event %d starts call %d.%d, and its run was told to stop before", e.Session, e.Seq,
+			b.Reply, b.Call)
 	case !h.w.climate.judge:
 	case c.Judged == nil:
 		h.w.broken("session %s: event %d starts call %d.%d, which was not judged", e.Session, e.Seq, b.Reply, b.Call)
 	case c.Judged.Effect == troupe.Deny, c.Judged.Effect == troupe.Ask && c.Answer == nil:
-		h.w.broken("session %s: event %d starts call %d.%d, which was judged %+v and answered %+v", e.Session, e.Seq, b.Reply, b.Call, c.Judged, c.Answer)
+		h.w.broken("session %s: event %d starts call %d.%d, which was judged %+v and answered %+v", e.Session, e.Seq,
+			b.Reply, b.Call, c.Judged, c.Answer)
 	}
 }
 

@@ -51,8 +51,11 @@ func (l *law) born(id troupe.SessionID, seq int64, b troupe.Created) {
 		p.path = up.path + "/" + p.path
 	}
 	l.parties[id] = p
-	if role := l.w.climate.profile(b.Profile.Type); b.Parent != "" && (b.Authority.Mode != role.Mode || len(b.Authority.Rules) > 0 || b.Profile.Mode != role.Mode || b.Profile.Sandbox != role.Sandbox) {
-		l.w.broken("session %s is born as a %s with %+v, in mode %q and sandbox %q", id, role.Type, b.Authority, b.Profile.Mode, b.Profile.Sandbox)
+	if role := l.w.climate.profile(b.Profile.Type); b.Parent != "" &&
+		(b.Authority.Mode != role.Mode || len(b.Authority.Rules) > 0 || b.Profile.Mode != role.Mode ||
+			b.Profile.Sandbox != role.Sandbox) {
+		l.w.broken("session %s is born as a %s with %+v, in mode %q and sandbox %q", id, role.Type, b.Authority,
+			b.Profile.Mode, b.Profile.Sandbox)
 	}
 	l.add(p, seq, b.Authority)
 	p.versions[0].takenIn, p.versions[0].takenAt = true, l.w.now
@@ -195,11 +198,14 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	if b.Name != "Edit" && b.Name != "Bash" {
 		return
 	}
-	if b.Decision.Step == gate.StepReadOnlyRun && b.Decision.Beyond == troupe.Ask && h.states[h.w.root].Settings.AskFor > 0 {
-		h.w.broken("session %s: event %d starts call %d, and nobody was asked what it may do beyond reading", id, e.Seq, b.Call)
+	if b.Decision.Step == gate.StepReadOnlyRun && b.Decision.Beyond == troupe.Ask &&
+		h.states[h.w.root].Settings.AskFor > 0 {
+		h.w.broken("session %s: event %d starts call %d, and nobody was asked what it may do beyond reading", id, e.Seq,
+			b.Call)
 	}
 	if b.Decision.Sandbox == troupe.LevelReadOnly && !strings.HasPrefix(c.Input, "&") {
-		h.w.broken("session %s: event %d announces call %d, which can change nothing: after a crash it would not run again", id, e.Seq, b.Call)
+		h.w.broken("session %s: event %d announces call %d, which can change nothing: after a crash it would not run "+
+			"again", id, e.Seq, b.Call)
 	}
 	h.founded(st, e, b, c)
 	key := effectKey(outputDir(id), callID(b.Reply, b.Call))
@@ -210,7 +216,8 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	}
 	now.times++
 	now.level, now.granted, now.why = b.Decision.Sandbox, c.Granted, b.Decision
-	now.reach = b.Decision.Step != stepAnswer || c.Asked == nil || len(c.Asked.Wants) == 0 || slices.ContainsFunc(c.Granted, opens)
+	now.reach = b.Decision.Step != stepAnswer || c.Asked == nil || len(c.Asked.Wants) == 0 ||
+		slices.ContainsFunc(c.Granted, opens)
 }
 
 // opens: leave for this is leave for the network.
@@ -237,7 +244,8 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 		return false
 	})
 	if !found {
-		h.w.broken("session %s: event %d starts %s(%s) by %+v; by the logs of its line of authority it is %+v, answered %+v", id, e.Seq, c.Name, c.Input, b.Decision, last, c.Answer)
+		h.w.broken("session %s: event %d starts %s(%s) by %+v; by the logs of its line of authority it is %+v, "+
+			"answered %+v", id, e.Seq, c.Name, c.Input, b.Decision, last, c.Answer)
 	}
 }
 
@@ -246,7 +254,8 @@ func (h *watch) within(e troupe.Event, child, parent troupe.Decision, who string
 	strict := map[troupe.Effect]int{troupe.Allow: 0, troupe.Ask: 1, troupe.Deny: 2}
 	wider := child.Sandbox != "" && child.Effect == parent.Effect && child.Sandbox.Meet(parent.Sandbox) != child.Sandbox
 	if strict[parent.Effect] > strict[child.Effect] || wider {
-		h.w.broken("session %s: event %d starts a call that was judged %+v, and its parent %s would have been told %+v", e.Session, e.Seq, child, who, parent)
+		h.w.broken("session %s: event %d starts a call that was judged %+v, and its parent %s would have been told %+v",
+			e.Session, e.Seq, child, who, parent)
 	}
 }
 
@@ -254,8 +263,10 @@ func (h *watch) within(e troupe.Event, child, parent troupe.Decision, who string
 // which a call began.
 func (h *watch) allows(law, made troupe.Decision, c *turn.Call) bool {
 	if made.Step != stepAnswer {
-		return law.Effect == troupe.Allow && law.Step == made.Step && law.Rule == made.Rule && law.Source == made.Source &&
-			law.Sandbox == made.Sandbox && law.Beyond == made.Beyond && (law.Step != gate.StepAllowRule || law.Rule != "")
+		return law.Effect == troupe.Allow && law.Step == made.Step && law.Rule == made.Rule &&
+			law.Source == made.Source &&
+			law.Sandbox == made.Sandbox && law.Beyond == made.Beyond &&
+			(law.Step != gate.StepAllowRule || law.Rule != "")
 	}
 	if c.Answer == nil || c.Answer.Effect != troupe.Allow || c.Answer.By == "" || c.Asked == nil {
 		return false
@@ -299,14 +310,16 @@ func (h *watch) begins(r runner, env tool.Env) {
 		}
 		asked := h.often[effectKey(env.OutputDir, env.CallID)] > 0
 		allowed := func(d troupe.Decision) bool {
-			return (d.Effect == troupe.Allow || asked && d.Effect == troupe.Ask) && (r.name == "Read" || d.Sandbox == level)
+			return (d.Effect == troupe.Allow || asked && d.Effect == troupe.Ask) &&
+				(r.name == "Read" || d.Sandbox == level)
 		}
 		until := r.at
 		if h.w.climate.judge {
 			until = h.w.now // the gate is asked once more when the judge has spoken
 		}
 		if !h.law.some(id, &c, r.at, until, allowed) {
-			h.w.broken("%s/%s runs %s(%s) unannounced, and may not by the logs of its line of authority", id, env.CallID, r.name, r.input)
+			h.w.broken("%s/%s runs %s(%s) unannounced, and may not by the logs of its line of authority", id,
+				env.CallID, r.name, r.input)
 		}
 	case level.Meet(begun.level) != level:
 		h.w.broken("%s/%s runs in the level %s, and was allowed in %s", id, env.CallID, level, begun.level)
@@ -326,12 +339,14 @@ func (h *watch) covered(key string, b *beginning, done []troupe.Attempt) {
 		case b.bound == troupe.LevelReadOnly:
 			h.w.broken("%s did %s %s, and commands there only read", key, a.Op, a.Path)
 		case b.bound == troupe.LevelWorkspace && b.level == troupe.LevelNone:
-			h.w.broken("%s did %s %s without a sandbox, below an agent whose commands stay in the workspace", key, a.Op, a.Path)
+			h.w.broken("%s did %s %s without a sandbox, below an agent whose commands stay in the workspace", key, a.Op,
+				a.Path)
 		case b.level == troupe.LevelNone:
 		case b.level == troupe.LevelWorkspace && (inside || network):
 		case slices.Contains(b.granted, a):
 		default:
-			h.w.broken("%s did %s %s in the level %s, allowed by %+v and besides %v", key, a.Op, a.Path, b.level, b.why, b.granted)
+			h.w.broken("%s did %s %s in the level %s, allowed by %+v and besides %v", key, a.Op, a.Path, b.level, b.why,
+				b.granted)
 		}
 	}
 }
@@ -352,7 +367,8 @@ func (h *watch) opened(st *turn.State, e troupe.Event, b troupe.RequestOpened) {
 	}
 	key := effectKey(outputDir(e.Session), callID(b.Reply, b.Call))
 	if h.often[key]++; h.often[key] > maxAsked {
-		h.w.broken("session %s: event %d asks about call %d.%d for the %dth time", e.Session, e.Seq, b.Reply, b.Call, h.often[key])
+		h.w.broken("session %s: event %d asks about call %d.%d for the %dth time", e.Session, e.Seq, b.Reply, b.Call,
+			h.often[key])
 	}
 }
 
@@ -371,14 +387,16 @@ func (h *watch) needless(st *turn.State, events []troupe.Event) {
 			return !settles(d, &b.RequestBody)
 		}
 		if !h.law.some(e.Session, c, e.At, h.w.now, asks) {
-			h.w.broken("session %s: event %d asks about %s(%s), which was allowed by then", e.Session, e.Seq, c.Name, c.Input)
+			h.w.broken("session %s: event %d asks about %s(%s), which was allowed by then", e.Session, e.Seq, c.Name,
+				c.Input)
 		}
 	}
 }
 
 // settles reports whether what the gate says by now leaves nothing to be asked about.
 func settles(d troupe.Decision, b *troupe.RequestBody) bool {
-	return d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun && (d.Sandbox == troupe.LevelNone || len(b.Wants) == 0)
+	return d.Effect == troupe.Allow && d.Step != gate.StepReadOnlyRun &&
+		(d.Sandbox == troupe.LevelNone || len(b.Wants) == 0)
 }
 
 // answered: an answer counts for the call that was asked about, as it was given.
@@ -393,21 +411,30 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
 	if c.Name != "Agent" && !since.IsZero() && !h.law.some(e.Session, c, since, h.w.now, needed) {
-		h.w.broken("session %s: event %d answers for %s(%s), and a grant had settled that before", e.Session, e.Seq, c.Name, c.Input)
+		h.w.broken("session %s: event %d answers for %s(%s), and a grant had settled that before", e.Session, e.Seq,
+			c.Name, c.Input)
 	}
 	switch said := h.w.people.said[b.Mail].answer; {
 	case b.Mail != "" && (said == nil || said.Request != c.Request.ID || said.Effect != b.Effect):
-		h.w.broken("session %s: event %d has %s say %s to call %d.%d; what was said is %+v", e.Session, e.Seq, b.By, b.Effect, b.Reply, b.Call, said)
+		h.w.broken("session %s: event %d has %s say %s to call %d.%d; what was said is %+v", e.Session, e.Seq, b.By,
+			b.Effect, b.Reply, b.Call, said)
 	case b.Mail != "" || b.Effect == troupe.Deny:
 	case b.By == "a rule that was granted since":
 		i := slices.IndexFunc(h.w.people.asked, func(q question) bool {
 			return q.ID == b.ID
 		})
-		if !h.law.some(e.Session, c, h.w.people.asked[i].at, h.w.now, func(d troupe.Decision) bool { return settles(d, &c.Request.RequestBody) }) || c.Request.Kind == troupe.RequestBackground {
-			h.w.broken("session %s: event %d has call %d.%d, %s(%s), allowed by a rule, and none does", e.Session, e.Seq, b.Reply, b.Call, c.Name, c.Input)
+		if !h.law.some(e.Session, c, h.w.people.asked[i].at, h.w.now,
+			func(d troupe.Decision) bool { return settles(d, &c.Request.RequestBody) }) ||
+			c.Request.Kind == troupe.RequestBackground {
+			h.w.broken("session %s: event %d has call %d.%d, %s(%s), allowed by a rule, and none does", e.Session,
+				e.Seq, b.Reply, b.Call, c.Name, c.Input)
 		}
-	case !slices.ContainsFunc(st.Calls, func(x turn.Call) bool { return x.Request != nil && slices.Contains(x.Request.With, b.Call) }):
-		h.w.broken("session %s: event %d has %s allow call %d.%d, about which nobody said anything", e.Session, e.Seq, b.By, b.Reply, b.Call)
+	case !slices.ContainsFunc(st.Calls, func(x turn.Call) bool {
+		return x.Request != nil &&
+			slices.Contains(x.Request.With, b.Call)
+	}):
+		h.w.broken("session %s: event %d has %s allow call %d.%d, about which nobody said anything", e.Session, e.Seq,
+			b.By, b.Reply, b.Call)
 	}
 }
 
@@ -426,6 +453,7 @@ func (h *watch) granted(st *turn.State, e troupe.Event, b troupe.AuthorityChange
 		want.Mode = said.mode
 	}
 	if want.Mode != b.Authority.Mode || !slices.Equal(want.Rules, b.Authority.Rules) {
-		h.w.broken("session %s: event %d changes its authority to %+v; what was said comes to %+v", e.Session, e.Seq, b.Authority, want)
+		h.w.broken("session %s: event %d changes its authority to %+v; what was said comes to %+v", e.Session, e.Seq,
+			b.Authority, want)
 	}
 }

@@ -74,7 +74,8 @@ func (m models) Stream(ctx context.Context, r model.Request, sink func(model.Del
 		partial := []troupe.Block{troupe.Text("half a")}
 		says(sink, partial)
 		return troupe.Reply{}, &model.Error{
-			Fault: troupe.FaultInterrupted, Message: "stopped", Partial: partial, Usage: troupe.Usage{Input: int64(size), Output: 1},
+			Fault: troupe.FaultInterrupted, Message: "stopped", Partial: partial,
+			Usage: troupe.Usage{Input: int64(size), Output: 1},
 		}
 	}
 	w.calls++
@@ -111,9 +112,11 @@ func (m models) check(r model.Request) int {
 	before := w.sent[r.Agent.Session]
 	switch {
 	case r.Generation < before.generation:
-		w.broken("session %s: a request of generation %d after one of generation %d", r.Agent.Session, r.Generation, before.generation)
+		w.broken("session %s: a request of generation %d after one of generation %d", r.Agent.Session, r.Generation,
+			before.generation)
 	case r.Generation == before.generation && !bytes.HasPrefix(body, before.body):
-		w.broken("session %s: the request for reply %d does not begin with the one before in generation %d", r.Agent.Session, r.Agent.Reply, r.Generation)
+		w.broken("session %s: the request for reply %d does not begin with the one before in generation %d",
+			r.Agent.Session, r.Agent.Reply, r.Generation)
 	}
 	w.sent[r.Agent.Session] = sentBefore{r.Generation, body}
 	return size / 4
@@ -163,7 +166,8 @@ func (w *world) drawOddReply(usage troupe.Usage) troupe.Reply {
 	case 3: // nothing at all
 	case 4:
 		r.Stop = troupe.StopToolUse
-		r.Blocks = []troupe.Block{call("Read", ""), call("Nothing", ""), call("Edit", "broken"), {Type: troupe.ThinkingBlock, Text: "hm"}}
+		r.Blocks = []troupe.Block{call("Read", ""), call("Nothing", ""), call("Edit", "broken"),
+			{Type: troupe.ThinkingBlock, Text: "hm"}}
 	}
 	return r
 }
@@ -175,7 +179,8 @@ func call(name, input string) troupe.Block {
 
 // drawReply is words, or calls. A summary is words. Once enough was done nobody asks for more.
 func (w *world) drawReply(id troupe.SessionID, usage troupe.Usage) troupe.Reply {
-	r := troupe.Reply{Stop: troupe.StopEndTurn, Usage: usage, Model: "one", Blocks: []troupe.Block{troupe.Text(fmt.Sprintf("so it is (%d)", w.calls))}}
+	r := troupe.Reply{Stop: troupe.StopEndTurn, Usage: usage, Model: "one",
+		Blocks: []troupe.Block{troupe.Text(fmt.Sprintf("so it is (%d)", w.calls))}}
 	if st := w.watch.states[id]; st.Compacting() || w.calls >= w.climate.calls || w.one(6) {
 		return r
 	}

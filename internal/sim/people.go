@@ -112,7 +112,10 @@ func (w *world) request() (question, bool) {
 
 func (w *world) open(q question) bool {
 	st := w.watch.states[q.session]
-	return st != nil && slices.ContainsFunc(st.Calls, func(c turn.Call) bool { return c.Request != nil && c.Request.ID == q.ID })
+	return st != nil && slices.ContainsFunc(st.Calls, func(c turn.Call) bool {
+		return c.Request != nil &&
+			c.Request.ID == q.ID
+	})
 }
 
 // answer answers a request: perhaps with a rule for the whole tree, perhaps twice.
@@ -216,19 +219,22 @@ func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error
 		w.res.Stops++
 		return w.halt(tx, to, nil, troupe.Stop{Now: w.one(2), Tree: w.one(2), By: "somebody"})
 	case n < 14:
-		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailCompact, Blocks: []troupe.Block{troupe.Text("keep the names")}})}, nil
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailCompact,
+			Blocks: []troupe.Block{troupe.Text("keep the names")}})}, nil
 	case n < 16:
 		name := []string{"sim/one", "sim/two", "sim/gone"}[w.rng.IntN(3)]
 		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailModel, Model: name})}, nil
 	case n < 18:
-		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has changed")}})}, nil
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailNotice,
+			Blocks: []troupe.Block{troupe.Text("something has changed")}})}, nil
 	case n < 24:
 		return w.empower(to), nil
 	}
 	if q, _ := w.request(); q.session != "" && w.one(2) {
 		return w.answers(q), nil // perhaps too late
 	}
-	nobody := troupe.Answer{Request: troupe.NewRequestID(to, troupe.Coord{Reply: 1 + w.rng.IntN(3)}, 1), By: "somebody", Effect: troupe.Allow}
+	nobody := troupe.Answer{Request: troupe.NewRequestID(to, troupe.Coord{Reply: 1 + w.rng.IntN(3)}, 1), By: "somebody",
+		Effect: troupe.Allow}
 	return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailAnswer, Answer: &nobody})}, nil
 }
 
@@ -243,7 +249,8 @@ func (w *world) halt(tx store.Reader, to troupe.SessionID, out []troupe.Mail, st
 func (w *world) mistake() {
 	p := w.before[w.rng.IntN(len(w.before))]
 	here, err := p.hub.Send(w.ctx(), w.root, func(store.Tx) ([]troupe.Mail, error) {
-		return []troupe.Mail{w.letterTo(w.root, troupe.Mail{Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("a word")}})}, nil
+		return []troupe.Mail{w.letterTo(w.root, troupe.Mail{Kind: troupe.MailPrompt,
+			Blocks: []troupe.Block{troupe.Text("a word")}})}, nil
 	})
 	if here && !errors.Is(err, troupe.ErrFenced) && !errors.Is(err, errCrash) {
 		w.broken("%s has lost the tree, and takes mail for it: %v", p.owner, err)

@@ -34,7 +34,8 @@ func nextQuestion(m troupe.Mail) {
 		return
 	}
 	at := &m.Answer.Coord
-	if _, err := fmt.Sscanf(strings.TrimPrefix(string(m.Answer.Request), string(m.To)), ".%d.%d", &at.Reply, &at.Call); err == nil {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(string(m.Answer.Request), string(m.To)), ".%d.%d", &at.Reply,
+		&at.Call); err == nil {
 		m.Answer.Request = ""
 	}
 }

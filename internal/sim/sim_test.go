@@ -55,7 +55,8 @@ func TestSeeds(t *testing.T) {
 				}
 				r, err := play(*first+i, nil, nil)
 				if err != nil {
-					t.Errorf("%v\nsee every step with: go test ./internal/sim -run 'TestSeed$' -seed %d -v", err, *first+i)
+					t.Errorf("%v\nsee every step with: go test ./internal/sim -run 'TestSeed$' -seed %d -v", err,
+						*first+i)
 				}
 				mine = mine.Add(r)
 			}
@@ -70,8 +71,10 @@ func TestSeeds(t *testing.T) {
 		"crashes": sum.Crashes, "rival owners": sum.Zombies, "stops": sum.Stops, "words": sum.Words,
 		"children": sum.Sessions - *seeds, "effects": sum.Effects, "model faults": sum.Faults,
 		"requests": sum.Requests, "summaries": sum.Summaries,
-		"requests about wants": sum.Wants, "requests ahead": sum.Ahead, "grants": sum.Grants, "effects by an answer alone": sum.Leaves,
-		"trees taken back": sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged, "pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
+		"requests about wants": sum.Wants, "requests ahead": sum.Ahead, "grants": sum.Grants,
+		"effects by an answer alone": sum.Leaves,
+		"trees taken back":           sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged,
+		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
 	} {
 		if !t.Failed() && n < *seeds/10 {
 			t.Errorf("only %d %s in %d seeds: the simulation is not trying hard enough", n, what, *seeds)

@@ -45,7 +45,8 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		return []string{"Nothing", "Edit", "Agent", "TaskOutput"}[w.rng.IntN(4)], "broken"
 	case n < 14:
 		name := []string{"", "", "", "Twin", "a/b", "unknown"}[w.rng.IntN(6)]
-		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor", "@trusted"}[w.rng.IntN(7)]
+		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor",
+			"@trusted"}[w.rng.IntN(7)]
 	case n < 16:
 		return "SendMessage", w.drawTask(id) + and
 	case n < 18:
@@ -89,7 +90,10 @@ func tools(p *process) tool.Set {
 		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
 		{Name: "TaskStop", Holder: troupe.Parents},
 	} {
-		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent, error) { return intent(f.Name, input) }})
+		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent,
+			error) {
+			return intent(f.Name, input)
+		}})
 	}
 	return tool.NewSet(out...)
 }

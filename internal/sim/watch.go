@@ -68,7 +68,8 @@ func newWatch(w *world) watch {
 		mail: make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
 		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
-		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked), halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
+		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
+		halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
 	}
 }
 
@@ -159,7 +160,8 @@ func (t *watchTx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event
 		case troupe.Started:
 			// Who wakes may go beyond the cap; who begins a run may not.
 			if limit := tree.Caps.MaxActive; s.Depth > 0 && limit > 0 && tree.Active+t.started >= limit {
-				t.p.w.broken("session %s begins a run beside %d others under a cap of %d", s.ID, tree.Active+t.started, limit)
+				t.p.w.broken("session %s begins a run beside %d others under a cap of %d", s.ID, tree.Active+t.started,
+					limit)
 			}
 			if s.Active() {
 				t.started++
@@ -177,14 +179,16 @@ func (h *watch) fits(s troupe.Session, tree troupe.Tree, b troupe.CallSealed) {
 	c, r := tree.Caps, tree.Reserved
 	tokens, cost := tree.Tally.Usage.Total(), tree.Tally.Cost
 	if (c.MaxTokens > 0 && tokens >= c.MaxTokens) || (c.MaxCost > 0 && cost >= c.MaxCost) {
-		h.w.broken("session %s begins a model call although its tree has used %d tokens and %s of %d and %s", s.ID, tokens, cost, c.MaxTokens, c.MaxCost)
+		h.w.broken("session %s begins a model call although its tree has used %d tokens and %s of %d and %s", s.ID,
+			tokens, cost, c.MaxTokens, c.MaxCost)
 	}
 	if r == (troupe.Reservation{}) {
 		return
 	}
 	all := r.Add(b.Reserved)
 	if (c.MaxTokens > 0 && tokens+all.Tokens > c.MaxTokens) || (c.MaxCost > 0 && cost+all.Cost > c.MaxCost) {
-		h.w.broken("session %s begins a model call beside others for which nothing is left: used %d tokens and %s, held back %+v, of %d and %s", s.ID, tokens, cost, all, c.MaxTokens, c.MaxCost)
+		h.w.broken("session %s begins a model call beside others for which nothing is left: used %d tokens and %s, "+
+			"held back %+v, of %d and %s", s.ID, tokens, cost, all, c.MaxTokens, c.MaxCost)
 	}
 }
 
@@ -255,7 +259,8 @@ func (h *watch) committed(p *process, t *watchTx) {
 // to it until the new owner needs them; what they are told does not matter to anybody yet.
 func (h *watch) lost(p *process, a appended) {
 	for _, e := range a.events {
-		if k := e.Body.Kind(); k != troupe.KindMailDelivered && k != troupe.KindAuthorityChanged && k != troupe.KindModelChanged {
+		if k := e.Body.Kind(); k != troupe.KindMailDelivered && k != troupe.KindAuthorityChanged &&
+			k != troupe.KindModelChanged {
 			h.w.broken("%s has lost the tree, and logs %s as event %d of session %s", p.owner, k, e.Seq, a.row.ID)
 		}
 	}
@@ -343,10 +348,12 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		}
 		if l, t := st.Profile.Limits, st.Session.Tally; (l.MaxTurns > 0 && st.RunTurns() >= l.MaxTurns) ||
 			(l.MaxTokens > 0 && t.Usage.Total() >= l.MaxTokens) || (l.MaxCost > 0 && t.Cost >= l.MaxCost) {
-			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v", id, e.Seq, l, st.RunTurns(), t)
+			h.w.broken("session %s: event %d begins a model call beyond its limits %+v: %d replies in this run, %+v",
+				id, e.Seq, l, st.RunTurns(), t)
 		}
 		if id == h.w.root && h.stays {
-			h.w.broken("session %s: event %d begins a model call, and nobody has spoken since the whole tree was stopped", id, e.Seq)
+			h.w.broken("session %s: event %d begins a model call, and nobody has spoken since the whole tree was "+
+				"stopped", id, e.Seq)
 		}
 		h.inTime(st, e)
 		h.seals[id], h.because[id] = b, b.Compact
@@ -378,7 +385,8 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.w.people.note(id, b.Task)
 	case troupe.RequestOpened:
 		if want := e.At.Add(h.states[h.w.root].Settings.AskFor); !b.Until.Equal(want) {
-			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s", id, e.Seq, b.Until, want)
+			h.w.broken("session %s: the request of event %d waits until %s, and the run was started to wait until %s",
+				id, e.Seq, b.Until, want)
 		}
 		h.opened(st, e, b)
 	case troupe.RequestAnswered:
@@ -421,7 +429,8 @@ func (h *watch) restated(st *turn.State, b troupe.Compacted) {
 	for _, a := range h.asked[st.Session.ID] {
 		i := slices.IndexFunc(blocks, func(x troupe.Block) bool { return x.Text == a.text })
 		if a.seq <= b.Covers && i < 0 {
-			h.w.broken("session %s: %q was said to it and not answered, and stands nowhere but in a summary's words", st.Session.ID, a.text)
+			h.w.broken("session %s: %q was said to it and not answered, and stands nowhere but in a summary's words",
+				st.Session.ID, a.text)
 		}
 		blocks = blocks[i+1:]
 	}
@@ -485,7 +494,8 @@ func brief(body troupe.Body) string {
 	case troupe.AuthorityChanged:
 		return fmt.Sprintf("%+v", b.Authority)
 	case troupe.ToolFinished:
-		return fmt.Sprintf("%d.%d %s mail %s: %.60q", b.Result.Reply, b.Result.Call, b.Name, b.Mail, troupe.JoinText(b.Result.Blocks))
+		return fmt.Sprintf("%d.%d %s mail %s: %.60q", b.Result.Reply, b.Result.Call, b.Name, b.Mail,
+			troupe.JoinText(b.Result.Blocks))
 	case troupe.MailDelivered:
 		var ids []troupe.MailID
 		for _, m := range b.Mail {
@@ -493,7 +503,8 @@ func brief(body troupe.Body) string {
 		}
 		return fmt.Sprint(ids)
 	case troupe.RequestOpened:
-		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With) + fmt.Sprintf(" %+v wants %v rules %q", b.Decision, b.Wants, b.Rules)
+		return fmt.Sprintf("%d.%d %s until %s with %v", b.Reply, b.Call, b.Tool, b.Until.Format("04:05"), b.With) +
+			fmt.Sprintf(" %+v wants %v rules %q", b.Decision, b.Wants, b.Rules)
 	case troupe.RequestAnswered:
 		return fmt.Sprintf("%d.%d %s by %s", b.Reply, b.Call, b.Effect, b.By)
 	case troupe.Ended:

@@ -81,7 +81,8 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 	w := &world{
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		effects: make(map[string]int), runs: make(map[string]int), verdicts: make(map[string]troupe.Judgement), sent: make(map[troupe.SessionID]sentBefore),
+		effects: make(map[string]int), runs: make(map[string]int), verdicts: make(map[string]troupe.Judgement),
+		sent: make(map[troupe.SessionID]sentBefore),
 	}
 	w.watch = newWatch(w)
 	defer w.close()

@@ -86,7 +86,8 @@ func (d *decoder) members(input string) ([]jsonspan.Member, error) {
 		return nil, &InputError{Tool: d.tool, Problem: fmt.Sprintf(format, args...)}
 	}
 	if len(input) > maxInput {
-		return fail("the input has %s, the most is %s; do the work in smaller pieces", FormatBytes(int64(len(input))), FormatBytes(maxInput))
+		return fail("the input has %s, the most is %s; do the work in smaller pieces", FormatBytes(int64(len(input))),
+			FormatBytes(maxInput))
 	}
 	if !utf8.ValidString(input) {
 		return fail("the input is not valid UTF-8")
@@ -105,7 +106,10 @@ func (d *decoder) members(input string) ([]jsonspan.Member, error) {
 
 func (d *decoder) member(key, value string) {
 	name, ok := unquote(key)
-	i := slices.IndexFunc(d.fields, func(f Field) bool { return ok && (f.Name == name || f.Also != "" && f.Also == name) })
+	i := slices.IndexFunc(d.fields, func(f Field) bool {
+		return ok &&
+			(f.Name == name || f.Also != "" && f.Also == name)
+	})
 	if i < 0 {
 		d.unknown(name)
 		return
@@ -148,7 +152,8 @@ func (d *decoder) listValue(f Field, raw string) {
 			return
 		}
 		if f.MaxBytes > 0 && len(s) > f.MaxBytes {
-			d.problem("`%s` has an item of %s, the most is %s", f.Name, FormatBytes(int64(len(s))), FormatBytes(int64(f.MaxBytes)))
+			d.problem("`%s` has an item of %s, the most is %s", f.Name, FormatBytes(int64(len(s))),
+				FormatBytes(int64(f.MaxBytes)))
 			return
 		}
 	}

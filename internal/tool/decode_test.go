@@ -36,7 +36,8 @@ func TestDecode(t *testing.T) {
 		want sample
 	}{
 		{`{"file_path":"a"}`, sample{"a", "slow", 7, true}},
-		{` { "path" : "a\n\u00e9\ud83d\ude00" , "mode":"fast", "offset": 12 , "replace_all": false } `, sample{"a\né😀", "fast", 12, false}},
+		{` { "path" : "a\n\u00e9\ud83d\ude00" , "mode":"fast", "offset": 12 , "replace_all": false } `,
+			sample{"a\né😀", "fast", 12, false}},
 		{`{"file_path":"a","offset":"5","replace_all":"False"}`, sample{"a", "slow", 5, false}},
 		{`{"file_path":"a","offset":5.0,"mode":null}`, sample{"a", "slow", 5, true}},
 		{`{"file_path":"a","offset":1e2}`, sample{"a", "slow", 100, true}},

@@ -51,8 +51,9 @@ func TestResolveToTheNameOnDisk(t *testing.T) {
 	for _, folds := range []bool{false, true} {
 		d := foldingDisk(folds)
 		for spelled, want := range map[string]string{
-			".env": ".env", ".ENV": ".env", ".Env.": ".env", ".env ": ".env", "SUB/.\u00c9NV": "Sub/.\u00e9nv", "sub/.e\u0301nv": "Sub/.\u00e9nv",
-			".ENVX": ".ENVX", "sub/new": "Sub/new", "none/X": "none/X",
+			".env": ".env", ".ENV": ".env", ".Env.": ".env", ".env ": ".env", "SUB/.\u00c9NV": "Sub/.\u00e9nv",
+			"sub/.e\u0301nv": "Sub/.\u00e9nv",
+			".ENVX":          ".ENVX", "sub/new": "Sub/new", "none/X": "none/X",
 		} {
 			if got := d.resolve(filepath.Join(dir, spelled)); got != filepath.Join(dir, want) {
 				t.Errorf("%v: Resolve(%q) = %q, want %q", folds, spelled, got, want)

@@ -38,7 +38,8 @@ func loneSurrogate(raw string) bool {
 
 // isSurrogate reports whether s begins with \ud and then one of the given digits.
 func isSurrogate(s, third string) bool {
-	return len(s) >= 6 && s[0] == '\\' && s[1] == 'u' && (s[2] == 'd' || s[2] == 'D') && strings.IndexByte(third, s[3]) >= 0
+	return len(s) >= 6 && s[0] == '\\' && s[1] == 'u' && (s[2] == 'd' || s[2] == 'D') &&
+		strings.IndexByte(third, s[3]) >= 0
 }
 
 // kindOf names the type of the JSON value that s begins with.

@@ -31,7 +31,8 @@ func TestMentions(t *testing.T) {
 		t.Errorf("%d paths are more than anybody reads", len(got))
 	}
 	_, sites := tool.Mentions("read https://Example.com:8080/a?b=c, then http://x.test.", "/ws")
-	if len(sites) != 2 || sites[0] != (tool.Site{URL: "https://Example.com:8080/a?b=c", Host: "Example.com"}) || sites[1].URL != "http://x.test" {
+	if len(sites) != 2 || sites[0] != (tool.Site{URL: "https://Example.com:8080/a?b=c", Host: "Example.com"}) ||
+		sites[1].URL != "http://x.test" {
 		t.Errorf("%+v", sites)
 	}
 }

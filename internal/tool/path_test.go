@@ -13,13 +13,15 @@ func TestAbsAndRel(t *testing.T) {
 	t.Parallel()
 	env := tool.Env{Cwd: "/w/p", Environ: []string{"HOME=/old", "HOME=/home/me"}}
 	for in, want := range map[string]string{
-		"a/../b.go": "/w/p/b.go", "/etc//x/": "/etc/x", "~/x": "/home/me/x", "~": "/home/me", ".": "/w/p", "~x": "/w/p/~x",
+		"a/../b.go": "/w/p/b.go", "/etc//x/": "/etc/x", "~/x": "/home/me/x", "~": "/home/me", ".": "/w/p",
+		"~x": "/w/p/~x",
 	} {
 		if got := env.Abs(in); got != want {
 			t.Errorf("Abs(%q) = %q, want %q", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"/w/p/a/b": "a/b", "/w/p": ".", "/w/px": "/w/px", "/w": "/w", "/w/p/..x": "..x"} {
+	for in, want := range map[string]string{"/w/p/a/b": "a/b", "/w/p": ".", "/w/px": "/w/px", "/w": "/w",
+		"/w/p/..x": "..x"} {
 		if got := env.Rel(in); got != want {
 			t.Errorf("Rel(%q) = %q, want %q", in, got, want)
 		}
@@ -85,7 +87,8 @@ func TestText(t *testing.T) {
 		t.Errorf("Cut = %q %d", s, n)
 	}
 	known := []string{"main.go", "login.go", "server_test.go", "subagent_type"}
-	for word, want := range map[string]string{"loging.go": "login.go", "zzzzzz": "", "server": "server_test.go", "agent_type": "subagent_type"} {
+	for word, want := range map[string]string{"loging.go": "login.go", "zzzzzz": "", "server": "server_test.go",
+		"agent_type": "subagent_type"} {
 		if got := tool.Nearest(word, known); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}

@@ -109,8 +109,10 @@ func Read(s Subject) (Fingerprint, error) {
 	if err != nil {
 		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
 	}
-	l := look{root: root, below: below, subject: s, fp: Fingerprint{Folder: dir, Files: map[string]string{}, seen: map[string]string{}}}
-	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".troupe/settings.json", ".troupe/settings.local.json"} {
+	l := look{root: root, below: below, subject: s, fp: Fingerprint{Folder: dir, Files: map[string]string{},
+		seen: map[string]string{}}}
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".troupe/settings.json",
+		".troupe/settings.local.json"} {
 		l.file(name, l.settings)
 	}
 	l.file(".mcp.json", l.servers)

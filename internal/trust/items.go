@@ -176,7 +176,8 @@ func (l *look) agent(name string, data []byte) {
 			tools = "all"
 		}
 		why = append(why, "takes the place of a built-in agent, tools: "+tools)
-	} else if strings.ContainsAny(text, `\&*!`) || strings.HasPrefix(strings.TrimSpace(text), "{") || strings.ContainsAny(id, "|>") {
+	} else if strings.ContainsAny(text, `\&*!`) || strings.HasPrefix(strings.TrimSpace(text), "{") ||
+		strings.ContainsAny(id, "|>") {
 		// Escapes, references and other forms of YAML can spell any of these names.
 		if strings.Contains(lower, "name") || strings.Contains(text, `\`) {
 			why = l.unclear(why, text)
@@ -222,7 +223,8 @@ func (l *look) skill(name string, data []byte) {
 			tools = "a list"
 		}
 		l.add(KindSkill, name, "may use without asking: "+tools)
-	} else if strings.Contains(strings.ToLower(front(data)), "allowed-tools") || strings.Contains(strings.ToLower(front(data)), "hooks") {
+	} else if strings.Contains(strings.ToLower(front(data)), "allowed-tools") ||
+		strings.Contains(strings.ToLower(front(data)), "hooks") {
 		l.add(KindSkill, name, "brings permissions or hooks")
 	}
 	for rest := text; ; {

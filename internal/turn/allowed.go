@@ -39,7 +39,8 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	case troupe.KindCallSealed, troupe.KindBudgetWarned:
 		// The next attempt after a failed one, or what woke a session that waited for mail.
 		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindToolJudged, troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened, troupe.KindRequestAnswered:
+	case troupe.KindToolJudged, troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened,
+		troupe.KindRequestAnswered:
 		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.

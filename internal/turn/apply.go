@@ -139,7 +139,8 @@ func (s *State) sealed(e troupe.Event, b troupe.CallSealed) error {
 	s.Session.Reserved = b.Reserved
 	if b.Compact {
 		// Nothing is settled by it: what it sends will be sent again, or stand in the summary.
-		s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: s.seal.unanswered, compact: true, seq: e.Seq}
+		s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: s.seal.unanswered, compact: true,
+			seq: e.Seq}
 		s.Generation = b.Generation
 		return nil
 	}

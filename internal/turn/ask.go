@@ -11,7 +11,8 @@ import (
 // retry decides what follows a failed model call.
 func (s *State) retry(in Inputs) Action {
 	f := s.fault
-	lost := f.fault == troupe.FaultNoModel || f.fault == troupe.FaultAuth || !f.retryAt.IsZero() && f.attempt >= in.Settings.Policy.FallbackAfter
+	lost := f.fault == troupe.FaultNoModel || f.fault == troupe.FaultAuth ||
+		!f.retryAt.IsZero() && f.attempt >= in.Settings.Policy.FallbackAfter
 	if lost && in.Settings.Fallback != "" && in.Settings.Fallback != s.Session.Model {
 		return Switch{in.Settings.Fallback, f.message}
 	}
@@ -95,7 +96,8 @@ func (s *State) spent(in Inputs) (end Action, ok bool) {
 		}
 		return s.fail(troupe.CausePermission, why), true
 	case limits.MaxTurns > 0 && s.RunTurns() >= limits.MaxTurns:
-		return End{troupe.MaxTurns, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}, true
+		return End{troupe.MaxTurns, troupe.CauseLimit, s.last.text,
+			fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}, true
 	case limits.MaxTokens > 0 && s.Session.Tally.Usage.Total() >= limits.MaxTokens:
 		return s.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
 	case limits.MaxCost > 0 && s.Session.Tally.Cost >= limits.MaxCost:
@@ -118,17 +120,21 @@ func (b Bound) Near() bool { return b.Of > 0 && b.Used >= 0.8*b.Of }
 
 // Warning is what they are told.
 func (b Bound) Warning() troupe.BudgetWarned {
-	return troupe.BudgetWarned{Limit: b.Limit, Text: b.Words + "; bring the work to an end, or to a state that can be picked up later"}
+	return troupe.BudgetWarned{Limit: b.Limit, Text: b.Words +
+		"; bring the work to an end, or to a state that can be picked up later"}
 }
 
 // warning finds a limit of which most is used up and which the session was not told of yet.
 func (s *State) warning(in Inputs) (troupe.BudgetWarned, bool) {
 	l, t, passed := s.Profile.Limits, s.Session.Tally, in.Now.Sub(s.since(in))
 	for _, b := range [...]Bound{
-		{"turns", float64(s.RunTurns()), float64(l.MaxTurns), fmt.Sprintf("%d of %d model replies are used up", s.RunTurns(), l.MaxTurns)},
-		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens), fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
+		{"turns", float64(s.RunTurns()), float64(l.MaxTurns),
+			fmt.Sprintf("%d of %d model replies are used up", s.RunTurns(), l.MaxTurns)},
+		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens),
+			fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
 		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
-		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed", passed.Truncate(100*time.Millisecond), l.MaxTime)},
+		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed",
+			passed.Truncate(100*time.Millisecond), l.MaxTime)},
 	} {
 		if b.Near() && b.Used < b.Of && !slices.Contains(s.warned, b.Limit) {
 			return b.Warning(), true
@@ -159,7 +165,8 @@ func (s *State) finish() Action {
 		return s.fail(troupe.CauseRefusal, "the model declined to go on")
 	case troupe.StopMaxTokens:
 		if s.nudges < maxNudges {
-			return Nudge{"Your reply was cut at the limit of its length. Go on exactly where it ended, in smaller steps."}
+			return Nudge{"Your reply was cut at the limit of its length. Go on exactly where it ended, in smaller " +
+				"steps."}
 		}
 		return s.fail(troupe.CauseLimit, "the last replies were cut at the model's output limit")
 	case troupe.StopEndTurn, troupe.StopToolUse, troupe.StopOther:

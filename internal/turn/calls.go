@@ -116,7 +116,8 @@ func (s *State) Answers(o *troupe.Outcome) int {
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Stage == CallStarted && (c.Child != "" && c.Child == o.Session || c.Wait != nil && c.Wait.Task == o.TaskID()) {
+		if c.Stage == CallStarted && (c.Child != "" && c.Child == o.Session ||
+			c.Wait != nil && c.Wait.Task == o.TaskID()) {
 			return i
 		}
 	}

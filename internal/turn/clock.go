@@ -79,7 +79,8 @@ func (s *State) late(in Inputs) bool {
 // is past the deadline, and so it is the only one.
 func (s *State) overdue(in Inputs) bool {
 	d := s.Deadline(in)
-	return !d.IsZero() && s.Session.Depth == 0 && s.Session.EndedAt.Before(d) && !in.Now.Before(d) && (s.working() || in.Others)
+	return !d.IsZero() && s.Session.Depth == 0 && s.Session.EndedAt.Before(d) && !in.Now.Before(d) &&
+		(s.working() || in.Others)
 }
 
 // early reports whether it is too soon for what was put off at one time until another. Before

@@ -35,7 +35,8 @@ func (s *State) next(in Inputs) Action {
 	case ended:
 		return s.rest(in)
 	case s.late(in):
-		return s.wind(in, End{troupe.Failed, troupe.CauseLimit, s.last.text, fmt.Sprintf("reached its limit of %s", s.Profile.Limits.MaxTime)})
+		return s.wind(in, End{troupe.Failed, troupe.CauseLimit, s.last.text,
+			fmt.Sprintf("reached its limit of %s", s.Profile.Limits.MaxTime)})
 	case s.halted() && (s.halt.now || s.Session.Status == troupe.Spawning):
 		return s.wind(in, s.cancelled())
 	case s.Session.Status == troupe.Spawning:

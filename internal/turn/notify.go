@@ -27,7 +27,9 @@ func RenderNotification(o troupe.Outcome) string {
 	if cut > 0 {
 		fmt.Fprintf(&b, "[%d more bytes are in the output file]\n", cut)
 	}
-	fmt.Fprintf(&b, "<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n</task-notification>",
+	fmt.Fprintf(&b,
+		"<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n</t"+
+			"ask-notification>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	if o.Kind == troupe.TaskShell {
 		return b.String()

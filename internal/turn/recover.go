@@ -24,7 +24,8 @@ func Recover(s *State) []troupe.Body {
 			Name: c.Name, Interrupt: true,
 			Result: troupe.Result{
 				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, IsError: true,
-				Blocks: []troupe.Block{troupe.Text("interrupted: the process running this call was ended; it may or may not have taken effect. Check before you try again.")},
+				Blocks: []troupe.Block{troupe.Text("interrupted: the process running this call was ended; it may or " +
+					"may not have taken effect. Check before you try again.")},
 			},
 		})
 	}

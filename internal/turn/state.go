@@ -219,7 +219,8 @@ func (s *State) Resume(unread []troupe.Mail, now time.Time) (out troupe.MailDeli
 	}
 	if s.halted() && !s.halt.meant && len(out.Mail) == 0 {
 		out.Mail = append(out.Mail, troupe.Mail{
-			ID: troupe.MailID(fmt.Sprintf("resume:%s:%d", s.Session.ID, s.Session.Seq)), Root: s.Session.Root, To: s.Session.ID,
+			ID: troupe.MailID(fmt.Sprintf("resume:%s:%d", s.Session.ID, s.Session.Seq)), Root: s.Session.Root,
+			To:   s.Session.ID,
 			Kind: troupe.MailStop, SentAt: now, Stop: &troupe.Stop{Run: run, Void: true, By: "the resuming"},
 		})
 	}

@@ -129,7 +129,8 @@ func (s *State) stopped(m troupe.Mail) {
 		}
 		return
 	}
-	h := halt{run: m.Stop.Run, meant: m.From != "" && !m.Quiet, now: m.Stop.Now, tree: m.Stop.Tree, quiet: m.Quiet, by: m.Stop.By, at: m.SentAt}
+	h := halt{run: m.Stop.Run, meant: m.From != "" && !m.Quiet, now: m.Stop.Now, tree: m.Stop.Tree, quiet: m.Quiet,
+		by: m.Stop.By, at: m.SentAt}
 	if s.halt.run == h.run {
 		h.meant = h.meant || s.halt.meant
 		h.now, h.tree, h.quiet = h.now || s.halt.now, h.tree || s.halt.tree, h.quiet || s.halt.quiet

@@ -18,21 +18,26 @@ func TestTaskEndsWhenItWasTold(t *testing.T) {
 		want time.Duration
 	}{
 		"as mail": {end: func(o troupe.Outcome) troupe.Body {
-			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(took), Ended: &o}}}
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded,
+				SentAt: epoch.Add(took), Ended: &o}}}
 		}, want: took},
 		"as a result": {end: func(o troupe.Outcome) troupe.Body {
 			return troupe.ToolFinished{Result: troupe.Result{Reply: 1, Call: 1}, Outcome: &o}
 		}, want: took},
 		"twice": {end2: true, end: func(o troupe.Outcome) troupe.Body {
-			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(time.Minute), Ended: &o}}}
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded,
+				SentAt: epoch.Add(time.Minute), Ended: &o}}}
 		}, want: took},
 		"by a clock that was put back": {late: time.Second, end: func(o troupe.Outcome) troupe.Body {
-			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch, Ended: &o}}}
+			return troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch,
+				Ended: &o}}}
 		}, want: took},
 	} {
 		l := born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Bash", "TaskOutput")
-		l.add(troupe.ToolFinished{Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Background: true, StartedAt: epoch.Add(x.late)}})
-		o := troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Failed, DurationMS: took.Milliseconds()}
+		l.add(troupe.ToolFinished{Result: troupe.Result{Reply: 1},
+			Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell, Background: true, StartedAt: epoch.Add(x.late)}})
+		o := troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.0", Status: troupe.Failed,
+			DurationMS: took.Milliseconds()}
 		late := func(b troupe.Body) {
 			e := l.event(b)
 			e.At = epoch.Add(time.Hour)
@@ -51,7 +56,8 @@ func TestTaskEndsWhenItWasTold(t *testing.T) {
 	}
 	// One that nobody here began.
 	l := born(t, troupe.Limits{})
-	e := l.event(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(took), Ended: &troupe.Outcome{Session: "kid", Status: troupe.Completed, DurationMS: 5000}}}})
+	e := l.event(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "e", Kind: troupe.MailTaskEnded, SentAt: epoch.Add(took),
+		Ended: &troupe.Outcome{Session: "kid", Status: troupe.Completed, DurationMS: 5000}}}})
 	e.At = epoch.Add(time.Hour)
 	if err := l.st.Apply(e); err != nil {
 		t.Fatal(err)

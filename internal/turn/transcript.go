@@ -60,7 +60,8 @@ func (t *Transcript) Peek(e troupe.Event, refs []int64) ([]troupe.Message, error
 	for _, ref := range refs {
 		body, ok := t.content[ref]
 		if !ok {
-			return nil, fmt.Errorf("session %s: event %d seals event %d, which has no content left", e.Session, e.Seq, ref)
+			return nil, fmt.Errorf("session %s: event %d seals event %d, which has no content left", e.Session, e.Seq,
+				ref)
 		}
 		switch b := body.(type) {
 		case troupe.Replied:
@@ -151,7 +152,8 @@ const (
 // evidence nor end its own quotation.
 func RenderOutcome(o troupe.Outcome) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session, o.Status)
+	fmt.Fprintf(&b, "<agent-result agent=%q type=%q id=%q status=%q>\n", attr(o.Name), attr(o.Type), o.Session,
+		o.Status)
 	text, cut := Cap(o.Result, MaxResult)
 	switch {
 	case text != "":
@@ -184,7 +186,8 @@ func renderEvidence(b *strings.Builder, e troupe.Evidence) {
 	for _, c := range e.Commands[:min(len(e.Commands), maxCommands)] {
 		fmt.Fprintf(b, "command: %s → exit %d", value(c.Command, maxValue), c.ExitCode)
 		if c.Tests != nil {
-			fmt.Fprintf(b, "; %s: %d passed, %d failed", value(c.Tests.Runner, maxValue), c.Tests.Passed, c.Tests.Failed)
+			fmt.Fprintf(b, "; %s: %d passed, %d failed", value(c.Tests.Runner, maxValue), c.Tests.Passed,
+				c.Tests.Failed)
 		}
 		b.WriteByte('\n')
 	}
@@ -218,7 +221,8 @@ func attr(s string) string { return html.EscapeString(oneLine(s)) }
 
 // oneLine joins lines and takes out what cannot be seen.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }),
+		" ")
 }
 
 // Cap cuts s to at most n bytes at a rune's edge and returns how many were left out.

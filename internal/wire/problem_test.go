@@ -13,11 +13,13 @@ import (
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for kind, status := range map[error]int{
-		troupe.ErrNotFound: 404, troupe.ErrExists: 409, troupe.ErrAmbiguous: 409, troupe.ErrFenced: 409, troupe.ErrNewer: 409, troupe.ErrCap: 409,
+		troupe.ErrNotFound: 404, troupe.ErrExists: 409, troupe.ErrAmbiguous: 409, troupe.ErrFenced: 409,
+		troupe.ErrNewer: 409, troupe.ErrCap: 409,
 	} {
 		p := wire.NewProblem(fmt.Errorf("x: %w", &troupe.UserError{Problem: "p", Hint: "h", Code: 4, Err: kind}))
 		var user *troupe.UserError
-		if err := p.Value(); p.Status != status || !errors.Is(err, kind) || !errors.As(err, &user) || user.Problem != "p" || user.Hint != "h" || user.Code != 4 {
+		if err := p.Value(); p.Status != status || !errors.Is(err, kind) || !errors.As(err, &user) ||
+			user.Problem != "p" || user.Hint != "h" || user.Code != 4 {
 			t.Errorf("%v becomes %+v, and then %v", kind, p, err)
 		}
 	}

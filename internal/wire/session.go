@@ -64,10 +64,14 @@ func NewSums(t troupe.Tree) *Sums {
 // known of it (Result, Running, Unpriced, Tree) is left to the caller.
 func NewSession(s troupe.Session, path string, now time.Time) Session {
 	return Session{
-		ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name, Path: path, Type: s.Type, Title: s.Title,
-		Depth: s.Depth, Cwd: s.Cwd, Model: s.Model, Status: s.Status, Waiting: s.Waiting, Until: s.Until.UTC(), Cause: s.Cause,
-		Run: s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(), Turns: s.Tally.Turns,
-		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(), EndedAt: s.EndedAt.UTC(),
+		ID: s.ID, Root: s.Root, Parent: s.Parent, Coord: s.Coord, Name: s.Name, Path: path, Type: s.Type,
+		Title: s.Title,
+		Depth: s.Depth, Cwd: s.Cwd, Model: s.Model, Status: s.Status, Waiting: s.Waiting, Until: s.Until.UTC(),
+		Cause: s.Cause,
+		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
+		Turns:    s.Tally.Turns,
+		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(),
+		EndedAt:    s.EndedAt.UTC(),
 		DurationMS: DurationMS(s, now),
 	}
 }

@@ -118,7 +118,8 @@ func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
 	}
 	g := &git{path: path, dir: dir, env: gitEnviron(environ), settings: safeSettings()}
 	var names capped
-	err = g.stream(ctx, &names, "config", "--null", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process|required)$`)
+	err = g.stream(ctx, &names, "config", "--null", "--name-only", "--get-regexp",
+		`^filter\..*\.(clean|smudge|process|required)$`)
 	if exit, ok := errors.AsType[*gitError](err); ok && exit.code == 1 {
 		err = nil // none defined
 	}
@@ -137,7 +138,8 @@ func newGit(ctx context.Context, dir string, environ []string) (*git, error) {
 		}
 		filter := key[:strings.LastIndexByte(key, '.')]
 		// An empty process alone keeps git from looking at clean and smudge.
-		g.settings = append(g.settings, "-c", filter+".process=", "-c", filter+".clean=", "-c", filter+".required=false")
+		g.settings = append(g.settings, "-c", filter+".process=", "-c", filter+".clean=", "-c",
+			filter+".required=false")
 	}
 	return g, nil
 }

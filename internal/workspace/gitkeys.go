@@ -14,17 +14,22 @@ func harmful(key, value string) bool {
 		name = key[k+1:]
 	}
 	section, name = strings.ToLower(section), strings.ToLower(name)
-	off := value == "" || strings.EqualFold(value, "false") || strings.EqualFold(value, "no") || strings.EqualFold(value, "off") || value == "0"
-	on := strings.EqualFold(value, "true") || strings.EqualFold(value, "yes") || strings.EqualFold(value, "on") || value == "1"
+	off := value == "" || strings.EqualFold(value, "false") || strings.EqualFold(value, "no") ||
+		strings.EqualFold(value, "off") || value == "0"
+	on := strings.EqualFold(value, "true") || strings.EqualFold(value, "yes") || strings.EqualFold(value, "on") ||
+		value == "1"
 	switch section {
 	case "core":
 		return harmfulCore(name, value, on || off)
-	case "user", "author", "committer", "branch", "init", "push", "pull", "rebase", "advice", "color", "column", "commit", "tag",
-		"fetch", "gc", "pack", "repack", "rerere", "stash", "checkout", "clone", "i18n", "am", "apply", "versionsort", "index", "gui", "blame", "lfs", "github", "gh-resolved", "vscode-merge-base":
+	case "user", "author", "committer", "branch", "init", "push", "pull", "rebase", "advice", "color", "column",
+		"commit", "tag",
+		"fetch", "gc", "pack", "repack", "rerere", "stash", "checkout", "clone", "i18n", "am", "apply", "versionsort",
+		"index", "gui", "blame", "lfs", "github", "gh-resolved", "vscode-merge-base":
 		return name == "gpgprogram" || name == "gpgsign" && !off && section == "" || name == "packobjectshook"
 	case "remote":
 		switch name {
-		case "url", "pushurl", "fetch", "push", "mirror", "prune", "prunetags", "tagopt", "skipdefaultupdate", "skipfetchall", "gh-resolved", "lfsurl", "pushdefault":
+		case "url", "pushurl", "fetch", "push", "mirror", "prune", "prunetags", "tagopt", "skipdefaultupdate",
+			"skipfetchall", "gh-resolved", "lfsurl", "pushdefault":
 			return false
 		}
 		return true
@@ -34,8 +39,10 @@ func harmful(key, value string) bool {
 		return name == "driver" || name == "tool"
 	case "diff":
 		switch name {
-		case "renames", "renamelimit", "algorithm", "mnemonicprefix", "noprefix", "context", "interhunkcontext", "colormoved", "colormovedws",
-			"indentheuristic", "wserrorhighlight", "relative", "statgraphwidth", "statnamewidth", "suppressblankempty", "wordregex", "xfuncname", "funcname",
+		case "renames", "renamelimit", "algorithm", "mnemonicprefix", "noprefix", "context", "interhunkcontext",
+			"colormoved", "colormovedws",
+			"indentheuristic", "wserrorhighlight", "relative", "statgraphwidth", "statnamewidth", "suppressblankempty",
+			"wordregex", "xfuncname", "funcname",
 			"autorefreshindex", "ignoresubmodules", "dirstat", "srcprefix", "dstprefix", "binary":
 			return false
 		}
@@ -64,11 +71,16 @@ func harmful(key, value string) bool {
 // asked for, so where they are does not matter.
 func harmfulCore(name, value string, boolean bool) bool {
 	switch name {
-	case "repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf",
-		"eol", "safecrlf", "quotepath", "abbrev", "compression", "loosecompression", "bigfilethreshold", "untrackedcache", "preloadindex", "sparsecheckout",
-		"sparsecheckoutcone", "fscache", "longpaths", "trustctime", "checkstat", "protecthfs", "protectntfs", "commitgraph",
-		"multipackindex", "hidedotfiles", "sharedrepository", "splitindex", "whitespace", "notesref", "excludesfile", "commentchar",
-		"packedgitlimit", "packedgitwindowsize", "deltabasecachelimit", "warnambiguousrefs", "checkroundtripencoding", "createobject", "fsync", "fsyncmethod", "fsyncobjectfiles":
+	case "repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
+		"symlinks", "autocrlf",
+		"eol", "safecrlf", "quotepath", "abbrev", "compression", "loosecompression", "bigfilethreshold",
+		"untrackedcache", "preloadindex", "sparsecheckout",
+		"sparsecheckoutcone", "fscache", "longpaths", "trustctime", "checkstat", "protecthfs", "protectntfs",
+		"commitgraph",
+		"multipackindex", "hidedotfiles", "sharedrepository", "splitindex", "whitespace", "notesref", "excludesfile",
+		"commentchar",
+		"packedgitlimit", "packedgitwindowsize", "deltabasecachelimit", "warnambiguousrefs", "checkroundtripencoding",
+		"createobject", "fsync", "fsyncmethod", "fsyncobjectfiles":
 		return false
 	case "hookspath":
 		return false

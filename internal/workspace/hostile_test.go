@@ -33,35 +33,69 @@ type trap struct {
 func traps() []trap {
 	const fsmonitor = "[core]\n\tfsmonitor = EVIL\n"
 	return []trap{
-		{name: "fsmonitor", config: [][2]string{{"core.fsmonitor", "EVIL"}}, plain: []string{"status"}, harm: "core.fsmonitor"},
-		{name: "hooks folder", config: [][2]string{{"core.hooksPath", "hooks"}}, files: map[string]string{"hooks/post-index-change": "#!/bin/sh\nEVIL\n"}, plain: []string{"status"}, harm: "hooks/post-index-change"},
-		{name: "hook", files: map[string]string{".git/hooks/post-index-change": "#!/bin/sh\nEVIL\n"}, plain: []string{"status"}, harm: "hooks/post-index-change"},
-		{name: "hook without any setting", files: map[string]string{".git/hooks/post-index-change": "#!/bin/sh\nEVIL\n", ".git/config": ""}, plain: []string{"status"}, harm: "hooks/post-index-change"},
-		{name: "clean filter", config: [][2]string{{"filter.x y.clean", "EVIL"}}, files: map[string]string{".gitattributes": `* filter="x y"` + "\n* filter=x\n"}, harm: "filter.x y.clean"},
-		{name: "clean filter by attributes", config: [][2]string{{"filter.x.clean", "EVIL"}}, files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"}, harm: "filter.x.clean"},
-		{name: "required filter by info", config: [][2]string{{"filter.X.clean", "EVIL"}, {"filter.X.required", "true"}}, files: map[string]string{".git/info/attributes": "* filter=X\n"}, plain: []string{"diff"}, harm: "filter.X.clean"},
-		{name: "filter process", config: [][2]string{{"filter.x.process", "EVIL"}}, files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"}, harm: "filter.x.process"},
-		{name: "included filter", config: [][2]string{{"include.path", "more"}}, files: map[string]string{".git/more": "[filter \"x\"]\n\tclean = EVIL\n", ".gitattributes": "* filter=x\n"}, plain: []string{"status"}, harm: "filter.x.clean"},
-		{name: "included for this branch", config: [][2]string{{"includeIf.onbranch:main.path", "../more"}}, files: map[string]string{"more": fsmonitor}, plain: []string{"status"}, harm: "core.fsmonitor"},
-		{name: "included for this folder", config: [][2]string{{"includeIf.gitdir:**.path", "../more"}}, files: map[string]string{"more": fsmonitor}, plain: []string{"status"}, harm: "core.fsmonitor"},
-		{name: "setting of the worktree", config: [][2]string{{"extensions.worktreeConfig", "true"}}, files: map[string]string{".git/config.worktree": fsmonitor}, plain: []string{"status"}, harm: "core.fsmonitor"},
-		{name: "external diff", config: [][2]string{{"diff.external", "EVIL"}}, plain: []string{"diff"}, harm: "diff.external"},
-		{name: "diff driver", config: [][2]string{{"diff.x.command", "EVIL"}}, files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}, harm: "diff.x.command"},
-		{name: "textconv", config: [][2]string{{"diff.x.textconv", "EVIL"}}, files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}, harm: "diff.x.textconv"},
-		{name: "textconv and blame", config: [][2]string{{"diff.x.textconv", "EVIL"}}, files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"blame", "a.txt"}, harm: "diff.x.textconv"},
-		{name: "pager", config: [][2]string{{"core.pager", "EVIL"}, {"pager.diff", "EVIL"}, {"pager.status", "EVIL"}}, harm: "pager.diff"},
+		{name: "fsmonitor", config: [][2]string{{"core.fsmonitor", "EVIL"}}, plain: []string{"status"},
+			harm: "core.fsmonitor"},
+		{name: "hooks folder", config: [][2]string{{"core.hooksPath", "hooks"}},
+			files: map[string]string{"hooks/post-index-change": "#!/bin/sh\nEVIL\n"}, plain: []string{"status"},
+			harm: "hooks/post-index-change"},
+		{name: "hook", files: map[string]string{".git/hooks/post-index-change": "#!/bin/sh\nEVIL\n"},
+			plain: []string{"status"}, harm: "hooks/post-index-change"},
+		{name: "hook without any setting", files: map[string]string{".git/hooks/post-index-change": "#!/bin/sh\nEVIL\n",
+			".git/config": ""}, plain: []string{"status"}, harm: "hooks/post-index-change"},
+		{name: "clean filter", config: [][2]string{{"filter.x y.clean", "EVIL"}},
+			files: map[string]string{".gitattributes": `* filter="x y"` + "\n* filter=x\n"}, harm: "filter.x y.clean"},
+		{name: "clean filter by attributes", config: [][2]string{{"filter.x.clean", "EVIL"}},
+			files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"},
+			harm: "filter.x.clean"},
+		{name: "required filter by info", config: [][2]string{{"filter.X.clean", "EVIL"},
+			{"filter.X.required", "true"}}, files: map[string]string{".git/info/attributes": "* filter=X\n"},
+			plain: []string{"diff"}, harm: "filter.X.clean"},
+		{name: "filter process", config: [][2]string{{"filter.x.process", "EVIL"}},
+			files: map[string]string{".gitattributes": "* filter=x\n"}, plain: []string{"status"},
+			harm: "filter.x.process"},
+		{name: "included filter", config: [][2]string{{"include.path", "more"}},
+			files: map[string]string{".git/more": "[filter \"x\"]\n\tclean = EVIL\n", ".gitattributes": "* filter=x\n"},
+			plain: []string{"status"}, harm: "filter.x.clean"},
+		{name: "included for this branch", config: [][2]string{{"includeIf.onbranch:main.path", "../more"}},
+			files: map[string]string{"more": fsmonitor}, plain: []string{"status"}, harm: "core.fsmonitor"},
+		{name: "included for this folder", config: [][2]string{{"includeIf.gitdir:**.path", "../more"}},
+			files: map[string]string{"more": fsmonitor}, plain: []string{"status"}, harm: "core.fsmonitor"},
+		{name: "setting of the worktree", config: [][2]string{{"extensions.worktreeConfig", "true"}},
+			files: map[string]string{".git/config.worktree": fsmonitor}, plain: []string{"status"},
+			harm: "core.fsmonitor"},
+		{name: "external diff", config: [][2]string{{"diff.external", "EVIL"}}, plain: []string{"diff"},
+			harm: "diff.external"},
+		{name: "diff driver", config: [][2]string{{"diff.x.command", "EVIL"}},
+			files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}, harm: "diff.x.command"},
+		{name: "textconv", config: [][2]string{{"diff.x.textconv", "EVIL"}},
+			files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"diff"}, harm: "diff.x.textconv"},
+		{name: "textconv and blame", config: [][2]string{{"diff.x.textconv", "EVIL"}},
+			files: map[string]string{".gitattributes": "* diff=x\n"}, plain: []string{"blame", "a.txt"},
+			harm: "diff.x.textconv"},
+		{name: "pager", config: [][2]string{{"core.pager", "EVIL"}, {"pager.diff", "EVIL"}, {"pager.status", "EVIL"}},
+			harm: "pager.diff"},
 		{name: "alias", config: [][2]string{{"alias.status", "!EVIL"}, {"alias.diff", "!EVIL"}}},
-		{name: "signatures", config: [][2]string{{"gpg.program", "EVIL"}, {"log.showSignature", "true"}}, setup: signed, plain: []string{"log", "-1", "signed"}, harm: "gpg.program"},
-		{name: "signatures by a format", config: [][2]string{{"gpg.ssh.program", "EVIL"}, {"gpg.program", "EVIL"}, {"format.pretty", "%G?"}}, setup: signed, plain: []string{"log", "-1", "signed"}, harm: "format.pretty"},
-		{name: "archive", config: [][2]string{{"tar.x.command", "EVIL"}}, plain: []string{"archive", "--format=x", "HEAD"}, harm: "tar.x.command"},
-		{name: "a blob that is fetched when it is wanted", config: [][2]string{{"extensions.partialClone", "o"}, {"core.repositoryFormatVersion", "1"}, {"remote.o.url", "."}, {"remote.o.promisor", "true"}, {"remote.o.uploadpack", "EVIL"}},
+		{name: "signatures", config: [][2]string{{"gpg.program", "EVIL"}, {"log.showSignature", "true"}}, setup: signed,
+			plain: []string{"log", "-1", "signed"}, harm: "gpg.program"},
+		{name: "signatures by a format", config: [][2]string{{"gpg.ssh.program", "EVIL"}, {"gpg.program", "EVIL"},
+			{"format.pretty", "%G?"}}, setup: signed, plain: []string{"log", "-1", "signed"}, harm: "format.pretty"},
+		{name: "archive", config: [][2]string{{"tar.x.command", "EVIL"}},
+			plain: []string{"archive", "--format=x", "HEAD"}, harm: "tar.x.command"},
+		{name: "a blob that is fetched when it is wanted", config: [][2]string{{"extensions.partialClone", "o"},
+			{"core.repositoryFormatVersion", "1"}, {"remote.o.url", "."}, {"remote.o.promisor", "true"},
+			{"remote.o.uploadpack", "EVIL"}},
 			setup: missingBlob, plain: []string{"diff"}, harm: "remote.o.promisor", blind: true},
 		{name: "submodule", setup: submodule, plain: []string{"status"}, harm: "submodule lib: core.fsmonitor"},
-		{name: "bare repository in the way", setup: bare, plain: []string{"status"}, harm: "core.fsmonitor", blind: true},
-		{name: "another worktree", config: [][2]string{{"core.worktree", "../.."}, {"core.fsmonitor", "EVIL"}}, plain: []string{"status"}, harm: "core.fsmonitor", blind: true},
+		{name: "bare repository in the way", setup: bare, plain: []string{"status"}, harm: "core.fsmonitor",
+			blind: true},
+		{name: "another worktree", config: [][2]string{{"core.worktree", "../.."}, {"core.fsmonitor", "EVIL"}},
+			plain: []string{"status"}, harm: "core.fsmonitor", blind: true},
 		{name: "the user's address", config: [][2]string{{"user.email", "$(EVIL)`EVIL`"}, {"user.name", "; EVIL;"}}},
-		{name: "alternates that lead anywhere", files: map[string]string{".git/objects/info/alternates": "/dev\n/proc/self/fd\n\"quoted\n../../../..\n"}},
-		{name: "remote helper", config: [][2]string{{"remote.origin.url", "ext::EVIL"}, {"protocol.ext.allow", "always"}, {"core.sshCommand", "EVIL"}, {"credential.helper", "!EVIL"}, {"core.askPass", "EVIL"}}, harm: "core.sshcommand"},
+		{name: "alternates that lead anywhere",
+			files: map[string]string{".git/objects/info/alternates": "/dev\n/proc/self/fd\n\"quoted\n../../../..\n"}},
+		{name: "remote helper", config: [][2]string{{"remote.origin.url", "ext::EVIL"},
+			{"protocol.ext.allow", "always"}, {"core.sshCommand", "EVIL"}, {"credential.helper", "!EVIL"},
+			{"core.askPass", "EVIL"}}, harm: "core.sshcommand"},
 	}
 }
 
@@ -69,7 +103,8 @@ func traps() []trap {
 func signed(t *testing.T, dir, _ string) {
 	t.Helper()
 	tree := strings.TrimSpace(plainGit(t, dir, "rev-parse", "HEAD^{tree}"))
-	write(t, filepath.Join(dir, ".git", "c"), "tree "+tree+"\nauthor t <t@t> 1767400000 +0000\ncommitter t <t@t> 1767400000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n\nsigned\n")
+	write(t, filepath.Join(dir, ".git", "c"), "tree "+tree+"\nauthor t <t@t> 1767400000 +0000\ncommitter t <t@t> "+
+		"1767400000 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----\n\nsigned\n")
 	commit := strings.TrimSpace(plainGit(t, dir, "hash-object", "-t", "commit", "-w", ".git/c"))
 	plainGit(t, dir, "branch", "signed", commit)
 }
@@ -196,7 +231,8 @@ func TestBareRepositoryBelowAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(t.Context(), below, environ(t))
-	if harm, err := HarmfulConfig(t.Context(), below, environ(t)); err != nil || !slices.Contains(harm, "core.fsmonitor") {
+	if harm, err := HarmfulConfig(t.Context(), below, environ(t)); err != nil ||
+		!slices.Contains(harm, "core.fsmonitor") {
 		t.Errorf("harmful: %q, %v", harm, err)
 	}
 	if sprung() {
@@ -213,15 +249,20 @@ func TestNothingElseIsRun(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "mark")
 	write(t, evil, "#!/bin/sh\necho ran > "+mark+"\n")
 	for name, content := range map[string]string{
-		"package.json": `{"packageManager":"yarn@3.0.0","scripts":{"preinstall":"` + evil + `"}}`, ".yarnrc.yml": "yarnPath: " + evil + "\n", ".yarnrc": "yarn-path " + evil + "\n",
-		".npmrc": "node-options=--require=" + evil + "\nscript-shell=" + evil + "\n", "pnpm-workspace.yaml": "", "sitecustomize.py": "raise SystemExit\n", "Cargo.toml": "", ".cargo/config.toml": "[build]\nrustc = \"" + evil + "\"\n",
-		"go.mod": "module x\ntoolchain go9.9.9\n", ".envrc": evil + "\n", ".tool-versions": "nodejs 1\n", "mise.toml": "[hooks]\nenter = \"" + evil + "\"\n", "Makefile": "X := $(shell " + evil + ")\n",
+		"package.json": `{"packageManager":"yarn@3.0.0","scripts":{"preinstall":"` + evil + `"}}`,
+		".yarnrc.yml":  "yarnPath: " + evil + "\n", ".yarnrc": "yarn-path " + evil + "\n",
+		".npmrc": "node-options=--require=" + evil + "\nscript-shell=" + evil + "\n", "pnpm-workspace.yaml": "",
+		"sitecustomize.py": "raise SystemExit\n", "Cargo.toml": "",
+		".cargo/config.toml": "[build]\nrustc = \"" + evil + "\"\n",
+		"go.mod":             "module x\ntoolchain go9.9.9\n", ".envrc": evil + "\n", ".tool-versions": "nodejs 1\n",
+		"mise.toml": "[hooks]\nenter = \"" + evil + "\"\n", "Makefile": "X := $(shell " + evil + ")\n",
 	} {
 		write(t, filepath.Join(dir, name), content)
 	}
 	// Programs that a helper might be tempted to ask, in the project and first in the PATH.
 	front := t.TempDir()
-	for _, name := range []string{"npm", "npx", "yarn", "pnpm", "node", "python", "python3", "pip", "cargo", "rustc", "go", "make", "direnv", "mise", "sh", "bash", "less", "ssh", "gpg", "git-status", "git-config"} {
+	for _, name := range []string{"npm", "npx", "yarn", "pnpm", "node", "python", "python3", "pip", "cargo", "rustc",
+		"go", "make", "direnv", "mise", "sh", "bash", "less", "ssh", "gpg", "git-status", "git-config"} {
 		write(t, filepath.Join(front, name), "#!/bin/true\n")
 		if err := os.Remove(filepath.Join(front, name)); err != nil {
 			t.Fatal(err)
@@ -234,11 +275,16 @@ func TestNothingElseIsRun(t *testing.T) {
 	}
 	env := []string{
 		"PATH=:.:" + front + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(),
-		"GIT_DIR=/nowhere", "GIT_WORK_TREE=/", "GIT_INDEX_FILE=/nowhere", "GIT_EXEC_PATH=" + dir, "GIT_EXTERNAL_DIFF=" + evil, "GIT_PAGER=" + evil, "PAGER=" + evil,
-		"GIT_SSH_COMMAND=" + evil, "GIT_ASKPASS=" + evil, "GIT_EDITOR=" + evil, "GIT_TRACE=" + mark, "GIT_TRACE2=" + mark, "GIT_CONFIG_GLOBAL=" + evil, "GIT_CONFIG_SYSTEM=" + evil,
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + evil, "GIT_CONFIG_PARAMETERS='core.fsmonitor'='" + evil + "'",
-		"GIT_OBJECT_DIRECTORY=/nowhere", "GIT_ALTERNATE_OBJECT_DIRECTORIES=/nowhere", "GIT_NAMESPACE=x", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CEILING_DIRECTORIES=" + dir,
-		"GIT_PROXY_COMMAND=" + evil, "GIT_TEMPLATE_DIR=" + dir, "GIT_ATTR_SOURCE=HEAD", "LD_PRELOAD=" + evil, "BASH_ENV=" + evil, "ENV=" + evil, "LESSOPEN=|" + evil, "NODE_OPTIONS=--require=" + evil,
+		"GIT_DIR=/nowhere", "GIT_WORK_TREE=/", "GIT_INDEX_FILE=/nowhere", "GIT_EXEC_PATH=" + dir,
+		"GIT_EXTERNAL_DIFF=" + evil, "GIT_PAGER=" + evil, "PAGER=" + evil,
+		"GIT_SSH_COMMAND=" + evil, "GIT_ASKPASS=" + evil, "GIT_EDITOR=" + evil, "GIT_TRACE=" + mark,
+		"GIT_TRACE2=" + mark, "GIT_CONFIG_GLOBAL=" + evil, "GIT_CONFIG_SYSTEM=" + evil,
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0=" + evil,
+		"GIT_CONFIG_PARAMETERS='core.fsmonitor'='" + evil + "'",
+		"GIT_OBJECT_DIRECTORY=/nowhere", "GIT_ALTERNATE_OBJECT_DIRECTORIES=/nowhere", "GIT_NAMESPACE=x",
+		"GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "GIT_CEILING_DIRECTORIES=" + dir,
+		"GIT_PROXY_COMMAND=" + evil, "GIT_TEMPLATE_DIR=" + dir, "GIT_ATTR_SOURCE=HEAD", "LD_PRELOAD=" + evil,
+		"BASH_ENV=" + evil, "ENV=" + evil, "LESSOPEN=|" + evil, "NODE_OPTIONS=--require=" + evil,
 	}
 	if got := look(t.Context(), dir, env); got.Problem != "" || got.Branch != "main" {
 		t.Errorf("%+v", got)
@@ -263,7 +309,9 @@ func TestHarmfulConfigIsTheRepositorys(t *testing.T) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	const own = "[core]\n\tpager = delta\n\tfsmonitor = mine\n[filter \"lfs\"]\n\tclean = git-lfs clean\n"
 	write(t, filepath.Join(home, ".gitconfig"), own)
-	for _, kv := range [][2]string{{"core.fsmonitor", "true"}, {"core.pager", "cat"}, {"pager.log", "false"}, {"log.showSignature", "off"}, {"core.hooksPath", ".husky/_"}, {"remote.origin.url", "x"}, {"alias.lg", "log --graph"}, {"diff.algorithm", "histogram"}} {
+	for _, kv := range [][2]string{{"core.fsmonitor", "true"}, {"core.pager", "cat"}, {"pager.log", "false"},
+		{"log.showSignature", "off"}, {"core.hooksPath", ".husky/_"}, {"remote.origin.url", "x"},
+		{"alias.lg", "log --graph"}, {"diff.algorithm", "histogram"}} {
 		plainGit(t, dir, "config", kv[0], kv[1])
 	}
 	write(t, filepath.Join(dir, ".husky", "_", "pre-commit"), "#!/bin/sh\n")
@@ -279,7 +327,8 @@ func TestHarmfulConfigIsTheRepositorys(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "team.gitconfig"), "[diff]\n\texternal = theirs\n[core]\n\tfsmonitor\n\tpager\n")
 	write(t, filepath.Join(home, ".gitconfig"), own+"[include]\n\tpath = "+filepath.Join(dir, "team.gitconfig")+"\n")
-	if got, err := HarmfulConfig(t.Context(), sub, env); err != nil || !slices.Equal(got, []string{"diff.external", "core.pager"}) {
+	if got, err := HarmfulConfig(t.Context(), sub, env); err != nil ||
+		!slices.Equal(got, []string{"diff.external", "core.pager"}) {
 		t.Errorf("included: %q, %v", got, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -75,7 +75,8 @@ func Describe(dir string, git Git, now time.Time) Environment {
 // Block is the environment as text for a model: what never changes first, what changes
 // most last.
 func (e Environment) Block() string {
-	return fmt.Sprintf("Environment:\n- platform: %s\n- date: %s\n- folder: %s\n- git: %s\n", e.Platform, e.Date, visible(e.Dir), e.Git)
+	return fmt.Sprintf("Environment:\n- platform: %s\n- date: %s\n- folder: %s\n- git: %s\n", e.Platform, e.Date,
+		visible(e.Dir), e.Git)
 }
 
 // visible returns a name as it is if it can only be a name. One with control characters

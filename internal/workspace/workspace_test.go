@@ -39,7 +39,8 @@ func environ(t testing.TB) []string {
 // plainGit runs git as anybody would, without any of our precautions.
 func plainGit(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c",
+		"init.defaultBranch=main"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(environ(t), "GIT_CONFIG_NOSYSTEM=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -83,7 +84,8 @@ func TestResolve(t *testing.T) {
 		}
 	}
 	for cwd, says := range map[string]string{
-		"real/file": "not a folder", "missing": "cannot be found", "loop": "cannot be found", "dangling": "cannot be found", "a\x00b": "NUL",
+		"real/file": "not a folder", "missing": "cannot be found", "loop": "cannot be found",
+		"dangling": "cannot be found", "a\x00b": "NUL",
 	} {
 		_, err := Resolve(dir, cwd)
 		var ue *troupe.UserError
@@ -145,7 +147,8 @@ func TestLook(t *testing.T) {
 
 	broken := t.TempDir()
 	write(t, filepath.Join(broken, ".git"), "gitdir: nowhere\n")
-	if got := look(ctx, broken, environ(t)); !got.Repo || got.Problem == "" || !strings.Contains(got.String(), "not known") {
+	if got := look(ctx, broken, environ(t)); !got.Repo || got.Problem == "" ||
+		!strings.Contains(got.String(), "not known") {
 		t.Errorf("broken: %+v", got)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
@@ -205,7 +208,8 @@ func TestOutputIsReadLate(t *testing.T) {
 func TestFilterNameWithEquals(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	write(t, filepath.Join(dir, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n[filter \"a=b\"]\n\tclean = false\n")
+	write(t, filepath.Join(dir, ".git", "config"), "[core]\n\trepositoryformatversion = 0\n[filter \"a=b\"]\n\tclean "+
+		"= false\n")
 	if got := look(t.Context(), dir, environ(t)); !strings.Contains(got.Problem, "equals") {
 		t.Errorf("%+v", got)
 	}
@@ -213,9 +217,11 @@ func TestFilterNameWithEquals(t *testing.T) {
 
 func TestBlock(t *testing.T) {
 	t.Parallel()
-	e := Describe("/home/u/my project", Git{Repo: true, Branch: "main", Head: "1a2b3c4d", Changed: 2}, time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC))
+	e := Describe("/home/u/my project", Git{Repo: true, Branch: "main", Head: "1a2b3c4d", Changed: 2},
+		time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC))
 	e.Platform = "linux/amd64"
-	want := "Environment:\n- platform: linux/amd64\n- date: 2026-03-01 (Sunday)\n- folder: /home/u/my project\n- git: branch main at 1a2b3c4d, 2 changed files\n"
+	want := "Environment:\n- platform: linux/amd64\n- date: 2026-03-01 (Sunday)\n- folder: /home/u/my project\n- " +
+		"git: branch main at 1a2b3c4d, 2 changed files\n"
 	if diff := cmp.Diff(want, e.Block()); diff != "" {
 		t.Error(diff)
 	}

@@ -55,8 +55,14 @@ func asks() []ask {
 			return nothing(a.Stop(ctx, id, wire.Stop{Now: true, Tree: true}))
 		})
 		add("Background", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Background(ctx, id)) })
-		add("Compact", func(ctx context.Context, a api.API) (any, error) { return nothing(a.Compact(ctx, id, "keep the plan")) })
-		add("SetMode", func(ctx context.Context, a api.API) (any, error) { return nothing(a.SetMode(ctx, id, troupe.ModePlan)) })
+		add("Compact", func(ctx context.Context, a api.API) (any,
+			error) {
+			return nothing(a.Compact(ctx, id, "keep the plan"))
+		})
+		add("SetMode", func(ctx context.Context, a api.API) (any,
+			error) {
+			return nothing(a.SetMode(ctx, id, troupe.ModePlan))
+		})
 		add("SetModel", func(ctx context.Context, a api.API) (any, error) { return a.SetModel(ctx, id, "x/<y>") })
 		add("Turns", func(ctx context.Context, a api.API) (any, error) { return a.Turns(ctx, id) })
 		add("PlanUndo", func(ctx context.Context, a api.API) (any, error) {
@@ -67,7 +73,8 @@ func asks() []ask {
 		})
 		add("Send", func(ctx context.Context, a api.API) (any, error) {
 			return a.Send(ctx, id, wire.Message{
-				Text: "look at <a> & \u2028b\x00", Cancel: true, Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
+				Text: "look at <a> & \u2028b\x00", Cancel: true,
+				Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
 			})
 		})
 	}
@@ -78,9 +85,12 @@ func asks() []ask {
 	for _, b := range []wire.Begin{
 		{Resume: "gone"},
 		{
-			Prompt: "do <it>", Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}, Cwd: "/src", Name: "n", Idle: true,
-			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"}, Trust: true},
-			Model:       "m", Fallback: "f", MaxTurns: 1, MaxUSD: 0.25, MaxTokens: 2, MaxMS: 3, AppendText: "t", Agents: "{}", AskMS: 4,
+			Prompt: "do <it>", Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}, Cwd: "/src",
+			Name: "n", Idle: true,
+			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"},
+				Trust: true},
+			Model: "m", Fallback: "f", MaxTurns: 1, MaxUSD: 0.25, MaxTokens: 2, MaxMS: 3, AppendText: "t",
+			Agents: "{}", AskMS: 4,
 		},
 	} {
 		add("Begin", func(ctx context.Context, a api.API) (any, error) { return a.Begin(ctx, b) })
@@ -95,10 +105,12 @@ func asks() []ask {
 	add("Trust", func(ctx context.Context, a api.API) (any, error) {
 		return nothing(a.Trust(ctx, wire.Trust{Cwd: "/a", Folder: "/b", Hash: "c"}))
 	})
-	place := wire.Place{Cwd: "/src", Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Edit(<a>)"}, Trust: true}, Agents: "{}"}
+	place := wire.Place{Cwd: "/src", Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Edit(<a>)"},
+		Trust: true}, Agents: "{}"}
 	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Rules(ctx, place) })
 	add("Explain", func(ctx context.Context, a api.API) (any, error) {
-		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)}, {ID: []byte(`"x"`), Tool: "Read"}})
+		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)},
+			{ID: []byte(`"x"`), Tool: "Read"}})
 	})
 	// The request is there, is answered, and is there no more.
 	for range 2 {
@@ -156,7 +168,8 @@ func SameError(t *testing.T, name string, got, want error) {
 	if got.Error() != want.Error() {
 		t.Errorf("%s: the error says %q, want %q", name, got, want)
 	}
-	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced, troupe.ErrNewer, troupe.ErrCap} {
+	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced,
+		troupe.ErrNewer, troupe.ErrCap} {
 		if errors.Is(got, kind) != errors.Is(want, kind) {
 			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
 		}
@@ -233,7 +246,8 @@ func Streams(t *testing.T, w *World, a api.API) {
 			t.Errorf("following %q brought %d events, want %d: %v", only, n, want, last)
 		}
 	}
-	if _, err := a.Follow(t.Context(), wire.Follow{Root: Absent}); err != nil && !strings.Contains(err.Error(), string(Absent)) {
+	if _, err := a.Follow(t.Context(), wire.Follow{Root: Absent}); err != nil &&
+		!strings.Contains(err.Error(), string(Absent)) {
 		t.Errorf("following no session: %v", err)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // Faults breaks the connection that an api works over. serve puts the World on a socket; front makes
 // an api that reaches it there. What was asked for is done once or not at all, and the caller learns
 // which, or that it cannot be known; what is followed comes whole, and nothing of it twice.
-func Faults(t *testing.T, serve func(w *World, path string) (stop func()), front func(w *World, socket string) api.API) {
+func Faults(t *testing.T, serve func(w *World, path string) (stop func()),
+	front func(w *World, socket string) api.API) {
 	t.Helper()
 	begin := func() (*World, *cutter, api.API) {
 		w := New()
@@ -34,14 +35,16 @@ func Faults(t *testing.T, serve func(w *World, path string) (stop func()), front
 	var user *troupe.UserError
 
 	w := New()
-	if err := send(front(w, filepath.Join(t.TempDir(), "gone"))); !errors.Is(err, api.ErrUnreachable) || !errors.As(err, &user) || user.Hint == "" || len(w.Calls()) > 0 {
+	if err := send(front(w, filepath.Join(t.TempDir(), "gone"))); !errors.Is(err, api.ErrUnreachable) ||
+		!errors.As(err, &user) || user.Hint == "" || len(w.Calls()) > 0 {
 		t.Errorf("no server: %v, %v", err, w.Calls())
 	}
 	for _, most := range []int{0, 20, 150} { // before the answer, in its head, in its body
 		w, c, a := begin()
 		c.limit(most)
 		err := send(a)
-		if !errors.As(err, &user) || errors.Is(err, api.ErrUnreachable) || !strings.Contains(user.Hint, "may or may not") || len(w.Calls()) != 1 {
+		if !errors.As(err, &user) || errors.Is(err, api.ErrUnreachable) ||
+			!strings.Contains(user.Hint, "may or may not") || len(w.Calls()) != 1 {
 			t.Errorf("cut after %d bytes of the answer: %v, %v", most, err, w.Calls())
 		}
 		c.limit(-1)
@@ -53,7 +56,8 @@ func Faults(t *testing.T, serve func(w *World, path string) (stop func()), front
 }
 
 // streamFaults has a stream cut again and again, its server go and come back, and its reader sleep.
-func streamFaults(t *testing.T, serve func(w *World, path string) (stop func()), front func(w *World, socket string) api.API) {
+func streamFaults(t *testing.T, serve func(w *World, path string) (stop func()),
+	front func(w *World, socket string) api.API) {
 	w := New()
 	socket := filepath.Join(t.TempDir(), "s")
 	stop := serve(w, socket)

@@ -66,7 +66,8 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
-		"Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models", "PlanUndo", "Report", "Request", "Requests",
+		"Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models", "PlanUndo", "Report",
+		"Request", "Requests",
 		"Rules", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
 	}
 	silent := []string{"Leave", "Remove", "Trust"} // nothing of them is in a log, or the log is gone
@@ -180,7 +181,8 @@ func (l *live) trust() {
 		l.t.Fatalf("not trusted is %+v", list)
 	}
 	u := list[0]
-	l.fails("trust of something else", l.a.Trust(ctx, wire.Trust{Cwd: l.dir, Folder: u.Folder, Hash: "other"}), troupe.ErrNotFound)
+	l.fails("trust of something else", l.a.Trust(ctx, wire.Trust{Cwd: l.dir, Folder: u.Folder, Hash: "other"}),
+		troupe.ErrNotFound)
 	l.ok(l.a.Trust(ctx, wire.Trust{Cwd: l.dir, Folder: u.Folder, Hash: u.Hash}))
 	if list, err := l.a.Untrusted(ctx, l.dir); err != nil || len(list) > 0 {
 		l.t.Errorf("not trusted is still %+v, %v", list, err)
@@ -192,9 +194,11 @@ func (l *live) trust() {
 func (l *live) asks() (troupe.SessionID, api.Stream) {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
-	_, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Model: "script:asks.yaml", Permissions: wire.Permissions{Mode: "reckless"}})
+	_, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Model: "script:asks.yaml",
+		Permissions: wire.Permissions{Mode: "reckless"}})
 	l.fails("a mode that is none", err, nil)
-	b, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Name: "job", Model: "script:asks.yaml", AskMS: 3_600_000})
+	b, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Name: "job", Model: "script:asks.yaml",
+		AskMS: 3_600_000})
 	l.ok(err)
 	late, err := a.Follow(ctx, wire.Follow{Root: b.Root})
 	l.ok(err)
@@ -207,7 +211,8 @@ func (l *live) asks() (troupe.SessionID, api.Stream) {
 		l.ok(err)
 		return len(open) > 0
 	})
-	if r, err := a.Request(ctx, ""); err != nil || !reflect.DeepEqual(r, open[0]) || r.Root != b.Root || r.Tool != "Write" {
+	if r, err := a.Request(ctx, ""); err != nil || !reflect.DeepEqual(r, open[0]) || r.Root != b.Root ||
+		r.Tool != "Write" {
 		l.t.Errorf("the request is %+v, %v; want %+v", r, err, open[0])
 	}
 	if t, err := a.Tree(ctx, b.Root); err != nil || !t.Running || t.Owner.PID != os.Getpid() || t.Root() != b.Root {
@@ -222,10 +227,12 @@ func (l *live) asks() (troupe.SessionID, api.Stream) {
 	l.ok(a.Answer(ctx, open[0].ID[:len(open[0].ID)-1], wire.Answer{Allow: true, Session: true}))
 	l.ok(a.Wait(ctx, b.Root))
 	l.fails("an answer that comes late", a.Answer(ctx, open[0].ID, wire.Answer{}), troupe.ErrNotFound)
-	if r, err := a.Report(ctx, b.Root); err != nil || r.Status != troupe.Completed || r.Result != "done" || len(r.Agents) != 1 {
+	if r, err := a.Report(ctx, b.Root); err != nil || r.Status != troupe.Completed || r.Result != "done" ||
+		len(r.Agents) != 1 {
 		l.t.Errorf("it came to %+v, %v", r, err)
 	}
-	if list, err := a.List(ctx, wire.Listing{Cwd: l.dir, Limit: 1}); err != nil || len(list) != 1 || list[0].ID != b.Root || list[0].Tree == nil {
+	if list, err := a.List(ctx, wire.Listing{Cwd: l.dir, Limit: 1}); err != nil || len(list) != 1 ||
+		list[0].ID != b.Root || list[0].Tree == nil {
 		l.t.Errorf("listed are %+v, %v", list, err)
 	}
 	if c, err := a.Cost(ctx, b.Root); err != nil || len(c.Agents) != 1 {
@@ -377,7 +384,10 @@ func (l *live) child() {
 	l.until(s, func() bool {
 		tasks, err := a.Tasks(ctx, b.Root)
 		l.ok(err)
-		return slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.Background && t.ID == troupe.TaskID(child.ID) })
+		return slices.ContainsFunc(tasks, func(t wire.Task) bool {
+			return t.Background &&
+				t.ID == troupe.TaskID(child.ID)
+		})
 	})
 	l.caused("Background", b.Root, 0, func(b troupe.Body) (*troupe.Caller, bool) {
 		f, ok := b.(troupe.ToolFinished)
@@ -419,7 +429,8 @@ func (l *live) machine() {
 		{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"rm -r x","description":"x"}`)},
 		{ID: []byte("2"), Tool: "Bash", Input: []byte(`{"command":"make","description":"x"}`)},
 	})
-	if err != nil || len(x.Verdicts) != 2 || x.Verdicts[0].Decision != troupe.Deny || x.Verdicts[1].Decision != troupe.Allow || string(x.Verdicts[1].ID) != "2" {
+	if err != nil || len(x.Verdicts) != 2 || x.Verdicts[0].Decision != troupe.Deny ||
+		x.Verdicts[1].Decision != troupe.Allow || string(x.Verdicts[1].ID) != "2" {
 		l.t.Errorf("explained is %+v, %v", x, err)
 	}
 }

@@ -44,23 +44,31 @@ type World struct {
 // New makes a World.
 func New() *World {
 	main := troupe.Session{
-		ID: Root, Root: Root, Name: "job", Title: "fix <the> test & more", Cwd: "/src", Type: "main", Model: "script/x", Status: troupe.Waiting,
+		ID: Root, Root: Root, Name: "job", Title: "fix <the> test & more", Cwd: "/src", Type: "main", Model: "script/x",
+		Status:  troupe.Waiting,
 		Waiting: troupe.WaitChildren, Run: 1, Seq: 2, CreatedAt: Born(), StartedAt: Born(),
-		Tally: troupe.Tally{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: troupe.Dollars(0.000000123), Turns: 1, ToolUses: 1},
+		Tally: troupe.Tally{Usage: troupe.Usage{Input: 10, Output: 5}, Cost: troupe.Dollars(0.000000123), Turns: 1,
+			ToolUses: 1},
 	}
 	child := troupe.Session{
-		ID: Child, Root: Root, Parent: Root, Coord: troupe.Coord{Reply: 1}, Name: "Auth Explorer", Depth: 1, Cwd: "/src", Type: "Explore", Model: "script/x",
-		Status: troupe.Waiting, Waiting: troupe.WaitApproval, Run: 1, Seq: 1, CreatedAt: Born(), StartedAt: Born(), Until: Born().Add(time.Hour),
+		ID: Child, Root: Root, Parent: Root, Coord: troupe.Coord{Reply: 1}, Name: "Auth Explorer", Depth: 1,
+		Cwd: "/src", Type: "Explore", Model: "script/x",
+		Status: troupe.Waiting, Waiting: troupe.WaitApproval, Run: 1, Seq: 1, CreatedAt: Born(), StartedAt: Born(),
+		Until: Born().Add(time.Hour),
 	}
 	w := &World{
-		changed: make(chan struct{}), sessions: []troupe.Session{main, child}, events: make(map[troupe.SessionID][]troupe.Event),
+		changed: make(chan struct{}), sessions: []troupe.Session{main, child},
+		events: make(map[troupe.SessionID][]troupe.Event),
 		requests: []wire.Request{{
-			ID: Request, Session: Child, Root: Root, Path: "main/Auth Explorer", Reason: troupe.WaitApproval, Tool: "Bash",
-			Action: "rm -rf build\u202e && echo <done>", Why: "no rule allows it", Grant: "Bash(rm -rf build)", Since: Born(), Until: Born().Add(time.Hour), Running: true, Calls: 1,
+			ID: Request, Session: Child, Root: Root, Path: "main/Auth Explorer", Reason: troupe.WaitApproval,
+			Tool:   "Bash",
+			Action: "rm -rf build\u202e && echo <done>", Why: "no rule allows it", Grant: "Bash(rm -rf build)",
+			Since: Born(), Until: Born().Add(time.Hour), Running: true, Calls: 1,
 		}},
 	}
 	w.events[Root] = []troupe.Event{
-		{Root: Root, Session: Root, Seq: 1, At: Born(), Body: troupe.Created{Name: "job", Title: "fix <the> test & more", Cwd: "/src"}},
+		{Root: Root, Session: Root, Seq: 1, At: Born(), Body: troupe.Created{Name: "job",
+			Title: "fix <the> test & more", Cwd: "/src"}},
 		{Root: Root, Session: Root, Seq: 2, At: Born(), Body: troupe.Started{Run: 1}},
 	}
 	w.events[Child] = []troupe.Event{{Root: Root, Session: Child, Seq: 1, At: Born(), Body: troupe.Started{Run: 1}}}
@@ -103,7 +111,8 @@ func (w *World) Commit(id troupe.SessionID, b troupe.Body) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seq := int64(len(w.events[id]) + 1)
-	w.events[id] = append(w.events[id], troupe.Event{Root: Root, Session: id, Seq: seq, At: Born().Add(time.Duration(seq)), Body: b})
+	w.events[id] = append(w.events[id], troupe.Event{Root: Root, Session: id, Seq: seq,
+		At: Born().Add(time.Duration(seq)), Body: b})
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
@@ -122,7 +131,8 @@ func (w *World) session(id troupe.SessionID) (troupe.Session, error) {
 }
 
 func notFound(ref string) error {
-	return &troupe.UserError{Problem: fmt.Sprintf("there is no session %q", ref), Hint: "`troupe sessions` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	return &troupe.UserError{Problem: fmt.Sprintf("there is no session %q", ref), Hint: "`troupe sessions` lists them.",
+		Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 // Find and the methods below implement api.API.
@@ -144,7 +154,8 @@ func (w *World) Find(_ context.Context, ref, cwd string) (wire.Session, error) {
 	case 1:
 		return w.shape(found[0]), nil
 	}
-	return wire.Session{}, &troupe.UserError{Problem: "several begin so", Hint: "Type more.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous}
+	return wire.Session{}, &troupe.UserError{Problem: "several begin so", Hint: "Type more.", Code: troupe.ExitUsage,
+		Err: troupe.ErrAmbiguous}
 }
 
 func (w *World) path(s troupe.Session) string {
@@ -223,7 +234,8 @@ func (w *World) Tasks(_ context.Context, id troupe.SessionID) ([]wire.Task, erro
 		}
 	}
 	return []wire.Task{{
-		Session: Root, Root: Root, Path: "main", ID: troupe.TaskID(Child), Kind: troupe.TaskAgent, Name: "Auth Explorer", Title: "trace <auth>",
+		Session: Root, Root: Root, Path: "main", ID: troupe.TaskID(Child), Kind: troupe.TaskAgent,
+		Name: "Auth Explorer", Title: "trace <auth>",
 		Status: troupe.TaskRunning, Background: id == "", DurationMS: 1500, Doing: "waits for approval",
 	}}, nil
 }
@@ -281,7 +293,8 @@ func (w *World) Background(_ context.Context, id troupe.SessionID) error {
 		return err
 	}
 	if id == Root {
-		return &troupe.UserError{Problem: "the main agent has no background", Hint: "Name a sub-agent.", Code: troupe.ExitUsage}
+		return &troupe.UserError{Problem: "the main agent has no background", Hint: "Name a sub-agent.",
+			Code: troupe.ExitUsage}
 	}
 	w.did("background %s", id)
 	return nil
@@ -348,7 +361,8 @@ func (w *World) find(id string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, &troupe.UserError{Problem: "there is no open request " + id, Hint: "`troupe requests` lists them.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	return 0, &troupe.UserError{Problem: "there is no open request " + id, Hint: "`troupe requests` lists them.",
+		Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
 }
 
 func (w *World) Request(_ context.Context, id string) (wire.Request, error) {
@@ -373,7 +387,8 @@ func (w *World) Answer(_ context.Context, id string, a wire.Answer) error {
 }
 
 func (w *World) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
-	return []wire.Untrusted{{Folder: cwd, Lines: []string{"allow <Bash>"}, Changed: true, Added: []string{"allow"}, Hash: "h"}}, nil
+	return []wire.Untrusted{{Folder: cwd, Lines: []string{"allow <Bash>"}, Changed: true, Added: []string{"allow"},
+		Hash: "h"}}, nil
 }
 
 func (w *World) Trust(_ context.Context, t wire.Trust) error {
@@ -386,45 +401,55 @@ func (w *World) Trust(_ context.Context, t wire.Trust) error {
 func (w *World) Turns(_ context.Context, root troupe.SessionID) ([]wire.Turn, error) {
 	code := 3
 	return []wire.Turn{{
-		Number: 1, At: Born(), Asked: "x", Files: []wire.FileChange{{Path: "/a", Agents: []string{"main"}, Writes: 1, New: true, Added: 2}},
-		Commands: []wire.Command{{Turn: 1, Agent: "main", Tool: "Bash", Text: "make", State: wire.CommandEnded, ExitCode: &code}},
+		Number: 1, At: Born(), Asked: "x", Files: []wire.FileChange{{Path: "/a", Agents: []string{"main"}, Writes: 1,
+			New: true, Added: 2}},
+		Commands: []wire.Command{{Turn: 1, Agent: "main", Tool: "Bash", Text: "make", State: wire.CommandEnded,
+			ExitCode: &code}},
 	}}, w.order("turns", root)
 }
 
 func (w *World) PlanUndo(_ context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
 	return wire.Undo{
-		Type: wire.UndoType, Session: root, Turn: o.Turn, Plan: "p", Left: []wire.UndoFile{}, Same: []string{"/b"}, Commands: []wire.Command{},
-		Files: []wire.UndoFile{{Path: "/a", Action: wire.UndoRemove, Obstacle: wire.ObstacleChanged, Problem: "p", Added: 1}},
+		Type: wire.UndoType, Session: root, Turn: o.Turn, Plan: "p", Left: []wire.UndoFile{}, Same: []string{"/b"},
+		Commands: []wire.Command{},
+		Files: []wire.UndoFile{{Path: "/a", Action: wire.UndoRemove, Obstacle: wire.ObstacleChanged, Problem: "p",
+			Added: 1}},
 	}, w.order("plan", root, o)
 }
 
 func (w *World) Undo(_ context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
-	return wire.Undo{Type: wire.RedoType, Session: root, Applied: true, TakeBack: "troupe undo", Plan: o.Plan}, w.order("undo", root, o)
+	return wire.Undo{Type: wire.RedoType, Session: root, Applied: true, TakeBack: "troupe undo", Plan: o.Plan},
+		w.order("undo", root, o)
 }
 
 func (w *World) Models(_ context.Context, cwd string) (wire.ModelList, error) {
-	return wire.ModelList{Default: cwd, Aliases: map[string]string{"a": "b"}, Models: []wire.ModelRow{{Name: "x/y", Window: 5, Input: 0.25}}}, nil
+	return wire.ModelList{Default: cwd, Aliases: map[string]string{"a": "b"},
+		Models: []wire.ModelRow{{Name: "x/y", Window: 5, Input: 0.25}}}, nil
 }
 
 func (w *World) Model(_ context.Context, name, cwd string) (string, error) {
 	if name == "none" {
-		return "", &troupe.UserError{Problem: "there is no model none", Hint: "`troupe models` lists them.", Code: troupe.ExitUsage}
+		return "", &troupe.UserError{Problem: "there is no model none", Hint: "`troupe models` lists them.",
+			Code: troupe.ExitUsage}
 	}
 	return "script/" + name + cwd, nil
 }
 
 func (w *World) Doctor(_ context.Context, cwd string) (wire.Check, error) {
-	return wire.Check{Version: "1", Config: cwd, Window: &wire.WindowCheck{Model: "m", Claimed: 7}, Waiting: []wire.WaitingSession{{ID: Root, Until: Born()}}}, nil
+	return wire.Check{Version: "1", Config: cwd, Window: &wire.WindowCheck{Model: "m", Claimed: 7},
+		Waiting: []wire.WaitingSession{{ID: Root, Until: Born()}}}, nil
 }
 
 func (w *World) Rules(_ context.Context, p wire.Place) (wire.RuleList, error) {
-	return wire.RuleList{Mode: p.Mode, Rules: []wire.RuleRow{{Rule: fmt.Sprint(p.Allow, p.Deny, p.Trust)}}, Warnings: []string{p.Cwd + p.Agents}}, nil
+	return wire.RuleList{Mode: p.Mode, Rules: []wire.RuleRow{{Rule: fmt.Sprint(p.Allow, p.Deny, p.Trust)}},
+		Warnings: []string{p.Cwd + p.Agents}}, nil
 }
 
 func (w *World) Explain(_ context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
 	var out wire.Explained
 	for _, c := range calls {
-		out.Verdicts = append(out.Verdicts, wire.Verdict{ID: c.ID, Decision: troupe.Ask, Why: p.Cwd + c.Tool + string(c.Input)})
+		out.Verdicts = append(out.Verdicts, wire.Verdict{ID: c.ID, Decision: troupe.Ask,
+			Why: p.Cwd + c.Tool + string(c.Input)})
 	}
 	return out, nil
 }

@@ -53,8 +53,10 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 		case elsewhere(t):
 		case r.agent != "":
 			return &troupe.UserError{
-				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, stop or answer here", r.agent),
-				Hint:    "Type it in a terminal of your own. An agent talks to other agents with its tools.", Code: troupe.ExitPermission,
+				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, "+
+					"stop or answer here", r.agent),
+				Hint: "Type it in a terminal of your own. An agent talks to other agents with its tools.",
+				Code: troupe.ExitPermission,
 			}
 		default:
 			return fn(r.API)
@@ -67,8 +69,10 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 		}
 		if try > 1 {
 			return &troupe.UserError{
-				Problem: fmt.Sprintf("process %d on %s runs session %s, but it does not answer on %s", t.Owner.PID, t.Owner.Host, t.Root(), t.Owner.Socket),
-				Hint:    "If it is just ending, try again; if it is stopped, let it go on (fg).", Code: troupe.ExitFailed, Err: err,
+				Problem: fmt.Sprintf("process %d on %s runs session %s, but it does not answer on %s", t.Owner.PID,
+					t.Owner.Host, t.Root(), t.Owner.Socket),
+				Hint: "If it is just ending, try again; if it is stopped, let it go on (fg).",
+				Code: troupe.ExitFailed, Err: err,
 			}
 		}
 	}

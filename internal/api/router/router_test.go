@@ -98,11 +98,13 @@ func TestPlaces(t *testing.T) {
 		{name: "nobody runs it", trees: []wire.Tree{{}}, here: 1},
 		{name: "a dead process's socket", trees: []wire.Tree{{Owner: wire.Owner{Socket: gone}}}, here: 1},
 		{name: "a process runs it", trees: []wire.Tree{running(socket)}, there: 1},
-		{name: "this process runs it", trees: []wire.Tree{{Running: true, Here: true, Owner: wire.Owner{Socket: gone}}}, here: 1},
+		{name: "this process runs it", trees: []wire.Tree{{Running: true, Here: true, Owner: wire.Owner{Socket: gone}}},
+			here: 1},
 		{name: "it serves nothing", trees: []wire.Tree{running("")}, here: 1},
 		{name: "it ends just now", trees: []wire.Tree{running(gone), {}}, here: 1},
 		{name: "another takes over", trees: []wire.Tree{running(gone), running(socket)}, there: 1},
-		{name: "it does not answer", trees: []wire.Tree{running(gone)}, err: "process 7 on here runs session 7k3f00000000, but it does not answer"},
+		{name: "it does not answer", trees: []wire.Tree{running(gone)},
+			err: "process 7 on here runs session 7k3f00000000, but it does not answer"},
 	} {
 		h := &home{apitest.New(), x.trees}
 		before := len(there.Calls())
@@ -113,7 +115,8 @@ func TestPlaces(t *testing.T) {
 		if n := len(there.Calls()) - before; n != x.there {
 			t.Errorf("%s: %d messages in the process, want %d", x.name, n, x.there)
 		}
-		if (err == nil) != (x.err == "") || err != nil && (!strings.Contains(err.Error(), x.err) || !errors.Is(err, api.ErrUnreachable)) {
+		if (err == nil) != (x.err == "") || err != nil && (!strings.Contains(err.Error(), x.err) ||
+			!errors.Is(err, api.ErrUnreachable)) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.err)
 		}
 	}
@@ -146,15 +149,23 @@ func TestWrites(t *testing.T) {
 		"stop":       func(ctx context.Context, a api.API) error { return a.Stop(ctx, apitest.Child, wire.Stop{}) },
 		"background": func(ctx context.Context, a api.API) error { return a.Background(ctx, apitest.Child) },
 		"compact":    func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
-		"mode":       func(ctx context.Context, a api.API) error { return a.SetMode(ctx, apitest.Root, troupe.ModePlan) },
-		"model":      func(ctx context.Context, a api.API) error { _, err := a.SetModel(ctx, apitest.Child, "x"); return err },
-		"wait":       func(ctx context.Context, a api.API) error { return a.Wait(ctx, apitest.Root) },
-		"leave":      func(ctx context.Context, a api.API) error { _, err := a.Leave(ctx, apitest.Root); return err },
-		"answer":     func(ctx context.Context, a api.API) error { return a.Answer(ctx, "", wire.Answer{}) },
+		"mode": func(ctx context.Context, a api.API) error {
+			return a.SetMode(ctx, apitest.Root,
+				troupe.ModePlan)
+		},
+		"model": func(ctx context.Context, a api.API) error {
+			_,
+				err := a.SetModel(ctx, apitest.Child, "x")
+			return err
+		},
+		"wait":   func(ctx context.Context, a api.API) error { return a.Wait(ctx, apitest.Root) },
+		"leave":  func(ctx context.Context, a api.API) error { _, err := a.Leave(ctx, apitest.Root); return err },
+		"answer": func(ctx context.Context, a api.API) error { return a.Answer(ctx, "", wire.Answer{}) },
 	} {
 		h := &home{apitest.New(), []wire.Tree{running(socket)}}
 		before := len(there.Calls())
-		if err := call(t.Context(), router.New(h, dial, "")); err != nil || len(h.Calls()) > 0 || len(there.Calls()) != before+1 {
+		if err := call(t.Context(), router.New(h, dial, "")); err != nil || len(h.Calls()) > 0 ||
+			len(there.Calls()) != before+1 {
 			t.Errorf("%s: %v, %v in the home, %d over there", name, err, h.Calls(), len(there.Calls())-before)
 		}
 		h.trees = []wire.Tree{{}}
@@ -193,7 +204,8 @@ func TestOnce(t *testing.T) {
 	n := 0
 	broken := errors.New("cut off in the middle")
 	h := &home{apitest.New(), []wire.Tree{running("/nowhere")}}
-	err := router.New(h, func(string) router.Peer { return &breaks{n: &n, err: broken} }, "").Stop(t.Context(), apitest.Root, wire.Stop{})
+	err := router.New(h, func(string) router.Peer { return &breaks{n: &n, err: broken} }, "").Stop(t.Context(),
+		apitest.Root, wire.Stop{})
 	if n != 1 || !errors.Is(err, broken) {
 		t.Errorf("called %d times: %v", n, err)
 	}

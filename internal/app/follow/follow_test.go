@@ -85,7 +85,8 @@ func (h *home) plant(n, children int) []troupe.SessionID {
 			c := troupe.Coord{Reply: 1, Call: i}
 			ids = append(ids, troupe.ChildID(root.ID, c))
 			err = errors.Join(err, tx.Insert(troupe.Session{
-				ID: ids[i+1], Root: root.ID, Parent: root.ID, Depth: 1, Name: fmt.Sprint(i), Coord: c, Status: troupe.Spawning,
+				ID: ids[i+1], Root: root.ID, Parent: root.ID, Depth: 1, Name: fmt.Sprint(i), Coord: c,
+				Status: troupe.Spawning,
 			}, troupe.Lease{}, nil))
 		}
 		return err
@@ -259,7 +260,8 @@ func TestDeltasBesideEvents(t *testing.T) {
 			sealed := h.log(root, root, troupe.CallSealed{Reply: 1})
 			h.says(root, root, sealed, 1)
 			b := now(t, f)
-			if len(b.Events) != 1 || len(b.Deltas) != 1 || b.Deltas[0].Text != "1" || b.Deltas[0].After != sealed || b.Deltas[0].Session != root {
+			if len(b.Events) != 1 || len(b.Deltas) != 1 || b.Deltas[0].Text != "1" || b.Deltas[0].After != sealed ||
+				b.Deltas[0].Session != root {
 				t.Fatalf("a call and a piece of its reply came as %+v", b)
 			}
 			h.says(root, root, sealed, 2)

@@ -329,7 +329,8 @@ func (v *conversation) setMode(ctx context.Context, name string) error {
 	mode, err := troupe.ParseMode(name)
 	switch {
 	case name == "":
-		v.say("Modes: " + troupe.ModeNames(", ") + ". /mode NAME changes it; docs/permissions.md says what each allows.")
+		v.say("Modes: " + troupe.ModeNames(", ") + ". /mode NAME changes it; docs/permissions.md says what each " +
+			"allows.")
 		return nil
 	case err != nil:
 		return err

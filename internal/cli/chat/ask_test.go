@@ -15,12 +15,14 @@ import (
 func TestShowRequest(t *testing.T) {
 	t.Parallel()
 	r := wire.Request{
-		Path: "main/kid", Tool: "Bash", Why: "it ran read-only and wanted to create /ws/x", Action: "touch x\u202e # \x1b[2J",
+		Path: "main/kid", Tool: "Bash", Why: "it ran read-only and wanted to create /ws/x",
+		Action: "touch x\u202e # \x1b[2J",
 		Output: "one\ntwo \x07", Grant: "Bash(touch x)", File: "/home/u/.config/troupe/folders/ws.json", Running: true,
 	}
 	plain := showRequest(r, 1, false, 0, false, time.UTC)
 	for _, s := range []string{
-		"┏━ main/kid asks: Bash", "why: it ran read-only and wanted to create /ws/x", `touch x\u{202e} # \u{001b}[2J`, `│ two \u{0007}`,
+		"┏━ main/kid asks: Bash", "why: it ran read-only and wanted to create /ws/x", `touch x\u{202e} # \u{001b}[2J`,
+		`│ two \u{0007}`,
 		"y once · s this session · a always: Bash(touch x) in /home/u/.config/troupe/folders/ws.json", "1 more waits",
 	} {
 		if !strings.Contains(plain, s) {
@@ -30,8 +32,10 @@ func TestShowRequest(t *testing.T) {
 	if strings.ContainsAny(plain, "\x1b\x07\u202e") {
 		t.Errorf("something in it is not shown as it is:\n%q", plain)
 	}
-	a, b := showRequest(r, 0, false, 0, true, time.UTC), showRequest(wire.Request{Path: "main", Running: true}, 0, false, 0, true, time.UTC)
-	if !strings.Contains(a, "m"+r.Path+"\x1b[0m") || strings.SplitN(a, "main", 2)[0] == strings.SplitN(b, "main", 2)[0] {
+	a, b := showRequest(r, 0, false, 0, true, time.UTC), showRequest(wire.Request{Path: "main", Running: true}, 0,
+		false, 0, true, time.UTC)
+	if !strings.Contains(a, "m"+r.Path+"\x1b[0m") || strings.SplitN(a, "main", 2)[0] == strings.SplitN(b, "main",
+		2)[0] {
 		t.Errorf("two agents have one colour:\n%q\n%q", a, b)
 	}
 }
@@ -42,10 +46,12 @@ func TestRequestFits(t *testing.T) {
 	t.Parallel()
 	r := wire.Request{
 		Path: "main/somebody with a rather long name/and a kid of that", Tool: "Bash", Grant: "Bash(go test *)",
-		Why:    "nothing says whether it may run, and it wanted to create a file in a folder that it may not write to",
-		Action: "go test -run 'TestOne|TestTwo' ./internal/a/very/long/path/without/a/single/space/in/it/that/ends/somewhere && echo done",
-		Output: strings.Repeat("out ", 40), File: "/home/somebody/.config/troupe/folders/project-with-a-long-name-0123456789.json",
-		Until: time.Unix(7200, 0),
+		Why: "nothing says whether it may run, and it wanted to create a file in a folder that it may not write to",
+		Action: "go test -run 'TestOne|TestTwo' " +
+			"./internal/a/very/long/path/without/a/single/space/in/it/that/ends/somewhere && echo done",
+		Output: strings.Repeat("out ", 40),
+		File:   "/home/somebody/.config/troupe/folders/project-with-a-long-name-0123456789.json",
+		Until:  time.Unix(7200, 0),
 	}
 	squeeze := func(s string) string {
 		return strings.NewReplacer(" ", "", "┏━", "", "┃", "", "┗━", "", "│", "", "\n", "").Replace(ansi.Strip(s))

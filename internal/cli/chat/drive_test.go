@@ -22,9 +22,12 @@ func TestOrders(t *testing.T) {
 	t.Parallel()
 	long := `{"type":"user","text":"` + strings.Repeat("x", maxOrder) + `"}`
 	in := strings.Join([]string{
-		`{"type":"user","text":"hello"}`, ``, `not JSON`, `{"type":"user"}`, `{"type":"dance"}`, `{}`, `[]`, `{"type":"stop","now":true} {}`,
-		`{"type":"stop","nwo":true}`, `{"type":"answer","request":"r"}`, `{"type":"answer","request":"r","allow":false,"note":"no"}`, long,
-		`{"type":"user","text":"a","images":[{"media_type":"image/png","data":"iVBORw=="}]}`, `{"type":"user","images":[{"media_type":"image/tiff","data":"iVBORw=="}]}`,
+		`{"type":"user","text":"hello"}`, ``, `not JSON`, `{"type":"user"}`, `{"type":"dance"}`, `{}`, `[]`,
+		`{"type":"stop","now":true} {}`,
+		`{"type":"stop","nwo":true}`, `{"type":"answer","request":"r"}`,
+		`{"type":"answer","request":"r","allow":false,"note":"no"}`, long,
+		`{"type":"user","text":"a","images":[{"media_type":"image/png","data":"iVBORw=="}]}`,
+		`{"type":"user","images":[{"media_type":"image/tiff","data":"iVBORw=="}]}`,
 		"{\"type\":\"user\",\"text\":\"\xff\"}", `{"type":"user","text":"\u0000"}`, `{"type":"end"}`,
 	}, "\n") // the last line has no end
 	var got []string
@@ -44,7 +47,8 @@ func TestOrders(t *testing.T) {
 		}
 		got = append(got, fmt.Sprintf("%d %s", r.line, o.Type))
 	}
-	want := []string{"1 user", "3 bad", "4 bad", "5 bad", "6 bad", "7 bad", "8 bad", "9 bad", "10 bad", "11 answer", "12 bad", "13 user", "14 bad", "15 bad", "16 bad", "17 end"}
+	want := []string{"1 user", "3 bad", "4 bad", "5 bad", "6 bad", "7 bad", "8 bad", "9 bad", "10 bad", "11 answer",
+		"12 bad", "13 user", "14 bad", "15 bad", "16 bad", "17 end"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
@@ -152,12 +156,14 @@ func TestDrive(t *testing.T) {
 	})
 	d := startDrive(t, f, wire.Begin{})
 	d.write(`{"type":"stop"}`)
-	if line, _ := d.until("error"); !strings.Contains(line, `"line":1,`) || !strings.Contains(line, "nothing has begun") {
+	if line, _ := d.until("error"); !strings.Contains(line, `"line":1,`) ||
+		!strings.Contains(line, "nothing has begun") {
 		t.Errorf("%s", line)
 	}
 	d.write(`{"type":"user","text":"one"}`)
 	line, seen := d.until("result")
-	if !strings.Contains(line, "heard: one") || !slices.Equal(seen, []string{"session.created", "session.started", "model.replied", "session.ended", "result"}) {
+	if !strings.Contains(line, "heard: one") || !slices.Equal(seen,
+		[]string{"session.created", "session.started", "model.replied", "session.ended", "result"}) {
 		t.Errorf("%s %q", line, seen)
 	}
 	d.write(`{"type":"user","text":"may I"}`)
@@ -165,7 +171,8 @@ func TestDrive(t *testing.T) {
 	if !strings.Contains(line, `"id":"r1"`) || !strings.Contains(line, `"action":"ls"`) {
 		t.Errorf("%s", line)
 	}
-	d.write(`oops`, `{"type":"answer","request":"r9","allow":true}`, `{"type":"answer","request":"r1","allow":true,"note":"go on"}`)
+	d.write(`oops`, `{"type":"answer","request":"r9","allow":true}`,
+		`{"type":"answer","request":"r1","allow":true,"note":"go on"}`)
 	if line, _ := d.until("error"); !strings.Contains(line, `"line":4,`) {
 		t.Errorf("%s", line)
 	}
@@ -234,7 +241,8 @@ func TestClockSetBack(t *testing.T) {
 	d := startDrive(t, f, wire.Begin{})
 	d.write(`{"type":"user","text":"one"}`)
 	close(d.in)
-	if _, seen := d.until("result"); !slices.Equal(seen, []string{"session.created", "session.started", "model.replied", "session.ended", "result"}) {
+	if _, seen := d.until("result"); !slices.Equal(seen, []string{"session.created", "session.started", "model.replied",
+		"session.ended", "result"}) {
 		t.Errorf("%q", seen)
 	}
 	if err := <-d.done; err != nil {

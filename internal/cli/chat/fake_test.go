@@ -48,7 +48,8 @@ type fake struct {
 }
 
 func newFake(heard func(f *fake, what string)) *fake {
-	return &fake{heard: heard, seq: make(map[troupe.SessionID]int64), live: make(map[troupe.SessionID]bool), changed: make(chan struct{})}
+	return &fake{heard: heard, seq: make(map[troupe.SessionID]int64), live: make(map[troupe.SessionID]bool),
+		changed: make(chan struct{})}
 }
 
 func (f *fake) Model(_ context.Context, name, _ string) (string, error) {
@@ -149,14 +150,16 @@ func (f *fake) says(text string) {
 }
 
 func ended(s troupe.Status) troupe.Ended {
-	return troupe.Ended{Outcome: troupe.Outcome{Status: s, DurationMS: 1500, Tally: troupe.Tally{Usage: troupe.Usage{Input: 2000}}}}
+	return troupe.Ended{Outcome: troupe.Outcome{Status: s, DurationMS: 1500,
+		Tally: troupe.Tally{Usage: troupe.Usage{Input: 2000}}}}
 }
 
 func (f *fake) ask(r wire.Request) {
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
 	f.mu.Unlock()
-	f.add(r.Session, troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Tool: r.Tool, Action: r.Action}})
+	f.add(r.Session, troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval,
+		Tool: r.Tool, Action: r.Action}})
 }
 
 func (f *fake) until(ctx context.Context, ok func() bool) bool {
@@ -219,7 +222,8 @@ func (f *fake) Send(_ context.Context, _ troupe.SessionID, m wire.Message) (wire
 		effect = "resumes"
 		f.add(rootID, troupe.Started{Run: n})
 	}
-	f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: id, Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text(m.Text)}}}})
+	f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: id, Kind: troupe.MailPrompt,
+		Blocks: []troupe.Block{troupe.Text(m.Text)}}}})
 	f.hear(m)
 	return wire.Sent{Session: rootID, Mail: id, Effect: effect}, nil
 }
@@ -291,7 +295,8 @@ func (f *fake) Requests(context.Context, troupe.SessionID) ([]wire.Request, erro
 }
 
 func (f *fake) Cost(context.Context, troupe.SessionID) (wire.Cost, error) {
-	return wire.Cost{CostUSD: 0.25, Usage: troupe.Usage{Input: 1000, Output: 200}, Limits: []wire.Limit{{Name: "cost_usd", Used: 0.25, Limit: 1}}}, nil
+	return wire.Cost{CostUSD: 0.25, Usage: troupe.Usage{Input: 1000, Output: 200},
+		Limits: []wire.Limit{{Name: "cost_usd", Used: 0.25, Limit: 1}}}, nil
 }
 
 func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
@@ -306,7 +311,8 @@ func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
 			run.Result = troupe.JoinText(b.Blocks)
 		}
 		if b, ok := e.Body.(troupe.Created); ok {
-			a := wire.Session{ID: e.Session, Name: b.Name, Path: "main", Type: b.Profile.Type, Model: "anthropic/opus", Status: troupe.Completed}
+			a := wire.Session{ID: e.Session, Name: b.Name, Path: "main", Type: b.Profile.Type, Model: "anthropic/opus",
+				Status: troupe.Completed}
 			if e.Session != rootID {
 				a.Path = "main/" + b.Name
 			}

@@ -34,7 +34,8 @@ replies:
 `
 
 // inHome opens a Troupe home of its own, with a script for a model.
-func inHome(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Console, h *home.Home, b wire.Begin)) (dir string) {
+func inHome(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Console, h *home.Home,
+	b wire.Begin)) (dir string) {
 	t.Helper()
 	data, dir := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(plot), 0o600); err != nil {
@@ -61,7 +62,8 @@ func inHome(t *testing.T, in io.Reader, out io.Writer, fn func(c *console.Consol
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	in := strings.NewReader("look around\nwrite it\ny\n/undo\ny\n/cost\n/tasks\n/agents\n/model\n/resume\n/resume nobody\nthanks\n")
+	in := strings.NewReader("look around\nwrite it\ny\n/undo\ny\n/cost\n/tasks\n/agents\n/model\n/resume\n/resume " +
+		"nobody\nthanks\n")
 	dir := inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
 		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
 			t.Error(err)
@@ -70,7 +72,8 @@ func TestLocal(t *testing.T) {
 	rest := out.String()
 	// This model answers faster than events are read: each reply stands where it is in the log
 	// all the same, and once.
-	for _, want := range []string{"I will have somebody look.\n", "┌─ Explore: trace callers #1\n", "└─ done · 0 tool uses", "There are three.\n"} {
+	for _, want := range []string{"I will have somebody look.\n", "┌─ Explore: trace callers #1\n",
+		"└─ done · 0 tool uses", "There are three.\n"} {
 		if strings.Count(rest, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, &out)
 		}

@@ -57,7 +57,8 @@ func show(acts []act) string {
 		case actCommand:
 			out = append(out, strings.TrimSpace("/"+a.name+" "+a.text))
 		case actAnswer:
-			out = append(out, strings.TrimSpace(fmt.Sprintf("answer %s %v %v %s", a.request, a.answer.Allow, a.answer.Session, a.answer.Note)))
+			out = append(out, strings.TrimSpace(fmt.Sprintf("answer %s %v %v %s", a.request, a.answer.Allow,
+				a.answer.Session, a.answer.Note)))
 		case actStop:
 			out = append(out, fmt.Sprintf("stop tree=%v", a.stop.Tree))
 		case actShow:
@@ -214,7 +215,8 @@ func TestMachine(t *testing.T) {
 		}},
 		{"a pipe", machine{begun: true, working: true}, []step{
 			{open("r1", "r2"), "show", "y/s/a/n? "},
-			{ctrlD, "answer r1 false false nobody is there to answer; answer r2 false false nobody is there to answer; wait", "… "},
+			{ctrlD, "answer r1 false false nobody is there to answer; answer r2 false false nobody is there to " +
+				"answer; wait", "… "},
 			{open("r3"), "answer r3 false false nobody is there to answer", "… "},
 		}},
 	} {
@@ -241,10 +243,14 @@ func TestLeavingSaysWhatEnds(t *testing.T) {
 		agents, commands int
 		want             string
 	}{
-		{1, 0, "1 agent is at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes back."},
-		{0, 1, "1 command is at work. (w)ait for the end, (s)top, or (l)eave, which ends it now? Anything else goes back."},
-		{0, 2, "2 commands are at work. (w)ait for the end, (s)top, or (l)eave, which ends them now? Anything else goes back."},
-		{2, 1, "2 agents and 1 command are at work. (w)ait for the end, (s)top, or (l)eave: agents can be resumed later, commands end now? Anything else goes back."},
+		{1, 0, "1 agent is at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes " +
+			"back."},
+		{0, 1, "1 command is at work. (w)ait for the end, (s)top, or (l)eave, which ends it now? Anything else goes " +
+			"back."},
+		{0, 2, "2 commands are at work. (w)ait for the end, (s)top, or (l)eave, which ends them now? Anything else " +
+			"goes back."},
+		{2, 1, "2 agents and 1 command are at work. (w)ait for the end, (s)top, or (l)eave: agents can be resumed " +
+			"later, commands end now? Anything else goes back."},
 	} {
 		m := machine{terminal: true, begun: true}
 		if acts := m.counted(tt.agents, tt.commands); len(acts) != 1 || acts[0].text != tt.want {
@@ -272,7 +278,8 @@ func TestReadAhead(t *testing.T) {
 func TestDidYouMean(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"agnets": "/agents", "tsaks": "/tasks", "quti": "/quit", "cots": "/cost", "hepl": "/help", "exot": "/quit", "undoo": "/undo",
+		"agnets": "/agents", "tsaks": "/tasks", "quti": "/quit", "cots": "/cost", "hepl": "/help", "exot": "/quit",
+		"undoo": "/undo",
 	} {
 		name, problem := findCommand(word)
 		if name != "" || !strings.Contains(problem, "Did you mean "+want+"?") {
@@ -284,7 +291,8 @@ func TestDidYouMean(t *testing.T) {
 			t.Errorf("/%s: %q %q", word, name, problem)
 		}
 	}
-	for word, want := range map[string]string{"q": "quit", "bg": "background", "exit": "quit", "a": "agents", "und": "undo", "model": "model"} {
+	for word, want := range map[string]string{"q": "quit", "bg": "background", "exit": "quit", "a": "agents",
+		"und": "undo", "model": "model"} {
 		if name, problem := findCommand(word); name != want {
 			t.Errorf("/%s: %q %q", word, name, problem)
 		}
@@ -298,7 +306,8 @@ func TestNoAnswer(t *testing.T) {
 		m := machine{terminal: true, begun: true, asks: []wire.Request{{ID: "r", Path: "main/kid", Grant: grant}}}
 		for _, text := range []string{"yes please", "tell it to hurry"} {
 			acts := m.line(text, -1)
-			if len(acts) != 2 || acts[0].kind != actSend || !strings.Contains(acts[1].text, "request of main/kid") || !strings.Contains(acts[1].text, want) {
+			if len(acts) != 2 || acts[0].kind != actSend || !strings.Contains(acts[1].text, "request of main/kid") ||
+				!strings.Contains(acts[1].text, want) {
 				t.Errorf("%q: %+v", text, acts)
 			}
 		}

@@ -100,7 +100,8 @@ func TestTakenMeanwhile(t *testing.T) {
 		if err := send(t.Context(), tree, "thanks"); err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Join(replies(t, tree, 2), "|"); !strings.HasPrefix(said, "I will have somebody look.|There are three.|") {
+		if said := strings.Join(replies(t, tree, 2), "|"); !strings.HasPrefix(said,
+			"I will have somebody look.|There are three.|") {
 			t.Errorf("it said %q", said)
 		}
 		if err := h.Wait(t.Context(), tree.root); err != nil {
@@ -109,7 +110,8 @@ func TestTakenMeanwhile(t *testing.T) {
 
 		// While the other one is at work, nothing is sent, and what to do is said.
 		elsewhere(t, c, func(other *home.Home) {
-			begun, err := other.Begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root), Prompt: "write it", AskMS: time.Hour.Milliseconds()})
+			begun, err := other.Begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root), Prompt: "write it",
+				AskMS: time.Hour.Milliseconds()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +132,8 @@ func TestTakenMeanwhile(t *testing.T) {
 			}
 			err = send(t.Context(), tree, "more")
 			var said *troupe.UserError
-			if !errors.As(err, &said) || !strings.Contains(said.Problem, "nothing was sent") || !strings.Contains(said.Hint, "troupe send "+string(tree.root)) {
+			if !errors.As(err, &said) || !strings.Contains(said.Problem, "nothing was sent") ||
+				!strings.Contains(said.Hint, "troupe send "+string(tree.root)) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -191,18 +194,22 @@ func TestFlagsOfABirth(t *testing.T) {
 		})
 		for name, set := range map[string]func(*wire.Begin){
 			"--name": func(b *wire.Begin) { b.Name = "x" }, "--max-turns": func(b *wire.Begin) { b.MaxTurns = 1 },
-			"--max-time": func(b *wire.Begin) { b.MaxMS = 1000 }, "--append-system-prompt": func(b *wire.Begin) { b.AppendText = "x" },
+			"--max-time":             func(b *wire.Begin) { b.MaxMS = 1000 },
+			"--append-system-prompt": func(b *wire.Begin) { b.AppendText = "x" },
 		} {
 			b := b
 			b.Continue = true
 			set(&b)
 			out := &strings.Builder{}
-			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: b.Cwd, Now: c.Now, Lookup: c.Lookup, Interrupts: c.Interrupts}
+			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: b.Cwd, Now: c.Now,
+				Lookup: c.Lookup, Interrupts: c.Interrupts}
 			var said *troupe.UserError
-			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) || said.Code != troupe.ExitUsage || !strings.Contains(said.Problem, name) {
+			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) ||
+				said.Code != troupe.ExitUsage || !strings.Contains(said.Problem, name) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := Drive(t.Context(), talks, h, b); !errors.As(err, &said) || !strings.Contains(said.Problem, name) {
+			if _, err := Drive(t.Context(), talks, h, b); !errors.As(err, &said) ||
+				!strings.Contains(said.Problem, name) {
 				t.Errorf("%s, driven: %v", name, err)
 			}
 		}

@@ -88,7 +88,8 @@ func TestConversation(t *testing.T) {
 		case what == "faster":
 			f.says("Hello you!")
 		case strings.HasPrefix(what, "try"):
-			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "rm -rf \u200bbuild", Why: "no rule allows it", Grant: "Bash(rm *)", Running: true})
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "rm -rf \u200bbuild",
+				Why: "no rule allows it", Grant: "Bash(rm *)", Running: true})
 		case strings.HasPrefix(what, "answer r1"):
 			f.says("It is gone.")
 		}
@@ -100,7 +101,8 @@ func TestConversation(t *testing.T) {
 	p.Keys("faster\r")
 	p.sees("\n» faster\nHello you!\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("try\r")
-	p.sees("\n? waits for permission: Bash rm -rf \\u{200b}build\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   rm -rf \\u{200b}build\n┃  y once · s this session · a always: Bash(rm *) · n no, or\n┗━ n and why\ny/s/a/n?")
+	p.sees("\n? waits for permission: Bash rm -rf \\u{200b}build\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   " +
+		"rm -rf \\u{200b}build\n┃  y once · s this session · a always: Bash(rm *) · n no, or\n┗━ n and why\ny/s/a/n?")
 	if p.Bells() != 1 {
 		t.Errorf("the bell rang %d times", p.Bells())
 	}
@@ -122,7 +124,8 @@ func TestInterruptAndQuit(t *testing.T) {
 	t.Parallel()
 	f := newFake(func(f *fake, what string) {
 		if what == "work" {
-			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1})
+			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}},
+				troupe.Started{Run: 1})
 		}
 	})
 	p := sit(t, f, wire.Begin{})
@@ -132,12 +135,14 @@ func TestInterruptAndQuit(t *testing.T) {
 	p.Keys("\x03")
 	p.sees("\n── cancelled · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("\x03") // once more, though the run has ended in between
-	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes back.\nw/s/l?")
+	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes " +
+		"back.\nw/s/l?")
 	p.Keys("w\r")
 	p.sees("\nWaiting. Ctrl-C leaves them to be resumed.\n…")
 	f.add(childID, ended(troupe.Completed))
 	p.leaves()
-	p.sees("└─ done · 0 tool uses · 2k tokens · 1.5 s\nGo on later: troupe --continue, or troupe --resume\nm00000000000")
+	p.sees("└─ done · 0 tool uses · 2k tokens · 1.5 s\nGo on later: troupe --continue, or troupe " +
+		"--resume\nm00000000000")
 	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
 }
 
@@ -218,7 +223,8 @@ func TestBeforeTheFirstWords(t *testing.T) {
 	p.Keys("/model haiku\r")
 	p.sees("\nThe conversation will begin with: anthropic/haiku\n>")
 	p.Keys("/mode foo\r")
-	p.sees("\ntroupe: there is no permission mode \"foo\"\nThe modes are default, acceptEdits, plan, dontAsk,\nbypassPermissions.\n>")
+	p.sees("\ntroupe: there is no permission mode \"foo\"\nThe modes are default, acceptEdits, plan, " +
+		"dontAsk,\nbypassPermissions.\n>")
 	p.Keys("/mode plan\r")
 	p.sees("\nThe conversation will begin with: plan\n>")
 	p.Keys("hello\r")
@@ -270,7 +276,8 @@ func TestResume(t *testing.T) {
 	p.Keys("/model haiku\r")
 	p.sees("From the next reply on: anthropic/haiku\n>")
 	p.Keys("/undo\r")
-	p.sees("troupe: there is no undo here\n/undo goes back to before the last turn that changed a file,\n/undo TURN to before that one; /undo redo takes the last\nundo back.\n>")
+	p.sees("troupe: there is no undo here\n/undo goes back to before the last turn that changed a file,\n/undo TURN " +
+		"to before that one; /undo redo takes the last\nundo back.\n>")
 	p.Keys("\x04")
 	p.leaves()
 	f.heardAll(t, "begin true", "more", "and more", "model haiku")
@@ -283,11 +290,13 @@ func TestPipe(t *testing.T) {
 	f := newFake(func(f *fake, what string) {
 		switch {
 		case what == "may I":
-			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "ls", Why: "no rule allows it", Until: time.Unix(7200, 0)})
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "ls",
+				Why: "no rule allows it", Until: time.Unix(7200, 0)})
 		case strings.HasPrefix(what, "answer"):
 			f.says("Thank you.")
 		case what == "background":
-			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1})
+			f.add(childID, troupe.Created{Name: "kid", Title: "dig", Profile: troupe.Profile{Type: "Explore"}},
+				troupe.Started{Run: 1})
 			f.says("It digs.")
 			f.add(childID, ended(troupe.Completed))
 		default:
@@ -296,8 +305,9 @@ func TestPipe(t *testing.T) {
 	})
 	var out bytes.Buffer
 	c := &console.Console{
-		In: strings.NewReader("one\n/agents\nmay I\nn not now\n\nbackground\nlast"), Out: &out, Err: io.Discard, Interrupts: &console.Interrupts{},
-		Lookup: func(string) (string, bool) { return "", false },
+		In: strings.NewReader("one\n/agents\nmay I\nn not now\n\nbackground\nlast"), Out: &out, Err: io.Discard,
+		Interrupts: &console.Interrupts{},
+		Lookup:     func(string) (string, bool) { return "", false },
 	}
 	if err := Run(t.Context(), c, f, wire.Begin{Cwd: t.TempDir()}, Options{Local: time.UTC}); err != nil {
 		t.Fatal(err)
@@ -326,7 +336,8 @@ func TestPiecesComeBeforeTheirEvent(t *testing.T) {
 	if err := v.begin(t.Context(), wire.Begin{Resume: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	v.show(t.Context(), wire.Batch{Events: []troupe.Event{{Session: rootID, Seq: 8, Body: troupe.CallSealed{Reply: 1}}}})
+	v.show(t.Context(), wire.Batch{Events: []troupe.Event{{Session: rootID, Seq: 8,
+		Body: troupe.CallSealed{Reply: 1}}}})
 	whole := troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("once and for all")}}
 	b := wire.Batch{Events: []troupe.Event{{Session: rootID, Seq: 9, Body: whole}}}
 	for _, piece := range []string{"once ", "and"} {

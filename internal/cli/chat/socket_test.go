@@ -28,7 +28,8 @@ func hosts() map[string]func(t *testing.T, a *app.App) api.API {
 	return map[string]func(t *testing.T, a *app.App) api.API{
 		"in this process": func(_ *testing.T, a *app.App) api.API { return a.As(troupe.You(troupe.SurfaceChat)) },
 		"over a socket": func(t *testing.T, a *app.App) api.API {
-			s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), a.As, httpd.Options{Temp: os.TempDir()})
+			s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), a.As,
+				httpd.Options{Temp: os.TempDir()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,9 +72,11 @@ func openApp(t *testing.T) (*app.App, wire.Begin) {
 func TestSameScreen(t *testing.T) {
 	t.Parallel()
 	// What comes of the last command is told when it comes; nothing is asked behind it.
-	const words = "/mode acceptEdits\n/mode default\n/model\nlook around\nwrite it\nv\ny\n/undo\ny\n/undo redo\ny\n/undo 99\n/undo x\n/cost\n/tasks\n" +
+	const words = "/mode acceptEdits\n/mode default\n/model\nlook around\nwrite it\nv\ny\n/undo\ny\n/undo " +
+		"redo\ny\n/undo 99\n/undo x\n/cost\n/tasks\n" +
 		"/agents\n/background kid\n/stop 1\n/resume\n/resume nobody\n/resume main\nthanks\n/stop\n/mode plan\n"
-	const orders = `{"type":"stop"}` + "\n" + `{"type":"user","text":"look around"}` + "\n" + `{"type":"answer","request":"x","allow":true}` + "\n"
+	const orders = `{"type":"stop"}` + "\n" + `{"type":"user","text":"look around"}` + "\n" +
+		`{"type":"answer","request":"x","allow":true}` + "\n"
 	shown := make(map[string]map[string]string)
 	for name, as := range hosts() {
 		shown[name] = make(map[string]string)
@@ -103,7 +106,8 @@ func TestSameScreen(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"┌─ Explore: trace callers #1\n", "✓ Write note.txt", "1 of 1 file was put back.", "There are three.\n", "From the next call on: plan\n", "Going on with ID: look around",
+		"┌─ Explore: trace callers #1\n", "✓ Write note.txt", "1 of 1 file was put back.", "There are three.\n",
+		"From the next call on: plan\n", "Going on with ID: look around",
 	} {
 		if here := shown["in this process"]["words"]; !strings.Contains(here, want) {
 			t.Errorf("no %q in\n%s", want, here)
@@ -120,7 +124,8 @@ func timeless(kind, dir, s string) string {
 		return strings.Join(lines, "\n")
 	}
 	for _, r := range [][2]string{
-		{regexp.QuoteMeta(dir), "DIR"}, {`in /\S*/folders/\S*`, "in FILE"}, {`[0-9.]+ (ms|s)\b`, "N s"}, {`\b[0-9a-hj-km-np-tv-z]{12}\b`, "ID"},
+		{regexp.QuoteMeta(dir), "DIR"}, {`in /\S*/folders/\S*`, "in FILE"}, {`[0-9.]+ (ms|s)\b`, "N s"},
+		{`\b[0-9a-hj-km-np-tv-z]{12}\b`, "ID"},
 		{`\d\d \w{3} \d\d:\d\d`, "DATE"}, {`denied \w{3} \d\d:\d\d`, "denied DATE"}, {`you \(process \d+\)`, "you"},
 	} {
 		s = regexp.MustCompile(r[0]).ReplaceAllString(s, r[1])

@@ -20,10 +20,15 @@ func TestAnswer(t *testing.T) {
 		says   string
 		did    string
 	}{
-		{wire.Answer{Allow: true}, false, "main/Auth Explorer: allowed: rm -rf build\\u{202e} && echo <done>\nnobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000\n", "allow=true session=false"},
+		{wire.Answer{Allow: true}, false, "main/Auth Explorer: allowed: rm -rf build\\u{202e} && echo <done>\nnobody " +
+			"is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000\n",
+			"allow=true session=false"},
 		{wire.Answer{Note: "no"}, false, "main/Auth Explorer: denied: rm", `allow=false session=false "no"`},
-		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) from now on: rm", "allow=true session=true"},
-		{wire.Answer{Allow: true}, true, `{"request":"9m2000000000-1.0","allow":true,"session":false,"always":false,"effect":"waits"}`, "allow=true"},
+		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) from " +
+			"now on: rm", "allow=true session=true"},
+		{wire.Answer{Allow: true}, true,
+			`{"request":"9m2000000000-1.0","allow":true,"session":false,"always":false,"effect":"waits"}`,
+			"allow=true"},
 	} {
 		var b bytes.Buffer
 		h := leftWorld{apitest.New()}
@@ -40,7 +45,8 @@ func TestAnswer(t *testing.T) {
 func TestNoRule(t *testing.T) {
 	t.Parallel()
 	h := noRule{leftWorld{apitest.New()}}
-	err := answer(t.Context(), &console.Console{Out: &bytes.Buffer{}}, h, nil, wire.Answer{Allow: true, Session: true}, false)
+	err := answer(t.Context(), &console.Console{Out: &bytes.Buffer{}}, h, nil, wire.Answer{Allow: true, Session: true},
+		false)
 	if err == nil || !strings.Contains(err.Error(), "no rule would allow") || len(h.Calls()) > 0 {
 		t.Errorf("%v, did %q", err, h.Calls())
 	}
@@ -57,7 +63,8 @@ func (h noRule) Request(ctx context.Context, id string) (wire.Request, error) {
 // TestAnswerArguments: what is wrong is refused before the home is opened.
 func TestAnswerArguments(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"}, {"", "allow"}} {
+	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"},
+		{"", "allow"}} {
 		cmd := newAnswer(&console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -71,7 +78,8 @@ func TestAnswerArguments(t *testing.T) {
 func TestTakeWord(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"allow": " allow", "9m2 allow": "9m2 allow", "deny 9m2": "9m2 deny", "allow deny": "allow deny", "9m2": "", "": "", "a b allow": "",
+		"allow": " allow", "9m2 allow": "9m2 allow", "deny 9m2": "9m2 deny", "allow deny": "allow deny", "9m2": "",
+		"": "", "a b allow": "",
 	} {
 		ref, word, ok := takeWord(strings.Fields(args))
 		if got := strings.Join(ref, " ") + " " + word; ok != (want != "") || ok && got != want {

@@ -18,9 +18,12 @@ func TestWriteCost(t *testing.T) {
 		Usage: usage.Add(usage), CostUSD: 1.5, Unpriced: []string{"script/x"},
 		Agents: []wire.Session{
 			{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958, DurationMS: 61_000},
-			{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage, CostUSD: 0.0042, DurationMS: 900},
+			{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage, CostUSD: 0.0042,
+				DurationMS: 900},
 		},
-		Limits: []wire.Limit{{Name: "tokens", Used: 65_200, Limit: 100_000}, {Name: "cost_usd", Used: 1.5, Limit: 5}, {Name: "agents", Used: 1, Limit: 200}, {Name: "turns", Used: 2, Limit: 4}, {Name: "time_ms", Used: 61_000, Limit: 120_000}, {Name: "other", Used: 3}},
+		Limits: []wire.Limit{{Name: "tokens", Used: 65_200, Limit: 100_000}, {Name: "cost_usd", Used: 1.5, Limit: 5},
+			{Name: "agents", Used: 1, Limit: 200}, {Name: "turns", Used: 2, Limit: 4},
+			{Name: "time_ms", Used: 61_000, Limit: 120_000}, {Name: "other", Used: 3}},
 	}
 	var b bytes.Buffer
 	if err := writeCost(&console.Console{Out: &b}, bill); err != nil {
@@ -48,7 +51,8 @@ func TestShowCost(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	c := &console.Console{Out: &b, Cwd: "/src"}
-	if err := showCost(t.Context(), c, apitest.New(), "main", true); err != nil || !strings.HasPrefix(b.String(), `{"session_id":"7k3f00000000"`) {
+	if err := showCost(t.Context(), c, apitest.New(), "main", true); err != nil ||
+		!strings.HasPrefix(b.String(), `{"session_id":"7k3f00000000"`) {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	if err := showCost(t.Context(), c, apitest.New(), "nobody", true); console.Code(err) != troupe.ExitUsage {

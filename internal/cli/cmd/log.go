@@ -225,7 +225,8 @@ func describeReply(b troupe.Replied) string {
 func describeCall(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.ToolJudged:
-		return fmt.Sprintf("call %d of reply %d is judged by %s: %s %s", b.Call, b.Reply, b.By, cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
+		return fmt.Sprintf("call %d of reply %d is judged by %s: %s %s", b.Call, b.Reply, b.By,
+			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
 	case troupe.ToolStarted:
 		text := fmt.Sprintf("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
 		if b.Child != "" {

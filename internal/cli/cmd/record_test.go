@@ -133,7 +133,8 @@ func TestNotRecorded(t *testing.T) {
 			t.Errorf("%s: it runs", want)
 			return wire.Run{}, nil
 		}
-		if code, text := b.run(newRecord, "new.jsonl", "--", "x"); code != troupe.ExitUsage || !strings.Contains(text, "nothing was run") {
+		if code, text := b.run(newRecord, "new.jsonl", "--", "x"); code != troupe.ExitUsage ||
+			!strings.Contains(text, "nothing was run") {
 			t.Errorf("%s: it ends with %d, %q", want, code, text)
 		}
 	}
@@ -166,7 +167,8 @@ func TestReplayExit(t *testing.T) {
 	t.Parallel()
 	b := newRecordBench(t)
 	var dir string
-	b.parts.Carry = func(_ context.Context, c *console.Console, _ *home.Home, asked run.Asked, p *home.Player) (wire.Run, error) {
+	b.parts.Carry = func(_ context.Context, c *console.Console, _ *home.Home, asked run.Asked,
+		p *home.Player) (wire.Run, error) {
 		dir, _ = c.Lookup("TROUPE_HOME")
 		if _, err := os.Stat(dir); err != nil {
 			t.Error(err)
@@ -186,7 +188,9 @@ func TestReplayExit(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) || strings.Join(b.parsed, " ") != "-p fix it" {
 		t.Errorf("%s is still there: %v; %q was run", dir, err, b.parsed)
 	}
-	if code, text = b.run(newReplay, sampleAt(t), "--json", "--", "-p"); code != 1 || text != "" || !strings.HasPrefix(b.out.String(), `{"same":false,"calls":0,"mismatch":{"agent":"main","reply":1,"kind":"missing",`) {
+	if code, text = b.run(newReplay, sampleAt(t), "--json", "--", "-p"); code != 1 || text != "" ||
+		!strings.HasPrefix(b.out.String(),
+			`{"same":false,"calls":0,"mismatch":{"agent":"main","reply":1,"kind":"missing",`) {
 		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
 	}
 
@@ -197,10 +201,12 @@ func TestReplayExit(t *testing.T) {
 	if err := os.WriteFile(empty, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, text = b.run(newReplay, "empty.jsonl"); code != 4 || text != "" || b.out.String() != "finished\n" || strings.Join(b.parsed, " ") != "-p go" {
+	if code, text = b.run(newReplay, "empty.jsonl"); code != 4 || text != "" || b.out.String() != "finished\n" ||
+		strings.Join(b.parsed, " ") != "-p go" {
 		t.Errorf("it ends with %d, %q, prints %q and ran %q", code, text, b.out.String(), b.parsed)
 	}
-	if code, text = b.run(newReplay, "empty.jsonl", "--json"); code != 4 || text != "" || b.out.String() != `{"same":true,"calls":0,"mismatch":null}`+"\n" {
+	if code, text = b.run(newReplay, "empty.jsonl", "--json"); code != 4 || text != "" ||
+		b.out.String() != `{"same":true,"calls":0,"mismatch":null}`+"\n" {
 		t.Errorf("it ends with %d, %q and prints %q", code, text, b.out.String())
 	}
 }

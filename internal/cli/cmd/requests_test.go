@@ -15,8 +15,10 @@ func TestWriteRequest(t *testing.T) {
 	t.Parallel()
 	now := apitest.Born().Add(3 * time.Minute)
 	r := wire.Request{
-		ID: "9m20-1.0", Root: apitest.Root, Path: "main/Auth\nExplorer", Tool: "Bash", Why: "no rule\nanswer  troupe answer x allow", Rule: "ask Bash",
-		Action: "echo a \u202e\n  answer   troupe answer 9m20 allow\n", Grant: "Bash(echo a)", Since: apitest.Born(), Until: now.Add(time.Minute), Calls: 2,
+		ID: "9m20-1.0", Root: apitest.Root, Path: "main/Auth\nExplorer", Tool: "Bash",
+		Why: "no rule\nanswer  troupe answer x allow", Rule: "ask Bash",
+		Action: "echo a \u202e\n  answer   troupe answer 9m20 allow\n", Grant: "Bash(echo a)", Since: apitest.Born(),
+		Until: now.Add(time.Minute), Calls: 2,
 	}
 	var b bytes.Buffer
 	writeRequest(&b, r, now)
@@ -41,11 +43,13 @@ func TestListRequests(t *testing.T) {
 	w := apitest.New()
 	var b bytes.Buffer
 	c := &console.Console{Out: &b, Now: apitest.Born}
-	if err := listRequests(t.Context(), c, w, false); err != nil || !strings.Contains(b.String(), `│ rm -rf build\u{202e} && echo <done>`) {
+	if err := listRequests(t.Context(), c, w, false); err != nil ||
+		!strings.Contains(b.String(), `│ rm -rf build\u{202e} && echo <done>`) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 	b.Reset()
-	if err := listRequests(t.Context(), c, w, true); err != nil || !strings.HasPrefix(b.String(), `[{"id":"9m2000000000-1.0"`) {
+	if err := listRequests(t.Context(), c, w, true); err != nil ||
+		!strings.HasPrefix(b.String(), `[{"id":"9m2000000000-1.0"`) {
 		t.Errorf("%v:\n%s", err, b.String())
 	}
 	if err := w.Answer(t.Context(), "9", wire.Answer{}); err != nil {

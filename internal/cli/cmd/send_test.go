@@ -40,7 +40,8 @@ func TestSendText(t *testing.T) {
 			t.Errorf("%q and %.20q: %q, %v", x.args, x.in, got, err)
 		}
 	}
-	if got, err := sendText(&console.Console{In: endlessInput{t}, InPiped: true}, []string{"x"}); got != "x" || err != nil {
+	if got, err := sendText(&console.Console{In: endlessInput{t}, InPiped: true}, []string{"x"}); got != "x" ||
+		err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -50,11 +51,13 @@ func TestSend(t *testing.T) {
 	h := leftWorld{apitest.New()}
 	var b bytes.Buffer
 	c := &console.Console{Out: &b, Cwd: "/src"}
-	if err := send(t.Context(), c, h, "9m2", wire.Message{Text: "x"}, false); err != nil || b.String() != "job/Auth Explorer: it reads this before its next model call\n" {
+	if err := send(t.Context(), c, h, "9m2", wire.Message{Text: "x"}, false); err != nil ||
+		b.String() != "job/Auth Explorer: it reads this before its next model call\n" {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	b.Reset()
-	if err := send(t.Context(), c, h, "main", wire.Message{Text: "x", Cancel: true}, true); err != nil || b.String() != `{"session":"7k3f00000000","mail":"prompt:1","effect":"steers"}`+"\n" {
+	if err := send(t.Context(), c, h, "main", wire.Message{Text: "x", Cancel: true}, true); err != nil ||
+		b.String() != `{"session":"7k3f00000000","mail":"prompt:1","effect":"steers"}`+"\n" {
 		t.Errorf("%v: %s", err, b.String())
 	}
 	if calls := h.Calls(); len(calls) != 2 || !strings.HasSuffix(calls[1], "cancel=true") {

@@ -20,11 +20,16 @@ func TestStop(t *testing.T) {
 		left, now, json bool
 		says, did       string
 	}{
-		{"main", false, false, false, "job: stops after the step it is in; go on later with: troupe -p --resume 7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true Task:}"},
-		{"9m2", false, true, false, "job/Auth Explorer: stops now; have it go on with: troupe send 9m2000000000", "stop 9m2000000000 {Now:true Tree:false Task:}"},
-		{"main", false, true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`, "stop 7k3f00000000 {Now:true Tree:true Task:}"},
-		{"main", true, false, false, "job: nobody is running it now; there is nothing to stop\n", "stop 7k3f00000000 {Now:false Tree:true Task:}"},
-		{"main", true, false, true, `{"session":"7k3f00000000","effect":"none","now":false,"tree":true}`, "stop 7k3f00000000 {Now:false Tree:true Task:}"},
+		{"main", false, false, false, "job: stops after the step it is in; go on later with: troupe -p --resume " +
+			"7k3f00000000\n", "stop 7k3f00000000 {Now:false Tree:true Task:}"},
+		{"9m2", false, true, false, "job/Auth Explorer: stops now; have it go on with: troupe send 9m2000000000",
+			"stop 9m2000000000 {Now:true Tree:false Task:}"},
+		{"main", false, true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`,
+			"stop 7k3f00000000 {Now:true Tree:true Task:}"},
+		{"main", true, false, false, "job: nobody is running it now; there is nothing to stop\n",
+			"stop 7k3f00000000 {Now:false Tree:true Task:}"},
+		{"main", true, false, true, `{"session":"7k3f00000000","effect":"none","now":false,"tree":true}`,
+			"stop 7k3f00000000 {Now:false Tree:true Task:}"},
 	} {
 		var b bytes.Buffer
 		w := apitest.New()
@@ -72,10 +77,12 @@ func TestStopIdle(t *testing.T) {
 			t.Errorf("below %q with %d tasks: at work %v, %v", x.parent, len(x.tasks), got, err)
 		}
 	}
-	if says := stopText(stopped{Effect: "idle"}, wire.Session{Status: troupe.Completed}); !strings.Contains(says, "it is idle") {
+	if says := stopText(stopped{Effect: "idle"}, wire.Session{Status: troupe.Completed}); !strings.Contains(says,
+		"it is idle") {
 		t.Error(says)
 	}
-	if says := stopText(stopped{Effect: "idle"}, wire.Session{Parent: "x", Status: troupe.Cancelled}); !strings.Contains(says, "not at work (cancelled)") {
+	if says := stopText(stopped{Effect: "idle"}, wire.Session{Parent: "x",
+		Status: troupe.Cancelled}); !strings.Contains(says, "not at work (cancelled)") {
 		t.Error(says)
 	}
 }

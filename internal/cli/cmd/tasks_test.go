@@ -21,9 +21,11 @@ func TestTasks(t *testing.T) {
 		want string
 	}{
 		{nil, false, "AGENT  TASK          KIND               WHAT                         STATUS   TIME   DOING\n" +
-			"main   9m2000000000  agent, background  Auth Explorer: trace <auth>  running  1.5 s  waits for approval\n"},
+			"main   9m2000000000  agent, background  Auth Explorer: trace <auth>  running  1.5 s  waits for " +
+			"approval\n"},
 		{[]string{"main"}, false, "  agent  Auth"},
-		{[]string{"main"}, true, `[{"session":"7k3f00000000","root":"7k3f00000000","path":"main","id":"9m2000000000","kind":"agent","name":"Auth Explorer"`},
+		{[]string{"main"}, true,
+			`[{"session":"7k3f00000000","root":"7k3f00000000","path":"main","id":"9m2000000000","kind":"agent","name":"Auth Explorer"`},
 	} {
 		var b bytes.Buffer
 		err := listTasks(t.Context(), &console.Console{Out: &b, Cwd: "/src"}, w, x.args, x.json)
@@ -31,7 +33,8 @@ func TestTasks(t *testing.T) {
 			t.Errorf("%q: %v\n%s", x.args, err, b.String())
 		}
 	}
-	if err := listTasks(t.Context(), &console.Console{}, w, []string{"nobody"}, false); console.Code(err) != troupe.ExitUsage {
+	if err := listTasks(t.Context(), &console.Console{}, w, []string{"nobody"},
+		false); console.Code(err) != troupe.ExitUsage {
 		t.Errorf("tasks of nobody: %v", err)
 	}
 }
@@ -44,7 +47,8 @@ func TestTasksIdle(t *testing.T) {
 	t.Parallel()
 	for asJSON, want := range map[bool]string{true: "[]\n", false: "Nothing is at work.\n"} {
 		var b bytes.Buffer
-		if err := listTasks(t.Context(), &console.Console{Out: &b}, idleTasks{}, nil, asJSON); err != nil || b.String() != want {
+		if err := listTasks(t.Context(), &console.Console{Out: &b}, idleTasks{}, nil, asJSON); err != nil ||
+			b.String() != want {
 			t.Errorf("%v: %q", err, b.String())
 		}
 	}
@@ -54,8 +58,10 @@ type leftTasks struct{ *apitest.World }
 
 func (leftTasks) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) {
 	return []wire.Task{
-		{Root: "7k3f00000000", Path: "main", ID: "7k3f00000000", Kind: troupe.TaskAgent, Name: "main", Title: "x", Status: troupe.TaskRunning, Left: true},
-		{Root: "7k3f00000000", Path: "main", ID: "b1.0", Kind: troupe.TaskShell, Name: "sleep", Status: troupe.TaskRunning, Background: true, Left: true},
+		{Root: "7k3f00000000", Path: "main", ID: "7k3f00000000", Kind: troupe.TaskAgent, Name: "main", Title: "x",
+			Status: troupe.TaskRunning, Left: true},
+		{Root: "7k3f00000000", Path: "main", ID: "b1.0", Kind: troupe.TaskShell, Name: "sleep",
+			Status: troupe.TaskRunning, Background: true, Left: true},
 	}, nil
 }
 

@@ -97,7 +97,8 @@ func (e *Exit) Error() string { return e.Text }
 
 // Usage is a mistake in how a command was called.
 func Usage(format string, args ...any) error {
-	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.", Code: troupe.ExitUsage}
+	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.",
+		Code: troupe.ExitUsage}
 }
 
 // NoArgs refuses arguments of a command that takes none.
@@ -199,7 +200,8 @@ func (w *Writer) Err() error {
 	if w.err == nil {
 		return nil
 	}
-	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: troupe.ExitFailed, Err: w.err}
+	return &troupe.UserError{Problem: "the output could not be written: " + w.err.Error(), Code: troupe.ExitFailed,
+		Err: w.err}
 }
 
 // SetToWork notes that agents are set to work.

@@ -16,7 +16,8 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	event := func(s troupe.SessionID, b troupe.Body) troupe.Event { return troupe.Event{Session: s, At: at, Body: b} }
-	tree := troupe.BudgetWarned{Limit: "tree tokens", Text: "all agents together have used 8 of 10 tokens; bring the work to an end"}
+	tree := troupe.BudgetWarned{Limit: "tree tokens", Text: "all agents together have used 8 of 10 tokens; bring the " +
+		"work to an end"}
 	own := troupe.BudgetWarned{Limit: "turns", Text: "4 of 5 model replies are used up; bring the work to an end"}
 	fails := func(after time.Duration) troupe.ModelFailed {
 		return troupe.ModelFailed{Message: "rate limit\u202e", RetryAt: at.Add(after)}
@@ -27,7 +28,8 @@ func TestNotices(t *testing.T) {
 	n.Show([]troupe.Event{
 		event("c", troupe.Created{Name: "Auth Explorer"}),
 		event("r", tree), event("c", tree), event("r", own), event("c", own), event("r", own),
-		event("r", fails(time.Hour)), event("c", fails(time.Hour)), event("c", fails(time.Second)), event("r", troupe.ModelFailed{Message: "for good"}),
+		event("r", fails(time.Hour)), event("c", fails(time.Hour)), event("c", fails(time.Second)),
+		event("r", troupe.ModelFailed{Message: "for good"}),
 	})
 	n.Show([]troupe.Event{event("r", tree), event("c", fails(2*time.Hour))})
 	clock := func(after time.Duration) string { return at.Add(after).Local().Format("15:04:05") }
@@ -45,7 +47,8 @@ func TestNotices(t *testing.T) {
 	var b strings.Builder
 	v := New(&b, false, 0, "/")
 	v.Show([]troupe.Event{event("r", tree), event("c", tree)})
-	if got := strings.Count(b.String(), "! most of a limit is used up: all agents together have used 8 of 10 tokens\n"); got != 1 {
+	if got := strings.Count(b.String(), "! most of a limit is used up: all agents together have used 8 of 10 "+
+		"tokens\n"); got != 1 {
 		t.Errorf("the view says it %d times:\n%s", got, b.String())
 	}
 }
@@ -55,15 +58,20 @@ func TestRaise(t *testing.T) {
 	t.Parallel()
 	all := func(tokens, cost, turns, ms float64) []wire.Limit {
 		return []wire.Limit{
-			{Name: wire.LimitTokens, Used: tokens, Limit: 10_000}, {Name: wire.LimitCost, Used: cost, Limit: 2}, {Name: wire.LimitAgents, Used: 200, Limit: 200},
+			{Name: wire.LimitTokens, Used: tokens, Limit: 10_000}, {Name: wire.LimitCost, Used: cost, Limit: 2},
+			{Name: wire.LimitAgents, Used: 200, Limit: 200},
 			{Name: wire.LimitTurns, Used: turns, Limit: 5}, {Name: wire.LimitTime, Used: ms, Limit: 1000},
 		}
 	}
 	for want, limits := range map[string][]wire.Limit{
-		"go on with: troupe -p --resume 7k3f --max-tokens 20000 (it has used 9500 of 10000)":                            all(9500, 1, 4, 900),
-		"go on with: troupe -p --resume 7k3f --max-cost 4.00 (it has spent $1.99 of $2.00)":                             all(9500, 1.99, 4, 900),
-		"go on with: troupe -p --resume 7k3f (it gets 5 model replies again; a new session takes a higher --max-turns)": all(9500, 1, 5, 900),
-		"go on with: troupe -p --resume 7k3f (it gets 1s again; a new session takes a longer --max-time)":               all(9500, 1, 4, 1020),
+		"go on with: troupe -p --resume 7k3f --max-tokens 20000 (it has used 9500 of " +
+			"10000)": all(9500, 1, 4, 900),
+		"go on with: troupe -p --resume 7k3f --max-cost 4.00 (it has spent $1.99 of " +
+			"$2.00)": all(9500, 1.99, 4, 900),
+		"go on with: troupe -p --resume 7k3f (it gets 5 model replies again; a new session takes a higher " +
+			"--max-turns)": all(9500, 1, 5, 900),
+		"go on with: troupe -p --resume 7k3f (it gets 1s again; a new session takes a longer " +
+			"--max-time)": all(9500, 1, 4, 1020),
 		"go on with: troupe -p --resume 7k3f": nil,
 	} {
 		if got := Raise("7k3f", limits); got != want {

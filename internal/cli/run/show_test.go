@@ -16,7 +16,8 @@ func TestBroken(t *testing.T) {
 		t.Error(text)
 	}
 	for _, err := range []error{troupe.ErrFenced, troupe.ErrNotFound} {
-		if text := broken(id, err, true).Error(); strings.Contains(text, "troupe log") || strings.Contains(text, "--resume") || !strings.Contains(text, "nothing is there any more") {
+		if text := broken(id, err, true).Error(); strings.Contains(text, "troupe log") ||
+			strings.Contains(text, "--resume") || !strings.Contains(text, "nothing is there any more") {
 			t.Error(text)
 		}
 	}
@@ -25,9 +26,11 @@ func TestBroken(t *testing.T) {
 // TestMend: how to go on without a model names no model, and no key but the one in question.
 func TestMend(t *testing.T) {
 	t.Parallel()
-	for suspects, want := range map[string]string{"is VLLM_KEY right?": "(is VLLM_KEY right?)", "": "once that is mended, go on"} {
+	for suspects, want := range map[string]string{"is VLLM_KEY right?": "(is VLLM_KEY right?)",
+		"": "once that is mended, go on"} {
 		text := mend(wire.Run{SessionID: "0123456789ab", Suspects: suspects})
-		if !strings.Contains(text, want) || !strings.Contains(text, "--resume 0123456789ab;") || strings.Contains(text, "sonnet") || strings.Contains(text, "ANTHROPIC") {
+		if !strings.Contains(text, want) || !strings.Contains(text, "--resume 0123456789ab;") ||
+			strings.Contains(text, "sonnet") || strings.Contains(text, "ANTHROPIC") {
 			t.Error(text)
 		}
 	}

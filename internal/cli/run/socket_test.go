@@ -27,7 +27,8 @@ func TestOverASocket(t *testing.T) {
 - {turn: 1, text: looking, calls: [{tool: Glob, input: {pattern: "*"}}, {tool: Write, input: {file_path: a.txt, content: a}}]}
 - {text: so it is}
 `
-	for _, o := range []run.Output{{Format: "text", Live: true}, {Format: "text"}, {Format: "json"}, {Format: "stream-json"}} {
+	for _, o := range []run.Output{{Format: "text", Live: true}, {Format: "text"}, {Format: "json"},
+		{Format: "stream-json"}} {
 		var shown [2]string
 		for i := range shown {
 			data, dir := t.TempDir(), t.TempDir()
@@ -51,7 +52,8 @@ func TestOverASocket(t *testing.T) {
 				Out: &out, Err: &out, Cwd: dir, Now: time.Now, Lookup: func(string) (string, bool) { return "", false },
 				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
 			}
-			if err := run.Run(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:" + filepath.Join(data, "s.yaml")}, o); err != nil {
+			if err := run.Run(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir,
+				Model: "script:" + filepath.Join(data, "s.yaml")}, o); err != nil {
 				t.Errorf("%+v: %v", o, err)
 			}
 			if err := leave(); err != nil {
@@ -85,8 +87,10 @@ func overSocket(t *testing.T, a *app.App) (api.API, func() error) {
 // in its log.
 func timeless(s string) string {
 	for _, r := range [][2]string{
-		{`,"by":\{[^}]*\}|,"caller":\{[^}]*\}`, ""}, {`/tmp/[^" ,:]*`, "DIR"}, {`"(at|until|since|\w+_at)":"[^"]*"`, `"$1":"T"`},
-		{`"duration_ms":\d+`, `"duration_ms":0`}, {`[0-9.]+ s\b`, "N s"}, {`\b[0-9a-hj-km-np-tv-z]{12}\b`, "ID"}, {`\b[0-9a-f]{16,}\b`, "HASH"},
+		{`,"by":\{[^}]*\}|,"caller":\{[^}]*\}`, ""}, {`/tmp/[^" ,:]*`, "DIR"},
+		{`"(at|until|since|\w+_at)":"[^"]*"`, `"$1":"T"`},
+		{`"duration_ms":\d+`, `"duration_ms":0`}, {`[0-9.]+ s\b`, "N s"}, {`\b[0-9a-hj-km-np-tv-z]{12}\b`, "ID"},
+		{`\b[0-9a-f]{16,}\b`, "HASH"},
 	} {
 		s = regexp.MustCompile(r[0]).ReplaceAllString(s, r[1])
 	}

@@ -15,7 +15,8 @@ type asksTwice struct{ trusted []string }
 
 func (asksTwice) Untrusted(context.Context, string) ([]wire.Untrusted, error) {
 	return []wire.Untrusted{
-		{Folder: "/src/a", Lines: []string{"allow rule Bash(make) in .claude/settings.json", "hook \x1b[2J in x"}, Changed: true, Added: []string{"hook \x1b[2J in x"}, Gone: []string{"model opus"}},
+		{Folder: "/src/a", Lines: []string{"allow rule Bash(make) in .claude/settings.json", "hook \x1b[2J in x"},
+			Changed: true, Added: []string{"hook \x1b[2J in x"}, Gone: []string{"model opus"}},
 		{Folder: "/src/a/b", Lines: []string{"l"}, Wide: "it is your home"},
 	}, nil
 }
@@ -27,7 +28,8 @@ func (a *asksTwice) Trust(_ context.Context, t wire.Trust) error {
 
 func TestAskTrust(t *testing.T) {
 	t.Parallel()
-	for typed, want := range map[string]string{"y\nn\nhello": "/src/a", "n\nYES\nhello": "/src/a/b", "yy\n\nhello": "", "": ""} {
+	for typed, want := range map[string]string{"y\nn\nhello": "/src/a", "n\nYES\nhello": "/src/a/b", "yy\n\nhello": "",
+		"": ""} {
 		var out bytes.Buffer
 		in := strings.NewReader(typed)
 		c := &console.Console{In: in, Out: &out, Lookup: func(string) (string, bool) { return "", false }}

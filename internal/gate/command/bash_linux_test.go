@@ -38,13 +38,16 @@ done
 func newCage(t testing.TB) *cage {
 	t.Helper()
 	scratch, tmp, outside := t.TempDir(), t.TempDir(), t.TempDir()
-	args := []string{"--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "bash", "-c", cageScript, "bash", scratch, tmp, filepath.Join(outside, "x")}
+	args := []string{"--mount", "--net", "--pid", "--ipc", "--fork", "--kill-child", "bash", "-c", cageScript, "bash",
+		scratch, tmp, filepath.Join(outside, "x")}
 	if os.Getuid() != 0 {
 		args = append([]string{"--user", "--map-root-user"}, args...)
 	}
 	fill(t, scratch)
 	cmd := exec.CommandContext(t.Context(), "unshare", args...)
-	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + scratch, "TMPDIR=" + tmp, "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1", "TAR_RSH=" + filepath.Join(scratch, "rsh"), "RSH=" + filepath.Join(scratch, "rsh")}, GitEnviron()...)
+	cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + scratch, "TMPDIR=" + tmp, "LANG=C.UTF-8",
+		"GIT_CONFIG_NOSYSTEM=1", "TAR_RSH=" + filepath.Join(scratch, "rsh"), "RSH=" + filepath.Join(scratch, "rsh")},
+		GitEnviron()...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -71,10 +74,16 @@ func newCage(t testing.TB) *cage {
 func fill(t testing.TB, dir string) {
 	t.Helper()
 	files := map[string]string{
-		"README.md": "# Demo\nTODO fix\nhello\n", "notes.txt": "alpha\nbeta\n", "one.txt": "touch PWNED\n", "main.go": "package main\n\nfunc main() {}\n", "data.csv": "a,b\n1,2\n",
-		"data.json": `{"items":[{"n":1}]}`, "src/lib/util.py": "# TODO\n", "src/app.js": "1\n", "docs/guide.md": "x\n", "tools/evil.sh": "#!/bin/sh\ntouch PWNED\n", "tools/evil.sed": "w PWNED\n",
-		"tools/evil.awk": "BEGIN{system(\"touch PWNED\")}\n", "-oPWNED": "", "-i": "", "-delete": "", "--output=PWNED": "", "--pre=sh": "", "-exec": "", "a b": "x\n", "x": "1\n", "f": "b\na\n", ".env": "K=1\n",
-		"p": "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n # Demo\n TODO fix\n-hello\n+PWNED\n", "@x": "x\n", "opts": "--plugin ./lib.so\n", "@opts": "\n", "host:x": "x\n", "rsh": "#!/bin/sh\ntouch PWNED\n", "lib.c": "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void){int d=open(\"PWNED\",O_CREAT|O_WRONLY,0644);if(d>=0)close(d);}\n",
+		"README.md": "# Demo\nTODO fix\nhello\n", "notes.txt": "alpha\nbeta\n", "one.txt": "touch PWNED\n",
+		"main.go": "package main\n\nfunc main() {}\n", "data.csv": "a,b\n1,2\n",
+		"data.json": `{"items":[{"n":1}]}`, "src/lib/util.py": "# TODO\n", "src/app.js": "1\n", "docs/guide.md": "x\n",
+		"tools/evil.sh": "#!/bin/sh\ntouch PWNED\n", "tools/evil.sed": "w PWNED\n",
+		"tools/evil.awk": "BEGIN{system(\"touch PWNED\")}\n", "-oPWNED": "", "-i": "", "-delete": "",
+		"--output=PWNED": "", "--pre=sh": "", "-exec": "", "a b": "x\n", "x": "1\n", "f": "b\na\n", ".env": "K=1\n",
+		"p": "--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n # Demo\n TODO fix\n-hello\n+PWNED\n", "@x": "x\n",
+		"opts": "--plugin ./lib.so\n", "@opts": "\n", "host:x": "x\n", "rsh": "#!/bin/sh\ntouch PWNED\n",
+		"lib.c": "#include <fcntl.h>\n#include <unistd.h>\n__attribute__((constructor)) static void f(void){int " +
+			"d=open(\"PWNED\",O_CREAT|O_WRONLY,0644);if(d>=0)close(d);}\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -85,12 +94,15 @@ func fill(t testing.TB, dir string) {
 			t.Fatal(err)
 		}
 	}
-	script := "git init -q -b main . && git config user.name t && git config user.email t@t && git add README.md main.go src && git commit -qm one && git branch feature && git tag v1 && tar cf archive.tar README.md && gzip -kc README.md > file.gz"
+	script := "git init -q -b main . && git config user.name t && git config user.email t@t && git add README.md " +
+		"main.go src && git commit -qm one && git branch feature && git tag v1 && tar cf archive.tar README.md && " +
+		"gzip -kc README.md > file.gz"
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
 	// Each of these may be missing; then what is about it is not tried.
-	cmd.Args[2] += "; xz -kc README.md > a.xz; bzip2 -kc README.md > b.bz2; zstd -qc README.md > c.zst; gcc -shared -fPIC -w -o lib.so lib.c && echo '--plugin ./lib.so' > x; touch -d 2001-01-01 main.go; true"
+	cmd.Args[2] += "; xz -kc README.md > a.xz; bzip2 -kc README.md > b.bz2; zstd -qc README.md > c.zst; gcc -shared " +
+		"-fPIC -w -o lib.so lib.c && echo '--plugin ./lib.so' > x; touch -d 2001-01-01 main.go; true"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("no git repository can be made here: %v %s", err, out)
 	}
@@ -186,7 +198,8 @@ func TestReadOnlyCommandsChangeNothing(t *testing.T) {
 
 // waits: it may wait until it is killed, which only costs time.
 func waits(command string) bool {
-	return strings.Contains(command, "tail") || strings.Contains(command, "sleep") || strings.Contains(command, "while") || strings.Contains(command, "/dev/zero") || strings.Contains(command, "yes")
+	return strings.Contains(command, "tail") || strings.Contains(command, "sleep") ||
+		strings.Contains(command, "while") || strings.Contains(command, "/dev/zero") || strings.Contains(command, "yes")
 }
 
 func differences(before, after string) string {

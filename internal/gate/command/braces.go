@@ -83,6 +83,10 @@ func notPlain(part syntax.WordPart) bool {
 		})
 	}
 	return slices.ContainsFunc(b.Elems, func(e *syntax.Word) bool {
-		return slices.ContainsFunc(e.Parts, func(p syntax.WordPart) bool { _, nested := p.(*syntax.BraceExp); return nested })
+		return slices.ContainsFunc(e.Parts, func(p syntax.WordPart) bool {
+			_,
+				nested := p.(*syntax.BraceExp)
+			return nested
+		})
 	})
 }

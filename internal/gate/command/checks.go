@@ -23,7 +23,10 @@ func searchesBelow(j *judge, u *invocation) string {
 
 // mayMean: a long option is given, or a beginning of it, which many programs take for the whole.
 func (u *invocation) mayMean(long string) bool {
-	return slices.ContainsFunc(u.options, func(o option) bool { return len(o.name) > 1 && strings.HasPrefix(long, o.name) })
+	return slices.ContainsFunc(u.options, func(o option) bool {
+		return len(o.name) > 1 &&
+			strings.HasPrefix(long, o.name)
+	})
 }
 
 // comparesFolders: with --no-index git compares folders as diff does, with all below them.

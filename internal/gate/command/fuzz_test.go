@@ -51,7 +51,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzPrograms(f *testing.F) {
-	for _, s := range []string{"s/a/b/", "/a/,$!{p;d}", "y/a/b/", ":a;N;ba", "a\\\nx", "{print $1 > \"f\"}", "a/2/b", "/[/]/", "\"\\\"\""} {
+	for _, s := range []string{"s/a/b/", "/a/,$!{p;d}", "y/a/b/", ":a;N;ba", "a\\\nx", "{print $1 > \"f\"}", "a/2/b",
+		"/[/]/", "\"\\\"\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -83,11 +84,16 @@ func newMixer(t testing.TB, seed uint64) *mixer {
 	for _, c := range append(more(), m.whole...) {
 		m.words = append(m.words, strings.Fields(c)...)
 	}
-	m.words = append(m.words, "$(touch PWNED)", "`touch PWNED`", "<(touch PWNED)", "-oPWNED", "PWNED", "'w PWNED'", "'{print > \"PWNED\"}'", "${x:-$(touch PWNED)}",
-		"\"${x:-'$(touch PWNED)'}\"", "'a[$(touch PWNED)]'", "\\\n", "#", "*", "--output=PWNED", "-i", "-exec", "{}", "+", "\\;", "touch", "tee", "e", "w", "--", "-delete",
+	m.words = append(m.words, "$(touch PWNED)", "`touch PWNED`", "<(touch PWNED)", "-oPWNED", "PWNED", "'w PWNED'",
+		"'{print > \"PWNED\"}'", "${x:-$(touch PWNED)}",
+		"\"${x:-'$(touch PWNED)'}\"", "'a[$(touch PWNED)]'", "\\\n", "#", "*", "--output=PWNED", "-i", "-exec", "{}",
+		"+", "\\;", "touch", "tee", "e", "w", "--", "-delete",
 		// what the archives, the file of options, the remote archive and the index are there for
-		"xz", "bzip2", "zstd", "gzip", "a.xz", "b.bz2", "c.zst", "-t", "-d", "-l", "-td", "-ld", "-tk", "--test", "--list", "--decompress", "--version", "unzip", "@x", "nm", "size", "readelf", "strings", "@x", "host:x", "tar", "tfC", "tCf", "tvXf", "tf", "-tf", "-xOf",
-		"git", "describe", "--dirty", "--broken", "--always", "status", "env", "-i", "-u", "GIT_OPTIONAL_LOCKS", "GIT_CONFIG_COUNT", "unset")
+		"xz", "bzip2", "zstd", "gzip", "a.xz", "b.bz2", "c.zst", "-t", "-d", "-l", "-td", "-ld", "-tk", "--test",
+		"--list", "--decompress", "--version", "unzip", "@x", "nm", "size", "readelf", "strings", "@x", "host:x", "tar",
+		"tfC", "tCf", "tvXf", "tf", "-tf", "-xOf",
+		"git", "describe", "--dirty", "--broken", "--always", "status", "env", "-i", "-u", "GIT_OPTIONAL_LOCKS",
+		"GIT_CONFIG_COUNT", "unset")
 	for _, list := range classes() {
 		for _, c := range list {
 			m.words = append(m.words, strings.Fields(c)...)
@@ -101,8 +107,11 @@ func newMixer(t testing.TB, seed uint64) *mixer {
 			m.whole = append(m.whole, c)
 		}
 	}
-	m.whole = append(m.whole, "xz -t a.xz", "xz -l a.xz", "xz -dc a.xz", "bzip2 -t b.bz2", "bzip2 -dc b.bz2", "zstd -l c.zst", "zstd -t c.zst", "gzip -t file.gz", "nm ./lib.so", "size ./lib.so", "readelf -x .text lib.so", "strings lib.so", "find . -maxdepth 1 -exec nm {} \\;", "tar tf archive.tar", "tar tCf . archive.tar",
-		"tar -xOf archive.tar", "git describe --always", "git status", "env git status", "env LC_ALL=C git status", "cat README.md | tee /dev/null", "sed 's/[/]/_/' README.md", "awk '{print ($1>3)?\"a\":\"b\"}' README.md")
+	m.whole = append(m.whole, "xz -t a.xz", "xz -l a.xz", "xz -dc a.xz", "bzip2 -t b.bz2", "bzip2 -dc b.bz2",
+		"zstd -l c.zst", "zstd -t c.zst", "gzip -t file.gz", "nm ./lib.so", "size ./lib.so", "readelf -x .text lib.so",
+		"strings lib.so", "find . -maxdepth 1 -exec nm {} \\;", "tar tf archive.tar", "tar tCf . archive.tar",
+		"tar -xOf archive.tar", "git describe --always", "git status", "env git status", "env LC_ALL=C git status",
+		"cat README.md | tee /dev/null", "sed 's/[/]/_/' README.md", "awk '{print ($1>3)?\"a\":\"b\"}' README.md")
 	// Harmless words may still make a command run on; those that wait are not tried.
 	m.words = slices.DeleteFunc(m.words, func(w string) bool { return w == "sleep" || w == "tail" || w == "-f" })
 	return m
@@ -137,19 +146,27 @@ func (m *mixer) change(c string) string {
 	case 7:
 		return c + m.pick([]string{" ", "; ", " | ", " && ", " || ", "\n", " & ", "|&"}) + m.pick(m.whole)
 	case 8:
-		return c + m.pick([]string{" >/dev/null", " 2>&1", " > PWNED", " 2>PWNED", " <README.md", " <<< x", " <<E\n$(touch PWNED)\nE", " <<'E'\n$(touch PWNED)\nE"})
+		return c + m.pick([]string{" >/dev/null", " 2>&1", " > PWNED", " 2>PWNED", " <README.md", " <<< x",
+			" <<E\n$(touch PWNED)\nE", " <<'E'\n$(touch PWNED)\nE"})
 	case 9:
-		return m.pick([]string{"echo $(", "cat <(", "(", "{ ", "echo `", "time ", "! ", "timeout 1 ", "nice ", "command ", "env ", "LC_ALL=C ", "x=1 ", "x=-oPWNED; ", "for x in -o PWNED; do "}) + c +
+		return m.pick([]string{"echo $(", "cat <(", "(", "{ ", "echo `", "time ", "! ", "timeout 1 ", "nice ",
+			"command ", "env ", "LC_ALL=C ", "x=1 ", "x=-oPWNED; ", "for x in -o PWNED; do "}) + c +
 			m.pick([]string{")", "", "; }", "`", "; done"})
 	case 10:
-		return m.pick([]string{"if ", "while ! ", "case a in a) "}) + c + m.pick([]string{"; then ls; fi", "; do break; done", ";; esac"})
+		return m.pick([]string{"if ", "while ! ", "case a in a) "}) + c +
+			m.pick([]string{"; then ls; fi", "; do break; done", ";; esac"})
 	case 11, 16, 17:
 		k := m.rand.IntN(len(c) + 1)
-		return c[:k] + m.pick([]string{"'", "\"", "\\", "$", "`", "(", ")", "{", "}", ";", "|", "&", "<", ">", "\n", " ", "#", "*", "$'", "${", "$(", "[", "]", "~", "=", "w", "e", "\\\n", " #", "\n#", " # \\\n", "\ntouch PWNED\n", " touch PWNED ", "<<E", "\nE\n", "))", "((", "<<<", "&&", "|&", "$((", "$[", "${x", "<(", ">("}) + c[k:]
+		return c[:k] + m.pick([]string{"'", "\"", "\\", "$", "`", "(", ")", "{", "}", ";", "|", "&", "<", ">", "\n",
+			" ", "#", "*", "$'", "${", "$(", "[", "]", "~", "=", "w", "e", "\\\n", " #", "\n#", " # \\\n",
+			"\ntouch PWNED\n", " touch PWNED ", "<<E", "\nE\n", "))", "((", "<<<", "&&", "|&", "$((", "$[", "${x", "<(",
+			">("}) + c[k:]
 	case 12:
-		return strings.ReplaceAll(c, m.pick(append(fields, "x")), m.pick([]string{"$x", "\"$x\"", "\"$(ls)\"", "*", "./*", "$(ls)"}))
+		return strings.ReplaceAll(c, m.pick(append(fields, "x")),
+			m.pick([]string{"$x", "\"$x\"", "\"$(ls)\"", "*", "./*", "$(ls)"}))
 	case 13:
-		return "f=" + m.pick(m.words) + "; " + strings.Join(slices.Insert(fields, at, m.pick([]string{"$f", "\"$f\"", "${f}", "\"$f/x\"", "$f*"})), " ")
+		return "f=" + m.pick(m.words) + "; " + strings.Join(slices.Insert(fields, at,
+			m.pick([]string{"$f", "\"$f\"", "${f}", "\"$f/x\"", "$f*"})), " ")
 	case 14:
 		return c + " | xargs " + m.pick([]string{"", "-0 ", "-n1 ", "-I{} "}) + m.pick(m.words) + " " + m.pick(m.words)
 	default:

@@ -64,12 +64,14 @@ func TestReadFindsEveryPart(t *testing.T) {
 		{"f() { a; }; function g { b; }", []string{"a", "b"}},
 		{"coproc a b", []string{"a b"}},
 		{"coproc N { a; }", []string{"a"}},
-		{"x $(a) `b` <(c) >(d) \"$(e)\" \"`f`\"", []string{"x $(a) `b` <(c) >(d) \"$(e)\" \"`f`\"", "a", "b", "c", "d", "e", "f"}},
+		{"x $(a) `b` <(c) >(d) \"$(e)\" \"`f`\"", []string{"x $(a) `b` <(c) >(d) \"$(e)\" \"`f`\"", "a", "b", "c", "d",
+			"e", "f"}},
 		{"v=$(a) x", []string{"x set=v:?($(a))", "a"}},
 		{"v=$(a)", []string{"v=$(a) set=v:?($(a))", "a"}},
 		{"v=(a $(b) [$(c)]=d)", []string{"v=(a $(b) [$(c)]=d) set=v:?((a $(b) [$(c)]=d))", "b", "c"}},
 		{"v[$(a)]=1", []string{"v[$(a)]=1 set=v:?(1)", "a"}},
-		{"echo ${x:-$(a)} ${x/$(b)/$(c)} ${x:$(d)} ${y[$(e)]}", []string{"echo ${x:-$(a)} ${x/$(b)/$(c)} ${x:$(d)} ${y[$(e)]}", "a", "b", "c", "d", "e"}},
+		{"echo ${x:-$(a)} ${x/$(b)/$(c)} ${x:$(d)} ${y[$(e)]}",
+			[]string{"echo ${x:-$(a)} ${x/$(b)/$(c)} ${x:$(d)} ${y[$(e)]}", "a", "b", "c", "d", "e"}},
 		{"echo $((1+$(a))) $((y[$(b)]))", []string{"echo $((1+$(a))) $((y[$(b)]))", "a", "b"}},
 		{"((x=$(a)))", []string{"a"}},
 		{"let x=$(a)", []string{"a"}},
@@ -86,7 +88,8 @@ func TestReadFindsEveryPart(t *testing.T) {
 		{"(( 1 )) > f", []string{"(( 1 )) > f to=f"}},
 		{"> f", []string{"> f to=f"}},
 		{"f() { a; } > P; f", []string{"a to=P", "f"}},
-		{"a >&f; a &>f; a >|f; a <>f; a &>>f; a >&2; a 2>&-; a <&3; a >&$x", []string{"a to=f", "a to=f", "a to=f", "a to=f", "a to=f", "a", "a", "a", "a to=?($x)"}},
+		{"a >&f; a &>f; a >|f; a <>f; a &>>f; a >&2; a 2>&-; a <&3; a >&$x",
+			[]string{"a to=f", "a to=f", "a to=f", "a to=f", "a to=f", "a", "a", "a", "a to=?($x)"}},
 		{"ls > src/../P > ~/Q > 'R' > $S > *.x", []string{"ls to=src/../P to=?(~/Q) to=R to=?($S) to=glob(*.x)"}},
 		{"a; cd x; b; (cd y; c); d", []string{"a", "cd x", "b moved", "cd y moved", "c moved", "d moved"}},
 		{"(cd y; c); d; e $(cd x; f); g", []string{"cd y", "c moved", "d", "e $(cd x; f)", "cd x", "f moved", "g"}},
@@ -133,9 +136,12 @@ func TestReadLooksThroughWrappers(t *testing.T) {
 		{"a | xargs $x rm", []string{"a", "xargs $x rm"}, true},
 		{"timeout $T rm x", []string{"timeout $T rm x"}, true},
 		{"timeout 5 $X", []string{"$X in=timeout"}, true},
-		{"find . -exec rm {} \\; -ok a b +", []string{"find . -exec rm {} \\; -ok a b +", "rm {} via=find", "a b + via=find"}, false},
-		{"find . -exec grep -l x {} + -print", []string{"find . -exec grep -l x {} + -print", "grep -l x {} via=find"}, false},
-		{"bash -c 'rm x; timeout 1 ls'", []string{"bash -c 'rm x; timeout 1 ls'", "rm x via=bash", "ls via=bash in=timeout"}, false},
+		{"find . -exec rm {} \\; -ok a b +", []string{"find . -exec rm {} \\; -ok a b +", "rm {} via=find",
+			"a b + via=find"}, false},
+		{"find . -exec grep -l x {} + -print", []string{"find . -exec grep -l x {} + -print", "grep -l x {} via=find"},
+			false},
+		{"bash -c 'rm x; timeout 1 ls'", []string{"bash -c 'rm x; timeout 1 ls'", "rm x via=bash",
+			"ls via=bash in=timeout"}, false},
 		{"sh -ec \"rm x\" a", []string{"sh -ec \"rm x\" a", "rm x via=sh"}, false},
 		{"bash -c \"$x\"", []string{"bash -c \"$x\""}, true},
 		{"eval 'rm x' y", []string{"eval 'rm x' y", "rm x y via=eval moved"}, false},
@@ -201,12 +207,15 @@ func TestReadSaysWhatIsUnclear(t *testing.T) {
 		`printf -v 'a[$(x)]' y`, `printf -va[1] y`, `printf -v "$x" y`,
 		`read 'a[$(x)]'`, `read -a 'a[1]'`, `read -ra "$x"`, `read -p q "$x"`, `unset 'a[$(x)]'`, `unset -v 'a[$(x)]'`,
 		`mapfile -C 'x' -c 1 a`, `mapfile -tC x a`, `readarray 'a[1]'`, `getopts a 'b[$(x)]'`, `wait -p 'a[$(x)]'`,
-		`declare 'a[$(x)]=1'`, `export "$x"`, `declare -i a=b`, `declare -n a=b`, `command declare 'a[$(x)]=1'`, `local -i a`,
-		`echo $((x))`, `x='a[$(y)]'; ((x))`, `echo ${a[x]}`, `echo ${a:x}`, `[[ $x -eq 1 ]]`, `[[ 'a[$(x)]' -gt 1 ]]`, `((  'a[$(x)]' ))`,
+		`declare 'a[$(x)]=1'`, `export "$x"`, `declare -i a=b`, `declare -n a=b`, `command declare 'a[$(x)]=1'`,
+		`local -i a`,
+		`echo $((x))`, `x='a[$(y)]'; ((x))`, `echo ${a[x]}`, `echo ${a:x}`, `[[ $x -eq 1 ]]`, `[[ 'a[$(x)]' -gt 1 ]]`,
+		`((  'a[$(x)]' ))`,
 		`let 'a[$(x)]'`, `a[x]=1`, `read x; ((x))`, `printf -v x a; ((x))`, `((y=x))`,
 		`echo "${x:-'$(touch P)'}"`, "cat <<E\n${x:-'$(touch P)'}\nE", `echo ${x:-<(touch P)}`, "echo `echo \\`a\\``",
 		`echo @(a|b)`, `eval "$x"`, `. "$x"`, `source <(x)`, `compgen -W '$(x)'`, `bash -c "$x"`,
-		"ls # \\\ntouch P", "ls #\\\ntouch P", "cat <<$'E'\nx\nE", "cat <<\"$x\"\nx\n$x", `echo ${ ls; }`, `exec {a[1]}>f`, `$'\0'`,
+		"ls # \\\ntouch P", "ls #\\\ntouch P", "cat <<$'E'\nx\nE", "cat <<\"$x\"\nx\n$x", `echo ${ ls; }`,
+		`exec {a[1]}>f`, `$'\0'`,
 	} {
 		got, err := Read(command)
 		var bad *UnreadableError
@@ -218,10 +227,14 @@ func TestReadSaysWhatIsUnclear(t *testing.T) {
 		}
 	}
 	for _, command := range []string{
-		`x=1; echo $((x+1)) ${a[0]} ${a[@]} ${#x} ${x%.go} "${x:-y}" ${x:1:2}`, `for i in 1 2 3; do ((i++)); done`, `for ((i=0;i<9;i++)); do echo $i; done`,
-		`test -v x`, `[ "$x" = y ]`, `[[ -f $x && $y =~ ^a(b|c)$ ]]`, `[[ $# -eq 1 ]]`, `printf -v x y`, `read -r -p q a b`, `while read -r l; do echo "$l"; done`, `unset x y`,
-		`mapfile -t a`, `declare -A x`, `declare -r x=1`, `export A=b`, `grep -F '$(touch P)' f`, `echo "a <(b) \$(c) \` + "`" + `x\` + "`" + `"`, "cat <<'E'\n$(a) `b`\nE", "# $(a)\nls",
-		`local x=$(a)`, `source venv/bin/activate`, "cat <<E\na <(b) 'c' \\$(d)\nE", `find . -name '*.go' -exec wc -l {} \;`,
+		`x=1; echo $((x+1)) ${a[0]} ${a[@]} ${#x} ${x%.go} "${x:-y}" ${x:1:2}`, `for i in 1 2 3; do ((i++)); done`,
+		`for ((i=0;i<9;i++)); do echo $i; done`,
+		`test -v x`, `[ "$x" = y ]`, `[[ -f $x && $y =~ ^a(b|c)$ ]]`, `[[ $# -eq 1 ]]`, `printf -v x y`,
+		`read -r -p q a b`, `while read -r l; do echo "$l"; done`, `unset x y`,
+		`mapfile -t a`, `declare -A x`, `declare -r x=1`, `export A=b`, `grep -F '$(touch P)' f`,
+		`echo "a <(b) \$(c) \` + "`" + `x\` + "`" + `"`, "cat <<'E'\n$(a) `b`\nE", "# $(a)\nls",
+		`local x=$(a)`, `source venv/bin/activate`, "cat <<E\na <(b) 'c' \\$(d)\nE",
+		`find . -name '*.go' -exec wc -l {} \;`,
 	} {
 		got, err := Read(command)
 		if err != nil || len(got.Unclear) > 0 {
@@ -239,7 +252,8 @@ func TestReadRefusesBeforeParsing(t *testing.T) {
 		{"ls -la \\\r\ntouch P", 1, 9}, {"echo \"a\\\r\nb\"; touch P", 1, 9}, {"ls\rtouch P", 1, 3},
 		{"ls\x00", 1, 3}, {"\x1b[2J", 1, 1}, {"ls \x7f", 1, 4}, {"a\n\x0b", 2, 1}, {"a\n b\x0c", 2, 3},
 		{"ls \xff", 1, 4}, {"ls \xc3", 1, 4}, {"ls \u0085x", 1, 4}, {"ls \u009b", 1, 4},
-		{"ls \u2028touch", 1, 4}, {"ls \u202etxt", 1, 4}, {"ls\u00a0x", 1, 3}, {"l\u200bs", 1, 2}, {"l\u200ds", 1, 2}, {"\ufeffls", 1, 1}, {"ls \U000e0041", 1, 4},
+		{"ls \u2028touch", 1, 4}, {"ls \u202etxt", 1, 4}, {"ls\u00a0x", 1, 3}, {"l\u200bs", 1, 2}, {"l\u200ds", 1, 2},
+		{"\ufeffls", 1, 1}, {"ls \U000e0041", 1, 4},
 	} {
 		_, err := Read(c.command)
 		var bad *UnreadableError
@@ -247,7 +261,8 @@ func TestReadRefusesBeforeParsing(t *testing.T) {
 			t.Errorf("Read(%q) is %+v, want it unreadable at %d:%d", c.command, err, c.line, c.column)
 		}
 	}
-	for _, command := range []string{"ls)", "if", "echo 'a", "echo \"a", "echo $(", "echo ${x", "a &&", "((1)", "case x in", "cat <<E\n$(", "a[$(x)]=1 ls"} {
+	for _, command := range []string{"ls)", "if", "echo 'a", "echo \"a", "echo $(", "echo ${x", "a &&", "((1)",
+		"case x in", "cat <<E\n$(", "a[$(x)]=1 ls"} {
 		if _, err := Read(command); err == nil {
 			t.Errorf("Read(%q) has no error", command)
 		}
@@ -292,9 +307,11 @@ func TestReadHasNoLimitOnParts(t *testing.T) {
 		t.Errorf("%d parts in a long command", n)
 	}
 	for _, command := range []string{
-		strings.Repeat("$(", 5000) + "x" + strings.Repeat(")", 5000), strings.Repeat("(", 60000), strings.Repeat("if ", 40000),
+		strings.Repeat("$(", 5000) + "x" + strings.Repeat(")", 5000), strings.Repeat("(", 60000),
+		strings.Repeat("if ", 40000),
 		strings.Repeat("((", 60000) + "x", "echo " + strings.Repeat("${x:-", 10000) + "x" + strings.Repeat("}", 10000),
-		"echo $((" + strings.Repeat("(", 30000) + "1" + strings.Repeat(")", 30000) + "))", strings.Repeat("x", maxLength),
+		"echo $((" + strings.Repeat("(", 30000) + "1" + strings.Repeat(")", 30000) + "))",
+		strings.Repeat("x", maxLength),
 	} {
 		if _, err := Read(command); err == nil {
 			t.Errorf("Read(%.40q…) has no error, however deep", command)

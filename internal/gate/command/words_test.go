@@ -18,7 +18,9 @@ func TestKnownWordsAreWhatBashPasses(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a test that can be run again
-	bits := []string{"a", "b c", "'", "\"", "\\", "$'", "\\n", "\\x41", "\\101", "\\u00e9", "{", "}", ",", "{a,b}", "{1..3}", "..", "~", "=", "[", "]", "é", "#", "!", "$", "\\\n", "%", "^", "-", "''", "\\'", "\\\"", "\\e", "\\0", "\\c", "x", "@", "+", "/"}
+	bits := []string{"a", "b c", "'", "\"", "\\", "$'", "\\n", "\\x41", "\\101", "\\u00e9", "{", "}", ",", "{a,b}",
+		"{1..3}", "..", "~", "=", "[", "]", "é", "#", "!", "$", "\\\n", "%", "^", "-", "''", "\\'", "\\\"", "\\e",
+		"\\0", "\\c", "x", "@", "+", "/"}
 	const end = "\x01"
 	var script strings.Builder
 	var want []string
@@ -29,7 +31,8 @@ func TestKnownWordsAreWhatBashPasses(t *testing.T) {
 		}
 		command := "printf '%s\\0' x " + word.String()
 		got, err := Read(command)
-		if err != nil || len(got.Parts) != 1 || len(got.Unclear) > 0 || len(got.Parts[0].Assigns) > 0 || strings.HasSuffix(command, "\\") {
+		if err != nil || len(got.Parts) != 1 || len(got.Unclear) > 0 || len(got.Parts[0].Assigns) > 0 ||
+			strings.HasSuffix(command, "\\") {
 			continue
 		}
 		var texts []string

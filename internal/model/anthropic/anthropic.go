@@ -110,7 +110,8 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	case p.badURL != nil:
 		return troupe.Reply{}, p.badURL
 	case p.o.APIKey == "":
-		return troupe.Reply{}, &model.Error{Fault: troupe.FaultAuth, Message: "no API key for Anthropic; set ANTHROPIC_API_KEY"}
+		return troupe.Reply{}, &model.Error{Fault: troupe.FaultAuth,
+			Message: "no API key for Anthropic; set ANTHROPIC_API_KEY"}
 	}
 	body := p.body(r)
 	acc := accumulator{reply: r.Agent.Reply, model: r.Model, sink: sink}

@@ -25,13 +25,15 @@ type canned struct{ stream []byte }
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(c.stream)), Request: r}, err
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(bytes.NewReader(c.stream)), Request: r}, err
 }
 
 func small() modeltest.Reply {
 	return modeltest.Reply{
-		Text:  "I will look at the three files that matter first.",
-		Calls: []modeltest.Call{{Name: "Read", Input: `{"file_path":"a.go"}`}, {Name: "Read", Input: `{"file_path":"b.go"}`}, {Name: "Read", Input: `{"file_path":"c.go"}`}},
+		Text: "I will look at the three files that matter first.",
+		Calls: []modeltest.Call{{Name: "Read", Input: `{"file_path":"a.go"}`},
+			{Name: "Read", Input: `{"file_path":"b.go"}`}, {Name: "Read", Input: `{"file_path":"c.go"}`}},
 		Usage: troupe.Usage{Input: 10, Output: 90, CacheRead: 5000},
 	}
 }
@@ -50,7 +52,8 @@ func BenchmarkCall(b *testing.B) {
 
 // BenchmarkDeltas is a long reply: 1,000 deltas, shown as they come.
 func BenchmarkDeltas(b *testing.B) {
-	stream := modeltest.Text(strings.Repeat("some words to be shown.\n", 1000)).Stream(&modeltest.Request{Model: "claude-x"})
+	stream := modeltest.Text(strings.Repeat("some words to be shown.\n",
+		1000)).Stream(&modeltest.Request{Model: "claude-x"})
 	p := New(Options{APIKey: testKey, Transport: canned{stream}})
 	r := ask(b, p, "go")
 	shown := 0

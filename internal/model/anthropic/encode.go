@@ -29,7 +29,8 @@ const (
 // EncodeHead implements model.Provider.
 func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 	if h.Model == "" || h.MaxTokens < 1 {
-		return nil, fmt.Errorf("encode for anthropic: model %q with at most %d tokens: both must be set", h.Model, h.MaxTokens)
+		return nil, fmt.Errorf("encode for anthropic: model %q with at most %d tokens: both must be set", h.Model,
+			h.MaxTokens)
 	}
 	b := append([]byte(nil), `{"model":`...)
 	b = jscan.AppendQuoted(b, h.Model)

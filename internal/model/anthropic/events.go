@@ -126,7 +126,8 @@ func (a *accumulator) Event(data []byte) error {
 		if err := json.Unmarshal(data, &e); err != nil {
 			return &upstream.Broken{Kind: "error", Said: string(data)}
 		}
-		return &upstream.Broken{Fault: faultOf(e.Error.Type, e.Error.Message), Kind: e.Error.Type, Said: e.Error.Message}
+		return &upstream.Broken{Fault: faultOf(e.Error.Type, e.Error.Message), Kind: e.Error.Type,
+			Said: e.Error.Message}
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ func TestStatuses(t *testing.T) {
 	}{
 		{400, "invalid_request_error", "messages.0: nonsense", troupe.FaultBad},
 		{400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", troupe.FaultTooLong},
-		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 1 + 2 > 2", troupe.FaultTooLong},
+		{400, "invalid_request_error", "input length and `max_tokens` exceed context limit: 1 + 2 > 2",
+			troupe.FaultTooLong},
 		{401, "authentication_error", "invalid x-api-key", troupe.FaultAuth},
 		{403, "permission_error", "not allowed", troupe.FaultAuth},
 		{404, "not_found_error", "model: claude-x", troupe.FaultNoModel},
@@ -58,7 +59,8 @@ func TestStatuses(t *testing.T) {
 		p, _ := serve(t, always(modeltest.Fail(tt.status, tt.kind, tt.text)), modeltest.Options{})
 		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 		me := failure(t, err)
-		if me.Fault != tt.want || !strings.Contains(me.Message, fmt.Sprint(tt.status)) || !strings.Contains(me.Message, tt.text) || !strings.Contains(me.Message, "req_fake") {
+		if me.Fault != tt.want || !strings.Contains(me.Message, fmt.Sprint(tt.status)) ||
+			!strings.Contains(me.Message, tt.text) || !strings.Contains(me.Message, "req_fake") {
 			t.Errorf("%d %s %q: %s %q, want %s", tt.status, tt.kind, tt.text, me.Fault, me.Message, tt.want)
 		}
 	}
@@ -70,10 +72,12 @@ func TestErrorEventInStream(t *testing.T) {
 		"overloaded_error": troupe.FaultRetry, "api_error": troupe.FaultRetry, "new_error": troupe.FaultRetry,
 		"authentication_error": troupe.FaultAuth, "invalid_request_error": troupe.FaultBad,
 	} {
-		p, _ := serve(t, always(modeltest.Reply{Text: "So far", ErrorType: kind, ErrorMessage: "because", Usage: troupe.Usage{Input: 5}}), modeltest.Options{})
+		p, _ := serve(t, always(modeltest.Reply{Text: "So far", ErrorType: kind, ErrorMessage: "because",
+			Usage: troupe.Usage{Input: 5}}), modeltest.Options{})
 		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 		me := failure(t, err)
-		if me.Fault != want || troupe.JoinText(me.Partial) != "So far" || me.Usage.Input != 5 || !strings.Contains(me.Message, "because") {
+		if me.Fault != want || troupe.JoinText(me.Partial) != "So far" || me.Usage.Input != 5 ||
+			!strings.Contains(me.Message, "because") {
 			t.Errorf("%s: %+v", kind, me)
 		}
 	}
@@ -87,7 +91,8 @@ func TestRetryAfter(t *testing.T) {
 		after, ms string
 		want      time.Duration
 	}{
-		{"", "", 0}, {"3", "", 3 * time.Second}, {"1.5", "", 1500 * time.Millisecond}, {"7", "250", 250 * time.Millisecond},
+		{"", "", 0}, {"3", "", 3 * time.Second}, {"1.5", "", 1500 * time.Millisecond},
+		{"7", "250", 250 * time.Millisecond},
 		{"Fri, 02 Jan 2026 04:04:05 GMT", "", time.Hour}, {"Fri, 02 Jan 2026 03:00:00 GMT", "", 0},
 		{"-1", "", 0}, {"soon", "", 0}, {"NaN", "", 0}, {"1e300", "", 24 * time.Hour}, {"3600", "x", time.Hour},
 	} {
@@ -116,7 +121,8 @@ func TestNoSecretEver(t *testing.T) {
 		},
 		"error event": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprintf(w, "data: {\"type\":\"error\",\"error\":{\"type\":%s,\"message\":%s}}\n\n", quoted, quoted)
+			_, _ = fmt.Fprintf(w, "data: {\"type\":\"error\",\"error\":{\"type\":%s,\"message\":%s}}\n\n", quoted,
+				quoted)
 		},
 		"nonsense": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
@@ -135,7 +141,8 @@ func TestNoSecretEver(t *testing.T) {
 		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 		me := failure(t, err)
 		all := fmt.Sprintf("%v %+v %#v %v", err, *me, me.Err, errors.Unwrap(err))
-		if strings.Contains(all, testKey) || strings.Contains(all, other) || strings.Contains(all, "\x1b") || len(me.Message) > upstream.MaxMessage+10 {
+		if strings.Contains(all, testKey) || strings.Contains(all, other) || strings.Contains(all, "\x1b") ||
+			len(me.Message) > upstream.MaxMessage+10 {
 			t.Errorf("%s: %s", name, all)
 		}
 		p.Close()
@@ -155,7 +162,10 @@ func TestNoSecretEver(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	leaked := make(chan string, 10)
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked <- r.Header.Get("X-Api-Key") }))
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
+		r *http.Request) {
+		leaked <- r.Header.Get("X-Api-Key")
+	}))
 	defer thief.Close()
 	home := http.NewServeMux()
 	home.HandleFunc("/away/v1/messages", func(w http.ResponseWriter, r *http.Request) {
@@ -193,7 +203,8 @@ func TestRedirects(t *testing.T) {
 
 func TestNotAMessagesAPI(t *testing.T) {
 	t.Parallel()
-	for media, body := range map[string]string{"text/html; charset=utf-8": "<h1>Welcome</h1>", "application/json": `{"ok":true}`} {
+	for media, body := range map[string]string{"text/html; charset=utf-8": "<h1>Welcome</h1>",
+		"application/json": `{"ok":true}`} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", media)
 			_, _ = w.Write([]byte(body))
@@ -217,7 +228,8 @@ type trickle struct {
 }
 
 func (c trickle) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &trickling{c, r.Context().Done()}, Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: &trickling{c, r.Context().Done()}, Request: r}, nil
 }
 
 type trickling struct {
@@ -252,7 +264,8 @@ func TestIdle(t *testing.T) {
 		start := time.Now()
 		_, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 		me := failure(t, err)
-		if me.Fault != troupe.FaultRetry || !strings.Contains(me.Message, "5m0s") || me.Usage.CacheRead != 2000 || len(me.Partial) == 0 {
+		if me.Fault != troupe.FaultRetry || !strings.Contains(me.Message, "5m0s") || me.Usage.CacheRead != 2000 ||
+			len(me.Partial) == 0 {
 			t.Errorf("stalled: %+v", me)
 		}
 		if took := time.Since(start); took != 26*time.Minute+5*time.Minute {
@@ -280,7 +293,8 @@ func TestInterrupted(t *testing.T) {
 			cancel()
 		}
 	})
-	if me := failure(t, err); me.Fault != troupe.FaultInterrupted || !errors.Is(err, context.Canceled) || !strings.Contains(troupe.JoinText(me.Partial), "Café") {
+	if me := failure(t, err); me.Fault != troupe.FaultInterrupted || !errors.Is(err, context.Canceled) ||
+		!strings.Contains(troupe.JoinText(me.Partial), "Café") {
 		t.Errorf("interrupted: %+v", me)
 	}
 }
@@ -319,7 +333,8 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("unknown authority: %+v", me)
 	}
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	pool, err := CertPool(file)

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const testKey = "a-gateways-own-key/0123456789"
 
 // serve starts a fake service and a provider that talks to it.
-func serve(t testing.TB, h modeltest.Handler, o modeltest.Options, mine ...func(*Options)) (*Provider, *modeltest.Server) {
+func serve(t testing.TB, h modeltest.Handler, o modeltest.Options, mine ...func(*Options)) (*Provider,
+	*modeltest.Server) {
 	t.Helper()
 	s := modeltest.NewAnthropic(h, o)
 	opts := Options{APIKey: testKey, BaseURL: s.URL()}
@@ -46,11 +47,13 @@ func ask(t testing.TB, p *Provider, text string) model.Request {
 
 func conversation(t testing.TB, p *Provider, reply int, msgs ...troupe.Message) model.Request {
 	t.Helper()
-	head, err := p.EncodeHead(model.Head{Model: "claude-x", System: "Be brief.", MaxTokens: 100, Tools: []troupe.Tool{{Name: "Read", Description: "reads"}}})
+	head, err := p.EncodeHead(model.Head{Model: "claude-x", System: "Be brief.", MaxTokens: 100,
+		Tools: []troupe.Tool{{Name: "Read", Description: "reads"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := model.Request{Agent: model.Agent{Session: "s", Type: "main", Reply: reply}, Model: "claude-x", Head: head, Fresh: 1, FreshBlocks: 1}
+	r := model.Request{Agent: model.Agent{Session: "s", Type: "main", Reply: reply}, Model: "claude-x", Head: head,
+		Fresh: 1, FreshBlocks: 1}
 	for _, m := range msgs {
 		b, err := p.EncodeMessage(m)
 		if err != nil {
@@ -64,16 +67,18 @@ func conversation(t testing.TB, p *Provider, reply int, msgs ...troupe.Message) 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	modeltest.Run(t, modeltest.Harness{New: func(t *testing.T, replies ...modeltest.Reply) model.Provider {
-		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] }, modeltest.Options{Midway: true})
+		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] },
+			modeltest.Options{Midway: true})
 		return p
 	}})
 }
 
 func TestWire(t *testing.T) {
 	t.Parallel()
-	modeltest.RunWire(t, modeltest.Wire{API: modeltest.Anthropic, Recorded: []byte(recorded), New: func(t *testing.T, base string, rt http.RoundTripper) model.Provider {
-		p := New(Options{APIKey: testKey, BaseURL: base, Transport: rt, IdleTimeout: modeltest.Idle})
-		t.Cleanup(p.Close)
-		return p
-	}})
+	modeltest.RunWire(t, modeltest.Wire{API: modeltest.Anthropic, Recorded: []byte(recorded),
+		New: func(t *testing.T, base string, rt http.RoundTripper) model.Provider {
+			p := New(Options{APIKey: testKey, BaseURL: base, Transport: rt, IdleTimeout: modeltest.Idle})
+			t.Cleanup(p.Close)
+			return p
+		}})
 }

@@ -102,12 +102,16 @@ data: {"type":"message_stop"}
 func recordedReply() troupe.Reply {
 	return troupe.Reply{
 		Blocks: []troupe.Block{
-			{Type: troupe.ThinkingBlock, Provider: "anthropic", Text: `Let me "see"…`, Raw: `{"type":"thinking","thinking":"Let me \"see\"…","signature":"RXFN+/==","extra":[1, 2]}`},
-			{Type: troupe.ThinkingBlock, Provider: "anthropic", Raw: `{"type":"redacted_thinking","data":"b3BhcXVl","z":1}`},
+			{Type: troupe.ThinkingBlock, Provider: "anthropic", Text: `Let me "see"…`,
+				Raw: `{"type":"thinking","thinking":"Let me \"see\"…","signature":"RXFN+/==","extra":[1, 2]}`},
+			{Type: troupe.ThinkingBlock, Provider: "anthropic",
+				Raw: `{"type":"redacted_thinking","data":"b3BhcXVl","z":1}`},
 			troupe.Text("Café 😀\ndone."),
 			{Type: troupe.OpaqueBlock, Provider: "anthropic", Raw: `{"type":"hologram","text":"17","depth":3}`},
-			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 0, Name: "Read", Input: `{"file_path": "a.go"}`, ProviderID: "toolu_1"}},
-			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 1, Name: "List", Input: `{}`, ProviderID: "toolu_1"}},
+			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 0, Name: "Read",
+				Input: `{"file_path": "a.go"}`, ProviderID: "toolu_1"}},
+			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: 1, Name: "List", Input: `{}`,
+				ProviderID: "toolu_1"}},
 		},
 		Stop: troupe.StopToolUse, Model: "anthropic/claude-x-20260101",
 		Usage: troupe.Usage{Input: 3, Output: 89, CacheRead: 2000, CacheWrite: 100},
@@ -137,14 +141,16 @@ func TestEveryShapeOfStream(t *testing.T) {
 	t.Parallel()
 	noNames := strings.ReplaceAll(recorded, "event: ", ": ")
 	for name, in := range map[string]string{
-		"as recorded":                      recorded,
-		"CRLF":                             strings.ReplaceAll(recorded, "\n", "\r\n"),
-		"CR":                               strings.ReplaceAll(recorded, "\n", "\r"),
-		"no event lines, but comments":     noNames,
-		"data without a space":             strings.ReplaceAll(recorded, "data: ", "data:"),
-		"BOM, ids, retry and empty events": "\ufeff" + strings.ReplaceAll(recorded, "event: ", "\n\nid: 1\nretry: 5\nid\nevent:"),
-		"two data lines":                   strings.ReplaceAll(recorded, `"index"`, "\ndata: \"index\""),
-		"two data lines, CRLF":             strings.ReplaceAll(strings.ReplaceAll(recorded, `"index"`, "\ndata: \"index\""), "\n", "\r\n"),
+		"as recorded":                  recorded,
+		"CRLF":                         strings.ReplaceAll(recorded, "\n", "\r\n"),
+		"CR":                           strings.ReplaceAll(recorded, "\n", "\r"),
+		"no event lines, but comments": noNames,
+		"data without a space":         strings.ReplaceAll(recorded, "data: ", "data:"),
+		"BOM, ids, retry and empty events": "\ufeff" + strings.ReplaceAll(recorded, "event: ",
+			"\n\nid: 1\nretry: 5\nid\nevent:"),
+		"two data lines": strings.ReplaceAll(recorded, `"index"`, "\ndata: \"index\""),
+		"two data lines, CRLF": strings.ReplaceAll(strings.ReplaceAll(recorded, `"index"`,
+			"\ndata: \"index\""), "\n", "\r\n"),
 	} {
 		for _, size := range []int{0, 1, 2, 3, 7, 100} {
 			var r io.Reader = strings.NewReader(in)
@@ -157,7 +163,8 @@ func TestEveryShapeOfStream(t *testing.T) {
 			}
 		}
 	}
-	if got, _, err := feed(iotest.DataErrReader(strings.NewReader(recorded)), 1<<20); err != nil || len(got.Blocks) != 6 {
+	if got, _, err := feed(iotest.DataErrReader(strings.NewReader(recorded)), 1<<20); err != nil ||
+		len(got.Blocks) != 6 {
 		t.Errorf("EOF together with the last bytes: %v", err)
 	}
 }
@@ -195,7 +202,8 @@ func TestCutAtEveryByte(t *testing.T) {
 		}
 		last, usage = n, cost
 		for _, b := range a.content() {
-			if b.Type == troupe.ThinkingBlock && b.Raw != "" && !strings.Contains(b.Raw, "RXFN+/==") && !strings.Contains(b.Raw, "b3Bh") {
+			if b.Type == troupe.ThinkingBlock && b.Raw != "" && !strings.Contains(b.Raw, "RXFN+/==") &&
+				!strings.Contains(b.Raw, "b3Bh") {
 				t.Fatalf("cut after %d bytes: an unsigned thought would go back: %s", i, b.Raw)
 			}
 		}
@@ -272,8 +280,11 @@ func TestNonsense(t *testing.T) {
 		"data: {\"type\":\"message_start\",\"message\":7}\n\n",
 		start + "data: {\"type\":\"content_block_start\",\"index\":0}\n\n",
 		start + "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":5}}\n\n",
-		start + strings.Repeat("data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n", 2),
-		start + "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":5}}\n\n",
+		start +
+			strings.Repeat("data: "+
+				"{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n", 2),
+		start + "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\ndata: " +
+			"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":5}}\n\n",
 		start + "data: {\"type\":\"message_delta\",\"usage\":[]}\n\n",
 		start + "data: {\"type\":\"error\",\"error\":7}\n\n",
 	} {
@@ -282,8 +293,11 @@ func TestNonsense(t *testing.T) {
 		}
 	}
 	// What cannot be placed, or is not known, is skipped.
-	skipped := start + "data: [DONE]\n\ndata: 5\n\ndata:\n\ndata: {\"type\":\"content_block_delta\",\"index\":99,\"delta\":{\"type\":\"text_delta\",\"text\":\"?\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n"
-	if got, _, err := feed(strings.NewReader(skipped), 1<<20); err != nil || len(got.Blocks) != 0 || got.Stop != troupe.StopOther {
+	skipped := start + "data: [DONE]\n\ndata: 5\n\ndata:\n\ndata: " +
+		"{\"type\":\"content_block_delta\",\"index\":99,\"delta\":{\"type\":\"text_delta\",\"text\":\"?\"}}\n\ndata: " +
+		"{\"type\":\"message_stop\"}\n\n"
+	if got, _, err := feed(strings.NewReader(skipped), 1<<20); err != nil || len(got.Blocks) != 0 ||
+		got.Stop != troupe.StopOther {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, _, err := feed(strings.NewReader("data: {\"type\":\"message_stop\"}\n\n"), 1<<20); !errors.Is(err, io.EOF) {
@@ -315,7 +329,8 @@ func FuzzStream(f *testing.F) {
 		if fmt.Sprint(err) != fmt.Sprint(err2) && !errors.Is(err, sse.ErrTooLarge) || !reflect.DeepEqual(whole, cut) {
 			t.Errorf("at once: %+v, %v; in pieces: %+v, %v", whole, err, cut, err2)
 		}
-		if b, err := p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: a.content()}); err != nil || !json.Valid(b) {
+		if b, err := p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: a.content()}); err != nil ||
+			!json.Valid(b) {
 			t.Errorf("cannot be sent back: %v: %s", err, b)
 		}
 	})

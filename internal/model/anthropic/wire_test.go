@@ -18,7 +18,8 @@ func TestHeadOnTheWire(t *testing.T) {
 	p := New(Options{})
 	got, err := p.EncodeHead(model.Head{
 		Model: "claude-x", System: "Use <b> & \"q\".\n", MaxTokens: 64000,
-		Tools: []troupe.Tool{{Name: "A", Description: "does a"}, {Name: "B", Description: "does b", Schema: json.RawMessage("{ \"type\":\n \"object\" }")}},
+		Tools: []troupe.Tool{{Name: "A", Description: "does a"},
+			{Name: "B", Description: "does b", Schema: json.RawMessage("{ \"type\":\n \"object\" }")}},
 	})
 	want := `{"model":"claude-x","max_tokens":64000,"stream":true,` +
 		`"tools":[{"name":"A","description":"does a","input_schema":{"type":"object"}},` +
@@ -27,10 +28,12 @@ func TestHeadOnTheWire(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("head, %v:\n%s\nwant\n%s", err, got, want)
 	}
-	if got, err = p.EncodeHead(model.Head{Model: "m", MaxTokens: 1}); err != nil || string(got) != `{"model":"m","max_tokens":1,"stream":true,"messages":[` {
+	if got, err = p.EncodeHead(model.Head{Model: "m", MaxTokens: 1}); err != nil ||
+		string(got) != `{"model":"m","max_tokens":1,"stream":true,"messages":[` {
 		t.Errorf("bare head: %s, %v", got, err)
 	}
-	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1}, {Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
+	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1},
+		{Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
 		if got, err := p.EncodeHead(h); err == nil {
 			t.Errorf("%+v was encoded as %s", h, got)
 		}
@@ -42,43 +45,51 @@ func TestMessagesOnTheWire(t *testing.T) {
 	p := New(Options{})
 	signed := `{"type":"thinking",  "thinking":"x","signature":"s"}`
 	call := func(i int, name, input string) troupe.Block {
-		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 3, Index: i, Name: name, Input: input, ProviderID: "call_0"}}
+		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 3, Index: i, Name: name, Input: input,
+			ProviderID: "call_0"}}
 	}
 	result := func(i int, isErr bool, blocks ...troupe.Block) troupe.Block {
-		return troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 3, Call: i, IsError: isErr, Blocks: blocks}}
+		return troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 3, Call: i, IsError: isErr,
+			Blocks: blocks}}
 	}
 	for _, tt := range []struct {
 		name string
 		in   troupe.Message
 		want string
 	}{
-		{"text, and empty text left out", troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(""), troupe.Text("a\xffb"), troupe.Text(" \n")}},
+		{"text, and empty text left out", troupe.Message{Role: troupe.User,
+			Blocks: []troupe.Block{troupe.Text(""), troupe.Text("a\xffb"), troupe.Text(" \n")}},
 			`{"role":"user","content":[{"type":"text","text":"a` + "\ufffd" + `b"}]}`},
 		{"nothing left", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("")}},
 			`{"role":"assistant","content":[{"type":"text","text":"(nothing)"}]}`},
-		{"image", troupe.Message{Role: troupe.User, Blocks: []troupe.Block{{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte("abc")}}}},
+		{"image", troupe.Message{Role: troupe.User, Blocks: []troupe.Block{{Type: troupe.ImageBlock,
+			Image: &troupe.Image{MediaType: "image/png", Data: []byte("abc")}}}},
 			`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"YWJj"}}]}`},
 		{"calls: our ids, the input's own bytes", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{
-			call(0, "Read", ` {"b":1,  "a":"<x>"}`), call(1, "Edit file", `{"broken`), call(2, "", `[1]`), call(3, "A", ""), call(4, "A", "{\"a\":\"\xff\"}")}},
+			call(0, "Read", ` {"b":1,  "a":"<x>"}`), call(1, "Edit file", `{"broken`), call(2, "", `[1]`),
+			call(3, "A", ""), call(4, "A", "{\"a\":\"\xff\"}")}},
 			`{"role":"assistant","content":[` +
 				`{"type":"tool_use","id":"r3c0","name":"Read","input": {"b":1,  "a":"<x>"}},` +
 				`{"type":"tool_use","id":"r3c1","name":"Edit_file","input":{"unreadable_input":"{\"broken"}},` +
 				`{"type":"tool_use","id":"r3c2","name":"_","input":{"unreadable_input":"[1]"}},` +
 				`{"type":"tool_use","id":"r3c3","name":"A","input":{"unreadable_input":""}},` +
-				`{"type":"tool_use","id":"r3c4","name":"A","input":{"unreadable_input":"{\"a\":\"` + "\ufffd" + `\"}"}}]}`},
+				`{"type":"tool_use","id":"r3c4","name":"A","input":{"unreadable_input":"{\"a\":\"` + "\ufffd" +
+				`\"}"}}]}`},
 		{"results first, never empty", troupe.Message{Role: troupe.User, Blocks: []troupe.Block{
 			troupe.Text("note"), result(0, false, troupe.Text("ok"), troupe.Text("")), result(1, true)}},
 			`{"role":"user","content":[` +
 				`{"type":"tool_result","tool_use_id":"r3c0","content":[{"type":"text","text":"ok"}]},` +
 				`{"type":"tool_result","tool_use_id":"r3c1","content":[{"type":"text","text":"(nothing)"}],"is_error":true},` +
 				`{"type":"text","text":"note"}]}`},
-		{"thoughts: ours byte for byte, others' not at all", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{
-			{Type: troupe.ThinkingBlock, Text: "x", Raw: signed, Provider: "anthropic"},
-			{Type: troupe.ThinkingBlock, Text: "y", Raw: signed, Provider: "openai"},
-			{Type: troupe.ThinkingBlock, Text: "cut short", Provider: "anthropic"},
-			{Type: troupe.OpaqueBlock, Raw: `{"type":"new"}`, Provider: "anthropic"}, troupe.Text("z")}},
+		{"thoughts: ours byte for byte, others' not at all",
+			troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{
+				{Type: troupe.ThinkingBlock, Text: "x", Raw: signed, Provider: "anthropic"},
+				{Type: troupe.ThinkingBlock, Text: "y", Raw: signed, Provider: "openai"},
+				{Type: troupe.ThinkingBlock, Text: "cut short", Provider: "anthropic"},
+				{Type: troupe.OpaqueBlock, Raw: `{"type":"new"}`, Provider: "anthropic"}, troupe.Text("z")}},
 			`{"role":"assistant","content":[` + signed + `,{"type":"new"},{"type":"text","text":"z"}]}`},
-		{"a message may not end in a thought", troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{{Type: troupe.ThinkingBlock, Raw: signed, Provider: "anthropic"}}},
+		{"a message may not end in a thought", troupe.Message{Role: troupe.Assistant,
+			Blocks: []troupe.Block{{Type: troupe.ThinkingBlock, Raw: signed, Provider: "anthropic"}}},
 			`{"role":"assistant","content":[` + signed + `,{"type":"text","text":"(nothing)"}]}`},
 	} {
 		got, err := p.EncodeMessage(tt.in)
@@ -109,7 +120,8 @@ func TestCacheMarks(t *testing.T) {
 	user := troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("u")}}
 	reply := troupe.Message{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("a")}}
 	r := conversation(t, p, 3, user, reply, user, reply, user)
-	const u, a, mark = `{"role":"user","content":[{"type":"text","text":"u"}]}`, `{"role":"assistant","content":[{"type":"text","text":"a"}]}`, `,"cache_control":{"type":"ephemeral"}`
+	const u, a, mark = `{"role":"user","content":[{"type":"text","text":"u"}]}`,
+		`{"role":"assistant","content":[{"type":"text","text":"a"}]}`, `,"cache_control":{"type":"ephemeral"}`
 	um := `{"role":"user","content":[{"type":"text","text":"u"` + mark + `}]}`
 	for _, tt := range []struct {
 		p             *Provider
@@ -120,7 +132,8 @@ func TestCacheMarks(t *testing.T) {
 		{p, 2, 19, strings.Join([]string{u, a, u, a, u}, ",") + `]` + mark + `}`},
 		{p, 2, 21, strings.Join([]string{u, a, um, a, u}, ",") + `]` + mark + `}`},
 		{p, 5, 21, strings.Join([]string{u, a, u, a, u}, ",") + `]` + mark + `}`},
-		{p, 1, 21, strings.Join([]string{u, a, u, a, u}, ",") + `]` + mark + `}`}, // the model's own message carries none
+		// the model's own message carries none
+		{p, 1, 21, strings.Join([]string{u, a, u, a, u}, ",") + `]` + mark + `}`},
 		{gateway, 2, 21, strings.Join([]string{u, a, um, a, um}, ",") + `]}`},
 	} {
 		r.Fresh, r.FreshBlocks = tt.fresh, tt.blocks
@@ -191,10 +204,13 @@ func TestWholeConversation(t *testing.T) {
 		var results []troupe.Block
 		for _, b := range got.Blocks {
 			if b.Type == troupe.CallBlock {
-				results = append(results, troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: b.Call.Reply, Call: b.Call.Index, Blocks: []troupe.Block{troupe.Text("ok")}}})
+				results = append(results, troupe.Block{Type: troupe.ResultBlock,
+					Result: &troupe.Result{Reply: b.Call.Reply, Call: b.Call.Index,
+						Blocks: []troupe.Block{troupe.Text("ok")}}})
 			}
 		}
-		msgs = append(msgs, troupe.Message{Role: troupe.Assistant, Blocks: got.Blocks}, troupe.Message{Role: troupe.User, Blocks: results})
+		msgs = append(msgs, troupe.Message{Role: troupe.Assistant, Blocks: got.Blocks},
+			troupe.Message{Role: troupe.User, Blocks: results})
 		fresh = 2
 	}
 	if reqs := s.Requests(); reqs[1].CacheMarks() != 3 || reqs[4].CacheMarks() != 4 {

@@ -55,7 +55,8 @@ func (w Wire) billAtEveryByte(t *testing.T) {
 	t.Parallel()
 	d := w.desk(t)
 	for name, stream := range map[string][]byte{
-		"recorded": w.Recorded, "ours": w.stream(full()), "recorded, not counted": uncounted(w.Recorded), "ours, not counted": uncounted(w.stream(full())),
+		"recorded": w.Recorded, "ours": w.stream(full()), "recorded, not counted": uncounted(w.Recorded),
+		"ours, not counted": uncounted(w.stream(full())),
 	} {
 		whole := d.whole(stream)
 		all := inTokens(heard(whole.Blocks))
@@ -106,7 +107,8 @@ func (w Wire) billHoweverItEnds(t *testing.T) {
 		d := w.desk(t)
 		text, open, want := w.prose()
 		want.Output = inTokens(len(text))
-		broken := append(bytes.Clone(open), "data: "+string(Fail(0, "overloaded_error", "Overloaded").errorJSON(w.API, nil))+"\n\n"...)
+		broken := append(bytes.Clone(open), "data: "+string(Fail(0, "overloaded_error", "Overloaded").errorJSON(w.API,
+			nil))+"\n\n"...)
 		senseless := append(bytes.Clone(open), w.nonsense()...)
 		for name, c := range map[string]canned{
 			"ended": {body: open}, "torn": {body: open, end: torn}, "stalled": {body: open, end: stalled},
@@ -125,7 +127,8 @@ func (w Wire) billHoweverItEnds(t *testing.T) {
 				fault = troupe.FaultInterrupted
 			}
 			var me *model.Error
-			if !errors.As(err, &me) || me.Fault != fault || me.Usage != want || !strings.Contains(me.Message, "estimated") {
+			if !errors.As(err, &me) || me.Fault != fault || me.Usage != want ||
+				!strings.Contains(me.Message, "estimated") {
 				t.Errorf("%s: %+v, want a cost of %+v", name, err, want)
 			}
 			if me != nil && troupe.JoinText(me.Partial) != text {
@@ -164,7 +167,8 @@ func (w Wire) billNobodyTells(t *testing.T) {
 	t.Parallel()
 	d := w.desk(t)
 	words := strings.Repeat("please ", 1000)
-	picture := troupe.Block{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: bytes.Repeat([]byte("png"), 10_000)}}
+	picture := troupe.Block{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png",
+		Data: bytes.Repeat([]byte("png"), 10_000)}}
 	r := full()
 	for name, tt := range map[string]struct {
 		blocks []troupe.Block

@@ -43,7 +43,8 @@ func (r Reply) chunks(req *Request) []byte {
 			id = "call_" + strconv.Itoa(i)
 		}
 		at := `{"tool_calls":[{"index":` + strconv.Itoa(i)
-		chunk(at+`,"id":`+string(jscan.AppendQuoted(nil, id))+`,"type":"function","function":{"name":`+string(jscan.AppendQuoted(nil, c.Name))+`,"arguments":""}}]}`, goesOn, []byte(goesOn))
+		chunk(at+`,"id":`+string(jscan.AppendQuoted(nil, id))+`,"type":"function","function":{"name":`+
+			string(jscan.AppendQuoted(nil, c.Name))+`,"arguments":""}}]}`, goesOn, []byte(goesOn))
 		pieces(c.Input, func(piece string) {
 			chunk(at+`,"function":{"arguments":`+string(jscan.AppendQuoted(nil, piece))+`}}]}`, goesOn, []byte(goesOn))
 		})
@@ -80,7 +81,8 @@ func (r Reply) finish() string {
 func (r Reply) usage(output int64) []byte {
 	u := r.Usage
 	prompt := u.Input + u.CacheRead + u.CacheWrite
-	return fmt.Appendf(nil, `{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d}}`,
+	return fmt.Appendf(nil,
+		`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d}}`,
 		prompt, output, prompt+output, u.CacheRead, u.CacheWrite)
 }
 
@@ -154,7 +156,8 @@ func checkChatMessage(m []byte, seen, open map[string]bool) error {
 	content, _ := jscan.Get(m, "content")
 	who := role(m)
 	if who != "tool" && len(open) > 0 {
-		return fmt.Errorf("an assistant message with 'tool_calls' must be followed by tool messages responding to each; %d are missing", len(open))
+		return fmt.Errorf("an assistant message with 'tool_calls' must be followed by tool messages responding to "+
+			"each; %d are missing", len(open))
 	}
 	switch who {
 	case "user":
@@ -186,7 +189,8 @@ func checkChatMessage(m []byte, seen, open map[string]bool) error {
 }
 
 func checkContent(content []byte) error {
-	if len(content) > 0 && content[0] == '"' && strings.TrimSpace(unquote(content)) == "" || string(content) == "[]" || string(content) == "null" || len(content) == 0 {
+	if len(content) > 0 && content[0] == '"' && strings.TrimSpace(unquote(content)) == "" || string(content) == "[]" ||
+		string(content) == "null" || len(content) == 0 {
 		return errors.New("content must not be empty")
 	}
 	return nil

@@ -42,10 +42,13 @@ func TestChatServer(t *testing.T) {
 		return Text(fmt.Sprintf("turn %d after %q", r.Turn, r.LastText()))
 	}, Options{})
 	defer s.Close()
-	if code, text := postChat(t, s, chatSystem+","+chatUser); code != 200 || !strings.Contains(text, "turn 1") || !strings.HasSuffix(text, "data: [DONE]\n\n") {
+	if code, text := postChat(t, s, chatSystem+","+chatUser); code != 200 || !strings.Contains(text, "turn 1") ||
+		!strings.HasSuffix(text, "data: [DONE]\n\n") {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := postChat(t, s, chatSystem+","+chatUser+","+chatCall+","+chatResult+`,{"role":"user","content":[{"type":"text","text":"go on"}]}`); code != 200 || !strings.Contains(text, "turn 2") {
+	if code, text := postChat(t, s, chatSystem+","+chatUser+","+chatCall+","+chatResult+
+		`,{"role":"user","content":[{"type":"text","text":"go on"}]}`); code != 200 ||
+		!strings.Contains(text, "turn 2") {
 		t.Errorf("%d %s", code, text)
 	}
 	if last := s.Requests()[1]; last.LastText() != "found\ngo on" || len(last.Messages) != 4 {
@@ -59,30 +62,35 @@ func TestChatServer(t *testing.T) {
 // TestChatRules: what strict servers refuse, or forget their cache over, is refused.
 func TestChatRules(t *testing.T) {
 	t.Parallel()
-	twice := strings.Replace(chatCall, `"tool_calls":[`, `"tool_calls":[{"id":"c1","type":"function","function":{"name":"A","arguments":"{}"}},`, 1)
+	twice := strings.Replace(chatCall, `"tool_calls":[`,
+		`"tool_calls":[{"id":"c1","type":"function","function":{"name":"A","arguments":"{}"}},`, 1)
 	for messages, want := range map[string]string{
-		`{"messages":[` + chatUser + `]}`:                                                  "provide a model",
-		`{"model":"m","max_tokens":9,"stream":true,"messages":[` + chatUser + `]}`:         "tells usage",
-		chatUser + "," + chatCall:                                                          "have no result",
-		chatUser + "," + chatCall + "," + chatUser:                                         "must be followed by tool messages",
-		chatUser + "," + chatCall + "," + chatResult + "," + chatResult:                    "answers no call",
-		chatUser + "," + chatResult:                                                        "answers no call",
-		chatUser + "," + twice + "," + chatResult:                                          "used before",
-		chatUser + "," + chatCall + "," + chatResult + "," + chatCall + "," + chatResult:   "used before",
-		chatUser + "," + strings.Replace(chatCall, `"{}"`, `"{"`, 1) + "," + chatResult:    "invalid tool call arguments",
-		chatUser + "," + strings.Replace(chatCall, `"{}"`, `"null"`, 1) + "," + chatResult: "invalid tool call arguments",
-		chatUser + "," + strings.Replace(chatCall, `"A"`, `"A b"`, 1) + "," + chatResult:   "does not match",
-		chatUser + "," + chatCall + "," + strings.Replace(chatResult, `"found"`, `""`, 1):  "must not be empty",
-		chatUser + "," + chatCall + "," + strings.Replace(chatResult, `"found"`, `[]`, 1):  "must be text",
-		chatUser + `,{"role":"assistant","content":null},` + chatUser:                      "must not be empty",
-		chatUser + "," + chatSystem:                                                        "has no place",
-		`{"role":"user","content":" "}`:                                                    "must not be empty",
-		chatUser + `,{"role":"assistant","content":"x"}`:                                   "by \"assistant\"",
-		`{"role":"user","content":"a",}`:                                                   "could not parse",
+		`{"messages":[` + chatUser + `]}`:                                          "provide a model",
+		`{"model":"m","max_tokens":9,"stream":true,"messages":[` + chatUser + `]}`: "tells usage",
+		chatUser + "," + chatCall:                                                  "have no result",
+		chatUser + "," + chatCall + "," + chatUser: "must be followed by " +
+			"tool messages",
+		chatUser + "," + chatCall + "," + chatResult + "," + chatResult:                  "answers no call",
+		chatUser + "," + chatResult:                                                      "answers no call",
+		chatUser + "," + twice + "," + chatResult:                                        "used before",
+		chatUser + "," + chatCall + "," + chatResult + "," + chatCall + "," + chatResult: "used before",
+		chatUser + "," + strings.Replace(chatCall, `"{}"`, `"{"`, 1) + "," +
+			chatResult: "invalid tool call arguments",
+		chatUser + "," + strings.Replace(chatCall, `"{}"`, `"null"`, 1) + "," +
+			chatResult: "invalid tool call arguments",
+		chatUser + "," + strings.Replace(chatCall, `"A"`, `"A b"`, 1) + "," + chatResult:  "does not match",
+		chatUser + "," + chatCall + "," + strings.Replace(chatResult, `"found"`, `""`, 1): "must not be empty",
+		chatUser + "," + chatCall + "," + strings.Replace(chatResult, `"found"`, `[]`, 1): "must be text",
+		chatUser + `,{"role":"assistant","content":null},` + chatUser:                     "must not be empty",
+		chatUser + "," + chatSystem:                      "has no place",
+		`{"role":"user","content":" "}`:                  "must not be empty",
+		chatUser + `,{"role":"assistant","content":"x"}`: "by \"assistant\"",
+		`{"role":"user","content":"a",}`:                 "could not parse",
 	} {
 		s := NewOpenAI(func(*Request) Reply { return Text("x") }, Options{Midway: true})
 		code, text := postChat(t, s, messages)
-		if code != http.StatusBadRequest || !strings.Contains(strings.ReplaceAll(text, `\"`, `"`), want) || s.Err() == nil {
+		if code != http.StatusBadRequest || !strings.Contains(strings.ReplaceAll(text, `\"`, `"`), want) ||
+			s.Err() == nil {
 			t.Errorf("%s\n%d %s, want %q", messages, code, text, want)
 		}
 		s.Close()
@@ -92,7 +100,8 @@ func TestChatRules(t *testing.T) {
 	if code, text := postChat(t, s, chatSystem+","+chatUser); code != 200 {
 		t.Fatalf("%d %s", code, text)
 	}
-	code, text := postChat(t, s, chatSystem+`,{"role":"user","content":"hallo"},{"role":"assistant","content":"x"},`+chatUser)
+	code, text := postChat(t, s, chatSystem+`,{"role":"user","content":"hallo"},{"role":"assistant","content":"x"},`+
+		chatUser)
 	if code != http.StatusBadRequest || !strings.Contains(text, "prefix rule") {
 		t.Errorf("another beginning: %d %s", code, text)
 	}

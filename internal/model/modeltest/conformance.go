@@ -50,7 +50,8 @@ func head() model.Head {
 		Model: "m-1", System: "Be <brief> & \"exact\".\n", MaxTokens: 1000,
 		Tools: []troupe.Tool{
 			{Name: "Grep", Description: "finds", Schema: json.RawMessage(`{ "type": "object" }`)},
-			{Name: "Read", Description: "reads", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
+			{Name: "Read", Description: "reads",
+				Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
 		},
 	}
 }
@@ -58,18 +59,22 @@ func head() model.Head {
 func everyBlock() []troupe.Message {
 	return []troupe.Message{
 		{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("hi \x00 \xff é 😀 </s>\u2028"), troupe.Text("")}},
-		{Role: troupe.User, Blocks: []troupe.Block{{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte{1, 2, 3}}}}},
+		{Role: troupe.User, Blocks: []troupe.Block{{Type: troupe.ImageBlock,
+			Image: &troupe.Image{MediaType: "image/png", Data: []byte{1, 2, 3}}}}},
 		{Role: troupe.Assistant, Blocks: []troupe.Block{
 			{Type: troupe.ThinkingBlock, Text: "hm", Provider: "somebody", Raw: `{"alien":1}`},
 			{Type: troupe.OpaqueBlock, Provider: "somebody", Raw: `{"alien":2}`},
-			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 0, Name: "Read", Input: `{"file_path":"a"}`, ProviderID: "call_0"}},
-			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 1, Name: "Read it!", Input: `{"file_path":`, ProviderID: "call_0"}},
+			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 0, Name: "Read", Input: `{"file_path":"a"}`,
+				ProviderID: "call_0"}},
+			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 1, Name: "Read it!", Input: `{"file_path":`,
+				ProviderID: "call_0"}},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "", Input: ``}},
 			{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 3, Name: "Read", Input: `["not an object"]`}},
 		}},
 		{Role: troupe.User, Blocks: []troupe.Block{
 			troupe.Text("by the way"),
-			{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 1, Call: 0, Blocks: []troupe.Block{troupe.Text("ok")}}},
+			{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 1, Call: 0,
+				Blocks: []troupe.Block{troupe.Text("ok")}}},
 			{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 1, Call: 1, IsError: true}},
 		}},
 		{Role: troupe.Assistant},
@@ -128,7 +133,8 @@ func (h Harness) encodesWhateverThereIs(t *testing.T) {
 // call makes one call of a fresh session with one message.
 func call(ctx context.Context, t *testing.T, p model.Provider, sink func(model.Delta)) (troupe.Reply, error) {
 	t.Helper()
-	return p.Stream(ctx, request(t, p, 1, troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("go")}}), sink)
+	return p.Stream(ctx, request(t, p, 1, troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("go")}}),
+		sink)
 }
 
 func request(t *testing.T, p model.Provider, reply int, msgs ...troupe.Message) model.Request {
@@ -137,7 +143,8 @@ func request(t *testing.T, p model.Provider, reply int, msgs ...troupe.Message) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := model.Request{Agent: model.Agent{Session: "s1", Type: "main", Name: "main", Path: "main", Reply: reply}, Model: "m-1", Head: b, Fresh: 1, FreshBlocks: 1}
+	r := model.Request{Agent: model.Agent{Session: "s1", Type: "main", Name: "main", Path: "main", Reply: reply},
+		Model: "m-1", Head: b, Fresh: 1, FreshBlocks: 1}
 	for _, m := range msgs {
 		b, err := p.EncodeMessage(m)
 		if err != nil {
@@ -159,7 +166,8 @@ func (h Harness) text(t *testing.T) {
 	if s := troupe.JoinText(got.Blocks); s != want || shown.String() != want {
 		t.Errorf("text %q, shown %q, want %q", s, shown.String(), want)
 	}
-	if got.Stop != troupe.StopEndTurn || got.Usage != (troupe.Usage{Input: 7, Output: 11, CacheRead: 13, CacheWrite: 17}) {
+	if got.Stop != troupe.StopEndTurn || got.Usage != (troupe.Usage{Input: 7, Output: 11, CacheRead: 13,
+		CacheWrite: 17}) {
 		t.Errorf("stop %q, usage %+v", got.Stop, got.Usage)
 	}
 	if !strings.HasPrefix(got.Model, p.Name()+"/") {
@@ -172,7 +180,8 @@ func (h Harness) text(t *testing.T) {
 
 func (h Harness) calls(t *testing.T) {
 	p := h.New(t, Text("unused"), Reply{Text: "Let me see.", Calls: []Call{
-		{Name: "Read", Input: `{"file_path":"a b","limit":3}`}, {Name: "Grep", Input: `{"pattern":`}, {Name: "Read", Input: `{}`},
+		{Name: "Read", Input: `{"file_path":"a b","limit":3}`}, {Name: "Grep", Input: `{"pattern":`},
+		{Name: "Read", Input: `{}`},
 	}, Usage: troupe.Usage{Output: 1}})
 	var announced []string
 	got, err := p.Stream(t.Context(), request(t, p, 2,
@@ -217,7 +226,8 @@ func (h Harness) thinking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Blocks) != 2 || got.Blocks[0].Type != troupe.ThinkingBlock || got.Blocks[0].Text != "First, \"think\"." || thought.String() != got.Blocks[0].Text {
+	if len(got.Blocks) != 2 || got.Blocks[0].Type != troupe.ThinkingBlock ||
+		got.Blocks[0].Text != "First, \"think\"." || thought.String() != got.Blocks[0].Text {
 		t.Fatalf("blocks %+v, shown %q", got.Blocks, thought.String())
 	}
 	r := request(t, p, 2,
@@ -247,7 +257,8 @@ func (h Harness) faults(t *testing.T) {
 		after time.Duration
 	}{
 		{Fail(529, "overloaded_error", "Overloaded"), troupe.FaultRetry, 0},
-		{Reply{Status: 429, ErrorType: "rate_limit_error", ErrorMessage: "slow down", RetryAfter: "7"}, troupe.FaultRetry, 7 * time.Second},
+		{Reply{Status: 429, ErrorType: "rate_limit_error", ErrorMessage: "slow down", RetryAfter: "7"},
+			troupe.FaultRetry, 7 * time.Second},
 		{Fail(500, "api_error", "oops"), troupe.FaultRetry, 0},
 		{Fail(401, "authentication_error", "invalid x-api-key"), troupe.FaultAuth, 0},
 		{Fail(404, "not_found_error", "model: m-1"), troupe.FaultNoModel, 0},
@@ -263,10 +274,12 @@ func (h Harness) faults(t *testing.T) {
 }
 
 func (h Harness) cut(t *testing.T) {
-	rep := Reply{Text: "This is what had been said.", ErrorType: "overloaded_error", ErrorMessage: "Overloaded", Usage: troupe.Usage{Input: 9, Output: 1}}
+	rep := Reply{Text: "This is what had been said.", ErrorType: "overloaded_error", ErrorMessage: "Overloaded",
+		Usage: troupe.Usage{Input: 9, Output: 1}}
 	_, err := call(t.Context(), t, h.New(t, rep), nil)
 	var me *model.Error
-	if !errors.As(err, &me) || me.Fault != troupe.FaultRetry || troupe.JoinText(me.Partial) != rep.Text || me.Usage.Input != 9 {
+	if !errors.As(err, &me) || me.Fault != troupe.FaultRetry || troupe.JoinText(me.Partial) != rep.Text ||
+		me.Usage.Input != 9 {
 		t.Errorf("err = %+v", err)
 	}
 }
@@ -294,7 +307,8 @@ func (h Harness) concurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			msgs := []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(fmt.Sprint("session ", i))}}}
+			msgs := []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(fmt.Sprint("session ",
+				i))}}}
 			for n, want := range []string{"one", "two", "three"} {
 				r := request(t, p, n+1, msgs...)
 				r.Agent.Session = troupe.SessionID(fmt.Sprint("s", i))

@@ -50,12 +50,14 @@ func TestServer(t *testing.T) {
 	}, Options{Keep: 1})
 	defer s.Close()
 	first := `{"role":"user","content":"hello"}`
-	if code, text := post(t, s, begin+first+`]}`); code != 200 || !strings.Contains(text, `turn 1 after`) || !strings.Contains(text, "message_stop") {
+	if code, text := post(t, s, begin+first+`]}`); code != 200 || !strings.Contains(text, `turn 1 after`) ||
+		!strings.Contains(text, "message_stop") {
 		t.Errorf("%d %s", code, text)
 	}
 	call := `{"role":"assistant","content":[{"type":"tool_use","id":"r1c0","name":"A","input":{}}]}`
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"r1c0","content":[{"type":"text","text":"found"}]},{"type":"text","text":"go on"}]}`
-	if code, text := post(t, s, begin+first+","+call+","+result+`]}`); code != 200 || !strings.Contains(text, "turn 2") {
+	if code, text := post(t, s, begin+first+","+call+","+result+`]}`); code != 200 ||
+		!strings.Contains(text, "turn 2") {
 		t.Errorf("%d %s", code, text)
 	}
 	if n := len(s.Requests()); n != 1 || s.Count() != 2 || s.Requests()[0].LastText() != "found\ngo on" {
@@ -69,7 +71,8 @@ func TestServer(t *testing.T) {
 // TestRules: what the real service refuses, or forgets its cache over, is refused.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	user, call := `{"role":"user","content":"hello"}`, `{"role":"assistant","content":[{"type":"tool_use","id":"r1c0","name":"A","input":{}}]}`
+	user, call := `{"role":"user","content":"hello"}`,
+		`{"role":"assistant","content":[{"type":"tool_use","id":"r1c0","name":"A","input":{}}]}`
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"r1c0","content":[]}]}`
 	for body, want := range map[string]string{
 		"":                               "not a JSON object",
@@ -77,11 +80,16 @@ func TestRules(t *testing.T) {
 		`{"model":"m","messages":[]}`:    "no messages",
 		begin + call + `]}`:              "the prefix rule is broken",
 		begin + user + "," + call + `]}`: "the prefix rule is broken",
-		`{"model":"m","max_tokens":9,"messages":[` + user + `]}`:                                                              "only streams",
-		begin + `{"role":"user","content":[]}]}`:                                                                              "must not be empty",
-		begin + `{"role":"user","content":[{"type":"text","text":" "}]}]}`:                                                    "non-empty",
-		begin + `{"role":"user","content":[{"type":"text","text":"a",}]}]}`:                                                   "not valid JSON",
-		begin + strings.Repeat(`{"role":"user","content":[{"type":"text","text":"a","cache_control":{}}]},`, 5) + user + `]}`: "maximum of 4",
+		`{"model":"m","max_tokens":9,"messages":[` + user +
+			`]}`: "only streams",
+		begin +
+			`{"role":"user","content":[]}]}`: "must not be empty",
+		begin +
+			`{"role":"user","content":[{"type":"text","text":" "}]}]}`: "non-empty",
+		begin +
+			`{"role":"user","content":[{"type":"text","text":"a",}]}]}`: "not valid JSON",
+		begin + strings.Repeat(`{"role":"user","content":[{"type":"text","text":"a","cache_control":{}}]},`, 5) + user +
+			`]}`: "maximum of 4",
 	} {
 		s := NewAnthropic(func(*Request) Reply { return Text("x") }, Options{})
 		code, text := post(t, s, body)
@@ -94,7 +102,8 @@ func TestRules(t *testing.T) {
 		{user, "has 0 tool_result blocks"},
 		{strings.Replace(result, "r1c0", "r1c1", 1), "has 0 tool_result blocks"},
 		{strings.Replace(result, `[{`, `[{"type":"tool_result","tool_use_id":"r9c9"},{`, 1), "unexpected tool_use_id"},
-		{strings.Replace(result, `[{`, `[{"type":"tool_result","tool_use_id":"r1c0"},{`, 1), "has 2 tool_result blocks"},
+		{strings.Replace(result, `[{`, `[{"type":"tool_result","tool_use_id":"r1c0"},{`, 1),
+			"has 2 tool_result blocks"},
 		{result, ""},
 	} {
 		s := NewAnthropic(func(*Request) Reply { return Text("x") }, Options{})
@@ -115,7 +124,8 @@ func TestDamage(t *testing.T) {
 		reply Reply
 		torn  bool
 	}{
-		{Reply{Text: "x", Cut: 50}, true}, {Reply{Text: "x", End: 50}, false}, {Reply{Raw: []byte("data: 1\n\n"), Pieces: 3}, false},
+		{Reply{Text: "x", Cut: 50}, true}, {Reply{Text: "x", End: 50}, false},
+		{Reply{Raw: []byte("data: 1\n\n"), Pieces: 3}, false},
 	} {
 		s := NewAnthropic(func(*Request) Reply { return tt.reply }, Options{})
 		_, text := post(t, s, body)
@@ -145,7 +155,8 @@ func BenchmarkServer(b *testing.B) {
 	defer s.Close()
 	var msgs []string
 	for i := range 15 {
-		msgs = append(msgs, `{"role":"user","content":"`+strings.Repeat("word ", 200)+`"}`, fmt.Sprintf(`{"role":"assistant","content":"%d %s"}`, i, strings.Repeat("said ", 200)))
+		msgs = append(msgs, `{"role":"user","content":"`+strings.Repeat("word ", 200)+`"}`,
+			fmt.Sprintf(`{"role":"assistant","content":"%d %s"}`, i, strings.Repeat("said ", 200)))
 	}
 	body := []byte(begin + strings.Join(msgs, ",") + `,{"role":"user","content":"last"}]}`)
 	c := client(b)

@@ -75,7 +75,8 @@ func (r Reply) Stream(req *Request) []byte {
 	b = append(b, ",\"output_tokens\":1}}}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\n"...)
 	index := 0
 	if r.Thinking != "" {
-		b = appendBlock(b, index, `{"type":"thinking","thinking":"","signature":""}`, "thinking_delta", "thinking", r.Thinking)
+		b = appendBlock(b, index, `{"type":"thinking","thinking":"","signature":""}`, "thinking_delta", "thinking",
+			r.Thinking)
 		b = appendDelta(b, index, "signature_delta", "signature", "c2lnbmVk")
 		b = appendStop(b, index)
 		index++

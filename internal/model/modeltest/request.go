@@ -133,7 +133,8 @@ func checkMessage(m []byte, asked []string, first bool) (calls []string, err err
 	}
 	for _, id := range asked {
 		if answered[id] != 1 && err == nil {
-			err = fmt.Errorf("tool_use %q has %d tool_result blocks in the message after it; it must have one", id, answered[id])
+			err = fmt.Errorf("tool_use %q has %d tool_result blocks in the message after it; it must have one", id,
+				answered[id])
 		}
 		delete(answered, id)
 	}

@@ -101,7 +101,8 @@ func newServer(api API, h Handler, o Options) *Server {
 	if err != nil {
 		panic(fmt.Sprintf("modeltest: no loopback port: %v", err))
 	}
-	s := &Server{api: api, handler: h, o: o, prefix: model.NewPrefixChecker(100_000), url: "http://" + l.Addr().String(), served: make(chan struct{}), quit: make(chan struct{})}
+	s := &Server{api: api, handler: h, o: o, prefix: model.NewPrefixChecker(100_000),
+		url: "http://" + l.Addr().String(), served: make(chan struct{}), quit: make(chan struct{})}
 	s.ended.L = &s.mu
 	s.bodies.New = func() any { return new([]byte) }
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}

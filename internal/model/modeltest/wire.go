@@ -52,7 +52,8 @@ func RunWire(t *testing.T, w Wire) {
 func full() Reply {
 	return Reply{
 		Thinking: "First, let me see.", Text: "Two files, “a” and b – 😀.",
-		Calls: []Call{{Name: "Read", Input: `{"file_path":"a.go","limit":12}`}, {Name: "Grep", Input: `{"pattern":"\"x\\y\""}`}},
+		Calls: []Call{{Name: "Read", Input: `{"file_path":"a.go","limit":12}`},
+			{Name: "Grep", Input: `{"pattern":"\"x\\y\""}`}},
 		Usage: troupe.Usage{Input: 90, Output: 40, CacheRead: 700, CacheWrite: 10},
 	}
 }
@@ -205,7 +206,8 @@ func (w Wire) cutAtEveryByte(t *testing.T, stream []byte) {
 			}
 		}
 		if said != weight(whole.Blocks) || used == 0 || failed < len(stream)/2 {
-			t.Errorf("%s: in the end %d of %d were kept, at a cost of %d tokens, after %d failures", end, said, weight(whole.Blocks), used, failed)
+			t.Errorf("%s: in the end %d of %d were kept, at a cost of %d tokens, after %d failures", end, said,
+				weight(whole.Blocks), used, failed)
 		}
 	}
 }
@@ -275,8 +277,11 @@ func (w Wire) noiseAtEveryEvent(t *testing.T) {
 		whole := d.whole(stream)
 		all := events(stream)
 		for _, noise := range []string{
-			": keep-alive\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", "data:\n\n", "\n\n\n", "id: 7\nretry: 100\n\n",
-			"event: from_the_future\ndata: {\"type\":\"from_the_future\",\"object\":\"from.the.future\",\"index\":\"?\",\"delta\":{\"x\":[1]}}\n\n",
+			": keep-alive\n\n", "event: ping\ndata: {\"type\": \"ping\"}\n\n", "data:\n\n", "\n\n\n",
+			"id: 7\nretry: 100\n\n",
+			"event: from_the_future\ndata: " +
+				"{\"type\":\"from_the_future\",\"object\":\"from.the.future\",\"index\":\"?\",\"delta\":{\"x\":[1]" +
+				"}}\n\n",
 		} {
 			for i := range all {
 				got, err := d.ask(canned{body: insert(all, i, noise)})
@@ -301,7 +306,8 @@ func (w Wire) noEventLines(t *testing.T) {
 		}
 		wrong := bytes.ReplaceAll(stream, []byte("\ndata:"), []byte("\nevent: something_else\ndata:"))
 		for name, in := range map[string][]byte{
-			"bare": bare, "wrong": wrong, "CRLF": bytes.ReplaceAll(bare, []byte("\n"), []byte("\r\n")), "CR": bytes.ReplaceAll(bare, []byte("\n"), []byte("\r")),
+			"bare": bare, "wrong": wrong, "CRLF": bytes.ReplaceAll(bare, []byte("\n"), []byte("\r\n")),
+			"CR": bytes.ReplaceAll(bare, []byte("\n"), []byte("\r")),
 		} {
 			if got, err := d.ask(canned{body: in}); err != nil || !reflect.DeepEqual(got, whole) {
 				t.Errorf("%s: %+v, %v\nwant %+v", name, got, err, whole)
@@ -315,17 +321,22 @@ func (w Wire) statuses(t *testing.T) {
 	t.Parallel()
 	d := w.desk(t)
 	for status, want := range map[int]troupe.ModelFault{
-		400: troupe.FaultBad, 401: troupe.FaultAuth, 403: troupe.FaultAuth, 408: troupe.FaultRetry, 409: troupe.FaultRetry,
-		413: troupe.FaultTooLong, 418: troupe.FaultBad, 422: troupe.FaultBad, 429: troupe.FaultRetry, 500: troupe.FaultRetry,
-		502: troupe.FaultRetry, 503: troupe.FaultRetry, 504: troupe.FaultRetry, 520: troupe.FaultRetry, 529: troupe.FaultRetry,
+		400: troupe.FaultBad, 401: troupe.FaultAuth, 403: troupe.FaultAuth, 408: troupe.FaultRetry,
+		409: troupe.FaultRetry,
+		413: troupe.FaultTooLong, 418: troupe.FaultBad, 422: troupe.FaultBad, 429: troupe.FaultRetry,
+		500: troupe.FaultRetry,
+		502: troupe.FaultRetry, 503: troupe.FaultRetry, 504: troupe.FaultRetry, 520: troupe.FaultRetry,
+		529: troupe.FaultRetry,
 	} {
 		for _, body := range []string{
-			"", "no", "<html>no</html>", "{", "[]", `{"error":null}`, `{"error":"no"}`, `{"error":{"message":"no"}}`, `{"detail":[{"msg":"no"}]}`,
+			"", "no", "<html>no</html>", "{", "[]", `{"error":null}`, `{"error":"no"}`, `{"error":{"message":"no"}}`,
+			`{"detail":[{"msg":"no"}]}`,
 			string(Fail(status, "from_the_future", "no").errorJSON(w.API, nil)),
 		} {
 			_, err := d.ask(canned{status: status, body: []byte(body)})
 			var me *model.Error
-			if !errors.As(err, &me) || me.Fault != want || me.RetryAfter != 0 || !strings.Contains(me.Message, fmt.Sprint(status)) {
+			if !errors.As(err, &me) || me.Fault != want || me.RetryAfter != 0 ||
+				!strings.Contains(me.Message, fmt.Sprint(status)) {
 				t.Errorf("%d %q: %+v, want %s", status, body, err, want)
 			}
 		}
@@ -341,8 +352,10 @@ func (w Wire) retryAfter(t *testing.T) {
 			header, value string
 			want          time.Duration
 		}{
-			{"Retry-After", "7", 7 * time.Second}, {"Retry-After", "3600", time.Hour}, {"Retry-After", at(time.Hour), time.Hour},
-			{"Retry-After", at(-time.Hour), 0}, {"Retry-After", "1e12", 24 * time.Hour}, {"Retry-After", at(1000 * time.Hour), 24 * time.Hour},
+			{"Retry-After", "7", 7 * time.Second}, {"Retry-After", "3600", time.Hour},
+			{"Retry-After", at(time.Hour), time.Hour},
+			{"Retry-After", at(-time.Hour), 0}, {"Retry-After", "1e12", 24 * time.Hour},
+			{"Retry-After", at(1000 * time.Hour), 24 * time.Hour},
 			{"Retry-After", "-3", 0}, {"Retry-After", "soon", 0}, {"Retry-After-Ms", "1500", 1500 * time.Millisecond},
 		} {
 			for _, status := range []int{429, 503, 529} {
@@ -359,8 +372,10 @@ func (w Wire) retryAfter(t *testing.T) {
 func (w Wire) cutInACall(t *testing.T) {
 	t.Parallel()
 	d := w.desk(t)
-	got, err := d.ask(canned{body: w.stream(Reply{Text: "x", Calls: []Call{{Name: "Read", Input: `{"file_path":"a`}}, Stop: "max_tokens", Usage: troupe.Usage{Output: 9}})})
-	if err != nil || got.Stop != troupe.StopMaxTokens || len(got.Blocks) != 2 || got.Blocks[1].Call.Input != `{"file_path":"a` {
+	got, err := d.ask(canned{body: w.stream(Reply{Text: "x", Calls: []Call{{Name: "Read", Input: `{"file_path":"a`}},
+		Stop: "max_tokens", Usage: troupe.Usage{Output: 9}})})
+	if err != nil || got.Stop != troupe.StopMaxTokens || len(got.Blocks) != 2 ||
+		got.Blocks[1].Call.Input != `{"file_path":"a` {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -384,9 +399,12 @@ func (w Wire) emptyReply(t *testing.T) {
 func (w Wire) oddCalls(t *testing.T) {
 	t.Parallel()
 	odd := []Call{
-		{Name: "Read", Input: `{"file_path":"a"}`, ID: "call_0"}, {Name: "Read", Input: `{"file_path":"b"}`, ID: "call_0"},
-		{Name: "Read", Input: `{"file_path":`, ID: "call_0"}, {Name: "Read", Input: `["a"]`}, {Name: "Read", Input: `null`},
-		{Name: "No such tool, sorry!", Input: ` `, ID: "x y"}, {Name: strings.Repeat("n", 200), Input: "{\"a\":\"\x00\"}"}, {Name: "Read"},
+		{Name: "Read", Input: `{"file_path":"a"}`, ID: "call_0"},
+		{Name: "Read", Input: `{"file_path":"b"}`, ID: "call_0"},
+		{Name: "Read", Input: `{"file_path":`, ID: "call_0"}, {Name: "Read", Input: `["a"]`},
+		{Name: "Read", Input: `null`},
+		{Name: "No such tool, sorry!", Input: ` `, ID: "x y"},
+		{Name: strings.Repeat("n", 200), Input: "{\"a\":\"\x00\"}"}, {Name: "Read"},
 	}
 	h := func(r *Request) Reply {
 		if r.Turn > 4 {
@@ -412,15 +430,18 @@ func (w Wire) oddCalls(t *testing.T) {
 			if strings.TrimSpace(want) == "" {
 				want = b.Call.Input // nothing was said
 			}
-			if b.Call == nil || b.Call.Index != i || b.Call.Reply != turn || b.Call.Name != odd[i].Name || b.Call.Input != want {
+			if b.Call == nil || b.Call.Index != i || b.Call.Reply != turn || b.Call.Name != odd[i].Name ||
+				b.Call.Input != want {
 				t.Fatalf("turn %d, call %d: %+v, want %+v", turn, i, b.Call, odd[i])
 			}
-			results = append(results, troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: turn, Call: i, ProviderID: b.Call.ProviderID, IsError: true}})
+			results = append(results, troupe.Block{Type: troupe.ResultBlock,
+				Result: &troupe.Result{Reply: turn, Call: i, ProviderID: b.Call.ProviderID, IsError: true}})
 		}
 		if len(results) != len(odd) || got.Stop != troupe.StopToolUse {
 			t.Fatalf("turn %d: %d calls, %s", turn, len(results), got.Stop)
 		}
-		msgs = append(msgs, troupe.Message{Role: troupe.Assistant, Blocks: got.Blocks}, troupe.Message{Role: troupe.User, Blocks: results})
+		msgs = append(msgs, troupe.Message{Role: troupe.Assistant, Blocks: got.Blocks},
+			troupe.Message{Role: troupe.User, Blocks: results})
 	}
 	if err := s.Err(); err != nil {
 		t.Error(err)

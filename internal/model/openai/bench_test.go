@@ -17,7 +17,8 @@ type canned struct{ stream []byte }
 
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, err := io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(bytes.NewReader(c.stream)), Request: r}, err
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(bytes.NewReader(c.stream)), Request: r}, err
 }
 
 // recording is the stream of a reply as the fake server sends it.
@@ -43,8 +44,9 @@ func recording(b *testing.B, reply modeltest.Reply) []byte {
 // BenchmarkCall is one small streamed call without a network: encoding, reading, decoding.
 func BenchmarkCall(b *testing.B) {
 	stream := recording(b, modeltest.Reply{
-		Text:  "I will look at the three files that matter first.",
-		Calls: []modeltest.Call{{Name: "Read", Input: `{"file_path":"a.go"}`}, {Name: "Read", Input: `{"file_path":"b.go"}`}, {Name: "Read", Input: `{"file_path":"c.go"}`}},
+		Text: "I will look at the three files that matter first.",
+		Calls: []modeltest.Call{{Name: "Read", Input: `{"file_path":"a.go"}`},
+			{Name: "Read", Input: `{"file_path":"b.go"}`}, {Name: "Read", Input: `{"file_path":"c.go"}`}},
 		Usage: troupe.Usage{Input: 10, Output: 90, CacheRead: 5000},
 	})
 	p := New(Options{APIKey: testKey, Transport: canned{stream}})

@@ -25,7 +25,8 @@ const (
 // a head ends within that list.
 func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 	if h.Model == "" || h.MaxTokens < 1 {
-		return nil, fmt.Errorf("encode for %s: model %q with at most %d tokens: both must be set", p.o.Name, h.Model, h.MaxTokens)
+		return nil, fmt.Errorf("encode for %s: model %q with at most %d tokens: both must be set", p.o.Name, h.Model,
+			h.MaxTokens)
 	}
 	b := append([]byte(nil), `{"model":`...)
 	b = jscan.AppendQuoted(b, h.Model)

@@ -81,7 +81,8 @@ func faultOf(status int, f failure) troupe.ModelFault {
 		switch name {
 		case "context_length_exceeded", "exceed_context_size_error", "string_above_max_length":
 			return troupe.FaultTooLong
-		case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated", "invalid_api_key":
+		case "insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "account_deactivated",
+			"invalid_api_key":
 			return troupe.FaultAuth
 		case "model_not_found", "DeploymentNotFound":
 			return troupe.FaultNoModel
@@ -127,7 +128,8 @@ func saysTooLong(said string) bool {
 		}
 		return false
 	}
-	return has("context length", "context window", "context size", "model length") && has("exceed", "maximum", "too long", "longer", "larger than") ||
+	return has("context length", "context window", "context size", "model length") &&
+		has("exceed", "maximum", "too long", "longer", "larger than") ||
 		has("prompt is too long", "prompt too long", "input is too long")
 }
 
@@ -138,7 +140,8 @@ func refusal(status int, body []byte) upstream.Refusal {
 	f := parseFailure(body)
 	r := upstream.Refusal{Kind: f.kind(), Said: f.Message, Fault: faultOf(status, f)}
 	if f.Param == "reasoning_effort" {
-		r.Said += " (this model has tools only over the Responses API, which Troupe does not speak; choose another model, or a gateway that translates)"
+		r.Said += " (this model has tools only over the Responses API, which Troupe does not speak; choose another " +
+			"model, or a gateway that translates)"
 	}
 	if r.Fault == "" && status == http.StatusOK && (f.Message != "" || f.kind() != "") {
 		r.Fault = upstream.FaultOfStatus(f.status())

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const testKey = "a-gateways-own-key/0123456789"
 
 // serve starts a fake server and a provider that talks to it.
-func serve(t testing.TB, h modeltest.Handler, o modeltest.Options, mine ...func(*Options)) (*Provider, *modeltest.Server) {
+func serve(t testing.TB, h modeltest.Handler, o modeltest.Options, mine ...func(*Options)) (*Provider,
+	*modeltest.Server) {
 	t.Helper()
 	s := modeltest.NewOpenAI(h, o)
 	opts := Options{APIKey: testKey, BaseURL: s.URL()}
@@ -51,11 +52,13 @@ func ask(t testing.TB, p *Provider, text string) model.Request {
 
 func conversation(t testing.TB, p *Provider, reply int, msgs ...troupe.Message) model.Request {
 	t.Helper()
-	head, err := p.EncodeHead(model.Head{Model: "gpt-x", System: "Be brief.", MaxTokens: 100, Tools: []troupe.Tool{{Name: "Read", Description: "reads"}}})
+	head, err := p.EncodeHead(model.Head{Model: "gpt-x", System: "Be brief.", MaxTokens: 100,
+		Tools: []troupe.Tool{{Name: "Read", Description: "reads"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := model.Request{Agent: model.Agent{Session: "s", Type: "main", Reply: reply}, Model: "gpt-x", Head: head, Fresh: 1, FreshBlocks: 1}
+	r := model.Request{Agent: model.Agent{Session: "s", Type: "main", Reply: reply}, Model: "gpt-x", Head: head,
+		Fresh: 1, FreshBlocks: 1}
 	for _, m := range msgs {
 		b, err := p.EncodeMessage(m)
 		if err != nil {
@@ -78,7 +81,8 @@ func failed(t *testing.T, err error) *model.Error {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	modeltest.Run(t, modeltest.Harness{New: func(t *testing.T, replies ...modeltest.Reply) model.Provider {
-		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] }, modeltest.Options{Midway: true})
+		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] },
+			modeltest.Options{Midway: true})
 		return p
 	}})
 }
@@ -87,18 +91,20 @@ func TestConformance(t *testing.T) {
 func TestConformanceThinking(t *testing.T) {
 	t.Parallel()
 	modeltest.Run(t, modeltest.Harness{New: func(t *testing.T, replies ...modeltest.Reply) model.Provider {
-		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] }, modeltest.Options{Midway: true}, func(o *Options) {
-			o.Name, o.APIKey, o.SendThinking, o.BaseURL = "local", "", true, o.BaseURL+"/v1/"
-		})
+		p, _ := serve(t, func(r *modeltest.Request) modeltest.Reply { return replies[r.Turn-1] },
+			modeltest.Options{Midway: true}, func(o *Options) {
+				o.Name, o.APIKey, o.SendThinking, o.BaseURL = "local", "", true, o.BaseURL+"/v1/"
+			})
 		return p
 	}})
 }
 
 func TestWire(t *testing.T) {
 	t.Parallel()
-	modeltest.RunWire(t, modeltest.Wire{API: modeltest.OpenAI, Recorded: []byte(recorded), New: func(t *testing.T, base string, rt http.RoundTripper) model.Provider {
-		p := New(Options{APIKey: testKey, BaseURL: base, Transport: rt, IdleTimeout: modeltest.Idle})
-		t.Cleanup(p.Close)
-		return p
-	}})
+	modeltest.RunWire(t, modeltest.Wire{API: modeltest.OpenAI, Recorded: []byte(recorded),
+		New: func(t *testing.T, base string, rt http.RoundTripper) model.Provider {
+			p := New(Options{APIKey: testKey, BaseURL: base, Transport: rt, IdleTimeout: modeltest.Idle})
+			t.Cleanup(p.Close)
+			return p
+		}})
 }

@@ -49,7 +49,8 @@ func (p *Provider) Models(ctx context.Context) ([]Model, error) {
 	if err := p.ready(); err != nil {
 		return nil, err
 	}
-	answer, err := p.client.Fetch(ctx, http.MethodGet, upstream.Post{URL: p.base.JoinPath("models").String(), Header: p.headers("application/json")})
+	answer, err := p.client.Fetch(ctx, http.MethodGet, upstream.Post{URL: p.base.JoinPath("models").String(),
+		Header: p.headers("application/json")})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,8 @@ func (p *Provider) askOllama(ctx context.Context, models []Model) {
 		m := &models[i]
 		m.Window = max(m.Window, loaded[m.ID])
 		body := append(jscan.AppendQuoted([]byte(`{"model":`), m.ID), '}')
-		answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: root.JoinPath("api/show").String(), Header: p.headers("application/json"), Body: encode.Body{body}})
+		answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: root.JoinPath("api/show").String(),
+			Header: p.headers("application/json"), Body: encode.Body{body}})
 		if err != nil {
 			continue
 		}
@@ -124,7 +126,8 @@ func (p *Provider) askOllama(ctx context.Context, models []Model) {
 }
 
 func (p *Provider) loadedByOllama(ctx context.Context, root *url.URL) map[string]int {
-	answer, err := p.client.Fetch(ctx, http.MethodGet, upstream.Post{URL: root.JoinPath("api/ps").String(), Header: p.headers("application/json")})
+	answer, err := p.client.Fetch(ctx, http.MethodGet, upstream.Post{URL: root.JoinPath("api/ps").String(),
+		Header: p.headers("application/json")})
 	if err != nil {
 		return nil
 	}

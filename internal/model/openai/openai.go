@@ -185,7 +185,8 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	}
 	body := body(r)
 	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart) }
-	answer, err := p.client.Stream(ctx, upstream.Post{URL: p.chat, Header: p.headers("text/event-stream"), Body: body}, &acc)
+	answer, err := p.client.Stream(ctx, upstream.Post{URL: p.chat, Header: p.headers("text/event-stream"), Body: body},
+		&acc)
 	if err != nil {
 		return troupe.Reply{}, err
 	}

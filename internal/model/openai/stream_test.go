@@ -50,7 +50,8 @@ data: [DONE]
 `
 
 func callBlock(index int, name, input, id string) troupe.Block {
-	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: index, Name: name, Input: input, ProviderID: id}}
+	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 7, Index: index, Name: name, Input: input,
+		ProviderID: id}}
 }
 
 func thoughtBlock(text string) troupe.Block {
@@ -117,7 +118,8 @@ func TestCutOnTheWire(t *testing.T) {
 			if me.Fault != troupe.FaultRetry {
 				t.Fatalf("cut at %d, ended at %d: %+v", rep.Cut, rep.End, me)
 			}
-			if i > 1200 && (troupe.JoinText(me.Partial) == "" || me.Usage.Input < 50 || me.Usage.Output == 0 || !strings.Contains(me.Message, "estimated")) {
+			if i > 1200 && (troupe.JoinText(me.Partial) == "" || me.Usage.Input < 50 || me.Usage.Output == 0 ||
+				!strings.Contains(me.Message, "estimated")) {
 				t.Errorf("cut at %d: partial %+v, usage %+v, %s", i, me.Partial, me.Usage, me.Message)
 			}
 		}
@@ -147,25 +149,34 @@ func TestDialectsOfCalls(t *testing.T) {
 			toolCalls(`{"id":"call_0","function":{"name":"Read","arguments":"{\"a\":1}"}},{"id":"call_0","function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
 		},
 		"no index, no id, a chunk each": {
-			toolCalls(`{"function":{"name":"Read","arguments":"{\"a\":1}"}}`) + toolCalls(`{"function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
+			toolCalls(`{"function":{"name":"Read","arguments":"{\"a\":1}"}}`) +
+				toolCalls(`{"function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
 		},
 		"every index 0, ids differ": {
-			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\":1}"}}`) + toolCalls(`{"index":0,"id":"y","function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
+			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\":1}"}}`) +
+				toolCalls(`{"index":0,"id":"y","function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
 		},
 		"every index 0, one id": {
-			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\":1}"}}`) + toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
+			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\":1}"}}`) +
+				toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
 		},
 		"null index, arguments in pieces without id": {
-			toolCalls(`{"index":null,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) + toolCalls(`{"index":null,"function":{"arguments":":1}"}}`) +
-				toolCalls(`{"index":null,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) + toolCalls(`{"function":{"arguments":":2}"}}`), two,
+			toolCalls(`{"index":null,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) +
+				toolCalls(`{"index":null,"function":{"arguments":":1}"}}`) +
+				toolCalls(`{"index":null,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) +
+				toolCalls(`{"function":{"arguments":":2}"}}`), two,
 		},
 		"id and name with every piece": {
-			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) + toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":":1}"}}`) +
-				toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) + toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":":2}"}}`), two,
+			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) +
+				toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":":1}"}}`) +
+				toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) +
+				toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":":2}"}}`), two,
 		},
 		"a new id with every piece": {
-			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) + toolCalls(`{"index":0,"id":"x2","function":{"name":"","arguments":":1}"}}`) +
-				toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) + toolCalls(`{"index":1,"id":"y2","function":{"arguments":":2}"}}`), two,
+			toolCalls(`{"index":0,"id":"x","function":{"name":"Read","arguments":"{\"a\""}}`) +
+				toolCalls(`{"index":0,"id":"x2","function":{"name":"","arguments":":1}"}}`) +
+				toolCalls(`{"index":1,"id":"y","function":{"name":"Read","arguments":"{\"b\""}}`) +
+				toolCalls(`{"index":1,"id":"y2","function":{"arguments":":2}"}}`), two,
 		},
 		"pieces of both in turn": {
 			toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\""}},{"index":1,"function":{"name":"Read","arguments":"{\"b\""}}`) +
@@ -176,23 +187,30 @@ func TestDialectsOfCalls(t *testing.T) {
 				toolCalls(`{"id":"x","function":{"arguments":":1}"}},{"id":"y","function":{"arguments":":2}"}}`), two,
 		},
 		"indexes with gaps, from 1": {
-			toolCalls(`{"index":1,"function":{"name":"Read","arguments":"{\"a\":1}"}}`) + toolCalls(`{"index":5,"function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
+			toolCalls(`{"index":1,"function":{"name":"Read","arguments":"{\"a\":1}"}}`) +
+				toolCalls(`{"index":5,"function":{"name":"Read","arguments":"{\"b\":2}"}}`), two,
 		},
 		"arguments that are not quoted": {
 			toolCalls(`{"index":0,"function":{"name":"Read","arguments":{"a":1}}},{"index":1,"function":{"name":"Read","arguments":{"b":2}}}`), two,
 		},
 		"an empty piece first, the name later and in two": {
-			toolCalls(`{"index":0}`) + toolCalls(`{"index":0,"id":"x","type":"function"}`) + toolCalls(`{"index":0,"function":{"name":"Re"}}`) + toolCalls(`{"index":0,"function":{"name":"ad"}}`) +
+			toolCalls(`{"index":0}`) + toolCalls(`{"index":0,"id":"x","type":"function"}`) +
+				toolCalls(`{"index":0,"function":{"name":"Re"}}`) + toolCalls(`{"index":0,"function":{"name":"ad"}}`) +
 				toolCalls(`{"index":0,"function":{"arguments":"{\"a\":1}"}}`), two[:1],
 		},
-		"pieces that came to nothing": {toolCalls(`{}`) + toolCalls(`{"index":3,"id":"z","function":{"name":"","arguments":""}}`) + chunk(`{"content":"x"}`, ""), []troupe.Block{troupe.Text("x")}},
+		"pieces that came to nothing": {toolCalls(`{}`) +
+			toolCalls(`{"index":3,"id":"z","function":{"name":"","arguments":""}}`) + chunk(`{"content":"x"}`, ""),
+			[]troupe.Block{troupe.Text("x")}},
 		"no arguments, twice, names alone": {
-			toolCalls(`{"function":{"name":"List"}}`) + toolCalls(`{"function":{"name":"Read"}}`), []troupe.Block{callBlock(0, "List", `{}`, ""), callBlock(1, "Read", `{}`, "")},
+			toolCalls(`{"function":{"name":"List"}}`) + toolCalls(`{"function":{"name":"Read"}}`),
+			[]troupe.Block{callBlock(0, "List", `{}`, ""), callBlock(1, "Read", `{}`, "")},
 		},
-		"null":                {`data: {"choices":[{"delta":{"content":null,"tool_calls":null,"refusal":null,"reasoning":null},"finish_reason":null}],"error":null,"usage":null}` + "\n\n" + toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\":1}"}}`), two[:1]},
-		"broken JSON is kept": {toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\": oops"}}`), []troupe.Block{callBlock(0, "Read", `{"a": oops`, "")}},
+		"null": {`data: {"choices":[{"delta":{"content":null,"tool_calls":null,"refusal":null,"reasoning":null},"finish_reason":null}],"error":null,"usage":null}` + "\n\n" + toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\":1}"}}`), two[:1]},
+		"broken JSON is kept": {toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\": oops"}}`),
+			[]troupe.Block{callBlock(0, "Read", `{"a": oops`, "")}},
 		"text behind calls": {
-			toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\":1}"}}`) + chunk(`{"content":"then"}`, ""), []troupe.Block{two[0], troupe.Text("then")},
+			toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{\"a\":1}"}}`) +
+				chunk(`{"content":"then"}`, ""), []troupe.Block{two[0], troupe.Text("then")},
 		},
 	} {
 		for _, finish := range []string{stop, "tool_calls"} {
@@ -226,17 +244,26 @@ func TestDialectsOfText(t *testing.T) {
 		want   []troupe.Block
 		stop   troupe.StopReason
 	}{
-		"parts":             {chunk(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"odd"}]}`, "stop"), []troupe.Block{troupe.Text("ab")}, troupe.StopEndTurn},
-		"reasoning alone":   {chunk(`{"reasoning":"hm"}`, "") + chunk(`{"content":"a"}`, "stop"), []troupe.Block{thoughtBlock("hm"), troupe.Text("a")}, troupe.StopEndTurn},
-		"message, no delta": {`data: {"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n", []troupe.Block{troupe.Text("a")}, troupe.StopEndTurn},
-		"refusal":           {chunk(`{"refusal":"I can"}`, "") + chunk(`{"refusal":"not."}`, "stop"), []troupe.Block{troupe.Text("I cannot.")}, troupe.StopRefusal},
-		"filtered":          {chunk(`{"content":"a"}`, "content_filter"), []troupe.Block{troupe.Text("a")}, troupe.StopRefusal},
-		"length":            {chunk(`{"content":"a"}`, "length"), []troupe.Block{troupe.Text("a")}, troupe.StopMaxTokens},
-		"unheard of":        {chunk(`{"content":"a"}`, "vacation"), []troupe.Block{troupe.Text("a")}, troupe.StopOther},
-		"nothing":           {chunk(`{}`, "stop"), nil, troupe.StopEndTurn},
-		"calls, but none":   {chunk(`{"content":"a"}`, "tool_calls"), []troupe.Block{troupe.Text("a")}, troupe.StopEndTurn},
-		"null as a word":    {`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"null"}]}` + "\n\n" + chunk(`{"content":"b"}`, "stop"), []troupe.Block{troupe.Text("ab")}, troupe.StopEndTurn},
-		"not a chunk":       {"data: 5\n\ndata: hello\n\ndata: []\n\n" + chunk(`{"content":"a"}`, "stop"), []troupe.Block{troupe.Text("a")}, troupe.StopEndTurn},
+		"parts": {chunk(`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"},{"type":"odd"}]}`, "stop"),
+			[]troupe.Block{troupe.Text("ab")}, troupe.StopEndTurn},
+		"reasoning alone": {chunk(`{"reasoning":"hm"}`, "") + chunk(`{"content":"a"}`, "stop"),
+			[]troupe.Block{thoughtBlock("hm"), troupe.Text("a")}, troupe.StopEndTurn},
+		"message, no delta": {`data: {"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n",
+			[]troupe.Block{troupe.Text("a")}, troupe.StopEndTurn},
+		"refusal": {chunk(`{"refusal":"I can"}`, "") + chunk(`{"refusal":"not."}`, "stop"),
+			[]troupe.Block{troupe.Text("I cannot.")}, troupe.StopRefusal},
+		"filtered": {chunk(`{"content":"a"}`, "content_filter"), []troupe.Block{troupe.Text("a")},
+			troupe.StopRefusal},
+		"length": {chunk(`{"content":"a"}`, "length"), []troupe.Block{troupe.Text("a")},
+			troupe.StopMaxTokens},
+		"unheard of": {chunk(`{"content":"a"}`, "vacation"), []troupe.Block{troupe.Text("a")}, troupe.StopOther},
+		"nothing":    {chunk(`{}`, "stop"), nil, troupe.StopEndTurn},
+		"calls, but none": {chunk(`{"content":"a"}`, "tool_calls"), []troupe.Block{troupe.Text("a")},
+			troupe.StopEndTurn},
+		"null as a word": {`data: {"choices":[{"delta":{"content":"a"},"finish_reason":"null"}]}` + "\n\n" +
+			chunk(`{"content":"b"}`, "stop"), []troupe.Block{troupe.Text("ab")}, troupe.StopEndTurn},
+		"not a chunk": {"data: 5\n\ndata: hello\n\ndata: []\n\n" + chunk(`{"content":"a"}`, "stop"),
+			[]troupe.Block{troupe.Text("a")}, troupe.StopEndTurn},
 	} {
 		got, _, err := feed(strings.NewReader(tt.stream))
 		if err != nil || !reflect.DeepEqual(got.Blocks, tt.want) || got.Stop != tt.stop {
@@ -245,8 +272,10 @@ func TestDialectsOfText(t *testing.T) {
 	}
 	for _, in := range []string{
 		"data: [DONE]\n\n", chunk(`{"content":"a"}`, "") + "data: [DONE]\n\n", "data: {\"choices\":[]}\n\n",
-		chunk(`{"content":5}`, "stop"), toolCalls(`{"function":{"name":"A","arguments":5}}`), "data: {\"usage\":[]}\n\n",
-		chunk(`{"content":"a"}`, "insufficient_system_resource"), chunk(`{}`, "error"), toolCalls(strings.Repeat(`{"function":{"name":"A","arguments":"{}"}},`, maxBlocks+1) + `{}`),
+		chunk(`{"content":5}`, "stop"), toolCalls(`{"function":{"name":"A","arguments":5}}`),
+		"data: {\"usage\":[]}\n\n",
+		chunk(`{"content":"a"}`, "insufficient_system_resource"), chunk(`{}`, "error"),
+		toolCalls(strings.Repeat(`{"function":{"name":"A","arguments":"{}"}},`, maxBlocks+1) + `{}`),
 	} {
 		if got, _, err := feed(strings.NewReader(in)); err == nil {
 			t.Errorf("%.80q passes for a reply: %+v", in, got)
@@ -269,13 +298,15 @@ func TestUsage(t *testing.T) {
 	} {
 		whole := `data: {"choices":[],"usage":` + in + "}\n\n"
 		inside := `data: {"choices":[{"delta":{},"finish_reason":"stop","usage":` + in + "}]}\n\n"
-		for _, stream := range []string{chunk(`{"content":"a"}`, "stop") + whole, chunk(`{"content":"a"}`, "") + inside, whole + chunk(`{"content":"a"}`, "stop") + whole} {
+		for _, stream := range []string{chunk(`{"content":"a"}`, "stop") + whole, chunk(`{"content":"a"}`, "") + inside,
+			whole + chunk(`{"content":"a"}`, "stop") + whole} {
 			if got, _, err := feed(strings.NewReader(stream)); err != nil || got.Usage != want {
 				t.Errorf("%s: %+v, %v, want %+v", in, got.Usage, err, want)
 			}
 		}
 	}
-	for in, want := range map[string]troupe.Usage{"": {Input: 1000, Output: 2}, `data: {"choices":[],"usage":{"prompt_tokens":7}}` + "\n\n": {Input: 7, Output: 2}} {
+	for in, want := range map[string]troupe.Usage{"": {Input: 1000, Output: 2},
+		`data: {"choices":[],"usage":{"prompt_tokens":7}}` + "\n\n": {Input: 7, Output: 2}} {
 		got, _, err := feed(strings.NewReader(in + chunk(`{"content":"abcd"}`, "") + chunk(`{"content":"e"}`, "stop")))
 		if err != nil || got.Usage != want {
 			t.Errorf("not told after %q: %+v, %v", in, got.Usage, err)
@@ -298,7 +329,8 @@ func FuzzStream(f *testing.F) {
 			t.Errorf("at once: %+v, %v; in pieces: %+v, %v", whole, err, cut, err2)
 		}
 		a.keepThoughts = true
-		if b, err := p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: a.content()}); err != nil || !json.Valid(b) {
+		if b, err := p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: a.content()}); err != nil ||
+			!json.Valid(b) {
 			t.Errorf("cannot be sent back: %v: %s", err, b)
 		}
 	})

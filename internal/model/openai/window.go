@@ -76,7 +76,9 @@ func (p *Provider) Window(ctx context.Context, modelID string, claimed int) (Win
 		return WindowReport{}, err
 	}
 	if modelID == "" || claimed < smallestClaim {
-		return WindowReport{}, &model.Error{Fault: troupe.FaultBad, Message: fmt.Sprintf("cannot test a window of %d tokens of model %q; name a model, and at least %d", claimed, modelID, smallestClaim)}
+		return WindowReport{}, &model.Error{Fault: troupe.FaultBad,
+			Message: fmt.Sprintf("cannot test a window of %d tokens of model %q; name a model, and at least %d",
+				claimed, modelID, smallestClaim)}
 	}
 	words := claimed * probeShare / 100
 	read, no := p.probe(ctx, modelID, words)
@@ -108,7 +110,8 @@ func (p *Provider) Window(ctx context.Context, modelID string, claimed int) (Win
 	if no.window > 0 {
 		r.Real = no.window
 	}
-	r.Advice = fmt.Sprintf("the server refuses %d tokens, so its window is smaller than the %d claimed (at most %d); give it a larger one, or tell Troupe the real one", words, claimed, r.Real)
+	r.Advice = fmt.Sprintf("the server refuses %d tokens, so its window is smaller than the %d claimed (at most %d); "+
+		"give it a larger one, or tell Troupe the real one", words, claimed, r.Real)
 	return r, nil
 }
 
@@ -122,7 +125,9 @@ func judge(claimed, words, read int) WindowReport {
 		r.Verdict = WindowTruncates
 		// Ollama keeps half of its window when a prompt does not fit, others all of it.
 		r.Real = min(words, 2*read)
-		r.Advice = fmt.Sprintf("the server was sent at least %d tokens and read %d: it drops the rest without a word; give it the %d that are claimed (OLLAMA_CONTEXT_LENGTH for Ollama, --ctx-size for llama.cpp, --max-model-len for vLLM)", words, read, claimed)
+		r.Advice = fmt.Sprintf("the server was sent at least %d tokens and read %d: it drops the rest without a "+
+			"word; give it the %d that are claimed (OLLAMA_CONTEXT_LENGTH for Ollama, --ctx-size for llama.cpp, "+
+			"--max-model-len for vLLM)", words, read, claimed)
 	default:
 		r.Verdict = WindowHolds
 		r.Advice = fmt.Sprintf("%d tokens were sent and read", read)
@@ -147,7 +152,8 @@ func (r *refused) maybeLength() bool {
 		return true
 	}
 	switch r.status {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+		http.StatusInternalServerError:
 		return !errors.As(r.err, &me) || me.Fault != troupe.FaultNoModel
 	default:
 		return false
@@ -163,7 +169,8 @@ func (p *Provider) probe(ctx context.Context, modelID string, words int) (int, *
 	b = append(b, '.')
 	b = append(b, strings.Repeat(probeWord, words)...)
 	b = append(b, `"}]}`...)
-	answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: p.chat, Header: p.headers("application/json"), Body: encode.Body{b}})
+	answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: p.chat,
+		Header: p.headers("application/json"), Body: encode.Body{b}})
 	if err != nil {
 		return 0, &refused{status: answer.Status, window: windowIn(answer.Body), err: err}
 	}

@@ -21,16 +21,20 @@ func TestModels(t *testing.T) {
 		want    []Model
 	}{
 		"openai": {map[string]string{"/v1/models": `{"object":"list","data":[{"id":"b","object":"model","owned_by":"system"},{"id":"a"},{"id":""}]}`}, []Model{{ID: "a"}, {ID: "b"}}},
-		"vllm":   {map[string]string{"/v1/models": `{"data":[{"id":"qwen","owned_by":"vllm","max_model_len":32768}]}`}, []Model{{ID: "qwen", Window: 32768}}},
+		"vllm": {map[string]string{"/v1/models": `{"data":[{"id":"qwen","owned_by":"vllm","max_model_len":32768}]}`},
+			[]Model{{ID: "qwen", Window: 32768}}},
 		"llama.cpp": {map[string]string{"/v1/models": `{"models":[{"name":"q"}],"data":[{"id":"q.gguf","owned_by":"llamacpp","meta":{"n_ctx":8192,"n_ctx_train":131072}}]}`},
 			[]Model{{ID: "q.gguf", Window: 8192, Trained: 131072}}},
-		"a bare list": {map[string]string{"/v1/models": `[{"id":"m","context_length":1000}]`}, []Model{{ID: "m", Window: 1000}}},
+		"a bare list": {map[string]string{"/v1/models": `[{"id":"m","context_length":1000}]`},
+			[]Model{{ID: "m", Window: 1000}}},
 		"ollama": {map[string]string{
 			"/v1/models": `{"data":[{"id":"set","owned_by":"library"},{"id":"up","owned_by":"library"},{"id":"idle","owned_by":"library"}]}`,
 			"/api/ps":    `{"models":[{"name":"up","context_length":4096}]}`,
 			"/api/show":  `{"parameters":"temperature 0.7\nnum_ctx 16384\nstop \"x\"","model_info":{"qwen3.context_length":40960,"qwen3.block_count":3}}`,
-		}, []Model{{ID: "idle", Window: 16384, Trained: 40960}, {ID: "set", Window: 16384, Trained: 40960}, {ID: "up", Window: 4096, Trained: 40960}}},
-		"ollama that only lists": {map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"library"}]}`}, []Model{{ID: "m"}}},
+		}, []Model{{ID: "idle", Window: 16384, Trained: 40960}, {ID: "set", Window: 16384, Trained: 40960},
+			{ID: "up", Window: 4096, Trained: 40960}}},
+		"ollama that only lists": {map[string]string{"/v1/models": `{"data":[{"id":"m","owned_by":"library"}]}`},
+			[]Model{{ID: "m"}}},
 	} {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, ok := tt.answers[r.URL.Path]
@@ -85,7 +89,9 @@ func (s reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.silent {
 		tokens = 0
 	}
-	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"content":"word"},"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`, tokens)
+	_,
+		_ = fmt.Fprintf(w,
+		`{"choices":[{"message":{"content":"word"},"finish_reason":"length"}],"usage":{"prompt_tokens":%d,"completion_tokens":1}}`, tokens)
 }
 
 func truncates(_ http.ResponseWriter, _, window int) int { return window - 1 }
@@ -111,23 +117,29 @@ func TestWindow(t *testing.T) {
 		want    Verdict
 		real    int
 	}{
-		"as claimed":                     {reader{32768, 1, 40, truncates, false}, 32768, WindowHolds, 0},
-		"larger":                         {reader{131072, 1, 40, truncates, false}, 32768, WindowHolds, 0},
-		"drops what does not fit":        {reader{4096, 1, 40, truncates, false}, 32768, WindowTruncates, 8190},
-		"drops half":                     {reader{4096, 1, 40, halves, false}, 131072, WindowTruncates, 4100},
-		"drops a little":                 {reader{26000, 1, 40, truncates, false}, 32768, WindowTruncates, 32768 * probeShare / 100},
-		"says so, and how much":          {reader{8192, 1, 40, refuses(400, llama), false}, 32768, WindowRefuses, 8192},
-		"says so":                        {reader{8192, 1, 40, refuses(400, vllm), false}, 32768, WindowRefuses, 32768 * probeShare / 100},
-		"drops, and misses it":           {reader{8192, 1, 40, refuses(500, lost), false}, 32768, WindowRefuses, 32768 * probeShare / 100},
-		"two tokens a word, as claimed":  {reader{32768, 2, 300, refuses(400, vllm), false}, 32768, WindowHolds, 0},
-		"five tokens a word, too small":  {reader{16000, 5, 300, refuses(400, llama), false}, 32768, WindowRefuses, 16000},
-		"much around, and just too long": {reader{20000, 1, 700, refuses(400, llama), false}, 32768, WindowRefuses, 20000},
-		"does not tell":                  {reader{4096, 1, 40, truncates, true}, 32768, WindowUnknown, 0},
+		"as claimed":              {reader{32768, 1, 40, truncates, false}, 32768, WindowHolds, 0},
+		"larger":                  {reader{131072, 1, 40, truncates, false}, 32768, WindowHolds, 0},
+		"drops what does not fit": {reader{4096, 1, 40, truncates, false}, 32768, WindowTruncates, 8190},
+		"drops half":              {reader{4096, 1, 40, halves, false}, 131072, WindowTruncates, 4100},
+		"drops a little": {reader{26000, 1, 40, truncates, false}, 32768, WindowTruncates,
+			32768 * probeShare / 100},
+		"says so, and how much": {reader{8192, 1, 40, refuses(400, llama), false}, 32768, WindowRefuses, 8192},
+		"says so": {reader{8192, 1, 40, refuses(400, vllm), false}, 32768, WindowRefuses,
+			32768 * probeShare / 100},
+		"drops, and misses it": {reader{8192, 1, 40, refuses(500, lost), false}, 32768, WindowRefuses,
+			32768 * probeShare / 100},
+		"two tokens a word, as claimed": {reader{32768, 2, 300, refuses(400, vllm), false}, 32768, WindowHolds, 0},
+		"five tokens a word, too small": {reader{16000, 5, 300, refuses(400, llama), false}, 32768, WindowRefuses,
+			16000},
+		"much around, and just too long": {reader{20000, 1, 700, refuses(400, llama), false}, 32768, WindowRefuses,
+			20000},
+		"does not tell": {reader{4096, 1, 40, truncates, true}, 32768, WindowUnknown, 0},
 	} {
 		srv := httptest.NewServer(tt.server)
 		p := New(Options{BaseURL: srv.URL})
 		got, err := p.Window(t.Context(), "m", tt.claimed)
-		if err != nil || got.Verdict != tt.want || got.Real != tt.real || got.Claimed != tt.claimed || got.Sent == 0 || got.Advice == "" {
+		if err != nil || got.Verdict != tt.want || got.Real != tt.real || got.Claimed != tt.claimed || got.Sent == 0 ||
+			got.Advice == "" {
 			t.Errorf("%s: %+v, %v, want %s, %d", name, got, err, tt.want, tt.real)
 		}
 		p.Close()
@@ -138,7 +150,8 @@ func TestWindow(t *testing.T) {
 // TestWindowFails: what is not about length is no verdict.
 func TestWindowFails(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]troupe.ModelFault{401: troupe.FaultAuth, 429: troupe.FaultRetry, 400: troupe.FaultBad, 500: troupe.FaultRetry, 503: troupe.FaultRetry} {
+	for status, want := range map[int]troupe.ModelFault{401: troupe.FaultAuth, 429: troupe.FaultRetry,
+		400: troupe.FaultBad, 500: troupe.FaultRetry, 503: troupe.FaultRetry} {
 		p := answering(t, status, nil, `{"error":{"message":"no"}}`)
 		if got, err := p.Window(t.Context(), "m", 4096); failed(t, err).Fault != want || got != (WindowReport{}) {
 			t.Errorf("%d: %+v, %v", status, got, err)

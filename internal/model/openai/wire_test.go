@@ -21,7 +21,8 @@ func TestHeadOnTheWire(t *testing.T) {
 	t.Parallel()
 	h := model.Head{
 		Model: "m", System: "Use <b> & \"q\".\n", MaxTokens: 64000,
-		Tools: []troupe.Tool{{Name: "A", Description: "does a"}, {Name: "B", Description: "does b", Schema: json.RawMessage("{ \"type\":\n \"object\", \"x\":1.0 }")}},
+		Tools: []troupe.Tool{{Name: "A", Description: "does a"},
+			{Name: "B", Description: "does b", Schema: json.RawMessage("{ \"type\":\n \"object\", \"x\":1.0 }")}},
 	}
 	const tools = `"tools":[{"type":"function","function":{"name":"A","description":"does a","parameters":{"type":"object","properties":{}}}},` +
 		`{"type":"function","function":{"name":"B","description":"does b","parameters":{"type":"object","x":1.0}}}],` +
@@ -34,7 +35,8 @@ func TestHeadOnTheWire(t *testing.T) {
 		{local(), "m", `{"model":"m","max_tokens":64000,` + stream + tools},
 		{local(), "gpt-6-sol", `{"model":"gpt-6-sol","max_tokens":64000,` + stream + tools},
 		{official(), "gpt-4.1", `{"model":"gpt-4.1","max_completion_tokens":64000,` + stream + tools},
-		{official(), "gpt-6-sol", `{"model":"gpt-6-sol","max_completion_tokens":64000,` + stream + `"reasoning_effort":"none",` + tools},
+		{official(), "gpt-6-sol", `{"model":"gpt-6-sol","max_completion_tokens":64000,` + stream +
+			`"reasoning_effort":"none",` + tools},
 	} {
 		h.Model = tt.model
 		if got, err := tt.p.EncodeHead(h); err != nil || string(got) != tt.want {
@@ -42,10 +44,12 @@ func TestHeadOnTheWire(t *testing.T) {
 		}
 	}
 	const bare = `{"model":"gpt-6-sol","max_completion_tokens":1,"stream":true,"stream_options":{"include_usage":true},"messages":[`
-	if got, err := official().EncodeHead(model.Head{Model: "gpt-6-sol", MaxTokens: 1}); err != nil || string(got) != bare {
+	if got, err := official().EncodeHead(model.Head{Model: "gpt-6-sol", MaxTokens: 1}); err != nil ||
+		string(got) != bare {
 		t.Errorf("bare head: %s, %v", got, err)
 	}
-	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1}, {Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
+	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1},
+		{Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
 		if got, err := local().EncodeHead(h); err == nil {
 			t.Errorf("%+v was encoded as %s", h, got)
 		}
@@ -55,8 +59,10 @@ func TestHeadOnTheWire(t *testing.T) {
 func TestWhoMustBeToldNotToReason(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]bool{
-		"gpt-6-sol": true, "gpt-6.1-sol": true, "gpt-5.6": true, "gpt-5.5-2026-04-01": true, "gpt-5.4-mini": true, "gpt-10": true,
-		"gpt-5": false, "gpt-5-mini": false, "gpt-5.2": false, "gpt-4.1": false, "gpt-4o": false, "o3": false, "gpt-5.4-pro": false,
+		"gpt-6-sol": true, "gpt-6.1-sol": true, "gpt-5.6": true, "gpt-5.5-2026-04-01": true, "gpt-5.4-mini": true,
+		"gpt-10": true,
+		"gpt-5":  false, "gpt-5-mini": false, "gpt-5.2": false, "gpt-4.1": false, "gpt-4o": false, "o3": false,
+		"gpt-5.4-pro":         false,
 		"gpt-5.4-chat-latest": false, "gpt-oss-120b": false, "my-gpt-6": false,
 	} {
 		if reasonsUnasked(id) != want {
@@ -69,8 +75,10 @@ func TestWhoMustBeToldNotToReason(t *testing.T) {
 func TestEncoder(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{
-		"openai/1+completion": {}, "openai/1": {BaseURL: "http://localhost/v1"}, "ollama/1": {Name: "ollama", BaseURL: "http://localhost:11434"},
-		"deepseek/1+thinking": {Name: "deepseek", BaseURL: "https://API.deepseek.com"}, "x/1+thinking": {Name: "x", BaseURL: "http://localhost", SendThinking: true},
+		"openai/1+completion": {}, "openai/1": {BaseURL: "http://localhost/v1"},
+		"ollama/1":            {Name: "ollama", BaseURL: "http://localhost:11434"},
+		"deepseek/1+thinking": {Name: "deepseek", BaseURL: "https://API.deepseek.com"},
+		"x/1+thinking":        {Name: "x", BaseURL: "http://localhost", SendThinking: true},
 	} {
 		if p := New(o); p.Encoder() != want || !strings.HasPrefix(want, p.Name()+"/") {
 			t.Errorf("%+v: %s, want %s", o, p.Encoder(), want)
@@ -81,11 +89,17 @@ func TestEncoder(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"": "https://api.openai.com/v1/chat/completions", "https://api.openai.com": "https://api.openai.com/v1/chat/completions",
-		"http://localhost:11434": "http://localhost:11434/v1/chat/completions", "http://localhost:11434/": "http://localhost:11434/v1/chat/completions",
-		" http://h/v1/ ": "http://h/v1/chat/completions", "http://h/v1/chat/completions": "http://h/v1/chat/completions", "http://h/v1/chat/completions/": "http://h/v1/chat/completions",
-		"https://h/openai/v1": "https://h/openai/v1/chat/completions", "https://h/api/paas/v4/": "https://h/api/paas/v4/chat/completions",
-		"https://h/v1beta/openai": "https://h/v1beta/openai/chat/completions", "https://h/gateway": "https://h/gateway/v1/chat/completions",
+		"":                                        "https://api.openai.com/v1/chat/completions",
+		"https://api.openai.com":                  "https://api.openai.com/v1/chat/completions",
+		"http://localhost:11434":                  "http://localhost:11434/v1/chat/completions",
+		"http://localhost:11434/":                 "http://localhost:11434/v1/chat/completions",
+		" http://h/v1/ ":                          "http://h/v1/chat/completions",
+		"http://h/v1/chat/completions":            "http://h/v1/chat/completions",
+		"http://h/v1/chat/completions/":           "http://h/v1/chat/completions",
+		"https://h/openai/v1":                     "https://h/openai/v1/chat/completions",
+		"https://h/api/paas/v4/":                  "https://h/api/paas/v4/chat/completions",
+		"https://h/v1beta/openai":                 "https://h/v1beta/openai/chat/completions",
+		"https://h/gateway":                       "https://h/gateway/v1/chat/completions",
 		"https://h/openai/v1?api-version=preview": "https://h/openai/v1/chat/completions?api-version=preview",
 	} {
 		if p := New(Options{BaseURL: in}); p.badURL != nil || p.chat != want {
@@ -105,11 +119,13 @@ func TestAddresses(t *testing.T) {
 }
 
 func calls(i int, name, input string) troupe.Block {
-	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 3, Index: i, Name: name, Input: input, ProviderID: "call_0"}}
+	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 3, Index: i, Name: name, Input: input,
+		ProviderID: "call_0"}}
 }
 
 func result(i int, isErr bool, blocks ...troupe.Block) troupe.Block {
-	return troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 3, Call: i, IsError: isErr, ProviderID: "call_0", Blocks: blocks}}
+	return troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 3, Call: i, IsError: isErr,
+		ProviderID: "call_0", Blocks: blocks}}
 }
 
 func picture(data string) troupe.Block {
@@ -118,17 +134,22 @@ func picture(data string) troupe.Block {
 
 func TestMessagesOnTheWire(t *testing.T) {
 	t.Parallel()
-	const abc, xyz = `{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}`, `{"type":"image_url","image_url":{"url":"data:image/png;base64,eHl6"}}`
+	const abc, xyz = `{"type":"image_url","image_url":{"url":"data:image/png;base64,YWJj"}}`,
+		`{"type":"image_url","image_url":{"url":"data:image/png;base64,eHl6"}}`
 	for _, tt := range []struct {
 		name string
 		in   troupe.Message
 		want string
 	}{
-		{"text, and empty text left out", says(troupe.User, troupe.Text(""), troupe.Text("a\xff\x00b"), troupe.Text(" \n"), troupe.Text("c")), `{"role":"user","content":"a` + "\ufffd\ufffd" + `b\nc"}`},
+		{"text, and empty text left out", says(troupe.User, troupe.Text(""), troupe.Text("a\xff\x00b"),
+			troupe.Text(" \n"), troupe.Text("c")), `{"role":"user","content":"a` + "\ufffd\ufffd" + `b\nc"}`},
 		{"nothing left", says(troupe.User, troupe.Text("")), `{"role":"user","content":"(nothing)"}`},
 		{"nothing said", says(troupe.Assistant, troupe.Text("")), `{"role":"assistant","content":"(nothing)"}`},
-		{"images", says(troupe.User, troupe.Text("see"), picture("abc")), `{"role":"user","content":[{"type":"text","text":"see"},` + abc + `]}`},
-		{"calls: our ids, always an object", says(troupe.Assistant, calls(0, "Read", ` {"b":1,  "a":"<x>"}`), calls(1, "Edit file", `{"broken`), calls(2, "", `[1]`), calls(3, "A", ""), calls(4, "A", "{\"a\":\"\xff\x00\"}")),
+		{"images", says(troupe.User, troupe.Text("see"), picture("abc")),
+			`{"role":"user","content":[{"type":"text","text":"see"},` + abc + `]}`},
+		{"calls: our ids, always an object", says(troupe.Assistant, calls(0, "Read", ` {"b":1,  "a":"<x>"}`),
+			calls(1, "Edit file", `{"broken`), calls(2, "", `[1]`), calls(3, "A", ""),
+			calls(4, "A", "{\"a\":\"\xff\x00\"}")),
 			`{"role":"assistant","content":null,"tool_calls":[` +
 				`{"id":"call_3_0","type":"function","function":{"name":"Read","arguments":" {\"b\":1,  \"a\":\"<x>\"}"}},` +
 				`{"id":"call_3_1","type":"function","function":{"name":"Edit_file","arguments":"{\"unreadable_input\":\"{\\\"broken\"}"}},` +
@@ -137,15 +158,22 @@ func TestMessagesOnTheWire(t *testing.T) {
 				`{"id":"call_3_4","type":"function","function":{"name":"A","arguments":"{\"unreadable_input\":\"{\\\"a\\\":\\\"` + "\ufffd" + `\\u0000\\\"}\"}"}}]}`},
 		{"text and a call", says(troupe.Assistant, troupe.Text("a"), calls(0, "Read", `{}`), troupe.Text("b")),
 			`{"role":"assistant","content":"a\nb","tool_calls":[{"id":"call_3_0","type":"function","function":{"name":"Read","arguments":"{}"}}]}`},
-		{"one result", says(troupe.User, result(0, false, troupe.Text("ok"), troupe.Text("more"))), `{"role":"tool","tool_call_id":"call_3_0","content":"ok\nmore"}`},
-		{"results first, never empty, errors told", says(troupe.User, troupe.Text("note"), result(0, false), result(1, true), result(2, true, troupe.Text("no file")), result(3, true, troupe.Text("error: no file"))),
+		{"one result", says(troupe.User, result(0, false, troupe.Text("ok"), troupe.Text("more"))),
+			`{"role":"tool","tool_call_id":"call_3_0","content":"ok\nmore"}`},
+		{"results first, never empty, errors told", says(troupe.User, troupe.Text("note"), result(0, false),
+			result(1, true), result(2, true, troupe.Text("no file")), result(3, true, troupe.Text("error: no file"))),
 			`[{"role":"tool","tool_call_id":"call_3_0","content":"(nothing)"},{"role":"tool","tool_call_id":"call_3_1","content":"Error: (nothing)"},` +
 				`{"role":"tool","tool_call_id":"call_3_2","content":"Error: no file"},{"role":"tool","tool_call_id":"call_3_3","content":"error: no file"},` +
 				`{"role":"user","content":"note"}]`},
-		{"images in results", says(troupe.User, result(0, false, picture("abc")), result(1, false, troupe.Text("t"), picture("xyz"), picture("abc")), troupe.Text("note"), picture("xyz")),
+		{"images in results", says(troupe.User, result(0, false, picture("abc")),
+			result(1, false, troupe.Text("t"), picture("xyz"), picture("abc")), troupe.Text("note"), picture("xyz")),
 			`[{"role":"tool","tool_call_id":"call_3_0","content":"(an image; it is in the next message)"},{"role":"tool","tool_call_id":"call_3_1","content":"t"},` +
-				`{"role":"user","content":[{"type":"text","text":"What call_3_0 returned:"},` + abc + `,{"type":"text","text":"What call_3_1 returned:"},` + xyz + `,` + abc + `,{"type":"text","text":"note"},` + xyz + `]}]`},
-		{"thoughts stay here", says(troupe.Assistant, thoughtBlock("hm"), troupe.Block{Type: troupe.OpaqueBlock, Provider: "openai", Raw: `{}`}, troupe.Text("z")), `{"role":"assistant","content":"z"}`},
+				`{"role":"user","content":[{"type":"text","text":"What call_3_0 returned:"},` + abc +
+				`,{"type":"text","text":"What call_3_1 returned:"},` + xyz + `,` + abc +
+				`,{"type":"text","text":"note"},` + xyz + `]}]`},
+		{"thoughts stay here", says(troupe.Assistant, thoughtBlock("hm"),
+			troupe.Block{Type: troupe.OpaqueBlock, Provider: "openai", Raw: `{}`}, troupe.Text("z")),
+			`{"role":"assistant","content":"z"}`},
 	} {
 		got, err := local().EncodeMessage(tt.in)
 		if err != nil || string(got) != tt.want || !json.Valid(got) {
@@ -153,9 +181,12 @@ func TestMessagesOnTheWire(t *testing.T) {
 		}
 	}
 	for _, m := range []troupe.Message{
-		{Role: "system"}, says(troupe.User, troupe.Block{Type: "sound"}), says(troupe.Assistant, troupe.Block{Type: "sound"}), says(troupe.User, troupe.Block{Type: troupe.ImageBlock}),
-		says(troupe.User, troupe.Block{Type: troupe.ResultBlock}), says(troupe.Assistant, troupe.Block{Type: troupe.CallBlock}), says(troupe.User, calls(0, "A", "{}")),
-		says(troupe.Assistant, result(0, false)), says(troupe.Assistant, picture("abc")), says(troupe.User, result(0, false, troupe.Block{Type: troupe.OpaqueBlock})),
+		{Role: "system"}, says(troupe.User, troupe.Block{Type: "sound"}),
+		says(troupe.Assistant, troupe.Block{Type: "sound"}), says(troupe.User, troupe.Block{Type: troupe.ImageBlock}),
+		says(troupe.User, troupe.Block{Type: troupe.ResultBlock}),
+		says(troupe.Assistant, troupe.Block{Type: troupe.CallBlock}), says(troupe.User, calls(0, "A", "{}")),
+		says(troupe.Assistant, result(0, false)), says(troupe.Assistant, picture("abc")),
+		says(troupe.User, result(0, false, troupe.Block{Type: troupe.OpaqueBlock})),
 	} {
 		if got, err := local().EncodeMessage(m); err == nil {
 			t.Errorf("%+v was encoded as %s", m, got)
@@ -167,7 +198,9 @@ func TestMessagesOnTheWire(t *testing.T) {
 // the field then, because a message without it is refused.
 func TestThoughtsGoBack(t *testing.T) {
 	t.Parallel()
-	p := New(Options{Name: "deepseek", BaseURL: "https://api.deepseek.com", Transport: canned{[]byte(chunk(`{"reasoning_content":"Hm \"so\"."}`, "") + toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{}"}}`) + chunk(`{}`, "tool_calls"))}})
+	p := New(Options{Name: "deepseek", BaseURL: "https://api.deepseek.com",
+		Transport: canned{[]byte(chunk(`{"reasoning_content":"Hm \"so\"."}`, "") +
+			toolCalls(`{"index":0,"function":{"name":"Read","arguments":"{}"}}`) + chunk(`{}`, "tool_calls"))}})
 	got, err := p.Stream(t.Context(), ask(t, p, "go"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +209,8 @@ func TestThoughtsGoBack(t *testing.T) {
 	for want, blocks := range map[string][]troupe.Block{
 		`{"role":"assistant","reasoning_content":"Hm \"so\".","content":null,` + calls: got.Blocks,
 		`{"role":"assistant","reasoning_content":"","content":null,` + calls:           got.Blocks[1:],
-		`{"role":"assistant","reasoning_content":"","content":"a"}`:                    {{Type: troupe.ThinkingBlock, Provider: "anthropic", Text: "x", Raw: got.Blocks[0].Raw}, troupe.Text("a")},
+		`{"role":"assistant","reasoning_content":"","content":"a"}`: {{Type: troupe.ThinkingBlock,
+			Provider: "anthropic", Text: "x", Raw: got.Blocks[0].Raw}, troupe.Text("a")},
 	} {
 		if b, err := p.EncodeMessage(says(troupe.Assistant, blocks...)); err != nil || string(b) != want {
 			t.Errorf("%v\n got %s\nwant %s", err, b, want)
@@ -189,18 +223,23 @@ func TestThoughtsGoBack(t *testing.T) {
 func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
 	for key, header := range map[string]string{testKey: "Bearer " + testKey, "": ""} {
-		p, s := serve(t, always(modeltest.Text("ok")), modeltest.Options{Midway: true}, func(o *Options) { o.APIKey = key })
-		r := conversation(t, p, 4, says(troupe.User, troupe.Text("go")), says(troupe.Assistant, calls(0, "Read", "{}"), calls(1, "Read", "{}")), says(troupe.User, result(0, false), result(1, false)))
+		p, s := serve(t, always(modeltest.Text("ok")), modeltest.Options{Midway: true},
+			func(o *Options) { o.APIKey = key })
+		r := conversation(t, p, 4, says(troupe.User, troupe.Text("go")),
+			says(troupe.Assistant, calls(0, "Read", "{}"), calls(1, "Read", "{}")),
+			says(troupe.User, result(0, false), result(1, false)))
 		if _, err := p.Stream(t.Context(), r, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := s.Requests()[0]
-		want := string(r.Head) + "," + string(r.Messages[0]) + "," + string(r.Messages[1]) + "," + strings.Trim(string(r.Messages[2]), "[]") + `]}`
+		want := string(r.Head) + "," + string(r.Messages[0]) + "," + string(r.Messages[1]) + "," +
+			strings.Trim(string(r.Messages[2]), "[]") + `]}`
 		if string(got.Body) != want {
 			t.Errorf("body\n%s\nwant\n%s", got.Body, want)
 		}
 		for k, v := range map[string]string{
-			"Authorization": header, "Content-Type": "application/json", "Accept": "text/event-stream", "User-Agent": "troupe",
+			"Authorization": header, "Content-Type": "application/json", "Accept": "text/event-stream",
+			"User-Agent":     "troupe",
 			"Content-Length": fmt.Sprint(len(want)), "Accept-Encoding": "",
 		} {
 			if got.Header.Get(k) != v {
@@ -251,7 +290,9 @@ func TestWholeConversation(t *testing.T) {
 		var results []troupe.Block
 		for _, b := range got.Blocks {
 			if b.Type == troupe.CallBlock {
-				results = append(results, troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: b.Call.Reply, Call: b.Call.Index, Blocks: []troupe.Block{troupe.Text("ok"), picture("abc")}}})
+				results = append(results, troupe.Block{Type: troupe.ResultBlock,
+					Result: &troupe.Result{Reply: b.Call.Reply, Call: b.Call.Index,
+						Blocks: []troupe.Block{troupe.Text("ok"), picture("abc")}}})
 			}
 		}
 		if turn%2 == 0 {
@@ -260,7 +301,9 @@ func TestWholeConversation(t *testing.T) {
 		msgs = append(msgs, says(troupe.Assistant, got.Blocks...), says(troupe.User, results...))
 	}
 	last := s.Requests()[5]
-	if last.Turn != 6 || last.System() != "Be brief." || last.FirstText() != "go" || fmt.Sprint(last.Tools()) != "[Read]" || !strings.HasPrefix(last.LastText(), "ok\nok\n") {
-		t.Errorf("turn %d, system %q, first %q, tools %q, last %q", last.Turn, last.System(), last.FirstText(), last.Tools(), last.LastText())
+	if last.Turn != 6 || last.System() != "Be brief." || last.FirstText() != "go" ||
+		fmt.Sprint(last.Tools()) != "[Read]" || !strings.HasPrefix(last.LastText(), "ok\nok\n") {
+		t.Errorf("turn %d, system %q, first %q, tools %q, last %q", last.Turn, last.System(), last.FirstText(),
+			last.Tools(), last.LastText())
 	}
 }

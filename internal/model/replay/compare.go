@@ -147,7 +147,8 @@ func equalBlocks(a, b troupe.Block) bool {
 	}
 	if a.Result != nil {
 		x, y := a.Result, b.Result
-		return x.Reply == y.Reply && x.Call == y.Call && x.IsError == y.IsError && slices.EqualFunc(x.Blocks, y.Blocks, equalBlocks)
+		return x.Reply == y.Reply && x.Call == y.Call && x.IsError == y.IsError &&
+			slices.EqualFunc(x.Blocks, y.Blocks, equalBlocks)
 	}
 	return reflect.DeepEqual(a, b)
 }

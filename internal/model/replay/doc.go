@@ -19,7 +19,8 @@
 //
 // A call is found by its agent's path, the number of the reply it asks for, and how often
 // that was asked for before: never by when it is made. Agents may therefore work in any
-// order; Order has each wait for the mail it had, and no other. All methods of a Player are safe for concurrent use; it starts no goroutines. Two
+// order; Order has each wait for the mail it had, and no other. All methods of a Player are safe for concurrent use; it
+// starts no goroutines. Two
 // of its methods wait until their context ends: Stream, where the agent was stopped when it
 // was recorded, for the stop to come again, and Serve, for the same with a command. Whoever
 // replays watches Over and Broken, so that nobody waits for a stop that nobody sends.

@@ -123,14 +123,16 @@ func (r *reader) header(h *Header) error {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(line, &is); err != nil || is.Format != Format {
-		return r.fail(fmt.Sprintf("this is not a recording of Troupe's: its first line does not say \"format\":%q", Format), err)
+		return r.fail(fmt.Sprintf("this is not a recording of Troupe's: its first line does not say \"format\":%q",
+			Format), err)
 	}
 	if is.Version != Version {
 		e := fmt.Errorf("format version %d: %w", is.Version, troupe.ErrNewer)
 		if is.Version < Version {
 			e = fmt.Errorf("format version %d is not one", is.Version)
 		}
-		return r.fail(fmt.Sprintf("the recording has format version %d; this version of Troupe reads %d", is.Version, Version), e)
+		return r.fail(fmt.Sprintf("the recording has format version %d; this version of Troupe reads %d", is.Version,
+			Version), e)
 	}
 	if err := r.decode(line, h); err != nil {
 		return err
@@ -192,7 +194,8 @@ func (r *reader) decode(line []byte, v any) error {
 func (r *reader) fail(problem string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("%s:%d: %s", r.name, max(r.n, 1), problem),
-		Hint:    "Make it anew with `troupe record`; docs/recording.md describes the form.", Code: troupe.ExitUsage, Err: err,
+		Hint:    "Make it anew with `troupe record`; docs/recording.md describes the form.", Code: troupe.ExitUsage,
+		Err: err,
 	}
 }
 

@@ -49,33 +49,40 @@ func TestReadRefuses(t *testing.T) {
 	lines := strings.SplitAfter(text, "\n")
 	join := func(l ...string) string { return strings.Join(l, "") }
 	for name, c := range map[string]struct{ in, want string }{
-		"empty":            {"", "r:1: the file is empty"},
-		"no recording":     {"hello\n", "r:1: this is not a recording"},
-		"other JSON":       {`{"a":1}` + "\n", "r:1: this is not a recording"},
-		"newer":            {`{"format":"troupe-recording","version":2}` + "\n", "r:1: the recording has format version 2"},
-		"version 0":        {`{"format":"troupe-recording"}` + "\n", "r:1: the recording has format version 0"},
-		"no root":          {`{"format":"troupe-recording","version":1}` + "\n", `r:1: "" is not the id`},
-		"cut in a line":    {text[:len(text)-30], "r:10: the file ends in the middle of this line"},
-		"cut in a letter":  {text[:len(lines[0])+5], "r:2: the file ends in the middle"},
-		"cut behind one":   {join(lines[:5]...), "r:5: the recording ends here without its last line"},
-		"a NUL":            {join(lines[0], lines[1], strings.Replace(lines[2], "fix", "f\x00x", 1)), "r:3: the line holds a NUL byte"},
-		"no text":          {join(lines[0], lines[1], strings.Replace(lines[2], "fix", "f\xffx", 1)), "r:3: the line is not valid UTF-8"},
-		"no JSON":          {join(lines[0], lines[1], "{]\n"), "r:3: the line cannot be understood"},
-		"blank line":       {join(lines[0], "\n"), "r:2: the line cannot be understood"},
-		"wrong type":       {join(lines[0], `{"agent":{"path":7}}`+"\n"), "r:2: the line cannot be understood"},
-		"two in one":       {join(lines[0], `{"agent":{"path":"a","session":"b"},"mail":{}}`+"\n"), "r:2: the line is more than one"},
-		"unknown agent":    {join(lines[0], lines[2]), `r:2: no line before this one brings an agent "main"`},
-		"born twice":       {join(lines[0], lines[1], lines[1]), "r:3: the agent \"main\" is born a second time"},
-		"nameless":         {join(lines[0], `{"agent":{}}`+"\n"), "r:2: the agent has no path"},
-		"no outcome":       {join(lines[0], lines[1], `{"call":{"agent":"main","reply":1}}`+"\n"), "r:3: the call has both"},
-		"reply 0":          {join(lines[0], lines[1], `{"call":{"agent":"main"}}`+"\n"), "r:3: the call asks for reply 0"},
-		"two results":      {join(lines[:6]...) + lines[5], "has a second result"},
-		"no root agent":    {join(lines[0], `{"end":{}}`+"\n"), "no line brings the root"},
-		"behind the end":   {text + lines[1], "there is more behind the end"},
-		"rubbish behind":   {text + "x", "the file ends in the middle"},
-		"mail for nobody":  {join(lines[0], `{"mail":{"agent":"x"}}`+"\n"), "r:2: no line before this one brings"},
-		"a deep line":      {join(lines[0], strings.Repeat("[", 20_000), "\n"), "r:2: the line cannot be understood"},
-		"two at one line":  {join(lines[0], strings.TrimSuffix(lines[1], "\n"), lines[1]), "r:2: the line cannot be understood"},
+		"empty":        {"", "r:1: the file is empty"},
+		"no recording": {"hello\n", "r:1: this is not a recording"},
+		"other JSON":   {`{"a":1}` + "\n", "r:1: this is not a recording"},
+		"newer": {`{"format":"troupe-recording","version":2}` + "\n",
+			"r:1: the recording has format version 2"},
+		"version 0":       {`{"format":"troupe-recording"}` + "\n", "r:1: the recording has format version 0"},
+		"no root":         {`{"format":"troupe-recording","version":1}` + "\n", `r:1: "" is not the id`},
+		"cut in a line":   {text[:len(text)-30], "r:10: the file ends in the middle of this line"},
+		"cut in a letter": {text[:len(lines[0])+5], "r:2: the file ends in the middle"},
+		"cut behind one":  {join(lines[:5]...), "r:5: the recording ends here without its last line"},
+		"a NUL": {join(lines[0], lines[1], strings.Replace(lines[2], "fix", "f\x00x", 1)),
+			"r:3: the line holds a NUL byte"},
+		"no text": {join(lines[0], lines[1], strings.Replace(lines[2], "fix", "f\xffx", 1)),
+			"r:3: the line is not valid UTF-8"},
+		"no JSON":    {join(lines[0], lines[1], "{]\n"), "r:3: the line cannot be understood"},
+		"blank line": {join(lines[0], "\n"), "r:2: the line cannot be understood"},
+		"wrong type": {join(lines[0], `{"agent":{"path":7}}`+"\n"), "r:2: the line cannot be understood"},
+		"two in one": {join(lines[0], `{"agent":{"path":"a","session":"b"},"mail":{}}`+"\n"),
+			"r:2: the line is more than one"},
+		"unknown agent": {join(lines[0], lines[2]), `r:2: no line before this one brings an agent "main"`},
+		"born twice":    {join(lines[0], lines[1], lines[1]), "r:3: the agent \"main\" is born a second time"},
+		"nameless":      {join(lines[0], `{"agent":{}}`+"\n"), "r:2: the agent has no path"},
+		"no outcome": {join(lines[0], lines[1], `{"call":{"agent":"main","reply":1}}`+"\n"),
+			"r:3: the call has both"},
+		"reply 0": {join(lines[0], lines[1], `{"call":{"agent":"main"}}`+"\n"),
+			"r:3: the call asks for reply 0"},
+		"two results":     {join(lines[:6]...) + lines[5], "has a second result"},
+		"no root agent":   {join(lines[0], `{"end":{}}`+"\n"), "no line brings the root"},
+		"behind the end":  {text + lines[1], "there is more behind the end"},
+		"rubbish behind":  {text + "x", "the file ends in the middle"},
+		"mail for nobody": {join(lines[0], `{"mail":{"agent":"x"}}`+"\n"), "r:2: no line before this one brings"},
+		"a deep line":     {join(lines[0], strings.Repeat("[", 20_000), "\n"), "r:2: the line cannot be understood"},
+		"two at one line": {join(lines[0], strings.TrimSuffix(lines[1], "\n"), lines[1]),
+			"r:2: the line cannot be understood"},
 		"DOS ends of line": {strings.ReplaceAll(text, "\n", "\r\n") + "x\n", "r:12: there is more behind"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +103,8 @@ func TestLongLine(t *testing.T) {
 	t.Parallel()
 	want := sample()
 	want.Lines[1].Call.Messages[0].Blocks = append(want.Lines[1].Call.Messages[0].Blocks,
-		troupe.Block{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: bytes.Repeat([]byte("picture"), 2<<20)}})
+		troupe.Block{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png",
+			Data: bytes.Repeat([]byte("picture"), 2<<20)}})
 	got, err := Read("x", strings.NewReader(written(t, want)))
 	if err != nil {
 		t.Fatal(err)
@@ -172,33 +180,40 @@ func generate(rt *rapid.T) Recording {
 			case 2:
 				out = append(out, result(num.Draw(rt, "reply"), num.Draw(rt, "call"), text("result")).Blocks...)
 			default:
-				out = append(out, troupe.Block{Type: troupe.ThinkingBlock, Text: text("thinking"), Raw: text("raw"), Provider: text("provider")})
+				out = append(out, troupe.Block{Type: troupe.ThinkingBlock, Text: text("thinking"), Raw: text("raw"),
+					Provider: text("provider")})
 			}
 		}
 		return out
 	}
 	r := Recording{Header: Header{
 		Format: Format, Version: Version, Root: rootID, Prompt: text("prompt"), Args: []string{text("arg")},
-		Place: Place{Cwd: text("cwd"), Home: text("home")}, Settings: text("settings"), Models: []Model{{Name: text("name")}},
+		Place: Place{Cwd: text("cwd"), Home: text("home")}, Settings: text("settings"),
+		Models: []Model{{Name: text("name")}},
 	}}
-	r.Lines = append(r.Lines, Line{Agent: &Agent{Path: "main", Session: rootID, System: text("system"), Tools: []string{text("offered")}}})
+	r.Lines = append(r.Lines, Line{Agent: &Agent{Path: "main", Session: rootID, System: text("system"),
+		Tools: []string{text("offered")}}})
 	for i := range rapid.IntRange(0, 6).Draw(rt, "lines") {
 		switch rapid.IntRange(0, 3).Draw(rt, "line") {
 		case 0:
 			r.Lines = append(r.Lines, Line{Call: &Call{
-				Agent: "main", Reply: i + 1, Messages: []troupe.Message{{Role: troupe.User, Blocks: blocks("messages")}},
+				Agent: "main", Reply: i + 1, Messages: []troupe.Message{{Role: troupe.User,
+					Blocks: blocks("messages")}},
 				Said: &Said{Blocks: blocks("said"), Usage: troupe.Usage{Input: int64(num.Draw(rt, "tokens"))}},
 			}})
 		case 1:
-			r.Lines = append(r.Lines, Line{Call: &Call{Agent: "main", Reply: i + 1, Failed: &Failed{Message: text("message"), Partial: text("partial")}}})
+			r.Lines = append(r.Lines, Line{Call: &Call{Agent: "main", Reply: i + 1,
+				Failed: &Failed{Message: text("message"), Partial: text("partial")}}})
 		case 2:
 			r.Lines = append(r.Lines, Line{Tool: &Tool{
 				Agent: "main", Reply: i + 1, Name: text("tool"), Input: text("input"), Blocks: blocks("result"),
-				Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: text("command"), Tests: &troupe.TestCount{Runner: text("runner")}}}},
-				End:      &troupe.Outcome{Result: text("outcome"), Error: text("error")},
+				Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: text("command"),
+					Tests: &troupe.TestCount{Runner: text("runner")}}}},
+				End: &troupe.Outcome{Result: text("outcome"), Error: text("error")},
 			}})
 		default:
-			r.Lines = append(r.Lines, Line{Mail: &Sent{Agent: "main", Mail: troupe.Mail{Blocks: blocks("mail"), Stop: &troupe.Stop{By: text("by")}}}})
+			r.Lines = append(r.Lines, Line{Mail: &Sent{Agent: "main",
+				Mail: troupe.Mail{Blocks: blocks("mail"), Stop: &troupe.Stop{By: text("by")}}}})
 		}
 	}
 	return r
@@ -229,8 +244,10 @@ func TestFolders(t *testing.T) {
 		now      Place
 		in, want string
 	}{
-		{Place{Cwd: "/ci/p", Home: "/ci"}, "/home/ada/p/x /home/ada/p. /home/ada/px /home/ada", "/ci/p/x /ci/p. /ci/px /ci"},
-		{Place{Cwd: "/ci/p", Home: "/ci"}, "/home/adam /mnt/home/ada /home/ada.old a/home/ada file:///home/ada", "/home/adam /mnt/home/ada /home/ada.old a/home/ada file:///ci"},
+		{Place{Cwd: "/ci/p", Home: "/ci"}, "/home/ada/p/x /home/ada/p. /home/ada/px /home/ada",
+			"/ci/p/x /ci/p. /ci/px /ci"},
+		{Place{Cwd: "/ci/p", Home: "/ci"}, "/home/adam /mnt/home/ada /home/ada.old a/home/ada file:///home/ada",
+			"/home/adam /mnt/home/ada /home/ada.old a/home/ada file:///ci"},
 		{Place{Cwd: "/home/ada/p/p"}, "/home/ada/p /home/ada/p/p /home/ada", "/home/ada/p/p /home/ada/p/p/p /home/ada"},
 		{Place{Cwd: "/home/ada"}, "/home/ada/p", "/home/ada"},
 		{then, "/home/ada/p", "/home/ada/p"},
@@ -261,7 +278,8 @@ func TestLongDifference(t *testing.T) {
 	}
 	// One word within a line that is longer than any screen.
 	one := strings.Repeat("x ", 5000)
-	a, b = request{messages: []troupe.Message{user(one + "here")}}, request{messages: []troupe.Message{user(one + "there")}}
+	a, b = request{messages: []troupe.Message{user(one + "here")}},
+		request{messages: []troupe.Message{user(one + "there")}}
 	if d, _ = differs(a, b); !strings.Contains(d, "here") || len(d) > 4000 {
 		t.Errorf("the difference is\n%s", d)
 	}

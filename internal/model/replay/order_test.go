@@ -36,17 +36,22 @@ func TestOrder(t *testing.T) {
 			got = append(got, string(m.ID))
 		}
 		if strings.Join(got, " ") != want || hold != wantHold {
-			t.Errorf("run %d, reply %d: of %d it reads %q, hold %v; want %q, %v", run, reply, len(unread), got, hold, want, wantHold)
+			t.Errorf("run %d, reply %d: of %d it reads %q, hold %v; want %q, %v", run, reply, len(unread), got, hold,
+				want, wantHold)
 		}
 	}
 	at(troupe.Running, 1, 1, mail("a", "x"), "", false) // a is for later, x for nobody
 	main := p.main()
 	main.want("Let me see.", user("fix it", where))
-	at(troupe.Running, 1, 2, nil, "", true)                                                                       // b has not come yet
-	at(troupe.Running, 1, 2, mail("a", "end:ab0123456789:1", "x", "c"), "end:ab0123456789:1 a", true)             // the end of the child is a call's result
-	at(troupe.Running, 1, 2, append(mail("b", "a"), troupe.Mail{ID: "s", Kind: troupe.MailStop}), "s b a", false) // a stop is never held
+	// b has not come yet
+	at(troupe.Running, 1, 2, nil, "", true)
+	// the end of the child is a call's result
+	at(troupe.Running, 1, 2, mail("a", "end:ab0123456789:1", "x", "c"), "end:ab0123456789:1 a", true)
+	// a stop is never held
+	at(troupe.Running, 1, 2, append(mail("b", "a"), troupe.Mail{ID: "s", Kind: troupe.MailStop}), "s b a", false)
 	waits := []troupe.Mail{{ID: "b", Kind: troupe.MailTaskEnded}, {ID: "a", Kind: troupe.MailPrompt}}
-	if now, _ := p.Order(troupe.Session{ID: rootID, Status: troupe.Running, Run: 1}, 2, true, waits); len(now) != 1 || now[0].ID != "a" {
+	if now, _ := p.Order(troupe.Session{ID: rootID, Status: troupe.Running, Run: 1}, 2, true, waits); len(now) != 1 ||
+		now[0].ID != "a" {
 		t.Errorf("while a call waits it reads %v", now)
 	}
 	at(troupe.Running, 1, 2, mail("x"), "", false) // both were delivered
@@ -73,7 +78,8 @@ func TestTold(t *testing.T) {
 	}
 	p := with(func(x *Tool) { x.Mail, x.Answer = "end:x:1", &troupe.Answer{By: "ada", Effect: troupe.Deny} })
 	ans, asked := p.Answer(childID, at)
-	if mail, ok := p.Reads(childID, at); mail != "end:x:1" || !ok || !asked || ans.By != "ada" || p.Cut(childID, at) || p.Ready(childID, at) {
+	if mail, ok := p.Reads(childID, at); mail != "end:x:1" || !ok || !asked || ans.By != "ada" || p.Cut(childID, at) ||
+		p.Ready(childID, at) {
 		t.Errorf("it read %q (%v), was answered %+v", mail, ok, ans)
 	}
 	p.Order(running, 2, true, []troupe.Mail{{ID: "end:x:1", Kind: troupe.MailTaskEnded}})
@@ -84,7 +90,8 @@ func TestTold(t *testing.T) {
 	if mail, ok := p.Reads(childID, at); mail != "" || !ok || p.Cut(childID, at) || !p.Ready(childID, at) {
 		t.Errorf("a call that waited read %q (%v)", mail, ok)
 	}
-	if !with(func(x *Tool) { x.Moved = true }).Cut(childID, at) || !with(func(x *Tool) { x.Waited = true }).Cut(childID, at) {
+	if !with(func(x *Tool) { x.Moved = true }).Cut(childID, at) ||
+		!with(func(x *Tool) { x.Waited = true }).Cut(childID, at) {
 		t.Error("a wait is not cut short")
 	}
 	if mail, ok := p.Reads(rootID, at); mail != "" || !ok || !p.Ready(rootID, at) {
@@ -109,7 +116,8 @@ func TestWoken(t *testing.T) {
 	if p.Ready(rootID, at) {
 		t.Error("it is sent while the agent is at work")
 	}
-	p.Order(troupe.Session{ID: rootID, Run: 1, Status: troupe.Running}, 3, true, []troupe.Mail{{ID: troupe.ChildEndedMailID(childID, 1), Kind: troupe.MailTaskEnded}})
+	p.Order(troupe.Session{ID: rootID, Run: 1, Status: troupe.Running}, 3, true,
+		[]troupe.Mail{{ID: troupe.ChildEndedMailID(childID, 1), Kind: troupe.MailTaskEnded}})
 	if !p.Ready(rootID, at) {
 		t.Error("it is not sent although the agent has ended")
 	}
@@ -231,7 +239,8 @@ func TestStoppedAndWoken(t *testing.T) {
 	first := r.Lines[3].Call
 	first.Stopped, first.Said, first.Failed = true, nil, &Failed{Fault: troupe.FaultInterrupted}
 	second := *r.Lines[5].Call
-	second.Run, second.Reply, second.Mail, second.Messages = 2, 1, []troupe.MailID{"go on"}, []troupe.Message{user("go on")}
+	second.Run, second.Reply, second.Mail, second.Messages = 2, 1, []troupe.MailID{"go on"},
+		[]troupe.Message{user("go on")}
 	r.Lines = append(r.Lines[:4], Line{Call: &second})
 	p := play(t, r, Place{})
 	scout := p.scout()
@@ -251,10 +260,12 @@ func TestStoppedAndWoken(t *testing.T) {
 		t.Error("it was not interrupted")
 	}
 	unread := []troupe.Mail{{ID: "go on", Kind: troupe.MailPrompt}}
-	if now, hold := p.Order(troupe.Session{ID: childID, Status: troupe.Running, Run: 1}, 1, false, unread); len(now) > 0 || !hold {
+	if now, hold := p.Order(troupe.Session{ID: childID, Status: troupe.Running, Run: 1}, 1, false,
+		unread); len(now) > 0 || !hold {
 		t.Errorf("the run that was stopped reads %v, hold %v", now, hold)
 	}
-	if now, _ := p.Order(troupe.Session{ID: childID, Status: troupe.Cancelled, Run: 1}, 1, false, unread); len(now) != 1 {
+	if now, _ := p.Order(troupe.Session{ID: childID, Status: troupe.Cancelled, Run: 1}, 1, false,
+		unread); len(now) != 1 {
 		t.Error("the next run does not begin")
 	}
 	scout.want("it takes 3 s", user("go on"))

@@ -112,7 +112,8 @@ func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 		switch {
 		case l.Agent != nil:
 			p.paths[l.Agent.Session] = l.Agent.Path
-			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue), made: make(map[int]int), seen: make(map[troupe.MailID]bool)}
+			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue),
+				made: make(map[int]int), seen: make(map[troupe.MailID]bool)}
 		case l.Call != nil:
 			p.add(l.Call, at)
 		}
@@ -215,7 +216,8 @@ func (p *Player) Stream(ctx context.Context, r model.Request, sink func(model.De
 		return troupe.Reply{}, f.err()
 	}
 	say(q.Said.Blocks, sink)
-	return troupe.Reply{Blocks: slices.Clone(q.Said.Blocks), Stop: q.Said.Stop, Usage: q.Said.Usage, Model: q.Said.Model}, nil
+	return troupe.Reply{Blocks: slices.Clone(q.Said.Blocks), Stop: q.Said.Stop, Usage: q.Said.Usage,
+		Model: q.Said.Model}, nil
 }
 
 func (f *Failed) err() error {
@@ -252,7 +254,8 @@ func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error)
 	if a == nil {
 		return nil, nil, p.differ(&Mismatch{
 			Agent: who.Path, Reply: who.Reply, Kind: Extra, at: p.total,
-			What: fmt.Sprintf("there is no agent %s in the recording, and now it asks for reply %d", who.Path, who.Reply),
+			What: fmt.Sprintf("there is no agent %s in the recording, and now it asks for reply %d", who.Path,
+				who.Reply),
 		})
 	}
 	p.mu.Lock()
@@ -267,11 +270,13 @@ func (p *Player) next(ctx context.Context, who model.Agent) (*cue, *part, error)
 	if a.stopsBefore(who.Reply) || len(a.calls) == 0 && !finished(a.agent.Status) {
 		// It was told to stop before it came to this call, and will be again.
 		<-ctx.Done()
-		return nil, nil, &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Err: ctx.Err()}
+		return nil, nil, &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted",
+			Err: ctx.Err()}
 	}
 	return nil, nil, p.differ(&Mismatch{
 		Agent: who.Path, Reply: who.Reply, Kind: Extra, at: a.last,
-		What: fmt.Sprintf("%s made a %s call (for reply %d); the recording has %s", who.Path, ordinal(p.callsOf(a)+1), who.Reply, a.extent()),
+		What: fmt.Sprintf("%s made a %s call (for reply %d); the recording has %s", who.Path, ordinal(p.callsOf(a)+1),
+			who.Reply, a.extent()),
 	})
 }
 
@@ -330,7 +335,8 @@ func (p *Player) compare(a *part, q *cue, r model.Request) error {
 	if diff, where := differs(then, now); diff != "" {
 		return p.differ(&Mismatch{
 			Agent: q.Agent, Reply: q.Reply, Kind: Request, Diff: diff, at: q.at,
-			What: fmt.Sprintf("%s sent something else for reply %d (its %s call) than when it was recorded, %s", q.Agent, q.Reply, ordinal(q.n), where),
+			What: fmt.Sprintf("%s sent something else for reply %d (its %s call) than when it was recorded, %s",
+				q.Agent, q.Reply, ordinal(q.n), where),
 		})
 	}
 	if q.Compact {
@@ -345,7 +351,8 @@ func (p *Player) compare(a *part, q *cue, r model.Request) error {
 // requests are the recorded request and the one that is made, without what is volatile and
 // without what was compared before.
 func (p *Player) requests(a *part, q *cue, r model.Request, was proven) (then, now request, err error) {
-	then = request{model: p.volatile.text(q.Model, false), system: p.volatile.text(a.agent.System, false), tools: a.agent.Tools}
+	then = request{model: p.volatile.text(q.Model, false), system: p.volatile.text(a.agent.System, false),
+		tools: a.agent.Tools}
 	now = then
 	if string(r.Head) != was.head {
 		var h head

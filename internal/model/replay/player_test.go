@@ -12,13 +12,15 @@ func TestSame(t *testing.T) {
 	t.Parallel()
 	here := Place{Cwd: "/builds/7/porch", Home: "/var/ci", Config: "/tmp/t/config", Outputs: "/tmp/t/outputs"}
 	p := play(t, sample(), here)
-	other := strings.NewReplacer("linux/amd64", "darwin/arm64", "2026-03-01 (Sunday)", "2027-01-02 (Saturday)", "/home/ada/porch", here.Cwd,
+	other := strings.NewReplacer("linux/amd64", "darwin/arm64", "2026-03-01 (Sunday)", "2027-01-02 (Saturday)",
+		"/home/ada/porch", here.Cwd,
 		"branch main at 1a2b3c, clean", "no branch at 4d5e6f, 3 changed files").Replace(where)
 	main, scout := p.main(), p.scout()
 	main.want("Let me see.", user("fix it", other))
 	scout.want("", user("look at /builds/7/porch/a.go", other))
 	served, err := p.Serve(t.Context(), "main/Scout", 1, 0)
-	if err != nil || served.Evidence.Files[0].Path != "/builds/7/porch/a.go" || troupe.JoinText(served.Blocks) != "package a" {
+	if err != nil || served.Evidence.Files[0].Path != "/builds/7/porch/a.go" ||
+		troupe.JoinText(served.Blocks) != "package a" {
 		t.Errorf("the tool is served as %+v, %v", served, err)
 	}
 	scout.want("it takes 3 s", result(1, 0, "package a"))
@@ -55,7 +57,8 @@ func TestDifferences(t *testing.T) {
 	}{
 		"another prompt": {
 			func(p player) { p.main().fails(troupe.FaultBad, user("mend it", where)) },
-			Request, []string{"main sent something else for reply 1 (its 1st call) than when it was recorded, from message 1 on", "-    fix it\n", "+    mend it\n"},
+			Request, []string{"main sent something else for reply 1 (its 1st call) than when it was recorded, from " +
+				"message 1 on", "-    fix it\n", "+    mend it\n"},
 		},
 		"another system prompt": {
 			func(p player) {
@@ -80,7 +83,8 @@ func TestDifferences(t *testing.T) {
 				main.want("Let me see.", prompt)
 				main.fails(troupe.FaultBad, result(1, 0, strings.Replace(ended, "20 tokens", "21 tokens", 1)))
 			},
-			Request, []string{"main sent something else for reply 2 (its 2nd call)", "from message 3 on", "-      usage: 20 tokens", "+      usage: 21 tokens"},
+			Request, []string{"main sent something else for reply 2 (its 2nd call)", "from message 3 on",
+				"-      usage: 20 tokens", "+      usage: 21 tokens"},
 		},
 		"a message more": {
 			func(p player) { p.main().fails(troupe.FaultBad, prompt, user("and hurry")) },
@@ -163,9 +167,12 @@ func TestCompaction(t *testing.T) {
 	summary := user("Summary: all is well.", "<system-reminder>\nNow: 2026-03-01T09:00:00Z.\n</system-reminder>")
 	pending := []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Done.")}}, user("more")}
 	r.Lines = append(r.Lines,
-		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Messages: pending, Failed: &Failed{Fault: troupe.FaultBad}}},
-		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Clip: true, Messages: pending, Said: said("all is well")}},
-		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Generation: 2, Anew: true, Messages: []troupe.Message{summary}, Said: said("More.")}},
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Messages: pending,
+			Failed: &Failed{Fault: troupe.FaultBad}}},
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Compact: true, Clip: true, Messages: pending,
+			Said: said("all is well")}},
+		Line{Call: &Call{Agent: "main", Reply: 3, Model: "anthropic/m", Generation: 2, Anew: true,
+			Messages: []troupe.Message{summary}, Said: said("More.")}},
 	)
 	begin := func() (player, *agent) {
 		p := play(t, r, Place{})
@@ -184,7 +191,8 @@ func TestCompaction(t *testing.T) {
 	main.want("all is well", user("in short", "Write a summary."))
 	main.who.Reply--
 	main.messages, main.generate = nil, 2
-	main.want("More.", user("Summary: all is well.", "<system-reminder>\nNow: 2027-04-05T06:07:08Z.\n</system-reminder>"))
+	main.want("More.", user("Summary: all is well.", "<system-reminder>\nNow: "+
+		"2027-04-05T06:07:08Z.\n</system-reminder>"))
 	p.same(8)
 
 	p, main = begin()

@@ -32,19 +32,24 @@ func user(texts ...string) troupe.Message {
 }
 
 func callBlock(reply, index int, tool, input string) troupe.Block {
-	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: reply, Index: index, Name: tool, Input: input}}
+	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: reply, Index: index, Name: tool,
+		Input: input}}
 }
 
 func result(reply, call int, text string) troupe.Message {
 	return troupe.Message{Role: troupe.User, Blocks: []troupe.Block{{
-		Type: troupe.ResultBlock, Result: &troupe.Result{Reply: reply, Call: call, Blocks: []troupe.Block{troupe.Text(text)}},
+		Type: troupe.ResultBlock, Result: &troupe.Result{Reply: reply, Call: call,
+			Blocks: []troupe.Block{troupe.Text(text)}},
 	}}}
 }
 
-const where = "Environment:\n- platform: linux/amd64\n- date: 2026-03-01 (Sunday)\n- folder: /home/ada/porch\n- git: branch main at 1a2b3c, clean\n"
+const where = "Environment:\n- platform: linux/amd64\n- date: 2026-03-01 (Sunday)\n- folder: /home/ada/porch\n- git: " +
+	"branch main at 1a2b3c, clean\n"
 
-const ended = "<agent-result agent=\"Scout\" type=\"Explore\" id=\"ab0123456789\" status=\"completed\">\nit takes 3 s\n</agent-result>\n" +
-	"<runtime-evidence>\nno files written by its tools, no commands run\nusage: 20 tokens, 1 tool uses, 812 ms\n</runtime-evidence>"
+const ended = "<agent-result agent=\"Scout\" type=\"Explore\" id=\"ab0123456789\" status=\"completed\">\nit takes 3 " +
+	"s\n</agent-result>\n" +
+	"<runtime-evidence>\nno files written by its tools, no commands run\nusage: 20 tokens, 1 tool uses, 812 " +
+	"ms\n</runtime-evidence>"
 
 // sample is a tree of two: main sends a child out, which reads a file; then main's service is
 
@@ -58,37 +63,47 @@ func sample() Recording {
 	read := callBlock(1, 0, "Read", `{"file_path":"/home/ada/porch/a.go"}`)
 	return Recording{
 		Header: Header{
-			Format: Format, Version: Version, Troupe: "test", Root: rootID, At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
-			Place:  Place{Cwd: "/home/ada/porch", Home: "/home/ada", Config: "/home/ada/.config/troupe", Outputs: "/home/ada/.local/share/troupe/outputs"},
+			Format: Format, Version: Version, Troupe: "test", Root: rootID,
+			At: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC),
+			Place: Place{Cwd: "/home/ada/porch", Home: "/home/ada", Config: "/home/ada/.config/troupe",
+				Outputs: "/home/ada/.local/share/troupe/outputs"},
 			Prompt: "fix it", Model: "anthropic/m",
 			Settings: `{"permissions":{"allow":["Bash(go test ./...)"]}}`,
 			Models:   []Model{{Name: "anthropic/m", Info: &model.Info{Priced: true, Window: 1000}}, {Name: "local/n"}},
 		},
 		Lines: []Line{
-			{Agent: &Agent{Path: "main", Session: rootID, Type: "main", System: "You are main.", Tools: []string{"Agent", "Bash", "Read"}, Status: troupe.Completed}},
+			{Agent: &Agent{Path: "main", Session: rootID, Type: "main", System: "You are main.",
+				Tools: []string{"Agent", "Bash", "Read"}, Status: troupe.Completed}},
 			{Call: &Call{
 				Agent: "main", Run: 1, Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1,
-				Messages: []troupe.Message{user("fix it", where)}, Said: said(troupe.StopToolUse, troupe.Text("Let me see."), spawn),
+				Messages: []troupe.Message{user("fix it", where)},
+				Said:     said(troupe.StopToolUse, troupe.Text("Let me see."), spawn),
 			}},
-			{Agent: &Agent{Path: "main/Scout", Session: childID, Type: "Explore", System: "You look.", Tools: []string{"Read"}, Status: troupe.Completed}},
+			{Agent: &Agent{Path: "main/Scout", Session: childID, Type: "Explore", System: "You look.",
+				Tools: []string{"Read"}, Status: troupe.Completed}},
 			{Call: &Call{
 				Agent: "main/Scout", Run: 1, Reply: 1, Attempt: 1, Model: "anthropic/m", Generation: 1,
-				Messages: []troupe.Message{user("look at /home/ada/porch/a.go", where)}, Said: said(troupe.StopToolUse, read),
+				Messages: []troupe.Message{user("look at /home/ada/porch/a.go", where)},
+				Said:     said(troupe.StopToolUse, read),
 			}},
 			{Tool: &Tool{
-				Agent: "main/Scout", Reply: 1, Name: "Read", Input: read.Call.Input, Blocks: []troupe.Block{troupe.Text("package a")}, DurationMS: 3,
+				Agent: "main/Scout", Reply: 1, Name: "Read", Input: read.Call.Input,
+				Blocks: []troupe.Block{troupe.Text("package a")}, DurationMS: 3,
 				Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/home/ada/porch/a.go", Hash: "00"}}},
 			}},
 			{Call: &Call{
 				Agent: "main/Scout", Run: 1, Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
-				Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{read}}, result(1, 0, "package a")},
-				Said:     said(troupe.StopEndTurn, troupe.Text("it takes 3 s")),
+				Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{read}},
+					result(1, 0, "package a")},
+				Said: said(troupe.StopEndTurn, troupe.Text("it takes 3 s")),
 			}},
-			{Tool: &Tool{Agent: "main", Reply: 1, Name: "Agent", Input: spawn.Call.Input, Blocks: []troupe.Block{troupe.Text(ended)}, Birth: true, Mail: "end:ab0123456789:1"}},
+			{Tool: &Tool{Agent: "main", Reply: 1, Name: "Agent", Input: spawn.Call.Input,
+				Blocks: []troupe.Block{troupe.Text(ended)}, Birth: true, Mail: "end:ab0123456789:1"}},
 			{Call: &Call{
 				Agent: "main", Run: 1, Reply: 2, Attempt: 1, Model: "anthropic/m", Generation: 1,
-				Messages: []troupe.Message{{Role: troupe.Assistant, Blocks: []troupe.Block{troupe.Text("Let me see."), spawn}}, result(1, 0, ended)},
-				Failed:   &Failed{Fault: troupe.FaultRetry, Message: "overloaded", Partial: "I was"},
+				Messages: []troupe.Message{{Role: troupe.Assistant,
+					Blocks: []troupe.Block{troupe.Text("Let me see."), spawn}}, result(1, 0, ended)},
+				Failed: &Failed{Fault: troupe.FaultRetry, Message: "overloaded", Partial: "I was"},
 			}},
 			{Call: &Call{
 				Agent: "main", Run: 1, Reply: 2, Attempt: 2, Model: "anthropic/m", Generation: 1, Messages: nil,
@@ -166,7 +181,8 @@ func (a *agent) say(ctx context.Context, msgs ...troupe.Message) (string, error)
 		}
 		a.messages = append(a.messages, b)
 	}
-	rep, err := a.p.Stream(ctx, model.Request{Agent: a.who, Head: a.head, Messages: a.messages, Generation: a.generate}, func(model.Delta) {})
+	rep, err := a.p.Stream(ctx, model.Request{Agent: a.who, Head: a.head, Messages: a.messages, Generation: a.generate},
+		func(model.Delta) {})
 	if err != nil {
 		return "", err
 	}

@@ -261,7 +261,8 @@ func (p *Player) Serve(ctx context.Context, path string, reply, call int) (Tool,
 		<-ctx.Done()
 	}
 	if t.End != nil {
-		t.Blocks, t.IsError, t.Evidence = []troupe.Block{troupe.Text(t.End.Result)}, t.End.Status != troupe.Completed, t.End.Evidence
+		t.Blocks, t.IsError, t.Evidence = []troupe.Block{troupe.Text(t.End.Result)}, t.End.Status != troupe.Completed,
+			t.End.Evidence
 	}
 	return t, nil
 }

@@ -29,7 +29,8 @@ func parse(path string, data []byte) (file, error) {
 	}
 	err = root.Fields("a script", map[string]func(yamlfile.Node) error{
 		"model": func(n yamlfile.Node) (err error) {
-			if f.model, err = n.String("model"); err == nil && (f.model == "" || strings.ContainsAny(f.model, " \t\n")) {
+			if f.model, err = n.String("model"); err == nil &&
+				(f.model == "" || strings.ContainsAny(f.model, " \t\n")) {
 				err = n.Errorf("model must be a word, not %q", f.model)
 			}
 			return err
@@ -132,7 +133,8 @@ func parseEntry(n yamlfile.Node) (entry, error) {
 func (e *entry) finish(n yamlfile.Node, after *yamlfile.Node) (err error) {
 	if after != nil {
 		if e.fault == nil || e.fault.kind != troupe.FaultRetry {
-			return after.Errorf("retry_after needs an error that can be tried again: %s", strings.Join(retryable(), ", "))
+			return after.Errorf("retry_after needs an error that can be tried again: %s",
+				strings.Join(retryable(), ", "))
 		}
 		if e.fault.retryAfter, err = after.Duration("retry_after"); err != nil {
 			return err
@@ -212,7 +214,8 @@ func (e *entry) parseStop(n yamlfile.Node) error {
 	if err != nil {
 		return err
 	}
-	stops := []string{string(troupe.StopEndTurn), string(troupe.StopToolUse), string(troupe.StopMaxTokens), string(troupe.StopRefusal), string(troupe.StopOther)}
+	stops := []string{string(troupe.StopEndTurn), string(troupe.StopToolUse), string(troupe.StopMaxTokens),
+		string(troupe.StopRefusal), string(troupe.StopOther)}
 	if !slices.Contains(stops, s) {
 		return n.Errorf("stop must be one of %s, not %q", yamlfile.Join(stops), s)
 	}
@@ -224,7 +227,8 @@ func (e *entry) parseUsage(n yamlfile.Node) error {
 	u := &troupe.Usage{}
 	e.tokens = u
 	fields := map[string]func(yamlfile.Node) error{}
-	for key, to := range map[string]*int64{"input": &u.Input, "output": &u.Output, "cache_read": &u.CacheRead, "cache_write": &u.CacheWrite} {
+	for key, to := range map[string]*int64{"input": &u.Input, "output": &u.Output, "cache_read": &u.CacheRead,
+		"cache_write": &u.CacheWrite} {
 		fields[key] = func(v yamlfile.Node) (err error) {
 			if *to, err = v.Int(key); err == nil && *to > 1e12 {
 				err = v.Errorf("%s: %d tokens are more than anybody has ever sent", key, *to)

@@ -126,7 +126,8 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	if id == "" {
 		id = r.Model
 	}
-	return troupe.Reply{Blocks: shown, Stop: e.stopReason(), Usage: used, Model: name + "/" + id, RequestID: fmt.Sprintf("line-%d", e.line)}, nil
+	return troupe.Reply{Blocks: shown, Stop: e.stopReason(), Usage: used, Model: name + "/" + id,
+		RequestID: fmt.Sprintf("line-%d", e.line)}, nil
 }
 
 // bad is an error of the script, or of who asks it; trying again does not help.
@@ -146,7 +147,8 @@ func who(a model.Agent) string {
 }
 
 func interrupted(ctx context.Context, partial []troupe.Block, u troupe.Usage) error {
-	return &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Partial: partial, Usage: u, Err: ctx.Err()}
+	return &model.Error{Fault: troupe.FaultInterrupted, Message: "the model call was interrupted", Partial: partial,
+		Usage: u, Err: ctx.Err()}
 }
 
 func wait(ctx context.Context, d time.Duration) error {

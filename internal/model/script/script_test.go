@@ -63,7 +63,8 @@ func (s *session) again(ctx context.Context) (troupe.Reply, error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	rep, err := s.p.Stream(ctx, model.Request{Agent: s.agent, Model: "m", Generation: s.generation, Head: head, Messages: s.msgs, Fresh: min(2, len(s.msgs))}, nil)
+	rep, err := s.p.Stream(ctx, model.Request{Agent: s.agent, Model: "m", Generation: s.generation, Head: head,
+		Messages: s.msgs, Fresh: min(2, len(s.msgs))}, nil)
 	if err == nil {
 		b, _ := s.p.EncodeMessage(troupe.Message{Role: troupe.Assistant, Blocks: rep.Blocks})
 		s.msgs = append(s.msgs, b)
@@ -75,7 +76,8 @@ func (s *session) want(text, said string) {
 	s.t.Helper()
 	rep, err := s.say(said)
 	if err != nil || troupe.JoinText(rep.Blocks) != text {
-		s.t.Errorf("%s, reply %d to %q: %q, %v; want %q", s.agent.Type, s.agent.Reply, said, troupe.JoinText(rep.Blocks), err, text)
+		s.t.Errorf("%s, reply %d to %q: %q, %v; want %q", s.agent.Type, s.agent.Reply, said,
+			troupe.JoinText(rep.Blocks), err, text)
 	}
 }
 
@@ -174,7 +176,8 @@ replies:
 	s := open(t, p, "main")
 	s.want("first", "these are the first words")
 	result := troupe.Message{Role: troupe.User, Blocks: []troupe.Block{
-		{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 1, Blocks: []troupe.Block{troupe.Text("straight"), troupe.Text("from the tool")}}},
+		{Type: troupe.ResultBlock, Result: &troupe.Result{Reply: 1,
+			Blocks: []troupe.Block{troupe.Text("straight"), troupe.Text("from the tool")}}},
 	}}
 	b, _ := p.EncodeMessage(result)
 	s.msgs = append(s.msgs, b)
@@ -227,11 +230,13 @@ replies:
 	s := open(t, p, "main")
 	_, err := s.say("go")
 	var me *model.Error
-	if !errors.As(err, &me) || me.Fault != troupe.FaultRetry || me.RetryAfter != 1500*time.Millisecond || !strings.Contains(me.Message, "test.yaml:3") {
+	if !errors.As(err, &me) || me.Fault != troupe.FaultRetry || me.RetryAfter != 1500*time.Millisecond ||
+		!strings.Contains(me.Message, "test.yaml:3") {
 		t.Errorf("attempt 1: %+v", err)
 	}
 	for range 2 {
-		if _, err = s.again(t.Context()); !errors.As(err, &me) || troupe.JoinText(me.Partial) != "half a" || me.Usage.Output != 2 {
+		if _, err = s.again(t.Context()); !errors.As(err, &me) || troupe.JoinText(me.Partial) != "half a" ||
+			me.Usage.Output != 2 {
 			t.Errorf("attempts 2 and 3: %+v", err)
 		}
 	}
@@ -294,7 +299,8 @@ func TestPrefixRule(t *testing.T) {
 	s.msgs[1] = []byte(`{"role":"assistant","blocks":[{"type":"text","text":"y"}]}`)
 	_, err := s.say("c")
 	var me *model.Error
-	if !errors.As(err, &me) || me.Fault != troupe.FaultBad || !errors.Is(err, model.ErrPrefix) || !strings.Contains(me.Message, "message 2 of 5") {
+	if !errors.As(err, &me) || me.Fault != troupe.FaultBad || !errors.Is(err, model.ErrPrefix) ||
+		!strings.Contains(me.Message, "message 2 of 5") {
 		t.Errorf("a changed message passed: %v", err)
 	}
 	s.generation++
@@ -326,7 +332,8 @@ replies:
 			_, err := s.send(ctx, troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text("on")}})
 			cancel()
 			var me *model.Error
-			if !errors.As(err, &me) || me.Fault != troupe.FaultInterrupted || troupe.JoinText(me.Partial) != want || time.Since(start) != 119*time.Minute {
+			if !errors.As(err, &me) || me.Fault != troupe.FaultInterrupted || troupe.JoinText(me.Partial) != want ||
+				time.Since(start) != 119*time.Minute {
 				t.Errorf("turn %d after %s: %+v", turn, time.Since(start), err)
 			}
 		}
@@ -357,40 +364,46 @@ replies:
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"":                                                   "test.yaml: the file is empty",
-		"hello":                                              `test.yaml:1: a script must be a mapping (key: value), not "hello"`,
-		"model: x":                                           "test.yaml:1: the script has no replies",
-		"replies: {}":                                        "test.yaml:1: replies must be a list, not a mapping",
-		"replies:\n- {text: a}\n- {txet: b}":                 `test.yaml:3: a reply has no key "txet"; did you mean "text"?`,
-		"replies:\n- {zzzzzz: b}":                            `test.yaml:2: a reply has no key "zzzzzz"; it knows: agent, attempt`,
-		"replies:\n- agent: main":                            "test.yaml:2: this reply says nothing",
-		"replies:\n- {text: a, text: b}":                     `test.yaml:2: "text" is given twice`,
-		"replies:\n- text: [a]":                              "test.yaml:2: text must be text, not a list",
-		"replies:\n- text:":                                  "test.yaml:2: text must be text, not nothing",
-		"replies:\n- {text: a, turn: 0}":                     "test.yaml:2: turn must be a number from 1 on",
-		"replies:\n- {text: a, turn: 5-2}":                   "test.yaml:2: turn must be a number from 1 on",
-		"replies:\n- {text: a, turn: -3}":                    "test.yaml:2: turn must be a number from 1 on",
-		"replies:\n- {text: a, matches: '('}":                "test.yaml:2: matches: error parsing regexp",
-		"replies:\n- {text: a, contains: ''}":                "test.yaml:2: contains must not be empty",
-		"replies:\n- {text: a, delay: 5}":                    `test.yaml:2: delay must be a length of time, such as 200ms or 1.5s, not "5"`,
-		"replies:\n- {text: a, delay: -1s}":                  "test.yaml:2: delay must be",
-		"replies:\n- {error: overload}":                      `test.yaml:2: error must be one of auth, bad_request, cut, no_model, overloaded, rate_limit, server, too_long, not "overload"; did you mean "overloaded"?`,
-		"replies:\n- {error: cut}":                           "test.yaml:2: error: cut needs text",
-		"replies:\n- {error: auth, retry_after: 1s}":         "test.yaml:2: retry_after needs an error that can be tried again: cut, overloaded, rate_limit, server",
-		"replies:\n- {text: a, retry_after: 1s}":             "test.yaml:2: retry_after needs",
-		"replies:\n- {error: auth, stop: refusal}":           "test.yaml:2: a reply that ends in an error has no stop",
-		"replies:\n- {stop: later}":                          "test.yaml:2: stop must be one of",
-		"replies:\n- {text: a, usage: {input: 1.5}}":         "test.yaml:2: input must be a whole number",
-		"replies:\n- {text: a, usage: {tokens: 1}}":          `test.yaml:2: usage has no key "tokens"`,
-		"replies:\n- calls: [{input: {}}]":                   "test.yaml:2: a call needs a tool",
-		"replies:\n- calls: [{tool: A, input: [1]}]":         "test.yaml:2: input must be a mapping",
-		"replies:\n- calls: [{tool: A, input: {}, raw: x}]":  "test.yaml:2: a call has either input or raw",
-		"replies:\n- calls: [{tool: A, input: {n: .inf}}]":   "test.yaml:2: JSON has no number .inf",
-		"replies:\n- calls:\n  - {tool: A,\n":                "test.yaml:",
-		"replies: [{text: a}]\n---\nreplies: [{text: b}]":    "test.yaml:",
-		"x: &x {text: a}\nreplies: [*x]":                     `test.yaml:1: a script has no key "x"`,
-		"replies: [{<<: {text: a}}]":                         "merge keys",
-		"price: {input: 1, putput: 2}\nreplies: [{text: a}]": `test.yaml:1: price has no key "putput"; did you mean "output"?`,
+		"":            "test.yaml: the file is empty",
+		"hello":       `test.yaml:1: a script must be a mapping (key: value), not "hello"`,
+		"model: x":    "test.yaml:1: the script has no replies",
+		"replies: {}": "test.yaml:1: replies must be a list, not a mapping",
+		"replies:\n- {text: a}\n- {txet: " +
+			"b}": `test.yaml:3: a reply has no key "txet"; did you mean "text"?`,
+		"replies:\n- {zzzzzz: " +
+			"b}": `test.yaml:2: a reply has no key "zzzzzz"; it knows: agent, attempt`,
+		"replies:\n- agent: main":             "test.yaml:2: this reply says nothing",
+		"replies:\n- {text: a, text: b}":      `test.yaml:2: "text" is given twice`,
+		"replies:\n- text: [a]":               "test.yaml:2: text must be text, not a list",
+		"replies:\n- text:":                   "test.yaml:2: text must be text, not nothing",
+		"replies:\n- {text: a, turn: 0}":      "test.yaml:2: turn must be a number from 1 on",
+		"replies:\n- {text: a, turn: 5-2}":    "test.yaml:2: turn must be a number from 1 on",
+		"replies:\n- {text: a, turn: -3}":     "test.yaml:2: turn must be a number from 1 on",
+		"replies:\n- {text: a, matches: '('}": "test.yaml:2: matches: error parsing regexp",
+		"replies:\n- {text: a, contains: ''}": "test.yaml:2: contains must not be empty",
+		"replies:\n- {text: a, delay: " +
+			"5}": `test.yaml:2: delay must be a length of time, such as 200ms or 1.5s, not "5"`,
+		"replies:\n- {text: a, delay: -1s}": "test.yaml:2: delay must be",
+		"replies:\n- {error: " +
+			"overload}": `test.yaml:2: error must be one of auth, bad_request, cut, no_model, overloaded, rate_limit, server, too_long, not "overload"; did you mean "overloaded"?`,
+		"replies:\n- {error: cut}": "test.yaml:2: error: cut needs text",
+		"replies:\n- {error: auth, retry_after: 1s}": "test.yaml:2: retry_after needs an error that can be " +
+			"tried again: cut, overloaded, rate_limit, server",
+		"replies:\n- {text: a, retry_after: 1s}":            "test.yaml:2: retry_after needs",
+		"replies:\n- {error: auth, stop: refusal}":          "test.yaml:2: a reply that ends in an error has no stop",
+		"replies:\n- {stop: later}":                         "test.yaml:2: stop must be one of",
+		"replies:\n- {text: a, usage: {input: 1.5}}":        "test.yaml:2: input must be a whole number",
+		"replies:\n- {text: a, usage: {tokens: 1}}":         `test.yaml:2: usage has no key "tokens"`,
+		"replies:\n- calls: [{input: {}}]":                  "test.yaml:2: a call needs a tool",
+		"replies:\n- calls: [{tool: A, input: [1]}]":        "test.yaml:2: input must be a mapping",
+		"replies:\n- calls: [{tool: A, input: {}, raw: x}]": "test.yaml:2: a call has either input or raw",
+		"replies:\n- calls: [{tool: A, input: {n: .inf}}]":  "test.yaml:2: JSON has no number .inf",
+		"replies:\n- calls:\n  - {tool: A,\n":               "test.yaml:",
+		"replies: [{text: a}]\n---\nreplies: [{text: b}]":   "test.yaml:",
+		"x: &x {text: a}\nreplies: [*x]":                    `test.yaml:1: a script has no key "x"`,
+		"replies: [{<<: {text: a}}]":                        "merge keys",
+		"price: {input: 1, putput: 2}\nreplies: [{text: " +
+			"a}]": `test.yaml:1: price has no key "putput"; did you mean "output"?`,
 	} {
 		_, err := New("test.yaml", []byte(in))
 		var ue *troupe.UserError
@@ -406,7 +419,8 @@ func TestAliasBomb(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("replies:\n- calls:\n  - tool: T\n    input:\n      a0: &a0 [x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 20; i++ {
-		fmt.Fprintf(&b, "      a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1), 9), ", "))
+		fmt.Fprintf(&b, "      a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d, ", i-1),
+			9), ", "))
 	}
 	if _, err := New("bomb.yaml", []byte(b.String())); err == nil {
 		t.Error("the bomb went off")
@@ -444,7 +458,8 @@ func TestManual(t *testing.T) {
 	team := load(t, string(blocks[2][1]))
 	lead := open(t, team, "main")
 	lead.want("I will have the code and its tests looked at.", "go")
-	lead.want("The login is checked in auth/login.go, and auth/login_test.go tests it.", "in auth/login.go\nin auth/login_test.go")
+	lead.want("The login is checked in auth/login.go, and auth/login_test.go tests it.",
+		"in auth/login.go\nin auth/login_test.go")
 	scout := open(t, team, "Explore")
 	scout.want("", "Which tests cover the login?")
 	scout.want("There is one test file for it, auth/login_test.go.", "auth/login_test.go")
@@ -452,8 +467,10 @@ func TestManual(t *testing.T) {
 
 // FuzzScript: a file is either refused, with its name, or can be played without a panic.
 func FuzzScript(f *testing.F) {
-	f.Add([]byte("replies:\n- {agent: main, turn: 1-, contains: x, text: hello, over: 1ms}\n- {error: cut, text: a, attempt: 2}\n"))
-	f.Add([]byte("price: {input: 3}\nmodel: m\nreplies:\n- calls: [{tool: A, input: {b: &x [1, 2], c: *x}}, {tool: B, raw: '{'}]\n  usage: {input: 1}\n"))
+	f.Add([]byte("replies:\n- {agent: main, turn: 1-, contains: x, text: hello, over: 1ms}\n- {error: cut, text: a, " +
+		"attempt: 2}\n"))
+	f.Add([]byte("price: {input: 3}\nmodel: m\nreplies:\n- calls: [{tool: A, input: {b: &x [1, 2], c: *x}}, {tool: " +
+		"B, raw: '{'}]\n  usage: {input: 1}\n"))
 	f.Add([]byte(`{"replies": [{"thinking": "a", "stop": "refusal", "matches": "^a.*$"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := New("fuzz.yaml", data)
@@ -467,7 +484,8 @@ func FuzzScript(f *testing.F) {
 			e := &p.file.entries[i]
 			e.delay, e.over = 0, 0
 			for _, c := range e.calls {
-				if strings.HasPrefix(c.input, "{") && c.input != "{}" && !json.Valid([]byte(c.input)) && !strings.Contains(string(data), "raw") {
+				if strings.HasPrefix(c.input, "{") && c.input != "{}" && !json.Valid([]byte(c.input)) &&
+					!strings.Contains(string(data), "raw") {
 					t.Errorf("input is not JSON: %s", c.input)
 				}
 			}

@@ -44,7 +44,8 @@ func BenchmarkTree(b *testing.B) {
 		all := []troupe.Session{{ID: "root", Root: "root", Status: troupe.Spawning}}
 		for i := range 4 {
 			all = append(all, troupe.Session{
-				ID: troupe.SessionID(rune('a' + i)), Root: "root", Parent: "root", Depth: 1, Name: string(rune('a' + i)),
+				ID: troupe.SessionID(rune('a' + i)), Root: "root", Parent: "root", Depth: 1,
+				Name:  string(rune('a' + i)),
 				Coord: troupe.Coord{Reply: 1, Call: i}, Status: troupe.Spawning,
 			})
 		}
@@ -58,9 +59,11 @@ func BenchmarkTree(b *testing.B) {
 			sess := &all[i%len(all)]
 			sess.Seq++
 			err = s.Update(b.Context(), "root", func(tx store.Tx) error {
-				return errors.Join(tx.AddTree("root", troupe.TreeDelta{Total: 1}), tx.Append(lease, *sess, []troupe.Event{{
-					Root: "root", Session: sess.ID, Seq: sess.Seq, Body: troupe.ModelChanged{Model: "m", Why: "because"},
-				}}))
+				return errors.Join(tx.AddTree("root", troupe.TreeDelta{Total: 1}),
+					tx.Append(lease, *sess, []troupe.Event{{
+						Root: "root", Session: sess.ID, Seq: sess.Seq,
+						Body: troupe.ModelChanged{Model: "m", Why: "because"},
+					}}))
 			})
 		}
 		for _, sess := range all {

@@ -210,10 +210,12 @@ func checkSession(s troupe.Session) error {
 	started := s.Run > 0 && !s.StartedAt.IsZero()
 	switch {
 	case !isRoot && !isChild:
-		return fmt.Errorf("it is neither a root nor a child: parent %q, depth %d, coord %v, name %q", s.Parent, s.Depth, s.Coord, s.Name)
+		return fmt.Errorf("it is neither a root nor a child: parent %q, depth %d, coord %v, name %q", s.Parent, s.Depth,
+			s.Coord, s.Name)
 	case !slices.Contains(troupe.Statuses(), s.Status):
 		return fmt.Errorf("there is no status %q", s.Status)
-	case (s.Status == troupe.Waiting) != slices.Contains(troupe.WaitReasons(), s.Waiting) || (s.Status != troupe.Waiting && s.Waiting != ""):
+	case (s.Status == troupe.Waiting) != slices.Contains(troupe.WaitReasons(), s.Waiting) ||
+		(s.Status != troupe.Waiting && s.Waiting != ""):
 		return fmt.Errorf("it is %s and waits for %q", s.Status, s.Waiting)
 	case withCause != knownCause(s.Cause) || (!withCause && s.Cause != troupe.CauseNone):
 		return fmt.Errorf("it is %s with cause %q", s.Status, s.Cause)
@@ -223,7 +225,8 @@ func checkSession(s troupe.Session) error {
 		return fmt.Errorf("it is in run %d and started at %v", s.Run, s.StartedAt)
 	case !started && s.Status != troupe.Spawning && s.Status != troupe.Failed && s.Status != troupe.Cancelled:
 		return fmt.Errorf("it is %s in run %d, started at %v", s.Status, s.Run, s.StartedAt)
-	case min(u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), int64(s.Tally.Turns), int64(s.Tally.ToolUses)) < 0:
+	case min(u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), int64(s.Tally.Turns),
+		int64(s.Tally.ToolUses)) < 0:
 		return fmt.Errorf("its bill is below zero: %+v", s.Tally)
 	case s.Reserved.Tokens < 0 || s.Reserved.Cost < 0:
 		return fmt.Errorf("it has reserved less than nothing: %+v", s.Reserved)

@@ -27,7 +27,8 @@ func (r *reader) Requests(f store.RequestFilter) (out []troupe.Request, err erro
 		if (f.Root != "" && row.Root != f.Root) || !strings.HasPrefix(string(row.ID), f.IDPrefix) {
 			continue
 		}
-		if _, answered := r.db.sessions[row.Session].mail[troupe.AnswerMailID(row.ID)]; f.Open && (answered || !row.Settled.IsZero()) {
+		if _, answered := r.db.sessions[row.Session].mail[troupe.AnswerMailID(row.ID)]; f.Open &&
+			(answered || !row.Settled.IsZero()) {
 			continue
 		}
 		found = append(found, row)

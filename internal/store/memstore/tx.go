@@ -203,7 +203,8 @@ func checkEvents(s troupe.Session, events []troupe.Event) error {
 		}
 	}
 	if last := events[len(events)-1].Seq; s.Seq != last {
-		return fmt.Errorf("the projection stands at event %d, the events end with %d: %w", s.Seq, last, troupe.ErrFenced)
+		return fmt.Errorf("the projection stands at event %d, the events end with %d: %w", s.Seq, last,
+			troupe.ErrFenced)
 	}
 	return nil
 }
@@ -271,7 +272,8 @@ func (t *tx) MarkDelivered(to troupe.SessionID, seq int64, ids []troupe.MailID) 
 			m = s.mail[id]
 		}
 		if m == nil || m.delivered != 0 {
-			return fmt.Errorf("mark mail of session %s delivered: %s is not there, or was delivered before: %w", to, id, troupe.ErrFenced)
+			return fmt.Errorf("mark mail of session %s delivered: %s is not there, or was delivered before: %w", to, id,
+				troupe.ErrFenced)
 		}
 		t.undo = append(t.undo, func() { m.delivered = 0 })
 		m.delivered = seq
@@ -301,7 +303,8 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	tr.total, tr.active, tr.tally = total+d.Total, active+d.Active, tally.Add(d.Tally)
 	u := tr.tally.Usage
 	if min(int64(tr.total), int64(tr.active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
-		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses), tr.reserved.Tokens, int64(tr.reserved.Cost)) < 0 {
+		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses), tr.reserved.Tokens,
+		int64(tr.reserved.Cost)) < 0 {
 		return t.refuse("add to tree %s: its sums would be below zero: %+v", root, d)
 	}
 	return nil

@@ -61,7 +61,8 @@ func plant(b *testing.B, s *Store, root troupe.SessionID, children int) []troupe
 	var out []troupe.Session
 	err := s.Update(b.Context(), root, func(tx store.Tx) error {
 		out = nil
-		if err := tx.Insert(rootSession(root), troupe.Lease{Owner: "o", Epoch: 1}, &troupe.Caps{MaxDepth: 1}); err != nil {
+		if err := tx.Insert(rootSession(root), troupe.Lease{Owner: "o", Epoch: 1},
+			&troupe.Caps{MaxDepth: 1}); err != nil {
 			return err
 		}
 		for n := range children {
@@ -96,14 +97,16 @@ func BenchmarkUpdate(b *testing.B) {
 					n.Tally.Usage.Input += 100
 					err := tx.Append(l, n, []troupe.Event{
 						{Root: root, Session: n.ID, Seq: n.Seq - 1, At: born(), Body: troupe.Replied{
-							Reply: int(n.Seq), Blocks: []troupe.Block{troupe.Text(text)}, Stop: troupe.StopToolUse, Model: n.Model}},
+							Reply: int(n.Seq), Blocks: []troupe.Block{troupe.Text(text)}, Stop: troupe.StopToolUse,
+							Model: n.Model}},
 						{Root: root, Session: n.ID, Seq: n.Seq, At: born(), Body: troupe.ToolFinished{
 							Name: "Read", Result: troupe.Result{Reply: 1, Blocks: []troupe.Block{troupe.Text(text)}}}},
 					})
 					if err != nil {
 						return err
 					}
-					return tx.AddTree(root, troupe.TreeDelta{Tally: troupe.Tally{Usage: troupe.Usage{Input: 100}, Turns: 1}})
+					return tx.AddTree(root, troupe.TreeDelta{Tally: troupe.Tally{Usage: troupe.Usage{Input: 100},
+						Turns: 1}})
 				})
 			}
 			var left atomic.Int64
@@ -148,9 +151,11 @@ func BenchmarkBirths(b *testing.B) {
 					return err
 				}
 				c.Seq = 1
-				if err := tx.Append(l, c, []troupe.Event{{Root: root, Session: c.ID, Seq: 1, At: born(), Body: troupe.Created{
-					Parent: root, Coord: c.Coord, Name: c.Name, Cwd: c.Cwd, Depth: 1,
-					Profile: troupe.Profile{Type: c.Type, Prompt: prompt, Tools: []string{"Glob", "Grep", "Read"}, Model: c.Model}}}}); err != nil {
+				if err := tx.Append(l, c, []troupe.Event{{Root: root, Session: c.ID, Seq: 1, At: born(),
+					Body: troupe.Created{
+						Parent: root, Coord: c.Coord, Name: c.Name, Cwd: c.Cwd, Depth: 1,
+						Profile: troupe.Profile{Type: c.Type, Prompt: prompt, Tools: []string{"Glob", "Grep", "Read"},
+							Model: c.Model}}}}); err != nil {
 					return err
 				}
 			}

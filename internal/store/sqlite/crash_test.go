@@ -55,7 +55,8 @@ func agentForEver(ctx context.Context, s *Store, me troupe.OwnerID, id troupe.Se
 		sess.Seq += 2
 		sess.Run, sess.Status, sess.StartedAt = 1, troupe.Running, born()
 		sess.Tally.Turns++
-		mail := troupe.Mail{ID: troupe.MailID(fmt.Sprint(id, sess.Seq)), Root: theRoot, To: theRoot, Kind: troupe.MailPrompt}
+		mail := troupe.Mail{ID: troupe.MailID(fmt.Sprint(id, sess.Seq)), Root: theRoot, To: theRoot,
+			Kind: troupe.MailPrompt}
 		err := s.Update(ctx, theRoot, func(tx store.Tx) error {
 			_, err := tx.Send(mail)
 			return errors.Join(err,
@@ -176,7 +177,8 @@ func checkTree(t *testing.T, s *Store, told map[troupe.SessionID]int64) {
 				return err
 			}
 			if int64(len(events)) != sess.Seq || sess.Seq != 2*int64(sess.Tally.Turns) {
-				t.Errorf("%s stands at %d with %d events and %d turns", sess.ID, sess.Seq, len(events), sess.Tally.Turns)
+				t.Errorf("%s stands at %d with %d events and %d turns", sess.ID, sess.Seq, len(events),
+					sess.Tally.Turns)
 			}
 			for i, e := range events {
 				if e.Seq != int64(i+1) {
@@ -185,7 +187,8 @@ func checkTree(t *testing.T, s *Store, told map[troupe.SessionID]int64) {
 			}
 		}
 		if tree.Tally.Turns != turns || len(mail) != turns {
-			t.Errorf("the tree counts %d turns, its sessions %d, and %d mails were sent", tree.Tally.Turns, turns, len(mail))
+			t.Errorf("the tree counts %d turns, its sessions %d, and %d mails were sent", tree.Tally.Turns, turns,
+				len(mail))
 		}
 		return nil
 	})

@@ -41,10 +41,12 @@ func explain(path, doing string, err error) error {
 		hint = "Move it away and run again; a new database will be made in its place."
 	case lib.SQLITE_CORRUPT:
 		problem = "the file is damaged"
-		hint = "Copy the file and its -wal neighbour to a safe place, then try `sqlite3 FILE .recover`, or move it away to begin anew."
+		hint = "Copy the file and its -wal neighbour to a safe place, then try `sqlite3 FILE .recover`, or move it " +
+			"away to begin anew."
 	case lib.SQLITE_IOERR:
 		problem = "the disk reports an error"
-		hint = "Look at the disk and the file system (is it full, over its quota, or gone?) and run again. What was saved before is intact."
+		hint = "Look at the disk and the file system (is it full, over its quota, or gone?) and run again. What was " +
+			"saved before is intact."
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		problem = "another process has kept the database locked for too long"
 		hint = "See which process has the file open (`fuser FILE`), and stop it if it hangs. Then run again."

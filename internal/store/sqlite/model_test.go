@@ -41,7 +41,8 @@ func TestSameAsMemory(t *testing.T) {
 			want, wantErr := perform(t, memory, root, ops, undo)
 			got, gotErr := perform(t, disk, root, ops, undo)
 			if d := cmp.Diff(want, got); d != "" {
-				t.Fatalf("they answer differently (-memory +sqlite):\n%s\nin memory: %v\non disk: %v", d, wantErr, gotErr)
+				t.Fatalf("they answer differently (-memory +sqlite):\n%s\nin memory: %v\non disk: %v", d, wantErr,
+					gotErr)
 			}
 			if d := cmp.Diff(everything(t, memory), everything(t, disk)); d != "" {
 				t.Fatalf("they hold different things (-memory +sqlite):\n%s", d)
@@ -67,7 +68,8 @@ func drawRoot(t *rapid.T) troupe.SessionID {
 func drawOp(t *rapid.T) op {
 	o := op{
 		What: rapid.SampledFrom([]string{
-			"insert", "insert", "append", "append", "append", "claim", "send", "send", "deliver", "add", "caps", "ask", "ask", "delete",
+			"insert", "insert", "append", "append", "append", "claim", "send", "send", "deliver", "add", "caps", "ask",
+			"ask", "delete",
 		}).Draw(t, "what"),
 		Session: drawSession(t),
 		Lease: troupe.Lease{
@@ -115,7 +117,8 @@ func (o op) do(tx store.Tx) (any, error) {
 		}
 		s.Seq, s.Tally.Turns = o.Seq+1, o.N
 		return nil, tx.Append(o.Lease, s, []troupe.Event{{
-			Root: s.Root, Session: s.ID, Seq: s.Seq, At: time.Unix(5, s.Seq), Body: troupe.ModelChanged{Why: fmt.Sprint(o.N)},
+			Root: s.Root, Session: s.ID, Seq: s.Seq, At: time.Unix(5, s.Seq),
+			Body: troupe.ModelChanged{Why: fmt.Sprint(o.N)},
 		}})
 	case "claim":
 		return tx.Claim(s.ID, o.Lease.Owner)
@@ -124,7 +127,8 @@ func (o op) do(tx store.Tx) (any, error) {
 	case "deliver":
 		return nil, tx.MarkDelivered(s.ID, o.Seq, o.Mail)
 	case "ask":
-		r := troupe.Request{ID: troupe.NewRequestID(s.ID, s.Coord, int(o.Seq)), Root: s.Root, Session: s.ID, Coord: s.Coord, Opened: time.Unix(6, o.Seq).UTC()}
+		r := troupe.Request{ID: troupe.NewRequestID(s.ID, s.Coord, int(o.Seq)), Root: s.Root, Session: s.ID,
+			Coord: s.Coord, Opened: time.Unix(6, o.Seq).UTC()}
 		r.Kind, r.Action = troupe.RequestPermission, "rm"
 		if o.N > 0 {
 			r.Settled, r.Answer = time.Unix(7, 8).UTC(), &troupe.Answer{Effect: troupe.Allow}

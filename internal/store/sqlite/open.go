@@ -157,9 +157,10 @@ func version(c *conn, path string) (int, error) {
 	}
 	if v > schemaVersion {
 		return 0, &troupe.UserError{
-			Problem: fmt.Sprintf("the database %s has version %d, and this troupe knows versions up to %d; it was left as it is.", path, v, schemaVersion),
-			Hint:    "Install the newer troupe again, or point TROUPE_HOME at another folder.",
-			Err:     fmt.Errorf("database version %d, known up to %d: %w", v, schemaVersion, troupe.ErrNewer),
+			Problem: fmt.Sprintf("the database %s has version %d, and this troupe knows versions up to %d; it was "+
+				"left as it is.", path, v, schemaVersion),
+			Hint: "Install the newer troupe again, or point TROUPE_HOME at another folder.",
+			Err:  fmt.Errorf("database version %d, known up to %d: %w", v, schemaVersion, troupe.ErrNewer),
 		}
 	}
 	return int(v), nil

@@ -108,7 +108,8 @@ func TestDurability(t *testing.T) {
 	err := s.write(t.Context(), "", func(tx *tx) error {
 		got = nil
 		for _, pragma := range []string{"synchronous", "journal_mode", "application_id"} {
-			err := tx.query("ask", func(r row) error { got = append(got, fmt.Sprint(r[0])); return nil }, "PRAGMA "+pragma)
+			err := tx.query("ask", func(r row) error { got = append(got, fmt.Sprint(r[0])); return nil },
+				"PRAGMA "+pragma)
 			if err != nil {
 				return err
 			}
@@ -225,7 +226,8 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA user_version = 1")
+	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA "+
+		"user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {
 		err := s.View(t.Context(), func(r store.Reader) (err error) { tree, err = r.Tree(theRoot); return err })
@@ -244,7 +246,10 @@ func TestOpenOlder(t *testing.T) {
 	if got := tree(); got.Caps != caps {
 		t.Errorf("its caps are %+v, want %+v", got.Caps, caps)
 	}
-	if err := s.Update(t.Context(), theRoot, func(tx store.Tx) error { return tx.PutDocument(theRoot, "a", nil) }); err != nil {
+	if err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
+		return tx.PutDocument(theRoot, "a",
+			nil)
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -257,12 +262,14 @@ func TestOpenRequests(t *testing.T) {
 	until := born().Add(time.Hour)
 	open := func(call int, step troupe.Step) troupe.RequestOpened {
 		return troupe.RequestOpened{Reply: 2, Call: call, RequestBody: troupe.RequestBody{
-			Reason: troupe.WaitApproval, Tool: "Bash", Action: fmt.Sprint("call ", call), Until: until, Decision: troupe.Decision{Effect: troupe.Ask, Step: step},
+			Reason: troupe.WaitApproval, Tool: "Bash", Action: fmt.Sprint("call ", call), Until: until,
+			Decision: troupe.Decision{Effect: troupe.Ask, Step: step},
 		}}
 	}
 	answered := troupe.RequestAnswered{Reply: 2, Call: 1, By: "ada", Effect: troupe.Allow}
 	done := troupe.ToolFinished{Result: troupe.Result{Reply: 2, Call: 4}}
-	bodies := []troupe.Body{open(0, "cost"), open(1, "ask"), open(3, "background"), open(4, "ask"), answered, open(1, "ask"), done}
+	bodies := []troupe.Body{open(0, "cost"), open(1, "ask"), open(3, "background"), open(4, "ask"), answered,
+		open(1, "ask"), done}
 	err := s.Update(t.Context(), theRoot, func(tx store.Tx) error {
 		l := troupe.Lease{Owner: "o", Epoch: 1}
 		live, ended := rootSession(theRoot), childSession(theRoot, 1)
@@ -270,7 +277,8 @@ func TestOpenRequests(t *testing.T) {
 		for _, x := range []*troupe.Session{&live, &ended} {
 			var events []troupe.Event
 			for i, b := range bodies {
-				events = append(events, troupe.Event{Root: theRoot, Session: x.ID, Seq: int64(i + 1), At: born().Add(time.Duration(i)), Body: b})
+				events = append(events, troupe.Event{Root: theRoot, Session: x.ID, Seq: int64(i + 1),
+					At: born().Add(time.Duration(i)), Body: b})
 			}
 			x.Seq, x.Run, x.StartedAt, x.Status = int64(len(events)), 1, born(), troupe.Running
 			if x == &ended {
@@ -286,7 +294,11 @@ func TestOpenRequests(t *testing.T) {
 	raw(t, path, "DROP TABLE requests; PRAGMA user_version = 3")
 	s = mustOpen(t, path, Options{})
 	var got []troupe.Request
-	err = s.View(t.Context(), func(r store.Reader) (err error) { got, err = r.Requests(store.RequestFilter{Open: true}); return err })
+	err = s.View(t.Context(), func(r store.Reader) (err error) {
+		got,
+			err = r.Requests(store.RequestFilter{Open: true})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +307,8 @@ func TestOpenRequests(t *testing.T) {
 		call int
 		kind troupe.RequestKind
 		at   int
-	}{{".2.0", 0, troupe.RequestCost, 0}, {".2.3", 3, troupe.RequestBackground, 2}, {".2.1.2", 1, troupe.RequestPermission, 5}}
+	}{{".2.0", 0, troupe.RequestCost, 0}, {".2.3", 3, troupe.RequestBackground, 2},
+		{".2.1.2", 1, troupe.RequestPermission, 5}}
 	if len(got) != len(want) {
 		t.Fatalf("it has %+v", got)
 	}
@@ -303,7 +316,8 @@ func TestOpenRequests(t *testing.T) {
 		r := open(w.call, got[i].Decision.Step).RequestBody
 		r.Kind = w.kind
 		x := troupe.Request{
-			ID: troupe.RequestID(theRoot + troupe.SessionID(w.id)), Root: theRoot, Session: theRoot, Coord: troupe.Coord{Reply: 2, Call: w.call},
+			ID: troupe.RequestID(theRoot + troupe.SessionID(w.id)), Root: theRoot, Session: theRoot,
+			Coord:       troupe.Coord{Reply: 2, Call: w.call},
 			RequestBody: r, Opened: born().Add(time.Duration(w.at)),
 		}
 		if d := cmp.Diff(x, got[i]); d != "" {
@@ -315,7 +329,8 @@ func TestOpenRequests(t *testing.T) {
 func TestOpenWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	garbage, foreign, claimed := filepath.Join(dir, "garbage"), filepath.Join(dir, "foreign"), filepath.Join(dir, "claimed")
+	garbage, foreign, claimed := filepath.Join(dir, "garbage"), filepath.Join(dir, "foreign"),
+		filepath.Join(dir, "claimed")
 	text := []byte(strings.Repeat("this is a diary, not a database\n", 500))
 	if err := os.WriteFile(garbage, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -380,7 +395,8 @@ func TestOpenWithoutPermission(t *testing.T) {
 	expect("a database that cannot be made", filepath.Join(dir, "other.db"), "permission denied")
 	chmod(dir, 0o755)
 	chmod(path, 0o600)
-	if err := mustOpen(t, path, Options{}).View(t.Context(), func(r store.Reader) error { _, err := r.Session(theRoot); return err }); err != nil {
+	if err := mustOpen(t, path, Options{}).View(t.Context(),
+		func(r store.Reader) error { _, err := r.Session(theRoot); return err }); err != nil {
 		t.Errorf("something was lost: %v", err)
 	}
 }

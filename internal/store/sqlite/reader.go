@@ -199,7 +199,8 @@ func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 			Name: row.text(0),
 			Caps: troupe.Caps{
 				MaxDepth: row.int(1), MaxActive: row.int(2), MaxTotal: row.int(3),
-				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)), AskAbove: troupe.Money(row.int64(17)), MaxTurns: row.int64(18),
+				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)), AskAbove: troupe.Money(row.int64(17)),
+				MaxTurns: row.int64(18),
 			},
 			Total:    row.int(6),
 			Active:   row.int(7),

@@ -24,14 +24,16 @@ func (r *reader) Requests(f store.RequestFilter) (out []troupe.Request, err erro
 		req, err := readRequest(row)
 		out = append(out, req)
 		return err
-	}, `SELECT root, id, session, reply, call, opened, settled, body, answer FROM requests`+q.where()+` ORDER BY asked`, q.args...)
+	}, `SELECT root, id, session, reply, call, opened, settled, body, answer FROM requests`+q.where()+` ORDER BY asked`,
+		q.args...)
 	return out, err
 }
 
 func readRequest(r row) (troupe.Request, error) {
 	out := troupe.Request{
 		Root: troupe.SessionID(r.text(0)), ID: troupe.RequestID(r.text(1)), Session: troupe.SessionID(r.text(2)),
-		Coord: troupe.Coord{Reply: r.int(3), Call: r.int(4)}, Opened: readTime(r.int64(5)), Settled: readTime(r.int64(6)),
+		Coord: troupe.Coord{Reply: r.int(3), Call: r.int(4)}, Opened: readTime(r.int64(5)),
+		Settled: readTime(r.int64(6)),
 	}
 	err := json.Unmarshal(r.bytes(7), &out.RequestBody)
 	if err == nil && r[8] != nil {
@@ -62,7 +64,8 @@ func (t *tx) PutRequest(r troupe.Request) error {
 	n, err := t.exec(doing, `INSERT INTO requests (root, id, session, reply, call, opened, settled, body, answer)
 		SELECT ?,?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
 		ON CONFLICT (root, id) DO UPDATE SET settled = excluded.settled, answer = excluded.answer`,
-		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, writeTime(r.Opened), writeTime(r.Settled), body, answer,
+		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, writeTime(r.Opened), writeTime(r.Settled),
+		body, answer,
 		string(r.Root), string(r.Session))
 	if err != nil || n == 1 {
 		return err

@@ -56,7 +56,8 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 // readTally reads the seven columns of a bill from column i on.
 func readTally(r row, i int) troupe.Tally {
 	return troupe.Tally{
-		Usage:    troupe.Usage{Input: r.int64(i), Output: r.int64(i + 1), CacheRead: r.int64(i + 2), CacheWrite: r.int64(i + 3)},
+		Usage: troupe.Usage{Input: r.int64(i), Output: r.int64(i + 1), CacheRead: r.int64(i + 2),
+			CacheWrite: r.int64(i + 3)},
 		Cost:     troupe.Money(r.int64(i + 4)),
 		Turns:    r.int(i + 5),
 		ToolUses: r.int(i + 6),

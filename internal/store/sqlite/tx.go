@@ -185,7 +185,8 @@ func checkEvents(s troupe.Session, events []troupe.Event) error {
 		}
 	}
 	if last := events[len(events)-1].Seq; s.Seq != last {
-		return fmt.Errorf("the projection stands at event %d, the events end with %d: %w", s.Seq, last, troupe.ErrFenced)
+		return fmt.Errorf("the projection stands at event %d, the events end with %d: %w", s.Seq, last,
+			troupe.ErrFenced)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func (w *watching) look(c *conn, fn func([]store.Commit)) error {
 	}
 	if !ok {
 		w.begun, w.row = true, 0
-		err := c.query(func(r row) error { w.take(r); return nil }, `SELECT rowid, root, session, seq FROM events ORDER BY rowid DESC LIMIT 1`)
+		err := c.query(func(r row) error { w.take(r); return nil },
+			`SELECT rowid, root, session, seq FROM events ORDER BY rowid DESC LIMIT 1`)
 		if err != nil {
 			return err
 		}

@@ -276,7 +276,8 @@ func TestFull(t *testing.T) {
 		}
 	}
 	large := func(tx store.Tx) error {
-		m := troupe.Mail{ID: "large", Root: theRoot, To: theRoot, Blocks: []troupe.Block{troupe.Text(strings.Repeat("x", 1<<20))}}
+		m := troupe.Mail{ID: "large", Root: theRoot, To: theRoot,
+			Blocks: []troupe.Block{troupe.Text(strings.Repeat("x", 1<<20))}}
 		_, _ = tx.Send(m) // a function that does not look must not be answered with success
 		return addOne(tx)
 	}

@@ -58,12 +58,14 @@ func testInsertClashes(e *env) {
 		"the name below another parent": {with(free(), func(s *troupe.Session) {
 			s.Parent, s.Depth, s.Coord, s.Name = kids[0].ID, 2, kids[1].Coord, kids[1].Name
 		}), nil},
-		"same id as a root":            {newRoot(1), troupe.ErrExists},
-		"a root without a name":        {newRoot(3), nil},
-		"a root with a free name":      {with(newRoot(3), func(s *troupe.Session) { s.Name = "Login" }), nil},
-		"a root with a child's name":   {with(newRoot(3), func(s *troupe.Session) { s.Name = kids[0].Name }), nil},
-		"a root with a taken name":     {with(newRoot(3), func(s *troupe.Session) { s.Name = "Login Bug" }), troupe.ErrExists},
-		"the same in other case":       {with(newRoot(3), func(s *troupe.Session) { s.Name = "LOGIN bug" }), troupe.ErrExists},
+		"same id as a root":          {newRoot(1), troupe.ErrExists},
+		"a root without a name":      {newRoot(3), nil},
+		"a root with a free name":    {with(newRoot(3), func(s *troupe.Session) { s.Name = "Login" }), nil},
+		"a root with a child's name": {with(newRoot(3), func(s *troupe.Session) { s.Name = kids[0].Name }), nil},
+		"a root with a taken name": {with(newRoot(3), func(s *troupe.Session) { s.Name = "Login Bug" }),
+			troupe.ErrExists},
+		"the same in other case": {with(newRoot(3), func(s *troupe.Session) { s.Name = "LOGIN bug" }),
+			troupe.ErrExists},
 		"letters beyond ASCII in case": {with(newRoot(3), func(s *troupe.Session) { s.Name = "Login Büg" }), nil},
 	}
 	undo := errors.New("undo")

@@ -34,44 +34,56 @@ func bodies() []troupe.Body {
 	blocks := []troupe.Block{
 		troupe.Text("Grüße, 世界 \u2028 \"quoted\" \\ \t\n"),
 		{Type: troupe.ImageBlock, Image: &troupe.Image{MediaType: "image/png", Data: []byte{0, 1, 254, 255}}},
-		{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "Read", Input: `{"path": bro`, ProviderID: "call_0"}},
+		{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: 2, Name: "Read", Input: `{"path": bro`,
+			ProviderID: "call_0"}},
 		{Type: troupe.ThinkingBlock, Text: "hm", Raw: `{"signature": "a<b>&c==",  "n":1.0}`, Provider: "anthropic"},
 	}
 	result := troupe.Result{Reply: 1, Call: 2, Blocks: []troupe.Block{troupe.Text("no such file")}, IsError: true}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC)
-	settings := troupe.Settings{AskFor: time.Minute, Fallback: "script/other", Definitions: "d1", Policy: troupe.DefaultPolicy()}
+	settings := troupe.Settings{AskFor: time.Minute, Fallback: "script/other", Definitions: "d1",
+		Policy: troupe.DefaultPolicy()}
 	task := troupe.Task{
-		ID: "b1.2", Kind: troupe.TaskShell, Name: "serve", Title: "a server", Coord: troupe.Coord{Reply: 1, Call: 2}, Output: "/out/b1.2.log",
+		ID: "b1.2", Kind: troupe.TaskShell, Name: "serve", Title: "a server", Coord: troupe.Coord{Reply: 1, Call: 2},
+		Output:     "/out/b1.2.log",
 		Background: true, Status: troupe.TaskKilled, StartedAt: at, EndedAt: at, End: 9,
 	}
 	body := troupe.RequestBody{
-		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash", Action: "rm -r ./x",
-		Until: at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half", Rules: []string{"Bash(ls)"},
+		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash",
+		Action: "rm -r ./x",
+		Until:  at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half",
+		Rules: []string{"Bash(ls)"},
 	}
 	you := troupe.Caller{Name: "ada", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: 7}
 	return []troupe.Body{
 		troupe.Created{
 			Parent: "p", Coord: troupe.Coord{Reply: 1, Call: 2}, Name: "n", Title: "t", Depth: 1, Cwd: "/w",
 			Profile: troupe.Profile{
-				Type: "Explore", Description: "looks", Source: "built-in", Prompt: "Look.", Tools: []string{"Glob", "Read"},
-				Model: "script/small", Mode: troupe.ModeDefault, Limits: troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3},
+				Type: "Explore", Description: "looks", Source: "built-in", Prompt: "Look.",
+				Tools: []string{"Glob", "Read"},
+				Model: "script/small", Mode: troupe.ModeDefault,
+				Limits: troupe.Limits{MaxTurns: 1, MaxTokens: 2, MaxCost: 3},
 			},
 			Authority: authority,
-			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6}, Caller: &you,
-			Settings: &settings,
+			Caps:      &troupe.Caps{MaxDepth: 1, MaxActive: 2, MaxTotal: 3, MaxTokens: 4, MaxCost: 5, MaxTurns: 6},
+			Caller:    &you,
+			Settings:  &settings,
 		},
 		troupe.Started{Run: 3, Caller: &you},
 		troupe.Ended{Outcome: outcome},
 		troupe.MailDelivered{Mail: []troupe.Mail{{
-			ID: "m", Root: "r", To: "t", From: "f", Caller: &you, Kind: troupe.MailTaskEnded, SentAt: at, Blocks: blocks, Ended: &outcome,
-			Stop: &troupe.Stop{Run: 1, Now: true, Tree: true, By: "ada"}, Rule: &authority.Rules[0], Model: "m", Quiet: true,
+			ID: "m", Root: "r", To: "t", From: "f", Caller: &you, Kind: troupe.MailTaskEnded, SentAt: at,
+			Blocks: blocks, Ended: &outcome,
+			Stop: &troupe.Stop{Run: 1, Now: true, Tree: true, By: "ada"}, Rule: &authority.Rules[0], Model: "m",
+			Quiet: true,
 			Answer: &troupe.Answer{
-				Request: "t.1.0", Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no", Rule: "Bash",
+				Request: "t.1.0", Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no",
+				Rule:    "Bash",
 				Choices: []string{"the second"}, Text: "because",
 			},
 		}}},
 		troupe.CallSealed{
-			Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef", Because: "the model changed",
+			Reply: 1, Generation: 2, Model: "m", Encoder: "e1", Refs: []int64{1, 5}, Chain: "beef",
+			Because: "the model changed",
 			Compact: true, Reserved: troupe.Reservation{Tokens: 9, Cost: 10},
 		},
 		troupe.Replied{
@@ -84,9 +96,11 @@ func bodies() []troupe.Body {
 		},
 		troupe.ModelChanged{Model: "script/other", Why: "it is gone", Caller: &you},
 		troupe.AuthorityChanged{Authority: authority, Caller: &you},
-		troupe.ToolJudged{Reply: 1, Call: 2, Judgement: troupe.Judgement{By: "a hook", Effect: troupe.Ask, Why: "it is Friday"}},
+		troupe.ToolJudged{Reply: 1, Call: 2, Judgement: troupe.Judgement{By: "a hook", Effect: troupe.Ask,
+			Why: "it is Friday"}},
 		troupe.ToolStarted{
-			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task, Wait: &troupe.Wait{Task: "c", Until: at},
+			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task,
+			Wait: &troupe.Wait{Task: "c", Until: at},
 		},
 		troupe.ToolFinished{
 			Name: "Bash", Result: result, Evidence: evidence, DurationMS: 3, Denied: &decision, Interrupt: true,
@@ -96,11 +110,13 @@ func bodies() []troupe.Body {
 			ID: "s.1.2", Reply: 1, Call: 2, RequestBody: body,
 		},
 		troupe.RequestAnswered{
-			ID: "s.1.2", About: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow, Note: "once",
+			ID: "s.1.2", About: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow,
+			Note: "once",
 			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m", Caller: &you,
 		},
 		troupe.Compacted{
-			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9,
+			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8,
+			Unpriced: true, DurationMS: 9,
 		},
 		troupe.BudgetWarned{Limit: "tree cost", Text: "most of it"},
 		troupe.SettingsChanged{Settings: settings, Caller: &you},

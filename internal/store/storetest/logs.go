@@ -151,7 +151,10 @@ func testClaimRace(e *env) {
 					e.Errorf("epoch %d was given to %v and %v", l.Epoch, other, owner)
 				}
 				for range 3 {
-					err := s.Update(e.Context(), root.ID, func(tx store.Tx) error { return note(tx, l, kid, string(owner)) })
+					err := s.Update(e.Context(), root.ID, func(tx store.Tx) error {
+						return note(tx, l, kid,
+							string(owner))
+					})
 					if errors.Is(err, troupe.ErrFenced) {
 						break
 					}

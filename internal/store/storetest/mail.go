@@ -19,7 +19,8 @@ func testSend(e *env) {
 	full.Kind = troupe.MailTaskEnded
 	full.Ended = &troupe.Outcome{Session: b.ID, Run: 1, Status: troupe.Completed, Result: "done"}
 	e.update(root.ID, func(tx store.Tx) error { return send(tx, full) })
-	e.same("the mail", read(e, func(r store.Reader) ([]troupe.Mail, error) { return r.Unread(a.ID) }), []troupe.Mail{full})
+	e.same("the mail", read(e, func(r store.Reader) ([]troupe.Mail, error) { return r.Unread(a.ID) }),
+		[]troupe.Mail{full})
 
 	again := func(want bool, m troupe.Mail) {
 		e.Helper()
@@ -39,7 +40,8 @@ func testSend(e *env) {
 	changed := prompt(a, "m1")
 	changed.Blocks = []troupe.Block{troupe.Text("other words")}
 	again(false, changed)
-	e.same("mail that was sent again", read(e, func(r store.Reader) ([]troupe.Mail, error) { return r.Unread(a.ID) }), []troupe.Mail{full})
+	e.same("mail that was sent again", read(e, func(r store.Reader) ([]troupe.Mail, error) { return r.Unread(a.ID) }),
+		[]troupe.Mail{full})
 	again(true, prompt(b, "m1")) // the receiver is part of what makes it the same
 	again(true, prompt(a, "m0"))
 	again(true, prompt(a, "m2"))

@@ -43,7 +43,8 @@ func testFilter(e *env) {
 	a00 := newChild(a0, 0)
 	a1.Name, b0.Name, b0.Status = "billing", "Explorer", troupe.Failed
 	b0.Cause, b0.EndedAt = troupe.CauseError, epoch()
-	a.ID, a.Root, a0.Root, a1.Root, a00.Root, a0.Parent, a1.Parent = "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1"
+	a.ID, a.Root, a0.Root, a1.Root, a00.Root, a0.Parent, a1.Parent = "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1",
+		"0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1", "0aaaaaaaaaa1"
 	a0.ID, a00.Parent, a1.ID = "0aaaaaaaaab2", "0aaaaaaaaab2", "0aaaaaaaaab3"
 	a00.ID, b0.ID = "zzzzzzzzzzz1", "zzzzzzzzzzz2"
 	insert := func(sessions ...troupe.Session) {
@@ -85,11 +86,13 @@ func testFilter(e *env) {
 		{"part of a name", store.Filter{Name: "Bill"}, nil},
 		{"a folder", store.Filter{Cwd: "/home/ada/billing"}, ids{b.ID, b0.ID}},
 		{"part of a folder", store.Filter{Cwd: "/home/ada"}, nil},
-		{"the newest root of a folder", store.Filter{Cwd: "/home/ada/login", RootsOnly: true, Newest: true, Limit: 1}, ids{a.ID}},
+		{"the newest root of a folder", store.Filter{Cwd: "/home/ada/login", RootsOnly: true, Newest: true, Limit: 1},
+			ids{a.ID}},
 		{"a status", store.Filter{Status: troupe.Failed}, ids{b0.ID}},
 		{"a status in a tree", store.Filter{Root: a.ID, Status: troupe.Failed}, nil},
 		{"everything at once", store.Filter{
-			Root: b.ID, Parent: b.ID, IDPrefix: "z", Name: "explorer", Cwd: b.Cwd, Status: troupe.Failed, Newest: true, Limit: 5,
+			Root: b.ID, Parent: b.ID, IDPrefix: "z", Name: "explorer", Cwd: b.Cwd, Status: troupe.Failed, Newest: true,
+			Limit: 5,
 		}, ids{b0.ID}},
 	} {
 		e.same(tt.what, e.filter(tt.f), tt.want)

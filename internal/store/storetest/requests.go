@@ -12,9 +12,11 @@ import (
 func newRequest(s troupe.Session, n int) troupe.Request {
 	at := troupe.Coord{Reply: 1}
 	return troupe.Request{
-		ID: troupe.NewRequestID(s.ID, at, n), Root: s.Root, Session: s.ID, Coord: at, Opened: epoch().Add(time.Duration(n)),
+		ID: troupe.NewRequestID(s.ID, at, n), Root: s.Root, Session: s.ID, Coord: at,
+		Opened: epoch().Add(time.Duration(n)),
 		RequestBody: troupe.RequestBody{
-			Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -r ./x", Until: epoch().Add(time.Hour),
+			Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -r ./x",
+			Until:    epoch().Add(time.Hour),
 			Decision: troupe.Decision{Effect: troupe.Ask, Step: "ask", Grant: "Bash(rm:*)"}, With: []int{2},
 			Wants: []troupe.Attempt{{Op: troupe.OpRemove, Path: "/x"}}, Output: "half", Rules: []string{"Edit(/**)"},
 		},
@@ -34,7 +36,8 @@ func testRequests(e *env) {
 		e.Helper()
 		e.update(r.Root, func(tx store.Tx) error {
 			err := tx.PutRequest(r)
-			if got, readErr := tx.Requests(store.RequestFilter{Root: r.Root, IDPrefix: string(r.ID)}); readErr != nil || len(got) == 0 {
+			if got, readErr := tx.Requests(store.RequestFilter{Root: r.Root, IDPrefix: string(r.ID)}); readErr != nil ||
+				len(got) == 0 {
 				return errors.Join(readErr, errors.New("the transaction does not see its request"))
 			}
 			return err
@@ -49,12 +52,14 @@ func testRequests(e *env) {
 	e.same("all of them", e.requests(store.RequestFilter{}), list{second, other, child, first})
 	e.same("those of a tree", e.requests(store.RequestFilter{Root: one.ID}), list{second, child, first})
 	e.same("those of a session", e.requests(store.RequestFilter{IDPrefix: string(two.ID) + "."}), list{other})
-	e.same("one and what begins like it", e.requests(store.RequestFilter{IDPrefix: string(first.ID)}), list{second, first})
+	e.same("one and what begins like it", e.requests(store.RequestFilter{IDPrefix: string(first.ID)}),
+		list{second, first})
 	e.same("nobody's", e.requests(store.RequestFilter{IDPrefix: "nobody"}), list(nil))
 	e.same("the open ones", e.requests(open), list{second, other, child, first})
 
 	second.Settled = epoch().Add(time.Minute)
-	second.Answer = &troupe.Answer{Request: second.ID, By: "ada", Effect: troupe.Allow, Note: "once", Choices: []string{"a"}, Text: "b"}
+	second.Answer = &troupe.Answer{Request: second.ID, By: "ada", Effect: troupe.Allow, Note: "once",
+		Choices: []string{"a"}, Text: "b"}
 	put(second)
 	child.Settled = second.Settled // without an answer
 	put(child)

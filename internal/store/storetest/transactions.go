@@ -388,7 +388,8 @@ func testFailuresHurtNobodyElse(e *env) {
 		})
 	}
 	wg.Wait()
-	if got, mail := e.tree(root.ID).Total, len(e.unread(root.ID)); int64(got) != well.Load() || mail != got || got != n/5*2 {
+	if got, mail := e.tree(root.ID).Total, len(e.unread(root.ID)); int64(got) != well.Load() || mail != got ||
+		got != n/5*2 {
 		e.Errorf("%d were answered with success; %d counted, %d mails", well.Load(), got, mail)
 	}
 }

@@ -66,7 +66,8 @@ func testDocuments(e *env) {
 	large := bytes.Repeat([]byte("policy\x00"), 1<<15)
 	given := []byte("settings")
 	e.update(one.ID, func(tx store.Tx) error {
-		err := errors.Join(tx.PutDocument(one.ID, "a", given), tx.PutDocument(one.ID, "large", large), tx.PutDocument(one.ID, "empty", nil))
+		err := errors.Join(tx.PutDocument(one.ID, "a", given), tx.PutDocument(one.ID, "large", large),
+			tx.PutDocument(one.ID, "empty", nil))
 		if got, readErr := tx.Document(one.ID, "a"); readErr != nil || string(got) != "settings" {
 			return fmt.Errorf("the transaction reads %q, %w", got, readErr)
 		}
@@ -89,7 +90,10 @@ func testDocuments(e *env) {
 	e.refused(troupe.ErrNotFound, "nobody", func(tx store.Tx) error { return tx.PutDocument("nobody", "a", large) })
 	e.refused(nil, one.ID, func(tx store.Tx) error { _ = tx.PutDocument(one.ID, "", large); return nil })
 	failed := errors.New("no")
-	e.refused(failed, one.ID, func(tx store.Tx) error { return errors.Join(tx.PutDocument(one.ID, "b", large), failed) })
+	e.refused(failed, one.ID, func(tx store.Tx) error {
+		return errors.Join(tx.PutDocument(one.ID, "b", large),
+			failed)
+	})
 	e.noDocument(one.ID, "b")
 	e.noDocument(kids[0].ID, "a") // a child is no tree
 	e.noDocument(two.ID, "large")
@@ -118,7 +122,8 @@ func testDeleteTree(e *env) {
 	grandchild := newChild(kid, 0)
 	build := func(tx store.Tx) error {
 		return errors.Join(
-			tx.Insert(root, ours(), &troupe.Caps{MaxDepth: 2}), tx.Insert(kid, ours(), nil), tx.Insert(grandchild, ours(), nil),
+			tx.Insert(root, ours(), &troupe.Caps{MaxDepth: 2}), tx.Insert(kid, ours(), nil),
+			tx.Insert(grandchild, ours(), nil),
 			note(tx, ours(), root.ID, "a"), note(tx, ours(), grandchild.ID, "b"), send(tx, prompt(kid, "m")),
 			tx.AddTree(root.ID, troupe.TreeDelta{Total: 2}))
 	}
@@ -142,7 +147,10 @@ func testDeleteTree(e *env) {
 	for _, s := range []troupe.Session{root, kid, grandchild} {
 		e.gone(s.ID)
 	}
-	e.same("what is left", len(read(e, func(r store.Reader) ([]troupe.Session, error) { return r.Sessions(store.Filter{}) })), 3)
+	e.same("what is left", len(read(e, func(r store.Reader) ([]troupe.Session,
+		error) {
+		return r.Sessions(store.Filter{})
+	})), 3)
 	e.same("the other tree", e.draw(other.ID), untouched)
 	e.refused(troupe.ErrNotFound, root.ID, func(tx store.Tx) error { return tx.DeleteTree(root.ID) })
 	e.refused(troupe.ErrFenced, root.ID, func(tx store.Tx) error {
@@ -166,7 +174,8 @@ func (e *env) gone(id troupe.SessionID) {
 		_, err3 := r.Events(id, 0, 0)
 		_, err4 := r.Unread(id)
 		_, err5 := r.Tree(id)
-		for what, err := range map[string]error{"Session": err1, "Lease": err2, "Events": err3, "Unread": err4, "Tree": err5} {
+		for what, err := range map[string]error{"Session": err1, "Lease": err2, "Events": err3, "Unread": err4,
+			"Tree": err5} {
 			if !errors.Is(err, troupe.ErrNotFound) {
 				e.Errorf("%s of what is not there: %v, want %v", what, err, troupe.ErrNotFound)
 			}

@@ -60,7 +60,8 @@ func testWatch(e *env) {
 	e.Store = e.open() // another process from here on
 	e.note(one.ID, one.ID, 1)
 	e.note(one.ID, kids[0].ID, 3)
-	next("two sessions of a tree", store.Commit{Root: one.ID, Session: one.ID, Seq: 3}, store.Commit{Root: one.ID, Session: kids[0].ID, Seq: 3})
+	next("two sessions of a tree", store.Commit{Root: one.ID, Session: one.ID, Seq: 3},
+		store.Commit{Root: one.ID, Session: kids[0].ID, Seq: 3})
 
 	// What writes no event, or is undone, is nothing to tell.
 	e.update(two.ID, func(tx store.Tx) error { return send(tx, prompt(two, "m")) })

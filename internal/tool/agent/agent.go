@@ -25,9 +25,11 @@ const (
 
 func fields(in *troupe.Spawn) []tool.Field {
 	return []tool.Field{
-		{Name: "description", String: &in.Description, Doc: "the task in 3-5 words", Required: true, NotEmpty: true, MaxBytes: 1000},
+		{Name: "description", String: &in.Description, Doc: "the task in 3-5 words", Required: true, NotEmpty: true,
+			MaxBytes: 1000},
 		{Name: "prompt", String: &in.Prompt, Doc: "the whole task", Required: true, NotEmpty: true},
-		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: " + troupe.GeneralAgent, MaxBytes: maxName},
+		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: " + troupe.GeneralAgent,
+			MaxBytes: maxName},
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
@@ -39,8 +41,9 @@ func fields(in *troupe.Spawn) []tool.Field {
 // it hold.
 func Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
-		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument, Formerly: "Task",
-		Slips: []string{"subagent", "agents", "spawnagent", "launchagent"},
+		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument,
+		Formerly: "Task",
+		Slips:    []string{"subagent", "agents", "spawnagent", "launchagent"},
 	}, doc, fields(new(troupe.Spawn)))
 	d.Intent = func(input string) (troupe.Intent, error) {
 		sp, err := Decode(input)

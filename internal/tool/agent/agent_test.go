@@ -14,10 +14,11 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	tooltest.Spec(t, agent.Tools()[0].Spec())
-	tooltest.Inputs(t, agent.Tools()[0].Spec(), `{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true}`, func(in string) error {
-		_, err := agent.Decode(in)
-		return err
-	})
+	tooltest.Inputs(t, agent.Tools()[0].Spec(),
+		`{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true}`, func(in string) error {
+			_, err := agent.Decode(in)
+			return err
+		})
 }
 
 func TestDecode(t *testing.T) {

@@ -58,10 +58,12 @@ func elsewhere() []tool.Descriptor {
 	var out []tool.Descriptor
 	know := func(holder troupe.Holder, names ...string) {
 		for _, name := range names {
-			out = append(out, tool.Descriptor{ToolFacts: troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Holder: holder}})
+			out = append(out, tool.Descriptor{ToolFacts: troupe.ToolFacts{Name: name, Class: troupe.ClassExec,
+				Holder: holder}})
 		}
 	}
-	know(troupe.AnyAgent, "Skill", "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit", "NotebookRead", "SlashCommand",
+	know(troupe.AnyAgent, "Skill", "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit",
+		"NotebookRead", "SlashCommand",
 		"ListMcpResourcesTool", "ReadMcpResourceTool")
 	know(troupe.MainAgent, "AskUserQuestion", "EnterPlanMode")
 	know(troupe.Planners, "ExitPlanMode")

@@ -16,11 +16,13 @@ func TestWrite(t *testing.T) {
 	d := newDesk(t)
 	out := d.do("Write", map[string]any{"file_path": "deep/er/new.txt", "content": "a\nb"})
 	wantText(t, out, "Created deep/er/new.txt (2 lines).")
-	if got := out.Evidence.Files; len(got) != 1 || !got[0].Wrote || got[0].Added != 2 || got[0].Path != d.path("deep/er/new.txt") {
+	if got := out.Evidence.Files; len(got) != 1 || !got[0].Wrote || got[0].Added != 2 ||
+		got[0].Path != d.path("deep/er/new.txt") {
 		t.Errorf("evidence %+v", got)
 	}
 	// What the session wrote it has seen.
-	wantText(t, d.do("Write", map[string]any{"file_path": "deep/er/new.txt", "content": "a\nc\n"}), "Replaced deep/er/new.txt (")
+	wantText(t, d.do("Write", map[string]any{"file_path": "deep/er/new.txt", "content": "a\nc\n"}),
+		"Replaced deep/er/new.txt (")
 	if got := d.get("deep/er/new.txt"); got != "a\nc\n" {
 		t.Errorf("content %q", got)
 	}
@@ -142,7 +144,8 @@ func TestEdit(t *testing.T) {
 		{"mixed, mostly lf", "a\r\nb\nc\nd\n", "a\nb", "x\ny", false, "x\ny\nc\nd\n", false},
 		{"lf, written crlf", "a\nb\n", "a\r\nb", "c\r\nd", false, "c\nd\n", false},
 		{"not utf-8", "caf\xe9 x\n", "x", "y", false, "caf\xe9 y\n", false},
-		{"white space", "func f() {\n\tx := 1\n}\n", "func f() {\n    x := 1\n}", "z", false, "white space from:\n     1\tfunc f() {\n     2\t\tx := 1\n", true},
+		{"white space", "func f() {\n\tx := 1\n}\n", "func f() {\n    x := 1\n}", "z", false,
+			"white space from:\n     1\tfunc f() {\n     2\t\tx := 1\n", true},
 		{"numbers", "a\nb\n", "     1\ta\n     2\tb", "z", false, "line numbers", true},
 		{"first line", "a\nb\n", "a\nc", "z", false, "Its first line is line 1", true},
 		{"nothing like it", "a\nb\n", "q", "z", false, "was not found", true},
@@ -153,7 +156,8 @@ func TestEdit(t *testing.T) {
 			d := newDesk(t)
 			d.put("f", c.content)
 			d.read("f")
-			out := d.do("Edit", map[string]any{"file_path": "f", "old_string": c.old, "new_string": c.new, "replace_all": c.all})
+			out := d.do("Edit", map[string]any{"file_path": "f", "old_string": c.old, "new_string": c.new,
+				"replace_all": c.all})
 			if c.err {
 				wantError(t, out, c.want)
 				c.want = c.content
@@ -170,7 +174,8 @@ func TestEditEvidence(t *testing.T) {
 	d := newDesk(t)
 	d.put("f", strings.Repeat("line\n", 50)+"end\n")
 	d.read("f")
-	out := d.do("Edit", map[string]any{"file_path": "f", "old_string": "end\n", "new_string": strings.Repeat("new\n", 60)})
+	out := d.do("Edit", map[string]any{"file_path": "f", "old_string": "end\n",
+		"new_string": strings.Repeat("new\n", 60)})
 	got := out.Evidence.Files[0]
 	if got.Added != 60 || got.Removed != 1 || got.Hash == "" {
 		t.Errorf("evidence %+v", got)
@@ -194,7 +199,8 @@ func TestParallelEditsLoseNothing(t *testing.T) {
 		wg.Go(func() {
 			for range 10_000 {
 				me.read("list")
-				out := me.do("Edit", map[string]any{"file_path": "list", "old_string": "start\n", "new_string": fmt.Sprintf("start\nagent %d\n", i)})
+				out := me.do("Edit", map[string]any{"file_path": "list", "old_string": "start\n",
+					"new_string": fmt.Sprintf("start\nagent %d\n", i)})
 				if !out.IsError {
 					return
 				}

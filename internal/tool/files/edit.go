@@ -35,7 +35,8 @@ func (t *editTool) describe() tool.Descriptor {
 		Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Doing: "changing",
 		Aliases: []string{"fileedit", "edit_file", "multiedit"},
 		Slips: []string{
-			"strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update", "updatefile",
+			"strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update",
+			"updatefile",
 			"modify", "searchreplace",
 		},
 	}, editDoc, new(editInput).fields()).With(t)
@@ -51,7 +52,8 @@ func (t *editTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	case "":
 		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` is empty; to make a new file use Write"}
 	case in.new:
-		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` and `new_string` are the same; nothing would change"}
+		return nil, &tool.InputError{Tool: "Edit", Problem: "`old_string` and `new_string` are the same; nothing " +
+			"would change"}
 	}
 	return &editCall{locks: t.locks, in: in, target: change.NewTarget(env.Abs(in.path))}, nil
 }
@@ -85,7 +87,8 @@ func (c *editCall) apply(f *change.File) (edited, error) {
 	case len(e.spots) == 0:
 		return edited{}, change.Refuse("%s was not changed: %s", f.Name, whyNotFound(string(f.Old), c.in.old))
 	case len(e.spots) > 1 && !c.in.all:
-		return edited{}, change.Refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines around it to make it unique, or set replace_all.",
+		return edited{}, change.Refuse("%s was not changed: old_string occurs %d times, in lines %s. Add lines "+
+			"around it to make it unique, or set replace_all.",
 			f.Name, len(e.spots), listLines(string(f.Old), e.spots))
 	}
 	if e.after = replace(string(f.Old), e.spots, new); e.after == string(f.Old) {
@@ -108,7 +111,8 @@ func (c *editCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 		from := e.spots[0].from
 		shown := snippet(e.after, from, from+len(e.new))
 		if len(e.spots) > 1 {
-			return change.Wrote(touch, fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.Name, len(e.spots), listLines(string(f.Old), e.spots), shown)), nil
+			return change.Wrote(touch, fmt.Sprintf("Edited %s in %d places, lines %s. The first is now:\n%s", f.Name,
+				len(e.spots), listLines(string(f.Old), e.spots), shown)), nil
 		}
 		return change.Wrote(touch, fmt.Sprintf("Edited %s. Now:\n%s", f.Name, shown)), nil
 	})

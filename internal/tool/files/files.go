@@ -31,7 +31,8 @@ func New(o Options) []tool.Descriptor {
 		o.Locks = tool.NewLocks()
 	}
 	return []tool.Descriptor{
-		(&readTool{lookPath: o.LookPath}).describe(), (&writeTool{locks: o.Locks}).describe(), (&editTool{locks: o.Locks}).describe(),
+		(&readTool{lookPath: o.LookPath}).describe(), (&writeTool{locks: o.Locks}).describe(),
+		(&editTool{locks: o.Locks}).describe(),
 	}
 }
 

@@ -137,9 +137,11 @@ func TestConformance(t *testing.T) {
 	d := newDesk(t)
 	d.put("a.txt", "one\n")
 	d.read("a.txt")
-	tooltest.Runner(t, d.tools["Read"], d.env(), `{"file_path":"a.txt","offset":1,"limit":5,"pages":"1-2"}`, troupe.ClassRead)
+	tooltest.Runner(t, d.tools["Read"], d.env(), `{"file_path":"a.txt","offset":1,"limit":5,"pages":"1-2"}`,
+		troupe.ClassRead)
 	tooltest.Runner(t, d.tools["Write"], d.env(), `{"file_path":"a.txt","content":"two"}`, troupe.ClassEdit)
-	tooltest.Runner(t, d.tools["Edit"], d.env(), `{"file_path":"a.txt","old_string":"one","new_string":"two","replace_all":true}`, troupe.ClassEdit)
+	tooltest.Runner(t, d.tools["Edit"], d.env(),
+		`{"file_path":"a.txt","old_string":"one","new_string":"two","replace_all":true}`, troupe.ClassEdit)
 }
 
 func TestReadText(t *testing.T) {
@@ -163,9 +165,12 @@ func TestReadText(t *testing.T) {
 		{map[string]any{"file_path": "crlf.txt"}, "     1\ta\n     2\tb\n"},
 		{map[string]any{"file_path": "latin.txt"}, "     1\tcaf\uFFFD\n"},
 		{map[string]any{"file_path": "many.txt"}, "  2000\tline 2000\n(Lines 1-2000 of 2500. Go on with offset 2001.)"},
-		{map[string]any{"file_path": "many.txt", "offset": 2499}, "  2499\tline 2499\n  2500\tline 2500\n(End of the file.)"},
-		{map[string]any{"file_path": "many.txt", "offset": 10, "limit": 1}, "    10\tline 10\n(Lines 10-10 of 2500. Go on with offset 11.)"},
-		{map[string]any{"file_path": "many.txt", "offset": 0, "limit": 1}, "     1\tline 1\n(Lines 1-1 of 2500. Go on with offset 2.)"},
+		{map[string]any{"file_path": "many.txt", "offset": 2499},
+			"  2499\tline 2499\n  2500\tline 2500\n(End of the file.)"},
+		{map[string]any{"file_path": "many.txt", "offset": 10, "limit": 1},
+			"    10\tline 10\n(Lines 10-10 of 2500. Go on with offset 11.)"},
+		{map[string]any{"file_path": "many.txt", "offset": 0, "limit": 1},
+			"     1\tline 1\n(Lines 1-1 of 2500. Go on with offset 2.)"},
 		{map[string]any{"file_path": "many.txt", "offset": 3000}, "(The file has 2500 lines; there is no line 3000.)"},
 		{map[string]any{"file_path": "wide.txt"}, "of 500: one result holds 100 KB. Go on with offset "},
 		{map[string]any{"file_path": "long.txt"}, "é… [line cut; it has 6 KB]\n     3\tb\n"},
@@ -185,7 +190,8 @@ func TestReadText(t *testing.T) {
 	}
 	// The evidence is of the whole file, wherever the lines shown are.
 	out := d.do("Read", map[string]any{"file_path": "huge.txt", "offset": 5, "limit": 1})
-	if want := tool.Hash([]byte(d.get("huge.txt"))); len(out.Evidence.Files) != 1 || out.Evidence.Files[0] != (troupe.FileTouch{Path: d.path("huge.txt"), Hash: want}) {
+	if want := tool.Hash([]byte(d.get("huge.txt"))); len(out.Evidence.Files) != 1 ||
+		out.Evidence.Files[0] != (troupe.FileTouch{Path: d.path("huge.txt"), Hash: want}) {
 		t.Errorf("evidence %+v, want hash %s", out.Evidence, want)
 	}
 }
@@ -229,8 +235,9 @@ func TestReadRefusals(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"src": "is a folder", "bin": "binary file", "pipe": "named pipe", "null": "device",
-		"src/logn.go": "Did you mean src/login.go?", "src/zzzzzzzzzz": "does not exist", "no/such/x": "there is no folder no",
-		"gone": "symbolic link to nowhere", "broken.png": "damaged", "src/login.go/x": "not a directory",
+		"src/logn.go": "Did you mean src/login.go?", "src/zzzzzzzzzz": "does not exist",
+		"no/such/x": "there is no folder no",
+		"gone":      "symbolic link to nowhere", "broken.png": "damaged", "src/login.go/x": "not a directory",
 	} {
 		out := d.do("Read", map[string]any{"file_path": name})
 		wantError(t, out, want)
@@ -250,7 +257,8 @@ func TestReadImage(t *testing.T) {
 	}
 	d.put("a.dat", b.String())
 	out := d.do("Read", map[string]any{"file_path": "a.dat"})
-	if len(out.Blocks) != 1 || out.Blocks[0].Type != troupe.ImageBlock || out.Blocks[0].Image.MediaType != "image/png" || !bytes.Equal(out.Blocks[0].Image.Data, b.Bytes()) {
+	if len(out.Blocks) != 1 || out.Blocks[0].Type != troupe.ImageBlock ||
+		out.Blocks[0].Image.MediaType != "image/png" || !bytes.Equal(out.Blocks[0].Image.Data, b.Bytes()) {
 		t.Errorf("got %+v", out)
 	}
 	b.Reset()
@@ -263,7 +271,8 @@ func TestReadImage(t *testing.T) {
 	wantError(t, d.do("Read", map[string]any{"file_path": "big.png"}), "Make it smaller")
 }
 
-const smallPDF = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n" +
+const smallPDF = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count " +
+	"1>>endobj\n" +
 	"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj\n" +
 	"4 0 obj<</Length 41>>stream\nBT /F1 12 Tf 20 100 Td (Hello paper) Tj ET\nendstream endobj\n" +
 	"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj\ntrailer<</Root 1 0 R>>\n"
@@ -304,10 +313,12 @@ func TestReadNotebook(t *testing.T) {
 	if len(out.Blocks) != 3 || out.Blocks[1].Type != troupe.ImageBlock {
 		t.Fatalf("got %d blocks: %+v", len(out.Blocks), out.Blocks)
 	}
-	for _, want := range []string{"[cell 1, markdown]\n# Title\ntext\n", "[cell 2, code]\nprint(1)\n[output]\n1\n", "[output]\n42\n", "[error]\nValueError: bad\n"} {
+	for _, want := range []string{"[cell 1, markdown]\n# Title\ntext\n", "[cell 2, code]\nprint(1)\n[output]\n1\n",
+		"[output]\n42\n", "[error]\nValueError: bad\n"} {
 		wantText(t, out, want)
 	}
-	wantText(t, d.do("Read", map[string]any{"file_path": "n.ipynb", "limit": 1}), "(Cells 1-1 of 2. Go on with offset 2.)")
+	wantText(t, d.do("Read", map[string]any{"file_path": "n.ipynb", "limit": 1}),
+		"(Cells 1-1 of 2. Go on with offset 2.)")
 	wantText(t, d.do("Read", map[string]any{"file_path": "n.ipynb", "offset": 9}), "there is no cell 9")
 	d.put("bad.ipynb", `{"cells":`)
 	wantError(t, d.do("Read", map[string]any{"file_path": "bad.ipynb"}), "not a notebook")

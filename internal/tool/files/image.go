@@ -44,7 +44,8 @@ func (c *readCall) image(env tool.Env, r io.Reader) (tool.Output, error) {
 		return change.Explain(env, c.target, err), nil
 	}
 	if len(data) > maxImage {
-		return tool.Errorf("%s is an image of more than %s. Make it smaller first.", env.Rel(c.target.Path), tool.FormatBytes(maxImage)), nil
+		return tool.Errorf("%s is an image of more than %s. Make it smaller first.", env.Rel(c.target.Path),
+			tool.FormatBytes(maxImage)), nil
 	}
 	img, err := imageBlock(data)
 	if err != nil {

@@ -56,7 +56,8 @@ func FuzzNotebook(f *testing.F) {
 }
 
 func FuzzInputs(f *testing.F) {
-	for _, in := range []string{`{"file_path":"a"}`, `{"file_path":"/a/../b","content":"x"}`, `{"file_path":"~","old_string":"a","new_string":"b","replace_all":"true"}`} {
+	for _, in := range []string{`{"file_path":"a"}`, `{"file_path":"/a/../b","content":"x"}`,
+		`{"file_path":"~","old_string":"a","new_string":"b","replace_all":"true"}`} {
 		f.Add(in)
 	}
 	runners := New(Options{})

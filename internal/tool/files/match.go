@@ -136,7 +136,8 @@ func whyNotFound(content, old string) string {
 		return "old_string was not found; it differs in white space from:\n" + snippet(content, from, to)
 	}
 	if i := slices.Index(have, want[0]); i >= 0 && len(want) > 1 {
-		return fmt.Sprintf("old_string was not found. Its first line is line %d of the file, but what follows differs.", i+1)
+		return fmt.Sprintf("old_string was not found. Its first line is line %d of the file, but what follows differs.",
+			i+1)
 	}
 	return "old_string was not found."
 }

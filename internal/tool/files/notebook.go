@@ -69,7 +69,8 @@ func (c *readCall) notebook(ctx context.Context, env tool.Env, r io.Reader) (too
 	}
 	var nb notebook
 	if err := json.Unmarshal(data, &nb); err != nil || nb.Cells == nil {
-		return tool.Errorf("%s is not a notebook that can be read (broken JSON, or no cells). Bash can show it as it is.", env.Rel(c.target.Path)), nil
+		return tool.Errorf("%s is not a notebook that can be read (broken JSON, or no cells). Bash can show it as it "+
+			"is.", env.Rel(c.target.Path)), nil
 	}
 	return c.done(tool.Hash(data), showNotebook(nb, c.in)...), nil
 }
@@ -79,7 +80,8 @@ func showNotebook(nb notebook, in readInput) []troupe.Block {
 	v := notebookView{}
 	first := in.offset - 1
 	if first >= len(nb.Cells) {
-		return []troupe.Block{troupe.Text(fmt.Sprintf("(The notebook has %d cells; there is no cell %d.)", len(nb.Cells), in.offset))}
+		return []troupe.Block{troupe.Text(fmt.Sprintf("(The notebook has %d cells; there is no cell %d.)",
+			len(nb.Cells), in.offset))}
 	}
 	i := first
 	for ; i < len(nb.Cells) && i-first < in.limit && (v.size < maxText || i == first); i++ {

@@ -133,6 +133,7 @@ func (t *numbered) result(in readInput) string {
 		return string(fmt.Appendf(t.out, "(Lines %d-%d of %d: one result holds %s. Go on with offset %d.)",
 			t.first, t.shown, t.lines, tool.FormatBytes(maxText), t.shown+1))
 	default:
-		return string(fmt.Appendf(t.out, "(Lines %d-%d of %d. Go on with offset %d.)", t.first, t.shown, t.lines, t.shown+1))
+		return string(fmt.Appendf(t.out, "(Lines %d-%d of %d. Go on with offset %d.)", t.first, t.shown, t.lines,
+			t.shown+1))
 	}
 }

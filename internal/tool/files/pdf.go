@@ -51,7 +51,8 @@ func parsePages(s string) (first, last int, ok bool) {
 func (c *readCall) pdf(ctx context.Context, env tool.Env, f *os.File) (tool.Output, error) {
 	bin, err := c.tool.lookPath("pdftotext")
 	if err != nil {
-		return tool.Errorf("%s is a PDF. Reading one needs the program pdftotext (package poppler-utils), which is not installed.", env.Rel(c.target.Path)), nil
+		return tool.Errorf("%s is a PDF. Reading one needs the program pdftotext (package poppler-utils), which is "+
+			"not installed.", env.Rel(c.target.Path)), nil
 	}
 	hash := tool.NewHasher()
 	_, err = f.Seek(0, io.SeekStart)
@@ -70,7 +71,8 @@ func (c *readCall) pdf(ctx context.Context, env tool.Env, f *os.File) (tool.Outp
 	}
 	ctx, cancel := context.WithTimeout(ctx, pdfTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "-q", "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), "-", "-")
+	cmd := exec.CommandContext(ctx, bin, "-q", "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l",
+		strconv.Itoa(last), "-", "-")
 	cmd.Stdin = f
 	cmd.Dir, cmd.Env, cmd.WaitDelay = env.Cwd, append([]string{}, env.Environ...), time.Second
 	out, problem := capped{max: maxText}, capped{max: 300}
@@ -83,7 +85,8 @@ func (c *readCall) pdf(ctx context.Context, env tool.Env, f *os.File) (tool.Outp
 		if !errors.As(err, &ee) {
 			return tool.Errorf("%s: pdftotext could not be run: %v.", env.Rel(c.target.Path), err), nil
 		}
-		return tool.Errorf("%s: pdftotext failed: %s", env.Rel(c.target.Path), cleanText(bytes.TrimSpace(problem.b))), nil
+		return tool.Errorf("%s: pdftotext failed: %s", env.Rel(c.target.Path), cleanText(bytes.TrimSpace(problem.b))),
+			nil
 	}
 	return c.done(hash.Sum(), troupe.Text(pdfText(cleanText(out.b), first, last, out.cut))), nil
 }
@@ -100,7 +103,8 @@ func pdfText(s string, first, last int, cut bool) string {
 	case cut:
 		fmt.Fprintf(&b, "(Cut: one result holds %s. Ask for fewer pages from page %d.)", tool.FormatBytes(maxText), end)
 	case end == last:
-		fmt.Fprintf(&b, "(Pages %d-%d. Later ones, if there are any, with pages \"%d-%d\".)", first, end, end+1, end+defaultPages)
+		fmt.Fprintf(&b, "(Pages %d-%d. Later ones, if there are any, with pages \"%d-%d\".)", first, end, end+1,
+			end+defaultPages)
 	}
 	return b.String()
 }

@@ -93,12 +93,14 @@ func TestSwappedWhileRunning(t *testing.T) {
 	}
 	stop := exchange(t, [2]string{d.path("ws/d"), d.path("ws/link")}, [2]string{d.path("ws/g"), d.path("ws/h")})
 	calls := []string{
-		`{"file_path":"ws/d/f"%s}`, `{"file_path":"ws/d/deep/f"%s}`, `{"file_path":"ws/g"%s}`, `{"file_path":"ws/d/new%d"%s}`, `{"file_path":"ws/d/n%d/new"%s}`,
+		`{"file_path":"ws/d/f"%s}`, `{"file_path":"ws/d/deep/f"%s}`, `{"file_path":"ws/g"%s}`,
+		`{"file_path":"ws/d/new%d"%s}`, `{"file_path":"ws/d/n%d/new"%s}`,
 	}
 	ran, refused := map[string]int{}, map[string]int{}
 	for i := range 400 {
 		for _, call := range calls {
-			for name, more := range map[string]string{"Read": "", "Write": `,"content":"inside\n"`, "Edit": `,"old_string":"inside","new_string":"Inside"`} {
+			for name, more := range map[string]string{"Read": "", "Write": `,"content":"inside\n"`,
+				"Edit": `,"old_string":"inside","new_string":"Inside"`} {
 				input := fmt.Sprintf(call, more)
 				if strings.Contains(call, "%d") {
 					input = fmt.Sprintf(call, i%20, more)

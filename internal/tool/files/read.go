@@ -48,7 +48,8 @@ type readTool struct {
 
 func (t *readTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
-		Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Doing: "reading",
+		Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument,
+		Doing:   "reading",
 		Aliases: []string{"fileread", "read_file"},
 		Slips:   []string{"readfiles", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile", "notebookread"},
 	}, readDoc, new(readInput).fields()).With(t)
@@ -111,7 +112,8 @@ func (c *readCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		return c.pdf(ctx, env, f)
 	case bytes.IndexByte(head, 0) >= 0:
-		return tool.Errorf("%s is a binary file (%s), which Read cannot show.", env.Rel(c.target.Path), tool.FormatBytes(info.Size())), nil
+		return tool.Errorf("%s is a binary file (%s), which Read cannot show.", env.Rel(c.target.Path),
+			tool.FormatBytes(info.Size())), nil
 	case strings.EqualFold(filepath.Ext(c.target.Real()), ".ipynb") && info.Size() <= safefile.MaxWhole:
 		return c.notebook(ctx, env, io.MultiReader(bytes.NewReader(head), f))
 	}
@@ -119,7 +121,8 @@ func (c *readCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 }
 
 func tooLarge(env tool.Env, path string) tool.Output {
-	return tool.Errorf("%s is larger than %s. Use Grep, or Bash with tools for large files.", env.Rel(path), tool.FormatBytes(maxScan))
+	return tool.Errorf("%s is larger than %s. Use Grep, or Bash with tools for large files.", env.Rel(path),
+		tool.FormatBytes(maxScan))
 }
 
 // done is the result of a read that reached the end of the file.

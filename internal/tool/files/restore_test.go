@@ -40,7 +40,8 @@ func TestKeep(t *testing.T) {
 		t.Errorf("a write: %+v", f)
 	}
 	out = d.do("Edit", map[string]any{"file_path": "a", "old_string": "two", "new_string": "three"})
-	if f := out.Evidence.Files[0]; f.New || f.Before != tool.Hash([]byte("two\n")) || f.Hash != tool.Hash([]byte("three\n")) {
+	if f := out.Evidence.Files[0]; f.New || f.Before != tool.Hash([]byte("two\n")) ||
+		f.Hash != tool.Hash([]byte("three\n")) {
 		t.Errorf("an edit: %+v", f)
 	}
 	if len(k.contents) != 2 || string(k.contents[0]) != "one\n" || string(k.contents[1]) != "two\n" {
@@ -52,8 +53,10 @@ func TestKeep(t *testing.T) {
 
 	// What cannot be kept is not replaced. What is new has nothing to be kept.
 	k.err = errors.New("no space left on device")
-	wantError(t, d.do("Write", map[string]any{"file_path": "a", "content": "x"}), "could not be kept for undo first (no space left on device)")
-	wantError(t, d.do("Edit", map[string]any{"file_path": "a", "old_string": "three", "new_string": "x"}), "could not be kept")
+	wantError(t, d.do("Write", map[string]any{"file_path": "a", "content": "x"}),
+		"could not be kept for undo first (no space left on device)")
+	wantError(t, d.do("Edit", map[string]any{"file_path": "a", "old_string": "three", "new_string": "x"}),
+		"could not be kept")
 	if got := d.get("a"); got != "three\n" {
 		t.Errorf("it was changed all the same: %q", got)
 	}

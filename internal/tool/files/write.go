@@ -26,8 +26,10 @@ type writeTool struct{ locks *tool.Locks }
 
 func (t *writeTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
-		Name: "Write", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Overwrites: true, Doing: "writing",
-		Aliases: []string{"filewrite", "write_file"}, Slips: []string{"create", "createfile", "savefile", "writetofile"},
+		Name: "Write", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Overwrites: true,
+		Doing:   "writing",
+		Aliases: []string{"filewrite", "write_file"}, Slips: []string{"create", "createfile", "savefile",
+			"writetofile"},
 	}, writeDoc, new(writeInput).fields()).With(t)
 }
 

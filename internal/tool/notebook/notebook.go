@@ -34,7 +34,8 @@ func New(o Options) []tool.Descriptor {
 		o.Locks = tool.NewLocks()
 	}
 	return []tool.Descriptor{tool.Describe(troupe.ToolFacts{
-		Name: toolName, Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Doing: "changing notebooks in",
+		Name: toolName, Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit",
+		Doing: "changing notebooks in",
 	}, editDoc, new(input).fields()).With(&editTool{locks: o.Locks})}
 }
 
@@ -60,7 +61,8 @@ func (in *input) fields() []tool.Field {
 		{Name: "notebook_path", Also: "file_path", String: &in.path, Required: true, NotEmpty: true, MaxBytes: maxPath},
 		{Name: "cell_id", String: &in.cell, MaxBytes: 256},
 		{Name: "new_source", String: &in.source, Doc: "the cell's whole text"},
-		{Name: "cell_type", String: &in.typ, Enum: []string{ipynb.Code, ipynb.Markdown, ipynb.Raw}, Doc: "needed with insert; else the cell keeps its own"},
+		{Name: "cell_type", String: &in.typ, Enum: []string{ipynb.Code, ipynb.Markdown, ipynb.Raw},
+			Doc: "needed with insert; else the cell keeps its own"},
 		{Name: "edit_mode", String: &in.mode, Enum: []string{modeReplace, modeInsert, modeDelete}},
 	}
 }

@@ -60,7 +60,8 @@ func newDesk(t *testing.T) *desk {
 	}
 	d := &desk{t: t, dir: dir, tools: map[string]tool.Descriptor{}, seen: map[string]string{}}
 	locks := tool.NewLocks()
-	for _, r := range slices.Concat(files.New(files.Options{Locks: locks}), notebook.New(notebook.Options{Locks: locks})) {
+	for _, r := range slices.Concat(files.New(files.Options{Locks: locks}),
+		notebook.New(notebook.Options{Locks: locks})) {
 		d.tools[r.Spec().Name] = r
 	}
 	d.put(book)
@@ -145,7 +146,9 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.do("Read", m{"file_path": "n.ipynb"})
-	tooltest.Runner(t, d.tools["NotebookEdit"], d.env(), `{"notebook_path":"n.ipynb","cell_id":"first","new_source":"x","cell_type":"code","edit_mode":"replace"}`, troupe.ClassEdit)
+	tooltest.Runner(t, d.tools["NotebookEdit"], d.env(),
+		`{"notebook_path":"n.ipynb","cell_id":"first","new_source":"x","cell_type":"code","edit_mode":"replace"}`,
+		troupe.ClassEdit)
 }
 
 func TestEdit(t *testing.T) {
@@ -155,12 +158,15 @@ func TestEdit(t *testing.T) {
 	if want := "[cell 1, code, id first]\nprint(1)\n[output]\n1\n[cell 2, markdown]\nwords\n"; read != want {
 		t.Errorf("Read shows %q, want %q", read, want)
 	}
-	d.edit("Replaced the source of cell 1 (id first) of n.ipynb; what it had put out is cleared. (It has 2 cells now.)", m{"cell_id": "first", "new_source": "print(2)"})
-	want := strings.NewReplacer("print(1)", "print(2)", `"execution_count": 3`, `"execution_count": null`, `[{"output_type": "stream", "text": "1\n"}]`, "[]").Replace(book)
+	d.edit("Replaced the source of cell 1 (id first) of n.ipynb; what it had put out is cleared. (It has 2 cells now.)",
+		m{"cell_id": "first", "new_source": "print(2)"})
+	want := strings.NewReplacer("print(1)", "print(2)", `"execution_count": 3`, `"execution_count": null`,
+		`[{"output_type": "stream", "text": "1\n"}]`, "[]").Replace(book)
 	if got := d.get(); got != want {
 		t.Errorf("it holds\n%s", got)
 	}
-	d.edit("Inserted cell 2 into n.ipynb; its id is ", m{"cell_id": "first", "new_source": "a\nb", "cell_type": "code", "edit_mode": "insert"})
+	d.edit("Inserted cell 2 into n.ipynb; its id is ", m{"cell_id": "first", "new_source": "a\nb", "cell_type": "code",
+		"edit_mode": "insert"})
 	d.edit("Inserted cell 1 into", m{"new_source": "# t", "cell_type": "markdown", "edit_mode": "insert"})
 	d.edit("Replaced the source of cell 4 of", m{"cell_id": "4", "new_source": "other words", "cell_type": "raw"})
 	d.edit("Deleted cell 2 (id first) of n.ipynb. (It has 3 cells now.)", m{"cell_id": "first", "edit_mode": "delete"})
@@ -189,7 +195,8 @@ func TestRefusals(t *testing.T) {
 	d.refuses("`new_source` is required", m{"cell_id": "first"})
 	d.refuses("`cell_type` is required", m{"new_source": "x", "edit_mode": "insert"})
 	d.refuses("must end in .ipynb", m{"notebook_path": "n.py", "cell_id": "1", "new_source": "x"})
-	d.refuses("does not exist. Did you mean n.ipynb?", m{"notebook_path": "no.ipynb", "cell_id": "1", "new_source": "x"})
+	d.refuses("does not exist. Did you mean n.ipynb?", m{"notebook_path": "no.ipynb", "cell_id": "1",
+		"new_source": "x"})
 	d.refuses("has no cell 3", m{"cell_id": "3", "new_source": "x"})
 	d.refuses("cell 1 has the id first", m{"cell_id": "1", "new_source": "x"})
 	d.refuses("has that source already", m{"cell_id": "2", "new_source": "words"})
@@ -225,7 +232,8 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink("second.ipynb", link); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := p.Run(t.Context(), d.env()); err != nil || !out.IsError || !strings.Contains(troupe.JoinText(out.Blocks), "another place") {
+	if out, err := p.Run(t.Context(), d.env()); err != nil || !out.IsError ||
+		!strings.Contains(troupe.JoinText(out.Blocks), "another place") {
 		t.Errorf("%+v %v", out, err)
 	}
 	d.edit("Replaced", m{"cell_id": "first", "new_source": "x"})
@@ -239,7 +247,8 @@ func TestPreview(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.do("Read", m{"file_path": "n.ipynb"})
-	args := m{"notebook_path": "n.ipynb", "new_source": "new", "cell_type": "code", "edit_mode": "insert", "cell_id": "2"}
+	args := m{"notebook_path": "n.ipynb", "new_source": "new", "cell_type": "code", "edit_mode": "insert",
+		"cell_id": "2"}
 	p, err := d.prepare("NotebookEdit", args)
 	if err != nil {
 		t.Fatal(err)

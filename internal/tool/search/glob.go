@@ -40,8 +40,10 @@ type globTool struct{}
 
 func (t globTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
-		Name: "Glob", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read", Doing: "listing",
-		Aliases: []string{"list_files"}, Slips: []string{"ls", "list", "listdir", "listdirectory", "find", "findfiles", "filesearch"},
+		Name: "Glob", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read",
+		Doing:   "listing",
+		Aliases: []string{"list_files"}, Slips: []string{"ls", "list", "listdir", "listdirectory", "find", "findfiles",
+			"filesearch"},
 	}, globDoc, new(globInput).fields()).With(t)
 }
 
@@ -52,7 +54,8 @@ func (globTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 		return nil, err
 	}
 	if !doublestar.ValidatePattern(in.pattern) {
-		return nil, &tool.InputError{Tool: "Glob", Problem: "`pattern` is not a valid pattern: check its brackets and braces"}
+		return nil, &tool.InputError{Tool: "Glob", Problem: "`pattern` is not a valid pattern: check its brackets " +
+			"and braces"}
 	}
 	// What comes before the first wildcard is a folder, and may lead anywhere.
 	base, pattern := doublestar.SplitPattern(filepath.ToSlash(in.pattern))
@@ -149,7 +152,8 @@ func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found
 func (c *globCall) list(env tool.Env, files []found) string {
 	if len(files) == 0 {
 		if !strings.Contains(c.pattern, "/") && !strings.Contains(c.pattern, "**") {
-			return fmt.Sprintf("No files. (%s looks only into %s itself; **/%s looks below it too.)", c.pattern, env.Rel(c.base), c.pattern)
+			return fmt.Sprintf("No files. (%s looks only into %s itself; **/%s looks below it too.)", c.pattern,
+				env.Rel(c.base), c.pattern)
 		}
 		return "No files."
 	}

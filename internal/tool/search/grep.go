@@ -62,8 +62,10 @@ type grepTool struct {
 
 func (t *grepTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
-		Name: "Grep", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read", Doing: "searching in",
-		Aliases: []string{"grep_search"}, Slips: []string{"search", "searchfiles", "searchfilecontent", "ripgrep", "rg"},
+		Name: "Grep", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read",
+		Doing:   "searching in",
+		Aliases: []string{"grep_search"}, Slips: []string{"search", "searchfiles", "searchfilecontent", "ripgrep",
+			"rg"},
 	}, grepDoc, new(grepInput).fields()).With(t)
 }
 
@@ -101,7 +103,10 @@ func (t *grepTool) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	if _, ok := parseRule(in.glob); in.glob != "" && (!ok || !doublestar.ValidatePattern(in.glob)) {
 		return fail("`glob` is not a valid pattern: check its brackets and braces")
 	}
-	if strings.ContainsFunc(in.typ, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }) {
+	if strings.ContainsFunc(in.typ, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') &&
+			r != '-'
+	}) {
 		return fail("`type` is a name such as go or py; for patterns use glob")
 	}
 	q := query{

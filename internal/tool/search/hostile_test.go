@@ -38,9 +38,11 @@ func ask(t *testing.T, r tool.Runner, env tool.Env, args map[string]any) (string
 func TestHiddenEverywhere(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"a.txt": "needle\n", ".env": "needle secret\n", "keys/deep/id": "needle secret\n", "sub/.env": "needle secret\n", "sub/b.txt": "needle\n",
+		"a.txt": "needle\n", ".env": "needle secret\n", "keys/deep/id": "needle secret\n",
+		"sub/.env": "needle secret\n", "sub/b.txt": "needle\n",
 	})
-	for link, target := range map[string]string{"innocent.txt": ".env", "open": "keys", "sub/loop": "..", "gone": "nowhere"} {
+	for link, target := range map[string]string{"innocent.txt": ".env", "open": "keys", "sub/loop": "..",
+		"gone": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -59,10 +61,13 @@ func TestHiddenEverywhere(t *testing.T) {
 		}{
 			{rs[1].Runner, m{"pattern": "needle", "glob": "**/{*,.*}"}, "a.txt\nsub/b.txt\n", false},
 			{rs[1].Runner, m{"pattern": "needle", "glob": ".env"}, "No matches.", false},
-			{rs[1].Runner, m{"pattern": "needle", "output_mode": "content"}, "a.txt:1:needle\nsub/b.txt:1:needle\n", false},
-			{rs[1].Runner, m{"pattern": "needle", "output_mode": "count"}, "a.txt:1\nsub/b.txt:1\n(2 in 2 files.)", false},
+			{rs[1].Runner, m{"pattern": "needle", "output_mode": "content"}, "a.txt:1:needle\nsub/b.txt:1:needle\n",
+				false},
+			{rs[1].Runner, m{"pattern": "needle", "output_mode": "count"}, "a.txt:1\nsub/b.txt:1\n(2 in 2 files.)",
+				false},
 			{rs[1].Runner, m{"pattern": "needle", "path": ".env"}, ".env is kept from being searched", true},
-			{rs[1].Runner, m{"pattern": "needle", "path": "innocent.txt"}, "innocent.txt is kept from being searched", true},
+			{rs[1].Runner, m{"pattern": "needle", "path": "innocent.txt"}, "innocent.txt is kept from being searched",
+				true},
 			{rs[1].Runner, m{"pattern": "needle", "path": "keys"}, "keys is kept from being searched", true},
 			{rs[1].Runner, m{"pattern": "needle", "path": "open"}, "open is kept from being searched", true},
 			{rs[1].Runner, m{"pattern": "needle", "path": "sub/loop"}, "sub/loop/a.txt\nsub/loop/sub/b.txt\n", false},
@@ -98,7 +103,8 @@ func TestRipgrepRunsNothing(t *testing.T) {
 		t.Skip("ripgrep is not installed")
 	}
 	dir := tree(t, map[string]string{
-		"a.txt": "needle\n", "--pre=sh": "needle\n", ".ripgreprc": "--pre=./evil\n--hidden\n", "ripgreprc": "--pre=./evil\n", "z": "touch PWNED\nneedle\n",
+		"a.txt": "needle\n", "--pre=sh": "needle\n", ".ripgreprc": "--pre=./evil\n--hidden\n",
+		"ripgreprc": "--pre=./evil\n", "z": "touch PWNED\nneedle\n",
 		"evil": "#!/bin/sh\ntouch PWNED\n", "--files": "needle\n", ".rgignore": "", "-f": "x\n",
 	})
 	if err := os.Chmod(filepath.Join(dir, "evil"), 0o755); err != nil {
@@ -113,7 +119,8 @@ func TestRipgrepRunsNothing(t *testing.T) {
 	}{
 		{map[string]any{"pattern": "needle"}, "--files\n--pre=sh\na.txt\nz\n"},
 		{map[string]any{"pattern": "needle", "path": "--pre=sh", "output_mode": "content"}, "--pre=sh:1:needle\n"},
-		{map[string]any{"pattern": "--pre=./evil", "output_mode": "content", "path": "ripgreprc"}, "ripgreprc:1:--pre=./evil\n"},
+		{map[string]any{"pattern": "--pre=./evil", "output_mode": "content", "path": "ripgreprc"},
+			"ripgreprc:1:--pre=./evil\n"},
 		{map[string]any{"pattern": "needle", "glob": "--pre=*"}, "--pre=sh\n"},
 		{map[string]any{"pattern": "needle", "path": "-f"}, "No matches."},
 	} {
@@ -131,7 +138,8 @@ func TestRipgrepRunsNothing(t *testing.T) {
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.txt": "needle\n", "deep/b.txt": "needle\n"})
-	for link, target := range map[string]string{"deep/up": "..", "self": "self", "zero": "/dev/zero", ".ignore": "pipe"} {
+	for link, target := range map[string]string{"deep/up": "..", "self": "self", "zero": "/dev/zero",
+		".ignore": "pipe"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +148,8 @@ func TestOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	rs := search.New(search.Options{LookPath: noPrograms})
-	if got, failed := ask(t, rs[1], tool.Env{Cwd: dir}, map[string]any{"pattern": "needle"}); failed || got != "a.txt\ndeep/b.txt\n" {
+	if got, failed := ask(t, rs[1], tool.Env{Cwd: dir}, map[string]any{"pattern": "needle"}); failed ||
+		got != "a.txt\ndeep/b.txt\n" {
 		t.Errorf("%v %q", failed, got)
 	}
 	for _, name := range []string{"pipe", "zero", "self"} {
@@ -148,7 +157,8 @@ func TestOddFiles(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got, failed := ask(t, rs[0], tool.Env{Cwd: dir}, map[string]any{"pattern": "**/*.txt"}); failed || strings.Count(got, "\n") != 2 {
+	if got, failed := ask(t, rs[0], tool.Env{Cwd: dir}, map[string]any{"pattern": "**/*.txt"}); failed ||
+		strings.Count(got, "\n") != 2 {
 		t.Errorf("%v %q", failed, got)
 	}
 }

@@ -18,7 +18,8 @@ import (
 // out of the workspace, nothing outside is shown.
 func TestSwappedWhileSearching(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"out/f": "needle outside\n", "ws/d/f": "needle inside\n", "ws/f": "needle inside\n"})
+	dir := tree(t, map[string]string{"out/f": "needle outside\n", "ws/d/f": "needle inside\n",
+		"ws/f": "needle inside\n"})
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for link, target := range map[string]string{"ws/l": "../out", "ws/g": "../out/f"} {
 		if err := os.Symlink(target, at(link)); err != nil {
@@ -29,7 +30,8 @@ func TestSwappedWhileSearching(t *testing.T) {
 	go func() {
 		for {
 			for _, p := range [][2]string{{"ws/d", "ws/l"}, {"ws/f", "ws/g"}} {
-				if err := unix.Renameat2(unix.AT_FDCWD, at(p[0]), unix.AT_FDCWD, at(p[1]), unix.RENAME_EXCHANGE); err != nil {
+				if err := unix.Renameat2(unix.AT_FDCWD, at(p[0]), unix.AT_FDCWD, at(p[1]),
+					unix.RENAME_EXCHANGE); err != nil {
 					done <- err
 					return
 				}
@@ -57,7 +59,8 @@ func TestSwappedWhileSearching(t *testing.T) {
 		}
 		grep := search.New(search.Options{LookPath: look})[1]
 		for i := range tries {
-			in, err := json.Marshal(map[string]any{"pattern": "needle", "path": []string{"d", "f"}[i%2], "output_mode": "content"})
+			in, err := json.Marshal(map[string]any{"pattern": "needle", "path": []string{"d", "f"}[i%2],
+				"output_mode": "content"})
 			if err != nil {
 				t.Fatal(err)
 			}

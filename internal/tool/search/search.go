@@ -56,7 +56,8 @@ func (p place) path(rel string) string {
 // The error is worded for the model.
 func locate(env tool.Env, path, real string) (place, error) {
 	if isHidden(env, path) || isHidden(env, real) {
-		return place{}, errors.New(env.Rel(path) + " is kept from being searched by a rule. (Read shows a file, if that is allowed.)")
+		return place{}, errors.New(env.Rel(path) + " is kept from being searched by a rule. (Read shows a file, if " +
+			"that is allowed.)")
 	}
 	info, err := os.Lstat(real)
 	switch {

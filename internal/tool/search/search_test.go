@@ -70,15 +70,18 @@ func TestConformance(t *testing.T) {
 	for _, look := range []func(string) (string, error){nil, noPrograms} {
 		rs := search.New(search.Options{LookPath: look})
 		tooltest.Runner(t, rs[0], env, `{"pattern":"**/*.go","path":"."}`, troupe.ClassRead)
-		tooltest.Runner(t, rs[1], env, `{"pattern":"a","path":".","glob":"*.go","type":"go","output_mode":"content","-i":true,"-n":true,"-A":1,"-B":1,"-C":1,"multiline":true,"head_limit":3}`, troupe.ClassRead)
+		tooltest.Runner(t, rs[1], env,
+			`{"pattern":"a","path":".","glob":"*.go","type":"go","output_mode":"content","-i":true,"-n":true,"-A":1,"-B":1,"-C":1,"multiline":true,"head_limit":3}`, troupe.ClassRead)
 	}
 }
 
 func TestGlob(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		".gitignore": "*.log\n/out\n!keep.log\n", "a.go": "", "b_test.go": "", "sub/c.go": "", "sub/deep/d.go": "", "sub/e.txt": "",
-		".github/ci.yml": "", ".git/config": "", "x.log": "", "keep.log": "", "out/o.go": "", "sub/out/p.go": "", "sp ace/q.go": "",
+		".gitignore": "*.log\n/out\n!keep.log\n", "a.go": "", "b_test.go": "", "sub/c.go": "", "sub/deep/d.go": "",
+		"sub/e.txt":      "",
+		".github/ci.yml": "", ".git/config": "", "x.log": "", "keep.log": "", "out/o.go": "", "sub/out/p.go": "",
+		"sp ace/q.go": "",
 	}
 	dir := tree(t, files)
 	old := time.Now().Add(-time.Hour)
@@ -114,16 +117,19 @@ func TestGlob(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"[a": "not a valid pattern", "*/../../x": "may not have ..", "nowhere/*.go": "does not exist", "a.go/*": "is a file",
+		"[a": "not a valid pattern", "*/../../x": "may not have ..", "nowhere/*.go": "does not exist",
+		"a.go/*": "is a file",
 	} {
-		if got, failed := run(t, glob, dir, map[string]any{"pattern": pattern}); !failed || !strings.Contains(got, want) {
+		if got, failed := run(t, glob, dir, map[string]any{"pattern": pattern}); !failed ||
+			!strings.Contains(got, want) {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
 		}
 	}
 	if got, _ := run(t, glob, dir, map[string]any{"pattern": "*.txt"}); !strings.Contains(got, "**/*.txt looks below") {
 		t.Errorf("got %q", got)
 	}
-	if p, err := glob.Prepare(tool.Env{Cwd: dir}, `{"pattern":"../**/x","path":"sub"}`); err != nil || len(p.Access().Reads) != 1 || p.Access().Reads[0] != dir {
+	if p, err := glob.Prepare(tool.Env{Cwd: dir}, `{"pattern":"../**/x","path":"sub"}`); err != nil ||
+		len(p.Access().Reads) != 1 || p.Access().Reads[0] != dir {
 		t.Errorf("declares %+v, %v", p.Access(), err)
 	}
 }
@@ -141,20 +147,24 @@ func TestGlobCap(t *testing.T) {
 }
 
 var grepFiles = map[string]string{
-	".git/HEAD": "ref: needle\n", ".gitignore": "*.log\nbuild/\n!important.log\n# comment\n/top.txt\nnode_modules\nfoo/**/gen\n",
+	".git/HEAD": "ref: needle\n", ".gitignore": "*.log\nbuild/\n!important.log\n# " +
+		"comment\n/top.txt\nnode_modules\nfoo/**/gen\n",
 	"a.go":      "package a\n\nfunc Needle() {\n\tx := interface{}(nil)\n\treturn x\n}\n// needle again\n",
 	"b/b.go":    "needle\nneedle needle\nother\nother\nother\nother\nneedle\n",
 	"b/c.py":    "def needle():\n    pass\n",
 	"b.txt":     "no\nNEEDLE\nno\n",
 	"crlf.txt":  "one\r\nneedle end\r\nthree\r\n",
 	"noeol.txt": "first\nlast needle",
-	"x.log":     "needle\n", "important.log": "needle\n", "build/o.go": "needle\n", "top.txt": "needle\n", "b/top.txt": "needle\n",
+	"x.log":     "needle\n", "important.log": "needle\n", "build/o.go": "needle\n", "top.txt": "needle\n",
+	"b/top.txt":           "needle\n",
 	"node_modules/m/i.js": "needle\n", ".hidden": "needle\n", ".hid/in.go": "needle\n", ".h.go": "needle\n",
 	"foo/x/gen/g.go": "needle\n", "foo/gen/h.go": "needle\n", "foo/gen.go": "needle\n",
 	"bin.dat":   "needle\x00needle\n",
 	"latin.txt": "caf\xe9 needle\n", "wide.txt": strings.Repeat("w", 900) + " needle\n",
-	"b/.ignore": "skip.me\n", "b/skip.me": "needle\n", "b/sub/.gitignore": "!*.log\nlocal\n", "b/sub/y.log": "needle\n", "b/sub/local": "needle\n",
-	"sp ace/a b.txt": "needle\n", "utf16.txt": "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00", "bom.txt": "\uFEFFneedle\n", "empty": "",
+	"b/.ignore": "skip.me\n", "b/skip.me": "needle\n", "b/sub/.gitignore": "!*.log\nlocal\n", "b/sub/y.log": "needle\n",
+	"b/sub/local":    "needle\n",
+	"sp ace/a b.txt": "needle\n", "utf16.txt": "\xff\xfen\x00e\x00e\x00d\x00l\x00e\x00\n\x00",
+	"bom.txt": "\uFEFFneedle\n", "empty": "",
 	"-dash.txt": "needle -n\n", "multi.txt": "begin\nneedle\nend\nbegin\nx\nend\n", "ünï.txt": "needle é ſ K\n",
 }
 
@@ -171,7 +181,8 @@ func TestEnginesAgree(t *testing.T) {
 	}
 	for _, dir := range []string{repo, plain} {
 		for _, l := range []string{"link.go", "dirlink"} {
-			if err := os.Symlink(map[string]string{"link.go": "a.go", "dirlink": "b"}[l], filepath.Join(dir, l)); err != nil {
+			if err := os.Symlink(map[string]string{"link.go": "a.go", "dirlink": "b"}[l],
+				filepath.Join(dir, l)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -183,17 +194,34 @@ func TestEnginesAgree(t *testing.T) {
 	type m = map[string]any
 	found := 0
 	for _, q := range []m{
-		{"pattern": "needle"}, {"pattern": "needle", "-i": true}, {"pattern": "needle$"}, {"pattern": "^needle"}, {"pattern": "end$"}, {"pattern": "interface{}"},
-		{"pattern": `func \w+\(`}, {"pattern": `\bneedle\b`}, {"pattern": `ne{2}dle`}, {"pattern": `x|needle`}, {"pattern": `\s+needle`}, {"pattern": `[^a]needle`}, {"pattern": "^$"},
-		{"pattern": "-n"}, {"pattern": "(?i)NEEDLE (again)?"}, {"pattern": "s k", "-i": true}, {"pattern": "zzz"}, {"pattern": `\pL+ needle`}, {"pattern": "[[:upper:]]{3}"}, {"pattern": "."},
-		{"pattern": "needle", "path": "b"}, {"pattern": "needle", "path": "b/b.go"}, {"pattern": "needle", "path": "x.log"}, {"pattern": "needle", "path": ".hid"}, {"pattern": "needle", "path": "node_modules"},
-		{"pattern": "needle", "path": "b/sub"}, {"pattern": "needle", "path": "-dash.txt"}, {"pattern": "needle", "path": "link.go"}, {"pattern": "needle", "path": "dirlink"}, {"pattern": "needle", "path": "ünï.txt"},
-		{"pattern": "needle", "glob": "*.go"}, {"pattern": "needle", "glob": "*.{py,log}"}, {"pattern": "needle", "glob": "!*.go"}, {"pattern": "needle", "glob": "b/**"}, {"pattern": "needle", "glob": "b/*.go"},
-		{"pattern": "needle", "glob": "/*.txt"}, {"pattern": "needle", "glob": "**/*.txt"}, {"pattern": "needle", "glob": ".hid/**"}, {"pattern": "needle", "glob": "**/*"}, {"pattern": "needle", "glob": "!b/"}, {"pattern": "needle", "glob": "b.go", "path": "b"},
-		{"pattern": "needle", "type": "go"}, {"pattern": "needle", "type": "py"}, {"pattern": "needle", "type": "txt"}, {"pattern": "needle", "type": "go", "glob": "!b/**"}, {"pattern": "needle", "type": "golang"},
-		{"pattern": "needle", "-A": 1}, {"pattern": "needle", "-B": 2}, {"pattern": "needle", "-C": 1}, {"pattern": "needle", "-C": 9}, {"pattern": "needle", "-n": false}, {"pattern": "needle", "-C": 1, "-n": false, "path": "b"},
-		{"pattern": "needle", "head_limit": 3}, {"pattern": "needle", "head_limit": 0}, {"pattern": "needle", "-C": 1, "head_limit": 4},
-		{"pattern": `begin.*?end`, "multiline": true}, {"pattern": "needle\nend", "multiline": true}, {"pattern": `\{\n\tx`, "multiline": true}, {"pattern": "^needle$", "multiline": true}, {"pattern": "needle\n", "multiline": true, "-A": 1}, {"pattern": "begin$", "multiline": true, "-C": 1},
+		{"pattern": "needle"}, {"pattern": "needle", "-i": true}, {"pattern": "needle$"}, {"pattern": "^needle"},
+		{"pattern": "end$"}, {"pattern": "interface{}"},
+		{"pattern": `func \w+\(`}, {"pattern": `\bneedle\b`}, {"pattern": `ne{2}dle`}, {"pattern": `x|needle`},
+		{"pattern": `\s+needle`}, {"pattern": `[^a]needle`}, {"pattern": "^$"},
+		{"pattern": "-n"}, {"pattern": "(?i)NEEDLE (again)?"}, {"pattern": "s k", "-i": true}, {"pattern": "zzz"},
+		{"pattern": `\pL+ needle`}, {"pattern": "[[:upper:]]{3}"}, {"pattern": "."},
+		{"pattern": "needle", "path": "b"}, {"pattern": "needle", "path": "b/b.go"},
+		{"pattern": "needle", "path": "x.log"}, {"pattern": "needle", "path": ".hid"},
+		{"pattern": "needle", "path": "node_modules"},
+		{"pattern": "needle", "path": "b/sub"}, {"pattern": "needle", "path": "-dash.txt"},
+		{"pattern": "needle", "path": "link.go"}, {"pattern": "needle", "path": "dirlink"},
+		{"pattern": "needle", "path": "ünï.txt"},
+		{"pattern": "needle", "glob": "*.go"}, {"pattern": "needle", "glob": "*.{py,log}"},
+		{"pattern": "needle", "glob": "!*.go"}, {"pattern": "needle", "glob": "b/**"},
+		{"pattern": "needle", "glob": "b/*.go"},
+		{"pattern": "needle", "glob": "/*.txt"}, {"pattern": "needle", "glob": "**/*.txt"},
+		{"pattern": "needle", "glob": ".hid/**"}, {"pattern": "needle", "glob": "**/*"},
+		{"pattern": "needle", "glob": "!b/"}, {"pattern": "needle", "glob": "b.go", "path": "b"},
+		{"pattern": "needle", "type": "go"}, {"pattern": "needle", "type": "py"}, {"pattern": "needle", "type": "txt"},
+		{"pattern": "needle", "type": "go", "glob": "!b/**"}, {"pattern": "needle", "type": "golang"},
+		{"pattern": "needle", "-A": 1}, {"pattern": "needle", "-B": 2}, {"pattern": "needle", "-C": 1},
+		{"pattern": "needle", "-C": 9}, {"pattern": "needle", "-n": false},
+		{"pattern": "needle", "-C": 1, "-n": false, "path": "b"},
+		{"pattern": "needle", "head_limit": 3}, {"pattern": "needle", "head_limit": 0},
+		{"pattern": "needle", "-C": 1, "head_limit": 4},
+		{"pattern": `begin.*?end`, "multiline": true}, {"pattern": "needle\nend", "multiline": true},
+		{"pattern": `\{\n\tx`, "multiline": true}, {"pattern": "^needle$", "multiline": true},
+		{"pattern": "needle\n", "multiline": true, "-A": 1}, {"pattern": "begin$", "multiline": true, "-C": 1},
 	} {
 		for _, mode := range []string{"", "content", "count"} {
 			if delete(q, "output_mode"); mode != "" {
@@ -233,16 +261,21 @@ func TestGrep(t *testing.T) {
 		}{
 			{m{"pattern": "needle", "type": "go"}, ".h.go\na.go\nb/b.go\nfoo/gen.go\n", false},
 			{m{"pattern": "needle", "type": "py", "output_mode": "content"}, "b/c.py:1:def needle():\n", false},
-			{m{"pattern": "needle", "path": "b/b.go", "output_mode": "content", "-A": 1}, "b/b.go:1:needle\nb/b.go:2:needle needle\nb/b.go-3-other\n--\nb/b.go:7:needle\n", false},
+			{m{"pattern": "needle", "path": "b/b.go", "output_mode": "content", "-A": 1},
+				"b/b.go:1:needle\nb/b.go:2:needle needle\nb/b.go-3-other\n--\nb/b.go:7:needle\n", false},
 			{m{"pattern": "needle", "path": "b/b.go", "output_mode": "count"}, "b/b.go:3\n(3 in 1 files.)", false},
-			{m{"pattern": "needle", "path": "b/b.go", "output_mode": "content", "head_limit": 1}, "b/b.go:1:needle\n(2 lines left out. Narrow the search, or raise head_limit.)", false},
-			{m{"pattern": "needle", "path": "wide.txt", "output_mode": "content"}, "wide.txt:1:" + strings.Repeat("w", 500) + "… [line cut]\n", false},
+			{m{"pattern": "needle", "path": "b/b.go", "output_mode": "content", "head_limit": 1},
+				"b/b.go:1:needle\n(2 lines left out. Narrow the search, or raise head_limit.)", false},
+			{m{"pattern": "needle", "path": "wide.txt", "output_mode": "content"},
+				"wide.txt:1:" + strings.Repeat("w", 500) + "… [line cut]\n", false},
 			{m{"pattern": "zzz"}, "No matches.", false},
 			{m{"pattern": "("}, "Grep: `pattern` is not a valid regular expression: missing closing ): (", true},
-			{m{"pattern": "(?=x)"}, "Grep: `pattern` is not a valid regular expression: invalid or unsupported Perl syntax: (?=", true},
+			{m{"pattern": "(?=x)"}, "Grep: `pattern` is not a valid regular expression: invalid or unsupported Perl " +
+				"syntax: (?=", true},
 			{m{"pattern": ""}, "Grep: `pattern` must not be empty", true},
 			{m{"pattern": "a\nb"}, "Grep: `pattern` has a line break in it; set multiline", true},
-			{m{"pattern": "x", "glob": "[a"}, "Grep: `glob` is not a valid pattern: check its brackets and braces", true},
+			{m{"pattern": "x", "glob": "[a"}, "Grep: `glob` is not a valid pattern: check its brackets and braces",
+				true},
 			{m{"pattern": "x", "type": "golang"}, `There is no type of file "golang"; did you mean go?`, true},
 			{m{"pattern": "x", "type": "*.go"}, "Grep: `type` is a name such as go or py; for patterns use glob", true},
 			{m{"pattern": "x", "path": "bin.dat"}, "bin.dat is a binary file.", true},

@@ -43,7 +43,8 @@ func TestBackground(t *testing.T) {
 		{"true", "(Exit code 0.)\n(No output.)", "", 0},
 		{"printf no; exit 3", "(Exit code 3.)\nIts output is in LOG:\nno", "no", 3},
 		{"kill -TERM $$", "(Ended by a signal: terminated.)\n(No output.)", "", -1},
-		{"sleep 300 & echo started", "(Exit code 0.)\n(Processes it had left running were ended.)\nIts output is in LOG:\nstarted", "started\n", 0},
+		{"sleep 300 & echo started", "(Exit code 0.)\n(Processes it had left running were ended.)\nIts output is in " +
+			"LOG:\nstarted", "started\n", 0},
 		{`printf '\033[31mred\033[0m\n'`, "(Exit code 0.)\nIts output is in LOG:\nred", "\033[31mred\033[0m\n", 0},
 	} {
 		out, text := b.run(c.command)
@@ -91,10 +92,12 @@ func TestBackgroundEndlessOutput(t *testing.T) {
 	b := newBench(t).inBackground()
 	_, text := b.run("head -c 70000000 /dev/zero | tr '\\0' '\\n'; echo end")
 	const note = "\n[The log ends here: it has 64.0 MB, and the rest is not kept.]\n"
-	if got := b.log(); len(got) != 64<<20+len(note) || !strings.HasSuffix(got, note) || strings.Count(got, "ends here") != 1 {
+	if got := b.log(); len(got) != 64<<20+len(note) || !strings.HasSuffix(got, note) ||
+		strings.Count(got, "ends here") != 1 {
 		t.Errorf("the log has %d bytes and ends %q", len(got), got[len(got)-100:])
 	}
-	if !strings.HasSuffix(text, "end") || !strings.Contains(text, "Its output was 66.8 MB; the first 64.0 MB are in "+b.env.Log) {
+	if !strings.HasSuffix(text, "end") || !strings.Contains(text,
+		"Its output was 66.8 MB; the first 64.0 MB are in "+b.env.Log) {
 		t.Errorf("got %q", text)
 	}
 }
@@ -107,7 +110,8 @@ func TestLogGrows(t *testing.T) {
 	b.env.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2-hunter2", "***") }
 	b.fifo("go")
 	done := make(chan tool.Output, 1)
-	p := b.prepare(map[string]any{"command": "echo first; printf hunter2; cat go; echo -hunter2; echo last", "run_in_background": true})
+	p := b.prepare(map[string]any{"command": "echo first; printf hunter2; cat go; echo -hunter2; echo last",
+		"run_in_background": true})
 	go func() {
 		out, err := p.Run(t.Context(), b.env)
 		if err != nil {
@@ -171,7 +175,8 @@ func TestLogCannotBeWritten(t *testing.T) {
 	b := newBench(t)
 	b.env.Log = "/dev/full"
 	out, text := b.run("echo a; sleep 0; echo b; exit 4")
-	if out.Evidence.Commands[0].ExitCode != 4 || !strings.Contains(text, "could not all be kept") || !strings.HasSuffix(text, ":\na\nb") {
+	if out.Evidence.Commands[0].ExitCode != 4 || !strings.Contains(text, "could not all be kept") ||
+		!strings.HasSuffix(text, ":\na\nb") {
 		t.Errorf("got %q", text)
 	}
 }
@@ -180,8 +185,9 @@ func TestBackgroundTimeouts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for in, want := range map[string]string{
-		`{"command":"x","timeout":600000}`:                               "",
-		`{"command":"x","timeout":600001}`:                               "`timeout` must be at most 600000, got 600001",
+		`{"command":"x","timeout":600000}`: "",
+		`{"command":"x","timeout":600001}`: "`timeout` must be at most 600000, got " +
+			"600001",
 		`{"command":"x","timeout":600001,"run_in_background":false}`:     "run_in_background",
 		`{"command":"x","timeout":86400000,"run_in_background":true}`:    "",
 		`{"command":"x","timeout":86400001,"run_in_background":true}`:    "at most 86400000",
@@ -196,8 +202,11 @@ func TestBackgroundTimeouts(t *testing.T) {
 		}
 	}
 	b.inBackground()
-	out, err := b.prepare(map[string]any{"command": "echo begun; sleep 300", "timeout": 100, "run_in_background": true}).Run(t.Context(), b.env)
-	if text := troupe.JoinText(out.Blocks); err != nil || !out.IsError || !strings.HasPrefix(text, "(Ended: it had not finished after 100ms. timeout can be up to 86400000.)\n") || !strings.HasSuffix(text, "\nbegun") {
+	out, err := b.prepare(map[string]any{"command": "echo begun; sleep 300", "timeout": 100,
+		"run_in_background": true}).Run(t.Context(), b.env)
+	if text := troupe.JoinText(out.Blocks); err != nil || !out.IsError ||
+		!strings.HasPrefix(text, "(Ended: it had not finished after 100ms. timeout can be up to 86400000.)\n") ||
+		!strings.HasSuffix(text, "\nbegun") {
 		t.Errorf("got %q %v", text, err)
 	}
 }
@@ -256,7 +265,8 @@ func TestStraysEndWithTheCommand(t *testing.T) {
 				b.inBackground()
 			}
 			_, text := b.run(strays(t) + "echo done")
-			if !strings.Contains(text, "done") || !strings.Contains(text, "(Processes it had left running were ended.)") || strings.Contains(text, "still runs") {
+			if !strings.Contains(text, "done") || !strings.Contains(text,
+				"(Processes it had left running were ended.)") || strings.Contains(text, "still runs") {
 				t.Errorf("got %q", text)
 			}
 			list, err := os.ReadFile(filepath.Join(b.env.Cwd, "list"))
@@ -286,7 +296,8 @@ func TestStraysEndWhenCancelled(t *testing.T) {
 	}()
 	running := strings.Fields(receive(t, pids))
 	cancel()
-	if out := <-done; !out.IsError || len(running) != 6 || !strings.HasPrefix(troupe.JoinText(out.Blocks), "(Ended: it was stopped.)\n") {
+	if out := <-done; !out.IsError || len(running) != 6 || !strings.HasPrefix(troupe.JoinText(out.Blocks),
+		"(Ended: it was stopped.)\n") {
 		t.Errorf("got %+v of %q", out, running)
 	}
 	for _, pid := range running {
@@ -314,7 +325,8 @@ func TestStraysOfOthersGoOn(t *testing.T) {
 	first, second := newBench(t), newBench(t)
 	second.shell = first.shell
 	up, down := first.fifo("up"), first.fifo("down")
-	command := strays(t) + "cat list > up; read -r _ < down; for p in $(cat list); do kill -0 $p || echo lost; done; echo end"
+	command := strays(t) + "cat list > up; read -r _ < down; for p in $(cat list); do kill -0 $p || echo lost; done; " +
+		"echo end"
 	done := make(chan string, 1)
 	go func() {
 		out, err := first.prepare(map[string]any{"command": command}).Run(t.Context(), first.env)

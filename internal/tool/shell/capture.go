@@ -156,5 +156,6 @@ func (c *capture) text() string {
 			where = fmt.Sprintf("the first %s are in %s", tool.FormatBytes(maxFile), c.file.f.Name())
 		}
 	}
-	return fmt.Sprintf("%s\n… [%s left out; %s] …\n%s", strings.TrimRight(clean(head), "\n"), left, where, strings.TrimRight(clean(tail), "\n"))
+	return fmt.Sprintf("%s\n… [%s left out; %s] …\n%s", strings.TrimRight(clean(head), "\n"), left, where,
+		strings.TrimRight(clean(tail), "\n"))
 }

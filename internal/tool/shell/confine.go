@@ -70,7 +70,8 @@ func refusals(w *troupe.Watched) string {
 		told = append(told, "(The sandbox did not let it: "+strings.Join(list, "; ")+".)")
 	}
 	if len(w.Restored) > 0 {
-		told = append(told, "(It changed what is protected, which was put back: "+clean([]byte(strings.Join(w.Restored, "; ")))+".)")
+		told = append(told, "(It changed what is protected, which was put back: "+
+			clean([]byte(strings.Join(w.Restored, "; ")))+".)")
 	}
 	return strings.Join(told, "\n")
 }

@@ -19,7 +19,8 @@ func BenchmarkConfined(b *testing.B) {
 	if len(box.Levels()) == 0 {
 		b.Skip("this kernel cannot confine commands")
 	}
-	plain.shell = shell.New(shell.Options{Confine: func(c troupe.Confinement, bin string, argv []string, attr *os.ProcAttr) (shell.Confined, error) {
+	plain.shell = shell.New(shell.Options{Confine: func(c troupe.Confinement, bin string, argv []string,
+		attr *os.ProcAttr) (shell.Confined, error) {
 		return box.Start(c, bin, argv, attr)
 	}})
 	b.Cleanup(func() { _ = plain.shell.Close() })
@@ -46,7 +47,8 @@ func BenchmarkConfined(b *testing.B) {
 		{"plain", nil},
 		{"read-only", &troupe.Confinement{Level: troupe.LevelReadOnly, Temp: temp}},
 		{"read-only+hidden", &troupe.Confinement{Level: troupe.LevelReadOnly, Temp: temp, Hidden: hidden}},
-		{"workspace", &troupe.Confinement{Level: troupe.LevelWorkspace, Temp: temp, Writable: []string{plain.env.Cwd}, Protected: []string{hooks, plain.env.Cwd + "/.mcp.json"}}},
+		{"workspace", &troupe.Confinement{Level: troupe.LevelWorkspace, Temp: temp, Writable: []string{plain.env.Cwd},
+			Protected: []string{hooks, plain.env.Cwd + "/.mcp.json"}}},
 	}
 	took := map[string][]time.Duration{}
 	for b.Loop() {

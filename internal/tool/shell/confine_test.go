@@ -21,13 +21,14 @@ func confinedBench(t *testing.T, level troupe.Level) *bench {
 	if len(box.Levels()) == 0 {
 		t.Skip("this kernel cannot confine commands")
 	}
-	b.shell = shell.New(shell.Options{Grace: 200 * time.Millisecond, Drain: 100 * time.Millisecond, Confine: func(c troupe.Confinement, bin string, argv []string, attr *os.ProcAttr) (shell.Confined, error) {
-		p, err := box.Start(c, bin, argv, attr)
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
-	}})
+	b.shell = shell.New(shell.Options{Grace: 200 * time.Millisecond, Drain: 100 * time.Millisecond,
+		Confine: func(c troupe.Confinement, bin string, argv []string, attr *os.ProcAttr) (shell.Confined, error) {
+			p, err := box.Start(c, bin, argv, attr)
+			if err != nil {
+				return nil, err
+			}
+			return p, nil
+		}})
 	t.Cleanup(func() { _ = b.shell.Close() })
 	temp := t.TempDir()
 	b.env.Confine = &troupe.Confinement{Level: level, Temp: temp}
@@ -46,7 +47,8 @@ func TestConfinedCommand(t *testing.T) {
 		t.Errorf("the model is told\n%s", text)
 	}
 	run := out.Evidence.Commands[0]
-	if run.Sandbox != troupe.LevelReadOnly || run.Watched == nil || len(run.Watched.Attempts) != 1 || run.ExitCode != 0 {
+	if run.Sandbox != troupe.LevelReadOnly || run.Watched == nil || len(run.Watched.Attempts) != 1 ||
+		run.ExitCode != 0 {
 		t.Errorf("the record is %+v", run)
 	}
 	if _, err := os.Stat(filepath.Join(b.env.Cwd, "PWNED")); err == nil {
@@ -54,7 +56,8 @@ func TestConfinedCommand(t *testing.T) {
 	}
 	b.env.Confine.Level, b.env.Confine.Writable = troupe.LevelWorkspace, []string{b.env.Cwd}
 	out, text = b.run("touch PWNED")
-	if run = out.Evidence.Commands[0]; run.Sandbox != troupe.LevelWorkspace || run.Watched == nil || len(run.Watched.Attempts) > 0 || !run.Watched.Touched || run.ExitCode != 0 {
+	if run = out.Evidence.Commands[0]; run.Sandbox != troupe.LevelWorkspace || run.Watched == nil ||
+		len(run.Watched.Attempts) > 0 || !run.Watched.Touched || run.ExitCode != 0 {
 		t.Errorf("the record is %+v: %s", run, text)
 	}
 	b.env.Confine = nil
@@ -69,7 +72,8 @@ func TestConfinedCommandLeavesNobody(t *testing.T) {
 	t.Parallel()
 	for _, level := range []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace} {
 		b := confinedBench(t, level)
-		_, text := b.run("(ulimit -x 7; setsid sh -c 'ulimit -x 8; sleep 1000' &) ; (setsid sh -c 'setsid sleep 1000 & sleep 1000' &) ; sleep 0.2; echo on")
+		_, text := b.run("(ulimit -x 7; setsid sh -c 'ulimit -x 8; sleep 1000' &) ; (setsid sh -c 'setsid sleep 1000 " +
+			"& sleep 1000' &) ; sleep 0.2; echo on")
 		if !strings.Contains(text, "were ended") || strings.Contains(text, "still runs") {
 			t.Errorf("%s: %s", level, text)
 		}
@@ -89,7 +93,8 @@ func TestConfinedCommandIsNotRunWithoutItsSandbox(t *testing.T) {
 		t.Cleanup(func() { _ = b.shell.Close() })
 		b.env.Confine = &troupe.Confinement{Level: troupe.LevelReadOnly}
 		out, text := b.run("touch ran")
-		if _, err := os.Stat(filepath.Join(b.env.Cwd, "ran")); err == nil || !out.IsError || !strings.HasPrefix(text, "The command was not run: ") {
+		if _, err := os.Stat(filepath.Join(b.env.Cwd, "ran")); err == nil || !out.IsError ||
+			!strings.HasPrefix(text, "The command was not run: ") {
 			t.Errorf("%s: %v: %s", name, err, text)
 		}
 	}

@@ -11,7 +11,8 @@ const waitThenRun = `read -r _ <&3 || exit; exec "$@" 3<&-`
 // hold wraps a command so that it does not begin before release(true): the guard has to know
 // of it first. Were we killed in between, a command that had already begun could leave
 // children that nobody ends. Where there is no sh, the command is not held.
-func hold(argv []string, lookPath func(string) (string, error)) (wrapped []string, files []*os.File, release func(run bool), err error) {
+func hold(argv []string, lookPath func(string) (string, error)) (wrapped []string, files []*os.File,
+	release func(run bool), err error) {
 	sh, err := lookPath("sh")
 	if err != nil {
 		return argv, nil, func(bool) {}, nil

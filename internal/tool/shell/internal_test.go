@@ -13,8 +13,10 @@ func TestKeptMasksAcrossWrites(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-hunter2"
 	mask := func(s string) string { return strings.ReplaceAll(s, secret, "***") }
-	long := strings.Repeat("x", maxLine-7) + secret + strings.Repeat("y", 2*maxLine) + secret + strings.Repeat(secret, maxLine/8)
-	texts := []string{"a " + secret + " b\n" + secret + "\nend", long, long + "\n" + long, strings.Repeat(secret, 2*maxLine/len(secret)), "", "\n\n"}
+	long := strings.Repeat("x", maxLine-7) + secret + strings.Repeat("y", 2*maxLine) + secret +
+		strings.Repeat(secret, maxLine/8)
+	texts := []string{"a " + secret + " b\n" + secret + "\nend", long, long + "\n" + long,
+		strings.Repeat(secret, 2*maxLine/len(secret)), "", "\n\n"}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i, text := range texts {
 		for _, most := range []int{1, 7, 100, 5000, 32 << 10, 1 << 20} {
@@ -41,7 +43,8 @@ func TestKeptMasksAcrossWrites(t *testing.T) {
 			}
 			got, err := os.ReadFile(f.Name())
 			if err != nil || string(got) != mask(text) {
-				t.Errorf("text %d in writes of up to %d: got %d bytes, want %d, %d secrets among them", i, most, len(got), len(mask(text)), strings.Count(string(got), secret))
+				t.Errorf("text %d in writes of up to %d: got %d bytes, want %d, %d secrets among them", i, most,
+					len(got), len(mask(text)), strings.Count(string(got), secret))
 			}
 		}
 	}
@@ -52,8 +55,10 @@ func TestJournalTellsNoHalfSecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2-hunter2"
 	for shift := range len(secret) + 1 {
-		j := &journal{file: &kept{mask: func(s string) string { return strings.ReplaceAll(s, secret, "***") }}, total: 1 << 20}
-		j.tail = []byte(strings.Repeat("x", logTail+maxSecret-shift) + secret + strings.Repeat("y", logTail-len(secret)+shift))
+		j := &journal{file: &kept{mask: func(s string) string { return strings.ReplaceAll(s, secret, "***") }},
+			total: 1 << 20}
+		j.tail = []byte(strings.Repeat("x", logTail+maxSecret-shift) + secret +
+			strings.Repeat("y", logTail-len(secret)+shift))
 		if text, all := j.last(); all || len(text) != logTail || strings.Contains(text, "er2") {
 			t.Errorf("shift %d: %v, %d bytes, begin %.20q", shift, all, len(text), text)
 		}

@@ -55,7 +55,8 @@ func (j *journal) save(p []byte) {
 		return
 	}
 	if j.lost = j.file.write(p[:room]); j.lost == nil {
-		j.lost = j.file.write(fmt.Appendf(nil, "\n[The log ends here: it has %s, and the rest is not kept.]\n", tool.FormatBytes(maxFile)))
+		j.lost = j.file.write(fmt.Appendf(nil, "\n[The log ends here: it has %s, and the rest is not kept.]\n",
+			tool.FormatBytes(maxFile)))
 	}
 }
 
@@ -78,9 +79,11 @@ func (j *journal) report(ended, also string) string {
 	where := fmt.Sprintf("Its output is in %s", j.path)
 	switch {
 	case j.lost != nil:
-		where = fmt.Sprintf("Its output, %s, could not all be kept in %s (%v)", tool.FormatBytes(j.total), j.path, j.lost)
+		where = fmt.Sprintf("Its output, %s, could not all be kept in %s (%v)", tool.FormatBytes(j.total), j.path,
+			j.lost)
 	case j.total > maxFile:
-		where = fmt.Sprintf("Its output was %s; the first %s are in %s", tool.FormatBytes(j.total), tool.FormatBytes(maxFile), j.path)
+		where = fmt.Sprintf("Its output was %s; the first %s are in %s", tool.FormatBytes(j.total),
+			tool.FormatBytes(maxFile), j.path)
 	case !all:
 		where = fmt.Sprintf("Its output, %s, is in %s", tool.FormatBytes(j.total), j.path)
 	}

@@ -101,7 +101,8 @@ type bashInput struct {
 func (in *bashInput) fields() []tool.Field {
 	return []tool.Field{
 		{Name: "command", String: &in.command, Required: true, NotEmpty: true, MaxBytes: maxCommand},
-		{Name: "timeout", Int: &in.timeout, Doc: "milliseconds; default 120000, most 600000; in the background 30 minutes and 24 hours", Min: 1, Max: maxLong},
+		{Name: "timeout", Int: &in.timeout, Doc: "milliseconds; default 120000, most 600000; in the background 30 " +
+			"minutes and 24 hours", Min: 1, Max: maxLong},
 		{Name: "description", String: &in.description},
 		{Name: "run_in_background", Bool: &in.background},
 	}
@@ -113,8 +114,10 @@ func (s *Shell) Tools() []tool.Descriptor {
 		Name: "Bash", Class: troupe.ClassExec, Background: true, Argument: troupe.CommandArgument,
 		Aliases: []string{"run_shell", "shell"},
 		Slips: []string{
-			"sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute", "execcommand",
-			"executecommand", "run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd", "shellcommand",
+			"sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute",
+			"execcommand",
+			"executecommand", "run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd",
+			"shellcommand",
 			"localshell", "bashcommand", "system",
 		},
 	}, bashDoc, new(bashInput).fields()).With(s)
@@ -133,7 +136,8 @@ func (s *Shell) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
 		usual, most = defaultLong, maxLong
 	}
 	if in.timeout > most {
-		return nil, &tool.InputError{Tool: "Bash", Problem: fmt.Sprintf("`timeout` must be at most %d, got %d; what takes longer can run with run_in_background", most, in.timeout)}
+		return nil, &tool.InputError{Tool: "Bash", Problem: fmt.Sprintf("`timeout` must be at most %d, got %d; what "+
+			"takes longer can run with run_in_background", most, in.timeout)}
 	}
 	if in.timeout == 0 {
 		in.timeout = usual
@@ -249,13 +253,17 @@ func (c *call) start(env tool.Env, out *os.File) (Confined, kin, error) {
 	if err != nil {
 		return nil, kin{}, err
 	}
-	environ := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool { return strings.HasPrefix(kv, "PWD=") })
-	started, err := c.shell.starter.start(program{bin: argv[0], argv: argv, confine: c.shell.confine(env.Confine), attr: &os.ProcAttr{
-		Dir:   env.Cwd,
-		Env:   append(environ, "PWD="+env.Cwd), // never empty: an empty one would mean ours
-		Files: append([]*os.File{null, out, out}, held...),
-		Sys:   sysProcAttr(),
-	}})
+	environ := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool {
+		return strings.HasPrefix(kv,
+			"PWD=")
+	})
+	started, err := c.shell.starter.start(program{bin: argv[0], argv: argv, confine: c.shell.confine(env.Confine),
+		attr: &os.ProcAttr{
+			Dir:   env.Cwd,
+			Env:   append(environ, "PWD="+env.Cwd), // never empty: an empty one would mean ours
+			Files: append([]*os.File{null, out, out}, held...),
+			Sys:   sysProcAttr(),
+		}})
 	if err != nil {
 		release(false)
 		return nil, kin{}, err
@@ -283,12 +291,14 @@ func (c *call) notStarted(env tool.Env, err error) (tool.Output, error) {
 // result puts output and evidence together.
 func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 	out := tool.Output{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{
-		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: e.tests, Sandbox: e.level, Watched: e.watched,
+		Command: c.command, ExitCode: e.code, DurationMS: took.Milliseconds(), Tests: e.tests, Sandbox: e.level,
+		Watched: e.watched,
 	}}}}
 	var ended, left, held string
 	switch {
 	case e.timedOut:
-		ended, out.IsError = fmt.Sprintf("(Ended: it had not finished after %v. timeout can be up to %d.)", c.timeout, c.most), true
+		ended, out.IsError = fmt.Sprintf("(Ended: it had not finished after %v. timeout can be up to %d.)", c.timeout,
+			c.most), true
 	case e.cancelled && c.background:
 		ended, out.IsError = "(Ended: it was stopped.)", true
 	case e.cancelled:

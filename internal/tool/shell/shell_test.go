@@ -44,7 +44,8 @@ func host(command string) {
 	if err != nil {
 		panic(err)
 	}
-	env := tool.Env{Cwd: dir, Environ: os.Environ(), OutputDir: filepath.Join(dir, "out"), CallID: "r1c0", Log: os.Getenv(logEnv)}
+	env := tool.Env{Cwd: dir, Environ: os.Environ(), OutputDir: filepath.Join(dir, "out"), CallID: "r1c0",
+		Log: os.Getenv(logEnv)}
 	in, err := json.Marshal(map[string]any{"command": command, "run_in_background": env.Log != ""})
 	if err != nil {
 		panic(err)
@@ -83,7 +84,8 @@ func newBench(t testing.TB) *bench {
 			t.Error(err)
 		}
 	})
-	return &bench{t, s, tool.Env{Cwd: dir, OutputDir: filepath.Join(dir, "out"), CallID: "r1c0", Environ: []string{"PATH=" + os.Getenv("PATH"), "X=y", "PWD=/wrong"}}}
+	return &bench{t, s, tool.Env{Cwd: dir, OutputDir: filepath.Join(dir, "out"), CallID: "r1c0",
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "X=y", "PWD=/wrong"}}}
 }
 
 func (b *bench) prepare(args map[string]any) tool.Prepared {
@@ -111,7 +113,8 @@ func (b *bench) run(command string) (tool.Output, string) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	tooltest.Runner(t, b.shell.Tools()[0], b.env, `{"command":"echo hi","timeout":5000,"description":"greet"}`, troupe.ClassExec)
+	tooltest.Runner(t, b.shell.Tools()[0], b.env, `{"command":"echo hi","timeout":5000,"description":"greet"}`,
+		troupe.ClassExec)
 }
 
 func TestRun(t *testing.T) {
@@ -134,7 +137,8 @@ func TestRun(t *testing.T) {
 		{"cd /; pwd", "/", 0},
 		{"pwd", b.env.Cwd, 0},
 		{"sleep 300 & echo started", "started\n(Processes it had left running were ended.)", 0},
-		{"trap '' TERM; (sleep 300; sleep 300) & echo started", "started\n(Processes it had left running were ended.)", 0},
+		{"trap '' TERM; (sleep 300; sleep 300) & echo started", "started\n(Processes it had left running were ended.)",
+			0},
 	} {
 		out, text := b.run(c.command)
 		if c.want != "" && text != c.want || out.IsError {
@@ -225,12 +229,14 @@ func TestLongOutput(t *testing.T) {
 	if err != nil || string(got) != want.String() {
 		t.Errorf("the file has %d bytes, want %d, %v", len(got), want.Len(), err)
 	}
-	if len(text) > 31<<10 || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n100000\nno newline") || !strings.Contains(text, "left out; all of it is in "+path) {
+	if len(text) > 31<<10 || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n100000\nno newline") ||
+		!strings.Contains(text, "left out; all of it is in "+path) {
 		t.Errorf("%d bytes: %.100q … %q", len(text), text, text[len(text)-100:])
 	}
 	head, tail, _ := strings.Cut(text, "\n… [")
 	_, tail, _ = strings.Cut(tail, "…\n")
-	if !strings.HasPrefix(want.String(), head) || !strings.HasSuffix(want.String(), tail) || len(tail) < 15<<10 || len(head) < 7<<10 {
+	if !strings.HasPrefix(want.String(), head) || !strings.HasSuffix(want.String(), tail) || len(tail) < 15<<10 ||
+		len(head) < 7<<10 {
 		t.Errorf("what is shown is not the beginning (%d bytes) and the end (%d bytes)", len(head), len(tail))
 	}
 	// Just as much as is shown whole, and a byte more.
@@ -252,7 +258,8 @@ func TestEndlessOutput(t *testing.T) {
 	b := newBench(t)
 	_, text := b.run("head -c 70000000 /dev/zero | tr '\\0' '\\n'; echo end")
 	info, err := os.Stat(filepath.Join(b.env.OutputDir, "r1c0.txt"))
-	if err != nil || info.Size() != 64<<20 || !strings.HasSuffix(text, "end") || !strings.Contains(text, "the first 64.0 MB are in") {
+	if err != nil || info.Size() != 64<<20 || !strings.HasSuffix(text, "end") ||
+		!strings.Contains(text, "the first 64.0 MB are in") {
 		t.Errorf("%v %v %q", info, err, text[max(0, len(text)-100):])
 	}
 }
@@ -289,7 +296,8 @@ func TestTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := troupe.JoinText(out.Blocks)
-		if !out.IsError || !strings.HasPrefix(text, "begun\n(Ended: it had not finished after 100ms.") || out.Evidence.Commands[0].ExitCode != -1 {
+		if !out.IsError || !strings.HasPrefix(text, "begun\n(Ended: it had not finished after 100ms.") ||
+			out.Evidence.Commands[0].ExitCode != -1 {
 			t.Errorf("%s: %q %+v", name, text, out.Evidence)
 		}
 	}
@@ -388,7 +396,8 @@ func TestKilledHost(t *testing.T) {
 func TestKilledHostInBackground(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, pid := range b.killHost(strays(t)+"{ echo $$; cat list; } > pids; sleep 300", logEnv+"="+filepath.Join(b.env.Cwd, "log")) {
+	for _, pid := range b.killHost(strays(t)+"{ echo $$; cat list; } > pids; sleep 300",
+		logEnv+"="+filepath.Join(b.env.Cwd, "log")) {
 		awaitEnd(t, pid)
 	}
 }

@@ -104,7 +104,8 @@ func (r *recogniser) look(raw []byte) {
 		r.golang.event(raw)
 		return
 	}
-	if !bytes.ContainsAny(raw, "0123456789=") && !bytes.HasPrefix(raw, []byte("ok")) && !bytes.HasPrefix(raw, []byte("FAIL")) {
+	if !bytes.ContainsAny(raw, "0123456789=") && !bytes.HasPrefix(raw, []byte("ok")) &&
+		!bytes.HasPrefix(raw, []byte("FAIL")) {
 		return // no line that counts looks like this
 	}
 	line := strings.TrimRight(clean(raw), " \r\n")
@@ -163,7 +164,8 @@ func (r *recogniser) pytest(line string) {
 	}
 	for word := range c {
 		switch word {
-		case "passed", "failed", "error", "errors", "skipped", "deselected", "xfailed", "xpassed", "warning", "warnings", "rerun":
+		case "passed", "failed", "error", "errors", "skipped", "deselected", "xfailed", "xpassed", "warning",
+			"warnings", "rerun":
 		default:
 			return
 		}

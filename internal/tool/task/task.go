@@ -32,7 +32,8 @@ const (
 
 // Tools returns SendMessage, TaskOutput and TaskStop: for agents that may have some of their own.
 func Tools() []tool.Descriptor {
-	describe := func(name, file string, schedule troupe.Schedule, fields []tool.Field, decode func(string) (troupe.Intent, error)) tool.Descriptor {
+	describe := func(name, file string, schedule troupe.Schedule, fields []tool.Field,
+		decode func(string) (troupe.Intent, error)) tool.Descriptor {
 		d := tool.Describe(troupe.ToolFacts{Name: name, Schedule: schedule, Holder: troupe.Parents}, doc(file), fields)
 		d.Intent = decode
 		return d
@@ -81,7 +82,8 @@ func (in *outputInput) fields() []tool.Field {
 	return []tool.Field{
 		{Name: "task_id", Also: "task", String: &in.task, MaxBytes: maxName},
 		{Name: "block", Bool: &in.block, Doc: "wait for the end; default true"},
-		{Name: "timeout", Int: &in.timeout, Doc: fmt.Sprintf("milliseconds to wait; default %d", usualTimeout), Max: maxTimeout},
+		{Name: "timeout", Int: &in.timeout, Doc: fmt.Sprintf("milliseconds to wait; default %d", usualTimeout),
+			Max: maxTimeout},
 	}
 }
 

@@ -64,13 +64,15 @@ func TestDecode(t *testing.T) {
 		want     troupe.Intent
 	}{
 		{"SendMessage", `{"to":" Bob ","message":" Go on.\n"}`, troupe.SendMessage{To: "Bob", Text: " Go on.\n"}},
-		{"SendMessage", `{"to":"s_1","message":"Stop.","summary":"it is\n done","cancel":"true"}`, troupe.SendMessage{To: "s_1", Text: "Stop.", Summary: "it is done", Cancel: true}},
+		{"SendMessage", `{"to":"s_1","message":"Stop.","summary":"it is\n done","cancel":"true"}`,
+			troupe.SendMessage{To: "s_1", Text: "Stop.", Summary: "it is done", Cancel: true}},
 		{"TaskOutput", ``, troupe.TaskQuery{}},
 		{"TaskOutput", `{}`, troupe.TaskQuery{}},
 		{"TaskOutput", `{"task_id":"","block":true,"timeout":9000}`, troupe.TaskQuery{}},
 		{"TaskOutput", `{"task_id":null}`, troupe.TaskQuery{}},
 		{"TaskOutput", `{"task_id":"b3.0"}`, troupe.TaskQuery{Task: "b3.0", Block: true, Timeout: 30 * s}},
-		{"TaskOutput", `{"task":" Bob ","timeout":"600000"}`, troupe.TaskQuery{Task: "Bob", Block: true, Timeout: 600 * s}},
+		{"TaskOutput", `{"task":" Bob ","timeout":"600000"}`,
+			troupe.TaskQuery{Task: "Bob", Block: true, Timeout: 600 * s}},
 		{"TaskOutput", `{"task_id":"b3.0","block":false,"timeout":5000}`, troupe.TaskQuery{Task: "b3.0"}},
 		{"TaskOutput", `{"task_id":"b3.0","timeout":0}`, troupe.TaskQuery{Task: "b3.0"}},
 		{"TaskStop", `{"task_id":" b3.0"}`, troupe.TaskStop{Task: "b3.0"}},
@@ -119,9 +121,11 @@ func FuzzDecode(f *testing.F) {
 		ok := false
 		switch v := got.(type) {
 		case troupe.SendMessage:
-			ok = name == "SendMessage" && named(v.To) && strings.TrimSpace(v.Text) != "" && !strings.Contains(v.Summary, "\n")
+			ok = name == "SendMessage" && named(v.To) && strings.TrimSpace(v.Text) != "" &&
+				!strings.Contains(v.Summary, "\n")
 		case troupe.TaskQuery: // a wait has something to wait for, and an end
-			ok = name == "TaskOutput" && v.Block == (v.Timeout > 0) && v.Timeout <= 10*time.Minute && (!v.Block || named(v.Task))
+			ok = name == "TaskOutput" && v.Block == (v.Timeout > 0) && v.Timeout <= 10*time.Minute &&
+				(!v.Block || named(v.Task))
 		case troupe.TaskStop:
 			ok = name == "TaskStop" && named(v.Task)
 		}

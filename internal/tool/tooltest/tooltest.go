@@ -120,7 +120,8 @@ func backgrounds(t *testing.T, r tool.Descriptor, env tool.Env, valid string) {
 			}
 		}
 		p, name, ok := ask(true)
-		if !ok || strings.TrimSpace(name) != name || name == "" || len(name) > 200 || strings.ContainsFunc(name, unicode.IsControl) {
+		if !ok || strings.TrimSpace(name) != name || name == "" || len(name) > 200 ||
+			strings.ContainsFunc(name, unicode.IsControl) {
 			t.Fatalf("name %q, %v", name, ok)
 		}
 		fore, _, _ := ask(false)
@@ -137,7 +138,8 @@ func backgrounds(t *testing.T, r tool.Descriptor, env tool.Env, valid string) {
 		if err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("its log: %v %v", info, err)
 		}
-		if got, err := prepare(t, r, env, valid).Run(t.Context(), env); err != nil || cmp.Diff(evidence(got), evidence(out)) != "" {
+		if got, err := prepare(t, r, env, valid).Run(t.Context(), env); err != nil ||
+			cmp.Diff(evidence(got), evidence(out)) != "" {
 			t.Errorf("the evidence of the same call differs: %+v and %+v, %v", got.Evidence, out.Evidence, err)
 		}
 	})
@@ -250,8 +252,9 @@ func Malformed(t *testing.T, spec troupe.Tool, valid string) map[string]string {
 		"broken": "{", "words": "sorry, I cannot", "cut": body, "trailing": valid + "}", "comma": body + ",}",
 		"two": valid + valid, "single quotes": `{'a': 1}`, "deep": strings.Repeat("[", 100_000),
 		"deep objects": strings.Repeat(`{"a":`, 100_000), "invalid UTF-8": body + `,"x":"` + "\xff" + `"}`,
-		"unknown": set("no_such_parameter", 1), "raw NUL": "\x00" + valid, "long key": set(strings.Repeat("k", 100_000), 1),
-		"10 MB": set("no_such_parameter", strings.Repeat("x", 10<<20)),
+		"unknown": set("no_such_parameter", 1), "raw NUL": "\x00" + valid,
+		"long key": set(strings.Repeat("k", 100_000), 1),
+		"10 MB":    set("no_such_parameter", strings.Repeat("x", 10<<20)),
 	}
 	s := schema(t, spec)
 	if len(s.Required) == 0 { // a call without arguments means something
@@ -263,7 +266,8 @@ func Malformed(t *testing.T, spec troupe.Tool, valid string) map[string]string {
 		bad["null "+name] = set(name, json.RawMessage("null"))
 	}
 	for name, p := range s.Properties {
-		for kind, v := range map[string]any{"object": map[string]any{"a": 1}, "array": []int{1}, "fraction": 1.5, "huge": json.RawMessage("1e400")} {
+		for kind, v := range map[string]any{"object": map[string]any{"a": 1}, "array": []int{1}, "fraction": 1.5,
+			"huge": json.RawMessage("1e400")} {
 			bad[fmt.Sprintf("%s as %s", name, kind)] = set(name, v)
 		}
 		if base[name] != nil {

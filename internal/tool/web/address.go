@@ -24,8 +24,12 @@ func readAddress(raw string, local localHosts) (*url.URL, error) {
 	switch {
 	case len(raw) > maxURL:
 		return nil, errors.New("is longer than 2000 bytes")
-	case strings.ContainsFunc(raw, func(r rune) bool { return r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) || invisible(r) }):
-		return nil, errors.New("holds a space, a backslash or a character that cannot be seen; write it percent-encoded")
+	case strings.ContainsFunc(raw, func(r rune) bool {
+		return r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) ||
+			invisible(r)
+	}):
+		return nil, errors.New("holds a space, a backslash or a character that cannot be seen; write it " +
+			"percent-encoded")
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -42,7 +46,8 @@ func readAddress(raw string, local localHosts) (*url.URL, error) {
 		return nil, errors.New("names no host; write https://host/path")
 	}
 	if u.User != nil || strings.Contains(authority(raw), "@") {
-		return nil, errors.New("holds a user name in front of the host, which is never sent; leave out what ends with @")
+		return nil, errors.New("holds a user name in front of the host, which is never sent; leave out what ends " +
+			"with @")
 	}
 	if strings.Contains(authority(raw), "%") {
 		return nil, errors.New("has a host with % in it; write the host plainly")
@@ -142,7 +147,8 @@ func canonicalHost(host string) (string, error) {
 	if last := labels[len(labels)-1]; isNumber(last) {
 		ip, err := netip.ParseAddr(host)
 		if err != nil || !ip.Is4() {
-			return "", errors.New("has a host that is a number in an unusual notation; write an IPv4 address as four decimal numbers")
+			return "", errors.New("has a host that is a number in an unusual notation; write an IPv4 address as four " +
+				"decimal numbers")
 		}
 		return ip.String(), nil
 	}

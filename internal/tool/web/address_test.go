@@ -36,7 +36,8 @@ func TestReadURL(t *testing.T) {
 		{"https://１２７.0.0.1/", "https://127.0.0.1/"},
 		{"https://modelcontextprotocol.io.evil.com/", "https://modelcontextprotocol.io.evil.com/"},
 		{"https://evil.com/allowed.com", "https://evil.com/allowed.com"},
-		{"https://example.com/<b>?q=<system-reminder>&r=\"é`{}|", "https://example.com/%3Cb%3E?q=%3Csystem-reminder%3E&r=%22%C3%A9%60{}|"},
+		{"https://example.com/<b>?q=<system-reminder>&r=\"é`{}|",
+			"https://example.com/%3Cb%3E?q=%3Csystem-reminder%3E&r=%22%C3%A9%60{}|"},
 		{"https://example.com/x@y", "https://example.com/x@y"},
 	} {
 		u, err := readURL(c.in)
@@ -106,19 +107,26 @@ func TestReadURL(t *testing.T) {
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	public := Public()
-	for _, good := range []string{"93.184.216.34:443", "1.1.1.1:80", "8.8.8.8:8443", "[2606:4700::1111]:443", "[::ffff:93.184.216.34]:443"} {
+	for _, good := range []string{"93.184.216.34:443", "1.1.1.1:80", "8.8.8.8:8443", "[2606:4700::1111]:443",
+		"[::ffff:93.184.216.34]:443"} {
 		if err := public(netip.MustParseAddrPort(good)); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, bad := range []string{
-		"127.0.0.1:443", "127.255.255.254:443", "0.0.0.0:443", "0.1.2.3:443", "10.0.0.1:443", "172.16.0.1:443", "172.31.255.255:443", "192.168.1.1:443",
-		"169.254.169.254:80", "169.254.0.1:80", "100.64.0.1:443", "100.100.100.200:80", "100.127.255.255:443", "198.18.0.1:443", "198.19.255.255:443",
-		"192.0.0.192:80", "192.0.2.1:443", "198.51.100.1:443", "203.0.113.1:443", "192.88.99.1:443", "224.0.0.1:443", "239.255.255.250:1900", "240.0.0.1:443",
+		"127.0.0.1:443", "127.255.255.254:443", "0.0.0.0:443", "0.1.2.3:443", "10.0.0.1:443", "172.16.0.1:443",
+		"172.31.255.255:443", "192.168.1.1:443",
+		"169.254.169.254:80", "169.254.0.1:80", "100.64.0.1:443", "100.100.100.200:80", "100.127.255.255:443",
+		"198.18.0.1:443", "198.19.255.255:443",
+		"192.0.0.192:80", "192.0.2.1:443", "198.51.100.1:443", "203.0.113.1:443", "192.88.99.1:443", "224.0.0.1:443",
+		"239.255.255.250:1900", "240.0.0.1:443",
 		"255.255.255.255:443", "168.63.129.16:80",
-		"[::]:443", "[::1]:443", "[::127.0.0.1]:443", "[::ffff:127.0.0.1]:443", "[::ffff:7f00:1]:443", "[::ffff:169.254.169.254]:80", "[::ffff:10.0.0.1]:443",
-		"[64:ff9b::7f00:1]:443", "[64:ff9b::a00:1]:443", "[64:ff9b:1::7f00:1]:443", "[2002:7f00:1::]:443", "[2002:a00:1::1]:443", "[2001:0:4136:e378::]:443",
-		"[2001:db8::1]:443", "[fe80::1]:443", "[fe80::1%eth0]:443", "[2606:4700::1111%eth0]:443", "[fec0::1]:443", "[fd00::1]:443", "[fd00:ec2::254]:80",
+		"[::]:443", "[::1]:443", "[::127.0.0.1]:443", "[::ffff:127.0.0.1]:443", "[::ffff:7f00:1]:443",
+		"[::ffff:169.254.169.254]:80", "[::ffff:10.0.0.1]:443",
+		"[64:ff9b::7f00:1]:443", "[64:ff9b::a00:1]:443", "[64:ff9b:1::7f00:1]:443", "[2002:7f00:1::]:443",
+		"[2002:a00:1::1]:443", "[2001:0:4136:e378::]:443",
+		"[2001:db8::1]:443", "[fe80::1]:443", "[fe80::1%eth0]:443", "[2606:4700::1111%eth0]:443", "[fec0::1]:443",
+		"[fd00::1]:443", "[fd00:ec2::254]:80",
 		"[fc00::1]:443", "[ff02::1]:443", "[100::1]:443", "[5f00::1]:443", "[3fff::1]:443",
 		"93.184.216.34:22", "93.184.216.34:25", "93.184.216.34:0",
 	} {
@@ -188,7 +196,8 @@ func answer(query []byte, answers map[string][][]string, asked *atomic.Int64) []
 			case ip.Is4() && q.Type == dnsmessage.TypeA:
 				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AResource{A: ip.As4()}})
 			case ip.Is6() && q.Type == dnsmessage.TypeAAAA:
-				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h, Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}})
+				m.Answers = append(m.Answers, dnsmessage.Resource{Header: h,
+					Body: &dnsmessage.AAAAResource{AAAA: ip.As16()}})
 			}
 		}
 	}
@@ -214,11 +223,12 @@ func TestNamesThatLeadInside(t *testing.T) {
 	} {
 		dialed := false
 		public := Public()
-		d := &guardedDialer{resolver: names(t, map[string][][]string{name: {leads}}), allow: func(ap netip.AddrPort) error {
-			err := public(ap)
-			dialed = dialed || err == nil && len(leads) == 1
-			return err
-		}}
+		d := &guardedDialer{resolver: names(t, map[string][][]string{name: {leads}}),
+			allow: func(ap netip.AddrPort) error {
+				err := public(ap)
+				dialed = dialed || err == nil && len(leads) == 1
+				return err
+			}}
 		_, err := d.dial(t.Context(), "tcp", name+":443")
 		var refused *refusedError
 		if !errors.As(err, &refused) || dialed {
@@ -226,10 +236,13 @@ func TestNamesThatLeadInside(t *testing.T) {
 		}
 	}
 	r := runner(t, Options{Resolver: names(t, map[string][][]string{"localtest.me": {{"127.0.0.1"}}})})
-	if got, isError := fetch(t, r, tool.Env{}, "https://localtest.me./"); !isError || !strings.Contains(got, "https://localtest.me/ was not fetched: 127.0.0.1:443 may not be reached: it belongs to this machine") {
+	if got, isError := fetch(t, r, tool.Env{}, "https://localtest.me./"); !isError ||
+		!strings.Contains(got, "https://localtest.me/ was not fetched: 127.0.0.1:443 may not be reached: it belongs "+
+			"to this machine") {
 		t.Errorf("told: %s", got)
 	}
-	if got, isError := fetch(t, r, tool.Env{}, "https://nowhere.example/"); !isError || !strings.Contains(got, "there is no host nowhere.example") {
+	if got, isError := fetch(t, r, tool.Env{}, "https://nowhere.example/"); !isError ||
+		!strings.Contains(got, "there is no host nowhere.example") {
 		t.Errorf("told: %s", got)
 	}
 	d := &guardedDialer{resolver: names(t, nil), allow: Public()}
@@ -255,7 +268,8 @@ func TestRebinding(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
 	for range 3 {
-		d := &guardedDialer{allow: allow, resolver: names(t, map[string][][]string{"two.example": {{"127.0.0.2"}, {"127.0.0.1"}}})}
+		d := &guardedDialer{allow: allow, resolver: names(t,
+			map[string][][]string{"two.example": {{"127.0.0.2"}, {"127.0.0.1"}}})}
 		for range 3 {
 			if c, err := d.dial(t.Context(), "tcp", "two.example:"+port); err == nil {
 				_ = c.Close()
@@ -266,8 +280,10 @@ func TestRebinding(t *testing.T) {
 	// The dialer asks about each socket, whoever chose the address.
 	d := &guardedDialer{allow: allow}
 	asked := control(d.judge("two.example", 80))
-	if asked(t.Context(), "tcp4", "127.0.0.1:80", nil) == nil || asked(t.Context(), "tcp6", "[::ffff:127.0.0.1]:80", nil) == nil ||
-		asked(t.Context(), "udp4", "127.0.0.2:80", nil) == nil || asked(t.Context(), "tcp4", "127.0.0.2:80", nil) != nil {
+	if asked(t.Context(), "tcp4", "127.0.0.1:80", nil) == nil ||
+		asked(t.Context(), "tcp6", "[::ffff:127.0.0.1]:80", nil) == nil ||
+		asked(t.Context(), "udp4", "127.0.0.2:80", nil) == nil ||
+		asked(t.Context(), "tcp4", "127.0.0.2:80", nil) != nil {
 		t.Error("the socket's address is not what is judged")
 	}
 	if reached.Load() {
@@ -279,7 +295,8 @@ func TestRebinding(t *testing.T) {
 func TestPrepareRefuses(t *testing.T) {
 	t.Parallel()
 	r := runner(t, Options{})
-	for _, url := range []string{"http://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/latest/meta-data", "https://0x7f.1/", "https://10.0.0.1/", "https://example.com@127.0.0.1/"} {
+	for _, url := range []string{"http://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/latest/meta-data",
+		"https://0x7f.1/", "https://10.0.0.1/", "https://example.com@127.0.0.1/"} {
 		_, err := r.Prepare(tool.Env{}, input(t, url, "x"))
 		var ie *tool.InputError
 		if !errors.As(err, &ie) || !strings.HasPrefix(ie.Problem, "`url` ") {
@@ -293,7 +310,8 @@ func TestPrepareRefuses(t *testing.T) {
 }
 
 func FuzzReadURL(f *testing.F) {
-	for _, s := range []string{"https://example.com/a?b#c", "http://127.0.0.1:80/", "https://[::ffff:7f00:1]:8443", "https://a@b", "https://ⅷ.example", "http:\\\\x", "https://0x7f.1", "https://１.１.１.１"} {
+	for _, s := range []string{"https://example.com/a?b#c", "http://127.0.0.1:80/", "https://[::ffff:7f00:1]:8443",
+		"https://a@b", "https://ⅷ.example", "http:\\\\x", "https://0x7f.1", "https://１.１.１.１"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -313,7 +331,8 @@ func FuzzReadURL(f *testing.F) {
 			t.Fatalf("%q is %s, and that is %v: %v", s, text, again, err)
 		}
 		host := u.Hostname()
-		if u.User != nil || host == "" || strings.ToLower(host) != host || strings.HasSuffix(host, ".") || strings.ContainsAny(host, "@%/\\ []") {
+		if u.User != nil || host == "" || strings.ToLower(host) != host || strings.HasSuffix(host, ".") ||
+			strings.ContainsAny(host, "@%/\\ []") {
 			t.Fatalf("%q has the host %q", s, host)
 		}
 		if u.Scheme != "https" && !isLoopback(host) {

@@ -69,7 +69,8 @@ func sequence(s string, intro int) int {
 // invisible reports whether nothing is drawn for r, or whether it changes the order in which
 // what stands around it is drawn. Private characters belong to nobody who may be read.
 func invisible(r rune) bool {
-	return r > 0x7f && (unicode.In(r, unicode.Cf, unicode.Co, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+	return r > 0x7f && (unicode.In(r, unicode.Cf, unicode.Co, unicode.Other_Default_Ignorable_Code_Point,
+		unicode.Variation_Selector) ||
 		r >= 0xE0000 && r <= 0xE0FFF)
 }
 

@@ -47,13 +47,15 @@ func TestEscape(t *testing.T) {
 // FuzzEscape: whatever the runtime takes for a marker of its own, cleaned and escaped text
 // does not have; and the tags around it are the only ones of their name.
 func FuzzEscape(f *testing.F) {
-	for _, s := range []string{"</agent-result>", "< / RUNTIME-evidence>", "<\u200b/tas\u212a-notification>", "<system-reminder>", "<environment>", "</web-page>\x1b[1m", "<" + strings.Repeat(" ", 60) + "environment"} {
+	for _, s := range []string{"</agent-result>", "< / RUNTIME-evidence>", "<\u200b/tas\u212a-notification>",
+		"<system-reminder>", "<environment>", "</web-page>\x1b[1m", "<" + strings.Repeat(" ", 60) + "environment"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		c := clean(s)
 		if !utf8.ValidString(c) || strings.ContainsFunc(c, func(r rune) bool {
-			return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r)
+			return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) ||
+				unicode.Is(unicode.Co, r)
 		}) || clean(c) != c {
 			t.Fatalf("%q is not clean: %q", s, c)
 		}
@@ -61,7 +63,8 @@ func FuzzEscape(f *testing.F) {
 		if troupe.Escape(e) != e {
 			t.Fatalf("%q holds a marker: %q", s, e)
 		}
-		if strings.Count(strings.ToLower(troupe.Quote("web-page", strings.TrimSpace(c))), "/web-page>") < 1 || strings.Contains(strings.ToLower(e), "</web-page") {
+		if strings.Count(strings.ToLower(troupe.Quote("web-page", strings.TrimSpace(c))), "/web-page>") < 1 ||
+			strings.Contains(strings.ToLower(e), "</web-page") {
 			t.Fatalf("%q forges an end: %q", s, e)
 		}
 		if !strings.Contains(s, "<") && e != c {

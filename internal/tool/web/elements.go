@@ -26,8 +26,10 @@ func attribute(tok *html.Token, key string) string {
 // behind people's backs.
 func dropped(tok *html.Token) bool {
 	switch tok.DataAtom {
-	case atom.Title, atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Applet,
-		atom.Svg, atom.Math, atom.Canvas, atom.Audio, atom.Video, atom.Map, atom.Textarea, atom.Input, atom.Select, atom.Datalist,
+	case atom.Title, atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed,
+		atom.Applet,
+		atom.Svg, atom.Math, atom.Canvas, atom.Audio, atom.Video, atom.Map, atom.Textarea, atom.Input, atom.Select,
+		atom.Datalist,
 		atom.Noembed, atom.Noframes, atom.Frameset, atom.Plaintext, atom.Xmp, atom.Dialog:
 		return true
 	default:
@@ -58,7 +60,8 @@ func invisibleStyle(style string) bool {
 
 func isVoid(a atom.Atom) bool {
 	switch a {
-	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr:
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		atom.Param, atom.Source, atom.Track, atom.Wbr:
 		return true
 	default:
 		return false
@@ -79,8 +82,10 @@ func listPart(a atom.Atom) bool { return a == atom.Ul || a == atom.Ol || a == at
 // endsParagraph reports whether an element cannot stand in a paragraph, and ends an open one.
 func endsParagraph(a atom.Atom) bool {
 	switch a {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Details, atom.Div, atom.Dl, atom.Fieldset, atom.Figure, atom.Footer,
-		atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Main, atom.Nav, atom.Ol, atom.P,
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Details, atom.Div, atom.Dl, atom.Fieldset,
+		atom.Figure, atom.Footer,
+		atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header, atom.Hr, atom.Main, atom.Nav,
+		atom.Ol, atom.P,
 		atom.Pre, atom.Section, atom.Table, atom.Ul:
 		return true
 	default:
@@ -91,7 +96,8 @@ func endsParagraph(a atom.Atom) bool {
 // isInline reports whether an element is part of a line of text.
 func isInline(a atom.Atom) bool {
 	switch a {
-	case atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Em, atom.Font, atom.I, atom.Kbd, atom.Mark, atom.Q, atom.S, atom.Samp,
+	case atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Em, atom.Font, atom.I, atom.Kbd, atom.Mark,
+		atom.Q, atom.S, atom.Samp,
 		atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Tt, atom.U, atom.Var:
 		return true
 	default:

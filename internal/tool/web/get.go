@@ -31,7 +31,8 @@ type getter struct {
 	agent     string
 }
 
-func newGetter(dial func(ctx context.Context, network, address string) (net.Conn, error), local localHosts, agent string) *getter {
+func newGetter(dial func(ctx context.Context, network, address string) (net.Conn, error), local localHosts,
+	agent string) *getter {
 	return &getter{agent: agent, local: local, transport: &http.Transport{
 		Proxy:                  nil, // a proxy would dial addresses that nobody judged
 		DialContext:            dial,
@@ -97,7 +98,8 @@ func (g *getter) ask(ctx context.Context, u *url.URL) (*http.Response, error) {
 
 func isRedirect(status int) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return true
 	default:
 		return false
@@ -203,11 +205,14 @@ func explain(u *url.URL, err error) string {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Sprintf("%s: there is no host %s. %s", u, u.Hostname(), elsewhere)
 	case errors.As(err, &dns):
-		return fmt.Sprintf("%s: the address of %s could not be looked up. Try again, or work without the network.", u, u.Hostname())
+		return fmt.Sprintf("%s: the address of %s could not be looked up. Try again, or work without the network.", u,
+			u.Hostname())
 	case errors.As(err, &cert):
-		return fmt.Sprintf("%s: the server cannot show that it is %s (%s). %s", u, u.Hostname(), oneLine(cert.Err.Error()), elsewhere)
+		return fmt.Sprintf("%s: the server cannot show that it is %s (%s). %s", u, u.Hostname(),
+			oneLine(cert.Err.Error()), elsewhere)
 	case errors.As(err, &record):
-		return fmt.Sprintf("%s: the server does not speak https there, and pages are read over https only. %s", u, elsewhere)
+		return fmt.Sprintf("%s: the server does not speak https there, and pages are read over https only. %s", u,
+			elsewhere)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
 		return fmt.Sprintf("%s: %v. Try again later, or %s", u, errTime, "look for the same content elsewhere.")
 	default:

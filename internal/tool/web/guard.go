@@ -39,7 +39,8 @@ func Public() func(netip.AddrPort) error {
 			return &refusedError{ap, "it is not an address on the internet"}
 		}
 		if err := guardian.SafeAddr(addr); err != nil {
-			return &refusedError{ap, "it belongs to this machine, a local network or a reserved range, and only public addresses are fetched"}
+			return &refusedError{ap, "it belongs to this machine, a local network or a reserved range, and only " +
+				"public addresses are fetched"}
 		}
 		if p := ap.Port(); p < lowestPort && p != 80 && p != 443 {
 			return &refusedError{ap, fmt.Sprintf("port %d is not one that pages are served on", p)}

@@ -39,17 +39,20 @@ func TestLocalHosts(t *testing.T) {
 	}{
 		{"http://localhost:" + port + "/page", "# The dev server", false},
 		{"http://localhost:" + port + "/on", "# The dev server", false},
-		{"http://localhost:" + port + "/off", "call WebFetch with this url:\nhttp://127.0.0.1:" + port + "/page", false},
+		{"http://localhost:" + port + "/off", "call WebFetch with this url:\nhttp://127.0.0.1:" + port + "/page",
+			false},
 		{"https://localhost:" + port + "/page", "does not speak https", true},
 		{"http://localhost/page", "may not be reached", true},
-		{"http://wiki.corp:" + port + "/page", "not an address for that", true}, // whoever answers for the name may not point it here
+		// whoever answers for the name may not point it here
+		{"http://wiki.corp:" + port + "/page", "not an address for that", true},
 	} {
 		text, isError := fetch(t, r, tool.Env{}, c.url)
 		if isError != c.isError || !strings.Contains(text, c.says) {
 			t.Errorf("%s: error %v, %s", c.url, isError, text)
 		}
 	}
-	if _, err := r.Prepare(tool.Env{}, input(t, "http://127.0.0.1:"+port+"/page", "x")); err == nil || !strings.Contains(err.Error(), "fetch.local_hosts") {
+	if _, err := r.Prepare(tool.Env{}, input(t, "http://127.0.0.1:"+port+"/page", "x")); err == nil ||
+		!strings.Contains(err.Error(), "fetch.local_hosts") {
 		t.Errorf("an address that nobody named: %v", err)
 	}
 	for _, bad := range []string{"", "a b", "http://x", "x/y", "x/", "user@x", "x:0", "x:99999", "0x7f.1"} {

@@ -13,18 +13,23 @@ func TestMarkdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, in, want string }{
-		{"headings", "<h1>One</h1><p>two <b>three</b> <i>four</i> <code>five</code>", "# One\n\ntwo **three** *four* `five`"},
+		{"headings", "<h1>One</h1><p>two <b>three</b> <i>four</i> <code>five</code>",
+			"# One\n\ntwo **three** *four* `five`"},
 		{"no closing tags", "<p>one<p>two<ul><li>a<li>b</ul><p>three", "one\n\ntwo\n\n- a\n- b\n\nthree"},
 		{"head without end", "<html><head><title>T</title><meta charset=utf-8><body><p>x", "x"},
-		{"code", "<pre><code class=\"language-go\">func f() {\n\tx &lt; y\n}\n</code></pre>", "```go\nfunc f() {\n\tx < y\n}\n```"},
-		{"links", `<a href="../a b">x</a> <a href="#top">y</a> <a href="javascript:alert(1)">z</a> <a href="data:text/html,x">w</a> <a href="//other.org/p">v</a>`,
+		{"code", "<pre><code class=\"language-go\">func f() {\n\tx &lt; y\n}\n</code></pre>",
+			"```go\nfunc f() {\n\tx < y\n}\n```"},
+		{"links",
+			`<a href="../a b">x</a> <a href="#top">y</a> <a href="javascript:alert(1)">z</a> <a href="data:text/html,x">w</a> <a href="//other.org/p">v</a>`,
 			"[x](https://example.com/a%20b) y z w [v](https://other.org/p)"},
 		{"base", `<base href="/lib/"><a href="f">x</a>`, "[x](https://example.com/lib/f)"},
 		{"images", `<p>a <img src="https://evil.example/?d=1" alt="a
 cat"> b<img src=x>`, "a [image: a cat] b"},
-		{"hidden", `a<div hidden>b</div><p style="color:red; display : NONE !important">c<p style="font-size:0.9em">d<script>e</script><style>f</style><template>g</template><!-- h --><svg><text>i</text></svg><noscript>j</noscript>`, "a\n\nd"},
+		{"hidden",
+			`a<div hidden>b</div><p style="color:red; display : NONE !important">c<p style="font-size:0.9em">d<script>e</script><style>f</style><template>g</template><!-- h --><svg><text>i</text></svg><noscript>j</noscript>`, "a\n\nd"},
 		{"table", "<table><tr><th>A<th>B<tr><td>1<td>2</table>", "| A | B |\n|---|---|\n| 1 | 2 |"},
-		{"layout", "<table><tr><td>x<table><tr><td>1<td>2</table><td>y</table>z", "x\n\n| 1 | 2 |\n|---|---|\n\ny\n\nz"},
+		{"layout", "<table><tr><td>x<table><tr><td>1<td>2</table><td>y</table>z",
+			"x\n\n| 1 | 2 |\n|---|---|\n\ny\n\nz"},
 		{"cells without a table", "<tr><td>x</td></tr>", "x"},
 		{"controls", "<p>a\x07b\x1b[31mc\u202ed\U000E0041e\uf002", "abcde"},
 		{"misnested", "<b>one<p>two</b>three</p></div></span>four", "**one**\n\n**two**\n\nthreefour"},
@@ -100,7 +105,8 @@ func TestHostilePages(t *testing.T) {
 }
 
 func FuzzMarkdown(f *testing.F) {
-	for _, s := range []string{"<p>a<b>c</p>d", "<table><tr><td>x<table><td>y", "<ul><li><ol start=5><li>x", "<pre><code class=go>\n&lt;x", "<title>t</title><svg><a href=//x>y"} {
+	for _, s := range []string{"<p>a<b>c</p>d", "<table><tr><td>x<table><td>y", "<ul><li><ol start=5><li>x",
+		"<pre><code class=go>\n&lt;x", "<title>t</title><svg><a href=//x>y"} {
 		f.Add(s)
 	}
 	own := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}

@@ -54,12 +54,15 @@ func formOf(contentType string) (form, string) {
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
 		return hypertext, kind
-	case main == "text", strings.HasSuffix(sub, "+json"), strings.HasSuffix(sub, "+xml"), strings.HasSuffix(sub, "+yaml"):
+	case main == "text", strings.HasSuffix(sub, "+json"), strings.HasSuffix(sub, "+xml"),
+		strings.HasSuffix(sub, "+yaml"):
 		return plainText, kind
 	}
 	switch kind {
-	case "application/json", "application/ld+json", "application/x-ndjson", "application/xml", "application/yaml", "application/x-yaml",
-		"application/toml", "application/javascript", "application/x-javascript", "application/x-sh", "application/sql", "application/graphql", "application/markdown":
+	case "application/json", "application/ld+json", "application/x-ndjson", "application/xml", "application/yaml",
+		"application/x-yaml",
+		"application/toml", "application/javascript", "application/x-javascript", "application/x-sh", "application/sql",
+		"application/graphql", "application/markdown":
 		return plainText, kind
 	case "application/octet-stream", "binary/octet-stream", "application/unknown":
 		return unknown, kind

@@ -25,12 +25,15 @@ func searcher(t *testing.T, s SearchSettings) tool.Descriptor {
 
 func TestSearchSettings(t *testing.T) {
 	t.Parallel()
-	if all, err := New(Options{}); err != nil || len(all) != 2 || !all[0].Here() || all[0].Name != "WebFetch" || all[1].Here() {
+	if all, err := New(Options{}); err != nil || len(all) != 2 || !all[0].Here() || all[0].Name != "WebFetch" ||
+		all[1].Here() {
 		t.Errorf("without a service: %d tools, %v", len(all), err)
 	}
 	for _, url := range []string{
-		"localhost:8888/search?q={query}", "http://localhost:8888/search", "ftp://localhost/{query}", "http:///x{query}",
-		"http://{query}/", "http://a.{query}.org/?q={query}", "http://user:key@localhost/?q={query}", "http://[/{query}",
+		"localhost:8888/search?q={query}", "http://localhost:8888/search", "ftp://localhost/{query}",
+		"http:///x{query}",
+		"http://{query}/", "http://a.{query}.org/?q={query}", "http://user:key@localhost/?q={query}",
+		"http://[/{query}",
 	} {
 		_, err := New(Options{Search: SearchSettings{URL: url}})
 		var ue *troupe.UserError
@@ -44,7 +47,8 @@ func TestSearchSettings(t *testing.T) {
 	if err != nil || p.Access().URL != "http://localhost:8888/" {
 		t.Errorf("declares %q, %v", p.Access().URL, err)
 	}
-	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":["ok.org","0x7f.1"]}`); err == nil || !strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
+	if _, err := r.Prepare(tool.Env{}, `{"query":"go","blocked_domains":["ok.org","0x7f.1"]}`); err == nil ||
+		!strings.Contains(err.Error(), "`blocked_domains` holds \"0x7f.1\"") {
 		t.Error(err)
 	}
 }
@@ -80,8 +84,9 @@ func TestSearch(t *testing.T) {
 		"none":    `{"query":"x","results":[]}`,
 		"strange": `{"hits":7}`,
 		"html":    `<html>`,
-		"long":    `{"results":[` + strings.TrimSuffix(strings.Repeat(`{"title":"t","url":"https://a.example/x"},`, 5), ",") + `]}`,
-		"big":     `{"x":"` + strings.Repeat("x", maxResponse) + `"}`,
+		"long": `{"results":[` + strings.TrimSuffix(strings.Repeat(`{"title":"t","url":"https://a.example/x"},`, 5),
+			",") + `]}`,
+		"big": `{"x":"` + strings.Repeat("x", maxResponse) + `"}`,
 	}
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer the-key" || r.URL.Query().Get("q") != "a&b #c{query}" {
@@ -103,13 +108,15 @@ func TestSearch(t *testing.T) {
 	query := map[string]any{"query": "a&b #c{query}"}
 	for _, kind := range []string{"searxng", "brave", "items", "pages", "array"} {
 		got, isError := search(t, tools(kind), query)
-		want := "1. One & only\n   https://example.com/a\n   first\n2. Sub\n   https://docs.example.com/\n3. Other\n   https://notexample.com/\n</web-results>"
+		want := "1. One & only\n   https://example.com/a\n   first\n2. Sub\n   https://docs.example.com/\n3. " +
+			"Other\n   https://notexample.com/\n</web-results>"
 		if isError || !strings.Contains(got, want) || strings.Contains(got, "<system") {
 			t.Errorf("%s: %s", kind, got)
 		}
 	}
 	for kind, want := range map[string]string{
-		"none": "No results.", "strange": "no list of results", "html": "JSON that can be read", "big": "more than 2.0 MB", "moved": "it answered 302", "denied": "401 Unauthorized",
+		"none": "No results.", "strange": "no list of results", "html": "JSON that can be read",
+		"big": "more than 2.0 MB", "moved": "it answered 302", "denied": "401 Unauthorized",
 	} {
 		got, isError := search(t, tools(kind), query)
 		if !strings.Contains(got, want) || isError != (kind != "none") || strings.Contains(got, "the-key") {
@@ -125,13 +132,16 @@ func TestSearch(t *testing.T) {
 		{[]string{"example.com", "notexample.com"}, []string{"example.com"}, "notexample.com", "example.com/a"},
 		{[]string{"elsewhere.org"}, nil, "No results in these domains; 3 elsewhere", "example.com"},
 	} {
-		got, _ := search(t, tools("searxng"), map[string]any{"query": query["query"], "allowed_domains": c.allowed, "blocked_domains": c.blocked})
-		if !strings.Contains(got, c.want) || strings.Contains(strings.ReplaceAll(got, "notexample.com", "other"), c.not) && c.not != "notexample.com" || c.not == "notexample.com" && strings.Contains(got, c.not) {
+		got, _ := search(t, tools("searxng"), map[string]any{"query": query["query"], "allowed_domains": c.allowed,
+			"blocked_domains": c.blocked})
+		if !strings.Contains(got, c.want) || strings.Contains(strings.ReplaceAll(got, "notexample.com", "other"),
+			c.not) && c.not != "notexample.com" || c.not == "notexample.com" && strings.Contains(got, c.not) {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}
 	down := searcher(t, SearchSettings{URL: "http://127.0.0.1:1/?token=the-key&q={query}"})
-	if got, isError := search(t, down, query); !isError || !strings.Contains(got, "cannot be reached") || strings.Contains(got, "the-key") {
+	if got, isError := search(t, down, query); !isError || !strings.Contains(got, "cannot be reached") ||
+		strings.Contains(got, "the-key") {
 		t.Error(got)
 	}
 }

@@ -182,7 +182,8 @@ func (t *tree) shape(l *level, tok *html.Token) {
 	case atom.Ul, atom.Ol, atom.Blockquote:
 		if l.indent++; l.indent > maxIndent {
 			plainElement(n)
-		} else if start, err := strconv.Atoi(attribute(tok, "start")); err == nil && start >= 0 && start < 1e6 && n.DataAtom == atom.Ol {
+		} else if start, err := strconv.Atoi(attribute(tok, "start")); err == nil && start >= 0 && start < 1e6 &&
+			n.DataAtom == atom.Ol {
 			n.Attr = []html.Attribute{{Key: "start", Val: strconv.Itoa(start)}}
 		}
 	case atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption:

@@ -48,7 +48,8 @@ func TestParse(t *testing.T) {
 func TestNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"BenchmarkA-2 1 12 ns/op 3", "BenchmarkA-2 12 ns/op", "BenchmarkA-2 one 12 ns/op", "BenchmarkA-2 1 twelve ns/op",
+		"BenchmarkA-2 1 12 ns/op 3", "BenchmarkA-2 12 ns/op", "BenchmarkA-2 one 12 ns/op",
+		"BenchmarkA-2 1 twelve ns/op",
 	} {
 		got, err := parse(strings.NewReader("BenchmarkB-2 1 1 ns/op\n"+line+"\nBenchmarkC-2 1 1 ns/op\n"), 2)
 		if err == nil || !strings.Contains(err.Error(), line) || len(got) != 2 {

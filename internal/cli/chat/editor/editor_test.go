@@ -140,13 +140,17 @@ func TestPrintWhileTyping(t *testing.T) {
 	wg.Wait()
 	x.Flow("", "")
 	foot := wrapped("> "+typed, 39)
-	x.Until("…"+foot, func(s string) bool { return strings.HasSuffix(s, "\n"+foot) && !strings.Contains(s, "half-way") })
+	x.Until("…"+foot, func(s string) bool {
+		return strings.HasSuffix(s, "\n"+foot) &&
+			!strings.Contains(s, "half-way")
+	})
 	got := x.Shown()
 	rows := strings.Split(strings.TrimSuffix(got, foot), "\n")
 	next := make([]int, printers)
 	for _, row := range rows[:len(rows)-1] {
 		var p, i int
-		if n, err := fmt.Sscanf(row, "printer %d says line %d", &p, &i); n != 2 || err != nil || row != fmt.Sprintf("printer %d says line %d", p, i) {
+		if n, err := fmt.Sscanf(row, "printer %d says line %d", &p, &i); n != 2 || err != nil ||
+			row != fmt.Sprintf("printer %d says line %d", p, i) {
 			t.Fatalf("a row is garbled: %q in\n%s", row, got)
 		}
 		if next[p] != i {

@@ -11,7 +11,8 @@ import (
 // must be text that can be shown.
 func FuzzKeys(f *testing.F) {
 	for _, s := range []string{
-		"hello", "\x1b[A\x1bOB\x1b[1;5C", "\x1b[200~a\r\nb\x1b[201~c", "\x1b[200~never ends", "日本\xff語", "\x1b\r\x1b\x7f\x1b\x1b[D", "\x1b[" + strings.Repeat("1;", 50) + "m", "\x1b[2\x0300~",
+		"hello", "\x1b[A\x1bOB\x1b[1;5C", "\x1b[200~a\r\nb\x1b[201~c", "\x1b[200~never ends", "日本\xff語",
+		"\x1b\r\x1b\x7f\x1b\x1b[D", "\x1b[" + strings.Repeat("1;", 50) + "m", "\x1b[2\x0300~",
 	} {
 		f.Add([]byte(s))
 	}

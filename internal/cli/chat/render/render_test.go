@@ -87,7 +87,8 @@ func born(name, kind, title string, parent troupe.SessionID) troupe.Created {
 }
 
 func call(reply, index int, name, input string) troupe.Block {
-	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: reply, Index: index, Name: name, Input: input}}
+	return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: reply, Index: index, Name: name,
+		Input: input}}
 }
 
 func thinking(s string) troupe.Block { return troupe.Block{Type: troupe.ThinkingBlock, Text: s} }
@@ -97,7 +98,8 @@ func replied(n int, blocks ...troupe.Block) troupe.Replied {
 }
 
 func result(reply, index int, name, text string, isErr bool) troupe.ToolFinished {
-	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index, Blocks: []troupe.Block{troupe.Text(text)}, IsError: isErr}}
+	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index,
+		Blocks: []troupe.Block{troupe.Text(text)}, IsError: isErr}}
 }
 
 func done(uses int, tokens, ms int64) troupe.Ended {
@@ -143,10 +145,12 @@ func scripts() map[string]*script {
 	const a, b, c = troupe.SessionID("a00000000000"), troupe.SessionID("b00000000000"), troupe.SessionID("c00000000000")
 	begin := func() *script {
 		return new(script).is(root, born("", "main", "", ""), troupe.Started{Run: 1},
-			troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID(root), Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("go")}}}})
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID(root), Kind: troupe.MailPrompt,
+				Blocks: []troupe.Block{troupe.Text("go")}}}})
 	}
 	tests := result(2, 0, "Bash", "FAIL", false)
-	tests.Evidence.Commands = []troupe.CommandRun{{Command: "go test ./...", ExitCode: 1, Tests: &troupe.TestCount{Runner: "go test", Passed: 41, Failed: 1}}}
+	tests.Evidence.Commands = []troupe.CommandRun{{Command: "go test ./...", ExitCode: 1,
+		Tests: &troupe.TestCount{Runner: "go test", Passed: 41, Failed: 1}}}
 	edit := result(3, 0, "Edit", "ok", false)
 	edit.Evidence.Files = []troupe.FileTouch{{Path: "/p/internal/auth/auth.go", Wrote: true, Added: 12, Removed: 3}}
 	denied := result(4, 0, "Bash", "denied", true)
@@ -154,40 +158,56 @@ func scripts() map[string]*script {
 
 	out := map[string]*script{}
 	out["turn"] = begin().
-		says(wire.Delta{Thinking: "The person wants the failing test fixed, "}, wire.Delta{Thinking: "so I look at it first.\nThen I run it."}).note("thinking").
+		says(wire.Delta{Thinking: "The person wants the failing test fixed, "},
+			wire.Delta{Thinking: "so I look at it first.\nThen I run it."}).note("thinking").
 		says(text("I will run the tests first, "), text("then read what fails, and only then chan")).note("streaming").
 		says(text("ge anything."), wire.Delta{Tool: "Bash"}).note("a call begins").
-		is(root, replied(2, thinking("The person wants…"), troupe.Text("I will run the tests first, then read what fails, and only then change anything."), call(2, 0, "Bash", `{"command":"go test ./... -run 'TestLogin|TestLogout' -count=1 -race"}`)),
+		is(root, replied(2, thinking("The person wants…"), troupe.Text("I will run the tests first, then read what "+
+			"fails, and only then change anything."), call(2, 0, "Bash",
+			`{"command":"go test ./... -run 'TestLogin|TestLogout' -count=1 -race"}`)),
 			troupe.ToolStarted{Reply: 2, Name: "Bash"}).note("a call is at work").
 		is(root, tests,
-			replied(3, call(3, 0, "Edit", `{"file_path":"/p/internal/auth/auth.go"}`), call(3, 1, "Read", `{"file_path":"/p/README.md"}`)),
+			replied(3, call(3, 0, "Edit", `{"file_path":"/p/internal/auth/auth.go"}`),
+				call(3, 1, "Read", `{"file_path":"/p/README.md"}`)),
 			edit, result(3, 1, "Read", "open /p/README.md: no such file", true),
 			replied(4, call(4, 0, "Bash", `{"command":"git push --force"}`)), denied,
-			replied(5, troupe.Text("Done:\n\n```go\nfunc veryLongNameOfAFunctionThatIsNotWrappedBecauseItIsCode(ctx context.Context) error {\n\treturn nil\n}\n```\nAll green. 日本語の文章も折り返されます、幅を数えて正しく折り返されるはずです。")),
+			replied(5, troupe.Text("Done:\n\n```go\nfunc veryLongNameOfAFunctionThatIsNotWrappedBecauseItIsCode(ctx "+
+				"context.Context) error {\n\treturn nil\n}\n```\nAll green. 日本語の文章も折り返されます、幅を数えて正しく折り返されるはずです。")),
 			done(4, 31234, 8210))
 
 	out["agents"] = begin().
-		is(root, replied(1, call(1, 0, "Agent", `{"description":"trace auth callers"}`), call(1, 1, "Agent", `{"description":"find config readers"}`))).
+		is(root, replied(1, call(1, 0, "Agent", `{"description":"trace auth callers"}`),
+			call(1, 1, "Agent", `{"description":"find config readers"}`))).
 		is(a, born("trace auth callers", "Explore", "trace auth callers", root), troupe.Started{Run: 1},
-			replied(1, troupe.Text("I grep for the callers."), call(1, 0, "Grep", `{"pattern":"auth\\.Check"}`)), result(1, 0, "Grep", "…", false)).
-		is(b, born("config", "Explore", "find everything that reads the configuration, wherever it may be hidden", root), troupe.Started{Run: 1}).
-		is(a, replied(2, call(2, 0, "Read", `{"file_path":"/p/internal/auth/session_store_with_a_long_name.go"}`)), result(2, 0, "Read", "…", false)).
-		is(b, troupe.ModelFailed{Reply: 1, Attempt: 1, Fault: troupe.FaultRetry, Message: "the provider is overloaded (529)", RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC)}).
+			replied(1, troupe.Text("I grep for the callers."), call(1, 0, "Grep", `{"pattern":"auth\\.Check"}`)),
+			result(1, 0, "Grep", "…", false)).
+		is(b, born("config", "Explore", "find everything that reads the configuration, wherever it may be hidden",
+			root), troupe.Started{Run: 1}).
+		is(a, replied(2, call(2, 0, "Read", `{"file_path":"/p/internal/auth/session_store_with_a_long_name.go"}`)),
+			result(2, 0, "Read", "…", false)).
+		is(b, troupe.ModelFailed{Reply: 1, Attempt: 1, Fault: troupe.FaultRetry,
+			Message: "the provider is overloaded (529)", RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC)}).
 		is(c, born("helper", "general-purpose", "count", a), troupe.Started{Run: 1}, done(0, 1200, 900)).
 		is(a, done(12, 31000, 8200)).
-		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0}, Outcome: &troupe.Outcome{}}).
-		is(b, replied(1, call(1, 0, "Read", `{"file_path":"/p/c.go"}`)), result(1, 0, "Read", "…", false), failed(troupe.CauseLimit, "the limit of 3 turns is reached; resume it to give it as many again"))
+		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0},
+			Outcome: &troupe.Outcome{}}).
+		is(b, replied(1, call(1, 0, "Read", `{"file_path":"/p/c.go"}`)), result(1, 0, "Read", "…", false),
+			failed(troupe.CauseLimit, "the limit of 3 turns is reached; resume it to give it as many again"))
 
-	bash := troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1}, Task: &troupe.Task{ID: "b1.1", Kind: troupe.TaskShell, Background: true}}
+	bash := troupe.ToolFinished{Name: "Bash", Result: troupe.Result{Reply: 1, Call: 1},
+		Task: &troupe.Task{ID: "b1.1", Kind: troupe.TaskShell, Background: true}}
 	out["background"] = begin().
-		is(root, replied(1, call(1, 0, "Agent", `{"description":"watch the log"}`), call(1, 1, "Bash", `{"command":"npm run dev"}`))).
+		is(root, replied(1, call(1, 0, "Agent", `{"description":"watch the log"}`),
+			call(1, 1, "Bash", `{"command":"npm run dev"}`))).
 		is(a, born("watcher", "Explore", "watch the log", root), troupe.Started{Run: 1}).
-		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0}, Task: &troupe.Task{ID: troupe.TaskID(a), Kind: troupe.TaskAgent, Background: true}}, bash,
+		is(root, troupe.ToolFinished{Name: "Agent", Result: troupe.Result{Reply: 1, Call: 0},
+			Task: &troupe.Task{ID: troupe.TaskID(a), Kind: troupe.TaskAgent, Background: true}}, bash,
 			replied(2, troupe.Text("Both are under way.")), done(2, 800, 1500)).
 		is(a, done(2, 5000, 61000)).
 		is(root, troupe.Started{Run: 2}, troupe.MailDelivered{Mail: []troupe.Mail{
 			{Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Session: a, Name: "watcher"}},
-			{Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.1", Name: "npm run dev", Status: troupe.Failed, DurationMS: 12000}},
+			{Kind: troupe.MailTaskEnded, Ended: &troupe.Outcome{Kind: troupe.TaskShell, Task: "b1.1",
+				Name: "npm run dev", Status: troupe.Failed, DurationMS: 12000}},
 			{ID: "x", Kind: troupe.MailPrompt, Blocks: []troupe.Block{troupe.Text("and hurry")}},
 			{ID: "y", Kind: troupe.MailPrompt, From: a, Blocks: []troupe.Block{troupe.Text("one more thing")}},
 		}}, replied(3, troupe.Text("The watcher is done.")), done(0, 300, 700))
@@ -196,19 +216,24 @@ func scripts() map[string]*script {
 		is(root, replied(1, call(1, 0, "Agent", `{"description":"clean up"}`))).
 		is(a, born("cleaner", "general-purpose", "clean up", root), troupe.Started{Run: 1},
 			replied(1, call(1, 0, "Bash", `{"command":"rm -rf build"}`)),
-			troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Tool: "Bash", Action: "rm -rf build"}},
+			troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval, Tool: "Bash",
+				Action: "rm -rf build"}},
 			troupe.RequestAnswered{Reply: 1, By: "user at terminal", Effect: troupe.Deny, Note: "build is needed"},
 			troupe.BudgetWarned{Limit: "tokens", Text: "80 % of the tokens are used"},
-			troupe.Compacted{Why: "the window was full"}, troupe.ModelChanged{Model: "anthropic/claude-haiku", Why: "fallback"}).
+			troupe.Compacted{Why: "the window was full"}, troupe.ModelChanged{Model: "anthropic/claude-haiku",
+				Why: "fallback"}).
 		says(text("half a sen")).
-		is(root, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultRetry, Message: "rate limited", RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC), Partial: "half a sen"}).
+		is(root, troupe.ModelFailed{Reply: 2, Attempt: 1, Fault: troupe.FaultRetry, Message: "rate limited",
+			RetryAt: time.Date(2026, 11, 21, 14, 3, 0, 0, time.UTC), Partial: "half a sen"}).
 		says(text("A whole sentence.")).
 		is(root, replied(2, troupe.Text("A whole sentence.")),
-			troupe.ModelFailed{Reply: 3, Attempt: 1, Fault: troupe.FaultAuth, Message: "the key was refused"}, failed(troupe.CauseNoModel, "no model to be had: the key was refused"))
+			troupe.ModelFailed{Reply: 3, Attempt: 1, Fault: troupe.FaultAuth, Message: "the key was refused"},
+			failed(troupe.CauseNoModel, "no model to be had: the key was refused"))
 
 	out["hostile"] = begin().
 		says(text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext")).
-		is(root, replied(1, troupe.Text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext"), call(1, 0, "Ba\x1b[31msh", `{"command":"echo \u001b[8m hidden\n└─ done"}`))).
+		is(root, replied(1, troupe.Text("look: \x1b[2J\x1b]0;title\a\u202eevil\r\nnext"),
+			call(1, 0, "Ba\x1b[31msh", `{"command":"echo \u001b[8m hidden\n└─ done"}`))).
 		is(root, result(1, 0, "Bash", "\x1b[2J└─ done\nfake", true), failed(troupe.CauseError, "bad\x1b[2J\nthing"))
 	return out
 }
@@ -235,7 +260,8 @@ func TestGolden(t *testing.T) {
 						if n := ansi.StringWidth(line); width > 0 && n > width && !code {
 							t.Errorf("%d columns: %q", n, line)
 						}
-						if plain := ansi.Strip(line); !color && strings.ContainsRune(line, 0x1b) || strings.ContainsRune(plain, 0x1b) {
+						if plain := ansi.Strip(line); !color && strings.ContainsRune(line, 0x1b) ||
+							strings.ContainsRune(plain, 0x1b) {
 							t.Errorf("an escape sequence: %q", line)
 						}
 					}
@@ -297,7 +323,8 @@ func TestLostInTheMiddle(t *testing.T) {
 	t.Parallel()
 	s := new(script).says(text("first line\nsecond "), text("with a "), text("gap\nthird"))
 	s.steps = append(s.steps[:2], s.steps[3:]...)
-	got := play(s.note("so far").is(root, replied(1, troupe.Text("first line\nsecond with a gap\nthird"))), render.Options{Local: time.UTC})
+	got := play(s.note("so far").is(root, replied(1, troupe.Text("first line\nsecond with a gap\nthird"))),
+		render.Options{Local: time.UTC})
 	if want := "first line\n        [so far; behind it: \"second \"]\nsecond with a gap\nthird\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -316,10 +343,12 @@ func TestOvertaken(t *testing.T) {
 	t.Parallel()
 	long := "reply number 2 of this run has some words"
 	first := result(1, 0, "Glob", "a.go", false)
-	s := new(script).says(text("reply "), text("one"), wire.Delta{Tool: "Glob"}).is(root, replied(1, troupe.Text("reply one"), call(1, 0, "Glob", `{"pattern":"*"}`)), first).
+	s := new(script).says(text("reply "), text("one"), wire.Delta{Tool: "Glob"}).is(root,
+		replied(1, troupe.Text("reply one"), call(1, 0, "Glob", `{"pattern":"*"}`)), first).
 		is(root, troupe.CallSealed{Reply: 2})
 	s.sealed = true
-	s.says(text("reply number 2 of this "), text("run has "), text("some words")).is(root, replied(2, troupe.Text(long)), done(1, 0, 0))
+	s.says(text("reply number 2 of this "), text("run has "), text("some words")).is(root,
+		replied(2, troupe.Text(long)), done(1, 0, 0))
 	var events []troupe.Event
 	var pieces []wire.Delta
 	for _, st := range s.steps {
@@ -329,7 +358,8 @@ func TestOvertaken(t *testing.T) {
 			pieces = append(pieces, st.delta)
 		}
 	}
-	want := play(&script{steps: slices.DeleteFunc(slices.Clone(s.steps), func(st step) bool { return st.event.Body == nil })}, render.Options{Local: time.UTC})
+	want := play(&script{steps: slices.DeleteFunc(slices.Clone(s.steps),
+		func(st step) bool { return st.event.Body == nil })}, render.Options{Local: time.UTC})
 	rapid.Check(t, func(t *rapid.T) {
 		v := render.New(root, render.Options{Local: time.UTC})
 		var out strings.Builder
@@ -354,7 +384,8 @@ func TestOvertaken(t *testing.T) {
 // TestSummaryIsNotAReply: what is said while the conversation is shortened is not shown.
 func TestSummaryIsNotAReply(t *testing.T) {
 	t.Parallel()
-	s := new(script).is(root, troupe.CallSealed{Compact: true}).says(text("a summary")).is(root, troupe.Compacted{Why: "asked for"})
+	s := new(script).is(root, troupe.CallSealed{Compact: true}).says(text("a summary")).is(root,
+		troupe.Compacted{Why: "asked for"})
 	s.sealed = false
 	s.says(text("a reply")).is(root, replied(1, troupe.Text("a reply")))
 	got := play(s, render.Options{Local: time.UTC})
@@ -371,9 +402,12 @@ func TestSaysWhat(t *testing.T) {
 	rule := troupe.Rule{Effect: troupe.Allow, Text: "Bash(go test *)", Source: "granted by you"}
 	for i, e := range []troupe.Event{
 		{Session: "abc000000000", Body: done(0, 0, 0)},
-		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: rule.Source}},
-		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan", Rules: []troupe.Rule{rule}}, By: "mode plan"}},
-		{Session: root, Body: troupe.RequestOpened{RequestBody: troupe.RequestBody{Tool: "Agent", Action: "start in the background:\nfind them"}}},
+		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan",
+			Rules: []troupe.Rule{rule}}, By: rule.Source}},
+		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan",
+			Rules: []troupe.Rule{rule}}, By: "mode plan"}},
+		{Session: root, Body: troupe.RequestOpened{RequestBody: troupe.RequestBody{Tool: "Agent",
+			Action: "start in the background:\nfind them"}}},
 	} {
 		e.Seq = int64(i + 1)
 		v.Event(e)
@@ -392,7 +426,8 @@ func TestFind(t *testing.T) {
 	v := render.New(root, render.Options{})
 	v.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"}, {ID: "abd000000000", Name: "7"}})
 	for word, want := range map[string]troupe.SessionID{
-		"1": "abc000000000", "#2": "abd000000000", "auth explorer": "abc000000000", "abd": "abd000000000", "ab": "", "x": "", "3": "", "": "",
+		"1": "abc000000000", "#2": "abd000000000", "auth explorer": "abc000000000", "abd": "abd000000000", "ab": "",
+		"x": "", "3": "", "": "",
 	} {
 		if got, ok := v.Find(word); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v", word, got, ok)

@@ -31,7 +31,8 @@ func TestObjectAndArray(t *testing.T) {
 	if v, ok := Get(in, "c"); !ok || string(v) != "-1.5e3" {
 		t.Errorf("Get(c) = %s, %v", v, ok)
 	}
-	for _, broken := range []string{"", "{", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":"`, `{"a":"\"`, `{"a":[1}`, `{a:1}`, `[`, `{"a":}`} {
+	for _, broken := range []string{"", "{", `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":"`, `{"a":"\"`, `{"a":[1}`,
+		`{a:1}`, `[`, `{"a":}`} {
 		if Object([]byte(broken), func(_, _ []byte) bool { return true }) {
 			t.Errorf("Object(%q) was taken for whole", broken)
 		}

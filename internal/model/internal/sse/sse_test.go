@@ -37,7 +37,8 @@ func TestReader(t *testing.T) {
 		"data: " + strings.Repeat("long ", 99) + "\n\n": strings.Repeat("long ", 99),
 	} {
 		for name, src := range map[string]io.Reader{
-			"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "EOF at once": iotest.DataErrReader(strings.NewReader(in)),
+			"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)),
+			"EOF at once": iotest.DataErrReader(strings.NewReader(in)),
 		} {
 			if got, err := all(src, 1<<10); strings.Join(got, "|") != want || !errors.Is(err, io.EOF) {
 				t.Errorf("%q, %s: %q, %v, want %q", in, name, got, err, want)
@@ -56,7 +57,8 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		whole, err := all(bytes.NewReader(in), 1<<20)
 		pieces, err2 := all(iotest.OneByteReader(bytes.NewReader(in)), 1<<20)
-		if strings.Join(whole, "|") != strings.Join(pieces, "|") || !errors.Is(err, io.EOF) || !errors.Is(err2, io.EOF) {
+		if strings.Join(whole, "|") != strings.Join(pieces, "|") || !errors.Is(err, io.EOF) ||
+			!errors.Is(err2, io.EOF) {
 			t.Errorf("at once: %q, %v; by bytes: %q, %v", whole, err, pieces, err2)
 		}
 	})

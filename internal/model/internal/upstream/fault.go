@@ -25,7 +25,8 @@ func FaultOfStatus(code int) troupe.ModelFault {
 		return troupe.FaultAuth
 	case code == http.StatusRequestEntityTooLarge:
 		return troupe.FaultTooLong
-	case code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooManyRequests || code >= 500:
+	case code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooManyRequests ||
+		code >= 500:
 		return troupe.FaultRetry
 	default:
 		return troupe.FaultBad
@@ -161,7 +162,8 @@ func (c *Client) ended(ctx, call context.Context, err error) *model.Error {
 			Message: fmt.Sprintf("%s sent nothing for %s; the call was given up", c.o.Service, c.o.IdleTimeout),
 		}
 	default:
-		return &model.Error{Fault: troupe.FaultRetry, Message: c.Clean(fmt.Sprintf("the connection to %s failed: %v", c.o.Service, err))}
+		return &model.Error{Fault: troupe.FaultRetry, Message: c.Clean(fmt.Sprintf("the connection to %s failed: %v",
+			c.o.Service, err))}
 	}
 }
 

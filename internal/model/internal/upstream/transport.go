@@ -57,7 +57,8 @@ var errElsewhere = errors.New("the service redirects to another address")
 func (c *Client) stayHome(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
-		return fmt.Errorf("%w (%s); the key was not sent there: if that is right, set %s to it", errElsewhere, req.URL.Host, c.o.Address)
+		return fmt.Errorf("%w (%s); the key was not sent there: if that is right, set %s to it", errElsewhere,
+			req.URL.Host, c.o.Address)
 	}
 	if len(via) > 3 {
 		return fmt.Errorf("%w again and again", errElsewhere)

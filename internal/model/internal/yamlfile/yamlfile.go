@@ -222,7 +222,8 @@ func (n Node) Price(what string, extra map[string]func(Node) error) (troupe.Pric
 	for k, f := range extra {
 		fields[k] = f
 	}
-	for key, to := range map[string]*troupe.Money{"input": &p.Input, "output": &p.Output, "cache_read": &p.CacheRead, "cache_write": &p.CacheWrite} {
+	for key, to := range map[string]*troupe.Money{"input": &p.Input, "output": &p.Output, "cache_read": &p.CacheRead,
+		"cache_write": &p.CacheWrite} {
 		fields[key] = func(v Node) (err error) {
 			*to, err = v.Dollars(key)
 			return err

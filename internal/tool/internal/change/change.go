@@ -63,7 +63,8 @@ func (r refused) Error() string { return troupe.JoinText(r.Blocks) }
 func Refuse(format string, args ...any) error { return refused{tool.Errorf(format, args...)} }
 
 // Do runs fn while no other agent of this process changes the file.
-func Do(ctx context.Context, env tool.Env, l *tool.Locks, t Target, fn func(*File) (tool.Output, error)) (tool.Output, error) {
+func Do(ctx context.Context, env tool.Env, l *tool.Locks, t Target, fn func(*File) (tool.Output, error)) (tool.Output,
+	error) {
 	unlock, err := l.Lock(ctx, t.Real())
 	if err != nil {
 		return tool.Output{}, err
@@ -125,7 +126,8 @@ func (f *File) CheckSeen() error {
 	case !ok:
 		return Refuse("%s was not changed: it exists and has not been read. Read it first.", f.Name)
 	case hash != tool.Hash(f.Old):
-		return Refuse("%s was not changed: its content is not what was last read or written here; another agent, a command or a person has changed it. Read it again.", f.Name)
+		return Refuse("%s was not changed: its content is not what was last read or written here; another agent, a "+
+			"command or a person has changed it. Read it again.", f.Name)
 	default:
 		return nil
 	}
@@ -161,7 +163,8 @@ func (f *File) keep(touch *troupe.FileTouch) error {
 	}
 	var err error
 	if touch.Before, err = f.env.Keep(f.Old); err != nil {
-		return Refuse("%s was not changed: what it holds could not be kept for undo first (%v). Tell the user; writing it another way would lose it.", f.Name, err)
+		return Refuse("%s was not changed: what it holds could not be kept for undo first (%v). Tell the user; "+
+			"writing it another way would lose it.", f.Name, err)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 
 // moved says that a path leads elsewhere by now.
 func moved(env tool.Env, path string) tool.Output {
-	return tool.Errorf("%s leads to another place now than when the call was checked: something renamed or linked a part of it meanwhile. Nothing was read or written. Try again.", env.Rel(path))
+	return tool.Errorf("%s leads to another place now than when the call was checked: something renamed or linked a "+
+		"part of it meanwhile. Nothing was read or written. Try again.", env.Rel(path))
 }
 
 // Explain words an error of opening or reading a file for the model.
@@ -52,7 +53,8 @@ func missing(env tool.Env, t Target) tool.Output {
 			}
 			dir = up
 		}
-		return tool.Errorf("%s does not exist: there is no folder %s. (The working folder is %s.)", name, env.Rel(dir), env.Cwd)
+		return tool.Errorf("%s does not exist: there is no folder %s. (The working folder is %s.)", name, env.Rel(dir),
+			env.Cwd)
 	}
 	if near := tool.Nearest(filepath.Base(t.Path), names(env, dir, filepath.Dir(t.Real()))); near != "" {
 		return tool.Errorf("%s does not exist. Did you mean %s?", name, env.Rel(filepath.Join(dir, near)))
@@ -70,7 +72,8 @@ func names(env tool.Env, dir, real string) []string {
 	list, _ := d.List(500) // an error means a suggestion less
 	var out []string
 	for _, e := range list {
-		if env.Hidden == nil || !env.Hidden(filepath.Join(dir, e.Name())) && !env.Hidden(filepath.Join(real, e.Name())) {
+		if env.Hidden == nil || !env.Hidden(filepath.Join(dir, e.Name())) &&
+			!env.Hidden(filepath.Join(real, e.Name())) {
 			out = append(out, e.Name())
 		}
 	}

@@ -58,7 +58,8 @@ func diff(name string, exists bool, before, after string) string {
 	case before == after && exists:
 		return name + " would hold what it holds now."
 	case isBinary(before):
-		remark = fmt.Sprintf(" (it holds %s that are no text, and would lose them)", tool.FormatBytes(int64(len(before))))
+		remark = fmt.Sprintf(" (it holds %s that are no text, and would lose them)",
+			tool.FormatBytes(int64(len(before))))
 	case max(len(old), len(next)) > maxCompared:
 		remark = fmt.Sprintf(" (the %s it holds and the %s it would hold are too much to compare)",
 			tool.FormatBytes(int64(len(before))), tool.FormatBytes(int64(len(after))))
@@ -258,7 +259,8 @@ func visible(s string) string {
 			b.WriteString(`\r`)
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		case !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)

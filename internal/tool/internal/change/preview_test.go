@@ -17,11 +17,13 @@ func TestDiffIsBounded(t *testing.T) {
 	}
 	got := diff("f", true, many.String(), strings.ReplaceAll(many.String(), "7", "a longer number"))
 	var added, removed, left int
-	if _, err := fmt.Sscanf(got, "f: changes, %d lines added, %d removed\n", &added, &removed); err != nil || added != removed || added < 813 {
+	if _, err := fmt.Sscanf(got, "f: changes, %d lines added, %d removed\n", &added, &removed); err != nil ||
+		added != removed || added < 813 {
 		t.Errorf("%v: %.200s", err, got)
 	}
 	_, end, _ := strings.Cut(got, "… ")
-	if _, err := fmt.Sscanf(end, "and %d lines more, not shown\n", &left); err != nil || left < 1 || len(got) > maxDiff+1000 {
+	if _, err := fmt.Sscanf(end, "and %d lines more, not shown\n", &left); err != nil || left < 1 ||
+		len(got) > maxDiff+1000 {
 		t.Errorf("%v: %d bytes, %d left", err, len(got), left)
 	}
 	// What is shown and what is counted is all there is.
@@ -35,7 +37,8 @@ func TestDiffIsBounded(t *testing.T) {
 func TestDiffIsWhole(t *testing.T) {
 	t.Parallel()
 	text := rapid.Custom(func(t *rapid.T) string {
-		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "dd"}), 0, 40).Draw(t, "lines"), "\n")
+		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "dd"}), 0, 40).Draw(t, "lines"),
+			"\n")
 		if rapid.Bool().Draw(t, "ended") {
 			s += "\n"
 		}

@@ -42,7 +42,8 @@ func (n *Notebook) Replace(i int, typ, source string) []byte {
 	if typ == Code {
 		drop = []string{"attachments"}
 		values["outputs"], values["execution_count"] = "[]", "null"
-		if m, ok := c.member("outputs"); ok && n.text[m.Value.From] == '[' && len(jsonspan.Items(n.text, m.Value)) == 0 {
+		if m, ok := c.member("outputs"); ok && n.text[m.Value.From] == '[' &&
+			len(jsonspan.Items(n.text, m.Value)) == 0 {
 			delete(values, "outputs") // empty already, however it is written
 		}
 	}
@@ -52,7 +53,10 @@ func (n *Notebook) Replace(i int, typ, source string) []byte {
 			rest[key] = value
 		}
 	}
-	if len(rest) == 0 && !slices.ContainsFunc(c.members, func(m jsonspan.Member) bool { return slices.Contains(drop, m.Key) }) {
+	if len(rest) == 0 && !slices.ContainsFunc(c.members, func(m jsonspan.Member) bool {
+		return slices.Contains(drop,
+			m.Key)
+	}) {
 		var out []splice
 		for _, m := range c.members {
 			if value, ok := values[m.Key]; ok {

@@ -172,7 +172,8 @@ func (n *Notebook) Find(id string) (int, error) {
 	if len(id) > 64 || !ValidID(id) {
 		id = strconv.Quote(id[:min(len(id), 64)])
 	}
-	return 0, fmt.Errorf("has no cell %s; Read shows the ids of its %d cells, and those without one go by their number", id, len(n.cells))
+	return 0, fmt.Errorf("has no cell %s; Read shows the ids of its %d cells, and those without one go by their number",
+		id, len(n.cells))
 }
 
 // Type is a cell's type.

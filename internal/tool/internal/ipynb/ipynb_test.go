@@ -111,12 +111,15 @@ func TestReplace(t *testing.T) {
 	// A line that stays is written as it was; the outputs go.
 	changed(t, "code", book, n.Replace(1, "", "a = 1\ns = \"café\"\nb\t<&>\u2028"),
 		`"execution_count": 7`, `"execution_count": null`, output, "[]", `"a + 2"`, "\"b\\t<&>\u2028\"")
-	changed(t, "markdown", book, n.Replace(0, Markdown, "# Tîtle\nmore\n"), "\\n\",\n    \"text\"", "\\n\",\n    \"more\\n\"")
+	changed(t, "markdown", book, n.Replace(0, Markdown, "# Tîtle\nmore\n"), "\\n\",\n    \"text\"",
+		"\\n\",\n    \"more\\n\"")
 	changed(t, "empty", book, n.Replace(0, "", ""), "[\n    \"# T\\u00eetle\\n\",\n    \"text\"\n   ]", "[]")
-	changed(t, "was empty", book, n.Replace(2, "", "x\ny"), "\"outputs\": [],\n   \"source\": []", "\"outputs\": [],\n   \"source\": [\n    \"x\\n\",\n    \"y\"\n   ]")
+	changed(t, "was empty", book, n.Replace(2, "", "x\ny"), "\"outputs\": [],\n   \"source\": []",
+		"\"outputs\": [],\n   \"source\": [\n    \"x\\n\",\n    \"y\"\n   ]")
 	changed(t, "to markdown", book, n.Replace(1, Markdown, "a = 1\n"),
 		"\"cell_type\": \"code\",\n   \"execution_count\": 7,\n", "\"cell_type\": \"markdown\",\n",
-		"   \"outputs\": "+output+",\n", "", "    \"a = 1\\n\",\n    \"s = \\\"caf\\u00e9\\\"\\n\",\n    \"a + 2\"\n", "    \"a = 1\\n\"\n")
+		"   \"outputs\": "+output+",\n", "", "    \"a = 1\\n\",\n    \"s = \\\"caf\\u00e9\\\"\\n\",\n    \"a + 2\"\n",
+		"    \"a = 1\\n\"\n")
 	changed(t, "to code", book, n.Replace(0, Code, "text"),
 		"\"cell_type\": \"markdown\",\n", "\"cell_type\": \"code\",\n   \"execution_count\": null,\n",
 		"   \"source\": [\n    \"# T\\u00eetle\\n\",\n", "   \"outputs\": [],\n   \"source\": [\n")
@@ -127,14 +130,16 @@ func TestInsertAndDelete(t *testing.T) {
 	n := parse(t, book)
 	data, id := n.Insert(0, Markdown, "hello\nyou")
 	cell := func(id string) string {
-		return "  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"" + id + "\",\n   \"metadata\": {},\n   \"source\": [\n    \"hello\\n\",\n    \"you\"\n   ]\n  }"
+		return "  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"" + id +
+			"\",\n   \"metadata\": {},\n   \"source\": [\n    \"hello\\n\",\n    \"you\"\n   ]\n  }"
 	}
 	changed(t, "at the start", book, data, " \"cells\": [\n", " \"cells\": [\n"+cell(id)+",\n")
 	data, id = n.Insert(3, Markdown, "hello\nyou")
 	changed(t, "at the end", book, data, "   \"source\": []\n  }\n", "   \"source\": []\n  },\n"+cell(id)+"\n")
 	data, id = n.Insert(2, Code, "")
 	changed(t, "code", book, data, "   \"x_unknown\": {\"b\":1,\"a\":2.50}\n  },\n",
-		"   \"x_unknown\": {\"b\":1,\"a\":2.50}\n  },\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \""+id+"\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": []\n  },\n")
+		"   \"x_unknown\": {\"b\":1,\"a\":2.50}\n  },\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": "+
+			"null,\n   \"id\": \""+id+"\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": []\n  },\n")
 	if again, same := n.Insert(2, Code, ""); same != id || string(again) != string(data) || !ValidID(id) {
 		t.Errorf("the same change is another one: id %q and %q", id, same)
 	}
@@ -144,7 +149,8 @@ func TestInsertAndDelete(t *testing.T) {
 
 	from := strings.Index(book, "  {\n   \"cell_type\": \"code\",\n   \"execution_count\": null")
 	changed(t, "delete the last", book, n.Delete(2), ",\n"+book[from:strings.Index(book, "\n ],")], "")
-	changed(t, "delete the first", book, n.Delete(0), book[strings.Index(book, "  {\n   \"cell_type\": \"markdown\""):strings.Index(book, "  {\n   \"cell_type\": \"code\"")], "")
+	changed(t, "delete the first", book, n.Delete(0), book[strings.Index(book,
+		"  {\n   \"cell_type\": \"markdown\""):strings.Index(book, "  {\n   \"cell_type\": \"code\"")], "")
 }
 
 func TestOtherLayouts(t *testing.T) {
@@ -158,8 +164,10 @@ func TestOtherLayouts(t *testing.T) {
 		},
 		"one string, CRLF, a mark before": {
 			"\uFEFF{\r\n\"cells\": [\r\n  {\"cell_type\": \"raw\",   \"source\": \"a\"}\r\n],\r\n\"nbformat\": 4\r\n}",
-			"\uFEFF{\r\n\"cells\": [\r\n  {\"cell_type\": \"raw\",   \"source\": \"a\\nc\"}\r\n],\r\n\"nbformat\": 4\r\n}",
-			"\uFEFF{\r\n\"cells\": [\r\n  {\"cell_type\": \"raw\",   \"source\": \"a\"},\r\n  {\"cell_type\": \"raw\",   \"metadata\": {},   \"source\": \"x\\ny\"}\r\n],\r\n\"nbformat\": 4\r\n}",
+			"\uFEFF{\r\n\"cells\": [\r\n  {\"cell_type\": \"raw\",   \"source\": \"a\\nc\"}\r\n],\r\n\"nbformat\": " +
+				"4\r\n}",
+			"\uFEFF{\r\n\"cells\": [\r\n  {\"cell_type\": \"raw\",   \"source\": \"a\"},\r\n  {\"cell_type\": " +
+				"\"raw\",   \"metadata\": {},   \"source\": \"x\\ny\"}\r\n],\r\n\"nbformat\": 4\r\n}",
 			"\uFEFF{\r\n\"cells\": [],\r\n\"nbformat\": 4\r\n}",
 		},
 		"nothing but a type": {
@@ -172,7 +180,8 @@ func TestOtherLayouts(t *testing.T) {
 		n := parse(t, c.text)
 		inserted, _ := n.Insert(1, Raw, "x\ny")
 		for _, op := range []struct{ what, got, want string }{
-			{"replace", string(n.Replace(0, "", "a\nc")), c.replaced}, {"insert", string(inserted), c.inserted}, {"delete", string(n.Delete(0)), c.deleted},
+			{"replace", string(n.Replace(0, "", "a\nc")), c.replaced}, {"insert", string(inserted), c.inserted},
+			{"delete", string(n.Delete(0)), c.deleted},
 		} {
 			if d := cmp.Diff(op.want, op.got); d != "" {
 				t.Errorf("%s, %s (-want +got):\n%s", name, op.what, d)
@@ -181,15 +190,19 @@ func TestOtherLayouts(t *testing.T) {
 	}
 	empty := "{\n \"cells\": [],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 4\n}\n"
 	data, _ := parse(t, empty).Insert(0, Markdown, "a\nb")
-	changed(t, "no cells", empty, data, "[]", "[\n  {\n   \"cell_type\": \"markdown\",\n   \"metadata\": {},\n   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  }\n ]")
+	changed(t, "no cells", empty, data, "[]", "[\n  {\n   \"cell_type\": \"markdown\",\n   \"metadata\": {},\n   "+
+		"\"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  }\n ]")
 }
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	n := parse(t, `{"nbformat":4,"nbformat_minor":5,"cells":[{"cell_type":"code","id":"a"},{"cell_type":"code"},{"cell_type":"code","id":"b"},{"cell_type":"code","id":"b"},{"cell_type":"code","id":"2"},{"cell_type":"code","id":"not\nfit"}]}`)
+	n := parse(t,
+		`{"nbformat":4,"nbformat_minor":5,"cells":[{"cell_type":"code","id":"a"},{"cell_type":"code"},{"cell_type":"code","id":"b"},{"cell_type":"code","id":"b"},{"cell_type":"code","id":"2"},{"cell_type":"code","id":"not\nfit"}]}`)
 	for id, want := range map[string]string{
-		"a": "0", "2": "4", "6": "5", "1": "has no cell with the id 1; cell 1 has the id a", "b": "two cells with the id b, 3 and 4",
-		"not\nfit": `has no cell "not\nfit"; Read shows`, "7": "has no cell 7;", "0": "has no cell 0;", "-1": "has no cell -1;", "": "has no cell",
+		"a": "0", "2": "4", "6": "5", "1": "has no cell with the id 1; cell 1 has the id a",
+		"b":        "two cells with the id b, 3 and 4",
+		"not\nfit": `has no cell "not\nfit"; Read shows`, "7": "has no cell 7;", "0": "has no cell 0;",
+		"-1": "has no cell -1;", "": "has no cell",
 	} {
 		at, err := n.Find(id)
 		got := fmt.Sprint(at)
@@ -205,10 +218,14 @@ func TestFind(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		``: "not valid JSON", `{"cells":[NaN]}`: "not valid JSON", `[]`: "no JSON object", `{}`: "format 4", `{"nbformat":3,"worksheets":[]}`: "format 4",
-		`{"nbformat":4}`: "no list of cells", `{"nbformat":4,"cells":{}}`: "no list of cells", `{"nbformat":4,"cells":[],"c\u0065lls":[]}`: `"cells" twice`,
-		`{"nbformat":4,"cells":[1]}`: "number 1", `{"nbformat":4,"cells":[{"cell_type":"code","source":"","source":"x"}]}`: `"source" twice`,
-		`{"nbformat":4,"cells":[{}]}`: "no cell_type", strings.Repeat(`[`, 20_000): "not valid JSON",
+		``: "not valid JSON", `{"cells":[NaN]}`: "not valid JSON", `[]`: "no JSON object", `{}`: "format 4",
+		`{"nbformat":3,"worksheets":[]}`: "format 4",
+		`{"nbformat":4}`:                 "no list of cells", `{"nbformat":4,"cells":{}}`: "no list of cells",
+		`{"nbformat":4,"cells":[],"c\u0065lls":[]}`:                              `"cells" twice`,
+		`{"nbformat":4,"cells":[1]}`:                                             "number 1",
+		`{"nbformat":4,"cells":[{"cell_type":"code","source":"","source":"x"}]}`: `"source" twice`,
+		`{"nbformat":4,"cells":[{}]}`:                                            "no cell_type",
+		strings.Repeat(`[`, 20_000):                                              "not valid JSON",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", text, err, want)
@@ -221,7 +238,8 @@ func TestParseRefuses(t *testing.T) {
 func FuzzEdit(f *testing.F) {
 	f.Add(book, uint8(1), uint8(0), "a = 1\nb")
 	f.Add(`{"nbformat":4,"cells":[{"cell_type":"code","source":"x","attachments":{}, "execution_count" : 1 , "outputs":[{"data":{"a":[1,{"b":"]}"}]}}]}]}`, uint8(0), uint8(5), "y")
-	f.Add("\uFEFF{ \"nbformat\" :4\r\n,\"cells\":[ {\"cell_type\":\"raw\"\t}\n,{\"source\":[\"\\\\\\\"\", 3],\"cell_type\":\"code\"} ] }\n\n", uint8(1), uint8(2), "\x01\"\\\u2028")
+	f.Add("\uFEFF{ \"nbformat\" :4\r\n,\"cells\":[ {\"cell_type\":\"raw\"\t}\n,{\"source\":[\"\\\\\\\"\", "+
+		"3],\"cell_type\":\"code\"} ] }\n\n", uint8(1), uint8(2), "\x01\"\\\u2028")
 	f.Add(`{"cells":[],"nbformat":4,"nbformat_minor":5}`, uint8(0), uint8(3), "")
 	types := []string{"", Code, Markdown, Raw}
 	f.Fuzz(func(t *testing.T, text string, at, op uint8, source string) {
@@ -264,7 +282,8 @@ func FuzzEdit(f *testing.F) {
 				t.Errorf("another cell changed:\n%s\n%s", a, b)
 			}
 		}
-		before, rest := n.text[:n.array.From]+n.text[n.array.To:], after.text[:after.array.From]+after.text[after.array.To:]
+		before, rest := n.text[:n.array.From]+n.text[n.array.To:],
+			after.text[:after.array.From]+after.text[after.array.To:]
 		if before != rest || n.head != after.head {
 			t.Errorf("what is around the cells changed:\n%s\n%s", before, rest)
 		}
@@ -274,7 +293,8 @@ func FuzzEdit(f *testing.F) {
 // checkReplaced: fields of the cell that the change is not about are as they were.
 func checkReplaced(t *testing.T, n *Notebook, i int, after *Notebook, typ, source string) {
 	t.Helper()
-	about := map[string]bool{"cell_type": true, "source": true, "outputs": true, "execution_count": true, "attachments": true}
+	about := map[string]bool{"cell_type": true, "source": true, "outputs": true, "execution_count": true,
+		"attachments": true}
 	var was, is []string
 	for _, m := range n.cells[i].members {
 		if !about[m.Key] {

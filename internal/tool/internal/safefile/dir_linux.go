@@ -84,7 +84,8 @@ func (d *fdDir) sub(name string) (dir, error) {
 
 func (d *fdDir) open(name string, flag int, perm os.FileMode) (*os.File, error) {
 	fd, err := again(func() (int, error) {
-		return unix.Openat(d.fd, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
+		return unix.Openat(d.fd, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC,
+			uint32(perm.Perm()))
 	})
 	if errors.Is(err, unix.ELOOP) {
 		return nil, ErrMoved

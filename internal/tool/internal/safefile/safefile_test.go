@@ -47,8 +47,10 @@ func TestOpenFollowsNothing(t *testing.T) {
 	})
 	for name, open := range ways() {
 		for path, want := range map[string]error{
-			"real/deep/f": nil, "link/deep/f": ErrMoved, "real/up/f": ErrMoved, "real/deep/lf": ErrMoved, "abs/hostname": ErrMoved,
-			"loop/x": ErrMoved, "loop": ErrMoved, "real/deep/dangling": ErrMoved, "real/none": fs.ErrNotExist, "none/none": fs.ErrNotExist,
+			"real/deep/f": nil, "link/deep/f": ErrMoved, "real/up/f": ErrMoved, "real/deep/lf": ErrMoved,
+			"abs/hostname": ErrMoved,
+			"loop/x":       ErrMoved, "loop": ErrMoved, "real/deep/dangling": ErrMoved, "real/none": fs.ErrNotExist,
+			"none/none": fs.ErrNotExist,
 			"real/deep": ErrFolder, "../" + filepath.Base(top) + "/real/deep/f": nil,
 		} {
 			dir, base := Split(filepath.Join(top, path))
@@ -67,7 +69,8 @@ func TestOpenFollowsNothing(t *testing.T) {
 				t.Errorf("%s, %s: %v, want %v", name, path, err, want)
 			}
 		}
-		if _, err := open(filepath.Join(top, "real/deep/f/x")); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		if _, err := open(filepath.Join(top, "real/deep/f/x")); err == nil ||
+			!strings.Contains(err.Error(), "not a directory") {
 			t.Errorf("%s: below a file: %v", name, err)
 		}
 		d, err := open(string(filepath.Separator))

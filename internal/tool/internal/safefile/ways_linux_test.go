@@ -71,7 +71,8 @@ func TestSpecial(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, open := range ways() {
-		for path, want := range map[string]error{top + "/pipe": ErrSpecial, "/dev/zero": ErrSpecial, "/dev/tty": ErrSpecial} {
+		for path, want := range map[string]error{top + "/pipe": ErrSpecial, "/dev/zero": ErrSpecial,
+			"/dev/tty": ErrSpecial} {
 			dir, base := Split(path)
 			d, err := open(dir)
 			if err != nil {
