@@ -77,7 +77,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
 		return nil, err
 	}
-	a.trees.store = a.db
+	a.store = a.db
 	a.followers = follow.New(a.store, a.advances)
 	return a, nil
 }

@@ -164,7 +164,7 @@ func checkExplained(t *testing.T, a *App, r Request) {
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
-	defer x.close()
+	defer func() { _ = x.close() }()
 	for agent, want := range map[string]troupe.Effect{"main": troupe.Deny, "counter": troupe.Deny,
 		"Explore": troupe.Deny} {
 		if v := x.judge(wire.Call{Agent: agent, Tool: "Census",

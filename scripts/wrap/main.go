@@ -178,6 +178,7 @@ func breaks(src []byte) (places map[int][]place, comments map[int]int, whole map
 					}
 				}
 			}
+		default:
 		}
 		if tok == token.SEMICOLON && lit == "\n" {
 			depth = 0

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -73,4 +74,30 @@ type begins struct {
 
 func (b begins) Begin(ctx context.Context, o wire.Begin) (wire.Begun, error) {
 	return b.there.Begin(ctx, o)
+}
+
+// TestNotRunHere: what is said to a process that does not run the tree would wait for ever where
+// the process that does never looks.
+func TestNotRunHere(t *testing.T) {
+	t.Parallel()
+	home, folder := t.TempDir(), t.TempDir()
+	script := filepath.Join(folder, "replies.yaml")
+	if err := os.WriteFile(script, []byte("replies:\n  - text: done\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner, other := open(t, home).As(troupe.You(troupe.SurfaceChat)), open(t, home).As(troupe.You(troupe.SurfaceSocket))
+	begun, err := owner.Begin(t.Context(), wire.Begin{Prompt: "hello", Cwd: folder, Model: "script:" + script})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Send(t.Context(), begun.Root, wire.Message{Text: "and more"}); !errors.Is(err,
+		troupe.ErrFenced) {
+		t.Errorf("words: %v", err)
+	}
+	if err := other.Stop(t.Context(), begun.Root, wire.Stop{Tree: true}); !errors.Is(err, troupe.ErrFenced) {
+		t.Errorf("a stop: %v", err)
+	}
+	if err := owner.Wait(t.Context(), begun.Root); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -76,15 +76,15 @@ func (t *Tools) ParseRule(r troupe.Rule) (Rule, error) {
 	return out, err
 }
 
-func (out Rule) parse() (Rule, error) {
-	r := out.Written
-	switch r.Effect {
+func (r Rule) parse() (Rule, error) {
+	out, written := r, r.Written
+	switch written.Effect {
 	case troupe.Allow, troupe.Ask, troupe.Deny:
 	default:
 		out.Written.Effect = troupe.Deny
-		return out.unread("", fmt.Sprintf("has the effect %q, which is none", r.Effect))
+		return out.unread("", fmt.Sprintf("has the effect %q, which is none", written.Effect))
 	}
-	name, spec, hasSpec, problem := splitRule(r.Text)
+	name, spec, hasSpec, problem := splitRule(written.Text)
 	if problem != "" {
 		return out.unread(name, problem)
 	}
@@ -92,7 +92,7 @@ func (out Rule) parse() (Rule, error) {
 		return out.unread(meant, "has :* behind the tool's name; the name alone means every use")
 	}
 	if strings.Contains(name, "*") {
-		if r.Effect == troupe.Allow && !serverNamed(name) {
+		if written.Effect == troupe.Allow && !serverNamed(name) {
 			return out.unread("", "has a wildcard in the tool's name, which an allow rule may have only behind the "+
 				"name of an MCP server")
 		}
@@ -106,7 +106,7 @@ func (out Rule) parse() (Rule, error) {
 		return out, nil
 	}
 	out.Tool = out.known.Canonical(name)
-	if meant := out.known.misspelt(out.Tool); meant != "" && (r.Effect != troupe.Allow || hasSpec) {
+	if meant := out.known.misspelt(out.Tool); meant != "" && (written.Effect != troupe.Allow || hasSpec) {
 		return out.unread(meant, fmt.Sprintf("names %q, which is no tool here; %s was probably meant (rules are "+
 			"about %s, and mcp__… of MCP servers)", Visible(name), meant, out.known.withParentheses()))
 	}
