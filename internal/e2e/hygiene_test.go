@@ -189,7 +189,8 @@ func contents(t *testing.T, dir string) string {
 // database opens a home's database beside the program.
 func (p *place) database() *sql.DB {
 	p.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(p.home(), "troupe.db"))
+	// It may meet a commit of a process at work, which is short.
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.home(), "troupe.db")+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		p.t.Fatal(err)
 	}
