@@ -302,8 +302,15 @@ func (s *State) noteDenials(b troupe.ToolFinished) {
 			denied = append(denied, d)
 		}
 	}
-	room := max(0, maxDenials-len(s.Evidence.Denied))
-	s.Evidence.Denied = append(s.Evidence.Denied, denied[:min(room, len(denied))]...)
+	denied = denied[:min(max(0, maxDenials-len(s.Evidence.Denied)), len(denied))]
+	// Calls are judged side by side. They are told in the order of the reply, and copies of the
+	// state share what was there before.
+	at := len(s.Evidence.Denied)
+	for i := b.Result.Call + 1; i < len(s.Calls); i++ {
+		at = max(0, at-s.Calls[i].denials)
+	}
+	s.Calls[b.Result.Call].denials = len(denied)
+	s.Evidence.Denied = slices.Concat(s.Evidence.Denied[:at], denied, s.Evidence.Denied[at:])
 }
 
 func (s *State) countDenials() {

@@ -106,6 +106,7 @@ type Call struct {
 	Granted  []troupe.Attempt
 	Rounds   int
 	requests int   // of any kind, so far
+	denials  int   // that it has brought to the evidence
 	seq      int64 // event of its result
 	deny     bool
 }

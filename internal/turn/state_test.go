@@ -78,3 +78,23 @@ func readTable(t *testing.T, doc string) map[string]map[string]bool {
 	}
 	return out
 }
+
+// Calls are judged side by side; what was denied is told in the order of the reply all the same.
+func TestDenialsKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	l := born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Read", "Grep", "Glob")
+	for _, call := range []int{1, 2, 0} {
+		name := []string{"Read", "Grep", "Glob"}[call]
+		l = l.add(troupe.ToolFinished{
+			Name: name, Result: troupe.Result{Reply: 1, Call: call, IsError: true},
+			Denied: &troupe.Decision{Effect: troupe.Deny},
+		})
+	}
+	var names []string
+	for _, d := range l.st.Evidence.Denied {
+		names = append(names, d.Tool)
+	}
+	if got := strings.Join(names, " "); got != "Read Grep Glob" {
+		t.Errorf("denied are %s", got)
+	}
+}
