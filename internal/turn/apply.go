@@ -273,7 +273,7 @@ func (s *State) toolFinished(e troupe.Event, b troupe.ToolFinished) error {
 		c.Command, _ = Cap(c.Command, maxCommand)
 		s.Evidence.Commands = append(s.Evidence.Commands, c)
 	}
-	s.noteDenials(b)
+	s.noteDenials(c, b)
 	if s.open == 0 {
 		s.countDenials()
 	}
@@ -287,8 +287,9 @@ const maxCommand = 1000
 // maxDenials bounds the denials a session keeps for its report; the log has them all.
 const maxDenials = 100
 
-// noteDenials keeps the session's own denial, or those that an ended child reports.
-func (s *State) noteDenials(b troupe.ToolFinished) {
+// noteDenials keeps the session's own denial, or those that an ended child reports. c is nil if no
+// call waited for that child.
+func (s *State) noteDenials(c *Call, b troupe.ToolFinished) {
 	var denied []troupe.Denial
 	if b.Outcome == nil {
 		denied = append(denied, b.Evidence.Denied...)
@@ -306,10 +307,12 @@ func (s *State) noteDenials(b troupe.ToolFinished) {
 	// Calls are judged side by side. They are told in the order of the reply, and copies of the
 	// state share what was there before.
 	at := len(s.Evidence.Denied)
-	for i := b.Result.Call + 1; i < len(s.Calls); i++ {
-		at = max(0, at-s.Calls[i].denials)
+	if c != nil {
+		for i := c.Index + 1; i < len(s.Calls); i++ {
+			at = max(0, at-s.Calls[i].denials)
+		}
+		c.denials = len(denied)
 	}
-	s.Calls[b.Result.Call].denials = len(denied)
 	s.Evidence.Denied = slices.Concat(s.Evidence.Denied[:at], denied, s.Evidence.Denied[at:])
 }
 

@@ -88,7 +88,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.tidying = s.tidying && m.Quiet
 			if m.Ended != nil {
 				s.endTask(e, *m.Ended, m.SentAt)
-				s.noteDenials(troupe.ToolFinished{Outcome: m.Ended})
+				s.noteDenials(nil, troupe.ToolFinished{Outcome: m.Ended})
 			}
 		case troupe.MailNotice:
 			words = true
