@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -48,6 +49,9 @@ func (s *State) next(in Inputs) Action {
 	case in.Hold:
 		return Park{}
 	case len(s.ofThisRun(in.Unread)) > 0:
+		if until := s.gathersUntil(in); s.idle() && !until.IsZero() {
+			return Park{Until: until}
+		}
 		return Deliver{s.ofThisRun(in.Unread)}
 	case s.halted():
 		return s.cancelled()
@@ -129,7 +133,7 @@ func (s *State) stopTasks(in Inputs) (Action, bool) {
 }
 
 // rest is the life of a session whose run has ended: mail that asks for something begins
-// another run. The ends of tasks are gathered for a moment while others are still at work.
+// another run.
 func (s *State) rest(in Inputs) Action {
 	if s.overdue(in) {
 		return Admit{Run: s.Session.Run + 1, Late: true}
@@ -137,6 +141,19 @@ func (s *State) rest(in Inputs) Action {
 	if s.window.wanted {
 		return Admit{Run: s.Session.Run + 1}
 	}
+	if !slices.ContainsFunc(in.Unread, troupe.Mail.Wakes) {
+		return Park{}
+	}
+	if until := s.gathersUntil(in); !until.IsZero() {
+		return Park{Until: until}
+	}
+	return Admit{Run: s.Session.Run + 1}
+}
+
+// gathersUntil is when a session that nothing else occupies is told of the tasks that have ended:
+// a moment after the last one while others are still at work, so that many that end together cost
+// one reply. It is zero where there is nothing to wait for: other mail came, or all have ended.
+func (s *State) gathersUntil(in Inputs) time.Time {
 	ending := make(map[troupe.TaskID]bool)
 	var first, last time.Time
 	for _, m := range in.Unread {
@@ -144,7 +161,7 @@ func (s *State) rest(in Inputs) Action {
 			continue
 		}
 		if m.Kind != troupe.MailTaskEnded || m.Ended == nil {
-			return Admit{Run: s.Session.Run + 1}
+			return time.Time{}
 		}
 		ending[m.Ended.TaskID()] = true
 		if first.IsZero() {
@@ -152,16 +169,18 @@ func (s *State) rest(in Inputs) Action {
 		}
 		last = m.SentAt
 	}
-	if len(ending) == 0 {
-		return Park{}
-	}
 	until := earlier(last.Add(in.Settings.Policy.Gather), first.Add(maxGathers*in.Settings.Policy.Gather))
 	for i := range s.Tasks {
 		if t := &s.Tasks[i]; t.Status == troupe.TaskRunning && !ending[t.ID] && early(in.Now, last, until) {
-			return Park{Until: until}
+			return until
 		}
 	}
-	return Admit{Run: s.Session.Run + 1}
+	return time.Time{}
+}
+
+// idle reports whether a run that is not over has nothing to do but end.
+func (s *State) idle() bool {
+	return s.reply > 0 && s.fault == nil && !s.halted() && !s.window.wanted && !s.Awaits()
 }
 
 // maxGathers bounds the wait for tasks that end one after the other.

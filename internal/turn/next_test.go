@@ -272,6 +272,26 @@ func TestNext(t *testing.T) {
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
 			inputs(mail(end("a", false, 0), end("b", false, 1))), turn.Admit{Run: 2},
 		},
+		"a run that would end gathers them too": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
+				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn),
+			inputs(mail(end("a", false, 0))), turn.Park{Until: epoch.Add(10)},
+		},
+		"one that goes on does not": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
+				birth("b", 1), back("b", 1)),
+			inputs(mail(end("a", false, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", false, 0)}},
+		},
+		"nor one that was told to stop": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
+				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(stop(troupe.Stop{Run: 1})),
+			inputs(mail(end("a", false, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", false, 0)}},
+		},
+		"words beside them are answered at once": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
+				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn),
+			inputs(mail(end("a", false, 0), prompt)), turn.Deliver{Mail: []troupe.Mail{end("a", false, 0), prompt}},
+		},
 		"a stop of another run is too late": {born(t, troupe.Limits{}).add(stop(troupe.Stop{Run: 7, Now: true})),
 			inputs(), turn.CallModel{Reply: 1, Attempt: 1}},
 		"a stop of a step lets it finish": {born(t, troupe.Limits{}).turn(troupe.StopToolUse,
