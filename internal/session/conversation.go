@@ -81,13 +81,16 @@ func (a *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error)
 	if p.Offer == "" {
 		return a.h.d.Tools.Specs(p.Tools), nil
 	}
-	err = a.h.d.Store.View(ctx, func(r store.Reader) error {
-		body, err := r.Document(a.root, p.Offer)
-		if err != nil {
+	o, _ := a.h.offers.get(strings.Join(p.Tools, ","))
+	if o.Hash != p.Offer { // it was born when the tools were others
+		err = a.h.d.Store.View(ctx, func(r store.Reader) error {
+			o.Body, err = r.Document(a.root, p.Offer)
 			return err
-		}
-		return json.Unmarshal(body, &tools)
-	})
+		})
+	}
+	if err == nil {
+		err = json.Unmarshal(o.Body, &tools)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read what session %s was offered: %w", a.id, err)
 	}

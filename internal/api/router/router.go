@@ -130,15 +130,24 @@ func (r *router) Answer(ctx context.Context, id string, ans wire.Answer) error {
 }
 
 func (r *router) Wait(ctx context.Context, root troupe.SessionID) error {
-	return r.at(ctx, root, func(a api.API) error { return a.Wait(ctx, root) })
+	return r.hereOrAt(ctx, root, func(a api.API) error { return a.Wait(ctx, root) })
 }
 
 func (r *router) Leave(ctx context.Context, root troupe.SessionID) (left bool, err error) {
-	err = r.at(ctx, root, func(a api.API) error {
+	err = r.hereOrAt(ctx, root, func(a api.API) error {
 		left, err = a.Leave(ctx, root)
 		return err
 	})
 	return left, err
+}
+
+// hereOrAt is at for what changes nothing where the tree is not run: this process is asked first,
+// which knows without a look into the home whether it runs it.
+func (r *router) hereOrAt(ctx context.Context, root troupe.SessionID, fn func(api.API) error) error {
+	if err := fn(r.API); !errors.Is(err, troupe.ErrFenced) {
+		return err
+	}
+	return r.at(ctx, root, fn)
 }
 
 // Undo is carried out by the process that has the tree in hand, which tells the agents of it. One

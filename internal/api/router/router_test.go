@@ -37,6 +37,21 @@ func (h *home) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)
 	return t, err
 }
 
+// Wait and Leave are for the process that runs the tree, which knows that of itself.
+func (h *home) Wait(ctx context.Context, root troupe.SessionID) error {
+	if !h.trees[0].Here {
+		return troupe.ErrFenced
+	}
+	return h.World.Wait(ctx, root)
+}
+
+func (h *home) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
+	if !h.trees[0].Here {
+		return false, troupe.ErrFenced
+	}
+	return h.World.Leave(ctx, root)
+}
+
 func running(socket string) wire.Tree {
 	return wire.Tree{Running: true, Owner: wire.Owner{PID: 7, Host: "here", Socket: socket}}
 }

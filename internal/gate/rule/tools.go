@@ -96,7 +96,12 @@ func (t *Tools) misspelt(name string) string {
 
 // withoutSeparators is a name in lower case and one piece.
 func withoutSeparators(name string) string {
-	return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(name))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_-.", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
 }
 
 // withParentheses names the tools whose rules have parentheses, for people.
