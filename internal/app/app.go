@@ -56,8 +56,6 @@ type App struct {
 	db       *sqlite.Store
 	trees
 	models *models
-	// what runs begin with in the place of models and tools; see Replay
-	replay *Player
 	tools  func(all.Options) ([]tool.Descriptor, error) // the list of tools
 
 	followers *follow.Broker
@@ -100,9 +98,6 @@ func OpenSettings(env Env) (*App, error) {
 	a.models = newModels(env, a.dirs, a.settings)
 	return a, nil
 }
-
-// Replay plays a recording in the place of models and tools, in the runs that begin from now on.
-func (a *App) Replay(p *Player) { a.replay = p }
 
 // Warnings lists what is odd in the user's settings.
 func (a *App) Warnings() []string { return a.warnings }

@@ -53,12 +53,12 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:two.yaml"})
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:two.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := a.followers.Follow(wire.Follow{Root: r.Root})
-	if err := r.Wait(t.Context()); err != nil {
+	if err := you(a).Wait(t.Context(), r.Root); err != nil {
 		t.Fatal(err)
 	}
 	events, err := f.Rest(t.Context())
@@ -76,7 +76,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 	// Closed while a model call is under way: the call ends, the session is left to be resumed.
 	b := openHome(t, home)
-	slow, err := b.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
+	slow, err := you(b).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +84,13 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := openHome(t, home)
-	again, err := c.Start(t.Context(), Request{Cwd: dir, Resume: string(slow.Root), Model: "script:two.yaml"})
+	again, err := you(c).Begin(t.Context(), wire.Begin{Cwd: dir, Resume: string(slow.Root), Model: "script:two.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := again.Wait(ctx); err != nil {
+	if err := you(c).Wait(ctx, again.Root); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Close(); err != nil {
@@ -108,7 +108,7 @@ func TestMailIsLookedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := openHome(t, home), openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestMailIsLookedFor(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := r.Wait(ctx); err != nil {
+	if err := you(a).Wait(ctx, r.Root); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := you(b).Report(ctx, r.Root); err != nil || report.Status != troupe.Cancelled {

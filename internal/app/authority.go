@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/trust"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const (
@@ -19,17 +20,13 @@ const (
 
 // authority is what a root is granted: the settings' rules as they are now, and the flags',
 // which a session that goes on keeps unless they are given anew.
-func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.Authority, []string, error) {
-	rules, err := a.rules(p, r.Cwd)
+func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
+	[]string, error) {
+	rules, err := a.rules(p, b.Cwd)
 	if err != nil {
 		return troupe.Authority{}, nil, err
 	}
-	known, err := a.known()
-	if err != nil {
-		return troupe.Authority{}, nil, err
-	}
-	tools := gate.NewTools(known.Facts())
-	out := troupe.Authority{Mode: troupe.Mode(r.Mode), Rules: rules}
+	out := troupe.Authority{Mode: b.Mode, Rules: rules}
 	if out.Mode == "" && before != nil {
 		out.Mode = before.Mode
 	}
@@ -45,13 +42,13 @@ func (a *App) authority(r Request, p *policy, before *troupe.Authority) (troupe.
 	for _, q := range p.standing.Questions {
 		warnings = append(warnings, untrustedText(q))
 	}
-	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, r.Deny)...)
-	out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, r.Allow)...)
+	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, b.Deny)...)
+	out.Rules = append(out.Rules, flagRules(troupe.Allow, sourceAllow, b.Allow)...)
 	if before != nil {
 		// Each flag stands until that flag is given again: a new permission must not
 		// take a prohibition away.
 		for _, rule := range before.Rules {
-			if (rule.Source == sourceAllow && len(r.Allow) == 0) || (rule.Source == sourceDeny && len(r.Deny) == 0) {
+			if (rule.Source == sourceAllow && len(b.Allow) == 0) || (rule.Source == sourceDeny && len(b.Deny) == 0) {
 				out.Rules = append(out.Rules, rule)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -98,7 +99,11 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 		return err
 	}
 	a.testWindow(ctx, c)
-	_, warnings, err := a.authority(Request{Cwd: cwd}, p, nil)
+	known, err := a.known()
+	if err != nil {
+		return err
+	}
+	_, warnings, err := a.authority(gate.NewTools(known.Facts()), wire.Begin{Cwd: cwd}, p, nil)
 	if err != nil {
 		return err
 	}

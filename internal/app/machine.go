@@ -19,11 +19,8 @@ func (a machine) Model(_ context.Context, name, cwd string) (full string, err er
 }
 
 // at is a run that would be begun at a place.
-func at(p wire.Place) Request {
-	return Request{
-		Cwd: p.Cwd, Model: p.Model, Agents: p.Agents,
-		Permissions: Permissions{Mode: string(p.Mode), Allow: p.Allow, Deny: p.Deny, Trust: p.Trust},
-	}
+func at(p wire.Place) wire.Begin {
+	return wire.Begin{Cwd: p.Cwd, Model: p.Model, Agents: p.Agents, Permissions: p.Permissions}
 }
 
 func (a machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (out wire.Explained, err error) {

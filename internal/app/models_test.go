@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestProvidersOfOnesOwn: what is wrong with a server of the user's own is said of that server,
@@ -58,11 +59,11 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 		}
 	}()
 	for full, want := range map[string]string{"vllm/qwen": "is VLLM_KEY right", "own/qwen": "providers.own"} {
-		r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: t.TempDir(), Model: full})
+		r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: t.TempDir(), Model: full})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Wait(t.Context()); err != nil {
+		if err := you(a).Wait(t.Context(), r.Root); err != nil {
 			t.Fatal(err)
 		}
 		report, err := you(a).Report(t.Context(), r.Root)

@@ -25,12 +25,12 @@ type explainer struct {
 	main      troupe.Profile
 	authority troupe.Authority
 	guard     *guard
-	request   Request
+	request   wire.Begin
 	depth     int // how deep trees may grow
 }
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
-func (a machine) explainerAt(ctx context.Context, r Request) (*explainer, []string, error) {
+func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []string, error) {
 	p, err := a.policyOf(r.Cwd, false)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func (a machine) explainerAt(ctx context.Context, r Request) (*explainer, []stri
 	if x.main, err = x.profiles.main(r, model); err != nil {
 		return nil, nil, err
 	}
-	if x.authority, more, err = a.authority(r, p, nil); err != nil {
+	if x.authority, more, err = a.authority(x.tools.gate, r, p, nil); err != nil {
 		return nil, nil, err
 	}
 	return x, append(problems, more...), nil
@@ -251,7 +251,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		return wire.RuleList{}, err
 	}
 	tools := gate.NewTools(known.Facts())
-	granted, warnings, err := a.authority(r, p, nil)
+	granted, warnings, err := a.authority(tools, r, p, nil)
 	if err != nil {
 		return wire.RuleList{}, err
 	}

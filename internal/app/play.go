@@ -51,7 +51,8 @@ func modelFlag(full string) string {
 	return full
 }
 
-// Player makes a player of a recording for a run in cwd.
+// Player has every run that begins in this home from now on play a recording, in the place of
+// models and tools. cwd is where.
 func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 	if sent := rec.Person(); len(sent) > 0 {
 		return nil, &troupe.UserError{
@@ -70,7 +71,6 @@ func (a *App) Player(rec Recording, cwd string) (*Player, error) {
 		return nil, err
 	}
 	p := replay.New(rec, a.place(cwd), known.Intent)
-	// From here on nothing that this process begins is real, whoever begins it.
 	a.models.player = p
 	return p, nil
 }
@@ -122,15 +122,9 @@ func (a use) recite(ctx context.Context, p *Player) error {
 	return err
 }
 
-// playable refuses what a replay cannot do.
-func playable(r Request) error {
-	if r.Resume == "" && !r.Continue {
-		return nil
-	}
-	return &troupe.UserError{
-		Problem: "a replay begins where the recorded run began; it cannot go on with a session",
-		Hint:    "Leave --resume and --continue out.", Code: troupe.ExitUsage,
-	}
+var errNotPlayable = &troupe.UserError{
+	Problem: "a replay begins where the recorded run began; it cannot go on with a session",
+	Hint:    "Leave --resume and --continue out.", Code: troupe.ExitUsage,
 }
 
 // grace is how long the other agents of a replay may go on once it differs: one of them may

@@ -14,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // defaultChildTurns bounds a run of a child that nobody bounded: enough for a long job, few
@@ -58,8 +59,8 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 
 // runSettings are what a run with these profiles is started with; a fallback that is not named stays as
 // it was before.
-func (a runs) runSettings(r Request, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
-	fallback, err := a.fallback(r)
+func (a runs) runSettings(b wire.Begin, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
+	fallback, err := a.fallback(b)
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}
@@ -68,7 +69,8 @@ func (a runs) runSettings(r Request, p *profiles, before troupe.Settings) (*trou
 		return nil, fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
 	}
 	doc := fleet.Document{Hash: tool.Hash(body), Body: body}
-	s := &troupe.Settings{AskFor: r.AskFor, Fallback: fallback, Definitions: doc.Hash, Policy: troupe.DefaultPolicy()}
+	s := &troupe.Settings{AskFor: time.Duration(b.AskMS) * time.Millisecond, Fallback: fallback, Definitions: doc.Hash,
+		Policy: troupe.DefaultPolicy()}
 	s.Policy.AutoBackground = time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second
 	if s.Fallback == "" {
 		s.Fallback = before.Fallback
@@ -99,9 +101,9 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 
 // newProfiles reads every agent definition that holds in the request's folder. What is
 // wrong with one is told; notes on what is not used yet go to the debug log.
-func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []string, error) {
+func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
-		User: a.dirs.UserAgents(), Project: r.Cwd, Flag: r.Agents, Tools: tools.Here(), Skip: p.untrustedAgents(),
+		User: a.dirs.UserAgents(), Project: b.Cwd, Flag: b.Agents, Tools: tools.Here(), Skip: p.untrustedAgents(),
 	})
 	var told []string
 	for _, p := range problems {
@@ -125,14 +127,14 @@ func newProfiles(a *App, tools *toolbox, p *policy, r Request) (*profiles, []str
 }
 
 // main is the profile of a new root.
-func (p *profiles) main(r Request, model string) (troupe.Profile, error) {
+func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	out, err := p.Types.Main().Resolve(profile.Place{
-		Offer: p.tools.Here(), Model: model, Mode: troupe.Mode(r.Mode),
-		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, r.Cwd) },
-		Limits: troupe.Limits{MaxTurns: r.MaxTurns, MaxTime: r.MaxTime},
+		Offer: p.tools.Here(), Model: model, Mode: b.Mode,
+		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
+		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 	}, troupe.Spawn{})
-	if r.AppendText != "" {
-		out.Prompt += "\n\n" + r.AppendText
+	if b.AppendText != "" {
+		out.Prompt += "\n\n" + b.AppendText
 	}
 	return out, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/replay"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 const readsAndAsks = `
@@ -54,12 +55,12 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
-		Permissions: Permissions{Deny: []string{"WebFetch"}}})
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
+		Permissions: wire.Permissions{Deny: []string{"WebFetch"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Wait(t.Context()); err != nil {
+	if err := you(a).Wait(t.Context(), r.Root); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Close(); err != nil {
@@ -186,7 +187,7 @@ func TestRecordRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,12 +394,17 @@ func TestPlayedTools(t *testing.T) {
 // TestPlayable: what goes on with an old session is not a run from its beginning.
 func TestPlayable(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		r  Request
-		ok bool
-	}{{Request{Prompt: "x"}, true}, {Request{Resume: "x"}, false}, {Request{Continue: true}, false}} {
-		if err := playable(c.r); (err == nil) != c.ok {
-			t.Errorf("%+v: %v", c.r, err)
+	a := openHome(t, t.TempDir())
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	a.models.player = replay.New(Recording{}, replay.Place{}, nil)
+	for _, b := range []wire.Begin{{Resume: "x"}, {Continue: true}} {
+		b.Cwd = t.TempDir()
+		if _, err := you(a).Begin(t.Context(), b); !errors.Is(err, errNotPlayable) {
+			t.Errorf("%+v: %v", b, err)
 		}
 	}
 }

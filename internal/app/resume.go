@@ -7,80 +7,82 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
+	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
-func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
-	if r.AppendText != "" || r.Name != "" || r.MaxTurns > 0 || r.MaxTime > 0 {
-		return nil, &troupe.UserError{
+func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
+	if b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
+		return begun, &troupe.UserError{
 			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
 			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.",
 			Code:    troupe.ExitUsage,
 		}
 	}
-	s, err := a.findForResume(ctx, r)
+	s, err := a.findForResume(ctx, b)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	t, err := a.tree(ctx, s.ID)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	if err := a.free(ctx, t, s); err != nil {
-		return nil, err
+		return begun, err
 	}
 	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
-		return nil, &troupe.UserError{
+		return begun, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
 			Hint:    "Put the folder back, or begin a new session.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: r.Idle, Caller: r.by()}
-	if r.Prompt != "" {
-		ad.Prompt, ad.MailID = words(r), promptID()
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Caller: &a.caller}
+	if b.Prompt != "" {
+		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 	}
-	r.Cwd = s.Cwd
-	p, err := a.policyOf(r.Cwd, r.Trust)
+	b.Cwd = s.Cwd
+	p, err := a.policyOf(b.Cwd, b.Trust)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	warnings, err := a.changes(ctx, r, p, s, &ad)
+	e, err := a.start(ctx)
 	if err != nil {
-		return nil, err
+		return begun, err
+	}
+	warnings, err := a.changes(ctx, e.tools.gate, b, p, s, &ad)
+	if err != nil {
+		return begun, err
 	}
 	// The settings' limits are followed as they are now, as its rules are.
 	caps := p.settings.Caps()
 	// A limit in money is raised only by whoever says so.
 	old := t.Sum.Caps.MaxCost
 	switch {
-	case r.MaxCost > 0:
-		caps.MaxCost = r.MaxCost
+	case b.MaxUSD > 0:
+		caps.MaxCost = troupe.Dollars(b.MaxUSD)
 	case old > 0 && (caps.MaxCost == 0 || old < caps.MaxCost):
 		caps.MaxCost = old
 	}
 	switch oldTokens := t.Sum.Caps.MaxTokens; {
-	case r.MaxTokens > 0:
-		caps.MaxTokens = r.MaxTokens
+	case b.MaxTokens > 0:
+		caps.MaxTokens = b.MaxTokens
 	case oldTokens > 0 && (caps.MaxTokens == 0 || oldTokens < caps.MaxTokens):
 		caps.MaxTokens = oldTokens
 	}
 	ad.Caps = &caps
-	e, err := a.start(ctx)
+	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
 	if err != nil {
-		return nil, err
-	}
-	profiles, problems, err := newProfiles(a.App, e.tools, p, r)
-	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	if err := profiles.recall(ctx, a.store, s.ID, ad.Settings.Definitions); err != nil {
-		return nil, err
+		return begun, err
 	}
-	if ad.Settings, ad.Definitions, err = a.runSettings(r, profiles, *ad.Settings); err != nil {
-		return nil, err
+	if ad.Settings, ad.Definitions, err = a.runSettings(b, profiles, *ad.Settings); err != nil {
+		return begun, err
 	}
 	// What is shown of this run begins behind what is there now.
 	cursors := make(map[troupe.SessionID]int64)
@@ -88,29 +90,32 @@ func (a runs) resume(ctx context.Context, r Request) (*Run, error) {
 		cursors[x.ID] = x.Seq
 	}
 	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
-		return nil, &troupe.UserError{
+		return begun, &troupe.UserError{
 			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
 			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: troupe.ExitUsage,
 			Err: err,
 		}
 	} else if err != nil {
-		return nil, err
+		return begun, err
 	}
 	a.followers.Moved(s.ID)
-	return &Run{Root: s.ID, before: t.Sessions, cursors: cursors, Warnings: append(problems, warnings...), app: a.App,
-		engine: e, caller: r.caller}, nil
+	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: cursors}
+	for _, x := range t.Sessions {
+		begun.Before = append(begun.Before, a.shape(x, t.Paths[x.ID], false))
+	}
+	return begun, nil
 }
 
-func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, error) {
+func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, error) {
 	var s troupe.Session
 	var err error
-	if r.Continue {
+	if b.Continue {
 		err = a.store.View(ctx, func(rd store.Reader) error {
-			s, err = newest(rd, r.Cwd)
+			s, err = newest(rd, b.Cwd)
 			return err
 		})
 	} else {
-		s, err = a.find(ctx, r.Resume, r.Cwd)
+		s, err = a.find(ctx, b.Resume, b.Cwd)
 	}
 	if err == nil && s.Parent != "" {
 		err = &troupe.UserError{
@@ -124,17 +129,18 @@ func (a runs) findForResume(ctx context.Context, r Request) (troupe.Session, err
 // changes works out what the session is told before it goes on: another model, another
 // authority. A model that cannot be had any more stops the resuming before anything of the
 // session is touched.
-func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Session, ad *session.Adoption) ([]string,
+func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *policy, s troupe.Session,
+	ad *session.Adoption) ([]string,
 	error) {
 	full := s.Model
-	if r.Model != "" {
+	if b.Model != "" {
 		var err error
-		if full, err = a.models.Resolve(r.Model, "", r.Cwd); err != nil {
+		if full, err = a.models.Resolve(b.Model, "", b.Cwd); err != nil {
 			return nil, err
 		}
 	}
 	if _, _, err := a.models.Provider(full); err != nil {
-		if r.Model != "" {
+		if b.Model != "" {
 			return nil, err
 		}
 		return nil, &troupe.UserError{
@@ -155,24 +161,24 @@ func (a runs) changes(ctx context.Context, r Request, p *policy, s troupe.Sessio
 		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
 	ad.Settings = &st.Settings
-	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !r.Idle {
+	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !b.Idle {
 		// Its own run is over. What it left in the background may not be: then the tree goes on,
 		// and whatever comes of that wakes it.
 		if ad.Idle, err = a.unfinished(ctx, s.ID, &st); err != nil {
 			return nil, err
 		}
 	}
-	if r.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
+	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID,
 				s.Status),
 			Hint: fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
 		}
 	}
-	if err := a.checkPrice(r, full); err != nil {
+	if err := a.checkPrice(b, full); err != nil {
 		return nil, err
 	}
-	authority, warnings, err := a.authority(r, p, &st.Authority)
+	authority, warnings, err := a.authority(tools, b, p, &st.Authority)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // TestKeepDays: what the settings do not keep goes when a run has ended, and nothing else does.
@@ -32,9 +33,10 @@ func TestKeepDays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", Resume: string(resume)})
+		r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
+			Resume: string(resume)})
 		if err == nil {
-			err = r.Wait(t.Context())
+			err = you(a).Wait(t.Context(), r.Root)
 		}
 		if err = errors.Join(err, a.Close()); err != nil {
 			t.Fatal(err)

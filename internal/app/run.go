@@ -16,85 +16,30 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
-// Request is a run asked for. Zero fields leave the choice to the settings, or, when a
-// session goes on, to what it was born with.
-type Request struct {
-	Prompt string
-	Cwd    string
-	Name   string // of a new session
-
-	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
-	Resume   string
-	Continue bool
-
-	Permissions
-	Model      string
-	MaxTurns   int
-	MaxCost    troupe.Money // of the whole tree, as are tokens
-	MaxTokens  int64
-	MaxTime    time.Duration // of the tree, from when somebody set it to work
-	AppendText string        // to the main agent's system prompt
-	Agents     string        // JSON of agent definitions
-	Fallback   string        // the model to go on with when the chosen one is not to be had
-	Images     []troupe.Image
-
-	// AskFor is how long permission requests wait for an answer; 0: nobody is there to give
-	// one, and they are denied at once.
-	AskFor time.Duration
-	// Replay plays a recording in the place of models and tools.
-	Replay *Player
-	// Idle takes a session up without setting it going.
-	Idle bool
-	// Look is at Cwd, and was begun before the home was open. nil: the run looks by itself.
-	Look   *Look
-	caller troupe.Caller
-}
-
-// by is who asks for the run, as events say it.
-func (r *Request) by() *troupe.Caller { return &r.caller }
-
-// Permissions are what flags say about what agents may do, on top of the settings.
-type Permissions struct {
-	Mode  string
-	Allow []string // rules
-	Deny  []string
-	Trust bool // trust the folder as it is: what its own files allow counts from here on
-}
-
-// Run is a tree that this process advances.
-type Run struct {
-	Root     troupe.SessionID
-	Warnings []string
-	before   []troupe.Session // its sessions before it was resumed
-	cursors  map[troupe.SessionID]int64
-	app      *App
-	engine   *engine
-	caller   troupe.Caller
-}
-
-// Start begins or resumes a run and returns at once.
-func (a *App) Start(ctx context.Context, r Request) (*Run, error) {
-	cwd, err := workspace.Resolve("/", r.Cwd)
+// Begin begins or resumes a run and returns at once.
+func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	cwd, err := workspace.Resolve("/", b.Cwd)
 	if err != nil {
-		return nil, err
+		return wire.Begun{}, err
 	}
-	r.Cwd = cwd
-	r.Prompt = a.Mask(r.Prompt)
-	if r.Mode != "" {
-		if _, err := troupe.ParseMode(string(r.Mode)); err != nil {
-			return nil, err
+	b.Cwd = cwd
+	b.Prompt = a.Mask(b.Prompt)
+	if b.Mode != "" {
+		if _, err := troupe.ParseMode(string(b.Mode)); err != nil {
+			return wire.Begun{}, err
 		}
 	}
-	if r.Replay != nil {
-		if err := playable(r); err != nil {
-			return nil, err
+	resumes := b.Resume != "" || b.Continue
+	if a.models.player != nil {
+		if resumes {
+			return wire.Begun{}, errNotPlayable
 		}
-		a.models.player, r.AskFor = r.Replay, 0 // who answered then is in the recording
+		b.AskMS = 0 // who answered then is in the recording
 	}
-	if r.Resume != "" || r.Continue {
-		return runs{use{a, r.caller}}.resume(ctx, r)
+	if resumes {
+		return a.resume(ctx, b)
 	}
-	return runs{use{a, r.caller}}.begin(ctx, r)
+	return a.begin(ctx, b)
 }
 
 // Look is a look at a folder: at its repository above all, which takes longer than all else before
@@ -134,103 +79,106 @@ type folders struct{}
 
 func (folders) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) { return parent.Cwd, nil }
 
-func (a runs) begin(ctx context.Context, r Request) (*Run, error) {
-	if r.Name != "" {
-		if err := fleet.CheckName(r.Name); err != nil {
-			return nil, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.", Code: troupe.ExitUsage}
+func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
+	if b.Name != "" {
+		if err := fleet.CheckName(b.Name); err != nil {
+			return begun, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.",
+				Code: troupe.ExitUsage}
 		}
-		if strings.EqualFold(r.Name, "main") {
-			return nil,
+		if strings.EqualFold(b.Name, "main") {
+			return begun,
 				&troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`,
 					Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 	}
-	model, err := a.models.Default(r.Model, r.Cwd)
+	model, err := a.models.Default(b.Model, b.Cwd)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	if _, _, err := a.models.Provider(model); err != nil {
-		return nil, err
+		return begun, err
 	}
-	look := r.Look
-	if look == nil || look.folder != r.Cwd {
-		look = LookAt(ctx, r.Cwd, a.env.Environ, a.env.Now)
+	look := a.env.Look
+	if look == nil || look.folder != b.Cwd {
+		look = LookAt(ctx, b.Cwd, a.env.Environ, a.env.Now)
 	}
 	e, err := a.start(ctx)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	p, err := a.policyOf(r.Cwd, r.Trust)
+	p, err := a.policyOf(b.Cwd, b.Trust)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	profiles, problems, err := newProfiles(a.App, e.tools, p, r)
+	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	main, err := profiles.main(r, model)
+	main, err := profiles.main(b, model)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	if err := a.checkPrice(r, model); err != nil {
-		return nil, err
+	if main.Limits.MaxTime == 0 {
+		main.Limits.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
 	}
-	id, err := newRoot(r.Replay, rand.Reader)
+	if err := a.checkPrice(b, model); err != nil {
+		return begun, err
+	}
+	id, err := newRoot(a.models.player, rand.Reader)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	caps := p.settings.Caps()
-	if r.MaxCost > 0 {
-		caps.MaxCost = r.MaxCost
+	if b.MaxUSD > 0 {
+		caps.MaxCost = troupe.Dollars(b.MaxUSD)
 	}
-	if r.MaxTokens > 0 {
-		caps.MaxTokens = r.MaxTokens
+	if b.MaxTokens > 0 {
+		caps.MaxTokens = b.MaxTokens
 	}
-	if r.MaxTime == 0 {
-		r.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
-	}
-	authority, warnings, err := a.authority(r, p, nil)
+	authority, warnings, err := a.authority(e.tools.gate, b, p, nil)
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
 	main.Mode = authority.Mode
-	settings, document, err := a.runSettings(r, profiles, troupe.Settings{})
+	settings, document, err := a.runSettings(b, profiles, troupe.Settings{})
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	e.hub.Seen(r.Cwd, look.wait(), look.at)
-	prompt := append(words(r), troupe.Text(look.text))
+	e.hub.Seen(b.Cwd, look.wait(), look.at)
+	prompt := append(words(b.Prompt, b.Images), troupe.Text(look.text))
 	if text := profiles.describe(main, authority, caps); text != "" {
 		prompt = append(prompt, troupe.Text(text))
 	}
 	err = e.hub.Begin(ctx, fleet.Birth{
-		Root: id, ID: id, Name: r.Name, Title: title(r.Prompt), Cwd: r.Cwd,
+		Root: id, ID: id, Name: b.Name, Title: title(b.Prompt), Cwd: b.Cwd,
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document, Prompt: prompt,
-		Caller: r.by(),
+		Caller: &a.caller,
 	})
 	if errors.Is(err, troupe.ErrExists) {
-		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("there is a session named %q already", r.Name),
-			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", r.Name),
+		return begun, &troupe.UserError{
+			Problem: fmt.Sprintf("there is a session named %q already", b.Name),
+			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", b.Name),
 			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
 	if err != nil {
-		return nil, err
+		return begun, err
 	}
-	run := &Run{Root: id, Warnings: append(problems, warnings...), app: a.App, engine: e, caller: r.caller}
-	if r.Replay != nil {
-		if err := (a.use).recite(ctx, r.Replay); err != nil {
-			return nil, err
+	if player := a.models.player; player != nil {
+		if err := a.recite(ctx, player); err != nil {
+			return begun, err
 		}
-		direct(e.pool, r.Replay, run.Stop, a.env.Log)
+		stop := func(ctx context.Context) error {
+			return steering{a.use}.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+		}
+		direct(e.pool, player, stop, a.env.Log)
 	}
-	return run, nil
+	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
 }
 
 // checkPrice refuses a limit in money that could not hold.
-func (a runs) checkPrice(r Request, model string) error {
-	if _, priced := a.models.Cost(model, troupe.Usage{}); r.MaxCost == 0 || priced {
+func (a runs) checkPrice(b wire.Begin, model string) error {
+	if _, priced := a.models.Cost(model, troupe.Usage{}); b.MaxUSD == 0 || priced {
 		return nil
 	}
 	return &troupe.UserError{
@@ -239,25 +187,25 @@ func (a runs) checkPrice(r Request, model string) error {
 	}
 }
 
-// words are a request's prompt as blocks.
-func words(r Request) []troupe.Block {
-	out := []troupe.Block{troupe.Text(r.Prompt)}
-	for i := range r.Images {
-		out = append(out, troupe.Block{Type: troupe.ImageBlock, Image: &r.Images[i]})
+// words are what a person says, as blocks.
+func words(text string, images []troupe.Image) []troupe.Block {
+	out := []troupe.Block{troupe.Text(text)}
+	for i := range images {
+		out = append(out, troupe.Block{Type: troupe.ImageBlock, Image: &images[i]})
 	}
 	return out
 }
 
 // fallback resolves the model that a tree goes on with when its own is not to be had.
-func (a *App) fallback(r Request) (string, error) {
-	name := r.Fallback
+func (a *App) fallback(b wire.Begin) (string, error) {
+	name := b.Fallback
 	if name == "" {
 		name = a.settings.Fallback
 	}
 	if name == "" {
 		return "", nil
 	}
-	full, err := a.models.Resolve(name, "", r.Cwd)
+	full, err := a.models.Resolve(name, "", b.Cwd)
 	if err != nil {
 		return "", err
 	}
@@ -281,28 +229,6 @@ func saveResult(file, text string) error {
 	}
 	return os.WriteFile(file, []byte(text), 0o600)
 }
-
-// Wait returns when the whole tree has ended.
-func (r *Run) Wait(ctx context.Context) error {
-	defer r.app.followers.Moved(r.Root) // it may have been lost
-	return r.engine.hub.Wait(ctx, r.Root)
-}
-
-// Finish is Wait for whoever leaves then: when it returns, nothing that is said to the tree
-// wakes it here any more, and so nothing that has just begun is cut off.
-func (r *Run) Finish(ctx context.Context) error {
-	defer r.app.followers.Moved(r.Root)
-	return r.engine.hub.Leave(ctx, r.Root)
-}
-
-// Stop ends the tree's run in good order: what is under way is cancelled, every call gets
-// its result, and all of it can be resumed.
-func (r *Run) Stop(ctx context.Context) error {
-	return steering{use{r.app, r.caller}}.Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true})
-}
-
-// Before lists the tree's sessions as they were when the run was resumed; none if it is new.
-func (r *Run) Before() []troupe.Session { return r.before }
 
 const maxTitle = 72
 

@@ -4,35 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // runs implements api.Runs.
 type runs struct{ use }
-
-func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	r, err := a.Start(ctx, Request{
-		Prompt: b.Prompt, Images: b.Images, Cwd: b.Cwd, Name: b.Name, Resume: b.Resume, Continue: b.Continue,
-		Idle:        b.Idle,
-		Permissions: Permissions{Mode: string(b.Mode), Allow: b.Allow, Deny: b.Deny, Trust: b.Trust}, Model: b.Model,
-		MaxTurns: b.MaxTurns, MaxCost: troupe.Dollars(b.MaxUSD), MaxTokens: b.MaxTokens,
-		MaxTime: time.Duration(b.MaxMS) * time.Millisecond, AppendText: b.AppendText, Agents: b.Agents,
-		Fallback: b.Fallback,
-		AskFor:   time.Duration(b.AskMS) * time.Millisecond, Replay: a.replay, Look: a.env.Look, caller: a.caller,
-	})
-	if err != nil {
-		return wire.Begun{}, err
-	}
-	out := wire.Begun{Root: r.Root, Warnings: r.Warnings, After: r.cursors}
-	names := paths(r.before)
-	for _, s := range r.before {
-		out.Before = append(out.Before, a.shape(s, names[s.ID], false))
-	}
-	return out, nil
-}
 
 // hosting is the engine if it has a tree in hand, nil if it has not.
 func (a *App) hosting(root troupe.SessionID) *engine {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -43,9 +44,9 @@ func TestSettingsAreInTheLog(t *testing.T) {
 		}
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{
+	r, err := you(a).Begin(t.Context(), wire.Begin{
 		Prompt: "go", Cwd: dir, Model: "script:left.yaml", Fallback: "script:on.yaml", Agents: scout,
-		AskFor: 24 * time.Hour,
+		AskMS: (24 * time.Hour).Milliseconds(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,11 +101,11 @@ func TestSettingsAreInTheLog(t *testing.T) {
 	}
 
 	// Resumed by a person: those types stay, the patience is that of whoever resumes it.
-	again, err := b.Start(t.Context(), Request{Prompt: "go on", Cwd: dir, Resume: string(r.Root)})
+	again, err := you(b).Begin(t.Context(), wire.Begin{Prompt: "go on", Cwd: dir, Resume: string(r.Root)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Finish(t.Context()); err != nil {
+	if err := api.Finish(t.Context(), you(b), again.Root); err != nil {
 		t.Fatal(err)
 	}
 	events, err := b.events(t.Context(), r.Root, 0, 0)

@@ -110,7 +110,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			Code: troupe.ExitUsage}
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
-	r := Request{Prompt: a.Mask(m.Text), Images: m.Images}
+	blocks := words(a.Mask(m.Text), m.Images)
 	hosted := a.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
@@ -119,7 +119,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		if err != nil {
 			return nil, err
 		}
-		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: words(r)}}
+		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: blocks}}
 		if !live {
 			return mail, nil
 		}
@@ -179,7 +179,7 @@ func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string)
 	}
 	m := troupe.Mail{To: id, Kind: troupe.MailCompact}
 	if hint != "" {
-		m.Blocks = words(Request{Prompt: a.Mask(hint)})
+		m.Blocks = words(a.Mask(hint), nil)
 	}
 	return a.tell(ctx, s.Root, m)
 }

@@ -35,8 +35,9 @@ func TestTaskThatEndedUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := openHome(t, home)
-	r, err := a.Start(t.Context(), Request{Prompt: "go", Cwd: dir, Model: "script:s.yaml", AskFor: 24 * time.Hour,
-		Permissions: Permissions{Allow: []string{"Bash"}}})
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
+		AskMS:       (24 * time.Hour).Milliseconds(),
+		Permissions: wire.Permissions{Allow: []string{"Bash"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,11 +89,11 @@ func TestTaskThatEndedUnread(t *testing.T) {
 	}
 	look("when nobody runs the session")
 	b := openHome(t, home)
-	again, err := b.Start(t.Context(), Request{Cwd: dir, Resume: string(r.Root), Model: "script:s.yaml"})
+	again, err := you(b).Begin(t.Context(), wire.Begin{Cwd: dir, Resume: string(r.Root), Model: "script:s.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Wait(t.Context()); err != nil {
+	if err := you(b).Wait(t.Context(), again.Root); err != nil {
 		t.Fatal(err)
 	}
 	look("once it is read")

@@ -90,18 +90,18 @@ func TestNewToolIsOneLine(t *testing.T) {
 		tools, err := all.Tools(o)
 		return append(tools, census{both: make(chan struct{})}.describe()), err
 	}
-	request := Request{
+	request := wire.Begin{
 		Prompt: "go", Cwd: dir, Model: "script:count.yaml",
 		Agents:      `{"counter": {"description": "counts", "prompt": "Count.", "tools": ["head_count", "Tally", "Read"]}}`,
-		Permissions: Permissions{Deny: []string{"census(secret.txt)"}, Allow: []string{"Tally"}},
+		Permissions: wire.Permissions{Deny: []string{"census(secret.txt)"}, Allow: []string{"Tally"}},
 	}
-	r, err := a.Start(t.Context(), request)
+	r, err := you(a).Begin(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := a.followers.Follow(wire.Follow{Root: r.Root})
 	defer f.Close()
-	if err := r.Wait(t.Context()); err != nil {
+	if err := you(a).Wait(t.Context(), r.Root); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Warnings) > 0 {
@@ -158,7 +158,7 @@ func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile)
 }
 
 // checkExplained: the same, as people are told who ask.
-func checkExplained(t *testing.T, a *App, r Request) {
+func checkExplained(t *testing.T, a *App, r wire.Begin) {
 	t.Helper()
 	x, warnings, err := (machine{use{App: a}}).explainerAt(t.Context(), r)
 	if err != nil || len(warnings) > 0 {
@@ -176,8 +176,7 @@ func checkExplained(t *testing.T, a *App, r Request) {
 		Input: []byte(`{"file_path":"/etc/hosts"}`)}); v.Decision != troupe.Allow || v.Rule != "Tally" {
 		t.Errorf("%+v", v)
 	}
-	place := wire.Place{Cwd: r.Cwd, Permissions: wire.Permissions{Mode: troupe.Mode(r.Mode), Allow: r.Allow,
-		Deny: r.Deny, Trust: r.Trust}, Agents: r.Agents}
+	place := wire.Place{Cwd: r.Cwd, Permissions: r.Permissions, Agents: r.Agents}
 	rules, err := you(a).Rules(t.Context(), place)
 	if warnings = rules.Warnings; err != nil || len(warnings) > 0 || len(rules.Rules) != 2 ||
 		!strings.HasPrefix(rules.Rules[0].Meaning, "denies counting ") {

@@ -70,7 +70,8 @@ func FuzzFlag(f *testing.F) {
 }
 
 func BenchmarkLoadBuiltins(b *testing.B) {
+	tools := allTools()
 	for b.Loop() {
-		Load(Sources{Tools: allTools()})
+		Load(Sources{Tools: tools})
 	}
 }

@@ -22,11 +22,7 @@ func (h *Home) Record(ctx context.Context, root troupe.SessionID, args []string)
 
 // Play has every run that begins in this home from now on play a recording. cwd is where.
 func (h *Home) Play(rec Recording, cwd string) (*Player, error) {
-	p, err := h.app.Player(rec, cwd)
-	if err == nil {
-		h.app.Replay(p)
-	}
-	return p, err
+	return h.app.Player(rec, cwd)
 }
 
 // Load reads a recording from a file, Save writes one; Free refuses a file that is there already.

@@ -27,36 +27,82 @@ type Member struct {
 // kept: decoding into a map would let the last of them win in silence.
 func Members(text string, at Span) []Member {
 	var out []Member
-	walk(text, at, func(d *json.Decoder, end func() int) {
-		m := Member{Name: Span{From: end()}}
-		m.Name.From += len(text[m.Name.From:]) - len(strings.TrimLeft(text[m.Name.From:], Blanks+","))
-		key, _ := d.Token()
-		m.Key, _ = key.(string)
-		m.Name.To = end()
-		m.Value = value(d, end)
+	for next := first(text, at); text[next] != '}'; next = after(text, out[len(out)-1].Value.To) {
+		m := Member{Name: Span{next, valueEnd(text, next)}}
+		m.Key = key(m.Name.Of(text))
+		colon := skip(text, m.Name.To)
+		m.Value.From = skip(text, colon+1)
+		m.Value.To = valueEnd(text, m.Value.From)
 		out = append(out, m)
-	})
+	}
 	return out
 }
 
 // Items are those of the array that stands at a place.
 func Items(text string, at Span) []Span {
 	var out []Span
-	walk(text, at, func(d *json.Decoder, end func() int) { out = append(out, value(d, end)) })
+	for next := first(text, at); text[next] != ']'; next = after(text, out[len(out)-1].To) {
+		out = append(out, Span{next, valueEnd(text, next)})
+	}
 	return out
 }
 
-// walk calls fn at each member or item. end is where what was read last ends.
-func walk(text string, at Span, fn func(d *json.Decoder, end func() int)) {
-	d := json.NewDecoder(strings.NewReader(at.Of(text)))
-	_, _ = d.Token() // the bracket
-	for d.More() {
-		fn(d, func() int { return at.From + int(d.InputOffset()) })
+// first is where the first member or item of what stands at a place begins, or its closing bracket.
+func first(text string, at Span) int { return skip(text, skip(text, at.From)+1) }
+
+// after is where the next one begins behind one that ends at i, or the closing bracket.
+func after(text string, i int) int {
+	i = skip(text, i)
+	if text[i] == ',' {
+		i = skip(text, i+1)
 	}
+	return i
 }
 
-func value(d *json.Decoder, end func() int) Span {
-	var raw json.RawMessage
-	_ = d.Decode(&raw)
-	return Span{end() - len(raw), end()}
+func skip(text string, i int) int {
+	for strings.IndexByte(Blanks, text[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// valueEnd is where the value ends that begins at i.
+func valueEnd(text string, i int) int {
+	depth := 0
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case c == '{' || c == '[':
+			depth++
+			continue
+		case c == '}' || c == ']':
+			depth--
+		case depth > 0:
+			continue
+		default: // a number or a word
+			if n := strings.IndexAny(text[i:], Blanks+",}]"); n >= 0 {
+				return i + n
+			}
+			return len(text)
+		}
+		if depth == 0 {
+			return i + 1
+		}
+	}
+	return i
+}
+
+// key decodes a name. Half of a surrogate pair in it becomes U+FFFD.
+func key(name string) string {
+	if strings.IndexByte(name, '\\') < 0 {
+		return name[1 : len(name)-1]
+	}
+	var s string
+	_ = json.Unmarshal([]byte(name), &s)
+	return s
 }
