@@ -169,7 +169,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 			return begun, err
 		}
 		stop := func(ctx context.Context) error {
-			return steering{a.use}.Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+			return steering(a).Stop(ctx, id, wire.Stop{Now: true, Tree: true})
 		}
 		direct(e.pool, player, stop, a.env.Log)
 	}
