@@ -207,18 +207,18 @@ type RequestOpened struct {
 
 // RequestAnswered records the answer: who, and what.
 type RequestAnswered struct {
-	ID      RequestID   `json:"id,omitempty"`
-	About   RequestKind `json:"kind,omitempty"` // the request's
-	Reply   int         `json:"reply"`
-	Call    int         `json:"call"`
-	By      string      `json:"by"`
-	Effect  Effect      `json:"effect"` // Allow or Deny
-	Note    string      `json:"note,omitempty"`
-	Rule    string      `json:"rule,omitempty"` // what was granted beyond this call
-	Choices []string    `json:"choices,omitempty"`
-	Text    string      `json:"text,omitempty"`
-	Mail    MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
-	Caller  *Caller     `json:"caller,omitempty"` // who answered; nil: a deadline did
+	ID          RequestID   `json:"id,omitempty"`
+	RequestKind RequestKind `json:"kind,omitempty"` // the request's
+	Reply       int         `json:"reply"`
+	Call        int         `json:"call"`
+	By          string      `json:"by"`
+	Effect      Effect      `json:"effect"` // Allow or Deny
+	Note        string      `json:"note,omitempty"`
+	Rule        string      `json:"rule,omitempty"` // what was granted beyond this call
+	Choices     []string    `json:"choices,omitempty"`
+	Text        string      `json:"text,omitempty"`
+	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
+	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a deadline did
 }
 
 // Answer is what was said.

@@ -27,11 +27,11 @@ type ToolFacts struct {
 	Overwrites bool
 	// Doing says what a call does with its path, for people: "reading".
 	Doing string
-	// Formerly is an older name, which means the tool wherever people write it.
-	Formerly string
+	// OldName is an older name, which means the tool wherever people write it.
+	OldName string
 	// Aliases are other programs' names for it that can mean nothing else. Slips are what
 	// people write who probably mean it: that guards, and gives nothing. In lower case.
-	Aliases, Slips []string
+	Aliases, Misspellings []string
 }
 
 // Schedule is how calls of one tool may be arranged with others of the same reply.

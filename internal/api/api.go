@@ -44,7 +44,7 @@ type Sessions interface {
 	// Events reads up to limit events of one session after a number; 0 is no limit.
 	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
 	// Report is what the last run of the tree that a session belongs to came to.
-	Report(ctx context.Context, id troupe.SessionID) (wire.Run, error)
+	Report(ctx context.Context, id troupe.SessionID) (wire.Report, error)
 	// Cost is the bill of the tree that a session belongs to, with its limits.
 	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
 	// Tasks lists what is, or was, at work for a session and for all below it, and a main agent at
@@ -141,7 +141,7 @@ type Machine interface {
 	// by this name; "" leaves the choice to the settings.
 	Model(ctx context.Context, name, cwd string) (full string, err error)
 	// Doctor looks at everything that a run in cwd would need.
-	Doctor(ctx context.Context, cwd string) (wire.Check, error)
+	Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
 	// Rules lists what holds for a run at a place.
 	Rules(ctx context.Context, p wire.Place) (wire.RuleList, error)
 	// Explain says what the gate would answer to calls at a place, in their order.

@@ -111,7 +111,7 @@ func (a *App) Close() error {
 	a.mu.Unlock()
 	if e != nil {
 		e.close()
-		a.retire(e.ctx())
+		a.removeExpired(e.ctx())
 	}
 	// A thousand connections and a write-ahead log both take a while to put away.
 	closed := make(chan struct{})

@@ -7,18 +7,18 @@ import (
 
 // As is the use cases as one caller asks for them. The caller stands on every event they cause.
 func (a *App) As(c troupe.Caller) api.API {
-	u := use{a, c}
-	return &cases{sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u}, machine{u}}
+	u := bound{a, c}
+	return &boundAPI{sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u}, machine{u}}
 }
 
-// use is a home and who uses it.
-type use struct {
+// bound is a home and who uses it.
+type bound struct {
 	*App
 	caller troupe.Caller
 }
 
-// cases are the use cases, one type and one file a noun.
-type cases struct {
+// boundAPI are the use cases, one type and one file a noun.
+type boundAPI struct {
 	sessions
 	runs
 	steering
@@ -29,4 +29,4 @@ type cases struct {
 	machine
 }
 
-var _ api.API = (*cases)(nil)
+var _ api.API = (*boundAPI)(nil)

@@ -39,7 +39,7 @@ func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *trou
 			out.Mode, most))
 		out.Mode = most
 	}
-	for _, q := range p.standing.Questions {
+	for _, q := range p.trust.Questions {
 		warnings = append(warnings, untrustedText(q))
 	}
 	out.Rules = append(out.Rules, flagRules(troupe.Deny, sourceDeny, b.Deny)...)

@@ -18,8 +18,8 @@ import (
 
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
-func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
-	c := wire.Check{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{},
+func (a machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error) {
+	c := wire.Diagnosis{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{},
 		Waiting: []wire.WaitingSession{}}
 	if a.db == nil {
 		c.Database.Path = a.dirs.Database()
@@ -34,11 +34,11 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
 	return c, err
 }
 
-// Examine is Doctor for a home that could not be opened: cause is the first problem, and all that
+// DoctorWithoutHome is Doctor for a home that could not be opened: cause is the first problem, and all that
 // needs no database is looked at none the less.
-func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
+func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (wire.Diagnosis, error) {
 	a := newApp(env)
-	c := wire.Check{Version: env.Version, Programs: []wire.Program{}, Environment: []string{},
+	c := wire.Diagnosis{Version: env.Version, Programs: []wire.Program{}, Environment: []string{},
 		Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
@@ -54,7 +54,7 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check,
 	a.settings, a.warnings = p.settings, p.warnings
 	a.models = newModels(env, a.dirs, a.settings)
 	defer a.models.close()
-	found, err := machine{use{App: a}}.Doctor(ctx, cwd)
+	found, err := machine{bound{App: a}}.Doctor(ctx, cwd)
 	found.Problems = append(c.Problems, found.Problems...)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
@@ -62,7 +62,7 @@ func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check,
 	return found, nil
 }
 
-func checkPrograms(ctx context.Context, c *wire.Check) {
+func checkPrograms(ctx context.Context, c *wire.Diagnosis) {
 	for _, p := range [...]wire.Program{
 		{Name: "git", For: "the state of the repository"},
 		{Name: "rg", For: "faster searches"},
@@ -74,13 +74,13 @@ func checkPrograms(ctx context.Context, c *wire.Check) {
 }
 
 // checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
-func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) error {
+func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string) error {
 	guard, err := a.newGuard(ctx)
 	if err != nil {
 		return err
 	}
 	defer guard.close() //nolint:errcheck // it has made nothing
-	c.Kernel = guard.box.Report(ctx)
+	c.Kernel = guard.box.Support(ctx)
 	tools, err := a.newToolbox(guard)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 		return err
 	}
 	_, c.Environment = config.Environment(a.env.Environ, p.settings)
-	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Here(),
+	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Callable(),
 		Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
@@ -109,7 +109,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
-		p, err := d.Resolve(profile.Place{Offer: tools.Here(), Model: c.Model,
+		p, err := d.Resolve(profile.Place{Offer: tools.Callable(), Model: c.Model,
 			Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
 		if err != nil {
 			c.Problems = append(c.Problems, err.Error())
@@ -123,7 +123,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Check, cwd string) err
 // windowPatience is how long the test of a window may take. A slow machine reads for minutes.
 const windowPatience = 3 * time.Minute
 
-func (a machine) testWindow(ctx context.Context, c *wire.Check) {
+func (a machine) testWindow(ctx context.Context, c *wire.Diagnosis) {
 	if !c.Provider.Ready {
 		return
 	}
@@ -143,7 +143,7 @@ func (a machine) testWindow(ctx context.Context, c *wire.Check) {
 }
 
 // waiting lists the sessions, of any process, that wait to ask their model again.
-func (a machine) waiting(ctx context.Context, c *wire.Check) error {
+func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
 	if a.store == nil {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (a machine) waiting(ctx context.Context, c *wire.Check) error {
 	return nil
 }
 
-func (a machine) checkModel(c *wire.Check, cwd string) {
+func (a machine) checkModel(c *wire.Diagnosis, cwd string) {
 	c.Providers = a.models.askable()
 	full, err := a.models.Default("", cwd)
 	if err != nil {

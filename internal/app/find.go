@@ -24,7 +24,7 @@ func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error
 		return err
 	})
 	if isNotFound(err) {
-		return a.bare(ctx, ref, cwd, err)
+		return a.findByAgentName(ctx, ref, cwd, err)
 	}
 	return found, err
 }
@@ -117,14 +117,14 @@ func notFound(ref string) error {
 // isNotFound reports whether an error says that something is not there.
 func isNotFound(err error) bool { return errors.Is(err, troupe.ErrNotFound) }
 
-// bare resolves a reference whose first part names no session as the name of an agent, if only
+// findByAgentName resolves a reference whose first part names no session as the name of an agent, if only
 // one agent of the trees that people have in mind bears it: those that a process runs, and the
 // newest of the folder. missing is the error if it does not.
-func (a trees) bare(ctx context.Context, ref, cwd string, missing error) (troupe.Session, error) {
+func (a trees) findByAgentName(ctx context.Context, ref, cwd string, missing error) (troupe.Session, error) {
 	if ref == "" || strings.Contains(ref, "/") {
 		return troupe.Session{}, missing
 	}
-	trees, err := a.inMind(ctx, cwd)
+	trees, err := a.candidateTrees(ctx, cwd)
 	if err != nil {
 		return troupe.Session{}, errors.Join(missing, err)
 	}
@@ -157,8 +157,8 @@ func (a trees) bare(ctx context.Context, ref, cwd string, missing error) (troupe
 	}
 }
 
-// inMind reads the trees that a process runs and the newest one of a folder.
-func (a trees) inMind(ctx context.Context, cwd string) ([]Tree, error) {
+// candidateTrees reads the trees that a process runs and the newest one of a folder.
+func (a trees) candidateTrees(ctx context.Context, cwd string) ([]Tree, error) {
 	var roots []troupe.Session
 	held := make(map[troupe.SessionID]troupe.Lease)
 	err := a.store.View(ctx, func(r store.Reader) error {

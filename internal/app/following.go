@@ -9,7 +9,7 @@ import (
 )
 
 // following implements api.Following.
-type following struct{ use }
+type following struct{ bound }
 
 func (a following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
 	return a.followers.Follow(f), nil
@@ -19,5 +19,5 @@ func (a following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) 
 func (a *App) advances(root troupe.SessionID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.engine != nil && a.engine.hub.Advances(root)
+	return a.engine != nil && a.engine.hub.Runs(root)
 }

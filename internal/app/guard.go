@@ -37,12 +37,12 @@ type guard struct {
 
 	mu      sync.Mutex
 	temp    string // the folder of temporary folders; made by the first command
-	grounds map[string]*ground
+	folders map[string]*folder
 	proxies map[string]*proxy.Proxy
 }
 
-// ground is a folder in which agents work.
-type ground struct {
+// folder is a folder in which agents work.
+type folder struct {
 	policy    *policy
 	protected []string
 	hidden    config.Hidden
@@ -72,7 +72,7 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 	}
 	return &guard{
 		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },
-		grounds: make(map[string]*ground), proxies: make(map[string]*proxy.Proxy),
+		folders: make(map[string]*folder), proxies: make(map[string]*proxy.Proxy),
 	}, nil
 }
 
@@ -92,11 +92,11 @@ func (g *guard) close() error {
 
 // Machine implements session.Guard.
 func (g *guard) Machine() (levels []troupe.Level, lacks []string) {
-	return g.box.Levels(), lacking(g.box.Report(g.ctx()))
+	return g.box.Levels(), lacking(g.box.Support(g.ctx()))
 }
 
 // lacking names what Linux has and this machine has not.
-func lacking(r sandbox.Report) []string {
+func lacking(r sandbox.Support) []string {
 	var out []string
 	if r.OS != "linux" {
 		return nil // what there is there is another thing altogether
@@ -115,7 +115,7 @@ func lacking(r sandbox.Report) []string {
 
 // Protected implements session.Guard.
 func (g *guard) Protected(cwd string) []string {
-	gr, err := g.ground(cwd)
+	gr, err := g.folder(cwd)
 	if err != nil {
 		return []string{"/**"} // what cannot be known is not open
 	}
@@ -128,7 +128,7 @@ const gitFresh = 2 * time.Second
 
 // SafeGit implements session.Guard.
 func (g *guard) SafeGit(cwd string) bool {
-	gr, err := g.ground(cwd)
+	gr, err := g.folder(cwd)
 	if err != nil {
 		return false
 	}
@@ -141,21 +141,21 @@ func (g *guard) SafeGit(cwd string) bool {
 	return gr.git.safe
 }
 
-func (g *guard) ground(cwd string) (*ground, error) {
+func (g *guard) folder(cwd string) (*folder, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if gr, ok := g.grounds[cwd]; ok {
+	if gr, ok := g.folders[cwd]; ok {
 		return gr, nil
 	}
 	p, err := g.app.policyOf(cwd, false)
 	if err != nil {
 		return nil, err
 	}
-	gr := &ground{policy: p, hidden: p.all.Hidden(), protected: slices.Clone(p.settings.Sandbox.DenyWrite)}
+	gr := &folder{policy: p, hidden: p.all.Hidden(), protected: slices.Clone(p.settings.Sandbox.DenyWrite)}
 	for _, dir := range gr.folders(cwd) {
 		gr.protected = append(gr.protected, config.Protected(dir, g.app.dirs)...)
 	}
-	g.grounds[cwd] = gr
+	g.folders[cwd] = gr
 	return gr, nil
 }
 
@@ -164,7 +164,7 @@ func (g *guard) Resolve(path string) string { return tool.Resolve(path) }
 
 // Hidden implements session.Guard.
 func (g *guard) Hidden(cwd string) func(string) (string, bool) {
-	gr, err := g.ground(cwd)
+	gr, err := g.folder(cwd)
 	if err != nil {
 		return func(string) (string, bool) { return "what may be read here is not known: " + err.Error(), true }
 	}
@@ -172,14 +172,14 @@ func (g *guard) Hidden(cwd string) func(string) (string, bool) {
 }
 
 // folders are those that the sessions of a folder may work in.
-func (gr *ground) folders(cwd string) []string {
+func (gr *folder) folders(cwd string) []string {
 	return append([]string{cwd}, gr.policy.all.Directories(gr.policy.trusted())...)
 }
 
 // Confine implements session.Guard.
 func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
 	cwd := c.Session.Cwd
-	gr, err := g.ground(cwd)
+	gr, err := g.folder(cwd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -293,7 +293,7 @@ const (
 
 // hide lists what a command may not read: what settings and rules name, and what of it is in
 // the project.
-func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
+func (g *guard) hide(gr *folder, c session.Confine, cwd string) []string {
 	out := g.hiddenFiles(gr)
 	if c.Hides == nil {
 		return out
@@ -328,7 +328,7 @@ func (g *guard) hide(gr *ground, c session.Confine, cwd string) []string {
 
 // HiddenFiles implements session.Guard.
 func (g *guard) HiddenFiles(cwd string) []string {
-	gr, err := g.ground(cwd)
+	gr, err := g.folder(cwd)
 	if err != nil {
 		return []string{"/"} // what cannot be known is not open
 	}
@@ -336,7 +336,7 @@ func (g *guard) HiddenFiles(cwd string) []string {
 }
 
 // hiddenFiles are those that settings hide, in the project and elsewhere, and that exist.
-func (g *guard) hiddenFiles(gr *ground) []string {
+func (g *guard) hiddenFiles(gr *folder) []string {
 	out := gr.hidden.Paths()
 	gr.mu.Lock()
 	defer gr.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // machine implements api.Machine.
-type machine struct{ use }
+type machine struct{ bound }
 
 func (a machine) Model(_ context.Context, name, cwd string) (full string, err error) {
 	if full, err = a.models.Default(name, cwd); err != nil {

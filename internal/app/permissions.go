@@ -36,7 +36,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 		return nil, nil, err
 	}
 	if r.Trust {
-		p.standing.Trusted, p.standing.Questions = true, nil
+		p.trust.Trusted, p.trust.Questions = true, nil
 	}
 	x := &explainer{app: a.App, request: r, depth: p.settings.Agents.MaxDepth}
 	if x.guard, err = a.newGuard(ctx); err != nil {
@@ -170,7 +170,7 @@ func differs(tools *gate.Tools, q gate.Query, mode troupe.Mode, hidden func(stri
 // servers and skills, and searching without a search service. They are judged as if they were.
 func (x *explainer) later(name string) bool {
 	d, ok := x.tools.Known(name)
-	return ok && !d.Here() && (d.Argument != troupe.NoArgument || d.Description != "") ||
+	return ok && !d.Callable() && (d.Argument != troupe.NoArgument || d.Description != "") ||
 		strings.HasPrefix(name, "mcp__")
 }
 
@@ -182,12 +182,12 @@ func (x *explainer) access(c wire.Call) (troupe.Access, error) {
 	}
 	d, known := x.tools.Known(c.Tool)
 	switch {
-	case d.Here():
+	case d.Callable():
 		return d.Access(tool.Env{Cwd: x.request.Cwd, Seen: func(string) (string, bool) { return "", false },
 			CallID: "r1c0"}, input)
 	case !x.later(c.Tool):
 		var names []string
-		for _, f := range x.tools.Here() {
+		for _, f := range x.tools.Callable() {
 			names = append(names, f.Name)
 		}
 		return troupe.Access{}, fmt.Errorf("there is no tool %q; the tools are %s", c.Tool, strings.Join(names, ", "))
@@ -240,7 +240,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		return wire.RuleList{}, err
 	}
 	if r.Trust {
-		p.standing.Trusted, p.standing.Questions = true, nil
+		p.trust.Trusted, p.trust.Questions = true, nil
 	}
 	g, err := a.newGuard(ctx)
 	if err != nil {
@@ -256,7 +256,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 		return wire.RuleList{}, err
 	}
 	out := wire.RuleList{Mode: granted.Mode, Levels: g.box.Levels(),
-		Untrusted: len(p.standing.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
+		Untrusted: len(p.trust.Questions) > 0 && !r.Trust, Rules: ruleRows(tools, granted)}
 	if out.Untrusted {
 		if out.Without, err = a.without(tools, p, r.Cwd); err != nil {
 			return wire.RuleList{}, err
@@ -279,7 +279,7 @@ func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.Ru
 		return nil, err
 	}
 	as := *p
-	as.standing.Trusted = true
+	as.trust.Trusted = true
 	all, err := a.rules(&as, folder)
 	if err != nil {
 		return nil, err

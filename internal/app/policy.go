@@ -15,13 +15,13 @@ import (
 // when it is read.
 type policy struct {
 	all      config.All
-	standing trust.Standing
+	trust    trust.Status
 	settings config.Settings
 	warnings []string
 }
 
 // trusted: what the folder's own files allow counts.
-func (p *policy) trusted() bool { return p.standing.Trusted }
+func (p *policy) trusted() bool { return p.trust.Trusted }
 
 // policyOf reads it. With trust, the folder is trusted as it is now, from here on.
 func (a *App) policyOf(folder string, grant bool) (*policy, error) {
@@ -49,13 +49,13 @@ func (a *App) policyOf(folder string, grant bool) (*policy, error) {
 			Agents: profile.BuiltIn()})
 	}
 	for {
-		if p.standing, err = store.Look(subjects, all.Read()); err != nil {
+		if p.trust, err = store.Look(subjects, all.Read()); err != nil {
 			return nil, err
 		}
-		if !grant || len(p.standing.Questions) == 0 {
+		if !grant || len(p.trust.Questions) == 0 {
 			break
 		}
-		for _, q := range p.standing.Questions {
+		for _, q := range p.trust.Questions {
 			// Whoever says --trust means the folder they stand in, and what is above it only as far
 			// as it is a project.
 			if err := store.Grant(q.Fingerprint, q.Fingerprint.Folder == folder); err != nil {
@@ -66,15 +66,15 @@ func (a *App) policyOf(folder string, grant bool) (*policy, error) {
 		}
 		grant = false
 	}
-	p.warnings = append(p.warnings, p.standing.Problems...)
-	p.settings = all.Settings(p.standing.Trusted)
+	p.warnings = append(p.warnings, p.trust.Problems...)
+	p.settings = all.Settings(p.trust.Trusted)
 	return p, nil
 }
 
 // untrustedAgents tells which files of agent definitions do not count; nil: all do.
 func (p *policy) untrustedAgents() func(file string) bool {
 	files := map[string]bool{}
-	for _, q := range p.standing.Questions {
+	for _, q := range p.trust.Questions {
 		for _, i := range q.Fingerprint.Items {
 			if i.Kind == trust.KindAgent {
 				files[filepath.Join(q.Fingerprint.Folder, filepath.FromSlash(i.File))] = true

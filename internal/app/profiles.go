@@ -103,7 +103,7 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
-		User: a.dirs.UserAgents(), Project: b.Cwd, Flag: b.Agents, Tools: tools.Here(), Skip: p.untrustedAgents(),
+		User: a.dirs.UserAgents(), Project: b.Cwd, Flag: b.Agents, Tools: tools.Callable(), Skip: p.untrustedAgents(),
 	})
 	var told []string
 	for _, p := range problems {
@@ -129,7 +129,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 // main is the profile of a new root.
 func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	out, err := p.Types.Main().Resolve(profile.Place{
-		Offer: p.tools.Here(), Model: model, Mode: b.Mode,
+		Offer: p.tools.Callable(), Model: model, Mode: b.Mode,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 	}, troupe.Spawn{})

@@ -43,10 +43,10 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 	if rec.Header.Settings, rec.Header.Catalog, err = a.files(); err != nil {
 		return Recording{}, err
 	}
-	scribes := make([]*scribe, len(t.Sessions))
+	scribes := make([]*recorder, len(t.Sessions))
 	err = a.store.View(ctx, func(r store.Reader) error {
 		for i, s := range t.Sessions {
-			scribes[i] = newScribe(s, t.Paths[s.ID])
+			scribes[i] = newRecorder(s, t.Paths[s.ID])
 			events, err := r.Events(s.ID, 0, 0)
 			if err != nil {
 				return fmt.Errorf("read session %s: %w", s.ID, err)
@@ -216,25 +216,25 @@ func LoadRecording(path string) (Recording, error) {
 	return rec, err
 }
 
-// scribe turns one session's log into lines.
-type scribe struct {
-	session    troupe.Session
-	path       string
-	lines      []stamped
-	state      turn.State
-	transcript turn.Transcript
-	anew       bool                      // the next call begins with a summary
-	mail       map[int64][]troupe.MailID // by the event that delivered it
-	call       *replay.Call              // under way
-	last       *replay.Call              // of the run
-	attempt    int
-	tooLong    bool // the last call did not fit
-	stopped    bool // another agent has told the run to stop
-	asked      map[troupe.Coord]troupe.Call
-	begun      map[troupe.Coord]troupe.ToolStarted
-	tools      map[troupe.Coord]*replay.Tool
-	answers    map[troupe.Coord]*troupe.Answer
-	prompt     string // the first
+// recorder turns one session's log into lines.
+type recorder struct {
+	session      troupe.Session
+	path         string
+	lines        []stamped
+	state        turn.State
+	transcript   turn.Transcript
+	afterSummary bool                      // the next call begins with a summary
+	mail         map[int64][]troupe.MailID // by the event that delivered it
+	call         *replay.Call              // under way
+	last         *replay.Call              // of the run
+	attempt      int
+	tooLong      bool // the last call did not fit
+	stopped      bool // another agent has told the run to stop
+	asked        map[troupe.Coord]troupe.Call
+	begun        map[troupe.Coord]troupe.ToolStarted
+	tools        map[troupe.Coord]*replay.Tool
+	answers      map[troupe.Coord]*troupe.Answer
+	prompt       string // the first
 }
 
 // stamped is a line and when it happened: for the order between agents, which no log knows.
@@ -243,19 +243,19 @@ type stamped struct {
 	line replay.Line
 }
 
-func newScribe(s troupe.Session, path string) *scribe {
-	return &scribe{
+func newRecorder(s troupe.Session, path string) *recorder {
+	return &recorder{
 		session: s, path: path, mail: make(map[int64][]troupe.MailID), asked: make(map[troupe.Coord]troupe.Call),
 		begun: make(map[troupe.Coord]troupe.ToolStarted),
 		tools: make(map[troupe.Coord]*replay.Tool), answers: make(map[troupe.Coord]*troupe.Answer),
 	}
 }
 
-func (s *scribe) add(e troupe.Event, l replay.Line) {
+func (s *recorder) add(e troupe.Event, l replay.Line) {
 	s.lines = append(s.lines, stamped{e.At.UnixNano(), l})
 }
 
-func (s *scribe) note(e troupe.Event) error {
+func (s *recorder) note(e troupe.Event) error {
 	if err := s.write(e); err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (s *scribe) note(e troupe.Event) error {
 }
 
 // write adds what an event brings. The state is still the one before it.
-func (s *scribe) write(e troupe.Event) error {
+func (s *recorder) write(e troupe.Event) error {
 	if b, ok := e.Body.(troupe.CallSealed); ok {
 		return s.sealed(e, b)
 	}
@@ -283,9 +283,9 @@ func (s *scribe) write(e troupe.Event) error {
 			s.last.Stopped = true
 		}
 	case troupe.AuthorityChanged:
-		s.person(e, b.Mail, troupe.MailGrant)
+		s.personSaid(e, b.Mail, troupe.MailGrant)
 	case troupe.ModelChanged:
-		s.person(e, b.Mail, troupe.MailModel)
+		s.personSaid(e, b.Mail, troupe.MailModel)
 	case troupe.MailDelivered:
 		s.delivered(e, b)
 	case troupe.Replied:
@@ -306,15 +306,15 @@ func (s *scribe) write(e troupe.Event) error {
 	return nil
 }
 
-// person notes what somebody sent that is no words.
-func (s *scribe) person(e troupe.Event, id troupe.MailID, kind troupe.MailKind) {
+// personSaid notes what somebody sent that is no words.
+func (s *recorder) personSaid(e troupe.Event, id troupe.MailID, kind troupe.MailKind) {
 	if id != "" {
 		s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path,
 			Mail: troupe.Mail{ID: id, To: s.session.ID, Kind: kind, SentAt: e.At}}})
 	}
 }
 
-func (s *scribe) delivered(e troupe.Event, b troupe.MailDelivered) {
+func (s *recorder) delivered(e troupe.Event, b troupe.MailDelivered) {
 	for _, m := range b.Mail {
 		switch {
 		case m.ID == troupe.PromptMailID(s.session.ID):
@@ -335,7 +335,7 @@ func (s *scribe) delivered(e troupe.Event, b troupe.MailDelivered) {
 }
 
 // ended notes how a command in the background ended, beside the call that began it.
-func (s *scribe) ended(o *troupe.Outcome) {
+func (s *recorder) ended(o *troupe.Outcome) {
 	if o == nil || o.Kind != troupe.TaskShell {
 		return
 	}
@@ -344,12 +344,12 @@ func (s *scribe) ended(o *troupe.Outcome) {
 	}
 }
 
-func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
+func (s *recorder) sealed(e troupe.Event, b troupe.CallSealed) error {
 	s.attempt++
 	s.call = &replay.Call{
 		Agent: s.path, Run: s.state.Session.Run, Reply: b.Reply, Attempt: s.attempt, Model: b.Model,
 		Generation: b.Generation,
-		Compact:    b.Compact, Anew: s.anew && !b.Compact,
+		Compact:    b.Compact, Anew: s.afterSummary && !b.Compact,
 	}
 	s.last = s.call
 	s.add(e, replay.Line{Call: s.call})
@@ -361,7 +361,7 @@ func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
 		s.call.Clip = s.tooLong || s.state.CompactFailures() > 0
 		s.call.Messages, err = s.transcript.Peek(e, refs)
 	} else {
-		s.anew = false
+		s.afterSummary = false
 		s.call.Messages, err = s.transcript.Add(e)
 	}
 	for _, ref := range refs {
@@ -370,7 +370,7 @@ func (s *scribe) sealed(e troupe.Event, b troupe.CallSealed) error {
 	return err
 }
 
-func (s *scribe) replied(b troupe.Replied) {
+func (s *recorder) replied(b troupe.Replied) {
 	s.end(&replay.Said{Blocks: b.Blocks, Stop: b.Stop, Model: b.Model, Usage: b.Usage, Cost: b.Cost,
 		DurationMS: b.DurationMS}, nil)
 	s.attempt, s.tooLong = 0, false
@@ -384,7 +384,7 @@ func (s *scribe) replied(b troupe.Replied) {
 
 // compacted takes the model's own words out of what was made of them: the engine will make
 // the same of them again.
-func (s *scribe) compacted(b troupe.Compacted) {
+func (s *recorder) compacted(b troupe.Compacted) {
 	words := b.Blocks
 	if len(words) > 0 {
 		text := strings.TrimPrefix(words[0].Text, "<conversation-summary>\n")
@@ -392,17 +392,17 @@ func (s *scribe) compacted(b troupe.Compacted) {
 	}
 	s.end(&replay.Said{Blocks: words, Stop: troupe.StopEndTurn, Model: b.Model, Usage: b.Usage, Cost: b.Cost,
 		DurationMS: b.DurationMS}, nil)
-	s.anew, s.attempt, s.tooLong = true, 0, false
+	s.afterSummary, s.attempt, s.tooLong = true, 0, false
 }
 
-func (s *scribe) end(said *replay.Said, failed *replay.Failed) {
+func (s *recorder) end(said *replay.Said, failed *replay.Failed) {
 	if s.call != nil {
 		s.call.Said, s.call.Failed = said, failed
 		s.call = nil
 	}
 }
 
-func (s *scribe) finished(e troupe.Event, b troupe.ToolFinished) {
+func (s *recorder) finished(e troupe.Event, b troupe.ToolFinished) {
 	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
 	t := &replay.Tool{
 		Agent: s.path, Reply: at.Reply, Call: at.Call, Name: b.Name, Input: s.asked[at].Input,
@@ -420,16 +420,16 @@ func (s *scribe) finished(e troupe.Event, b troupe.ToolFinished) {
 }
 
 // close ends a call that nobody will finish.
-func (s *scribe) close() {
+func (s *recorder) close() {
 	s.end(nil, &replay.Failed{Fault: troupe.FaultInterrupted, Message: "the call had not ended when it was recorded"})
 }
 
 // inOrder merges what the agents did. Each agent's lines keep their order, whatever the
 // clock said; of those that happened at once, the elder agent's come first.
-func inOrder(scribes []*scribe) []replay.Line {
+func inOrder(scribes []*recorder) []replay.Line {
 	var out []replay.Line
 	for {
-		var next *scribe
+		var next *recorder
 		for _, s := range scribes {
 			if len(s.lines) > 0 && (next == nil || s.lines[0].at < next.lines[0].at) {
 				next = s

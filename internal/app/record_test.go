@@ -213,11 +213,11 @@ func TestRecordRunning(t *testing.T) {
 	}
 }
 
-// TestScribe records what the engine does not do in a short run: an attempt that failed,
+// TestRecorder records what the engine does not do in a short run: an attempt that failed,
 // what a person sends, a command in the background, an answer, a summary, a stop.
-func TestScribe(t *testing.T) {
+func TestRecorder(t *testing.T) {
 	t.Parallel()
-	s := newScribe(troupe.Session{ID: "s", Status: troupe.Completed}, "main")
+	s := newRecorder(troupe.Session{ID: "s", Status: troupe.Completed}, "main")
 	call := func(i int) troupe.Block {
 		return troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1, Index: i, Name: "Bash", Input: "{}"}}
 	}
@@ -263,7 +263,7 @@ func TestScribe(t *testing.T) {
 	var calls []*replay.Call
 	var tools []*replay.Tool
 	var mail []string
-	for _, l := range inOrder([]*scribe{s}) {
+	for _, l := range inOrder([]*recorder{s}) {
 		switch {
 		case l.Call != nil:
 			calls = append(calls, l.Call)
@@ -306,7 +306,7 @@ func TestMoved(t *testing.T) {
 		`{"description":"d","prompt":"p","run_in_background":false}`: true,
 		`{"description":"d","prompt":"p","run_in_background":true}`:  false,
 	} {
-		s := newScribe(troupe.Session{ID: "s"}, "main")
+		s := newRecorder(troupe.Session{ID: "s"}, "main")
 		at := troupe.Coord{Reply: 1}
 		s.asked[at] = troupe.Call{Reply: 1, Name: "Agent", Input: input}
 		s.finished(troupe.Event{}, troupe.ToolFinished{
@@ -323,10 +323,10 @@ func TestMoved(t *testing.T) {
 func TestInOrder(t *testing.T) {
 	t.Parallel()
 	line := func(name string) replay.Line { return replay.Line{Agent: &replay.Agent{Path: name}} }
-	a := &scribe{lines: []stamped{{1, line("a1")}, {5, line("a5")}, {2, line("a2")}}}
-	b := &scribe{lines: []stamped{{1, line("b1")}, {3, line("b3")}}}
+	a := &recorder{lines: []stamped{{1, line("a1")}, {5, line("a5")}, {2, line("a2")}}}
+	b := &recorder{lines: []stamped{{1, line("b1")}, {3, line("b3")}}}
 	var got []string
-	for _, l := range inOrder([]*scribe{a, b}) {
+	for _, l := range inOrder([]*recorder{a, b}) {
 		got = append(got, l.Agent.Path)
 	}
 	if want := "a1 b1 b3 a5 a2"; strings.Join(got, " ") != want {
@@ -334,8 +334,8 @@ func TestInOrder(t *testing.T) {
 	}
 }
 
-// TestPlayedTools: a tool of a replay is prepared as ever and does nothing.
-func TestPlayedTools(t *testing.T) {
+// TestReplayTools: a tool of a replay is prepared as ever and does nothing.
+func TestReplayTools(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rec := Recording{
@@ -347,7 +347,7 @@ func TestPlayedTools(t *testing.T) {
 				Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: "/then/x"}}}}},
 		},
 	}
-	tools := played(testTools(t).Set, replay.New(rec, replay.Place{Cwd: dir}, nil))
+	tools := replayTools(testTools(t).Set, replay.New(rec, replay.Place{Cwd: dir}, nil))
 	if _, ok := tools.Find("Nothing"); ok {
 		t.Error("there is a tool that there is not")
 	}
@@ -417,9 +417,9 @@ func (impatient) After(_ time.Duration, fn func()) func() {
 	return func() {}
 }
 
-// TestDirect: a replay is stopped where the recorded run was, and some time after it differs,
+// TestStopReplay: a replay is stopped where the recorded run was, and some time after it differs,
 // and nobody waits for either for longer than the scheduler lives.
-func TestDirect(t *testing.T) {
+func TestStopReplay(t *testing.T) {
 	t.Parallel()
 	rec := func(s troupe.Status) Recording {
 		return Recording{Header: replay.Header{Root: "r"}, Lines: []replay.Line{{Agent: &replay.Agent{Path: "main",
@@ -429,7 +429,7 @@ func TestDirect(t *testing.T) {
 	stopped := make(chan *Player, 4)
 	watch := func(sched session.Scheduler, s troupe.Status) *Player {
 		p := replay.New(rec(s), replay.Place{}, nil)
-		direct(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") },
+		stopReplay(sched, p, func(context.Context) error { stopped <- p; return errors.New("no") },
 			slog.New(slog.DiscardHandler))
 		return p
 	}

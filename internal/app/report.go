@@ -63,7 +63,7 @@ func (a trees) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, e
 func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 	out := make(map[troupe.SessionID]string, len(sessions))
 	for _, s := range sessions {
-		name := called(s)
+		name := displayName(s)
 		if up, ok := out[s.Parent]; ok {
 			name = up + "/" + name
 		}
@@ -73,18 +73,18 @@ func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 }
 
 // Report is what a run came to: all of it read back from the log.
-func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Run, error) {
+func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report, error) {
 	s, err := a.session(ctx, id)
 	if err != nil {
-		return wire.Run{}, err
+		return wire.Report{}, err
 	}
 	t, err := a.tree(ctx, s.Root)
 	if err != nil {
-		return wire.Run{}, err
+		return wire.Report{}, err
 	}
 	main := t.Sessions[0]
 	now := a.env.Now()
-	out := wire.Run{
+	out := wire.Report{
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
@@ -162,8 +162,8 @@ func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Sessi
 				return nil, err
 			}
 		}
-		row := a.shape(s, called(s), running)
-		row.Tree = wire.NewSums(sums[s.ID])
+		row := a.wireSession(s, displayName(s), running)
+		row.Tree = wire.SumsOf(sums[s.ID])
 		out = append(out, row)
 	}
 	return out, nil
@@ -192,7 +192,7 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 		return err
 	}
 	if t.Running {
-		return a.kept(ctx, t)
+		return a.removeRefused(ctx, t)
 	}
 	ids := make([]troupe.SessionID, len(t.Sessions))
 	for i, s := range t.Sessions {
@@ -232,9 +232,9 @@ func (a runs) deleteTree(ctx context.Context, t Tree) error {
 	})
 }
 
-// free refuses a tree that a living process has at work. One that only holds it open, as a
+// checkNotAtWork refuses a tree that a living process has at work. One that only holds it open, as a
 // conversation does, loses it to whoever goes on with it.
-func (a runs) free(ctx context.Context, t Tree, root troupe.Session) error {
+func (a runs) checkNotAtWork(ctx context.Context, t Tree, root troupe.Session) error {
 	if !t.Running || a.isOwner(t.Lease.Owner) && a.hosting(root.ID) == nil { // this process has let go of it
 		return nil
 	}
@@ -253,10 +253,10 @@ func (a runs) free(ctx context.Context, t Tree, root troupe.Session) error {
 	return err
 }
 
-// kept explains why a tree that a process has in hand cannot be removed.
-func (a runs) kept(ctx context.Context, t Tree) error {
+// removeRefused explains why a tree that a process has in hand cannot be removed.
+func (a runs) removeRefused(ctx context.Context, t Tree) error {
 	root := t.Sessions[0]
-	err := a.free(ctx, t, root)
+	err := a.checkNotAtWork(ctx, t, root)
 	var atWork *troupe.UserError
 	switch {
 	case err == nil:

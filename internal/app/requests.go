@@ -13,7 +13,7 @@ import (
 )
 
 // requests implements api.Requests.
-type requests struct{ use }
+type requests struct{ bound }
 
 // Requests lists the open requests of a tree, or of all trees.
 func (a requests) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {

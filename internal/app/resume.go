@@ -31,7 +31,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	if err := a.free(ctx, t, s); err != nil {
+	if err := a.checkNotAtWork(ctx, t, s); err != nil {
 		return begun, err
 	}
 	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
@@ -101,7 +101,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	a.followers.Moved(s.ID)
 	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: cursors}
 	for _, x := range t.Sessions {
-		begun.Before = append(begun.Before, a.shape(x, t.Paths[x.ID], false))
+		begun.Before = append(begun.Before, a.wireSession(x, t.Paths[x.ID], false))
 	}
 	return begun, nil
 }

@@ -165,13 +165,13 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	if player := a.models.player; player != nil {
-		if err := a.recite(ctx, player); err != nil {
+		if err := a.replayMail(ctx, player); err != nil {
 			return begun, err
 		}
 		stop := func(ctx context.Context) error {
 			return steering(a).Stop(ctx, id, wire.Stop{Now: true, Tree: true})
 		}
-		direct(e.pool, player, stop, a.env.Log)
+		stopReplay(e.pool, player, stop, a.env.Log)
 	}
 	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
 }

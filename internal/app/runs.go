@@ -9,13 +9,13 @@ import (
 )
 
 // runs implements api.Runs.
-type runs struct{ use }
+type runs struct{ bound }
 
 // hosting is the engine if it has a tree in hand, nil if it has not.
 func (a *App) hosting(root troupe.SessionID) *engine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.engine == nil || !a.engine.hub.Hosts(root) {
+	if a.engine == nil || !a.engine.hub.Knows(root) {
 		return nil
 	}
 	return a.engine

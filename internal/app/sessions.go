@@ -13,7 +13,7 @@ import (
 type trees struct{ store store.Store }
 
 // sessions implements api.Sessions.
-type sessions struct{ use }
+type sessions struct{ bound }
 
 func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
 	s, err := a.find(ctx, ref, cwd)
@@ -25,7 +25,7 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	var sum troupe.Tree
 	var lease troupe.Lease
 	err = a.store.View(ctx, func(r store.Reader) error {
-		for name = called(path); path.Parent != ""; name = called(path) + "/" + name {
+		for name = displayName(path); path.Parent != ""; name = displayName(path) + "/" + name {
 			var err error
 			if path, err = r.Session(path.Parent); err != nil {
 				return err
@@ -42,10 +42,10 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 		return wire.Session{}, err
 	}
 	_, held, err := a.owner(ctx, lease)
-	out := a.shape(s, name, held)
+	out := a.wireSession(s, name, held)
 	out.Result = s.Result
 	if s.Parent == "" {
-		out.Tree = wire.NewSums(sum)
+		out.Tree = wire.SumsOf(sum)
 	}
 	return out, err
 }
@@ -61,7 +61,7 @@ func (a sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, err
 	out := []wire.Session{}
 	for _, s := range old {
 		if (l.Cwd == "" || l.Cwd == s.Cwd) && (l.Limit == 0 || len(out) < l.Limit) {
-			out = append(out, a.shape(s, called(s), false))
+			out = append(out, a.wireSession(s, displayName(s), false))
 		}
 	}
 	return out, nil
@@ -91,22 +91,22 @@ func (a sessions) Events(ctx context.Context, id troupe.SessionID, after int64, 
 func (a *App) rows(t Tree) []wire.Session {
 	out := make([]wire.Session, len(t.Sessions))
 	for i, s := range t.Sessions {
-		out[i] = a.shape(s, t.Paths[s.ID], t.Running)
+		out[i] = a.wireSession(s, t.Paths[s.ID], t.Running)
 	}
-	out[0].Tree = wire.NewSums(t.Sum)
+	out[0].Tree = wire.SumsOf(t.Sum)
 	return out
 }
 
-// shape is a session as surfaces see it. held: a live process has its tree in hand.
-func (a *App) shape(s troupe.Session, path string, held bool) wire.Session {
+// wireSession is a session as surfaces see it. held: a live process has its tree in hand.
+func (a *App) wireSession(s troupe.Session, path string, held bool) wire.Session {
 	out := wire.NewSession(s, path, a.env.Now())
 	_, priced := a.models.Cost(s.Model, troupe.Usage{})
 	out.Unpriced, out.Running = !priced && s.Tally.Turns > 0, held && s.Status.Live()
 	return out
 }
 
-// called is a session's name among its siblings.
-func called(s troupe.Session) string {
+// displayName is a session's name among its siblings.
+func displayName(s troupe.Session) string {
 	if s.Name == "" {
 		return "main"
 	}

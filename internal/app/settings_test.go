@@ -92,7 +92,7 @@ func TestSettingsAreInTheLog(t *testing.T) {
 	if err := e.hub.Leave(t.Context(), r.Root); err != nil {
 		t.Fatal(err)
 	}
-	if e.hub.Hosts(r.Root) {
+	if e.hub.Knows(r.Root) {
 		t.Error("the tree was left, and is hosted still")
 	}
 	s, err := you(b).Find(t.Context(), string(q.Session), dir)

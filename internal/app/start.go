@@ -74,14 +74,14 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Notify: a.followers.Commit, Log: a.env.Log,
 	}
 	if p := a.models.player; p != nil {
-		deps.Tools, deps.Replay, deps.Governor = played(deps.Tools, p), p, nil
+		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
 	}
 	if served == nil {
 		deps.LookEvery = lookEvery
 	}
 	e.hub = session.New(deps)
 	a.engine = e
-	pool.Go(a.sweep)
+	pool.Go(a.removeOrphanOutputs)
 	return e, nil
 }
 

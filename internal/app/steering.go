@@ -12,14 +12,14 @@ import (
 )
 
 // steering implements api.Steering.
-type steering struct{ use }
+type steering struct{ bound }
 
 // What people say to sessions that live: words, stops, answers. All of it is mail, committed
 // before it is acted on. In the process that runs the tree the receiver acts at once; in any
 // other the mail waits for the process that runs the tree next.
 
 // post sends mail that build makes within one tree, as the caller's. here: this process runs it.
-func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool,
+func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store.Tx) ([]troupe.Mail, error)) (here bool,
 	err error) {
 	base := rand.Text()
 	stamped := func(tx store.Tx) ([]troupe.Mail, error) {
@@ -41,7 +41,7 @@ func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.T
 			return true, err
 		}
 	}
-	if err := a.unheard(ctx, root); err != nil {
+	if err := a.checkHeard(ctx, root); err != nil {
 		return false, err
 	}
 	err = a.store.Update(ctx, root, func(tx store.Tx) error {
@@ -62,9 +62,9 @@ func (a use) post(ctx context.Context, root troupe.SessionID, build func(store.T
 	return false, nil
 }
 
-// unheard refuses what would be left in the home for a process that runs the tree and never looks
+// checkHeard refuses what would be left in the home for a process that runs the tree and never looks
 // there: it takes calls on its own socket.
-func (a use) unheard(ctx context.Context, root troupe.SessionID) error {
+func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) error {
 	var held troupe.Lease
 	err := a.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
 	if err != nil || a.isOwner(held.Owner) {
@@ -81,7 +81,7 @@ func (a use) unheard(ctx context.Context, root troupe.SessionID) error {
 }
 
 // tell sends one piece of mail.
-func (a use) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) error {
+func (a bound) tell(ctx context.Context, root troupe.SessionID, m troupe.Mail) error {
 	_, err := a.post(ctx, root, func(store.Tx) ([]troupe.Mail, error) { return []troupe.Mail{m}, nil })
 	return err
 }

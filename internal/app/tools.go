@@ -46,7 +46,7 @@ func (g *guard) confine(c troupe.Confinement, bin string, argv []string, attr *o
 // children that can have some of their own. The Agent tool stays where it cannot be used, so
 // that whoever tries is told why.
 func (t *toolbox) offer(parents bool) []troupe.ToolFacts {
-	return slices.DeleteFunc(slices.Clone(t.Here()), func(f troupe.ToolFacts) bool {
+	return slices.DeleteFunc(slices.Clone(t.Callable()), func(f troupe.ToolFacts) bool {
 		return f.Holder == troupe.Parents && !parents
 	})
 }

@@ -26,7 +26,7 @@ type census struct {
 func (c census) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "Census", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read",
-		Doing: "counting", Formerly: "Tally", Aliases: []string{"head_count"}, Slips: []string{"enumerate"},
+		Doing: "counting", OldName: "Tally", Aliases: []string{"head_count"}, Misspellings: []string{"enumerate"},
 	}, "Counts what is in a file.", c.fields()).With(c)
 }
 
@@ -160,7 +160,7 @@ func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile)
 // checkExplained: the same, as people are told who ask.
 func checkExplained(t *testing.T, a *App, r wire.Begin) {
 	t.Helper()
-	x, warnings, err := (machine{use{App: a}}).explainerAt(t.Context(), r)
+	x, warnings, err := (machine{bound{App: a}}).explainerAt(t.Context(), r)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}

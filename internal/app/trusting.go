@@ -10,7 +10,7 @@ import (
 )
 
 // trusting implements api.Trusting.
-type trusting struct{ use }
+type trusting struct{ bound }
 
 func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
 	p, err := a.policyOf(cwd, false)
@@ -18,7 +18,7 @@ func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 		return nil, err
 	}
 	out := []wire.Untrusted{}
-	for _, q := range p.standing.Questions {
+	for _, q := range p.trust.Questions {
 		out = append(out, wire.Untrusted{
 			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
 			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, Hash: q.Fingerprint.Hash,
@@ -32,7 +32,7 @@ func (a trusting) Trust(_ context.Context, t wire.Trust) error {
 	if err != nil {
 		return err
 	}
-	for _, q := range p.standing.Questions {
+	for _, q := range p.trust.Questions {
 		if q.Fingerprint.Folder == t.Folder && q.Fingerprint.Hash == t.Hash {
 			return trust.In(filepath.Join(a.dirs.Data, "trust")).Grant(q.Fingerprint, true)
 		}

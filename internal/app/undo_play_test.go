@@ -283,4 +283,4 @@ func (p *play) redo() Undo {
 }
 
 // undo is the noun for the person of the home.
-func (p *play) undo() undoing { return undoing{use{p.a, troupe.You(troupe.SurfaceCommand)}} }
+func (p *play) undo() undoing { return undoing{bound{p.a, troupe.You(troupe.SurfaceCommand)}} }

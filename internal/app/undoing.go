@@ -12,7 +12,7 @@ import (
 )
 
 // undoing implements api.Undoing.
-type undoing struct{ use }
+type undoing struct{ bound }
 
 func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
 	turns, err := a.changes(ctx, root)

@@ -154,7 +154,7 @@ func (l lab) run(ctx context.Context, s site, handler modeltest.Handler, firstBy
 
 // check holds a run to what was asked of it.
 func check(m measured, requests int, want expected) error {
-	var report wire.Run
+	var report wire.Report
 	if err := json.Unmarshal(m.Out, &report); err != nil || m.Exit != 0 {
 		return fmt.Errorf("exit code %d, output %.300q, errors %.600q: %w", m.Exit, m.Out, m.Err,
 			errors.Join(err, errors.New("the run did not end well")))

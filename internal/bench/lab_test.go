@@ -13,21 +13,21 @@ import (
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	want := expected{agents: 2, turns: 6}
-	good := func() wire.Run {
-		return wire.Run{Agents: []wire.Session{{Status: troupe.Completed, Turns: 2},
+	good := func() wire.Report {
+		return wire.Report{Agents: []wire.Session{{Status: troupe.Completed, Turns: 2},
 			{Status: troupe.Completed, Turns: 4}}}
 	}
 	for name, tt := range map[string]struct {
-		change   func(*wire.Run, *measured)
+		change   func(*wire.Report, *measured)
 		requests int
 		problem  string
 	}{
-		"good":           {func(*wire.Run, *measured) {}, 6, ""},
-		"a lost agent":   {func(r *wire.Run, _ *measured) { r.Agents = r.Agents[:1] }, 6, "1 agents"},
-		"a failed agent": {func(r *wire.Run, _ *measured) { r.Agents[1].Status = troupe.Failed }, 6, "failed"},
-		"a turn too few": {func(r *wire.Run, _ *measured) { r.Agents[1].Turns = 3 }, 6, "5 turns"},
-		"asked twice":    {func(*wire.Run, *measured) {}, 7, "7 requests"},
-		"exit code":      {func(_ *wire.Run, m *measured) { m.Exit = 1 }, 6, "exit code 1"},
+		"good":           {func(*wire.Report, *measured) {}, 6, ""},
+		"a lost agent":   {func(r *wire.Report, _ *measured) { r.Agents = r.Agents[:1] }, 6, "1 agents"},
+		"a failed agent": {func(r *wire.Report, _ *measured) { r.Agents[1].Status = troupe.Failed }, 6, "failed"},
+		"a turn too few": {func(r *wire.Report, _ *measured) { r.Agents[1].Turns = 3 }, 6, "5 turns"},
+		"asked twice":    {func(*wire.Report, *measured) {}, 7, "7 requests"},
+		"exit code":      {func(_ *wire.Report, m *measured) { m.Exit = 1 }, 6, "exit code 1"},
 	} {
 		r, m := good(), measured{}
 		tt.change(&r, &m)

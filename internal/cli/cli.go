@@ -135,7 +135,7 @@ func newRoot(c *console.Console) *cobra.Command {
 	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	run.Configure(root, c)
-	root.AddCommand(cmd.All(c, cmd.Parts{Parse: run.Parse, Carry: run.Carry, End: run.End})...)
+	root.AddCommand(cmd.All(c, cmd.Runner{Parse: run.Parse, Execute: run.Execute, End: run.End})...)
 	root.AddCommand(demo.New(c))
 	return root
 }

@@ -87,7 +87,7 @@ func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, i
 		err = json.NewDecoder(r).Decode(into)
 	}
 	if err != nil {
-		return nil, c.broken(method, err)
+		return nil, c.connectionLost(method, err)
 	}
 	return resp.Header, nil
 }
@@ -103,7 +103,7 @@ func (c *Client) post(ctx context.Context, verb, ref string, in any) error {
 	return err
 }
 
-func value[T any](ctx context.Context, c *Client, verb, ref string, in any) (out T, err error) {
+func postFor[T any](ctx context.Context, c *Client, verb, ref string, in any) (out T, err error) {
 	_, err = c.call(ctx, verb, ref, nil, in, &out)
 	return out, err
 }
@@ -122,8 +122,8 @@ func route(verb, ref string, query url.Values) (method, path string) {
 	return r.Method, path
 }
 
-// set is a query of the values that are not empty.
-func set(pairs ...string) url.Values {
+// queryOf is a query of the values that are not empty.
+func queryOf(pairs ...string) url.Values {
 	out := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -164,7 +164,7 @@ func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, b
 			Hint:    "The process that ran the session may just have ended; try again.", Err: err,
 		}
 	case err != nil:
-		return nil, c.broken(method, err)
+		return nil, c.connectionLost(method, err)
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer resp.Body.Close() //nolint:errcheck // all that mattered was read
 		return nil, refused(resp)
@@ -182,7 +182,7 @@ func refused(resp *http.Response) error {
 	var p wire.Problem
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err == nil && kind == p.ContentType("") && json.Unmarshal(text, &p) == nil && p.Detail != "" {
-		return p.Value()
+		return p.Err()
 	}
 	return &troupe.UserError{
 		Problem: strings.TrimSpace(fmt.Sprintf("the process that runs the session answered %s: %.200s", resp.Status,
@@ -191,8 +191,8 @@ func refused(resp *http.Response) error {
 	}
 }
 
-// broken is a call whose answer never came.
-func (c *Client) broken(method string, err error) error {
+// connectionLost is a call whose answer never came.
+func (c *Client) connectionLost(method string, err error) error {
 	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", c.socket,
 		err), Err: err}
 	if method != http.MethodGet {

@@ -123,10 +123,10 @@ func (s *stream) Rest(ctx context.Context) ([]troupe.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.fresh(all), nil
+	return s.unseenEvents(all), nil
 }
 
-func (s *stream) fresh(events []troupe.Event) []troupe.Event {
+func (s *stream) unseenEvents(events []troupe.Event) []troupe.Event {
 	out := events[:0]
 	for _, e := range events {
 		if e.Seq > s.cursors[e.Session] {
@@ -201,7 +201,7 @@ func (s *stream) take(m message, out *wire.Batch) error {
 		if err != nil {
 			return err
 		}
-		out.Events = append(out.Events, s.fresh([]troupe.Event{e})...)
+		out.Events = append(out.Events, s.unseenEvents([]troupe.Event{e})...)
 	case m.name == "delta":
 		var d wire.Delta
 		if err := json.Unmarshal(m.data, &d); err != nil {
@@ -214,7 +214,7 @@ func (s *stream) take(m message, out *wire.Batch) error {
 			return fmt.Errorf("read what went wrong: %w", err)
 		}
 		s.Close()
-		return p.Value()
+		return p.Err()
 	}
 	return nil
 }

@@ -14,11 +14,11 @@ var _ api.API = (*Client)(nil)
 
 // Find implements api.Sessions, as do the methods below.
 func (c *Client) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	return get[wire.Session](ctx, c, "find-session", ref, set("cwd", cwd))
+	return get[wire.Session](ctx, c, "find-session", ref, queryOf("cwd", cwd))
 }
 
 func (c *Client) List(ctx context.Context, l wire.Listing) ([]wire.Session, error) {
-	query := set("cwd", l.Cwd, "limit", strconv.Itoa(l.Limit), "quiet_ms", strconv.FormatInt(l.QuietMS, 10))
+	query := queryOf("cwd", l.Cwd, "limit", strconv.Itoa(l.Limit), "quiet_ms", strconv.FormatInt(l.QuietMS, 10))
 	return get[[]wire.Session](ctx, c, "list-sessions", "", query)
 }
 
@@ -26,8 +26,8 @@ func (c *Client) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, erro
 	return get[wire.Tree](ctx, c, "tree", string(id), nil)
 }
 
-func (c *Client) Report(ctx context.Context, id troupe.SessionID) (wire.Run, error) {
-	return get[wire.Run](ctx, c, "report", string(id), nil)
+func (c *Client) Report(ctx context.Context, id troupe.SessionID) (wire.Report, error) {
+	return get[wire.Report](ctx, c, "report", string(id), nil)
 }
 
 func (c *Client) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) {
@@ -43,19 +43,19 @@ func (c *Client) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, e
 
 // Begin implements api.Runs, as do the methods below. The run is one of the process over there.
 func (c *Client) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	return value[wire.Begun](ctx, c, "begin", "", b)
+	return postFor[wire.Begun](ctx, c, "begin", "", b)
 }
 
 func (c *Client) Wait(ctx context.Context, root troupe.SessionID) error {
 	for {
-		if w, err := value[wire.Ended](ctx, c, "wait", string(root), nil); err != nil || w.Ended {
+		if w, err := postFor[wire.Ended](ctx, c, "wait", string(root), nil); err != nil || w.Ended {
 			return err
 		}
 	}
 }
 
 func (c *Client) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
-	l, err := value[wire.Left](ctx, c, "leave", string(root), nil)
+	l, err := postFor[wire.Left](ctx, c, "leave", string(root), nil)
 	return l.Left, err
 }
 
@@ -65,7 +65,7 @@ func (c *Client) Remove(ctx context.Context, root troupe.SessionID) error {
 
 // Send implements api.Steering, as do the methods below.
 func (c *Client) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
-	return value[wire.Sent](ctx, c, "send", string(id), m)
+	return postFor[wire.Sent](ctx, c, "send", string(id), m)
 }
 
 func (c *Client) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
@@ -85,13 +85,13 @@ func (c *Client) SetMode(ctx context.Context, root troupe.SessionID, mode troupe
 }
 
 func (c *Client) SetModel(ctx context.Context, id troupe.SessionID, name string) (string, error) {
-	m, err := value[wire.ModelChoice](ctx, c, "model", string(id), wire.ModelChoice{Model: name})
+	m, err := postFor[wire.ModelChoice](ctx, c, "model", string(id), wire.ModelChoice{Model: name})
 	return m.Model, err
 }
 
 // Requests implements api.Requests, as do the methods below.
 func (c *Client) Requests(ctx context.Context, root troupe.SessionID) ([]wire.Request, error) {
-	return get[[]wire.Request](ctx, c, "list-requests", "", set("root", string(root)))
+	return get[[]wire.Request](ctx, c, "list-requests", "", queryOf("root", string(root)))
 }
 
 func (c *Client) Request(ctx context.Context, id string) (wire.Request, error) {
@@ -104,7 +104,7 @@ func (c *Client) Answer(ctx context.Context, id string, a wire.Answer) error {
 
 // Untrusted implements api.Trusting, as does Trust.
 func (c *Client) Untrusted(ctx context.Context, cwd string) ([]wire.Untrusted, error) {
-	return get[[]wire.Untrusted](ctx, c, "untrusted", "", set("cwd", cwd))
+	return get[[]wire.Untrusted](ctx, c, "untrusted", "", queryOf("cwd", cwd))
 }
 
 func (c *Client) Trust(ctx context.Context, t wire.Trust) error { return c.post(ctx, "trust", "", t) }
@@ -115,32 +115,32 @@ func (c *Client) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 }
 
 func (c *Client) PlanUndo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
-	query := set("turn", strconv.Itoa(o.Turn), "redo", strconv.FormatBool(o.Redo))
+	query := queryOf("turn", strconv.Itoa(o.Turn), "redo", strconv.FormatBool(o.Redo))
 	return get[wire.Undo](ctx, c, "plan-undo", string(root), query)
 }
 
 func (c *Client) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
-	return value[wire.Undo](ctx, c, "undo", string(root), o)
+	return postFor[wire.Undo](ctx, c, "undo", string(root), o)
 }
 
 // Models implements api.Machine, as do the methods below.
 func (c *Client) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
-	return get[wire.ModelList](ctx, c, "models", "", set("cwd", cwd))
+	return get[wire.ModelList](ctx, c, "models", "", queryOf("cwd", cwd))
 }
 
 func (c *Client) Model(ctx context.Context, name, cwd string) (string, error) {
-	m, err := get[wire.ModelChoice](ctx, c, "default-model", "", set("name", name, "cwd", cwd))
+	m, err := get[wire.ModelChoice](ctx, c, "default-model", "", queryOf("name", name, "cwd", cwd))
 	return m.Model, err
 }
 
-func (c *Client) Doctor(ctx context.Context, cwd string) (wire.Check, error) {
-	return get[wire.Check](ctx, c, "doctor", "", set("cwd", cwd))
+func (c *Client) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error) {
+	return get[wire.Diagnosis](ctx, c, "doctor", "", queryOf("cwd", cwd))
 }
 
 func (c *Client) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
-	return value[wire.RuleList](ctx, c, "rules", "", p)
+	return postFor[wire.RuleList](ctx, c, "rules", "", p)
 }
 
 func (c *Client) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
-	return value[wire.Explained](ctx, c, "explain", "", wire.Explain{Place: p, Calls: calls})
+	return postFor[wire.Explained](ctx, c, "explain", "", wire.Explain{Place: p, Calls: calls})
 }

@@ -42,9 +42,9 @@ func Literal(glob string) (string, bool) {
 
 func cleanGlob(glob string) string { return path.Clean(glob) }
 
-// covers reports whether an absolute glob means a path, which is absolute and clean, or a folder
+// matchesAtOrAbove reports whether an absolute glob means a path, which is absolute and clean, or a folder
 // above it. A glob that cannot be read covers everything below the names before it.
-func covers(glob, file string) bool {
+func matchesAtOrAbove(glob, file string) bool {
 	segs := strings.Split(strings.Trim(glob, "/"), "/")
 	names := strings.Split(strings.Trim(file, "/"), "/")
 	if segs[0] == "" {

@@ -106,7 +106,7 @@ func TestProtected(t *testing.T) {
 	h.write(filepath.Join(h.repo, ".git/modules/one/HEAD"), "x")
 	globs := Protected(h.repo, d)
 	is := func(path string) bool {
-		return slices.ContainsFunc(globs, func(glob string) bool { return covers(glob, path) })
+		return slices.ContainsFunc(globs, func(glob string) bool { return matchesAtOrAbove(glob, path) })
 	}
 	for path, want := range map[string]bool{
 		".git/hooks/pre-commit": true, ".git/config": true, ".git/info/attributes": true, ".git/HEAD": false,
@@ -229,7 +229,7 @@ func TestCovers(t *testing.T) {
 		{`/a\*`, "/ab", false}, {"/a/[", "/a/x", true},
 		{"/**/.env", "/.env", true}, {"/**/b/c", "/b/b/c", true}, {"/a", "/", false},
 	} {
-		if got := covers(test.glob, test.path); got != test.want {
+		if got := matchesAtOrAbove(test.glob, test.path); got != test.want {
 			t.Errorf("%s and %s: %v", test.glob, test.path, got)
 		}
 	}

@@ -44,12 +44,12 @@ func (h *Hidden) add(s secret) {
 // spelling reads the same file.
 func (e *secret) covers(file string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		return covers(strings.ToLower(e.glob), strings.ToLower(file))
+		return matchesAtOrAbove(strings.ToLower(e.glob), strings.ToLower(file))
 	}
 	if e.path != "" {
 		return within(file, e.path)
 	}
-	return covers(e.glob, file)
+	return matchesAtOrAbove(e.glob, file)
 }
 
 // Hidden is what settings and what is built in keep from being read. What an administrator, the

@@ -21,7 +21,7 @@ func audit(log, show string) ([]wire.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	var run wire.Run
+	var run wire.Report
 	if err := json.Unmarshal([]byte(show), &run); err != nil {
 		return nil, fmt.Errorf("troupe show --json: %w\n%s", err, show)
 	}
@@ -222,7 +222,7 @@ func (b *book) close() error {
 }
 
 // compare holds the bill against the rows.
-func (b *book) compare(run wire.Run) error {
+func (b *book) compare(run wire.Report) error {
 	var errs []error
 	if len(run.Agents) != len(b.sessions) {
 		errs = append(errs, fmt.Errorf("%d agents in the report, %d sessions in the log", len(run.Agents),

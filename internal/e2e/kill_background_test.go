@@ -196,10 +196,10 @@ func (p *place) checkTeam(sent []troupe.MailID) {
 }
 
 // report is what troupe show says of a tree.
-func (p *place) report(ref string) wire.Run {
+func (p *place) report(ref string) wire.Report {
 	p.t.Helper()
 	r := p.troupe("show", ref, "--json")
-	var run wire.Run
+	var run wire.Report
 	if err := json.Unmarshal([]byte(r.out), &run); err != nil {
 		p.t.Fatalf("troupe show %s: %v\n%s%s", ref, err, r.out, r.errOut)
 	}

@@ -397,7 +397,7 @@ func TestPain20StopOneAndUndoIt(t *testing.T) {
 	p.audit("job")
 }
 
-func statusOf(run wire.Run, path string) troupe.Status {
+func statusOf(run wire.Report, path string) troupe.Status {
 	for _, a := range run.Agents {
 		if a.Path == path {
 			return a.Status

@@ -100,13 +100,13 @@ func (p *place) troupe(args ...string) ran {
 }
 
 // run runs the program, demands an exit code, and reads the object it prints.
-func (p *place) run(code int, args ...string) wire.Run {
+func (p *place) run(code int, args ...string) wire.Report {
 	p.t.Helper()
 	r := p.troupe(append(args, "--output-format", "json")...)
 	if r.code != code {
 		p.t.Fatalf("troupe %s: exit %d, want %d\n%s%s", strings.Join(args, " "), r.code, code, r.out, r.errOut)
 	}
-	var got wire.Run
+	var got wire.Report
 	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
 		p.t.Fatalf("troupe %s: %v\n%s%s", strings.Join(args, " "), err, r.out, r.errOut)
 	}

@@ -13,38 +13,38 @@ import (
 type filter struct {
 	name  string
 	holds func(l *Layer, child bool) bool
-	// keeps reports whether the filter takes the tool away.
-	keeps func(l *Layer, tool *troupe.ToolFacts) bool
-	why   string // completes "<agent> does not have the tool <tool>: …"
+	// withholds reports whether the filter takes the tool away.
+	withholds func(l *Layer, tool *troupe.ToolFacts) bool
+	why       string // completes "<agent> does not have the tool <tool>: …"
 }
 
 // filters is the whole table, in order: an array, which costs no allocation at each call.
 func filters() [4]filter {
 	return [4]filter{
 		{
-			name:  "steering",
-			holds: func(_ *Layer, child bool) bool { return child },
-			keeps: steers,
-			why:   "it steers a session that people talk to, and this one works for another agent",
+			name:      "steering",
+			holds:     func(_ *Layer, child bool) bool { return child },
+			withholds: steers,
+			why:       "it steers a session that people talk to, and this one works for another agent",
 		},
 		{
 			name:  "own definitions",
 			holds: func(l *Layer, child bool) bool { return child && l.UserDefined },
-			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
+			withholds: func(l *Layer, tool *troupe.ToolFacts) bool {
 				return steers(l, tool) || tool.Holder == troupe.BuiltInTypes
 			},
 			why: "what it starts outlasts the agent, and only types that come with the program have it",
 		},
 		{
-			name:  "background",
-			holds: func(l *Layer, child bool) bool { return child && l.Background },
-			keeps: func(l *Layer, tool *troupe.ToolFacts) bool { return !inBackground(l, tool) },
-			why:   "nobody waits for this agent, so it has only tools that need nobody",
+			name:      "background",
+			holds:     func(l *Layer, child bool) bool { return child && l.Background },
+			withholds: func(l *Layer, tool *troupe.ToolFacts) bool { return !inBackground(l, tool) },
+			why:       "nobody waits for this agent, so it has only tools that need nobody",
 		},
 		{
 			name:  "definition",
 			holds: func(*Layer, bool) bool { return true },
-			keeps: func(l *Layer, tool *troupe.ToolFacts) bool {
+			withholds: func(l *Layer, tool *troupe.ToolFacts) bool {
 				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !slices.Contains(l.Offered,
 					tool.Name)
 			},
@@ -88,7 +88,7 @@ func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 	l, child := &chain[len(chain)-1], len(chain) > 1
 	for _, f := range filters() {
-		if !f.holds(l, child) || !f.keeps(l, tool) {
+		if !f.holds(l, child) || !f.withholds(l, tool) {
 			continue
 		}
 		why := "does not have the tool " + tool.Name

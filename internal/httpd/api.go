@@ -15,8 +15,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Cases are the use cases that a server offers, as whoever calls may ask for them.
-type Cases func(troupe.Caller) api.API
+// Bind are the use cases that a server offers, as whoever calls may ask for them.
+type Bind func(troupe.Caller) api.API
 
 const (
 	maxMessage = 32 << 20 // words and pictures: more than any provider takes in one request
@@ -37,13 +37,13 @@ type nothing struct{}
 
 // operations is the API over the use cases.
 type operations struct {
-	cases Cases
+	bind Bind
 	// streaming bounds a context by the life of the server's streams.
 	streaming func(context.Context) (context.Context, context.CancelFunc)
 }
 
 // as is the use cases for who makes a request.
-func (o *operations) as(ctx context.Context) api.API { return o.cases(caller(ctx)) }
+func (o *operations) as(ctx context.Context) api.API { return o.bind(caller(ctx)) }
 
 // session finds what a path names. A whole id never means a name that looks like one.
 func session(ctx context.Context, a api.API, ref string) (wire.Session, error) {
@@ -133,8 +133,8 @@ func operation(h huma.API, id string) huma.Operation {
 	}
 }
 
-// verb registers an operation that answers with a value.
-func verb[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
+// query registers an operation that answers with a value.
+func query[I, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) (T, error)) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*body[T], error) {
 		v, err := fn(o.as(ctx), ctx, in)
 		if err != nil {
@@ -144,8 +144,8 @@ func verb[I, T any](o *operations, h huma.API, id string, fn func(api.API, conte
 	})
 }
 
-// order registers an operation that does something and has nothing to say.
-func order[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
+// do registers an operation that does something and has nothing to say.
+func do[I any](o *operations, h huma.API, id string, fn func(api.API, context.Context, *I) error) {
 	huma.Register(h, operation(h, id), func(ctx context.Context, in *I) (*nothing, error) {
 		if err := fn(o.as(ctx), ctx, in); err != nil {
 			return nil, wire.NewProblem(err)
@@ -154,17 +154,17 @@ func order[I any](o *operations, h huma.API, id string, fn func(api.API, context
 	})
 }
 
-// about registers a verb about the session that a path names, and done one that does something to it
-// and has nothing to say.
-func about[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) (T,
+// querySession registers a verb about the session that a path names, and doSession one that does
+// something to it and has nothing to say.
+func querySession[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) (T,
 	error)) {
-	verb(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) (T, error) {
+	query(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) (T, error) {
 		return with(ctx, a, in.Target, fn)
 	})
 }
 
-func done(o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) error) {
-	order(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) error {
+func doSession(o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID) error) {
+	do(o, h, id, func(a api.API, ctx context.Context, in *struct{ Target }) error {
 		_, err := with(ctx, a, in.Target, func(a api.API, ctx context.Context, id troupe.SessionID) (nothing, error) {
 			return nothing{}, fn(a, ctx, id)
 		})
@@ -187,13 +187,13 @@ type Where struct {
 	Cwd string `query:"cwd" maxLength:"4096" doc:"The folder that is meant"`
 }
 
-// here registers a verb about a folder, and given one that takes a value.
-func here[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, string) (T, error)) {
-	verb(o, h, id, func(a api.API, ctx context.Context, in *Where) (T, error) { return fn(a, ctx, in.Cwd) })
+// queryFolder registers a verb about a folder, and queryBody one that takes a value.
+func queryFolder[T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, string) (T, error)) {
+	query(o, h, id, func(a api.API, ctx context.Context, in *Where) (T, error) { return fn(a, ctx, in.Cwd) })
 }
 
-func given[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, B) (T, error)) {
-	verb(o, h, id, func(a api.API, ctx context.Context, in *body[B]) (T, error) { return fn(a, ctx, in.Body) })
+func queryBody[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, B) (T, error)) {
+	query(o, h, id, func(a api.API, ctx context.Context, in *body[B]) (T, error) { return fn(a, ctx, in.Body) })
 }
 
 // targeted is a body for a session.
@@ -203,19 +203,20 @@ type targeted[B any] struct {
 	Body B
 }
 
-// to registers a verb that gives a session something, and ordered one that has nothing to say.
-func to[B, T any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID, B) (T,
-	error)) {
-	verb(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) (T, error) {
+// queryWithBody registers a verb that gives a session something, and doWithBody one that has
+// nothing to say.
+func queryWithBody[B, T any](o *operations, h huma.API, id string,
+	fn func(api.API, context.Context, troupe.SessionID, B) (T, error)) {
+	query(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) (T, error) {
 		return with(ctx, a, in.Target, func(a api.API, ctx context.Context, id troupe.SessionID) (T, error) {
 			return fn(a, ctx, id, in.Body)
 		})
 	})
 }
 
-func ordered[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID,
+func doWithBody[B any](o *operations, h huma.API, id string, fn func(api.API, context.Context, troupe.SessionID,
 	B) error) {
-	order(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) error {
+	do(o, h, id, func(a api.API, ctx context.Context, in *targeted[B]) error {
 		id, err := identify(ctx, a, in.ID)
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ type Server struct {
 // together when the first request comes, so that serving costs a run nothing until then.
 //
 // ctx is for its values; only Close ends the server.
-func Serve(ctx context.Context, path string, cases Cases, o Options) (*Server, error) {
+func Serve(ctx context.Context, path string, cases Bind, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -55,7 +55,7 @@ func Serve(ctx context.Context, path string, cases Cases, o Options) (*Server, e
 }
 
 // newServer makes a server that does not listen yet.
-func newServer(ctx context.Context, cases Cases, log *slog.Logger, look func(net.Conn) peer) *Server {
+func newServer(ctx context.Context, cases Bind, log *slog.Logger, look func(net.Conn) peer) *Server {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	streams, silence := context.WithCancel(base)
 	s := &Server{served: make(chan error, 1), cancel: cancel}
@@ -176,13 +176,13 @@ func refusal(why error) *wire.Problem {
 }
 
 // handler is the API as an http.Handler, made when it is first needed.
-func handler(cases Cases, streams context.Context) http.Handler {
+func handler(cases Bind, streams context.Context) http.Handler {
 	made := sync.OnceValue(func() http.Handler { return newHandler(cases, streams) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
 }
 
-func newHandler(cases Cases, streams context.Context) http.Handler {
-	o := &operations{cases: cases, streaming: func(ctx context.Context) (context.Context, context.CancelFunc) {
+func newHandler(cases Bind, streams context.Context) http.Handler {
+	o := &operations{bind: cases, streaming: func(ctx context.Context) (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		stop := context.AfterFunc(streams, cancel)
 		return ctx, func() { stop(); cancel() }

@@ -32,7 +32,7 @@ func serve(t *testing.T) *Server {
 	return serveCases(t, apitest.New().As)
 }
 
-func serveCases(t *testing.T, cases Cases) *Server {
+func serveCases(t *testing.T, cases Bind) *Server {
 	t.Helper()
 	s, err := Serve(t.Context(), filepath.Join(t.TempDir(), "run", "a.sock"), cases, Options{Temp: os.TempDir()})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func (o *operations) sessions(h huma.API) {
-	verb(o, h, "list-sessions", func(a api.API, ctx context.Context, in *struct {
+	query(o, h, "list-sessions", func(a api.API, ctx context.Context, in *struct {
 		Where
 
 		Limit   int   `query:"limit" default:"50" minimum:"0" doc:"How many at the most; 0 is all"`
@@ -22,18 +22,18 @@ func (o *operations) sessions(h huma.API) {
 	) ([]wire.Session, error) {
 		return a.List(ctx, wire.Listing{Cwd: in.Cwd, Limit: in.Limit, QuietMS: in.QuietMS})
 	})
-	verb(o, h, "find-session", func(a api.API, ctx context.Context, in *struct {
+	query(o, h, "find-session", func(a api.API, ctx context.Context, in *struct {
 		Target
 		Where
 	},
 	) (wire.Session, error) {
 		return a.Find(ctx, in.ID, in.Cwd)
 	})
-	about(o, h, "tree", api.API.Tree)
-	about(o, h, "report", api.API.Report)
-	about(o, h, "cost", api.API.Cost)
-	about(o, h, "session-tasks", api.API.Tasks)
-	verb(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task,
+	querySession(o, h, "tree", api.API.Tree)
+	querySession(o, h, "report", api.API.Report)
+	querySession(o, h, "cost", api.API.Cost)
+	querySession(o, h, "session-tasks", api.API.Tasks)
+	query(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task,
 		error) {
 		return a.Tasks(ctx, "")
 	})
@@ -43,8 +43,8 @@ func (o *operations) sessions(h huma.API) {
 const waitMost = 20 * time.Second
 
 func (o *operations) runs(h huma.API) {
-	given(o, h, "begin", api.API.Begin)
-	about(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
+	queryBody(o, h, "begin", api.API.Begin)
+	querySession(o, h, "wait", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Ended, error) {
 		ctx, cancel := o.streaming(ctx)
 		defer cancel()
 		bounded, done := context.WithTimeout(ctx, waitMost)
@@ -55,24 +55,25 @@ func (o *operations) runs(h huma.API) {
 		}
 		return wire.Ended{Ended: true}, err
 	})
-	about(o, h, "leave", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Left, error) {
+	querySession(o, h, "leave", func(a api.API, ctx context.Context, id troupe.SessionID) (wire.Left, error) {
 		left, err := a.Leave(ctx, id)
 		return wire.Left{Left: left}, err
 	})
-	done(o, h, "remove", api.API.Remove)
+	doSession(o, h, "remove", api.API.Remove)
 }
 
 func (o *operations) steering(h huma.API) {
-	to(o, h, "send", api.API.Send)
-	ordered(o, h, "stop", api.API.Stop)
-	done(o, h, "background", api.API.Background)
-	ordered(o, h, "compact", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.Hint) error {
+	queryWithBody(o, h, "send", api.API.Send)
+	doWithBody(o, h, "stop", api.API.Stop)
+	doSession(o, h, "background", api.API.Background)
+	doWithBody(o, h, "compact", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.Hint) error {
 		return a.Compact(ctx, id, v.Hint)
 	})
-	ordered(o, h, "mode", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModeChoice) error {
+	doWithBody(o, h, "mode", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModeChoice) error {
 		return a.SetMode(ctx, id, troupe.Mode(v.Mode))
 	})
-	to(o, h, "model", func(a api.API, ctx context.Context, id troupe.SessionID, v wire.ModelChoice) (wire.ModelChoice,
+	queryWithBody(o, h, "model", func(a api.API, ctx context.Context, id troupe.SessionID,
+		v wire.ModelChoice) (wire.ModelChoice,
 		error) {
 		full, err := a.SetModel(ctx, id, v.Model)
 		return wire.ModelChoice{Model: full}, err
@@ -92,7 +93,7 @@ func (r Asked) id() string {
 }
 
 func (o *operations) requests(h huma.API) {
-	verb(o, h, "list-requests", func(a api.API, ctx context.Context, in *struct {
+	query(o, h, "list-requests", func(a api.API, ctx context.Context, in *struct {
 		Root string `query:"root" maxLength:"1024" doc:"Only those of the tree of this session"`
 	},
 	) ([]wire.Request, error) {
@@ -105,11 +106,11 @@ func (o *operations) requests(h huma.API) {
 		}
 		return a.Requests(ctx, id)
 	})
-	verb(o, h, "request", func(a api.API, ctx context.Context, in *Asked) (wire.Request,
+	query(o, h, "request", func(a api.API, ctx context.Context, in *Asked) (wire.Request,
 		error) {
 		return a.Request(ctx, in.id())
 	})
-	order(o, h, "answer", func(a api.API, ctx context.Context, in *struct {
+	do(o, h, "answer", func(a api.API, ctx context.Context, in *struct {
 		Asked
 
 		Body wire.Answer
@@ -121,13 +122,13 @@ func (o *operations) requests(h huma.API) {
 
 // files registers what is about folders and the files in them.
 func (o *operations) files(h huma.API) {
-	here(o, h, "untrusted", api.API.Untrusted)
-	order(o, h, "trust", func(a api.API, ctx context.Context,
+	queryFolder(o, h, "untrusted", api.API.Untrusted)
+	do(o, h, "trust", func(a api.API, ctx context.Context,
 		in *body[wire.Trust]) error {
 		return a.Trust(ctx, in.Body)
 	})
-	about(o, h, "turns", api.API.Turns)
-	verb(o, h, "plan-undo", func(a api.API, ctx context.Context, in *struct {
+	querySession(o, h, "turns", api.API.Turns)
+	query(o, h, "plan-undo", func(a api.API, ctx context.Context, in *struct {
 		Target
 
 		Turn int  `query:"turn" doc:"Back to before this turn; 0 is the last one with changes to undo"`
@@ -140,12 +141,12 @@ func (o *operations) files(h huma.API) {
 		}
 		return a.PlanUndo(ctx, id, wire.UndoOrder{Turn: in.Turn, Redo: in.Redo})
 	})
-	to(o, h, "undo", api.API.Undo)
+	queryWithBody(o, h, "undo", api.API.Undo)
 }
 
 func (o *operations) machine(h huma.API) {
-	here(o, h, "models", api.API.Models)
-	verb(o, h, "default-model", func(a api.API, ctx context.Context, in *struct {
+	queryFolder(o, h, "models", api.API.Models)
+	query(o, h, "default-model", func(a api.API, ctx context.Context, in *struct {
 		Where
 
 		Name string `query:"name" maxLength:"1024" doc:"What it is asked for by"`
@@ -154,9 +155,9 @@ func (o *operations) machine(h huma.API) {
 		full, err := a.Model(ctx, in.Name, in.Cwd)
 		return wire.ModelChoice{Model: full}, err
 	})
-	here(o, h, "doctor", api.API.Doctor)
-	given(o, h, "rules", api.API.Rules)
-	given(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
+	queryFolder(o, h, "doctor", api.API.Doctor)
+	queryBody(o, h, "rules", api.API.Rules)
+	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
 		return a.Explain(ctx, x.Place, x.Calls)
 	})
 }

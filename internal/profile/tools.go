@@ -90,10 +90,10 @@ func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
 	hint := ""
 	for _, k := range known {
 		switch {
-		case strings.EqualFold(k.Name, word), k.Formerly != "" && strings.EqualFold(k.Formerly, word),
+		case strings.EqualFold(k.Name, word), k.OldName != "" && strings.EqualFold(k.OldName, word),
 			slices.Contains(k.Aliases, plain):
 			return k.Name, ""
-		case slices.Contains(k.Slips, plain):
+		case slices.Contains(k.Misspellings, plain):
 			hint = "; " + k.Name + " was probably meant"
 		}
 	}

@@ -57,9 +57,9 @@ func policies() []policy {
 	var all []policy
 	for landlock := 1; landlock <= newestLandlock; landlock++ {
 		for _, listener := range []bool{true, false} {
-			for _, net := range []reach{reachNobody, reachPorts, reachAll} {
+			for _, net := range []netAccess{netNone, netPorts, netAll} {
 				all = append(all, policy{landlock: landlock, listener: listener, net: net})
-				if net == reachPorts {
+				if net == netPorts {
 					all = append(all, policy{landlock: landlock, listener: listener, net: net, udp: true})
 				}
 			}

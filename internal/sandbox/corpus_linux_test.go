@@ -195,7 +195,7 @@ func TestRecordedAttacks(t *testing.T) {
 				if called() {
 					t.Errorf("%s: %s\nreached the listener", id, command)
 				}
-				if len(w.Attempts) == 0 && r.box.Report(t.Context()).Notify && !strings.Contains(out, "not found") {
+				if len(w.Attempts) == 0 && r.box.Support(t.Context()).Notify && !strings.Contains(out, "not found") {
 					unseen++
 					t.Logf("%s: nothing was attempted: %s\nexit %d\n%.400s", id, command, code, out)
 				}

@@ -373,7 +373,7 @@ t('listen',listen)`)
 				{troupe.Network{All: true}, "open shut mptcp udp listen"},
 			} {
 				want := c.reached
-				switch rep := r.box.Report(t.Context()); {
+				switch rep := r.box.Support(t.Context()); {
 				case len(c.network.Ports) > 0 && c.network.Proxy == 0 && rep.Landlock < 4,
 					c.network.Proxy > 0 && !rep.Notify:
 					want = ""

@@ -13,18 +13,18 @@ import (
 type policy struct {
 	landlock int  // version
 	listener bool // somebody answers notifications
-	net      reach
+	net      netAccess
 	udp      bool // where some ports are open: name lookups may be made
 	proxy    int  // the only port, on loopback, where there is one
 }
 
-// reach is how much of the network there is.
-type reach int
+// netAccess is how much of the network there is.
+type netAccess int
 
 const (
-	reachNobody reach = iota
-	reachPorts        // some TCP ports; Landlock knows which
-	reachAll
+	netNone  netAccess = iota
+	netPorts           // some TCP ports; Landlock knows which
+	netAll
 )
 
 // unwanted are refused to everybody. Each could undo the confinement, act on what is outside,
@@ -195,7 +195,7 @@ func network(p policy) []rule {
 	} else {
 		list = append(list, rule{nr: unix.SYS_SOCKET, tests: socketsUnheard(p), last: pass})
 	}
-	if p.net == reachAll {
+	if p.net == netAll {
 		return list
 	}
 	list = append(list,
@@ -218,10 +218,10 @@ func network(p policy) []rule {
 func socketsUnheard(p policy) []test {
 	inet := test{arg: 0, values: []uint32{unix.AF_INET, unix.AF_INET6}, not: true, then: refuse(unix.EACCES)}
 	switch p.net {
-	case reachAll:
+	case netAll:
 		inet.values = append(inet.values, unix.AF_NETLINK)
 		return []test{inet}
-	case reachPorts:
+	case netPorts:
 		tests := []test{inet}
 		if p.udp {
 			tests = append(tests, test{arg: 1, mask: sockTypes, values: []uint32{unix.SOCK_DGRAM}, then: pass})

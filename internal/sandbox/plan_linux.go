@@ -16,7 +16,7 @@ import (
 
 // plan is a confinement, looked at on this machine as it is now. All paths are resolved.
 type plan struct {
-	report    Report
+	report    Support
 	level     troupe.Level
 	temp      string
 	writable  []string // exist; granted by the kernel
@@ -54,7 +54,7 @@ func devices() []string {
 	return []string{os.DevNull, "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 }
 
-func newPlan(c troupe.Confinement, r Report) *plan {
+func newPlan(c troupe.Confinement, r Support) *plan {
 	p := &plan{report: r, level: c.Level.Meet(troupe.LevelWorkspace), network: c.Network, bounds: c.Bounds}
 	if c.Temp != "" {
 		p.temp = resolved(c.Temp)
@@ -78,13 +78,13 @@ func newPlan(c troupe.Confinement, r Report) *plan {
 		p.network = troupe.Network{} // Landlock knows no hosts; the listener connects
 		p.policy.proxy = n.Proxy
 	case n.All:
-		p.policy.net = reachAll
+		p.policy.net = netAll
 	case len(n.Ports) > 0:
-		p.policy.net = reachPorts
+		p.policy.net = netPorts
 		p.policy.udp = slices.Contains(n.Ports, 53)
 	}
-	if p.policy.net == reachPorts && r.Landlock < 4 {
-		p.network, p.policy.net, p.policy.udp = troupe.Network{}, reachNobody, false
+	if p.policy.net == netPorts && r.Landlock < 4 {
+		p.network, p.policy.net, p.policy.udp = troupe.Network{}, netNone, false
 	}
 	p.place()
 	return p
@@ -240,11 +240,11 @@ func (p *plan) coverage(how func() coverage) coverage {
 
 // terms are what the plan grants.
 func (p *plan) terms() terms {
-	t := terms{version: p.report.Landlock, tcp: p.policy.net != reachAll, changeable: p.changeable()}
+	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.changeable()}
 	if !p.report.Namespaces {
 		t.carved = p.hidden // else they are covered
 	}
-	if p.policy.net == reachPorts {
+	if p.policy.net == netPorts {
 		t.ports = slices.Clone(p.network.Ports) // the terms may be kept
 	}
 	return t

@@ -20,7 +20,7 @@ import (
 // Sandbox starts confined commands. It asks the kernel what there is when it is first needed.
 type Sandbox struct {
 	options  Options
-	report   func() Report
+	report   func() Support
 	shapes   func() map[uintptr]shape
 	nofile   func() *unix.Rlimit
 	coverage func() coverage
@@ -41,10 +41,10 @@ func New(o Options) *Sandbox {
 
 // Probe asks the kernel. It changes nothing about this process: what has to be tried is
 // tried by a child that does nothing else and ends at once.
-func Probe(ctx context.Context) Report { return New(Options{}).Report(ctx) }
+func Probe(ctx context.Context) Support { return New(Options{}).Support(ctx) }
 
-// Report is what there is to confine commands with. The kernel is asked once.
-func (s *Sandbox) Report(context.Context) Report { return s.report() }
+// Support is what there is to confine commands with. The kernel is asked once.
+func (s *Sandbox) Support(context.Context) Support { return s.report() }
 
 // Levels are the sandboxes that can be had, the closest first; none if there are none.
 func (s *Sandbox) Levels() []troupe.Level { return s.report().Levels() }
@@ -61,8 +61,8 @@ func (s *Sandbox) filter(p policy) []unix.SockFilter {
 	return prog
 }
 
-func (s *Sandbox) probe() Report {
-	r := Report{OS: "linux", Root: os.Geteuid() == 0}
+func (s *Sandbox) probe() Support {
+	r := Support{OS: "linux", Root: os.Geteuid() == 0}
 	r.Landlock, r.LandlockNote = landlockVersion()
 	if r.Landlock > newestLandlock {
 		r.LandlockNote = fmt.Sprintf("the kernel has %d; what that adds is not used", r.Landlock)

@@ -17,13 +17,13 @@ type Sandbox struct{}
 func New(Options) *Sandbox { return &Sandbox{} }
 
 // Probe has nothing to ask here.
-func Probe(context.Context) Report {
+func Probe(context.Context) Support {
 	why := "not available on " + runtime.GOOS + "/" + runtime.GOARCH
-	return Report{OS: runtime.GOOS, LandlockNote: why, NamespacesNote: why, NotifyNote: why}
+	return Support{OS: runtime.GOOS, LandlockNote: why, NamespacesNote: why, NotifyNote: why}
 }
 
-// Report is what there is to confine commands with.
-func (*Sandbox) Report(ctx context.Context) Report { return Probe(ctx) }
+// Support is what there is to confine commands with.
+func (*Sandbox) Support(ctx context.Context) Support { return Probe(ctx) }
 
 // Levels are the sandboxes that can be had: none.
 func (*Sandbox) Levels() []troupe.Level { return nil }

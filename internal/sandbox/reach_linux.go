@@ -21,7 +21,7 @@ func (w *watch) socket(q *asked) answer {
 	case unix.AF_UNIX:
 		// Where nobody is reached each connection is refused, and shows what was wanted.
 		// Where some may be reached there must be none: see network.
-		if p.net == reachNobody && kind != unix.SOCK_DGRAM {
+		if p.net == netNone && kind != unix.SOCK_DGRAM {
 			return proceed()
 		}
 		return fail(unix.EACCES)
@@ -41,7 +41,7 @@ func (w *watch) socket(q *asked) answer {
 func (w *watch) inet(kind uint32, protocol int32) answer {
 	p := w.plan.policy
 	switch {
-	case p.net == reachAll, kind == unix.SOCK_DGRAM && p.udp && (protocol == 0 || protocol == unix.IPPROTO_UDP):
+	case p.net == netAll, kind == unix.SOCK_DGRAM && p.udp && (protocol == 0 || protocol == unix.IPPROTO_UDP):
 		return proceed()
 	case kind == unix.SOCK_STREAM && (protocol == 0 || protocol == unix.IPPROTO_TCP):
 		return proceed()
@@ -93,7 +93,7 @@ func (w *watch) connect(q *asked) (a answer, now bool) {
 	p := w.plan.policy
 	switch family {
 	case unix.AF_UNSPEC:
-		if p.net == reachNobody {
+		if p.net == netNone {
 			return value(0), true // there is nothing to let go of
 		}
 		return proceed(), true
@@ -108,7 +108,7 @@ func (w *watch) connect(q *asked) (a answer, now bool) {
 			w.helper.Go(func() { w.send(q.id, connectFor(q.notification, raw)) })
 			return answer{}, false
 		}
-		if p.net == reachPorts && (slices.Contains(w.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
+		if p.net == netPorts && (slices.Contains(w.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
 			return proceed(), true // Landlock knows the ports
 		}
 		if to.Port() != 0 { // else it only asks which way packets would go

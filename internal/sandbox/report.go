@@ -7,8 +7,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Report is what the kernel offers for confining commands.
-type Report struct {
+// Support is what the kernel offers for confining commands.
+type Support struct {
 	OS string `json:"os"`
 	// Landlock is the version of its interface that is used, 0 if there is none.
 	Landlock     int    `json:"landlock"`
@@ -29,7 +29,7 @@ type Report struct {
 }
 
 // Levels are the sandboxes that can be had, the closest first.
-func (r Report) Levels() []troupe.Level {
+func (r Support) Levels() []troupe.Level {
 	if r.Untested || r.Landlock > 0 && r.Filter {
 		return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
 	}
@@ -38,7 +38,7 @@ func (r Report) Levels() []troupe.Level {
 
 // Lines is the report for people, a fact a line: what there is, and what follows from what
 // is missing.
-func (r Report) Lines() []string {
+func (r Support) Lines() []string {
 	if r.OS == "darwin" {
 		return r.darwin()
 	}
@@ -63,7 +63,7 @@ func (r Report) Lines() []string {
 	return append(lines, r.Weaknesses()...)
 }
 
-func (r Report) darwin() []string {
+func (r Support) darwin() []string {
 	if !r.Untested {
 		return []string{"sandbox-exec: not available" + note(r.LandlockNote),
 			"commands cannot be confined: what they do is judged by reading them, and asked about"}
@@ -76,7 +76,7 @@ func (r Report) darwin() []string {
 }
 
 // Weaknesses says what does not hold here, or holds less, and why.
-func (r Report) Weaknesses() []string {
+func (r Support) Weaknesses() []string {
 	if len(r.Levels()) == 0 || r.OS != "linux" {
 		return nil
 	}

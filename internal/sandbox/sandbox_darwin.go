@@ -16,13 +16,13 @@ type Sandbox struct{ off bool }
 func New(o Options) *Sandbox { return &Sandbox{off: o.Landlock < 0} }
 
 // Probe looks whether sandbox-exec is there.
-func Probe(ctx context.Context) Report { return New(Options{}).Report(ctx) }
+func Probe(ctx context.Context) Support { return New(Options{}).Support(ctx) }
 
-// Report is what there is to confine commands with.
-func (s *Sandbox) Report(context.Context) Report { return s.report() }
+// Support is what there is to confine commands with.
+func (s *Sandbox) Support(context.Context) Support { return s.report() }
 
-func (s *Sandbox) report() Report {
-	r := Report{OS: "darwin", LandlockNote: "not available on darwin", NamespacesNote: "not available on darwin",
+func (s *Sandbox) report() Support {
+	r := Support{OS: "darwin", LandlockNote: "not available on darwin", NamespacesNote: "not available on darwin",
 		NotifyNote: "not available on darwin"}
 	if _, err := os.Stat(sandboxExec); err != nil {
 		r.LandlockNote = err.Error()

@@ -58,12 +58,12 @@ func TestProbeLeavesNoTrace(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	full := Report{OS: "linux", Landlock: 7, Filter: true, Namespaces: true, Notify: true}
+	full := Support{OS: "linux", Landlock: 7, Filter: true, Namespaces: true, Notify: true}
 	less := full
 	less.Landlock, less.LandlockNote, less.Namespaces, less.Notify, less.Root = 1, "held down for a test", false, false,
 		true
 	for _, c := range []struct {
-		report Report
+		report Support
 		levels int
 		want   []string
 		not    string
@@ -73,12 +73,12 @@ func TestLines(t *testing.T) {
 		{less, 2, []string{"version 1 (held down", "or linked", "truncated", "single ports", "signals are not confined",
 			"put back", "what it has itself just made", "let this user make user namespaces", "sandbox.allow_read",
 			"not known", "run as root"}, "cannot be confined"},
-		{Report{OS: "linux", LandlockNote: "too old", Filter: true}, 0,
+		{Support{OS: "linux", LandlockNote: "too old", Filter: true}, 0,
 			[]string{"not available (too old)", "cannot be confined without Landlock"}, "can run"},
-		{Report{OS: "linux", Landlock: 7}, 0, []string{"cannot be confined without seccomp"}, "can run"},
-		{Report{OS: "darwin", Untested: true}, 2, []string{"not been tested"}, "Landlock"},
-		{Report{OS: "darwin", LandlockNote: "gone"}, 0, []string{"cannot be confined", "gone"}, "can run"},
-		{Report{OS: "plan9", LandlockNote: "not available on plan9"}, 0, []string{"cannot be confined"}, "can run"},
+		{Support{OS: "linux", Landlock: 7}, 0, []string{"cannot be confined without seccomp"}, "can run"},
+		{Support{OS: "darwin", Untested: true}, 2, []string{"not been tested"}, "Landlock"},
+		{Support{OS: "darwin", LandlockNote: "gone"}, 0, []string{"cannot be confined", "gone"}, "can run"},
+		{Support{OS: "plan9", LandlockNote: "not available on plan9"}, 0, []string{"cannot be confined"}, "can run"},
 	} {
 		text := strings.Join(c.report.Lines(), "\n")
 		for _, s := range c.want {

@@ -305,7 +305,7 @@ func TestNewBesideHidden(t *testing.T) {
 			needLandlock(t, r)
 			r.file("other/plain", "x")
 			r.conf.Hidden = []string{r.file("sub/deep/.env", "LEAKME")}
-			spaces := r.box.Report(t.Context()).Namespaces
+			spaces := r.box.Support(t.Context()).Namespaces
 			for _, dir := range []string{".", "sub", "sub/deep", "other", "own"} {
 				make := "mkdir -p " + dir + " && cd " + dir +
 					" && echo made > z && printf '#!/bin/sh\necho ran' > p && chmod 755 p"

@@ -19,10 +19,10 @@ import (
 type input interface{ input() }
 
 type (
-	inNudge struct{} // look again: a slot may be free, a wait may be over
-	inRules struct{} // somebody was granted something: open requests may be settled by it
-	inMail  struct{ mail troupe.Mail }
-	inMove  struct { // the child is wanted in the background
+	inNudge            struct{} // look again: a slot may be free, a wait may be over
+	inAuthorityChanged struct{} // somebody was granted something: open requests may be settled by it
+	inMail             struct{ mail troupe.Mail }
+	inMove             struct { // the child is wanted in the background
 		child troupe.SessionID
 		by    *troupe.Caller
 	}
@@ -38,24 +38,24 @@ type (
 	}
 	inJudged struct {
 		call   int
-		hand   *job
+		job    *job
 		judged *judged
 	}
-	inHeard struct { // what the judge said about calls that the session carries out itself
+	inIntentsJudged struct { // what the judge said about calls that the session carries out itself
 		calls []int
-		hands []*job
+		jobs  []*job
 		said  []*troupe.Judgement // nil: it was told to stop
 	}
-	inAnew struct { // what the gate says by now about a call that waits for an answer
+	inRejudged struct { // what the gate says by now about a call that waits for an answer
 		call     int
-		hand     *job
+		job      *job
 		request  *troupe.Request
 		decision troupe.Decision
 		version  int
 	}
 	inToolDone struct {
 		call   int
-		hand   *job
+		job    *job
 		judged *judged
 		out    tool.Output
 		err    error
@@ -71,7 +71,7 @@ type (
 
 func (inNudge) input() {}
 
-func (inRules) input() {}
+func (inAuthorityChanged) input() {}
 
 func (inMail) input() {}
 
@@ -87,9 +87,9 @@ func (inToolDone) input() {}
 
 func (inJudged) input() {}
 
-func (inHeard) input() {}
+func (inIntentsJudged) input() {}
 
-func (inAnew) input() {}
+func (inRejudged) input() {}
 
 // actor drives one session. Its mailbox may be touched by anybody who holds the lock there;
 // all else belongs to the goroutine that runs the actor.
@@ -115,12 +115,12 @@ type actor struct {
 	counted bool      // among the tree's live sessions; it and since are guarded by the tree
 	since   time.Time // when it came among them
 
-	hands
+	work
 	mailbox
 }
 
-// hands is what an actor has under way, by its parts. It belongs to the goroutine that runs the actor.
-type hands struct {
+// work is what an actor has under way, by its parts. It belongs to the goroutine that runs the actor.
+type work struct {
 	exchange exchange
 	calls    calls
 	requests requests
@@ -141,7 +141,7 @@ type (
 	// calls judges and runs the tool calls of a reply.
 	calls struct {
 		*actor
-		working map[int]*job    // in hand, by index
+		working map[int]*job    // under way, by index
 		ready   map[int]*judged // judged, and to be acted on next
 		now     *snapshot       // for those that begin together; nil: to be made anew
 	}
@@ -158,8 +158,8 @@ type (
 	}
 )
 
-func newHands(a *actor) hands {
-	return hands{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a},
+func newWork(a *actor) work {
+	return work{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a},
 		tasks: tasks{actor: a}}
 }
 
@@ -184,7 +184,7 @@ func newActor(t *tree, st turn.State, l troupe.Lease) *actor {
 		h: t.h, tree: t, id: st.Session.ID, root: st.Session.Root, lease: l, st: st,
 		staged: staging{base: st.Session},
 	}
-	a.hands = newHands(a)
+	a.work = newWork(a)
 	return a
 }
 
@@ -306,7 +306,7 @@ func (a *actor) linger(ctx context.Context) {
 func (a *actor) inputs() turn.Inputs {
 	in := turn.Inputs{
 		Now:     a.h.d.Now(),
-		Unread:  a.requests.audible(),
+		Unread:  a.requests.readable(),
 		Over:    a.over,
 		Working: func(i int) bool { return a.calls.working[i] != nil },
 		Judging: a.calls.judging,
@@ -341,8 +341,8 @@ func (a *actor) inputs() turn.Inputs {
 func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
-	case inRules:
-		a.requests.askAnew(ctx)
+	case inAuthorityChanged:
+		a.requests.rejudgeOpen(ctx)
 	case inMail:
 		a.receive(in.mail)
 	case inGranted:
@@ -359,10 +359,10 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return a.exchange.modelDone(ctx, in)
 	case inJudged:
 		return a.calls.judged(in)
-	case inHeard:
+	case inIntentsJudged:
 		return a.calls.judgedAll(in)
-	case inAnew:
-		return a.requests.anew(ctx, in)
+	case inRejudged:
+		return a.requests.rejudged(ctx, in)
 	case inToolDone:
 		return a.calls.toolDone(in)
 	}
@@ -380,7 +380,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if err := a.flush(ctx, nil); err != nil {
 				return false, err
 			}
-			a.setDue(!act.Until.IsZero() || len(a.tasks.shells) > 0)
+			a.setTimer(!act.Until.IsZero() || len(a.tasks.shells) > 0)
 			a.tree.settled(a)
 		}
 		return false, nil
@@ -439,7 +439,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		admitted = false
 		// Whoever takes a tree over leaves sessions alone that have ended: this one may be in
-		// our hands still, and its tree in another's.
+		// our memory still, and its tree is run by another.
 		if err := a.tree.owned(tx); err != nil {
 			return err
 		}
@@ -463,7 +463,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	}
 	a.tree.slots.dequeue(a)
 	a.flags, a.tasks.told = flags{late: act.Late}, nil
-	a.setDue(false)
+	a.setTimer(false)
 	a.tree.settled(a)
 	return true, nil
 }
@@ -484,7 +484,7 @@ func (a *actor) change(model, why string) error {
 	return a.stage(troupe.ModelChanged{Model: model, Why: why})
 }
 
-func (a *actor) setDue(due bool) {
+func (a *actor) setTimer(due bool) {
 	a.mu.Lock()
 	a.due = due
 	a.mu.Unlock()

@@ -63,7 +63,7 @@ func (a *births) askAhead(births []birth) ([]birth, error) {
 // would be asked about: changing the files that the job names, or any in the folder if it
 // names none; fetching from the hosts that it names.
 func (a *births) needs(prompt string, p troupe.Profile) []string {
-	chain := append(slices.Clip(a.tree.line.chain(a.id)), a.h.gate.LayerOf("its agent", p,
+	chain := append(slices.Clip(a.tree.chain.chain(a.id)), a.h.gate.LayerOf("its agent", p,
 		troupe.Authority{Mode: p.Mode}, false, true))
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode

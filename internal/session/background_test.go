@@ -283,7 +283,7 @@ func TestStopWithCommandLeft(t *testing.T) {
 // shells is a set of tools whose commands may run in the background: "&5s" does for five
 // seconds, and "&never" is stopped before it begins.
 func shells() tool.Set {
-	return tools().Each(func(d tool.Descriptor) tool.Descriptor {
+	return tools().Map(func(d tool.Descriptor) tool.Descriptor {
 		if d.Name == "Bash" {
 			d.Runner = command{}
 		}

@@ -69,7 +69,7 @@ func (a *births) spawn(ctx context.Context, calls []int, environment func(folder
 	}
 	for i, b := range born {
 		if b.Refused == nil && !b.Existed {
-			a.tree.await(b.State.Session.ID, !births[i].background)
+			a.tree.setAwaited(b.State.Session.ID, !births[i].background)
 			a.tree.start(ctx, b)
 		}
 	}
@@ -90,7 +90,7 @@ func (a *births) plan(calls []int, environment func(folder string) string) ([]bi
 			}
 			continue
 		}
-		d, settled, err := a.calls.permit(i, t.Intended(intent), func() string { return describeSpawn(sp) })
+		d, settled, err := a.calls.judgeIntent(i, t.Intended(intent), func() string { return describeSpawn(sp) })
 		if err != nil {
 			return nil, err
 		}

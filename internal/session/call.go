@@ -85,7 +85,7 @@ func (a *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 func (a *exchange) agent(reply, attempt int) model.Agent {
 	return model.Agent{
 		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-		Path: a.tree.line.path(a.id), Reply: reply, Attempt: attempt,
+		Path: a.tree.chain.path(a.id), Reply: reply, Attempt: attempt,
 	}
 }
 
@@ -118,7 +118,7 @@ func (a *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again
 		}
 		return true, false, a.flush(ctx, nil)
 	}
-	a.tree.slots.enqueueShort(a.actor)
+	a.tree.slots.queueForBudget(a.actor)
 	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		sealed, again = false, false
 		tree, err := tx.Tree(a.root)
@@ -135,7 +135,7 @@ func (a *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again
 		return emit(s)
 	})
 	if sealed || again {
-		a.tree.slots.dequeueShort(a.actor)
+		a.tree.slots.leaveBudgetQueue(a.actor)
 	}
 	return sealed, again, err
 }

@@ -161,7 +161,7 @@ func (a *actor) committed(s troupe.Session) {
 		a.tree.slots.release(-d.Active)
 	}
 	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 {
-		a.tree.slots.retryShort()
+		a.tree.slots.retryBudget()
 	}
 }
 

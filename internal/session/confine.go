@@ -90,7 +90,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		return nil
 	}
 	call := c.call
-	chain := c.tree.line.chain(c.self.ID)
+	chain := c.tree.chain.chain(c.self.ID)
 	// An answer about a run that was watched is for what was seen; any other leave is for the
 	// command whole, and that includes the network.
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
@@ -129,10 +129,10 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return c.Prepared.Run(ctx, env)
 }
 
-// beyond looks at what a confined command attempted. If somebody can be asked about what was
+// afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
-func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err error) {
+func (a *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
 	wants, blocked := a.wants(i, *out)
 	if len(wants) == 0 {
 		return false, nil
@@ -155,7 +155,7 @@ func (a *calls) beyond(i int, j *judged, out *tool.Output) (waits bool, err erro
 		// It may have been granted while it ran. That asks the rules alone: there is a sandbox.
 		now := a.candidate(i)
 		d, _ := now.decide(j.access)
-		return true, a.requests.settle(i, d)
+		return true, a.requests.answerIfAllowed(i, d)
 	}
 	alone := d.Beyond == troupe.Ask && a.tree.settings().AskFor == 0
 	if d.Effect == troupe.Allow && !gate.IsReadOnlyRun(d) && !blocked && !alone {

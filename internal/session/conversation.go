@@ -114,30 +114,30 @@ func (h *Hub) offer(names []string) (fleet.Document, error) {
 	return o, nil
 }
 
-// maxKinds is more kinds of sessions than are at work at once.
-const maxKinds = 256
+// maxCached is more kinds of sessions than are at work at once.
+const maxCached = 256
 
-// kinds keeps what sessions of a kind share, of the kinds made last.
-type kinds[V any] struct {
+// cache keeps what sessions of a kind share, of the kinds made last.
+type cache[V any] struct {
 	mu    sync.Mutex
 	known map[string]V
 	keys  []string // the oldest first
 }
 
-func (c *kinds[V]) get(key string) (V, bool) {
+func (c *cache[V]) get(key string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v, ok := c.known[key]
 	return v, ok
 }
 
-func (c *kinds[V]) put(key string, v V) {
+func (c *cache[V]) put(key string, v V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.known[key]; ok {
 		return // two sessions made it at once
 	}
-	if len(c.keys) == maxKinds {
+	if len(c.keys) == maxCached {
 		delete(c.known, c.keys[0])
 		c.keys = append(c.keys[:0], c.keys[1:]...)
 	}

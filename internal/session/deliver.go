@@ -28,7 +28,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	for _, m := range mail {
 		body := a.bodyOf(m)
 		if body == nil {
-			m.Ended = a.tasks.filed(m.Ended)
+			m.Ended = a.tasks.withOutputFile(m.Ended)
 			words = append(words, m)
 			if m.Stop != nil && a.tasks.shells[m.Stop.Task] != nil {
 				a.tasks.shells[m.Stop.Task]() // its end is told as any other
@@ -79,7 +79,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		c, o := a.st.Calls[i], m.Ended
 		text := turn.RenderOutcome(*o)
 		if c.Wait != nil {
-			o = a.tasks.filed(o)
+			o = a.tasks.withOutputFile(o)
 			text = turn.RenderNotification(*o)
 		}
 		return troupe.ToolFinished{

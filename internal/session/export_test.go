@@ -4,7 +4,7 @@ package session
 func (h *Hub) Kept() (trees, kinds, folders int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.around.mu.Lock()
-	defer h.around.mu.Unlock()
-	return len(h.trees), len(h.heads.known) + len(h.offers.known), len(h.around.known)
+	h.folders.mu.Lock()
+	defer h.folders.mu.Unlock()
+	return len(h.trees), len(h.heads.known) + len(h.offers.known), len(h.folders.known)
 }

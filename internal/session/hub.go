@@ -143,14 +143,15 @@ type Replay interface {
 // while it is in that map, and nothing else decides it.
 //
 // Locks: Hub.mu comes before a tree's mu, that before those of its line and its slots, these before
-// an actor's; what sessions of a kind share, and surroundings, have their own and take no other. None is held
+// an actor's; what sessions of a kind share, and what is known of folders, have their own and take no other. None is
+// held
 // during a transaction, a look at a folder or a model call.
 type Hub struct {
-	d      Deps
-	gate   *gate.Tools
-	around surroundings
-	heads  kinds[[]byte]
-	offers kinds[fleet.Document]
+	d       Deps
+	gate    *gate.Tools
+	folders folderCache
+	heads   cache[[]byte]
+	offers  cache[fleet.Document]
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree
@@ -177,21 +178,21 @@ func New(d Deps) *Hub {
 		d.Governor = free{}
 	}
 	return &Hub{
-		d: d, gate: gate.NewTools(d.Tools.Facts()), around: surroundings{look: d.Environment, now: d.Now},
+		d: d, gate: gate.NewTools(d.Tools.Facts()), folders: folderCache{look: d.Environment, now: d.Now},
 		trees: make(map[troupe.SessionID]*tree),
 	}
 }
 
-// Hosts reports whether a tree is hosted here, or about to be.
-func (h *Hub) Hosts(root troupe.SessionID) bool {
+// Knows reports whether a tree is hosted here, or about to be.
+func (h *Hub) Knows(root troupe.SessionID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.trees[root] != nil
 }
 
-// Advances reports whether the sessions of a tree are advanced here, as far as this process knows:
+// Runs reports whether the sessions of a tree are advanced here, as far as this process knows:
 // the tree was taken up, and neither lost nor left since.
-func (h *Hub) Advances(root troupe.SessionID) bool {
+func (h *Hub) Runs(root troupe.SessionID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.trees[root]
@@ -275,7 +276,7 @@ func (h *Hub) over(root troupe.SessionID, leave bool) (again <-chan struct{}, er
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lost := t.lost != nil && t.taking == nil && !(leave && t.held > 0)
+	lost := t.lost != nil && t.adoption == nil && !(leave && t.held > 0)
 	if !lost && !t.over() {
 		c := make(chan struct{})
 		t.waiters = append(t.waiters, c)
@@ -325,5 +326,5 @@ func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller) bool {
 
 // Seen tells the hub how a folder looked at a time, for agents that begin there soon.
 func (h *Hub) Seen(folder, description string, at time.Time) {
-	h.around.seen(folder, description, at)
+	h.folders.seen(folder, description, at)
 }

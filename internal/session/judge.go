@@ -125,8 +125,8 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		}
 	}
 	d, version := c.decide(j.access)
-	if c.unheard(d) {
-		said := c.hear(ctx, j.access, d)
+	if c.needsJudge(d) {
+		said := c.askJudge(ctx, j.access, d)
 		if j.stopped = ctx.Err() != nil; j.stopped {
 			return j
 		}
@@ -137,7 +137,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
 	}
-	j.decision, j.version = c.permit(d), version
+	j.decision, j.version = c.withLeave(d), version
 	switch j.decision.Effect {
 	case troupe.Ask:
 		j.action = action(j.prepared, j.env, c.call.Call)
@@ -163,13 +163,13 @@ func (c *candidate) equip(j *judged) {
 	}
 }
 
-// unheard: there is a judge who has not been asked about the call, and whose word counts.
-func (c *candidate) unheard(d troupe.Decision) bool {
+// needsJudge: there is a judge who has not been asked about the call, and whose word counts.
+func (c *candidate) needsJudge(d troupe.Decision) bool {
 	return c.h.d.Judge != nil && c.call.Judged == nil && d.Effect != troupe.Deny
 }
 
-// hear asks the judge.
-func (c *candidate) hear(ctx context.Context, access troupe.Access, d troupe.Decision) troupe.Judgement {
+// askJudge asks the judge.
+func (c *candidate) askJudge(ctx context.Context, access troupe.Access, d troupe.Decision) troupe.Judgement {
 	said, err := c.h.d.Judge.Judge(ctx, Judging{c.self, c.call.Call, access, d})
 	if err != nil {
 		said.Effect, said.Why = troupe.Deny, "it could not be judged: "+err.Error()
@@ -180,8 +180,8 @@ func (c *candidate) hear(ctx context.Context, access troupe.Access, d troupe.Dec
 // decide asks the gate. The version is the one that the line of authority had, or an older one.
 func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int) {
 	q := c.query(c.call.Name, access)
-	version = c.tree.line.version(c.self.ID)
-	q.Chain = c.tree.line.chain(c.self.ID)
+	version = c.tree.chain.version(c.self.ID)
+	q.Chain = c.tree.chain.chain(c.self.ID)
 	return c.h.gate.Decide(q), version
 }
 
@@ -225,7 +225,7 @@ func (c *candidate) roots() []string {
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (c *candidate) hidden() func(string) bool {
-	byRule := gate.Hidden(c.tree.line.chain(c.self.ID), c.roots(), c.h.d.Home)
+	byRule := gate.Hidden(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
 	always := c.h.d.Guard.Hidden(c.self.Cwd)
 	if byRule == nil && always == nil {
 		return nil
@@ -242,7 +242,7 @@ func (c *candidate) hidden() func(string) bool {
 	}
 }
 
-// job is a call in hand: it is judged, and then it may begin, unless it is dropped before.
+// job is a call under way: it is judged, and then it may begin, unless it is dropped before.
 type job struct {
 	cancel context.CancelFunc
 	stage  atomic.Int32
@@ -257,40 +257,40 @@ const (
 // begin is false if the call was dropped.
 func (j *job) begin() bool { return j.stage.CompareAndSwap(jobJudging, jobBegun) }
 
-// take takes a call in hand: fn runs beside the actor.
-func (a *calls) take(ctx context.Context, i int, fn func(ctx context.Context, hand *job)) *job {
+// startJob sets a call to work: fn runs beside the actor.
+func (a *calls) startJob(ctx context.Context, i int, fn func(ctx context.Context, job *job)) *job {
 	if a.working == nil {
 		a.working = make(map[int]*job)
 	}
-	hand := new(job)
-	a.working[i] = hand
-	hand.cancel = a.goCancel(ctx, func(ctx context.Context) { fn(ctx, hand) })
-	return hand
+	job := new(job)
+	a.working[i] = job
+	job.cancel = a.goCancel(ctx, func(ctx context.Context) { fn(ctx, job) })
+	return job
 }
 
 // drop has a call not begin. It is false if the call has begun.
 func (a *calls) drop(i int) bool {
-	hand := a.working[i]
-	if hand == nil {
+	job := a.working[i]
+	if job == nil {
 		return true
 	}
-	if !hand.stage.CompareAndSwap(jobJudging, jobDropped) {
+	if !job.stage.CompareAndSwap(jobJudging, jobDropped) {
 		return false
 	}
-	hand.cancel()
+	job.cancel()
 	delete(a.working, i)
 	return true
 }
 
 func (a *calls) judging(i int) bool {
-	hand := a.working[i]
-	return hand != nil && hand.stage.Load() == jobJudging
+	job := a.working[i]
+	return job != nil && job.stage.Load() == jobJudging
 }
 
 // judged notes what came of judging a call. It is acted on once whatever was said to the session
 // meanwhile has been heard: a stop keeps the call from beginning.
 func (a *calls) judged(in inJudged) error {
-	if a.working[in.call] != in.hand {
+	if a.working[in.call] != in.job {
 		return nil
 	}
 	delete(a.working, in.call)
@@ -298,7 +298,7 @@ func (a *calls) judged(in inJudged) error {
 		return nil
 	}
 	if in.judged.judgement != nil {
-		if err := a.heard(in.call, *in.judged.judgement); err != nil {
+		if err := a.noteJudgement(in.call, *in.judged.judgement); err != nil {
 			return err
 		}
 	}
@@ -309,37 +309,37 @@ func (a *calls) judged(in inJudged) error {
 	return nil
 }
 
-func (a *calls) heard(i int, said troupe.Judgement) error {
+func (a *calls) noteJudgement(i int, said troupe.Judgement) error {
 	c := a.st.Calls[i]
 	return a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said})
 }
 
-// hear asks the judge, if there is one, about calls that the session carries out itself, and returns
+// askJudge asks the judge, if there is one, about calls that the session carries out itself, and returns
 // those that can go on. Those of one reply go on together.
-func (a *calls) hear(ctx context.Context, calls []int) (rest []int) {
+func (a *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 	if a.h.d.Judge == nil {
 		return calls
 	}
-	in := new(inHeard)
+	in := new(inIntentsJudged)
 	var ask []func(context.Context) troupe.Judgement
 	for _, i := range calls {
 		c := a.candidate(i)
 		if t, ok := a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
 			access, err := t.Access(c.env(), c.call.Input)
-			if d, _ := c.decide(access); err == nil && c.unheard(d) {
+			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {
 				in.calls = append(in.calls, i)
-				ask = append(ask, func(ctx context.Context) troupe.Judgement { return c.hear(ctx, access, d) })
+				ask = append(ask, func(ctx context.Context) troupe.Judgement { return c.askJudge(ctx, access, d) })
 				continue
 			}
 		}
 		rest = append(rest, i)
 	}
-	in.hands, in.said = make([]*job, len(ask)), make([]*troupe.Judgement, len(ask))
+	in.jobs, in.said = make([]*job, len(ask)), make([]*troupe.Judgement, len(ask))
 	var heard atomic.Int32
 	for n, i := range in.calls {
-		a.take(ctx, i, func(ctx context.Context, hand *job) {
+		a.startJob(ctx, i, func(ctx context.Context, job *job) {
 			said := ask[n](ctx)
-			if in.hands[n] = hand; ctx.Err() == nil {
+			if in.jobs[n] = job; ctx.Err() == nil {
 				in.said[n] = &said
 			}
 			if int(heard.Add(1)) == len(ask) {
@@ -351,16 +351,16 @@ func (a *calls) hear(ctx context.Context, calls []int) (rest []int) {
 }
 
 // judgedAll notes what the judge said about calls that the session carries out itself.
-func (a *calls) judgedAll(in inHeard) error {
+func (a *calls) judgedAll(in inIntentsJudged) error {
 	for n, i := range in.calls {
-		if a.working[i] != in.hands[n] {
+		if a.working[i] != in.jobs[n] {
 			continue
 		}
 		delete(a.working, i)
 		if in.said[n] == nil {
 			continue // it was told to stop
 		}
-		if err := a.heard(i, *in.said[n]); err != nil {
+		if err := a.noteJudgement(i, *in.said[n]); err != nil {
 			return err
 		}
 	}

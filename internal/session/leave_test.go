@@ -113,7 +113,7 @@ func TestLeaveWaitsForMail(t *testing.T) {
 		if s := h.get(h.root); s.Run != 2 || !s.Status.Ended() {
 			t.Errorf("the tree was left in run %d, %s", s.Run, s.Status)
 		}
-		if p.hub.Hosts(h.root) {
+		if p.hub.Knows(h.root) {
 			t.Error("it is still hosted")
 		}
 		here, err := p.hub.Send(t.Context(), h.root, func(store.Tx) ([]troupe.Mail,

@@ -68,10 +68,10 @@ type Adoption struct {
 func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	t := h.open(ad.Root)
 	defer h.unhold(t)
-	if !t.take(ad.Expect) {
+	if !t.beginAdoption(ad.Expect) {
 		return fmt.Errorf("take over tree %s, which is being taken over here: %w", ad.Root, troupe.ErrFenced)
 	}
-	defer t.taken()
+	defer t.endAdoption()
 	var got adopted
 	err := h.d.Store.Update(ctx, ad.Root, func(tx store.Tx) (err error) {
 		got, err = t.adopt(tx, ad)
@@ -85,7 +85,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 		h.d.Notify(a.root, a.id, a.st.Session.Seq)
 	}
 	for _, a := range got.actors {
-		a.post(inRules{}) // what was granted last, or comes with the adoption, may settle what is open
+		a.post(inAuthorityChanged{}) // what was granted last, or comes with the adoption, may settle what is open
 	}
 	return nil
 }
@@ -293,30 +293,30 @@ func lineage(tx store.Reader, s troupe.Session, known func(troupe.SessionID) boo
 	return out, nil
 }
 
-// take notes that the tree is about to be taken over; false: it is already.
-func (t *tree) take(from troupe.Lease) bool {
+// beginAdoption notes that the tree is about to be taken over; false: it is already.
+func (t *tree) beginAdoption(from troupe.Lease) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.taking != nil {
+	if t.adoption != nil {
 		return false
 	}
-	t.taking = &takeover{from: from}
+	t.adoption = &adoption{from: from}
 	return true
 }
 
-// takeover is a tree that is being taken over: from which lease, and the mail to it that is kept
+// adoption is a tree that is being taken over: from which lease, and the mail to it that is kept
 // until it is.
-type takeover struct {
+type adoption struct {
 	from troupe.Lease
 	mail []troupe.Mail
 }
 
-// taken ends a taking over, whatever came of it.
-func (t *tree) taken() {
+// endAdoption ends a taking over, whatever came of it.
+func (t *tree) endAdoption() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mail := t.taking.mail
-	t.taking = nil
+	mail := t.adoption.mail
+	t.adoption = nil
 	t.deliver(mail)
 }
 
@@ -329,7 +329,7 @@ func (t *tree) replace(got adopted) {
 	t.up, t.lost = true, nil
 	t.caps, t.run, t.roles = got.caps, got.actors[0].st.Settings, got.roles
 	for _, st := range got.line {
-		t.line.place(st, t.caps)
+		t.chain.set(st, t.caps)
 	}
 	for _, a := range got.actors {
 		t.install(a)

@@ -33,9 +33,9 @@ func (t *tree) drop() {
 		a.kill()
 	}
 	clear(t.actors)
-	clear(t.pending)
+	clear(t.waking)
 	clear(t.awaited)
-	t.line.clear()
+	t.chain.clear()
 	t.slots.clear()
 	t.up, t.live = false, 0
 }
@@ -44,7 +44,7 @@ func (t *tree) drop() {
 func (t *tree) given() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.taking != nil {
+	if t.adoption != nil {
 		return nil
 	}
 	return t.lost
@@ -57,7 +57,7 @@ func (a *actor) gone() bool {
 	return a.dead
 }
 
-// kill makes the actor deaf, and has it let go of what it has in hand.
+// kill makes the actor deaf, and has it let go of what it has under way.
 func (a *actor) kill() {
 	a.mu.Lock()
 	unheard, again := a.inbox, !a.dead && !a.scheduled
@@ -77,7 +77,7 @@ func (a *actor) kill() {
 	}
 }
 
-// letGo ends what the actor has in hand. Its tree is not its hub's any more, and what comes of it
+// letGo ends what the actor has under way. Its tree is not its hub's any more, and what comes of it
 // is nobody's.
 func (a *actor) letGo() {
 	if a.exchange.callCancel != nil {

@@ -21,11 +21,11 @@ func (t *tree) mailed(mail ...troupe.Mail) {
 // deliver is mailed with mu held.
 func (t *tree) deliver(mail []troupe.Mail) {
 	for _, m := range mail {
-		if t.taking != nil {
-			t.taking.mail = append(t.taking.mail, m)
+		if t.adoption != nil {
+			t.adoption.mail = append(t.adoption.mail, m)
 			continue
 		}
-		b := t.pending[m.To] // first: what was kept for it so far has to come before this
+		b := t.waking[m.To] // first: what was kept for it so far has to come before this
 		if a := t.actors[m.To]; a != nil && b == nil {
 			a.post(inMail{m})
 			continue
@@ -34,35 +34,35 @@ func (t *tree) deliver(mail []troupe.Mail) {
 			continue // the process that takes the tree up finds it
 		}
 		if b == nil {
-			b = &mailbag{}
-			t.pending[m.To] = b
+			b = &heldMail{}
+			t.waking[m.To] = b
 			t.h.d.Sched.Go(func(ctx context.Context) { t.wake(ctx, m.To, b) })
 		}
 		b.mail = append(b.mail, m)
 	}
 }
 
-// mailbag keeps the mail of a session until that has its actor.
-type mailbag struct{ mail []troupe.Mail }
+// heldMail keeps the mail of a session until that has its actor.
+type heldMail struct{ mail []troupe.Mail }
 
 // buffer keeps the mail to sessions that are about to be born until they have their actors:
 // others see them as soon as they are committed. What it returns is called in any case.
 func (t *tree) buffer(ids ...troupe.SessionID) (flush func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	mine := make(map[troupe.SessionID]*mailbag)
+	mine := make(map[troupe.SessionID]*heldMail)
 	for _, id := range ids {
-		if t.actors[id] == nil && t.pending[id] == nil {
-			mine[id] = &mailbag{}
-			t.pending[id] = mine[id]
+		if t.actors[id] == nil && t.waking[id] == nil {
+			mine[id] = &heldMail{}
+			t.waking[id] = mine[id]
 		}
 	}
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		for _, id := range ids {
-			if b := mine[id]; b != nil && t.pending[id] == b {
-				delete(t.pending, id)
+			if b := mine[id]; b != nil && t.waking[id] == b {
+				delete(t.waking, id)
 				t.deliver(b.mail)
 			}
 		}
@@ -71,7 +71,7 @@ func (t *tree) buffer(ids ...troupe.SessionID) (flush func()) {
 }
 
 // wake gives a session that has ended its actor back.
-func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
+func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *heldMail) {
 	var a *actor
 	var line []*turn.State
 	err := t.h.d.Store.Update(context.WithoutCancel(ctx), t.root, func(tx store.Tx) error {
@@ -89,7 +89,7 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 		if a, err = t.load(tx, id, false, func(*turn.State) []troupe.Body { return nil }); err != nil {
 			return err
 		}
-		line, err = lineage(tx, s, t.line.has)
+		line, err = lineage(tx, s, t.chain.has)
 		return err
 	})
 	// All at once: the actor may have come to its end by the next moment, and then it is deaf
@@ -97,17 +97,17 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.pending[id] != b:
+	case t.waking[id] != b:
 	case err != nil:
 		t.lose(fmt.Errorf("wake session %s: %w", id, err))
 	case a == nil: // the process that takes the tree over finds the mail
-		delete(t.pending, id)
+		delete(t.waking, id)
 	default:
 		for _, st := range line {
-			t.line.place(st, t.caps)
+			t.chain.set(st, t.caps)
 		}
 		t.install(a)
-		delete(t.pending, id)
+		delete(t.waking, id)
 		for _, m := range b.mail {
 			a.post(inMail{m}) // what it found in its mailbox it does not take twice
 		}
@@ -117,10 +117,10 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *mailbag) {
 
 // wakes reports whether a session is still to be woken: its tree may have been lost since, or
 // be about to be adopted, which brings all back that has mail.
-func (t *tree) wakes(id troupe.SessionID, b *mailbag) bool {
+func (t *tree) wakes(id troupe.SessionID, b *heldMail) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.pending[id] == b && t.taking == nil
+	return t.waking[id] == b && t.adoption == nil
 }
 
 // owned is troupe.ErrFenced if the tree is another process's by now: a process that takes a tree
@@ -136,13 +136,13 @@ func (t *tree) owned(tx store.Reader) error {
 	return nil
 }
 
-// takes reports whether this hub is about to take the tree over from the process that holds it
+// adopts reports whether this hub is about to take the tree over from the process that holds it
 // now.
-func (t *tree) takes(tx store.Reader) bool {
+func (t *tree) adopts(tx store.Reader) bool {
 	held, err := tx.Lease(t.root)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return err == nil && t.taking != nil && t.taking.from == held
+	return err == nil && t.adoption != nil && t.adoption.from == held
 }
 
 // send is Hub.Send.
@@ -150,7 +150,7 @@ func (t *tree) send(ctx context.Context, build func(tx store.Tx) ([]troupe.Mail,
 	var mail []troupe.Mail
 	err := t.h.d.Store.Update(context.WithoutCancel(ctx), t.root, func(tx store.Tx) error {
 		err := t.owned(tx)
-		if errors.Is(err, troupe.ErrFenced) && t.takes(tx) {
+		if errors.Is(err, troupe.ErrFenced) && t.adopts(tx) {
 			err = nil // it is about to be ours, and what is sent until then is kept
 		}
 		if err == nil {

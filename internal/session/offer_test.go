@@ -19,7 +19,7 @@ import (
 // upgrade is a program with another Read, and without Edit.
 func upgrade(p *process) {
 	p.deps = func(d *session.Deps) {
-		d.Tools = d.Tools.Each(func(d tool.Descriptor) tool.Descriptor {
+		d.Tools = d.Tools.Map(func(d tool.Descriptor) tool.Descriptor {
 			switch d.Name {
 			case "Read":
 				d.Description, d.Schema = "Reads more.", []byte(`{"type":"object"}`)

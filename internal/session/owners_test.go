@@ -133,7 +133,7 @@ func TestTwoAdopt(t *testing.T) {
 
 // counted counts the commands that are at work.
 func counted(running *atomic.Int32) tool.Set {
-	return shells().Each(func(d tool.Descriptor) tool.Descriptor {
+	return shells().Map(func(d tool.Descriptor) tool.Descriptor {
 		if d.Name == "Bash" {
 			d.Runner = countedCommand{running}
 		}

@@ -15,7 +15,7 @@ import (
 // permit is what the gate's decision about a call comes to with the answer there is, if there is
 // one. A no that is there holds, whatever was granted since. A yes counts for an ask only: a rule
 // that denies by now denies.
-func (c *candidate) permit(d troupe.Decision) troupe.Decision {
+func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
 	// A command that may run read-only without being asked about was asked about if it has
 	// an answer: that is for what it wanted beyond.
 	asked := c.call.Asked
@@ -38,18 +38,19 @@ func (c *candidate) permit(d troupe.Decision) troupe.Decision {
 	return d
 }
 
-// permit judges a call that the session carries out itself, by rules alone. Settled says that the call
+// judgeIntent judges a call that the session carries out itself, by rules alone. Settled says that the call
 // has its result, or waits for an answer.
-func (a *calls) permit(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool, err error) {
+func (a *calls) judgeIntent(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool,
+	err error) {
 	c := a.candidate(i)
 	d, _ = c.decide(access)
-	d = c.permit(d)
-	settled, err = a.settle(i, d, action)
+	d = c.withLeave(d)
+	settled, err = a.applyDecision(i, d, action)
 	return d, settled, err
 }
 
 // settle turns a decision into what happens to its call, unless that may go on.
-func (a *calls) settle(i int, d troupe.Decision, action func() string) (settled bool, err error) {
+func (a *calls) applyDecision(i int, d troupe.Decision, action func() string) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:
 		return false, nil
@@ -120,7 +121,7 @@ func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *trou
 		effect = troupe.Deny
 	}
 	return troupe.RequestAnswered{
-		ID: c.Request.ID, About: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
+		ID: c.Request.ID, RequestKind: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
 		Note: ans.Note, Rule: ans.Rule,
 		Choices: ans.Choices, Text: ans.Text, Mail: mail, Caller: by,
 	}
@@ -212,9 +213,9 @@ func (a *births) refuseAll(births []birth, why string) error {
 	return nil
 }
 
-// askAnew judges calls that wait for an answer once more: what was granted to somebody else meanwhile
+// rejudgeOpen judges calls that wait for an answer once more: what was granted to somebody else meanwhile
 // may allow them too. Answers that come later are heard when that is done.
-func (a *requests) askAnew(ctx context.Context) {
+func (a *requests) rejudgeOpen(ctx context.Context) {
 	for i := range a.st.Calls {
 		r := a.st.Calls[i].Request
 		if r == nil || r.Kind.AboutBirths() || a.calls.working[i] != nil {
@@ -225,8 +226,8 @@ func (a *requests) askAnew(ctx context.Context) {
 			continue
 		}
 		c := a.calls.candidate(i)
-		a.calls.take(ctx, i, func(_ context.Context, hand *job) {
-			in := inAnew{call: i, hand: hand, request: r}
+		a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
+			in := inRejudged{call: i, job: job, request: r}
 			access, err := t.Access(c.env(), c.call.Input)
 			if in.decision, in.version = c.decide(access); err != nil {
 				in.decision.Effect = troupe.Deny
@@ -236,26 +237,26 @@ func (a *requests) askAnew(ctx context.Context) {
 	}
 }
 
-// anew settles a request that a rule allows by now.
-func (a *requests) anew(ctx context.Context, in inAnew) error {
-	if a.calls.working[in.call] != in.hand {
+// rejudged settles a request that a rule allows by now.
+func (a *requests) rejudged(ctx context.Context, in inRejudged) error {
+	if a.calls.working[in.call] != in.job {
 		return nil
 	}
 	delete(a.calls.working, in.call)
 	switch {
 	case a.st.Calls[in.call].Request != in.request:
 		return nil
-	case in.version != a.tree.line.version(a.id):
-		a.askAnew(ctx)
+	case in.version != a.tree.chain.version(a.id):
+		a.rejudgeOpen(ctx)
 		return nil
 	}
-	return a.settle(in.call, in.decision)
+	return a.answerIfAllowed(in.call, in.decision)
 }
 
-// settle answers the request about a call if the gate allows it by now. That it may run read-only is
+// answerIfAllowed answers the request about a call if the gate allows it by now. That it may run read-only is
 // how it came to be asked about, and what it wanted beyond its sandbox is not allowed by what allows
 // it in a sandbox.
-func (a *requests) settle(i int, d troupe.Decision) error {
+func (a *requests) answerIfAllowed(i int, d troupe.Decision) error {
 	r := a.st.Calls[i].Request
 	if d.Effect != troupe.Allow || gate.IsReadOnlyRun(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 		return nil
@@ -263,9 +264,9 @@ func (a *requests) settle(i int, d troupe.Decision) error {
 	return a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))
 }
 
-// audible is the mail that can be heard now: an answer waits while its request is judged anew, so
+// readable is the mail that can be heard now: an answer waits while its request is judged anew, so
 // that what was granted before it counts first.
-func (a *requests) audible() []troupe.Mail {
+func (a *requests) readable() []troupe.Mail {
 	if len(a.calls.working) == 0 {
 		return a.unread
 	}

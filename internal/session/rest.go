@@ -20,11 +20,11 @@ func (t *tree) checkOver() {
 // over reports whether nothing of the tree is at work or about to be. It is called with mu
 // held.
 func (t *tree) over() bool {
-	if t.live > 0 || t.held > 0 || len(t.pending) > 0 {
+	if t.live > 0 || t.held > 0 || len(t.waking) > 0 {
 		return false
 	}
 	for _, a := range t.actors {
-		if a.stirs() {
+		if a.hasWork() {
 			return false
 		}
 	}
@@ -36,19 +36,19 @@ func (t *tree) over() bool {
 func (t *tree) others(a *actor, before time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.pending) > 0 {
+	if len(t.waking) > 0 {
 		return true
 	}
 	for _, x := range t.actors {
-		if x != a && (x.counted && x.since.Before(before) || !x.counted && x.stirs()) {
+		if x != a && (x.counted && x.since.Before(before) || !x.counted && x.hasWork()) {
 			return true
 		}
 	}
 	return false
 }
 
-// stirs reports whether the actor of a session that has ended still has something before it.
-func (a *actor) stirs() bool {
+// hasWork reports whether the actor of a session that has ended still has something before it.
+func (a *actor) hasWork() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return !a.dead && (a.scheduled || len(a.inbox) > 0 || a.due)

@@ -7,9 +7,9 @@ import (
 
 // slots are the sessions of a tree that wait for others of it.
 type slots struct {
-	mu     sync.Mutex
-	queued []*actor // Spawning, in order of arrival: they wait for an active slot
-	short  []*actor // their next call waits for room in the tree's limits
+	mu         sync.Mutex
+	queued     []*actor // Spawning, in order of arrival: they wait for an active slot
+	overBudget []*actor // their next call waits for room in the tree's limits
 }
 
 // enqueue remembers a session that found no active slot.
@@ -56,25 +56,25 @@ func (s *slots) release(n int) {
 	}
 }
 
-// enqueueShort remembers a session whose call may not fit into the tree's limits now.
-func (s *slots) enqueueShort(a *actor) {
+// queueForBudget remembers a session whose call may not fit into the tree's limits now.
+func (s *slots) queueForBudget(a *actor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !a.gone() && !slices.Contains(s.short, a) {
-		s.short = append(s.short, a)
+	if !a.gone() && !slices.Contains(s.overBudget, a) {
+		s.overBudget = append(s.overBudget, a)
 	}
 }
 
-func (s *slots) dequeueShort(a *actor) {
+func (s *slots) leaveBudgetQueue(a *actor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.short = slices.DeleteFunc(s.short, func(x *actor) bool { return x == a })
+	s.overBudget = slices.DeleteFunc(s.overBudget, func(x *actor) bool { return x == a })
 }
 
-// retryShort lets the sessions try again whose calls found no room: a call has ended.
-func (s *slots) retryShort() {
+// retryBudget lets the sessions try again whose calls found no room: a call has ended.
+func (s *slots) retryBudget() {
 	s.mu.Lock()
-	all := slices.Clone(s.short)
+	all := slices.Clone(s.overBudget)
 	s.mu.Unlock()
 	for _, a := range all {
 		a.post(inNudge{})
@@ -85,5 +85,5 @@ func (s *slots) retryShort() {
 func (s *slots) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queued, s.short = nil, nil
+	s.queued, s.overBudget = nil, nil
 }

@@ -38,7 +38,7 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 // are, whole, the result that its parent waits for. A thousand files take longer to make than
 // all else that is written at their ends.
 func (a *births) keepResult(text string) string {
-	if a.tree.arrived(a.id) && len(text) <= turn.MaxResult {
+	if a.tree.takeAwaited(a.id) && len(text) <= turn.MaxResult {
 		return ""
 	}
 	return a.h.saveResult(a.st.Session.Parent, a.id, text)
@@ -101,7 +101,7 @@ func (a *births) background(calls []int, by *troupe.Caller) error {
 		if !ok {
 			continue
 		}
-		a.tree.await(c.Child, false)
+		a.tree.setAwaited(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
 		moved := a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")
 		moved.Caller = by
@@ -143,7 +143,7 @@ func (a *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepare
 		a.shells = make(map[troupe.TaskID]context.CancelFunc)
 	}
 	now := a.h.d.Now
-	ended := a.h.around.change()
+	ended := a.h.folders.invalidate()
 	a.shells[id] = a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, p, env)
@@ -203,9 +203,9 @@ func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	return nil
 }
 
-// filed is the end of a child as it is told to a parent that did not wait for it, or no more:
+// withOutputFile is the end of a child as it is told to a parent that did not wait for it, or no more:
 // with the file that has all its words, which may not have been made when it ended.
-func (a *tasks) filed(o *troupe.Outcome) *troupe.Outcome {
+func (a *tasks) withOutputFile(o *troupe.Outcome) *troupe.Outcome {
 	if o == nil || o.Session == "" || o.Output != "" || o.Result == "" {
 		return o
 	}
@@ -272,7 +272,7 @@ func (a *tasks) report(calls []int) error {
 func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := a.st.Calls[i]
 	t, _ := a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
-	d, settled, err := a.permit(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
+	d, settled, err := a.judgeIntent(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
 	}
@@ -312,7 +312,7 @@ func (a *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.T
 		}
 		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
 			a.unread = without(a.unread, []troupe.Mail{m})
-			m.Ended = a.filed(m.Ended)
+			m.Ended = a.withOutputFile(m.Ended)
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
 			out.Outcome, out.Mail = m.Ended, m.ID
 			if err := a.stage(out); err != nil {

@@ -15,7 +15,7 @@ import (
 // runCalls takes calls to the gate and starts those that may run.
 func (a *calls) runCalls(ctx context.Context, calls []int) error {
 	a.now = nil // other calls may have read and written since
-	calls = a.hear(ctx, calls)
+	calls = a.askJudge(ctx, calls)
 	var births []int
 	for _, i := range calls {
 		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == troupe.Birth {
@@ -28,7 +28,7 @@ func (a *calls) runCalls(ctx context.Context, calls []int) error {
 	seen := make(map[string]string)
 	environment := func(folder string) string {
 		if _, ok := seen[folder]; !ok {
-			seen[folder] = a.h.around.of(folder)
+			seen[folder] = a.h.folders.of(folder)
 		}
 		return seen[folder]
 	}
@@ -65,16 +65,16 @@ func (a *calls) runCall(ctx context.Context, i int) error {
 func (a *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	j := a.ready[i]
 	delete(a.ready, i)
-	if j != nil && (j.refused != "" || j.version == a.tree.line.version(a.id)) {
+	if j != nil && (j.refused != "" || j.version == a.tree.chain.version(a.id)) {
 		return a.announce(ctx, i, j)
 	}
 	c := a.candidate(i)
-	a.take(ctx, i, func(ctx context.Context, hand *job) {
+	a.startJob(ctx, i, func(ctx context.Context, job *job) {
 		j := c.judge(ctx, runner)
-		if j.unannounced() && hand.begin() {
-			a.run(ctx, i, hand, j)
+		if j.unannounced() && job.begin() {
+			a.run(ctx, i, job, j)
 		} else {
-			a.post(inJudged{i, hand, j})
+			a.post(inJudged{i, job, j})
 		}
 	})
 	a.begun = true
@@ -86,7 +86,7 @@ func (a *calls) announce(ctx context.Context, i int, j *judged) error {
 	if j.refused != "" {
 		return a.finishText(i, j.refused)
 	}
-	if settled, err := a.settle(i, j.decision, func() string { return j.action }); settled || err != nil {
+	if settled, err := a.applyDecision(i, j.decision, func() string { return j.action }); settled || err != nil {
 		return err
 	}
 	if j.announced() {
@@ -105,21 +105,21 @@ func (a *calls) announce(ctx context.Context, i int, j *judged) error {
 	}
 	ended := func() {}
 	if j.changes() {
-		ended = a.h.around.change()
+		ended = a.h.folders.invalidate()
 	}
-	a.take(ctx, i, func(ctx context.Context, hand *job) {
+	a.startJob(ctx, i, func(ctx context.Context, job *job) {
 		defer ended()
-		a.run(ctx, i, hand, j)
+		a.run(ctx, i, job, j)
 	}).begin()
 	a.begun = true
 	return nil
 }
 
 // run runs a call in its job.
-func (a *calls) run(ctx context.Context, i int, hand *job, j *judged) {
+func (a *calls) run(ctx context.Context, i int, job *job, j *judged) {
 	start := a.h.d.Now()
 	out, err := runPrepared(ctx, j.prepared, j.env)
-	a.post(inToolDone{call: i, hand: hand, judged: j, out: out, err: err, took: a.h.d.Now().Sub(start)})
+	a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, took: a.h.d.Now().Sub(start)})
 }
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
@@ -134,7 +134,7 @@ func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.O
 }
 
 func (a *calls) toolDone(in inToolDone) error {
-	if a.working[in.call] != in.hand {
+	if a.working[in.call] != in.job {
 		return nil
 	}
 	delete(a.working, in.call)
@@ -149,11 +149,11 @@ func (a *calls) toolDone(in inToolDone) error {
 	}
 	out.Blocks = blocks
 	if in.err == nil {
-		if waits, err := a.beyond(in.call, in.judged, &out); waits || err != nil {
+		if waits, err := a.afterConfinedRun(in.call, in.judged, &out); waits || err != nil {
 			return err
 		}
 	}
-	return a.finishAsked(in.call, out, in.took, nil, in.judged.bill)
+	return a.finishBilled(in.call, out, in.took, nil, in.judged.bill)
 }
 
 func (a *calls) finishText(i int, why string) error {
@@ -170,11 +170,11 @@ func (a *calls) finishDenied(i int, d troupe.Decision) error {
 
 // finish logs the one result of a call.
 func (a *calls) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
-	return a.finishAsked(i, out, took, denied, nil)
+	return a.finishBilled(i, out, took, denied, nil)
 }
 
-// finishAsked is finish with the bill of what the tool asked a model.
-func (a *calls) finishAsked(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
+// finishBilled is finish with the bill of what the tool asked a model.
+func (a *calls) finishBilled(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
 	c := a.st.Calls[i]
 	delete(a.ready, i)
 	if len(out.Blocks) == 0 {

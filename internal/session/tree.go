@@ -16,29 +16,29 @@ type tree struct {
 	h    *Hub
 	root troupe.SessionID
 
-	mu      sync.Mutex
-	up      bool  // it was taken up, and neither lost nor left since
-	held    int   // calls of the hub's that are at it: it cannot be left meanwhile
-	lost    error // why it was given up
-	taking  *takeover
-	actors  map[troupe.SessionID]*actor
-	order   int64 // of the last actor
-	line    line
-	slots   slots
-	pending map[troupe.SessionID]*mailbag // sessions that mail has woken, or that are being born
-	awaited map[troupe.SessionID]bool     // children whose ends are the results of their parents' calls
-	live    int                           // sessions that have not ended
-	waiters []chan struct{}
-	caps    troupe.Caps
-	run     troupe.Settings
-	roles   Roles
-	looking bool // for mail, before long
+	mu       sync.Mutex
+	up       bool  // it was taken up, and neither lost nor left since
+	held     int   // calls of the hub's that are at it: it cannot be left meanwhile
+	lost     error // why it was given up
+	adoption *adoption
+	actors   map[troupe.SessionID]*actor
+	order    int64 // of the last actor
+	chain    chain
+	slots    slots
+	waking   map[troupe.SessionID]*heldMail // sessions that mail has woken, or that are being born
+	awaited  map[troupe.SessionID]bool      // children whose ends are the results of their parents' calls
+	live     int                            // sessions that have not ended
+	waiters  []chan struct{}
+	caps     troupe.Caps
+	run      troupe.Settings
+	roles    Roles
+	looking  bool // for mail, before long
 }
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
 	return &tree{
-		h: h, root: root, line: line{gate: h.gate}, actors: make(map[troupe.SessionID]*actor),
-		pending: make(map[troupe.SessionID]*mailbag), awaited: make(map[troupe.SessionID]bool),
+		h: h, root: root, chain: chain{gate: h.gate}, actors: make(map[troupe.SessionID]*actor),
+		waking: make(map[troupe.SessionID]*heldMail), awaited: make(map[troupe.SessionID]bool),
 	}
 }
 
@@ -71,7 +71,7 @@ func (t *tree) install(a *actor) {
 		return
 	}
 	t.actors[a.id] = a
-	t.line.place(&a.st, t.caps)
+	t.chain.set(&a.st, t.caps)
 	if a.st.Session.Status.Live() {
 		t.live++
 		a.counted, a.since = true, t.h.d.Now()
@@ -87,10 +87,10 @@ func (t *tree) has(a *actor) bool { return t.actors[a.id] == a }
 func (t *tree) granted(st *turn.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.line.place(st, t.caps)
+	t.chain.set(st, t.caps)
 	// Always in the same order, or a run of the simulation could not be played again.
 	for _, id := range slices.Sorted(maps.Keys(t.actors)) {
-		t.actors[id].post(inRules{})
+		t.actors[id].post(inAuthorityChanged{})
 	}
 }
 
@@ -116,8 +116,8 @@ func (t *tree) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, 
 	return roles.Resolve(parent, sp)
 }
 
-// await notes whether the end of a child will be the result of its parent's call.
-func (t *tree) await(child troupe.SessionID, yes bool) {
+// setAwaited notes whether the end of a child will be the result of its parent's call.
+func (t *tree) setAwaited(child troupe.SessionID, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if yes {
@@ -127,8 +127,8 @@ func (t *tree) await(child troupe.SessionID, yes bool) {
 	}
 }
 
-// arrived reports whether a child was waited for when it came to its end.
-func (t *tree) arrived(child troupe.SessionID) (awaited bool) {
+// takeAwaited reports whether a child was waited for when it came to its end.
+func (t *tree) takeAwaited(child troupe.SessionID) (awaited bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	awaited = t.awaited[child]
@@ -140,7 +140,7 @@ func (t *tree) arrived(child troupe.SessionID) (awaited bool) {
 func (t *tree) move(child troupe.SessionID, by *troupe.Caller) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.actors[t.line.parent(child)]
+	a := t.actors[t.chain.parent(child)]
 	if a == nil {
 		return false
 	}

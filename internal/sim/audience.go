@@ -69,7 +69,7 @@ func newReader(w *world, root troupe.SessionID, lazy int) *reader {
 // trees of other processes are looked at when their readers read.
 func (w *world) broker(p *process) *follow.Broker {
 	b := follow.New(&crashStore{Store: w.store, p: p}, func(root troupe.SessionID) bool {
-		return root == Elsewhere || p.hub != nil && p.hub.Advances(root)
+		return root == Elsewhere || p.hub != nil && p.hub.Runs(root)
 	})
 	b.Close()
 	return b
@@ -124,7 +124,7 @@ func (r *reader) read() {
 	}
 	var b wire.Batch
 	var err error
-	if r.root == Elsewhere || r.p.hub.Advances(r.root) {
+	if r.root == Elsewhere || r.p.hub.Runs(r.root) {
 		b, err = r.f.Next(r.w.expired())
 	} else {
 		b.Events, err = r.f.Rest(r.w.ctx())

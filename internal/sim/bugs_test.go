@@ -382,7 +382,7 @@ func (l *lossy) After(d time.Duration, fn func()) func() {
 // harmless has edits declare that they only read.
 func harmless() func(*session.Deps) {
 	return func(d *session.Deps) {
-		d.Tools = d.Tools.Each(func(t tool.Descriptor) tool.Descriptor {
+		d.Tools = d.Tools.Map(func(t tool.Descriptor) tool.Descriptor {
 			if t.Runner != nil {
 				t.Runner = reader{t.Runner}
 			}

@@ -202,7 +202,7 @@ func (w *world) leave() error {
 	if err := w.live.hub.Leave(w.expired(), w.root); err != nil {
 		return fmt.Errorf("%s cannot leave the tree, and nothing is under way: %w", w.live.owner, err)
 	}
-	if w.live.hub.Hosts(w.root) {
+	if w.live.hub.Knows(w.root) {
 		return fmt.Errorf("%s has left the tree, and hosts it", w.live.owner)
 	}
 	w.left = w.live

@@ -10,7 +10,7 @@ import (
 func TestToolsStaySmall(t *testing.T) {
 	t.Parallel()
 	tools, total := all.Known(), 0
-	for _, f := range tools.Here() {
+	for _, f := range tools.Callable() {
 		d, _ := tools.Find(f.Name)
 		n := len(d.Name) + len(d.Description) + len(d.Schema)
 		t.Logf("%s: %d + %d bytes", d.Name, len(d.Description), len(d.Schema))
@@ -18,7 +18,7 @@ func TestToolsStaySmall(t *testing.T) {
 			total += n
 		}
 	}
-	if t.Logf("together %d bytes", total); len(tools.Here()) != 12 || total > 9<<10 {
-		t.Errorf("%d tools take %d bytes, more than 9 KB", len(tools.Here()), total)
+	if t.Logf("together %d bytes", total); len(tools.Callable()) != 12 || total > 9<<10 {
+		t.Errorf("%d tools take %d bytes, more than 9 KB", len(tools.Callable()), total)
 	}
 }

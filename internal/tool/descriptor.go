@@ -31,8 +31,8 @@ func (d Descriptor) Spec() troupe.Tool {
 	return troupe.Tool{Name: d.Name, Description: d.Description, Schema: d.Schema}
 }
 
-// Here reports whether the tool can be called.
-func (d Descriptor) Here() bool { return d.Runner != nil || d.Intent != nil }
+// Callable reports whether the tool can be called.
+func (d Descriptor) Callable() bool { return d.Runner != nil || d.Intent != nil }
 
 // Access is what a call declares that it would do.
 func (d Descriptor) Access(env Env, input string) (troupe.Access, error) {
@@ -55,9 +55,9 @@ func (d Descriptor) Intended(in troupe.Intent) troupe.Access {
 
 // Set is tools by name. It does not change.
 type Set struct {
-	byName map[string]Descriptor
-	facts  []troupe.ToolFacts
-	here   []troupe.ToolFacts // sorted
+	byName   map[string]Descriptor
+	facts    []troupe.ToolFacts
+	callable []troupe.ToolFacts // sorted
 }
 
 // NewSet makes a set. Two tools of one name are a mistake in the program.
@@ -69,11 +69,11 @@ func NewSet(tools ...Descriptor) Set {
 		}
 		s.byName[d.Name] = d
 		s.facts = append(s.facts, d.ToolFacts)
-		if d.Here() {
-			s.here = append(s.here, d.ToolFacts)
+		if d.Callable() {
+			s.callable = append(s.callable, d.ToolFacts)
 		}
 	}
-	slices.SortFunc(s.here, func(a, b troupe.ToolFacts) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.callable, func(a, b troupe.ToolFacts) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 
@@ -85,7 +85,7 @@ func (s Set) Known(name string) (Descriptor, bool) {
 
 // Find returns a tool that can be called.
 func (s Set) Find(name string) (Descriptor, bool) {
-	if d := s.byName[name]; d.Here() {
+	if d := s.byName[name]; d.Callable() {
 		return d, true
 	}
 	return Descriptor{}, false
@@ -95,8 +95,8 @@ func (s Set) Find(name string) (Descriptor, bool) {
 // what they answer tells of running times.
 func (s Set) Intent(name string) bool { return s.byName[name].Intent != nil }
 
-// Each is the set with every tool changed by fn.
-func (s Set) Each(fn func(Descriptor) Descriptor) Set {
+// Map is the set with every tool changed by fn.
+func (s Set) Map(fn func(Descriptor) Descriptor) Set {
 	var out []Descriptor
 	for _, f := range s.facts {
 		out = append(out, fn(s.byName[f.Name]))
@@ -107,8 +107,8 @@ func (s Set) Each(fn func(Descriptor) Descriptor) Set {
 // Facts lists what is known of all tools, also of those that are not here, in the order given.
 func (s Set) Facts() []troupe.ToolFacts { return s.facts }
 
-// Here lists the tools that can be called, sorted by name.
-func (s Set) Here() []troupe.ToolFacts { return s.here }
+// Callable lists the tools that can be called, sorted by name.
+func (s Set) Callable() []troupe.ToolFacts { return s.callable }
 
 // Specs lists what a model is told about tools. A name that no tool has any more is left out.
 func (s Set) Specs(names []string) []troupe.Tool {

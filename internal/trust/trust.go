@@ -95,8 +95,8 @@ type Question struct {
 	Verdict     Verdict
 }
 
-// Standing is what the store says about all the folders that a session's settings come from.
-type Standing struct {
+// Status is what the store says about all the folders that a session's settings come from.
+type Status struct {
 	// Trusted: there is something to trust, and all of it is. What the folders allow counts.
 	Trusted bool
 	// Questions are the folders to ask about; with none, and not Trusted, there is nothing to ask.
@@ -107,8 +107,8 @@ type Standing struct {
 // Look judges folders together: what one of them allows counts only if all are trusted. read are
 // the files that settings were read from, with the hash of what was read: one that has changed
 // since means that nothing is trusted now, and the next start asks.
-func (s *Store) Look(folders []Subject, read map[string]string) (Standing, error) {
-	var out Standing
+func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) {
+	var out Status
 	trusted, something := true, false
 	unseen := make(map[string]bool, len(read))
 	for name := range read {
@@ -117,7 +117,7 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Standing, error
 	for _, subject := range folders {
 		fp, err := Read(subject)
 		if err != nil {
-			return Standing{}, err
+			return Status{}, err
 		}
 		out.Problems = append(out.Problems, fp.Problems...)
 		for name, hash := range read {
@@ -131,7 +131,7 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Standing, error
 		something = true
 		v, err := s.Check(fp)
 		if err != nil {
-			return Standing{}, err
+			return Status{}, err
 		}
 		if !v.Trusted {
 			trusted = false

@@ -195,7 +195,7 @@ func TestLook(t *testing.T) {
 	write(t, a, text)
 	write(t, b, text)
 	read := map[string]string{a: digest([]byte(text)), b: digest([]byte(text))}
-	look := func() Standing {
+	look := func() Status {
 		t.Helper()
 		st, err := s.Look([]Subject{{Folder: top}, {Folder: sub}}, read)
 		if err != nil {

@@ -118,7 +118,7 @@ func (s *State) started(e troupe.Event, b troupe.Started) error {
 	s.startClock(e)
 	s.seal.attempt = 0 // what failed in the run before does not count against this one
 	s.nudges, s.window.failed = 0, 0
-	s.tidying = s.window.wanted && s.reply > 0
+	s.compactOnly = s.window.wanted && s.reply > 0
 	return nil
 }
 

@@ -23,11 +23,11 @@ func (s *State) retry(in Inputs) Action {
 		if early(in.Now, f.at, f.retryAt) {
 			return Park{Until: f.retryAt}
 		}
-		return s.again(in)
+		return s.callModel(in)
 	}
 	switch f.fault {
 	case troupe.FaultInterrupted:
-		return s.again(in)
+		return s.callModel(in)
 	case troupe.FaultTooLong:
 		if end, ok := s.spent(in); ok {
 			return end
@@ -49,9 +49,9 @@ func causeOf(f troupe.ModelFault) troupe.Cause {
 	return troupe.CauseError
 }
 
-// again makes the next model call: for a summary if the conversation has grown too long or
+// callModel makes the next model call: for a summary if the conversation has grown too long or
 // somebody wants one, else for the reply.
-func (s *State) again(in Inputs) Action {
+func (s *State) callModel(in Inputs) Action {
 	if end, ok := s.spent(in); ok {
 		return end // a summary is a call like any other
 	}
@@ -157,7 +157,7 @@ const maxNudges = 2
 // finish ends a run whose last reply asked for nothing. A reply that said nothing, or was cut
 // at its limit, is not taken for an answer at once.
 func (s *State) finish() Action {
-	if s.tidying {
+	if s.compactOnly {
 		return End{Status: troupe.Completed, Result: s.last.text}
 	}
 	switch s.last.stop {

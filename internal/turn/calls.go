@@ -27,10 +27,10 @@ func (s *State) work(in Inputs) Action {
 			return Skip{skip, "not run: the run was told to stop after the step before"}
 		}
 	}
-	if calls := s.waited(in); len(calls) > 0 {
+	if calls := s.expiredWaits(in); len(calls) > 0 {
 		return Report{calls}
 	}
-	if calls := s.long(in); len(calls) > 0 {
+	if calls := s.overdueChildren(in); len(calls) > 0 {
 		return Background{calls}
 	}
 	if calls := s.startable(in); len(calls) > 0 {
@@ -67,9 +67,9 @@ func (s *State) notBegun(in Inputs) []int {
 	return out
 }
 
-// waited lists the waits that are over without the task's end: their time has come, or
+// expiredWaits lists the waits that are over without the task's end: their time has come, or
 // somebody wants the session's attention.
-func (s *State) waited(in Inputs) []int {
+func (s *State) expiredWaits(in Inputs) []int {
 	wanted := s.halted()
 	for _, m := range in.Unread {
 		wanted = wanted || m.Kind == troupe.MailPrompt
@@ -83,8 +83,8 @@ func (s *State) waited(in Inputs) []int {
 	return out
 }
 
-// long lists the calls whose children have kept them waiting for too long.
-func (s *State) long(in Inputs) []int {
+// overdueChildren lists the calls whose children have kept them waiting for too long.
+func (s *State) overdueChildren(in Inputs) []int {
 	after := in.Settings.Policy.AutoBackground
 	var out []int
 	for i := range s.Calls {

@@ -34,12 +34,12 @@ func (s *State) next(in Inputs) Action {
 	}
 	switch {
 	case ended:
-		return s.rest(in)
+		return s.nextEnded(in)
 	case s.late(in):
-		return s.wind(in, End{troupe.Failed, troupe.CauseLimit, s.last.text,
+		return s.windDown(in, End{troupe.Failed, troupe.CauseLimit, s.last.text,
 			fmt.Sprintf("reached its limit of %s", s.Profile.Limits.MaxTime)})
 	case s.halted() && (s.halt.now || s.Session.Status == troupe.Spawning):
-		return s.wind(in, s.cancelled())
+		return s.windDown(in, s.cancelled())
 	case s.Session.Status == troupe.Spawning:
 		return Admit{Run: 1}
 	case s.seal.open:
@@ -58,7 +58,7 @@ func (s *State) next(in Inputs) Action {
 	case s.fault != nil:
 		return s.retry(in)
 	case s.window.wanted, s.Awaits():
-		return s.again(in)
+		return s.callModel(in)
 	case s.reply == 0:
 		return Park{} // born without a word; its first mail is on the way
 	default:
@@ -132,9 +132,9 @@ func (s *State) stopTasks(in Inputs) (Action, bool) {
 	return StopTasks{ids, now, all}, len(ids) > 0 || all
 }
 
-// rest is the life of a session whose run has ended: mail that asks for something begins
+// nextEnded is the life of a session whose run has ended: mail that asks for something begins
 // another run.
-func (s *State) rest(in Inputs) Action {
+func (s *State) nextEnded(in Inputs) Action {
 	if s.overdue(in) {
 		return Admit{Run: s.Session.Run + 1, Late: true}
 	}
@@ -186,8 +186,8 @@ func (s *State) idle() bool {
 // maxGathers bounds the wait for tasks that end one after the other.
 const maxGathers = 5
 
-// wind stops what is under way, gives every call its result, and ends.
-func (s *State) wind(in Inputs, end Action) Action {
+// windDown stops what is under way, gives every call its result, and ends.
+func (s *State) windDown(in Inputs, end Action) Action {
 	if mail := s.endsOfCalls(in.Unread); len(mail) > 0 {
 		return Deliver{mail}
 	}

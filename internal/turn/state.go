@@ -52,26 +52,26 @@ type ofTree struct {
 
 // exchange is how far the session has come in talking to its model.
 type exchange struct {
-	reply   int         // number of the last whole reply
-	seal    seal        // the last model call
-	fault   *modelFault // how it failed, until one succeeds or a run begins
-	last    lastReply   // what the last reply was
-	mail    []int64     // events whose content no seal has covered yet, besides the reply's
-	asked   []int64     // events with words of people and agents that no reply has followed yet
-	replied int64       // event of the last reply if no seal has covered it yet, else 0
-	nudges  int         // replies in a row that said nothing or were cut
-	tidying bool        // the run was begun for a summary, and nobody has said anything since
+	reply       int         // number of the last whole reply
+	seal        seal        // the last model call
+	fault       *modelFault // how it failed, until one succeeds or a run begins
+	last        lastReply   // what the last reply was
+	mail        []int64     // events whose content no seal has covered yet, besides the reply's
+	asked       []int64     // events with words of people and agents that no reply has followed yet
+	replied     int64       // event of the last reply if no seal has covered it yet, else 0
+	nudges      int         // replies in a row that said nothing or were cut
+	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
 }
 
 // halt is a stop as far as it has been heard of.
 type halt struct {
-	run   int // the run it ends; 0: none
-	now   bool
-	tree  bool // stops tasks in the background too
-	quiet bool // the end is nobody's news
-	meant bool // its parent wants this very task to stop
-	by    string
-	at    time.Time // when the last one was sent; what is said later is meant for the next run
+	run      int // the run it ends; 0: none
+	now      bool
+	tree     bool // stops tasks in the background too
+	quiet    bool // the end is nobody's news
+	taskStop bool // its parent wants this very task to stop
+	by       string
+	at       time.Time // when the last one was sent; what is said later is meant for the next run
 }
 
 // window is what is known of how full the model's window is.
@@ -218,7 +218,7 @@ func (s *State) Resume(unread []troupe.Mail, now time.Time) (out troupe.MailDeli
 			out.Mail = append(out.Mail, m)
 		}
 	}
-	if s.halted() && !s.halt.meant && len(out.Mail) == 0 {
+	if s.halted() && !s.halt.taskStop && len(out.Mail) == 0 {
 		out.Mail = append(out.Mail, troupe.Mail{
 			ID: troupe.MailID(fmt.Sprintf("resume:%s:%d", s.Session.ID, s.Session.Seq)), Root: s.Session.Root,
 			To:   s.Session.ID,

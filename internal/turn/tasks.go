@@ -85,7 +85,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			s.restartClock(e, m)
 		case troupe.MailTaskEnded:
 			words = true
-			s.tidying = s.tidying && m.Quiet
+			s.compactOnly = s.compactOnly && m.Quiet
 			if m.Ended != nil {
 				s.endTask(e, *m.Ended, m.SentAt)
 				s.noteDenials(nil, troupe.ToolFinished{Outcome: m.Ended})
@@ -97,7 +97,7 @@ func (s *State) delivered(e troupe.Event, b troupe.MailDelivered) error {
 			}
 		case troupe.MailPrompt:
 			words, asks = true, true
-			s.tidying = false
+			s.compactOnly = false
 			s.restartClock(e, m)
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
@@ -129,10 +129,10 @@ func (s *State) stopped(m troupe.Mail) {
 		}
 		return
 	}
-	h := halt{run: m.Stop.Run, meant: m.From != "" && !m.Quiet, now: m.Stop.Now, tree: m.Stop.Tree, quiet: m.Quiet,
+	h := halt{run: m.Stop.Run, taskStop: m.From != "" && !m.Quiet, now: m.Stop.Now, tree: m.Stop.Tree, quiet: m.Quiet,
 		by: m.Stop.By, at: m.SentAt}
 	if s.halt.run == h.run {
-		h.meant = h.meant || s.halt.meant
+		h.taskStop = h.taskStop || s.halt.taskStop
 		h.now, h.tree, h.quiet = h.now || s.halt.now, h.tree || s.halt.tree, h.quiet || s.halt.quiet
 		if s.halt.by != "" {
 			h.by = s.halt.by
@@ -146,7 +146,7 @@ func (s *State) compacted(e troupe.Event, b troupe.Compacted) error {
 	if !s.Compacting() {
 		return s.refuse(e, "no summary was asked for")
 	}
-	owes := s.Awaits() && !s.tidying // what was left unanswered when it was stopped stays so
+	owes := s.Awaits() && !s.compactOnly // what was left unanswered when it was stopped stays so
 	s.Generation, s.window = b.Generation, window{summary: e.Seq, fresh: true}
 	for _, block := range b.Blocks {
 		s.window.pending += size(block)

@@ -30,8 +30,8 @@ type ModelList struct {
 	Providers []string          `json:"providers"` // those that could be asked
 }
 
-// Check is what `troupe doctor` found. It says whether a key is there, never which.
-type Check struct {
+// Diagnosis is what `troupe doctor` found. It says whether a key is there, never which.
+type Diagnosis struct {
 	Version  string        `json:"version"`
 	Config   string        `json:"config_dir"`
 	Data     string        `json:"data_dir"`
@@ -39,9 +39,9 @@ type Check struct {
 	Model    string        `json:"model"`
 	Provider ProviderCheck `json:"provider"`
 	// Providers are all that could be asked, whichever the chosen model is of.
-	Providers []string       `json:"providers"`
-	Programs  []Program      `json:"programs"`
-	Kernel    sandbox.Report `json:"kernel"`
+	Providers []string        `json:"providers"`
+	Programs  []Program       `json:"programs"`
+	Kernel    sandbox.Support `json:"kernel"`
 	// Environment are the names of the variables that commands get.
 	Environment []string    `json:"environment"`
 	Agents      []AgentFile `json:"agents"`

@@ -71,8 +71,8 @@ func NewProblem(err error) *Problem {
 	return p
 }
 
-// Value is the error of the use case again.
-func (p *Problem) Value() error {
+// Err is the error of the use case again.
+func (p *Problem) Err() error {
 	u := &troupe.UserError{Problem: p.Detail, Hint: p.Hint, Code: p.Code}
 	for _, k := range kinds() {
 		if k.name == p.Kind {

@@ -18,7 +18,7 @@ func TestProblems(t *testing.T) {
 	} {
 		p := wire.NewProblem(fmt.Errorf("x: %w", &troupe.UserError{Problem: "p", Hint: "h", Code: 4, Err: kind}))
 		var user *troupe.UserError
-		if err := p.Value(); p.Status != status || !errors.Is(err, kind) || !errors.As(err, &user) ||
+		if err := p.Err(); p.Status != status || !errors.Is(err, kind) || !errors.As(err, &user) ||
 			user.Problem != "p" || user.Hint != "h" || user.Code != 4 {
 			t.Errorf("%v becomes %+v, and then %v", kind, p, err)
 		}

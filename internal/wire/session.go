@@ -55,8 +55,8 @@ type Sums struct {
 	CostUSD float64      `json:"cost_usd"`
 }
 
-// NewSums maps the sums of a tree.
-func NewSums(t troupe.Tree) *Sums {
+// SumsOf maps the sums of a tree.
+func SumsOf(t troupe.Tree) *Sums {
 	return &Sums{Agents: t.Total, Usage: t.Tally.Usage, CostUSD: t.Tally.Cost.Dollars()}
 }
 

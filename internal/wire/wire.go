@@ -12,8 +12,8 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Run is what `troupe -p --output-format json` prints.
-type Run struct {
+// Report is what `troupe -p --output-format json` prints.
+type Report struct {
 	Type      string           `json:"type"` // "result"; tells it apart in stream-json
 	SessionID troupe.SessionID `json:"session_id"`
 	Name      string           `json:"name,omitempty"`

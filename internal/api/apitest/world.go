@@ -197,14 +197,14 @@ func (w *World) Tree(_ context.Context, id troupe.SessionID) (wire.Tree, error) 
 	return out, nil
 }
 
-func (w *World) Report(_ context.Context, root troupe.SessionID) (wire.Run, error) {
+func (w *World) Report(_ context.Context, root troupe.SessionID) (wire.Report, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, err := w.session(root)
 	if err != nil {
-		return wire.Run{}, err
+		return wire.Report{}, err
 	}
-	out := wire.Run{Type: "result", SessionID: s.Root, Status: troupe.Waiting, Result: "a\nb <c>", CostUSD: 0.1}
+	out := wire.Report{Type: "result", SessionID: s.Root, Status: troupe.Waiting, Result: "a\nb <c>", CostUSD: 0.1}
 	for _, s := range w.sessions {
 		out.Agents = append(out.Agents, w.shape(s))
 	}
@@ -435,8 +435,8 @@ func (w *World) Model(_ context.Context, name, cwd string) (string, error) {
 	return "script/" + name + cwd, nil
 }
 
-func (w *World) Doctor(_ context.Context, cwd string) (wire.Check, error) {
-	return wire.Check{Version: "1", Config: cwd, Window: &wire.WindowCheck{Model: "m", Claimed: 7},
+func (w *World) Doctor(_ context.Context, cwd string) (wire.Diagnosis, error) {
+	return wire.Diagnosis{Version: "1", Config: cwd, Window: &wire.WindowCheck{Model: "m", Claimed: 7},
 		Waiting: []wire.WaitingSession{{ID: Root, Until: Born()}}}, nil
 }
 

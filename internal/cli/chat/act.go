@@ -14,9 +14,9 @@ import (
 )
 
 // act carries out what the machine decided. What fails is said, and the conversation goes on.
-func (v *conversation) act(ctx context.Context, acts []act) {
+func (v *conversation) perform(ctx context.Context, acts []act) {
 	for _, a := range acts {
-		err := v.one(ctx, a)
+		err := v.performOne(ctx, a)
 		if err == nil {
 			continue
 		}
@@ -50,7 +50,7 @@ func (v *conversation) gone(ctx context.Context, err error) bool {
 	return true
 }
 
-func (v *conversation) one(ctx context.Context, a act) error {
+func (v *conversation) performOne(ctx context.Context, a act) error {
 	switch a.kind {
 	case actSay:
 		v.say(console.Clean(a.text))
@@ -72,7 +72,7 @@ func (v *conversation) one(ctx context.Context, a act) error {
 		if err != nil {
 			return err
 		}
-		v.act(ctx, v.m.counted(agents, commands))
+		v.perform(ctx, v.m.counted(agents, commands))
 	case actWait:
 		v.tree.wait(ctx)
 	case actLeave:

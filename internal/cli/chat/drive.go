@@ -36,7 +36,7 @@ type driver struct {
 	failed error
 	denied map[string]bool // requests that were denied because nobody is there
 	over   bool            // nothing more comes
-	report wire.Run        // of the root's last run here
+	report wire.Report     // of the root's last run here
 }
 
 // ordered is a line of input.
@@ -49,7 +49,7 @@ type ordered struct {
 // Drive lets a program hold a conversation: orders as lines of JSON on standard input,
 // events, requests and results as lines of JSON on standard output. It returns when the
 // input has ended and the tree as well; the report is of the root's last run.
-func Drive(ctx context.Context, c *console.Console, a api.API, b wire.Begin) (wire.Run, error) {
+func Drive(ctx context.Context, c *console.Console, a api.API, b wire.Begin) (wire.Report, error) {
 	trees, first := newTrees(a, b)
 	d := &driver{trees: trees, c: c, told: make(map[string]bool), denied: make(map[string]bool), input: true}
 	defer func() {

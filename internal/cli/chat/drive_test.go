@@ -93,7 +93,7 @@ type driven struct {
 	in   chan<- string
 	out  *bufio.Scanner
 	done chan error
-	run  wire.Run
+	run  wire.Report
 }
 
 func startDrive(t *testing.T, f *fake, b wire.Begin) *driven {

@@ -299,13 +299,14 @@ func (f *fake) Cost(context.Context, troupe.SessionID) (wire.Cost, error) {
 		Limits: []wire.Limit{{Name: "cost_usd", Used: 0.25, Limit: 1}}}, nil
 }
 
-func (f *fake) Report(context.Context, troupe.SessionID) (wire.Run, error) {
+func (f *fake) Report(context.Context, troupe.SessionID) (wire.Report, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gone {
-		return wire.Run{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
+		return wire.Report{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
 	}
-	run := wire.Run{Type: "result", SessionID: rootID, Status: troupe.Running} // as of now: the next run may have begun
+	// as of now: the next run may have begun
+	run := wire.Report{Type: "result", SessionID: rootID, Status: troupe.Running}
 	for _, e := range f.log {
 		if b, ok := e.Body.(troupe.Replied); ok && e.Session == rootID {
 			run.Result = troupe.JoinText(b.Blocks)

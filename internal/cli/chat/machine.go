@@ -12,18 +12,18 @@ import (
 // machine decides what a person's lines and keys mean. It is pure: what happened goes in,
 // what is to be done comes out.
 type machine struct {
-	terminal bool   // somebody sits there; else the lines come from a pipe
-	begun    bool   // there is a tree
-	working  bool   // the main agent has a run under way
-	strikes  int    // Ctrl-C, one after the other
-	struck   string // what stood on the line at the first of them
-	left     int    // commands at work that would end with the conversation
-	asks     []wire.Request
-	shown    string          // the request that was shown last
-	settled  map[string]bool // requests that were answered here
-	mark     int             // grows with each question that is shown
-	dialog   dialog
-	ending   bool // no more messages: the tree is waited for
+	terminal        bool   // somebody sits there; else the lines come from a pipe
+	begun           bool   // there is a tree
+	working         bool   // the main agent has a run under way
+	interrupts      int    // Ctrl-C, one after the other
+	interruptedLine string // what stood on the line at the first of them
+	left            int    // commands at work that would end with the conversation
+	asks            []wire.Request
+	shown           string          // the request that was shown last
+	settled         map[string]bool // requests that were answered here
+	mark            int             // grows with each question that is shown
+	dialog          dialog
+	ending          bool // no more messages: the tree is waited for
 }
 
 // dialog is a question of our own.
@@ -93,7 +93,7 @@ func (m *machine) ready() bool { return m.terminal || !m.working || len(m.asks) 
 // line is a line that was entered. mark is the question that was shown last when it was
 // begun; -1 if that cannot be known.
 func (m *machine) line(text string, mark int) []act {
-	m.strikes = 0
+	m.interrupts = 0
 	word := strings.ToLower(strings.TrimSpace(text))
 	if m.dialog != dialogNone {
 		if mark >= 0 && mark < m.mark {
@@ -317,18 +317,18 @@ func (m *machine) counted(agents, commands int) []act {
 // what was said of the next Ctrl-C; one that begins may be stopped by it.
 func (m *machine) running(on bool) {
 	if m.working = on; on {
-		m.strikes = 0
+		m.interrupts = 0
 	}
 }
 
 // interrupt is Ctrl-C; text is what stands on the line. The first one stops the turn, or
 // empties the line; the second quits.
 func (m *machine) interrupt(text string) []act {
-	if strings.TrimSpace(text) != "" && text != m.struck {
-		m.strikes = 0 // something was typed since
+	if strings.TrimSpace(text) != "" && text != m.interruptedLine {
+		m.interrupts = 0 // something was typed since
 	}
-	if m.strikes++; m.strikes == 1 {
-		m.struck = text
+	if m.interrupts++; m.interrupts == 1 {
+		m.interruptedLine = text
 	}
 	switch {
 	case m.ending || m.dialog == dialogQuit:
@@ -336,8 +336,8 @@ func (m *machine) interrupt(text string) []act {
 	case m.dialog == dialogUndo:
 		m.dialog = dialogNone
 		return []act{say("Nothing was undone.")}
-	case m.strikes > 1:
-		m.strikes = 0
+	case m.interrupts > 1:
+		m.interrupts = 0
 		return m.quit()
 	case m.working:
 		return []act{say("Stopping. Once more quits."), {kind: actStop, stop: wire.Stop{Now: true}}}

@@ -106,7 +106,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 				// the machine is going away.
 				return nil
 			}
-			v.act(ctx, v.m.interrupt(""))
+			v.perform(ctx, v.m.interrupt(""))
 		case <-o.HangUp:
 			return nil
 		case <-ctx.Done():
@@ -209,11 +209,11 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 			v.say("troupe: " + ev.Err.Error())
 			return
 		}
-		v.act(ctx, v.m.line(ev.Text, ev.Mark))
+		v.perform(ctx, v.m.line(ev.Text, ev.Mark))
 	case editor.Interrupt:
-		v.act(ctx, v.m.interrupt(ev.Text))
+		v.perform(ctx, v.m.interrupt(ev.Text))
 	case editor.EOF:
-		v.act(ctx, v.m.eof())
+		v.perform(ctx, v.m.eof())
 	case editor.Closed:
 		v.leave = true
 	}
@@ -262,7 +262,7 @@ func (v *conversation) requests(ctx context.Context) {
 		v.complain(err)
 		return
 	}
-	v.act(ctx, v.m.requests(open))
+	v.perform(ctx, v.m.requests(open))
 }
 
 func (v *conversation) complain(err error) { v.say("troupe: " + console.Clean(err.Error())) }

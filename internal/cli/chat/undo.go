@@ -49,7 +49,7 @@ func (v *conversation) planUndo(ctx context.Context, args string) error {
 	}
 	order.Plan = u.Plan
 	v.undo = order
-	v.act(ctx, v.m.propose())
+	v.perform(ctx, v.m.propose())
 	return nil
 }
 

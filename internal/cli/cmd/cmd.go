@@ -16,9 +16,9 @@ import (
 )
 
 // All makes every command of this package.
-func All(c *console.Console, parts Parts) []*cobra.Command {
+func All(c *console.Console, runner Runner) []*cobra.Command {
 	return []*cobra.Command{
-		newRecord(c, parts), newReplay(c, parts),
+		newRecord(c, runner), newReplay(c, runner),
 		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c),
 		newAnswer(c),
 		newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),

@@ -37,11 +37,11 @@ func newDoctor(c *console.Console) *cobra.Command {
 func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	quiet := *c
 	quiet.Err = io.Discard
-	var check wire.Check
+	var check wire.Diagnosis
 	h, closeHome, failed := quiet.Open(ctx, troupe.SurfaceCommand)
 	var err error
 	if failed != nil {
-		check, err = home.Examine(ctx, c.Env(slog.New(slog.DiscardHandler)), c.Cwd, failed)
+		check, err = home.DoctorWithoutHome(ctx, c.Env(slog.New(slog.DiscardHandler)), c.Cwd, failed)
 	} else {
 		check, err = h.Doctor(ctx, c.Cwd)
 		err = errors.Join(err, closeHome())
@@ -62,7 +62,7 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	return nil
 }
 
-func writeCheck(c *console.Console, k wire.Check) {
+func writeCheck(c *console.Console, k wire.Diagnosis) {
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -107,7 +107,7 @@ func writeCheck(c *console.Console, k wire.Check) {
 }
 
 // writeCheckedModel shows the model that would be taken, and whatever else is configured.
-func writeCheckedModel(row func(name, format string, args ...any), k wire.Check) {
+func writeCheckedModel(row func(name, format string, args ...any), k wire.Diagnosis) {
 	row("model", "%s", cmp.Or(k.Model, "none is chosen"))
 	state := "ready"
 	if !k.Provider.Ready {

@@ -11,7 +11,7 @@ import (
 // TestWriteCheckedModel: what is configured is shown, chosen or not.
 func TestWriteCheckedModel(t *testing.T) {
 	t.Parallel()
-	for want, k := range map[string]wire.Check{
+	for want, k := range map[string]wire.Diagnosis{
 		"model=none is chosen providers=configured: own, vllm": {Providers: []string{"own", "vllm"}},
 		"model=vllm/q provider=vllm: ready, VLLM_KEY is set, at http://x providers=configured besides: own": {
 			Model: "vllm/q", Providers: []string{"own", "vllm"},

@@ -16,18 +16,19 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Parts are what both commands need of the one that runs prompts.
-type Parts struct {
+// Runner is what both commands need of the one that runs prompts.
+type Runner struct {
 	// Parse reads arguments as `troupe` itself does.
 	Parse func(c *console.Console, args []string, otherwise string) (run.Asked, error)
-	// Carry carries out what was asked for and shows it; a player, if there is one, plays it.
-	Carry func(ctx context.Context, c *console.Console, h *home.Home, asked run.Asked, p *home.Player) (wire.Run, error)
+	// Execute carries out what was asked for and shows it; a player, if there is one, plays it.
+	Execute func(ctx context.Context, c *console.Console, h *home.Home, asked run.Asked, p *home.Player) (wire.Report,
+		error)
 	// End prints what it came to. The error carries the exit code.
-	End func(c *console.Console, report wire.Run, asked run.Asked) error
+	End func(c *console.Console, report wire.Report, asked run.Asked) error
 }
 
 // newRecord makes `troupe record`.
-func newRecord(c *console.Console, parts Parts) *cobra.Command {
+func newRecord(c *console.Console, runner Runner) *cobra.Command {
 	var from string
 	var force bool
 	cmd := &cobra.Command{
@@ -56,7 +57,7 @@ FILE gets a session that is there already, such as a conversation at a terminal.
 			case len(args) == 0:
 				return console.Usage("troupe record needs something to run behind --, or a session with --from")
 			}
-			return record(cmd.Context(), c, parts, file, force, args)
+			return record(cmd.Context(), c, runner, file, force, args)
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "Export this session, by id, beginning of an id, or name")
@@ -98,7 +99,7 @@ func wholePath(c *console.Console, file string) string {
 	return filepath.Join(c.Cwd, file)
 }
 
-func record(ctx context.Context, c *console.Console, parts Parts, file string, force bool, args []string) error {
+func record(ctx context.Context, c *console.Console, runner Runner, file string, force bool, args []string) error {
 	file = wholePath(c, file)
 	if err := checkFree(file, force); err != nil {
 		return err
@@ -110,7 +111,7 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 			Hint:    "Make it first.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
-	asked, err := parts.Parse(c, args, "")
+	asked, err := runner.Parse(c, args, "")
 	switch {
 	case err != nil:
 		return err
@@ -120,7 +121,7 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 			Hint: "Hold it with troupe, then: troupe record FILE --from main. " +
 				"Or have its words come from a pipe, or run one prompt with -p.", Code: troupe.ExitUsage,
 		}
-	case asked.Goes():
+	case asked.Resumes():
 		return &troupe.UserError{
 			Problem: "a recording begins where its run begins; " +
 				"it cannot begin with --resume or --continue: nothing was run",
@@ -128,13 +129,13 @@ func record(ctx context.Context, c *console.Console, parts Parts, file string, f
 		}
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		report, err := parts.Carry(ctx, c, h, asked, nil)
+		report, err := runner.Execute(ctx, c, h, asked, nil)
 		if err != nil {
 			return err
 		}
 		// What it cost to make is kept before anything else can go wrong.
 		err = saveRecording(ctx, c, h, file, force, report.SessionID, args)
-		return errors.Join(err, parts.End(c, report, asked))
+		return errors.Join(err, runner.End(c, report, asked))
 	})
 }
 
@@ -143,7 +144,7 @@ func checkFree(file string, force bool) error {
 	if force {
 		return nil
 	}
-	return home.Free(file)
+	return home.CheckUnused(file)
 }
 
 func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file string, force bool,
@@ -156,7 +157,7 @@ func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file s
 		return err
 	}
 	c.Warn(fmt.Sprintf("recorded %d model calls of session %s in %s", rec.Calls(), root, c.ShortPath(file)))
-	if sent := home.Sent(rec); sent != "" {
+	if sent := home.DescribeSent(rec); sent != "" {
 		c.Warn("this recording can be read, and not replayed: while the run was at work a person sent it " + sent)
 	}
 	return nil

@@ -25,7 +25,7 @@ type recordBench struct {
 	t        *testing.T
 	c        *console.Console
 	out, err bytes.Buffer
-	parts    Parts
+	runner   Runner
 	parsed   []string
 	asked    run.Asked
 }
@@ -37,16 +37,16 @@ func newRecordBench(t *testing.T) *recordBench {
 		Out: &b.out, Err: &b.err, Cwd: dir, Now: time.Now, Version: "test",
 		Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" },
 	}
-	b.parts = Parts{
+	b.runner = Runner{
 		Parse: func(_ *console.Console, args []string, _ string) (run.Asked, error) {
 			b.parsed = args
 			b.asked.Begin, b.asked.Output = wire.Begin{Prompt: "fix it", Cwd: dir}, run.Output{Format: "text"}
 			return b.asked, nil
 		},
-		Carry: func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Run, error) {
-			return wire.Run{Status: troupe.Failed}, nil
+		Execute: func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Report, error) {
+			return wire.Report{Status: troupe.Failed}, nil
 		},
-		End: func(c *console.Console, r wire.Run, _ run.Asked) error {
+		End: func(c *console.Console, r wire.Report, _ run.Asked) error {
 			if _, err := c.Out.Write([]byte("finished\n")); err != nil {
 				return err
 			}
@@ -56,11 +56,11 @@ func newRecordBench(t *testing.T) *recordBench {
 	return b
 }
 
-func (b *recordBench) run(make func(*console.Console, Parts) *cobra.Command, args ...string) (int, string) {
+func (b *recordBench) run(make func(*console.Console, Runner) *cobra.Command, args ...string) (int, string) {
 	b.t.Helper()
 	b.out.Reset()
 	b.err.Reset()
-	cmd := make(b.c, b.parts)
+	cmd := make(b.c, b.runner)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err := cmd.ExecuteContext(b.t.Context())
@@ -74,7 +74,7 @@ func (b *recordBench) run(make func(*console.Console, Parts) *cobra.Command, arg
 func TestRecordUsage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		make func(*console.Console, Parts) *cobra.Command
+		make func(*console.Console, Runner) *cobra.Command
 		args []string
 		want string
 	}{
@@ -118,20 +118,21 @@ func sampleAt(t *testing.T) string {
 func TestNotRecorded(t *testing.T) {
 	t.Parallel()
 	for want, asked := range map[string]run.Asked{
-		"terminal":      {Way: run.Lines, Person: true},
+		"terminal":      {Way: run.InputText, Person: true},
 		"runs --resume": {},
 	} {
 		b := newRecordBench(t)
 		b.asked = asked
-		parse := b.parts.Parse
-		b.parts.Parse = func(c *console.Console, args []string, otherwise string) (run.Asked, error) {
+		parse := b.runner.Parse
+		b.runner.Parse = func(c *console.Console, args []string, otherwise string) (run.Asked, error) {
 			a, err := parse(c, args, otherwise)
 			a.Begin.Continue = !a.Person
 			return a, err
 		}
-		b.parts.Carry = func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Run, error) {
+		b.runner.Execute = func(context.Context, *console.Console, *home.Home, run.Asked, *home.Player) (wire.Report,
+			error) {
 			t.Errorf("%s: it runs", want)
-			return wire.Run{}, nil
+			return wire.Report{}, nil
 		}
 		if code, text := b.run(newRecord, "new.jsonl", "--", "x"); code != troupe.ExitUsage ||
 			!strings.Contains(text, "nothing was run") {
@@ -167,8 +168,8 @@ func TestReplayExit(t *testing.T) {
 	t.Parallel()
 	b := newRecordBench(t)
 	var dir string
-	b.parts.Carry = func(_ context.Context, c *console.Console, _ *home.Home, asked run.Asked,
-		p *home.Player) (wire.Run, error) {
+	b.runner.Execute = func(_ context.Context, c *console.Console, _ *home.Home, asked run.Asked,
+		p *home.Player) (wire.Report, error) {
 		dir, _ = c.Lookup("TROUPE_HOME")
 		if _, err := os.Stat(dir); err != nil {
 			t.Error(err)
@@ -179,7 +180,7 @@ func TestReplayExit(t *testing.T) {
 		if p.Root() != "0123456789ab" {
 			t.Errorf("it runs as %s", p.Root())
 		}
-		return wire.Run{}, nil
+		return wire.Report{}, nil
 	}
 	code, text := b.run(newReplay, sampleAt(t), "--", "-p", "fix it")
 	if code != 1 || !strings.Contains(text, "not as recorded: main never made its 1st call") || b.out.Len() > 0 {

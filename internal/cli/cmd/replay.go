@@ -19,7 +19,7 @@ import (
 )
 
 // newReplay makes `troupe replay`.
-func newReplay(c *console.Console, parts Parts) *cobra.Command {
+func newReplay(c *console.Console, runner Runner) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "replay FILE -- [arguments of troupe]", Short: "Run a recorded prompt again, without a key, and compare",
@@ -48,7 +48,7 @@ Exit codes: that of the run if every request was the same; 1 if not.`,
 			if len(args) == 0 {
 				return console.Usage("%s does not say what was run; write it behind --", file)
 			}
-			return replay(cmd.Context(), c, parts, rec, args, today, asJSON)
+			return replay(cmd.Context(), c, runner, rec, args, today, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, `Print {"same", "calls", "mismatch"} instead of the result`)
@@ -59,18 +59,18 @@ Exit codes: that of the run if every request was the same; 1 if not.`,
 // parseReplay reads what is to be replayed. Nobody sits at a terminal there. Words that were piped in
 // are today's if the arguments are, and else the recorded ones.
 func parseReplay(
-	c *console.Console, parts Parts, rec home.Recording, args []string, today bool,
+	c *console.Console, runner Runner, rec home.Recording, args []string, today bool,
 ) (asked run.Asked, said []string, err error) {
 	desk := *c
 	desk.InTTY = false
 	if !c.InPiped || !today {
 		desk.InPiped, desk.In = true, strings.NewReader("")
 	}
-	asked, err = parts.Parse(&desk, args, rec.Header.Prompt)
-	if err != nil || asked.Way == run.Once || !c.InPiped || !today {
+	asked, err = runner.Parse(&desk, args, rec.Header.Prompt)
+	if err != nil || asked.Way == run.InputPrompt || !c.InPiped || !today {
 		return asked, nil, err
 	}
-	if said, err = chat.Said(c.In, asked.Way == run.Orders); err != nil {
+	if said, err = chat.Said(c.In, asked.Way == run.InputJSON); err != nil {
 		return asked, nil, fmt.Errorf("read standard input: %w", err)
 	}
 	if asked.Words != "" && len(said) > 0 {
@@ -127,9 +127,9 @@ func sameWords(said, then string) bool {
 }
 
 func replay(
-	ctx context.Context, c *console.Console, parts Parts, rec home.Recording, args []string, today, asJSON bool,
+	ctx context.Context, c *console.Console, runner Runner, rec home.Recording, args []string, today, asJSON bool,
 ) (err error) {
-	asked, said, err := parseReplay(c, parts, rec, args, today)
+	asked, said, err := parseReplay(c, runner, rec, args, today)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func replay(
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return fmt.Errorf("make a home for the replay: %w", err)
 	}
-	variables, err := home.ForReplay(dir, rec)
+	variables, err := home.ReplayHome(dir, rec)
 	if err != nil {
 		return err
 	}
@@ -162,14 +162,14 @@ func replay(
 		if err != nil {
 			return err
 		}
-		if text, _ := p.Prompt(); !today && asked.Way == run.Once && text != "" {
+		if text, _ := p.Prompt(); !today && asked.Way == run.InputPrompt && text != "" {
 			asked.Begin.Prompt = text
 		}
 		if other := otherWords(said, recordedWords(p), h.Mask); other != "" {
 			return reportDifference(c,
 				home.Verdict{Mismatch: &home.Mismatch{Agent: "main", Reply: 1, Kind: "request", What: other}}, asJSON)
 		}
-		report, err := parts.Carry(ctx, &stage, h, asked, p)
+		report, err := runner.Execute(ctx, &stage, h, asked, p)
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func replay(
 		if asJSON {
 			stage.Out, stage.Err = io.Discard, io.Discard // the exit code is all that is left to say
 		}
-		return parts.End(&stage, report, asked)
+		return runner.End(&stage, report, asked)
 	})
 }
 

@@ -52,7 +52,7 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 }
 
 // narrow narrows a tree's report to one agent of it.
-func narrow(r wire.Run, s wire.Session) wire.Run {
+func narrow(r wire.Report, s wire.Session) wire.Report {
 	for _, ag := range r.Agents {
 		if ag.ID == s.ID {
 			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result,
@@ -65,7 +65,7 @@ func narrow(r wire.Run, s wire.Session) wire.Run {
 	return r
 }
 
-func writeSession(c *console.Console, t wire.Tree, r wire.Run, s wire.Session) {
+func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session) {
 	status := string(s.Status)
 	switch {
 	case s.Status.Live() && !t.Running:

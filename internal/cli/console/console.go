@@ -127,7 +127,7 @@ func Code(err error) int {
 // Env is what a home needs to know of the process. The log of it is --debug's.
 func (c *Console) Env(log *slog.Logger) home.Env {
 	return home.Env{Lookup: c.Lookup, Environ: c.Environ, Now: c.Now, Log: log, Version: c.Version, Serve: c.Serve,
-		Ahead: c.Ahead}
+		LookAhead: c.Ahead}
 }
 
 // Open opens the Troupe home, and the debug log if one was asked for. The returned close

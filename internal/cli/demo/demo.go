@@ -118,7 +118,7 @@ func (d demo) play(ctx context.Context) error {
 	})
 }
 
-func (d demo) conclude(ctx context.Context, a api.API, report wire.Run) error {
+func (d demo) conclude(ctx context.Context, a api.API, report wire.Report) error {
 	out := d.c.Out
 	d.head("What main reports")
 	fmt.Fprintln(out, strings.TrimSpace(report.Result))
@@ -185,7 +185,7 @@ func (d demo) diff() (string, error) {
 }
 
 // tests lists every command that ran, in order, with what came out.
-func (d demo) tests(ctx context.Context, a api.API, report wire.Run) error {
+func (d demo) tests(ctx context.Context, a api.API, report wire.Report) error {
 	for _, ag := range report.Agents {
 		events, err := a.Events(ctx, ag.ID, 0, 0)
 		if err != nil {

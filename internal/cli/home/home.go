@@ -26,9 +26,9 @@ type Env struct {
 	Version string
 	// Serve makes what runs in this process reachable for other ones of the same user.
 	Serve bool
-	// Ahead is the folder in which a run will begin, if that is known: it is looked at while the
+	// LookAhead is the folder in which a run will begin, if that is known: it is looked at while the
 	// home opens.
-	Ahead string
+	LookAhead string
 }
 
 // Home is an open home: all that a surface can ask for, bound to its caller. What is said to a
@@ -42,8 +42,8 @@ type Home struct {
 // is asked by the person of this machine, from a surface.
 func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	e := env.app()
-	if env.Ahead != "" {
-		e.Look = app.LookAt(ctx, env.Ahead, env.Environ, env.Now)
+	if env.LookAhead != "" {
+		e.Look = app.LookAt(ctx, env.LookAhead, env.Environ, env.Now)
 	}
 	a, err := app.Open(ctx, e)
 	if err != nil {
@@ -64,9 +64,9 @@ func OpenSettings(env Env) (*Home, error) {
 	return &Home{a.As(troupe.You(troupe.SurfaceCommand)), a}, nil
 }
 
-// Examine is what api.Machine's Doctor finds without a home: cause is why it could not be opened.
-func Examine(ctx context.Context, env Env, cwd string, cause error) (wire.Check, error) {
-	return app.Examine(ctx, env.app(), cwd, cause)
+// DoctorWithoutHome is what api.Machine's Doctor finds without a home: cause is why it could not be opened.
+func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (wire.Diagnosis, error) {
+	return app.DoctorWithoutHome(ctx, env.app(), cwd, cause)
 }
 
 func (env Env) app() app.Env {

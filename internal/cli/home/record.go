@@ -33,12 +33,12 @@ func Save(file string, rec Recording, replace bool) error {
 	return app.SaveRecording(file, rec, replace)
 }
 
-// Free refuses a file that is there already.
-func Free(file string) error { return app.Unwritten(file) }
+// CheckUnused refuses a file that is there already.
+func CheckUnused(file string) error { return app.Unwritten(file) }
 
-// Sent says in words what a person sent to the recorded run while it was at work, which a replay
+// DescribeSent says in words what a person sent to the recorded run while it was at work, which a replay
 // cannot send again; "" if there is nothing.
-func Sent(rec Recording) string {
+func DescribeSent(rec Recording) string {
 	sent := rec.Person()
 	if len(sent) == 0 {
 		return ""
@@ -46,8 +46,8 @@ func Sent(rec Recording) string {
 	return app.Unplayable(sent)
 }
 
-// ForReplay fills an empty folder as a home to play a recording in. The variables that it returns
+// ReplayHome fills an empty folder as a home to play a recording in. The variables that it returns
 // go before those of the process.
-func ForReplay(dir string, rec Recording) (variables map[string]string, err error) {
+func ReplayHome(dir string, rec Recording) (variables map[string]string, err error) {
 	return app.ReplayHome(dir, rec)
 }

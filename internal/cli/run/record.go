@@ -15,29 +15,29 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Way is how a run is talked to.
-type Way int
+// Input is how a run is talked to.
+type Input int
 
 // Ways of talking to a run.
 const (
-	Once   Way = iota // one prompt
-	Lines             // a conversation, in lines of words
-	Orders            // a conversation, in lines of stream-json
+	InputPrompt Input = iota // one prompt
+	InputText                // a conversation, in lines of words
+	InputJSON                // a conversation, in lines of stream-json
 )
 
 // Asked is what arguments ask for.
 type Asked struct {
 	Begin  wire.Begin
 	Output Output
-	Way    Way
+	Way    Input
 	// Words are the first of a conversation, if the arguments hold them.
 	Words string
 	// Person: the conversation is with somebody at a terminal.
 	Person bool
 }
 
-// Goes reports whether a session that is there is to go on.
-func (a Asked) Goes() bool { return a.Begin.Resume != "" || a.Begin.Continue }
+// Resumes reports whether a session that is there is to go on.
+func (a Asked) Resumes() bool { return a.Begin.Resume != "" || a.Begin.Continue }
 
 // Parse reads arguments as the command does, and runs nothing. Of a conversation nothing is
 // read yet. Otherwise is the prompt if there is no other; "" means that there has to be one.
@@ -46,17 +46,17 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
 	var out Asked
 	parsed := false
-	configure(cmd, c, func(_ context.Context, f flags, way Way, args []string) (err error) {
+	configure(cmd, c, func(_ context.Context, f flags, way Input, args []string) (err error) {
 		parsed, out = true, Asked{Way: way, Output: f.output(c)}
 		switch way {
-		case Once:
+		case InputPrompt:
 			out.Begin, err = request(c, f, args, otherwise)
 			return err
-		case Orders:
+		case InputJSON:
 			if f.format != formatStream {
 				return ordersNeedStream()
 			}
-		case Lines:
+		case InputText:
 			out.Person = c.InTTY
 		}
 		if len(args) > 0 {
@@ -76,12 +76,12 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 	return out, nil
 }
 
-// Carry carries out what was asked for, shows it, and returns its report. A player, if there
+// Execute carries out what was asked for, shows it, and returns its report. A player, if there
 // is one, plays it: then standard input is not read, and the person's words are the recorded
 // ones.
-func Carry(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p *home.Player) (wire.Run, error) {
+func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p *home.Player) (wire.Report, error) {
 	b := asked.Begin
-	if asked.Way == Once {
+	if asked.Way == InputPrompt {
 		return Follow(ctx, c, h, b, asked.Output)
 	}
 	b.Prompt = asked.Words
@@ -95,16 +95,16 @@ func Carry(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p
 	}
 	one := &single{API: h}
 	var err error
-	if asked.Way == Orders {
+	if asked.Way == InputJSON {
 		_, err = chat.Drive(ctx, c, one, b)
 	} else {
 		err = chat.Run(ctx, c, one, b, chat.Options{Mask: h.Mask, HangUp: c.HangUp})
 	}
 	switch {
 	case err != nil:
-		return wire.Run{}, err
+		return wire.Report{}, err
 	case one.root == "":
-		return wire.Run{}, console.Usage("there was no conversation: nobody said anything on standard input")
+		return wire.Report{}, console.Usage("there was no conversation: nobody said anything on standard input")
 	}
 	return h.Report(ctx, one.root)
 }
@@ -130,13 +130,13 @@ func (s *single) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 
 // End prints what is left to print when what was asked for has been carried out. The error
 // carries the exit code.
-func End(c *console.Console, report wire.Run, asked Asked) error {
+func End(c *console.Console, report wire.Report, asked Asked) error {
 	switch asked.Way {
-	case Lines:
+	case InputText:
 		return nil // all of it was shown, and a conversation that ends has not failed
-	case Orders:
+	case InputJSON:
 		c = &console.Console{Out: io.Discard, Err: io.Discard}
-	case Once:
+	case InputPrompt:
 	}
 	return Finish(c, report, asked.Output)
 }

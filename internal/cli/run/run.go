@@ -48,19 +48,19 @@ type flags struct {
 
 // Configure makes cmd the command that runs prompts.
 func Configure(cmd *cobra.Command, c *console.Console) {
-	configure(cmd, c, func(ctx context.Context, f flags, way Way, args []string) error {
+	configure(cmd, c, func(ctx context.Context, f flags, way Input, args []string) error {
 		switch way {
-		case Orders:
+		case InputJSON:
 			return drive(ctx, c, f, args)
-		case Lines:
+		case InputText:
 			return talk(ctx, c, f, args)
-		case Once:
+		case InputPrompt:
 		}
 		return execute(ctx, c, f, args)
 	})
 }
 
-func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, Way, []string) error) {
+func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, Input, []string) error) {
 	var f flags
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
@@ -115,13 +115,13 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		}
 		switch {
 		case f.input == formatStream:
-			return run(cmd.Context(), f, Orders, args)
+			return run(cmd.Context(), f, InputJSON, args)
 		case f.input != formatWords:
 			return console.Usage("there is no input format %q; there are text and stream-json", f.input)
 		case f.talks(c, args):
-			return run(cmd.Context(), f, Lines, args)
+			return run(cmd.Context(), f, InputText, args)
 		}
-		return run(cmd.Context(), f, Once, args)
+		return run(cmd.Context(), f, InputPrompt, args)
 	}
 }
 
@@ -201,7 +201,7 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 	if b.Resume == "" && !b.Continue {
 		c.Ahead = b.Cwd
 	}
-	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error { return Run(ctx, c, h, b, f.output(c)) })
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error { return headless(ctx, c, h, b, f.output(c)) })
 }
 
 // output is how a run is shown.
@@ -319,9 +319,9 @@ type Output struct {
 	Gone bool
 }
 
-// Run starts a run, shows it until the whole tree has ended, and prints what it came to.
+// headless starts a run, shows it until the whole tree has ended, and prints what it came to.
 // The error carries the exit code.
-func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) error {
+func headless(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) error {
 	report, err := Follow(ctx, c, a, b, o)
 	if err != nil {
 		return err
@@ -330,7 +330,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Out
 }
 
 // Finish prints what a run came to. The error carries the exit code.
-func Finish(c *console.Console, report wire.Run, o Output) error {
+func Finish(c *console.Console, report wire.Report, o Output) error {
 	switch o.Format {
 	case formatJSON, formatStream:
 		if err := c.JSON(report); err != nil {
@@ -346,19 +346,19 @@ func Finish(c *console.Console, report wire.Run, o Output) error {
 }
 
 // Follow starts a run, shows it until the whole tree has ended, and returns its report.
-func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) (wire.Run, error) {
+func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) (wire.Report, error) {
 	began := c.Now()
 	c.SetToWork()
 	r, err := a.Begin(ctx, b)
 	if err != nil {
-		return wire.Run{}, err
+		return wire.Report{}, err
 	}
 	for _, w := range r.Warnings {
 		c.Warn(w)
 	}
 	show, err := shower(ctx, c, a, r, b.Cwd, o)
 	if err != nil {
-		return wire.Run{}, err
+		return wire.Report{}, err
 	}
 	var interrupted atomic.Bool
 	stopSignals := onInterrupt(ctx, c, a, r.Root, o, &interrupted)
@@ -366,7 +366,7 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 	err = api.Finish(ctx, a, r.Root)
 	ferr := show()
 	if err == nil && ferr != nil {
-		return wire.Run{}, unseen(r.Root, ferr)
+		return wire.Report{}, unseen(r.Root, ferr)
 	}
 	report, rerr := a.Report(ctx, r.Root)
 	if err == nil {
@@ -388,5 +388,5 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 		report.Error = err.Error()
 		err = errors.Join(err, c.JSON(report))
 	}
-	return wire.Run{}, err
+	return wire.Report{}, err
 }

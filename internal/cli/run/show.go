@@ -125,7 +125,7 @@ func broken(root troupe.SessionID, err error, gone bool) error {
 }
 
 // exitCode maps how the main agent's run ended to the documented exit codes.
-func exitCode(r wire.Run) int {
+func exitCode(r wire.Report) int {
 	if r.Status == troupe.Completed && r.Cause != troupe.CauseInterrupt {
 		return troupe.ExitOK
 	}
@@ -143,7 +143,7 @@ func exitCode(r wire.Run) int {
 	return troupe.ExitFailed
 }
 
-func printText(c *console.Console, r wire.Run, o Output) {
+func printText(c *console.Console, r wire.Report, o Output) {
 	if o.Live {
 		fmt.Fprintln(c.Err)
 		Table(c.Err, r)
@@ -188,7 +188,7 @@ func printText(c *console.Console, r wire.Run, o Output) {
 }
 
 // mend says how to go on when the model was not to be had. Which other one is, nobody knows here.
-func mend(r wire.Run) string {
+func mend(r wire.Report) string {
 	text := "once that is mended"
 	if r.Suspects != "" {
 		text += " (" + r.Suspects + ")"
@@ -198,7 +198,7 @@ func mend(r wire.Run) string {
 }
 
 // Table writes the bill: a row per agent, and their sum.
-func Table(w io.Writer, r wire.Run) {
+func Table(w io.Writer, r wire.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
 	for _, a := range r.Agents {

@@ -28,7 +28,7 @@ func TestMend(t *testing.T) {
 	t.Parallel()
 	for suspects, want := range map[string]string{"is VLLM_KEY right?": "(is VLLM_KEY right?)",
 		"": "once that is mended, go on"} {
-		text := mend(wire.Run{SessionID: "0123456789ab", Suspects: suspects})
+		text := mend(wire.Report{SessionID: "0123456789ab", Suspects: suspects})
 		if !strings.Contains(text, want) || !strings.Contains(text, "--resume 0123456789ab;") ||
 			strings.Contains(text, "sonnet") || strings.Contains(text, "ANTHROPIC") {
 			t.Error(text)

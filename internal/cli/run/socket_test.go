@@ -52,7 +52,7 @@ func TestOverASocket(t *testing.T) {
 				Out: &out, Err: &out, Cwd: dir, Now: time.Now, Lookup: func(string) (string, bool) { return "", false },
 				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
 			}
-			if err := run.Run(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir,
+			if err := run.Headless(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir,
 				Model: "script:" + filepath.Join(data, "s.yaml")}, o); err != nil {
 				t.Errorf("%+v: %v", o, err)
 			}

@@ -28,10 +28,10 @@ func NewTools(facts []troupe.ToolFacts) *Tools {
 	for i := range facts {
 		f := &facts[i]
 		t.byName[f.Name], t.canonical[strings.ToLower(f.Name)] = f, f.Name
-		if f.Formerly != "" {
-			t.canonical[strings.ToLower(f.Formerly)] = f.Name
+		if f.OldName != "" {
+			t.canonical[strings.ToLower(f.OldName)] = f.Name
 		}
-		for _, name := range slices.Concat(f.Aliases, f.Slips) {
+		for _, name := range slices.Concat(f.Aliases, f.Misspellings) {
 			t.meant[withoutSeparators(name)] = f.Name
 		}
 	}
@@ -62,11 +62,11 @@ func (t *Tools) Canonical(name string) string {
 func (t *Tools) narrowed() []string {
 	var out []string
 	for _, f := range t.facts {
-		if f.Argument != troupe.NoArgument || len(f.Slips) > 0 {
+		if f.Argument != troupe.NoArgument || len(f.Misspellings) > 0 {
 			out = append(out, f.Name)
 		}
-		if f.Formerly != "" {
-			out = append(out, f.Formerly)
+		if f.OldName != "" {
+			out = append(out, f.OldName)
 		}
 	}
 	return out

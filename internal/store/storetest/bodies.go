@@ -110,7 +110,7 @@ func bodies() []troupe.Body {
 			ID: "s.1.2", Reply: 1, Call: 2, RequestBody: body,
 		},
 		troupe.RequestAnswered{
-			ID: "s.1.2", About: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow,
+			ID: "s.1.2", RequestKind: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow,
 			Note: "once",
 			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m", Caller: &you,
 		},

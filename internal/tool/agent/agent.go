@@ -42,8 +42,8 @@ func fields(in *troupe.Spawn) []tool.Field {
 func Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
 		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument,
-		Formerly: "Task",
-		Slips:    []string{"subagent", "agents", "spawnagent", "launchagent"},
+		OldName:      "Task",
+		Misspellings: []string{"subagent", "agents", "spawnagent", "launchagent"},
 	}, doc, fields(new(troupe.Spawn)))
 	d.Intent = func(input string) (troupe.Intent, error) {
 		sp, err := Decode(input)

@@ -39,7 +39,7 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		fromWeb,
 		agent.Tools(),
 		task.Tools(),
-		elsewhere(),
+		ruleOnly(),
 	), nil
 }
 
@@ -52,9 +52,9 @@ func Known() tool.Set {
 	return tool.NewSet(tools...)
 }
 
-// elsewhere are tools that are not here, and that people have rules about for other programs.
+// ruleOnly are tools that are not here, and that people have rules about for other programs.
 // One that comes here leaves this list for a folder of its own.
-func elsewhere() []tool.Descriptor {
+func ruleOnly() []tool.Descriptor {
 	var out []tool.Descriptor
 	know := func(holder troupe.Holder, names ...string) {
 		for _, name := range names {

@@ -34,7 +34,7 @@ func (t *editTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "Edit", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Doing: "changing",
 		Aliases: []string{"fileedit", "edit_file", "multiedit"},
-		Slips: []string{
+		Misspellings: []string{
 			"strreplace", "strreplaceeditor", "strreplacebasededit", "applypatch", "patch", "replace", "update",
 			"updatefile",
 			"modify", "searchreplace",

@@ -51,7 +51,8 @@ func (t *readTool) describe() tool.Descriptor {
 		Name: "Read", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument,
 		Doing:   "reading",
 		Aliases: []string{"fileread", "read_file"},
-		Slips:   []string{"readfiles", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile", "notebookread"},
+		Misspellings: []string{"readfiles", "readmanyfiles", "view", "viewfile", "cat", "open", "openfile",
+			"notebookread"},
 	}, readDoc, new(readInput).fields()).With(t)
 }
 

@@ -28,7 +28,7 @@ func (t *writeTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "Write", Class: troupe.ClassEdit, Argument: troupe.PathArgument, Like: "Edit", Overwrites: true,
 		Doing:   "writing",
-		Aliases: []string{"filewrite", "write_file"}, Slips: []string{"create", "createfile", "savefile",
+		Aliases: []string{"filewrite", "write_file"}, Misspellings: []string{"create", "createfile", "savefile",
 			"writetofile"},
 	}, writeDoc, new(writeInput).fields()).With(t)
 }

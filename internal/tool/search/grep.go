@@ -64,7 +64,8 @@ func (t *grepTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "Grep", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read",
 		Doing:   "searching in",
-		Aliases: []string{"grep_search"}, Slips: []string{"search", "searchfiles", "searchfilecontent", "ripgrep",
+		Aliases: []string{"grep_search"}, Misspellings: []string{"search", "searchfiles", "searchfilecontent",
+			"ripgrep",
 			"rg"},
 	}, grepDoc, new(grepInput).fields()).With(t)
 }

@@ -104,9 +104,9 @@ func (k kin) signal(sig syscall.Signal) bool {
 		}
 		switch {
 		case grouped && k.member(pid):
-			found = found || reach(pid, 0, k.member) // it has the signal
+			found = found || signalIf(pid, 0, k.member) // it has the signal
 		case k.mark.on(pid):
-			found = reach(pid, sig, k.mark.on) || found
+			found = signalIf(pid, sig, k.mark.on) || found
 		}
 	}
 	return found
@@ -125,7 +125,7 @@ func (k mark) on(pid int) bool {
 
 // reach sends a signal to a process that is still meant once we hold on to it: its number
 // could have been given to another since it was read. It is false if the process has ended.
-func reach(pid int, sig syscall.Signal, meant func(pid int) bool) bool {
+func signalIf(pid int, sig syscall.Signal, meant func(pid int) bool) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch {
 	case errors.Is(err, unix.ESRCH):

@@ -113,7 +113,7 @@ func (s *Shell) Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
 		Name: "Bash", Class: troupe.ClassExec, Background: true, Argument: troupe.CommandArgument,
 		Aliases: []string{"run_shell", "shell"},
-		Slips: []string{
+		Misspellings: []string{
 			"sh", "zsh", "terminal", "cmd", "command", "commands", "console", "powershell", "exec", "execute",
 			"execcommand",
 			"executecommand", "run", "runcommand", "runshellcommand", "runterminalcommand", "runterminalcmd",

@@ -48,7 +48,7 @@ type fetchTool struct {
 func (t *fetchTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "WebFetch", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.DomainArgument,
-		Slips: []string{"fetch", "webget", "http", "httprequest", "fetchurl", "url", "browse"},
+		Misspellings: []string{"fetch", "webget", "http", "httprequest", "fetchurl", "url", "browse"},
 	}, fetchDoc, new(fetchInput).fields()).With(t)
 }
 

@@ -97,7 +97,7 @@ func newSearch(s SearchSettings, agent string) (*searchTool, error) {
 func describeSearch() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "WebSearch", Class: troupe.ClassRead, Schedule: troupe.Parallel,
-		Slips: []string{"googlewebsearch", "searchweb", "internetsearch"},
+		Misspellings: []string{"googlewebsearch", "searchweb", "internetsearch"},
 	}, searchDoc, new(searchInput).fields())
 }
 

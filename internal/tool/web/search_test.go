@@ -25,8 +25,8 @@ func searcher(t *testing.T, s SearchSettings) tool.Descriptor {
 
 func TestSearchSettings(t *testing.T) {
 	t.Parallel()
-	if all, err := New(Options{}); err != nil || len(all) != 2 || !all[0].Here() || all[0].Name != "WebFetch" ||
-		all[1].Here() {
+	if all, err := New(Options{}); err != nil || len(all) != 2 || !all[0].Callable() || all[0].Name != "WebFetch" ||
+		all[1].Callable() {
 		t.Errorf("without a service: %d tools, %v", len(all), err)
 	}
 	for _, url := range []string{

@@ -49,16 +49,16 @@ func (a trees) olderThan(ctx context.Context, limit time.Time) ([]troupe.Session
 	return out, nil
 }
 
-// retire removes the sessions that the settings do not keep any longer. It is done after what ran here
+// removeExpired removes the sessions that the settings do not keep any longer. It is done after what ran here
 // has ended, so that nothing is removed that was about to be gone on with, and keeps nobody from
 // leaving.
-func (a *App) retire(ctx context.Context) {
+func (a *App) removeExpired(ctx context.Context) {
 	if a.settings.KeepDays == 0 {
 		return
 	}
 	old, err := a.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.KeepDays)*24*time.Hour))
 	for _, s := range old {
-		err = errors.Join(err, runs{use{App: a}}.remove(ctx, s.ID))
+		err = errors.Join(err, runs{bound{App: a}}.remove(ctx, s.ID))
 	}
 	if err != nil {
 		a.env.Log.Warn("remove old sessions", "err", err)
@@ -99,10 +99,10 @@ func lastEvent(r store.Reader, root troupe.Session) (time.Time, error) {
 // that is being born has its folder before others can see it.
 const sweepAfter = time.Hour
 
-// sweep removes what processes that were killed left behind: outputs of sessions that are
+// removeOrphanOutputs removes what processes that were killed left behind: outputs of sessions that are
 // gone. It is called once by a process that begins to host, beside its work; whatever it does
 // not manage is left to the next.
-func (a *App) sweep(ctx context.Context) {
+func (a *App) removeOrphanOutputs(ctx context.Context) {
 	dirs, err := os.ReadDir(a.dirs.Outputs())
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ func TestSurroundings(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	looks := 0
 	var during func() // happens while somebody looks
-	s := surroundings{
+	s := folderCache{
 		now: func() time.Time { return now },
 		look: func(folder string) string {
 			looks++
@@ -35,14 +35,14 @@ func TestSurroundings(t *testing.T) {
 	now = now.Add(freshFor)
 	want("a", "a, look 3")
 
-	done := s.change()
+	done := s.invalidate()
 	want("a", "a, look 4")
 	want("a", "a, look 5") // it may change at any time
 	done()
 	want("a", "a, look 6")
 	want("a", "a, look 6")
 
-	during = func() { s.change()(); during = nil } // a change that nobody saw the whole of
+	during = func() { s.invalidate()(); during = nil } // a change that nobody saw the whole of
 	want("b", "b, look 7")
 	want("b", "b, look 8")
 	want("b", "b, look 8")

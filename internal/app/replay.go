@@ -106,9 +106,9 @@ func Unplayable(sent []replay.Sent) string {
 	return strings.Join(order, ", ")
 }
 
-// recite leaves what a person said to the recorded root in the mailbox of this one. It is read
+// replayMail leaves what a person said to the recorded root in the mailbox of this one. It is read
 // before the replies before which it was read then, however early it comes.
-func (a use) recite(ctx context.Context, p *Player) error {
+func (a bound) replayMail(ctx context.Context, p *Player) error {
 	words := p.Words()
 	if len(words) == 0 {
 		return nil
@@ -131,10 +131,10 @@ var errNotPlayable = &troupe.UserError{
 // come to a difference that stands further up in the recording.
 const grace = 2 * time.Second
 
-// direct has a replay end where the recorded run was broken off, or soon after it differs if
+// stopReplay has a replay end where the recorded run was broken off, or soon after it differs if
 // it does not end by itself: agents may then wait for what will not come. It takes a
 // goroutine of the scheduler until then, or until that ends.
-func direct(sched session.Scheduler, p *Player, stop func(context.Context) error, log *slog.Logger) {
+func stopReplay(sched session.Scheduler, p *Player, stop func(context.Context) error, log *slog.Logger) {
 	sched.Go(func(ctx context.Context) {
 		select {
 		case <-p.Over():
@@ -156,41 +156,41 @@ func direct(sched session.Scheduler, p *Player, stop func(context.Context) error
 	})
 }
 
-// played is the tools of a replay: prepared and judged as ever, and what they would have
+// replayTools are the tools of a replay: prepared and judged as ever, and what they would have
 // done is taken from the recording.
-func played(t tool.Set, p *Player) tool.Set {
+func replayTools(t tool.Set, p *Player) tool.Set {
 	if p == nil {
 		return t
 	}
-	return t.Each(func(d tool.Descriptor) tool.Descriptor {
+	return t.Map(func(d tool.Descriptor) tool.Descriptor {
 		if d.Runner != nil {
-			d.Runner = playedRunner{d.Runner, p}
+			d.Runner = replayRunner{d.Runner, p}
 		}
 		return d
 	})
 }
 
-type playedRunner struct {
+type replayRunner struct {
 	tool.Runner
 	player *Player
 }
 
 // Prepare implements tool.Runner.
-func (r playedRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+func (r replayRunner) Prepare(env tool.Env, input string) (tool.Prepared, error) {
 	p, err := r.Runner.Prepare(env, input)
 	if err != nil {
 		return nil, err
 	}
-	return playedCall{p, r.player}, nil
+	return replayCall{p, r.player}, nil
 }
 
-type playedCall struct {
+type replayCall struct {
 	tool.Prepared
 	player *Player
 }
 
 // Background implements tool.Backgrounder.
-func (c playedCall) Background() (string, bool) {
+func (c replayCall) Background() (string, bool) {
 	if b, ok := c.Prepared.(tool.Backgrounder); ok {
 		return b.Background()
 	}
@@ -198,7 +198,7 @@ func (c playedCall) Background() (string, bool) {
 }
 
 // Run implements tool.Prepared.
-func (c playedCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+func (c replayCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	var reply, call int
 	if _, err := fmt.Sscanf(env.CallID, "r%dc%d", &reply, &call); err != nil {
 		return tool.Output{}, fmt.Errorf("replay call %q: %w", env.CallID, err)

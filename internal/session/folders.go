@@ -10,8 +10,8 @@ import (
 // fifty agents; what people change meanwhile by themselves may be missing for that long.
 const freshFor = 5 * time.Second
 
-// surroundings are descriptions of folders for the agents that begin in them.
-type surroundings struct {
+// folderCache has descriptions of folders for the agents that begin in them.
+type folderCache struct {
 	look func(folder string) string
 	now  func() time.Time
 
@@ -27,7 +27,7 @@ type description struct {
 }
 
 // of describes a folder.
-func (s *surroundings) of(folder string) string {
+func (s *folderCache) of(folder string) string {
 	at := s.now()
 	s.mu.Lock()
 	d, ok := s.known[folder]
@@ -41,7 +41,7 @@ func (s *surroundings) of(folder string) string {
 }
 
 // seen notes how a folder looked, unless something has been at work since that may have changed it.
-func (s *surroundings) seen(folder, text string, at time.Time) {
+func (s *folderCache) seen(folder, text string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changing > 0 || !at.After(s.changed) {
@@ -50,20 +50,20 @@ func (s *surroundings) seen(folder, text string, at time.Time) {
 	if s.known == nil {
 		s.known = make(map[string]description)
 	}
-	if len(s.known) == maxKinds {
+	if len(s.known) == maxCached {
 		clear(s.known)
 	}
 	s.known[folder] = description{text, at}
 }
 
-// change begins something that may change files; the returned function ends it. Nothing that was
+// invalidate begins something that may change files; the returned function ends it. Nothing that was
 // seen before its end holds after it.
-func (s *surroundings) change() (done func()) {
+func (s *folderCache) invalidate() (done func()) {
 	s.count(1)
 	return func() { s.count(-1) }
 }
 
-func (s *surroundings) count(n int) {
+func (s *folderCache) count(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changing += n

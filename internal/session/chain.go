@@ -9,8 +9,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// line is the place of each session of a tree in the line of authority.
-type line struct {
+// chain is the place of each session of a tree in the line of authority.
+type chain struct {
 	gate   *gate.Tools
 	mu     sync.Mutex
 	layers map[troupe.SessionID]layer
@@ -22,8 +22,8 @@ type layer struct {
 	version int // how often it was placed
 }
 
-// place gives a session its place, as it is now. Those above it have theirs already.
-func (l *line) place(st *turn.State, caps troupe.Caps) {
+// set gives a session its place, as it is now. Those above it have theirs already.
+func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	path := st.Session.Name
@@ -42,20 +42,20 @@ func (l *line) place(st *turn.State, caps troupe.Caps) {
 	}
 }
 
-func (l *line) has(id troupe.SessionID) bool {
+func (l *chain) has(id troupe.SessionID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, ok := l.layers[id]
 	return ok
 }
 
-func (l *line) parent(id troupe.SessionID) troupe.SessionID {
+func (l *chain) parent(id troupe.SessionID) troupe.SessionID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.layers[id].parent
 }
 
-func (l *line) clear() {
+func (l *chain) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.layers = nil
@@ -64,7 +64,7 @@ func (l *line) clear() {
 // chain is the line of authority down to a session, the root first. A session without a
 // mode of its own works in its parent's, whatever that is by now. If any ancestor is not
 // known the chain is empty, which the gate denies: half a line would be too much authority.
-func (l *line) chain(id troupe.SessionID) []gate.Layer {
+func (l *chain) chain(id troupe.SessionID) []gate.Layer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []gate.Layer
@@ -88,7 +88,7 @@ func (l *line) chain(id troupe.SessionID) []gate.Layer {
 }
 
 // version changes whenever the authority of a session does, or that of any above it.
-func (l *line) version(id troupe.SessionID) (n int) {
+func (l *chain) version(id troupe.SessionID) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for ; id != ""; id = l.layers[id].parent {
@@ -98,7 +98,7 @@ func (l *line) version(id troupe.SessionID) (n int) {
 }
 
 // path is a session's name with those of its ancestors: "main/Auth Explorer".
-func (l *line) path(id troupe.SessionID) string {
+func (l *chain) path(id troupe.SessionID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.layers[id].gate.Agent
