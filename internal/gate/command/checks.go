@@ -135,6 +135,16 @@ func onlyUnpacksToOutput(_ *judge, u *invocation) string {
 	return ""
 }
 
+// onlyIf: without one of these options it does something else.
+func onlyIf(otherwise string, options ...string) func(*judge, *invocation) string {
+	return func(_ *judge, u *invocation) string {
+		if u.has(options...) {
+			return ""
+		}
+		return otherwise
+	}
+}
+
 // script judges a program in a language of its own, which is given as text.
 func script(reads func(text string) bool) func(*judge, *invocation) string {
 	return func(_ *judge, u *invocation) string {
@@ -376,15 +386,17 @@ func (j *judge) oneFile(words []Word) string {
 	return ""
 }
 
-// listArchive judges tar: one bundle of letters that lists a file of this machine, and nothing
-// else that may be an option.
+// listArchive judges tar: one bundle of letters that lists a file of this machine, or unpacks it to
+// the output, and nothing else that may be an option.
 func (j *judge) listArchive(words []Word) string {
 	args := words[1:]
 	letters := ""
 	if len(args) > 0 {
 		letters = strings.TrimPrefix(args[0].Text, "-")
 	}
-	if len(args) < 2 || !args[0].Known || strings.Trim(letters, "tvzjJf") != "" || !strings.Contains(letters, "t") ||
+	if len(args) < 2 || !args[0].Known || strings.Trim(letters, "tvzjJfxO") != "" ||
+		strings.Contains(letters, "t") == strings.Contains(letters, "x") ||
+		strings.Contains(letters, "x") && !strings.Contains(letters, "O") ||
 		strings.Index(letters, "f") != len(letters)-1 {
 		return "may change an archive, or unpack it"
 	}
@@ -393,7 +405,13 @@ func (j *judge) listArchive(words []Word) string {
 			return "may reach another machine for its archive, or start a program"
 		}
 	}
-	j.out.Reads = append(j.out.Reads, Source{Word: args[1]})
+	shown := args[1:2]
+	if strings.Contains(letters, "x") {
+		shown = args[1:]
+	}
+	for _, w := range shown {
+		j.out.Reads = append(j.out.Reads, Source{Word: w})
+	}
 	return ""
 }
 

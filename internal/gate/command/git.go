@@ -112,16 +112,15 @@ func gitCommand(name string) program {
 		return program{use: reads, most: 1, texts: all, check: oneOf("log")}
 	case "apply":
 		return program{use: reads, flags: "Rv", values: "p", long: "check stat numstat summary reverse",
-			check: func(_ *judge, u *invocation) string {
-				if u.has("check", "stat", "numstat", "summary") {
-					return ""
-				}
-				return "applies a patch"
-			}}
+			check: onlyIf("applies a patch", "check", "stat", "numstat", "summary")}
 	case "clone", "init":
 		return program{runs: "--upload-pack --config --template --separate-git-dir", flags: "uc", values: "obj"}
 	case "fetch", "pull", "ls-remote", "fetch-pack", "send-pack", "push":
 		return program{runs: "--upload-pack --receive-pack --exec --output"}
+	case "stripspace":
+		return program{use: reads, flags: "s", long: "strip-comments"}
+	case "notes":
+		return program{use: reads, texts: all, check: oneOf("list")}
 	case "archive", "format-patch":
 		return program{
 			runs: "--exec --output --output-directory --upload-pack --receive-pack --ext-diff --textconv", flags: "o",

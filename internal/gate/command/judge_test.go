@@ -69,7 +69,7 @@ func stretchLeft(id string) string {
 		"B0265": "env tells secrets",
 		"B0287": "go list fetches modules", "B0289": "go doc fetches modules",
 		"B0290": "go vet fetches modules and runs a C compiler",
-		"B0296": "openssl loads what its configuration names", "B0401": "tar -x is not listed",
+		"B0296": "openssl loads what its configuration names",
 		"B0406": "sed programs read differently where a bracket holds the delimiter",
 		"B0298": "sqlite3 can write and load code by what its SQL says",
 	}[id]

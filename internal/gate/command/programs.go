@@ -118,6 +118,8 @@ func lookup(name string) program {
 		"expr", "factor", "sleep",
 		"true", "false", ":", "yes", "lscpu", "help", "exit", "break", "continue", "return", "shift", "wait":
 		return program{use: readsAlways, shows: names, texts: all}
+	case "jobs", "dirs", "umask", "ulimit":
+		return program{use: reads, flags: "lnprsvSHadftu", most: none}
 	case "echo", "printf":
 		return program{use: readsAlways, shows: names, texts: all, escapes: true, check: onlyShows}
 	case "test", "[":
