@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -79,15 +80,8 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 		out.Why = err.Error()
 		return out
 	}
-	q := gate.Query{
-		Tool: c.Tool, Access: access, Chain: chain, Home: resolved(x.app.dirs.Home), Roots: []string{x.request.Cwd},
-		Levels: x.guard.box.Levels(), Protected: x.guard.Protected(x.request.Cwd),
-		Hidden: x.guard.Hidden(x.request.Cwd), Resolve: x.guard.Resolve,
-	}
-	if access.Command != "" && len(q.Levels) == 0 {
-		q.SafeGit = x.guard.SafeGit(x.request.Cwd)
-		q.HiddenFiles = func() []string { return x.guard.HiddenFiles(x.request.Cwd) }
-	}
+	q := session.QueryIn(x.guard, x.request.Cwd, access)
+	q.Tool, q.Chain, q.Home, q.Roots = c.Tool, chain, resolved(x.app.dirs.Home), []string{x.request.Cwd}
 	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {
 		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}

@@ -185,14 +185,20 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 	return c.h.gate.Decide(q), version
 }
 
-// query is a call as the gate is asked about it, but for the line of authority. It may look at the
-// disk, which takes time.
+// query is a call as the gate is asked about it, but for the line of authority.
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
-	cwd, guard := c.self.Cwd, c.h.d.Guard
+	q := QueryIn(c.h.d.Guard, c.self.Cwd, access)
+	q.Tool, q.Home, q.Roots, q.Judged = name, c.h.d.Home, c.roots(), c.call.Judged
+	return q
+}
+
+// QueryIn is what the gate is told of a folder when it is asked about something done in it. It may
+// look at the disk, which takes time.
+func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
 	q := gate.Query{
-		Tool: name, Access: access, Home: c.h.d.Home, Roots: c.roots(), Levels: levels, Protected: guard.Protected(cwd),
-		Hidden: guard.Hidden(cwd), Resolve: guard.Resolve, Judged: c.call.Judged,
+		Access: access, Levels: levels, Protected: guard.Protected(cwd), Hidden: guard.Hidden(cwd),
+		Resolve: guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		q.SafeGit = guard.SafeGit(cwd)

@@ -104,7 +104,7 @@ func Usage(format string, args ...any) error {
 // NoArgs refuses arguments of a command that takes none.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usage("troupe %s takes no arguments, and %q is one", cmd.Name(), args[0])
+		return Usage("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
