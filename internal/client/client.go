@@ -71,7 +71,7 @@ func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, i
 	}
 	method, path := route(verb, ref, query)
 	hc := c.http
-	if verb == "doctor" { // it tests a model's window
+	if wire.RouteOf(verb).Slow {
 		hc = c.slow
 	}
 	resp, err := c.do(ctx, hc, method, path, body, nil)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path"
 	"reflect"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -100,19 +100,34 @@ func (o *operations) describe(mux *http.ServeMux) *huma.OpenAPI {
 	delete(schemas, "ErrorDetail")
 	// What is sent to us has to be understood whole: a field that nothing knows is refused.
 	// What we answer may grow.
+	sent := make(map[string]bool)
+	for _, p := range h.OpenAPI().Paths {
+		if p.Post != nil && p.Post.RequestBody != nil {
+			for _, media := range p.Post.RequestBody.Content {
+				addRefs(schemas, media.Schema, sent)
+			}
+		}
+	}
 	for name, schema := range schemas {
-		if !slices.Contains(inputs(), name) {
+		if !sent[name] {
 			schema.AdditionalProperties = nil
 		}
 	}
 	return h.OpenAPI()
 }
 
-// inputs names the schemas of what is sent to us.
-func inputs() []string {
-	return []string{
-		"Answer", "Begin", "Call", "Explain", "Hint", "Image", "Message", "ModeChoice", "ModelChoice", "Place", "Stop",
-		"Trust", "UndoOrder",
+// addRefs adds to out the names of the schemas that s holds, at any depth.
+func addRefs(schemas map[string]*huma.Schema, s *huma.Schema, out map[string]bool) {
+	if s == nil {
+		return
+	}
+	if name := path.Base(s.Ref); s.Ref != "" && !out[name] {
+		out[name] = true
+		addRefs(schemas, schemas[name], out)
+	}
+	addRefs(schemas, s.Items, out)
+	for _, p := range s.Properties {
+		addRefs(schemas, p, out)
 	}
 }
 
@@ -121,7 +136,7 @@ func operation(h huma.API, id string) huma.Operation {
 	r := wire.RouteOf(id)
 	schema := h.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Problem](), true, "Problem")
 	most := int64(maxBody)
-	if id == "send" || id == "begin" || id == "explain" {
+	if r.Large {
 		most = maxMessage
 	}
 	return huma.Operation{

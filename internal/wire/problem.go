@@ -55,8 +55,13 @@ func NewProblem(err error) *Problem {
 	switch {
 	case errors.As(err, &user):
 		p.Detail, p.Hint, p.Code = user.Problem, user.Hint, user.Code
-		if p.Code == troupe.ExitUsage {
+		switch p.Code {
+		case troupe.ExitUsage:
 			p.Status = http.StatusBadRequest
+		case troupe.ExitPermission:
+			p.Status = http.StatusForbidden
+		case 0: // what is asked for cannot be done with what there is, such as an undo of nothing
+			p.Status = http.StatusConflict
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		p.Status = http.StatusServiceUnavailable

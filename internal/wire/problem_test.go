@@ -23,6 +23,13 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%v becomes %+v, and then %v", kind, p, err)
 		}
 	}
+	for code, status := range map[int]int{
+		0: 409, troupe.ExitUsage: 400, troupe.ExitPermission: 403, troupe.ExitFailed: 500,
+	} {
+		if p := wire.NewProblem(&troupe.UserError{Problem: "p", Code: code}); p.Status != status || p.Code != code {
+			t.Errorf("code %d becomes %+v", code, p)
+		}
+	}
 	if p := wire.NewProblem(errors.New("disk full")); p.Status != 500 || p.Code != 0 || p.Detail != "disk full" {
 		t.Errorf("an error becomes %+v", p)
 	}

@@ -5,6 +5,9 @@ import "net/http"
 // Route is how a verb of the api is called over HTTP.
 type Route struct {
 	ID, Method, Path, Summary string
+
+	Large bool // words, pictures or many calls are sent with it
+	Slow  bool // the answer may take minutes: it asks a model
 }
 
 // routes are all there are. {id} is a session, {request} a request.
@@ -15,39 +18,47 @@ func routes() []Route {
 		request   = "/v1/requests/{request}"
 	)
 	return []Route{
-		{"list-sessions", get, all, "List main agents' sessions, the newest first"},
-		{"find-session", get, one, "Find a session by what people call it"},
-		{"tree", get, one + "/tree", "All sessions of a session's tree, and who runs it"},
-		{"events", get, one + "/events", "Read a session's log, page by page or as a stream"},
-		{"report", get, one + "/report", "What the whole tree of a session has come to"},
-		{"cost", get, one + "/cost", "The bill of a tree, agent by agent, and its limits"},
-		{"session-tasks", get, one + "/tasks", "What is at work for a session and for all below it"},
-		{"tasks", get, "/v1/tasks", "What is at work in every live tree"},
-		{"begin", post, all, "Begin a tree in the process that answers, or go on with one there"},
-		{"wait", post, one + "/wait", "Wait, for a while, until every session of a tree has ended"},
-		{"leave", post, one + "/leave", "Have the process that answers let go of a tree that is over"},
-		{"remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand"},
-		{"send", post, one + "/messages", "Say something to a session: steer it, or have it go on"},
-		{"stop", post, one + "/stop", "End a session's run; all of it can be resumed"},
-		{"background", post, one + "/background", "Let a sub-agent go on in the background, so that its parent does"},
-		{"compact", post, one + "/compact", "Have a session shorten its conversation"},
-		{"mode", post, one + "/mode", "Change the permission mode of a session's tree"},
-		{"model", post, one + "/model", "Move a session to another model"},
-		{"list-requests", get, "/v1/requests", "List the open requests"},
-		{"request", get, request, "Find an open request"},
-		{"answer", post, request + "/answer", "Answer a request"},
-		{"untrusted", get, "/v1/trust", "What the files of a folder would allow and was not trusted yet"},
-		{"trust", post, "/v1/trust", "Trust a folder with what was shown of it"},
-		{"turns", get, one + "/turns", "What each turn of a tree has changed"},
-		{"plan-undo", get, one + "/undo", "What an undo would put back"},
-		{"undo", post, one + "/undo", "Put files back as a plan has shown it"},
-		{"models", get, "/v1/models", "The models that could be used"},
-		{"default-model", get, "/v1/model", "The model that a new session would begin with"},
-		{"doctor", get, "/v1/doctor", "What a run in a folder would find on this machine"},
-		{"rules", post, "/v1/rules", "The rules that hold for a run"},
-		{"explain", post, "/v1/explain", "What the gate would answer to calls"},
+		route("list-sessions", get, all, "List main agents' sessions, the newest first"),
+		route("find-session", get, one, "Find a session by what people call it"),
+		route("tree", get, one+"/tree", "All sessions of a session's tree, and who runs it"),
+		route("events", get, one+"/events", "Read a session's log, page by page or as a stream"),
+		route("report", get, one+"/report", "What the whole tree of a session has come to"),
+		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits"),
+		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it"),
+		route("tasks", get, "/v1/tasks", "What is at work in every live tree"),
+		route("begin", post, all, "Begin a tree in the process that answers, or go on with one there").large(),
+		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended"),
+		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over"),
+		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand"),
+		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go on").large(),
+		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed"),
+		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent does"),
+		route("compact", post, one+"/compact", "Have a session shorten its conversation"),
+		route("mode", post, one+"/mode", "Change the permission mode of a session's tree"),
+		route("model", post, one+"/model", "Move a session to another model"),
+		route("list-requests", get, "/v1/requests", "List the open requests"),
+		route("request", get, request, "Find an open request"),
+		route("answer", post, request+"/answer", "Answer a request"),
+		route("untrusted", get, "/v1/trust", "What the files of a folder would allow and was not trusted yet"),
+		route("trust", post, "/v1/trust", "Trust a folder with what was shown of it"),
+		route("turns", get, one+"/turns", "What each turn of a tree has changed"),
+		route("plan-undo", get, one+"/undo", "What an undo would put back"),
+		route("undo", post, one+"/undo", "Put files back as a plan has shown it"),
+		route("models", get, "/v1/models", "The models that could be used"),
+		route("default-model", get, "/v1/model", "The model that a new session would begin with"),
+		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
+		route("rules", post, "/v1/rules", "The rules that hold for a run"),
+		route("explain", post, "/v1/explain", "What the gate would answer to calls").large(),
 	}
 }
+
+func route(id, method, path, summary string) Route {
+	return Route{ID: id, Method: method, Path: path, Summary: summary}
+}
+
+func (r Route) large() Route { r.Large = true; return r }
+
+func (r Route) slow() Route { r.Slow = true; return r }
 
 // RouteOf is the route with an id.
 func RouteOf(id string) Route {
