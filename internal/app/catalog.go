@@ -22,7 +22,7 @@ func (a machine) Models(ctx context.Context, cwd string) (wire.ModelList, error)
 		Providers: []string{}}
 	m := a.models
 	var err error
-	if out.Default, err = m.Default("", cwd); err != nil {
+	if out.Default, err = a.defaultModel("", cwd); err != nil {
 		out.Problems = append(out.Problems, err.Error())
 	}
 	m.mu.Lock()

@@ -165,7 +165,7 @@ func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
 
 func (a machine) checkModel(c *wire.Diagnosis, cwd string) {
 	c.Providers = a.models.askable()
-	full, err := a.models.Default("", cwd)
+	full, err := a.defaultModel("", cwd)
 	if err != nil {
 		c.Problems = append(c.Problems, err.Error())
 		return

@@ -11,11 +11,20 @@ import (
 type machine struct{ bound }
 
 func (a machine) Model(_ context.Context, name, cwd string) (full string, err error) {
-	if full, err = a.models.Default(name, cwd); err != nil {
+	if full, err = a.defaultModel(name, cwd); err != nil {
 		return "", err
 	}
 	_, _, err = a.models.Provider(full)
 	return full, err
+}
+
+// defaultModel is the model that a run in a folder would begin with.
+func (a *App) defaultModel(name, cwd string) (string, error) {
+	p, err := a.policyOf(cwd, false)
+	if err != nil {
+		return "", err
+	}
+	return a.models.Default(name, p.settings.Model, cwd)
 }
 
 // at is a run that would be begun at a place.

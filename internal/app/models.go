@@ -80,15 +80,15 @@ func (m *models) load() (*model.Catalog, error) {
 	return m.catalog, nil
 }
 
-// Default resolves the model of a new root: the flag, the environment, the settings, or
-// Troupe's own choice for whoever has a key, whichever speaks first.
-func (m *models) Default(flag, cwd string) (string, error) {
+// Default resolves the model of a new root: the flag, the environment, what the folder's settings
+// say, or Troupe's own choice for whoever has a key, whichever speaks first.
+func (m *models) Default(flag, setting, cwd string) (string, error) {
 	name := flag
 	if name == "" {
 		name, _ = m.env.Lookup("TROUPE_MODEL")
 	}
 	if name == "" {
-		name = m.settings.Model
+		name = setting
 	}
 	if name == "" {
 		var err error

@@ -50,7 +50,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	if x.profiles, problems, err = newProfiles(a.App, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}
-	model, err := a.models.Default(r.Model, r.Cwd)
+	model, err := a.models.Default(r.Model, p.settings.Model, r.Cwd)
 	if err != nil {
 		model = defaultModel // which one it is decides nothing here
 	}

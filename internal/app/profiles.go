@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
@@ -59,8 +60,9 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 
 // runSettings are what a run with these profiles is started with; a fallback that is not named stays as
 // it was before.
-func (a runs) runSettings(b wire.Begin, p *profiles, before troupe.Settings) (*troupe.Settings, fleet.Document, error) {
-	fallback, err := a.fallback(b)
+func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, before troupe.Settings) (*troupe.Settings,
+	fleet.Document, error) {
+	fallback, err := a.fallback(b, from)
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}
@@ -69,9 +71,13 @@ func (a runs) runSettings(b wire.Begin, p *profiles, before troupe.Settings) (*t
 		return nil, fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
 	}
 	doc := fleet.Document{Hash: tool.Hash(body), Body: body}
-	s := &troupe.Settings{AskFor: time.Duration(b.AskMS) * time.Millisecond, Fallback: fallback, Definitions: doc.Hash,
+	ask := time.Duration(b.AskMS) * time.Millisecond
+	if b.Attended && ask == 0 {
+		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
+	}
+	s := &troupe.Settings{AskFor: ask, Fallback: fallback, Definitions: doc.Hash,
 		Policy: troupe.DefaultPolicy()}
-	s.Policy.AutoBackground = time.Duration(a.settings.Agents.BackgroundSeconds) * time.Second
+	s.Policy.AutoBackground = time.Duration(from.Agents.BackgroundSeconds) * time.Second
 	if s.Fallback == "" {
 		s.Fallback = before.Fallback
 	}
@@ -118,11 +124,11 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 		}
 		told = append(told, p.String())
 	}
-	limits := a.settings.Agents.Limits()
+	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
 	return &profiles{
 		roles{tools, a.models},
-		definitions{Types: set, Depth: a.settings.Agents.MaxDepth, Limits: limits, Most: a.settings.Agents.EachTurns},
+		definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits, Most: p.settings.Agents.EachTurns},
 	}, told, nil
 }
 

@@ -134,9 +134,6 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if ans.Allow && (ans.Session || ans.Always) && req.Grant != "" {
 		answer.Rule = req.Grant
 		if ans.Always {
-			if err := config.Keep(req.File, req.Folder, req.Grant); err != nil {
-				return err
-			}
 			source = req.File
 		}
 		rules = append(slices.Clip(rules), req.Grant)
@@ -154,6 +151,9 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		_, err := openRequest(tx, req.ID) // another answer may have come first
 		return out, err
 	})
+	if err == nil && answer.Rule != "" && ans.Always {
+		err = config.Keep(req.File, req.Folder, req.Grant)
+	}
 	return err
 }
 

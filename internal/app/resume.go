@@ -81,7 +81,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := profiles.recall(ctx, a.store, s.ID, ad.Settings.Definitions); err != nil {
 		return begun, err
 	}
-	if ad.Settings, ad.Definitions, err = a.runSettings(b, profiles, *ad.Settings); err != nil {
+	if ad.Settings, ad.Definitions, err = a.runSettings(b, p.settings, profiles, *ad.Settings); err != nil {
 		return begun, err
 	}
 	// What is shown of this run begins behind what is there now.

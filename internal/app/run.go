@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
@@ -34,7 +35,7 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 		if resumes {
 			return wire.Begun{}, errNotPlayable
 		}
-		b.AskMS = 0 // who answered then is in the recording
+		b.AskMS, b.Attended = 0, false // who answered then is in the recording
 	}
 	if resumes {
 		return a.resume(ctx, b)
@@ -91,7 +92,11 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 					Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 	}
-	model, err := a.models.Default(b.Model, b.Cwd)
+	p, err := a.policyOf(b.Cwd, b.Trust)
+	if err != nil {
+		return begun, err
+	}
+	model, err := a.models.Default(b.Model, p.settings.Model, b.Cwd)
 	if err != nil {
 		return begun, err
 	}
@@ -103,10 +108,6 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		look = LookAt(ctx, b.Cwd, a.env.Environ, a.env.Now)
 	}
 	e, err := a.start(ctx)
-	if err != nil {
-		return begun, err
-	}
-	p, err := a.policyOf(b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
@@ -140,7 +141,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	main.Mode = authority.Mode
-	settings, document, err := a.runSettings(b, profiles, troupe.Settings{})
+	settings, document, err := a.runSettings(b, p.settings, profiles, troupe.Settings{})
 	if err != nil {
 		return begun, err
 	}
@@ -197,10 +198,10 @@ func words(text string, images []troupe.Image) []troupe.Block {
 }
 
 // fallback resolves the model that a tree goes on with when its own is not to be had.
-func (a *App) fallback(b wire.Begin) (string, error) {
+func (a *App) fallback(b wire.Begin, s config.Settings) (string, error) {
 	name := b.Fallback
 	if name == "" {
-		name = a.settings.Fallback
+		name = s.Fallback
 	}
 	if name == "" {
 		return "", nil

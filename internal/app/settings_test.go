@@ -149,3 +149,43 @@ func asked(t *testing.T, a *App, root troupe.SessionID) wire.Request {
 		}
 	}
 }
+
+// TestAskSeconds: requests wait for a person who is there for as long as the settings say, unless it
+// was said how long; where nobody is there they do not wait.
+func TestAskSeconds(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(home, "settings.json"): `{"permissions": {"ask_seconds": 30}}`,
+		filepath.Join(dir, "s.yaml"):         "replies:\n  - text: done\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := openHome(t, home)
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, x := range []struct {
+		attended bool
+		ms       int64
+		want     time.Duration
+	}{{true, 0, 30 * time.Second}, {true, 1000, time.Second}, {false, 0, 0}, {false, 1000, time.Second}} {
+		r, err := you(a).Begin(t.Context(), wire.Begin{
+			Prompt: "go", Cwd: dir, Model: "script:s.yaml", Attended: x.attended, AskMS: x.ms,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := a.events(t.Context(), r.Root, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if created, ok := events[0].Body.(troupe.Created); !ok || created.Settings.AskFor != x.want {
+			t.Errorf("%+v: %+v", x, events[0].Body)
+		}
+	}
+}

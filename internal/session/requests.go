@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// permit is what the gate's decision about a call comes to with the answer there is, if there is
+// withLeave is what the gate's decision about a call comes to with the answer there is, if there is
 // one. A no that is there holds, whatever was granted since. A yes counts for an ask only: a rule
 // that denies by now denies.
 func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
@@ -43,13 +43,17 @@ func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
 func (a *calls) judgeIntent(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool,
 	err error) {
 	c := a.candidate(i)
-	d, _ = c.decide(access)
+	// It names no path and no command: nothing of its folder is looked at, which this goroutine must
+	// not wait for.
+	d = c.h.gate.Decide(gate.Query{
+		Tool: c.call.Name, Access: access, Chain: c.tree.chain.chain(c.self.ID), Judged: c.call.Judged,
+	})
 	d = c.withLeave(d)
 	settled, err = a.applyDecision(i, d, action)
 	return d, settled, err
 }
 
-// settle turns a decision into what happens to its call, unless that may go on.
+// applyDecision turns a decision into what happens to its call, unless that may go on.
 func (a *calls) applyDecision(i int, d troupe.Decision, action func() string) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:

@@ -37,9 +37,11 @@ type Begin struct {
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
 	AppendText string `json:"append_text,omitempty"`
 	Agents     string `json:"agents,omitempty"`
-	// AskMS is how long permission requests wait for an answer; 0: there is no one to give one, and
-	// they are denied at once.
-	AskMS int64 `json:"ask_ms,omitempty"`
+	// Attended: a person is there to answer requests. They wait for AskMS, or else for as long as the
+	// settings say. Where no one is there they wait for AskMS, and without it are denied at once. Both
+	// are of the surface that begins or goes on, and are not kept from one to the next.
+	Attended bool  `json:"attended,omitempty"`
+	AskMS    int64 `json:"ask_ms,omitempty"`
 }
 
 // Begun is a tree that was set to work.

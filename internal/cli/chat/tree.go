@@ -1,19 +1,13 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// askFor is how long a request waits for a person in front of a conversation: they may have
-// gone home for the night.
-const askFor = 24 * time.Hour
 
 // trees begins the trees of a conversation, and goes on with others.
 type trees struct {
@@ -23,7 +17,7 @@ type trees struct {
 
 // newTrees makes the trees of a conversation. The first of them is begun with all that b says.
 func newTrees(a api.API, b wire.Begin) (ts *trees, first wire.Begin) {
-	b.AskMS = cmp.Or(b.AskMS, askFor.Milliseconds())
+	b.Attended = true
 	first = b
 	b.Prompt, b.Images, b.Resume, b.Continue = "", nil, "", false
 	return &trees{a, b}, first
