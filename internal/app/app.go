@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -60,9 +61,9 @@ type App struct {
 
 	followers *follow.Broker
 
-	mu      sync.Mutex
-	engine  *engine // nil until something runs here
-	learned learned
+	starting sync.Mutex             // held while the engine is made, and to close it
+	engine   atomic.Pointer[engine] // nil until something runs here
+	learned  learned
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd
@@ -105,10 +106,9 @@ func (a *App) Warnings() []string { return a.warnings }
 // Close cancels what runs here and waits for it, then closes the home. Nothing that was
 // logged is lost; what was under way is resumed by whoever takes over.
 func (a *App) Close() error {
-	a.mu.Lock()
-	e := a.engine
-	a.engine = nil
-	a.mu.Unlock()
+	a.starting.Lock()
+	e := a.engine.Swap(nil)
+	a.starting.Unlock()
 	if e != nil {
 		e.close()
 		a.removeExpired(e.ctx())

@@ -17,7 +17,6 @@ func (a following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) 
 
 // advances reports whether a tree is run by this process, which then announces what it commits.
 func (a *App) advances(root troupe.SessionID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.engine != nil && a.engine.hub.Runs(root)
+	e := a.engine.Load()
+	return e != nil && e.hub.Runs(root)
 }

@@ -13,12 +13,11 @@ type runs struct{ bound }
 
 // hosting is the engine if it has a tree in hand, nil if it has not.
 func (a *App) hosting(root troupe.SessionID) *engine {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.engine == nil || !a.engine.hub.Knows(root) {
+	e := a.engine.Load()
+	if e == nil || !e.hub.Knows(root) {
 		return nil
 	}
-	return a.engine
+	return e
 }
 
 func notRun(root troupe.SessionID) error {

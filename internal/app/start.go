@@ -17,10 +17,10 @@ import (
 
 // start makes this process an owner and gives it a hub, unless it has them.
 func (a *App) start(ctx context.Context) (*engine, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.engine != nil {
-		return a.engine, nil
+	a.starting.Lock()
+	defer a.starting.Unlock()
+	if e := a.engine.Load(); e != nil {
+		return e, nil
 	}
 	guard, err := a.newGuard(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		deps.LookEvery = lookEvery
 	}
 	e.hub = session.New(deps)
-	a.engine = e
+	a.engine.Store(e)
 	pool.Go(a.removeOrphanOutputs)
 	return e, nil
 }

@@ -33,10 +33,7 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 		}
 		return mail, err
 	}
-	a.mu.Lock()
-	e := a.engine
-	a.mu.Unlock()
-	if e != nil {
+	if e := a.engine.Load(); e != nil {
 		if here, err := e.hub.Send(ctx, root, stamped); here {
 			return true, err
 		}

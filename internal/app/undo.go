@@ -250,9 +250,8 @@ func (a undoing) tellUndone(ctx context.Context, r undoReport) error {
 }
 
 func (a *App) isOwner(id troupe.OwnerID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.engine != nil && a.engine.owner == id
+	e := a.engine.Load()
+	return e != nil && e.owner == id
 }
 
 func blocked(left []UndoFile, u Undo) error {
