@@ -1,9 +1,9 @@
-// Package app is what Troupe can do, one file per noun: run, find, report, follow, check.
+// Package app is what Troupe can do: the use cases of package api, in files by noun.
 // Surfaces call it and turn its answers into text or JSON; it wires the mechanisms of the
 // floors below into the engine and knows nothing of flags, terminals or sockets.
 //
 // An App is one process's view of one Troupe home. Methods may be called from several
-// goroutines. Reading needs no engine; the first Start registers this process as an owner,
+// goroutines. Reading needs no engine; the first Begin registers this process as an owner,
 // and Close gives that up after everything that runs here has been cancelled.
 package app
 

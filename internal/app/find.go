@@ -15,7 +15,7 @@ import (
 // find resolves what people type for a session: a name, an id or the beginning of one, or
 // a path such as "main/Auth Explorer", whose first part is any of these. "main" is the
 // newest root session of the folder cwd, unless a session has been given that name. What is
-// none of these may be the bare name of an agent; see bare.
+// none of these may be the bare name of an agent; see findByAgentName.
 func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {

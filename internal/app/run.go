@@ -55,7 +55,7 @@ type Look struct {
 // LookAt begins to look at a folder.
 func LookAt(ctx context.Context, folder string, environ []string, now func() time.Time) *Look {
 	l := &Look{folder: folder, at: now(), done: make(chan struct{})}
-	if resolved, err := workspace.Resolve("/", folder); err == nil { // else Start says what is wrong with it
+	if resolved, err := workspace.Resolve("/", folder); err == nil { // else Begin says what is wrong with it
 		l.folder = resolved
 	}
 	go func() {

@@ -21,7 +21,7 @@ type room struct {
 // nothing imports it.
 const proof = 9
 
-// house is the map. It follows the table "The house" in the design and ARCHITECTURE.md.
+// house is the map. It follows the picture in ARCHITECTURE.md.
 func house() []room {
 	const (
 		mechanism = "a mechanism knows the vocabulary and not its neighbours, or none of them can be replaced alone; " +

@@ -92,7 +92,7 @@ func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, i
 	return resp.Header, nil
 }
 
-// get asks for a value, post has something done, and value has something done that has an answer.
+// get asks for a value, post has something done, and postFor has something done that has an answer.
 func get[T any](ctx context.Context, c *Client, verb, ref string, query url.Values) (out T, err error) {
 	_, err = c.call(ctx, verb, ref, query, nil, &out)
 	return out, err

@@ -69,7 +69,7 @@ type Scheduler interface {
 	Sleep(ctx context.Context, d time.Duration)
 }
 
-// Deps is what a hub needs. All fields are required except the last group.
+// Deps is what a hub needs. A field that may be nil says what that means.
 type Deps struct {
 	Store    store.Store
 	Owner    troupe.OwnerID
@@ -142,10 +142,9 @@ type Replay interface {
 // Hub is what one process runs: the trees that it hosts, by their roots. A tree is hosted here
 // while it is in that map, and nothing else decides it.
 //
-// Locks: Hub.mu comes before a tree's mu, that before those of its line and its slots, these before
-// an actor's; what sessions of a kind share, and what is known of folders, have their own and take no other. None is
-// held
-// during a transaction, a look at a folder or a model call.
+// Locks are taken in this order: Hub.mu, a tree's mu, those of its chain and its slots, an actor's.
+// The caches and what is known of folders have locks of their own, under which no other is taken.
+// No lock is held during a transaction, a look at a folder or a model call.
 type Hub struct {
 	d       Deps
 	gate    *gate.Tools

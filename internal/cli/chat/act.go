@@ -13,7 +13,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// act carries out what the machine decided. What fails is said, and the conversation goes on.
+// perform carries out what the machine decided. What fails is said, and the conversation goes on.
 func (v *conversation) perform(ctx context.Context, acts []act) {
 	for _, a := range acts {
 		err := v.performOne(ctx, a)
