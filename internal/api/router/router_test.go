@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -156,27 +157,33 @@ func TestWrites(t *testing.T) {
 	t.Parallel()
 	there := apitest.New()
 	socket := serve(t, there)
-	for name, call := range map[string]func(context.Context, api.API) error{
-		"send": func(ctx context.Context, a api.API) error {
+	calls := map[string]func(context.Context, api.API) error{
+		"Send": func(ctx context.Context, a api.API) error {
 			_, err := a.Send(ctx, apitest.Child, wire.Message{Text: "x"})
 			return err
 		},
-		"stop":       func(ctx context.Context, a api.API) error { return a.Stop(ctx, apitest.Child, wire.Stop{}) },
-		"background": func(ctx context.Context, a api.API) error { return a.Background(ctx, apitest.Child) },
-		"compact":    func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
-		"mode": func(ctx context.Context, a api.API) error {
+		"Stop":       func(ctx context.Context, a api.API) error { return a.Stop(ctx, apitest.Child, wire.Stop{}) },
+		"Background": func(ctx context.Context, a api.API) error { return a.Background(ctx, apitest.Child) },
+		"Compact":    func(ctx context.Context, a api.API) error { return a.Compact(ctx, apitest.Root, "") },
+		"SetMode": func(ctx context.Context, a api.API) error {
 			return a.SetMode(ctx, apitest.Root,
 				troupe.ModePlan)
 		},
-		"model": func(ctx context.Context, a api.API) error {
+		"SetModel": func(ctx context.Context, a api.API) error {
 			_,
 				err := a.SetModel(ctx, apitest.Child, "x")
 			return err
 		},
-		"wait":   func(ctx context.Context, a api.API) error { return a.Wait(ctx, apitest.Root) },
-		"leave":  func(ctx context.Context, a api.API) error { _, err := a.Leave(ctx, apitest.Root); return err },
-		"answer": func(ctx context.Context, a api.API) error { return a.Answer(ctx, "", wire.Answer{}) },
-	} {
+		"Wait":   func(ctx context.Context, a api.API) error { return a.Wait(ctx, apitest.Root) },
+		"Leave":  func(ctx context.Context, a api.API) error { _, err := a.Leave(ctx, apitest.Root); return err },
+		"Answer": func(ctx context.Context, a api.API) error { return a.Answer(ctx, "", wire.Answer{}) },
+	}
+	for m := range reflect.TypeFor[api.Steering]().Methods() {
+		if calls[m.Name] == nil {
+			t.Errorf("%s is a verb that steers, and is not tried here", m.Name)
+		}
+	}
+	for name, call := range calls {
 		h := &home{apitest.New(), []wire.Tree{running(socket)}}
 		before := len(there.Calls())
 		if err := call(t.Context(), router.New(h, dial, "")); err != nil || len(h.Calls()) > 0 ||
