@@ -134,7 +134,11 @@ func (s *Store) Update(ctx context.Context, root troupe.SessionID, fn func(store
 			t.undoAll()
 		}
 	}
-	return newTx(s.db, root).run(fn)
+	err := newTx(s.db, root).run(fn)
+	for n := len(s.db.births); n > 0 && s.db.births[n-1] == nil; n-- {
+		s.db.births = s.db.births[:n-1] // nothing that is left refers to it
+	}
+	return err
 }
 
 // View implements store.Store.
