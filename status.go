@@ -73,3 +73,11 @@ const (
 	CauseRefusal    Cause = "refusal"     // the model declined to answer
 	CauseNoModel    Cause = "no_model"    // its model is not to be had (gone, or no key)
 )
+
+// For is the status in words, with what is waited for.
+func (s Status) For(w WaitReason) string {
+	if w == "" {
+		return string(s)
+	}
+	return string(s) + " for " + string(w)
+}

@@ -226,32 +226,10 @@ func quoted(paths []string) string {
 	return strings.Join(out, ", ")
 }
 
-// alike reports whether somebody who types one name may have meant the other: one is part of
+// alike reports whether a person who types one name may have meant the other: one is part of
 // the other, or they differ by a slip or two.
 func alike(a, b string) bool {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	if min(len(x), len(y)) < 3 {
-		return false
-	}
-	if strings.Contains(string(x), string(y)) || strings.Contains(string(y), string(x)) {
-		return true
-	}
-	// The row of the table of distances between beginnings of the two.
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		before := row[0]
-		row[0] = i + 1
-		for j := range y {
-			change := before
-			if x[i] != y[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)] <= 2
+	x, y := strings.ToLower(a), strings.ToLower(b)
+	return min(len(x), len(y)) >= 3 &&
+		(strings.Contains(x, y) || strings.Contains(y, x) || troupe.Nearest(x, []string{y}) != "")
 }

@@ -215,10 +215,7 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 
 // doing is what a session is at: its status, what it waits for, until when and why.
 func doing(s troupe.Session, now time.Time) string {
-	out := string(s.Status)
-	if s.Waiting != "" {
-		out += " for " + string(s.Waiting)
-	}
+	out := s.Status.For(s.Waiting)
 	if !s.Until.IsZero() {
 		out += " until " + wire.Clock(s.Until.Local(), now)
 	}

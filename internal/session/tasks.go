@@ -378,11 +378,8 @@ func (a *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", t.ID, err)
 		}
-		doing := string(s.Status)
-		if s.Waiting != "" {
-			doing += " for " + string(s.Waiting)
-		}
-		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", doing, s.Tally.Turns,
+		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", s.Status.For(s.Waiting),
+			s.Tally.Turns,
 			s.Tally.ToolUses, s.Tally.Usage.Total())
 	}
 	return a.stage(resultOf(c, text, false))

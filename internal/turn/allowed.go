@@ -55,8 +55,5 @@ func describe(st troupe.Status, w troupe.WaitReason) string {
 	if st == "" {
 		return "not born yet"
 	}
-	if w != "" {
-		return string(st) + " for " + string(w)
-	}
-	return string(st)
+	return st.For(w)
 }
