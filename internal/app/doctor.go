@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -39,7 +40,8 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
 func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (wire.Diagnosis, error) {
 	a := newApp(env)
 	c := wire.Diagnosis{Version: env.Version, Programs: []wire.Program{}, Environment: []string{},
-		Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()}}
+		Agents: []wire.AgentFile{}, Waiting: []wire.WaitingSession{}, Problems: []string{cause.Error()},
+		Kernel: sandbox.Probe(ctx)}
 	var err error
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		checkPrograms(ctx, &c)

@@ -39,7 +39,7 @@ func exported() map[string]string {
 		"command.UnreadableError", "config.Defaults", "config.Load", "config.Owners",
 		"config.Parse", "fleet.CapError", "fleet.NameFor", "fleet.NameTakenError", "fleet.Over",
 		"httpd.Description", "memstore.New", "model.CheckBody",
-		"model.NewGeneration", "rule.Error", "rule.ParseWildcard", "run.Finish", "sandbox.Probe",
+		"model.NewGeneration", "rule.Error", "rule.ParseWildcard", "run.Finish",
 		"sandbox.Quiet", "sandbox.UnavailableError", "session.Wanted", "trust.Read", "trust.Revoke",
 		"trust.WideError", "turn.Allowed", "turn.Cap", "turn.RefusedError", "upstream.Tokens", "web.Public",
 	} {

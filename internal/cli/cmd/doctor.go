@@ -69,7 +69,7 @@ func writeCheck(c *console.Console, k wire.Diagnosis) {
 	row("troupe", "%s", k.Version)
 	row("settings", "%s", c.ShortPath(k.Config))
 	if k.Database.Version == 0 {
-		row("database", "%s cannot be used", c.ShortPath(k.Database.Path))
+		row("database", "%s was not opened", c.ShortPath(k.Database.Path))
 	} else {
 		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6,
 			k.Database.Version)
@@ -96,7 +96,9 @@ func writeCheck(c *console.Console, k wire.Diagnosis) {
 	for i, line := range k.Kernel.Lines() {
 		row(map[bool]string{true: "kernel"}[i == 0], "%s", line)
 	}
-	row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
+	if len(k.Environment) > 0 { // without settings it is not known
+		row("commands", "get of the environment: %s", console.VisibleLine(strings.Join(k.Environment, " ")))
+	}
 	for i, ag := range k.Agents {
 		row(map[bool]string{true: "agents"}[i == 0], "%s (%s) on %s: %s", ag.Name, sourceText(c, ag.Source),
 			cmp.Or(ag.Model, "the main agent's model"), strings.Join(ag.Tools, " "))
