@@ -73,7 +73,7 @@ func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) error {
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is run by process %d on %s, and not by this one", root, o.PID, o.Host),
-		Hint:    "Say it on that process's socket: " + o.Socket, Err: troupe.ErrFenced,
+		Hint:    "If that process is just ending, try again in a moment.", Err: troupe.ErrFenced,
 	}
 }
 

@@ -63,6 +63,10 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 			Hint: "Look again at what there is to undo.", Code: troupe.ExitUsage, Err: troupe.ErrFenced,
 		}
 	}
+	// Before anything is put back: the agents could not be told of it otherwise.
+	if err := a.checkHeard(ctx, root); err != nil {
+		return wire.Undo{}, err
+	}
 	r, err := a.applyUndo(ctx, p, o.Force)
 	if err != nil {
 		return wire.Undo{}, err
