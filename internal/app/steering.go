@@ -33,45 +33,53 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 		}
 		return mail, err
 	}
-	if e := a.engine.Load(); e != nil {
-		if here, err := e.hub.Send(ctx, root, stamped); here {
-			return true, err
-		}
-	}
-	if err := a.checkHeard(ctx, root); err != nil {
-		return false, err
-	}
-	err = a.store.Update(ctx, root, func(tx store.Tx) error {
-		mail, err := stamped(tx)
-		if err != nil {
-			return err
-		}
-		for _, m := range mail {
-			if _, err := tx.Send(m); err != nil {
-				return err
+	for {
+		if e := a.engine.Load(); e != nil {
+			if here, err := e.hub.Send(ctx, root, stamped); here {
+				return true, err
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		return false, fmt.Errorf("leave mail in tree %s: %w", root, err)
+		held, err := a.checkHeard(ctx, root)
+		if err != nil {
+			return false, err
+		}
+		// A process that takes the tree over reads what was left for it in the transaction in which it
+		// does so, and looks no more. What is left is left before that, or finds out who to ask.
+		taken := false
+		err = a.store.Update(ctx, root, func(tx store.Tx) error {
+			now, err := tx.Lease(root)
+			if taken = now != held; err != nil || taken {
+				return err
+			}
+			mail, err := stamped(tx)
+			for _, m := range mail {
+				if err == nil {
+					_, err = tx.Send(m)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return false, fmt.Errorf("leave mail in tree %s: %w", root, err)
+		}
+		if !taken {
+			return false, nil
+		}
 	}
-	return false, nil
 }
 
 // checkHeard refuses what would be left in the home for a process that runs the tree and never looks
-// there: it takes calls on its own socket.
-func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) error {
-	var held troupe.Lease
-	err := a.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
+// there: it takes calls on its own socket. held is the lease under which nobody does.
+func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) (held troupe.Lease, err error) {
+	err = a.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
 	if err != nil || a.isOwner(held.Owner) {
-		return err
+		return held, err
 	}
 	o, alive, err := a.owner(ctx, held)
 	if err != nil || !alive || o.Socket == "" {
-		return err
+		return held, err
 	}
-	return &troupe.UserError{
+	return held, &troupe.UserError{
 		Problem: fmt.Sprintf("session %s is run by process %d on %s, and not by this one", root, o.PID, o.Host),
 		Hint:    "If that process is just ending, try again in a moment.", Err: troupe.ErrFenced,
 	}

@@ -64,7 +64,7 @@ func (a undoing) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrd
 		}
 	}
 	// Before anything is put back: the agents could not be told of it otherwise.
-	if err := a.checkHeard(ctx, root); err != nil {
+	if _, err := a.checkHeard(ctx, root); err != nil {
 		return wire.Undo{}, err
 	}
 	r, err := a.applyUndo(ctx, p, o.Force)

@@ -51,7 +51,8 @@ func libraries() []library {
 		{"pgregory.net/rapid", nil, "property tests"},
 		{"go.uber.org/goleak", nil, "tests that goroutines end"},
 		{"github.com/google/go-cmp", nil, "comparisons in tests"},
-		{"github.com/rogpeppe/go-internal", nil, "testscript"},
+		{"github.com/rogpeppe/go-internal", []string{"internal/config"},
+			"testscript; and its file lock, for the rules that several processes keep in one file"},
 	}
 }
 

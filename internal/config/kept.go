@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
+
 	"github.com/troupe-dev/troupe"
 )
 
@@ -69,6 +71,15 @@ func readKept(file string) (kept, error) {
 
 // Keep adds an allow rule to the file of a folder.
 func Keep(file, folder, rule string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("keep the rule: %w", err)
+	}
+	// Answers come from several processes at once, and none may overwrite what another has kept.
+	unlock, err := lockedfile.MutexAt(filepath.Join(filepath.Dir(file), ".lock")).Lock()
+	if err != nil {
+		return fmt.Errorf("keep the rule: %w", err)
+	}
+	defer unlock()
 	k, err := readKept(file)
 	if err != nil {
 		return err
@@ -84,9 +95,6 @@ func Keep(file, folder, rule string) error {
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(k); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("keep the rule: %w", err)
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".kept-*")
 	if err != nil {

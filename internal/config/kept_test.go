@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -44,5 +46,23 @@ func TestKeep(t *testing.T) {
 	}
 	if err := Keep(file, "/x", "Edit"); err == nil {
 		t.Error("a file that cannot be read was written over")
+	}
+}
+
+// TestKeepTogether: of rules that are kept at the same moment none is lost.
+func TestKeepTogether(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "folders", "x.json")
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			if err := Keep(file, "/src", fmt.Sprintf("Bash(make %d)", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if rules, err := KeptRules(file); err != nil || len(rules) != 20 {
+		t.Errorf("%d of 20 rules are kept, %v", len(rules), err)
 	}
 }

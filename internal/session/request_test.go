@@ -8,6 +8,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // asking has somebody there for an hour, and a tree that asks before it edits.
@@ -47,6 +48,19 @@ func (h *home) requests(id troupe.SessionID) (opened []troupe.RequestOpened, ans
 	return opened, answered
 }
 
+// leave puts mail into the home as a process does that runs nothing.
+func (h *home) leave(m troupe.Mail) {
+	h.t.Helper()
+	m.ID, m.Root, m.SentAt = "left", h.root, time.Now()
+	err := h.db.Open().Update(h.t.Context(), h.root, func(tx store.Tx) error {
+		_, err := tx.Send(m)
+		return err
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // TestRequest: a call that needs a yes waits for it in the log, over a restart too; it runs
 // once it has it, and is denied if it gets a no, if nobody answers in time, and at once if
 // nobody is there.
@@ -57,6 +71,7 @@ func TestRequest(t *testing.T) {
 		down   bool // the process goes away while the request is open
 		alone  bool // whoever was there has gone with it
 		twice  bool
+		left   time.Duration // the answer is left in the home while it is away, and it comes back this much later
 		took   time.Duration
 		result string
 	}{
@@ -68,6 +83,12 @@ func TestRequest(t *testing.T) {
 		"in time after a restart": {down: true, took: time.Hour, result: "nobody answered in time"},
 		"nobody is there any more": {down: true, alone: true, took: 30 * time.Second,
 			result: "nobody is there to be asked"},
+		"answered while it was away": {answer: troupe.Allow, down: true, left: time.Minute, took: 90 * time.Second,
+			result: "did a"},
+		"answered while it was away, and alone since": {answer: troupe.Allow, down: true, alone: true,
+			left: time.Minute, took: 90 * time.Second, result: "did a"},
+		"answered in time, and back too late": {answer: troupe.Allow, down: true, left: 2 * time.Hour,
+			took: 2*time.Hour + 30*time.Second, result: "did a"},
 		"denied after it was alone": {answer: troupe.Deny, down: true, took: time.Minute,
 			result: "refused by somebody"},
 	}
@@ -88,9 +109,13 @@ func TestRequest(t *testing.T) {
 				if tt.alone {
 					who = func(*process) {}
 				}
+				if tt.left > 0 {
+					h.leave(allow(h.root, 1, 0, tt.answer))
+					pass(tt.left)
+				}
 				p = h.adopt(reply, true, who)
 			}
-			if tt.answer != "" {
+			if tt.answer != "" && tt.left == 0 {
 				pass(30 * time.Second)
 				p.send(allow(h.root, 1, 0, tt.answer), allow(h.root, 7, 3, troupe.Allow))
 				if tt.twice {

@@ -43,8 +43,8 @@ func (s *State) work(in Inputs) Action {
 func (s *State) unanswered(in Inputs) (Action, bool) {
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Stage != CallAsked {
-			continue
+		if c.Stage != CallAsked || in.Working(i) {
+			continue // while it is judged anew, an answer that came in time is held back for it
 		}
 		calls := append([]int{i}, c.Request.With...)
 		switch {

@@ -40,26 +40,28 @@ func New(home api.API, dial func(socket string) Peer, agent string) api.API {
 }
 
 // at calls fn with the place where the tree of a session can be acted on now. If the process that
-// runs it ends before it could be called, the place is looked up once more; fn is never called
-// again after anything was asked of anyone.
+// runs it ends before it could be called, or another takes the tree over, the place is looked up once
+// more; fn is never called again after anything was done.
 func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) error) error {
 	for try := 1; ; try++ {
 		t, err := r.Tree(ctx, id)
 		switch {
 		case err != nil:
 			return err
-		case t.Here:
-			return fn(r.API)
+		case t.Here, !elsewhere(t) && r.agent == "":
+			// Refused as another process's, it is that since it was looked up.
+			if err := fn(r.API); try > 1 || !errors.Is(err, troupe.ErrFenced) {
+				return err
+			}
+			continue
 		case elsewhere(t):
-		case r.agent != "":
+		default:
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not send, "+
 					"stop or answer here", r.agent),
 				Hint: "Type it in a terminal of your own. An agent talks to other agents with its tools.",
 				Code: troupe.ExitPermission,
 			}
-		default:
-			return fn(r.API)
 		}
 		peer := r.dial(t.Owner.Socket)
 		err = fn(peer)
