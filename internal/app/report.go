@@ -44,6 +44,16 @@ func (a trees) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 	return t, err
 }
 
+// tree is a whole tree. One that this process has left is not at work, although nobody else has taken
+// it over since.
+func (a *App) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
+	t, err := a.trees.tree(ctx, root)
+	if t.Running && a.isOwner(t.Lease.Owner) {
+		t.Running = a.hosting(root) != nil
+	}
+	return t, err
+}
+
 // owner looks up who holds a lease. An owner that is not known any more is a dead one.
 func (a trees) owner(ctx context.Context, l troupe.Lease) (troupe.Owner, bool, error) {
 	if l.Owner == "" {

@@ -70,3 +70,33 @@ func TestSaidWhileTakenOver(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLeft: a tree that this process has left is not at work in it any more, and can be removed.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("replies:\n  - text: done\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := openHome(t, t.TempDir())
+	a := you(app)
+	r, err := a.Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Wait(t.Context(), r.Root); err != nil {
+		t.Fatal(err)
+	}
+	if tree, err := a.Tree(t.Context(), r.Root); err != nil || !tree.Running || !tree.Here {
+		t.Errorf("held: %+v, %v", tree, err)
+	}
+	if left, err := a.Leave(t.Context(), r.Root); err != nil || !left {
+		t.Fatal(left, err)
+	}
+	if tree, err := a.Tree(t.Context(), r.Root); err != nil || tree.Running || tree.Here {
+		t.Errorf("left: %+v, %v", tree, err)
+	}
+	if err := errors.Join(a.Remove(t.Context(), r.Root), app.Close()); err != nil {
+		t.Error(err)
+	}
+}

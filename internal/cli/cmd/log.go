@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	names := make(map[troupe.SessionID]string)
 	for {
 		// Whether it has ended is asked first: what was logged by then is read after.
-		ended, err := isOver(ctx, a, s)
+		ended, left, err := isOver(ctx, a, s)
 		if err != nil {
 			return err
 		}
@@ -65,7 +66,11 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 		if err := printEvents(c, events, names, s, f); err != nil {
 			return err
 		}
-		if !f.follow || ended || ctx.Err() != nil {
+		if f.follow && left {
+			fmt.Fprintf(c.Err, "troupe: the process that ran session %s is gone, and the session has not ended; "+
+				"`troupe -p --resume %s` goes on with it\n", s.ID, s.Root)
+		}
+		if !f.follow || ended || left || ctx.Err() != nil {
 			return nil
 		}
 		// A process that dies writes nothing, so it is not waited for long.
@@ -81,18 +86,16 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	}
 }
 
-// isOver reports whether nothing more will come unless somebody resumes the session.
-func isOver(ctx context.Context, a api.API, s wire.Session) (bool, error) {
+// isOver reports whether nothing more will come unless a person resumes the session: it has ended, or
+// it was left behind by its process.
+func isOver(ctx context.Context, a api.API, s wire.Session) (ended, left bool, err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	for _, x := range t.Sessions {
-		if x.ID == s.ID {
-			return x.Status.Ended() || !t.Running, nil
-		}
-	}
-	return true, nil
+	i := slices.IndexFunc(t.Sessions, func(x wire.Session) bool { return x.ID == s.ID })
+	ended = i < 0 || t.Sessions[i].Status.Ended()
+	return ended, !ended && !t.Running, nil
 }
 
 func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session,
