@@ -19,18 +19,24 @@ import (
 
 // Begin begins or resumes a run and returns at once.
 func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
-	cwd, err := workspace.Resolve("/", b.Cwd)
+	resumes, base := b.Resume != "" || b.Continue, ""
+	if resumes {
+		base = "/" // it has its folder
+	}
+	cwd, err := workspace.Resolve(base, b.Cwd)
 	if err != nil {
 		return wire.Begun{}, err
 	}
 	b.Cwd = cwd
+	if err := checkBegin(b, resumes); err != nil {
+		return wire.Begun{}, err
+	}
 	b.Prompt = a.Mask(b.Prompt)
 	if b.Mode != "" {
 		if _, err := troupe.ParseMode(string(b.Mode)); err != nil {
 			return wire.Begun{}, err
 		}
 	}
-	resumes := b.Resume != "" || b.Continue
 	if a.models.player != nil {
 		if resumes {
 			return wire.Begun{}, errNotPlayable
@@ -41,6 +47,24 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 		return a.resume(ctx, b)
 	}
 	return a.begin(ctx, b)
+}
+
+// checkBegin refuses what no command sends, and another program could.
+func checkBegin(b wire.Begin, resumes bool) error {
+	const mostUSD = 1e9
+	problem := ""
+	switch {
+	case b.MaxTurns < 0, b.MaxTokens < 0, b.MaxMS < 0, b.AskMS < 0, b.MaxUSD < 0:
+		problem = "a limit is below zero"
+	case b.MaxUSD > mostUSD:
+		problem = fmt.Sprintf("max_usd is more than %.0f", mostUSD)
+	case !resumes && !b.Idle && b.Prompt == "" && len(b.Images) == 0:
+		problem = "there is no prompt"
+	default:
+		return nil
+	}
+	return &troupe.UserError{Problem: "this run cannot begin: " + problem,
+		Hint: "A limit of 0 is none. A run without a prompt begins idle.", Code: troupe.ExitUsage}
 }
 
 // Look is a look at a folder: at its repository above all, which takes longer than all else before

@@ -100,3 +100,23 @@ func TestLeft(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRefusedBegin: what other programs may send by mistake is refused as a mistake of theirs.
+func TestRefusedBegin(t *testing.T) {
+	t.Parallel()
+	a := openHome(t, t.TempDir())
+	for name, b := range map[string]wire.Begin{
+		"a relative folder": {Prompt: "go", Cwd: "."}, "no folder": {Prompt: "go"}, "no prompt": {Cwd: t.TempDir()},
+		"turns": {Prompt: "go", Cwd: t.TempDir(), MaxTurns: -1},
+		"money": {Prompt: "go", Cwd: t.TempDir(), MaxUSD: 1e300},
+		"time":  {Prompt: "go", Cwd: t.TempDir(), MaxMS: -5},
+	} {
+		var user *troupe.UserError
+		if _, err := you(a).Begin(t.Context(), b); !errors.As(err, &user) || user.Code != troupe.ExitUsage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
