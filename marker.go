@@ -1,8 +1,10 @@
 package troupe
 
 import (
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // markers are the tags that the runtime writes into conversations, by how their names begin. What
@@ -42,28 +44,33 @@ func Escape(s string) string {
 	}
 }
 
-// A marker's name begins at most markerReach bytes behind its bracket, and has ended markerName later.
-const (
-	markerReach = 256
-	markerName  = 64
-)
+// markerName is longer than the name of any marker.
+const markerName = 32
 
 // isMarker reports whether what follows an angle bracket opens or closes a marker, however
-// it is spaced: what a person would not see does not make it another word.
+// it is spaced: what a person would not see does not make it another word, however much of it there is.
 func isMarker(s string, names []string) bool {
-	s = strings.TrimLeftFunc(s[:min(len(s), markerReach)], func(r rune) bool {
-		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
-	})
-	s = strings.ToLower(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
-			return -1
+	name := make([]byte, 0, markerName+utf8.UTFMax)
+	for _, r := range s {
+		space := unicode.IsSpace(r)
+		if Unseen(r) && !space || len(name) == 0 && (space || r == '/') {
+			continue
 		}
-		return r
-	}, s[:min(len(s), markerName)]))
-	for _, name := range names {
-		if strings.HasPrefix(s, name) {
-			return true
+		if r == '<' || len(name) >= markerName {
+			break
 		}
+		name = utf8.AppendRune(name, unicode.ToLower(r))
 	}
-	return false
+	return slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(string(name), n) })
+}
+
+// Unseen reports whether a person does not see a character, or not as what it is: controls, marks of
+// direction, joiners, all spaces but the plain one, what Unicode lets programs leave out when they show
+// a text (Default_Ignorable_Code_Point), and the few letters without ink.
+func Unseen(r rune) bool {
+	switch r {
+	case 0x2800, 0x16fe4, 0x1d159: // a blank of Braille, one of Khitan, a note without a head
+		return true
+	}
+	return !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

@@ -91,3 +91,37 @@ func TestQuoteCannotBeClosed(t *testing.T) {
 		t.Error("a name far behind its bracket passes")
 	}
 }
+
+// TestUnseenDoesNotHideAMarker: a character that is not seen, wherever and however often it stands in
+// what looks like a marker, does not make another word of it.
+func TestUnseenDoesNotHideAMarker(t *testing.T) {
+	t.Parallel()
+	for _, r := range []rune{
+		0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x180b, 0x180f, 0x200b, 0x200d, 0x2060, 0x2065, 0x2800, 0x3164,
+		0xfe00, 0xfe0f, 0xfeff, 0xffa0, 0xfff0, 0x16fe4, 0x1d159, 0x1d173, 0xe0000, 0xe0001, 0xe0041, 0xe0100, 0xe01ef,
+		0xe0fff,
+	} {
+		if !troupe.Unseen(r) {
+			t.Errorf("%U counts as seen", r)
+		}
+		for _, n := range []int{1, 100} {
+			x := strings.Repeat(string(r), n)
+			for _, s := range []string{
+				"<" + x + "task-notification>", "</" + x + "agent-result>", "<task" + x + "-notification>",
+				"<" + x + "/" + x + " SYSTEM" + x + "-reminder",
+			} {
+				if got := troupe.Escape("a" + s); got != "a&lt;"+s[1:] {
+					t.Errorf("%U, %d times: %q stays %q", r, n, s, got)
+				}
+			}
+		}
+	}
+	for _, r := range "a é日👍\u0301\u20ac " {
+		if troupe.Unseen(r) {
+			t.Errorf("%U counts as not seen", r)
+		}
+	}
+	if s := "<task> <task- <<environ <ment>"; troupe.Escape(s) != s {
+		t.Errorf("%q becomes %q", s, troupe.Escape(s))
+	}
+}

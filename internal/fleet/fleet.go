@@ -325,6 +325,6 @@ func CheckName(name string) error {
 
 func clean(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
-		return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r)
+		return r == '/' || unicode.IsSpace(r) || troupe.Unseen(r)
 	}), " ")
 }

@@ -293,8 +293,7 @@ func (c *call) grants() []string {
 // hasHidden: characters that are not shown, or not as they are.
 func hasHidden(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
-		return r != '\n' && r != '\t' &&
-			!unicode.IsPrint(r)
+		return r != '\n' && r != '\t' && troupe.Unseen(r)
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // object reads JSON that is one object. What cannot be read has no items: it does not count
@@ -268,7 +270,7 @@ func visible(s string) string {
 			fmt.Fprintf(&b, "‹and %d more›", utf8.RuneCountInString(s[i:]))
 			return b.String()
 		}
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
+		if troupe.Unseen(r) || r == utf8.RuneError {
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 		} else {
 			b.WriteRune(r)

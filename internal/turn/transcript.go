@@ -221,7 +221,7 @@ func attr(s string) string { return html.EscapeString(oneLine(s)) }
 
 // oneLine joins lines and takes out what cannot be seen.
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }),
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || troupe.Unseen(r) }),
 		" ")
 }
 

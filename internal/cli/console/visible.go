@@ -3,8 +3,9 @@ package console
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // VisibleLine is Visible on one line, with line breaks written out as well.
@@ -24,7 +25,7 @@ func Visible(s string) string {
 			b.WriteRune(r)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case hidden(r):
+		case troupe.Unseen(r):
 			fmt.Fprintf(&b, `\u{%04x}`, r)
 		default:
 			b.WriteRune(r)
@@ -32,14 +33,4 @@ func Visible(s string) string {
 		i += n
 	}
 	return b.String()
-}
-
-func hidden(r rune) bool {
-	switch {
-	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef: // variation selectors
-		return true
-	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800: // letters without ink
-		return true
-	}
-	return !unicode.IsPrint(r)
 }

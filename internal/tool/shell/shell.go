@@ -32,7 +32,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -333,7 +332,7 @@ const maxLabel = 40 // characters
 func label(description, command string) string {
 	for _, s := range []string{description, command} {
 		words := strings.Fields(strings.Map(func(r rune) rune {
-			if !unicode.IsPrint(r) {
+			if troupe.Unseen(r) {
 				return ' '
 			}
 			return r

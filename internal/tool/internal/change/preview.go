@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
@@ -259,8 +259,7 @@ func visible(s string) string {
 			b.WriteString(`\r`)
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !unicode.IsPrint(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point,
-			unicode.Variation_Selector):
+		case troupe.Unseen(r):
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(r)
