@@ -51,13 +51,6 @@ type folder struct {
 	looked time.Time
 	fresh  time.Duration // how long what was found then counts
 	found  []string      // hidden files of the project, as of looked
-	git    gitLook
-}
-
-// gitLook is when the repository's own configuration was looked at, and what came of it.
-type gitLook struct {
-	at   time.Time
-	safe bool
 }
 
 func (a *App) newGuard(ctx context.Context) (*guard, error) {
@@ -122,23 +115,11 @@ func (g *guard) Protected(cwd string) []string {
 	return gr.protected
 }
 
-// gitFresh is how long what a repository's configuration was found to be is believed. It can
-// only be changed by what somebody was asked about, or by the user.
-const gitFresh = 2 * time.Second
-
-// SafeGit implements session.Guard.
+// SafeGit implements session.Guard. It looks anew each time, which takes some milliseconds: a file
+// that was written since by any process, of ours or not, can make a repository another one.
 func (g *guard) SafeGit(cwd string) bool {
-	gr, err := g.folder(cwd)
-	if err != nil {
-		return false
-	}
-	gr.mu.Lock()
-	defer gr.mu.Unlock()
-	if now := g.app.env.Now(); gr.git.at.IsZero() || now.Sub(gr.git.at) > gitFresh {
-		harmful, err := workspace.HarmfulConfig(g.ctx(), cwd, g.app.env.Environ)
-		gr.git = gitLook{now, err == nil && len(harmful) == 0}
-	}
-	return gr.git.safe
+	harmful, err := workspace.HarmfulConfig(g.ctx(), cwd, g.app.env.Environ)
+	return err == nil && len(harmful) == 0
 }
 
 func (g *guard) folder(cwd string) (*folder, error) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/troupe-dev/troupe"
@@ -201,7 +202,8 @@ func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 		Resolve: guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
-		q.SafeGit = guard.SafeGit(cwd)
+		// A command without that word runs no git that could pass for reading.
+		q.SafeGit = strings.Contains(access.Command, "git") && guard.SafeGit(cwd)
 		there := guard.HiddenFiles(cwd) // also those that no pattern asks for: what they hold is masked
 		q.HiddenFiles = func() []string { return there }
 	}
