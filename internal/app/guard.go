@@ -107,12 +107,12 @@ func lacking(r sandbox.Support) []string {
 }
 
 // Protected implements session.Guard.
-func (g *guard) Protected(cwd string) []string {
+func (g *guard) Protected(cwd string) (places []string, partOfGit func(string) string) {
 	gr, err := g.folder(cwd)
 	if err != nil {
-		return []string{"/**"} // what cannot be known is not open
+		return []string{"/**"}, nil // what cannot be known is not open
 	}
-	return gr.protected
+	return gr.protected, config.PartOfGit
 }
 
 // SafeGit implements session.Guard. It looks anew each time, which takes some milliseconds: a file

@@ -368,3 +368,36 @@ func BenchmarkGuards(b *testing.B) {
 		}
 	})
 }
+
+// TestPartOfGit: what makes a folder a repository, or decides what git runs in one, is told from other files
+// wherever it is, with or without a folder named .git.
+func TestPartOfGit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, name := range []string{
+		"bare/HEAD", "bare/objects/x", "bare/refs/x", // a repository
+		"tree/HEAD", "tree/commondir", // a work tree's part of one
+		"near/HEAD", "near/refs/x", // one that lacks its objects
+		"code/objects/a.go", "code/refs/b.go", "code/hooks/use.ts", "code/config",
+	} {
+		h.write(filepath.Join(h.repo, name), "x")
+	}
+	for path, want := range map[string]string{
+		".git": ".git", "sub/new/.git": "sub/new/.git", "sub/.GIT": "sub/.GIT", "g/HEAD": "g/HEAD", "g/head": "g/head",
+		"bare/config": "bare/config", "bare/CONFIG": "bare/CONFIG", "bare/objects/y/z": "bare/objects",
+		"bare/refs/heads/m": "bare/refs", "bare/hooks/post-checkout": "bare/hooks", "bare/commondir": "bare/commondir",
+		"bare/info/attributes": "bare/info/attributes", "tree/config.worktree": "tree/config.worktree",
+		"tree/commondir": "tree/commondir", "near/objects/pack/p": "near/objects", "near/commondir": "near/commondir",
+		".git/HEAD": ".git/HEAD", ".git/COMMIT_EDITMSG": "", "bare/README": "", "bare/main/config.go": "",
+		"bare/worktree/config/a": "", "near/config": "", "g/config": "", "g/objects/x": "", "g/commondir": "",
+		"code/objects/c.go": "", "code/refs/b.go": "", "code/hooks/use.ts": "", "code/config": "", "Head/index.tsx": "",
+		".gitignore": "", ".github/x": "",
+	} {
+		if want != "" {
+			want = filepath.Join(h.repo, want)
+		}
+		if got := PartOfGit(filepath.Join(h.repo, path)); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}

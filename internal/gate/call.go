@@ -26,7 +26,7 @@ type call struct {
 	// inside: every path lies in the session's folders. protected: one that would be written
 	// is protected.
 	inside, protected bool
-	guards            []guard
+	guards            guards
 	resolve           func(string) string
 
 	levels    []troupe.Level
@@ -69,7 +69,7 @@ func newCall(q *Query) call {
 	if c.isCommand() || c.class < troupe.ClassRead {
 		c.class = troupe.ClassExec
 	}
-	if c.guards == nil && strings.Contains(c.shell.text, ">") {
+	if c.guards.places == nil && strings.Contains(c.shell.text, ">") {
 		c.guards = guardsOf(q)
 	}
 	if c.url != "" {

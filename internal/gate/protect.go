@@ -16,9 +16,15 @@ type guard struct {
 	own []rule.Segment
 }
 
+// guards are all protected places of a query.
+type guards struct {
+	places    []guard
+	partOfGit func(path string) string // see Query
+}
+
 // guardsOf reads the protected places of a query. One that cannot be read protects all: it
 // comes from the program itself, and is a mistake there.
-func guardsOf(q *Query) []guard {
+func guardsOf(q *Query) guards {
 	out := make([]guard, 0, len(q.Protected))
 	for _, text := range q.Protected {
 		p, problem := rule.ParsePattern("/" + text)
@@ -27,7 +33,7 @@ func guardsOf(q *Query) []guard {
 		}
 		out = append(out, guard{segs: p.Segs, own: ownNames(p.Segs, append(slices.Clip(q.Roots), q.Home))})
 	}
-	return out
+	return guards{out, q.PartOfGit}
 }
 
 func ownNames(segs []rule.Segment, roots []string) []rule.Segment {
@@ -62,9 +68,14 @@ func ownNames(segs []rule.Segment, roots []string) []rule.Segment {
 func (c *call) guarded(name string) []*guard {
 	var out []*guard
 	rest := strings.TrimPrefix(name, "/")
-	for i := range c.guards {
-		if g := &c.guards[i]; rule.MatchSegments(g.segs, rest, true) {
+	for i := range c.guards.places {
+		if g := &c.guards.places[i]; rule.MatchSegments(g.segs, rest, true) {
 			out = append(out, g)
+		}
+	}
+	if c.guards.partOfGit != nil {
+		if part := c.guards.partOfGit(name); part != "" {
+			out = append(out, &guard{own: rule.LiteralSegments(path.Base(part))})
 		}
 	}
 	return out

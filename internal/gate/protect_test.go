@@ -88,6 +88,29 @@ func TestProtected(t *testing.T) {
 			t.Errorf("%s, through a link: %+v", mode, d)
 		}
 	}
+	// What only the disk tells to be part of a repository.
+	for rules, want := range map[string]bool{
+		"": false, "Edit": false, "Edit(**)": false, "Edit(/g/**)": false, "Edit(con*)": false, "Edit(/g/config)": true,
+		"Edit(config)": true,
+	} {
+		for tool, access := range map[string]troupe.Access{
+			"Write": writes("/proj/g/config"),
+			"Bash":  {Class: troupe.ClassExec, Command: "echo x > g/config"},
+		} {
+			q := query(tool, access)
+			if rules != "" {
+				q.Chain[0].Rules = allows(t, rules)
+			}
+			q.Chain[0].Mode = troupe.ModeAcceptEdits
+			if d := Decide(q); d.Effect != troupe.Allow {
+				t.Errorf("%s by %s where it is a file like others: %+v", rules, tool, d)
+			}
+			q.PartOfGit = func(string) string { return "/proj/g/config" }
+			if d := Decide(q); (d.Effect == troupe.Allow) != want {
+				t.Errorf("%s by %s: %+v", rules, tool, d)
+			}
+		}
+	}
 	// One that cannot be read protects everything.
 	q := query("Edit", writes("/proj/a"), parse(t, troupe.Allow, "Edit"))
 	q.Protected = []string{"relative"}

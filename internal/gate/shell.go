@@ -347,7 +347,7 @@ func (v *view) cited() *rule.Rule {
 
 // guardsNamed: what is protected and would be written is named by a rule.
 func (v *view) guardsNamed() bool {
-	if len(v.guards) == 0 || !strings.Contains(v.shell.text, ">") {
+	if !strings.Contains(v.shell.text, ">") {
 		return true
 	}
 	m := v.parsed()

@@ -19,8 +19,9 @@ type Guard interface {
 	// what they have to do without here, in words for people.
 	Machine() (levels []troupe.Level, lacks []string)
 	// Protected are patterns of paths below and around a folder that nothing leaves open to
-	// writing by itself.
-	Protected(cwd string) []string
+	// writing by itself, and what tells which part of a repository's own folder a path would be or lie
+	// in if it was written; "" if it is nothing of the kind.
+	Protected(cwd string) (places []string, partOfGit func(path string) string)
 	// SafeGit reports whether git, asked about the folder, runs nothing that the repository
 	// names.
 	SafeGit(cwd string) bool
@@ -56,7 +57,7 @@ type Confine struct {
 type unguarded struct{}
 
 func (unguarded) Machine() ([]troupe.Level, []string)                    { return nil, nil }
-func (unguarded) Protected(string) []string                              { return nil }
+func (unguarded) Protected(string) ([]string, func(string) string)       { return nil, nil }
 func (unguarded) SafeGit(string) bool                                    { return false }
 func (unguarded) Resolve(path string) string                             { return path }
 func (unguarded) HiddenFiles(string) []string                            { return nil }

@@ -20,8 +20,8 @@ type confines struct{ asked *[]session.Confine }
 func (confines) Machine() ([]troupe.Level, []string) {
 	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}, []string{"mount namespaces"}
 }
-func (confines) Protected(string) []string { return nil }
-func (confines) SafeGit(string) bool       { return false }
+func (confines) Protected(string) ([]string, func(string) string) { return nil, nil }
+func (confines) SafeGit(string) bool                              { return false }
 
 func (confines) Resolve(path string) string { return path }
 

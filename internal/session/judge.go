@@ -197,8 +197,9 @@ func (c *candidate) query(name string, access troupe.Access) gate.Query {
 // look at the disk, which takes time.
 func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
+	protected, partOfGit := guard.Protected(cwd)
 	q := gate.Query{
-		Access: access, Levels: levels, Protected: guard.Protected(cwd), Hidden: guard.Hidden(cwd),
+		Access: access, Levels: levels, Protected: protected, PartOfGit: partOfGit, Hidden: guard.Hidden(cwd),
 		Resolve: guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {

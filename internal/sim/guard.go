@@ -18,7 +18,7 @@ type guard struct{ w *world }
 
 func (g guard) Machine() ([]troupe.Level, []string) { return g.w.climate.levels, nil }
 
-func (guard) Protected(string) []string { return []string{guarded} }
+func (guard) Protected(string) ([]string, func(string) string) { return []string{guarded}, nil }
 
 func (guard) SafeGit(string) bool { return false }
 

@@ -139,7 +139,7 @@ func (l *law) decide(id troupe.SessionID, c *turn.Call, access troupe.Access, ch
 	g := guard{l.w}
 	return l.gate.Decide(gate.Query{
 		Tool: c.Name, Access: access, Chain: chain, Judged: l.w.verdict(id, c), Roots: []string{"/sim", outputDir(id)},
-		Levels: g.w.climate.levels, Protected: g.Protected("/sim"), Resolve: g.Resolve,
+		Levels: g.w.climate.levels, Protected: []string{guarded}, Resolve: g.Resolve,
 	})
 }
 
