@@ -166,7 +166,8 @@ func (v *conversation) ready() {
 
 func (v *conversation) greet() {
 	if v.m.terminal {
-		v.say("troupe " + v.c.Version + " in " + v.c.ShortPath(v.next.Cwd) + ". /help says what there is; Ctrl+D ends.")
+		v.say("troupe " + v.c.Version + " in " + console.Line(v.c.ShortPath(v.next.Cwd), 0) +
+			". /help says what there is; Ctrl+D ends.")
 	}
 }
 
@@ -206,7 +207,7 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 	switch ev.Kind {
 	case editor.Line:
 		if ev.Err != nil {
-			v.say("troupe: " + ev.Err.Error())
+			v.complain(ev.Err)
 			return
 		}
 		v.perform(ctx, v.m.line(ev.Text, ev.Mark))

@@ -48,7 +48,8 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	fmt.Fprintln(w, "AGENT\tMODEL\tTURNS\tINPUT\tCACHED\tWRITTEN\tOUTPUT\tCOST\tTIME")
 	turns := 0
 	for _, a := range bill.Agents {
-		costRow(w, console.Line(a.Path, 40), a.Model, a.Turns, a.Usage, a.CostUSD, console.Duration(a.DurationMS))
+		costRow(w, console.Line(a.Path, 40), console.Line(a.Model, 0), a.Turns, a.Usage, a.CostUSD,
+			console.Duration(a.DurationMS))
 		turns += a.Turns
 	}
 	if len(bill.Agents) > 1 {
@@ -78,7 +79,7 @@ func costRow(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, 
 
 // limitText says how much of a limit is used.
 func limitText(l wire.Limit) string {
-	name, show := l.Name, func(v float64) string { return fmt.Sprintf("%.0f", v) }
+	name, show := console.Line(l.Name, 0), func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	switch l.Name {
 	case wire.LimitTokens:
 		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }

@@ -64,7 +64,7 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 
 func writeCheck(c *console.Console, k wire.Diagnosis) {
 	row := func(name, format string, args ...any) {
-		fmt.Fprintf(c.Out, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(c.Out, "%-10s %s\n", console.Line(name, 0), console.Line(fmt.Sprintf(format, args...), 0))
 	}
 	row("troupe", "%s", k.Version)
 	row("settings", "%s", c.ShortPath(k.Config))

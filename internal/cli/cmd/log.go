@@ -126,14 +126,17 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 	return nil
 }
 
+// line is the beginning of what is said of an event: one line, whatever stands in it.
+func line(format string, args ...any) string { return console.Line(fmt.Sprintf(format, args...), 0) }
+
 // describeEvent is one event for people. Texts are shown whole, indented.
 func describeEvent(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		return fmt.Sprintf("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode,
+		return line("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode,
 			strings.Join(b.Profile.Tools, " "))
 	case troupe.Started:
-		return fmt.Sprintf("run %d begins", b.Run)
+		return line("run %d begins", b.Run)
 	case troupe.MailDelivered:
 		var out []string
 		for _, m := range b.Mail {
@@ -141,33 +144,33 @@ func describeEvent(e troupe.Event) string {
 		}
 		return strings.Join(out, "\n      ")
 	case troupe.CallSealed:
-		text := fmt.Sprintf("asks %s for reply %d", b.Model, b.Reply)
+		text := line("asks %s for reply %d", b.Model, b.Reply)
 		if b.Compact {
-			text = fmt.Sprintf("asks %s for a summary", b.Model)
+			text = line("asks %s for a summary", b.Model)
 		}
 		if b.Because != "" {
-			text += fmt.Sprintf(" (generation %d: %s)", b.Generation, b.Because)
+			text += " " + line("(generation %d: %s)", b.Generation, b.Because)
 		}
 		return text
 	case troupe.Replied:
 		return describeReply(b)
 	case troupe.ModelFailed:
-		text := fmt.Sprintf("model call failed (%s, attempt %d): %s", b.Fault, b.Attempt, console.Line(b.Message, 0))
+		text := line("model call failed (%s, attempt %d): %s", b.Fault, b.Attempt, console.Line(b.Message, 0))
 		if !b.RetryAt.IsZero() {
 			text += "; next attempt at " + console.Clock(b.RetryAt.Local(), e.At)
 		}
 		return text + indent(b.Partial)
 	case troupe.ModelChanged:
-		return fmt.Sprintf("goes on with %s: %s", b.Model, b.Why)
+		return line("goes on with %s: %s", b.Model, b.Why)
 	case troupe.AuthorityChanged:
-		text := fmt.Sprintf("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
+		text := line("authority is now mode %s with %d rules", b.Authority.Mode, len(b.Authority.Rules))
 		if b.By != "" {
 			text += "; " + console.Line(b.By, 0)
 		}
 		return text
 	case troupe.Compacted:
-		return fmt.Sprintf("begins generation %d with a summary (%s) · %s tokens · %s · %d ms%s", b.Generation, b.Why,
-			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS, indent(troupe.JoinText(b.Blocks)))
+		return line("begins generation %d with a summary (%s) · %s tokens · %s · %d ms", b.Generation, b.Why,
+			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS) + indent(troupe.JoinText(b.Blocks))
 	case troupe.BudgetWarned:
 		return "is warned: " + console.Line(b.Text, 0)
 	default:
@@ -181,16 +184,16 @@ func describeMail(m troupe.Mail) string {
 	case m.From == m.To && m.Kind == troupe.MailNotice:
 		from = "the runtime"
 	case m.From != "":
-		from = "session " + string(m.From)
+		from = line("session %s", m.From)
 	}
-	text := fmt.Sprintf("%s from %s", m.Kind, from)
+	text := line("%s from %s", m.Kind, from)
 	if m.Kind == troupe.MailNotice {
 		text = "notice from " + from
 	}
 	switch {
 	case m.Ended != nil:
 		o := m.Ended
-		text = fmt.Sprintf("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60), o.TaskStatus())
+		text = line("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60), o.TaskStatus())
 		if o.Error != "" {
 			text += ": " + console.Line(o.Error, 0)
 		}
@@ -209,7 +212,7 @@ func describeMail(m troupe.Mail) string {
 }
 
 func describeReply(b troupe.Replied) string {
-	text := fmt.Sprintf("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost,
+	text := line("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost,
 		b.DurationMS)
 	for _, block := range b.Blocks {
 		switch block.Type {
@@ -218,7 +221,7 @@ func describeReply(b troupe.Replied) string {
 		case troupe.ThinkingBlock:
 			text += indent("(thinks) " + block.Text)
 		case troupe.CallBlock:
-			text += indent(fmt.Sprintf("call %d: %s %s", block.Call.Index, block.Call.Name, block.Call.Input))
+			text += indent(line("call %d: %s", block.Call.Index, block.Call.Name) + " " + block.Call.Input)
 		case troupe.ImageBlock, troupe.ResultBlock, troupe.OpaqueBlock:
 		}
 	}
@@ -228,15 +231,15 @@ func describeReply(b troupe.Replied) string {
 func describeCall(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.ToolJudged:
-		return fmt.Sprintf("call %d of reply %d is judged by %s: %s %s", b.Call, b.Reply, b.By,
+		return line("call %d of reply %d is judged by %s: %s %s", b.Call, b.Reply, b.By,
 			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
 	case troupe.ToolStarted:
-		text := fmt.Sprintf("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
+		text := line("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
 		if b.Child != "" {
-			text += ", child " + string(b.Child)
+			text += line(", child %s", b.Child)
 		}
 		if b.Wait != nil {
-			text += fmt.Sprintf(", waits for task %s until %s", b.Wait.Task, console.Clock(b.Wait.Until.Local(), e.At))
+			text += line(", waits for task %s until %s", b.Wait.Task, console.Clock(b.Wait.Until.Local(), e.At))
 		}
 		return text
 	case troupe.ToolFinished:
@@ -247,19 +250,19 @@ func describeCall(e troupe.Event) string {
 		case b.Result.IsError:
 			word = "error"
 		}
-		return fmt.Sprintf("call %d of reply %d: %s %s · %d ms%s", b.Result.Call, b.Result.Reply, b.Name, word,
-			b.DurationMS, indent(troupe.JoinText(b.Result.Blocks)))
+		return line("call %d of reply %d: %s %s · %d ms", b.Result.Call, b.Result.Reply, b.Name, word,
+			b.DurationMS) + indent(troupe.JoinText(b.Result.Blocks))
 	case troupe.RequestOpened:
-		return fmt.Sprintf("asks for %s of call %d of reply %d: %s%s", b.Reason, b.Call, b.Reply,
-			console.Line(b.Decision.Why, 0), indent(b.Action))
+		return line("asks for %s of call %d of reply %d: %s", b.Reason, b.Call, b.Reply,
+			b.Decision.Why) + indent(b.Action)
 	case troupe.RequestAnswered:
-		text := fmt.Sprintf("call %d of reply %d: %s by %s", b.Call, b.Reply, b.Effect, console.Line(b.By, 60))
+		text := line("call %d of reply %d: %s by %s", b.Call, b.Reply, b.Effect, console.Line(b.By, 60))
 		if b.Rule != "" {
 			text += ", and from now on " + console.Line(b.Rule, 0)
 		}
 		return text + indent(b.Note)
 	case troupe.Ended:
-		text := fmt.Sprintf("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
+		text := line("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}

@@ -51,7 +51,7 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 			text = fmt.Sprintf("No models can be listed. Configured: %s. "+
 				"One that you know of: troupe -p --model %s/NAME", strings.Join(l.Providers, ", "), l.Providers[0])
 		}
-		_, err := fmt.Fprintln(c.Out, text)
+		_, err := fmt.Fprintln(c.Out, console.Line(text, 0))
 		return err
 	}
 	aliases := make(map[string][]string)
@@ -71,7 +71,8 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 			in, cached, out = fmt.Sprintf("%.2f", m.Input), fmt.Sprintf("%.3f", m.CacheRead),
 				fmt.Sprintf("%.2f", m.Output)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(name, 60), strings.Join(aliases[m.Name], " "),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(name, 60),
+			console.Line(strings.Join(aliases[m.Name], " "), 0),
 			tokensText(m.Window), tokensText(m.MaxOutput), in, cached, out)
 	}
 	return w.Flush()

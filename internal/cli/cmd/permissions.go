@@ -248,7 +248,7 @@ file or flag it stands in, and which rules it overrides.`,
 }
 
 func writeRuleList(c *console.Console, l wire.RuleList) error {
-	fmt.Fprintf(c.Out, "mode    %s\n", l.Mode)
+	fmt.Fprintf(c.Out, "mode    %s\n", console.Line(string(l.Mode), 0))
 	sandbox := "none: commands are judged by reading them"
 	if len(l.Levels) > 0 {
 		var names []string

@@ -130,7 +130,8 @@ func stopTask(ctx context.Context, c *console.Console, a api.API, owner string, 
 	if asJSON {
 		return c.JSON(stopped{Session: t.Session, Effect: "stops", Now: true, Task: t.ID})
 	}
-	_, err = fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", t.Path, t.ID, console.VisibleLine(t.Name))
+	_, err = fmt.Fprintf(c.Out, "%s: %s (%s) ends; its agent is told\n", console.Line(t.Path, 0), t.ID,
+		console.VisibleLine(t.Name))
 	return err
 }
 

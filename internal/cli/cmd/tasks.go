@@ -52,6 +52,10 @@ func listTasks(ctx context.Context, c *console.Console, a api.API, args []string
 	if asJSON {
 		return jsonList(c, list)
 	}
+	return writeTasks(c, list)
+}
+
+func writeTasks(c *console.Console, list []wire.Task) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(c.Out, "Nothing is at work.")
 		return err

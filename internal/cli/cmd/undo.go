@@ -186,7 +186,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 	}
 	fmt.Fprintf(c.Out, "Put back %s.", console.Count(len(r.Files), "file"))
 	if r.TakeBack != "" {
-		fmt.Fprintf(c.Out, " To take that back: %s", r.TakeBack)
+		fmt.Fprintf(c.Out, " To take that back: %s", console.Line(r.TakeBack, 0))
 	}
 	fmt.Fprintln(c.Out)
 	for _, x := range r.Left {

@@ -121,7 +121,7 @@ func (d demo) play(ctx context.Context) error {
 func (d demo) conclude(ctx context.Context, a api.API, report wire.Report) error {
 	out := d.c.Out
 	d.head("What main reports")
-	fmt.Fprintln(out, strings.TrimSpace(report.Result))
+	fmt.Fprintln(out, console.Clean(strings.TrimSpace(report.Result)))
 	d.head("What changed on disk")
 	diff, err := d.diff()
 	if err != nil {
@@ -205,7 +205,8 @@ func (d demo) tests(ctx context.Context, a api.API, report wire.Report) error {
 					verdict += fmt.Sprintf(" · %s: %d passed, %d failed", cmd.Tests.Runner, cmd.Tests.Passed,
 						cmd.Tests.Failed)
 				}
-				fmt.Fprintf(d.c.Out, "%-9s %-45s %s\n", ag.Name, console.Line(cmd.Command, 45), verdict)
+				fmt.Fprintf(d.c.Out, "%-9s %-45s %s\n", console.Line(ag.Name, 0), console.Line(cmd.Command, 45),
+					verdict)
 			}
 		}
 	}

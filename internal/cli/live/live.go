@@ -85,7 +85,7 @@ func (v *View) event(e troupe.Event) {
 	case troupe.ModelFailed:
 		v.failed(a, e.At, b)
 	case troupe.ModelChanged:
-		v.line(a, "│", "goes on with "+b.Model)
+		v.line(a, "│", "goes on with "+console.Line(b.Model, 60))
 	case troupe.RequestOpened:
 		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, v.room(160)))
 	case troupe.BudgetWarned:
@@ -104,9 +104,9 @@ func (v *View) started(a *agent, b troupe.Started) {
 		}
 		return
 	}
-	text := a.kind
+	text := console.Line(a.kind, 40)
 	if a.title != "" {
-		text += ": " + console.Line(a.title, v.room(80)-len(a.kind))
+		text += ": " + console.Line(a.title, v.room(80)-len(text))
 	}
 	if b.Run > 1 {
 		text += " (goes on)"
@@ -134,7 +134,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	text := a.calls[at]
 	delete(a.calls, at)
 	if text == "" {
-		text = b.Name
+		text = console.Line(b.Name, 60)
 	}
 	switch {
 	case b.Outcome != nil:
@@ -171,7 +171,8 @@ func Measured(b troupe.ToolFinished) string {
 	for _, c := range b.Evidence.Commands {
 		out = append(out, fmt.Sprintf("exit %d", c.ExitCode))
 		if c.Tests != nil {
-			out = append(out, fmt.Sprintf("%s: %d passed, %d failed", c.Tests.Runner, c.Tests.Passed, c.Tests.Failed))
+			out = append(out, fmt.Sprintf("%s: %d passed, %d failed", console.Line(c.Tests.Runner, 20), c.Tests.Passed,
+				c.Tests.Failed))
 		}
 	}
 	return strings.Join(out, " · ")
@@ -217,10 +218,11 @@ func (v *View) line(a *agent, edge, text string) {
 // summary is a call in a few words.
 func (v *View) summary(c troupe.Call) string {
 	what := What(c, v.cwd)
+	name := console.Line(c.Name, 60)
 	if what == "" {
-		return c.Name
+		return name
 	}
-	return c.Name + " " + v.paint(1, console.Line(what, v.room(100)-len(c.Name)-3))
+	return name + " " + v.paint(1, console.Line(what, max(1, v.room(100)-len(name)-3)))
 }
 
 // What is the argument of a call that says most about it, not yet made safe to print; "" if

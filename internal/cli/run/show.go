@@ -161,7 +161,8 @@ func printText(c *console.Console, r wire.Report, o Output) {
 			c.Warn(fmt.Sprintf("and %d more calls were denied (--output-format json lists them)", len(r.Denials)-i))
 			break
 		}
-		c.Warn(fmt.Sprintf("denied in %s: %s: %s", d.Agent, d.Tool, console.Line(d.Why, 0)))
+		c.Warn(fmt.Sprintf("denied in %s: %s: %s", console.Line(d.Agent, 0), console.Line(d.Tool, 60),
+			console.Line(d.Why, 0)))
 	}
 	if r.Status == troupe.Completed && r.Cause == troupe.CauseInterrupt {
 		text := "interrupted: what was still at work in the background was stopped"
@@ -202,7 +203,8 @@ func Table(w io.Writer, r wire.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
 	for _, a := range r.Agents {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), a.Type, a.Status, a.Turns,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), console.Line(a.Type, 40),
+			a.Status, a.Turns,
 			a.ToolUses,
 			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}

@@ -46,7 +46,7 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 			fmt.Fprintf(c.Out, "  - %s\n", console.VisibleLine(line))
 		}
 		if u.Wide != "" {
-			fmt.Fprintf(c.Out, "Mind: %s.\n", u.Wide)
+			fmt.Fprintf(c.Out, "Mind: %s.\n", console.VisibleLine(u.Wide))
 		}
 		fmt.Fprint(c.Out, "Trust them, until they change? "+
 			"Without it Troupe works here with your own settings alone. y/n: ")

@@ -180,7 +180,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			v.line(a, "permissions changed:", changed(b))
 		}
 	case troupe.RequestOpened:
-		what := v.paint(33, "? ") + "waits for permission: " + b.Tool
+		what := v.paint(33, "? ") + "waits for permission: " + console.Line(b.Tool, 60)
 		if b.Reason == troupe.WaitQuestion {
 			what = v.paint(33, "? ") + "waits for an answer"
 		}
