@@ -123,8 +123,8 @@ func tracked(top, name string) bool {
 }
 
 // PartOfGit is what of a repository's own folder a path would be or lie in if it was written, wherever that
-// folder is and whatever it is called, "" if it is nothing of the kind. Whoever writes a .git or a HEAD
-// makes a repository, which git believes by its looks; so does the last of the others beside a HEAD.
+// folder is and whatever it is called, "" if it is nothing of the kind. A .git or a HEAD makes a
+// repository, which git believes by its looks; so does the last of the others beside a HEAD.
 func PartOfGit(path string) string {
 	if name := filepath.Base(path); strings.EqualFold(name, ".git") || strings.EqualFold(name, "HEAD") {
 		return path

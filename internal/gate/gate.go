@@ -32,7 +32,7 @@ type Query struct {
 	// bypassPermissions, and no rule, leaves open to writing unless the rule names them.
 	Protected []string
 	// PartOfGit names what is as protected as those and can only be told by what lies beside it: the part of
-	// a repository's own folder that a path would be or lie in; "" if it would not. nil: nobody knows.
+	// a repository's own folder that a path would be or lie in; "" if it would not. nil: that is not known.
 	PartOfGit func(path string) string
 	// SafeGit: git runs with everything switched off that a repository's own settings could
 	// have it run.
