@@ -27,9 +27,27 @@ func TestOnceGotPast(t *testing.T) {
 		"grep --recurs SECRET", "grep --rec -e SECRET", "grep --dereference-rec SECRET",
 		"grep --direct=recurse SECRET .",
 		"diff -rN --from-file=. src", "diff -rN --to-file=. src", "git diff --no-index . src",
+		// a newline that ends a command of sed and was a blank to the reader
+		"sed '1a\ne touch P' a", "sed 't\ne' cmd", "sed '$!b\ne' cmd", "sed -n 'a\nw OUT' a", "sed 'i\t\nw OUT' a",
+		"sed --expression 'a\nw OUT' a", "sed 'c\nr .env' a", "sed '1\n!w OUT' a",
+		// strings of awk that were read as others
+		"awk 'BEGIN { x = \"a\\\nb\"; print \"touch P\" | \"sh\" }'",
+		"awk 'BEGIN { x = \"a\\\nb\"; print \"p\" > \"f\" }'",
+		"awk 'BEGIN { x = \"a\nb\"; print \"p\" > \"f\"; y = \"\\\"\" }'",
+		"awk '\"{\" { print \"touch P\" | \"sh\"; y = \"\\\"\" }' a", "awk '\"{\" { print 1 > \"f\"; y = \"\\\"\" }' a",
+		"awk '/\"/ || \"{\" { print 1 > \"f\"; y = \"\\\"\" }' a",
+		"awk 'BEGIN { f = \"%5\" \"c\"; printf f, 27 }'",
+		"awk 'BEGIN { x = \"\\||\"; print \"touch P\" | \"sh\"; y = \"\\\"\" }'",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
 			t.Errorf("%s is allowed", command)
+		}
+		// Nor beside a command that a rule allows, and that has the same surroundings.
+		for _, both := range []string{command + "\ngo vet", "go vet; { " + command + "\n}"} {
+			if got := ask(both, troupe.ModeDefault, troupe.Rule{Effect: troupe.Allow, Text: "Bash(go vet:*)"}); got ==
+				troupe.Allow {
+				t.Errorf("%s is allowed", both)
+			}
 		}
 	}
 	bash := troupe.Rule{Effect: troupe.Allow, Text: "Bash(echo:*)"}

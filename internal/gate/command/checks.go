@@ -179,8 +179,10 @@ func sedOnlyReads(text string) bool {
 	pattern := func(end string) string {
 		return `([^` + end + `\\\[\n]|\\[^\n]|\[[^\]` + end + `\\\n]+\])*` + regexp.QuoteMeta(end)
 	}
-	address := `\s*(([0-9]+(~[0-9]+)?|\$|/` + pattern("/") + `)(,([0-9]+|\$|/` + pattern("/") + `))?)?\s*!?\s*`
-	one := `[pdqQnNDPGHhgx=]|:\w+|[bt]\s*\w*|[aic]\s[^\\\n]*`
+	// A newline ends labels and texts, and parts an address from nothing: it is no blank but between commands.
+	address := `[ \t\n]*(([0-9]+(~[0-9]+)?|\$|/` + pattern("/") + `)(,([0-9]+|\$|/` + pattern("/") +
+		`))?)?[ \t]*!?[ \t]*`
+	one := `[pdqQnNDPGHhgx=]|:\w+|[bt][ \t]*\w*|[aic][ \t][^\\\n]*`
 	for _, end := range []string{"/", "|", "#", ","} {
 		one += `|y` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` +
 			regexp.QuoteMeta(end) + `|s` + regexp.QuoteMeta(end) + pattern(end) + `([^` + end +
@@ -188,8 +190,8 @@ func sedOnlyReads(text string) bool {
 	}
 	// One bracket may hold the delimiter if nothing is put in place: who takes that for the end sees a mistake.
 	one += `|s/` + `([^/\\\[\n]|\\[^\n])*\[[^\]/\\\n]*/[^\]/\\\n]*\]([^/\\\[\n]|\\[^\n])*//[gpIi0-9]*`
-	one = `(` + address + `\{)*` + address + `(` + one + `)(\s*;?\s*\})*\s*`
-	return regexp.MustCompile(`^` + one + `([;\n]` + one + `)*;?\s*$`).MatchString(text)
+	one = `(` + address + `\{)*` + address + `(` + one + `)([ \t\n]*;?[ \t\n]*\})*[ \t]*`
+	return regexp.MustCompile(`^` + one + `([;\n]` + one + `)*;?[ \t\n]*$`).MatchString(text)
 }
 
 // sedRuns: the program may hold e, or s with e. What cannot be told counts.
@@ -240,33 +242,37 @@ func awkOnlyReads(text string) bool {
 		})
 	}
 	return !awkRuns(text) && !strings.Contains(actions, ">") &&
-		!regexp.MustCompile(`getline|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|%[-+ #0-9.*$]*c|%"`).MatchString(text)
+		!regexp.MustCompile(`getline|ENVIRON|PROCINFO|ARGV|SYMTAB|FUNCTAB|%[-+ #0-9.*$'hlLjqtz]*["c]`).MatchString(text)
 }
 
 // awkActions is what may be actions: all behind the first brace. plain: it was without regular
-// expressions, so that its strings could be taken out.
+// expressions, and its strings could be told apart for certain, so that they were taken out.
 func awkActions(text string) (actions string, plain bool) {
-	_, actions, _ = strings.Cut(text, "{")
-	if strings.ContainsAny(actions, "/#") { // a quote in an expression or a comment begins no text
+	head, actions, _ := strings.Cut(text, "{")
+	// A string ends on its line. If it does not, or the brace stands in one, a quote is left over.
+	str := regexp.MustCompile(`"(\\[^\n]|[^"\\\n])*"`)
+	lead, bare := str.ReplaceAllString(head, ""), str.ReplaceAllString(actions, "")
+	// A quote in an expression or a comment begins no text.
+	if strings.ContainsAny(actions, "/#") || strings.Contains(head, `"`) && strings.ContainsAny(head, "/#") ||
+		strings.Contains(lead+bare, `"`) {
 		return actions, false
 	}
-	return regexp.MustCompile(`"(\\.|[^"\\])*"`).ReplaceAllString(actions, ""), true
+	return bare, true
 }
 
 // awkRuns: the program calls system, or has a pipe. Where that cannot be told, signs for it count.
 func awkRuns(text string) bool {
-	text = strings.ReplaceAll(text, "||", "")
 	actions, _ := awkActions(text)
+	piped := func(s string) bool { return strings.Contains(strings.ReplaceAll(s, "||", ""), "|") }
 	return text == unknownProgram || strings.Contains(text, "system") || strings.Contains(text, "@") ||
-		strings.Contains(actions, "|") ||
-		strings.Contains(text, "getline") && strings.Contains(text, "|")
+		piped(actions) || strings.Contains(text, "getline") && piped(text)
 }
 
 // jqOnlyReads: it does not reach out of its input. What follows a dot is a field.
 func jqOnlyReads(text string) bool {
 	text = regexp.MustCompile(`\.[A-Za-z_]\w*`).ReplaceAllString(text, ".")
 	return !regexp.MustCompile(`(?i)env|\$__|import|include|input_filename|debug|stderr|search_list|` +
-		`modulemeta|halt|implode|base64d|@uri|fromjson|format|ascii|#`).MatchString(text)
+		`modulemeta|halt|implode|base64d|base32d|@uri|fromjson|format|ascii|#`).MatchString(text)
 }
 
 // unknownProgram stands for a program of which nothing is known: neither sed nor awk can make sense of it.
