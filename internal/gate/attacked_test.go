@@ -38,6 +38,11 @@ func TestOnceGotPast(t *testing.T) {
 		"awk '/\"/ || \"{\" { print 1 > \"f\"; y = \"\\\"\" }' a",
 		"awk 'BEGIN { f = \"%5\" \"c\"; printf f, 27 }'",
 		"awk 'BEGIN { x = \"\\||\"; print \"touch P\" | \"sh\"; y = \"\\\"\" }'",
+		// devices that are whatever file a descriptor is
+		"echo X < a > /dev/stdin", "echo X 2<fa >/dev/stderr", "echo X 1<fa >/dev/stdout", "(echo X > /dev/stdin) < fa",
+		"tee /dev/stdin < a", "echo X 2<fa | tee /dev/stderr", "(tee /dev/stderr) 2<fa", "echo X > /dev/stdin",
+		"cat a 1<>/dev/stdin", "echo X | tee /dev/fd/1", "while read l; do echo X > /dev/stdin; done < fa",
+		"{ echo X >/dev/stdout; } 1<fa", "exec 2<fa; echo X > /dev/stderr", "cat fa >& /dev/stdin",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
 			t.Errorf("%s is allowed", command)

@@ -116,13 +116,11 @@ func (c *call) target(w command.Word, moved bool) target {
 		return t
 	}
 	switch {
-	case command.PlainDevice(name):
+	case command.PlainDevice(name, !c.shell.read.Redirected):
 		t.nowhere = true
 		return t
 	case leadsElsewhere(name):
 		return t // where a link leads, its parent is another one than the name says
-	case strings.HasPrefix(name, "/dev/tcp/") || strings.HasPrefix(name, "/dev/udp/"):
-		return t // bash connects to somebody
 	case path.IsAbs(name):
 		t.name = path.Clean(name)
 	case moved || !path.IsAbs(c.at.Project):
@@ -191,7 +189,7 @@ func (c *call) writesUnknown() bool {
 func (c *call) verdictOf() *command.Verdict {
 	m := &c.shell
 	if !m.judged {
-		m.judged, m.verdict = true, judge(m.text, c.at.Project, m.safeGit)
+		m.judged, m.verdict = true, m.judge(m.text, c.at.Project)
 	}
 	return &m.verdict
 }
@@ -423,9 +421,9 @@ func (c *call) weigh(p *part) bool {
 	case command.ChangesShell(name):
 		return false
 	case p.Moved:
-		p.said = judge("cd elsewhere && "+p.Whole, c.at.Project, c.shell.safeGit)
+		p.said = c.shell.judge("cd elsewhere && "+p.Whole, c.at.Project)
 	default:
-		p.said = judge(p.Whole, c.at.Project, c.shell.safeGit)
+		p.said = c.shell.judge(p.Whole, c.at.Project)
 	}
 	return p.said.ReadOnly
 }
@@ -449,13 +447,13 @@ func (c *call) staysInside(p *part) bool {
 	return c.isInside(to) && (c.resolve == nil || c.isInside(c.resolve(to)))
 }
 
-// judge is what package command makes of a command.
-func judge(text, folder string, safeGit bool) command.Verdict {
-	return command.Judge(text, command.Options{SafeGit: safeGit, Folder: folder})
+// judge is what package command makes of the command, or of a part of it.
+func (m *shell) judge(text, folder string) command.Verdict {
+	return command.Judge(text, command.Options{SafeGit: m.safeGit, Folder: folder, Redirected: m.read.Redirected})
 }
 
 // leadsElsewhere: the path goes up again from a folder that it names, which may be a link, or it is one of
-// those that are files of the process that opens them.
+// those that are files of the process that opens them, or connections.
 func leadsElsewhere(name string) bool {
 	down := false
 	for part := range strings.SplitSeq(name, "/") {
@@ -464,5 +462,6 @@ func leadsElsewhere(name string) bool {
 		}
 		down = down || part != "" && part != "." && part != ".."
 	}
-	return strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/")
+	return slices.ContainsFunc([]string{"/proc/", "/dev/fd", "/dev/std", "/dev/tcp/", "/dev/udp/"},
+		func(lead string) bool { return strings.HasPrefix(path.Clean(name), lead) })
 }

@@ -267,6 +267,7 @@ func (w starter) text(name, text string, part Part) {
 	w.out.sets = append(w.out.sets, inner.out.sets...)
 	w.out.strings = append(w.out.strings, inner.out.strings...)
 	w.counted = w.counted || inner.counted
+	w.out.Redirected = w.out.Redirected || inner.out.Redirected
 }
 
 func (w starter) trap(args []Word, part Part) {

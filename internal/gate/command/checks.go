@@ -74,8 +74,8 @@ func translates(_ *judge, u *invocation) string {
 	return ""
 }
 
-func onlyToDevices(_ *judge, u *invocation) string {
-	if slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || !PlainDevice(w.Text) }) {
+func onlyToDevices(j *judge, u *invocation) string {
+	if slices.ContainsFunc(u.operands, func(w Word) bool { return !w.Known || !PlainDevice(w.Text, j.shown) }) {
 		return "writes to the files that it is given"
 	}
 	return ""

@@ -16,6 +16,8 @@ type Command struct {
 	// Unclear says what cannot be known before it runs, a phrase each: "its first word is
 	// only known when it runs". A command with anything unclear may do more than its parts.
 	Unclear []string
+	// Redirected: a descriptor in it may be a file.
+	Redirected bool
 
 	functions []string        // that it defines
 	uses      []string        // variables that it reads

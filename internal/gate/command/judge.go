@@ -16,6 +16,8 @@ type Options struct {
 	// Folder is the folder in which the command will run, if that is known: to change to it
 	// changes nothing.
 	Folder string
+	// Redirected: what stands around the command has a file for one of its descriptors.
+	Redirected bool
 }
 
 // Verdict says whether a command only reads.
@@ -50,6 +52,7 @@ func Judge(command string, o Options) Verdict {
 		return Verdict{Why: "cannot be read: " + bad.Problem}
 	}
 	j := &judge{options: o, command: &w.out, vars: w.out.Variables("/~"), escapes: escapesIn(command)}
+	j.shown = !o.Redirected && !w.out.Redirected
 	if why := j.all(); why != "" {
 		return Verdict{Why: why}
 	}
@@ -62,6 +65,7 @@ type judge struct {
 	command *Command
 	vars    *Variables
 	escapes bool // the command holds what some programs make control characters of
+	shown   bool // no descriptor is a file
 	out     Verdict
 }
 
@@ -187,7 +191,8 @@ func (j *judge) redirect(r Redirect) string {
 	switch {
 	case j.secretPath(r.Path):
 		return tellsProcesses
-	case r.Path.Known && PlainDevice(r.Path.Text):
+	case r.Path.Known && (PlainDevice(r.Path.Text, j.shown) || !r.Write && (r.Path.Text == "/dev/stdin" ||
+		r.Path.Text == "/dev/fd/0")):
 		return ""
 	case r.Write:
 		return "writes to " + r.Path.Text
@@ -198,11 +203,14 @@ func (j *judge) redirect(r Redirect) string {
 	return ""
 }
 
-// PlainDevice: nothing is kept of what is written there.
-func PlainDevice(name string) bool {
+// PlainDevice: nothing is kept of what is written there. Descriptors are whatever file they were
+// redirected to; shown: none was.
+func PlainDevice(name string, shown bool) bool {
 	switch name {
-	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero", "/dev/fd/0", "/dev/fd/1", "/dev/fd/2":
+	case "/dev/null", "/dev/zero", "/dev/full":
 		return true
+	case "/dev/stdout", "/dev/stderr":
+		return shown
 	}
 	return false
 }

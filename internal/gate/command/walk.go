@@ -353,6 +353,9 @@ func (w *walker) redirects(list []*syntax.Redirect) []Redirect {
 			out = append(out, Redirect{Path: path, Write: true})
 		}
 	}
+	w.out.Redirected = w.out.Redirected || slices.ContainsFunc(out, func(r Redirect) bool {
+		return !r.Path.Known || !PlainDevice(r.Path.Text, true)
+	})
 	return out
 }
 
