@@ -43,6 +43,13 @@ func TestOnceGotPast(t *testing.T) {
 		"tee /dev/stdin < a", "echo X 2<fa | tee /dev/stderr", "(tee /dev/stderr) 2<fa", "echo X > /dev/stdin",
 		"cat a 1<>/dev/stdin", "echo X | tee /dev/fd/1", "while read l; do echo X > /dev/stdin; done < fa",
 		"{ echo X >/dev/stdout; } 1<fa", "exec 2<fa; echo X > /dev/stderr", "cat fa >& /dev/stdin",
+		// variables that become several words
+		"x='a -exec touch P ;'; find f$x", "x='a -o OUT'; sort f$x", "x=' --output=OUT'; git log HEAD$x",
+		"x=; : ${x:=a -o OUT}; sort f$x", "x='a -o OUT'; y=$x; sort f$y", "for x in 'a -o OUT'; do sort f$x; done",
+		"x=a; x+=' -o OUT'; sort f$x", "sort f$(echo a -o OUT)", "x='a -w'; gofmt f$x", "x='a OUT'; uniq f$x",
+		"x=' -s 1200'; date +%H$x", "x='a -r .'; grep -e SECRET f$x", "x='a --to-file=.env'; diff f$x",
+		"set -- '-o OUT'; sort f\"$@\"", "a=(b -oOUT); sort f\"${a[@]}\"", "sort f${x:-a -oOUT}",
+		"x='a -delete'; find ./f$x",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
 			t.Errorf("%s is allowed", command)

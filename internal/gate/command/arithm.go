@@ -161,9 +161,6 @@ func (c *Command) findNumbers() {
 	for _, name := range c.counters {
 		set(name, true)
 	}
-	for _, name := range c.texts {
-		set(name, false)
-	}
 	for i := range c.Parts {
 		p := &c.Parts[i]
 		for _, a := range p.Assigns {

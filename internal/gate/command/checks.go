@@ -352,7 +352,7 @@ func (j *judge) find(words []Word) string {
 	first := i
 	for ; i < len(args) && !(args[i].Known && (strings.HasPrefix(args[i].Text, "-") || args[i].Text == "!" ||
 		args[i].Text == "(")); i++ {
-		if w := args[i]; !w.Known && (w.mayBegin('-') || w.mayBegin('!') || w.mayBegin('(')) {
+		if w := args[i]; !w.Known && (w.mayBegin('-') || w.mayBegin('!') || w.mayBegin('(') || j.vars.splits(w)) {
 			return "gives `find` " + w.Text + ", which may become an expression"
 		}
 		j.out.Reads = append(j.out.Reads, Source{args[i], !execs, execs})

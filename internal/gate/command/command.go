@@ -24,7 +24,6 @@ type Command struct {
 	sets      []string        // variables that it sets in other ways than by assignments
 	strings   []Word          // texts that it feeds to commands (<<<)
 	counters  []string        // variables that it sets to what it calculates
-	texts     []string        // variables that it sets to text in an expansion
 	numbers   map[string]bool // variables that hold nothing but numbers
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/gate/rule"
@@ -25,11 +26,12 @@ type Variables struct {
 	Home    string
 	Folders []string // that the command may be in
 	values  map[string][]Assign
+	numbers map[string]bool
 }
 
 // Variables learns what the variables of a command may hold.
 func (c *Command) Variables(home string) *Variables {
-	v := &Variables{Home: home, values: make(map[string][]Assign)}
+	v := &Variables{Home: home, values: make(map[string][]Assign), numbers: c.numbers}
 	for i := range c.Parts {
 		for _, a := range c.Parts[i].Assigns {
 			v.values[a.Name] = append(v.values[a.Name], a)
@@ -46,6 +48,17 @@ func (v *Variables) Sets(names ...string) bool {
 		}
 	}
 	return false
+}
+
+// splits: the word may become several by blanks in what it holds, any of which may be an option.
+func (v *Variables) splits(w Word) bool {
+	loose := func(t Text) bool { return t.Cut || strings.ContainsAny(t.Text, " \t\n") }
+	return !w.Known && slices.ContainsFunc(w.pieces, func(p piece) bool {
+		list := p.kind == pieceVar && p.text == "@" || p.kind == pieceOther && p.text != ""
+		return list || !p.quoted && (p.kind == pieceOther || p.kind == pieceOutput && !p.count ||
+			p.kind == pieceVar && !v.numbers[p.text] && !alwaysNumber(p.text) &&
+				slices.ContainsFunc(v.valueOf(p.text, false, 0), loose))
+	})
 }
 
 // Expand lists what a word may become. One that is cut may be anything that begins like it.

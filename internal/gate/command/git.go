@@ -316,7 +316,7 @@ func GitRuns(args []Word) bool {
 		case w.Known && text == "--":
 			return false
 		case !w.Known && w.mayBegin('-') && !(w.single() && strings.Contains(text, "=")), strings.HasPrefix(text,
-			"--") && abbreviates(text, running):
+			"--") && abbreviates(text, running), new(Variables).splits(w):
 			return true
 		case strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--"):
 			run, value := strings.IndexAny(text, letters), strings.IndexAny(text, values)

@@ -323,6 +323,11 @@ func (u *invocation) valuesOf(names ...string) []Word {
 // use reads a command by what is known of its program and says what it may do besides reading.
 func (j *judge) use(known program, name string, words []Word) string {
 	u := &invocation{name: name, texts: known.texts}
+	if i := slices.IndexFunc(words, j.vars.splits); i >= 0 && known.use != readsAlways {
+		return "gives `" + name + "` " + words[i].Text + ", which may become several words, and options"
+	} else if i >= 0 && (known.shows != names || name == "du") {
+		j.out.Open = true
+	}
 	if why := known.parse(u, words); why != "" {
 		return why
 	}

@@ -223,6 +223,9 @@ func (v *Variables) Hides(p *Part) string {
 	if len(p.Words) == 0 {
 		return ""
 	}
+	if strings.HasSuffix(p.Words[0].Text, "find") && slices.ContainsFunc(p.Words, v.splits) {
+		return "what `find` runs is only known when it runs"
+	}
 	for _, words := range v.Readings(p) {
 		if why := hides(words); why != "" {
 			return why

@@ -333,11 +333,11 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool) piece {
 	if p.Excl {
 		w.unclear("${!" + name + "} names its variable only when it runs")
 	}
-	if p.Index != nil {
+	if p.Index != nil || name == "@" { // it may be a list
 		other.text = name
-		if !wholeArray(p.Index) {
-			arithmetic{w}.arithm(p.Index)
-		}
+	}
+	if p.Index != nil && !wholeArray(p.Index) {
+		arithmetic{w}.arithm(p.Index)
 	}
 	if p.Slice != nil {
 		arithmetic{w}.arithm(p.Slice.Offset)
@@ -353,7 +353,7 @@ func (w *walker) param(p *syntax.ParamExp, quoted bool) piece {
 		}
 		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			w.sets(name)
-			w.out.texts = append(w.out.texts, name)
+			w.add(Part{Assigns: []Assign{{Name: name, Value: Word{pieces: []piece{{kind: pieceOther}}}}}})
 		}
 		w.operand(p.Exp.Word, quoted)
 	}
