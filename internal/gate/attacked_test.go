@@ -50,6 +50,12 @@ func TestOnceGotPast(t *testing.T) {
 		"x=' -s 1200'; date +%H$x", "x='a -r .'; grep -e SECRET f$x", "x='a --to-file=.env'; diff f$x",
 		"set -- '-o OUT'; sort f\"$@\"", "a=(b -oOUT); sort f\"${a[@]}\"", "sort f${x:-a -oOUT}",
 		"x='a -delete'; find ./f$x",
+		// what xargs puts in where the name of a program stands
+		"echo touch | xargs -Iid nice id P", "echo sh | xargs -Iid time id cmd", "echo sh | xargs -I id nice id cmd",
+		"echo sh | xargs -0Iid timeout 5 id cmd", "echo cmd | xargs -Iseq seq", "echo touch | xargs -Ie nice date P",
+		"echo sh | xargs -iid nice id cmd", "echo sh | xargs --replace=id nice id cmd",
+		"echo x | xargs --replace cat date",
+		"echo TERM=x | xargs -Itty env tty sh cmd", "echo sh | xargs -Iid find . -name cmd -exec id {} +",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
 			t.Errorf("%s is allowed", command)

@@ -256,7 +256,7 @@ func carrier(name string) program {
 			use: reads, shows: names,
 			wraps: &wrapper{flags: "0rtxop", values: "nPLIsdEa",
 				long: "--arg-file= --open-tty --null --no-run-if-empty --verbose --exit --max-args= --max-procs= " +
-					"--max-lines= --delimiter= --replace="},
+					"--max-lines= --delimiter="},
 			starts: startsOthers, flags: "0rtx", values: "nPLIsdE", texts: all,
 		}
 	// What has options that matter, so that it is a part itself.

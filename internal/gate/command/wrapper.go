@@ -51,12 +51,29 @@ func (w starter) unwrap(part *Part, words []Word) {
 		}
 		taken := args[:len(args)-len(rest)]
 		if name == "xargs" {
-			rest = append(rest[:len(rest):len(rest)], moreWords())
+			rest = append(replaced(taken, rest), moreWords())
 		}
 		part.Wrappers, part.Taken = append(part.Wrappers, name), append(part.Taken, taken...)
 		part.Assigns = append(part.Assigns, assigns...)
 		part.Words = rest
 	}
+}
+
+// replaced are the words behind xargs; those in which it puts what it reads are not known.
+func replaced(taken, words []Word) []Word {
+	words = append([]Word(nil), words...)
+	for i, t := range taken {
+		flag, what, glued := lastFlag(t.Text, "nPLIsdEa")
+		if flag == 'I' && !glued && i+1 < len(taken) {
+			what = taken[i+1].Text
+		}
+		for k, w := range words {
+			if flag == 'I' && strings.Contains(w.Text, what) {
+				words[k].Known, words[k].pieces = false, braced(w.Text, what, pieceOther)
+			}
+		}
+	}
+	return words
 }
 
 // clear notes that env takes variables away, and returns its arguments without the "-" that
@@ -204,7 +221,7 @@ func (w starter) find(args []Word, part Part) {
 			strings.HasPrefix(words[len(words)-1].Text, "{}"))); i++ {
 			word := args[i]
 			if word.Known && strings.Contains(word.Text, "{}") {
-				word.Known, word.pieces = false, braced(word.Text)
+				word.Known, word.pieces = false, braced(word.Text, "{}", pieceFile)
 			}
 			words = append(words, word)
 		}
@@ -222,11 +239,11 @@ func (w starter) find(args []Word, part Part) {
 
 // braced are the pieces of an argument of find -exec; what {} becomes begins with one of the
 // folders that find was given.
-func braced(text string) []piece {
+func braced(text, braces string, kind pieceKind) []piece {
 	var out []piece
-	for i, t := range strings.Split(text, "{}") {
+	for i, t := range strings.Split(text, braces) {
 		if i > 0 {
-			out = append(out, piece{kind: pieceFile, quoted: true})
+			out = append(out, piece{kind: kind, quoted: true})
 		}
 		if t != "" {
 			out = append(out, piece{text: t, quoted: true})
