@@ -56,6 +56,11 @@ func TestOnceGotPast(t *testing.T) {
 		"echo sh | xargs -iid nice id cmd", "echo sh | xargs --replace=id nice id cmd",
 		"echo x | xargs --replace cat date",
 		"echo TERM=x | xargs -Itty env tty sh cmd", "echo sh | xargs -Iid find . -name cmd -exec id {} +",
+		// lists of names in files
+		"du --files0-from .env", "du --files0-from=.env", "du --files0 .env", "du --files0-from .e*", "du -X .env",
+		"du --exclude-from=.env", "wc --files0-from=.env", "wc --files0-from - < l", "du *", "ls | xargs du",
+		"x=' --files0-from=.env'; du a$x", "hexdump -f.env a", "hexdump -f .env a", "grep --reg=. .env",
+		"find . -name '.e*' -exec du --files0-from {} \\;", "jq -rn '\"DM======\"|@base32d'",
 	} {
 		if got := ask(command, troupe.ModeDefault); got == troupe.Allow {
 			t.Errorf("%s is allowed", command)

@@ -12,7 +12,7 @@ import (
 
 // searchesBelow: a pattern may be given by an option, and a search goes through folders.
 func searchesBelow(j *judge, u *invocation) string {
-	if u.has("e", "regexp", "f", "file", "files") {
+	if u.has("e", "f", "files") || u.mayMean("regexp") || u.mayMean("file") {
 		u.texts = 0
 	}
 	u.below = u.has("r", "R", "d") || u.mayMean("recursive") || u.mayMean("dereference-recursive") ||
@@ -35,10 +35,12 @@ func comparesFolders(_ *judge, u *invocation) string {
 	return ""
 }
 
-// comparesOperands: diff may be given files and folders by options too.
-func comparesOperands(_ *judge, u *invocation) string {
-	if u.mayMean("from-file") || u.mayMean("to-file") {
-		return "compares with what an option names"
+// readsNames: options may name a file that holds names, which are told as what is not there, and diff what it
+// compares. Where a pattern becomes names, a file may be called like such an option.
+func readsNames(j *judge, u *invocation) string {
+	j.out.Here = j.out.Here || (u.name == "du" || u.name == "wc") && u.begins('-')
+	if slices.ContainsFunc([]string{"files0-from", "exclude-from", "from-file", "to-file"}, u.mayMean) || u.has("X") {
+		return "reads what a file that an option names holds, or names"
 	}
 	return ""
 }

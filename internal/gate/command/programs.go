@@ -74,11 +74,11 @@ func lookup(name string) program {
 	case "cat", "tac", "rev", "head", "tail", "nl", "wc", "od", "md5sum", "sha1sum", "sha224sum", "sha256sum",
 		"sha384sum", "sha512sum", "b2sum", "cksum", "sum",
 		"base32", "cmp", "comm", "join", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
-		return program{use: readsAlways}
+		return program{use: readsAlways, check: readsNames}
 	case "diff":
-		return program{use: readsAlways, shows: below, check: comparesOperands}
+		return program{use: readsAlways, shows: below, check: readsNames}
 	case "hexdump", "paste":
-		return program{use: readsAlways, escapes: true}
+		return program{use: readsAlways, escapes: true, values: "f", files: "f"}
 	case "grep", "egrep", "fgrep":
 		return program{
 			use: readsAlways, values: "efmABCDd", files: "f file",
@@ -90,8 +90,10 @@ func lookup(name string) program {
 	case "tee":
 		return program{use: readsMore, flags: "ai", texts: all, check: onlyToDevices}
 	// What says names and attributes.
-	case "ls", "dir", "vdir", "readlink", "realpath", "du", "df", "which", "type", "whereis":
+	case "ls", "dir", "vdir", "readlink", "realpath", "df", "which", "type", "whereis":
 		return program{use: readsAlways, shows: names}
+	case "du":
+		return program{use: readsAlways, shows: names, check: readsNames}
 	case "stat":
 		return program{use: readsAlways, shows: names, escapes: true}
 	case "file":
