@@ -73,6 +73,27 @@ func TestOnceGotPast(t *testing.T) {
 			}
 		}
 	}
+	for _, command := range []string{
+		"((PATH=1)); frob x", "frob x $((PATH=1))", "let PATH=1; frob x", "frob x $[PATH=1]", "frob x {PATH}<a",
+		"wait -p PATH; frob x", "wait -pPATH; frob x", "printf -v PATH x; frob x", "read PATH; frob x",
+		"mapfile PATH; frob x",
+		"getopts x PATH; frob x", "for PATH in 1; do frob x; done", "select PATH in 1; do frob x; done",
+		"for ((PATH=1;;)); do frob x; done", "frob x ${y:PATH=1}", "frob x ${PATH:=1}", "((BASH_ENV++)); frob x",
+		"((LD_PRELOAD=1)); frob x", "frob x; ((IFS=1))", "frob x > ok.txt {PATH}<a", "coproc PATH { frob x; }; frob x",
+	} {
+		if got := ask(command, troupe.ModeDefault, troupe.Rule{Effect: troupe.Allow, Text: "Bash(frob:*)"},
+			troupe.Rule{Effect: troupe.Allow, Text: "Edit"}); got == troupe.Allow {
+			t.Errorf("%s is allowed", command)
+		}
+	}
+	if got := ask("ls {PATH}</dev/null > ok.txt", troupe.ModeAcceptEdits); got == troupe.Allow {
+		t.Error("another ls is allowed")
+	}
+	if got := ask("git push a$x", troupe.ModeDefault, troupe.Rule{Effect: troupe.Allow,
+		Text: "Bash(git push:*)"}); got ==
+		troupe.Allow {
+		t.Error("git push a$x is allowed")
+	}
 	bash := troupe.Rule{Effect: troupe.Allow, Text: "Bash(echo:*)"}
 	for _, command := range []string{
 		"echo x > ok.txt > /dev/fd/../../../home/u/.bashrc", "echo x > /dev/fd/../cwd/src/a.go",
@@ -89,9 +110,57 @@ func TestOnceGotPast(t *testing.T) {
 	for _, command := range []string{
 		"sed '1erm x' f", "sed '1e/bin/rm x' f", "sed 'e\"rm\" x' f", "sed 'e$(rm x)' f",
 		"awk 'BEGIN{ # \"\nprint \"rm x\" | \"sh\" # \"\n}'",
+		"echo rm fa | xargs -I% sh -c %", "echo rm | xargs -Iq timeout 5 q fa",
+		"printf 'rm fa' | xargs -I{} bash -c '{}'",
+		"ls | xargs --replace rm {}", "ls | xargs -i rm {}", "echo rm | xargs -Iid nice id fa", "echo rm fa | parallel",
+		"echo rm fa | xargs -I% env -S %",
+		"awk 'BEGIN{x=\"a\\\nb\"; print \"rm fa\" | \"sh\"}'",
+		"awk 'BEGIN{x=\"\\||\"; print \"rm fa\" | \"sh\"; y=\"\\\"\"}'",
+		"x='a -exec rm fa ;'; find f$x", "y=rm; x=\"a -exec $y fa ;\"; find f$x", "find f$X", "find . \"$@\"",
+		"((PATH=1)); frob fa", "frob fa $((PATH=1))", "wait -p PATH; frob fa", "read PATH <f; frob fa",
+		"frob fa {PATH}<a", "printf -v BASH_ENV x; frob fa", "mapfile BASH_CMDS <f; frob fa",
 	} {
-		if got := ask(command, troupe.ModeDefault, all, rm); got == troupe.Allow {
-			t.Errorf("%s is allowed although rm is denied", command)
+		for _, mode := range []troupe.Mode{troupe.ModeDefault, troupe.ModeBypass} {
+			if got := ask(command, mode, all, rm); got == troupe.Allow {
+				t.Errorf("%s is allowed in mode %s although rm is denied", command, mode)
+			}
+		}
+	}
+	for _, command := range []string{
+		"echo X < fa > /dev/stdin", "echo X 1<fa >/dev/stdout", "(echo X > /dev/fd/0) < fa",
+		"echo X > /dev/./stdin < fa",
+		"echo X < $F > /dev/stdin", "echo X 2<$F >/dev/stderr",
+	} {
+		for _, mode := range []troupe.Mode{troupe.ModeDefault, troupe.ModeBypass} {
+			if got := ask(command, mode, all, troupe.Rule{Effect: troupe.Deny, Text: "Edit(fa)"}); got == troupe.Allow {
+				t.Errorf("%s is allowed in mode %s although to edit fa is denied", command, mode)
+			}
+		}
+	}
+	for _, command := range []string{
+		"echo x >/dev/stderr", "ls 2>&1 | tee /dev/stderr", "ls >/dev/null 2>&1", "echo x >&2 2>/dev/null",
+		"echo x >/dev/stdout", "cat a | tee /dev/stderr | wc -l", "cat </dev/stdin", "sed '1i x\n2d' a",
+		"sed -n '/a/{\np\n}' a", "sed ':a\nN\n$!ba\ns/\\n/,/g' a", "awk '$1 == \"a\" { if ($2 > 3) print \"a|b\" }' a",
+		"awk '/x/ { if ($2 > 3) print $1 }' a", "awk 'BEGIN { x = \"\\\"|\" }\n{ print x }' a",
+		"for i in 1 2; do git show HEAD~$i; done", "x=a; sort f$x", "n=1; find src$n",
+		"find src/{a,b} -name '*.go'",
+		"git log f\"$x\"; x=a", "sort ./*", "du -sh src | sort -h", "wc -l src/a", "ls | xargs -I{} basename {}",
+		"wait", "n=0; ((n++)); echo $n",
+	} {
+		if got := ask(command, troupe.ModeDefault); got != troupe.Allow {
+			t.Errorf("%s is not allowed", command)
+		}
+		if got := ask(command, troupe.ModeBypass, rm, troupe.Rule{Effect: troupe.Deny, Text: "Edit(fa)"}); got !=
+			troupe.Allow {
+			t.Errorf("%s is not allowed although no rule is about it", command)
+		}
+	}
+	for _, command := range []string{
+		"go vet 2>&1 | tee /dev/stderr", "go vet; echo x >/dev/stderr", "n=1; ((n++)); go vet", "go vet > /dev/null",
+	} {
+		if got := ask(command, troupe.ModeDefault, troupe.Rule{Effect: troupe.Allow, Text: "Bash(go vet:*)"}); got !=
+			troupe.Allow {
+			t.Errorf("%s is not allowed by its rule", command)
 		}
 	}
 }

@@ -153,6 +153,9 @@ func (c *call) obscures() string {
 	m := c.parsed()
 	if m.hidden == nil {
 		why := ""
+		if m.read.Swaps(true) {
+			why = "it sets a variable that decides which programs run"
+		}
 		for i := 0; i < len(m.parts) && why == ""; i++ {
 			why = c.vars().Hides(&m.parts[i].Part)
 		}
@@ -386,7 +389,7 @@ func (v *view) allAllowed(rules bool) bool {
 			return false
 		}
 	}
-	return len(m.parts) > 0
+	return len(m.parts) > 0 && !m.read.Swaps(false)
 }
 
 // unsureInput: bash reads from the network where a path says so.

@@ -335,11 +335,13 @@ func (w starter) variables(name string, args []Word) {
 				}
 				value = args[i].Text
 			}
+			w.sets(value)
 			if (flag == 'a' || flag == 'v' || flag == 'p' && name == "wait") && (!glued && !args[i].Known ||
 				!isName(value)) {
 				w.unclear("the name of a variable in it is evaluated, and may run something")
 			}
 		case names || name == "getopts" && i == 1:
+			w.sets(arg.Text)
 			if !isName(arg.Text) {
 				w.unclear("the name of a variable in it is evaluated, and may run something")
 			}

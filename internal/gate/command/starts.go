@@ -101,8 +101,8 @@ func runsInput(name string, args []Word) bool {
 	switch {
 	case name == "at" || name == "batch":
 		return !has("-l", "-c", "-r", "-d", "-f", "-V")
-	case name == "crontab":
-		return has("-", "/dev/stdin")
+	case name == "crontab" || name == "parallel":
+		return name == "parallel" || has("-", "/dev/stdin")
 	case name == "source" || name == ".":
 		return len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/")
 	case !lookup(name).shell():
@@ -232,6 +232,16 @@ func (v *Variables) Hides(p *Part) string {
 		}
 	}
 	return ""
+}
+
+// Swaps: it sets a variable in another way than by an assignment that is not its own: programs may be others then
+// than their names say. surely: one that decides which they are.
+func (c *Command) Swaps(surely bool) bool {
+	return slices.ContainsFunc(c.sets, func(name string) bool {
+		lead, _, _ := strings.Cut(name, "_")
+		decides := slices.Contains([]string{"PATH", "ENV", "IFS", "BASH", "LD", "DYLD", "GIT"}, lead) || runnable(name)
+		return !alwaysNumber(name) && !OwnVariable(name) && (decides || !surely)
+	})
 }
 
 func hides(words []Word) string {
