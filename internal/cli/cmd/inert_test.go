@@ -21,7 +21,7 @@ const planted = "x\x1b]0;PWN\x07\x1b[2J\u009b31m\u202e\nFORGED"
 
 // plant puts it into every text below a value, but not into ids and words of our own, which have types.
 func plant(v reflect.Value, depth int) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the others hold no text
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[string]() {
 			v.SetString(planted)
