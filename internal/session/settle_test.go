@@ -18,6 +18,9 @@ func TestWhatSettles(t *testing.T) {
 	rule := func(text string) troupe.Mail {
 		return troupe.Mail{Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Allow, Text: text}}
 	}
+	deny := func(text string) troupe.Mail {
+		return troupe.Mail{Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Deny, Text: text}}
+	}
 	mode := func(m troupe.Mode) troupe.Mail { return troupe.Mail{Kind: troupe.MailGrant, Mode: m} }
 	yes, no := allow("", 1, 0, troupe.Allow), allow("", 1, 0, troupe.Deny)
 	tests := map[string]struct {
@@ -34,6 +37,8 @@ func TestWhatSettles(t *testing.T) {
 			want: "/etc/x none: 0"},
 		"yes, in a stricter mode": {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModePlan), yes},
 			want: "by now nothing allows that here"},
+		"yes, and denied since": {call: "Sh:/etc/x", mail: []troupe.Mail{deny("Sh"), yes},
+			want: "permission denied"},
 		"no, in a looser mode": {call: "Edit:a", mail: []troupe.Mail{no, mode(troupe.ModeBypass)},
 			want: "refused by somebody"},
 		"an agent ahead, by a rule": {call: "Agent:&a", mail: []troupe.Mail{rule("Read")}, open: true,
