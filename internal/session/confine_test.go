@@ -180,6 +180,31 @@ func TestBeyondTheSandbox(t *testing.T) {
 	}
 }
 
+// TestLeaveIsForWhatWasWanted: a yes to what a command wanted opens the network to its next run only
+// if the network was among it.
+func TestLeaveIsForWhatWasWanted(t *testing.T) {
+	t.Parallel()
+	for command, reach := range map[string]bool{"/ws/a": false, "10.0.0.1:443": true, "/ws/a 10.0.0.1:443": true} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []session.Confine
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Sh:" + command), say("ok")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Guard = confines{&asked}
+					p.settings.AskFor = time.Hour
+				}
+			}).beginAs(troupe.Caps{}, careful)
+			pass(time.Minute)
+			p.send(allow(h.root, 1, 0, troupe.Allow))
+			p.end()
+			if len(asked) != 2 || asked[0].Reach || asked[1].Reach != reach {
+				t.Errorf("%s: it ran as %+v, want the network the second time: %v", command, asked, reach)
+			}
+			h.checkTree()
+		})
+	}
+}
+
 // TestAskedAhead: agents that are to work in the background are asked about together before
 // they begin, with the rules that they will need; leave is leave for those.
 func TestAskedAhead(t *testing.T) {
@@ -202,6 +227,9 @@ func TestAskedAhead(t *testing.T) {
 			if len(opened) != 2 || !slices.Equal(opened[1].Rules, []string{"Edit(/**)"}) ||
 				!slices.Equal(opened[1].With, []int{1}) {
 				t.Fatalf("asked %+v", opened)
+			}
+			if rules := opened[0].Rules; len(rules) > 0 {
+				t.Errorf("who answers the second one's request by itself, and not the first's, grants %q", rules)
 			}
 			var mail []troupe.Mail
 			for _, r := range opened[1].Rules {
