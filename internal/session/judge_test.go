@@ -92,6 +92,8 @@ func TestJudge(t *testing.T) {
 			result: "nobody answered in time", opens: 1},
 		"it fails": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Allow, "broken"),
 			result: "could not be judged: no such program"},
+		"it fails, in company": {call: "Edit:a", mode: troupe.ModeBypass, says: says(troupe.Allow, "broken"),
+			asks: time.Minute, result: "could not be judged: no such program"},
 		"of an intent": {call: "TaskOutput:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "secret"),
 			result: "the hook denies it: secret"},
 		"of a birth": {call: "Agent:a", mode: troupe.ModeBypass, says: says(troupe.Deny, "too many"),
