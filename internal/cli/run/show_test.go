@@ -35,3 +35,31 @@ func TestMend(t *testing.T) {
 		}
 	}
 }
+
+// TestExitCode: the exit code says how the main agent's run ended. A run that was over when its
+// background work was interrupted was interrupted all the same.
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status troupe.Status
+		cause  troupe.Cause
+		want   int
+	}{
+		{troupe.Completed, troupe.CauseNone, 0},
+		{troupe.Completed, troupe.CauseInterrupt, 130},
+		{troupe.Cancelled, troupe.CauseInterrupt, 130},
+		{troupe.Failed, troupe.CauseInterrupt, 130},
+		{troupe.Failed, troupe.CauseError, 1},
+		{troupe.Failed, troupe.CauseNone, 1},
+		{troupe.Failed, troupe.CauseRefusal, 1},
+		{troupe.Cancelled, troupe.CauseNone, 1},
+		{troupe.Failed, troupe.CauseNoModel, 2},
+		{troupe.Failed, troupe.CausePermission, 3},
+		{troupe.Failed, troupe.CauseLimit, 4},
+		{troupe.MaxTurns, troupe.CauseLimit, 4},
+	} {
+		if got := exitCode(wire.Report{Status: tt.status, Cause: tt.cause}); got != tt.want {
+			t.Errorf("%s, %q: exit %d, want %d", tt.status, tt.cause, got, tt.want)
+		}
+	}
+}
