@@ -64,7 +64,7 @@ func (h noRule) Request(ctx context.Context, id string) (wire.Request, error) {
 func TestAnswerArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"yes"}, {"9m2"}, {"a", "b", "allow"}, {"9m2", "yes"}, {"deny", "--session"},
-		{"", "allow"}} {
+		{"deny", "--always"}, {"9m2", "deny", "--always"}, {"", "allow"}} {
 		cmd := newAnswer(&console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
