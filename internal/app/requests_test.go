@@ -1,8 +1,12 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,8 +22,18 @@ import (
 // waiting leaves a tree in the home whose main agent waits for an answer.
 func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
 	tb.Helper()
+	return waitingFor(tb, a, root, troupe.RequestBody{
+		Kind: troupe.RequestPermission, Tool: "Bash", Action: "make",
+		Decision: troupe.Decision{Effect: troupe.Ask, Step: "ask", Grant: "Bash(make)"},
+	})
+}
+
+// waitingFor is waiting with a request of the caller's own.
+func waitingFor(tb testing.TB, a *App, root troupe.SessionID, b troupe.RequestBody) troupe.RequestID {
+	tb.Helper()
 	var id troupe.RequestID
 	now := a.env.Now()
+	b.Reason, b.Until = troupe.WaitApproval, now.Add(time.Hour)
 	err := a.store.Update(tb.Context(), root, func(tx store.Tx) error {
 		born, err := fleet.Spawn(tx, "owner", now, []fleet.Birth{{
 			Root: root, ID: root, Cwd: "/ws", Profile: troupe.Profile{Type: "main", Model: "m"},
@@ -35,11 +49,7 @@ func waiting(tb testing.TB, a *App, root troupe.SessionID) troupe.RequestID {
 		for _, b := range []troupe.Body{
 			troupe.CallSealed{Reply: 1, Generation: 1, Refs: st.Refs()},
 			troupe.Replied{Reply: 1, Blocks: []troupe.Block{{Type: troupe.CallBlock, Call: &call}}},
-			troupe.RequestOpened{ID: id, Reply: 1, RequestBody: troupe.RequestBody{
-				Kind: troupe.RequestPermission, Reason: troupe.WaitApproval, Tool: "Bash", Action: "make",
-				Until:    now.Add(time.Hour),
-				Decision: troupe.Decision{Effect: troupe.Ask, Step: "ask", Grant: "Bash(make)"},
-			}},
+			troupe.RequestOpened{ID: id, Reply: 1, RequestBody: b},
 		} {
 			e := troupe.Event{Root: root, Session: root, Seq: st.Session.Seq + 1, At: now, Body: b}
 			if err := st.Apply(e); err != nil {
@@ -139,6 +149,103 @@ func TestAnswerByID(t *testing.T) {
 	settle(other, nil)
 	answer(id, wire.Answer{}, "denied by nobody")
 	answer(other, wire.Answer{}, "was stopped")
+}
+
+// unread is the mail that a session has not read.
+func unread(t *testing.T, a *App, id troupe.SessionID) (mail []troupe.Mail) {
+	t.Helper()
+	err := a.store.View(t.Context(), func(r store.Reader) (err error) { mail, err = r.Unread(id); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mail
+}
+
+// TestAnswerComesSecond: of two answers at once the second one finds nothing open, and nothing of it
+// stays: no mail, no rule, and nothing written for the folder.
+func TestAnswerComesSecond(t *testing.T) {
+	t.Parallel()
+	for name, ans := range map[string]wire.Answer{
+		"once": {Allow: true}, "session": {Allow: true, Session: true}, "always": {Allow: true, Always: true},
+	} {
+		a := requestHome(t)
+		root := rootNo(1)
+		id := string(waiting(t, a, root))
+		shown, err := you(a).Request(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		racing := &beforeUpdate{Store: a.store}
+		a.store = racing
+		racing.first = func() {
+			if err := you(a).Answer(t.Context(), id, wire.Answer{}); err != nil {
+				t.Errorf("%s: the first answer: %v", name, err)
+			}
+		}
+		if err := you(a).Answer(t.Context(), id, ans); !errors.Is(err, troupe.ErrNotFound) {
+			t.Errorf("%s: the second answer: %v", name, err)
+		}
+		mail := unread(t, a, root)
+		if len(mail) != 1 || mail[0].Answer == nil || mail[0].Answer.Effect != troupe.Deny {
+			t.Errorf("%s: its session is sent %+v", name, mail)
+		}
+		if _, err := os.Stat(shown.File); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: a rule is written down: %v", name, err)
+		}
+	}
+}
+
+// beforeUpdate is a store in which something else happens before the first change.
+type beforeUpdate struct {
+	store.Store
+	first func()
+}
+
+func (s *beforeUpdate) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return s.Store.Update(ctx, root, fn)
+}
+
+// TestAnswerGrants: leave for agents in the background grants the rules that they need; a no grants
+// nothing, whatever comes with it.
+func TestAnswerGrants(t *testing.T) {
+	t.Parallel()
+	rules := []string{"Edit(/**)", "Bash(make)"}
+	for name, tt := range map[string]struct {
+		ans  wire.Answer
+		want []string
+	}{
+		"yes":                {wire.Answer{Allow: true}, rules},
+		"no":                 {wire.Answer{}, nil},
+		"no, with --session": {wire.Answer{Session: true}, nil},
+		"no, with --always":  {wire.Answer{Always: true}, nil},
+	} {
+		a := requestHome(t)
+		root := rootNo(1)
+		id := waitingFor(t, a, root, troupe.RequestBody{
+			Kind: troupe.RequestBackground, Tool: "Agent", Action: "start", Rules: rules,
+			Decision: troupe.Decision{Effect: troupe.Ask, Step: "background", Grant: "Agent"},
+		})
+		if err := you(a).Answer(t.Context(), string(id), tt.ans); err != nil {
+			t.Fatal(err)
+		}
+		var granted []string
+		answers := 0
+		for _, m := range unread(t, a, root) {
+			if m.Kind == troupe.MailGrant {
+				granted = append(granted, m.Rule.Text)
+			}
+			if m.Answer != nil {
+				answers++
+			}
+		}
+		if !slices.Equal(granted, tt.want) || answers != 1 {
+			t.Errorf("%s: it is granted %q and answered %d times, want %q", name, granted, answers, tt.want)
+		}
+	}
 }
 
 // TestRequestsOfOneReply: a request that is for other calls as well stands for all of them.
