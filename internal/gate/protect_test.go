@@ -111,6 +111,15 @@ func TestProtected(t *testing.T) {
 			}
 		}
 	}
+	// Nor does a hook or a model that allows the call, which names nothing.
+	for file, want := range map[string]troupe.Effect{"/proj/.git/hooks/x": troupe.Ask, "/proj/a": troupe.Allow} {
+		q := query("Edit", writes(file))
+		q.Protected, q.Chain[0].Mode = protected, troupe.ModeDefault
+		q.Judged = &troupe.Judgement{Effect: troupe.Allow, By: "the hook"}
+		if d := Decide(q); d.Effect != want || want == troupe.Ask && !strings.Contains(d.Why, "protected") {
+			t.Errorf("%s, allowed by a hook: %+v", file, d)
+		}
+	}
 	// One that cannot be read protects everything.
 	q := query("Edit", writes("/proj/a"), parse(t, troupe.Allow, "Edit"))
 	q.Protected = []string{"relative"}
