@@ -238,6 +238,22 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// A session that is kept to reading is offered no rule: none would open more to it.
+func TestReadOnlySandboxOffersNoGrant(t *testing.T) {
+	t.Parallel()
+	for _, levels := range [][]troupe.Level{bothLevels, {troupe.LevelWorkspace}} {
+		for bound, grant := range map[troupe.Level]string{
+			"": "Bash(make)", troupe.LevelWorkspace: "Bash(make)", troupe.LevelReadOnly: "",
+		} {
+			q := query("Bash", bash("make"))
+			q.Levels, q.Chain[0].Mode, q.Chain[0].Sandbox = levels, troupe.ModeDefault, bound
+			if d := Decide(q); d.Grant != grant {
+				t.Errorf("levels %q, sandbox %q: %+v, want the grant %q", levels, bound, d, grant)
+			}
+		}
+	}
+}
+
 func TestHeadless(t *testing.T) {
 	t.Parallel()
 	ask := func(tool string, a troupe.Access, rules ...rule.Rule) troupe.Decision {
