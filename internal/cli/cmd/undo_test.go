@@ -1,0 +1,55 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api/apitest"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// halfUndone is a home where an undo that is forced puts one file back and has to leave others.
+type halfUndone struct {
+	*apitest.World
+	left []wire.UndoFile
+}
+
+func (h halfUndone) Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	u, err := h.World.Undo(ctx, root, o)
+	u.Files, u.Left = []wire.UndoFile{{Path: "/src/a", Action: wire.UndoRestore}}, h.left
+	return u, err
+}
+
+// TestUndoLeavesFiles: an undo that was carried out, but not for every file, says for which and fails.
+func TestUndoLeavesFiles(t *testing.T) {
+	t.Parallel()
+	left := []wire.UndoFile{{Path: "/src/b", Action: wire.UndoRestore, Problem: "a folder is in its place"}}
+	for _, tt := range []struct {
+		left []wire.UndoFile
+		json bool
+		code int
+		says []string
+	}{
+		{nil, false, troupe.ExitOK, []string{"Put back 1 file."}},
+		{nil, true, troupe.ExitOK, []string{`"applied":true`}},
+		{left, false, troupe.ExitFailed, []string{"Put back 1 file.", "left ", "b: a folder is in its place"}},
+		{left, true, troupe.ExitFailed, []string{`"applied":true`, `"left":[{"path":"/src/b"`}},
+	} {
+		var out bytes.Buffer
+		c := &console.Console{Out: &out, Err: &bytes.Buffer{}, Cwd: "/src"}
+		w := halfUndone{apitest.New(), tt.left}
+		err := undo(t.Context(), c, w, "main", undoFlags{force: true, yes: true, asJSON: tt.json})
+		if code := console.Code(err); code != tt.code {
+			t.Errorf("%d files left, JSON %v: exit %d, want %d (%v)", len(tt.left), tt.json, code, tt.code, err)
+		}
+		for _, s := range tt.says {
+			if !strings.Contains(out.String(), s) {
+				t.Errorf("%d files left, JSON %v: %q does not say %q", len(tt.left), tt.json, out.String(), s)
+			}
+		}
+	}
+}
