@@ -105,3 +105,57 @@ func TestNoAhead(t *testing.T) {
 		h.checkTree()
 	})
 }
+
+// slowDisk is a machine whose disk takes ten seconds to say whether a path is hidden.
+type slowDisk struct{ confines }
+
+func (slowDisk) Hidden(string) func(string) (string, bool) {
+	return func(string) (string, bool) {
+		pass(10 * time.Second)
+		return "", false
+	}
+}
+
+// TestRejudgedTooLate: a call that waits for an answer is judged anew when something is granted, and a
+// grant that was narrowed again while that was under way answers nothing.
+func TestRejudgedTooLate(t *testing.T) {
+	t.Parallel()
+	for name, narrow := range map[string][]troupe.Mail{
+		"widened":             nil,
+		"widened, and back":   {{Kind: troupe.MailGrant, Mode: troupe.ModeDefault}},
+		"widened, and denied": {{Kind: troupe.MailGrant, Rule: &troupe.Rule{Effect: troupe.Deny, Text: "Edit"}}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Edit:a"), say("ok")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Guard = slowDisk{confines{new([]session.Confine)}}
+					p.settings.AskFor = time.Hour
+				}
+			}).beginAs(troupe.Caps{}, careful)
+			pass(10 * time.Minute)
+			p.send(troupe.Mail{To: h.root, Kind: troupe.MailGrant, Mode: troupe.ModeBypass})
+			pass(5 * time.Second)
+			for i := range narrow {
+				narrow[i].To = h.root
+			}
+			if _, answered := h.requests(h.root); len(answered) > 0 {
+				t.Errorf("%s: judging anew took no time", name)
+			}
+			if len(narrow) > 0 {
+				p.send(narrow...)
+			}
+			pass(10 * time.Minute)
+			_, answered := h.requests(h.root)
+			open := h.get(h.root).Waiting == troupe.WaitApproval
+			if want := len(narrow) > 0; open != want || len(answered) > 0 == want {
+				t.Errorf("%s: it is open: %v, answered %+v", name, open, answered)
+			}
+			if open {
+				p.send(allow(h.root, 1, 0, troupe.Deny))
+			}
+			p.end()
+			h.checkTree()
+		})
+	}
+}
