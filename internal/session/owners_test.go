@@ -268,3 +268,37 @@ func TestSendToGrandchild(t *testing.T) {
 		h.checkTree()
 	})
 }
+
+// TestStopRightBehindWords: a session that has ended is sent words, and a stop right behind them: it has
+// read neither when it is woken. The stop counts, for the run that the words begin, and is logged once.
+func TestStopRightBehindWords(t *testing.T) {
+	t.Parallel()
+	for _, now := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Agent:X"), say("ok")}, "main/X": {say("done"), say("more")}}.reply).
+				begin(troupe.Caps{MaxDepth: 1})
+			pass(time.Minute) // all have ended
+			x := h.called("X").ID
+			p.send(prompt(x, "and that"),
+				troupe.Mail{To: x, Kind: troupe.MailStop, Stop: &troupe.Stop{Run: 2, Now: now, By: "somebody"}})
+			p.end()
+			if s := h.get(x); s.Status != troupe.Cancelled || s.Run != 2 || len(p.llm.of(x)) != 1 {
+				t.Errorf("now %v: X is %s in run %d: %s", now, s.Status, s.Run, s.Result)
+			}
+			var stops []troupe.Stop
+			for _, e := range h.events(x) {
+				b, _ := e.Body.(troupe.MailDelivered)
+				for _, m := range b.Mail {
+					if m.Stop != nil {
+						stops = append(stops, *m.Stop)
+					}
+				}
+			}
+			if len(stops) != 1 || stops[0].Void || stops[0].By != "somebody" {
+				t.Errorf("now %v: logged are the stops %+v", now, stops)
+			}
+			h.checkTree()
+		})
+	}
+}
