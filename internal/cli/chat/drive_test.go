@@ -92,6 +92,7 @@ type driven struct {
 	t    *testing.T
 	in   chan<- string
 	out  *bufio.Scanner
+	late func() // ends the output: what was waited for does not come
 	done chan error
 	run  wire.Report
 }
@@ -107,7 +108,8 @@ func startDrive(t *testing.T, f *fake, b wire.Begin) *driven {
 		}
 		inW.Close()
 	}()
-	d := &driven{t: t, in: in, out: bufio.NewScanner(outR), done: make(chan error, 1)}
+	d := &driven{t: t, in: in, out: bufio.NewScanner(outR), done: make(chan error, 1),
+		late: func() { outR.Close() }}
 	go func() {
 		run, err := Drive(t.Context(), c, f, b)
 		d.run = run
@@ -124,9 +126,13 @@ func (d *driven) write(lines ...string) {
 	}
 }
 
+// patience is how long a program is waited for that has nothing to wait for.
+const patience = 20 * time.Second
+
 // until reads lines until one of a type; seen are the types on the way.
 func (d *driven) until(typ string) (line string, seen []string) {
 	d.t.Helper()
+	defer time.AfterFunc(patience, d.late).Stop()
 	for d.out.Scan() {
 		var v struct{ Type string }
 		if err := json.Unmarshal(d.out.Bytes(), &v); err != nil {
@@ -137,8 +143,20 @@ func (d *driven) until(typ string) (line string, seen []string) {
 			return d.out.Text(), seen
 		}
 	}
-	d.t.Fatalf("no %q came; there were %q", typ, seen)
+	d.t.Fatalf("no %q came before the output ended, or within %s; there were %q", typ, patience, seen)
 	return "", nil
+}
+
+// ends waits until the program has ended.
+func (d *driven) ends() error {
+	d.t.Helper()
+	select {
+	case err := <-d.done:
+		return err
+	case <-time.After(patience):
+		d.t.Fatalf("it has not ended within %s", patience)
+		return nil
+	}
 }
 
 func TestDrive(t *testing.T) {
@@ -225,10 +243,43 @@ func TestDriveEnds(t *testing.T) {
 	if !slices.Equal(seen, []string{"request.answered", "session.ended"}) {
 		t.Errorf("%q", seen)
 	}
-	if err := <-d.done; err != nil {
+	if err := d.ends(); err != nil {
 		t.Error(err)
 	}
 	close(d.in)
+}
+
+// TestDriveResult: the result of a run is how that run ended, whatever the next one has come to when
+// it is written.
+func TestDriveResult(t *testing.T) {
+	t.Parallel()
+	outcomes := []troupe.Outcome{
+		{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "half of it", Error: "its turns are used up"},
+		{Status: troupe.Completed, Result: "all of it"},
+	}
+	var n int
+	f := newFake(func(f *fake, _ string) {
+		f.add(rootID, troupe.Ended{Outcome: outcomes[n]})
+		n++
+	})
+	f.next = &wire.Report{Type: "result", SessionID: rootID, Status: troupe.Cancelled, Cause: troupe.CauseInterrupt,
+		Result: "of the next", Error: "of the next"}
+	d := startDrive(t, f, wire.Begin{})
+	for _, o := range outcomes {
+		d.write(`{"type":"user","text":"go"}`)
+		line, _ := d.until("result")
+		var r wire.Report
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != o.Status || r.Cause != o.Cause || r.Result != o.Result || r.Error != o.Error {
+			t.Errorf("the run ended as %+v, and its result is %s", o, line)
+		}
+	}
+	close(d.in)
+	if err := d.ends(); err != nil || d.run.Status != troupe.Completed || d.run.Cause != troupe.CauseNone {
+		t.Errorf("it ended with %+v: %v", d.run, err)
+	}
 }
 
 // TestClockSetBack: what a session did stays in the order in which it did it, whatever the clock

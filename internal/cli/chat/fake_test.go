@@ -44,7 +44,8 @@ type fake struct {
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
-	back     bool // the clock runs backwards
+	back     bool         // the clock runs backwards
+	next     *wire.Report // of the next run, which is under way whenever one has ended
 }
 
 func newFake(heard func(f *fake, what string)) *fake {
@@ -304,6 +305,9 @@ func (f *fake) Report(context.Context, troupe.SessionID) (wire.Report, error) {
 	defer f.mu.Unlock()
 	if f.gone {
 		return wire.Report{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
+	}
+	if f.next != nil {
+		return *f.next, nil
 	}
 	// as of now: the next run may have begun
 	run := wire.Report{Type: "result", SessionID: rootID, Status: troupe.Running}
