@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -127,6 +131,82 @@ func TestMailIsLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFollowsWhoTakesOver: somebody who follows a tree here while another process takes it over, and is
+// told nothing of that, sees what becomes of it there.
+func TestFollowsWhoTakesOver(t *testing.T) {
+	t.Parallel()
+	home, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "slow.yaml"), []byte("replies: [{delay: 1h, text: late}]"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	a, b := openHome(t, home), openHome(t, home)
+	defer func() {
+		if err := errors.Join(b.Close(), a.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	racing := &beforeUpdate{Store: a.store}
+	a.store = racing
+	r, err := you(a).Begin(ctx, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.followers.Follow(wire.Follow{Root: r.Root})
+	defer f.Close()
+	// until reads until there is an event of a kind.
+	until := func(kind troupe.Kind) error {
+		for ctx.Err() == nil {
+			batch, err := f.Next(ctx)
+			if err != nil {
+				return err
+			}
+			for _, e := range batch.Events {
+				if e.Body.Kind() == kind {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("no %s has come: %w", kind, ctx.Err())
+	}
+	if err := until(troupe.KindCallSealed); err != nil { // nothing more comes for an hour
+		t.Fatal(err)
+	}
+	came, lost := make(chan error, 1), make(chan error, 1)
+	go func() { came <- until(troupe.KindEnded) }()
+	go func() { lost <- you(a).Wait(ctx, r.Root) }()
+
+	e, err := b.start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It takes the tree over when the session here is about to log that it is stopped.
+	racing.arm(1, func() {
+		ad := session.Adoption{Root: r.Root}
+		err := b.store.View(ctx, func(rd store.Reader) (err error) { ad.Expect, err = rd.Lease(r.Root); return err })
+		if err == nil {
+			err = e.hub.Adopt(ctx, ad)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err := you(a).Stop(ctx, r.Root, wire.Stop{Now: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-lost; !errors.Is(err, troupe.ErrFenced) {
+		t.Errorf("who waits for a tree that was taken over is told %v", err)
+	}
+	if err := you(b).Stop(ctx, r.Root, wire.Stop{Now: true, Tree: true}); err != nil {
+		t.Error(err)
+	}
+	if err := <-came; err != nil {
 		t.Error(err)
 	}
 }

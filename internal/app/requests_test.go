@@ -177,11 +177,11 @@ func TestAnswerComesSecond(t *testing.T) {
 		}
 		racing := &beforeUpdate{Store: a.store}
 		a.store = racing
-		racing.first = func() {
+		racing.arm(0, func() {
 			if err := you(a).Answer(t.Context(), id, wire.Answer{}); err != nil {
 				t.Errorf("%s: the first answer: %v", name, err)
 			}
-		}
+		})
 		if err := you(a).Answer(t.Context(), id, ans); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%s: the second answer: %v", name, err)
 		}
@@ -195,16 +195,33 @@ func TestAnswerComesSecond(t *testing.T) {
 	}
 }
 
-// beforeUpdate is a store in which something else happens before the first change.
+// beforeUpdate is a store in which something else happens before a change.
 type beforeUpdate struct {
 	store.Store
-	first func()
+	mu   sync.Mutex
+	skip int // changes that come first
+	then func()
+}
+
+// arm has something happen before the next change but so many.
+func (s *beforeUpdate) arm(skip int, then func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.skip, s.then = skip, then
 }
 
 func (s *beforeUpdate) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
-	if first := s.first; first != nil {
-		s.first = nil
-		first()
+	s.mu.Lock()
+	then := s.then
+	if s.skip > 0 {
+		s.skip, then = s.skip-1, nil
+	}
+	if then != nil {
+		s.then = nil
+	}
+	s.mu.Unlock()
+	if then != nil {
+		then()
 	}
 	return s.Store.Update(ctx, root, fn)
 }
