@@ -46,12 +46,12 @@ demo: build ## a whole run in a temporary folder, offline and without a key
 
 # Two runs. What drives other processes, and the simulation, which runs each seed on one goroutine,
 # have nothing for the race detector to find beyond the few hundred seeds, and the few recorded
-# commands in the sandbox, that the second run plays.
+# commands in the sandbox, that the second run plays; archtest runs nothing side by side.
 # The longest packages come first: go test starts them in the order given. The linter has vetted all.
 test: lint build ## everything a change must pass
 	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim
-	$(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -v '/internal/e2e$$')
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim ./internal/archtest
+	$(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 
 test-long: build ## what takes longer: all attacks on every kernel, and many more seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox

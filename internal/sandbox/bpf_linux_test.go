@@ -74,7 +74,7 @@ func TestFilterSaysWhatItsRulesSay(t *testing.T) {
 	values := []uint64{0, 1, 2, 3, 16, unix.O_CREAT, unix.O_TRUNC, unix.O_WRONLY | unix.O_TRUNC, unix.CLONE_NEWUSER,
 		unix.CLONE_VM, 1 << 32, unix.MSG_FASTOPEN, unix.TIOCSTI, 0x40086602, 0x80086601, 0x50009401, 0x40049409}
 	for _, p := range policies() {
-		if testing.Short() && p.landlock != 1 && p.landlock != newestLandlock {
+		if brief() && p.landlock != 1 && p.landlock != newestLandlock {
 			continue
 		}
 		list := rules(p)

@@ -83,6 +83,9 @@ func changes(before, after map[string]string) []string {
 	return list
 }
 
+// brief: the same again on lesser kernels, or by another user, is left out.
+func brief() bool { return testing.Short() || oneOf > 1 }
+
 // rows reads a table of recorded commands: one of oneOf.
 func rows(t *testing.T, name string) (list [][]string) {
 	t.Helper()
@@ -170,7 +173,7 @@ func TestRecordedAttacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "whole" && testing.Short() {
+			if name != "whole" && brief() {
 				t.Skip("the same again on a lesser kernel")
 			}
 			r := newFixture(t, o)

@@ -145,7 +145,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	for name, o := range lacking() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "whole" && !everything() && (testing.Short() || name != "least") {
+			if name != "whole" && !everything() && (brief() || name != "least") {
 				t.Skip("a lesser kernel")
 			}
 			r := newRoom(t, o)

@@ -124,7 +124,7 @@ func TestWorkspaceKeepsWhatIsProtected(t *testing.T) {
 	for name, o := range lacking() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name != "whole" && !everything() && (testing.Short() || name != "least" && name != "no namespaces") ||
+			if name != "whole" && !everything() && (brief() || name != "least" && name != "no namespaces") ||
 				strings.HasPrefix(name, "landlock") && name != "landlock 1" {
 				t.Skip("a lesser kernel")
 			}
