@@ -23,10 +23,11 @@ func granted() allowance {
 			"turn.State":    "the fold of one log: Apply has a method for each kind of event, Next one for each stage",
 		},
 		exports: exported(),
-		// What the product had before the walls of ADR 0015 were moved: a program is read more
-		// often than it is extended, so what is new makes room for itself. Raise it only in the
-		// change that needs it, and say there what the lines buy.
-		productLines: 59_981,
+		// A program is read more often than it is extended. ADR 0015 moved the walls in no more
+		// lines than stood before it (59,981). What is above that buys the mending of what trying
+		// it brought up: see "2 of 7" in docs/promises.md. Raise it only in the change that needs
+		// it, and say here what the lines buy.
+		productLines: 64_000,
 		wideLines:    0,
 	}
 }
