@@ -125,3 +125,44 @@ func TestRemoveFromFullDisk(t *testing.T) {
 		t.Errorf("left are\n%s%s", r.out, r.errOut)
 	}
 }
+
+// TestFirstStartOnAFullDisk: wherever the disk fills up during the first start, it says so, and the
+// next start with room again works.
+func TestFirstStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("../n.yaml", "replies: [{text: done}]")
+	failed := 0
+	for room := int64(0); room <= 600<<10; room += 24 << 10 {
+		if err := syscall.Mount("tmpfs", p.home(), "tmpfs", 0, "size=2m"); err != nil {
+			t.Skipf("cannot mount a small file system here: %v", err)
+		}
+		ballast := filepath.Join(p.home(), "ballast")
+		if err := os.WriteFile(ballast, make([]byte, 2<<20-room), 0o600); err != nil && room > 0 {
+			t.Error(err)
+		}
+		first := p.troupe("-p", "go", "--name", "job", "--model", "script:../n.yaml")
+		if first.code != 0 {
+			failed++
+			if first.code != 1 || !strings.Contains(first.errOut, "space") && !strings.Contains(first.errOut, "disk") {
+				t.Errorf("with room for %d bytes: exit %d\n%s%s", room, first.code, first.out, first.errOut)
+			}
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Error(err)
+		}
+		if r := p.troupe("-p", "go", "--model", "script:../n.yaml"); r.code != 0 {
+			t.Errorf("with room for %d bytes, then more: exit %d\n%s%s\nThe first start: %s", room, r.code, r.out,
+				r.errOut, first.errOut)
+		}
+		if r := p.troupe("sessions"); r.code != 0 {
+			t.Errorf("with room for %d bytes, then more: sessions: exit %d\n%s%s", room, r.code, r.out, r.errOut)
+		}
+		if err := syscall.Unmount(p.home(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if failed < 3 {
+		t.Errorf("only %d first starts met the full disk", failed)
+	}
+}

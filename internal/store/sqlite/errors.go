@@ -26,7 +26,12 @@ func code(err error) int {
 // is. Errors that are nobody's surroundings but our own mistake only get their subject.
 func explain(path, doing string, err error) error {
 	var problem, hint string
-	switch code(err) {
+	primary := code(err)
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code() == lib.SQLITE_IOERR_SHMSIZE {
+		primary = lib.SQLITE_FULL // there was no room for the index of the write-ahead log
+	}
+	switch primary {
 	case lib.SQLITE_FULL:
 		problem = "the disk is full"
 		hint = "Free some space and run again. What was saved before is intact."

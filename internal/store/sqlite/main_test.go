@@ -29,17 +29,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// children are what the test binary can do as a process of its own.
+var children = map[string]func(ctx context.Context, path string) error{
+	"open": openOnce, "write": writeForEver, "fill": fill,
+}
+
 func runChild(what, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	switch what {
-	case "open":
-		return openOnce(ctx, path)
-	case "write":
-		return writeForEver(ctx, path)
-	default:
+	do, ok := children[what]
+	if !ok {
 		return errors.New("no such child: " + what)
 	}
+	return do(ctx, path)
 }
 
 // child prepares a process that does what on path.
@@ -52,11 +54,14 @@ func child(t *testing.T, binary, what, path string) *exec.Cmd {
 
 // openOnce opens, registers an owner, writes a tree of its own, and closes.
 func openOnce(ctx context.Context, path string) error {
+	return openAs(ctx, path, troupe.SessionID(fmt.Sprintf("%012d", os.Getpid())))
+}
+
+func openAs(ctx context.Context, path string, id troupe.SessionID) error {
 	s, err := Open(ctx, path, Options{})
 	if err != nil {
 		return err
 	}
-	id := troupe.SessionID(fmt.Sprintf("%012d", os.Getpid()))
 	_, err = s.Register(ctx, troupe.Owner{ID: troupe.OwnerID(id)})
 	if err == nil {
 		err = s.write(ctx, id, func(t *tx) error { return t.Insert(rootSession(id), troupe.Lease{}, nil) })

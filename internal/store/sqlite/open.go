@@ -27,7 +27,8 @@ const applicationID = 0x54726f75
 // file at rest (see writer); one of 2000 pages (16 MB) was written without any rest, and is read back
 // in 6 ms when a crash left it.
 const (
-	filePragmas   = `PRAGMA page_size = 8192; PRAGMA journal_mode = WAL`
+	pageSize      = `PRAGMA page_size = 8192`
+	withLog       = `PRAGMA journal_mode = WAL` // kept in the file: readers read while the writer writes
 	writerPragmas = `PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000`
 	readerPragmas = `PRAGMA query_only = ON; PRAGMA cache_size = -1024`
 )
@@ -74,30 +75,48 @@ func create(ctx context.Context, path string) (err error) {
 				return unusable(name, "remove an unfinished database", err)
 			}
 		}
-		f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return unusable(draft, "make the database", err)
-		}
-		if err := f.Close(); err != nil {
-			return unusable(draft, "make the database", err)
-		}
-		// Nobody uses the draft, so it need not be safe at each step: once before it gets
-		// its name is enough, and a first start is not kept waiting for the disk.
-		c, err := connect(ctx, draft, `PRAGMA synchronous = OFF`)
-		if err != nil {
-			return explain(draft, "make the database", err)
-		}
-		if err := errors.Join(migrate(c, path, 0), c.close()); err != nil {
+		if err := makeDraft(ctx, draft, path); err != nil {
+			_ = os.Remove(draft) // its room may be what is missing; the next start would remove it too
 			return err
-		}
-		if err := syncFile(draft); err != nil {
-			return unusable(draft, "make the database", err)
 		}
 		if err := os.Rename(draft, path); err != nil {
 			return unusable(path, "make the database", err)
 		}
 		return syncDir(dir)
 	})
+}
+
+// makeDraft makes the file whole and brings it to the disk. path is the name that it will have.
+//
+// Nobody uses the draft, so it need not be safe at each step: once before it gets its name is enough,
+// and a first start is not kept waiting for the disk. It has no write-ahead log while it is made: what
+// a full disk keeps a log from is only moved into the file when the connection closes, and a close
+// does not tell what it could not move. So each page is written by a statement, which does.
+func makeDraft(ctx context.Context, draft, path string) error {
+	f, err := os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unusable(draft, "make the database", err)
+	}
+	if err := f.Close(); err != nil {
+		return unusable(draft, "make the database", err)
+	}
+	c, err := connect(ctx, draft, `PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY`)
+	if err != nil {
+		return explain(draft, "make the database", err)
+	}
+	err = migrate(c, path, 0)
+	if err == nil {
+		if err = c.script(withLog); err != nil {
+			err = explain(path, "make the database", err)
+		}
+	}
+	if err := errors.Join(err, c.close()); err != nil {
+		return err
+	}
+	if err := syncFile(draft); err != nil {
+		return unusable(draft, "make the database", err)
+	}
+	return nil
 }
 
 // syncFile waits until a file's content is on the disk.
@@ -128,6 +147,11 @@ func makeCurrent(ctx context.Context, c *conn, path string) error {
 		v, err := version(c, path)
 		if err != nil || v == schemaVersion {
 			return err
+		}
+		if v == 0 { // an empty file
+			if err := c.script(pageSize + "; " + withLog); err != nil {
+				return explain(path, "make the database", err)
+			}
 		}
 		return migrate(c, path, v)
 	})
@@ -170,8 +194,8 @@ func version(c *conn, path string) (int, error) {
 // moves user_version: a crash leaves the version before or after it.
 func migrate(c *conn, path string, from int) error {
 	if from == 0 {
-		// Both are kept in the file. WAL lets readers read while the writer writes.
-		if err := c.script(fmt.Sprintf("%s; PRAGMA application_id = %d", filePragmas, applicationID)); err != nil {
+		// Both are kept in the file.
+		if err := c.script(fmt.Sprintf("%s; PRAGMA application_id = %d", pageSize, applicationID)); err != nil {
 			return explain(path, "make the database", err)
 		}
 	}
