@@ -51,7 +51,13 @@ type Confinement struct {
 	Writable []string `json:"writable,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
 	Temp string `json:"temp,omitempty"`
-	// Protected stays as it is even below Writable, whether it exists or not.
+	// Guarded says why a path that would be made, changed or removed stays as it is even below
+	// Writable, "" if nothing keeps it; nil: nothing is kept. It is asked about paths that are
+	// absolute and resolved, whether they exist or not, by many goroutines at once, and quickly:
+	// once for each change.
+	Guarded func(path string) (why string) `json:"-"`
+	// Protected are those of the guarded paths that have a fixed place, whether they exist or
+	// not, and those that exist: what can be kept where no listener asks Guarded.
 	Protected []string `json:"protected,omitempty"`
 	// Hidden cannot be read (nor listed, if a folder), nor written.
 	Hidden  []string `json:"hidden,omitempty"`
