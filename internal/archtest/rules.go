@@ -17,10 +17,9 @@ type allowance struct {
 func granted() allowance {
 	return allowance{
 		types: excused(),
-		// These are to become smaller types; then their lines go.
+		// This is to become smaller types; then its line goes.
 		methods: map[string]string{
 			"sandbox.watch": "one listener's state: what it was asked by the kernel, and what it answered",
-			"turn.State":    "the fold of one log: Apply has a method for each kind of event, Next one for each stage",
 		},
 		exports: exported(),
 		// A program is read more often than it is extended. ADR 0015 moved the walls in no more

@@ -322,7 +322,7 @@ func (a *actor) inputs() turn.Inputs {
 	if a.st.Session.Parent == "" {
 		in.Near = a.near
 		in.Late = a.flags.late
-		if d := a.st.Deadline(in); in.Late {
+		if d := a.st.Deadline(in.Taken); in.Late {
 			in.Others = !a.flags.stoppedTree && a.tree.others(a, in.Now)
 		} else if !d.IsZero() && !in.Now.Before(d) {
 			in.Others = !a.flags.stoppedTree && a.tree.others(a, d)

@@ -406,7 +406,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 // also when the root has ended. What somebody sets going later is another matter.
 func (h *watch) inTime(st *turn.State, e troupe.Event) {
 	s := st.Session
-	d := h.states[h.w.root].Deadline(turn.Inputs{Taken: h.taken})
+	d := h.states[h.w.root].Deadline(h.taken)
 	if s.Parent == "" || d.IsZero() || e.At.Before(d) || !s.StartedAt.Before(d) {
 		h.late[s.ID] = 0
 		return

@@ -3,10 +3,10 @@ package turn
 import "github.com/troupe-dev/troupe"
 
 // waits lists the calls that only wait for a task.
-func (s *State) waits() []int {
+func (d *decision) waits() []int {
 	var out []int
-	for i := range s.Calls {
-		if c := &s.Calls[i]; c.Stage == CallStarted && c.Wait != nil {
+	for i := range d.s.Calls {
+		if c := &d.s.Calls[i]; c.Stage == CallStarted && c.Wait != nil {
 			out = append(out, i)
 		}
 	}
@@ -15,52 +15,52 @@ func (s *State) waits() []int {
 
 // work settles calls whose tasks have ended or have had their time, and starts those whose
 // turn has come.
-func (s *State) work(in Inputs) Action {
-	if mail := s.endsOfCalls(in.Unread); len(mail) > 0 {
+func (d *decision) work() Action {
+	if mail := d.endsOfCalls(); len(mail) > 0 {
 		return Deliver{mail}
 	}
-	if act, ok := s.unanswered(in); ok {
+	if act, ok := d.unanswered(); ok {
 		return act
 	}
-	if s.halted() {
-		if skip := s.notBegun(in); len(skip) > 0 {
+	if d.s.halted() {
+		if skip := d.notBegun(); len(skip) > 0 {
 			return Skip{skip, "not run: the run was told to stop after the step before"}
 		}
 	}
-	if calls := s.expiredWaits(in); len(calls) > 0 {
+	if calls := d.expiredWaits(); len(calls) > 0 {
 		return Report{calls}
 	}
-	if calls := s.overdueChildren(in); len(calls) > 0 {
+	if calls := d.overdueChildren(); len(calls) > 0 {
 		return Background{calls}
 	}
-	if calls := s.startable(in); len(calls) > 0 {
+	if calls := d.startable(); len(calls) > 0 {
 		return RunCalls{calls}
 	}
 	return Park{}
 }
 
 // unanswered finds requests that nobody will answer: there is nobody, or it took too long.
-func (s *State) unanswered(in Inputs) (Action, bool) {
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		if c.Stage != CallAsked || in.Working(i) {
+func (d *decision) unanswered() (Action, bool) {
+	for i := range d.s.Calls {
+		c := &d.s.Calls[i]
+		if c.Stage != CallAsked || d.in.Working(i) {
 			continue // while it is judged anew, an answer that came in time is held back for it
 		}
 		calls := append([]int{i}, c.Request.With...)
 		switch {
-		case in.Settings.AskFor <= 0:
+		case d.in.Settings.AskFor <= 0:
 			return Answer{calls, "nobody is there to be asked"}, true
-		case !c.Request.Until.IsZero() && !in.Now.Before(c.Request.Until):
+		case !c.Request.Until.IsZero() && !d.in.Now.Before(c.Request.Until):
 			return Answer{calls, "nobody answered in time"}, true
 		}
 	}
 	return nil, false
 }
 
-func (s *State) notBegun(in Inputs) []int {
+func (d *decision) notBegun() []int {
 	var out []int
-	for i := range s.Calls {
-		if st := s.Calls[i].Stage; (st == CallPending || st == CallAsked) && !in.begun(i) {
+	for i := range d.s.Calls {
+		if st := d.s.Calls[i].Stage; (st == CallPending || st == CallAsked) && !d.in.begun(i) {
 			out = append(out, i)
 		}
 	}
@@ -69,14 +69,14 @@ func (s *State) notBegun(in Inputs) []int {
 
 // expiredWaits lists the waits that are over without the task's end: their time has come, or
 // somebody wants the session's attention.
-func (s *State) expiredWaits(in Inputs) []int {
-	wanted := s.halted()
-	for _, m := range in.Unread {
+func (d *decision) expiredWaits() []int {
+	wanted := d.s.halted()
+	for _, m := range d.in.Unread {
 		wanted = wanted || m.Kind == troupe.MailPrompt
 	}
 	var out []int
-	for _, i := range s.waits() {
-		if in.cut(&s.Calls[i]) || wanted || !in.Now.Before(s.Calls[i].Wait.Until) {
+	for _, i := range d.waits() {
+		if d.in.cut(&d.s.Calls[i]) || wanted || !d.in.Now.Before(d.s.Calls[i].Wait.Until) {
 			out = append(out, i)
 		}
 	}
@@ -84,13 +84,13 @@ func (s *State) expiredWaits(in Inputs) []int {
 }
 
 // overdueChildren lists the calls whose children have kept them waiting for too long.
-func (s *State) overdueChildren(in Inputs) []int {
-	after := in.Settings.Policy.AutoBackground
+func (d *decision) overdueChildren() []int {
+	after := d.in.Settings.Policy.AutoBackground
 	var out []int
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		late := in.Cut == nil && after > 0 && !in.Now.Before(c.Since.Add(after))
-		if c.Stage == CallStarted && c.Child != "" && (late || in.cut(c)) {
+	for i := range d.s.Calls {
+		c := &d.s.Calls[i]
+		late := d.in.Cut == nil && after > 0 && !d.in.Now.Before(c.Since.Add(after))
+		if c.Stage == CallStarted && c.Child != "" && (late || d.in.cut(c)) {
 			out = append(out, i)
 		}
 	}
@@ -98,10 +98,10 @@ func (s *State) overdueChildren(in Inputs) []int {
 }
 
 // endsOfCalls picks the mail that brings the result of an open call.
-func (s *State) endsOfCalls(mail []troupe.Mail) []troupe.Mail {
+func (d *decision) endsOfCalls() []troupe.Mail {
 	var out []troupe.Mail
-	for _, m := range mail {
-		if m.Kind == troupe.MailTaskEnded && s.Answers(m.Ended) >= 0 {
+	for _, m := range d.in.Unread {
+		if m.Kind == troupe.MailTaskEnded && d.s.Answers(m.Ended) >= 0 {
 			out = append(out, m)
 		}
 	}
@@ -125,21 +125,21 @@ func (s *State) Answers(o *troupe.Outcome) int {
 }
 
 // startable lists the calls of the first group that is not done and not yet begun.
-func (s *State) startable(in Inputs) []int {
-	for i := 0; i < len(s.Calls); {
-		kind := in.Schedule(s.Calls[i].Name)
+func (d *decision) startable() []int {
+	for i := 0; i < len(d.s.Calls); {
+		kind := d.in.Schedule(d.s.Calls[i].Name)
 		end := i + 1
 		if kind != troupe.Alone {
-			for end < len(s.Calls) && in.Schedule(s.Calls[end].Name) == kind {
+			for end < len(d.s.Calls) && d.in.Schedule(d.s.Calls[end].Name) == kind {
 				end++
 			}
 		}
 		var ready []int
 		done := true
 		for j := i; j < end; j++ {
-			st := s.Calls[j].Stage
+			st := d.s.Calls[j].Stage
 			done = done && st == CallDone
-			if st == CallPending && !in.Working(j) && (in.Ready == nil || in.Ready(s.Calls[j].coord())) {
+			if st == CallPending && !d.in.Working(j) && (d.in.Ready == nil || d.in.Ready(d.s.Calls[j].coord())) {
 				ready = append(ready, j)
 			}
 		}

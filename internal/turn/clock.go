@@ -25,17 +25,17 @@ type Taken struct {
 
 // startClock begins to count with a run, unless the run is one of several that somebody set
 // going together: as long as the end of a task was not told, that is not over.
-func (s *State) startClock(e troupe.Event) {
-	s.clock.begun = e.Seq
-	if s.Session.Depth > 0 || s.clock.at.IsZero() || s.window.wanted || !s.working() {
-		s.clock.at, s.clock.seq = e.At, e.Seq
+func (f *fold) startClock() {
+	f.s.clock.begun = f.e.Seq
+	if f.s.Session.Depth > 0 || f.s.clock.at.IsZero() || f.s.window.wanted || !f.s.working() {
+		f.s.clock.at, f.s.clock.seq = f.e.At, f.e.Seq
 	}
 }
 
 // restartClock begins to count anew if a root's run begins with something that a person wants.
-func (s *State) restartClock(e troupe.Event, m troupe.Mail) {
-	if m.From == "" && s.Session.Depth == 0 && s.Session.Status.Live() && s.seal.seq < s.clock.begun {
-		s.clock.at, s.clock.seq = e.At, e.Seq
+func (f *fold) restartClock(m troupe.Mail) {
+	if m.From == "" && f.s.Session.Depth == 0 && f.s.Session.Status.Live() && f.s.seal.seq < f.s.clock.begun {
+		f.s.clock.at, f.s.clock.seq = f.e.At, f.e.Seq
 	}
 }
 
@@ -50,37 +50,38 @@ func (s *State) working() bool {
 }
 
 // since is when the time began to count.
-func (s *State) since(in Inputs) time.Time {
-	if s.clock.seq <= in.Taken.Seq {
-		return in.Taken.At
+func (s *State) since(taken Taken) time.Time {
+	if s.clock.seq <= taken.Seq {
+		return taken.At
 	}
 	return s.clock.at
 }
 
 // Deadline is when the session's time is up, and for a root its whole tree's; zero is never.
-func (s *State) Deadline(in Inputs) time.Time {
+func (s *State) Deadline(taken Taken) time.Time {
 	if limit := s.Profile.Limits.MaxTime; limit > 0 && !s.clock.at.IsZero() {
-		return s.since(in).Add(limit)
+		return s.since(taken).Add(limit)
 	}
 	return time.Time{}
 }
 
 // late reports whether a run has used up its time.
-func (s *State) late(in Inputs) bool {
-	d := s.Deadline(in)
-	if in.Late && s.Session.Status.Live() {
+func (d *decision) late() bool {
+	deadline := d.s.Deadline(d.in.Taken)
+	if d.in.Late && d.s.Session.Status.Live() {
 		return true
 	}
-	return !d.IsZero() && s.Session.Status.Live() && !s.Session.StartedAt.IsZero() && !in.Now.Before(d)
+	return !deadline.IsZero() && d.s.Session.Status.Live() && !d.s.Session.StartedAt.IsZero() &&
+		!d.in.Now.Before(deadline)
 }
 
 // overdue reports whether the tree's time is up although the root's own run was over before,
 // and something is at work still. Then another run begins, to stop that and to say so: its end
 // is past the deadline, and so it is the only one.
-func (s *State) overdue(in Inputs) bool {
-	d := s.Deadline(in)
-	return !d.IsZero() && s.Session.Depth == 0 && s.Session.EndedAt.Before(d) && !in.Now.Before(d) &&
-		(s.working() || in.Others)
+func (d *decision) overdue() bool {
+	deadline := d.s.Deadline(d.in.Taken)
+	return !deadline.IsZero() && d.s.Session.Depth == 0 && d.s.Session.EndedAt.Before(deadline) &&
+		!d.in.Now.Before(deadline) && (d.s.working() || d.in.Others)
 }
 
 // early reports whether it is too soon for what was put off at one time until another. Before
@@ -88,19 +89,19 @@ func (s *State) overdue(in Inputs) bool {
 func early(now, from, until time.Time) bool { return now.Before(until) && !now.Before(from) }
 
 // due is when a session has to look again although nothing has happened.
-func (s *State) due(in Inputs) time.Time {
+func (d *decision) due() time.Time {
 	var at time.Time
-	if d := s.Deadline(in); in.Now.Before(d) {
-		at = d
+	if deadline := d.s.Deadline(d.in.Taken); d.in.Now.Before(deadline) {
+		at = deadline
 	}
-	for i := range s.Calls {
-		switch c := &s.Calls[i]; {
+	for i := range d.s.Calls {
+		switch c := &d.s.Calls[i]; {
 		case c.Stage == CallAsked:
 			at = earlier(at, c.Request.Until)
 		case c.Stage == CallStarted && c.Wait != nil:
 			at = earlier(at, c.Wait.Until)
-		case c.Stage == CallStarted && c.Child != "" && in.Settings.Policy.AutoBackground > 0:
-			at = earlier(at, c.Since.Add(in.Settings.Policy.AutoBackground))
+		case c.Stage == CallStarted && c.Child != "" && d.in.Settings.Policy.AutoBackground > 0:
+			at = earlier(at, c.Since.Add(d.in.Settings.Policy.AutoBackground))
 		}
 	}
 	return at

@@ -1,0 +1,199 @@
+package turn
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+func (f *fold) toolJudged(b troupe.ToolJudged) error {
+	c, err := f.call(b.Reply, b.Call, CallPending)
+	if err != nil {
+		return err
+	}
+	if c.Judged != nil {
+		return f.refuse("call %d was judged before, by %s", b.Call, c.Judged.By)
+	}
+	c.Judged = &b.Judgement
+	return nil
+}
+
+func (f *fold) toolStarted(b troupe.ToolStarted) error {
+	c, err := f.call(b.Reply, b.Call, CallPending)
+	if err != nil {
+		return err
+	}
+	c.Stage, c.Child, c.Since, c.Wait = CallStarted, b.Child, f.e.At, b.Wait
+	if b.Task != nil {
+		f.setTask(*b.Task)
+	}
+	return nil
+}
+
+func (f *fold) toolFinished(b troupe.ToolFinished) error {
+	c, err := f.call(b.Result.Reply, b.Result.Call, CallPending, CallAsked, CallStarted)
+	if err != nil {
+		return err
+	}
+	f.settleRequest(c, nil)
+	c.Stage, c.seq = CallDone, f.e.Seq
+	// A command that failed for what it was kept from got as little done as one that never ran.
+	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
+	for _, block := range b.Result.Blocks {
+		f.s.window.pending += size(block)
+	}
+	switch {
+	case b.Task != nil:
+		f.setTask(*b.Task)
+	case b.Outcome != nil:
+		f.endTask(*b.Outcome, time.Time{})
+	case c.Child != "":
+		f.endTask(troupe.Outcome{Session: c.Child, Status: troupe.Cancelled}, time.Time{})
+	}
+	f.s.open--
+	t := &f.s.Session.Tally
+	t.ToolUses++
+	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
+	for _, touch := range b.Evidence.Files {
+		if f.s.Files == nil {
+			f.s.Files = make(map[string]string)
+		}
+		f.s.Files[touch.Path] = touch.Hash
+		if touch.Wrote {
+			f.s.Evidence.Files = mergeTouch(f.s.Evidence.Files, touch)
+		}
+	}
+	for _, c := range b.Evidence.Commands {
+		c.Command, _ = Cap(c.Command, maxCommand)
+		f.s.Evidence.Commands = append(f.s.Evidence.Commands, c)
+	}
+	f.noteDenials(c, b)
+	if f.s.open == 0 {
+		f.countDenials()
+	}
+	return nil
+}
+
+// maxCommand bounds, in bytes, what of a command is kept as evidence: whole files are
+// written by commands with here-documents. The call in the log has all of it.
+const maxCommand = 1000
+
+// maxDenials bounds the denials a session keeps for its report; the log has them all.
+const maxDenials = 100
+
+// noteDenials keeps the session's own denial, or those that an ended child reports. c is nil if no
+// call waited for that child.
+func (f *fold) noteDenials(c *Call, b troupe.ToolFinished) {
+	var denied []troupe.Denial
+	if b.Outcome == nil {
+		denied = append(denied, b.Evidence.Denied...)
+	}
+	if b.Denied != nil {
+		denied = append(denied, troupe.Denial{Tool: b.Name, Why: b.Denied.Why, Grant: b.Denied.Grant})
+	}
+	if b.Outcome != nil {
+		for _, d := range b.Outcome.Evidence.Denied {
+			d.Agent = strings.TrimSuffix(b.Outcome.Name+"/"+d.Agent, "/")
+			denied = append(denied, d)
+		}
+	}
+	denied = denied[:min(max(0, maxDenials-len(f.s.Evidence.Denied)), len(denied))]
+	// Calls are judged side by side. They are told in the order of the reply, and copies of the
+	// state share what was there before.
+	at := len(f.s.Evidence.Denied)
+	if c != nil {
+		for i := c.Index + 1; i < len(f.s.Calls); i++ {
+			at = max(0, at-f.s.Calls[i].denials)
+		}
+		c.denials = len(denied)
+	}
+	f.s.Evidence.Denied = slices.Concat(f.s.Evidence.Denied[:at], denied, f.s.Evidence.Denied[at:])
+}
+
+func (f *fold) countDenials() {
+	for i := range f.s.Calls {
+		if !f.s.Calls[i].deny {
+			f.s.Denials = 0
+			return
+		}
+	}
+	f.s.Denials++
+}
+
+func mergeTouch(files []troupe.FileTouch, f troupe.FileTouch) []troupe.FileTouch {
+	for i := range files {
+		if files[i].Path == f.Path {
+			f.Added += files[i].Added
+			f.Removed += files[i].Removed
+			files[i] = f
+			return files
+		}
+	}
+	return append(files, f)
+}
+
+func (f *fold) requestOpened(b troupe.RequestOpened) error {
+	// A command that ran confined and wanted more is asked about when that run is over.
+	c, err := f.call(b.Reply, b.Call, CallPending, CallStarted)
+	if err != nil {
+		return err
+	}
+	if c.Stage == CallStarted && (c.Child != "" || c.Wait != nil || len(b.Wants) == 0) {
+		return f.refuse("call %d is under way", b.Call)
+	}
+	c.requests++
+	r := troupe.Request{
+		ID: b.ID, Root: f.e.Root, Session: f.e.Session, Coord: c.coord(), RequestBody: b.RequestBody, Opened: f.e.At,
+	}
+	if r.ID == "" { // a version before this one wrote it
+		r.ID = troupe.NewRequestID(f.e.Session, r.Coord, c.requests)
+	}
+	c.Stage, c.Request, c.Answer, f.s.changed = CallAsked, &r, nil, &r
+	return nil
+}
+
+func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
+	c, err := f.call(b.Reply, b.Call, CallAsked)
+	if err != nil {
+		return err
+	}
+	if b.ID != "" && b.ID != c.Request.ID {
+		return f.refuse("the open request about call %d is %s", b.Call, c.Request.ID)
+	}
+	if len(c.Request.Wants) > 0 {
+		c.Rounds++
+		if b.Effect == troupe.Allow {
+			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
+		}
+	}
+	f.settleRequest(c, b.Answer())
+	c.Stage, c.Asked, c.Answer = CallPending, f.s.changed, f.s.changed.Answer
+	return nil
+}
+
+// settleRequest closes the open request about a call, if there is one. Requests are shared with
+// whoever reads them, so they are replaced and not changed.
+func (f *fold) settleRequest(c *Call, ans *troupe.Answer) {
+	if c.Request == nil {
+		return
+	}
+	r := *c.Request
+	r.Settled, r.Answer = f.e.At, ans
+	c.Request, f.s.changed = nil, &r
+}
+
+// call finds a call of the last reply that is in one of the stages.
+func (f *fold) call(reply, index int, stages ...CallStage) (*Call, error) {
+	if reply != f.s.reply || index < 0 || index >= len(f.s.Calls) {
+		return nil, f.refuse("there is no call %d of reply %d", index, reply)
+	}
+	c := &f.s.Calls[index]
+	for _, stage := range stages {
+		if c.Stage == stage {
+			return c, nil
+		}
+	}
+	return nil, f.refuse("call %d of reply %d is at stage %d", index, reply, c.Stage)
+}
