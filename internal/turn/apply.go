@@ -21,7 +21,7 @@ func Fold(events []troupe.Event) (State, error) {
 
 // Apply adds one event. On an error the state is as it was before.
 func (s *State) Apply(e troupe.Event) error {
-	f := fold{s: s, e: e}
+	f := fold{s: s, e: &e}
 	if e.Seq != s.Session.Seq+1 {
 		return f.refuse("its number does not follow %d", s.Session.Seq)
 	}
@@ -39,10 +39,11 @@ func (s *State) Apply(e troupe.Event) error {
 	return nil
 }
 
-// fold is the step that Apply takes: a state, and the event that comes to it.
+// fold is the step that Apply takes: a state, and the event that comes to it. It points to both: what
+// the state keeps of an event that lies in here by value moves the whole state to the heap.
 type fold struct {
 	s *State
-	e troupe.Event
+	e *troupe.Event
 }
 
 func (f *fold) apply() error {

@@ -11,7 +11,7 @@ import (
 // Next decides the next step of a session. It is called again after every event and every
 // input; the same state and inputs always give the same action.
 func Next(s *State, in Inputs) Action {
-	d := decision{s: s, in: in}
+	d := decision{s: s, in: &in}
 	act := d.next()
 	p, ok := act.(Park)
 	if !ok {
@@ -28,7 +28,7 @@ func Next(s *State, in Inputs) Action {
 // decision is what Next goes by: the fold of the log, and the rest. It changes neither.
 type decision struct {
 	s  *State
-	in Inputs
+	in *Inputs
 }
 
 func (d *decision) next() Action {
