@@ -130,37 +130,38 @@ type work struct {
 	begun    bool   // calls were begun and nothing was committed since
 }
 
-// The parts of an actor. Each has what it does, and sees the rest of it.
+// The parts of an actor. Each has the state and the methods of one matter; what it needs of the rest it
+// takes from a, by name.
 type (
 	// exchange talks to the model.
 	exchange struct {
-		*actor
+		a          *actor
 		callCancel context.CancelFunc    // of the call under way, or its wait
 		start      func(context.Context) // begins the call that waits for the governor
 	}
 	// calls judges and runs the tool calls of a reply.
 	calls struct {
-		*actor
+		a       *actor
 		working map[int]*job    // under way, by index
 		ready   map[int]*judged // judged, and to be acted on next
 		now     *snapshot       // for those that begin together; nil: to be made anew
 	}
 	// requests asks those with authority, and takes their answers.
-	requests struct{ *actor }
+	requests struct{ a *actor }
 	// births starts sub-agents.
-	births struct{ *actor }
+	births struct{ a *actor }
 	// tasks is what goes on beside calls: commands and agents in the background, and what is said
 	// to them.
 	tasks struct {
-		*actor
+		a      *actor
 		shells map[troupe.TaskID]context.CancelFunc // commands
 		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
 	}
 )
 
 func newWork(a *actor) work {
-	return work{exchange: exchange{actor: a}, calls: calls{actor: a}, requests: requests{a}, births: births{a},
-		tasks: tasks{actor: a}}
+	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
+		births: births{a: a}, tasks: tasks{a: a}}
 }
 
 // mailbox is what others touch of an actor, holding mu.

@@ -13,18 +13,18 @@ import (
 // askAhead asks, before agents go to work in the background, for what they would have to
 // ask for there: one decision about all of a reply, while somebody looks. What they want
 // beyond that waits as requests of their own. It returns the births that may go on.
-func (a *births) askAhead(births []birth) ([]birth, error) {
-	somebody := a.tree.settings().AskFor > 0
+func (bs *births) askAhead(births []birth) ([]birth, error) {
+	somebody := bs.a.tree.settings().AskFor > 0
 	var out []birth
 	var asking []int
 	var rules, names []string
 	for i := range births {
 		b := &births[i]
-		c := a.st.Calls[b.call]
+		c := bs.a.st.Calls[b.call]
 		asked := c.Answer != nil && c.Asked != nil && c.Asked.Kind.AboutBirths()
 		switch {
 		case asked && c.Answer.Effect != troupe.Allow:
-			if err := a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step,
+			if err := bs.a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step,
 				Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
 				return nil, err
 			}
@@ -33,7 +33,7 @@ func (a *births) askAhead(births []birth) ([]birth, error) {
 			out = append(out, *b)
 			continue
 		}
-		needs := a.needs(troupe.JoinText(b.Prompt[:1]), b.Profile)
+		needs := bs.needs(troupe.JoinText(b.Prompt[:1]), b.Profile)
 		if len(needs) == 0 {
 			out = append(out, *b)
 			continue
@@ -55,20 +55,20 @@ func (a *births) askAhead(births []birth) ([]birth, error) {
 	}
 	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" +
 		strings.Join(rules, "\n")
-	return out, a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d,
+	return out, bs.a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d,
 		Action: action, Rules: rules})
 }
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and
 // would be asked about: changing the files that the job names, or any in the folder if it
 // names none; fetching from the hosts that it names.
-func (a *births) needs(prompt string, p troupe.Profile) []string {
-	chain := append(slices.Clip(a.tree.chain.chain(a.id)), a.h.gate.LayerOf("its agent", p,
+func (bs *births) needs(prompt string, p troupe.Profile) []string {
+	chain := append(slices.Clip(bs.a.tree.chain.chain(bs.a.id)), bs.a.h.gate.LayerOf("its agent", p,
 		troupe.Authority{Mode: p.Mode}, false, true))
 	if n := len(chain); chain[n-1].Mode == "" && n > 1 {
 		chain[n-1].Mode = chain[n-2].Mode
 	}
-	c := candidate{snapshot: a.snapshot()}
+	c := candidate{snapshot: bs.a.snapshot()}
 	var out []string
 	ask := func(tool string, access troupe.Access, rule string) {
 		if !slices.Contains(p.Tools, tool) {
@@ -76,11 +76,11 @@ func (a *births) needs(prompt string, p troupe.Profile) []string {
 		}
 		q := c.query(tool, access)
 		q.Chain = chain
-		if d := a.h.gate.Decide(q); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+		if d := bs.a.h.gate.Decide(q); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}
-	cwd := a.st.Session.Cwd
+	cwd := bs.a.st.Session.Cwd
 	paths, sites := tool.Mentions(prompt, cwd)
 	for _, name := range paths {
 		access := troupe.Access{Class: troupe.ClassEdit, Writes: []string{name}}

@@ -30,8 +30,8 @@ type birth struct {
 
 // spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (a *births) spawn(ctx context.Context, calls []int, environment func(folder string) string) error {
-	births, err := a.plan(calls, environment)
+func (bs *births) spawn(ctx context.Context, calls []int, environment func(folder string) string) error {
+	births, err := bs.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
 	}
@@ -39,24 +39,24 @@ func (a *births) spawn(ctx context.Context, calls []int, environment func(folder
 	ids := make([]troupe.SessionID, len(births))
 	for i := range births {
 		asked[i] = births[i].Birth
-		ids[i] = troupe.ChildID(a.id, births[i].Coord)
+		ids[i] = troupe.ChildID(bs.a.id, births[i].Coord)
 	}
-	defer a.tree.buffer(ids...)()
+	defer bs.a.tree.buffer(ids...)()
 	var born []fleet.Born
-	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+	err = bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		var err error
-		if born, err = fleet.Spawn(tx, a.h.d.Owner, a.h.d.Now(), asked); err != nil {
+		if born, err = fleet.Spawn(tx, bs.a.h.d.Owner, bs.a.h.d.Now(), asked); err != nil {
 			return err
 		}
 		for i, b := range born {
-			c := a.st.Calls[births[i].call]
+			c := bs.a.st.Calls[births[i].call]
 			if b.Refused != nil {
 				out := tool.Errorf("no agent was started: %v", b.Refused)
 				err = emit(troupe.ToolFinished{Name: c.Name,
 					Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
 						IsError: true}})
 			} else {
-				err = a.emitBirth(emit, c, births[i], b)
+				err = bs.emitBirth(emit, c, births[i], b)
 			}
 			if err != nil {
 				return err
@@ -69,37 +69,37 @@ func (a *births) spawn(ctx context.Context, calls []int, environment func(folder
 	}
 	for i, b := range born {
 		if b.Refused == nil && !b.Existed {
-			a.tree.setAwaited(b.State.Session.ID, !births[i].background)
-			a.tree.start(ctx, b)
+			bs.a.tree.setAwaited(b.State.Session.ID, !births[i].background)
+			bs.a.tree.start(ctx, b)
 		}
 	}
 	return nil
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (a *births) plan(calls []int, environment func(folder string) string) ([]birth, error) {
+func (bs *births) plan(calls []int, environment func(folder string) string) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
-		c := a.st.Calls[i]
-		t, _ := a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
+		c := bs.a.st.Calls[i]
+		t, _ := bs.a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
 		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
 		if err != nil {
-			if err := a.calls.finishText(i, err.Error()); err != nil {
+			if err := bs.a.calls.finishText(i, err.Error()); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		d, settled, err := a.calls.judgeIntent(i, t.Intended(intent), func() string { return describeSpawn(sp) })
+		d, settled, err := bs.a.calls.judgeIntent(i, t.Intended(intent), func() string { return describeSpawn(sp) })
 		if err != nil {
 			return nil, err
 		}
 		if settled {
 			continue
 		}
-		b, err := a.resolve(c, sp)
+		b, err := bs.resolve(c, sp)
 		if err != nil {
-			if err := a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {
+			if err := bs.a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {
 				return nil, err
 			}
 			continue
@@ -107,36 +107,36 @@ func (a *births) plan(calls []int, environment func(folder string) string) ([]bi
 		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment(b.Cwd))}
 		births = append(births, birth{i, d, sp.Background, b})
 	}
-	births, err := a.askAhead(births)
+	births, err := bs.askAhead(births)
 	if err != nil {
 		return nil, err
 	}
-	return a.affordable(births)
+	return bs.affordable(births)
 }
 
-func (a *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
-	s := a.st.Session
+func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
+	s := bs.a.st.Session
 	if sp.Name != "" {
 		if err := fleet.CheckName(sp.Name); err != nil {
 			return fleet.Birth{}, err
 		}
 	}
-	profile, err := a.tree.resolve(s, sp)
+	profile, err := bs.a.tree.resolve(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
-	folder, err := a.h.d.Workspaces.Folder(s, sp)
+	folder, err := bs.a.h.d.Workspaces.Folder(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
-	offer, err := a.h.offer(profile.Tools)
+	offer, err := bs.a.h.offer(profile.Tools)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
 	return fleet.Birth{
-		Offer: offer, Root: a.root, Parent: a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
+		Offer: offer, Root: bs.a.root, Parent: bs.a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
 		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: folder,
-		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: a.id, Background: sp.Background,
+		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: bs.a.id, Background: sp.Background,
 	}, nil
 }
 

@@ -32,24 +32,24 @@ func (free) Enter(string, func()) (bool, func()) { return true, func() {} }
 func (free) Leave(string, error)                 {}
 
 // callModel seals the next model call, commits, and makes it.
-func (a *exchange) callModel(ctx context.Context, act turn.CallModel) (again bool, err error) {
-	if ok, again, err := a.openModel(ctx); !ok {
+func (ex *exchange) callModel(ctx context.Context, act turn.CallModel) (again bool, err error) {
+	if ok, again, err := ex.openModel(ctx); !ok {
 		return again, err
 	}
 	s := troupe.CallSealed{
-		Reply: act.Reply, Generation: a.st.Generation, Model: a.st.Session.Model,
-		Encoder: a.convo.provider.Encoder(), Refs: a.st.Refs(), Reserved: a.reservation(),
+		Reply: act.Reply, Generation: ex.a.st.Generation, Model: ex.a.st.Session.Model,
+		Encoder: ex.a.convo.provider.Encoder(), Refs: ex.a.st.Refs(), Reserved: ex.reservation(),
 	}
-	if a.convo.because != "" {
+	if ex.a.convo.because != "" {
 		s.Generation++
-		s.Because = a.convo.because
+		s.Because = ex.a.convo.because
 	}
-	undo, err := a.convo.settle(a.event(&a.st, s), s.Refs)
+	undo, err := ex.a.convo.settle(ex.a.event(&ex.a.st, s), s.Refs)
 	if err != nil {
 		return false, err
 	}
-	s.Chain = a.convo.sum()
-	sealed, again, err := a.seal(ctx, s)
+	s.Chain = ex.a.convo.sum()
+	sealed, again, err := ex.seal(ctx, s)
 	if err != nil {
 		return false, err
 	}
@@ -57,35 +57,36 @@ func (a *exchange) callModel(ctx context.Context, act turn.CallModel) (again boo
 		undo()
 		return again, nil
 	}
-	a.convo.because = ""
-	a.send(ctx, model.Request{
-		Agent: a.agent(act.Reply, act.Attempt),
-		Model: a.convo.modelID, Generation: a.st.Generation, Head: a.convo.head, Messages: a.convo.messages,
-		Fresh: a.convo.fresh, FreshBlocks: a.convo.blocks,
+	ex.a.convo.because = ""
+	ex.send(ctx, model.Request{
+		Agent: ex.agent(act.Reply, act.Attempt),
+		Model: ex.a.convo.modelID, Generation: ex.a.st.Generation, Head: ex.a.convo.head, Messages: ex.a.convo.messages,
+		Fresh: ex.a.convo.fresh, FreshBlocks: ex.a.convo.blocks,
 	})
 	return false, nil
 }
 
 // openModel has the conversation ready to be sent. If the model cannot be had, it ends the run.
-func (a *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
-	if a.convo.provider != nil {
+func (ex *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
+	if ex.a.convo.provider != nil {
 		return true, false, nil
 	}
-	err = a.rebuild(ctx)
+	err = ex.rebuild(ctx)
 	if err == nil {
 		return true, false, nil
 	}
 	var gone *modelGoneError
 	if errors.As(err, &gone) {
-		return false, true, a.end(ctx, turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: gone.Error()})
+		return false, true, ex.a.end(ctx, turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel,
+			Error: gone.Error()})
 	}
 	return false, false, err
 }
 
-func (a *exchange) agent(reply, attempt int) model.Agent {
+func (ex *exchange) agent(reply, attempt int) model.Agent {
 	return model.Agent{
-		Session: a.id, Type: a.st.Session.Type, Name: a.st.Session.Name,
-		Path: a.tree.chain.path(a.id), Reply: reply, Attempt: attempt,
+		Session: ex.a.id, Type: ex.a.st.Session.Type, Name: ex.a.st.Session.Name,
+		Path: ex.a.tree.chain.path(ex.a.id), Reply: reply, Attempt: attempt,
 	}
 }
 
@@ -94,16 +95,16 @@ func (a *exchange) agent(reply, attempt int) model.Agent {
 const usualReply = 4000
 
 // reservation estimates what the next call will use. It is zero in a tree without limits.
-func (a *exchange) reservation() troupe.Reservation {
-	if c := a.tree.limits(); c.MaxTokens == 0 && c.MaxCost == 0 && c.MaxTurns == 0 {
+func (ex *exchange) reservation() troupe.Reservation {
+	if c := ex.a.tree.limits(); c.MaxTokens == 0 && c.MaxCost == 0 && c.MaxTurns == 0 {
 		return troupe.Reservation{}
 	}
-	in := a.st.Context()
+	in := ex.a.st.Context()
 	if in == 0 {
-		in = int64(len(a.convo.head)) / 3
+		in = int64(len(ex.a.convo.head)) / 3
 	}
-	out := int64(min(usualReply, a.h.d.Models.MaxOutput(a.st.Session.Model)))
-	cost, _ := a.h.d.Models.Cost(a.st.Session.Model, troupe.Usage{Input: in, Output: out})
+	out := int64(min(usualReply, ex.a.h.d.Models.MaxOutput(ex.a.st.Session.Model)))
+	cost, _ := ex.a.h.d.Models.Cost(ex.a.st.Session.Model, troupe.Usage{Input: in, Output: out})
 	return troupe.Reservation{Tokens: in + out, Cost: cost}
 }
 
@@ -111,23 +112,23 @@ func (a *exchange) reservation() troupe.Reservation {
 // limits leave no room for the call. Then calls under way must end first; or there is something
 // to do again: a limit is reached, as a.over says, and Next ends the run, or it is near, and the
 // session is told before the call and not after it.
-func (a *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bool, err error) {
+func (ex *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again bool, err error) {
 	if s.Reserved == (troupe.Reservation{}) {
-		if err := a.stage(s); err != nil {
+		if err := ex.a.stage(s); err != nil {
 			return false, false, err
 		}
-		return true, false, a.flush(ctx, nil)
+		return true, false, ex.a.flush(ctx, nil)
 	}
-	a.tree.slots.queueForBudget(a.actor)
-	err = a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+	ex.a.tree.slots.queueForBudget(ex.a)
+	err = ex.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		sealed, again = false, false
-		tree, err := tx.Tree(a.root)
+		tree, err := tx.Tree(ex.a.root)
 		if err != nil {
-			return fmt.Errorf("read tree %s: %w", a.root, err)
+			return fmt.Errorf("read tree %s: %w", ex.a.root, err)
 		}
 		over, wait := fleet.Room(tree, s.Reserved)
-		a.over, a.near = over, fleet.Near(tree)
-		again = over != "" || !s.Compact && a.st.Session.Parent == "" && a.st.Unwarned(a.near)
+		ex.a.over, ex.a.near = over, fleet.Near(tree)
+		again = over != "" || !s.Compact && ex.a.st.Session.Parent == "" && ex.a.st.Unwarned(ex.a.near)
 		if again || wait {
 			return nil
 		}
@@ -135,52 +136,52 @@ func (a *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, again
 		return emit(s)
 	})
 	if sealed || again {
-		a.tree.slots.leaveBudgetQueue(a.actor)
+		ex.a.tree.slots.leaveBudgetQueue(ex.a)
 	}
 	return sealed, again, err
 }
 
 // send makes a call, as soon as the governor lets it go.
-func (a *exchange) send(ctx context.Context, req model.Request) {
-	provider, now, deltas := a.convo.provider, a.h.d.Now, a.h.d.Deltas
+func (ex *exchange) send(ctx context.Context, req model.Request) {
+	provider, now, deltas := ex.a.convo.provider, ex.a.h.d.Now, ex.a.h.d.Deltas
 	var sink func(model.Delta)
-	if deltas != nil && !a.st.Compacting() {
-		at := Delta{After: a.st.Session.Seq}
+	if deltas != nil && !ex.a.st.Compacting() {
+		at := Delta{After: ex.a.st.Session.Seq}
 		sink = func(d model.Delta) {
-			if a.gone() {
+			if ex.a.gone() {
 				return // the tree was lost: the reply that this is part of comes from elsewhere
 			}
 			at.Delta = d
 			at.No++
-			if !a.gone() { // else the call is another's by now, perhaps of this very process
-				deltas(a.root, a.id, at)
+			if !ex.a.gone() { // else the call is another's by now, perhaps of this very process
+				deltas(ex.a.root, ex.a.id, at)
 			}
 		}
 	}
-	gov, name := a.h.d.Governor, provider.Name()
-	a.start = func(ctx context.Context) {
-		a.start = nil
-		a.callCancel = a.goCancel(ctx, func(ctx context.Context) {
+	gov, name := ex.a.h.d.Governor, provider.Name()
+	ex.start = func(ctx context.Context) {
+		ex.start = nil
+		ex.callCancel = ex.a.goCancel(ctx, func(ctx context.Context) {
 			start := now()
 			reply, err := stream(ctx, provider, req, sink)
 			gov.Leave(name, err)
-			a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: req.Agent.Attempt})
+			ex.a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: req.Agent.Attempt})
 		})
 	}
-	seal := a.st.Session.Seq
+	seal := ex.a.st.Session.Seq
 	granted, cancel := gov.Enter(name, func() {
-		if !a.post(inGranted{seal, name}) {
+		if !ex.a.post(inGranted{seal, name}) {
 			gov.Leave(name, nil) // its session has ended, and the leave is somebody else's
 		}
 	})
 	if granted {
-		a.start(ctx)
+		ex.start(ctx)
 		return
 	}
-	a.callCancel = func() {
+	ex.callCancel = func() {
 		cancel()
-		a.start = nil
-		a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted,
+		ex.start = nil
+		ex.a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted,
 			Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
 	}
 }
@@ -210,25 +211,25 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 }
 
 // modelDone logs how a model call ended.
-func (a *exchange) modelDone(ctx context.Context, in inModelDone) error {
-	a.callCancel, a.start = nil, nil
-	if !a.st.Calling() {
+func (ex *exchange) modelDone(ctx context.Context, in inModelDone) error {
+	ex.callCancel, ex.start = nil, nil
+	if !ex.a.st.Calling() {
 		return nil // it was given up before it answered
 	}
-	full := a.st.Session.Model
+	full := ex.a.st.Session.Model
 	if in.err != nil {
-		return a.stage(a.modelFailed(in))
+		return ex.a.stage(ex.modelFailed(in))
 	}
-	cost, priced := a.h.d.Models.Cost(full, in.reply.Usage)
-	if a.st.Compacting() {
-		return a.summarised(ctx, in, cost, priced)
+	cost, priced := ex.a.h.d.Models.Cost(full, in.reply.Usage)
+	if ex.a.st.Compacting() {
+		return ex.summarised(ctx, in, cost, priced)
 	}
 	// A failed call may not have reached the provider's cache: only a reply makes its
 	// messages old.
-	a.convo.fresh, a.convo.blocks = 0, 0
-	reply := a.st.Reply() + 1
+	ex.a.convo.fresh, ex.a.convo.blocks = 0, 0
+	reply := ex.a.st.Reply() + 1
 	blocks := number(in.reply.Blocks, reply)
-	return a.stage(troupe.Replied{
+	return ex.a.stage(troupe.Replied{
 		Reply: reply, Blocks: blocks, Stop: in.reply.Stop, Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced,
 		RequestID: in.reply.RequestID, DurationMS: in.took.Milliseconds(),
@@ -250,23 +251,23 @@ func number(blocks []troupe.Block, reply int) []troupe.Block {
 	return blocks
 }
 
-func (a *exchange) modelFailed(in inModelDone) troupe.ModelFailed {
+func (ex *exchange) modelFailed(in inModelDone) troupe.ModelFailed {
 	f := troupe.ModelFailed{
-		Reply: a.st.Reply() + 1, Attempt: in.attempt, Fault: troupe.FaultBad, Message: in.err.Error(),
+		Reply: ex.a.st.Reply() + 1, Attempt: in.attempt, Fault: troupe.FaultBad, Message: in.err.Error(),
 	}
 	var e *model.Error
 	if errors.As(in.err, &e) {
 		f.Fault, f.Usage = e.Fault, e.Usage
-		f.Cost, _ = a.h.d.Models.Cost(a.st.Session.Model, e.Usage)
+		f.Cost, _ = ex.a.h.d.Models.Cost(ex.a.st.Session.Model, e.Usage)
 		f.Partial = troupe.JoinText(e.Partial)
-		if delay, again := a.retryDelay(in.attempt, e); again {
-			if a.h.d.Replay != nil {
+		if delay, again := ex.retryDelay(in.attempt, e); again {
+			if ex.a.h.d.Replay != nil {
 				delay = 0 // nobody is there to be spared
 			}
-			f.RetryAt = a.h.d.Now().Add(delay)
+			f.RetryAt = ex.a.h.d.Now().Add(delay)
 		}
 	}
-	if a.flags.interrupted {
+	if ex.a.flags.interrupted {
 		// Whatever it says, we told it to end.
 		f.Fault, f.RetryAt = troupe.FaultInterrupted, time.Time{}
 	}
@@ -278,13 +279,13 @@ const authPause = 30 * time.Second
 
 // retryDelay says whether a failed call is worth another attempt, and when. A key that was
 // good enough before may be mended while the tree waits; one that never was is not.
-func (a *exchange) retryDelay(attempt int, e *model.Error) (time.Duration, bool) {
+func (ex *exchange) retryDelay(attempt int, e *model.Error) (time.Duration, bool) {
 	switch e.Fault {
 	case troupe.FaultRetry:
-		return backoff(a.id, attempt, e.RetryAfter), true
+		return backoff(ex.a.id, attempt, e.RetryAfter), true
 	case troupe.FaultAuth:
-		if a.st.Reply() > 0 || a.st.Session.Depth > 0 {
-			return max(authPause, backoff(a.id, attempt, e.RetryAfter)), true
+		if ex.a.st.Reply() > 0 || ex.a.st.Session.Depth > 0 {
+			return max(authPause, backoff(ex.a.id, attempt, e.RetryAfter)), true
 		}
 	case troupe.FaultInterrupted, troupe.FaultNoModel, troupe.FaultTooLong, troupe.FaultBad:
 	}

@@ -21,37 +21,37 @@ var compactPrompt string
 // compactCall asks the model for a summary of the conversation. The whole is sent as it
 // stands, so that the provider's cache serves most of it; if that does not fit, or failed
 // before, a shorter rendering goes in its place.
-func (a *exchange) compactCall(ctx context.Context, act turn.Compact) (again bool, err error) {
-	if ok, again, err := a.openModel(ctx); !ok {
+func (ex *exchange) compactCall(ctx context.Context, act turn.Compact) (again bool, err error) {
+	if ok, again, err := ex.openModel(ctx); !ok {
 		return again, err
 	}
 	s := troupe.CallSealed{
-		Reply: act.Reply, Generation: a.st.Generation + 1, Model: a.st.Session.Model, Compact: true,
-		Encoder: a.convo.provider.Encoder(), Chain: a.st.Chain, Because: "a summary: " + act.Why,
-		Reserved: a.reservation(),
+		Reply: act.Reply, Generation: ex.a.st.Generation + 1, Model: ex.a.st.Session.Model, Compact: true,
+		Encoder: ex.a.convo.provider.Encoder(), Chain: ex.a.st.Chain, Because: "a summary: " + act.Why,
+		Reserved: ex.reservation(),
 	}
-	messages, err := a.summaryRequest(ctx, act)
+	messages, err := ex.summaryRequest(ctx, act)
 	if err != nil {
 		return false, err
 	}
-	sealed, again, err := a.seal(ctx, s)
+	sealed, again, err := ex.seal(ctx, s)
 	if err != nil || !sealed {
 		return again, err
 	}
-	a.why = act.Why
-	a.send(ctx, model.Request{
-		Agent: a.agent(act.Reply, act.Attempt),
-		Model: a.convo.modelID, Generation: a.st.Generation, Head: a.convo.head, Messages: messages,
+	ex.a.why = act.Why
+	ex.send(ctx, model.Request{
+		Agent: ex.agent(act.Reply, act.Attempt),
+		Model: ex.a.convo.modelID, Generation: ex.a.st.Generation, Head: ex.a.convo.head, Messages: messages,
 		Fresh: 1, FreshBlocks: 1,
 	})
 	return false, nil
 }
 
 // summaryRequest is the conversation with the request for a summary behind it.
-func (a *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte, error) {
-	ask := troupe.Text(summaryWords(a.st.CompactHint()))
+func (ex *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]byte, error) {
+	ask := troupe.Text(summaryWords(ex.a.st.CompactHint()))
 	if !act.Clip {
-		pending, err := a.convo.transcript.Peek(troupe.Event{Session: a.id}, a.st.Refs())
+		pending, err := ex.a.convo.transcript.Peek(troupe.Event{Session: ex.a.id}, ex.a.st.Refs())
 		if err != nil {
 			return nil, err
 		}
@@ -60,20 +60,20 @@ func (a *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]by
 		} else {
 			pending = append(pending, troupe.Message{Role: troupe.User, Blocks: []troupe.Block{ask}})
 		}
-		return a.encodeAll(a.convo.messages, pending)
+		return ex.encodeAll(ex.a.convo.messages, pending)
 	}
-	events, err := a.log(ctx, 0)
+	events, err := ex.log(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	text := turn.Digest(append(events, a.staged.events...), int(a.windowBytes()/2)>>a.st.CompactFailures())
-	return a.encodeAll(nil, []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), ask}}})
+	text := turn.Digest(append(events, ex.a.staged.events...), int(ex.windowBytes()/2)>>ex.a.st.CompactFailures())
+	return ex.encodeAll(nil, []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), ask}}})
 }
 
-func (a *exchange) encodeAll(before [][]byte, msgs []troupe.Message) ([][]byte, error) {
+func (ex *exchange) encodeAll(before [][]byte, msgs []troupe.Message) ([][]byte, error) {
 	out := append([][]byte(nil), before...)
 	for _, m := range msgs {
-		b, err := a.convo.provider.EncodeMessage(m)
+		b, err := ex.a.convo.provider.EncodeMessage(m)
 		if err != nil {
 			return nil, fmt.Errorf("encode a message: %w", err)
 		}
@@ -92,7 +92,7 @@ func summaryWords(hint string) string {
 
 // summarised logs the summary, and with it the beginning of a new generation. A reply that
 // is none counts as a failure.
-func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.Money, priced bool) error {
+func (ex *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.Money, priced bool) error {
 	text := strings.TrimSpace(troupe.JoinText(in.reply.Blocks))
 	if text == "" || in.reply.Stop == troupe.StopRefusal || in.reply.Stop == troupe.StopMaxTokens {
 		in.err = &model.Error{
@@ -101,11 +101,11 @@ func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.M
 				in.reply.Stop, len(text)),
 			Err: errNoSummary,
 		}
-		return a.stage(a.modelFailed(in))
+		return ex.a.stage(ex.modelFailed(in))
 	}
 	blocks := []troupe.Block{troupe.Text(troupe.Quote("conversation-summary", text))}
-	blocks = append(blocks, troupe.Text(a.restate()))
-	words, err := a.unanswered(ctx)
+	blocks = append(blocks, troupe.Text(ex.restate()))
+	words, err := ex.unanswered(ctx)
 	if err != nil {
 		return err
 	}
@@ -114,46 +114,47 @@ func (a *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.M
 			"for word:\n</system-reminder>"))
 		blocks = append(blocks, words...)
 	}
-	err = a.stage(troupe.Compacted{
-		Generation: a.st.Generation + 1, Blocks: blocks, Covers: a.st.SealedAt(), Why: a.why, Model: in.reply.Model,
+	err = ex.a.stage(troupe.Compacted{
+		Generation: ex.a.st.Generation + 1, Blocks: blocks, Covers: ex.a.st.SealedAt(), Why: ex.a.why,
+		Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced, DurationMS: in.took.Milliseconds(),
 	})
-	a.why = ""
+	ex.a.why = ""
 	return err
 }
 
 // unanswered is what was said to the session up to the call for the summary and had no reply
 // yet: it shall not survive in the summary's words alone. It may take a quarter of the window.
-func (a *exchange) unanswered(ctx context.Context) ([]troupe.Block, error) {
-	asked := a.st.Asked()
-	if len(asked) == 0 || asked[0] > a.st.SealedAt() {
+func (ex *exchange) unanswered(ctx context.Context) ([]troupe.Block, error) {
+	asked := ex.a.st.Asked()
+	if len(asked) == 0 || asked[0] > ex.a.st.SealedAt() {
 		return nil, nil
 	}
-	events, err := a.log(ctx, asked[0]-1)
+	events, err := ex.log(ctx, asked[0]-1)
 	if err != nil {
 		return nil, err
 	}
 	events = slices.DeleteFunc(events, func(e troupe.Event) bool {
-		return e.Seq > a.st.SealedAt() || !slices.Contains(asked, e.Seq)
+		return e.Seq > ex.a.st.SealedAt() || !slices.Contains(asked, e.Seq)
 	})
-	return turn.Verbatim(events, a.windowBytes()/4), nil
+	return turn.Verbatim(events, ex.windowBytes()/4), nil
 }
 
 // log reads what is committed of the session's log, from behind an event.
-func (a *exchange) log(ctx context.Context, after int64) (events []troupe.Event, err error) {
-	err = a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-		events, err = r.Events(a.id, after, 0)
+func (ex *exchange) log(ctx context.Context, after int64) (events []troupe.Event, err error) {
+	err = ex.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		events, err = r.Events(ex.a.id, after, 0)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", a.id, err)
+		return nil, fmt.Errorf("read session %s: %w", ex.a.id, err)
 	}
 	return events, nil
 }
 
 // windowBytes is about how much text the model's window holds.
-func (a *exchange) windowBytes() int64 {
-	if w := a.h.d.Models.Window(a.st.Session.Model); w > 0 {
+func (ex *exchange) windowBytes() int64 {
+	if w := ex.a.h.d.Models.Window(ex.a.st.Session.Model); w > 0 {
 		return w * 3
 	}
 	return 400_000
@@ -162,19 +163,19 @@ func (a *exchange) windowBytes() int64 {
 var errNoSummary = errors.New("no summary")
 
 // restate says from the session's own state what a summary must not lose: what is at work.
-func (a *exchange) restate() string {
+func (ex *exchange) restate() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<system-reminder>\nThe conversation so far was replaced by the summary above. All of it is kept "+
-		"in the session's log.\nNow: %s.\n", a.h.d.Now().UTC().Format(time.RFC3339))
+		"in the session's log.\nNow: %s.\n", ex.a.h.d.Now().UTC().Format(time.RFC3339))
 	running := 0
-	for _, t := range a.st.Tasks {
+	for _, t := range ex.a.st.Tasks {
 		if t.Status == troupe.TaskRunning {
 			running++
 		}
 	}
 	fmt.Fprintf(&b, "Your tasks, of which %d are at work now (do not start them again; their ends arrive by "+
-		"themselves):\n%s\n", running, turn.RenderTasks(a.st.Tasks))
-	if files := a.st.Evidence.Files; len(files) > 0 {
+		"themselves):\n%s\n", running, turn.RenderTasks(ex.a.st.Tasks))
+	if files := ex.a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
 		for _, f := range files {
 			fmt.Fprintf(&b, "%s (+%d -%d)\n", troupe.Escape(f.Path), f.Added, f.Removed)

@@ -133,32 +133,32 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 // afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
-func (a *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
-	wants, blocked := a.wants(i, *out)
+func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
+	wants, blocked := cs.wants(i, *out)
 	if len(wants) == 0 {
 		return false, nil
 	}
-	c, d := a.st.Calls[i], j.decision
+	c, d := cs.a.st.Calls[i], j.decision
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
-	if d.Beyond == troupe.Ask && a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
+	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox,
 			Beyond: d.Beyond}
-		if _, lacks := a.h.d.Guard.Machine(); len(lacks) > 0 {
+		if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
 		command := out.Evidence.Commands[0].Command
-		if err := a.requests.openRequest(i, troupe.RequestBody{
+		if err := cs.a.requests.openRequest(i, troupe.RequestBody{
 			Kind: troupe.RequestPermission, Decision: ask, Action: command,
-			Wants: a.maskWants(wants), Output: shorten(a.h.d.Mask(troupe.JoinText(out.Blocks))),
+			Wants: cs.maskWants(wants), Output: shorten(cs.a.h.d.Mask(troupe.JoinText(out.Blocks))),
 		}); err != nil {
 			return true, err
 		}
 		// It may have been granted while it ran. That asks the rules alone: there is a sandbox.
-		now := a.candidate(i)
+		now := cs.candidate(i)
 		d, _ := now.decide(j.access)
-		return true, a.requests.answerIfAllowed(i, d)
+		return true, cs.a.requests.answerIfAllowed(i, d)
 	}
-	alone := d.Beyond == troupe.Ask && a.tree.settings().AskFor == 0
+	alone := d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor == 0
 	if d.Effect == troupe.Allow && !gate.IsReadOnlyRun(d) && !blocked && !alone {
 		return false, nil // it was allowed; that it bumped into something is in its output
 	}
@@ -186,8 +186,8 @@ func (a *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been
 // granted some of it, and the kernel still did not let it.
-func (a *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
-	granted := a.st.Calls[i].Granted
+func (cs *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
+	granted := cs.a.st.Calls[i].Granted
 	for _, cmd := range out.Evidence.Commands {
 		if cmd.Watched == nil {
 			continue
@@ -208,10 +208,10 @@ func (a *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked b
 	return wants, blocked
 }
 
-func (a *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
+func (cs *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
 	out := slices.Clone(in)
 	for i := range out {
-		out[i].Path = a.h.d.Mask(out[i].Path)
+		out[i].Path = cs.a.h.d.Mask(out[i].Path)
 	}
 	return out
 }

@@ -47,27 +47,27 @@ func (c *conversation) add(e troupe.Event) error {
 
 // openConversation chooses the provider and encodes what stands before the conversation, once for all
 // sessions that are told the same.
-func (a *exchange) openConversation(ctx context.Context) (conversation, error) {
-	p := a.st.Profile
-	provider, id, err := a.h.d.Models.Provider(p.Model)
+func (ex *exchange) openConversation(ctx context.Context) (conversation, error) {
+	p := ex.a.st.Profile
+	provider, id, err := ex.a.h.d.Models.Provider(p.Model)
 	if err != nil {
 		return conversation{}, &modelGoneError{p.Model, err}
 	}
 	c := conversation{provider: provider, modelID: id}
 	key := strings.Join([]string{provider.Name(), id, p.Prompt, p.Offer, strings.Join(p.Tools, ",")}, "\x00")
 	var known bool
-	if c.head, known = a.h.heads.get(key); !known {
-		tools, err := a.offered(ctx)
+	if c.head, known = ex.a.h.heads.get(key); !known {
+		tools, err := ex.offered(ctx)
 		if err != nil {
 			return conversation{}, err
 		}
 		c.head, err = provider.EncodeHead(model.Head{
-			Model: id, System: p.Prompt, Tools: tools, MaxTokens: a.h.d.Models.MaxOutput(p.Model),
+			Model: id, System: p.Prompt, Tools: tools, MaxTokens: ex.a.h.d.Models.MaxOutput(p.Model),
 		})
 		if err != nil {
 			return conversation{}, &modelGoneError{p.Model, fmt.Errorf("encode the head of %s: %w", p.Type, err)}
 		}
-		a.h.heads.put(key, c.head)
+		ex.a.h.heads.put(key, c.head)
 	}
 	c.start = sha256.Sum256(append([]byte(provider.Encoder()+"\n"), c.head...))
 	c.chain = c.start
@@ -76,15 +76,15 @@ func (a *exchange) openConversation(ctx context.Context) (conversation, error) {
 
 // offered is what the session's model was told of its tools when it was born, whatever has
 // become of them. Those of old logs are told what the tools are now.
-func (a *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
-	p := a.st.Profile
+func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
+	p := ex.a.st.Profile
 	if p.Offer == "" {
-		return a.h.d.Tools.Specs(p.Tools), nil
+		return ex.a.h.d.Tools.Specs(p.Tools), nil
 	}
-	o, _ := a.h.offers.get(strings.Join(p.Tools, ","))
+	o, _ := ex.a.h.offers.get(strings.Join(p.Tools, ","))
 	if o.Hash != p.Offer { // it was born when the tools were others
-		err = a.h.d.Store.View(ctx, func(r store.Reader) error {
-			o.Body, err = r.Document(a.root, p.Offer)
+		err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
+			o.Body, err = r.Document(ex.a.root, p.Offer)
 			return err
 		})
 	}
@@ -92,7 +92,7 @@ func (a *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error)
 		err = json.Unmarshal(o.Body, &tools)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what session %s was offered: %w", a.id, err)
+		return nil, fmt.Errorf("read what session %s was offered: %w", ex.a.id, err)
 	}
 	return tools, nil
 }
@@ -202,28 +202,28 @@ func (c *conversation) restart() {
 // rebuild encodes the whole conversation anew from the log: for a session that was just
 // born (which has none yet) or loaded. If the bytes are not those the last seal recorded,
 // the provider's cache cannot be used and the next seal begins a new generation.
-func (a *exchange) rebuild(ctx context.Context) error {
-	convo, err := a.openConversation(ctx)
+func (ex *exchange) rebuild(ctx context.Context) error {
+	convo, err := ex.openConversation(ctx)
 	if err != nil {
 		return err
 	}
-	if a.convo.whole {
-		convo.transcript = a.convo.transcript
-		a.convo = convo
+	if ex.a.convo.whole {
+		convo.transcript = ex.a.convo.transcript
+		ex.a.convo = convo
 		return nil
 	}
 	var events []troupe.Event
-	err = a.h.d.Store.View(ctx, func(r store.Reader) error {
+	err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
 		var err error
-		events, err = r.Events(a.id, 0, 0)
+		events, err = r.Events(ex.a.id, 0, 0)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read session %s: %w", a.id, err)
+		return fmt.Errorf("read session %s: %w", ex.a.id, err)
 	}
 	convo.transcript = turn.Transcript{}
 	changed := ""
-	for _, e := range append(events, a.staged.events...) {
+	for _, e := range append(events, ex.a.staged.events...) {
 		msgs, err := convo.transcript.Add(e)
 		if err != nil {
 			return err
@@ -249,6 +249,6 @@ func (a *exchange) rebuild(ctx context.Context) error {
 	}
 	convo.because = changed
 	convo.fresh, convo.blocks = 0, 0
-	a.convo = convo
+	ex.a.convo = convo
 	return nil
 }

@@ -53,13 +53,13 @@ func (a *actor) snapshot() *snapshot {
 	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), a.tree.settings().AskFor > 0}
 }
 
-func (a *calls) candidate(i int) candidate {
-	if a.now == nil {
-		a.now = a.snapshot()
+func (cs *calls) candidate(i int) candidate {
+	if cs.now == nil {
+		cs.now = cs.a.snapshot()
 	}
-	c := candidate{snapshot: a.now, call: a.st.Calls[i]}
-	if r := a.h.d.Replay; r != nil && c.call.Answer == nil {
-		if ans, ok := r.Answer(a.id, c.coord()); ok {
+	c := candidate{snapshot: cs.now, call: cs.a.st.Calls[i]}
+	if r := cs.a.h.d.Replay; r != nil && c.call.Answer == nil {
+		if ans, ok := r.Answer(cs.a.id, c.coord()); ok {
 			c.call.Answer = &ans
 		}
 	}
@@ -267,19 +267,19 @@ const (
 func (j *job) begin() bool { return j.stage.CompareAndSwap(jobJudging, jobBegun) }
 
 // startJob sets a call to work: fn runs beside the actor.
-func (a *calls) startJob(ctx context.Context, i int, fn func(ctx context.Context, job *job)) *job {
-	if a.working == nil {
-		a.working = make(map[int]*job)
+func (cs *calls) startJob(ctx context.Context, i int, fn func(ctx context.Context, job *job)) *job {
+	if cs.working == nil {
+		cs.working = make(map[int]*job)
 	}
 	job := new(job)
-	a.working[i] = job
-	job.cancel = a.goCancel(ctx, func(ctx context.Context) { fn(ctx, job) })
+	cs.working[i] = job
+	job.cancel = cs.a.goCancel(ctx, func(ctx context.Context) { fn(ctx, job) })
 	return job
 }
 
 // drop has a call not begin. It is false if the call has begun.
-func (a *calls) drop(i int) bool {
-	job := a.working[i]
+func (cs *calls) drop(i int) bool {
+	job := cs.working[i]
 	if job == nil {
 		return true
 	}
@@ -287,53 +287,53 @@ func (a *calls) drop(i int) bool {
 		return false
 	}
 	job.cancel()
-	delete(a.working, i)
+	delete(cs.working, i)
 	return true
 }
 
-func (a *calls) judging(i int) bool {
-	job := a.working[i]
+func (cs *calls) judging(i int) bool {
+	job := cs.working[i]
 	return job != nil && job.stage.Load() == jobJudging
 }
 
 // judged notes what came of judging a call. It is acted on once whatever was said to the session
 // meanwhile has been heard: a stop keeps the call from beginning.
-func (a *calls) judged(in inJudged) error {
-	if a.working[in.call] != in.job {
+func (cs *calls) judged(in inJudged) error {
+	if cs.working[in.call] != in.job {
 		return nil
 	}
-	delete(a.working, in.call)
+	delete(cs.working, in.call)
 	if in.judged.stopped {
 		return nil
 	}
 	if in.judged.judgement != nil {
-		if err := a.noteJudgement(in.call, *in.judged.judgement); err != nil {
+		if err := cs.noteJudgement(in.call, *in.judged.judgement); err != nil {
 			return err
 		}
 	}
-	if a.ready == nil {
-		a.ready = make(map[int]*judged)
+	if cs.ready == nil {
+		cs.ready = make(map[int]*judged)
 	}
-	a.ready[in.call] = in.judged
+	cs.ready[in.call] = in.judged
 	return nil
 }
 
-func (a *calls) noteJudgement(i int, said troupe.Judgement) error {
-	c := a.st.Calls[i]
-	return a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said})
+func (cs *calls) noteJudgement(i int, said troupe.Judgement) error {
+	c := cs.a.st.Calls[i]
+	return cs.a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said})
 }
 
 // askJudge asks the judge, if there is one, about calls that the session carries out itself, and returns
 // those that can go on. Those of one reply go on together.
-func (a *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
-	if a.h.d.Judge == nil {
+func (cs *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
+	if cs.a.h.d.Judge == nil {
 		return calls
 	}
 	in := new(inIntentsJudged)
 	var ask []func(context.Context) troupe.Judgement
 	for _, i := range calls {
-		c := a.candidate(i)
-		if t, ok := a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
+		c := cs.candidate(i)
+		if t, ok := cs.a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
 			access, err := t.Access(c.env(), c.call.Input)
 			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {
 				in.calls = append(in.calls, i)
@@ -346,13 +346,13 @@ func (a *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 	in.jobs, in.said = make([]*job, len(ask)), make([]*troupe.Judgement, len(ask))
 	var heard atomic.Int32
 	for n, i := range in.calls {
-		a.startJob(ctx, i, func(ctx context.Context, job *job) {
+		cs.startJob(ctx, i, func(ctx context.Context, job *job) {
 			said := ask[n](ctx)
 			if in.jobs[n] = job; ctx.Err() == nil {
 				in.said[n] = &said
 			}
 			if int(heard.Add(1)) == len(ask) {
-				a.post(*in)
+				cs.a.post(*in)
 			}
 		})
 	}
@@ -360,16 +360,16 @@ func (a *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 }
 
 // judgedAll notes what the judge said about calls that the session carries out itself.
-func (a *calls) judgedAll(in inIntentsJudged) error {
+func (cs *calls) judgedAll(in inIntentsJudged) error {
 	for n, i := range in.calls {
-		if a.working[i] != in.jobs[n] {
+		if cs.working[i] != in.jobs[n] {
 			continue
 		}
-		delete(a.working, i)
+		delete(cs.working, i)
 		if in.said[n] == nil {
 			continue // it was told to stop
 		}
-		if err := a.noteJudgement(i, *in.said[n]); err != nil {
+		if err := cs.noteJudgement(i, *in.said[n]); err != nil {
 			return err
 		}
 	}

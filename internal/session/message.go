@@ -21,8 +21,8 @@ func sendAll(tx store.Tx, mail []troupe.Mail) error {
 }
 
 // child finds an agent below this session: a child by name or id, a descendant by id.
-func (a *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
-	kids, err := tx.Sessions(store.Filter{Root: a.root, Parent: a.id, Name: ref, Limit: 1})
+func (ts *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
+	kids, err := tx.Sessions(store.Filter{Root: ts.a.root, Parent: ts.a.id, Name: ref, Limit: 1})
 	if err != nil {
 		return troupe.Session{}, fmt.Errorf("look for agent %q: %w", ref, err)
 	}
@@ -31,7 +31,7 @@ func (a *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
 	}
 	s, err := tx.Session(troupe.SessionID(ref))
 	for up := s; err == nil && up.Parent != ""; {
-		if up.Parent == a.id {
+		if up.Parent == ts.a.id {
 			return s, nil
 		}
 		up, err = tx.Session(up.Parent)
@@ -42,9 +42,9 @@ func (a *tasks) child(tx store.Reader, ref string) (troupe.Session, error) {
 	return troupe.Session{}, troupe.ErrNotFound
 }
 
-func (a *tasks) noSuchAgent(ref string) string {
+func (ts *tasks) noSuchAgent(ref string) string {
 	var names []string
-	for _, t := range a.st.Tasks {
+	for _, t := range ts.a.st.Tasks {
 		if t.Kind == troupe.TaskAgent {
 			names = append(names, fmt.Sprintf("%q", t.Name))
 		}
@@ -56,20 +56,20 @@ func (a *tasks) noSuchAgent(ref string) string {
 }
 
 // sendMessage puts words into another agent's mailbox. One that has ended goes on with them.
-func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
+func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMessage) error {
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	var mail []troupe.Mail
-	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+	err := ts.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		mail = nil
-		to, err := a.child(tx, in.To)
+		to, err := ts.child(tx, in.To)
 		if errors.Is(err, troupe.ErrNotFound) {
-			return emit(resultOf(c, a.noSuchAgent(in.To), true))
+			return emit(resultOf(c, ts.noSuchAgent(in.To), true))
 		}
 		if err != nil {
 			return err
 		}
-		halt, haltID := troupe.Stop{Tree: true, By: "its parent"}, troupe.CallMailID(a.id, at, 1)
-		_, live, err := StopMail(tx, to.ID, halt, a.h.d.Now(), haltID)
+		halt, haltID := troupe.Stop{Tree: true, By: "its parent"}, troupe.CallMailID(ts.a.id, at, 1)
+		_, live, err := StopMail(tx, to.ID, halt, ts.a.h.d.Now(), haltID)
 		if err != nil {
 			return err
 		}
@@ -78,17 +78,17 @@ func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 				false))
 		}
 		mail = append(mail, troupe.Mail{
-			ID: troupe.CallMailID(a.id, at, 0), Root: a.root, To: to.ID, From: a.id, Kind: troupe.MailPrompt,
-			SentAt: a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(in.Text)},
+			ID: troupe.CallMailID(ts.a.id, at, 0), Root: ts.a.root, To: to.ID, From: ts.a.id, Kind: troupe.MailPrompt,
+			SentAt: ts.a.h.d.Now(), Blocks: []troupe.Block{troupe.Text(in.Text)},
 		})
 		text := fmt.Sprintf("sent; %q reads it before its next step", to.Name)
 		if in.Cancel {
-			stops, err := StopTree(tx, to.ID, halt, a.h.d.Now(), haltID)
+			stops, err := StopTree(tx, to.ID, halt, ts.a.h.d.Now(), haltID)
 			if err != nil {
 				return err
 			}
 			for i := range stops {
-				stops[i].From = a.id
+				stops[i].From = ts.a.id
 			}
 			mail = append(mail, stops...)
 			text = fmt.Sprintf("sent; %q stops after the step it is in, and can be sent another message later", to.Name)
@@ -97,8 +97,8 @@ func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 		if !live {
 			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name,
 				to.Status, to.ID)
-			if to.Parent == a.id {
-				out.Task = a.h.agentTask(to, at, true)
+			if to.Parent == ts.a.id {
+				out.Task = ts.a.h.agentTask(to, at, true)
 				text += "Its end will arrive by itself as a <task-notification>."
 			} else {
 				text += "Its end is told to the agent that started it."
@@ -113,6 +113,6 @@ func (a *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMess
 	if err != nil {
 		return err
 	}
-	a.tree.mailed(mail...)
+	ts.a.tree.mailed(mail...)
 	return nil
 }

@@ -40,30 +40,30 @@ func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
 
 // judgeIntent judges a call that the session carries out itself, by rules alone. Settled says that the call
 // has its result, or waits for an answer.
-func (a *calls) judgeIntent(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool,
+func (cs *calls) judgeIntent(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool,
 	err error) {
-	c := a.candidate(i)
+	c := cs.candidate(i)
 	// It names no path and no command: nothing of its folder is looked at, which this goroutine must
 	// not wait for.
 	d = c.h.gate.Decide(gate.Query{
 		Tool: c.call.Name, Access: access, Chain: c.tree.chain.chain(c.self.ID), Judged: c.call.Judged,
 	})
 	d = c.withLeave(d)
-	settled, err = a.applyDecision(i, d, action)
+	settled, err = cs.applyDecision(i, d, action)
 	return d, settled, err
 }
 
 // applyDecision turns a decision into what happens to its call, unless that may go on.
-func (a *calls) applyDecision(i int, d troupe.Decision, action func() string) (settled bool, err error) {
+func (cs *calls) applyDecision(i int, d troupe.Decision, action func() string) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:
 		return false, nil
 	case troupe.Ask:
-		return true, a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d,
+		return true, cs.a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d,
 			Action: action()})
 	case troupe.Deny:
 	}
-	return true, a.finishDenied(i, d)
+	return true, cs.finishDenied(i, d)
 }
 
 // What decides besides the gate, as decisions name it: an answer, the price of agents, and what
@@ -75,51 +75,51 @@ const (
 )
 
 // openRequest asks whoever has the authority. The call waits; nothing else does.
-func (a *requests) openRequest(i int, b troupe.RequestBody) error {
-	c := a.st.Calls[i]
-	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, a.h.d.Mask(b.Action)
-	b.Until = a.h.d.Now().Add(a.tree.settings().AskFor)
-	return a.stage(troupe.RequestOpened{ID: a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
+func (rs *requests) openRequest(i int, b troupe.RequestBody) error {
+	c := rs.a.st.Calls[i]
+	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, rs.a.h.d.Mask(b.Action)
+	b.Until = rs.a.h.d.Now().Add(rs.a.tree.settings().AskFor)
+	return rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
 }
 
 // openRequests asks once about several calls: the first one's request is for all of them.
-func (a *requests) openRequests(calls []int, b troupe.RequestBody) error {
+func (rs *requests) openRequests(calls []int, b troupe.RequestBody) error {
 	others := b
 	others.Action, others.Rules = "see the first of them", nil
 	for _, i := range calls[1:] {
-		if err := a.openRequest(i, others); err != nil {
+		if err := rs.openRequest(i, others); err != nil {
 			return err
 		}
 	}
 	b.With = calls[1:]
-	return a.openRequest(calls[0], b)
+	return rs.openRequest(calls[0], b)
 }
 
 // answered turns an answer's mail into the event that settles the request; nil if the
 // request is not open any more.
-func (a *requests) answered(m troupe.Mail) troupe.Body {
+func (rs *requests) answered(m troupe.Mail) troupe.Body {
 	if m.Answer == nil {
 		return nil
 	}
-	c := a.asked(*m.Answer)
+	c := rs.asked(*m.Answer)
 	if c < 0 {
 		return nil
 	}
-	for _, i := range a.st.Calls[c].Request.With {
-		if a.st.Calls[i].Request == nil {
+	for _, i := range rs.a.st.Calls[c].Request.With {
+		if rs.a.st.Calls[i].Request == nil {
 			continue // it was settled by itself
 		}
 		// Those that wait for the same answer are settled with it.
-		if err := a.stage(a.answer(i, *m.Answer, "", m.Caller)); err != nil {
-			a.tree.fail(a.actor, fmt.Errorf("session %s: %w", a.id, err))
+		if err := rs.a.stage(rs.answer(i, *m.Answer, "", m.Caller)); err != nil {
+			rs.a.tree.fail(rs.a, fmt.Errorf("session %s: %w", rs.a.id, err))
 			return nil
 		}
 	}
-	return a.answer(c, *m.Answer, m.ID, m.Caller)
+	return rs.answer(c, *m.Answer, m.ID, m.Caller)
 }
 
-func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *troupe.Caller) troupe.Body {
-	c := a.st.Calls[i]
+func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *troupe.Caller) troupe.Body {
+	c := rs.a.st.Calls[i]
 	effect := ans.Effect
 	if effect != troupe.Allow {
 		effect = troupe.Deny
@@ -132,8 +132,8 @@ func (a *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *trou
 }
 
 // asked finds the call whose open request an answer is for; -1 if there is none.
-func (a *requests) asked(ans troupe.Answer) int {
-	return slices.IndexFunc(a.st.Calls, func(c turn.Call) bool {
+func (rs *requests) asked(ans troupe.Answer) int {
+	return slices.IndexFunc(rs.a.st.Calls, func(c turn.Call) bool {
 		return c.Request != nil && (ans.Request == c.Request.ID || ans.Request == "" && ans.Coord == c.Request.Coord)
 	})
 }
@@ -156,32 +156,32 @@ func describeSpawn(sp troupe.Spawn) string {
 // affordable asks once before agents are started that together would spend more than the
 // tree's owner wants to without being asked. The estimate is what an agent with a job of some
 // size uses, at the price of its model.
-func (a *births) affordable(births []birth) ([]birth, error) {
-	limit := a.tree.limits().AskAbove
+func (bs *births) affordable(births []birth) ([]birth, error) {
+	limit := bs.a.tree.limits().AskAbove
 	if limit <= 0 || len(births) == 0 {
 		return births, nil
 	}
 	var each troupe.Money
 	for i := range births {
-		cost, _ := a.h.d.Models.Cost(births[i].Profile.Model, usualAgent())
+		cost, _ := bs.a.h.d.Models.Cost(births[i].Profile.Model, usualAgent())
 		each += cost
 	}
 	if each <= limit {
 		return births, nil
 	}
 	first := births[0].call
-	if c := a.st.Calls[first]; c.Answer != nil && c.Asked != nil && c.Asked.Kind == troupe.RequestCost {
+	if c := bs.a.st.Calls[first]; c.Answer != nil && c.Asked != nil && c.Asked.Kind == troupe.RequestCost {
 		ans := c.Answer
 		if ans.Effect == troupe.Allow {
 			return births, nil
 		}
-		return nil, a.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
+		return nil, bs.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)",
 		len(births), each, limit)
 	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
-	if a.tree.settings().AskFor <= 0 {
-		return nil, a.refuseAll(births, why+"; nobody is there to be asked")
+	if bs.a.tree.settings().AskFor <= 0 {
+		return nil, bs.refuseAll(births, why+"; nobody is there to be asked")
 	}
 	var calls []int
 	var names []string
@@ -189,7 +189,7 @@ func (a *births) affordable(births []birth) ([]birth, error) {
 		calls = append(calls, births[i].call)
 		names = append(names, births[i].Profile.Type+": "+births[i].Title)
 	}
-	return nil, a.requests.openRequests(calls, troupe.RequestBody{
+	return nil, bs.a.requests.openRequests(calls, troupe.RequestBody{
 		Kind: troupe.RequestCost, Decision: d, Action: "start these agents:\n" + strings.Join(names, "\n"),
 	})
 }
@@ -207,9 +207,9 @@ func noteOf(ans troupe.Answer) string {
 	return ": " + ans.Note
 }
 
-func (a *births) refuseAll(births []birth, why string) error {
+func (bs *births) refuseAll(births []birth, why string) error {
 	for i := range births {
-		if err := a.calls.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost,
+		if err := bs.a.calls.finishDenied(births[i].call, troupe.Decision{Effect: troupe.Deny, Step: stepCost,
 			Why: why}); err != nil {
 			return err
 		}
@@ -219,70 +219,70 @@ func (a *births) refuseAll(births []birth, why string) error {
 
 // rejudgeOpen judges calls that wait for an answer once more: what was granted to somebody else meanwhile
 // may allow them too. Answers that come later are heard when that is done.
-func (a *requests) rejudgeOpen(ctx context.Context) {
-	for i := range a.st.Calls {
-		r := a.st.Calls[i].Request
-		if r == nil || r.Kind.AboutBirths() || a.calls.working[i] != nil {
+func (rs *requests) rejudgeOpen(ctx context.Context) {
+	for i := range rs.a.st.Calls {
+		r := rs.a.st.Calls[i].Request
+		if r == nil || r.Kind.AboutBirths() || rs.a.calls.working[i] != nil {
 			continue
 		}
-		t, ok := a.h.d.Tools.Find(a.st.Calls[i].Name)
+		t, ok := rs.a.h.d.Tools.Find(rs.a.st.Calls[i].Name)
 		if !ok {
 			continue
 		}
-		c := a.calls.candidate(i)
-		a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
+		c := rs.a.calls.candidate(i)
+		rs.a.calls.startJob(ctx, i, func(_ context.Context, job *job) {
 			in := inRejudged{call: i, job: job, request: r}
 			access, err := t.Access(c.env(), c.call.Input)
 			if in.decision, in.version = c.decide(access); err != nil {
 				in.decision.Effect = troupe.Deny
 			}
-			a.post(in)
+			rs.a.post(in)
 		})
 	}
 }
 
 // rejudged settles a request that a rule allows by now.
-func (a *requests) rejudged(ctx context.Context, in inRejudged) error {
-	if a.calls.working[in.call] != in.job {
+func (rs *requests) rejudged(ctx context.Context, in inRejudged) error {
+	if rs.a.calls.working[in.call] != in.job {
 		return nil
 	}
-	delete(a.calls.working, in.call)
+	delete(rs.a.calls.working, in.call)
 	switch {
-	case a.st.Calls[in.call].Request != in.request:
+	case rs.a.st.Calls[in.call].Request != in.request:
 		return nil
-	case in.version != a.tree.chain.version(a.id):
-		a.rejudgeOpen(ctx)
+	case in.version != rs.a.tree.chain.version(rs.a.id):
+		rs.rejudgeOpen(ctx)
 		return nil
 	}
-	return a.answerIfAllowed(in.call, in.decision)
+	return rs.answerIfAllowed(in.call, in.decision)
 }
 
 // answerIfAllowed answers the request about a call if the gate allows it by now. That it may run read-only is
 // how it came to be asked about, and what it wanted beyond its sandbox is not allowed by what allows
 // it in a sandbox.
-func (a *requests) answerIfAllowed(i int, d troupe.Decision) error {
-	r := a.st.Calls[i].Request
+func (rs *requests) answerIfAllowed(i int, d troupe.Decision) error {
+	r := rs.a.st.Calls[i].Request
 	if d.Effect != troupe.Allow || gate.IsReadOnlyRun(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 		return nil
 	}
-	return a.stage(a.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))
+	return rs.a.stage(rs.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))
 }
 
 // readable is the mail that can be heard now: an answer waits while its request is judged anew, so
 // that what was granted before it counts first.
-func (a *requests) readable() []troupe.Mail {
-	if len(a.calls.working) == 0 {
-		return a.unread
+func (rs *requests) readable() []troupe.Mail {
+	if len(rs.a.calls.working) == 0 {
+		return rs.a.unread
 	}
 	waits := func(m troupe.Mail) bool {
 		if m.Answer == nil {
 			return false
 		}
-		i := a.asked(*m.Answer)
-		return i >= 0 && a.calls.working[i] != nil
+		i := rs.asked(*m.Answer)
+		return i >= 0 && rs.a.calls.working[i] != nil
 	}
-	if !slices.ContainsFunc(a.unread, waits) {
-		return a.unread
+	if !slices.ContainsFunc(rs.a.unread, waits) {
+		return rs.a.unread
 	}
-	return slices.DeleteFunc(slices.Clone(a.unread), waits)
+	return slices.DeleteFunc(slices.Clone(rs.a.unread), waits)
 }

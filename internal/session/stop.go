@@ -94,28 +94,28 @@ func treeStopped(tx store.Reader, id troupe.SessionID, run int, above bool) (boo
 }
 
 // stopTasks tells tasks to stop: commands by ending them, agents by mail.
-func (a *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
+func (ts *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	var agents []troupe.SessionID
-	if a.told == nil {
-		a.told = make(map[troupe.TaskID]bool)
+	if ts.told == nil {
+		ts.told = make(map[troupe.TaskID]bool)
 	}
 	for _, id := range act.Tasks {
-		a.told[id] = act.Now
-		t, _ := a.st.Task(string(id))
+		ts.told[id] = act.Now
+		t, _ := ts.a.st.Task(string(id))
 		if t.Kind == troupe.TaskAgent {
 			agents = append(agents, troupe.SessionID(id))
-		} else if cancel := a.shells[id]; cancel != nil {
+		} else if cancel := ts.shells[id]; cancel != nil {
 			cancel()
 		}
 	}
 	if len(agents) == 0 && !act.Tree {
 		return nil
 	}
-	a.flags.stoppedTree = a.flags.stoppedTree || act.Tree
+	ts.a.flags.stoppedTree = ts.a.flags.stoppedTree || act.Tree
 	var mail []troupe.Mail
-	err := a.flush(ctx, func(tx store.Tx) error {
+	err := ts.a.flush(ctx, func(tx store.Tx) error {
 		var err error
-		if mail, err = a.stopMail(tx, agents, act); err != nil {
+		if mail, err = ts.stopMail(tx, agents, act); err != nil {
 			return err
 		}
 		return sendAll(tx, mail)
@@ -123,26 +123,26 @@ func (a *tasks) stopTasks(ctx context.Context, act turn.StopTasks) error {
 	if err != nil {
 		return err
 	}
-	a.tree.mailed(mail...)
+	ts.a.tree.mailed(mail...)
 	return nil
 }
 
 // stopMail tells agents to stop, or all below. Each telling is mail of its own: what was sent
 // before may have been for a run that was stopped before it began, or have been taken back when
 // the tree was resumed.
-func (a *tasks) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTasks) ([]troupe.Mail, error) {
-	stop, now := troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, a.h.d.Now()
+func (ts *tasks) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTasks) ([]troupe.Mail, error) {
+	stop, now := troupe.Stop{Now: act.Now, Tree: true, By: "its parent"}, ts.a.h.d.Now()
 	mailID := func(id troupe.SessionID) troupe.MailID {
-		return troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, a.id, a.lease.Epoch, a.st.Session.Seq))
+		return troupe.MailID(fmt.Sprintf("stop:%s:%s:%d:%d", id, ts.a.id, ts.a.lease.Epoch, ts.a.st.Session.Seq))
 	}
 	var out []troupe.Mail
 	if act.Tree {
 		stop.By = "the limit of time"
-		all, err := StopTree(tx, a.id, stop, now, mailID(a.id))
+		all, err := StopTree(tx, ts.a.id, stop, now, mailID(ts.a.id))
 		if err != nil {
 			return nil, err
 		}
-		out = slices.DeleteFunc(all, func(m troupe.Mail) bool { return m.To == a.id })
+		out = slices.DeleteFunc(all, func(m troupe.Mail) bool { return m.To == ts.a.id })
 		agents = nil
 	}
 	for _, id := range agents {
@@ -155,35 +155,36 @@ func (a *tasks) stopMail(tx store.Tx, agents []troupe.SessionID, act turn.StopTa
 		}
 	}
 	for i := range out {
-		out[i].From, out[i].Quiet = a.id, true
+		out[i].From, out[i].Quiet = ts.a.id, true
 	}
 	return out, nil
 }
 
 // stopTask ends a task now. An agent can go on later; a command cannot.
-func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
-	t, ok := a.st.Task(in.Task)
+func (ts *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) error {
+	t, ok := ts.a.st.Task(in.Task)
 	if ok && t.Status != troupe.TaskRunning {
-		return a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
+		return ts.a.stage(resultOf(c, fmt.Sprintf("%q has ended already (%s)", t.Name, t.Status), false))
 	}
 	if ok && t.Kind == troupe.TaskShell {
-		if err := a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a <task-notification>",
+		if err := ts.a.stage(resultOf(c, fmt.Sprintf("command %s is being ended; its end arrives as a "+
+			"<task-notification>",
 			t.ID), false)); err != nil {
 			return err
 		}
-		if cancel := a.shells[t.ID]; cancel != nil {
+		if cancel := ts.shells[t.ID]; cancel != nil {
 			cancel()
 		}
 		return nil
 	}
 	var mail []troupe.Mail
-	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+	err := ts.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
 		mail = nil
 		ref := in.Task
 		if ok {
 			ref = string(t.ID)
 		}
-		to, err := a.child(tx, ref)
+		to, err := ts.child(tx, ref)
 		if errors.Is(err, troupe.ErrNotFound) {
 			return emit(resultOf(c, fmt.Sprintf("there is no task %q; TaskOutput without a task_id lists yours",
 				in.Task), true))
@@ -192,25 +193,25 @@ func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 			return err
 		}
 		now := troupe.Stop{Now: true, Tree: true, By: "its parent"}
-		id := troupe.CallMailID(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, 0)
-		_, live, err := StopMail(tx, to.ID, now, a.h.d.Now(), id)
+		id := troupe.CallMailID(ts.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, 0)
+		_, live, err := StopMail(tx, to.ID, now, ts.a.h.d.Now(), id)
 		if err != nil {
 			return err
 		}
 		if !live {
 			return emit(resultOf(c, fmt.Sprintf("%q has ended already (%s)", to.Name, to.Status), false))
 		}
-		if mail, err = StopTree(tx, to.ID, now, a.h.d.Now(), id); err != nil {
+		if mail, err = StopTree(tx, to.ID, now, ts.a.h.d.Now(), id); err != nil {
 			return err
 		}
 		for i := range mail {
-			mail[i].From = a.id
+			mail[i].From = ts.a.id
 		}
 		if err := sendAll(tx, mail); err != nil {
 			return err
 		}
 		told := "its end arrives as a <task-notification>"
-		if to.Parent != a.id {
+		if to.Parent != ts.a.id {
 			told = "its end is told to the agent that started it"
 		}
 		return emit(resultOf(c, fmt.Sprintf("%q is being stopped; %s. SendMessage lets it go on later, with all it "+
@@ -219,6 +220,6 @@ func (a *tasks) stopTask(ctx context.Context, c turn.Call, in troupe.TaskStop) e
 	if err != nil {
 		return err
 	}
-	a.tree.mailed(mail...)
+	ts.a.tree.mailed(mail...)
 	return nil
 }

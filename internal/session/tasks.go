@@ -37,11 +37,11 @@ func (h *Hub) agentTask(s troupe.Session, at troupe.Coord, background bool) *tro
 // keepResult is what the end of a child does with its final words: they are kept in a file, unless they
 // are, whole, the result that its parent waits for. A thousand files take longer to make than
 // all else that is written at their ends.
-func (a *births) keepResult(text string) string {
-	if a.tree.takeAwaited(a.id) && len(text) <= turn.MaxResult {
+func (bs *births) keepResult(text string) string {
+	if bs.a.tree.takeAwaited(bs.a.id) && len(text) <= turn.MaxResult {
 		return ""
 	}
-	return a.h.saveResult(a.st.Session.Parent, a.id, text)
+	return bs.a.h.saveResult(bs.a.st.Session.Parent, bs.a.id, text)
 }
 
 // resultFile is where the final words of a child are kept for its parent.
@@ -68,21 +68,21 @@ func (h *Hub) saveResult(parent, child troupe.SessionID, text string) string {
 
 // emitBirth notes a child in its parent's log. One in the background has its call answered
 // at once.
-func (a *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
+func (bs *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, born fleet.Born) error {
 	child := born.State.Session
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	err := emit(troupe.ToolStarted{
 		Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: b.decision, Child: child.ID,
-		Task: a.h.agentTask(child, at, false),
+		Task: bs.a.h.agentTask(child, at, false),
 	})
 	if err != nil || !b.background {
 		return err
 	}
-	return emit(a.wentBackground(c, child, "started"))
+	return emit(bs.wentBackground(c, child, "started"))
 }
 
-func (a *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
-	t := a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
+func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
+	t := bs.a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
 	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\n", what, t.ID, t.Name)
 	if t.Output != "" {
 		text += "output file (once it has ended): " + t.Output + "\n"
@@ -94,18 +94,18 @@ func (a *births) wentBackground(c turn.Call, child troupe.Session, what string) 
 }
 
 // background answers calls whose children go on by themselves; by is who wants that, nil if time did.
-func (a *births) background(calls []int, by *troupe.Caller) error {
+func (bs *births) background(calls []int, by *troupe.Caller) error {
 	for _, i := range calls {
-		c := a.st.Calls[i]
-		t, ok := a.st.Task(string(c.Child))
+		c := bs.a.st.Calls[i]
+		t, ok := bs.a.st.Task(string(c.Child))
 		if !ok {
 			continue
 		}
-		a.tree.setAwaited(c.Child, false)
-		child := troupe.Session{ID: c.Child, Parent: a.id, Name: t.Name, Title: t.Title}
-		moved := a.wentBackground(c, child, "It takes long, so it was moved on; it is at work")
+		bs.a.tree.setAwaited(c.Child, false)
+		child := troupe.Session{ID: c.Child, Parent: bs.a.id, Name: t.Name, Title: t.Title}
+		moved := bs.wentBackground(c, child, "It takes long, so it was moved on; it is at work")
 		moved.Caller = by
-		if err := a.stage(moved); err != nil {
+		if err := bs.a.stage(moved); err != nil {
 			return err
 		}
 	}
@@ -113,45 +113,45 @@ func (a *births) background(calls []int, by *troupe.Caller) error {
 }
 
 // move moves a child to the background that a caller has named.
-func (a *births) move(in inMove) error {
-	for i := range a.st.Calls {
-		if c := &a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == in.child {
-			return a.background([]int{i}, in.by)
+func (bs *births) move(in inMove) error {
+	for i := range bs.a.st.Calls {
+		if c := &bs.a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == in.child {
+			return bs.background([]int{i}, in.by)
 		}
 	}
 	return nil
 }
 
 // runShell starts a command in the background: its call has its result at once.
-func (a *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
-	c := a.st.Calls[i]
+func (ts *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
+	c := ts.a.st.Calls[i]
 	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
 	id := troupe.ShellTaskID(at)
 	env.Log = filepath.Join(env.OutputDir, string(id)+".log")
 	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: name, Coord: at, Output: env.Log, Background: true,
-		StartedAt: a.h.d.Now()}
+		StartedAt: ts.a.h.d.Now()}
 	out := resultOf(c, fmt.Sprintf("started in the background.\ntask id: %s\noutput file: %s\nIts end will arrive by "+
 		"itself as a <task-notification>; do not wait for it with sleep.", id, env.Log), false)
 	out.Task = &t
-	if err := a.stage(out); err != nil {
+	if err := ts.a.stage(out); err != nil {
 		return err
 	}
-	if err := a.flush(ctx, nil); err != nil {
+	if err := ts.a.flush(ctx, nil); err != nil {
 		return err
 	}
-	if a.shells == nil {
-		a.shells = make(map[troupe.TaskID]context.CancelFunc)
+	if ts.shells == nil {
+		ts.shells = make(map[troupe.TaskID]context.CancelFunc)
 	}
-	now := a.h.d.Now
-	ended := a.h.folders.invalidate()
-	a.shells[id] = a.goCancel(ctx, func(ctx context.Context) {
+	now := ts.a.h.d.Now
+	ended := ts.a.h.folders.invalidate()
+	ts.shells[id] = ts.a.goCancel(ctx, func(ctx context.Context) {
 		start := now()
 		out, err := runPrepared(ctx, p, env)
 		ended()
 		if cause := ctx.Err(); cause != nil && (err == nil || errors.Is(err, cause)) {
 			err = errStopped // at work, or before it began
 		}
-		a.post(inShellDone{task: t, out: out, err: err, took: now().Sub(start)})
+		ts.a.post(inShellDone{task: t, out: out, err: err, took: now().Sub(start)})
 	})
 	return nil
 }
@@ -159,20 +159,20 @@ func (a *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepare
 var errStopped = errors.New("it was stopped")
 
 // shellDone sends its owner the end of a command in the background, as any other end.
-func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
-	cancel := a.shells[in.task.ID]
-	delete(a.shells, in.task.ID)
+func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
+	cancel := ts.shells[in.task.ID]
+	delete(ts.shells, in.task.ID)
 	if cancel != nil {
 		cancel()
 	}
-	if a.st.Session.Depth > 0 && a.st.Session.Status.Ended() {
+	if ts.a.st.Session.Depth > 0 && ts.a.st.Session.Status.Ended() {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
 	o := troupe.Outcome{
 		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
 		Type:     "Bash",
 		Evidence: in.out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
-		Result: plain(a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
+		Result: plain(ts.a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
 	}
 	switch {
 	case errors.Is(in.err, errStopped):
@@ -183,13 +183,13 @@ func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	case in.out.IsError || failedCommand(in.out.Evidence):
 		o.Status, o.Cause, o.Error = troupe.Failed, troupe.CauseError, exitOf(in.out.Evidence)
 	}
-	_, told := a.told[in.task.ID] // with the whole tree, whose stop it must not undo
+	_, told := ts.told[in.task.ID] // with the whole tree, whose stop it must not undo
 	mail := troupe.Mail{
-		ID: troupe.ShellEndedMailID(a.id, in.task.ID), Root: a.root, To: a.id, From: a.id,
-		Kind: troupe.MailTaskEnded, SentAt: a.h.d.Now(), Ended: &o, Quiet: told,
+		ID: troupe.ShellEndedMailID(ts.a.id, in.task.ID), Root: ts.a.root, To: ts.a.id, From: ts.a.id,
+		Kind: troupe.MailTaskEnded, SentAt: ts.a.h.d.Now(), Ended: &o, Quiet: told,
 	}
-	err := a.flush(ctx, func(tx store.Tx) error {
-		stopped, err := treeStopped(tx, a.id, a.st.Session.Run, false)
+	err := ts.a.flush(ctx, func(tx store.Tx) error {
+		stopped, err := treeStopped(tx, ts.a.id, ts.a.st.Session.Run, false)
 		if err != nil {
 			return err
 		}
@@ -199,18 +199,18 @@ func (a *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	if err != nil {
 		return err
 	}
-	a.receive(mail)
+	ts.a.receive(mail)
 	return nil
 }
 
 // withOutputFile is the end of a child as it is told to a parent that did not wait for it, or no more:
 // with the file that has all its words, which may not have been made when it ended.
-func (a *tasks) withOutputFile(o *troupe.Outcome) *troupe.Outcome {
+func (ts *tasks) withOutputFile(o *troupe.Outcome) *troupe.Outcome {
 	if o == nil || o.Session == "" || o.Output != "" || o.Result == "" {
 		return o
 	}
 	told := *o
-	told.Output = a.h.saveResult(a.id, o.Session, o.Result)
+	told.Output = ts.a.h.saveResult(ts.a.id, o.Session, o.Result)
 	return &told
 }
 
@@ -228,11 +228,11 @@ func exitOf(e troupe.Evidence) string {
 }
 
 // endShells ends the commands of an agent whose run is over and names them.
-func (a *tasks) endShells() []string {
+func (ts *tasks) endShells() []string {
 	var names []string
-	for _, t := range a.st.Shells() {
+	for _, t := range ts.a.st.Shells() {
 		names = append(names, t.Name+" ("+string(t.ID)+", log: "+t.Output+")")
-		if cancel := a.shells[t.ID]; cancel != nil {
+		if cancel := ts.shells[t.ID]; cancel != nil {
 			cancel()
 		}
 	}
@@ -240,12 +240,12 @@ func (a *tasks) endShells() []string {
 }
 
 // settleRequests denies what nobody will answer.
-func (a *requests) settleRequests(act turn.Answer) error {
+func (rs *requests) settleRequests(act turn.Answer) error {
 	for _, i := range act.Calls {
-		if a.st.Calls[i].Request == nil {
+		if rs.a.st.Calls[i].Request == nil {
 			continue
 		}
-		if err := a.stage(a.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "",
+		if err := rs.a.stage(rs.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "",
 			nil)); err != nil {
 			return err
 		}
@@ -254,13 +254,13 @@ func (a *requests) settleRequests(act turn.Answer) error {
 }
 
 // report answers calls that waited for a task which is still at work.
-func (a *tasks) report(calls []int) error {
+func (ts *tasks) report(calls []int) error {
 	for _, i := range calls {
-		c := a.st.Calls[i]
-		t, _ := a.st.Task(string(c.Wait.Task))
+		c := ts.a.st.Calls[i]
+		t, _ := ts.a.st.Task(string(c.Wait.Task))
 		text := fmt.Sprintf("still running: %s (%s). Its end will arrive by itself as a <task-notification>; waiting "+
 			"again is not needed.", t.ID, t.Name)
-		if err := a.stage(resultOf(c, text, false)); err != nil {
+		if err := ts.a.stage(resultOf(c, text, false)); err != nil {
 			return err
 		}
 	}
@@ -269,20 +269,20 @@ func (a *tasks) report(calls []int) error {
 
 // carryOut does what a call intends. The driver does it, so a call either has happened with
 // everything that belongs to it, or not at all.
-func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
-	c := a.st.Calls[i]
-	t, _ := a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
-	d, settled, err := a.judgeIntent(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
+func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
+	c := cs.a.st.Calls[i]
+	t, _ := cs.a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
+	d, settled, err := cs.judgeIntent(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
 	}
 	switch in := intent.(type) {
 	case troupe.SendMessage:
-		return a.tasks.sendMessage(ctx, c, in)
+		return cs.a.tasks.sendMessage(ctx, c, in)
 	case troupe.TaskQuery:
-		return a.tasks.query(ctx, i, d, in)
+		return cs.a.tasks.query(ctx, i, d, in)
 	case troupe.TaskStop:
-		return a.tasks.stopTask(ctx, c, in)
+		return cs.a.tasks.stopTask(ctx, c, in)
 	case troupe.Spawn:
 	}
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
@@ -290,87 +290,87 @@ func (a *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error
 
 // query answers TaskOutput: the list, the result of a task that has ended, or what is known
 // of one at work, at once or when it has ended.
-func (a *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
-	c := a.st.Calls[i]
+func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
+	c := ts.a.st.Calls[i]
 	if in.Task == "" {
-		return a.stage(resultOf(c, turn.RenderTasks(a.st.Tasks), false))
+		return ts.a.stage(resultOf(c, turn.RenderTasks(ts.a.st.Tasks), false))
 	}
-	t, ok := a.st.Task(in.Task)
+	t, ok := ts.a.st.Task(in.Task)
 	if !ok {
-		return a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task,
-			turn.RenderTasks(a.st.Tasks)), true))
+		return ts.a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task,
+			turn.RenderTasks(ts.a.st.Tasks)), true))
 	}
 	var reads troupe.MailID
 	replayed := false
-	if r := a.h.d.Replay; r != nil {
-		reads, replayed = r.Reads(a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
+	if r := ts.a.h.d.Replay; r != nil {
+		reads, replayed = r.Reads(ts.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
 	}
 	// Its end may be in the mailbox: whoever reads it here needs no notice any more.
-	for _, m := range a.unread {
+	for _, m := range ts.a.unread {
 		if replayed && m.ID != reads {
 			continue
 		}
 		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
-			a.unread = without(a.unread, []troupe.Mail{m})
-			m.Ended = a.withOutputFile(m.Ended)
+			ts.a.unread = without(ts.a.unread, []troupe.Mail{m})
+			m.Ended = ts.withOutputFile(m.Ended)
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)
 			out.Outcome, out.Mail = m.Ended, m.ID
-			if err := a.stage(out); err != nil {
+			if err := ts.a.stage(out); err != nil {
 				return err
 			}
-			a.staged.read(a.st.Session.Seq, m.ID)
+			ts.a.staged.read(ts.a.st.Session.Seq, m.ID)
 			return nil
 		}
 	}
 	switch {
 	case t.Status != troupe.TaskRunning:
-		return a.retell(ctx, c, t)
+		return ts.retell(ctx, c, t)
 	case in.Block:
-		return a.stage(troupe.ToolStarted{
+		return ts.a.stage(troupe.ToolStarted{
 			Reply: c.Reply, Call: c.Index, Name: c.Name, Decision: d,
-			Wait: &troupe.Wait{Task: t.ID, Until: a.h.d.Now().Add(in.Timeout)},
+			Wait: &troupe.Wait{Task: t.ID, Until: ts.a.h.d.Now().Add(in.Timeout)},
 		})
 	}
-	return a.peek(ctx, c, t)
+	return ts.peek(ctx, c, t)
 }
 
 // retell repeats the end of a task that the session has been told before.
-func (a *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
-	if err := a.flush(ctx, nil); err != nil {
+func (ts *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
+	if err := ts.a.flush(ctx, nil); err != nil {
 		return err
 	}
 	var events []troupe.Event
-	err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+	err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
 		var err error
-		events, err = r.Events(a.id, t.End-1, 1)
+		events, err = r.Events(ts.a.id, t.End-1, 1)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read session %s: %w", a.id, err)
+		return fmt.Errorf("read session %s: %w", ts.a.id, err)
 	}
 	for _, e := range events {
 		switch b := e.Body.(type) {
 		case troupe.ToolFinished:
 			if b.Outcome != nil {
-				return a.stage(resultOf(c, turn.RenderNotification(*b.Outcome), false))
+				return ts.a.stage(resultOf(c, turn.RenderNotification(*b.Outcome), false))
 			}
 		case troupe.MailDelivered:
 			for _, m := range b.Mail {
 				if m.Ended != nil && m.Ended.TaskID() == t.ID {
-					return a.stage(resultOf(c, turn.RenderNotification(*m.Ended), false))
+					return ts.a.stage(resultOf(c, turn.RenderNotification(*m.Ended), false))
 				}
 			}
 		}
 	}
-	return a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}), false))
+	return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}), false))
 }
 
 // peek says how far a task at work has come. It shows nothing of its transcript.
-func (a *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
+func (ts *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 	text := turn.RenderTasks([]troupe.Task{t})
 	if t.Kind == troupe.TaskAgent {
 		var s troupe.Session
-		err := a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
 			var err error
 			s, err = r.Session(troupe.SessionID(t.ID))
 			return err
@@ -382,5 +382,5 @@ func (a *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
 			s.Tally.Turns,
 			s.Tally.ToolUses, s.Tally.Usage.Total())
 	}
-	return a.stage(resultOf(c, text, false))
+	return ts.a.stage(resultOf(c, text, false))
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // runCalls takes calls to the gate and starts those that may run.
-func (a *calls) runCalls(ctx context.Context, calls []int) error {
-	a.now = nil // other calls may have read and written since
-	calls = a.askJudge(ctx, calls)
+func (cs *calls) runCalls(ctx context.Context, calls []int) error {
+	cs.now = nil // other calls may have read and written since
+	calls = cs.askJudge(ctx, calls)
 	var births []int
 	for _, i := range calls {
-		if a.h.d.Tools.Schedule(a.st.Calls[i].Name) == troupe.Birth {
+		if cs.a.h.d.Tools.Schedule(cs.a.st.Calls[i].Name) == troupe.Birth {
 			births = append(births, i)
-		} else if err := a.runCall(ctx, i); err != nil {
+		} else if err := cs.runCall(ctx, i); err != nil {
 			return err
 		}
 	}
@@ -28,13 +28,13 @@ func (a *calls) runCalls(ctx context.Context, calls []int) error {
 	seen := make(map[string]string)
 	environment := func(folder string) string {
 		if _, ok := seen[folder]; !ok {
-			seen[folder] = a.h.folders.of(folder)
+			seen[folder] = cs.a.h.folders.of(folder)
 		}
 		return seen[folder]
 	}
 	for size := firstBirths; len(births) > 0; size = min(2*size, mostBirths) {
 		n := min(len(births), size)
-		if err := a.births.spawn(ctx, births[:n], environment); err != nil {
+		if err := cs.a.births.spawn(ctx, births[:n], environment); err != nil {
 			return err
 		}
 		births = births[n:]
@@ -43,83 +43,83 @@ func (a *calls) runCalls(ctx context.Context, calls []int) error {
 }
 
 // runCall carries out a call, or has its tool do so.
-func (a *calls) runCall(ctx context.Context, i int) error {
-	call := a.st.Calls[i].Call
-	t, ok := a.h.d.Tools.Find(call.Name)
+func (cs *calls) runCall(ctx context.Context, i int) error {
+	call := cs.a.st.Calls[i].Call
+	t, ok := cs.a.h.d.Tools.Find(call.Name)
 	switch {
 	case !ok:
-		return a.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name,
-			strings.Join(a.st.Profile.Tools, ", ")))
+		return cs.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name,
+			strings.Join(cs.a.st.Profile.Tools, ", ")))
 	case t.Intent == nil:
-		return a.runTool(ctx, i, t)
+		return cs.runTool(ctx, i, t)
 	}
 	intent, err := t.Intent(call.Input)
 	if err != nil {
-		return a.finishText(i, err.Error())
+		return cs.finishText(i, err.Error())
 	}
-	return a.carryOut(ctx, i, intent)
+	return cs.carryOut(ctx, i, intent)
 }
 
 // runTool has a call prepared and judged beside the actor, or carries out what that came to. Every
 // way out leaves the call with a result, or in hand.
-func (a *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
-	j := a.ready[i]
-	delete(a.ready, i)
-	if j != nil && (j.refused != "" || j.version == a.tree.chain.version(a.id)) {
-		return a.announce(ctx, i, j)
+func (cs *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
+	j := cs.ready[i]
+	delete(cs.ready, i)
+	if j != nil && (j.refused != "" || j.version == cs.a.tree.chain.version(cs.a.id)) {
+		return cs.announce(ctx, i, j)
 	}
-	c := a.candidate(i)
-	a.startJob(ctx, i, func(ctx context.Context, job *job) {
+	c := cs.candidate(i)
+	cs.startJob(ctx, i, func(ctx context.Context, job *job) {
 		j := c.judge(ctx, runner)
 		if j.unannounced() && job.begin() {
-			a.run(ctx, i, job, j)
+			cs.run(ctx, i, job, j)
 		} else {
-			a.post(inJudged{i, job, j})
+			cs.a.post(inJudged{i, job, j})
 		}
 	})
-	a.begun = true
+	cs.a.begun = true
 	return nil
 }
 
 // announce starts a call that was judged, once the log has what it needs to know.
-func (a *calls) announce(ctx context.Context, i int, j *judged) error {
+func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	if j.refused != "" {
-		return a.finishText(i, j.refused)
+		return cs.finishText(i, j.refused)
 	}
-	if settled, err := a.applyDecision(i, j.decision, func() string { return j.action }); settled || err != nil {
+	if settled, err := cs.applyDecision(i, j.decision, func() string { return j.action }); settled || err != nil {
 		return err
 	}
 	if j.announced() {
 		// From here on it may have taken effect, and the log has to know.
-		c := a.st.Calls[i]
-		if err := a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
+		c := cs.a.st.Calls[i]
+		if err := cs.a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
 			Decision: j.decision}); err != nil {
 			return err
 		}
 		if j.background != "" {
-			return a.tasks.runShell(ctx, i, j.background, j.prepared, j.env)
+			return cs.a.tasks.runShell(ctx, i, j.background, j.prepared, j.env)
 		}
-		if err := a.flush(ctx, nil); err != nil {
+		if err := cs.a.flush(ctx, nil); err != nil {
 			return err
 		}
 	}
 	ended := func() {}
 	if j.changes() {
-		ended = a.h.folders.invalidate()
+		ended = cs.a.h.folders.invalidate()
 	}
-	a.startJob(ctx, i, func(ctx context.Context, job *job) {
+	cs.startJob(ctx, i, func(ctx context.Context, job *job) {
 		defer ended()
-		a.run(ctx, i, job, j)
+		cs.run(ctx, i, job, j)
 	}).begin()
-	a.begun = true
+	cs.a.begun = true
 	return nil
 }
 
 // run runs a call in its job.
-func (a *calls) run(ctx context.Context, i int, job *job, j *judged) {
-	start := a.h.d.Now()
+func (cs *calls) run(ctx context.Context, i int, job *job, j *judged) {
+	start := cs.a.h.d.Now()
 	out, err := runPrepared(ctx, j.prepared, j.env)
-	a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, took: a.h.d.Now().Sub(start)})
+	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, took: cs.a.h.d.Now().Sub(start)})
 }
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
@@ -133,55 +133,55 @@ func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.O
 	return p.Run(ctx, env)
 }
 
-func (a *calls) toolDone(in inToolDone) error {
-	if a.working[in.call] != in.job {
+func (cs *calls) toolDone(in inToolDone) error {
+	if cs.working[in.call] != in.job {
 		return nil
 	}
-	delete(a.working, in.call)
+	delete(cs.working, in.call)
 	out := in.out
 	if in.err != nil {
 		out = tool.Errorf("the tool itself failed: %v", in.err)
 	}
 	blocks := make([]troupe.Block, 0, len(out.Blocks))
 	for _, b := range out.Blocks {
-		b.Text = a.h.d.Mask(b.Text)
+		b.Text = cs.a.h.d.Mask(b.Text)
 		blocks = append(blocks, b)
 	}
 	out.Blocks = blocks
 	if in.err == nil {
-		if waits, err := a.afterConfinedRun(in.call, in.judged, &out); waits || err != nil {
+		if waits, err := cs.afterConfinedRun(in.call, in.judged, &out); waits || err != nil {
 			return err
 		}
 	}
-	return a.finishBilled(in.call, out, in.took, nil, in.judged.bill)
+	return cs.finishBilled(in.call, out, in.took, nil, in.judged.bill)
 }
 
-func (a *calls) finishText(i int, why string) error {
-	return a.finish(i, tool.Errorf("%s", why), 0, nil)
+func (cs *calls) finishText(i int, why string) error {
+	return cs.finish(i, tool.Errorf("%s", why), 0, nil)
 }
 
-func (a *calls) finishDenied(i int, d troupe.Decision) error {
+func (cs *calls) finishDenied(i int, d troupe.Decision) error {
 	text := "permission denied: " + d.Why
-	if t := a.st.Calls[i].Asked; t != nil && t.Output != "" {
+	if t := cs.a.st.Calls[i].Asked; t != nil && t.Output != "" {
 		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
 	}
-	return a.finish(i, tool.Errorf("%s", text), 0, &d)
+	return cs.finish(i, tool.Errorf("%s", text), 0, &d)
 }
 
 // finish logs the one result of a call.
-func (a *calls) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
-	return a.finishBilled(i, out, took, denied, nil)
+func (cs *calls) finish(i int, out tool.Output, took time.Duration, denied *troupe.Decision) error {
+	return cs.finishBilled(i, out, took, denied, nil)
 }
 
 // finishBilled is finish with the bill of what the tool asked a model.
-func (a *calls) finishBilled(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
-	c := a.st.Calls[i]
-	delete(a.ready, i)
+func (cs *calls) finishBilled(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
+	c := cs.a.st.Calls[i]
+	delete(cs.ready, i)
 	if len(out.Blocks) == 0 {
 		out.Blocks = []troupe.Block{troupe.Text("(no output)")}
 	}
 	usage, cost := spent.sum()
-	return a.stage(troupe.ToolFinished{
+	return cs.a.stage(troupe.ToolFinished{
 		Name: c.Name, Usage: usage, Cost: cost,
 		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
 			IsError: out.IsError},
