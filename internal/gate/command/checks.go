@@ -98,6 +98,17 @@ func setsCount(format string) bool {
 	return regexp.MustCompile(`%[-+ #0-9'*.$hlLqjzt]*n`).MatchString(strings.ReplaceAll(format, "%%", ""))
 }
 
+// onlyCharacterSets: a name with a slash may load code from a folder.
+func onlyCharacterSets(_ *judge, u *invocation) string {
+	plain := strings.NewReplacer("//TRANSLIT", "", "//IGNORE", "")
+	if slices.ContainsFunc(u.valuesOf("f", "t", "from-code", "to-code"), func(w Word) bool {
+		return !w.Known || strings.Contains(plain.Replace(w.Text), "/")
+	}) {
+		return "gives `iconv` a character set that may load code"
+	}
+	return ""
+}
+
 func onlyFormats(_ *judge, u *invocation) string {
 	if slices.ContainsFunc(u.operands, func(w Word) bool {
 		return !strings.HasPrefix(w.lead(), "+") && !strings.HasPrefix(w.Text, "+") || !w.single()
@@ -125,14 +136,6 @@ func onlyPlainVariables(_ *judge, u *invocation) string {
 			!isName(w.Text) || !plainEnvironment(w.Text)
 	}) {
 		return "tells variables, which may be secret"
-	}
-	return ""
-}
-
-func onlyUnpacksToOutput(_ *judge, u *invocation) string {
-	tests := u.has("l", "list", "t", "test") && !u.has("d", "decompress")
-	if !u.has("c", "stdout") && !tests {
-		return "replaces the files that it packs or unpacks"
 	}
 	return ""
 }
@@ -185,7 +188,7 @@ func sedOnlyReads(text string) bool {
 	address := `[ \t\n]*(([0-9]+(~[0-9]+)?|\$|/` + pattern("/") + `)(,([0-9]+|\$|/` + pattern("/") +
 		`))?)?[ \t]*!?[ \t]*`
 	one := `[pdqQnNDPGHhgx=]|:\w+|[bt][ \t]*\w*|[aic][ \t][^\\\n]*`
-	for _, end := range []string{"/", "|", "#", ","} {
+	for _, end := range []string{"/", "|", "#", ",", ":", "@"} {
 		one += `|y` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` + regexp.QuoteMeta(end) + `[^` + end + `\\\n]*` +
 			regexp.QuoteMeta(end) + `|s` + regexp.QuoteMeta(end) + pattern(end) + `([^` + end +
 			`\\\n]|\\[0-9ntULlE&/|#,.*+()\[\]{}$^\\-])*` + regexp.QuoteMeta(end) + `[gpIi0-9]*`
@@ -270,11 +273,31 @@ func awkRuns(text string) bool {
 		piped(actions) || strings.Contains(text, "getline") && piped(text)
 }
 
+// query judges jq, whose --arg takes two words: a name and a text.
+func (j *judge) query(words []Word) string {
+	var rest []Word
+	for i := 1; i < len(words); i++ {
+		if words[i].Text == "--" { // all that follows is what it seems
+			rest = append(rest, words[i:]...)
+			break
+		}
+		if w := words[i]; !w.Known || w.Text != "--arg" && w.Text != "--argjson" {
+			rest = append(rest, w)
+			continue
+		}
+		if i+2 >= len(words) || !words[i+1].single() || !words[i+2].single() {
+			return "gives `jq " + words[i].Text + "` what is only known when it runs"
+		}
+		i += 2
+	}
+	return j.use(lookup("jq"), "jq", rest)
+}
+
 // jqOnlyReads: it does not reach out of its input. What follows a dot is a field.
 func jqOnlyReads(text string) bool {
 	text = regexp.MustCompile(`\.[A-Za-z_]\w*`).ReplaceAllString(text, ".")
 	return !regexp.MustCompile(`(?i)env|\$__|import|include|input_filename|debug|stderr|search_list|` +
-		`modulemeta|halt|implode|base64d|base32d|@uri|fromjson|format|ascii|#`).MatchString(text)
+		`modulemeta|halt|implode|base64d|base32d|@uri|fromjson|format|ascii([^_]|$)|#`).MatchString(text)
 }
 
 // unknownProgram stands for a program of which nothing is known: neither sed nor awk can make sense of it.
@@ -365,12 +388,14 @@ func (j *judge) find(words []Word) string {
 		case !args[i].Known:
 			return "gives `find` " + text + ", which may become an expression"
 		case slices.Contains([]string{"-print", "-print0", "-ls", "-prune", "-depth", "-xdev", "-mount", "-daystart",
-			"-empty", "-true", "-false",
+			"-follow", "-noleaf", "-nouser", "-nogroup", "-empty", "-true", "-false",
 			"-not", "-and", "-a", "-or", "-o", "!", "(", ")", ",", "-quit", "-executable", "-readable", "-writable"},
 			text):
 		case slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex",
 			"-regextype", "-type", "-size", "-mtime", "-atime", "-ctime", "-mmin",
-			"-maxdepth", "-mindepth", "-perm", "-user", "-group", "-newer", "-printf"}, text):
+			"-maxdepth", "-mindepth", "-perm", "-user", "-group", "-newer", "-printf", "-newermt", "-anewer", "-cnewer",
+			"-amin", "-cmin", "-inum", "-links", "-samefile", "-uid", "-gid", "-lname", "-ilname", "-fstype", "-xtype",
+			"-used"}, text):
 			if i++; i >= len(args) || !args[i].single() {
 				return "gives `find " + text + "` a value that is only known when it runs"
 			}
@@ -384,45 +409,6 @@ func (j *judge) find(words []Word) string {
 	return ""
 }
 
-func (j *judge) oneFile(words []Word) string {
-	if len(words) > 2 || len(words) == 2 && (!words[1].single() || words[1].mayBegin('-')) {
-		return "gives `" + words[0].Text + "` more than the name that it reads"
-	}
-	for _, w := range words[1:] {
-		j.out.Reads = append(j.out.Reads, Source{Word: w})
-	}
-	return ""
-}
-
-// listArchive judges tar: one bundle of letters that lists a file of this machine, or unpacks it to
-// the output, and nothing else that may be an option.
-func (j *judge) listArchive(words []Word) string {
-	args := words[1:]
-	letters := ""
-	if len(args) > 0 {
-		letters = strings.TrimPrefix(args[0].Text, "-")
-	}
-	if len(args) < 2 || !args[0].Known || strings.Trim(letters, "tvzjJfxO") != "" ||
-		strings.Contains(letters, "t") == strings.Contains(letters, "x") ||
-		strings.Contains(letters, "x") && !strings.Contains(letters, "O") ||
-		strings.Index(letters, "f") != len(letters)-1 {
-		return "may change an archive, or unpack it"
-	}
-	for i, w := range args[1:] {
-		if !w.Known || w.mayBegin('-') || i == 0 && strings.Contains(w.Text, ":") {
-			return "may reach another machine for its archive, or start a program"
-		}
-	}
-	shown := args[1:2]
-	if strings.Contains(letters, "x") {
-		shown = args[1:]
-	}
-	for _, w := range shown {
-		j.out.Reads = append(j.out.Reads, Source{Word: w})
-	}
-	return ""
-}
-
 // goTells judges the go command: it builds, writes caches and fetches modules, unless it is
 // only asked about itself.
 func (j *judge) goTells(words []Word) string {
@@ -431,8 +417,13 @@ func (j *judge) goTells(words []Word) string {
 		return "runs `go`, which may build and run code"
 	}
 	tells := args[0].Text == "version" && len(args) == 1 || args[0].Text == "help" || args[0].Text == "env"
-	if !tells || args[0].Text == "env" && slices.ContainsFunc(args[1:],
-		func(w Word) bool { return !strings.HasPrefix(w.Text, "GO") }) {
+	// The module itself is told without fetching any.
+	tells = tells || args[0].Text == "list" && len(args) > 1 && args[1].Text == "-m" &&
+		(len(args) == 2 || len(args) == 3 && args[2].Text == "-json")
+	if !tells || args[0].Text == "env" && slices.ContainsFunc(args[1:], func(w Word) bool {
+		return w.Text != "-json" && w.Text != "-changed" && !strings.HasPrefix(w.Text, "GO") &&
+			!strings.HasPrefix(w.Text, "CGO_")
+	}) {
 		return "runs `go " + args[0].Text + "`, which may fetch, build and run code"
 	}
 	return ""

@@ -16,7 +16,12 @@ const (
 		"find-copies-harder diff-filter= pickaxe-all pickaxe-regex relative[= text ignore-space-at-eol " +
 		"ignore-space-change ignore-all-space ignore-blank-lines inter-hunk-context= " +
 		"function-context exit-code quiet no-ext-diff no-textconv ignore-submodules[= src-prefix= dst-prefix= " +
-		"no-prefix unified= cc cached staged no-index root no-commit-id merge-base"
+		"no-prefix unified= cc cached staged no-index root no-commit-id merge-base patch-with-raw indent-heuristic " +
+		"no-indent-heuristic dirstat-by-file[= no-color-moved color-moved-ws= no-rename-empty rename-empty " +
+		"ws-error-highlight= break-rewrites[= irreversible-delete skip-to= rotate-to= no-relative ignore-cr-at-eol " +
+		"ignore-matching-lines= default-prefix line-prefix= ita-invisible-in-index diff-merges= no-diff-merges " +
+		"combined-all-paths output-indicator-new= output-indicator-old= output-indicator-context= base ours theirs " +
+		"always verbose"
 	gitLog = gitDiff + " follow no-decorate decorate[= source no-mailmap max-count= skip= since= after= until= " +
 		"before= author= committer= grep= all-match invert-grep regexp-ignore-case " +
 		"extended-regexp fixed-strings perl-regexp merges no-merges first-parent not all branches[= tags[= " +
@@ -24,26 +29,36 @@ const (
 		"cherry walk-reflogs merge boundary simplify-by-decoration full-history ancestry-path[= date-order " +
 		"author-date-order topo-order reverse no-walk[= pretty[= format= abbrev-commit " +
 		"no-abbrev-commit oneline notes[= no-notes date= relative-date parents children left-right graph no-graph " +
-		"count full-diff objects numbered email"
+		"count full-diff objects numbered email decorate-refs= decorate-refs-exclude= mailmap use-mailmap log-size " +
+		"grep-reflog= basic-regexp remove-empty min-parents= max-parents= no-min-parents no-max-parents " +
+		"exclude-first-parent-only ignore-missing show-pulls dense sparse simplify-merges do-walk expand-tabs[= " +
+		"no-expand-tabs show-notes[= show-linear-break[= disk-usage[= max-age= min-age= timestamp header " +
+		"no-commit-header group= creation-factor= no-dual-color"
 	gitList = "all verbose[= abbrev[= no-abbrev color[= no-color column[= no-column list contains= no-contains= " +
-		"merged= no-merged= points-at= sort= format= ignore-case show-current remotes"
+		"merged= no-merged= points-at= sort= format= ignore-case show-current remotes quiet " +
+		"omit-empty"
 )
 
 // gitCommand are the commands of git that read, with their options; and those that run, load or
 // write by an option, for rules that allow the others.
 func gitCommand(name string) program {
 	switch name {
-	case "log", "show", "whatchanged", "rev-list", "diff-tree", "reflog", "stash", "shortlog", "show-branch",
-		"range-diff", "diff", "diff-index", "diff-files", "cherry":
+	case "log", "show", "whatchanged", "rev-list", "diff-tree", "reflog", "shortlog", "show-branch",
+		"range-diff", "diff", "diff-index", "diff-files", "cherry", "stash":
+		used := reads
+		if name == "stash" {
+			used = readsMore
+		}
 		return program{
-			use: reads, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L",
+			use: used, flags: "puszRabwWrtcmiEFPghqv123e" + digits, values: "GSInUlL", optional: "MCBX", files: "L",
 			long: gitLog, check: comparesFolders,
 		}
 	case "blame", "annotate":
 		return program{
 			use: reads, flags: "bltcpfnsewk", values: "L", files: "L", optional: "MC",
 			long: "root show-name show-number porcelain line-porcelain incremental date= abbrev= since= " +
-				"first-parent reverse show-email",
+				"first-parent reverse show-email show-stats score-debug progress no-progress color-lines " +
+				"color-by-age minimal",
 		}
 	case "grep":
 		return program{
@@ -51,13 +66,14 @@ func gitCommand(name string) program {
 			long: "cached untracked text ignore-case word-regexp invert-match extended-regexp perl-regexp " +
 				"fixed-strings line-number files-with-matches name-only count color[= no-color break heading " +
 				"show-function after-context= before-context= context= function-context max-count= and or not " +
-				"all-match quiet only-matching",
+				"all-match quiet only-matching no-index exclude-standard no-exclude-standard no-textconv " +
+				"max-depth= recursive no-recursive full-name basic-regexp column files-without-match null threads=",
 		}
 	case "status":
 		return program{
 			use: reads, flags: "sbvz", optional: "uM",
 			long: "short branch show-stash porcelain[= long verbose untracked-files[= ignore-submodules[= " +
-				"ignored[= ahead-behind no-ahead-behind renames no-renames",
+				"ignored[= ahead-behind no-ahead-behind renames no-renames find-renames[= column[= no-column null",
 		}
 	case "branch":
 		return program{use: reads, flags: "arvqi", texts: all, long: gitList, check: onlyListed}
@@ -68,60 +84,81 @@ func gitCommand(name string) program {
 			use: reads, flags: "q", texts: all,
 			long: "abbrev-ref[= all verify quiet short[= show-toplevel show-prefix show-cdup git-dir " +
 				"absolute-git-dir git-common-dir is-inside-git-dir is-inside-work-tree is-bare-repository " +
-				"symbolic-full-name",
+				"symbolic-full-name symbolic is-shallow-repository show-superproject-working-tree git-path " +
+				"branches[= tags[= remotes[= revs-only no-revs flags no-flags path-format= show-object-format[= " +
+				"local-env-vars",
 		}
 	case "ls-files":
 		return program{
-			use: reads, shows: names, flags: "zcdmosukt", values: "x",
+			use: reads, shows: names, flags: "zcdmosuktvf", values: "x",
 			long: "cached deleted modified others ignored stage unmerged killed directory exclude= " +
-				"exclude-standard error-unmatch full-name",
+				"exclude-standard error-unmatch full-name no-empty-directory eol deduplicate abbrev[= debug sparse",
 		}
 	case "ls-tree":
 		return program{
-			use: reads, shows: names, flags: "dtrlz", long: "long name-only name-status full-name full-tree abbrev[=",
+			use: reads, shows: names, flags: "dtrlz",
+			long: "long name-only name-status object-only full-name full-tree abbrev[=",
 		}
 	case "cat-file":
-		return program{use: reads, flags: "tspe", most: 2}
+		return program{
+			use: reads, flags: "tspe", most: 2, long: "batch-check[= batch-all-objects buffer unordered",
+		}
+	case "check-attr", "check-mailmap", "check-ref-format":
+		return program{use: reads, flags: "az", texts: all, long: "all cached stdin branch normalize allow-onelevel"}
 	case "for-each-ref", "show-ref", "describe", "name-rev", "merge-base":
 		return program{
 			use: reads, flags: "qdsa", texts: all,
 			long: gitList + " count= head heads tags branches dereference hash[= verify exists contains " +
 				"candidates= exact-match long match= exclude= always first-parent octopus independent is-ancestor " +
-				"fork-point name-only",
+				"fork-point name-only refs= undefined no-undefined annotate-stdin debug",
 		}
 	case "count-objects", "version", "var":
 		return program{use: reads, flags: "vH", texts: all, long: "verbose human-readable"}
 	case "remote":
 		return program{use: reads, flags: "v", texts: all, long: "verbose push all", check: oneOf("", "get-url")}
 	case "worktree":
-		return program{use: reads, texts: all, long: "porcelain", check: oneOf("list")}
+		return program{use: readsMore, texts: all, long: "porcelain", check: oneOf("list")}
 	case "config":
 		return program{
-			use: reads, flags: "lz", texts: all, most: 2,
-			long: "get get-all get-regexp list global local system show-origin show-scope name-only type= bool int " +
-				"path",
+			use: readsMore, flags: "lz", texts: all, most: 2,
+			long: "get get-all get-regexp list global local system worktree show-origin show-scope null name-only " +
+				"type= bool int bool-or-int path includes no-includes default=",
 			check: onlyTold,
 		}
 	case "hash-object":
-		return program{use: reads, values: "t", long: "stdin"}
+		return program{use: readsMore, values: "t", long: "stdin no-filters"}
 	case "check-ignore", "symbolic-ref":
-		return program{use: reads, flags: "qvn", most: 1, texts: all, long: "quiet verbose short"}
+		return program{
+			use: readsMore, flags: "qvnz", most: 1, texts: all,
+			long: "quiet verbose short recurse no-recurse non-matching no-index stdin",
+		}
 	case "fsck":
-		return program{use: reads, flags: "v", texts: all, long: "full strict progress no-progress connectivity-only"}
+		return program{
+			use: readsMore, flags: "v", texts: all,
+			long: "full no-full strict progress no-progress connectivity-only dangling no-dangling unreachable tags " +
+				"root cache no-reflogs name-objects verbose",
+		}
 	case "bisect":
-		return program{use: reads, most: 1, texts: all, check: oneOf("log")}
+		return program{use: readsMore, most: 1, texts: all, check: oneOf("log")}
 	case "apply":
-		return program{use: reads, flags: "Rv", values: "p", long: "check stat numstat summary reverse",
+		return program{use: readsMore, flags: "Rv", values: "p", long: "check stat numstat summary reverse",
 			check: onlyIf("applies a patch", "check", "stat", "numstat", "summary")}
 	case "clone", "init":
 		return program{runs: "--upload-pack --config --template --separate-git-dir", flags: "uc", values: "obj"}
 	case "fetch", "pull", "ls-remote", "fetch-pack", "send-pack", "push":
 		return program{runs: "--upload-pack --receive-pack --exec --output"}
 	case "stripspace":
-		return program{use: reads, flags: "s", long: "strip-comments"}
+		return program{use: readsMore, flags: "sc", long: "strip-comments comment-lines"}
 	case "notes":
-		return program{use: reads, texts: all, check: oneOf("list")}
-	case "archive", "format-patch":
+		return program{use: readsMore, texts: all, check: oneOf("list", "show")}
+	case "format-patch":
+		return program{
+			use: readsMore, flags: "nNks" + digits, check: onlyIf("writes patches to files", "stdout"),
+			long: "stdout root numbered no-numbered keep-subject subject-prefix= start-number= zero-commit " +
+				"no-signature signoff stat[= no-stat no-renames find-renames[= binary full-index no-binary " +
+				"ignore-if-in-upstream",
+		}
+	case "archive":
 		return program{
 			runs: "--exec --output --output-directory --upload-pack --receive-pack --ext-diff --textconv", flags: "o",
 		}
@@ -139,8 +176,8 @@ func gitCommand(name string) program {
 }
 
 // gitRunning are the options of a command that reads which run or write.
-const gitRunning = "--ext-diff --textconv --open-files-in-pager --output --show-signature --filters " +
-	"--edit-description --exec"
+const gitRunning = "--ext-diff --textconv --open-files-in-pager --output --output-directory --show-signature " +
+	"--filters --edit-description --exec"
 
 // git judges a call of git: a command that reads, with options that read. What the
 // repository's configuration makes of it is the caller's to look at.
@@ -282,7 +319,7 @@ func onlyTold(_ *judge, u *invocation) string {
 }
 
 // GitReads: subcommands that are used for reading, though some of their options write.
-func GitReads(sub string) bool { return gitCommand(sub).use >= readsMore }
+func GitReads(sub string) bool { return gitCommand(sub).use >= reads }
 
 // GitRuns says whether the arguments of git, from the first after "git", hold an option that
 // has git run a program, load settings or write a file of the caller's choice: before the
@@ -303,8 +340,11 @@ func GitRuns(args []Word) bool {
 	running, letters, values := known.runs, known.flags, known.values
 	if known.use >= readsMore {
 		running, letters, values = gitRunning, "", ""
-		if args[0].Text == "grep" {
+		switch args[0].Text {
+		case "grep":
 			letters, values = "O", known.values
+		case "format-patch":
+			letters = "o"
 		}
 	}
 	for _, w := range args[1:] {

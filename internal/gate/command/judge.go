@@ -161,7 +161,7 @@ func (j *judge) part(p *Part) string {
 	switch {
 	case name == "git":
 		return j.git(p)
-	case tellsVersion(name, p.Words[1:]):
+	case tellsVersion(name, p.Words[1:]), known.use == reads && tellsAboutItself(p.Words[1:]):
 		return ""
 	case known.use < readsMore:
 		return "runs `" + name + "`, which is not known to only read"
@@ -174,7 +174,7 @@ func (j *judge) part(p *Part) string {
 			return tellsProcesses
 		}
 	}
-	if !opensNothing(known) {
+	if !opensNothing(known) && (known.shows != names || known.own != nil) { // xargs adds more names
 		j.out.Open = j.out.Open || slices.Contains(p.Wrappers, "xargs")
 	}
 	if known.own != nil {
@@ -258,6 +258,11 @@ func tellsVersion(name string, args []Word) bool {
 		"wget", "ssh", "docker", "podman", "vim", "nvim", "awk", "gawk", "sed", "less", "jq", "gdb", "rsync",
 		"busybox", "psql", "ruby",
 	}, name)
+}
+
+// tellsAboutItself: this is all that it is given; what xargs adds is a word too.
+func tellsAboutItself(args []Word) bool {
+	return len(args) == 1 && args[0].Known && (args[0].Text == "--version" || args[0].Text == "--help")
 }
 
 // A terminal obeys control characters: they may clear it, set its title, or have it type.

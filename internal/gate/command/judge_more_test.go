@@ -1,6 +1,9 @@
 package command
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // more are commands that do more than read, beside the recorded ones: one for each way that
 // the tables and parsers have to close.
@@ -264,6 +267,23 @@ func TestJudgePassesMore(t *testing.T) {
 	} {
 		if v := Judge(c, Options{SafeGit: true}); !v.ReadOnly {
 			t.Errorf("Judge(%q) says it %s", c, v.Why)
+		}
+	}
+}
+
+// Behind -- jq has no options, so that what looks like one is the name of a file.
+func TestJudgeSeesWhatJqReads(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ command, reads string }{
+		{"jq --arg a b . f", "f"}, {"jq -- . --arg a f", "--arg a f"}, {"jq . f --arg a b g", "f g"},
+	} {
+		v := Judge(test.command, Options{})
+		var names []string
+		for _, s := range v.Reads {
+			names = append(names, s.Text)
+		}
+		if got := strings.Join(names, " "); !v.ReadOnly || got != test.reads {
+			t.Errorf("Judge(%q) reads %q, not %q (%s)", test.command, got, test.reads, v.Why)
 		}
 	}
 }

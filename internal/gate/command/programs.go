@@ -32,7 +32,7 @@ type use int
 const (
 	anything    use = iota
 	looks           // reading, by options that are not listed
-	readsMore       // also reading: with the options listed here it only reads
+	readsMore       // also reading: with the options listed here it only reads; a rule for it is not about reading
 	reads           // reading: with the options listed here it only reads
 	readsAlways     // reading, with all options that there are
 )
@@ -73,11 +73,15 @@ func lookup(name string) program {
 	// What is used on files, and only reads whatever its options.
 	case "cat", "tac", "rev", "head", "tail", "nl", "wc", "od", "md5sum", "sha1sum", "sha224sum", "sha256sum",
 		"sha384sum", "sha512sum", "b2sum", "cksum", "sum",
-		"base32", "cmp", "comm", "join", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
+		"base32", "basenc", "cmp", "comm", "join", "tsort", "cut", "expand", "unexpand", "fold", "fmt", "pr", "column":
 		return program{use: readsAlways, check: readsNames}
 	case "diff":
 		return program{use: readsAlways, shows: below, check: readsNames}
-	case "hexdump", "paste":
+	case "diff3":
+		return program{
+			use: reads, flags: "AeExX3ima", values: "L", long: "show-all ed text merge label=",
+		}
+	case "hexdump", "hd", "paste":
 		return program{use: readsAlways, escapes: true, values: "f", files: "f"}
 	case "grep", "egrep", "fgrep":
 		return program{
@@ -87,8 +91,16 @@ func lookup(name string) program {
 		}
 	case "tr":
 		return program{use: readsAlways, texts: all, check: translates}
+	case "numfmt":
+		return program{
+			use: reads, flags: "z", values: "d", texts: all,
+			long: "from= to= from-unit= to-unit= field= format= grouping header[= padding= round= suffix= " +
+				"delimiter= invalid=",
+		}
 	case "tee":
-		return program{use: readsMore, flags: "ai", texts: all, check: onlyToDevices}
+		return program{
+			use: readsMore, flags: "ai", long: "append ignore-interrupts", texts: all, check: onlyToDevices,
+		}
 	// What says names and attributes.
 	case "ls", "dir", "vdir", "readlink", "realpath", "df", "which", "type", "whereis":
 		return program{use: readsAlways, shows: names}
@@ -98,30 +110,44 @@ func lookup(name string) program {
 		return program{use: readsAlways, shows: names, escapes: true}
 	case "file":
 		return program{
-			use: reads, shows: names, flags: "bhiklLNnrs0I", values: "F",
-			long: "brief mime mime-type mime-encoding dereference no-dereference",
+			use: reads, shows: names, flags: "bhiklLNnrs0I", values: "Fe",
+			long: "brief mime mime-type mime-encoding dereference no-dereference keep-going no-pad raw " +
+				"special-files extension separator= exclude= print0",
 		}
 	case "tree":
 		return program{
-			use: reads, shows: names, flags: "adflxCnNpsuhgDrtvJ", values: "LPI",
-			long: "noreport dirsfirst prune du gitignore",
+			use: reads, shows: names, flags: "adflxCnNpsuhgDqQrtvUASiJX", values: "LPIT",
+			long: "noreport dirsfirst filesfirst prune du si inodes device charset= filelimit= gitignore " +
+				"matchdirs ignore-case sort=",
 		}
 	case "fd", "fdfind":
 		return program{
-			use: reads, shows: names, flags: "HIsigapLFu10lq", values: "dteES", texts: 1,
+			use: reads, shows: names, flags: "HIsigapLFu10lq", values: "dteEScj", texts: 1,
 			runs: "-x -X --exec --exec-batch",
 			long: "hidden no-ignore case-sensitive ignore-case glob absolute-path full-path follow fixed-strings " +
-				"max-depth= type= extension= exclude= print0",
+				"max-depth= min-depth= exact-depth= type= extension= exclude= print0 color= size= changed-within= " +
+				"changed-before= max-results= quiet",
 		}
 	case "find", "gfind":
 		return program{use: reads, shows: names, runs: "-exec -execdir -ok -okdir", escapes: true, own: (*judge).find}
 	// What only tells, and opens no file.
 	case "basename", "dirname", "pwd", "uname", "nproc", "whoami", "id", "groups", "tty", "uptime", "free", "seq",
-		"expr", "factor", "sleep",
-		"true", "false", ":", "yes", "lscpu", "help", "exit", "break", "continue", "return", "shift", "wait":
+		"expr", "factor", "sleep", "logname", "hostid",
+		"true", "false", ":", "yes", "lscpu", "lsblk", "help", "exit", "break", "continue", "return", "shift", "wait":
 		return program{use: readsAlways, shows: names, texts: all}
+	case "users", "who", "w":
+		return program{use: reads, flags: "abdHlmpqrstTuhfsio", most: none}
+	case "cal", "ncal":
+		return program{use: reads, flags: "13mjynsbhwMSe", most: 3, texts: all}
+	case "getconf", "locale": // -v of getconf starts a program
+		return program{use: reads, flags: "akcm", texts: all}
+	case "pgrep", "pidof":
+		return program{
+			use: reads, flags: "lafxnovciswzq", values: "uUPtgGd", texts: all,
+			long: "list-name list-full full exact newest oldest count",
+		}
 	case "jobs", "dirs", "umask", "ulimit":
-		return program{use: reads, flags: "lnprsvSHadftu", most: none}
+		return program{use: readsMore, flags: "lnprsvSHadftu", most: none}
 	case "echo", "printf":
 		return program{use: readsAlways, shows: names, texts: all, escapes: true, check: onlyShows}
 	case "test", "[":
@@ -131,34 +157,54 @@ func lookup(name string) program {
 	case "hostname":
 		return program{use: reads, flags: "sfdiI", most: none}
 	case "printenv":
-		return program{use: reads, texts: all, check: onlyPlainVariables}
+		return program{use: readsMore, texts: all, check: onlyPlainVariables}
 	case "date":
 		return program{
-			use: reads, flags: "uR", values: "d", optional: "I", long: "date= utc", texts: all, escapes: true,
-			check: onlyFormats,
+			use: reads, flags: "uR", values: "dr", optional: "I", files: "r reference", texts: all, escapes: true,
+			long: "date= reference= utc universal iso-8601[= rfc-3339= rfc-email", check: onlyFormats,
 		}
 	case "ps":
-		return program{use: reads, flags: "eAafFlLHNwc", values: "pCugUo", texts: all, check: onlyProcesses}
+		return program{
+			use: reads, flags: "eAafFljTLHNwdc", values: "pCugUtGqso", texts: all,
+			long: "forest no-headers headers sort= pid= ppid= user= cols= width=", check: onlyProcesses,
+		}
 	// What changes text on its way.
 	case "sort", "gsort":
 		return program{
 			use: reads, flags: "bdfgiMhnrRVcCmsuz", values: "kSt", runs: "--compress-program",
 			long: "numeric-sort reverse unique version-sort human-numeric-sort key= field-separator= stable " +
-				"ignore-case zero-terminated check[= merge",
+				"ignore-case zero-terminated check[= merge ignore-leading-blanks dictionary-order " +
+				"general-numeric-sort ignore-nonprinting month-sort random-sort sort= batch-size= debug " +
+				"buffer-size= parallel=",
 		}
 	case "uniq":
 		return program{
-			use: reads, flags: "cdDiuz", values: "fsw", long: "count repeated unique ignore-case", most: 1,
-			ordered: true,
+			use: reads, flags: "cdDiuz", values: "fsw", most: 1, ordered: true,
+			long: "count repeated unique ignore-case all-repeated[= skip-fields= group[= skip-chars= " +
+				"zero-terminated check-chars=",
 		}
 	case "xxd": // which writes to its second name, and reads the first letter of an option only
-		return program{use: reads, own: (*judge).oneFile}
+		return program{use: reads, own: (*judge).hexDump}
 	case "base64":
-		return program{use: reads, flags: "diD", values: "w", long: "decode wrap=", most: 1}
+		return program{use: reads, flags: "diD", values: "w", long: "decode ignore-garbage wrap=", most: 1}
+	case "shasum", "md5", "crc32":
+		return program{use: reads, flags: "bctUpqrsx01", values: "a", long: "binary check text tag quiet status " +
+			"strict warn ignore-missing algorithm="}
+	case "look":
+		return program{use: reads, flags: "adf", values: "t", most: 2, texts: 1}
+	case "bc":
+		return program{use: reads, flags: "lqs", long: "mathlib quiet standard", most: none}
+	case "iconv":
+		return program{
+			use: reads, flags: "lcs", values: "ft", long: "from-code= to-code= list silent", check: onlyCharacterSets,
+		}
 	case "strings":
-		return program{use: reads, flags: "a" + digits, values: "n", check: noOptionFiles}
+		return program{
+			use: reads, flags: "afwdo" + digits, values: "nets", check: noOptionFiles,
+			long: "all bytes= radix= encoding= print-file-name include-all-whitespace",
+		}
 	case "less":
-		return program{use: reads, flags: "NSRrXFiIMmeEqQ", runs: "+", check: onlyShowsPages}
+		return program{use: reads, flags: "NSRrXFiInsMmeEqQfgGw", runs: "+", check: onlyShowsPages}
 	case "sed", "gsed":
 		return program{
 			use: reads, flags: "nErsuz", values: "e", long: "quiet silent regexp-extended expression=", texts: 1,
@@ -171,18 +217,28 @@ func lookup(name string) program {
 		}
 	case "nm", "size", "readelf":
 		return program{
-			use: reads, flags: "aACDgnurSBdPWhlse", values: "tx", long: "demangle dynamic headers",
-			check: noOptionFiles,
+			use: reads, flags: "aACDgnuropvSBdPWhlsefVI", values: "tx", check: noOptionFiles,
+			long: "demangle[= dynamic headers debug-syms print-file-name extern-only numeric-sort undefined-only " +
+				"defined-only size-sort format= radix= totals common all wide sections symbols notes relocs " +
+				"file-header program-headers section-headers dyn-syms version-info",
 		}
 	case "zipinfo":
-		return program{use: reads, flags: "12smlvht"}
+		return program{use: readsMore, flags: "12smlvhtTzC"}
+	case "unzip":
+		return program{use: readsMore, flags: "lptvZqcz1jC", ordered: true, check: onlyShowsMembers}
+	case "ar":
+		return program{use: readsMore, check: onlyShowsObjects}
 	case "shuf":
-		return program{use: reads, flags: "erz", values: "in"}
+		return program{
+			use: readsMore, flags: "erz", values: "in", long: "echo input-range= head-count= repeat zero-terminated",
+		}
 	case "jq":
 		return program{
 			use: reads, flags: "ceMCaSjrsnR",
-			long:  "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab",
-			texts: 1, escapes: true, check: script(jqOnlyReads),
+			long: "compact-output null-input exit-status slurp raw-input raw-output join-output sort-keys tab " +
+				"indent= seq stream stream-errors ascii-output color-output monochrome-output raw-output0 args " +
+				"jsonargs",
+			texts: 1, escapes: true, own: (*judge).query, check: script(jqOnlyReads),
 		}
 	case "tar", "gtar", "bsdtar":
 		return program{
@@ -190,18 +246,26 @@ func lookup(name string) program {
 			runs: "--to-command --use-compress-program -I --checkpoint-action=exec --rsh-command --info-script -F",
 		}
 	case "gzip", "bzip2", "xz", "zstd", "gunzip", "bunzip2", "unxz", "unzstd":
-		return program{use: readsMore, flags: "cdltv", long: "stdout decompress list test", check: onlyUnpacksToOutput}
-	case "zcat", "bzcat", "xzcat":
+		return program{use: readsMore, flags: "cdltv", long: "stdout to-stdout decompress list test",
+			check: onlyUnpacksToOutput}
+	case "zcat", "bzcat", "xzcat", "zstdcat", "lzcat":
 		return program{use: reads}
 	case "rg":
 		return program{
-			use: reads, shows: here, flags: "FHIilLNnoPpqSsUuvwxc0.", values: "ABCegmtTd", texts: 1,
-			runs: "--pre --hostname-bin",
+			use: reads, shows: here, flags: "FHIilLNnoPpqSsUuvwxc0.ab", values: "ABCEefgjMmrtTd", texts: 1,
+			files: "f file",
+			runs:  "--pre --hostname-bin",
 			long: "after-context= before-context= context= case-sensitive color= column count files " +
 				"files-with-matches fixed-strings glob= heading hidden ignore-case invert-match json " +
 				"line-number max-columns= max-count= max-depth= multiline no-filename no-heading no-ignore " +
 				"no-line-number only-matching pcre2 quiet regexp= smart-case sort= stats type= type-not= " +
-				"vimgrep word-regexp version",
+				"vimgrep word-regexp binary byte-offset colors= count-matches crlf encoding= file= " +
+				"files-without-match follow glob-case-insensitive iglob= include-zero line-buffered line-regexp " +
+				"max-columns-preview max-filesize= mmap no-mmap multiline-dotall no-config no-hidden no-ignore-dot " +
+				"no-ignore-exclude no-ignore-files no-ignore-global no-ignore-messages no-ignore-parent " +
+				"no-ignore-vcs " +
+				"no-messages no-unicode null null-data one-file-system passthru pretty replace= sortr= text " +
+				"threads= trim type-list unrestricted with-filename",
 			check: searchesBelow,
 		}
 	case "go":
@@ -216,7 +280,7 @@ func lookup(name string) program {
 				"--msg-filter -c -O --open-files-in-pager --config-env",
 		}
 	// What is used for reading, though nobody lists with which options.
-	case "ag", "cal", "iconv", "lsof", "more", "objdump", "who", "zgrep", "where":
+	case "ag", "lsof", "more", "objdump", "zgrep", "where":
 		return program{use: looks}
 	case "man":
 		return program{use: looks, runs: "-P --pager -H"}
@@ -230,7 +294,7 @@ func carrier(name string) program {
 	// What is looked through.
 	case "command":
 		return program{
-			use: reads, shows: names, wraps: &wrapper{flags: "p"}, starts: startsOthers, texts: all, flags: "vV",
+			use: reads, shows: names, wraps: &wrapper{flags: "p"}, starts: startsOthers, texts: all, flags: "vVp",
 		}
 	case "builtin", "nohup":
 		return program{wraps: &wrapper{}, starts: startsOthers}
