@@ -1,0 +1,56 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// TestLostTreeIsLeftBehindASend: a tree that is lost while mail to it is on its way is left when that has
+// come to its end, and not under its hands.
+func TestLostTreeIsLeftBehindASend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		gap := &behind{}
+		p := h.start(plays{"main": {call("Bash:5s"), call("Bash:5s"), say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { gap.Store = d.Store; d.Store = gap }
+		}).begin(troupe.Caps{})
+		pass(2 * time.Second) // in the middle of the first command
+		var q *process
+		left := make(chan error, 1)
+		meanwhile := func() {
+			q = h.adopt(plays{"main": {say("mine")}}.reply, false)
+			pass(10 * time.Second) // the command ends, and its result cannot be written
+			if err := p.hub.Wait(t.Context(), h.root); !errors.Is(err, troupe.ErrFenced) {
+				t.Errorf("the tree is not lost: %v", err)
+			}
+			go func() { left <- p.hub.Leave(t.Context(), h.root) }()
+			synctest.Wait()
+			select {
+			case err := <-left:
+				t.Errorf("the tree was left while mail to it was on its way (%v)", err)
+				left <- err
+			default:
+			}
+			if !p.hub.Knows(h.root) {
+				t.Error("the hub has forgotten a tree that it is sending to")
+			}
+		}
+		gap.then.Store(&meanwhile)
+		p.send(prompt(h.root, "by the way"))
+		if err := <-left; !errors.Is(err, troupe.ErrFenced) {
+			t.Errorf("who leaves the tree that was lost is told %v", err)
+		}
+		if p.hub.Knows(h.root) {
+			t.Error("it is still hosted")
+		}
+		p.pool.Close()
+		q.end()
+		h.checkTree()
+	})
+}
