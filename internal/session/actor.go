@@ -4,92 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/fleet"
-	"github.com/troupe-dev/troupe/internal/store"
-	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/turn"
 )
-
-// input is something that happened outside an actor.
-type input interface{ input() }
-
-type (
-	inNudge            struct{} // look again: a slot may be free, a wait may be over
-	inAuthorityChanged struct{} // somebody was granted something: open requests may be settled by it
-	inMail             struct{ mail troupe.Mail }
-	inMove             struct { // the child is wanted in the background
-		child troupe.SessionID
-		by    *troupe.Caller
-	}
-	inGranted struct { // the governor lets the call of that seal go
-		seal     int64
-		provider string
-	}
-	inModelDone struct {
-		reply   troupe.Reply
-		err     error
-		took    time.Duration
-		attempt int
-	}
-	inJudged struct {
-		call   int
-		job    *job
-		judged *judged
-	}
-	inIntentsJudged struct { // what the judge said about calls that the session carries out itself
-		calls []int
-		jobs  []*job
-		said  []*troupe.Judgement // nil: it was told to stop
-	}
-	inRejudged struct { // what the gate says by now about a call that waits for an answer
-		call     int
-		job      *job
-		request  *troupe.Request
-		decision troupe.Decision
-		version  int
-	}
-	inToolDone struct {
-		call   int
-		job    *job
-		judged *judged
-		out    tool.Output
-		err    error
-		took   time.Duration
-	}
-	inShellDone struct {
-		task troupe.Task
-		out  tool.Output
-		err  error
-		took time.Duration
-	}
-)
-
-func (inNudge) input() {}
-
-func (inAuthorityChanged) input() {}
-
-func (inMail) input() {}
-
-func (inGranted) input() {}
-
-func (inMove) input() {}
-
-func (inShellDone) input() {}
-
-func (inModelDone) input() {}
-
-func (inToolDone) input() {}
-
-func (inJudged) input() {}
-
-func (inIntentsJudged) input() {}
-
-func (inRejudged) input() {}
 
 // actor drives one session. Its mailbox may be touched by anybody who holds the lock there;
 // all else belongs to the goroutine that runs the actor.
@@ -117,51 +37,6 @@ type actor struct {
 
 	work
 	mailbox
-}
-
-// work is what an actor has under way, by its parts. It belongs to the goroutine that runs the actor.
-type work struct {
-	exchange exchange
-	calls    calls
-	requests requests
-	births   births
-	tasks    tasks
-	timer    func() // cancels the wait for the time to look again
-	begun    bool   // calls were begun and nothing was committed since
-}
-
-// The parts of an actor. Each has the state and the methods of one matter; what it needs of the rest it
-// takes from a, by name.
-type (
-	// exchange talks to the model.
-	exchange struct {
-		a          *actor
-		callCancel context.CancelFunc    // of the call under way, or its wait
-		start      func(context.Context) // begins the call that waits for the governor
-	}
-	// calls judges and runs the tool calls of a reply.
-	calls struct {
-		a       *actor
-		working map[int]*job    // under way, by index
-		ready   map[int]*judged // judged, and to be acted on next
-		now     *snapshot       // for those that begin together; nil: to be made anew
-	}
-	// requests asks those with authority, and takes their answers.
-	requests struct{ a *actor }
-	// births starts sub-agents.
-	births struct{ a *actor }
-	// tasks is what goes on beside calls: commands and agents in the background, and what is said
-	// to them.
-	tasks struct {
-		a      *actor
-		shells map[troupe.TaskID]context.CancelFunc // commands
-		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
-	}
-)
-
-func newWork(a *actor) work {
-	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}}
 }
 
 // mailbox is what others touch of an actor, holding mu.
@@ -429,56 +304,6 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	}
 }
 
-// admit begins a run if the tree has a slot free, else it queues.
-func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
-	admitted := false
-	if a.st.Session.Depth > 0 {
-		// In the queue before asking: a slot that is given up between the answer and the
-		// queueing would be nobody's.
-		a.tree.slots.enqueue(a)
-	}
-	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
-		admitted = false
-		// Whoever takes a tree over leaves sessions alone that have ended: this one may be in
-		// our memory still, and its tree is run by another.
-		if err := a.tree.owned(tx); err != nil {
-			return err
-		}
-		if a.st.Session.Depth > 0 {
-			tree, err := tx.Tree(a.root)
-			if err != nil {
-				return fmt.Errorf("read tree %s: %w", a.root, err)
-			}
-			if !fleet.HasSlot(tree) {
-				return nil
-			}
-		}
-		admitted = true
-		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread)})
-	})
-	if err != nil {
-		return false, err
-	}
-	if !admitted {
-		return false, nil
-	}
-	a.tree.slots.dequeue(a)
-	a.flags, a.tasks.told = flags{late: act.Late}, nil
-	a.setTimer(false)
-	a.tree.settled(a)
-	return true, nil
-}
-
-// waker is who has a session run that had ended; nil if no caller did.
-func waker(unread []troupe.Mail) *troupe.Caller {
-	for _, m := range unread {
-		if m.Wakes() && m.Caller != nil {
-			return m.Caller
-		}
-	}
-	return nil
-}
-
 // change moves the session to another model. Its conversation is encoded anew.
 func (a *actor) change(model, why string) error {
 	a.convo = conversation{}
@@ -505,73 +330,4 @@ func (a *actor) wait(p turn.Park) {
 		return
 	}
 	a.timer = a.h.d.Sched.After(until.Sub(a.h.d.Now()), func() { a.post(inNudge{}) })
-}
-
-// interrupt ends what is under way; what it reports then completes the log.
-func (a *actor) interrupt() {
-	if a.flags.interrupted {
-		return
-	}
-	a.flags.interrupted = true
-	if a.exchange.callCancel != nil {
-		a.exchange.callCancel()
-	}
-	for _, j := range a.calls.working {
-		j.cancel()
-	}
-}
-
-// plain makes text storable as text everywhere: valid UTF-8 without NUL.
-func plain(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
-}
-
-// end logs the end of the run and, in the same transaction, the mail that tells the parent.
-func (a *actor) end(ctx context.Context, act turn.End) error {
-	s := &a.st.Session
-	o := troupe.Outcome{
-		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
-		Status: act.Status, Cause: act.Cause, Result: plain(act.Result), Error: plain(act.Error),
-		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
-	}
-	if s.Depth > 0 {
-		o.Stopped = a.tasks.endShells()
-		o.Output = a.births.keepResult(o.Result)
-	}
-	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
-	if s.Status == troupe.Spawning {
-		run++ // the one that was stopped before it began
-	}
-	if !s.StartedAt.IsZero() {
-		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
-	}
-	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
-		return err
-	}
-	mail := troupe.Mail{
-		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
-		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
-	}
-	err := a.flush(ctx, func(tx store.Tx) error {
-		if s.Parent == "" {
-			return nil
-		}
-		stopped, err := treeStopped(tx, a.id, run, true)
-		if err != nil {
-			return err
-		}
-		mail.Quiet = quiet || stopped
-		if _, err := tx.Send(mail); err != nil {
-			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	a.flags, a.over = flags{}, ""
-	if s.Parent != "" {
-		a.tree.mailed(mail)
-	}
-	return nil // Park follows, unless there is more to do
 }

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// input is something that happened outside an actor.
+type input interface{ input() }
+
+type (
+	inNudge            struct{} // look again: a slot may be free, a wait may be over
+	inAuthorityChanged struct{} // somebody was granted something: open requests may be settled by it
+	inMail             struct{ mail troupe.Mail }
+	inMove             struct { // the child is wanted in the background
+		child troupe.SessionID
+		by    *troupe.Caller
+	}
+	inGranted struct { // the governor lets the call of that seal go
+		seal     int64
+		provider string
+	}
+	inModelDone struct {
+		reply   troupe.Reply
+		err     error
+		took    time.Duration
+		attempt int
+	}
+	inJudged struct {
+		call   int
+		job    *job
+		judged *judged
+	}
+	inIntentsJudged struct { // what the judge said about calls that the session carries out itself
+		calls []int
+		jobs  []*job
+		said  []*troupe.Judgement // nil: it was told to stop
+	}
+	inRejudged struct { // what the gate says by now about a call that waits for an answer
+		call     int
+		job      *job
+		request  *troupe.Request
+		decision troupe.Decision
+		version  int
+	}
+	inToolDone struct {
+		call   int
+		job    *job
+		judged *judged
+		out    tool.Output
+		err    error
+		took   time.Duration
+	}
+	inShellDone struct {
+		task troupe.Task
+		out  tool.Output
+		err  error
+		took time.Duration
+	}
+)
+
+func (inNudge) input() {}
+
+func (inAuthorityChanged) input() {}
+
+func (inMail) input() {}
+
+func (inGranted) input() {}
+
+func (inMove) input() {}
+
+func (inShellDone) input() {}
+
+func (inModelDone) input() {}
+
+func (inToolDone) input() {}
+
+func (inJudged) input() {}
+
+func (inIntentsJudged) input() {}
+
+func (inRejudged) input() {}

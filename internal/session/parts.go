@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// work is what an actor has under way, by its parts. It belongs to the goroutine that runs the actor.
+type work struct {
+	exchange exchange
+	calls    calls
+	requests requests
+	births   births
+	tasks    tasks
+	timer    func() // cancels the wait for the time to look again
+	begun    bool   // calls were begun and nothing was committed since
+}
+
+// The parts of an actor. Each has the state and the methods of one matter; what it needs of the rest it
+// takes from a, by name.
+type (
+	// exchange talks to the model.
+	exchange struct {
+		a          *actor
+		callCancel context.CancelFunc    // of the call under way, or its wait
+		start      func(context.Context) // begins the call that waits for the governor
+	}
+	// calls judges and runs the tool calls of a reply.
+	calls struct {
+		a       *actor
+		working map[int]*job    // under way, by index
+		ready   map[int]*judged // judged, and to be acted on next
+		now     *snapshot       // for those that begin together; nil: to be made anew
+	}
+	// requests asks those with authority, and takes their answers.
+	requests struct{ a *actor }
+	// births starts sub-agents.
+	births struct{ a *actor }
+	// tasks is what goes on beside calls: commands and agents in the background, and what is said
+	// to them.
+	tasks struct {
+		a      *actor
+		shells map[troupe.TaskID]context.CancelFunc // commands
+		told   map[troupe.TaskID]bool               // tasks told to stop; true: now
+	}
+)
+
+func newWork(a *actor) work {
+	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
+		births: births{a: a}, tasks: tasks{a: a}}
+}

@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// admit begins a run if the tree has a slot free, else it queues.
+func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
+	admitted := false
+	if a.st.Session.Depth > 0 {
+		// In the queue before asking: a slot that is given up between the answer and the
+		// queueing would be nobody's.
+		a.tree.slots.enqueue(a)
+	}
+	err := a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		admitted = false
+		// Whoever takes a tree over leaves sessions alone that have ended: this one may be in
+		// our memory still, and its tree is run by another.
+		if err := a.tree.owned(tx); err != nil {
+			return err
+		}
+		if a.st.Session.Depth > 0 {
+			tree, err := tx.Tree(a.root)
+			if err != nil {
+				return fmt.Errorf("read tree %s: %w", a.root, err)
+			}
+			if !fleet.HasSlot(tree) {
+				return nil
+			}
+		}
+		admitted = true
+		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread)})
+	})
+	if err != nil {
+		return false, err
+	}
+	if !admitted {
+		return false, nil
+	}
+	a.tree.slots.dequeue(a)
+	a.flags, a.tasks.told = flags{late: act.Late}, nil
+	a.setTimer(false)
+	a.tree.settled(a)
+	return true, nil
+}
+
+// waker is who has a session run that had ended; nil if no caller did.
+func waker(unread []troupe.Mail) *troupe.Caller {
+	for _, m := range unread {
+		if m.Wakes() && m.Caller != nil {
+			return m.Caller
+		}
+	}
+	return nil
+}
+
+// interrupt ends what is under way; what it reports then completes the log.
+func (a *actor) interrupt() {
+	if a.flags.interrupted {
+		return
+	}
+	a.flags.interrupted = true
+	if a.exchange.callCancel != nil {
+		a.exchange.callCancel()
+	}
+	for _, j := range a.calls.working {
+		j.cancel()
+	}
+}
+
+// plain makes text storable as text everywhere: valid UTF-8 without NUL.
+func plain(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// end logs the end of the run and, in the same transaction, the mail that tells the parent.
+func (a *actor) end(ctx context.Context, act turn.End) error {
+	s := &a.st.Session
+	o := troupe.Outcome{
+		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
+		Status: act.Status, Cause: act.Cause, Result: plain(act.Result), Error: plain(act.Error),
+		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
+	}
+	if s.Depth > 0 {
+		o.Stopped = a.tasks.endShells()
+		o.Output = a.births.keepResult(o.Result)
+	}
+	now, quiet, run := a.h.d.Now(), a.st.Quiet(), s.Run
+	if s.Status == troupe.Spawning {
+		run++ // the one that was stopped before it began
+	}
+	if !s.StartedAt.IsZero() {
+		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
+	}
+	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
+		return err
+	}
+	mail := troupe.Mail{
+		ID: troupe.ChildEndedMailID(a.id, s.Run), Root: a.root, To: s.Parent, From: a.id,
+		Kind: troupe.MailTaskEnded, SentAt: now, Ended: &o, Quiet: quiet,
+	}
+	err := a.flush(ctx, func(tx store.Tx) error {
+		if s.Parent == "" {
+			return nil
+		}
+		stopped, err := treeStopped(tx, a.id, run, true)
+		if err != nil {
+			return err
+		}
+		mail.Quiet = quiet || stopped
+		if _, err := tx.Send(mail); err != nil {
+			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.flags, a.over = flags{}, ""
+	if s.Parent != "" {
+		a.tree.mailed(mail)
+	}
+	return nil // Park follows, unless there is more to do
+}
