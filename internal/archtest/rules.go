@@ -7,7 +7,9 @@ import "slices"
 type allowance struct {
 	types   map[string]string // structs and interfaces
 	methods map[string]string // types
-	exports map[string]string // names that no other package uses
+	// promoted are types that are over budget only with what they embed.
+	promoted map[string]string
+	exports  map[string]string // names that no other package uses
 	// productLines is the ceiling of the product's lines of code.
 	productLines int
 	// wideLines is how many lines may be too wide.
@@ -21,13 +23,40 @@ func granted() allowance {
 		methods: map[string]string{
 			"sandbox.watch": "one listener's state: what it was asked by the kernel, and what it answered",
 		},
-		exports: exported(),
+		promoted: embedding(),
+		exports:  exported(),
 		// A program is read more often than it is extended. ADR 0015 moved the walls in no more
 		// lines than stood before it (59,981). What is above that buys the mending of what trying
 		// it brought up: see "2 of 7" in docs/promises.md. Raise it only in the change that needs
 		// it, and say here what the lines buy.
 		productLines: 64_000,
 		wideLines:    0,
+	}
+}
+
+// embedding lists the types that have too many methods only by what they embed. All but
+// app.boundAPI are to hold that in a named field, as the parts of an actor do; then their lines go.
+func embedding() map[string]string {
+	const (
+		wholeApp = "a part of the api's implementation, which embeds the app with a caller"
+		walker   = "a part of the walk through a command, which embeds the walker"
+	)
+	return map[string]string{
+		"app.boundAPI":       "what implements api.API for one caller: all that a surface can ask for",
+		"app.App":            "embeds the trees of its home",
+		"app.bound":          "the app for one caller",
+		"app.following":      wholeApp,
+		"app.machine":        wholeApp,
+		"app.requests":       wholeApp,
+		"app.runs":           wholeApp,
+		"app.sessions":       wholeApp,
+		"app.steering":       wholeApp,
+		"app.trusting":       wholeApp,
+		"app.undoing":        wholeApp,
+		"chat.conversation":  "embeds the trees that it knows",
+		"command.arithmetic": walker,
+		"command.starter":    walker,
+		"gate.view":          "a call as a layer of rules sees it, which embeds the call",
 	}
 }
 

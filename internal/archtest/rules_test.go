@@ -97,10 +97,6 @@ func breaches() []broken {
 		}
 		return b.String()
 	}
-	var manyMethods strings.Builder
-	for i := range 41 {
-		fmt.Fprintf(&manyMethods, "func (*many[T]) m%d() {}\n", i)
-	}
 	longFunc := "package app\n\nfunc long() {\n" + strings.Repeat("\n", 60) + "}\n"
 	fields := "A, B, C, D, E, F, G, H, I, J, K int\n\tL, M, N, O, P, Q, R, S, T, U int\n"
 	return []broken{
@@ -221,7 +217,11 @@ func breaches() []broken {
 			"}\n\tBoth interface{ Half; E(); F(); G(); H() }\n)\n"), "interface app.Both has 8 methods"},
 
 		{"methods of a type", one("internal/app/n.go", "package app\n\ntype many[T any] struct{}\n"+
-			manyMethods.String()), "internal/app/n.go:4: app.many has 41 methods; the budget is 40"},
+			manyMethods(41)), "internal/app/n.go:4: app.many has 41 methods; the budget is 40"},
+		{"methods of a type", one("internal/app/n.go", "package app\n\ntype part struct{ *many[int] }\n\nfunc (part) "+
+			"own() {}\n\ntype many[T any] struct{}\n"+manyMethods(40)),
+			"internal/app/n.go:5: app.part has 41 methods with " +
+				"those of what it embeds; the budget is 40"},
 		{"width of lines", one("internal/app/n.go", "package app\n\n\t// "+strings.Repeat("é", 114)+"\n"),
 			"internal/app/n.go:3: 121 columns; a line has at most 120"},
 		{"size of the product", one("internal/app/n.go", "package app\n"),
@@ -246,6 +246,15 @@ func breaches() []broken {
 		{"no registry hosts", one("Makefile", "X = https://proxy.go"+"lang.org\n"),
 			"Makefile:1: \"proxy.go" + "lang.org\" is the host of a package registry"},
 	}
+}
+
+// manyMethods are so many methods of the type many.
+func manyMethods(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "func (*many[T]) m%d() {}\n", i)
+	}
+	return b.String()
 }
 
 func TestRulesCanFail(t *testing.T) {
@@ -274,6 +283,45 @@ func TestRulesCanFail(t *testing.T) {
 	for name := range all {
 		if !tried[name] {
 			t.Errorf("no case breaks the rule %q", name)
+		}
+	}
+}
+
+// What is embedded counts from wherever it is, and once. A named field does not count, and what a type
+// embeds is no excuse for its own methods.
+func TestPromotedMethods(t *testing.T) {
+	t.Parallel()
+	files := sound()
+	files["internal/fleet/n.go"] = "package fleet\n\ntype many[T any] struct{}\n\n" + manyMethods(40) +
+		"\ntype Other = many[int]\n\ntype Two struct {\n\t*Other\n\tmany[int]\n}\n\nfunc (Two) m0() {}\n"
+	files["internal/session/n.go"] = `package session
+
+import f "example.org/house/internal/fleet"
+
+type abroad struct{ *f.Other }
+
+func (*abroad) own() {}
+
+type fields abroad
+
+type named struct{ abroad abroad }
+
+func (named) own() {}
+
+type contract interface{ one(); two() }
+
+type both struct {
+	f.Two
+	contract
+}
+`
+	files["internal/app/n.go"] = "package app\n\ntype many[T any] struct{}\n\n" + manyMethods(41)
+	got := methodSets(treeOf(t, files), nil, map[string]string{"app.many": "a reason", "session.both": "a reason",
+		"session.fields": "a reason"})
+	want := []string{"app.many has 41 methods;", "session.abroad has 41 methods with", "session.fields has no more"}
+	for i, w := range want {
+		if len(got) != len(want) || !strings.Contains(got[i], w) {
+			t.Fatalf("%q, but found %q", want, got)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func sizeRules(a allowance) []rule {
 			why: "a struct with many fields has many owners, and an interface with many methods has one implementation",
 		},
 		{
-			name: "methods of a type", check: func(t *tree) []string { return methodSets(t, a.methods) },
+			name: "methods of a type", check: func(t *tree) []string { return methodSets(t, a.methods, a.promoted) },
 			why: "a type with many methods is a package without walls: each of them may touch whatever the others keep",
 		},
 		{
@@ -154,56 +154,6 @@ func typeSizes(t *tree, excused map[string]string) []string {
 			"excused()", name))
 	}
 	return out
-}
-
-// methodSets counts the methods of every type, whatever file they are in.
-func methodSets(t *tree, excused map[string]string) []string {
-	var out []string
-	unneeded := maps.Clone(excused)
-	for _, p := range t.packages {
-		if isTestHelper(p.path) {
-			continue
-		}
-		count, first := map[string]int{}, map[string]ast.Node{}
-		for _, s := range p.files {
-			for _, d := range s.ast.Decls {
-				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && !s.test {
-					name := receiver(f)
-					if count[name]++; first[name] == nil {
-						first[name] = f
-					}
-				}
-			}
-		}
-		for _, name := range slices.Sorted(maps.Keys(count)) {
-			full := p.name + "." + name
-			if count[name] <= typeMethods {
-				continue
-			}
-			delete(unneeded, full)
-			if excused[full] == "" {
-				out = append(out, t.at(first[name], "%s has %d methods; the budget is %d (split it, or give a reason "+
-					"in granted() in internal/archtest/rules.go)", full, count[name], typeMethods))
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(unneeded)) {
-		out = append(out, fmt.Sprintf("internal/archtest/rules.go: %s has no more methods than the budget, or is "+
-			"gone; take it out of granted()", name))
-	}
-	return out
-}
-
-// receiver is the name of the type that a method belongs to.
-func receiver(f *ast.FuncDecl) string {
-	name := ""
-	ast.Inspect(f.Recv.List[0].Type, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && name == "" {
-			name = id.Name // before its type parameters
-		}
-		return name == ""
-	})
-	return name
 }
 
 // lineWidths allows so many lines that are too wide. What is wide because of a text between
