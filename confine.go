@@ -56,6 +56,10 @@ type Confinement struct {
 	// absolute and resolved, whether they exist or not, by many goroutines at once, and quickly:
 	// once for each change.
 	Guarded func(path string) (why string) `json:"-"`
+	// Leads reports whether something guarded could lie below a path, for what its last name says:
+	// ".github" where ".github/workflows" is guarded. A folder may be made there, empty; nothing
+	// may be moved or linked there. nil: no.
+	Leads func(path string) bool `json:"-"`
 	// Protected are those of the guarded paths that have a fixed place, whether they exist or
 	// not, and those that exist: what can be kept where no listener asks Guarded.
 	Protected []string `json:"protected,omitempty"`

@@ -44,8 +44,9 @@ type guard struct {
 // folder is a folder in which agents work.
 type folder struct {
 	policy    *policy
-	protected []string
+	protected *config.Protection
 	hidden    config.Hidden
+	nested    nested
 
 	mu     sync.Mutex
 	looked time.Time
@@ -112,7 +113,7 @@ func (g *guard) Protected(cwd string) (places []string, partOfGit func(string) s
 	if err != nil {
 		return []string{"/**"}, nil // what cannot be known is not open
 	}
-	return gr.protected, config.PartOfGit
+	return gr.protected.Globs(), gr.protected.PartOfGit
 }
 
 // SafeGit implements session.Guard. It looks anew each time, which takes some milliseconds: a file
@@ -132,10 +133,8 @@ func (g *guard) folder(cwd string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	gr := &folder{policy: p, hidden: p.all.Hidden(), protected: slices.Clone(p.settings.Sandbox.DenyWrite)}
-	for _, dir := range gr.folders(cwd) {
-		gr.protected = append(gr.protected, config.Protected(dir, g.app.dirs)...)
-	}
+	gr := &folder{policy: p, hidden: p.all.Hidden()}
+	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite)
 	g.folders[cwd] = gr
 	return gr, nil
 }
@@ -170,21 +169,8 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 	}
 	s := gr.policy.settings.Sandbox
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
-	for _, dir := range gr.folders(cwd) {
-		out.Protected = append(out.Protected, config.ProtectedPaths(dir, g.app.dirs)...)
-	}
-	for _, glob := range s.DenyWrite {
-		if name, ok := config.Literal(glob); ok {
-			out.Protected = append(out.Protected, name)
-		}
-	}
-	for _, glob := range c.Unwritable {
-		// What has wildcards the file tools keep to, and commands where it is there already.
-		if name, ok := config.Literal(glob); ok {
-			out.Protected = append(out.Protected, name)
-		}
-	}
 	environ := append(sandbox.Environment(), "TMPDIR="+temp)
+	var caches []string
 	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
 		// What was fetched and will be run is written only by who may fetch.
@@ -194,9 +180,10 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 					continue // then the tool says so
 				}
 			}
-			out.Writable = append(out.Writable, cache.Folder)
+			caches = append(caches, cache.Folder)
 		}
 	}
+	out.Writable = slices.Clone(caches)
 	if c.Level == troupe.LevelWorkspace {
 		out.Writable = append(out.Writable, gr.folders(cwd)...)
 		out.Writable = append(out.Writable, absolute(s.Write, cwd, g.app.dirs.Home)...)
@@ -207,12 +194,11 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 		environ = append(environ, more...)
 	}
 	for _, granted := range c.Granted {
-		if granted.Op == troupe.OpConnect || granted.Op == troupe.OpUnseen {
-			continue
+		if granted.Op != troupe.OpConnect && granted.Op != troupe.OpUnseen {
+			out.Writable = append(out.Writable, granted.Path)
 		}
-		out.Writable = append(out.Writable, granted.Path)
-		out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return p == granted.Path && !g.own(p) })
 	}
+	g.protect(gr, c, out, caches)
 	out.Hidden = g.hide(gr, c, cwd)
 	return out, environ, nil
 }
@@ -251,16 +237,6 @@ func (g *guard) proxy(s config.Sandbox) (*proxy.Proxy, error) {
 	}
 	g.proxies[key] = p
 	return p, nil
-}
-
-// own reports whether a path is Troupe's, which no leave opens.
-func (g *guard) own(p string) bool {
-	for _, dir := range []string{g.app.dirs.Config, g.app.dirs.Data, g.app.dirs.Run} {
-		if p == dir || strings.HasPrefix(p, dir+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
 }
 
 // hiddenFresh is how long a walk through the project for hidden files counts at least, and

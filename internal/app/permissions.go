@@ -259,7 +259,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	for _, h := range p.all.Hidden().Entries() {
 		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
-	for _, h := range config.Guards(r.Cwd, a.dirs) {
+	for _, h := range config.Protect([]string{r.Cwd}, a.dirs, p.settings.Sandbox.DenyWrite).Guards() {
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
 	out.Warnings = warnings

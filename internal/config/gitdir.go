@@ -121,35 +121,3 @@ func tracked(top, name string) bool {
 	}
 	return false
 }
-
-// PartOfGit is what of a repository's own folder a path would be or lie in if it was written, wherever that
-// folder is and whatever it is called, "" if it is nothing of the kind. A .git or a HEAD makes a
-// repository, which git believes by its looks; so does the last of the others beside a HEAD.
-func PartOfGit(path string) string {
-	if name := filepath.Base(path); strings.EqualFold(name, ".git") || strings.EqualFold(name, "HEAD") {
-		return path
-	}
-	parts := []string{"objects", "refs"}
-	for _, p := range protections() {
-		if p.section == "git" {
-			parts = append(parts, p.name)
-		}
-	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		below := strings.Split(strings.TrimPrefix(path[len(dir):], "/"), "/")
-		for _, part := range parts {
-			n := min(strings.Count(part, "/")+1, len(below))
-			there := func(name string) bool {
-				_, err := os.Lstat(filepath.Join(dir, name))
-				return err == nil || name == part
-			}
-			if name := strings.Join(below[:n], "/"); strings.EqualFold(name, part) && there("HEAD") &&
-				(there("commondir") || there("objects") && there("refs")) {
-				return filepath.Join(dir, name)
-			}
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}

@@ -104,7 +104,7 @@ func TestProtected(t *testing.T) {
 	d := h.at().Dirs
 	h.write(filepath.Join(h.repo, ".git/modules/one/modules/two/HEAD"), "x")
 	h.write(filepath.Join(h.repo, ".git/modules/one/HEAD"), "x")
-	globs := Protected(h.repo, d)
+	globs := Protect([]string{h.repo}, d, nil).Globs()
 	is := func(path string) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool { return matchesAtOrAbove(glob, path) })
 	}
@@ -134,7 +134,7 @@ func TestProtected(t *testing.T) {
 			t.Errorf("~/%s: protected %v, want %v", path, got, want)
 		}
 	}
-	paths := ProtectedPaths(h.repo, d)
+	paths := Protect([]string{h.repo}, d, nil).Paths()
 	for _, path := range []string{".git/hooks", ".git/config", ".claude", ".mcp.json", ".git/modules/one/hooks",
 		".git/modules/one/modules/two/config"} {
 		if !slices.Contains(paths, filepath.Join(h.repo, path)) {
@@ -145,7 +145,8 @@ func TestProtected(t *testing.T) {
 		t.Errorf("a path is a glob: %q", paths)
 	}
 	// In a folder of the repository its root is protected too.
-	globs, paths = Protected(filepath.Join(h.repo, "sub/deep"), d), ProtectedPaths(filepath.Join(h.repo, "sub/deep"), d)
+	deep := Protect([]string{filepath.Join(h.repo, "sub/deep")}, d, nil)
+	globs, paths = deep.Globs(), deep.Paths()
 	if !is(filepath.Join(h.repo, ".git/hooks/x")) || !is(filepath.Join(h.repo, ".claude/x")) ||
 		!is(filepath.Join(h.repo, "other/.mcp.json")) || !slices.Contains(paths, filepath.Join(h.repo, ".git/hooks")) ||
 		!slices.Contains(paths, filepath.Join(h.repo, "sub/deep/.claude")) {
@@ -153,12 +154,12 @@ func TestProtected(t *testing.T) {
 	}
 	// Who works on their own scripts may; what decides about agents stays.
 	bin := filepath.Join(h.home, "bin")
-	globs = Protected(bin, d)
+	globs = Protect([]string{bin}, d, nil).Globs()
 	if is(filepath.Join(bin, "tool")) || !is(filepath.Join(bin, ".claude/settings.json")) ||
 		!is(filepath.Join(h.home, ".bashrc")) {
 		t.Errorf("in %s: %q", bin, globs)
 	}
-	globs = Protected(filepath.Join(h.home, ".claude"), d)
+	globs = Protect([]string{filepath.Join(h.home, ".claude")}, d, nil).Globs()
 	if !is(filepath.Join(h.home, ".claude/settings.json")) {
 		t.Error("a session in ~/.claude may change settings")
 	}
@@ -194,7 +195,7 @@ func TestGitDirs(t *testing.T) {
 	if got := gitDirs(h.repo); !slices.Equal(got, []string{h.repo + "/.git"}) {
 		t.Errorf("of a repository: %q", got)
 	}
-	paths := ProtectedPaths(tree, h.at().Dirs)
+	paths := Protect([]string{tree}, h.at().Dirs, nil).Paths()
 	for _, path := range []string{tree + "/.git", h.repo + "/.git/hooks", h.repo + "/.git/config",
 		h.repo + "/.git/worktrees/tree/gitdir"} {
 		if !slices.Contains(paths, path) {
@@ -348,12 +349,12 @@ func BenchmarkGuards(b *testing.B) {
 	all := All{places: Places{Dirs: d, Folder: project}, Folders: []string{project}}
 	b.Run("protected", func(b *testing.B) {
 		for b.Loop() {
-			Protected(project, d)
+			Protect([]string{project}, d, nil).Globs()
 		}
 	})
 	b.Run("paths", func(b *testing.B) {
 		for b.Loop() {
-			ProtectedPaths(project, d)
+			Protect([]string{project}, d, nil).Paths()
 		}
 	})
 	b.Run("hidden", func(b *testing.B) {
@@ -367,37 +368,4 @@ func BenchmarkGuards(b *testing.B) {
 			hidden.Covers(project + "/src/main.go")
 		}
 	})
-}
-
-// TestPartOfGit: what makes a folder a repository, or decides what git runs in one, is told from other files
-// wherever it is, with or without a folder named .git.
-func TestPartOfGit(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t)
-	for _, name := range []string{
-		"bare/HEAD", "bare/objects/x", "bare/refs/x", // a repository
-		"tree/HEAD", "tree/commondir", // a work tree's part of one
-		"near/HEAD", "near/refs/x", // one that lacks its objects
-		"code/objects/a.go", "code/refs/b.go", "code/hooks/use.ts", "code/config",
-	} {
-		h.write(filepath.Join(h.repo, name), "x")
-	}
-	for path, want := range map[string]string{
-		".git": ".git", "sub/new/.git": "sub/new/.git", "sub/.GIT": "sub/.GIT", "g/HEAD": "g/HEAD", "g/head": "g/head",
-		"bare/config": "bare/config", "bare/CONFIG": "bare/CONFIG", "bare/objects/y/z": "bare/objects",
-		"bare/refs/heads/m": "bare/refs", "bare/hooks/post-checkout": "bare/hooks", "bare/commondir": "bare/commondir",
-		"bare/info/attributes": "bare/info/attributes", "tree/config.worktree": "tree/config.worktree",
-		"tree/commondir": "tree/commondir", "near/objects/pack/p": "near/objects", "near/commondir": "near/commondir",
-		".git/HEAD": ".git/HEAD", ".git/COMMIT_EDITMSG": "", "bare/README": "", "bare/main/config.go": "",
-		"bare/worktree/config/a": "", "near/config": "", "g/config": "", "g/objects/x": "", "g/commondir": "",
-		"code/objects/c.go": "", "code/refs/b.go": "", "code/hooks/use.ts": "", "code/config": "", "Head/index.tsx": "",
-		".gitignore": "", ".github/x": "",
-	} {
-		if want != "" {
-			want = filepath.Join(h.repo, want)
-		}
-		if got := PartOfGit(filepath.Join(h.repo, path)); got != want {
-			t.Errorf("%s: %q, want %q", path, got, want)
-		}
-	}
 }

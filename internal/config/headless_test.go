@@ -16,14 +16,14 @@ func TestGitWithoutHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	hooks := filepath.Join(project, ".git", "hooks")
-	if slices.Contains(ProtectedPaths(project, Dirs{}), hooks) {
+	if slices.Contains(Protect([]string{project}, Dirs{}, nil).Paths(), hooks) {
 		t.Error("a folder without a repository cannot become one")
 	}
 	if err := os.MkdirAll(hooks, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{hooks, filepath.Join(project, ".git", "config")} {
-		if !slices.Contains(ProtectedPaths(project, Dirs{}), name) {
+		if !slices.Contains(Protect([]string{project}, Dirs{}, nil).Paths(), name) {
 			t.Errorf("%s is open", name)
 		}
 	}

@@ -20,12 +20,41 @@ type Guard struct {
 	Why  string
 }
 
-// Guards are what no command may change, and no mode leaves open: what will run later without
-// anybody asking for it, or decides what agents may do. What runs when the project is built or
-// tested is not among it, for that is what agents are there to write.
-func Guards(project string, d Dirs) []Guard {
-	var out []Guard
-	fixed := func(path, why string) { out = append(out, Guard{Glob: escapeGlob(path), Path: path, Why: why}) }
+// Protection is what no command and no tool may change, and no mode leaves open: what will run later without
+// being asked for, or decides what agents may do. What runs when the project is built or tested is not
+// among it, for that is what agents are there to write. Gate and kernel ask the same value: the gate by
+// its Globs and PartOfGit, the kernel by Covers. It does not change, and is safe for concurrent use.
+type Protection struct {
+	guards  []Guard
+	folders []string
+	matcher
+}
+
+// Protect says what stays as it is for sessions that work in these folders, which are absolute and resolved.
+// deny are the globs that settings add (Sandbox.DenyWrite).
+func Protect(folders []string, d Dirs, deny []string) *Protection {
+	p := &Protection{folders: folders}
+	seen := map[Guard]bool{}
+	add := func(g Guard) {
+		if !seen[g] {
+			seen[g] = true
+			p.guards = append(p.guards, g)
+		}
+	}
+	for _, folder := range folders {
+		guards(folder, d, add)
+	}
+	for _, glob := range deny {
+		// Written so that whoever reads it reads the same.
+		add(Guard{Glob: globOf(segments(glob)), Why: "sandbox.deny_write in settings"})
+	}
+	p.matcher = newMatcher(p.guards)
+	return p
+}
+
+// guards lists what stays as it is for one folder.
+func guards(project string, d Dirs, add func(Guard)) {
+	fixed := func(path, why string) { add(Guard{Glob: escapeGlob(path), Path: path, Why: why}) }
 	for _, dir := range []string{d.Config, d.Data, d.Run} {
 		if dir != "" {
 			fixed(dir, "Troupe's own settings and sessions")
@@ -44,10 +73,10 @@ func Guards(project string, d Dirs) []Guard {
 			gits = append(gits, own)
 		}
 	}
-	for _, p := range protections() {
-		name, why := p.name, p.why
+	for _, e := range protectedEntries() {
+		name, why := e.name, e.why
 		switch {
-		case p.section == "home":
+		case e.section == "home":
 			for _, home := range homes {
 				path := filepath.Join(home, name)
 				// Who begins a session in such a folder means to work on what is in it.
@@ -56,25 +85,24 @@ func Guards(project string, d Dirs) []Guard {
 				}
 			}
 		case project == "":
-		case p.section == "project":
-			out = append(out, Guard{escapeGlob(top) + "/**/" + name, filepath.Join(project, name), why})
-		case p.section == "git":
-			out = append(out, Guard{Glob: escapeGlob(top) + "/**/.git/" + name, Why: why},
-				Guard{Glob: escapeGlob(top) + "/**/.git/modules/**/" + name, Why: why})
+		case e.section == "project":
+			add(Guard{escapeGlob(top) + "/**/" + name, filepath.Join(project, name), why})
+		case e.section == "git":
+			add(Guard{Glob: "/**/.git/" + name, Why: why})
+			add(Guard{Glob: "/**/.git/modules/**/" + name, Why: why})
 			for _, git := range gits {
-				out = append(out, Guard{Glob: escapeGlob(git) + "/" + name, Why: why},
-					Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
+				add(Guard{Glob: escapeGlob(git) + "/" + name, Why: why})
+				add(Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
 			}
 		}
 	}
-	return out
 }
 
-// protection is one line of the table.
-type protection struct{ section, name, why string }
+// entry is one line of the table.
+type entry struct{ section, name, why string }
 
-func protections() []protection {
-	var out []protection
+func protectedEntries() []entry {
+	var out []entry
 	section := ""
 	for line := range strings.Lines(protectedTable) {
 		line = strings.TrimSpace(line)
@@ -84,7 +112,7 @@ func protections() []protection {
 		}
 		name, why, ok := strings.Cut(line, "  ")
 		if ok && !strings.HasPrefix(line, "#") {
-			out = append(out, protection{section, name, strings.TrimSpace(why)})
+			out = append(out, entry{section, name, strings.TrimSpace(why)})
 		}
 	}
 	return out
@@ -101,11 +129,14 @@ func resolved(dir string) []string {
 	return []string{dir}
 }
 
-// Protected are the globs of Guards, for the gate.
-func Protected(project string, d Dirs) []string {
-	var out []string
+// Guards are all that is protected by its name, for people.
+func (p *Protection) Guards() []Guard { return slices.Clone(p.guards) }
+
+// Globs are the globs of Guards, for the gate.
+func (p *Protection) Globs() []string {
+	out := make([]string, 0, len(p.guards))
 	seen := map[string]bool{}
-	for _, g := range Guards(project, d) {
+	for _, g := range p.guards {
 		if !seen[g.Glob] {
 			seen[g.Glob] = true
 			out = append(out, g.Glob)
@@ -117,50 +148,75 @@ func Protected(project string, d Dirs) []string {
 // maxModules bounds how many of a repository's submodules are looked at.
 const maxModules = 1000
 
-// ProtectedPaths are the paths of Guards as a kernel takes them, whether they exist or not: no
-// globs, and besides those that are links what they lead to. Of what has no fixed place, as in
-// the folders of submodules, it has what is there now.
-func ProtectedPaths(project string, d Dirs) []string {
+// Paths are those of the protected places that have a fixed place, whether they exist or not: no globs,
+// and besides those that are links what they lead to. Of what has no fixed place, as in the folders
+// of submodules, it has what is there now; InProject has the rest.
+func (p *Protection) Paths() []string {
 	var out []string
-	for _, g := range Guards(project, d) {
+	for _, g := range p.guards {
 		if g.Path != "" {
 			out = append(out, g.Path)
 		} else if path, ok := Literal(g.Glob); ok {
 			out = append(out, path)
 		}
 	}
-	var gits []string
-	if project != "" {
-		top := Folders(project)[0]
-		gits = gitDirs(top)
-		if info, err := os.Lstat(filepath.Join(top, ".git")); err == nil && !info.IsDir() {
-			out = append(out, filepath.Join(top, ".git")) // a pointer to where the hooks are
+	for _, folder := range p.folders {
+		if folder != "" {
+			out = append(out, gitPaths(Folders(folder)[0])...)
 		}
 	}
-	for _, git := range gits {
-		pointers, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
-		if err == nil {
-			for _, p := range pointers {
-				out = append(out, filepath.Join(p, "config.worktree"), filepath.Join(p, "commondir"),
-					filepath.Join(p, "gitdir"))
-			}
-		}
-		for _, module := range modules(filepath.Join(git, "modules")) {
-			for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
-				out = append(out, filepath.Join(module, name))
-			}
-		}
-	}
-	for _, path := range out {
+	return withTargets(out)
+}
+
+// withTargets adds where links lead, and sorts.
+func withTargets(paths []string) []string {
+	for _, path := range paths {
 		if _, err := os.Lstat(path); err != nil {
 			continue // most are not there
 		}
 		if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-			out = append(out, target)
+			paths = append(paths, target)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// gitPaths are what is protected of the repository whose work tree top is, and has no fixed place.
+func gitPaths(top string) []string {
+	var out []string
+	if info, err := os.Lstat(filepath.Join(top, ".git")); err == nil && !info.IsDir() {
+		out = append(out, filepath.Join(top, ".git")) // a pointer to where the hooks are
+	}
+	for _, git := range gitDirs(top) {
+		out = append(out, insideGit(git)...)
+	}
+	return out
+}
+
+// insideGit are the folders of work trees and submodules in a git folder.
+func insideGit(git string) []string {
+	var out []string
+	pointers, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
+	if err == nil {
+		for _, p := range pointers {
+			out = append(out, filepath.Join(p, "config.worktree"), filepath.Join(p, "commondir"),
+				filepath.Join(p, "gitdir"))
+		}
+	}
+	for _, module := range modules(filepath.Join(git, "modules")) {
+		out = append(out, repositoryPaths(module)...)
+	}
+	return out
+}
+
+// repositoryPaths are what is protected of a repository's own folder.
+func repositoryPaths(git string) []string {
+	var out []string
+	for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
+		out = append(out, filepath.Join(git, name))
+	}
+	return out
 }
 
 // modules finds the repositories of submodules, which may lie within each other.
@@ -184,4 +240,44 @@ func modules(dir string) []string {
 		return nil
 	})
 	return out
+}
+
+// InProject walks the folders for what is protected at places that only looking finds, up to a number of names,
+// for kernels on which nothing asks Covers: settings and repositories in folders further down. whole is
+// false if there are more.
+func (p *Protection) InProject(most int) (paths []string, whole bool) {
+	whole = true
+	for _, folder := range p.folders {
+		if folder == "" {
+			continue
+		}
+		err := filepath.WalkDir(Folders(folder)[0], func(path string, e fs.DirEntry, err error) error {
+			if most--; err != nil || most < 0 {
+				whole = whole && err == nil && most >= 0
+				if most < 0 {
+					return fs.SkipAll
+				}
+				return nil
+			}
+			switch name := e.Name(); {
+			case strings.EqualFold(name, ".git") && e.IsDir():
+				paths = append(append(paths, repositoryPaths(path)...), insideGit(path)...)
+				return fs.SkipDir
+			case !p.coversExisting(path):
+				return nil
+			}
+			paths = append(paths, path)
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		})
+		whole = whole && err == nil
+	}
+	return withTargets(paths), whole
+}
+
+func (p *Protection) coversExisting(path string) bool {
+	_, covered := p.Covers(path)
+	return covered
 }

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// protect fills in what stays as it is below what a command may write. In caches, which hold what is of no
+// project, nothing does.
+func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement, caches []string) {
+	o := openedBy(c.Granted)
+	own := g.own()
+	out.Guarded = func(path string) string {
+		if belowAny(path, own) {
+			return "Troupe's own settings and sessions"
+		}
+		if o.opens(path) || belowAny(path, caches) || out.Temp != "" && below(path, out.Temp) {
+			return ""
+		}
+		why, _ := gr.protected.Covers(path)
+		return why
+	}
+	out.Leads = gr.protected.Leads
+	out.Protected = gr.protected.Paths()
+	for _, glob := range c.Unwritable {
+		if name, ok := config.Literal(glob); ok {
+			out.Protected = append(out.Protected, name)
+		}
+	}
+	if !g.box.Support(g.ctx()).Notify {
+		out.Protected = append(out.Protected, gr.nested.now(gr.protected, g.app.env.Now)...)
+	}
+	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return o.opens(p) && !belowAny(p, own) })
+}
+
+// own are Troupe's folders, which no leave opens.
+func (g *guard) own() []string {
+	var out []string
+	for _, dir := range []string{g.app.dirs.Config, g.app.dirs.Data, g.app.dirs.Run} {
+		if dir == "" {
+			continue
+		}
+		out = append(out, dir)
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// opened is what of the protected places was allowed for one run.
+type opened struct {
+	paths map[string]bool
+	// gits are folders named .git that were not there: the repositories that were allowed to be made.
+	gits []string
+	// bare are folders of which a HEAD was allowed that was not there: the same, with any name.
+	bare []string
+}
+
+func openedBy(granted []troupe.Attempt) opened {
+	o := opened{paths: make(map[string]bool)}
+	for _, a := range granted {
+		if a.Op == troupe.OpConnect || a.Op == troupe.OpUnseen {
+			continue
+		}
+		o.paths[a.Path] = true
+		if _, err := os.Lstat(a.Path); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		switch filepath.Base(a.Path) {
+		case ".git":
+			o.gits = append(o.gits, a.Path)
+		case "HEAD":
+			o.bare = append(o.bare, filepath.Dir(a.Path))
+		}
+	}
+	return o
+}
+
+// opens reports whether a path was allowed, or is part of the one repository that was allowed to be made.
+func (o *opened) opens(path string) bool {
+	if o.paths[path] || belowAny(path, o.gits) {
+		return true
+	}
+	for _, dir := range o.bare {
+		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
+			piece, _, _ := strings.Cut(rest, "/")
+			switch piece {
+			case "HEAD", "objects", "refs", "config", "hooks", "info":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func below(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+func belowAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return below(path, dir) })
+}
+
+// nested are the protected places that only looking finds. They are looked for where no listener is asked about
+// each change. The walk counts for a second at least; in a large project for longer, so that no more
+// than one part in nestedShare of the time is spent looking.
+type nested struct {
+	mu     sync.Mutex
+	looked time.Time
+	fresh  time.Duration
+	found  []string
+}
+
+const (
+	nestedFresh = time.Second
+	nestedShare = 20
+	nestedMost  = 50_000
+)
+
+func (n *nested) now(p *config.Protection, clock func() time.Time) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := clock(); now.Sub(n.looked) > n.fresh || now.Before(n.looked) {
+		n.found, _ = p.InProject(nestedMost)
+		n.looked = clock()
+		n.fresh = max(nestedFresh, nestedShare*n.looked.Sub(now))
+	}
+	return n.found
+}

@@ -1,0 +1,166 @@
+package app
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// guardedFolder is a guard for a folder with a repository, one nested in it, a submodule and a bare one.
+func guardedFolder(t *testing.T) (g *guard, dir string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(root, "proj")
+	for _, name := range []string{
+		".git/HEAD", ".git/objects/x", ".git/refs/x", "nested/.git/HEAD", "nested/.git/objects/x", "nested/.git/refs/x",
+		"bare/HEAD", "bare/objects/x", "bare/refs/x", "src/x.go",
+	} {
+		writeFile(t, filepath.Join(dir, name), "x")
+	}
+	writeFile(t, filepath.Join(dir, "module/.git"), "gitdir: ../.git/modules/module\n")
+	a, err := OpenSettings(Env{
+		Lookup: func(name string) (string, bool) {
+			return map[string]string{"TROUPE_HOME": root + "/home/troupe", "HOME": root + "/home"}[name],
+				name == "TROUPE_HOME" || name == "HOME"
+		},
+		Environ: []string{"HOME=" + root + "/home"}, Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err = a.newGuard(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g, dir
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// guardedBy is what a command in dir is kept from, with what was granted for this run.
+func guardedBy(t *testing.T, g *guard, dir string, granted ...string) func(string) string {
+	t.Helper()
+	c := session.Confine{Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace}
+	for _, name := range granted {
+		c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpCreate, Path: filepath.Join(dir, name)})
+	}
+	out, _, err := g.Confine(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Guarded
+}
+
+// TestGateAndKernelAgree: of a path in the folder, the gate lets a tool and a redirect write it unasked in
+// acceptEdits just if a command may write it.
+func TestGateAndKernelAgree(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	known, err := g.app.known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, guarded := gate.NewTools(known.Facts()), guardedBy(t, g, dir)
+	ask := func(tool string, access troupe.Access) bool {
+		q := session.QueryIn(g, dir, access)
+		q.Tool, q.Roots = tool, []string{dir}
+		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+		q.Chain = []gate.Layer{{Agent: "main", Mode: troupe.ModeAcceptEdits}}
+		q.Hidden = nil
+		d := tools.Decide(q)
+		return d.Effect != troupe.Allow || gate.IsReadOnlyRun(d)
+	}
+	names := []string{"src", "a", ".git", "nested", "bare", "module", "hooks", "config", "HEAD", "objects", "refs",
+		"info", "attributes", "commondir", ".claude", ".envrc", ".github", "workflows", ".vscode", ".cargo",
+		"config.toml",
+		".yarnrc.yml", "opencode.json", "settings.json", ".husky", "modules", "main.go", ".gitmodules"}
+	r := rand.New(rand.NewPCG(3, 4))
+	kept := 0
+	for range 1000 {
+		path := dir
+		for range 1 + r.IntN(4) {
+			name := names[r.IntN(len(names))]
+			switch r.IntN(8) {
+			case 0:
+				name = strings.ToUpper(name)
+			case 1:
+				name += []string{".lock", "x", ".d"}[r.IntN(3)]
+			}
+			path = filepath.Join(path, name)
+		}
+		why := guarded(path)
+		if why != "" {
+			kept++
+		}
+		asks := ask("Write", troupe.Access{Class: troupe.ClassEdit, Writes: []string{path}})
+		if asks != (why != "") {
+			t.Fatalf("%s: Write is asked about %v, a command is kept from it by %q", path, asks, why)
+		}
+		command := fmt.Sprintf("echo x > '%s'", path)
+		if asks = ask("Bash", troupe.Access{Class: troupe.ClassExec, Command: command}); asks != (why != "") {
+			t.Fatalf("%s: a redirect is asked about %v, a command is kept from it by %q", path, asks, why)
+		}
+	}
+	if kept < 150 || kept > 850 {
+		t.Errorf("%d of the paths were protected: they show little", kept)
+	}
+}
+
+// TestGuarded: what was granted is open, and with a .git the one repository that it makes. Troupe's own
+// folders never are.
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	own := g.app.dirs.Settings()
+	plain := guardedBy(t, g, dir)
+	some := guardedBy(t, g, dir, ".envrc", "new/.git", "nested/.git", "b/HEAD", "../home/troupe/settings.json")
+	for path, want := range map[string][2]bool{ // without and with
+		"main.go": {}, ".envrc": {true, false}, ".envrc/x": {true, true}, "sub/.envrc": {true, true},
+		"new/.git": {true, false}, "new/.git/hooks/pre-commit": {true, false}, "new/.git/HEAD": {true, false},
+		"new/.git/modules/m/config": {true, false}, "new/.claude": {true, true}, "other/.git": {true, true},
+		"nested/.git": {true, false}, "nested/.git/hooks/x": {true, true},
+		"b/HEAD": {true, false}, "b/hooks/x": {false, false}, "b/.envrc": {true, true}, "b/.git": {true, true},
+		own: {true, true},
+	} {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		for i, guarded := range []func(string) string{plain, some} {
+			if why := guarded(path); (why != "") != want[i] {
+				t.Errorf("%s, granted %v: %q", path, i == 1, why)
+			}
+		}
+	}
+	// While the repository is half made its pieces are part of what was allowed, and of no other.
+	writeFile(t, filepath.Join(dir, "b/HEAD"), "x")
+	writeFile(t, filepath.Join(dir, "c/HEAD"), "x")
+	if why := some(filepath.Join(dir, "b/objects")); why != "" {
+		t.Errorf("b/objects: %s", why)
+	}
+	if some(filepath.Join(dir, "c/objects")) == "" {
+		t.Error("c/objects is open")
+	}
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// isGitName: one of the names that the pieces of a repository's own folder have, folded.
+func isGitName(folded string) bool {
+	switch folded {
+	case ".git", "head", "objects", "refs", "commondir", "hooks", "config", "config.worktree", "info", "gitdir":
+		return true
+	}
+	return false
+}
+
+// mayBeGit reports whether a name in a folded path could be such a piece.
+func mayBeGit(folded string) bool {
+	for from, end := 0, 0; from < len(folded); from = end {
+		end = nextName(folded, from)
+		if isGitName(folded[from+1 : end]) {
+			return true
+		}
+	}
+	return false
+}
+
+// PartOfGit is what of a repository's own folder a path would be or lie in if it was written, wherever that
+// folder is and whatever it is called, "" if it is nothing of the kind: what makes a folder a repository,
+// which git tells by its looks (a .git; a HEAD; and beside a HEAD the objects, refs or commondir that it
+// lacks), and in one that is complete what says what git runs. What git itself writes there day by day
+// (objects, refs, a HEAD that moves) is nothing of the kind.
+func (p *Protection) PartOfGit(path string) string {
+	for from, end := 0, 0; from < len(path); from = end {
+		end = nextName(path, from)
+		name, last := fold(path[from+1:end]), end == len(path)
+		if !isGitName(name) {
+			continue
+		}
+		dir, piece := path[:from+1], path[:end]
+		protected := false
+		switch name {
+		case ".git":
+			protected = last || !present(piece)
+		case "head":
+			protected = last && newHead(dir, piece)
+		case "objects", "refs":
+			protected = present(dir+"HEAD") && !present(piece)
+		case "commondir":
+			protected = present(dir + "HEAD")
+		case "info":
+			if !last {
+				piece = path[:nextName(path, end)]
+				protected = fold(filepath.Base(piece)) == "attributes" && complete(dir)
+			}
+		default:
+			protected = complete(dir)
+		}
+		if protected {
+			return piece
+		}
+	}
+	return ""
+}
+
+// newHead reports whether a HEAD would begin a repository. Where case makes a difference git wants those
+// letters; where it makes none, what lies beside it shows that it could be meant.
+func newHead(dir, piece string) bool {
+	if complete(dir) {
+		return false // it has one, which moves with each checkout
+	}
+	if filepath.Base(piece) != "HEAD" {
+		return present(dir+"objects") || present(dir+"refs") || present(dir+"commondir")
+	}
+	// What HEAD was is written down in a file of that name, and so is the HEAD of another repository.
+	for from, end := 0, 0; from < len(dir)-1; from = end {
+		end = nextName(dir, from)
+		if name := fold(dir[from+1 : end]); (name == "logs" || name == "refs") && complete(dir[:from+1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// complete reports whether a folder, with a slash behind it, looks like a repository to git.
+func complete(dir string) bool {
+	return present(dir+"HEAD") && (present(dir+"commondir") || present(dir+"objects") && present(dir+"refs"))
+}
+
+// present: it is there, or cannot be looked for.
+func present(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+// infoOfGit: the folder in a repository in which the file lies that says what filters are run on.
+func infoOfGit(path, folded string) bool {
+	return strings.HasSuffix(folded, "/info") && complete(path[:len(path)-len("info")])
+}
