@@ -162,7 +162,11 @@ func checkHome(t *testing.T, rec Recording) {
 	if variables["TROUPE_HOME"] != dir || !strings.HasPrefix(variables["TROUPE_MODEL"], scriptPrefix+"/") {
 		t.Errorf("the variables of a replay are %v", variables)
 	}
-	s, warnings, err := config.Load(filepath.Join(dir, "settings.json"))
+	text, err := os.ReadFile(filepath.Join(dir, "settings.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, warnings, err := config.Parse("settings.json", text)
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("the settings of a replay: %v, %v", warnings, err)
 	}

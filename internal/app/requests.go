@@ -96,7 +96,7 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		return wire.Request{}, fmt.Errorf("read session %s: %w", q.Session, err)
 	}
 	w := wire.Request{
-		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Reason: q.Reason, Tool: q.Tool,
+		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Tool: q.Tool,
 		Action: q.Action,
 		Why:    q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
 		Since: q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),

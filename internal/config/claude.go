@@ -8,7 +8,7 @@ import (
 // theirs reads a file of Claude Code's. It holds much that concerns that program alone, so a
 // key that is not read here is no mistake; what is read is read as strictly as our own.
 func (p *parser) theirs(root node) Settings {
-	s := Defaults()
+	s := defaults()
 	s.Path = p.path
 	p.foreign, p.lenient = true, true
 	var managedOnly, enabled bool

@@ -2,8 +2,6 @@ package config
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,8 +54,8 @@ func TestFindDirs(t *testing.T) {
 		}
 	}
 	d := Dirs{Config: "/c", Data: "/d", Run: "/r", Home: "/h"}
-	got := []string{d.Settings(), d.Models(), d.Database(), d.Owners(), d.Outputs(), d.UserAgents()}
-	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/owners", "/d/outputs",
+	got := []string{d.Settings(), d.Models(), d.Database(), d.Outputs(), d.UserAgents()}
+	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/outputs",
 		"/h/.claude/agents"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -90,7 +88,7 @@ func TestParse(t *testing.T) {
 			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
-		Sandbox: Defaults().Sandbox,
+		Sandbox: defaults().Sandbox,
 		Providers: map[string]Provider{"ollama": {BaseURL: "http://localhost:11434/v1", Window: 8192, MaxRequests: 2},
 			"anthropic": {MaxRequests: 4}},
 	}
@@ -162,25 +160,6 @@ func TestParseComplaints(t *testing.T) {
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {
 			t.Errorf("%s: %q, %v", test.in, warnings, err)
 		}
-	}
-}
-
-func TestLoad(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "settings.json")
-	if s, w, err := Load(file); err != nil || w != nil || !cmp.Equal(s, Defaults()) {
-		t.Errorf("no file: %+v %v %v", s, w, err)
-	}
-	if err := os.WriteFile(file, []byte(`{"model": "x"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s, _, err := Load(file); err != nil || s.Model != "x" || s.Path != file {
-		t.Errorf("%+v %v", s, err)
-	}
-	var ue *troupe.UserError
-	if _, _, err := Load(dir); !errors.As(err, &ue) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a folder: %v", err)
 	}
 }
 

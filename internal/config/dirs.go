@@ -82,9 +82,6 @@ func (d Dirs) Models() string { return filepath.Join(d.Config, "models.yaml") }
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 
-// Owners is the folder of the lock files by which a process shows that it lives.
-func (d Dirs) Owners() string { return filepath.Join(d.Data, "owners") }
-
 // Outputs is the folder of outputs too large for a log, a folder per session.
 func (d Dirs) Outputs() string { return filepath.Join(d.Data, "outputs") }
 

@@ -29,7 +29,7 @@ func Parse(path string, data []byte) (s Settings, warnings []string, err error) 
 
 // ours reads a file in our own dialect.
 func (p *parser) ours(root node) Settings {
-	s := Defaults()
+	s := defaults()
 	s.Path = p.path
 	p.object(root, "", map[string]func(node){
 		"model":          func(n node) { p.str(n, &s.Model) },

@@ -188,7 +188,7 @@ func (a All) place(l *layer, text string) string {
 // Settings are all the rest as one. A project can lower a limit, and once it is trusted choose
 // the model. Permissions are those of the user's own file but for the mode; see Rules.
 func (a All) Settings(trusted bool) Settings {
-	out := Defaults()
+	out := defaults()
 	all := bounds()
 	for i := range a.layers {
 		l := &a.layers[i]

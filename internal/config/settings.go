@@ -91,8 +91,8 @@ type Agents struct {
 	AskAboveUSD float64
 }
 
-// Defaults are the settings of a user who has written none.
-func Defaults() Settings {
+// defaults are the settings of a user who has written none.
+func defaults() Settings {
 	return Settings{
 		// A day: long enough for a night and a train, and no wait is for ever.
 		Permissions: Permissions{DefaultMode: troupe.ModeDefault, AskSeconds: 86_400},
@@ -149,21 +149,6 @@ func (s Settings) Rules() []troupe.Rule {
 
 // maxSettings is far more than anybody writes by hand.
 const maxSettings = 1 << 20
-
-// Load reads a settings file; one that does not exist gives the defaults. Warnings are for
-// people and name keys that mean nothing here. An error (a *troupe.UserError) means that
-// the file cannot be followed as written: nothing should run then, for what it says about
-// permissions would be lost.
-func Load(path string) (s Settings, warnings []string, err error) {
-	data, _, err := readFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Defaults(), nil, nil
-	}
-	if err != nil {
-		return Settings{}, nil, unreadable(path, err)
-	}
-	return Parse(path, data)
-}
 
 // readFile reads a file of settings. It does not wait, should it be a pipe that nobody writes to.
 func readFile(path string) ([]byte, fs.FileInfo, error) {

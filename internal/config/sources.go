@@ -217,7 +217,7 @@ func read(s Source, data []byte, claude bool) (layer, *parser) {
 
 // salvage reads what a file forbids that is JSON but cannot be followed as a whole.
 func salvage(path string, root node) Settings {
-	s := Defaults()
+	s := defaults()
 	s.Path = path
 	for _, m := range root.members {
 		for _, part := range m.value.members {
@@ -319,7 +319,7 @@ func (r *reader) broken(s Source, err error) {
 		cause = e.Err
 	}
 	s.Broken = true
-	r.layers = append(r.layers, layer{Source: s, settings: Defaults()})
+	r.layers = append(r.layers, layer{Source: s, settings: defaults()})
 	r.warnings = append(r.warnings, Warning{Path: s.Path, Text: s.Path + ": the settings cannot be read (" +
 		cause.Error() + "), so none of them count, and no mode is looser than default"})
 }

@@ -133,7 +133,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 	}
 	name, err := insert(tx, s, lease, b.Caps, names)
 	if errors.Is(err, troupe.ErrExists) {
-		return Born{Refused: &NameTakenError{Name: name}}, nil
+		return Born{Refused: &nameTakenError{Name: name}}, nil
 	}
 	if err != nil {
 		return Born{}, fmt.Errorf("insert session %s: %w", b.ID, err)
@@ -163,7 +163,7 @@ func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps, na
 	if s.Name != "" || s.Parent == "" {
 		return s.Name, tx.Insert(s, l, caps)
 	}
-	base := NameFor(s.Title)
+	base := nameFor(s.Title)
 	for tries := 0; ; tries++ {
 		names[base]++
 		switch n := names[base]; {
@@ -214,7 +214,7 @@ func HasSlot(t troupe.Tree) bool { return t.Caps.MaxActive == 0 || t.Active < t.
 // Room says whether a model call that is expected to use r fits into what is left of a
 // tree's limits. If it does not fit now but may once calls under way have ended, wait is set.
 func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
-	if over := Over(t); over != "" {
+	if over := overLimit(t); over != "" {
 		return over, false
 	}
 	tokens := t.Tally.Usage.Total() + t.Reserved.Tokens + r.Tokens
@@ -247,8 +247,8 @@ func Near(t troupe.Tree) troupe.BudgetWarned {
 	return troupe.BudgetWarned{}
 }
 
-// Over says which limit of the tree its bill has reached, or "".
-func Over(t troupe.Tree) string {
+// overLimit says which limit of the tree its bill has reached, or "".
+func overLimit(t troupe.Tree) string {
 	switch {
 	case t.Caps.MaxTokens > 0 && t.Tally.Usage.Total() >= t.Caps.MaxTokens:
 		return fmt.Sprintf("the tree has used %d of its %d tokens", t.Tally.Usage.Total(), t.Caps.MaxTokens)
@@ -264,43 +264,43 @@ func Over(t troupe.Tree) string {
 func capped(t troupe.Tree, b Birth) error {
 	switch {
 	case b.Depth > t.Caps.MaxDepth && t.Caps.MaxDepth == 0:
-		return &CapError{"sub-agents are switched off here (agents.max_depth is 0)"}
+		return &capError{"sub-agents are switched off here (agents.max_depth is 0)"}
 	case b.Depth > t.Caps.MaxDepth:
-		return &CapError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is "+
+		return &capError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is "+
 			"%d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
 	case t.Caps.MaxTotal > 0 && t.Total >= t.Caps.MaxTotal:
-		return &CapError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without "+
+		return &capError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without "+
 			"another one", t.Caps.MaxTotal)}
 	}
-	if over := Over(t); over != "" {
-		return &CapError{over + "; no more agents are started"}
+	if over := overLimit(t); over != "" {
+		return &capError{over + "; no more agents are started"}
 	}
 	return nil
 }
 
-// CapError is a birth that a limit of the tree refuses.
-type CapError struct{ Why string }
+// capError is a birth that a limit of the tree refuses.
+type capError struct{ Why string }
 
-func (e *CapError) Error() string { return e.Why }
+func (e *capError) Error() string { return e.Why }
 
 // Unwrap makes it troupe.ErrCap.
-func (e *CapError) Unwrap() error { return troupe.ErrCap }
+func (e *capError) Unwrap() error { return troupe.ErrCap }
 
-// NameTakenError is a birth whose name a sibling has.
-type NameTakenError struct{ Name string }
+// nameTakenError is a birth whose name a sibling has.
+type nameTakenError struct{ Name string }
 
-func (e *NameTakenError) Error() string {
+func (e *nameTakenError) Error() string {
 	return fmt.Sprintf("the name %q is taken by another agent here; choose another name", e.Name)
 }
 
 // Unwrap makes it troupe.ErrExists.
-func (e *NameTakenError) Unwrap() error { return troupe.ErrExists }
+func (e *nameTakenError) Unwrap() error { return troupe.ErrExists }
 
 const maxName = 48
 
-// NameFor makes a name from a description: its first letter in upper case, nothing that
+// nameFor makes a name from a description: its first letter in upper case, nothing that
 // would break a path ("main/Auth Explorer") or a terminal.
-func NameFor(title string) string {
+func nameFor(title string) string {
 	name := []rune(clean(title))
 	if len(name) > maxName {
 		name = []rune(strings.TrimSpace(string(name[:maxName])))

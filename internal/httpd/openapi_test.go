@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write docs/openapi.yaml")
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	const file = "../../docs/openapi.yaml"
-	got, err := Description()
+	got, err := description()
 	if err != nil {
 		t.Fatal(err)
 	}

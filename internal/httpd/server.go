@@ -214,8 +214,8 @@ func serveText(mux *http.ServeMux, pattern, contentType string, make func() ([]b
 	})
 }
 
-// Description is the OpenAPI document of this API, as YAML.
-func Description() ([]byte, error) {
+// description is the OpenAPI document of this API, as YAML.
+func description() ([]byte, error) {
 	return (&operations{}).describe(http.NewServeMux()).YAML()
 }
 

@@ -75,15 +75,6 @@ func (c *PrefixChecker) Check(key string, head []byte, messages [][]byte) error 
 	return nil
 }
 
-// NewGeneration announces that the next request under key need not follow the one before.
-func (c *PrefixChecker) NewGeneration(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.tips[key]; ok {
-		c.tips[key] = nil
-	}
-}
-
 func (c *PrefixChecker) part(b []byte) part { return part{maphash.Bytes(c.seed, b), len(b)} }
 
 func (c *PrefixChecker) add(key string, t tip) {

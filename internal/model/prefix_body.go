@@ -7,28 +7,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
-// CheckBody is Check for a whole request body, in the form that the Messages API reads:
-// tools, system and messages are compared, cache marks and everything else apart.
-func (c *PrefixChecker) CheckBody(key string, body []byte) error {
-	r, err := c.splitBody(body)
-	if err != nil {
-		return fmt.Errorf("%w (%s): %w", ErrPrefix, key, err)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.tips[key]
-	if len(known) == 0 {
-		c.add(key, tip{parts: r.parts, waiting: 1})
-		return nil
-	}
-	if n := common(known[0].parts, r.parts); n < len(known[0].parts) {
-		return differs(key, known[0].parts, r.parts, n, r.at)
-	}
-	known[0].parts = r.parts
-	return nil
-}
-
-// CheckConversation is CheckBody for who cannot tell whose request it is, such as a server.
+// CheckConversation is Check for a whole request body, in the form that the Messages API reads, where it cannot
+// be told whose request it is, as in a server: tools, system and messages are compared, cache marks and all else apart.
 // Conversations are told apart by their tools, system and first message; among several that
 // began alike, a request must go on from one of those that are known. A body that holds a
 // model's reply but continues none of them is refused, unless midway says that requests may

@@ -38,9 +38,6 @@ func TestPrefixChecker(t *testing.T) {
 	step("a", "head", "may only grow", "one", "two")
 	step("a", "tail", "the head", "one", "two", "three", "four")
 	step("a", "head", "", "one", "two", "three", "four") // what was refused is not remembered
-	c.NewGeneration("a")
-	step("a", "head", "", "summary")
-	step("a", "head", "message 1", "one")
 }
 
 func TestPrefixCheckerForgetsTheOldest(t *testing.T) {
@@ -80,21 +77,21 @@ func TestPrefixBodies(t *testing.T) {
 	c := NewPrefixChecker(10)
 	for _, b := range [][]byte{body(user1m), body(user1, reply1, result1),
 		body(user1, reply1, result2, reply2, user1m)} {
-		if err := c.CheckBody("k", b); err != nil {
+		if err := c.CheckConversation(b, false); err != nil {
 			t.Errorf("cache marks count: %v", err)
 		}
 	}
-	err := c.CheckBody("k", body(user1, reply1x, result2, reply2, user1, user1))
+	err := c.CheckConversation(body(user1, reply1x, result2, reply2, user1, user1), false)
 	if !errors.Is(err, ErrPrefix) || !strings.Contains(err.Error(), "messages[1]") {
 		t.Errorf("a changed input passed: %v", err)
 	}
-	other := strings.Replace(string(body(user1)), `"text":"s"`, `"text":"S"`, 1)
-	if err := c.CheckBody("k", []byte(other)); !errors.Is(err, ErrPrefix) ||
-		!strings.Contains(err.Error(), "system[0]") {
+	other := strings.Replace(string(body(user1, reply1, result1)), `"text":"s"`, `"text":"S"`, 1)
+	if err := c.CheckConversation([]byte(other), false); !errors.Is(err, ErrPrefix) ||
+		!strings.Contains(err.Error(), "its tools, system and first message") {
 		t.Errorf("a changed system prompt passed: %v", err)
 	}
 	for _, broken := range []string{"", "[]", "{", `{"messages":[]}`, `{"messages":[`} {
-		if err := c.CheckBody("z", []byte(broken)); !errors.Is(err, ErrPrefix) {
+		if err := c.CheckConversation([]byte(broken), false); !errors.Is(err, ErrPrefix) {
 			t.Errorf("%q: %v", broken, err)
 		}
 	}
@@ -138,7 +135,7 @@ func FuzzUnmarked(f *testing.F) {
 		if strings.Contains(v, "cache_control") && len(once) > len(v) {
 			t.Errorf("grew: %q to %q", v, once)
 		}
-		_ = NewPrefixChecker(1).CheckBody("k", []byte(v))
+		_ = NewPrefixChecker(1).CheckConversation([]byte(v), false)
 	})
 }
 

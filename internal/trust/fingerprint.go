@@ -91,9 +91,9 @@ const (
 	maxDeep   = 4
 )
 
-// Read looks at one folder. Everything is opened through an os.Root: a link that leads out of
+// examine looks at one folder. Everything is opened through an os.Root: a link that leads out of
 // the folder does not count, here as elsewhere. The error is only about the folder itself.
-func Read(s Subject) (Fingerprint, error) {
+func examine(s Subject) (Fingerprint, error) {
 	dir, err := filepath.EvalSymlinks(s.Folder)
 	if err != nil {
 		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)

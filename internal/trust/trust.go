@@ -115,7 +115,7 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) 
 		unseen[name] = true
 	}
 	for _, subject := range folders {
-		fp, err := Read(subject)
+		fp, err := examine(subject)
 		if err != nil {
 			return Status{}, err
 		}
@@ -142,20 +142,20 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) 
 	return out, nil
 }
 
-// WideError says that a folder holds more than a project, so that trusting it takes more than a
+// wideError says that a folder holds more than a project, so that trusting it takes more than a
 // yes: somebody has to mean it.
-type WideError struct{ Folder, Why string }
+type wideError struct{ Folder, Why string }
 
-func (e *WideError) Error() string {
+func (e *wideError) Error() string {
 	return fmt.Sprintf("%s %s: what is put there by anybody else would be trusted with it", e.Folder, e.Why)
 }
 
 // Grant trusts a folder with what a person was shown. If the folder is changed in between, the
 // hash that is kept is that of what was shown. explicit is for somebody who named the folder: a
-// folder that is too wide is otherwise refused with a *WideError.
+// folder that is too wide is otherwise refused with a *wideError.
 func (s *Store) Grant(fp Fingerprint, explicit bool) error {
 	if fp.Wide != "" && !explicit {
-		return &WideError{fp.Folder, fp.Wide}
+		return &wideError{fp.Folder, fp.Wide}
 	}
 	if fp.Hash == "" {
 		return nil
@@ -166,14 +166,6 @@ func (s *Store) Grant(fp Fingerprint, explicit bool) error {
 	}
 	if err := s.put(s.name(fp.Folder), data); err != nil {
 		return fmt.Errorf("trust %s: %w", fp.Folder, err)
-	}
-	return nil
-}
-
-// Revoke takes the trust in a folder back; it is no error if there was none.
-func (s *Store) Revoke(folder string) error {
-	if err := os.Remove(s.name(folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("take back the trust in %s: %w", folder, err)
 	}
 	return nil
 }

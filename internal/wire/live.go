@@ -59,7 +59,6 @@ type Request struct {
 	Session troupe.SessionID   `json:"session"`
 	Root    troupe.SessionID   `json:"root"`
 	Path    string             `json:"path"` // who asks: "main/Auth Explorer"
-	Reason  troupe.WaitReason  `json:"reason"`
 	Tool    string             `json:"tool"`
 	Action  string             `json:"action"` // the exact command, change or input
 	Why     string             `json:"why"`    // why it is asked

@@ -60,7 +60,7 @@ func New() *World {
 		changed: make(chan struct{}), sessions: []troupe.Session{main, child},
 		events: make(map[troupe.SessionID][]troupe.Event),
 		requests: []wire.Request{{
-			ID: Request, Session: Child, Root: Root, Path: "main/Auth Explorer", Reason: troupe.WaitApproval,
+			ID: Request, Session: Child, Root: Root, Path: "main/Auth Explorer", Kind: troupe.RequestPermission,
 			Tool:   "Bash",
 			Action: "rm -rf build\u202e && echo <done>", Why: "no rule allows it", Grant: "Bash(rm -rf build)",
 			Since: Born(), Until: Born().Add(time.Hour), Running: true, Calls: 1,

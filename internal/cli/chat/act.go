@@ -57,7 +57,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actSend:
 		return v.send(ctx, a.text)
 	case actCommand:
-		return v.command(ctx, a.name, a.text)
+		return commandNamed(a.name).run(v, ctx, a.text)
 	case actAnswer:
 		return v.api.Answer(ctx, a.request, a.answer)
 	case actStop:
@@ -151,36 +151,12 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 	return agents, commands, nil
 }
 
-func (v *conversation) command(ctx context.Context, name, args string) error {
-	switch name {
-	case "help":
-		v.say(help())
-	case "agents":
-		return v.agents(ctx)
-	case "tasks":
-		return v.tasks(ctx)
-	case "cost":
-		return v.cost(ctx)
-	case "model":
-		return v.setModel(ctx, args)
-	case "mode":
-		return v.setMode(ctx, args)
-	case "resume":
-		return v.resume(ctx, args)
-	case "compact":
-		return v.tree.held(ctx, func() error { return v.api.Compact(ctx, v.tree.root, args) })
-	case "undo":
-		return v.planUndo(ctx, args)
-	case "background":
-		id, err := v.find(args)
-		if err != nil {
-			return err
-		}
-		return v.api.Background(ctx, id)
-	case "stop":
-		return v.stopAgent(ctx, args)
+func (v *conversation) background(ctx context.Context, word string) error {
+	id, err := v.find(word)
+	if err != nil {
+		return err
 	}
-	return nil
+	return v.api.Background(ctx, id)
 }
 
 func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {

@@ -30,7 +30,7 @@ func showRequest(r wire.Request, waiting int, whole bool, width int, color bool,
 	if r.Calls > 1 {
 		what += fmt.Sprintf(" (%d calls)", r.Calls)
 	}
-	if r.Reason == troupe.WaitQuestion {
+	if r.Kind == troupe.RequestQuestion {
 		what = "a question"
 	}
 	who := console.Line(r.Path, 80)
@@ -85,7 +85,7 @@ func room(width int, edge string) int {
 // answers says what can be answered, and until when.
 func answers(r wire.Request, waiting int, local *time.Location) string {
 	text := "y once"
-	if r.Reason == troupe.WaitQuestion {
+	if r.Kind == troupe.RequestQuestion {
 		text = "write your answer, or n for none"
 	} else {
 		if r.Grant != "" {

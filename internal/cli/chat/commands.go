@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -12,24 +14,46 @@ import (
 type command struct {
 	name, args, help string
 	aliases          []string
+	early            bool // also before the conversation has begun
+	late             bool // also while its end is waited for
+	// run carries it out. quit has none: the machine decides what becomes of it.
+	run func(v *conversation, ctx context.Context, args string) error
 }
 
 func commands() []command {
 	return []command{
-		{"help", "", "what there is", []string{"h", "?"}},
-		{"agents", "", "every agent of this conversation", []string{"agent"}},
-		{"tasks", "", "what is at work", []string{"task", "ps", "jobs"}},
-		{"cost", "", "the bill, and how much of the limits is used", []string{"usage", "bill"}},
-		{"model", "[NAME]", "the main agent's model, or another one from here on", nil},
-		{"mode", "[NAME]", "what is allowed without a question: default, acceptEdits, plan, …",
-			[]string{"permissions"}},
-		{"resume", "[ID|NAME]", "earlier conversations of this folder, or go on with one", []string{"continue"}},
-		{"compact", "[HINT]", "shorten the conversation; the hint says what to keep", nil},
-		{"undo", "[TURN|redo]", "take back what tools did to files, or take that back", nil},
-		{"background", "NAME|#", "let an agent go on in the background", []string{"bg"}},
-		{"stop", "[NAME|#]", "stop the turn, or one agent", []string{"kill"}},
-		{"quit", "", "end; asks if something is at work", []string{"exit", "q", "bye"}},
+		{name: "help", help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
+			run: func(v *conversation, _ context.Context, _ string) error { v.say(help()); return nil }},
+		{name: "agents", help: "every agent of this conversation", aliases: []string{"agent"}, late: true,
+			run: func(v *conversation, ctx context.Context, _ string) error { return v.agents(ctx) }},
+		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
+			run: func(v *conversation, ctx context.Context, _ string) error { return v.tasks(ctx) }},
+		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
+			late: true, run: func(v *conversation, ctx context.Context, _ string) error { return v.cost(ctx) }},
+		{name: "model", args: "[NAME]", help: "the main agent's model, or another one from here on", early: true,
+			run: (*conversation).setModel},
+		{name: "mode", args: "[NAME]", help: "what is allowed without a question: default, acceptEdits, plan, …",
+			aliases: []string{"permissions"}, early: true, run: (*conversation).setMode},
+		{name: "resume", args: "[ID|NAME]", help: "earlier conversations of this folder, or go on with one",
+			aliases: []string{"continue"}, early: true, run: (*conversation).resume},
+		{name: "compact", args: "[HINT]", help: "shorten the conversation; the hint says what to keep",
+			run: func(v *conversation, ctx context.Context, hint string) error {
+				return v.tree.held(ctx, func() error { return v.api.Compact(ctx, v.tree.root, hint) })
+			}},
+		{name: "undo", args: "[TURN|redo]", help: "take back what tools did to files, or take that back",
+			run: (*conversation).planUndo},
+		{name: "background", args: "NAME|#", help: "let an agent go on in the background", aliases: []string{"bg"},
+			run: (*conversation).background},
+		{name: "stop", args: "[NAME|#]", help: "stop the turn, or one agent", aliases: []string{"kill"}, late: true,
+			run: (*conversation).stopAgent},
+		{name: "quit", help: "end; asks if something is at work", aliases: []string{"exit", "q", "bye"}},
 	}
+}
+
+// commandNamed is a command by its full name.
+func commandNamed(name string) command {
+	all := commands()
+	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
 }
 
 // escaped begins a message that is to begin with a slash.

@@ -72,7 +72,7 @@ func (m *machine) prompt() string {
 		return "w/s/l? "
 	case m.dialog == dialogUndo:
 		return "y/n? "
-	case len(m.asks) > 0 && m.asks[0].Reason == troupe.WaitQuestion:
+	case len(m.asks) > 0 && m.asks[0].Kind == troupe.RequestQuestion:
 		return "answer? "
 	case len(m.asks) > 0 && m.asks[0].Grant == "":
 		return "y/n? "
@@ -178,7 +178,7 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 	case hasWord(word, "n") || hasWord(word, "no"):
 		trimmed := strings.TrimSpace(text)
 		a.Note = strings.TrimLeft(trimmed[strings.IndexAny(trimmed, " ,:"):], " ,:")
-	case ask.Reason == troupe.WaitQuestion && word != "" && !strings.HasPrefix(word, "/"):
+	case ask.Kind == troupe.RequestQuestion && word != "" && !strings.HasPrefix(word, "/"):
 		a.Allow, a.Note = true, text
 	default:
 		return nil, false
@@ -259,12 +259,12 @@ func (m *machine) command(name, args string) []act {
 	if problem != "" {
 		return []act{say("%s", problem)}
 	}
-	switch {
-	case full == "quit":
+	switch c := commandNamed(full); {
+	case c.run == nil:
 		return m.quit()
-	case m.ending && full != "agents" && full != "tasks" && full != "cost" && full != "help" && full != "stop":
+	case m.ending && !c.late:
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
-	case !m.begun && full != "help" && full != "resume" && full != "model" && full != "mode":
+	case !m.begun && !c.early:
 		return []act{say("Nothing has begun yet: say what is to be done.")}
 	}
 	return []act{{kind: actCommand, name: full, text: args}}

@@ -29,12 +29,12 @@ func open(ids ...string) happen {
 	return func(m *machine) []act {
 		var all []wire.Request
 		for _, id := range ids {
-			r := wire.Request{ID: id, Path: "main/" + id, Reason: troupe.WaitApproval, Grant: "Bash(go test *)"}
+			r := wire.Request{ID: id, Path: "main/" + id, Kind: troupe.RequestPermission, Grant: "Bash(go test *)"}
 			if strings.HasPrefix(id, "g") {
 				r.Grant = ""
 			}
 			if strings.HasPrefix(id, "q") {
-				r.Reason = troupe.WaitQuestion
+				r.Kind = troupe.RequestQuestion
 			}
 			all = append(all, r)
 		}

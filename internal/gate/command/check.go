@@ -10,15 +10,15 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// UnreadableError: a command that cannot be taken apart, so that nothing can be said about
+// unreadableError: a command that cannot be taken apart, so that nothing can be said about
 // what it runs. Problem is a phrase for people; Line and Column (in bytes, both from 1) say
 // where, and are 0 if it is no one place.
-type UnreadableError struct {
+type unreadableError struct {
 	Problem      string
 	Line, Column int
 }
 
-func (e *UnreadableError) Error() string {
+func (e *unreadableError) Error() string {
 	if e.Line == 0 {
 		return "the command cannot be read: " + e.Problem
 	}
@@ -32,9 +32,9 @@ const maxLength = 128 << 10
 // check refuses what the parser and bash, or bash and the person who is asked, would read in
 // two ways. It has to come before parsing: the parser skips carriage returns, for one, and
 // bash runs what comes after them.
-func check(command string) *UnreadableError {
+func check(command string) *unreadableError {
 	if len(command) >= maxLength {
-		return &UnreadableError{
+		return &unreadableError{
 			Problem: fmt.Sprintf("it is longer than the %d bytes that a shell can be given", maxLength-1),
 		}
 	}
@@ -82,9 +82,9 @@ func hidden(r, before, after rune) string {
 	return ""
 }
 
-func at(command string, offset int, problem string) *UnreadableError {
+func at(command string, offset int, problem string) *unreadableError {
 	head := command[:offset]
-	return &UnreadableError{
+	return &unreadableError{
 		Problem: problem,
 		Line:    1 + strings.Count(head, "\n"),
 		Column:  offset - strings.LastIndexByte(head, '\n'),
@@ -123,16 +123,16 @@ func nesting(command string) int {
 
 // parse turns a command into a tree. The parser is given text that may come from anybody:
 // should it panic, the command is unreadable and the process lives on.
-func parse(command string) (file *syntax.File, bad *UnreadableError) {
+func parse(command string) (file *syntax.File, bad *unreadableError) {
 	if bad := check(command); bad != nil {
 		return nil, bad
 	}
 	if nesting(command) > maxNesting {
-		return nil, &UnreadableError{Problem: "commands stand too deep in one another"}
+		return nil, &unreadableError{Problem: "commands stand too deep in one another"}
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			file, bad = nil, &UnreadableError{Problem: "its syntax is too unusual"}
+			file, bad = nil, &unreadableError{Problem: "its syntax is too unusual"}
 		}
 	}()
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash),
@@ -148,9 +148,9 @@ func parse(command string) (file *syntax.File, bad *UnreadableError) {
 	if errors.As(err, &dialect) {
 		return nil, unreadableAt(dialect.Pos, dialect.Feature+" are not bash")
 	}
-	return nil, &UnreadableError{Problem: err.Error()}
+	return nil, &unreadableError{Problem: err.Error()}
 }
 
-func unreadableAt(pos syntax.Pos, problem string) *UnreadableError {
-	return &UnreadableError{Problem: problem, Line: int(pos.Line()), Column: int(pos.Col())}
+func unreadableAt(pos syntax.Pos, problem string) *unreadableError {
+	return &unreadableError{Problem: problem, Line: int(pos.Line()), Column: int(pos.Col())}
 }

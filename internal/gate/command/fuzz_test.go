@@ -19,7 +19,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("a[$(x)]=([b]=c) d {e,f}{1..3} <<E >&2\n${g@P}\nE")
 	f.Fuzz(func(t *testing.T, command string) {
 		got, err := Read(command)
-		var bad *UnreadableError
+		var bad *unreadableError
 		if err != nil {
 			if !errors.As(err, &bad) || bad.Problem == "" {
 				t.Fatalf("Read(%q): %v", command, err)

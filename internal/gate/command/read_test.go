@@ -218,7 +218,7 @@ func TestReadSaysWhatIsUnclear(t *testing.T) {
 		`exec {a[1]}>f`, `$'\0'`,
 	} {
 		got, err := Read(command)
-		var bad *UnreadableError
+		var bad *unreadableError
 		if err != nil && !errors.As(err, &bad) {
 			t.Errorf("Read(%q): %v", command, err)
 		}
@@ -256,7 +256,7 @@ func TestReadRefusesBeforeParsing(t *testing.T) {
 		{"\ufeffls", 1, 1}, {"ls \U000e0041", 1, 4},
 	} {
 		_, err := Read(c.command)
-		var bad *UnreadableError
+		var bad *unreadableError
 		if !errors.As(err, &bad) || bad.Line != c.line || bad.Column != c.column || bad.Problem == "" {
 			t.Errorf("Read(%q) is %+v, want it unreadable at %d:%d", c.command, err, c.line, c.column)
 		}

@@ -14,7 +14,7 @@ const (
 	maxTexts = 4
 )
 
-// Read takes a command apart, as bash would. Its error is an *UnreadableError: nothing is
+// Read takes a command apart, as bash would. Its error is an *unreadableError: nothing is
 // known about what the command runs.
 func Read(command string) (Command, error) {
 	w, bad := walk(command, 0, "")
@@ -24,7 +24,7 @@ func Read(command string) (Command, error) {
 	return w.out, nil
 }
 
-func walk(command string, texts int, folder string) (*walker, *UnreadableError) {
+func walk(command string, texts int, folder string) (*walker, *unreadableError) {
 	file, bad := parse(command)
 	if bad != nil {
 		return nil, bad
@@ -43,7 +43,7 @@ func walk(command string, texts int, folder string) (*walker, *UnreadableError) 
 	}
 	w.overlooked()
 	if w.deep {
-		return nil, &UnreadableError{Problem: "commands stand too deep in one another"}
+		return nil, &unreadableError{Problem: "commands stand too deep in one another"}
 	}
 	w.out.findNumbers()
 	for _, name := range w.calculates {

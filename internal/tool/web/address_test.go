@@ -106,7 +106,7 @@ func TestReadURL(t *testing.T) {
 
 func TestPublic(t *testing.T) {
 	t.Parallel()
-	public := Public()
+	public := publicOnly()
 	for _, good := range []string{"93.184.216.34:443", "1.1.1.1:80", "8.8.8.8:8443", "[2606:4700::1111]:443",
 		"[::ffff:93.184.216.34]:443"} {
 		if err := public(netip.MustParseAddrPort(good)); err != nil {
@@ -222,7 +222,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 		"unspecified.example":      {"0.0.0.0"},
 	} {
 		dialed := false
-		public := Public()
+		public := publicOnly()
 		d := &guardedDialer{resolver: names(t, map[string][][]string{name: {leads}}),
 			allow: func(ap netip.AddrPort) error {
 				err := public(ap)
@@ -245,7 +245,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 		!strings.Contains(got, "there is no host nowhere.example") {
 		t.Errorf("told: %s", got)
 	}
-	d := &guardedDialer{resolver: names(t, nil), allow: Public()}
+	d := &guardedDialer{resolver: names(t, nil), allow: publicOnly()}
 	_, err := d.dial(t.Context(), "tcp", "nowhere.example:443")
 	var dns *net.DNSError
 	if !errors.As(err, &dns) || !dns.IsNotFound {

@@ -26,10 +26,10 @@ func (e *refusedError) Error() string { return fmt.Sprintf("%s may not be reache
 // services that could take a request for a command of their own.
 const lowestPort = 1024
 
-// Public returns a guard that lets through public addresses only: none of this machine, of
+// publicOnly returns a guard that lets through public addresses only: none of this machine, of
 // local networks, of clouds' own services, and none that stands for such an address in
 // another notation or behind a tunnel.
-func Public() func(netip.AddrPort) error {
+func publicOnly() func(netip.AddrPort) error {
 	guardian := ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(
 		netip.MustParsePrefix("168.63.129.16/32"), // a public address in name only: Azure's host, from within
 	))

@@ -24,7 +24,7 @@ import (
 // Options are what may differ from the default.
 type Options struct {
 	// Allow judges each address before it is dialled; an error refuses it. Nil means that
-	// only public addresses are allowed (see Public).
+	// only public addresses are allowed (see publicOnly).
 	Allow func(netip.AddrPort) error
 	// Local are hosts on this machine or in its network that may be read all the same, each with :port
 	// at its end if that is neither 80 nor 443.
@@ -41,7 +41,7 @@ type Options struct {
 // service was named. An error is about the settings.
 func New(o Options) ([]tool.Descriptor, error) {
 	if o.Allow == nil {
-		o.Allow = Public()
+		o.Allow = publicOnly()
 	}
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver

@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/encode"
 )
 
-// Tokens is about how many tokens n bytes of text are: one for every four, rounded up.
+// tokens is about how many tokens n bytes of text are: one for every four, rounded up.
 //
 // OpenAI's help gives a token four characters of English, Anthropic's glossary 3.5, and
 // DeepSeek's documentation some three, or 1.7 of Chinese, which are five bytes; code has
@@ -15,7 +15,7 @@ import (
 // a quarter too much: what nobody has counted is not to look dearer than it was. The script
 // model counts by the same rule. What has to fit a window, or under a limit, is estimated
 // at three bytes (internal/turn), because there the other side is the careful one.
-func Tokens(n int) int64 { return int64(n+3) / 4 }
+func tokens(n int) int64 { return int64(n+3) / 4 }
 
 // perImage is what an image in a request counts for. Anthropic bills its width by its
 // height by 750, up to 1,600 by most models; OpenAI 765 for one of 1024 by 1024.
@@ -37,7 +37,7 @@ func Sent(body encode.Body, image string) int64 {
 			_, piece, _ = bytes.Cut(rest, []byte(end))
 		}
 	}
-	return Tokens(text) + images*perImage
+	return tokens(text) + images*perImage
 }
 
 // Bill is what one reply costs, told or estimated. A service counts what it has said when
@@ -85,7 +85,7 @@ func (b *Bill) Sum(said int, whole bool) (sum troupe.Usage, estimated bool) {
 		sum.Input = b.Sent()
 	}
 	if sum.Output == 0 || !whole && said > b.counted {
-		sum.Output = max(sum.Output, Tokens(said))
+		sum.Output = max(sum.Output, tokens(said))
 	}
 	return sum, sum != b.told
 }
