@@ -18,6 +18,9 @@ import (
 // plays.
 const enough = 10_000
 
+// storeTx keeps the table below in its lines.
+type storeTx = store.Tx
+
 // TestPlantedBugs plants bugs at the seams of the engine, each of which breaks a promise, and
 // wants the simulation to notice every one of them.
 func TestPlantedBugs(t *testing.T) {
@@ -26,76 +29,54 @@ func TestPlantedBugs(t *testing.T) {
 		t.Skip("planted bugs are looked for without the race detector")
 	}
 	for name, plant := range map[string]func() func(*session.Deps){
-		"an end is told in a transaction of its own": endApart,
-		"appends are not checked for the " +
-			"epoch": onTx(func(tx store.Tx) store.Tx { return unfenced{tx} }),
-		"mail is not marked " +
-			"delivered": onTx(func(tx store.Tx) store.Tx { return unmarked{tx} }),
-		"mail that comes during a summary is swallowed": swallow,
-		"a summary forgets what was just " +
-			"said": onTx(func(tx store.Tx) store.Tx { return curt{tx} }),
-		"a summary takes the mailbox for " +
-			"read": onTx(func(tx store.Tx) store.Tx { return greedy{tx} }),
-		"births do not look at the " +
-			"caps": onTx(func(tx store.Tx) store.Tx { return capless{tx} }),
-		"admissions do not look at the " +
-			"slots": onTx(func(tx store.Tx) store.Tx { return slotless{tx} }),
-		"calls do not look at what others have " +
-			"reserved": onTx(func(tx store.Tx) store.Tx { return unreserved{tx} }),
-		"an edit says that it only reads": harmless,
-		"a claim does not take the " +
-			"session": onTx(func(tx store.Tx) store.Tx { return claimless{tx} }),
-		"the sums of a tree forget what a take-over " +
-			"changes": onTx(func(tx store.Tx) store.Tx { return &forgetful{Tx: tx} }),
-		"a reservation is never given " +
-			"back": onTx(func(tx store.Tx) store.Tx { return keeper{tx} }),
-		"a mailbox is read " +
-			"backwards": onTx(func(tx store.Tx) store.Tx { return backwards{tx} }),
-		"the end of a command that a crash took is not " +
-			"told": onTx(func(tx store.Tx) store.Tx { return &silent{Tx: tx} }),
-		"the last event of a log is not " +
-			"read": onTx(func(tx store.Tx) store.Tx { return stale{tx} }),
-		"a commit is acknowledged and lost":                   acknowledged,
-		"a timer is lost":                                     onSched(0, 8),
-		"a wake-up is lost":                                   onSched(100, 0),
-		"messages are encoded in another way by each process": restless,
-		"the governor forgets " +
-			"somebody": func() func(*session.Deps) { return onGovernor(true) },
-		"a call that failed does not leave the " +
-			"governor": func() func(*session.Deps) { return onGovernor(false) },
-		"an answer is taken for another call":             onSend(otherCall),
-		"a no is taken for a yes":                         onSend(func(m troupe.Mail) { yes(m.Answer) }),
-		"a rule is granted wider than it was shown":       onSend(func(m troupe.Mail) { widen(m.Rule) }),
-		"leave for one run is leave for those after it":   onGuard(&lenient{}),
-		"what was asked about is let before the answer":   asksAndRuns,
-		"a sandbox is wider than was decided":             onGuard(&roomy{}),
-		"a sandbox that was decided is not put up":        onGuard(&absent{}),
-		"the network is open whatever the answer was for": onGuard(&open{}),
-		"a take-over forgets changes of modes and " +
-			"rules": onTx(func(tx store.Tx) store.Tx { return reborn{tx} }),
-		"a take-over forgets the sandboxes of " +
-			"profiles": onTx(func(tx store.Tx) store.Tx { return unboxed{tx} }),
+		"an end is told in a transaction of its own":               endApart,
+		"mail that comes during a summary is swallowed":            swallow,
+		"an edit says that it only reads":                          harmless,
+		"a commit is acknowledged and lost":                        acknowledged,
+		"a timer is lost":                                          onSched(0, 8),
+		"a wake-up is lost":                                        onSched(100, 0),
+		"messages are encoded in another way by each process":      restless,
+		"the governor forgets somebody":                            func() func(*session.Deps) { return onGovernor(true) },
+		"a call that failed does not leave the governor":           func() func(*session.Deps) { return onGovernor(false) },
+		"an answer is taken for another call":                      onSend(otherCall),
+		"a no is taken for a yes":                                  onSend(func(m troupe.Mail) { yes(m.Answer) }),
+		"a rule is granted wider than it was shown":                onSend(func(m troupe.Mail) { widen(m.Rule) }),
+		"leave for one run is leave for those after it":            onGuard(&lenient{}),
+		"what was asked about is let before the answer":            asksAndRuns,
+		"a sandbox is wider than was decided":                      onGuard(&roomy{}),
+		"a sandbox that was decided is not put up":                 onGuard(&absent{}),
+		"the network is open whatever the answer was for":          onGuard(&open{}),
 		"a commit is announced to those who follow another tree":   onNotify(toAnotherTree),
 		"a commit is announced as another session's":               onNotify(asAnotherSession),
 		"a piece of a reply goes to those who follow another tree": onDelta(strayPiece),
 		"a piece of a reply comes before its call":                 onDelta(earlyPiece),
 		"a grant is told before it is committed":                   early,
-		"calls begin without being " +
-			"judged": func() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } },
-		"a judgement counts for the next call": sluggish,
-		"a judge's no is forgotten in the " +
-			"log": onTx(func(tx store.Tx) store.Tx { return oblivious{tx} }),
-		"a take-over forgets what the run was started " +
-			"with": onTx(func(tx store.Tx) store.Tx { return unset{tx} }),
-		"a tree that is taken up is as it was when it " +
-			"began": onTx(func(tx store.Tx) store.Tx { return stubborn{tx} }),
-		"a settled request stays open in its " +
-			"row": onTx(func(tx store.Tx) store.Tx { return undead{tx} }),
-		"a request has no row until it is " +
-			"settled": onTx(func(tx store.Tx) store.Tx { return rowless{tx} }),
-		"an answer counts for whatever its call asks next": onSend(nextQuestion),
-		"an answer is logged as somebody's who gave " +
-			"none": onTx(func(tx store.Tx) store.Tx { return anonymous{tx} }),
+		"calls begin without being judged":                         func() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } },
+		"a judgement counts for the next call":                     sluggish,
+		"an answer counts for whatever its call asks next":         onSend(nextQuestion),
+
+		// what a transaction does
+		"appends are not checked for the epoch":              onTx(func(tx storeTx) storeTx { return unfenced{tx} }),
+		"mail is not marked delivered":                       onTx(func(tx storeTx) storeTx { return unmarked{tx} }),
+		"a summary forgets what was just said":               onTx(func(tx storeTx) storeTx { return curt{tx} }),
+		"a summary takes the mailbox for read":               onTx(func(tx storeTx) storeTx { return greedy{tx} }),
+		"births do not look at the caps":                     onTx(func(tx storeTx) storeTx { return capless{tx} }),
+		"admissions do not look at the slots":                onTx(func(tx storeTx) storeTx { return slotless{tx} }),
+		"calls do not look at what others have reserved":     onTx(func(tx storeTx) storeTx { return unreserved{tx} }),
+		"a claim does not take the session":                  onTx(func(tx storeTx) storeTx { return claimless{tx} }),
+		"the sums of a tree forget what a take-over changes": onTx(func(tx storeTx) storeTx { return &forgetful{Tx: tx} }),
+		"a reservation is never given back":                  onTx(func(tx storeTx) storeTx { return keeper{tx} }),
+		"a mailbox is read backwards":                        onTx(func(tx storeTx) storeTx { return backwards{tx} }),
+		"the end of a command that a crash took is not told": onTx(func(tx storeTx) storeTx { return &silent{Tx: tx} }),
+		"the last event of a log is not read":                onTx(func(tx storeTx) storeTx { return stale{tx} }),
+		"a take-over forgets changes of modes and rules":     onTx(func(tx storeTx) storeTx { return reborn{tx} }),
+		"a take-over forgets the sandboxes of profiles":      onTx(func(tx storeTx) storeTx { return unboxed{tx} }),
+		"a judge's no is forgotten in the log":               onTx(func(tx storeTx) storeTx { return oblivious{tx} }),
+		"a take-over forgets what the run was started with":  onTx(func(tx storeTx) storeTx { return unset{tx} }),
+		"a tree that is taken up is as it was when it began": onTx(func(tx storeTx) storeTx { return stubborn{tx} }),
+		"a settled request stays open in its row":            onTx(func(tx storeTx) storeTx { return undead{tx} }),
+		"a request has no row until it is settled":           onTx(func(tx storeTx) storeTx { return rowless{tx} }),
+		"an answer is logged as somebody's who gave none":    onTx(func(tx storeTx) storeTx { return anonymous{tx} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
