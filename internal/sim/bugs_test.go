@@ -18,8 +18,10 @@ import (
 // plays.
 const enough = 10_000
 
-// storeTx keeps the table below in its lines.
-type storeTx = store.Tx
+func unjudged() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } }
+
+// txn keeps the table below in its lines.
+type txn = store.Tx
 
 // TestPlantedBugs plants bugs at the seams of the engine, each of which breaks a promise, and
 // wants the simulation to notice every one of them.
@@ -36,8 +38,6 @@ func TestPlantedBugs(t *testing.T) {
 		"a timer is lost":                                          onSched(0, 8),
 		"a wake-up is lost":                                        onSched(100, 0),
 		"messages are encoded in another way by each process":      restless,
-		"the governor forgets somebody":                            func() func(*session.Deps) { return onGovernor(true) },
-		"a call that failed does not leave the governor":           func() func(*session.Deps) { return onGovernor(false) },
 		"an answer is taken for another call":                      onSend(otherCall),
 		"a no is taken for a yes":                                  onSend(func(m troupe.Mail) { yes(m.Answer) }),
 		"a rule is granted wider than it was shown":                onSend(func(m troupe.Mail) { widen(m.Rule) }),
@@ -51,32 +51,36 @@ func TestPlantedBugs(t *testing.T) {
 		"a piece of a reply goes to those who follow another tree": onDelta(strayPiece),
 		"a piece of a reply comes before its call":                 onDelta(earlyPiece),
 		"a grant is told before it is committed":                   early,
-		"calls begin without being judged":                         func() func(*session.Deps) { return func(d *session.Deps) { d.Judge = nil } },
+		"calls begin without being judged":                         unjudged,
 		"a judgement counts for the next call":                     sluggish,
 		"an answer counts for whatever its call asks next":         onSend(nextQuestion),
 
+		// what holds calls back
+		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },
+		"a call that failed does not leave the governor": func() func(*session.Deps) { return onGovernor(false) },
+
 		// what a transaction does
-		"appends are not checked for the epoch":              onTx(func(tx storeTx) storeTx { return unfenced{tx} }),
-		"mail is not marked delivered":                       onTx(func(tx storeTx) storeTx { return unmarked{tx} }),
-		"a summary forgets what was just said":               onTx(func(tx storeTx) storeTx { return curt{tx} }),
-		"a summary takes the mailbox for read":               onTx(func(tx storeTx) storeTx { return greedy{tx} }),
-		"births do not look at the caps":                     onTx(func(tx storeTx) storeTx { return capless{tx} }),
-		"admissions do not look at the slots":                onTx(func(tx storeTx) storeTx { return slotless{tx} }),
-		"calls do not look at what others have reserved":     onTx(func(tx storeTx) storeTx { return unreserved{tx} }),
-		"a claim does not take the session":                  onTx(func(tx storeTx) storeTx { return claimless{tx} }),
-		"the sums of a tree forget what a take-over changes": onTx(func(tx storeTx) storeTx { return &forgetful{Tx: tx} }),
-		"a reservation is never given back":                  onTx(func(tx storeTx) storeTx { return keeper{tx} }),
-		"a mailbox is read backwards":                        onTx(func(tx storeTx) storeTx { return backwards{tx} }),
-		"the end of a command that a crash took is not told": onTx(func(tx storeTx) storeTx { return &silent{Tx: tx} }),
-		"the last event of a log is not read":                onTx(func(tx storeTx) storeTx { return stale{tx} }),
-		"a take-over forgets changes of modes and rules":     onTx(func(tx storeTx) storeTx { return reborn{tx} }),
-		"a take-over forgets the sandboxes of profiles":      onTx(func(tx storeTx) storeTx { return unboxed{tx} }),
-		"a judge's no is forgotten in the log":               onTx(func(tx storeTx) storeTx { return oblivious{tx} }),
-		"a take-over forgets what the run was started with":  onTx(func(tx storeTx) storeTx { return unset{tx} }),
-		"a tree that is taken up is as it was when it began": onTx(func(tx storeTx) storeTx { return stubborn{tx} }),
-		"a settled request stays open in its row":            onTx(func(tx storeTx) storeTx { return undead{tx} }),
-		"a request has no row until it is settled":           onTx(func(tx storeTx) storeTx { return rowless{tx} }),
-		"an answer is logged as somebody's who gave none":    onTx(func(tx storeTx) storeTx { return anonymous{tx} }),
+		"appends are not checked for the epoch":              onTx(func(tx txn) txn { return unfenced{tx} }),
+		"mail is not marked delivered":                       onTx(func(tx txn) txn { return unmarked{tx} }),
+		"a summary forgets what was just said":               onTx(func(tx txn) txn { return curt{tx} }),
+		"a summary takes the mailbox for read":               onTx(func(tx txn) txn { return greedy{tx} }),
+		"births do not look at the caps":                     onTx(func(tx txn) txn { return capless{tx} }),
+		"admissions do not look at the slots":                onTx(func(tx txn) txn { return slotless{tx} }),
+		"calls do not look at what others have reserved":     onTx(func(tx txn) txn { return unreserved{tx} }),
+		"a claim does not take the session":                  onTx(func(tx txn) txn { return claimless{tx} }),
+		"the sums of a tree forget what a take-over changes": onTx(func(tx txn) txn { return &forgetful{Tx: tx} }),
+		"a reservation is never given back":                  onTx(func(tx txn) txn { return keeper{tx} }),
+		"a mailbox is read backwards":                        onTx(func(tx txn) txn { return backwards{tx} }),
+		"the end of a command that a crash took is not told": onTx(func(tx txn) txn { return &silent{Tx: tx} }),
+		"the last event of a log is not read":                onTx(func(tx txn) txn { return stale{tx} }),
+		"a take-over forgets changes of modes and rules":     onTx(func(tx txn) txn { return reborn{tx} }),
+		"a take-over forgets the sandboxes of profiles":      onTx(func(tx txn) txn { return unboxed{tx} }),
+		"a judge's no is forgotten in the log":               onTx(func(tx txn) txn { return oblivious{tx} }),
+		"a take-over forgets what the run was started with":  onTx(func(tx txn) txn { return unset{tx} }),
+		"a tree that is taken up is as it was when it began": onTx(func(tx txn) txn { return stubborn{tx} }),
+		"a settled request stays open in its row":            onTx(func(tx txn) txn { return undead{tx} }),
+		"a request has no row until it is settled":           onTx(func(tx txn) txn { return rowless{tx} }),
+		"an answer is logged as somebody's who gave none":    onTx(func(tx txn) txn { return anonymous{tx} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
