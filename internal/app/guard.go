@@ -143,12 +143,15 @@ func (g *guard) folder(cwd string) (*folder, error) {
 func (g *guard) Resolve(path string) string { return tool.Resolve(path) }
 
 // Hidden implements session.Guard.
-func (g *guard) Hidden(cwd string) func(string) (string, bool) {
+func (g *guard) Hidden(cwd string) session.Hidden {
 	gr, err := g.folder(cwd)
 	if err != nil {
-		return func(string) (string, bool) { return "what may be read here is not known: " + err.Error(), true }
+		return session.Hidden{
+			Path: func(string) (string, bool) { return "what may be read here is not known: " + err.Error(), true },
+			In:   func(string) func(string) bool { return func(string) bool { return true } },
+		}
 	}
-	return gr.hidden.Covers
+	return session.Hidden{Path: gr.hidden.Covers, In: gr.hidden.In}
 }
 
 // folders are those that the sessions of a folder may work in.

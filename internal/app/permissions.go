@@ -113,7 +113,7 @@ func (x *explainer) kept(command string) string {
 		Roots:   []string{x.request.Cwd},
 		SafeGit: true, Resolve: x.guard.Resolve,
 	}
-	hidden, files := x.guard.Hidden(x.request.Cwd), x.guard.HiddenFiles(x.request.Cwd)
+	hidden, files := x.guard.Hidden(x.request.Cwd).Path, x.guard.HiddenFiles(x.request.Cwd)
 	var tried []string
 	// What it names is refused in every mode; what it may come to is asked about where reading is
 	// all that it may do.

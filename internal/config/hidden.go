@@ -43,7 +43,7 @@ func (h *Hidden) add(s secret) {
 // covers compares names as the system does: where they usually differ by more than case, another
 // spelling reads the same file.
 func (e *secret) covers(file string) bool {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+	if foldsNames() {
 		return matchesAtOrAbove(strings.ToLower(e.glob), strings.ToLower(file))
 	}
 	if e.path != "" {
@@ -51,6 +51,8 @@ func (e *secret) covers(file string) bool {
 	}
 	return matchesAtOrAbove(e.glob, file)
 }
+
+func foldsNames() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
 
 // Hidden is what settings and what is built in keep from being read. What an administrator, the
 // user or a project adds, allow_read does not take out again.
@@ -120,6 +122,56 @@ func (h Hidden) Covers(path string) (why string, hidden bool) {
 		return e.why, true
 	}
 	return "", false
+}
+
+// In is Covers for the entries of a folder by their names, where neither the folder nor anything
+// above it is covered: a walk over many files asks once a folder what may be hidden in it at all.
+// It is nil if nothing is.
+func (h Hidden) In(folder string) func(name string) bool {
+	near := Hidden{open: h.open, folder: h.folder}
+	var starts []string
+	for i := range h.entries {
+		if start, ok := h.entries[i].in(folder); ok {
+			near.entries = append(near.entries, h.entries[i])
+			starts = append(starts, start)
+		}
+	}
+	if len(near.entries) == 0 {
+		return nil
+	}
+	return func(name string) bool {
+		if !slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(name, start) }) {
+			return false
+		}
+		_, hidden := near.Covers(filepath.Join(folder, name))
+		return hidden
+	}
+}
+
+// in reports whether the entry may cover something in a folder, and how the names of that begin.
+func (e *secret) in(folder string) (start string, ok bool) {
+	switch {
+	case foldsNames(), e.covers(folder):
+		return "", true
+	case e.path != "":
+		return filepath.Base(e.path), filepath.Dir(e.path) == folder
+	}
+	segs := segments(e.glob)
+	if len(segs) == 0 {
+		return "", true
+	}
+	head := "/"
+	for i := 0; i < len(segs) && !segs[i].any && !segs[i].glob; i++ {
+		head = filepath.Join(head, segs[i].text)
+	}
+	if !within(folder, head) && !within(head, folder) {
+		return "", false
+	}
+	last := segs[len(segs)-1]
+	if wild := strings.IndexAny(last.text, `*?[\`); last.glob && wild >= 0 {
+		return last.text[:wild], true
+	}
+	return last.text, true
 }
 
 func (e *secret) excepts(path string) bool {

@@ -13,7 +13,35 @@ import (
 // The gate sees only the folder that Grep was asked to search; this is its other half. It
 // is nil if there are no such rules.
 func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
-	at := placesOf(roots, home)
+	return matchAny(hiding(chain), placesOf(roots, home))
+}
+
+// HiddenIn is Hidden for the entries of a folder by their names, where neither the folder nor
+// anything above it is hidden: a walk asks once a folder which rules matter in it. It is nil if
+// there are no such rules, and so is what it returns.
+func HiddenIn(chain []Layer, roots []string, home string) func(folder string) func(name string) bool {
+	at, rules := placesOf(roots, home), hiding(chain)
+	if len(rules) == 0 {
+		return nil
+	}
+	return func(folder string) func(string) bool {
+		folder = path.Clean(folder)
+		var near []*rule.Rule
+		for _, r := range rules {
+			if r.Reaches(at, folder, true, true) {
+				near = append(near, r)
+			}
+		}
+		test := matchAny(near, at)
+		if test == nil {
+			return nil
+		}
+		return func(name string) bool { return test(folder + "/" + name) }
+	}
+}
+
+// hiding are the rules that keep files from being read.
+func hiding(chain []Layer) []*rule.Rule {
 	var rules []*rule.Rule
 	for i := range chain {
 		chain[i].rules(func(r *rule.Rule, _ bool) {
@@ -22,6 +50,10 @@ func Hidden(chain []Layer, roots []string, home string) func(file string) bool {
 			}
 		})
 	}
+	return rules
+}
+
+func matchAny(rules []*rule.Rule, at rule.Places) func(file string) bool {
 	if len(rules) == 0 {
 		return nil
 	}

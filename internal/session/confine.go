@@ -25,9 +25,8 @@ type Guard interface {
 	// SafeGit reports whether git, asked about the folder, runs nothing that the repository
 	// names.
 	SafeGit(cwd string) bool
-	// Hidden is a test for paths that nothing an agent does may read, and why; nil if there are
-	// none in this folder.
-	Hidden(cwd string) func(path string) (why string, hidden bool)
+	// Hidden tells what nothing an agent does may read.
+	Hidden(cwd string) Hidden
 	// HiddenFiles are the files and folders that it covers and that exist.
 	HiddenFiles(cwd string) []string
 	// Resolve says where an absolute path leads when links are followed.
@@ -35,6 +34,14 @@ type Guard interface {
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
 	Confine(c Confine) (*troupe.Confinement, []string, error)
+}
+
+// Hidden are tests for what may not be read. Both are nil if there is nothing in this folder.
+type Hidden struct {
+	// Path is asked about a path, and says why.
+	Path func(path string) (why string, hidden bool)
+	// In is the same for the entries of one folder (see tool.Env).
+	In func(folder string) func(name string) bool
 }
 
 // Confine is what a confinement depends on.
@@ -61,7 +68,7 @@ func (unguarded) Protected(string) ([]string, func(string) string)       { retur
 func (unguarded) SafeGit(string) bool                                    { return false }
 func (unguarded) Resolve(path string) string                             { return path }
 func (unguarded) HiddenFiles(string) []string                            { return nil }
-func (unguarded) Hidden(string) func(string) (string, bool)              { return nil }
+func (unguarded) Hidden(string) Hidden                                   { return Hidden{} }
 func (unguarded) Confine(Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
 
 // maxRounds is how often one call is asked about. A command that wants something new each

@@ -27,7 +27,7 @@ func (confines) Resolve(path string) string { return path }
 
 func (confines) HiddenFiles(string) []string { return nil }
 
-func (confines) Hidden(string) func(string) (string, bool) { return nil }
+func (confines) Hidden(string) session.Hidden { return session.Hidden{} }
 
 func (c confines) Confine(q session.Confine) (*troupe.Confinement, []string, error) {
 	*c.asked = append(*c.asked, q)

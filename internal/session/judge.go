@@ -154,7 +154,7 @@ func (c *candidate) equip(j *judged) {
 	if settle := c.confinement(j.access, j.decision, &j.env); settle != nil {
 		j.prepared = confined{j.prepared, settle}
 	}
-	j.env.Hidden = c.hidden()
+	j.env.Hidden, j.env.HiddenIn = c.hidden(), c.hiddenIn()
 	if ask := c.h.d.Ask; ask != nil && j.background == "" {
 		j.env.Ask = func(ctx context.Context, question, text string) (string, error) {
 			answer, usage, cost, err := ask(ctx, c.self, question, text)
@@ -199,7 +199,7 @@ func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
 	protected, partOfGit := guard.Protected(cwd)
 	q := gate.Query{
-		Access: access, Levels: levels, Protected: protected, PartOfGit: partOfGit, Hidden: guard.Hidden(cwd),
+		Access: access, Levels: levels, Protected: protected, PartOfGit: partOfGit, Hidden: guard.Hidden(cwd).Path,
 		Resolve: guard.Resolve,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
@@ -235,7 +235,7 @@ func (c *candidate) roots() []string {
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
 func (c *candidate) hidden() func(string) bool {
 	byRule := gate.Hidden(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	always := c.h.d.Guard.Hidden(c.self.Cwd)
+	always := c.h.d.Guard.Hidden(c.self.Cwd).Path
 	if byRule == nil && always == nil {
 		return nil
 	}
@@ -248,6 +248,28 @@ func (c *candidate) hidden() func(string) bool {
 		}
 		_, hidden := always(path)
 		return hidden
+	}
+}
+
+// hiddenIn is the same for the entries of one folder.
+func (c *candidate) hiddenIn() func(folder string) func(name string) bool {
+	byRule := gate.HiddenIn(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
+	always := c.h.d.Guard.Hidden(c.self.Cwd).In
+	switch {
+	case byRule == nil:
+		return always
+	case always == nil:
+		return byRule
+	}
+	return func(folder string) func(string) bool {
+		a, b := byRule(folder), always(folder)
+		switch {
+		case a == nil:
+			return b
+		case b == nil:
+			return a
+		}
+		return func(name string) bool { return a(name) || b(name) }
 	}
 }
 

@@ -109,11 +109,11 @@ func TestNoAhead(t *testing.T) {
 // slowDisk is a machine whose disk takes ten seconds to say whether a path is hidden.
 type slowDisk struct{ confines }
 
-func (slowDisk) Hidden(string) func(string) (string, bool) {
-	return func(string) (string, bool) {
+func (slowDisk) Hidden(string) session.Hidden {
+	return session.Hidden{Path: func(string) (string, bool) {
 		pass(10 * time.Second)
 		return "", false
-	}
+	}}
 }
 
 // TestRejudgedTooLate: a call that waits for an answer is judged anew when something is granted, and a

@@ -24,7 +24,7 @@ func (guard) SafeGit(string) bool { return false }
 
 func (guard) HiddenFiles(string) []string { return nil }
 
-func (guard) Hidden(string) func(string) (string, bool) { return nil }
+func (guard) Hidden(string) session.Hidden { return session.Hidden{} }
 
 func (guard) Resolve(path string) string { return path }
 

@@ -45,6 +45,9 @@ type Env struct {
 	// Hidden reports files that rules keep from being read: tools that walk folders leave
 	// them out. It is nil if there are none.
 	Hidden func(path string) bool
+	// HiddenIn is Hidden for the entries of a folder that is not hidden, nor below anything
+	// that is, by their names: it returns nil if none of them can be. Nil asks Hidden.
+	HiddenIn func(folder string) func(name string) bool
 	// Mask takes secrets out of text before it is kept in OutputDir or Log; nil if there are none.
 	// What is returned is masked by the caller.
 	Mask func(string) string

@@ -256,3 +256,23 @@ func (r *Rule) Matches(at Places, file string, fold, unsure bool) bool {
 	}
 	return false
 }
+
+// Reaches reports whether Matches may be true for anything below a folder.
+func (r *Rule) Reaches(at Places, folder string, fold, unsure bool) bool {
+	for i := range r.Paths {
+		if base, ok := r.Paths[i].Base(at); !ok && unsure || ok && r.Paths[i].reaches(base, folder, fold) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches compares the folder with the names that the pattern begins with.
+func (p *Pattern) reaches(dir, folder string, fold bool) bool {
+	for i := 0; i < len(p.Segs) && p.Segs[i].Kind == Literal; i++ {
+		dir = path.Join(dir, p.Segs[i].Text)
+	}
+	_, below := Below(dir, folder, fold)
+	_, above := Below(folder, dir, fold)
+	return below || above
+}
