@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ import (
 var globDoc string
 
 const (
-	maxGlob  = 100     // files listed
-	maxFound = 200_000 // files held while sorting
+	maxGlob = 100  // files listed
+	maxHeld = 4096 // files held before all but the newest are let go
 )
 
 type globInput struct{ pattern, path string }
@@ -101,7 +102,7 @@ func (c *globCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if where.file != "" {
 		return tool.Errorf("%s is a file, not a folder.", env.Rel(c.base)), nil
 	}
-	files, err := c.find(ctx, env, real)
+	files, n, err := c.find(ctx, env, real)
 	switch {
 	case ctx.Err() != nil:
 		return tool.Output{}, ctx.Err()
@@ -112,45 +113,89 @@ func (c *globCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	case err != nil:
 		return tool.Errorf("%s: %v.", env.Rel(c.base), err), nil
 	}
-	return tool.Output{Blocks: []troupe.Block{troupe.Text(c.list(env, files))}}, nil
+	return tool.Output{Blocks: []troupe.Block{troupe.Text(c.list(env, files, n))}}, nil
 }
 
 func moved(env tool.Env, path string) tool.Output {
 	return tool.Errorf("%s leads to another place now than when the call was checked. Try again.", env.Rel(path))
 }
 
-func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found, error) {
-	s := selection{hidden: true, depth: -1}
-	if env.Hidden != nil {
-		s.hides = func(rel string) bool { return hidden(env, c.base, real, rel) }
-	}
+// find returns the newest files, and how many there are.
+func (c *globCall) find(ctx context.Context, env tool.Env, real string) ([]found, int, error) {
+	m := newMatcher(c.pattern)
+	s := selection{hidden: true, depth: -1, hides: hides(env, c.base, real),
+		wants: func(prefix, name string, _ fs.DirEntry) bool { return m.matches(prefix, name) }}
 	if !strings.Contains(c.pattern, "**") && !strings.Contains(c.pattern, "{") {
 		s.depth = strings.Count(c.pattern, "/") // it cannot match anything deeper
 	}
+	look := func(_ context.Context, b batch) []found {
+		var out []found
+		for _, d := range b.files {
+			if d.Type()&fs.ModeSymlink != 0 && isHidden(env, tool.Resolve(filepath.Join(b.path, d.Name()))) {
+				continue
+			}
+			if info, err := d.Info(); err == nil { // else it was removed while we looked
+				out = append(out, found{b.rel + d.Name(), info.ModTime()})
+			}
+		}
+		return out
+	}
+	n := 0
 	var files []found
-	err := walk(ctx, real, s, func(rel string, d fs.DirEntry) error {
-		if !doublestar.MatchUnvalidated(c.pattern, rel) {
-			return nil
-		}
-		if d.Type()&fs.ModeSymlink != 0 && isHidden(env, tool.Resolve(filepath.Join(real, filepath.FromSlash(rel)))) {
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return nil //nolint:nilerr // it was removed while we looked
-		}
-		if files = append(files, found{rel, info.ModTime()}); len(files) == maxFound {
-			return errStop
+	err := walk(ctx, real, s, func() func(context.Context, batch) []found { return look }, func(more []found) error {
+		n += len(more)
+		if files = append(files, more...); len(files) > maxHeld {
+			files = newest(files)
 		}
 		return nil
 	})
+	return newest(files), n, err
+}
+
+// newest are the files to be listed, in their order.
+func newest(files []found) []found {
 	slices.SortFunc(files, func(a, b found) int {
 		return cmp.Or(b.at.Compare(a.at), strings.Compare(a.rel, b.rel))
 	})
-	return files, err
+	return files[:min(len(files), maxGlob)]
 }
 
-func (c *globCall) list(env tool.Env, files []found) string {
+// matcher is a pattern for files. Most files are told by their names that they do not match.
+type matcher struct {
+	pattern string
+	name    rule // for the last part of the path
+	byName  bool // name has a meaning
+	all     bool // the name decides
+}
+
+func newMatcher(pattern string) matcher {
+	m := matcher{pattern: pattern}
+	dir, last := path.Split(pattern)
+	if strings.ContainsAny(dir, `{[\`) || last == "" || strings.Contains(last, "**") {
+		return m // what looks like the last part may not be one
+	}
+	m.name, m.byName = parseRule(escapeRule(last))
+	m.byName = m.byName && !m.name.anchored && !m.name.dirOnly
+	m.all = m.byName && dir == "**/"
+	return m
+}
+
+// escapeRule keeps a part of a pattern from being taken for more by the rules of ignore files.
+func escapeRule(part string) string {
+	if strings.ContainsAny(part[:1], "!#") || strings.HasSuffix(part, " ") || strings.HasSuffix(part, "\r") {
+		return "" // no rule
+	}
+	return part
+}
+
+func (m *matcher) matches(prefix, name string) bool {
+	if m.byName && !m.name.matches("", name, false) {
+		return false
+	}
+	return m.all || doublestar.MatchUnvalidated(m.pattern, prefix+name)
+}
+
+func (c *globCall) list(env tool.Env, files []found, n int) string {
 	if len(files) == 0 {
 		if !strings.Contains(c.pattern, "/") && !strings.Contains(c.pattern, "**") {
 			return fmt.Sprintf("No files. (%s looks only into %s itself; **/%s looks below it too.)", c.pattern,
@@ -159,11 +204,11 @@ func (c *globCall) list(env tool.Env, files []found) string {
 		return "No files."
 	}
 	var b strings.Builder
-	for _, f := range files[:min(len(files), maxGlob)] {
+	for _, f := range files {
 		fmt.Fprintln(&b, env.Rel(filepath.Join(c.base, filepath.FromSlash(f.rel))))
 	}
-	if len(files) > maxGlob {
-		fmt.Fprintf(&b, "(The newest %d of %d files. Narrow the pattern for the others.)", maxGlob, len(files))
+	if n > maxGlob {
+		fmt.Fprintf(&b, "(The newest %d of %d files. Narrow the pattern for the others.)", maxGlob, n)
 	}
 	return b.String()
 }

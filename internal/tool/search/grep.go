@@ -245,8 +245,9 @@ type report struct {
 	files    int
 	lastFile string
 	lastLine int
-	name     string // lastFile, as it is shown
-	asked    string // the file that hides was last asked about
+	name     string   // lastFile, as it is shown
+	unread   []string // files that were not searched to their end, with why
+	asked    string   // the file that hides was last asked about
 	answer   bool
 }
 
@@ -254,9 +255,12 @@ const (
 	maxShownLine = 500       // bytes shown of one line
 	maxShown     = 50 << 10  // bytes of one result
 	maxLeft      = 1_000_000 // hits after which nobody counts on
+	maxUnread    = 5         // unread files that are named
+	keptOfLine   = 4 * maxShownLine
 )
 
-// hides reports whether rules keep a file from being read.
+// hides reports whether rules keep a file from being read. Only ripgrep has to be asked after:
+// the own search does not open what is hidden.
 func (r *report) hides(file string) bool {
 	if r.asked != file {
 		r.asked, r.answer = file, hidden(r.env, r.dir, r.real, file)
@@ -264,11 +268,47 @@ func (r *report) hides(file string) bool {
 	return r.answer
 }
 
-// add takes a line; false means that no more are wanted.
-func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
-	if r.hides(file) {
-		return true
+// shape makes the text of a line what is shown of it.
+func shape(text []byte) string {
+	text = text[:min(len(text), keptOfLine)]
+	s := strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\uFFFD")
+	s, cut := tool.Cut(strings.ReplaceAll(s, "\x00", "\uFFFD"), maxShownLine)
+	if cut > 0 {
+		s += "… [line cut]"
 	}
+	return s
+}
+
+// take takes what the own search found in some files; false means that no more is wanted.
+func (r *report) take(found *haul) bool {
+	for i := range found.records {
+		more := true
+		switch x := &found.records[i]; {
+		case x.unread != "":
+			r.addUnread(x.file, x.unread)
+		case x.left > 0:
+			r.left = min(r.left+x.left, maxLeft)
+			r.files += x.left
+			r.matches += x.matches
+			more = r.left < maxLeft
+		case x.line > 0:
+			more = r.add(x.file, x.line, x.isMatch, x.text)
+		default:
+			more = r.addFile(x.file, x.matches)
+		}
+		if !more {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *report) addUnread(file, why string) {
+	r.unread = append(r.unread, r.env.Rel(filepath.Join(r.dir, filepath.FromSlash(file)))+" ("+why+")")
+}
+
+// add takes a line, in its shape; false means that no more are wanted.
+func (r *report) add(file string, line int, isMatch bool, text string) bool {
 	gap := r.lastFile != file || r.lastLine+1 != line
 	r.setFile(file)
 	r.lastLine = line
@@ -288,13 +328,7 @@ func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
 	if r.in.numbers {
 		fmt.Fprintf(&r.out, "%d%c", line, sep)
 	}
-	s := strings.ToValidUTF8(strings.TrimRight(string(text), "\r\n"), "\uFFFD")
-	s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	s, cut := tool.Cut(s, maxShownLine)
-	r.out.WriteString(s)
-	if cut > 0 {
-		r.out.WriteString("… [line cut]")
-	}
+	r.out.WriteString(text)
 	r.out.WriteByte('\n')
 	r.shown++
 	return true
@@ -302,9 +336,6 @@ func (r *report) add(file string, line int, isMatch bool, text []byte) bool {
 
 // addFile takes a file with its number of matches; false means that no more are wanted.
 func (r *report) addFile(file string, matches int) bool {
-	if r.hides(file) {
-		return true
-	}
 	r.files++
 	r.matches += matches
 	if r.isFull() {
@@ -334,9 +365,8 @@ func (r *report) isFull() bool {
 
 func (r *report) result() string {
 	if r.shown == 0 {
-		return "No matches."
-	}
-	if r.in.mode == modeCount {
+		r.out.WriteString("No matches.")
+	} else if r.in.mode == modeCount {
 		fmt.Fprintf(&r.out, "(%d in %d files.)", r.matches, r.files)
 	}
 	if r.left > 0 {
@@ -349,6 +379,13 @@ func (r *report) result() string {
 			more = "or more "
 		}
 		fmt.Fprintf(&r.out, "(%d %s%s left out. Narrow the search, or raise head_limit.)", r.left, more, unit)
+	}
+	if n := len(r.unread); n > 0 {
+		names, more := r.unread, ""
+		if n > maxUnread {
+			names, more = names[:maxUnread], fmt.Sprintf(", and %d more", n-maxUnread)
+		}
+		fmt.Fprintf(&r.out, "\n(Not searched to the end: %s%s.)", strings.Join(names, ", "), more)
 	}
 	return r.out.String()
 }

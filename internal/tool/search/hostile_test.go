@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -88,6 +89,59 @@ func TestHiddenEverywhere(t *testing.T) {
 			if strings.Contains(got, "secret") || strings.Contains(got, "deep") {
 				t.Errorf("%s, %v shows %q", name, c.args, got)
 			}
+		}
+	}
+}
+
+// What is hidden in a folder is asked for once a folder, under both its names where a link led to
+// it, and never about one that is hidden, or below one that is.
+func TestHiddenIsAskedByFolder(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, map[string]string{
+		"ws/a.txt": "needle\n", "ws/open/b.txt": "needle\n", "ws/open/key": "needle\n",
+		"ws/shut/deep/c.txt": "needle\n",
+		"ws/free/d.txt":      "needle\n", "ws/free/key": "needle\n",
+	})
+	if err := os.Symlink("ws", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var asked []string
+	env := tool.Env{Cwd: dir, Hidden: func(path string) bool {
+		return strings.HasSuffix(path, "ws/open/key") || strings.HasSuffix(path, "link/shut")
+	}}
+	env.HiddenIn = func(folder string) func(string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		rel, err := filepath.Rel(dir, folder)
+		if err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, rel)
+		switch rel {
+		case "ws/open":
+			return func(name string) bool { return name == "key" }
+		case "link":
+			return func(name string) bool { return name == "shut" }
+		}
+		return nil
+	}
+	rs := search.New(search.Options{LookPath: noPrograms})
+	for _, c := range []struct {
+		r    tool.Runner
+		args map[string]any
+	}{
+		{rs[1].Runner, map[string]any{"pattern": "needle", "path": "link"}},
+		{rs[0].Runner, map[string]any{"pattern": "**/*", "path": "link"}},
+	} {
+		asked = nil
+		got, failed := ask(t, c.r, env, c.args)
+		if lines := sorted(strings.Fields(got)); failed ||
+			!slices.Equal(lines, []string{"link/a.txt", "link/free/d.txt", "link/free/key", "link/open/b.txt"}) {
+			t.Errorf("%v: %v %q", c.args, failed, lines)
+		}
+		if !slices.Equal(sorted(asked), []string{"link", "link/free", "link/open", "ws", "ws/free", "ws/open"}) {
+			t.Errorf("%v: asked about %q", c.args, asked)
 		}
 	}
 }

@@ -2,8 +2,8 @@ package search
 
 import (
 	"io"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -26,9 +26,14 @@ type rule struct {
 	pattern  string
 	verdict  verdict
 	dirOnly  bool
-	anchored bool // matched against the path from the file's folder, else against the name
-	plain    bool // no wildcard in it
+	anchored bool   // matched against the path from the file's folder, else against the name
+	plain    bool   // no wildcard in it
+	suffix   string // of a pattern that is a * and then this; "" for others
+	head     string // what the path must begin with, if anchored
 }
+
+// wildcards are the bytes with a meaning in a pattern.
+const wildcards = `*?[{\`
 
 // parseRule reads one line; false for blanks, comments and broken patterns.
 func parseRule(line string) (rule, bool) {
@@ -46,6 +51,9 @@ func parseRule(line string) (rule, bool) {
 	if strings.HasSuffix(line, "/") {
 		r.dirOnly, line = true, strings.TrimRight(line, "/")
 	}
+	if rest, ok := strings.CutPrefix(line, "**/"); ok && !strings.Contains(rest, "/") {
+		line = rest // it means the same
+	}
 	r.anchored = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if strings.HasSuffix(line, "/**") {
@@ -54,39 +62,68 @@ func parseRule(line string) (rule, bool) {
 	if line == "" || !doublestar.ValidatePattern(line) {
 		return rule{}, false
 	}
-	r.pattern, r.plain = line, !strings.ContainsAny(line, `*?[{\`)
+	r.pattern, r.head = line, line
+	if wild := strings.IndexAny(line, wildcards); wild >= 0 {
+		r.head = line[:wild]
+	} else {
+		r.plain = true
+	}
+	if !r.anchored && line[0] == '*' && !strings.ContainsAny(line[1:], wildcards) {
+		r.suffix = line[1:]
+	}
 	return r, true
 }
 
-// matches takes the path from the folder of the rule, with slashes.
-func (r rule) matches(rel string, isDir bool) bool {
+// matches takes the path from the folder of the rule, with slashes, in two parts: prefix is
+// "" or ends in a slash.
+func (r *rule) matches(prefix, name string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false
 	}
-	subject := rel
 	if !r.anchored {
-		subject = path.Base(rel)
+		switch {
+		case r.plain:
+			return name == r.pattern
+		case r.suffix != "":
+			return strings.HasSuffix(name, r.suffix)
+		default:
+			return doublestar.MatchUnvalidated(r.pattern, name)
+		}
 	}
-	switch {
-	case r.plain:
-		return subject == r.pattern
-	case !r.anchored && r.pattern[0] == '*' && !strings.ContainsAny(r.pattern[1:], `*?[{\`):
-		return strings.HasSuffix(subject, r.pattern[1:])
-	default:
-		return doublestar.MatchUnvalidated(r.pattern, subject)
+	if r.plain {
+		return len(prefix)+len(name) == len(r.pattern) && r.pattern[:len(prefix)] == prefix &&
+			r.pattern[len(prefix):] == name
 	}
+	return doublestar.MatchUnvalidated(r.pattern, prefix+name)
+}
+
+// reaches reports whether the rule may match anything in the folder of this prefix, or below.
+func (r *rule) reaches(prefix string) bool {
+	if !r.anchored || strings.HasPrefix(r.head, prefix) {
+		return true
+	}
+	return !r.plain && strings.HasPrefix(prefix, r.head)
 }
 
 type rules []rule
 
 // decide is the verdict of the last rule that matches.
-func (rs rules) decide(rel string, isDir bool) verdict {
+func (rs rules) decide(prefix, name string, isDir bool) verdict {
 	for i := len(rs) - 1; i >= 0; i-- {
-		if rs[i].matches(rel, isDir) {
+		if rs[i].matches(prefix, name, isDir) {
 			return rs[i].verdict
 		}
 	}
 	return undecided
+}
+
+// reaching are the rules that may match anything in the folder of this prefix, or below it.
+func (rs rules) reaching(prefix string) rules {
+	lost := func(r rule) bool { return !r.reaches(prefix) }
+	if !slices.ContainsFunc(rs, lost) {
+		return rs
+	}
+	return slices.DeleteFunc(slices.Clone(rs), lost)
 }
 
 // maxIgnoreFile bounds what is read of an ignore file.
@@ -122,25 +159,45 @@ const (
 	ignoreKinds
 )
 
-// folder is a folder on the way from the root of the walk, or above it, to an entry.
-type folder struct {
-	up    *folder
-	path  string // absolute
-	rules [ignoreKinds]rules
-	repo  bool // the root of a repository
-	any   bool // it or a folder above has rules
+// specials are the entries of a folder that have a meaning for the rules.
+type specials struct {
+	git   bool
+	rules [ignoreKinds]bool
 }
 
-// enter makes the folder below up. names tells which files are in it; nil means look.
-func enter(up *folder, path string, names map[string]bool) *folder {
-	f := &folder{up: up, path: path, any: up != nil && up.any}
+// level is what one ignore file says about the entries of a folder.
+type level struct {
+	rules  rules  // those that reach the folder
+	prefix string // the way to it from the folder of the file, with a slash at its end, or ""
+}
+
+// folder is a folder on the way from the root of the walk, or above it, to an entry. What the
+// ignore files above it say of it is settled once, when it is entered.
+type folder struct {
+	path   string               // absolute
+	levels [ignoreKinds][]level // the nearest file first
+	repo   bool                 // the root of a repository
+}
+
+// enter makes the folder below up.
+func enter(up *folder, path string, has specials) *folder {
+	f := &folder{path: path, repo: has.git}
 	for kind, name := range [ignoreKinds]string{".rgignore", ".ignore", ".gitignore"} {
-		if names == nil || names[name] {
-			f.rules[kind] = readRules(filepath.Join(path, name))
-			f.any = f.any || len(f.rules[kind]) > 0
+		if has.rules[kind] {
+			if rs := readRules(filepath.Join(path, name)); len(rs) > 0 {
+				f.levels[kind] = append(f.levels[kind], level{rules: rs})
+			}
+		}
+		if up == nil || kind == gitIgnore && f.repo {
+			continue
+		}
+		for _, l := range up.levels[kind] {
+			l.prefix += filepath.Base(path) + "/"
+			if l.rules = l.rules.reaching(l.prefix); len(l.rules) > 0 {
+				f.levels[kind] = append(f.levels[kind], l)
+			}
 		}
 	}
-	f.repo = names == nil && hasGit(path) || names[".git"]
 	return f
 }
 
@@ -155,27 +212,25 @@ func above(dir string) *folder {
 	}
 	var f *folder
 	for i := len(chain) - 1; i >= 0; i-- {
-		f = enter(f, chain[i], nil)
+		f = enter(f, chain[i], look(chain[i]))
 	}
 	return f
+}
+
+// look finds out about the entries of a folder that is not listed.
+func look(dir string) specials {
+	return specials{git: hasGit(dir), rules: [ignoreKinds]bool{true, true, true}}
 }
 
 // decide asks all ignore files about an entry of f: the nearest that has an opinion counts,
 // and a stronger kind of file before a weaker.
 func (f *folder) decide(entry string, isDir bool) verdict {
-	if !f.any {
-		return undecided
-	}
 	for kind := range ignoreKinds {
-		rel := entry
-		for at := f; at != nil; at = at.up {
-			if v := at.rules[kind].decide(rel, isDir); v != undecided {
+		for i := range f.levels[kind] {
+			l := &f.levels[kind][i]
+			if v := l.rules.decide(l.prefix, entry, isDir); v != undecided {
 				return v
 			}
-			if kind == gitIgnore && at.repo {
-				break
-			}
-			rel = filepath.Base(at.path) + "/" + rel
 		}
 	}
 	return undecided

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func ripgrep(ctx context.Context, bin string, q query, rep *report) error {
 	if err := cmd.Start(); err != nil {
 		return errUnable
 	}
-	more, err := readHits(stdout, q, rep)
+	more, err := readHits(bufio.NewReaderSize(stdout, 64<<10), q, rep)
 	if !more {
 		stop() // enough was found
 	}
@@ -60,18 +61,19 @@ func ripgrep(ctx context.Context, bin string, q query, rep *report) error {
 
 func rgArgs(q query) []string {
 	args := []string{
-		"--no-config", "--no-messages", "--color=never", "--no-heading", "--with-filename", "--null",
-		"--line-number", "--sort=path", "--no-ignore-global", "--no-ignore-exclude", "--crlf",
-		"--no-context-separator",
+		"--no-config", "--no-messages", "--color=never", "--with-filename", "--sort=path", "--no-ignore-global",
+		"--no-ignore-exclude", "--crlf",
 	}
 	if !inRepository(q.real) {
 		args = append(args, "--no-require-git", "--no-ignore-parent")
 	}
 	switch q.mode {
 	case modeFiles:
-		args = append(args, "--files-with-matches")
+		args = append(args, "--null", "--files-with-matches")
 	case modeCount:
-		args = append(args, "--count")
+		args = append(args, "--null", "--count")
+	default:
+		args = append(args, "--json") // no line of it is ever taken for a name, nor a name for a line
 	}
 	if q.multiline {
 		args = append(args, "--multiline")
@@ -112,68 +114,120 @@ func begin(cmd *exec.Cmd, p place) (end func(), err error) {
 }
 
 // readHits reads rg's output to the end, or until no more is wanted.
-func readHits(r io.Reader, q query, rep *report) (more bool, err error) {
-	br := bufio.NewReaderSize(r, 64<<10)
+func readHits(r *bufio.Reader, q query, rep *report) (more bool, err error) {
+	if q.mode == modeContent {
+		return readEvents(r, q, rep)
+	}
 	for {
-		file, err := br.ReadString(0)
-		if errors.Is(err, io.EOF) {
-			return true, nil
-		}
+		file, err := r.ReadString(0)
 		if err != nil {
-			return true, err
+			return true, unlessEOF(err)
 		}
-		// A remark of rg's, such as that it gave a file up as binary, is a line before a name.
-		name := strings.TrimPrefix(file[strings.LastIndexByte(file, '\n')+1:len(file)-1], "./")
-		if q.file != "" {
-			name = q.file // rg knows no name for its input
-		}
-		if q.mode == modeFiles {
-			if !rep.addFile(name, 1) {
-				return false, nil
+		matches := 1
+		if q.mode == modeCount {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return true, unlessEOF(err)
 			}
-			continue
+			if matches, err = strconv.Atoi(strings.TrimRight(line, "\r\n")); err != nil {
+				return true, fmt.Errorf("the matches of %q: %w", file, err)
+			}
 		}
-		line, err := readLine(br)
-		if err != nil {
-			return true, err
-		}
-		if !addHit(q, rep, name, line) {
+		if name := rgName(file[:len(file)-1], q); !rep.hides(name) && !rep.addFile(name, matches) {
 			return false, nil
 		}
 	}
 }
 
-// addHit takes what follows a name: "12:text", "12-text", or a count.
-func addHit(q query, rep *report, name string, line []byte) bool {
-	digits := 0
-	for digits < len(line) && line[digits] >= '0' && line[digits] <= '9' {
-		digits++
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
-	n, err := strconv.Atoi(string(line[:digits]))
-	switch {
-	case err != nil:
-		return true // a remark
-	case q.mode == modeCount:
-		return rep.addFile(name, n)
-	case digits == len(line):
-		return true
-	default:
-		return rep.add(name, n, line[digits] == ':', line[digits+1:])
+	return err
+}
+
+// rgName is a file's name without what rg was asked to begin with.
+func rgName(name string, q query) string {
+	if q.file != "" {
+		return q.file // rg knows no name for its input
+	}
+	return strings.TrimPrefix(name, "./")
+}
+
+// rgEvent is a line of rg's JSON: a match is one line, or the lines that it touches.
+type rgEvent struct {
+	Type string
+	Data struct {
+		Path, Lines rgText
+		Line        int `json:"line_number"`
 	}
 }
 
-// readLine reads a line and keeps its beginning.
-func readLine(br *bufio.Reader) ([]byte, error) {
-	const keep = 4 * maxShownLine
-	var out []byte
+// rgText is text, or bytes that are none.
+type rgText struct {
+	Text  string
+	Bytes []byte
+}
+
+func (t rgText) String() string {
+	if t.Bytes != nil {
+		return string(t.Bytes)
+	}
+	return t.Text
+}
+
+// maxEvent bounds one line of rg's JSON. In it a byte of a file takes up to six.
+const maxEvent = 6 * maxWhole
+
+// readEvents reads rg's JSON.
+func readEvents(r *bufio.Reader, q query, rep *report) (more bool, err error) {
+	var line []byte
+	var name string
 	for {
-		part, err := br.ReadSlice('\n')
-		out = append(out, part[:min(len(part), keep-len(out))]...)
-		switch {
-		case err == nil || errors.Is(err, io.EOF):
-			return bytes.TrimSuffix(out, []byte{'\n'}), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
+		whole := false
+		if line, whole, err = readLine(r, line[:0]); err != nil {
+			return true, unlessEOF(err)
+		}
+		if !whole {
+			rep.addUnread(name, "it has a line of more than 64 MB")
+			continue
+		}
+		var e rgEvent
+		if err := json.Unmarshal(line, &e); err != nil {
+			return true, fmt.Errorf("an event of ripgrep's: %w", err)
+		}
+		switch e.Type {
+		case "begin":
+			name = rgName(e.Data.Path.String(), q)
+		case "match", "context":
+			if !rep.hides(name) && !addLines(rep, name, &e) {
+				return false, nil
+			}
+		}
+	}
+}
+
+func addLines(rep *report, name string, e *rgEvent) bool {
+	n := e.Data.Line
+	for text := range strings.Lines(e.Data.Lines.String()) {
+		if !rep.add(name, n, e.Type == "match", shape([]byte(text[:min(len(text), keptOfLine)]))) {
+			return false
+		}
+		n++
+	}
+	return true
+}
+
+// readLine reads a line into buf. One over maxEvent is read to its end, but not kept.
+func readLine(r *bufio.Reader, buf []byte) (line []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := r.ReadSlice('\n')
+		if whole = whole && len(buf)+len(part) <= maxEvent; whole {
+			buf = append(buf, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return buf, whole, err
 		}
 	}
 }

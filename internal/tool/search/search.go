@@ -6,6 +6,13 @@
 // global settings do not, and links are not followed. Results are ordered by path, so that
 // the same question about the same files has the same answer, to the byte.
 //
+// The own search and Glob walk on as many goroutines as there are processors, eight at most. They
+// belong to the call, which waits for them. The walk is a list of steps in order of their paths (a
+// folder to list, or some files of one): the first that is not begun is begun next, and what was
+// found is taken in that order. When 128 steps are done that cannot be taken yet, nothing is begun
+// but what is taken next. A cancelled call begins no step, and leaves a file between two parts of
+// it; only one try of the pattern is never left.
+//
 // Nothing is kept between calls. A process that was started ends with its call's context.
 package search
 
@@ -42,14 +49,6 @@ type place struct {
 	real string // where that leads, without a link in it
 	file string // its name, or "" to search all of the folder
 	at   string // where the file really is
-}
-
-// path is where rel of the place really is.
-func (p place) path(rel string) string {
-	if p.file != "" {
-		return p.at
-	}
-	return filepath.Join(p.real, filepath.FromSlash(rel))
 }
 
 // locate looks at what is to be searched: path, which led to real when the call was judged.
@@ -100,6 +99,35 @@ func hidden(env tool.Env, dir, real, rel string) bool {
 		end += next + 1
 	}
 	return false
+}
+
+// hides makes the test for what rules keep from being read below dir, which leads to real,
+// folder by folder: nothing below a hidden folder is asked about. Nil hides nothing.
+func hides(env tool.Env, dir, real string) func(rel string) func(name string) bool {
+	if env.Hidden == nil {
+		return nil
+	}
+	in := env.HiddenIn
+	if in == nil {
+		in = func(folder string) func(string) bool {
+			return func(name string) bool { return env.Hidden(filepath.Join(folder, name)) }
+		}
+	}
+	return func(rel string) func(string) bool {
+		rel = filepath.FromSlash(rel)
+		asked := in(filepath.Join(dir, rel))
+		if real == dir {
+			return asked
+		}
+		led := in(filepath.Join(real, rel))
+		switch {
+		case asked == nil:
+			return led
+		case led == nil:
+			return asked
+		}
+		return func(name string) bool { return asked(name) || led(name) }
+	}
 }
 
 // inRepository reports whether dir lies in a Git repository.

@@ -354,19 +354,3 @@ func FuzzInputs(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkGrep(b *testing.B) {
-	root := "../../.."
-	dir, err := filepath.Abs(root)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, look := range map[string]func(string) (string, error){"ripgrep": nil, "own": noPrograms} {
-		b.Run(name, func(b *testing.B) {
-			grep := search.New(search.Options{LookPath: look})[1]
-			for b.Loop() {
-				run(b, grep, dir, map[string]any{"pattern": `func \w+Error\(`})
-			}
-		})
-	}
-}
