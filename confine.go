@@ -47,8 +47,10 @@ func (l Level) known() Level {
 type Confinement struct {
 	Level Level `json:"level"`
 	// Writable are folders and files that may be written: the session's folder for
-	// LevelWorkspace, build caches, what was granted for this run.
+	// LevelWorkspace, and what was granted for this run.
 	Writable []string `json:"writable,omitempty"`
+	// Scratch are folders that may be written and in which nothing is guarded: build caches.
+	Scratch []string `json:"scratch,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
 	Temp string `json:"temp,omitempty"`
 	// Guarded says why a path that would be made, changed or removed stays as it is even below

@@ -100,7 +100,7 @@ func rules(p policy) []rule {
 			last: pass},
 	)
 	list = append(list, network(p)...)
-	list = append(list, files(p)...)
+	list = append(list, changing(p)...)
 	if p.landlock < 6 && p.listener {
 		for _, nr := range numbers(watchedOthers(), func(s shape) bool { return s.op == opKill }) {
 			list = append(list, rule{nr: nr, last: notify})
@@ -134,8 +134,8 @@ func opens(p policy) []rule {
 	return list
 }
 
-// files are the calls that change files otherwise than by opening them.
-func files(p policy) []rule {
+// changing are the calls that change files otherwise than by opening them.
+func changing(p policy) []rule {
 	var list []rule
 	done := []uintptr{unix.SYS_OPENAT}
 	for _, o := range oldOpens() {

@@ -121,3 +121,8 @@ func attempts(w troupe.Watched) string {
 	}
 	return strings.Join(list, "; ")
 }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

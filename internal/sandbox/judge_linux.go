@@ -3,10 +3,10 @@
 package sandbox
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +18,10 @@ type asked struct {
 	*notification
 	shape
 	pid int
-	// Of openat2, in the place of arguments.
+	// Of opens, in the place of arguments; of a new symbolic link, what it says.
 	openFlags, openMode uint32
+	resolve             uint64
+	says                string
 }
 
 func (a *asked) arg(i int8) uint64 {
@@ -39,121 +41,148 @@ func folderOf(arg uint64, i int8) int {
 	return int(int32(arg))
 }
 
+// files judges the calls that change files, and makes those that are let. Nothing that is guarded
+// depends on what the kernel finds in a command's memory when it looks again: where something is
+// guarded the command has no right to change anything, and a call that is passed on fails there.
+type files struct {
+	calls   *callers
+	plan    *plan
+	seen    *sightings
+	lookup  lookup
+	changes *sync.RWMutex
+}
+
 // judge decides about a call. It is now unless the answer comes from elsewhere.
-func (w *watch) judge(n *notification, s shape) (a answer, now bool) {
-	q := &asked{notification: n, shape: s, pid: int(n.pid)}
+func (f *files) judge(q *asked) (a answer, now bool) {
 	switch {
-	case s.op == opSocket:
-		return w.socket(q), true
-	case s.op == opConnect:
-		return w.connect(q)
-	case s.op == opBind, s.op == opSendto:
-		return w.address(q), true
-	case s.op == opListen:
-		return w.await(q), true
-	case s.op == opKill:
-		return w.kill(q), true
-	case s.op >= opChmod:
-		return w.attribute(q), true
-	case s.op == opOpen, s.op == opCreat, s.op == opOpenat2:
-		return w.open(q), true
-	case s.op == opRename, s.op == opLink:
-		return w.pair(q), true
+	case q.op >= opChmod:
+		return f.attribute(q), true
+	case q.op == opOpen, q.op == opCreat, q.op == opOpenat2:
+		return f.open(q)
+	case q.op == opRename, q.op == opLink:
+		return f.pair(q), true
 	default:
-		return w.single(q), true
+		return f.single(q), true
 	}
 }
 
-// find locates the path of a call. If it cannot, the answer is to let it pass: either it fails
-// by itself, or what it means cannot be known and the kernel decides without us.
-func (w *watch) find(q *asked, dir, path int8, follow bool) (p place, ok bool) {
+// find locates the path of a call. If ok is false, a is its answer.
+func (f *files) find(q *asked, dir, path int8, follow bool) (p place, a answer, ok bool) {
 	name, err := text(q.pid, q.arg(path))
 	if err != nil {
-		w.unreadable(err)
-		return p, false
+		return p, f.unreadable(err, q.arg(path)), false
 	}
 	if slices.Contains(devices(), name) { // as every shell does with the terminal
-		return p, false
+		return p, proceed(), false
 	}
-	p, err = w.locate(q.pid, folderOf(q.arg(dir), dir), name, follow)
-	return p, err == nil
+	p, err = f.lookup.locate(q.pid, folderOf(q.arg(dir), dir), name, follow)
+	switch {
+	case err == errOdd: //nolint:errorlint // it is ours and never wrapped
+		return p, proceed(), false
+	case err != nil:
+		return p, answered(err), false
+	case p.free:
+		return p, proceed(), false
+	}
+	return p, answer{}, true
 }
 
-// unreadable notes that something was asked for that we could not read.
-func (w *watch) unreadable(err error) {
-	if errors.Is(err, unix.EPERM) {
-		w.result.Blind = true
+// unreadable answers a call whose arguments cannot be read. The kernel could, where a command keeps
+// memory from everybody else; so the call fails, and that it was made is seen.
+func (f *files) unreadable(err error, address uint64) answer {
+	switch {
+	case err == unix.EPERM: //nolint:errorlint // it is the system's own
+		f.seen.result.Blind = true
+	case err == unix.EFAULT && address != 0: //nolint:errorlint // as above
+		f.seen.record(troupe.OpUnseen, "")
 	}
+	return answered(err)
 }
 
-func (w *watch) open(q *asked) answer {
+func (f *files) open(q *asked) (a answer, now bool) {
 	switch q.op {
 	case opCreat:
 		q.openFlags, q.openMode = unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, uint32(q.arg(q.mode))
 	case opOpenat2:
-		var how [24]byte
-		if _, err := peek(q.pid, q.arg(q.flags), how[:]); err != nil {
-			w.unreadable(err)
-			return proceed()
-		}
-		q.openFlags, q.openMode = uint32(word(how[:], 0)), uint32(word(how[:], 8))
-		if q.openFlags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) == 0 {
-			return proceed()
+		if a, ok := f.openHow(q); !ok {
+			return a, true
 		}
 	default:
 		q.openFlags, q.openMode = q.flagBits(), uint32(q.arg(q.mode))
 	}
 	const exclusive = unix.O_CREAT | unix.O_EXCL
-	p, ok := w.find(q, q.dir, q.path, q.openFlags&unix.O_NOFOLLOW == 0 && q.openFlags&exclusive != exclusive)
+	p, a, ok := f.find(q, q.dir, q.path, q.openFlags&unix.O_NOFOLLOW == 0 && q.openFlags&exclusive != exclusive)
 	if !ok {
-		return proceed()
+		return a, true
 	}
 	defer p.close()
 	op := troupe.OpWrite
 	switch {
 	case !p.exists:
 		if q.openFlags&unix.O_CREAT == 0 {
-			return proceed() // there is nothing
+			return fail(unix.ENOENT), true
 		}
 		op = troupe.OpCreate
 	case p.kind() == unix.S_IFDIR && q.openFlags&unix.O_TMPFILE == unix.O_TMPFILE:
 		op = troupe.OpCreate
-	case q.openFlags&exclusive == exclusive, p.kind() == unix.S_IFDIR, p.kind() == unix.S_IFLNK:
-		return proceed() // it fails
+	case q.openFlags&exclusive == exclusive:
+		return fail(unix.EEXIST), true
+	case p.kind() == unix.S_IFDIR, p.kind() == unix.S_IFLNK:
+		return proceed(), true // it fails, or changes nothing
 	}
-	return w.change(op, p, func() answer { return w.openFor(q, p) })
+	return f.change(op, p, func() (answer, bool) { return f.openFor(q, p) })
+}
+
+// openHow reads what openat2 has in memory.
+func (f *files) openHow(q *asked) (a answer, ok bool) {
+	var how [24]byte
+	if _, err := peek(q.pid, q.arg(q.flags), how[:]); err != nil {
+		return f.unreadable(err, q.arg(q.flags)), false
+	}
+	q.openFlags, q.openMode, q.resolve = uint32(word(how[:], 0)), uint32(word(how[:], 8)), word(how[:], 16)
+	return proceed(), q.openFlags&(unix.O_ACCMODE|unix.O_CREAT|unix.O_TRUNC) != 0
 }
 
 // change answers a call that would change what lies at a place. Do makes the call where only
 // the listener can.
-func (w *watch) change(op troupe.AttemptOp, p place, do func() answer) answer {
-	switch w.zone(p.path) {
+func (f *files) change(op troupe.AttemptOp, p place, do func() (answer, bool)) (a answer, now bool) {
+	switch f.zoneOf(op, p) {
 	case zoneFree:
-		return proceed()
-	case zoneWritable:
-		w.touch()
-		return proceed()
+		return proceed(), true
+	case zoneOpen:
+		f.seen.touch()
+		return proceed(), true
 	case zoneGranted:
-		w.touch()
+		f.seen.touch()
 		return do()
 	case zoneProtected:
-		w.attempt(op, p)
-		return fail(unix.EACCES) // the kernel does too, if it exists
+		f.attempt(op, p)
+		return fail(unix.EACCES), true
 	default:
-		w.attempt(op, p)
-		return proceed() // to be refused
+		f.attempt(op, p)
+		return proceed(), true // to be refused
 	}
 }
 
+// zoneOf is the zone of a place. A file that is written under one name is guarded if it is under
+// another.
+func (f *files) zoneOf(op troupe.AttemptOp, p place) zone {
+	z := f.plan.zone(p.path)
+	if z == zoneGranted && op == troupe.OpWrite && p.exists && p.names > 1 && f.plan.twins[p.id] {
+		return zoneProtected
+	}
+	return z
+}
+
 // attempt records what was refused here and nowhere else.
-func (w *watch) attempt(op troupe.AttemptOp, p place) {
+func (f *files) attempt(op troupe.AttemptOp, p place) {
 	switch {
 	case isProcess(p.path):
 	case op == troupe.OpWrite && !p.may(p.name, unix.W_OK):
 	case op != troupe.OpWrite && !p.may(".", unix.W_OK|unix.X_OK):
 	case isChore(p.pid, op, p.path):
 	default:
-		w.record(op, p.path)
+		f.seen.record(op, p.path)
 	}
 }
 
@@ -165,200 +194,77 @@ func isProcess(path string) bool {
 }
 
 // single answers calls that have one path.
-func (w *watch) single(q *asked) answer {
-	p, ok := w.find(q, q.dir, q.path, q.op == opTruncate)
+func (f *files) single(q *asked) answer {
+	if q.op == opSymlink {
+		var err error
+		if q.says, err = text(q.pid, q.arg(q.path2)); err != nil {
+			return f.unreadable(err, q.arg(q.path2))
+		}
+	}
+	p, a, ok := f.find(q, q.dir, q.path, q.op == opTruncate)
 	if !ok {
-		return proceed()
+		return a
 	}
 	defer p.close()
+	op, do := troupe.OpCreate, func() answer { return f.create(q, p) }
 	folder := p.kind() == unix.S_IFDIR
 	switch q.op {
 	case opTruncate:
 		if !p.exists || folder {
-			return proceed()
+			return proceed() // it fails
 		}
-		return w.change(troupe.OpWrite, p, func() answer { return w.truncate(q, p) })
+		op, do = troupe.OpWrite, func() answer { return f.truncate(q, p) }
 	case opUnlink, opRmdir:
-		remove := q.op == opRmdir || q.flags != none && q.flagBits()&unix.AT_REMOVEDIR != 0
-		if !p.exists || folder != remove || p.name == "." {
-			return proceed()
-		}
 		flags := 0
-		if remove {
+		if q.op == opRmdir || q.flags != none && q.flagBits()&unix.AT_REMOVEDIR != 0 {
 			flags = unix.AT_REMOVEDIR
 		}
-		return w.change(troupe.OpRemove, p, func() answer { return answered(unix.Unlinkat(p.dir, p.name, flags)) })
+		if !p.exists || folder != (flags != 0) || p.name == "." {
+			return proceed() // it fails
+		}
+		op, do = troupe.OpRemove, func() answer { return f.remove(q, p, flags) }
 	default: // it makes something
 		if p.exists {
-			return proceed()
+			return fail(unix.EEXIST)
 		}
-		if q.op == opSymlink {
-			if hole := w.opens(p.path, ""); hole != "" {
-				w.attempt(troupe.OpCreate, p)
-				return fail(unix.EACCES)
-			}
+		if q.op == opSymlink && f.misleads(q, p) {
+			f.attempt(troupe.OpCreate, p)
+			return fail(unix.EACCES)
 		}
-		if q.op == opMkdir && w.leads(p.path) {
-			w.touch()
-			return w.make(q, p)
+		if q.op == opMkdir && f.onTheWay(p.path) {
+			f.seen.touch()
+			return f.create(q, p)
 		}
-		return w.change(troupe.OpCreate, p, func() answer { return w.make(q, p) })
 	}
+	a, _ = f.change(op, p, func() (answer, bool) { return do(), true })
+	return a
 }
 
-// leads reports whether a folder is missing on the way to something that was granted.
-func (w *watch) leads(path string) bool {
-	return slices.ContainsFunc(w.plan.late, func(l string) bool { return l != path && below(l, path) }) &&
-		w.zone(path) == zoneOutside
+// onTheWay reports whether a folder is missing on the way to something that was granted.
+func (f *files) onTheWay(path string) bool {
+	return slices.ContainsFunc(f.plan.late, func(l string) bool { return l != path && below(l, path) }) &&
+		f.plan.zone(path) == zoneOutside
 }
 
-// opens is a protected path that would exist if something were put at path: a symbolic link,
-// or the folder from.
-func (w *watch) opens(path, from string) string {
-	for _, guard := range w.plan.protected {
-		rest, ok := strings.CutPrefix(guard, path+"/")
-		if !ok || from != "" && !exists(filepath.Join(from, rest)) {
-			continue
-		}
-		return guard
+// misleads reports whether a new symbolic link would put something at a guarded place, or something
+// from the command's temporary folder, where nothing is guarded, into a folder where much is.
+func (f *files) misleads(q *asked, p place) bool {
+	if f.plan.zone(p.path) != zoneGranted {
+		return false
 	}
-	return ""
-}
-
-func exists(path string) bool {
-	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil
-}
-
-// holds is a protected path that exists below a folder.
-func (w *watch) holds(dir string) string {
-	for _, guard := range w.plan.protected {
-		if guard != dir && below(guard, dir) && exists(guard) {
-			return guard
-		}
+	if f.plan.leads(p.path) {
+		return true
 	}
-	return ""
-}
-
-// pair answers renames and links.
-func (w *watch) pair(q *asked) answer {
-	from, ok := w.find(q, q.dir, q.path, q.op == opLink && q.flagBits()&unix.AT_SYMLINK_FOLLOW != 0 && q.flags != none)
-	if !ok {
-		return proceed()
+	target := q.says
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(p.path), target)
 	}
-	defer from.close()
-	to, ok := w.find(q, q.dir2, q.path2, false)
-	if !ok {
-		return proceed()
-	}
-	defer to.close()
-	if !from.exists {
-		return proceed()
-	}
-	var flags uint32
-	if q.flags != none {
-		flags = q.flagBits()
-	}
-	if to.exists && (q.op == opLink || flags&unix.RENAME_NOREPLACE != 0) {
-		return proceed() // it fails
-	}
-	if from.path == to.path {
-		return proceed()
-	}
-	into := troupe.OpCreate
-	if to.exists {
-		into = troupe.OpWrite
-	}
-	do := func() answer { return w.move(q, from, to, flags) }
-	leave := w.leave(q, from)
-	arrive := w.arrive(into, from, to)
-	switch {
-	case leave == verdictRefuse || arrive == verdictRefuse:
-		return fail(unix.EACCES)
-	case leave == verdictPass && arrive == verdictPass:
-		return proceed()
-	case leave == verdictOutside || arrive == verdictOutside:
-		return fail(unix.EACCES)
-	default:
-		return do()
-	}
-}
-
-// verdict is what is to become of one end of a rename or link.
-type verdict int
-
-const (
-	verdictPass    verdict = iota // the kernel decides
-	verdictDo                     // only the listener can
-	verdictOutside                // the kernel refuses
-	verdictRefuse                 // the listener refuses
-)
-
-// leave judges the end that something is taken from.
-func (w *watch) leave(q *asked, from place) verdict {
-	z := w.zone(from.path)
-	if q.op == opLink { // it stays where it is, but gets a name that is not protected
-		switch z {
-		case zoneProtected:
-			w.attempt(troupe.OpWrite, from)
-			return verdictRefuse
-		case zoneGranted:
-			return verdictDo
-		case zoneOutside:
-			return verdictOutside
-		default:
-			return verdictPass
-		}
-	}
-	if z == zoneProtected || z != zoneOutside && w.holds(from.path) != "" {
-		w.attempt(troupe.OpRemove, from)
-		return verdictRefuse
-	}
-	return w.judgeEnd(z, troupe.OpRemove, from)
-}
-
-// arrive judges the end that something is put at.
-func (w *watch) arrive(op troupe.AttemptOp, from, to place) verdict {
-	z := w.zone(to.path)
-	if z != zoneOutside {
-		if z == zoneProtected || w.holds(to.path) != "" {
-			w.attempt(op, to)
-			return verdictRefuse
-		}
-		source := from.path
-		if from.kind() == unix.S_IFLNK {
-			source = ""
-		}
-		if hole := w.opens(to.path, source); hole != "" && (from.kind() == unix.S_IFDIR ||
-			from.kind() == unix.S_IFLNK) {
-			w.record(troupe.OpCreate, hole)
-			return verdictRefuse
-		}
-	}
-	return w.judgeEnd(z, op, to)
-}
-
-// judgeEnd judges one end by where it lies. (An exchange takes from both; the second is judged
-// as written over.)
-func (w *watch) judgeEnd(z zone, op troupe.AttemptOp, p place) verdict {
-	switch z {
-	case zoneFree:
-		return verdictPass
-	case zoneWritable:
-		w.touch()
-		return verdictPass
-	case zoneGranted:
-		w.touch()
-		return verdictDo
-	default:
-		w.attempt(op, p)
-		return verdictOutside
-	}
+	return f.plan.zone(resolved(target)) == zoneFree
 }
 
 // kill, where Landlock does not know signals, keeps them within the session of who sends
 // them.
-func (w *watch) kill(q *asked) answer {
+func kill(q *asked) answer {
 	pid := int(int32(q.arg(q.path)))
 	if pid == 0 {
 		return proceed()

@@ -145,6 +145,9 @@ func (r *ruleset) addOpen(fd int, path string, rights uint64) (identity, error) 
 	if id.kind != unix.S_IFDIR {
 		rights &= rightsOfFiles
 	}
+	if rights == 0 {
+		return id, nil
+	}
 	attr := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(r.fd), rulePathBeneath,
 		uintptr(unsafe.Pointer(&attr)), 0, 0, 0)

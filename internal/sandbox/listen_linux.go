@@ -5,8 +5,8 @@ package sandbox
 import (
 	"errors"
 	"os"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -41,6 +41,9 @@ func proceed() answer                 { return answer{flags: unix.SECCOMP_USER_N
 func fail(errno syscall.Errno) answer { return answer{err: -int32(errno)} }
 func value(v int) answer              { return answer{val: int64(v)} }
 
+// proceeds: the kernel makes the call, and decides about it.
+func (a answer) proceeds() bool { return a.flags&unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE != 0 }
+
 // answered is what a call gets that was made in its place.
 func answered(err error) answer {
 	var errno syscall.Errno
@@ -61,19 +64,15 @@ const (
 	ioctlFlags = 0x40082104 // SECCOMP_IOCTL_NOTIF_SET_FLAGS
 )
 
-// watch is the listener of one command. Its goroutine alone uses what is below done until
-// done is closed.
+// watch answers the watched calls of one command. Its goroutine alone uses what is below done
+// until done is closed.
 type watch struct {
-	file   *os.File
-	fd     int
-	plan   *plan
+	calls  *callers
 	shapes map[uintptr]shape
-	own    int
-	helper sync.WaitGroup // connections that are being made
+	files  files
+	net    reach
 	done   chan struct{}
-
-	seen   map[troupe.Attempt]bool
-	result troupe.Watched
+	seen   *sightings
 }
 
 // listen begins to answer. The watch must be ended.
@@ -82,27 +81,33 @@ func (s *Sandbox) listen(fd int, p *plan) *watch {
 	// Who asks and who answers take turns: let them do so on one processor. Older kernels
 	// do not know how.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	calls := &callers{file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd}
+	seen := &sightings{attempts: map[troupe.Attempt]bool{}}
+	look := lookup{own: s.own, private: p.private()}
 	w := &watch{
-		file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd, plan: p, shapes: s.shapes(), own: s.own,
-		done: make(chan struct{}), seen: map[troupe.Attempt]bool{},
+		calls: calls, shapes: s.shapes(), done: make(chan struct{}), seen: seen,
+		files: files{calls: calls, plan: p, seen: seen, lookup: look, changes: &s.changes},
+		net:   reach{calls: calls, plan: p, seen: seen, lookup: look},
 	}
+	w.net.files = &w.files
 	go w.serve()
 	return w
 }
 
 // end answers what still waits, and then no more.
 func (w *watch) end() troupe.Watched {
-	_ = w.file.SetReadDeadline(time.Unix(1, 0)) // it is one that can be waited for
+	_ = w.calls.file.SetReadDeadline(time.Unix(1, 0)) // it is one that can be waited for
 	<-w.done
-	_ = w.file.Close() // nothing was written
-	return w.result
+	_ = w.calls.file.Close() // nothing was written
+	return w.seen.result
 }
 
 func (w *watch) serve() {
 	defer close(w.done)
-	defer w.helper.Wait()
-	if !attend(w.file, w.drain) {
-		w.result.Blind = true
+	defer w.calls.helpers.Wait()
+	defer w.calls.over.Store(true)
+	if !attend(w.calls.file, w.drain) {
+		w.seen.result.Blind = true
 	}
 }
 
@@ -163,33 +168,54 @@ func (w *watch) drain(fd int) bool {
 // answer.
 func (w *watch) one() {
 	var n notification
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.calls.fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
 		uintptr(unsafe.Pointer(&n))); errno != 0 {
 		return // the next look says whether somebody is left
 	}
 	s, ok := w.shapes[uintptr(n.nr)]
 	if !ok {
-		w.send(n.id, fail(unix.ENOSYS))
+		w.calls.send(n.id, fail(unix.ENOSYS))
 		return
 	}
 	if a, now := w.judge(&n, s); now {
-		w.send(n.id, a)
+		w.calls.send(n.id, a)
 	}
 }
 
-func (w *watch) send(id uint64, a answer) {
+// judge decides about a call. It is now unless the answer comes from elsewhere.
+func (w *watch) judge(n *notification, s shape) (a answer, now bool) {
+	q := &asked{notification: n, shape: s, pid: int(n.pid)}
+	switch {
+	case s.op == opKill:
+		return kill(q), true
+	case s.op >= opSocket:
+		return w.net.judge(q)
+	default:
+		return w.files.judge(q)
+	}
+}
+
+// callers are those who wait for an answer, behind the listener's descriptor.
+type callers struct {
+	file    *os.File
+	fd      int
+	helpers sync.WaitGroup // calls that are made beside the others, for they may have to wait
+	over    atomic.Bool    // nobody waits any more
+}
+
+func (c *callers) send(id uint64, a answer) {
 	resp := struct {
 		id uint64
 		answer
 	}{id, a}
-	_, _ = w.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&resp)) // it fails if nobody waits any more
+	_, _ = c.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&resp)) // it fails if nobody waits any more
 }
 
 // ioctl asks something of the listener. Signals, which the Go runtime sends itself all the
 // time, can interrupt any of it; an answer that got lost so would be waited for forever.
-func (w *watch) ioctl(request uintptr, arg unsafe.Pointer) (uintptr, syscall.Errno) {
+func (c *callers) ioctl(request uintptr, arg unsafe.Pointer) (uintptr, syscall.Errno) {
 	for {
-		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(w.fd), request, uintptr(arg))
+		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(c.fd), request, uintptr(arg))
 		if errno != unix.EINTR {
 			return r, errno
 		}
@@ -197,12 +223,12 @@ func (w *watch) ioctl(request uintptr, arg unsafe.Pointer) (uintptr, syscall.Err
 }
 
 // give answers a call with a file of ours.
-func (w *watch) give(id uint64, fd int, flags uint32) answer {
+func (c *callers) give(id uint64, fd int, flags uint32) answer {
 	add := struct {
 		id                       uint64
 		flags, src, dst, dstFlag uint32
 	}{id: id, src: uint32(fd), dstFlag: flags & unix.O_CLOEXEC}
-	n, errno := w.ioctl(ioctlAddfd, unsafe.Pointer(&add))
+	n, errno := c.ioctl(ioctlAddfd, unsafe.Pointer(&add))
 	if errno != 0 {
 		return fail(unix.EMFILE)
 	}
@@ -211,67 +237,36 @@ func (w *watch) give(id uint64, fd int, flags uint32) answer {
 
 // alive reports whether the call still waits: what was read under /proc by its thread's
 // number was then read of that thread.
-func (w *watch) alive(id uint64) bool {
-	_, errno := w.ioctl(ioctlValid, unsafe.Pointer(&id))
+func (c *callers) alive(id uint64) bool {
+	_, errno := c.ioctl(ioctlValid, unsafe.Pointer(&id))
 	return errno == 0
 }
 
+// sightings are what was seen of a command.
+type sightings struct {
+	attempts map[troupe.Attempt]bool
+	result   troupe.Watched
+}
+
 // record keeps an attempt that was refused.
-func (w *watch) record(op troupe.AttemptOp, path string) {
+func (s *sightings) record(op troupe.AttemptOp, path string) {
 	a := troupe.Attempt{Op: op, Path: path}
-	if w.seen[a] {
+	if s.attempts[a] {
 		return
 	}
-	if len(w.seen) < 16*maxAttempts { // of more than that, some may be counted twice
-		w.seen[a] = true
+	if len(s.attempts) < 16*maxAttempts { // of more than that, some may be counted twice
+		s.attempts[a] = true
 	}
-	if len(w.result.Attempts) == maxAttempts {
-		w.result.More++
+	if len(s.result.Attempts) == maxAttempts {
+		s.result.More++
 		return
 	}
-	w.result.Attempts = append(w.result.Attempts, a)
+	s.result.Attempts = append(s.result.Attempts, a)
 }
 
 // touch notes that something changed that outlives the command.
-func (w *watch) touch() {
-	if len(w.result.Attempts) == 0 {
-		w.result.Touched = true
-	}
-}
-
-// zone is where a path lies, as far as changing it goes.
-type zone int
-
-const (
-	zoneOutside   zone = iota // the kernel refuses
-	zoneFree                  // nothing that happens there lasts, or is anybody's concern
-	zoneWritable              // the kernel lets it
-	zoneGranted               // let, but the kernel cannot be told so: the listener does it
-	zoneProtected             // below what may be written, and yet not
-)
-
-func (w *watch) zone(path string) zone {
-	p := w.plan
-	switch {
-	case slices.Contains(devices(), path):
-		return zoneFree
-	case belowAny(path, p.hidden):
-		return zoneOutside
-	case belowAny(path, p.protected):
-		if outermost(path, p.changeable()) == "" && !belowAny(path, p.late) {
-			return zoneOutside
-		}
-		return zoneProtected
-	case p.temp != "" && path != p.temp && below(path, p.temp):
-		return zoneFree
-	case p.mounted() && below(path, sharedMemory) && slices.ContainsFunc(p.mounts,
-		func(m mountPoint) bool { return m.kind == mountPrivate }):
-		return zoneFree
-	case slices.Contains(p.writable, path), belowAny(path, p.late):
-		return zoneGranted // the thing itself: a grant of it is not one of the folder it lies in
-	case belowAny(path, p.writable):
-		return zoneWritable
-	default:
-		return zoneOutside
+func (s *sightings) touch() {
+	if len(s.result.Attempts) == 0 {
+		s.result.Touched = true
 	}
 }

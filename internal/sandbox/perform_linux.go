@@ -5,6 +5,7 @@ package sandbox
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,62 +17,170 @@ import (
 // held open: whatever the command does to its memory or to links meanwhile, it happens to
 // what was looked at.
 
-// openFor opens a granted file and gives it to the command.
-func (w *watch) openFor(q *asked, p place) answer {
+// passed are the flags of an open that are passed on. How the last name is followed is settled by
+// then, and a descriptor becomes the command's by another call.
+const passed = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK |
+	unix.O_SYNC | unix.O_DSYNC | unix.O_NOATIME | unix.O_DIRECT | unix.O_TMPFILE
+
+// openFor opens a file and gives it to the command.
+func (f *files) openFor(q *asked, p place) (a answer, now bool) {
+	switch kind := p.kind(); {
+	case kind == unix.S_IFCHR, kind == unix.S_IFBLK:
+		return proceed(), true // a device is no file; nobody is granted any
+	case q.resolve != 0:
+		return fail(unix.ENOSYS), true // by another way than the kernel's; then programs use openat
+	case kind == unix.S_IFIFO && q.openFlags&unix.O_ACCMODE == unix.O_WRONLY:
+		return f.openPipe(q, p)
+	}
+	flags := int(q.openFlags&passed) | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
 	if p.kind() == unix.S_IFIFO {
-		return proceed() // we would wait for who reads it
+		flags |= unix.O_NONBLOCK // whatever it is, we do not wait for it
 	}
-	const kept = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_TRUNC | unix.O_APPEND |
-		unix.O_NONBLOCK | unix.O_SYNC | unix.O_DSYNC | unix.O_NOATIME
-	fd, err := unix.Openat(p.dir, p.name, int(q.openFlags&kept)|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY,
-		q.openMode&0o7777&^umask(q.pid))
+	fd := -1
+	err := f.make(q, func(w *who) (err error) {
+		mode := uint32(0)
+		if flags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0 {
+			mode = q.openMode & 0o7777 &^ w.umask
+		}
+		if fd, err = openat(p.dir, p.name, flags, mode); err == nil && !p.exists && mode&^ownUmask() != mode {
+			err = unix.Fchmod(fd, mode)
+		}
+		return err
+	})
+	if fd >= 0 {
+		defer unix.Close(fd) //nolint:errcheck // the command has its own and writes by that
+	}
 	if err != nil {
-		return answered(err)
+		return answered(err), true
 	}
-	defer unix.Close(fd) //nolint:errcheck // the command has its own and writes by that
-	return w.give(q.id, fd, q.openFlags)
+	if flags&unix.O_NONBLOCK != 0 && q.openFlags&unix.O_NONBLOCK == 0 {
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return answered(err), true
+		}
+	}
+	return f.calls.give(q.id, fd, q.openFlags), true
 }
 
-func (w *watch) truncate(q *asked, p place) answer {
-	fd, err := unix.Openat(p.dir, p.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return answered(err)
+// openat opens, however often a signal comes between.
+func openat(dir int, name string, flags int, mode uint32) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags, mode)
+		if err != unix.EINTR {
+			return fd, err
+		}
 	}
-	defer unix.Close(fd) //nolint:errcheck // truncating tells of itself
-	return answered(unix.Ftruncate(fd, int64(q.arg(q.mode))))
 }
 
-// make makes a granted folder, link or file.
-func (w *watch) make(q *asked, p place) answer {
-	mode := uint32(q.arg(q.mode)) &^ umask(q.pid)
-	switch q.op {
-	case opMkdir:
-		return answered(unix.Mkdirat(p.dir, p.name, mode&0o7777))
-	case opSymlink:
-		target, err := text(q.pid, q.arg(q.path2))
+// pipeLook is how often it is looked whether somebody reads a named pipe by now.
+const pipeLook = 5 * time.Millisecond
+
+// openPipe waits beside the other calls for whoever reads a named pipe.
+func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
+	dir, err := unix.Dup(p.dir)
+	if err != nil {
+		return answered(err), true
+	}
+	id, name, flags := q.id, p.name, q.openFlags
+	f.calls.helpers.Go(func() {
+		defer unix.Close(dir) //nolint:errcheck // nothing was written
+		for {
+			fd, err := openat(dir, name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			switch {
+			case err == nil:
+				if flags&unix.O_NONBLOCK == 0 {
+					err = unix.SetNonblock(fd, false)
+				}
+				if err == nil {
+					f.calls.send(id, f.calls.give(id, fd, flags))
+				} else {
+					f.calls.send(id, answered(err))
+				}
+				_ = unix.Close(fd) // the command has its own
+				return
+			case err != unix.ENXIO || flags&unix.O_NONBLOCK != 0: //nolint:errorlint // it is the system's own
+				f.calls.send(id, answered(err))
+				return
+			case f.calls.over.Load() || !f.calls.alive(id):
+				return
+			}
+			time.Sleep(pipeLook)
+		}
+	})
+	return answer{}, false
+}
+
+// make makes a change as the user that asked for it, while no folder is moved. The call still waits
+// then, so that what was read of its memory is what it said.
+func (f *files) make(q *asked, do func(w *who) error) error {
+	f.changes.RLock()
+	defer f.changes.RUnlock()
+	return f.makeAlone(q, do)
+}
+
+func (f *files) makeAlone(q *asked, do func(w *who) error) error {
+	w := whoIs(q.pid)
+	if !f.calls.alive(q.id) {
+		return unix.ESRCH
+	}
+	return w.as(func() error { return do(&w) })
+}
+
+func (f *files) truncate(q *asked, p place) answer {
+	return answered(f.make(q, func(*who) error {
+		fd, err := openat(p.dir, p.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return answered(err)
+			return err
 		}
-		return answered(unix.Symlinkat(target, p.dir, p.name))
-	default:
-		if kind := mode & unix.S_IFMT; kind != 0 && kind != unix.S_IFREG && kind != unix.S_IFIFO {
-			return fail(unix.EPERM)
-		}
-		return answered(unix.Mknodat(p.dir, p.name, mode, 0))
-	}
+		defer unix.Close(fd) //nolint:errcheck // truncating tells of itself
+		return unix.Ftruncate(fd, int64(q.arg(q.mode)))
+	}))
 }
 
-// move renames or links between places of which at least one was granted by name.
-func (w *watch) move(q *asked, from, to place, flags uint32) answer {
+func (f *files) remove(q *asked, p place, flags int) answer {
+	return answered(f.make(q, func(*who) error { return unix.Unlinkat(p.dir, p.name, flags) }))
+}
+
+// create makes a folder, link or file without opening it.
+func (f *files) create(q *asked, p place) answer {
+	return answered(f.make(q, func(w *who) (err error) {
+		mode := uint32(q.arg(q.mode)) &^ w.umask
+		kind := mode & unix.S_IFMT
+		switch {
+		case q.op == opSymlink:
+			return unix.Symlinkat(q.says, p.dir, p.name)
+		case q.op == opMkdir:
+			mode &= 0o7777
+			err = unix.Mkdirat(p.dir, p.name, mode)
+		case kind != 0 && kind != unix.S_IFREG && kind != unix.S_IFIFO && kind != unix.S_IFSOCK:
+			return unix.EPERM
+		default:
+			err = unix.Mknodat(p.dir, p.name, mode, 0)
+		}
+		if mode &= 0o7777; err == nil && mode&^ownUmask() != mode {
+			err = unix.Fchmodat(p.dir, p.name, mode, 0) // nobody but a listener can have put a link there
+		}
+		return err
+	}))
+}
+
+// move renames or links.
+func (f *files) move(q *asked, from, to place, flags uint32) error {
 	if q.op == opLink {
-		return answered(unix.Linkat(from.dir, from.name, to.dir, to.name, 0))
+		return f.make(q, func(*who) error {
+			if from.name == "" { // a file that is open
+				return unix.Linkat(unix.AT_FDCWD, link(from.dir), to.dir, to.name, unix.AT_SYMLINK_FOLLOW)
+			}
+			return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
+		})
 	}
-	return answered(unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags&^unix.RENAME_WHITEOUT)))
+	return f.makeAlone(q, func(*who) error {
+		return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags&^unix.RENAME_WHITEOUT))
+	})
 }
 
 // attribute answers calls that change modes, owners, times and extended attributes.
-func (w *watch) attribute(q *asked) answer {
-	h, err := w.hold(q)
+func (f *files) attribute(q *asked) answer {
+	h, err := f.hold(q)
 	if err != nil {
 		return answered(err)
 	}
@@ -85,21 +194,25 @@ func (w *watch) attribute(q *asked) answer {
 		return answered(err)
 	}
 	if path[0] != '/' || st.Nlink == 0 { // a pipe, or a file without a name: nothing that lasts
-		return w.apply(q, h, &st)
+		return f.apply(q, h, &st)
 	}
-	switch w.zone(path) {
+	z := f.plan.zone(path)
+	if z == zoneGranted && st.Nlink > 1 && f.plan.twins[inode{uint64(st.Dev), st.Ino}] {
+		z = zoneProtected
+	}
+	switch z {
 	case zoneFree:
 		if st.Mode&unix.S_IFMT == unix.S_IFCHR {
 			return fail(unix.EPERM) // a device is everybody's
 		}
-		return w.apply(q, h, &st)
-	case zoneWritable, zoneGranted:
-		w.touch()
-		return w.apply(q, h, &st)
+		return f.apply(q, h, &st)
+	case zoneOpen, zoneGranted:
+		f.seen.touch()
+		return f.apply(q, h, &st)
 	default:
-		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != w.plan.temp && !isProcess(path) &&
+		if euid := uint32(unix.Geteuid()); (euid == 0 || euid == st.Uid) && path != f.plan.temp && !isProcess(path) &&
 			!readOnly(h) && !isChore(q.pid, troupe.OpWrite, path) {
-			w.record(troupe.OpWrite, path)
+			f.seen.record(troupe.OpWrite, path)
 		}
 		return fail(unix.EPERM)
 	}
@@ -119,13 +232,13 @@ func readOnly(fd int) bool {
 }
 
 // hold opens what a call is about, without using it.
-func (w *watch) hold(q *asked) (int, error) {
+func (f *files) hold(q *asked) (int, error) {
 	if q.path == none || q.op == opUtimens && q.arg(q.path) == 0 {
 		return holdOpen(q)
 	}
 	name, err := text(q.pid, q.arg(q.path))
 	if err != nil {
-		w.unreadable(err)
+		f.unreadable(err, q.arg(q.path))
 		return -1, err
 	}
 	var flags uint32
@@ -139,7 +252,7 @@ func (w *watch) hold(q *asked) (int, error) {
 			return holdOpen(q)
 		}
 	}
-	p, err := w.locate(q.pid, folderOf(q.arg(q.dir), q.dir), name, !q.nofollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	p, err := f.lookup.locate(q.pid, folderOf(q.arg(q.dir), q.dir), name, !q.nofollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
 	if err == errOdd { //nolint:errorlint // it is ours and never wrapped
 		return unix.Open(itself(q.pid, name), unix.O_PATH|unix.O_CLOEXEC, 0)
 	}
@@ -147,7 +260,22 @@ func (w *watch) hold(q *asked) (int, error) {
 		return -1, err
 	}
 	defer p.close()
+	if p.free {
+		return holdPrivate(q.pid, p.path)
+	}
 	return unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+}
+
+// holdPrivate holds what lies in a file system that only the command sees. Nothing on the way
+// leads out of what it sees.
+func holdPrivate(pid int, path string) (int, error) {
+	root, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/root", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(root) //nolint:errcheck // nothing was written
+	return unix.Openat2(root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS})
 }
 
 // holdOpen holds a file that the command has open.
@@ -161,8 +289,8 @@ func holdOpen(q *asked) (int, error) {
 }
 
 // apply makes the call on what is held.
-func (w *watch) apply(q *asked, h int, st *unix.Stat_t) answer {
-	if !w.alive(q.id) {
+func (f *files) apply(q *asked, h int, st *unix.Stat_t) answer {
+	if !f.calls.alive(q.id) {
 		return fail(unix.ESRCH)
 	}
 	switch q.op {
@@ -175,14 +303,14 @@ func (w *watch) apply(q *asked, h int, st *unix.Stat_t) answer {
 		return answered(unix.Fchownat(h, "", int(int32(q.arg(q.mode))), int(int32(q.arg(q.mode+1))),
 			unix.AT_EMPTY_PATH))
 	case opUtime, opUtimes, opUtimens:
-		return w.times(q, h, st)
+		return f.times(q, h, st)
 	default:
-		return w.xattr(q, h, st)
+		return f.xattr(q, h, st)
 	}
 }
 
 // times reads what the call says in its own unit, and sets it.
-func (w *watch) times(q *asked, h int, st *unix.Stat_t) answer {
+func (f *files) times(q *asked, h int, st *unix.Stat_t) answer {
 	var ts *[2]unix.Timespec
 	if at := q.arg(q.mode); at != 0 {
 		var raw [32]byte
@@ -225,7 +353,7 @@ const maxXattr = 64 << 10
 
 // xattr sets or removes an attribute of the user's own kind. Others are about what a file may
 // do.
-func (w *watch) xattr(q *asked, h int, st *unix.Stat_t) answer {
+func (f *files) xattr(q *asked, h int, st *unix.Stat_t) answer {
 	name, err := text(q.pid, q.arg(q.mode))
 	if err != nil {
 		return answered(err)

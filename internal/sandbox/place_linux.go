@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,22 @@ type place struct {
 	name   string // in that folder
 	exists bool
 	mode   uint32 // what exists
-	uid    uint32
+	names  uint64 // how many it has
+	id     inode
+	// free: it lies where the command has a file system of its own, which nobody else sees. All
+	// that is known is its path.
+	free bool
+	// bare: it has no name yet, and dir is the file itself.
+	bare bool
+}
+
+// inode is what a file is, whatever it is called.
+type inode struct{ dev, number uint64 }
+
+// lookup follows paths as the process that named them would.
+type lookup struct {
+	own     int // our process
+	private []string
 }
 
 func (p *place) close() {
@@ -87,7 +103,7 @@ const maxLinks = 40
 
 // locate follows a path as the process that named it would. The error is the one that it
 // would get, as far as that can be known.
-func (w *watch) locate(pid int, dir int, path string, follow bool) (place, error) {
+func (w *lookup) locate(pid int, dir int, path string, follow bool) (place, error) {
 	none := place{dir: -1}
 	if path == "" {
 		return none, unix.ENOENT
@@ -133,10 +149,14 @@ func folder(pid, dir int) (string, error) {
 }
 
 // step finds what the last name of a path is, and what it says if it is a symbolic link.
-func (w *watch) step(pid int, path string) (p place, target string, err error) {
+func (w *lookup) step(pid int, path string) (p place, target string, err error) {
 	p.pid = pid
 	path = itself(pid, path)
 	parent, name := split(path)
+	if belowAny(filepath.Clean(parent), w.private) {
+		p.path, p.dir, p.free = filepath.Join(parent, name), -1, true
+		return p, "", nil
+	}
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if strings.HasPrefix(parent, "/proc/") {
 		how.Resolve = 0 // by its links the process means its own folders
@@ -153,6 +173,11 @@ func (w *watch) step(pid int, path string) (p place, target string, err error) {
 		return p, "", err
 	}
 	own := "/proc/" + strconv.Itoa(w.own)
+	if belowAny(parent, w.private) {
+		p.close()
+		p.path, p.free = filepath.Join(parent, name), true
+		return p, "", nil
+	}
 	if below(parent, own) { // it came here by a link to itself, which to us means us
 		p.close()
 		return w.step(pid, "/proc/"+strconv.Itoa(pid)+strings.TrimPrefix(parent, own)+"/"+name)
@@ -169,7 +194,7 @@ func (w *watch) step(pid int, path string) (p place, target string, err error) {
 	default:
 		return p, "", err
 	}
-	p.exists, p.mode, p.uid = true, st.Mode, st.Uid
+	p.exists, p.mode, p.names, p.id = true, st.Mode, uint64(st.Nlink), inode{uint64(st.Dev), st.Ino}
 	if p.kind() != unix.S_IFLNK {
 		return p, "", nil
 	}
@@ -244,13 +269,4 @@ func field(pid int, name string) string {
 		}
 	}
 	return ""
-}
-
-// umask is that of a process.
-func umask(pid int) uint32 {
-	n, err := strconv.ParseUint(field(pid, "Umask"), 8, 32)
-	if err != nil {
-		return 0o77
-	}
-	return uint32(n)
 }

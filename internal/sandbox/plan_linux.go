@@ -19,16 +19,23 @@ type plan struct {
 	report    Support
 	level     troupe.Level
 	temp      string
-	writable  []string // exist; granted by the kernel
+	writable  []string // exist, and hold what is guarded: what changes there the listener changes
+	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
 	late      []string // may be written and do not exist yet; the listener makes them
-	protected []string
+	protected []string // with a fixed place, or there already
 	hidden    []string // exist
-	network   troupe.Network
-	bounds    troupe.Bounds
-	policy    policy
-	mounts    []mountPoint
+	// guard and above say of any path whether it is guarded, and whether what is guarded could lie
+	// below it; nil: nothing is.
+	guard   func(path string) string
+	above   func(path string) bool
+	network troupe.Network
+	bounds  troupe.Bounds
+	policy  policy
+	mounts  []mountPoint
+	// twins are guarded files that have another name, which nothing guards.
+	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
-	guarded []string
+	ledger []string
 }
 
 // mountPoint is a place that is mounted over.
@@ -65,11 +72,21 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 			p.hidden = append(p.hidden, h)
 		}
 	}
+	p.guard, p.above = c.Guarded, c.Leads
 	for _, w := range allResolved(c.Writable, false) {
 		if _, err := os.Lstat(w); err == nil {
 			p.writable = append(p.writable, w)
 		} else {
 			p.late = append(p.late, w)
+		}
+	}
+	for _, dir := range allResolved(c.Scratch, false) {
+		switch _, err := os.Lstat(dir); {
+		case err != nil:
+			p.late = append(p.late, dir)
+		case outermost(dir, p.writable) != "":
+		default:
+			p.scratch = append(p.scratch, dir)
 		}
 	}
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
@@ -91,12 +108,27 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 }
 
 // changeable are the folders below which something may change.
-func (p *plan) changeable() []string {
-	all := slices.Clone(p.writable)
+func (p *plan) changeable() []string { return append(p.native(), p.listened()...) }
+
+// native are those of them that the kernel lets be changed, without a word to the listener that
+// anything would depend on.
+func (p *plan) native() []string {
+	all := slices.Clone(p.scratch)
+	if !p.report.Notify {
+		all = append(all, p.writable...)
+	}
 	if p.temp != "" {
 		all = append(all, p.temp)
 	}
 	return all
+}
+
+// listened are those in which the listener makes each change in the command's place.
+func (p *plan) listened() []string {
+	if !p.report.Notify {
+		return nil
+	}
+	return p.writable
 }
 
 // place settles what is mounted where, and what must be guarded instead.
@@ -105,9 +137,10 @@ func (p *plan) place() {
 	want := func(path string, k mountKind) { points[path] = max(points[path], k) }
 	spaces := p.report.Namespaces
 	for _, path := range p.protected {
-		top := outermost(path, p.changeable())
+		p.noteTwin(path)
+		top := outermost(path, p.native())
 		if top == "" {
-			continue // nothing grants it
+			continue // the kernel does not grant it
 		}
 		for dir := filepath.Dir(path); spaces && dir != top && below(dir, top); dir = filepath.Dir(dir) {
 			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
@@ -117,11 +150,11 @@ func (p *plan) place() {
 		info, err := os.Lstat(path)
 		switch {
 		case !spaces, err != nil, info.Mode()&os.ModeSymlink != 0:
-			p.guarded = append(p.guarded, path)
+			p.ledger = append(p.ledger, path)
 		default:
 			want(path, mountReadOnly)
 			if links(info) > 1 && !info.IsDir() {
-				p.guarded = append(p.guarded, path) // it has another name, which nothing protects
+				p.ledger = append(p.ledger, path) // it has another name, which nothing protects
 			}
 		}
 	}
@@ -137,6 +170,23 @@ func (p *plan) place() {
 		}
 	}
 	p.order(points)
+}
+
+// noteTwin notes a guarded file that has another name, where only the listener can tell.
+func (p *plan) noteTwin(path string) {
+	if outermost(path, p.listened()) == "" {
+		return
+	}
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || links(info) < 2 {
+		return
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		if p.twins == nil {
+			p.twins = make(map[inode]bool)
+		}
+		p.twins[inode{uint64(st.Dev), st.Ino}] = true
+	}
 }
 
 // order sorts the mounts so that none hides another, and leaves out those that nobody could
@@ -240,7 +290,7 @@ func (p *plan) coverage(how func() coverage) coverage {
 
 // terms are what the plan grants.
 func (p *plan) terms() terms {
-	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.changeable()}
+	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.native(), sockets: p.listened()}
 	if !p.report.Namespaces {
 		t.carved = p.hidden // else they are covered
 	}
@@ -274,6 +324,12 @@ func (r *ruleset) fill() error {
 	}
 	for _, path := range r.changeable {
 		if err := r.grantWrite(path); err != nil {
+			return err
+		}
+	}
+	for _, path := range r.sockets {
+		// A socket is nothing that is read or run, whatever its name; only its own process can make it.
+		if err := r.grant(path, unix.LANDLOCK_ACCESS_FS_MAKE_SOCK); err != nil {
 			return err
 		}
 	}

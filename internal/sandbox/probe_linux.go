@@ -27,6 +27,9 @@ type Sandbox struct {
 	own      int      // our process
 	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
 	rulesets rulesets
+	// changes is held by every listener while it makes a change: a folder that is looked through
+	// and moved must not get something new meanwhile.
+	changes sync.RWMutex
 	// listener are the flags that make a listener; set by the probe.
 	listener uintptr
 }

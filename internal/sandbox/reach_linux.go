@@ -13,10 +13,33 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// reach judges the calls by which others are reached, and makes those that are let.
+type reach struct {
+	calls  *callers
+	plan   *plan
+	seen   *sightings
+	lookup lookup
+	files  *files // a socket can lie among them
+}
+
+// judge decides about a call. It is now unless the answer comes from elsewhere.
+func (r *reach) judge(q *asked) (a answer, now bool) {
+	switch q.op {
+	case opSocket:
+		return r.socket(q), true
+	case opConnect:
+		return r.connect(q)
+	case opListen:
+		return r.await(q), true
+	default:
+		return r.address(q), true
+	}
+}
+
 // socket decides which sockets there are, by the numbers of the call alone.
-func (w *watch) socket(q *asked) answer {
+func (r *reach) socket(q *asked) answer {
 	domain, kind, protocol := int32(q.args[0]), uint32(q.args[1])&sockTypes, int32(q.args[2])
-	p := w.plan.policy
+	p := r.plan.policy
 	switch domain {
 	case unix.AF_UNIX:
 		// Where nobody is reached each connection is refused, and shows what was wanted.
@@ -26,7 +49,7 @@ func (w *watch) socket(q *asked) answer {
 		}
 		return fail(unix.EACCES)
 	case unix.AF_INET, unix.AF_INET6:
-		return w.inet(kind, protocol)
+		return r.inet(kind, protocol)
 	case unix.AF_NETLINK:
 		// Asking which interfaces and sockets there are; changing them needs what nobody has.
 		if protocol == unix.NETLINK_ROUTE || protocol == unix.NETLINK_SOCK_DIAG {
@@ -38,8 +61,8 @@ func (w *watch) socket(q *asked) answer {
 	}
 }
 
-func (w *watch) inet(kind uint32, protocol int32) answer {
-	p := w.plan.policy
+func (r *reach) inet(kind uint32, protocol int32) answer {
+	p := r.plan.policy
 	switch {
 	case p.net == netAll, kind == unix.SOCK_DGRAM && p.udp && (protocol == 0 || protocol == unix.IPPROTO_UDP):
 		return proceed()
@@ -48,10 +71,10 @@ func (w *watch) inet(kind uint32, protocol int32) answer {
 	case kind == unix.SOCK_STREAM:
 		return fail(unix.EPROTONOSUPPORT) // Landlock knows TCP only
 	case kind == unix.SOCK_DGRAM && (protocol == 0 || protocol == unix.IPPROTO_UDP):
-		w.record(troupe.OpConnect, "udp") // to whom is never said: there is no socket to say it to
+		r.seen.record(troupe.OpConnect, "udp") // to whom is never said: there is no socket to say it to
 		return fail(unix.EACCES)
 	case protocol == unix.IPPROTO_ICMP || protocol == unix.IPPROTO_ICMPV6:
-		w.record(troupe.OpConnect, "icmp")
+		r.seen.record(troupe.OpConnect, "icmp")
 		return fail(unix.EACCES)
 	default:
 		return fail(unix.EPERM)
@@ -60,14 +83,14 @@ func (w *watch) inet(kind uint32, protocol int32) answer {
 
 // sockaddr reads whom a call is about. What it says is for people, and decides only where any
 // answer would do.
-func (w *watch) sockaddr(q *asked, at, size uint64) (family uint16, raw []byte, ok bool) {
+func (r *reach) sockaddr(q *asked, at, size uint64) (family uint16, raw []byte, ok bool) {
 	if size < 2 || size > 128 {
 		return 0, nil, false
 	}
 	raw = make([]byte, size)
 	n, err := peek(q.pid, at, raw)
 	if err != nil || n < 2 {
-		w.unreadable(err)
+		r.files.unreadable(err, at)
 		return 0, nil, false
 	}
 	raw = raw[:n]
@@ -85,12 +108,12 @@ func addrPort(family uint16, raw []byte) (netip.AddrPort, bool) {
 }
 
 // connect. Where nobody is reached it is never let pass, whatever the address says.
-func (w *watch) connect(q *asked) (a answer, now bool) {
-	family, raw, ok := w.sockaddr(q, q.arg(q.path), q.arg(q.flags))
+func (r *reach) connect(q *asked) (a answer, now bool) {
+	family, raw, ok := r.sockaddr(q, q.arg(q.path), q.arg(q.flags))
 	if !ok {
 		return fail(unix.EACCES), true
 	}
-	p := w.plan.policy
+	p := r.plan.policy
 	switch family {
 	case unix.AF_UNSPEC:
 		if p.net == netNone {
@@ -98,21 +121,21 @@ func (w *watch) connect(q *asked) (a answer, now bool) {
 		}
 		return proceed(), true
 	case unix.AF_UNIX:
-		return w.local(q, raw), true
+		return r.local(q, raw), true
 	case unix.AF_INET, unix.AF_INET6:
 		to, ok := addrPort(family, raw)
 		if !ok {
 			return fail(unix.EINVAL), true
 		}
 		if p.proxy > 0 && int(to.Port()) == p.proxy && to.Addr().IsLoopback() {
-			w.helper.Go(func() { w.send(q.id, connectFor(q.notification, raw)) })
+			r.calls.helpers.Go(func() { r.calls.send(q.id, connectFor(q.notification, raw)) })
 			return answer{}, false
 		}
-		if p.net == netPorts && (slices.Contains(w.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
+		if p.net == netPorts && (slices.Contains(r.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
 			return proceed(), true // Landlock knows the ports
 		}
 		if to.Port() != 0 { // else it only asks which way packets would go
-			w.record(troupe.OpConnect, to.String())
+			r.seen.record(troupe.OpConnect, to.String())
 		}
 		return fail(unix.EACCES), true
 	default:
@@ -173,14 +196,14 @@ func sockaddrOf(raw []byte) unix.Sockaddr {
 
 // local refuses a socket in the file system. That names are looked up is nobody's attempt:
 // every second program does it, and does without.
-func (w *watch) local(q *asked, raw []byte) answer {
+func (r *reach) local(q *asked, raw []byte) answer {
 	name := string(raw[2:])
 	if len(name) > 0 && name[0] == 0 {
-		w.record(troupe.OpConnect, "@"+strings.TrimRight(name[1:], "\x00"))
+		r.seen.record(troupe.OpConnect, "@"+strings.TrimRight(name[1:], "\x00"))
 		return fail(unix.EACCES)
 	}
 	name, _, _ = strings.Cut(name, "\x00")
-	p, err := w.locate(q.pid, unix.AT_FDCWD, name, true)
+	p, err := r.lookup.locate(q.pid, unix.AT_FDCWD, name, true)
 	if err != nil {
 		return answered(err)
 	}
@@ -194,7 +217,7 @@ func (w *watch) local(q *asked, raw []byte) answer {
 		return fail(unix.EACCES)
 	}
 	if !isNameService(p.path) {
-		w.record(troupe.OpConnect, p.path)
+		r.seen.record(troupe.OpConnect, p.path)
 	}
 	return fail(unix.EACCES)
 }
@@ -215,8 +238,8 @@ func isNameService(path string) bool {
 // address answers bind and sendto. Neither reaches anybody: there is no socket that could,
 // and nothing can listen. A port of the command's own choice is refused: it could be that of
 // somebody who comes later.
-func (w *watch) address(q *asked) answer {
-	family, raw, ok := w.sockaddr(q, q.arg(q.path), q.arg(q.flags))
+func (r *reach) address(q *asked) answer {
+	family, raw, ok := r.sockaddr(q, q.arg(q.path), q.arg(q.flags))
 	if !ok {
 		return proceed()
 	}
@@ -226,20 +249,23 @@ func (w *watch) address(q *asked) answer {
 				return a
 			}
 		}
-		w.record(troupe.OpConnect, to.String())
+		r.seen.record(troupe.OpConnect, to.String())
 		return fail(unix.EACCES)
 	}
 	if family != unix.AF_UNIX || q.op != opBind || len(raw) < 3 || raw[2] == 0 {
 		return proceed()
 	}
 	name, _, _ := strings.Cut(string(raw[2:]), "\x00")
-	p, err := w.locate(q.pid, unix.AT_FDCWD, name, false)
-	if err != nil || p.exists {
-		p.close()
-		return proceed()
+	p, err := r.lookup.locate(q.pid, unix.AT_FDCWD, name, false)
+	if err != nil {
+		return answered(err)
 	}
 	defer p.close()
-	return w.change(troupe.OpCreate, p, func() answer { return fail(unix.EACCES) })
+	if p.free || p.exists {
+		return proceed()
+	}
+	a, _ := r.files.change(troupe.OpCreate, p, func() (answer, bool) { return proceed(), true })
+	return a
 }
 
 // bindFor gives a TCP socket a port that the kernel picks, which most that ask for one do only
@@ -262,7 +288,7 @@ func bindFor(n *notification, raw []byte) (a answer, ok bool) {
 // await refuses to listen. Its port was picked by the kernel, for any other was refused when
 // it was asked for; so the number would be another one each time and is left out. Of sockets in
 // the file system their making was judged.
-func (w *watch) await(q *asked) answer {
+func (r *reach) await(q *asked) answer {
 	fd, err := socketOf(q.notification)
 	if err != nil {
 		return fail(unix.EACCES)
@@ -274,9 +300,9 @@ func (w *watch) await(q *asked) answer {
 	}
 	switch at := at.(type) {
 	case *unix.SockaddrInet4:
-		w.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom4(at.Addr), 0).String())
+		r.seen.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom4(at.Addr), 0).String())
 	case *unix.SockaddrInet6:
-		w.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom16(at.Addr).Unmap(), 0).String())
+		r.seen.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom16(at.Addr).Unmap(), 0).String())
 	}
 	return fail(unix.EACCES)
 }

@@ -57,7 +57,7 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
 	p := newPlan(c, r)
-	led, err := newLedger(p.guarded, func(path string) string { return outermost(path, p.changeable()) })
+	led, err := newLedger(p.ledger, func(path string) string { return outermost(path, p.native()) })
 	if err != nil {
 		return nil, err
 	}

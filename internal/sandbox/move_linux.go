@@ -1,0 +1,209 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// pair answers renames and links.
+func (f *files) pair(q *asked) answer {
+	var flags uint32
+	if q.flags != none {
+		flags = q.flagBits()
+	}
+	from, a, ok := f.source(q, flags)
+	if !ok {
+		return a
+	}
+	defer from.close()
+	to, a, ok := f.find(q, q.dir2, q.path2, false)
+	if !ok {
+		return a
+	}
+	defer to.close()
+	switch {
+	case !from.exists:
+		return fail(unix.ENOENT)
+	case to.exists && (q.op == opLink || flags&unix.RENAME_NOREPLACE != 0):
+		return fail(unix.EEXIST)
+	case from.path == to.path:
+		return value(0) // nothing happens
+	}
+	if q.op == opRename {
+		f.changes.Lock() // nobody makes anything in a folder while it is looked through and moved
+		defer f.changes.Unlock()
+	}
+	v := f.leave(q, from)
+	v = max(v, f.arrive(from, to))
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		v = max(v, f.leave(q, to), f.arrive(to, from))
+	}
+	switch v {
+	case verdictPass:
+		return proceed()
+	case verdictElsewhere:
+		return fail(unix.EXDEV)
+	case verdictDo:
+		return answered(f.move(q, from, to, flags))
+	default:
+		return fail(unix.EACCES)
+	}
+}
+
+// source is what is renamed or linked. A file that was opened without a name can get one, and so
+// can one that is named by the descriptor that holds it.
+func (f *files) source(q *asked, flags uint32) (from place, a answer, ok bool) {
+	if q.op == opLink && flags&unix.AT_EMPTY_PATH != 0 {
+		if name, err := text(q.pid, q.arg(q.path)); err == nil && name == "" {
+			return f.nameless(q, int32(q.arg(q.dir)))
+		}
+	}
+	from, a, ok = f.find(q, q.dir, q.path, q.op == opLink && flags&unix.AT_SYMLINK_FOLLOW != 0)
+	if ok || !a.proceeds() || q.op != opLink || flags&unix.AT_SYMLINK_FOLLOW == 0 {
+		return from, a, ok
+	}
+	if name, err := text(q.pid, q.arg(q.path)); err == nil {
+		if fd, ok := descriptor(itself(q.pid, name), q.pid); ok {
+			return f.nameless(q, fd)
+		}
+	}
+	return from, a, false
+}
+
+// nameless is a file that the command has open. What has a name elsewhere is what that name is.
+func (f *files) nameless(q *asked, fd int32) (p place, a answer, ok bool) {
+	p = place{pid: q.pid, dir: -1}
+	h, err := unix.Open("/proc/"+strconv.Itoa(q.pid)+"/fd/"+strconv.Itoa(int(fd)), unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return p, answered(err), false
+	}
+	p.dir, p.name = h, ""
+	var st unix.Stat_t
+	if err = unix.Fstat(h, &st); err == nil {
+		p.path, err = readlink(unix.AT_FDCWD, link(h))
+	}
+	if err != nil {
+		p.close()
+		return p, answered(err), false
+	}
+	p.exists, p.mode, p.names = true, st.Mode, uint64(st.Nlink)
+	p.bare = st.Nlink == 0
+	return p, answer{}, true
+}
+
+// descriptor is the number of a process's own that a path means.
+func descriptor(path string, pid int) (fd int32, ok bool) {
+	name, ok := strings.CutPrefix(path, "/proc/"+strconv.Itoa(pid)+"/fd/")
+	n, err := strconv.ParseInt(name, 10, 32)
+	return int32(n), ok && err == nil
+}
+
+// verdict is what is to become of one end of a rename or link; of two ends the greater counts.
+type verdict int
+
+const (
+	verdictPass      verdict = iota // the kernel decides
+	verdictDo                       // only the listener can
+	verdictElsewhere                // it cannot be moved whole; what moves it copies, piece by piece
+	verdictRefuse                   // it may not be
+)
+
+// leave judges the end that something is taken from.
+func (f *files) leave(q *asked, from place) verdict {
+	if from.bare {
+		return verdictDo // the command has made it, where it may
+	}
+	z := f.zoneOf(troupe.OpWrite, from)
+	if q.op == opLink { // it stays where it is, but gets a name that is not guarded
+		switch z {
+		case zoneProtected:
+			f.attempt(troupe.OpWrite, from)
+			return verdictRefuse
+		case zoneOutside:
+			return verdictRefuse
+		case zoneGranted:
+			return verdictDo
+		default:
+			return verdictPass
+		}
+	}
+	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR && f.holds(from.path, from.path) != "" {
+		f.attempt(troupe.OpRemove, from)
+		return verdictRefuse
+	}
+	return f.judgeEnd(z, troupe.OpRemove, from)
+}
+
+// arrive judges the end that something is put at.
+func (f *files) arrive(from, to place) verdict {
+	op := troupe.OpCreate
+	if to.exists {
+		op = troupe.OpWrite
+	}
+	z := f.zoneOf(op, to)
+	if z == zoneProtected {
+		f.attempt(op, to)
+		return verdictRefuse
+	}
+	if z != zoneGranted {
+		return f.judgeEnd(z, op, to)
+	}
+	if kind := from.kind(); kind == unix.S_IFDIR || kind == unix.S_IFLNK {
+		if f.plan.leads(to.path) {
+			f.attempt(troupe.OpCreate, to)
+			return verdictRefuse
+		}
+		if kind == unix.S_IFDIR {
+			if f.plan.zone(from.path) != zoneGranted {
+				return verdictElsewhere // something could still come into it while it is looked through
+			}
+			if hole := f.holds(from.path, to.path); hole != "" {
+				f.seen.record(troupe.OpCreate, hole)
+				return verdictRefuse
+			}
+		}
+	}
+	return f.judgeEnd(z, op, to)
+}
+
+// holds is a guarded path that there would be if a folder lay somewhere.
+func (f *files) holds(folder, as string) (guarded string) {
+	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		at := as + path[len(folder):]
+		if err != nil && path != folder {
+			guarded = at // what cannot be looked through may hold anything
+		} else if path != folder && f.plan.guarded(at) {
+			guarded = at
+		}
+		if guarded != "" {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return guarded
+}
+
+// judgeEnd judges one end by where it lies.
+func (f *files) judgeEnd(z zone, op troupe.AttemptOp, p place) verdict {
+	switch z {
+	case zoneFree:
+		return verdictPass
+	case zoneOpen:
+		f.seen.touch()
+		return verdictPass
+	case zoneGranted:
+		f.seen.touch()
+		return verdictDo
+	default:
+		f.attempt(op, p)
+		return verdictRefuse
+	}
+}

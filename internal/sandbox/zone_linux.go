@@ -1,0 +1,63 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import "slices"
+
+// zone is where a path lies, as far as changing it goes.
+type zone int
+
+const (
+	zoneOutside   zone = iota // the kernel refuses
+	zoneFree                  // nothing that happens there lasts, or is anybody's concern
+	zoneOpen                  // the kernel lets it: nothing is guarded there
+	zoneGranted               // let, but the kernel cannot be told what of it is guarded: the listener does it
+	zoneProtected             // below what may be written, and yet not
+)
+
+func (p *plan) zone(path string) zone {
+	switch {
+	case slices.Contains(devices(), path):
+		return zoneFree
+	case belowAny(path, p.hidden):
+		return zoneOutside
+	case belowAny(path, p.protected):
+		if outermost(path, p.changeable()) == "" && !belowAny(path, p.late) {
+			return zoneOutside
+		}
+		return zoneProtected
+	case p.temp != "" && path != p.temp && below(path, p.temp), belowAny(path, p.private()):
+		return zoneFree
+	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && below(path, dir) }):
+		return zoneOpen
+	case !belowAny(path, p.changeable()) && !belowAny(path, p.late):
+		return zoneOutside
+	case p.guarded(path):
+		return zoneProtected
+	default:
+		return zoneGranted
+	}
+}
+
+// guarded reports whether a path that may be written otherwise stays as it is.
+func (p *plan) guarded(path string) bool {
+	return belowAny(path, p.protected) || p.guard != nil && p.guard(path) != ""
+}
+
+// leads reports whether something that is guarded could come to lie below a path, whatever is
+// there now: what is not an empty folder may not get that name.
+func (p *plan) leads(path string) bool {
+	return p.above != nil && p.above(path) ||
+		slices.ContainsFunc(p.protected, func(g string) bool { return g != path && below(g, path) })
+}
+
+// private are the places where the command has a file system of its own.
+func (p *plan) private() []string {
+	var list []string
+	for _, m := range p.mounts {
+		if m.kind == mountPrivate {
+			list = append(list, m.path)
+		}
+	}
+	return list
+}
