@@ -102,3 +102,36 @@ func BenchmarkOpens(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkMakes makes files in a folder, writes them, renames them and removes them: four answers
+// for each.
+func BenchmarkMakes(b *testing.B) {
+	has(b, "python3")
+	for _, way := range []string{"plain", "temp", "workspace"} {
+		b.Run(way, func(b *testing.B) {
+			r := newRoom(b, Options{}).workspace()
+			needLandlock(b, r)
+			r.conf.Guarded = func(path string) string {
+				if filepath.Base(path) == ".git" {
+					return "it is git's"
+				}
+				return ""
+			}
+			dir := r.ws
+			if way == "temp" {
+				dir = r.temp
+			}
+			command := "cd " + dir + "; " + python(`
+for i in range(2000):
+    with open('f','w') as f: f.write('x')
+    os.rename('f','g'); os.unlink('g')`)
+			for b.Loop() {
+				if way == "plain" {
+					r.plain(command)
+				} else {
+					r.run(command)
+				}
+			}
+		})
+	}
+}

@@ -15,7 +15,13 @@ import (
 // otherEnv marks a run of these tests as an ordinary user.
 const otherEnv = "SANDBOX_TEST_OTHER"
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if way := os.Getenv(deceiverEnv); way != "" {
+		deceive(way)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // Most machines run commands as an ordinary user, who needs a user namespace to have mounts;
 // the tests of others often run as root.
