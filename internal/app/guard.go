@@ -186,7 +186,7 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 			caches = append(caches, cache.Folder)
 		}
 	}
-	out.Writable = slices.Clone(caches)
+	out.Scratch = caches
 	if c.Level == troupe.LevelWorkspace {
 		out.Writable = append(out.Writable, gr.folders(cwd)...)
 		out.Writable = append(out.Writable, absolute(s.Write, cwd, g.app.dirs.Home)...)

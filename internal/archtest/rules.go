@@ -20,9 +20,7 @@ func granted() allowance {
 	return allowance{
 		types: excused(),
 		// This is to become smaller types; then its line goes.
-		methods: map[string]string{
-			"sandbox.watch": "one listener's state: what it was asked by the kernel, and what it answered",
-		},
+		methods:  map[string]string{},
 		promoted: embedding(),
 		exports:  exported(),
 		// A program is read more often than it is extended. ADR 0015 moved the walls in no more

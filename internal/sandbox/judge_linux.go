@@ -33,6 +33,16 @@ func (a *asked) arg(i int8) uint64 {
 
 func (a *asked) flagBits() uint32 { return uint32(a.arg(a.flags)) }
 
+// creates: what it makes gets a mode.
+func (a *asked) creates() bool {
+	switch a.op {
+	case opOpen, opCreat, opOpenat2:
+		return a.openFlags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0
+	default:
+		return a.op == opMkdir || a.op == opMknod
+	}
+}
+
 // folderOf is the descriptor that a path is relative to.
 func folderOf(arg uint64, i int8) int {
 	if i == none {

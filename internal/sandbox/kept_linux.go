@@ -21,7 +21,8 @@ type terms struct {
 
 func (t *terms) equal(o *terms) bool {
 	return t.version == o.version && t.tcp == o.tcp && slices.Equal(t.ports, o.ports) &&
-		slices.Equal(t.changeable, o.changeable) && slices.Equal(t.sockets, o.sockets) && slices.Equal(t.carved, o.carved)
+		slices.Equal(t.changeable, o.changeable) && slices.Equal(t.sockets, o.sockets) &&
+		slices.Equal(t.carved, o.carved)
 }
 
 // identity tells files apart. The zero value is that of nothing.

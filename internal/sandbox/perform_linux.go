@@ -118,7 +118,10 @@ func (f *files) make(q *asked, do func(w *who) error) error {
 }
 
 func (f *files) makeAlone(q *asked, do func(w *who) error) error {
-	w := whoIs(q.pid)
+	var w who
+	if q.creates() || unix.Geteuid() == 0 { // else nothing depends on it
+		w = whoIs(q.pid)
+	}
 	if !f.calls.alive(q.id) {
 		return unix.ESRCH
 	}
@@ -252,7 +255,8 @@ func (f *files) hold(q *asked) (int, error) {
 			return holdOpen(q)
 		}
 	}
-	p, err := f.lookup.locate(q.pid, folderOf(q.arg(q.dir), q.dir), name, !q.nofollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	p, err := f.lookup.locate(q.pid, folderOf(q.arg(q.dir), q.dir), name,
+		!q.nofollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
 	if err == errOdd { //nolint:errorlint // it is ours and never wrapped
 		return unix.Open(itself(q.pid, name), unix.O_PATH|unix.O_CLOEXEC, 0)
 	}

@@ -18,7 +18,7 @@ func seatbelt(c troupe.Confinement) string {
 	b.WriteString("(deny appleevent-send)\n(deny job-creation)\n(deny lsopen)\n(deny process-info* (target " +
 		"others))\n(deny signal (target others))\n(deny mach-register)\n(deny system-socket)\n")
 	b.WriteString("(deny file-write*)\n")
-	writable := slices.Clone(c.Writable)
+	writable := append(slices.Clone(c.Writable), c.Scratch...)
 	if c.Temp != "" {
 		writable = append(writable, c.Temp)
 	}
