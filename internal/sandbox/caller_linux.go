@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,9 +23,9 @@ type who struct {
 	stranger bool // it is another user than this process
 }
 
-// ownUmask is that of this process, which nothing here changes. The system applies it to what is
-// made here too.
-var ownUmask = sync.OnceValue(func() uint32 { return whoIs(os.Getpid()).umask })
+// umask is that of this process, which nothing here changes. The system applies it to what is made
+// here too.
+func umask() uint32 { return whoIs(os.Getpid()).umask }
 
 // whoIs reads it. Of a process of which nothing can be read, nothing is known.
 func whoIs(pid int) who {

@@ -60,6 +60,7 @@ type files struct {
 	seen    *sightings
 	lookup  lookup
 	changes *sync.RWMutex
+	umask   func() uint32 // our own
 }
 
 // judge decides about a call. It is now unless the answer comes from elsewhere.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -81,13 +80,14 @@ func (s *Sandbox) listen(fd int, p *plan) *watch {
 	// Who asks and who answers take turns: let them do so on one processor. Older kernels
 	// do not know how.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(fd), ioctlFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	calls := &callers{file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd}
+	calls := &callers{file: os.NewFile(uintptr(fd), "seccomp listener"), fd: fd, over: make(chan struct{})}
 	seen := &sightings{attempts: map[troupe.Attempt]bool{}}
 	look := lookup{own: s.own, private: p.private()}
 	w := &watch{
 		calls: calls, shapes: s.shapes(), done: make(chan struct{}), seen: seen,
-		files: files{calls: calls, plan: p, seen: seen, lookup: look, changes: &s.changes},
-		net:   reach{calls: calls, plan: p, seen: seen, lookup: look},
+		files: files{calls: calls, plan: p, seen: seen, lookup: look, changes: &s.changes,
+			umask: s.umask},
+		net: reach{calls: calls, plan: p, seen: seen, lookup: look},
 	}
 	w.net.files = &w.files
 	go w.serve()
@@ -105,7 +105,7 @@ func (w *watch) end() troupe.Watched {
 func (w *watch) serve() {
 	defer close(w.done)
 	defer w.calls.helpers.Wait()
-	defer w.calls.over.Store(true)
+	defer close(w.calls.over)
 	if !attend(w.calls.file, w.drain) {
 		w.seen.result.Blind = true
 	}
@@ -200,7 +200,7 @@ type callers struct {
 	file    *os.File
 	fd      int
 	helpers sync.WaitGroup // calls that are made beside the others, for they may have to wait
-	over    atomic.Bool    // nobody waits any more
+	over    chan struct{}  // closed once nobody waits any more
 }
 
 func (c *callers) send(id uint64, a answer) {

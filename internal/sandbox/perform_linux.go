@@ -42,7 +42,7 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 		if flags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0 {
 			mode = q.openMode & 0o7777 &^ w.umask
 		}
-		if fd, err = openat(p.dir, p.name, flags, mode); err == nil && !p.exists && mode&^ownUmask() != mode {
+		if fd, err = openat(p.dir, p.name, flags, mode); err == nil && !p.exists && mode&^f.umask() != mode {
 			err = unix.Fchmod(fd, mode)
 		}
 		return err
@@ -100,10 +100,14 @@ func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 			case err != unix.ENXIO || flags&unix.O_NONBLOCK != 0: //nolint:errorlint // it is the system's own
 				f.calls.send(id, answered(err))
 				return
-			case f.calls.over.Load() || !f.calls.alive(id):
+			case !f.calls.alive(id):
 				return
 			}
-			time.Sleep(pipeLook)
+			select {
+			case <-f.calls.over:
+				return
+			case <-time.After(pipeLook):
+			}
 		}
 	})
 	return answer{}, false
@@ -159,7 +163,7 @@ func (f *files) create(q *asked, p place) answer {
 		default:
 			err = unix.Mknodat(p.dir, p.name, mode, 0)
 		}
-		if mode &= 0o7777; err == nil && mode&^ownUmask() != mode {
+		if mode &= 0o7777; err == nil && mode&^f.umask() != mode {
 			err = unix.Fchmodat(p.dir, p.name, mode, 0) // nobody but a listener can have put a link there
 		}
 		return err
