@@ -11,6 +11,8 @@ var (
 	ErrFenced = errors.New("another process owns this session")
 	// ErrNewer: the data was written by a newer version of Troupe.
 	ErrNewer = errors.New("written by a newer version of troupe")
+	// ErrDamaged: what was written cannot be read any more.
+	ErrDamaged = errors.New("the database is damaged")
 	// ErrCap: a limit of the tree refuses the birth.
 	ErrCap = errors.New("limit of the tree reached")
 )

@@ -28,6 +28,9 @@ func (a machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
 		c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
 	} else {
 		c.Database = wire.Database{Path: st.Path, Bytes: st.Bytes, Version: st.Version}
+		if err := a.checkDatabase(ctx, &c); err != nil {
+			c.Problems = append(c.Problems, fmt.Sprintf("check the database: %v", err))
+		}
 	}
 	a.checkModel(&c, cwd)
 	checkPrograms(ctx, &c)
@@ -97,7 +100,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
-	if err := a.waiting(ctx, c); err != nil {
+	if err := a.waiting(ctx, c); err != nil && len(c.Database.Damage) == 0 {
 		return err
 	}
 	a.testWindow(ctx, c)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -93,10 +94,15 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 	var before definitions
 	err := st.View(ctx, func(r store.Reader) error {
 		body, err := r.Document(root, hash)
-		if err != nil {
-			return err
+		if errors.Is(err, troupe.ErrNotFound) { // it was lost with a damaged database
+			return nil
 		}
-		return json.Unmarshal(body, &before)
+		if err == nil {
+			if err = json.Unmarshal(body, &before); err != nil {
+				err = fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the definitions of agents that session %s has: %w", root, err)

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -145,6 +146,9 @@ func complain(c *console.Console, err error) {
 	text := strings.TrimSpace(err.Error())
 	if text == "" {
 		return
+	}
+	if errors.Is(err, troupe.ErrDamaged) && !strings.Contains(text, "--repair") {
+		text += "\n`troupe doctor` names the file and what is damaged of it; `troupe doctor --repair` saves what can be read."
 	}
 	fmt.Fprintln(c.Err, "troupe: "+console.Clean(text))
 }

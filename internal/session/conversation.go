@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -75,7 +76,7 @@ func (ex *exchange) openConversation(ctx context.Context) (conversation, error) 
 }
 
 // offered is what the session's model was told of its tools when it was born, whatever has
-// become of them. Those of old logs are told what the tools are now.
+// become of them. Those of old logs, and of such as lost it, are told what the tools are now.
 func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
 	p := ex.a.st.Profile
 	if p.Offer == "" {
@@ -88,8 +89,13 @@ func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error
 			return err
 		})
 	}
+	if errors.Is(err, troupe.ErrNotFound) { // it was lost with a damaged database
+		return ex.a.h.d.Tools.Specs(p.Tools), nil
+	}
 	if err == nil {
-		err = json.Unmarshal(o.Body, &tools)
+		if err = json.Unmarshal(o.Body, &tools); err != nil {
+			err = fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what session %s was offered: %w", ex.a.id, err)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -179,7 +180,9 @@ func (t *tree) open(r store.Reader, hash string) (Roles, error) {
 	var definitions []byte
 	if hash != "" {
 		var err error
-		if definitions, err = r.Document(t.root, hash); err != nil {
+		definitions, err = r.Document(t.root, hash)
+		// One that is not there was lost with a damaged database.
+		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
 			return nil, fmt.Errorf("read the definitions of tree %s: %w", t.root, err)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Fold applies events in order to an empty state.
+// Fold applies the events of a log in order to an empty state. They were all applied before they were
+// written: one that cannot follow is damaged.
 func Fold(events []troupe.Event) (State, error) {
 	var s State
 	for _, e := range events {
 		if err := s.Apply(e); err != nil {
-			return s, err
+			return s, fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
 		}
 	}
 	return s, nil

@@ -66,6 +66,29 @@ type Database struct {
 	Path    string `json:"path"`
 	Bytes   int64  `json:"bytes"`
 	Version int    `json:"schema_version"`
+	// Damage says what of it is damaged, and Checked whether there was time to look at all of it.
+	Damage  []string `json:"damage,omitempty"`
+	Checked bool     `json:"checked"`
+}
+
+// Repair is what `troupe doctor --repair` came to. Without a damaged file there was no damage.
+type Repair struct {
+	Database string             `json:"database"`
+	Damaged  string             `json:"damaged,omitempty"` // where the damaged file is now
+	Whole    int                `json:"whole"`             // sessions that lost nothing
+	Cut      []CutSession       `json:"cut,omitempty"`     // those that lost the end of their log
+	Lost     []troupe.SessionID `json:"lost,omitempty"`    // those of which too little was left
+	Events   int                `json:"events"`
+	// EventsLost is at least so many.
+	EventsLost int `json:"events_lost"`
+	Mail       int `json:"unread_mail"`
+}
+
+// CutSession is a session that lost the end of its log.
+type CutSession struct {
+	ID   troupe.SessionID `json:"id"`
+	Name string           `json:"name,omitempty"`
+	Why  string           `json:"why"`
 }
 
 // ProviderCheck says whether a model is to be had, without asking the provider.

@@ -20,15 +20,20 @@ import (
 
 // newDoctor makes the command.
 func newDoctor(c *console.Console) *cobra.Command {
-	var asJSON bool
+	var asJSON, repair bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the set-up: provider, database, programs, kernel, agent files",
 		Args: console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if repair {
+				return repairDatabase(cmd.Context(), c, asJSON)
+			}
 			return doctor(cmd.Context(), c, asJSON)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
+	cmd.Flags().BoolVar(&repair, "repair", false,
+		"save what can be read of a damaged database into a new one; the damaged one is kept")
 	return cmd
 }
 
@@ -74,6 +79,7 @@ func writeCheck(c *console.Console, k wire.Diagnosis) {
 		row("database", "%s (%.1f MB, schema %d)", c.ShortPath(k.Database.Path), float64(k.Database.Bytes)/1e6,
 			k.Database.Version)
 	}
+	writeDamage(row, k.Database)
 	writeCheckedModel(row, k)
 	if w := k.Window; w != nil {
 		row("window", "%s: %s", w.Verdict, console.Line(w.Advice, 0))
@@ -134,4 +140,40 @@ func writeCheckedModel(row func(name, format string, args ...any), k wire.Diagno
 // this folder is named from here, and no path is cut.
 func sourceText(c *console.Console, path string) string {
 	return console.Line(strings.TrimPrefix(c.ShortPath(path), c.ShortPath(c.Cwd)+"/"), 0)
+}
+
+// writeDamage shows what is damaged of the database.
+func writeDamage(row func(name, format string, args ...any), d wire.Database) {
+	for _, text := range d.Damage {
+		row("", "damaged: %s", text)
+	}
+	if d.Version != 0 && !d.Checked {
+		row("", "too large to be checked as a whole here")
+	}
+}
+
+// repairDatabase saves what can be read of the database, and says what was.
+func repairDatabase(ctx context.Context, c *console.Console, asJSON bool) error {
+	r, err := home.Repair(ctx, c.Env(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.JSON(r)
+	}
+	if r.Damaged == "" {
+		fmt.Fprintf(c.Out, "%s is not damaged. Nothing was changed.\n", c.ShortPath(r.Database))
+		return nil
+	}
+	fmt.Fprintf(c.Out, "saved   %d sessions whole, %d cut; %d events, %d unread messages\n", r.Whole, len(r.Cut),
+		r.Events, r.Mail)
+	for _, s := range r.Cut {
+		fmt.Fprintf(c.Out, "cut     %s %s\n", s.ID, console.Line(strings.TrimSpace(s.Name+": "+s.Why), 0))
+	}
+	fmt.Fprintf(c.Out, "lost    %d sessions, at least %d events\n", len(r.Lost), r.EventsLost)
+	for _, id := range r.Lost {
+		fmt.Fprintf(c.Out, "lost    %s\n", console.Line(string(id), 0))
+	}
+	fmt.Fprintf(c.Out, "The damaged database is kept as %s.\n", c.ShortPath(r.Damaged))
+	return nil
 }

@@ -69,6 +69,9 @@ func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (w
 	return app.DoctorWithoutHome(ctx, env.app(), cwd, cause)
 }
 
+// Repair saves what can be read of a damaged database.
+func Repair(ctx context.Context, env Env) (wire.Repair, error) { return app.Repair(ctx, env.app()) }
+
 func (env Env) app() app.Env {
 	e := app.Env{Lookup: env.Lookup, Environ: env.Environ, Now: env.Now, Log: env.Log, Version: env.Version}
 	if env.Serve {

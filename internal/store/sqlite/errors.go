@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -26,10 +27,21 @@ func code(err error) int {
 // is. Errors that are nobody's surroundings but our own mistake only get their subject.
 func explain(path, doing string, err error) error {
 	var problem, hint string
+	if errors.As(err, new(*troupe.UserError)) {
+		return err // explained before
+	}
+	if u := (*undecodable)(nil); errors.As(err, &u) {
+		return damaged(path, fmt.Sprintf("cannot %s", doing), err, "")
+	}
 	primary := code(err)
 	var e *sqlite.Error
-	if errors.As(err, &e) && e.Code() == lib.SQLITE_IOERR_SHMSIZE {
-		primary = lib.SQLITE_FULL // there was no room for the index of the write-ahead log
+	if errors.As(err, &e) {
+		switch e.Code() {
+		case lib.SQLITE_IOERR_SHMSIZE: // there was no room for the index of the write-ahead log
+			primary = lib.SQLITE_FULL
+		case lib.SQLITE_IOERR_SHORT_READ:
+			primary = lib.SQLITE_CORRUPT
+		}
 	}
 	switch primary {
 	case lib.SQLITE_FULL:
@@ -42,12 +54,12 @@ func explain(path, doing string, err error) error {
 		problem = "the database cannot be opened"
 		hint = "Make the file and its folder readable and writable for you, or point TROUPE_HOME at another folder."
 	case lib.SQLITE_NOTADB:
-		problem = "the file is not a database"
-		hint = "Move it away and run again; a new database will be made in its place."
-	case lib.SQLITE_CORRUPT:
-		problem = "the file is damaged"
-		hint = "Copy the file and its -wal neighbour to a safe place, then try `sqlite3 FILE .recover`, or move it " +
-			"away to begin anew."
+		return damaged(path, "its beginning says that it is not a database", err,
+			" If it never was one of Troupe's: Move it away and run again; a new database will be made in its place.")
+	case lib.SQLITE_CORRUPT, lib.SQLITE_TOOBIG, lib.SQLITE_FORMAT:
+		return damaged(path, fmt.Sprintf("cannot %s", doing), err, "")
+	case lib.SQLITE_ERROR: // no statement of ours is wrong where the tables are what we made
+		return damaged(path, fmt.Sprintf("cannot %s: its tables are not what they were", doing), err, "")
 	case lib.SQLITE_IOERR:
 		problem = "the disk reports an error"
 		hint = "Look at the disk and the file system (is it full, over its quota, or gone?) and run again. What was " +
@@ -63,4 +75,59 @@ func explain(path, doing string, err error) error {
 		Hint:    hint,
 		Err:     err,
 	}
+}
+
+// damaged says that the file at path does not hold what was written to it.
+func damaged(path, how string, err error, besides string) error {
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
+		err = e // a statement and its end may both have told it
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("the database %s is damaged: %s (%v).", path, how, err),
+		Hint: "`troupe doctor --repair` saves what can be read into a new file and keeps the damaged one beside it." +
+			besides,
+		Err: fmt.Errorf("%w: %w", troupe.ErrDamaged, err),
+	}
+}
+
+// undecodable is a row whose content is not what we write.
+type undecodable struct{ err error }
+
+func (u *undecodable) Error() string { return u.err.Error() }
+
+func (u *undecodable) Unwrap() error { return u.err }
+
+// decodeEvent is troupe.DecodeBody. A kind that this version does not know was written by a newer one,
+// unless it looks like a damaged name of one that it knows.
+func decodeEvent(kind string, body []byte) (troupe.Body, error) {
+	b, err := troupe.DecodeBody(troupe.Kind(kind), body)
+	if err == nil || errors.Is(err, troupe.ErrNewer) && !isDamagedKind(kind) {
+		return b, err
+	}
+	if errors.Is(err, troupe.ErrNewer) {
+		err = fmt.Errorf("%q is no kind of event", kind)
+	}
+	return nil, &undecodable{err}
+}
+
+// isDamagedKind: no version names a kind so that it differs from another in two letters or less, or with
+// anything but small letters, a point and _.
+func isDamagedKind(kind string) bool {
+	for _, r := range kind {
+		if r != '.' && r != '_' && (r < 'a' || r > 'z') {
+			return true
+		}
+	}
+	for _, k := range troupe.Kinds() {
+		differ := 0
+		for i := range min(len(k), len(kind)) {
+			if k[i] != kind[i] {
+				differ++
+			}
+		}
+		if len(k) == len(kind) && differ <= 2 {
+			return true
+		}
+	}
+	return !strings.Contains(kind, ".")
 }

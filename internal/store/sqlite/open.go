@@ -27,6 +27,7 @@ const applicationID = 0x54726f75
 // file at rest (see writer); one of 2000 pages (16 MB) was written without any rest, and is read back
 // in 6 ms when a crash left it.
 const (
+	pageBytes     = 8192
 	pageSize      = `PRAGMA page_size = 8192`
 	withLog       = `PRAGMA journal_mode = WAL` // kept in the file: readers read while the writer writes
 	writerPragmas = `PRAGMA synchronous = FULL; PRAGMA cache_size = -8192; PRAGMA wal_autocheckpoint = 2000`
@@ -155,39 +156,6 @@ func makeCurrent(ctx context.Context, c *conn, path string) error {
 		}
 		return migrate(c, path, v)
 	})
-}
-
-// version reads user_version, and refuses a file that is not ours or newer than we are.
-func version(c *conn, path string) (int, error) {
-	v, err := c.number("PRAGMA user_version")
-	if err != nil {
-		return 0, explain(path, "open the database", err)
-	}
-	id, err := c.number("PRAGMA application_id")
-	if err != nil {
-		return 0, explain(path, "open the database", err)
-	}
-	if id != applicationID {
-		tables, err := c.number("SELECT count(*) FROM sqlite_schema")
-		if err != nil {
-			return 0, explain(path, "open the database", err)
-		}
-		if id != 0 || v != 0 || tables != 0 {
-			return 0, &troupe.UserError{
-				Problem: fmt.Sprintf("%s is a database of another program; it was left as it is.", path),
-				Hint:    "Point TROUPE_HOME at another folder, or move the file away.",
-			}
-		}
-	}
-	if v > schemaVersion {
-		return 0, &troupe.UserError{
-			Problem: fmt.Sprintf("the database %s has version %d, and this troupe knows versions up to %d; it was "+
-				"left as it is.", path, v, schemaVersion),
-			Hint: "Install the newer troupe again, or point TROUPE_HOME at another folder.",
-			Err:  fmt.Errorf("database version %d, known up to %d: %w", v, schemaVersion, troupe.ErrNewer),
-		}
-	}
-	return int(v), nil
 }
 
 // migrate runs the schema's files after version from, each in a transaction that also

@@ -135,13 +135,18 @@ func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []trou
 	if limit <= 0 {
 		limit = -1
 	}
-	found := false
+	found, last := false, int64(0)
+	after = max(after, 0)
 	err = r.query("read the log of session "+string(id), func(row row) error {
-		found = true
+		found, last = true, row.int64(5)
 		if row[1] == nil {
 			return nil // the session, without an event
 		}
-		body, err := troupe.DecodeBody(troupe.Kind(row.text(3)), row.bytes(4))
+		body, err := decodeEvent(row.text(3), row.bytes(4))
+		if want := after + int64(len(out)) + 1; err == nil && row.int64(1) != want {
+			err = &undecodable{fmt.Errorf("it is followed by event %d", row.int64(1))}
+			return fmt.Errorf("event %d: %w", want-1, err)
+		}
 		if err != nil {
 			return fmt.Errorf("event %d: %w", row.int64(1), err)
 		}
@@ -149,7 +154,7 @@ func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []trou
 			Root: troupe.SessionID(row.text(0)), Session: id, Seq: row.int64(1), At: readTime(row.int64(2)), Body: body,
 		})
 		return nil
-	}, `SELECT s.root, e.seq, e.at, e.kind, e.body
+	}, `SELECT s.root, e.seq, e.at, e.kind, e.body, s.seq
 		FROM sessions s LEFT JOIN events e ON e.root = s.root AND e.session = s.id AND e.seq > ?
 		WHERE s.id = ? ORDER BY e.seq LIMIT ?`, after, string(id), limit)
 	if err != nil {
@@ -157,6 +162,10 @@ func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []trou
 	}
 	if !found {
 		return nil, fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
+	}
+	if have := after + int64(len(out)); have < last && (limit < 0 || len(out) < limit) {
+		return nil, r.fail("read the log of session "+string(id),
+			&undecodable{fmt.Errorf("it ends with event %d and not with %d", have, last)})
 	}
 	return out, nil
 }
@@ -170,7 +179,7 @@ func (r *reader) Unread(to troupe.SessionID) (out []troupe.Mail, err error) {
 		}
 		var m troupe.Mail
 		if err := json.Unmarshal(row.bytes(0), &m); err != nil {
-			return fmt.Errorf("decode mail: %w", err)
+			return &undecodable{fmt.Errorf("decode mail: %w", err)}
 		}
 		out = append(out, m)
 		return nil
@@ -213,10 +222,19 @@ func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 			t.held_tokens, t.held_cost, t.ask_above, t.max_turns
 		FROM trees t JOIN sessions s ON s.root = t.root AND s.id = t.root
 		WHERE t.root = ?`, string(root))
-	if err == nil && !found {
-		err = fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
+	if err != nil || found {
+		return t, err
 	}
-	return t, err
+	orphans := false
+	err = r.query("look for sessions of tree "+string(root), func(row) error { orphans = true; return nil },
+		`SELECT 1 FROM sessions WHERE root = ? LIMIT 1`, string(root))
+	switch {
+	case err != nil:
+		return t, err
+	case orphans:
+		return t, r.fail("read tree "+string(root), &undecodable{errors.New("it has sessions and no row")})
+	}
+	return t, fmt.Errorf("tree %q: %w", root, troupe.ErrNotFound)
 }
 
 func (r *reader) Document(root troupe.SessionID, hash string) (body []byte, err error) {

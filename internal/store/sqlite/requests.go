@@ -40,7 +40,7 @@ func readRequest(r row) (troupe.Request, error) {
 		err = json.Unmarshal(r.bytes(8), &out.Answer)
 	}
 	if err != nil {
-		return out, fmt.Errorf("decode request %s: %w", out.ID, err)
+		return out, &undecodable{fmt.Errorf("decode request %s: %w", out.ID, err)}
 	}
 	out.RequestBody = out.WithKind()
 	return out, nil

@@ -1,0 +1,403 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
+)
+
+// salvage puts rows of a damaged database into a new one. Logs are what counts: sessions, sums and
+// requests are projections of them, and made anew.
+type salvage struct {
+	c       *conn
+	path    string
+	rebuild Rebuild
+	rows    map[troupe.SessionID]salvaged // the rows of sessions that could be read
+	caps    map[troupe.SessionID]troupe.Caps
+	out     Repaired
+}
+
+// salvaged is what of a session's row cannot be had from its log.
+type salvaged struct {
+	session troupe.Session
+	lease   troupe.Lease
+}
+
+func (s *salvage) run(ctx context.Context, from *pages.File) error {
+	bad, err := from.Rows(func(r pages.Row) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return s.take(r.ID, r.Columns)
+	})
+	s.out.BadRows += bad
+	if err != nil {
+		return err
+	}
+	if err := s.mendKeys(); err != nil {
+		return err
+	}
+	logs, err := s.logs()
+	if err != nil {
+		return err
+	}
+	sessions := map[troupe.SessionID]Rebuilt{}
+	for _, l := range logs {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		_, twice := sessions[l.id]
+		x, ok, err := s.session(l, twice)
+		if err != nil {
+			return err
+		}
+		if ok {
+			x.Log = nil // it is in the new database; all logs at once may be more than memory
+			sessions[l.id] = x
+		}
+	}
+	for id := range s.rows {
+		if _, ok := sessions[id]; !ok {
+			s.out.Lost = append(s.out.Lost, id)
+			s.out.EventsLost += int(s.rows[id].session.Seq)
+		}
+	}
+	slices.Sort(s.out.Lost)
+	if err := s.ancestors(sessions); err != nil {
+		return err
+	}
+	return s.write(sessions)
+}
+
+// take keeps a row of one of our tables. Which table it is of, its columns tell: a page does not.
+func (s *salvage) take(id int64, col []any) error {
+	r := make(row, len(col))
+	for i, v := range col {
+		r[i] = v
+	}
+	switch {
+	case like(col, "ttiitb"):
+		body := r.bytes(5)
+		if _, err := troupe.DecodeBody(troupe.Kind(r.text(4)), body); err != nil {
+			s.out.BadRows++
+			return nil
+		}
+		return s.keep(`INSERT INTO found (id, root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?,?)`,
+			append([]any{id}, col...)...)
+	case like(col, "ttii"): // of the index of the events: a key, and the number of its row
+		return s.keep(`INSERT INTO keys (root, session, seq, id) VALUES (?,?,?,?)`, col...)
+	case like(col, "nttti*"): // mail; the row number stands before the columns
+		var m troupe.Mail
+		if body := r.bytes(5); (body == nil) != (r.int64(4) > 0) || body != nil && json.Unmarshal(body, &m) != nil {
+			s.out.BadRows++
+			return nil
+		}
+		return s.keep(`INSERT OR IGNORE INTO mail (root, receiver, id, delivered, body) VALUES (?,?,?,?,?)`, col[1:]...)
+	case like(col, "ttb") && r.text(1) != "" && json.Valid(r.bytes(2)):
+		return s.keep(`INSERT OR IGNORE INTO documents (root, hash, body) VALUES (?,?,?)`, col...)
+	case like(col, "t"+strings.Repeat("i", 17)) || like(col, "t"+strings.Repeat("i", 18)):
+		caps := troupe.Caps{MaxDepth: r.int(1), MaxActive: r.int(2), MaxTotal: r.int(3), MaxTokens: r.int64(4),
+			MaxCost: troupe.Money(r.int64(5)), AskAbove: troupe.Money(r.int64(6))}
+		if len(col) > 18 {
+			caps.MaxTurns = r.int64(18)
+		}
+		s.caps[troupe.SessionID(r.text(0))] = caps
+	case like(col, "nttt"+"iitti"+"tttttt"+"iiiiiiiii"+"tt"+"iiiiii"+"ti"):
+		// As readSession reads it, behind the row number; the table has id and root the other way round.
+		v := append(row{r[2], r[1]}, r[3:]...)
+		x := salvaged{readSession(v), troupe.Lease{Owner: troupe.OwnerID(v.text(31)), Epoch: v.int64(32)}}
+		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
+			s.rows[x.session.ID] = x
+		}
+	}
+	return nil
+}
+
+// mendKeys makes events of the rows that were found. Each key stands twice, in its row and in an index; where
+// a row says another key than the index does of it, and that key has no row, the index is right.
+func (s *salvage) mendKeys() error {
+	for _, sql := range []string{
+		`CREATE INDEX keys_by_id ON keys (id)`,
+		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
+			SELECT root, session, seq, at, kind, body FROM found WHERE seq > 0 AND EXISTS (SELECT 1 FROM keys k
+				WHERE k.id = found.id AND k.root = found.root AND k.session = found.session AND k.seq = found.seq)`,
+		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
+			SELECT k.root, k.session, k.seq, f.at, f.kind, f.body FROM found f JOIN keys k ON k.id = f.id WHERE k.seq > 0
+				AND (k.root = f.root) + (k.session = f.session) + (k.seq = f.seq) = 2`,
+		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
+			SELECT root, session, seq, at, kind, body FROM found WHERE seq > 0`,
+		`DROP TABLE found`, `DROP TABLE keys`,
+	} {
+		if err := s.c.script(sql); err != nil {
+			return explain(s.path, "save the events", err)
+		}
+	}
+	return nil
+}
+
+// like tells whether columns have the types of a pattern: n null, t text, i integer, b blob, * any.
+func like(col []any, pattern string) bool {
+	if len(col) != len(pattern) {
+		return false
+	}
+	for i, v := range col {
+		ok := true
+		switch pattern[i] {
+		case 'n':
+			ok = v == nil
+		case 't':
+			_, ok = v.(string)
+		case 'i':
+			_, ok = v.(int64)
+		case 'b':
+			_, ok = v.([]byte)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func isID(s string) bool { _, ok := troupe.ParseSessionID(s); return ok }
+
+func (s *salvage) keep(sql string, args ...any) error {
+	if _, err := s.c.exec(sql, args...); err != nil {
+		return explain(s.path, "save a row", err)
+	}
+	return nil
+}
+
+// savedLog names the events that were saved of a session.
+type savedLog struct {
+	root, id troupe.SessionID
+	last     int64
+}
+
+// logs lists the logs that were saved in part or whole, the longest of a session first: of an id that is
+// there in two trees, one is damaged.
+func (s *salvage) logs() (out []savedLog, err error) {
+	err = s.c.query(func(r row) error {
+		if isID(r.text(0)) && isID(r.text(1)) {
+			out = append(out, savedLog{troupe.SessionID(r.text(0)), troupe.SessionID(r.text(1)), r.int64(2)})
+		}
+		return nil
+	}, `SELECT root, session, max(seq) FROM events GROUP BY root, session ORDER BY count(*) DESC, root, session`)
+	if err != nil {
+		return nil, explain(s.path, "list the saved logs", err)
+	}
+	return out, nil
+}
+
+// session makes one session of its saved log. What follows a gap is dropped: it cannot be read without
+// what stood before. twice: there is a longer log of this id.
+func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error) {
+	log, err := s.log(l)
+	if err == nil {
+		err = s.keep(`DELETE FROM events WHERE root = ? AND session = ?`, string(l.root), string(l.id))
+	}
+	if err != nil || twice {
+		return x, false, err
+	}
+	row, known := s.rows[l.id]
+	want, lost := max(l.last, row.session.Seq), ""
+	switch have := int64(len(log)); {
+	case have < want:
+		lost = fmt.Sprintf("its log is damaged behind event %d: %d events are lost", have, want-have)
+	case !known:
+		lost = EndUnknown
+	}
+	err = errNoLog
+	if len(log) > 0 {
+		x, err = s.rebuild(log, lost)
+	}
+	if err != nil { // too little is left of it
+		if !known {
+			s.out.EventsLost += int(want)
+			s.out.Lost = append(s.out.Lost, l.id)
+		}
+		return x, false, nil
+	}
+	s.out.Events += x.Kept
+	s.out.EventsLost += int(want) - x.Kept
+	if x.Lost == "" {
+		s.out.Whole++
+	} else {
+		s.out.Cut = append(s.out.Cut, CutSession{ID: l.id, Name: x.Session.Name, Why: x.Lost})
+	}
+	return x, true, s.writeLog(x)
+}
+
+var errNoLog = errors.New("there is no log")
+
+// log reads what was saved of a log, as far as there is no gap in it.
+func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
+	err = s.c.query(func(r row) error {
+		body, err := troupe.DecodeBody(troupe.Kind(r.text(2)), r.bytes(3))
+		if err != nil || r.int64(0) != int64(len(log))+1 {
+			return nil //nolint:nilerr // it follows a gap; what does not decode was not saved
+		}
+		log = append(log, troupe.Event{Root: l.root, Session: l.id, Seq: r.int64(0), At: readTime(r.int64(1)), Body: body})
+		return nil
+	}, `SELECT seq, at, kind, body FROM events WHERE root = ? AND session = ? ORDER BY seq`,
+		string(l.root), string(l.id))
+	if err != nil {
+		return nil, explain(s.path, "read a saved log", err)
+	}
+	return log, nil
+}
+
+// writeLog puts the log of a session, and what was asked in it, into the new database.
+func (s *salvage) writeLog(x Rebuilt) error {
+	for _, e := range x.Log {
+		body, err := troupe.EncodeBody(e.Body)
+		if err != nil {
+			return err
+		}
+		if err := s.keep(`INSERT INTO events (root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?)`,
+			string(e.Root), string(e.Session), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ancestors makes up the sessions that saved ones descend from and that are lost: what stands below them
+// could not be found without. Each says that it is lost.
+func (s *salvage) ancestors(sessions map[troupe.SessionID]Rebuilt) error {
+	for id, x := range sessions {
+		if up, ok := sessions[x.Session.Parent]; ok && (up.Session.Root != x.Session.Root ||
+			up.Session.Depth >= x.Session.Depth) {
+			s.out.Lost = append(s.out.Lost, id) // its place in the tree is damaged
+			delete(sessions, id)
+		}
+	}
+	for made := 0; ; {
+		var missing *Rebuilt
+		for _, x := range sessions {
+			up := x.Session.Parent
+			if _, ok := sessions[up]; up != "" && !ok {
+				missing = &x
+				break
+			}
+		}
+		if missing == nil {
+			return nil
+		}
+		made++
+		x, err := s.stub(missing.Session, made)
+		if err != nil {
+			return err
+		}
+		sessions[x.Session.ID] = x
+		if err := s.writeLog(x); err != nil {
+			return err
+		}
+	}
+}
+
+// stub is a session of which no more is known than that it had a child, and what its row says.
+func (s *salvage) stub(child troupe.Session, n int) (Rebuilt, error) {
+	row := s.rows[child.Parent].session
+	b := troupe.Created{Name: row.Name, Title: row.Title, Coord: row.Coord, Depth: child.Depth - 1,
+		Cwd: cmp.Or(row.Cwd, child.Cwd), Profile: troupe.Profile{Type: cmp.Or(row.Type, "main"),
+			Model: cmp.Or(row.Model, child.Model)}}
+	if child.Parent != child.Root {
+		b.Parent, b.Depth = cmp.Or(row.Parent, child.Root), max(1, b.Depth)
+		if row.ID == "" { // its place is unknown; it gets one that no call has
+			b.Name, b.Coord = "lost-"+string(child.Parent), troupe.Coord{Reply: 1 << 30, Call: n}
+		}
+	} else {
+		b.Depth, b.Coord = 0, troupe.Coord{}
+	}
+	first := troupe.Event{Root: child.Root, Session: child.Parent, Seq: 1, At: child.CreatedAt, Body: b}
+	return s.rebuild([]troupe.Event{first}, "its log is damaged; what agents below it did is kept")
+}
+
+// write writes the rows of sessions and trees, in the order of birth.
+func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
+	var order []Rebuilt
+	for _, x := range sessions {
+		order = append(order, x)
+	}
+	slices.SortFunc(order, func(a, b Rebuilt) int {
+		return cmp.Or(a.Session.CreatedAt.Compare(b.Session.CreatedAt), cmp.Compare(a.Session.Depth, b.Session.Depth),
+			cmp.Compare(a.Session.ID, b.Session.ID))
+	})
+	trees := map[troupe.SessionID]*troupe.Tree{}
+	for _, x := range order {
+		t := trees[x.Session.Root]
+		if t == nil {
+			t = &troupe.Tree{Root: x.Session.Root, Caps: s.caps[x.Session.Root]}
+			trees[x.Session.Root] = t
+		}
+		if _, ok := s.caps[t.Root]; !ok && x.Session.ID == t.Root {
+			t.Caps = x.Caps
+		}
+		if x.Session.ID != t.Root {
+			t.Total++
+		}
+		if x.Session.Active() {
+			t.Active++
+		}
+		t.Tally, t.Reserved = t.Tally.Add(x.Session.Tally), t.Reserved.Add(x.Session.Reserved)
+		if err := s.writeSession(x); err != nil {
+			return err
+		}
+	}
+	for _, t := range trees {
+		u := t.Tally.Usage
+		args := append([]any{string(t.Root)}, capsArgs(t.Caps)...)
+		args = append(args, t.Total, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(t.Tally.Cost),
+			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost))
+		if err := s.keep(`INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above,
+			max_turns, total, active, input, output, cache_read, cache_write, cost, turns, tool_uses, held_tokens,
+			held_cost) VALUES (?`+strings.Repeat(",?", 18)+`)`, args...); err != nil {
+			return err
+		}
+	}
+	for _, orphans := range []string{
+		`events WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.root = events.root AND s.id = events.session)`,
+		`mail WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.root = mail.root AND s.id = mail.receiver)`,
+		`documents WHERE root NOT IN (SELECT root FROM trees)`,
+	} {
+		if err := s.keep(`DELETE FROM ` + orphans); err != nil {
+			return err
+		}
+	}
+	unread, err := s.c.number(`SELECT count(*) FROM mail WHERE delivered = 0`)
+	s.out.Mail = int(unread)
+	return err
+}
+
+// writeSession writes a session's row and those of its requests. A name that is taken by another session
+// is left to that.
+func (s *salvage) writeSession(x Rebuilt) error {
+	l := s.rows[x.Session.ID].lease
+	n, err := s.c.exec(insertSession, sessionArgs(x.Session, l)...)
+	if err == nil && n == 0 {
+		if x.Session.Parent == "" {
+			x.Session.Name = ""
+		} else {
+			x.Session.Name += "-" + string(x.Session.ID)
+		}
+		_, err = s.c.exec(insertSession, sessionArgs(x.Session, l)...)
+	}
+	if err != nil {
+		return explain(s.path, "save session "+string(x.Session.ID), err)
+	}
+	t := &tx{reader: reader{c: s.c, path: s.path}, root: x.Session.Root}
+	for _, r := range x.Requests {
+		if err := t.PutRequest(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
