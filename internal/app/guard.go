@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/scratch"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/proxy"
 	"github.com/troupe-dev/troupe/internal/sandbox"
@@ -35,8 +36,10 @@ type guard struct {
 	// ctx: what is looked at for a decision has limits of its own and ends with the process.
 	ctx func() context.Context
 
+	sweeping sync.WaitGroup
+
 	mu      sync.Mutex
-	temp    string // the folder of temporary folders; made by the first command
+	temp    *scratch.Folder // the folder of temporary folders; made by the first command
 	folders map[string]*folder
 	proxies map[string]*proxy.Proxy
 }
@@ -70,16 +73,20 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 	}, nil
 }
 
+// sweep removes what killed processes left, beside what this one does.
+func (g *guard) sweep() { g.sweeping.Go(scratch.Sweep) }
+
 // close lets go of proxies and temporary folders. Nothing that was confined runs any more.
 func (g *guard) close() error {
+	g.sweeping.Wait()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var errs []error
 	for _, p := range g.proxies {
 		errs = append(errs, p.Close())
 	}
-	if g.temp != "" {
-		errs = append(errs, os.RemoveAll(g.temp))
+	if g.temp != nil {
+		errs = append(errs, g.temp.Remove())
 	}
 	return errors.Join(errs...)
 }
@@ -314,17 +321,14 @@ func (g *guard) hiddenFiles(gr *folder) []string {
 func (g *guard) tempFor(id troupe.SessionID) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.temp == "" {
-		dir, err := os.MkdirTemp("", "troupe-")
-		if err == nil {
-			dir, err = filepath.EvalSymlinks(dir)
-		}
+	if g.temp == nil {
+		made, err := scratch.Make("")
 		if err != nil {
-			return "", fmt.Errorf("make a folder for temporary files: %w", err)
+			return "", err
 		}
-		g.temp = dir
+		g.temp = made
 	}
-	dir := filepath.Join(g.temp, string(id))
+	dir := filepath.Join(g.temp.Path, string(id))
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("make a folder for temporary files: %w", err)
 	}

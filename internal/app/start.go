@@ -26,6 +26,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	guard.sweep()
 	tools, err := a.newToolbox(guard)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,15 +132,12 @@ func replay(
 		return err
 	}
 	asked.Output.Gone = true
-	dir, err := os.MkdirTemp("", "troupe-replay-")
+	temp, err := home.MakeTemp("replay-")
 	if err != nil {
-		return fmt.Errorf("make a home for the replay: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return fmt.Errorf("make a home for the replay: %w", err)
-	}
-	variables, err := home.ReplayHome(dir, rec)
+	defer func() { err = errors.Join(err, temp.Remove()) }()
+	variables, err := home.ReplayHome(temp.Path, rec)
 	if err != nil {
 		return err
 	}

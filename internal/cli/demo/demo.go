@@ -42,16 +42,18 @@ real, and so is what is measured: the diff, the tests, the durations.`,
 }
 
 func execute(ctx context.Context, c *console.Console, keep bool) (err error) {
-	dir, err := os.MkdirTemp("", "troupe-demo-")
+	temp, err := home.MakeTemp("demo-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the demo: %w", err)
-	}
-	if !keep {
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return err
 	}
+	defer func() {
+		if keep {
+			err = errors.Join(err, temp.Keep())
+		} else {
+			err = errors.Join(err, temp.Remove())
+		}
+	}()
+	dir := temp.Path
 	project, script := filepath.Join(dir, "porch"), filepath.Join(dir, "login.yaml")
 	if err := os.Mkdir(project, 0o755); err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)

@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/api/router"
 	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/app/scratch"
 	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/httpd"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -68,6 +69,9 @@ func OpenSettings(env Env) (*Home, error) {
 func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (wire.Diagnosis, error) {
 	return app.DoctorWithoutHome(ctx, env.app(), cwd, cause)
 }
+
+// MakeTemp makes a temporary folder, which a later process removes if this one cannot.
+func MakeTemp(what string) (*scratch.Folder, error) { return scratch.Make(what) }
 
 // Repair saves what can be read of a damaged database.
 func Repair(ctx context.Context, env Env) (wire.Repair, error) { return app.Repair(ctx, env.app()) }

@@ -1,0 +1,84 @@
+// Package scratch makes temporary folders that do not outlive their process for long: a process that is
+// killed cannot remove its own, so the next one does. A folder is known by a file in it that its process
+// keeps locked; the kernel lets go of the lock with the process, however that ends. Folders without such a
+// file, or of another user, are not touched.
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// prefix is what the names of all our folders begin with, owner the file that is locked.
+const (
+	prefix = "troupe-"
+	owner  = ".troupe-owner"
+)
+
+// Folder is a temporary folder of this process.
+type Folder struct {
+	Path string // without a link in it
+	lock *os.File
+}
+
+// Make makes a folder for what its name says.
+func Make(what string) (*Folder, error) {
+	path, err := os.MkdirTemp("", prefix+what)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	f := &Folder{Path: path}
+	// It gets its name when it is locked: found unlocked, its process is gone.
+	draft := filepath.Join(path, owner+".new")
+	if f.lock, err = os.OpenFile(draft, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err == nil {
+		if err = lock(f.lock); err == nil {
+			err = os.Rename(draft, filepath.Join(path, owner))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a folder for temporary files: %w", err), f.Remove())
+	}
+	return f, nil
+}
+
+// Remove removes the folder and all in it.
+func (f *Folder) Remove() error {
+	err := os.RemoveAll(f.Path)
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
+
+// Keep leaves the folder to whoever wants it: no process removes it.
+func (f *Folder) Keep() error {
+	return errors.Join(os.Remove(filepath.Join(f.Path, owner)), f.lock.Close())
+}
+
+// Sweep removes the folders of processes that are gone. What cannot be removed stays for the next one.
+func Sweep() {
+	folders, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, path := range folders {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || !mine(info) {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(path, owner), os.O_RDWR|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			continue
+		}
+		if lock(f) == nil {
+			_ = os.RemoveAll(path)
+		}
+		_ = f.Close() // only a lock
+	}
+}
