@@ -131,6 +131,15 @@ func (a *App) Close() error {
 	return nil
 }
 
+// StateFolder is the folder of the database, "" if there is none.
+func StateFolder(lookup func(string) (string, bool)) string {
+	dirs, err := config.FindDirs(lookup)
+	if err != nil {
+		return ""
+	}
+	return dirs.Data
+}
+
 func (a *App) outputDir(id troupe.SessionID) string {
 	return filepath.Join(a.dirs.Outputs(), string(id))
 }

@@ -213,7 +213,7 @@ func (r *rebuilding) end(now time.Time, lost string) error {
 		if c.Stage != turn.CallDone && err == nil {
 			err = next(troupe.ToolFinished{Name: c.Name, Interrupt: true, Result: troupe.Result{Reply: c.Reply,
 				Call: c.Index, ProviderID: c.ProviderID, IsError: true, Blocks: []troupe.Block{troupe.Text(
-					"what became of this call is not known: the session's log was damaged. Check before you try again.")}}})
+					"the log of this call is damaged; it may have taken effect. Check before you try again.")}}})
 		}
 	}
 	if s := r.st.Session; err == nil && s.Status != troupe.Spawning && !s.Status.Live() {

@@ -47,7 +47,7 @@ func Main(ctx context.Context, args []string, ver string) int {
 	out := &console.Writer{W: os.Stdout}
 	c := newConsole(ver, out)
 	signals := make(chan os.Signal, 4)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		// What was started to ignore a signal (nohup) goes on ignoring it.
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
@@ -60,6 +60,10 @@ func Main(ctx context.Context, args []string, ver string) int {
 	hangUp := c.HangUp
 	go func() {
 		for s := range signals {
+			if s == syscall.SIGQUIT {
+				dump(c)
+				c.Interrupts.Leave(exitQuit)
+			}
 			if s == syscall.SIGHUP && hangUp != nil {
 				close(hangUp)
 				hangUp = nil
@@ -148,7 +152,7 @@ func complain(c *console.Console, err error) {
 		return
 	}
 	if errors.Is(err, troupe.ErrDamaged) && !strings.Contains(text, "--repair") {
-		text += "\n`troupe doctor` names the file and what is damaged of it; `troupe doctor --repair` saves what can be read."
+		text += "\n`troupe doctor` names the file and what is damaged; `troupe doctor --repair` saves what can be read."
 	}
 	fmt.Fprintln(c.Err, "troupe: "+console.Clean(text))
 }

@@ -76,7 +76,7 @@ replies:
 	path := filepath.Join(p.home(), "troupe.db")
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 8192), 3*8192) // the root of a table
+		_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 20*8192), 8192) // all tables, as far as they are not in the log
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {

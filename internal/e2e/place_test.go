@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,6 +96,10 @@ func (p *place) troupe(args ...string) ran {
 	code, err := exitCode(cmd.Wait())
 	if err != nil {
 		p.t.Fatal(err)
+	}
+	if dump := regexp.MustCompile(`is in (\S+goroutines-\S+\.txt)`).FindStringSubmatch(errOut.String()); dump != nil {
+		stacks, err := os.ReadFile(dump[1])
+		p.t.Logf("it was ended by force (%v):\n%s", err, stacks)
 	}
 	return ran{code, out.String(), errOut.String()}
 }

@@ -70,6 +70,9 @@ func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (w
 	return app.DoctorWithoutHome(ctx, env.app(), cwd, cause)
 }
 
+// StateFolder is where Troupe keeps what it writes, "" if there is none.
+func StateFolder(lookup func(string) (string, bool)) string { return app.StateFolder(lookup) }
+
 // MakeTemp makes a temporary folder, which a later process removes if this one cannot.
 func MakeTemp(what string) (*scratch.Folder, error) { return scratch.Make(what) }
 

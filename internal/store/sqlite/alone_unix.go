@@ -29,7 +29,8 @@ func holdAlone(path string) (release func(), err error) {
 		return nil, errors.Join(unusable(path, "lock the database", err), f.Close())
 	}
 	who := "another process"
-	if e := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &whole); e == nil && whole.Type != syscall.F_UNLCK && whole.Pid > 0 {
+	e := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &whole)
+	if e == nil && whole.Type != syscall.F_UNLCK && whole.Pid > 0 {
 		who = fmt.Sprintf("process %d", whole.Pid)
 	}
 	return nil, errors.Join(&troupe.UserError{

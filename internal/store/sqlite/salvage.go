@@ -244,7 +244,8 @@ func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
 		if err != nil || r.int64(0) != int64(len(log))+1 {
 			return nil //nolint:nilerr // it follows a gap; what does not decode was not saved
 		}
-		log = append(log, troupe.Event{Root: l.root, Session: l.id, Seq: r.int64(0), At: readTime(r.int64(1)), Body: body})
+		log = append(log, troupe.Event{Root: l.root, Session: l.id, Seq: r.int64(0), At: readTime(r.int64(1)),
+			Body: body})
 		return nil
 	}, `SELECT seq, at, kind, body FROM events WHERE root = ? AND session = ? ORDER BY seq`,
 		string(l.root), string(l.id))

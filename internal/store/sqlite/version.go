@@ -34,7 +34,8 @@ func version(c *conn, path string) (int, error) {
 	}
 	switch {
 	case id != applicationID && ours == 4:
-		return 0, damaged(path, "it has the tables of Troupe and the mark of another program", fmt.Errorf("%#x", id), "")
+		return 0, damaged(path, "it has the tables of Troupe and the mark of another program", fmt.Errorf("%#x", id),
+			"")
 	case id != applicationID && (id != 0 || v != 0 || tables != 0):
 		return 0, &troupe.UserError{
 			Problem: fmt.Sprintf("%s is a database of another program; it was left as it is.", path),
