@@ -193,22 +193,15 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 			caches = append(caches, cache.Folder)
 		}
 	}
-	out.Scratch = caches
+	out.Scratch, out.Writable = caches, g.writable(gr, c)
 	if c.Level == troupe.LevelWorkspace {
-		out.Writable = append(out.Writable, gr.folders(cwd)...)
-		out.Writable = append(out.Writable, absolute(s.Write, cwd, g.app.dirs.Home)...)
 		more, err := g.reach(c, s, out)
 		if err != nil {
 			return nil, nil, err
 		}
 		environ = append(environ, more...)
 	}
-	for _, granted := range c.Granted {
-		if granted.Op != troupe.OpConnect && granted.Op != troupe.OpUnseen {
-			out.Writable = append(out.Writable, granted.Path)
-		}
-	}
-	g.protect(gr, c, out, caches)
+	g.protect(gr, c, out)
 	out.Hidden = g.hide(gr, c, cwd)
 	return out, environ, nil
 }

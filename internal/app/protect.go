@@ -17,15 +17,18 @@ import (
 
 // protect fills in what stays as it is below what a command may write. In caches, which hold what is of no
 // project, nothing does.
-func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement, caches []string) {
-	o := openedBy(c.Granted)
+func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) {
+	o, denied := openedBy(c.Granted), denied(c)
 	own := g.own()
 	out.Guarded = func(path string) string {
 		if belowAny(path, own) {
 			return "Troupe's own settings and sessions"
 		}
-		if o.opens(path) || belowAny(path, caches) || out.Temp != "" && below(path, out.Temp) {
+		if belowAny(path, out.Scratch) || out.Temp != "" && below(path, out.Temp) {
 			return ""
+		}
+		if why := denied(path); why != "" || o.opens(path) {
+			return why
 		}
 		why, _ := gr.protected.Covers(path)
 		return why
@@ -41,6 +44,31 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement, 
 		out.Protected = append(out.Protected, gr.nested.now(gr.protected, g.app.env.Now)...)
 	}
 	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return o.opens(p) && !belowAny(p, own) })
+}
+
+// denied says which rule keeps a path from being written. What rules deny no answer opens.
+func denied(c session.Confine) func(path string) (why string) {
+	if c.Keeps == nil {
+		return func(string) string { return "" }
+	}
+	return c.Keeps
+}
+
+// writable are the folders and files that a command may write in the workspace, without those that a rule
+// denies whole, and what was granted for this run.
+func (g *guard) writable(gr *folder, c session.Confine) []string {
+	var out []string
+	cwd := c.Session.Cwd
+	if c.Level == troupe.LevelWorkspace {
+		out = append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
+	}
+	for _, granted := range c.Granted {
+		if granted.Op != troupe.OpConnect && granted.Op != troupe.OpUnseen {
+			out = append(out, granted.Path)
+		}
+	}
+	denied := denied(c)
+	return slices.DeleteFunc(out, func(path string) bool { return denied(path) != "" })
 }
 
 // own are Troupe's folders, which no leave opens.

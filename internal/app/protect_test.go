@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/session"
 )
 
@@ -162,5 +164,52 @@ func TestGuarded(t *testing.T) {
 	}
 	if some(filepath.Join(dir, "c/objects")) == "" {
 		t.Error("c/objects is open")
+	}
+}
+
+// TestDeniedByRules: what deny rules keep is kept from commands, wildcards or not, also once it was granted;
+// one about all edits leaves commands no folder to write.
+func TestDeniedByRules(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	known, err := g.app.known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	confined := func(deny string) *troupe.Confinement {
+		r, err := gate.NewTools(known.Facts()).ParseRule(troupe.Rule{Effect: troupe.Deny, Text: deny})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := g.Confine(session.Confine{
+			Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace,
+			Keeps:   gate.Kept([]gate.Layer{{Rules: []rule.Rule{r}}}, []string{dir}, ""),
+			Granted: []troupe.Attempt{{Op: troupe.OpCreate, Path: filepath.Join(dir, "src/a.md")}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for deny, want := range map[string]map[string]bool{
+		"Edit(/src/**)": {"src/a.md": true, "src/x": true, "b.md": false},
+		"Edit(*.md)":    {"src/a.md": true, "src/x": false, "b.md": true},
+		"Write(**)":     {"src/a.md": true, "src/x": true, "b.md": true},
+	} {
+		c := confined(deny)
+		for name, denied := range want {
+			if why := c.Guarded(filepath.Join(dir, name)); (why != "") != denied {
+				t.Errorf("%s, %s: %q", deny, name, why)
+			}
+		}
+		if why := c.Guarded(filepath.Join(c.Temp, "x.md")); why != "" {
+			t.Errorf("%s, a temporary file: %s", deny, why)
+		}
+		if open := slices.Contains(c.Writable, dir); open != (deny != "Write(**)") {
+			t.Errorf("%s: writable are %q", deny, c.Writable)
+		}
+		if slices.Contains(c.Writable, filepath.Join(dir, "src/a.md")) {
+			t.Errorf("%s: an answer opens what it denies: %q", deny, c.Writable)
+		}
 	}
 }

@@ -149,8 +149,21 @@ func matchesNamed(r *rule.Rule, c *call) bool {
 	if r.Tool != rule.ToolRead && !edits || edits && !strings.Contains(c.shell.text, ">") {
 		return false
 	}
+	if !edits && r.Covers(c.at, c.at.Project) && readsHere(c) {
+		return true
+	}
 	return slices.ContainsFunc(c.named(), func(f file) bool {
 		return (f.write || !edits) && (f.unanchored && r.EndsIn(f.name) || !f.unanchored && r.Matches(c.at, f.name,
 			true, true))
+	})
+}
+
+// readsHere reports whether the command may read files that it does not name: it runs what nobody knows to
+// read only what it names, it looks around, or a name is only known when it runs.
+func readsHere(c *call) bool {
+	said := c.verdictOf()
+	return !said.ReadOnly || said.Here || said.Open || slices.ContainsFunc(said.Reads, func(s command.Source) bool {
+		return !s.Name && slices.ContainsFunc(c.vars().Expand(s.Word),
+			func(t command.Text) bool { return t.Cut || t.Glob })
 	})
 }

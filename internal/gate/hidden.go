@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
@@ -70,9 +71,35 @@ func Unreadable(chain []Layer, roots []string, home string) []string {
 	return denied(chain, roots, home, func(r *rule.Rule) bool { return r.Tool == rule.ToolRead })
 }
 
-// Unwritable is the same for rules that deny writing.
+// Unwritable is the same for rules that deny writing, for a kernel on which nothing asks Kept.
 func Unwritable(chain []Layer, roots []string, home string) []string {
 	return denied(chain, roots, home, (*rule.Rule).Edits)
+}
+
+// Kept returns a test for files that deny rules along the chain keep commands from changing, which says
+// why. A rule that denies every edit keeps all files. It is nil if there are no such rules.
+func Kept(chain []Layer, roots []string, home string) func(file string) (why string) {
+	at := placesOf(roots, home)
+	var rules []*rule.Rule
+	for i := range chain {
+		chain[i].rules(func(r *rule.Rule, _ bool) {
+			if r.Written.Effect == troupe.Deny && (r.EveryEdit() || len(r.Paths) > 0 && r.Edits()) {
+				rules = append(rules, r)
+			}
+		})
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	return func(file string) string {
+		file = path.Clean(file)
+		for _, r := range rules {
+			if r.EveryEdit() || r.Matches(at, file, true, true) {
+				return fmt.Sprintf("the rule %q denies it", r.Written.Text)
+			}
+		}
+		return ""
+	}
 }
 
 func denied(chain []Layer, roots []string, home string, about func(*rule.Rule) bool) []string {

@@ -11,7 +11,8 @@ import (
 func matchesCall(r *rule.Rule, c *call) bool {
 	switch r.Kind {
 	case rule.KindTool:
-		return r.Tool == "" || r.NamesTool(c.facts) || len(r.Paths) > 0 && c.isCommand() && matchesNamed(r, c)
+		return r.Tool == "" || r.NamesTool(c.facts) || c.isCommand() && (len(r.Paths) > 0 && matchesNamed(r, c) ||
+			r.EveryEdit() && redirects(c))
 	case rule.KindCommand:
 		return c.isCommand() && matchesCommand(r, c)
 	case rule.KindName:

@@ -188,6 +188,17 @@ func (c *call) writesUnknown() bool {
 	})
 }
 
+// redirects reports whether the command writes a file by a redirect. In doubt it does.
+func redirects(c *call) bool {
+	if !strings.Contains(c.shell.text, ">") {
+		return false
+	}
+	m := c.parsed()
+	return len(m.parts) == 0 || slices.ContainsFunc(m.parts, func(p part) bool {
+		return slices.ContainsFunc(p.writes, func(t target) bool { return !t.nowhere })
+	})
+}
+
 // verdictOf has package command judge the whole command.
 func (c *call) verdictOf() *command.Verdict {
 	m := &c.shell

@@ -52,8 +52,10 @@ type Confine struct {
 	// as a test; nil if there are none.
 	Unreadable []string
 	Hides      func(path string) bool
-	// Unwritable are the paths and patterns that rules keep from being written.
+	// Unwritable are the paths and patterns that rules keep from being written, and Keeps says of any
+	// path why they do, "" if they do not; nil if there are none.
 	Unwritable []string
+	Keeps      func(path string) (why string)
 	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
 	Reach bool
 	// Granted is what was allowed beyond the level, for this one run.
@@ -109,7 +111,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.Hidden(chain, c.roots(), c.h.d.Home),
-		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home),
+		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
 	}
 	guard := c.h.d.Guard
 	return func(env *tool.Env) error {

@@ -33,6 +33,22 @@ func (r *Rule) Edits() bool {
 	return EditsFiles(r.Facts)
 }
 
+// EveryEdit: as a deny or ask rule it is about all changes of files, by whatever makes them.
+func (r *Rule) EveryEdit() bool {
+	if r.Kind != KindTool || len(r.Paths) > 0 {
+		return false
+	}
+	if r.Glob {
+		return r.NamesTool(&troupe.ToolFacts{Name: ToolEdit}) || r.NamesTool(&troupe.ToolFacts{Name: ToolWrite})
+	}
+	return r.Tool == "" || r.Tool == ToolEdit || r.Tool == ToolWrite
+}
+
+// Covers reports whether one of the rule's paths covers a whole folder.
+func (r *Rule) Covers(at Places, folder string) bool {
+	return path.IsAbs(folder) && r.Matches(at, path.Clean(folder), true, true)
+}
+
 // AllowsTool reports whether an allow rule means every use of a tool.
 func (r *Rule) AllowsTool(tool *troupe.ToolFacts) bool {
 	if r.Kind != KindTool {

@@ -116,6 +116,10 @@ func (r Rule) parse() (Rule, error) {
 	}
 	if !hasSpec || strings.Trim(spec, "*") == "" && spec != "" {
 		out.Kind = KindTool
+		if hasSpec && out.Tool == ToolRead && written.Effect != troupe.Allow {
+			// The name alone is about the tool; with parentheses it is about files, all of the project.
+			out.Paths = []Pattern{{Segs: []Segment{{Kind: Any}}, folder: written.Folder}}
+		}
 		return out, nil
 	}
 	return out.parseSpec(spec)
