@@ -20,6 +20,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -75,6 +76,9 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 
 // sweep removes what killed processes left, beside what this one does.
 func (g *guard) sweep() { g.sweeping.Go(scratch.Sweep) }
+
+// sweepFolder removes what they left in a folder in which agents are about to work.
+func (g *guard) sweepFolder(cwd string) { g.sweeping.Go(func() { files.Sweep(cwd) }) }
 
 // close lets go of proxies and temporary folders. Nothing that was confined runs any more.
 func (g *guard) close() error {

@@ -53,6 +53,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
+	e.guard.sweepFolder(s.Cwd)
 	warnings, err := a.changes(ctx, e.tools.gate, b, p, s, &ad)
 	if err != nil {
 		return begun, err

@@ -135,6 +135,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
+	e.guard.sweepFolder(b.Cwd)
 	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
 	if err != nil {
 		return begun, err

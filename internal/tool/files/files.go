@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
 
 // Options are what may differ from the default.
@@ -40,3 +41,6 @@ func New(o Options) []tool.Descriptor {
 func cleanText(b []byte) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(b), "\uFFFD"), "\x00", "\uFFFD")
 }
+
+// Sweep removes what processes that are gone left in a folder while they wrote its files.
+func Sweep(folder string) { safefile.Sweep(folder) }

@@ -10,7 +10,7 @@
 //
 // What a change replaces is handed to tool.Env.Keep first, and the change is refused if that
 // fails. A process that dies while writing leaves the old file or the new one, never a
-// mixture; at worst a file named .troupe-*.tmp stays beside it.
+// mixture; at worst a file named .troupe-*.tmp stays beside it, until the next run in that folder.
 package change
 
 import (

@@ -137,6 +137,16 @@ func (r *fdReader) Read(p []byte) (int, error) {
 
 func (r *fdReader) Close() error { return unix.Close(r.fd) }
 
+func (d *fdDir) unnamed(perm os.FileMode) (*os.File, error) {
+	return d.open(".", unix.O_TMPFILE|unix.O_WRONLY, perm)
+}
+
+// give goes by the path under /proc: to link a handle itself takes a right that few have.
+func (d *fdDir) give(f *os.File, name string) error {
+	from := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
+	return d.wrap("link", name, unix.Linkat(unix.AT_FDCWD, from, d.fd, name, unix.AT_SYMLINK_FOLLOW))
+}
+
 func (d *fdDir) mkdir(name string) error {
 	return d.wrap("mkdir", name, unix.Mkdirat(d.fd, name, 0o777))
 }

@@ -3,6 +3,7 @@
 package safefile
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -15,3 +16,6 @@ func keepOwner(f *os.File, old os.FileInfo) {
 	}
 	_ = f.Chown(int(want.Uid), int(want.Gid)) // only root may; others own what they write
 }
+
+// gone reports whether there is certainly no process of this number here.
+func gone(pid int) bool { return pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -235,7 +235,10 @@ func (f *Folder) List(n int) ([]os.DirEntry, error) {
 }
 
 // tempPrefix is what the names of files begin with that are on their way.
-const tempPrefix = ".troupe-"
+const (
+	tempPrefix = ".troupe-"
+	tempSuffix = ".tmp"
+)
 
 // Temp writes content to a file of its own in the folder and returns its name. It gets the
 // mode and, as far as we may, the owner of the file it is to replace; like is nil if there is
@@ -245,17 +248,52 @@ func (f *Folder) Temp(content []byte, like os.FileInfo) (name string, err error)
 	if like != nil {
 		perm = 0o600 // until it has an owner and a mode, it is nobody else's to read
 	}
-	var file *os.File
-	for range 100 {
-		name = tempPrefix + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
-		if file, err = f.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); !errors.Is(err, fs.ErrExist) {
-			break
+	if n, ok := f.dir.(nameless); ok {
+		if file, err := n.unnamed(perm); err == nil {
+			if err = fill(file, content, like); err == nil {
+				name, err = f.fresh(func(name string) error { return n.give(file, name) })
+			}
+			if err = errors.Join(err, file.Close()); err == nil {
+				return name, nil
+			}
 		}
 	}
+	// Not every file system has files without a name, nor every machine /proc.
+	var file *os.File
+	name, err = f.fresh(func(name string) (err error) {
+		file, err = f.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	_, err = file.Write(content)
+	if err = errors.Join(fill(file, content, like), file.Close()); err != nil {
+		return "", errors.Join(err, f.Drop(name))
+	}
+	return name, nil
+}
+
+// nameless is a folder that has files without a name. A process that is killed while it writes one leaves
+// nothing: the system removes it.
+type nameless interface {
+	unnamed(perm os.FileMode) (*os.File, error)
+	give(f *os.File, name string) error
+}
+
+// fresh makes a file under a name that is free. The name has the process in it, see Sweep.
+func (f *Folder) fresh(create func(name string) error) (name string, err error) {
+	for range 100 {
+		name = fmt.Sprintf("%s%d-%s%s", tempPrefix, os.Getpid(), strconv.FormatUint(rand.Uint64(), 36), tempSuffix)
+		if err = create(name); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return name, err
+}
+
+// fill writes the content of a new file, and gives it mode and owner of the one that it is to replace.
+func fill(file *os.File, content []byte, like os.FileInfo) error {
+	_, err := file.Write(content)
 	if err == nil && like != nil {
 		keepOwner(file, like)
 		err = file.Chmod(like.Mode().Perm())
@@ -263,10 +301,28 @@ func (f *Folder) Temp(content []byte, like os.FileInfo) (name string, err error)
 	if err == nil {
 		err = file.Sync() // else a power cut could leave the new name with no content
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, f.Drop(name))
+	return err
+}
+
+// Sweep removes the files on their way that processes left in a folder which are gone.
+func Sweep(folder string) {
+	f, err := OpenFolder(folder)
+	if err != nil {
+		return
 	}
-	return name, nil
+	defer f.Close() //nolint:errcheck // only a handle
+	list, err := f.List(-1)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		rest, ours := strings.CutPrefix(e.Name(), tempPrefix)
+		number, _, numbered := strings.Cut(rest, "-")
+		pid, err := strconv.Atoi(number)
+		if ours && numbered && err == nil && strings.HasSuffix(rest, tempSuffix) && e.Type().IsRegular() && gone(pid) {
+			_ = f.Drop(e.Name()) // the next one will try again
+		}
+	}
 }
 
 // Chmod sets the mode of a file that Temp made.
