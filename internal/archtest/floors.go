@@ -105,7 +105,7 @@ func house() []room {
 	)
 	for _, name := range []string{
 		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config",
-		"content", "trust", "proxy",
+		"content", "trust", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
 	}
