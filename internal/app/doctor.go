@@ -95,6 +95,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 		return err
 	}
 	_, c.Environment = config.Environment(a.env.Environ, p.settings)
+	c.Problems = append(c.Problems, guard.tryHidden(ctx, cwd)...)
 	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Callable(),
 		Skip: p.untrustedAgents()})
 	for _, p := range problems {

@@ -11,11 +11,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/scratch"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/hidden"
 	"github.com/troupe-dev/troupe/internal/proxy"
 	"github.com/troupe-dev/troupe/internal/sandbox"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -43,19 +43,16 @@ type guard struct {
 	temp    *scratch.Folder // the folder of temporary folders; made by the first command
 	folders map[string]*folder
 	proxies map[string]*proxy.Proxy
+	finders map[string]*hidden.Finder // of hidden files, by the folder in which they look
 }
 
 // folder is a folder in which agents work.
 type folder struct {
 	policy    *policy
+	cwd       string
 	protected *config.Protection
 	hidden    config.Hidden
 	nested    nested
-
-	mu     sync.Mutex
-	looked time.Time
-	fresh  time.Duration // how long what was found then counts
-	found  []string      // hidden files of the project, as of looked
 }
 
 func (a *App) newGuard(ctx context.Context) (*guard, error) {
@@ -71,6 +68,7 @@ func (a *App) newGuard(ctx context.Context) (*guard, error) {
 	return &guard{
 		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		folders: make(map[string]*folder), proxies: make(map[string]*proxy.Proxy),
+		finders: make(map[string]*hidden.Finder),
 	}, nil
 }
 
@@ -89,6 +87,9 @@ func (g *guard) close() error {
 	for _, p := range g.proxies {
 		errs = append(errs, p.Close())
 	}
+	for _, f := range g.finders {
+		errs = append(errs, f.Close())
+	}
 	if g.temp != nil {
 		errs = append(errs, g.temp.Remove())
 	}
@@ -97,7 +98,7 @@ func (g *guard) close() error {
 
 // Machine implements session.Guard.
 func (g *guard) Machine() (levels []troupe.Level, lacks []string) {
-	return g.box.Levels(), lacking(g.box.Support(g.ctx()))
+	return g.box.Levels(), append(lacking(g.box.Support(g.ctx())), g.unwatched()...)
 }
 
 // lacking names what Linux has and this machine has not.
@@ -144,7 +145,7 @@ func (g *guard) folder(cwd string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	gr := &folder{policy: p, hidden: p.all.Hidden()}
+	gr := &folder{cwd: cwd, policy: p, hidden: p.all.Hidden()}
 	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite)
 	g.folders[cwd] = gr
 	return gr, nil
@@ -171,7 +172,7 @@ func (gr *folder) folders(cwd string) []string {
 }
 
 // Confine implements session.Guard.
-func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	cwd := c.Session.Cwd
 	gr, err := g.folder(cwd)
 	if err != nil {
@@ -206,8 +207,8 @@ func (g *guard) Confine(c session.Confine) (*troupe.Confinement, []string, error
 		environ = append(environ, more...)
 	}
 	g.protect(gr, c, out)
-	out.Hidden = g.hide(gr, c, cwd)
-	return out, environ, nil
+	out.Hidden, err = g.hide(ctx, gr, c)
+	return out, environ, err
 }
 
 // reach settles what a command may connect to.
@@ -244,73 +245,6 @@ func (g *guard) proxy(s config.Sandbox) (*proxy.Proxy, error) {
 	}
 	g.proxies[key] = p
 	return p, nil
-}
-
-// hiddenFresh is how long a walk through the project for hidden files counts at least, and
-// hiddenMost how many names it looks at. In a large project it counts for longer, so that no
-// more than one part in hiddenShare of the time is spent looking.
-const (
-	hiddenFresh = time.Second
-	hiddenShare = 20
-	hiddenMost  = 50_000
-)
-
-// hide lists what a command may not read: what settings and rules name, and what of it is in
-// the project.
-func (g *guard) hide(gr *folder, c session.Confine, cwd string) []string {
-	out := g.hiddenFiles(gr)
-	if c.Hides == nil {
-		return out
-	}
-	for _, p := range c.Unreadable {
-		if !strings.ContainsAny(p, `*?[\`) {
-			out = append(out, p)
-		}
-	}
-	left := hiddenMost
-	// what cannot be walked cannot be read
-	_ = filepath.WalkDir(cwd, func(name string, d fs.DirEntry, err error) error {
-		if left--; left < 0 {
-			return filepath.SkipAll
-		}
-		if err != nil {
-			return nil //nolint:nilerr // the rest is still looked at
-		}
-		if d.IsDir() && (d.Name() == "node_modules" || name == filepath.Join(cwd, ".git", "objects")) {
-			return filepath.SkipDir
-		}
-		if c.Hides(name) {
-			out = append(out, name)
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-		}
-		return nil
-	})
-	return out
-}
-
-// HiddenFiles implements session.Guard.
-func (g *guard) HiddenFiles(cwd string) []string {
-	gr, err := g.folder(cwd)
-	if err != nil {
-		return []string{"/"} // what cannot be known is not open
-	}
-	return g.hiddenFiles(gr)
-}
-
-// hiddenFiles are those that settings hide, in the project and elsewhere, and that exist.
-func (g *guard) hiddenFiles(gr *folder) []string {
-	out := gr.hidden.Paths()
-	gr.mu.Lock()
-	defer gr.mu.Unlock()
-	if now := g.app.env.Now(); now.Sub(gr.looked) > gr.fresh || now.Before(gr.looked) {
-		gr.found, _ = gr.hidden.InProject(hiddenMost)
-		g.app.learned.from(gr.found)
-		gr.looked = g.app.env.Now()
-		gr.fresh = max(hiddenFresh, hiddenShare*gr.looked.Sub(now))
-	}
-	return append(out, gr.found...)
 }
 
 // tempFor is a session's folder for temporary files. Nobody else can have made it: its parent

@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // so they are masked like those of the environment.
 type learned struct {
 	mu    sync.RWMutex
-	files map[string]bool
+	files map[string]fs.FileInfo // as they were when they were read
 	pairs []pair
 }
 
@@ -27,18 +28,24 @@ const (
 	maxLearned      = 500
 )
 
-// from reads the files that were not read before.
+// from reads the files that were not read before, or that were changed or saved anew since.
 func (l *learned) from(files []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.files == nil {
-		l.files = make(map[string]bool)
+		l.files = make(map[string]fs.FileInfo)
 	}
 	for _, name := range files {
-		if l.files[name] || len(l.files) >= maxLearnedFiles {
+		was, known := l.files[name]
+		if !known && len(l.files) >= maxLearnedFiles {
 			continue
 		}
-		l.files[name] = true
+		info, err := os.Stat(name)
+		if err != nil || known && os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) &&
+			was.Size() == info.Size() {
+			continue
+		}
+		l.files[name] = info
 		for _, p := range credentials(name) {
 			if len(l.pairs) < maxLearned && !slices.Contains(l.pairs, p) {
 				l.pairs = append(l.pairs, p)

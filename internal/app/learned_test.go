@@ -25,8 +25,14 @@ func TestLearned(t *testing.T) {
 	var l learned
 	l.from([]string{env, key, filepath.Join(dir, "gone"), dir})
 	l.from([]string{env})
-	got := l.mask("3000 true abc-123-def LEAKME-7 hunter2-x production-7 zx81-spectrum-48 some words here")
-	for _, secret := range []string{"abc-123-def", "LEAKME-7", "hunter2-x", "zx81"} {
+	other := write("other", "TOKEN=saved-anew-99\n")
+	if err := os.Rename(other, env); err != nil {
+		t.Fatal(err)
+	}
+	l.from([]string{env})
+	got := l.mask("3000 true abc-123-def LEAKME-7 hunter2-x production-7 zx81-spectrum-48 some words here " +
+		"saved-anew-99")
+	for _, secret := range []string{"abc-123-def", "LEAKME-7", "hunter2-x", "zx81", "saved-anew-99"} {
 		if strings.Contains(got, secret) {
 			t.Errorf("%s is told: %s", secret, got)
 		}

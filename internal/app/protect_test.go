@@ -69,7 +69,7 @@ func guardedBy(t *testing.T, g *guard, dir string, granted ...string) func(strin
 	for _, name := range granted {
 		c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpCreate, Path: filepath.Join(dir, name)})
 	}
-	out, _, err := g.Confine(c)
+	out, _, err := g.Confine(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestDeniedByRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := g.Confine(session.Confine{
+		out, _, err := g.Confine(t.Context(), session.Confine{
 			Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace,
 			Keeps:   gate.Kept([]gate.Layer{{Rules: []rule.Rule{r}}}, []string{dir}, ""),
 			Granted: []troupe.Attempt{{Op: troupe.OpCreate, Path: filepath.Join(dir, "src/a.md")}},

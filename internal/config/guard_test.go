@@ -1,6 +1,7 @@
 package config
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,22 +59,74 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s is among %q", path, paths)
 		}
 	}
-	found, whole := hidden.InProject(10_000)
-	slices.Sort(found)
-	if want := []string{h.repo + "/.env", h.repo + "/certs/a.pem", h.repo + "/pkg/.env.production"}; !whole ||
-		!slices.Equal(found, want) {
-		t.Errorf("in the project %q, %v", found, whole)
+	found := inProject(t, hidden)
+	if want := []string{h.repo + "/.env", h.repo + "/certs/a.pem", h.repo + "/node_modules/x/.env",
+		h.repo + "/pkg/.env.production"}; !slices.Equal(found, want) {
+		t.Errorf("in the project %q", found)
 	}
 	h.folder = filepath.Join(h.repo, "pkg")
-	if found, _ := h.read().Hidden().InProject(10_000); !slices.Contains(found, h.repo+"/.env") {
+	if found := inProject(t, h.read().Hidden()); !slices.Contains(found, h.repo+"/.env") {
 		t.Errorf("from a folder below %q", found)
-	}
-	if _, whole := hidden.InProject(2); whole {
-		t.Error("a look at two files was the whole")
 	}
 	if n := len(hidden.Entries()); n < 100 || slices.ContainsFunc(hidden.Entries(),
 		func(e Entry) bool { return e.Why == "" || strings.HasSuffix(e.Glob, "/.npmrc") }) {
 		t.Errorf("%d entries", n)
+	}
+}
+
+// inProject walks the project for what globs hide, and checks that names tell of it.
+func inProject(t *testing.T, hidden Hidden) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(hidden.Project(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !hidden.IsIn(path) {
+			return err
+		}
+		below, _ := filepath.Rel(hidden.Project(), path)
+		if !slices.ContainsFunc(strings.Split(below, "/"), hidden.MayCover) {
+			t.Errorf("%s is hidden, and none of its names may be", path)
+		}
+		found = append(found, path)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestHiddenInProject: what tools are refused in a project is what commands are kept from, whatever globs there are.
+func TestHiddenInProject(t *testing.T) {
+	t.Parallel()
+	for _, globs := range []string{`"**"`, `"/**/b"`, `"b/**"`, `"*.d/x"`, `"[a"`, `"b/?"`, `"~/**"`, `"//**/src"`,
+		`"x", "*.y"`} {
+		h := newHouse(t)
+		h.write(h.userTheirs, `{"sandbox": {"enabled": true, "filesystem": {"denyRead": [`+globs+
+			`], "allowRead": ["b/.env"]}}}`)
+		names := []string{"a", "b", "c.d", ".env", ".env.example", "x", "x.y", "[a"}
+		for _, one := range names {
+			for _, two := range names {
+				h.write(filepath.Join(h.repo, one, two, "x"), "x")
+				h.write(filepath.Join(h.repo, one, two, ".env"), "x")
+			}
+		}
+		for _, h.folder = range []string{h.repo, filepath.Join(h.repo, "b")} {
+			hidden := h.read().Hidden()
+			found := inProject(t, hidden)
+			err := filepath.WalkDir(h.repo, func(path string, _ fs.DirEntry, err error) error {
+				_, want := hidden.Covers(path)
+				got := slices.ContainsFunc(found, func(f string) bool { return within(path, f) })
+				if want && !got && !within(h.folder, path) || got && !want && !slices.Contains(found, path) {
+					t.Errorf("%s: %s is refused to tools: %v; kept from commands: %v", globs, path, want, got)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

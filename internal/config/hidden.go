@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -22,6 +23,10 @@ type Hidden struct {
 	folder string
 	// top is the root of its repository, "" without a project.
 	top string
+	// globs are the entries with wildcards, and names the last names of these; anyName: one of them may cover any.
+	globs   []secret
+	names   []string
+	anyName bool
 }
 
 // secret is one entry.
@@ -98,9 +103,10 @@ func (a All) Hidden() Hidden {
 		}
 	}
 	for _, glob := range a.sandbox().AllowRead {
-		path, _ := Literal(glob)
-		h.open = append(h.open, secret{glob: glob, path: path})
+		literal, _ := Literal(glob)
+		h.open = append(h.open, secret{glob: glob, path: literal})
 	}
+	h.indexNames()
 	return h
 }
 
@@ -265,43 +271,45 @@ func (h Hidden) around(path string, builtIn bool, depth int) []string {
 	return out
 }
 
-// InProject walks the repository for what globs hide there, up to a number of files and folders.
-// whole is false if there are more, or some could not be looked at. Folders of packages and of
-// git are left out: what hides there was put there by a tool.
-func (h Hidden) InProject(most int) (paths []string, whole bool) {
-	if h.top == "" {
-		return nil, true
+// Project is the folder in which globs hide files; "" without one.
+func (h Hidden) Project() string { return h.top }
+
+// MayCover is quick: where it is false for the name of a path of the project and of each folder between the two,
+// no glob covers the path.
+func (h Hidden) MayCover(name string) bool {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		name = strings.ToLower(name)
 	}
-	var globs []secret
-	for _, e := range h.entries {
-		if e.path == "" {
-			globs = append(globs, e)
-		}
-	}
-	narrow := Hidden{entries: globs, open: h.open, folder: h.folder}
-	whole = true
-	err := filepath.WalkDir(h.top, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			whole = false
-			return nil
-		}
-		if most--; most < 0 {
-			whole = false
-			return fs.SkipAll
-		}
-		if _, hidden := narrow.Covers(path); hidden && path != h.folder {
-			paths = append(paths, path)
-			if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-				paths = append(paths, target)
-			}
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-		}
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
-			return fs.SkipDir
-		}
-		return nil
+	return h.anyName || slices.ContainsFunc(h.names, func(glob string) bool {
+		ok, err := path.Match(glob, name)
+		return ok || err != nil
 	})
-	return paths, whole && err == nil
+}
+
+// IsIn reports whether a path of the project is covered by a glob. The session's own folder and those above it are
+// not, for it stays readable.
+func (h Hidden) IsIn(path string) bool {
+	if h.folder != "" && within(h.folder, path) {
+		return false
+	}
+	_, hidden := Hidden{entries: h.globs, open: h.open, folder: h.folder}.Covers(path)
+	return hidden
+}
+
+// indexNames makes ready for MayCover: a glob covers what has its last name, and all below that.
+func (h *Hidden) indexNames() {
+	for _, e := range h.entries {
+		if e.path != "" {
+			continue
+		}
+		h.globs = append(h.globs, e)
+		last := path.Base(e.glob)
+		if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+			last = strings.ToLower(last)
+		}
+		if e.covers(h.top) {
+			h.anyName = true
+		}
+		h.names = append(h.names, last)
+	}
 }

@@ -4,10 +4,36 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
+
+// Hides is a test for files that rules keep from being read. Tests with the same key are the same.
+type Hides struct {
+	Key  string
+	Test func(file string) bool // nil: there are no such rules
+}
+
+// HidesFor is what Hidden returns, with its key.
+func HidesFor(chain []Layer, roots []string, home string) Hides {
+	h := Hides{Test: Hidden(chain, roots, home)}
+	at := placesOf(roots, home)
+	var key strings.Builder
+	key.WriteString(at.Project + "\n" + at.Home + "\n")
+	for i := range chain {
+		chain[i].rules(func(r *rule.Rule, _ bool) {
+			for i := range r.Paths {
+				if r.HidesFiles() {
+					key.WriteString(r.Paths[i].Absolute(at) + "\n")
+				}
+			}
+		})
+	}
+	h.Key = key.String()
+	return h
+}
 
 // Hidden returns a test for files that a tool which walks folders has to leave out: those
 // that a deny or ask rule with a path, anywhere along the chain, keeps from being read.

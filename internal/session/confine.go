@@ -33,7 +33,7 @@ type Guard interface {
 	Resolve(path string) string
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
-	Confine(c Confine) (*troupe.Confinement, []string, error)
+	Confine(ctx context.Context, c Confine) (*troupe.Confinement, []string, error)
 }
 
 // Hidden are tests for what may not be read. Both are nil if there is nothing in this folder.
@@ -49,9 +49,9 @@ type Confine struct {
 	Session troupe.Session
 	Level   troupe.Level
 	// Unreadable are the paths and patterns that rules keep from being read, and Hides the same
-	// as a test; nil if there are none.
+	// as a test.
 	Unreadable []string
-	Hides      func(path string) bool
+	Hides      gate.Hides
 	// Unwritable are the paths and patterns that rules keep from being written, and Keeps says of any
 	// path why they do, "" if they do not; nil if there are none.
 	Unwritable []string
@@ -65,13 +65,15 @@ type Confine struct {
 // unguarded confines nothing.
 type unguarded struct{}
 
-func (unguarded) Machine() ([]troupe.Level, []string)                    { return nil, nil }
-func (unguarded) Protected(string) ([]string, func(string) string)       { return nil, nil }
-func (unguarded) SafeGit(string) bool                                    { return false }
-func (unguarded) Resolve(path string) string                             { return path }
-func (unguarded) HiddenFiles(string) []string                            { return nil }
-func (unguarded) Hidden(string) Hidden                                   { return Hidden{} }
-func (unguarded) Confine(Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
+func (unguarded) Machine() ([]troupe.Level, []string)              { return nil, nil }
+func (unguarded) Protected(string) ([]string, func(string) string) { return nil, nil }
+func (unguarded) SafeGit(string) bool                              { return false }
+func (unguarded) Resolve(path string) string                       { return path }
+func (unguarded) HiddenFiles(string) []string                      { return nil }
+func (unguarded) Hidden(string) Hidden                             { return Hidden{} }
+func (unguarded) Confine(context.Context, Confine) (*troupe.Confinement, []string, error) {
+	return nil, nil, nil
+}
 
 // maxRounds is how often one call is asked about. A command that wants something new each
 // time it runs is told no in the end.
@@ -92,7 +94,7 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 
 // confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
 // no command, and for what was allowed without a sandbox.
-func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env) func(*tool.Env) error {
+func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *tool.Env) settling {
 	if access.Command != "" && gate.IsReadOnlyRun(d) && d.Sandbox == troupe.LevelNone {
 		env.Environ = append(slices.Clip(env.Environ), gate.Environ()...)
 	}
@@ -110,12 +112,12 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		})
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
-		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.Hidden(chain, c.roots(), c.h.d.Home),
+		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
 	}
 	guard := c.h.d.Guard
-	return func(env *tool.Env) error {
-		c, environ, err := guard.Confine(ask)
+	return func(ctx context.Context, env *tool.Env) error {
+		c, environ, err := guard.Confine(ctx, ask)
 		if err != nil {
 			return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)
 		}
@@ -125,15 +127,18 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	}
 }
 
+// settling prepares what a command runs in. It may look through the whole project for what is hidden.
+type settling func(ctx context.Context, env *tool.Env) error
+
 // confined is a command that is confined once it runs.
 type confined struct {
 	tool.Prepared
-	settle func(*tool.Env) error
+	settle settling
 }
 
 // Run implements tool.Prepared.
 func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
-	if err := c.settle(&env); err != nil {
+	if err := c.settle(ctx, &env); err != nil {
 		return tool.Errorf("%v", err), nil
 	}
 	return c.Prepared.Run(ctx, env)

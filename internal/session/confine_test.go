@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func (confines) HiddenFiles(string) []string { return nil }
 
 func (confines) Hidden(string) session.Hidden { return session.Hidden{} }
 
-func (c confines) Confine(q session.Confine) (*troupe.Confinement, []string, error) {
+func (c confines) Confine(_ context.Context, q session.Confine) (*troupe.Confinement, []string, error) {
 	*c.asked = append(*c.asked, q)
 	out := troupe.Confinement{Level: q.Level}
 	for _, g := range q.Granted {

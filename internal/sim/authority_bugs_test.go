@@ -72,11 +72,11 @@ func (*lenient) with(g session.Guard) session.Guard {
 	return &lenient{g, make(map[troupe.SessionID][]troupe.Attempt)}
 }
 
-func (g *lenient) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g *lenient) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	all := append(g.granted[c.Session.ID], c.Granted...)
 	g.granted[c.Session.ID] = all
 	c.Granted = slices.Clone(all)
-	return g.Guard.Confine(c)
+	return g.Guard.Confine(ctx, c)
 }
 
 // asksAndRuns grants what a request says, whatever is answered to it.
@@ -107,9 +107,9 @@ type rash struct {
 	wants map[troupe.SessionID][]troupe.Attempt
 }
 
-func (g rash) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g rash) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	c.Granted = slices.Concat(c.Granted, g.wants[c.Session.ID])
-	return g.Guard.Confine(c)
+	return g.Guard.Confine(ctx, c)
 }
 
 // roomy opens the workspace to commands that may only read.
@@ -117,24 +117,26 @@ type roomy struct{ session.Guard }
 
 func (*roomy) with(g session.Guard) session.Guard { return &roomy{g} }
 
-func (g *roomy) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g *roomy) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	c.Level = troupe.LevelWorkspace
-	return g.Guard.Confine(c)
+	return g.Guard.Confine(ctx, c)
 }
 
 type absent struct{ session.Guard }
 
 func (*absent) with(g session.Guard) session.Guard { return &absent{g} }
 
-func (*absent) Confine(session.Confine) (*troupe.Confinement, []string, error) { return nil, nil, nil }
+func (*absent) Confine(context.Context, session.Confine) (*troupe.Confinement, []string, error) {
+	return nil, nil, nil
+}
 
 type open struct{ session.Guard }
 
 func (*open) with(g session.Guard) session.Guard { return &open{g} }
 
-func (g *open) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g *open) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	c.Reach = c.Level == troupe.LevelWorkspace
-	return g.Guard.Confine(c)
+	return g.Guard.Confine(ctx, c)
 }
 
 // onRead plants a bug in what is read of logs. What is read is shared, and is not changed.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (guard) Hidden(string) session.Hidden { return session.Hidden{} }
 
 func (guard) Resolve(path string) string { return path }
 
-func (g guard) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
+func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
 	out := troupe.Confinement{Level: c.Level, Protected: []string{guarded}}
 	if c.Level == troupe.LevelWorkspace {
 		out.Writable = []string{c.Session.Cwd}

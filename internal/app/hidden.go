@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/hidden"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// hide lists what a command may not read: what settings and rules name, and what of it is in the project now.
+func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]string, error) {
+	var rules []hidden.Pattern
+	if c.Hides.Test != nil {
+		rules = append(rules, hidden.Pattern{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test})
+	}
+	out, err := g.hiddenNow(ctx, gr, rules...)
+	if c.Hides.Test == nil || err != nil {
+		return out, err
+	}
+	for _, p := range c.Unreadable {
+		if !strings.ContainsAny(p, `*?[\`) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// HiddenFiles implements session.Guard.
+func (g *guard) HiddenFiles(cwd string) []string {
+	gr, err := g.folder(cwd)
+	if err != nil {
+		return []string{"/"} // what cannot be known is not open
+	}
+	out, err := g.hiddenNow(g.ctx(), gr)
+	if err != nil {
+		return []string{"/"}
+	}
+	return out
+}
+
+// hiddenNow are the files and folders that settings hide, in the project and elsewhere, and those of the project
+// that rules hide, as far as they exist.
+func (g *guard) hiddenNow(ctx context.Context, gr *folder, rules ...hidden.Pattern) ([]string, error) {
+	out := gr.hidden.Paths()
+	if gr.hidden.Project() == "" {
+		return out, nil
+	}
+	settings := hidden.Pattern{Key: "settings\n" + gr.cwd, Name: gr.hidden.MayCover, Path: gr.hidden.IsIn}
+	found, err := g.finder(gr.hidden.Project()).Now(ctx, append(rules, settings)...)
+	if err != nil {
+		return nil, err
+	}
+	g.app.learned.from(found)
+	return append(out, found...), nil
+}
+
+// finder is the one for a folder. All sessions that work in it share it, for its watches are the user's.
+func (g *guard) finder(dir string) *hidden.Finder {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.finders[dir]
+	if f == nil {
+		f = hidden.New(dir)
+		g.finders[dir] = f
+	}
+	return f
+}
+
+// unwatched says of each folder that is looked through before each command what that costs, and why.
+func (g *guard) unwatched() (lacks []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for dir, f := range g.finders {
+		if s := f.State(); s.Unwatched != "" {
+			lacks = append(lacks, fmt.Sprintf("watches for hidden files in %s (%s; each command first looks through "+
+				"%d names, %s)", dir, s.Unwatched, s.Names, s.Took.Round(time.Millisecond)))
+		}
+	}
+	slices.Sort(lacks)
+	return lacks
+}
+
+// tryHidden looks once, and says what is wrong with that.
+func (g *guard) tryHidden(ctx context.Context, cwd string) []string {
+	gr, err := g.folder(cwd)
+	if err == nil {
+		_, err = g.hiddenNow(ctx, gr)
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for _, lack := range g.unwatched() {
+		out = append(out, "commands have to do without "+lack)
+	}
+	return out
+}
