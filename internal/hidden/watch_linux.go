@@ -46,7 +46,7 @@ func newWatch() (*watch, error) {
 	}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
-		return nil, fmt.Errorf("watches run out (fs.inotify.max_user_instances): %w", err)
+		return nil, fmt.Errorf("watches run out; raise fs.inotify.max_user_instances: %w", err)
 	}
 	mounts, err := unix.Open("/proc/self/mountinfo", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -74,12 +74,13 @@ func (w *watch) forget() {
 // place watches a folder. why says what makes watches no use; it is "" if nothing does.
 func (w *watch) place(n *node) (why string, err error) {
 	if w.placed.Add(1) > w.most {
-		return fmt.Sprintf("watches run out (it has more folders than one in %d of fs.inotify.max_user_watches)",
+		return fmt.Sprintf("watches run out: it has more folders than one in %d of fs.inotify.max_user_watches; "+
+			"raise that",
 			share), nil
 	}
 	n.wd, err = unix.InotifyAddWatch(w.fd, n.path, noted)
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.ENOMEM) {
-		return "watches run out (fs.inotify.max_user_watches)", nil
+		return "watches run out; raise fs.inotify.max_user_watches", nil
 	}
 	n.watched = err == nil
 	return "", err
