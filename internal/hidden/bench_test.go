@@ -13,7 +13,7 @@ import (
 func largeTree(b *testing.B) (root string, names int) {
 	b.Helper()
 	root = resolvedTemp(b)
-	tops := 200
+	tops, one := 200, ""
 	if testing.Short() {
 		tops = 20
 	}
@@ -22,9 +22,14 @@ func largeTree(b *testing.B) (root string, names int) {
 			dir := fmt.Sprintf("%s/package%03d/source%d/module%02d", root, i, k/25, k)
 			must(b, os.MkdirAll(dir, 0o755))
 			for n := range 10 {
-				must(b, os.WriteFile(fmt.Sprintf("%s/component_%d.go", dir, n), nil, 0o600))
+				if one == "" || names%50_000 < 2 { // names of one file are made sooner than files
+					one = fmt.Sprintf("%s/%d", root, names)
+					put(b, one)
+				}
+				must(b, os.Link(one, fmt.Sprintf("%s/component_%d.go", dir, n)))
+				names++
 			}
-			names += 11
+			names++
 		}
 	}
 	for i := range 10 {

@@ -230,12 +230,11 @@ func (f *Finder) walk(ctx context.Context, todo []*node) (lost string, err error
 	}
 	w := &walker{tree: &f.tree, watch: f.watch, todo: todo}
 	w.more.L = &w.mu
-	defer context.AfterFunc(ctx, func() { w.fail(context.Cause(ctx)) })()
 	parts := make([]part, workers())
 	var all sync.WaitGroup
 	for i := range parts {
 		parts[i].walker = w
-		all.Go(parts[i].run)
+		all.Go(func() { parts[i].run(ctx) })
 	}
 	all.Wait()
 	f.tree.names += int(w.names.Load())
@@ -307,9 +306,13 @@ func (w *walker) next(below []*node, first bool) *node {
 	return n
 }
 
-func (p *part) run() {
+func (p *part) run(ctx context.Context) {
 	for n := p.next(nil, true); n != nil; n = p.next(p.below, false) {
 		p.below = p.below[:0]
+		if ctx.Err() != nil {
+			p.fail(context.Cause(ctx))
+			continue
+		}
 		err := p.read(n)
 		if err == nil || isGone(err) {
 			continue
