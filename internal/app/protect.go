@@ -40,10 +40,14 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 			out.Protected = append(out.Protected, name)
 		}
 	}
-	if !g.box.Support(g.ctx()).Notify {
+	asked := g.box.Support(g.ctx()).Notify
+	if !asked {
 		out.Protected = append(out.Protected, gr.nested.now(gr.protected, g.app.env.Now)...)
 	}
-	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return o.opens(p) && !belowAny(p, own) })
+	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool {
+		// What lies beside something granted in a folder is kept by Guarded alone.
+		return !belowAny(p, own) && denied(p) == "" && (o.opens(p) || asked && o.within(p))
+	})
 }
 
 // denied says which rule keeps a path from being written. What rules deny no answer opens.
@@ -127,6 +131,16 @@ func (o *opened) opens(path string) bool {
 			case "HEAD", "objects", "refs", "config", "hooks", "info":
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// within reports whether something that was allowed lies in a folder.
+func (o *opened) within(dir string) bool {
+	for path := range o.paths {
+		if below(path, dir) {
+			return true
 		}
 	}
 	return false
