@@ -190,10 +190,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
 		// What was fetched and will be run is written only by who may fetch.
 		if !cache.Fetched || c.Reach {
-			if cache.Missing {
-				if err := os.MkdirAll(cache.Folder, 0o700); err != nil {
-					continue // then the tool says so
-				}
+			if cache.Missing && !g.makes(cache.Folder) {
+				continue // then the tool says so
 			}
 			caches = append(caches, cache.Folder)
 		}
@@ -207,8 +205,34 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		environ = append(environ, more...)
 	}
 	g.protect(gr, c, out)
-	out.Hidden, err = g.hide(ctx, gr, c)
+	hidden, err := g.hide(ctx, gr, c)
+	out.Hidden = append(hidden, g.otherOutputs(c.Session.ID)...)
 	return out, environ, err
+}
+
+// makes reports whether a cache that is not there can be written: a command that a listener watches makes it if
+// it needs it; for others it is made.
+func (g *guard) makes(cache string) bool {
+	return g.box.Support(g.ctx()).Notify || os.MkdirAll(cache, 0o700) == nil
+}
+
+// otherOutputs are the large outputs of all sessions but one, which that one's tools do not read either.
+func (g *guard) otherOutputs(id troupe.SessionID) []string {
+	own, all := g.app.outputDir(id), g.app.dirs.Outputs()
+	if _, err := os.Lstat(own); err != nil {
+		return []string{all}
+	}
+	entries, err := os.ReadDir(all)
+	if err != nil {
+		return []string{all} // nor can a command list it
+	}
+	var out []string
+	for _, e := range entries {
+		if path := filepath.Join(all, e.Name()); path != own {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // reach settles what a command may connect to.

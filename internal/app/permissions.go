@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -132,6 +135,9 @@ func (x *explainer) kept(command string) string {
 	}
 	var names []string
 	for _, name := range tried {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			continue // nothing keeps a command from it but that
+		}
 		only := func(n string) (string, bool) { return "", n == name }
 		if !slices.Contains(names, name) && (differs(x.tools.gate, q, troupe.ModeBypass, only, nil) ||
 			differs(x.tools.gate, q, troupe.ModeDefault, nil, []string{name})) {
@@ -146,8 +152,19 @@ func (x *explainer) kept(command string) string {
 	if more := len(names) - 1; more > 0 {
 		what = fmt.Sprintf("%s (%s) and %d more are", names[0], why, more)
 	}
-	return fmt.Sprintf("%s kept from commands, which get \"Permission denied\" there; \"sandbox\": {\"allow_read\": "+
-		"[...]} in %s opens what nobody's deny_read names", what, x.app.dirs.Settings())
+	return fmt.Sprintf("%s kept from commands, %s; \"sandbox\": {\"allow_read\": [...]} in %s opens what nobody's "+
+		"deny_read names", what, x.shown(names[0]), x.app.dirs.Settings())
+}
+
+// shown is what a command sees of something hidden.
+func (x *explainer) shown(name string) string {
+	covered := x.guard.box.Support(x.guard.ctx()).Namespaces
+	hidden := x.guard.Hidden(x.request.Cwd).Path
+	_, inside := hidden(filepath.Dir(name))
+	if info, err := os.Lstat(name); covered && (inside || err == nil && info.IsDir()) {
+		return "which find an empty folder there (\"No such file or directory\")"
+	}
+	return "which get \"Permission denied\" there"
 }
 
 // differs reports whether an agent with all that a mode gives, and no rules, is answered another

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,7 +62,7 @@ func (a *App) masker() func(string) string {
 }
 
 // HistoryFile is where what a person entered is kept for them.
-func (a *App) HistoryFile() string { return filepath.Join(a.dirs.Data, "history") }
+func (a *App) HistoryFile() string { return a.dirs.History() }
 
 // isSecretName reports whether a variable of this name holds a credential. The words are
 // those that providers, clouds and package managers use for theirs.

@@ -82,6 +82,9 @@ func (d Dirs) Models() string { return filepath.Join(d.Config, "models.yaml") }
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 
+// History is the file in which what a person entered is kept for them.
+func (d Dirs) History() string { return filepath.Join(d.Data, "history") }
+
 // Outputs is the folder of outputs too large for a log, a folder per session.
 func (d Dirs) Outputs() string { return filepath.Join(d.Data, "outputs") }
 

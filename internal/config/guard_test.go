@@ -36,6 +36,7 @@ func TestHidden(t *testing.T) {
 		"~/.config/gh/hosts.yml": true, "~/.docker/config.json": true, "~/.docker/daemon.json": false,
 		"~/.cargo/credentials.toml": true, "~/.cargo/registry": false,
 		"~/.local/share/troupe/troupe.db": true, "~/.local/share/troupe/troupe.db-wal": true,
+		"~/.local/share/troupe/troupe.db.lock": true, "~/.local/share/troupe/history": true,
 		"~/.local/share/troupe/outputs/x": false,
 		"./.env":                          true, "./a/b/.env": true, "./.env.local": true, "./.env.example": false,
 		"./.env.d.sample": false,
