@@ -138,9 +138,15 @@ func (a *actor) step(ctx context.Context) error {
 		if n > maxSteps {
 			return fmt.Errorf("made %d steps without having to wait for anything; it is going round in circles", n)
 		}
-		again, err := a.do(ctx, turn.Next(&a.st, a.inputs()))
+		in := a.inputs()
+		act := turn.Next(&a.st, in)
+		again, err := a.do(ctx, act)
 		if err != nil {
 			return err
+		}
+		if _, parked := act.(turn.Park); !again && !parked {
+			// A model call, or the wait for room for one, holds it up as a Park does.
+			a.wait(turn.Park{Until: turn.Due(&a.st, in)})
 		}
 		switch {
 		case again:

@@ -154,6 +154,7 @@ type llm struct {
 	window  int64
 	reply   func(model.Request) troupe.Reply
 	fail    func(model.Request) *model.Error
+	takes   func(model.Request) time.Duration // nil: each reply takes a second
 
 	mu       sync.Mutex
 	encoded  map[string]int
@@ -196,7 +197,11 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 		defer l.mu.Unlock()
 		l.busy--
 	}()
-	t := time.NewTimer(time.Second)
+	took := time.Second
+	if l.takes != nil {
+		took = l.takes(r)
+	}
+	t := time.NewTimer(took)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -16,6 +17,7 @@ import (
 // slowJudge takes ten seconds for a call, and says what it was told to by the call's input.
 type slowJudge struct {
 	says  map[string]troupe.Judgement
+	takes time.Duration // 0: ten seconds
 	mu    sync.Mutex
 	asked []string
 }
@@ -25,7 +27,7 @@ func (j *slowJudge) Judge(ctx context.Context, q session.Judging) (troupe.Judgem
 	j.asked = append(j.asked, q.Call.Name+":"+q.Call.Input)
 	j.mu.Unlock()
 	select {
-	case <-time.After(10 * time.Second):
+	case <-time.After(cmp.Or(j.takes, 10*time.Second)):
 	case <-ctx.Done():
 	}
 	said := j.says[q.Call.Input]

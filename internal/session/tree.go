@@ -170,6 +170,7 @@ func (t *tree) settled(a *actor) {
 	a.counted = live
 	if !live {
 		t.slots.remove(a)
+		t.slots.leaveBudgetQueue(a)
 	}
 	if !live && a.st.Session.Parent != "" && a.retire() {
 		// What needs it again loads it from the log. Its place in the line of authority

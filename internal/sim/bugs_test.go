@@ -54,6 +54,7 @@ func TestPlantedBugs(t *testing.T) {
 		"calls begin without being judged":                         unjudged,
 		"a judgement counts for the next call":                     sluggish,
 		"an answer counts for whatever its call asks next":         onSend(nextQuestion),
+		"a model call goes on when its session's time is up":       deafModel,
 
 		// what holds calls back
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },

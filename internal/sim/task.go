@@ -92,6 +92,9 @@ func (w *world) playTask() {
 			soonest = t
 		}
 	}
+	if soonest != nil && len(due) == 0 {
+		w.watch.idles(soonest.at)
+	}
 	if soonest != nil && (len(due) == 0 || w.one(40)) {
 		w.now = soonest.at
 		due = append(due, soonest)

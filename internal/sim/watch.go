@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
@@ -29,10 +30,11 @@ type watch struct {
 	seals   map[troupe.SessionID]troupe.CallSealed // the last of each session
 	because map[troupe.SessionID]bool              // the next seal may begin another generation
 	halted  map[troupe.SessionID]*halted
-	asked   map[troupe.SessionID][]asked // words that no reply has followed yet
-	taken   turn.Taken                   // when the tree was taken over
-	late    map[troupe.SessionID]int     // model calls past the tree's time, in a row
-	stays   bool                         // the root is idle, and its tree was stopped since somebody spoke
+	asked   map[troupe.SessionID][]asked    // words that no reply has followed yet
+	taken   turn.Taken                      // when the tree was taken over
+	took    map[troupe.SessionID]turn.Taken // and when each session at work was
+	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
+	stays   bool                            // the root is idle, and its tree was stopped since somebody spoke
 	docket  docket
 	halts   map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
@@ -70,6 +72,7 @@ func newWatch(w *world) watch {
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
 		halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
+		took: make(map[troupe.SessionID]turn.Taken),
 	}
 }
 
@@ -108,7 +111,8 @@ type watchTx struct {
 	mail    []troupe.Mail
 	read    []letter
 	claimed bool // the root
-	started int  // sessions that took a slot, and are not in the tree's sums yet
+	claims  []troupe.SessionID
+	started int // sessions that took a slot, and are not in the tree's sums yet
 }
 
 func (t *watchTx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
@@ -139,6 +143,7 @@ func (t *watchTx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) er
 func (t *watchTx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, error) {
 	l, err := t.Tx.Claim(id, owner)
 	t.claimed = t.claimed || (err == nil && id == t.p.w.root)
+	t.claims = append(t.claims, id)
 	return l, err
 }
 
@@ -221,9 +226,10 @@ func (h *watch) committed(p *process, t *watchTx) {
 		h.w.before = slices.DeleteFunc(h.w.before, func(x *process) bool { return x == p })
 		clear(h.halted) // whoever takes a tree over wants it to go on
 		h.stays = false
-		if st := h.states[h.w.root]; st != nil {
-			h.taken = turn.Taken{At: h.w.now, Seq: st.Session.Seq}
+		for _, id := range t.claims {
+			h.took[id] = turn.Taken{At: h.w.now, Seq: h.states[id].Session.Seq}
 		}
+		h.taken = h.took[h.w.root]
 		h.w.trace("the tree is %s's", p.owner)
 	}
 	for _, m := range t.mail {
@@ -415,6 +421,25 @@ func (h *watch) inTime(st *turn.State, e troupe.Event) {
 		h.w.broken("session %s: event %d begins a model call, and the time of its tree was up at %s", s.ID, e.Seq, d)
 	}
 }
+
+// idles: nothing can be done but to let time pass until then. No session works past its own time by more
+// than the grace, whatever it is doing, if the machine keeps up.
+func (h *watch) idles(until time.Time) {
+	if h.w.live == nil || h.w.live.dead || h.w.live == h.w.left || len(h.w.coming) > 0 {
+		return // nobody is there to end it
+	}
+	for _, id := range h.order {
+		st := h.states[id]
+		if d := st.Deadline(h.took[id]); st.Session.Status.Live() && st.Session.Run > 0 && !d.IsZero() &&
+			until.After(d.Add(grace)) {
+			h.w.broken("session %s: its time was up at %s, and it is %s and waits until %s", id, d,
+				st.Session.Status.For(st.Session.Waiting), until)
+		}
+	}
+}
+
+// grace is what a session may take to come to its end when its time is up.
+const grace = time.Second
 
 // restated: a summary names what is at work, and what was not answered yet stands behind it
 // word for word.

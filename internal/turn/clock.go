@@ -88,7 +88,17 @@ func (d *decision) overdue() bool {
 // the first of them it is not: the clock was set back, and how long is left is not known.
 func early(now, from, until time.Time) bool { return now.Before(until) && !now.Before(from) }
 
-// due is when a session has to look again although nothing has happened.
+// Due is when a session that is not over has to look again although nothing has happened: zero is never.
+// It holds whatever the session waits for.
+func Due(s *State, in Inputs) time.Time {
+	d := decision{s: s, in: &in}
+	if !s.Session.Status.Live() {
+		return time.Time{}
+	}
+	return d.due()
+}
+
+// due is Due of a session that is not over.
 func (d *decision) due() time.Time {
 	var at time.Time
 	if deadline := d.s.Deadline(d.in.Taken); d.in.Now.Before(deadline) {
