@@ -160,7 +160,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	return d.Resolve(profile.Place{
 		Offer: p.tools.offer(parent.Depth+1 < p.Depth), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
-		Limits: p.Limits, MostTurns: p.Most,
+		Limits: p.Limits, MostTurns: p.Most, Child: true,
 	}, sp)
 }
 

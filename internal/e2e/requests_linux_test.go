@@ -55,8 +55,8 @@ func firstRequests(t *testing.T, environ []string, args ...string) map[string][]
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"},
 			git...)...)
 		cmd.Dir = p.dir
-		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-03-01T10:00:00Z", "GIT_AUTHOR_DATE=2026-03-01T10:00:00Z",
-			"GIT_CONFIG_GLOBAL="+os.DevNull)
+		cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-03-01T10:00:00Z",
+			"GIT_AUTHOR_DATE=2026-03-01T10:00:00Z", "GIT_CONFIG_GLOBAL="+os.DevNull)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", git, err, out)
 		}
@@ -78,8 +78,8 @@ func withoutMachine(p *place, body []byte) []byte {
 	body = bytes.ReplaceAll(body, []byte(p.root), []byte("/ROOT"))
 	for fact, placeholder := range map[string]string{
 		`- (platform|shell|date): [^\\]*\\n`: `- $1: ($1)\n`,
-		`"model":"[^"]*"`:                     `"model":"(model)"`,
-		`- model: [^\\]*\\n`:                  `- model: (model)\n`,
+		`"model":"[^"]*"`:                    `"model":"(model)"`,
+		`- model: [^\\]*\\n`:                 `- model: (model)\n`,
 	} {
 		body = regexp.MustCompile(fact).ReplaceAll(body, []byte(placeholder))
 	}

@@ -28,6 +28,10 @@ const (
 // wants beyond that.
 func IsReadOnlyRun(d troupe.Decision) bool { return d.Step == StepReadOnlyRun }
 
+// IsMissingTool reports whether a call was denied because its session does not have the tool, which no
+// permission changes.
+func IsMissingTool(d troupe.Decision) bool { return d.Step == StepProfile && d.Effect == troupe.Deny }
+
 // step is one row. It decides, or leaves the call to the rows below it.
 type step struct {
 	name   troupe.Step

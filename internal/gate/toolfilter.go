@@ -92,7 +92,11 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 			continue
 		}
 		why := "does not have the tool " + tool.Name
-		if f.name != "definition" {
+		switch {
+		case f.name == "definition" && tool.Schedule == troupe.Birth:
+			why += ": agents of its type start none of their own; do the work yourself, or say in your answer what " +
+				"is left for others"
+		case f.name != "definition":
 			why += ": " + f.why + " (filter " + f.name + ")"
 		}
 		return why

@@ -10,6 +10,10 @@ import (
 // The prompts of the built-in types. They say what the type is for and how it is to work;
 // tools explain themselves, and where the session is stands in its first message.
 var (
+	// promptCommon stands before the prompt of every type that works for another agent, also of those
+	// that people define: they all need to know these things, and their requests begin alike.
+	//go:embed prompts/common.md
+	promptCommon string
 	//go:embed prompts/main.md
 	promptMain string
 	//go:embed prompts/general-purpose.md
@@ -40,25 +44,28 @@ func builtins() []Definition {
 		{Name: Main, Description: "The agent one talks to.", Prompt: promptMain, All: true},
 		{
 			Name: troupe.GeneralAgent, Prompt: promptGeneral, All: true,
-			Description: "Any task of several steps: finding out, changing files, running commands. Has all tools " +
-				"except Agent.",
+			Description: "Any task of several steps, in particular one that changes files: finding out, editing, " +
+				"running. Not for mere searching, which Explore does faster. Has all tools except Agent.",
 		},
 		{
 			Name: "Explore", Prompt: promptExplore, Tools: []string{"Bash", "Glob", "Grep", "Read"},
 			Sandbox: troupe.LevelReadOnly, Model: "haiku",
 			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses " +
-				"it. Reads only.",
+				"it. Say how thorough: quick, medium or very thorough. Reads only. Not for a file you can name, nor " +
+				"for judging a change.",
 		},
 		{
 			Name: "Plan", Prompt: promptPlan, Tools: []string{"Bash", "Glob", "Grep", "Read"},
 			Sandbox: troupe.LevelReadOnly,
 			Description: "Designing a change before it is made: the steps, their order, the risks, the critical " +
-				"files. Reads only.",
+				"files. Reads only. For changes of several files or with more than one way; not for obvious ones.",
 		},
 		{
-			Name: "Verification", Prompt: promptVerification, Tools: []string{"Bash", "Glob", "Grep", "Read"},
-			Description: "Trying to break finished work by running it. Reports commands and outcomes, and ends with " +
-				"VERDICT: PASS, FAIL or PARTIAL.",
+			Name: "Verification", Prompt: promptVerification,
+			Tools: []string{"Bash", "Glob", "Grep", "Read", "WebFetch"},
+			Description: "Trying to break finished work by running it; tell it the task, what changed and how. For " +
+				"changes that others rely on, not before they are done. Reports commands and outcomes, and ends " +
+				"with VERDICT: PASS, FAIL or PARTIAL.",
 		},
 	}
 	for i := range defs {

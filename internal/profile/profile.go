@@ -127,6 +127,8 @@ type Place struct {
 	Named  func(name string) (string, error)
 	Mode   troupe.Mode
 	Limits troupe.Limits // defaults
+	// Child: it is born to work for another agent, and is told what that means.
+	Child bool
 	// MostTurns bounds the turns of a run whatever anybody says; 0: nothing does.
 	MostTurns int
 }
@@ -158,6 +160,9 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	p := troupe.Profile{
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
+	}
+	if at.Child {
+		p.Prompt = strings.TrimSpace(strings.TrimSpace(promptCommon) + "\n\n" + d.Prompt)
 	}
 	if d.Mode != "" {
 		p.Mode = d.Mode

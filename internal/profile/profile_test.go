@@ -408,3 +408,33 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// TestCommonPart: every type that works for another agent is told the same things first, also those
+// that people define; the root is not.
+func TestCommonPart(t *testing.T) {
+	t.Parallel()
+	set, _ := load(t, "mine.md", "---\nname: mine\ndescription: x\n---\nMy own words.\n")
+	at := place()
+	at.Offer = append(at.Offer, only("WebFetch")...)
+	at.Child = true
+	common := strings.TrimSpace(promptCommon)
+	for _, d := range set.List() {
+		p, err := d.Resolve(at, troupe.Spawn{})
+		if err != nil || p.Prompt != common+"\n\n"+d.Prompt || d.Prompt == "" {
+			t.Errorf("%s is told %q, %v", d.Name, p.Prompt, err)
+		}
+		if fetches := slices.Contains(p.Tools, "WebFetch"); fetches != (d.All || d.Name == "Verification") {
+			t.Errorf("%s has WebFetch: %v", d.Name, fetches)
+		}
+	}
+	for _, says := range []string{"last message", "denied", "not instruction", "TMPDIR", "Environment"} {
+		if !strings.Contains(common, says) {
+			t.Errorf("sub-agents are not told of %q:\n%s", says, common)
+		}
+	}
+	at.Child = false
+	p, err := set.Main().Resolve(at, troupe.Spawn{})
+	if err != nil || strings.Contains(p.Prompt, "You are a sub-agent") {
+		t.Errorf("main is told %q, %v", p.Prompt, err)
+	}
+}

@@ -5,16 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // runCalls takes calls to the gate and starts those that may run.
 func (cs *calls) runCalls(ctx context.Context, calls []int) error {
 	cs.now = nil // other calls may have read and written since
+	calls, err := cs.withoutMissing(calls)
+	if err != nil {
+		return err
+	}
 	calls = cs.askJudge(ctx, calls)
 	var births []int
 	for _, i := range calls {
@@ -40,6 +46,25 @@ func (cs *calls) runCalls(ctx context.Context, calls []int) error {
 		births = births[n:]
 	}
 	return nil
+}
+
+// withoutMissing answers the calls of tools that the session does not have, before anything else is found
+// wrong with them, and returns the others.
+func (cs *calls) withoutMissing(calls []int) (rest []int, err error) {
+	for _, i := range calls {
+		name := cs.a.st.Calls[i].Name
+		if _, known := cs.a.h.d.Tools.Find(name); known && !slices.Contains(cs.a.st.Profile.Tools, name) {
+			d := cs.a.h.gate.Decide(gate.Query{Tool: name, Chain: cs.a.tree.chain.chain(cs.a.id)})
+			if gate.IsMissingTool(d) {
+				if err := cs.finishDenied(i, d); err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		rest = append(rest, i)
+	}
+	return rest, nil
 }
 
 // runCall carries out a call, or has its tool do so.
@@ -162,6 +187,10 @@ func (cs *calls) finishText(i int, why string) error {
 
 func (cs *calls) finishDenied(i int, d troupe.Decision) error {
 	text := "permission denied: " + d.Why
+	if gate.IsMissingTool(d) {
+		text = fmt.Sprintf("there is no such tool here: %s; the tools here are %s", d.Why,
+			strings.Join(cs.a.st.Profile.Tools, ", "))
+	}
 	if t := cs.a.st.Calls[i].Asked; t != nil && t.Output != "" {
 		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
 	}

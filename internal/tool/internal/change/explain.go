@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
@@ -56,10 +57,35 @@ func missing(env tool.Env, t Target) tool.Output {
 		return tool.Errorf("%s does not exist: there is no folder %s. (The working folder is %s.)", name, env.Rel(dir),
 			env.Cwd)
 	}
-	if near := tool.Nearest(filepath.Base(t.Path), names(env, dir, filepath.Dir(t.Real()))); near != "" {
+	if near := nearName(filepath.Base(t.Path), names(env, dir, filepath.Dir(t.Real()))); near != "" {
 		return tool.Errorf("%s does not exist. Did you mean %s?", name, env.Rel(filepath.Join(dir, near)))
 	}
 	return tool.Errorf("%s does not exist. (The working folder is %s.)", name, env.Cwd)
+}
+
+// nearName is the file that a mistyped name was most likely meant to be. Files of one kind have their
+// extension in common, which says nothing about how near their names are.
+func nearName(name string, all []string) string {
+	const end = "." // so that names of one letter can be near each other
+	ext := filepath.Ext(name)
+	var stems, others []string
+	for _, other := range all {
+		if e := filepath.Ext(other); strings.EqualFold(e, ext) {
+			stems = append(stems, strings.TrimSuffix(other, e)+end)
+		} else {
+			others = append(others, other)
+		}
+	}
+	near := tool.Nearest(strings.TrimSuffix(name, ext)+end, stems)
+	if near == "" {
+		return tool.Nearest(name, others)
+	}
+	for _, other := range all {
+		if e := filepath.Ext(other); strings.EqualFold(e, ext) && strings.TrimSuffix(other, e)+end == near {
+			return other
+		}
+	}
+	return ""
 }
 
 // names lists the first few hundred entries of dir, which is really at real, that may be read.
