@@ -15,7 +15,8 @@ import (
 func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]string, error) {
 	var rules []hidden.Pattern
 	if c.Hides.Test != nil {
-		rules = append(rules, hidden.Pattern{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test})
+		rules = append(rules, hidden.Pattern{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test,
+			Name: c.Hides.Names(gr.hidden.Project())})
 	}
 	out, err := g.hiddenNow(ctx, gr, rules...)
 	if c.Hides.Test == nil || err != nil {

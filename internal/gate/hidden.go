@@ -14,6 +14,34 @@ import (
 type Hides struct {
 	Key  string
 	Test func(file string) bool // nil: there are no such rules
+
+	last  []rule.Segment // the last name of each pattern; each file that is covered has one of these on its way
+	every bool           // a pattern may cover files whatever their names
+}
+
+// Names returns a quick test: where it is false for the name of a file below root and of each folder between the
+// two, the file is not covered. It is nil if names tell nothing.
+func (h Hides) Names(root string) func(name string) bool {
+	may := func(name string) bool {
+		return slices.ContainsFunc(h.last, func(s rule.Segment) bool { return s.MatchName(name, true) })
+	}
+	if h.every || slices.ContainsFunc(strings.Split(root, "/"), may) {
+		return nil
+	}
+	return may
+}
+
+// takeName notes the last name of a pattern.
+func (h *Hides) takeName(p *rule.Pattern, at rule.Places) {
+	i := len(p.Segs) - 1
+	for i >= 0 && p.Segs[i].Kind == rule.Any {
+		i--
+	}
+	if _, ok := p.Base(at); !ok || i < 0 {
+		h.every = true
+		return
+	}
+	h.last = append(h.last, p.Segs[i])
 }
 
 // HidesFor is what Hidden returns, with its key.
@@ -22,14 +50,11 @@ func HidesFor(chain []Layer, roots []string, home string) Hides {
 	at := placesOf(roots, home)
 	var key strings.Builder
 	key.WriteString(at.Project + "\n" + at.Home + "\n")
-	for i := range chain {
-		chain[i].rules(func(r *rule.Rule, _ bool) {
-			for i := range r.Paths {
-				if r.HidesFiles() {
-					key.WriteString(r.Paths[i].Absolute(at) + "\n")
-				}
-			}
-		})
+	for _, r := range hiding(chain) {
+		for i := range r.Paths {
+			key.WriteString(r.Paths[i].Absolute(at) + "\n")
+			h.takeName(&r.Paths[i], at)
+		}
 	}
 	h.Key = key.String()
 	return h
