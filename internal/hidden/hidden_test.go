@@ -369,6 +369,11 @@ func TestRootReplaced(t *testing.T) {
 	if got := now(t, f, secrets()); !slices.Equal(got, []string{root + "/sub/.env"}) {
 		t.Errorf("found %q", got)
 	}
+	must(t, os.Rename(root, root+".older"))
+	put(t, root+"/other/.env")
+	if got := now(t, f, secrets()); !slices.Equal(got, []string{root + "/other/.env"}) {
+		t.Errorf("found %q, once another folder has the name", got)
+	}
 }
 
 // TestManyPatterns: the one that was not asked about for longest goes first.
