@@ -94,3 +94,39 @@ replies:
 		t.Error("what is hidden was committed, or changed")
 	}
 }
+
+// TestWithoutWatches: where the kernel has no watches left, each command looks for itself, and doctor says so.
+func TestWithoutWatches(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	alone := func(script string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "unshare", "--user", "--map-root-user", "sh", "-c",
+			"echo 2 > /proc/sys/user/max_inotify_watches && "+script)
+		cmd.Dir, cmd.Env = p.dir, p.environ
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := alone("true"); err != nil || !confines(p) {
+		t.Skipf("no watches can be taken away here, or commands not confined: %v: %s", err, out)
+	}
+	p.write("a/b/c/d/.env", "HUNTER2 in words\n")
+	p.write("make.sh", "mkdir e; echo HUNTER2 in words > e/.env\n")
+	p.write("../s.yaml", `
+replies:
+  - turn: 1
+    calls:
+      - {tool: Bash, input: {command: "sh make.sh"}}
+      - {tool: Bash, input: {command: "cat a/b/c/d/.e* e/.e*; echo 'e'nd"}}
+  - text: done
+`)
+	out, _ := alone("troupe doctor") // without a model it ends with 1
+	if want := "each command first looks through "; !strings.Contains(out, want) ||
+		!strings.Contains(out, "raise fs.inotify.max_user_watches") {
+		t.Errorf("doctor does not say %q:\n%s", want, out)
+	}
+	out, err := alone("troupe -p --model script:../s.yaml --name job --allowed-tools Bash go && troupe log job")
+	if err != nil || strings.Contains(out, "HUNTER2 in words\n") || strings.Count(out, "Permission denied") != 2 ||
+		!strings.Contains(out, " end\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
