@@ -149,7 +149,7 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 // refused, and what would allow it.
 func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
 	wants, blocked := cs.wants(i, *out)
-	if len(wants) == 0 {
+	if wants = cs.withoutDenied(i, wants, out); len(wants) == 0 {
 		return false, nil
 	}
 	c, d := cs.a.st.Calls[i], j.decision
@@ -220,6 +220,31 @@ func (cs *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked 
 		}
 	}
 	return wants, blocked
+}
+
+// withoutDenied takes out what rules keep from being written, for no answer opens that, and says so of the first.
+func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
+	c := cs.candidate(i)
+	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
+	if keeps == nil {
+		return wants
+	}
+	why := ""
+	wants = slices.DeleteFunc(slices.Clone(wants), func(w troupe.Attempt) bool {
+		if w.Op != troupe.OpWrite && w.Op != troupe.OpCreate && w.Op != troupe.OpRemove {
+			return false
+		}
+		rule := keeps(w.Path)
+		if rule != "" && why == "" {
+			why = cs.a.h.d.Mask(w.Path) + ": " + rule
+		}
+		return rule != ""
+	})
+	if why != "" {
+		out.Blocks = append(out.Blocks, troupe.Text("(Permission denied for "+why+".)"))
+		out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: cs.a.st.Calls[i].Name, Why: why})
+	}
+	return wants
 }
 
 func (cs *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
