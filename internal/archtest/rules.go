@@ -26,8 +26,9 @@ func granted() allowance {
 		// A program is read more often than it is extended. ADR 0015 moved the walls in no more
 		// lines than stood before it (59,981). What is above that buys the mending of what trying
 		// it brought up: see "2 of 7" in docs/promises.md. Raise it only in the change that needs
-		// it, and say here what the lines buy.
-		productLines: 64_000,
+		// it, and say here what the lines buy: 3,000 of them a conversation that shows what is at work
+		// and what came of it.
+		productLines: 67_000,
 		wideLines:    0,
 	}
 }
@@ -51,7 +52,6 @@ func embedding() map[string]string {
 		"app.steering":       wholeApp,
 		"app.trusting":       wholeApp,
 		"app.undoing":        wholeApp,
-		"chat.conversation":  "embeds the trees that it knows",
 		"command.arithmetic": walker,
 		"command.starter":    walker,
 		"gate.view":          "a call as a layer of rules sees it, which embeds the call",

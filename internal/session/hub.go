@@ -116,9 +116,12 @@ type Deps struct {
 }
 
 // Delta is a piece of a reply on its way: part of the reply that ends after event After of the
-// session. No counts the pieces of one call from 1.
+// session. No counts the pieces of one call from 1. Or it is what a command of the session's prints:
+// Output is the end of that so far, and Call the call that runs it.
 type Delta struct {
 	model.Delta
+	Output string
+	Call   troupe.Coord
 
 	After, No int64
 }

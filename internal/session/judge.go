@@ -221,6 +221,14 @@ func (c *candidate) env() tool.Env {
 		Mask:      c.h.d.Mask,
 		Seen:      func(path string) (string, bool) { h, ok := c.files[path]; return h, ok },
 	}
+	if deltas := c.h.d.Deltas; deltas != nil {
+		at := Delta{After: c.self.Seq, Call: troupe.Coord{Reply: c.call.Reply, Call: c.call.Index}}
+		env.Shows = func(tail string) {
+			piece := at
+			piece.Output = c.h.d.Mask(tail)
+			deltas(c.self.Root, c.self.ID, piece)
+		}
+	}
 	if keep := c.h.d.Keep; keep != nil {
 		env.Keep = func(content []byte) (string, error) { return keep(c.self.Root, content) }
 	}

@@ -62,6 +62,9 @@ type Env struct {
 	// Ask has a small model answer a question about a text that a tool found; what it cost is
 	// on the session's bill. It is nil if there is none.
 	Ask func(ctx context.Context, question, text string) (answer string, err error)
+	// Shows is called now and then with the end of what a command has printed so far, for people who
+	// watch; it does not block. It is nil if nobody can.
+	Shows func(tail string)
 	// Log is, for a call that runs in the background, the file its output goes to while it
 	// runs; "" in the foreground.
 	Log string

@@ -57,7 +57,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actSend:
 		return v.send(ctx, a.text)
 	case actCommand:
-		return commandNamed(a.name).run(v, ctx, a.text)
+		return commandNamed(a.name).run(ctx, v, a.text)
 	case actAnswer:
 		return v.api.Answer(ctx, a.request, a.answer)
 	case actStop:
@@ -80,7 +80,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actClear:
 		v.s.Clear()
 	case actUndo:
-		return v.applyUndo(ctx)
+		return applyUndo(ctx, v)
 	}
 	return nil
 }
@@ -124,6 +124,10 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		return err
 	}
 	v.view.Mine(sent.Mail)
+	if v.m.working && sent.Effect == "steers" {
+		v.board.work.Queued(sent.Mail, text)
+		v.flow("")
+	}
 	v.m.working = v.m.working || sent.Effect != "waits"
 	return nil
 }
@@ -151,7 +155,7 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 	return agents, commands, nil
 }
 
-func (v *conversation) background(ctx context.Context, word string) error {
+func letGoOn(ctx context.Context, v *conversation, word string) error {
 	id, err := v.find(word)
 	if err != nil {
 		return err
@@ -164,7 +168,7 @@ func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Sto
 }
 
 // stopAgent ends the main agent's run, or an agent with all that works for it.
-func (v *conversation) stopAgent(ctx context.Context, word string) error {
+func stopAgent(ctx context.Context, v *conversation, word string) error {
 	if word == "" {
 		if !v.m.working {
 			v.say("The main agent is not at work. /stop NAME stops another one; /tasks lists what is.")
@@ -212,7 +216,7 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	return id, nil
 }
 
-func (v *conversation) agents(ctx context.Context) error {
+func listAgents(ctx context.Context, v *conversation, _ string) error {
 	report, err := v.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
@@ -236,38 +240,36 @@ func (v *conversation) agents(ctx context.Context) error {
 	return nil
 }
 
-func (v *conversation) tasks(ctx context.Context) error {
+// tasks says what is at work, the main agent included, and how what was in the background ended.
+func listTasks(ctx context.Context, v *conversation, _ string) error {
 	tasks, err := v.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
-	// The main agent is whom one talks to.
-	tasks = slices.DeleteFunc(tasks, func(t wire.Task) bool { return string(t.ID) == string(v.tree.root) })
+	rows := v.board.work.Rows(v.board.now(), true)
+	if len(rows) == 0 {
+		rows = []string{"Nothing is at work."}
+	}
+	v.flow(strings.Join(rows, "\n") + "\n")
 	var b strings.Builder
 	for _, t := range tasks {
-		where := ""
-		if t.Background {
-			where = " in the background"
+		if t.Status == troupe.TaskRunning || !t.Background {
+			continue
 		}
 		id := string(t.ID)
 		if n := v.view.Number(troupe.SessionID(t.ID)); n > 0 {
 			id = fmt.Sprintf("#%d", n)
 		}
-		fmt.Fprintf(&b, "%s %s: %s%s · %s", id, console.Line(t.Name, 40), t.Status, where,
+		fmt.Fprintf(&b, "  %s %s: %s in the background after %s\n", id, console.Line(t.Name, 40), t.Status,
 			console.Duration(t.DurationMS))
-		if t.Doing != "" {
-			b.WriteString(" · " + console.Line(t.Doing, 40))
-		}
-		b.WriteString("\n")
 	}
-	if len(tasks) == 0 {
-		b.WriteString("Nothing is at work beside the conversation.")
+	if b.Len() > 0 {
+		v.say("Ended:\n" + b.String())
 	}
-	v.say(b.String())
 	return nil
 }
 
-func (v *conversation) cost(ctx context.Context) error {
+func showCost(ctx context.Context, v *conversation, _ string) error {
 	c, err := v.api.Cost(ctx, v.tree.root)
 	if err != nil {
 		return err
@@ -301,7 +303,7 @@ func (v *conversation) cost(ctx context.Context) error {
 }
 
 // setMode changes what is allowed without a question, or lists the modes.
-func (v *conversation) setMode(ctx context.Context, name string) error {
+func setMode(ctx context.Context, v *conversation, name string) error {
 	mode, err := troupe.ParseMode(name)
 	switch {
 	case name == "":
@@ -323,10 +325,10 @@ func (v *conversation) setMode(ctx context.Context, name string) error {
 	return nil
 }
 
-func (v *conversation) setModel(ctx context.Context, name string) error {
+func setModel(ctx context.Context, v *conversation, name string) error {
 	switch {
 	case v.tree == nil:
-		return v.firstModel(ctx, name)
+		return firstModel(ctx, v, name)
 	case name != "":
 		return v.tree.held(ctx, func() error {
 			full, err := v.api.SetModel(ctx, v.tree.root, name)
@@ -349,7 +351,7 @@ func (v *conversation) setModel(ctx context.Context, name string) error {
 }
 
 // firstModel chooses the model of a conversation that has not begun.
-func (v *conversation) firstModel(ctx context.Context, name string) error {
+func firstModel(ctx context.Context, v *conversation, name string) error {
 	full, err := v.api.Model(ctx, cmp.Or(name, v.model, v.next.Model), v.next.Cwd)
 	switch {
 	case err != nil:
@@ -366,7 +368,7 @@ func (v *conversation) firstModel(ctx context.Context, name string) error {
 // listed is how many earlier conversations /resume shows.
 const listed = 10
 
-func (v *conversation) resume(ctx context.Context, which string) error {
+func resume(ctx context.Context, v *conversation, which string) error {
 	if which == "" {
 		sessions, err := v.api.List(ctx, wire.Listing{Cwd: v.next.Cwd, Limit: listed})
 		if err != nil {

@@ -17,35 +17,35 @@ type command struct {
 	early            bool // also before the conversation has begun
 	late             bool // also while its end is waited for
 	// run carries it out. quit has none: the machine decides what becomes of it.
-	run func(v *conversation, ctx context.Context, args string) error
+	run func(ctx context.Context, v *conversation, args string) error
 }
 
 func commands() []command {
 	return []command{
 		{name: "help", help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
-			run: func(v *conversation, _ context.Context, _ string) error { v.say(help()); return nil }},
+			run: func(_ context.Context, v *conversation, _ string) error { v.say(help()); return nil }},
 		{name: "agents", help: "every agent of this conversation", aliases: []string{"agent"}, late: true,
-			run: func(v *conversation, ctx context.Context, _ string) error { return v.agents(ctx) }},
+			run: listAgents},
 		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
-			run: func(v *conversation, ctx context.Context, _ string) error { return v.tasks(ctx) }},
+			run: listTasks},
 		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
-			late: true, run: func(v *conversation, ctx context.Context, _ string) error { return v.cost(ctx) }},
+			late: true, run: showCost},
 		{name: "model", args: "[NAME]", help: "the main agent's model, or another one from here on", early: true,
-			run: (*conversation).setModel},
+			run: setModel},
 		{name: "mode", args: "[NAME]", help: "what is allowed without a question: default, acceptEdits, plan, …",
-			aliases: []string{"permissions"}, early: true, run: (*conversation).setMode},
+			aliases: []string{"permissions"}, early: true, run: setMode},
 		{name: "resume", args: "[ID|NAME]", help: "earlier conversations of this folder, or go on with one",
-			aliases: []string{"continue"}, early: true, run: (*conversation).resume},
+			aliases: []string{"continue"}, early: true, run: resume},
 		{name: "compact", args: "[HINT]", help: "shorten the conversation; the hint says what to keep",
-			run: func(v *conversation, ctx context.Context, hint string) error {
+			run: func(ctx context.Context, v *conversation, hint string) error {
 				return v.tree.held(ctx, func() error { return v.api.Compact(ctx, v.tree.root, hint) })
 			}},
 		{name: "undo", args: "[TURN|redo]", help: "take back what tools did to files, or take that back",
-			run: (*conversation).planUndo},
+			run: planUndo},
 		{name: "background", args: "NAME|#", help: "let an agent go on in the background", aliases: []string{"bg"},
-			run: (*conversation).background},
+			run: letGoOn},
 		{name: "stop", args: "[NAME|#]", help: "stop the turn, or one agent", aliases: []string{"kill"}, late: true,
-			run: (*conversation).stopAgent},
+			run: stopAgent},
 		{name: "quit", help: "end; asks if something is at work", aliases: []string{"exit", "q", "bye"}},
 	}
 }

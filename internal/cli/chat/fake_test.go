@@ -44,6 +44,7 @@ type fake struct {
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
+	slow     bool         // what is said waits for the end of a step
 	back     bool         // the clock runs backwards
 	next     *wire.Report // of the next run, which is under way whenever one has ended
 }
@@ -143,6 +144,14 @@ func (f *fake) streams(text string) {
 	f.wake()
 }
 
+// prints has a command of the main agent's print something.
+func (f *fake) prints(call troupe.Coord, tail string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deltas = append(f.deltas, wire.Delta{Session: rootID, Call: call, Output: tail, After: f.seq[rootID]})
+	f.wake()
+}
+
 // says has the main agent say something and end its run.
 func (f *fake) says(text string) {
 	end := ended(troupe.Completed)
@@ -223,8 +232,10 @@ func (f *fake) Send(_ context.Context, _ troupe.SessionID, m wire.Message) (wire
 		effect = "resumes"
 		f.add(rootID, troupe.Started{Run: n})
 	}
-	f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: id, Kind: troupe.MailPrompt,
-		Blocks: []troupe.Block{troupe.Text(m.Text)}}}})
+	if !f.slow {
+		f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: id, Kind: troupe.MailPrompt,
+			Blocks: []troupe.Block{troupe.Text(m.Text)}}}})
+	}
 	f.hear(m)
 	return wire.Sent{Session: rootID, Mail: id, Effect: effect}, nil
 }

@@ -48,6 +48,7 @@ type conversation struct {
 	color bool
 	tree  *tree
 	view  *render.View
+	board board          // what is at work in the tree
 	undo  wire.UndoOrder // what /undo proposed
 	// model and mode were chosen for a conversation that has not begun.
 	model string
@@ -73,6 +74,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	}
 	defer func() { err = errors.Join(err, closeScreen()) }()
 	raw := v.raw()
+	v.board = board{c: c, on: raw}
 	count := 0
 	restore := c.Interrupts.Take(func() {
 		select {
@@ -88,6 +90,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	})
 	defer restore()
 	defer v.letGo()
+	defer v.board.close()
 	v.greet()
 	if something(first) {
 		if err := v.begin(ctx, first); err != nil {
@@ -111,6 +114,8 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-v.board.tick():
+			v.flow("")
 		case f := <-batches:
 			if f.err != nil {
 				return f.err
@@ -198,7 +203,7 @@ func (v *conversation) flow(own string) {
 	if v.view != nil {
 		lines, tail = v.view.Take()
 	}
-	v.s.Flow(lines+own, tail)
+	v.s.Flow(lines+own, v.board.below(tail))
 }
 
 // key carries out what the person did.
@@ -244,6 +249,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 		}
 	}
 	v.view.Flush()
+	v.board.follow(b)
 	v.flow("")
 	if asked {
 		v.requests(ctx)
@@ -291,6 +297,7 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
 	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.next.Cwd, Local: v.o.Local})
 	v.view.Know(t.before)
+	v.board.work = render.NewWork(v.view)
 	v.m.begun, v.m.working = true, told
 	for _, w := range t.warnings {
 		v.say("troupe: " + console.Clean(w))
@@ -340,6 +347,6 @@ func (v *conversation) letGo() {
 		return
 	}
 	v.tree.close()
-	v.tree, v.view, v.undo = nil, nil, wire.UndoOrder{}
+	v.tree, v.view, v.board.work, v.undo = nil, nil, nil, wire.UndoOrder{}
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,11 +32,15 @@ type person struct {
 	done chan error
 	ints *console.Interrupts
 	up   func() // hangs up
+	// seconds is what the clock of the process shows; the events of the fake begin at 0.
+	seconds atomic.Int64
 }
 
-func sit(t *testing.T, f *fake, b wire.Begin) *person {
+func sit(t *testing.T, f *fake, b wire.Begin) *person { t.Helper(); return sitAt(t, f, b, 60) }
+
+func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 	t.Helper()
-	p := &person{Terminal: ptytest.Open(t, 60, 20), t: t, done: make(chan error, 1)}
+	p := &person{Terminal: ptytest.Open(t, width, 30), t: t, done: make(chan error, 1)}
 	hang := make(chan struct{})
 	p.up = sync.OnceFunc(func() { close(hang) })
 	gone := make(chan struct{})
@@ -44,6 +49,7 @@ func sit(t *testing.T, f *fake, b wire.Begin) *person {
 	c := &console.Console{
 		In: p.TTY, Out: p.TTY, Err: p.TTY, OutTTY: true, Version: "test", Interrupts: p.ints,
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Now:    func() time.Time { return time.Unix(p.seconds.Load(), 0) },
 	}
 	b.Cwd = t.TempDir()
 	go func() {
@@ -62,6 +68,12 @@ func sit(t *testing.T, f *fake, b wire.Begin) *person {
 func (p *person) sees(end string) {
 	p.t.Helper()
 	p.Until("…"+end, func(s string) bool { return strings.HasSuffix(s, end) })
+}
+
+// shows waits for words anywhere on the screen.
+func (p *person) shows(words string) {
+	p.t.Helper()
+	p.Until("…"+words+"…", func(s string) bool { return strings.Contains(s, words) })
 }
 
 func (p *person) leaves() {

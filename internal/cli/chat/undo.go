@@ -16,7 +16,7 @@ const undoHint = "/undo goes back to before the last turn that changed a file, /
 	"/undo redo takes the last undo back."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
-func (v *conversation) planUndo(ctx context.Context, args string) error {
+func planUndo(ctx context.Context, v *conversation, args string) error {
 	n, err := strconv.Atoi(args)
 	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
 	var u wire.Undo
@@ -54,7 +54,7 @@ func (v *conversation) planUndo(ctx context.Context, args string) error {
 }
 
 // applyUndo carries out what was proposed. The session is told of it, so the tree must be in hand.
-func (v *conversation) applyUndo(ctx context.Context) error {
+func applyUndo(ctx context.Context, v *conversation) error {
 	order := v.undo
 	if v.undo = (wire.UndoOrder{}); order.Plan == "" {
 		return nil

@@ -218,11 +218,14 @@ func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, erro
 	defer c.shell.guard.remove(p.Pid)
 
 	var tests recogniser
+	told := newTeller(env.Shows)
+	defer told.end()
 	held := make(chan bool, 1)
 	go func() {
 		held <- read(r, func(p []byte) {
 			tests.add(p)
 			out.add(p)
+			told.add(p)
 		})
 	}()
 	e := c.shell.wait(ctx, p, all, c.timeout)

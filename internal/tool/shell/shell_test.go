@@ -577,3 +577,29 @@ func BenchmarkPlainBash(b *testing.B) {
 		}
 	}
 }
+
+// TestShows: who watches sees the end of what a command prints while it runs, and nothing after it.
+func TestShows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	told := make(chan string, 100)
+	b.env.Shows = func(tail string) {
+		select {
+		case told <- tail:
+		default:
+		}
+	}
+	go func() {
+		defer close(told)
+		b.run("seq 1 2000; echo begun; while [ ! -e go ]; do sleep 0.05; done")
+	}()
+	first, ok := <-told
+	if !ok || !strings.HasSuffix(first, "\n2000\nbegun\n") || len(first) > 2<<10 {
+		t.Errorf("%v: it was shown %q", ok, first)
+	}
+	if err := os.WriteFile(filepath.Join(b.env.Cwd, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range told { // it ends when the command has
+	}
+}

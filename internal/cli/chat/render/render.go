@@ -55,7 +55,6 @@ type agent struct {
 	title      string
 	parent     troupe.SessionID
 	calls      map[troupe.Coord]troupe.Call
-	running    []troupe.Coord // calls that were announced and have no result yet
 	open       bool
 	shared     bool // its frame was open beside another
 	background bool
@@ -157,8 +156,6 @@ func (v *View) Event(e troupe.Event) {
 		}
 	case troupe.Replied:
 		v.replied(a, b)
-	case troupe.ToolStarted:
-		v.toolStarted(a, b)
 	case troupe.ToolFinished:
 		v.finished(a, b)
 	case troupe.ModelFailed:
@@ -288,23 +285,10 @@ func (v *View) who(id troupe.SessionID) string {
 	return fmt.Sprintf("#%d %s", a.num, console.Line(a.name, 30))
 }
 
-func (v *View) toolStarted(a *agent, b troupe.ToolStarted) {
-	if b.Child != "" {
-		return // its frame says so
-	}
-	a.running = append(a.running, troupe.Coord{Reply: b.Reply, Call: b.Call})
-}
-
 func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
 	call, ok := a.calls[at]
 	delete(a.calls, at)
-	for i, c := range a.running {
-		if c == at {
-			a.running = append(a.running[:i], a.running[i+1:]...)
-			break
-		}
-	}
 	if !ok {
 		call.Name = b.Name
 	}

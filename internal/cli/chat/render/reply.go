@@ -7,7 +7,6 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -44,7 +43,7 @@ func (v *View) Delta(d wire.Delta) {
 // Queue keeps a piece until the events that were read with it are shown. One of a reply that
 // is whole already is not needed any more.
 func (v *View) Queue(d wire.Delta) {
-	if d.Session != v.root || len(v.queue) >= maxQueue {
+	if d.Session != v.root || d.Output != "" || len(v.queue) >= maxQueue {
 		return
 	}
 	before := v.heard.No
@@ -267,7 +266,7 @@ func (v *View) endLine() {
 	}
 }
 
-// tail is the unfinished line, or else what the main agent is at.
+// tail is the unfinished line, or else what the main agent thinks or is about to call.
 func (v *View) tail() string {
 	r := &v.reply
 	switch {
@@ -278,12 +277,7 @@ func (v *View) tail() string {
 	case r.calling != "":
 		return v.paint(2, "… "+console.Line(r.calling, 40))
 	}
-	a := v.agents[v.root]
-	if a == nil || len(a.running) == 0 {
-		return ""
-	}
-	call := a.calls[a.running[0]]
-	return v.paint(2, v.fit("… "+console.Line(call.Name+" "+live.What(call, v.o.Cwd), 200), 0))
+	return ""
 }
 
 // last is the end of a text that grows, as far as it fits.

@@ -1,0 +1,321 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Work is what is at work in a tree, as its events tell it: who waits for a model and since when,
+// which calls run, what is in the background, and which words wait to be read. It has no clock:
+// who asks says what time it is. It is used by one goroutine.
+type Work struct {
+	view     *View // for the names of agents
+	agents   []*worker
+	byID     map[troupe.SessionID]*worker
+	commands []*job
+	queued   []queuedWords
+	attempts int // how often one model call is tried
+}
+
+// worker is an agent as far as it is at work.
+type worker struct {
+	id        troupe.SessionID
+	name      string // of its model
+	live      bool
+	since     time.Time // of what it does now
+	asked     bool      // a model call is under way
+	answering bool      // and its reply has begun
+	summary   bool      // and it is for a summary
+	failed    *troupe.ModelFailed
+	calls     []*job
+}
+
+// job is a call or a command.
+type job struct {
+	at      troupe.Coord
+	id      troupe.TaskID // of a command in the background
+	text    string
+	limit   time.Duration // 0: none is known
+	since   time.Time
+	started bool
+	waits   bool // for a person
+	child   bool // it waits for an agent, which has a row of its own
+	tail    []string
+}
+
+// queuedWords were sent while the main agent was at work and have not reached it yet.
+type queuedWords struct {
+	id   troupe.MailID
+	text string
+}
+
+// NewWork makes the board of one tree. The view names its agents.
+func NewWork(v *View) *Work {
+	return &Work{view: v, byID: make(map[troupe.SessionID]*worker), attempts: troupe.DefaultPolicy().MaxAttempts}
+}
+
+// Queued notes words that were sent while the main agent was at work.
+func (w *Work) Queued(id troupe.MailID, text string) {
+	w.queued = append(w.queued, queuedWords{id, text})
+}
+
+// Busy reports whether there is something that Rows would tell sooner or later.
+func (w *Work) Busy() bool {
+	return len(w.commands)+len(w.queued) > 0 || slices.ContainsFunc(w.agents, func(a *worker) bool { return a.live })
+}
+
+// Delta notes that a reply has begun, or what a command has printed.
+func (w *Work) Delta(d wire.Delta) {
+	a := w.byID[d.Session]
+	switch {
+	case a == nil:
+	case d.Output == "":
+		a.answering = a.asked
+	default:
+		if c := a.call(d.Call); c != nil {
+			lines := strings.Split(strings.TrimRight(console.Clean(d.Output), "\n"), "\n")
+			c.tail = lines[max(0, len(lines)-tailRows):]
+		}
+	}
+}
+
+func (w *Work) agent(id troupe.SessionID) *worker {
+	a := w.byID[id]
+	if a == nil {
+		a = &worker{id: id}
+		w.byID[id] = a
+		w.agents = append(w.agents, a)
+	}
+	return a
+}
+
+// Event follows one event. Those of one session must come in order.
+func (w *Work) Event(e troupe.Event) {
+	a := w.agent(e.Session)
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		if b.Settings != nil {
+			w.attempts = cmp.Or(b.Settings.Policy.MaxAttempts, w.attempts)
+		}
+	case troupe.SettingsChanged:
+		w.attempts = cmp.Or(b.Settings.Policy.MaxAttempts, w.attempts)
+	case troupe.Started:
+		a.live, a.since = true, e.At
+	case troupe.CallSealed:
+		a.asked, a.answering, a.summary, a.failed, a.since = true, false, b.Compact, nil, e.At
+		a.name = b.Model[strings.IndexByte(b.Model, '/')+1:] // without its provider
+	case troupe.Replied:
+		a.replied(b, e.At, w.view.o.Cwd)
+	case troupe.Compacted:
+		a.asked, a.failed, a.since = false, nil, e.At
+	case troupe.ModelFailed:
+		if a.asked, a.failed, a.since = false, nil, e.At; !b.RetryAt.IsZero() {
+			a.failed = &b
+		}
+	case troupe.ToolStarted:
+		if c := a.call(troupe.Coord{Reply: b.Reply, Call: b.Call}); c != nil {
+			c.started, c.waits, c.child, c.since = true, false, b.Child != "", e.At
+		}
+	case troupe.ToolFinished:
+		w.finished(a, b, e.At)
+	case troupe.RequestOpened:
+		a.waits(troupe.Coord{Reply: b.Reply, Call: b.Call}, true, e.At)
+	case troupe.RequestAnswered:
+		a.waits(troupe.Coord{Reply: b.Reply, Call: b.Call}, false, e.At)
+	case troupe.MailDelivered:
+		w.delivered(b)
+	case troupe.Ended:
+		*a = worker{id: a.id}
+	}
+}
+
+func (a *worker) call(at troupe.Coord) *job {
+	if i := slices.IndexFunc(a.calls, func(c *job) bool { return c.at == at }); i >= 0 {
+		return a.calls[i]
+	}
+	return nil
+}
+
+func (a *worker) waits(at troupe.Coord, on bool, since time.Time) {
+	if c := a.call(at); c != nil {
+		c.waits, c.since = on, since
+	}
+}
+
+func (a *worker) replied(b troupe.Replied, at time.Time, cwd string) {
+	a.asked, a.failed, a.since, a.calls = false, nil, at, nil
+	for _, block := range b.Blocks {
+		if c := block.Call; block.Type == troupe.CallBlock && c != nil {
+			j := &job{at: troupe.Coord{Reply: c.Reply, Call: c.Index}, since: at, limit: limitOf(*c)}
+			j.text = strings.TrimSpace(console.Line(c.Name, 40) + " " + console.Line(live.What(*c, cwd), 400))
+			a.calls = append(a.calls, j)
+		}
+	}
+}
+
+// limitOf is how long a command may take; 0 for a call that is none.
+func limitOf(c troupe.Call) time.Duration {
+	var in struct {
+		Command    string `json:"command"`
+		Timeout    int64  `json:"timeout"`
+		Background bool   `json:"run_in_background"`
+	}
+	if json.Unmarshal([]byte(c.Input), &in) != nil || in.Command == "" || in.Background {
+		return 0
+	}
+	if in.Timeout > 0 {
+		return time.Duration(in.Timeout) * time.Millisecond
+	}
+	return usualLimit
+}
+
+// usualLimit is that of Bash.
+const usualLimit = 2 * time.Minute
+
+func (w *Work) finished(a *worker, b troupe.ToolFinished, at time.Time) {
+	coord := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
+	c := a.call(coord)
+	a.calls = slices.DeleteFunc(a.calls, func(c *job) bool { return c.at == coord })
+	a.since = at
+	if len(a.calls) > 0 && !a.calls[0].started && !a.calls[0].waits {
+		a.calls[0].since = at // it may have waited for this one
+	}
+	if b.Task == nil || b.Task.Kind != troupe.TaskShell {
+		return
+	}
+	text := b.Task.Name
+	if c != nil {
+		text = strings.TrimPrefix(c.text, "Bash ")
+	}
+	w.commands = append(w.commands, &job{id: b.Task.ID, text: text, since: at})
+}
+
+func (w *Work) delivered(b troupe.MailDelivered) {
+	for _, m := range b.Mail {
+		w.queued = slices.DeleteFunc(w.queued, func(q queuedWords) bool { return q.id == m.ID })
+		if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
+			w.commands = slices.DeleteFunc(w.commands, func(c *job) bool { return c.id == o.Task })
+		}
+	}
+}
+
+// Bounds of what is shown at once.
+const (
+	maxRows   = 8
+	tailRows  = 3               // of a command's output
+	settled   = 1 * time.Second // what takes no longer is not worth a row
+	tailAfter = 3 * time.Second
+)
+
+// Rows are what is at work at a time, a line for each: what it is, for how long, and what ends it.
+// With all set nothing is left out; else what has only begun is, and what is beyond a few rows.
+func (w *Work) Rows(now time.Time, all bool) []string {
+	var rows []string
+	for _, a := range w.agents {
+		rows = append(rows, w.rowsOf(a, now, all)...)
+	}
+	for _, c := range w.commands {
+		rows = append(rows, w.row("", string(c.id)+" "+c.text, " · in the background · "+age(now, c.since)))
+	}
+	if more := len(rows) - maxRows; more > 0 && !all {
+		rows = append(rows[:maxRows], w.view.paint(2, fmt.Sprintf("… and %d more at work; /tasks lists them", more)))
+	}
+	for _, q := range w.queued {
+		rows = append(rows, w.row("", "queued: “"+console.Line(q.text, 200)+"”", " · read after this step"))
+	}
+	return rows
+}
+
+func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
+	who := ""
+	if a.id != w.view.root {
+		who = w.view.who(a.id) + " · "
+	}
+	switch {
+	case !a.live || !all && now.Sub(a.since) < settled && a.failed == nil && len(a.calls) == 0:
+		return nil
+	case a.failed != nil:
+		return []string{w.row(who, retryText(a.failed, now, w.attempts), "")}
+	case a.asked:
+		what := "waiting for " + console.Line(a.name, 60)
+		switch {
+		case a.summary:
+			what = "shortening the conversation"
+		case a.answering:
+			what = console.Line(a.name, 60) + " is answering"
+		}
+		return []string{w.row(who, what, " · "+age(now, a.since)+w.stops(a))}
+	case len(a.calls) == 0:
+		return []string{w.row(who, "preparing the next request", " · "+age(now, a.since))}
+	}
+	var rows []string
+	for _, c := range a.calls {
+		if c.child || !all && now.Sub(c.since) < settled {
+			continue
+		}
+		took := " · " + age(now, c.since)
+		switch {
+		case c.waits:
+			took += " · waits for your answer"
+		case c.limit > 0:
+			took += " of " + seconds(c.limit) + w.stops(a)
+		}
+		rows = append(rows, w.row(who, c.text, took))
+		if len(c.tail) > 0 && now.Sub(c.since) >= tailAfter {
+			for _, l := range c.tail {
+				rows = append(rows, w.view.paint(2, "  │ "+w.view.fit(l, 5)))
+			}
+		}
+	}
+	return rows
+}
+
+// stops says which key ends what the main agent does.
+func (w *Work) stops(a *worker) string {
+	if a.id == w.view.root {
+		return " · Esc stops"
+	}
+	return ""
+}
+
+// row draws one line: what it is shrinks before how long it takes.
+func (w *Work) row(who, what, behind string) string {
+	if w.view.o.Width > 0 {
+		what = w.view.fit(what, 3+ansi.StringWidth(who+behind))
+	}
+	return w.view.paint(2, "… "+who+what+behind)
+}
+
+// age is how long something has been so, in whole seconds.
+func age(now, since time.Time) string { return seconds(max(0, now.Sub(since))) }
+
+func seconds(d time.Duration) string {
+	s := int(d / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%d s", s)
+	case s < 3600 && s%60 == 0:
+		return fmt.Sprintf("%d min", s/60)
+	case s < 3600:
+		return fmt.Sprintf("%d min %d s", s/60, s%60)
+	}
+	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
+}
+
+// retryText says what is tried again, which attempt that will be of how many, and when.
+func retryText(f *troupe.ModelFailed, now time.Time, of int) string {
+	left := max(0, f.RetryAt.Sub(now)+time.Second-1)
+	return fmt.Sprintf("%s. Retry %d of %d in %s", strings.TrimRight(console.Line(f.Message, 200), ". "),
+		f.Attempt, max(of-1, f.Attempt), seconds(left))
+}

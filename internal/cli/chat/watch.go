@@ -1,0 +1,68 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/cli/chat/render"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// board shows what is at work at the foot of a terminal, and draws it anew as time goes on.
+type board struct {
+	c    *console.Console
+	on   bool         // there is a foot that can be drawn anew
+	work *render.Work // nil without a tree
+	beat *time.Ticker // nil until something was at work
+}
+
+// now is the time by the clock of the process, which tests set.
+func (b *board) now() time.Time {
+	if b.c.Now != nil {
+		return b.c.Now()
+	}
+	return time.Now()
+}
+
+// beat is how often the rows are drawn anew.
+const beat = time.Second
+
+// tick has the next beat come if there is something whose time goes on.
+func (b *board) tick() <-chan time.Time {
+	if !b.on || b.work == nil || !b.work.Busy() {
+		return nil
+	}
+	if b.beat == nil {
+		b.beat = time.NewTicker(beat)
+	}
+	return b.beat.C
+}
+
+func (b *board) close() {
+	if b.beat != nil {
+		b.beat.Stop()
+	}
+}
+
+// below puts what is at work behind what stands there for now, an unfinished line.
+func (b *board) below(tail string) string {
+	if !b.on || b.work == nil {
+		return tail
+	}
+	rows := b.work.Rows(b.now(), false)
+	if tail != "" {
+		rows = append([]string{tail}, rows...)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// follow follows what happens.
+func (b *board) follow(batch wire.Batch) {
+	for _, e := range batch.Events {
+		b.work.Event(e)
+	}
+	for _, d := range batch.Deltas { // what they are about may have come with them
+		b.work.Delta(d)
+	}
+}
