@@ -126,8 +126,31 @@ func matchesWords(r *rule.Rule, c *call, p *part) bool {
 	case command.Looks(name) && !slices.ContainsFunc(head[1:], writingWord):
 		return c.isFree(p)
 	default:
-		return true
+		return carries(c, r, p) == ""
 	}
+}
+
+// carries says what in a part has its program do something else than it is used for, beyond what the rule
+// spells out; "" if nothing does.
+func carries(c *call, r *rule.Rule, p *part) string {
+	said := strings.Fields(r.Words.Lits[0])
+	if at := slices.Index(said, p.Words[0].Text); at > 0 {
+		said = said[at:] // what stands before it are variables and wrappers
+	}
+	for _, lit := range r.Words.Lits[1:] {
+		for word := range strings.FieldsSeq(lit) {
+			if strings.HasPrefix(word, "-") {
+				said = append(said, word)
+			}
+		}
+	}
+	for _, words := range c.vars().Readings(&p.Part) {
+		if why := command.Carries(words, said); why != "" {
+			c.shell.carries = why
+			return why
+		}
+	}
+	return ""
 }
 
 // namesStarted: the last word that the rule spells out is not an option's value, but there is

@@ -231,6 +231,9 @@ func (c *call) doesRun() string {
 	if c.shell.mayRead != "" {
 		return "may read " + c.shell.mayRead
 	}
+	if c.shell.carries != "" {
+		return rule.Visible(c.shell.carries)
+	}
 	if c.shell.judged && c.shell.verdict.Why != "" {
 		return c.shell.verdict.Why
 	}

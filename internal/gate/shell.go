@@ -25,6 +25,7 @@ type shell struct {
 	in        *folders
 	variables *command.Variables
 	hidden    *string // what in it makes names mean something else
+	carries   string  // why a rule for its program does not cover it, for messages
 	mayRead   string  // which file that is kept from agents it may read without naming it
 
 	judged  bool

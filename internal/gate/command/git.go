@@ -162,6 +162,13 @@ func gitCommand(name string) program {
 		return program{
 			runs: "--exec --output --output-directory --upload-pack --receive-pack --ext-diff --textconv", flags: "o",
 		}
+	case "filter-branch":
+		return program{
+			runs: "--setup --subdirectory-filter --env-filter --tree-filter --index-filter --parent-filter " +
+				"--msg-filter --commit-filter --tag-name-filter",
+		}
+	case "send-email":
+		return program{runs: "--sendmail-cmd --smtp-server --to-cmd --cc-cmd --header-cmd --batch-exec"}
 	case "rebase":
 		return program{runs: "--exec", flags: "x", values: "CXSs"}
 	case "difftool":
@@ -336,6 +343,9 @@ func GitRuns(args []Word) bool {
 	if len(args) == 0 {
 		return false
 	}
+	if len(args) > 1 && gitStarts(args[0].Text, args[1].Text) {
+		return true
+	}
 	known := gitCommand(args[0].Text)
 	running, letters, values := known.runs, known.flags, known.values
 	if known.use >= readsMore {
@@ -364,6 +374,19 @@ func GitRuns(args []Word) bool {
 				return true
 			}
 		}
+	}
+	return false
+}
+
+// gitStarts: a command of git runs what follows this word.
+func gitStarts(sub, word string) bool {
+	switch sub {
+	case "bisect", "hook":
+		return word == "run"
+	case "submodule":
+		return word == "foreach"
+	case "for-each-repo":
+		return true
 	}
 	return false
 }

@@ -290,6 +290,9 @@ func lookup(name string) program {
 
 // carrier are the programs that run others, and what else changes what a command means.
 func carrier(name string) program {
+	if isLoader(name) {
+		return program{starts: startsOthers}
+	}
 	switch name {
 	// What is looked through.
 	case "command":
@@ -348,7 +351,8 @@ func carrier(name string) program {
 		}
 	case "capsh", "choom", "firejail", "ltrace", "nsenter", "parallel", "pkexec", "prlimit", "runuser", "script",
 		"setarch", "setpriv", "su", "systemd-run", "taskset", "unbuffer",
-		"ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "rlwrap":
+		"rlwrap", "chronic", "ifne", "sem", "sshpass", "linux32", "linux64", "runcon", "aa-exec", "start-stop-daemon",
+		"chpst", "softlimit", "setuidgid", "eatmydata", "cpulimit", "trickle", "daemonize", "fzf":
 		return program{starts: startsOthers}
 	// Their words may be a command, or something else.
 	case "-", "entr", "fakeroot", "faketime", "proot", "bwrap", "valgrind", "perf", "xvfb-run", "dbus-run-session",
@@ -378,7 +382,21 @@ func carrier(name string) program {
 	case "kubectl":
 		return program{subs: true, runs: "exec run -- --entrypoint", plain: tools}
 	case "make", "gmake":
-		return program{runs: "SHELL=", plain: tools}
+		return program{runs: "SHELL= --eval -E", plain: tools}
+	case "python", "python2", "python3":
+		return program{runs: "-c"}
+	case "perl", "ruby", "lua":
+		return program{runs: "-e -E -ne -pe -le -lne -lpe -ane -lane"}
+	case "node", "php":
+		return program{runs: "-e -p -r -pe --eval --print --run"}
+	case "socat":
+		return program{runs: "EXEC: SYSTEM: exec: system:"}
+	case "nc", "ncat", "netcat":
+		return program{runs: "-e -c --exec --sh-exec"}
+	case "gcc", "cc", "clang":
+		return program{runs: "-wrapper"}
+	case "cmake":
+		return program{runs: "-E env time"}
 	case "terraform", "tofu", "helm", "gh", "aws", "gcloud", "systemctl":
 		return program{subs: true, plain: tools}
 	case "split":

@@ -68,7 +68,7 @@ func StartedBy(words []string) []string {
 	options := strings.Fields(known.runs)
 	for j := 1; j < len(words) && len(options) > 0; j++ {
 		for _, o := range options {
-			rest, ok := strings.CutPrefix(words[j], o)
+			rest, ok := afterOption(words[j], o)
 			switch {
 			case !ok:
 			case rest == "" && j+1 < len(words):
@@ -76,13 +76,24 @@ func StartedBy(words []string) []string {
 			case strings.HasPrefix(rest, "="):
 				add(rest[1:])
 				out = append(out, Spoken(rest[1:])...)
-			case len(o) <= 2 || strings.HasSuffix(o, "="):
+			case len(o) <= 2 || strings.HasSuffix(o, "=") || strings.HasSuffix(o, ":"):
 				add(rest)
 				out = append(out, Spoken(rest)...)
 			}
 		}
 	}
 	return out
+}
+
+// afterOption is what a word holds behind an option. Long ones may be shortened; how far depends on the others that
+// there are, so each beginning of some letters counts.
+func afterOption(word, option string) (rest string, ok bool) {
+	const least = len("--") + 2
+	name, _, _ := strings.Cut(word, "=")
+	if strings.HasPrefix(option, "--") && len(name) >= least && strings.HasPrefix(option, name) {
+		return word[len(name):], true
+	}
+	return strings.CutPrefix(word, option)
 }
 
 // RunsInput: a shell in the command, or what hands text to one later, runs what it reads: no
@@ -105,6 +116,8 @@ func runsInput(name string, args []Word) bool {
 		return name == "parallel" || has("-", "/dev/stdin")
 	case name == "source" || name == ".":
 		return len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/")
+	case name == "make" || name == "gmake":
+		return makesFromInput(args)
 	case !lookup(name).shell():
 		return false
 	}
@@ -132,13 +145,38 @@ func runsInput(name string, args []Word) bool {
 	return true
 }
 
+// makesFromInput: the makefile is what is fed to make.
+func makesFromInput(args []Word) bool {
+	for i, w := range args {
+		file := ""
+		if at := strings.IndexByte(w.Text, 'f'); at > 0 && w.Text[0] == '-' && w.Text[1] != '-' {
+			file = w.Text[at+1:]
+		} else if name, value, glued := strings.Cut(w.Text, "="); len(name) > len("--") &&
+			(strings.HasPrefix("--file", name) || strings.HasPrefix("--makefile", name)) {
+			if file = value; glued && file == "" {
+				continue
+			}
+		} else {
+			continue
+		}
+		if file == "" && i+1 < len(args) {
+			file = args[i+1].Text
+		}
+		if file == "-" || strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/") ||
+			strings.HasPrefix(file, "<(") {
+			return true
+		}
+	}
+	return false
+}
+
 // Spoken are the commands in a text of which nobody knows what of it is run: what follows any
 // of its words.
 func Spoken(text string) []string {
 	var out []string
 	for _, line := range strings.FieldsFunc(text,
 		func(r rune) bool { return strings.ContainsRune("\n\r;&|<>()'\"`!={}", r) }) {
-		words := strings.Fields(strings.ReplaceAll(line, `\n`, " "))
+		words := strings.Fields(strings.NewReplacer(`\n`, " ", `\t`, " ").Replace(line))
 		for j := range words[:min(len(words), MaxWords)] {
 			out = append(out, strings.Join(words[j:], " "))
 		}
