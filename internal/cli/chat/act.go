@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -266,6 +267,18 @@ func listTasks(ctx context.Context, v *conversation, _ string) error {
 	if b.Len() > 0 {
 		v.say("Ended:\n" + b.String())
 	}
+	return nil
+}
+
+// showWhole shows all of a result.
+func showWhole(_ context.Context, v *conversation, word string) error {
+	n, err := strconv.Atoi(cmp.Or(strings.TrimPrefix(word, "#"), "0"))
+	text, ok := v.view.Whole(n)
+	if err != nil || !ok {
+		return &troupe.UserError{Problem: "there is no result " + cmp.Or(word, "that was shown in part"),
+			Hint: "/show N shows all of one: N stands behind the lines that were shown of it."}
+	}
+	v.flow(text + "\n")
 	return nil
 }
 

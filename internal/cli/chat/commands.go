@@ -28,6 +28,8 @@ func commands() []command {
 			run: listAgents},
 		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
 			run: listTasks},
+		{name: "show", args: "[N]", help: "all of a result that was shown in part, the last or by its number",
+			aliases: []string{"expand"}, late: true, run: showWhole},
 		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
 			late: true, run: showCost},
 		{name: "model", args: "[NAME]", help: "the main agent's model, or another one from here on", early: true,

@@ -295,7 +295,8 @@ func (v *conversation) begin(ctx context.Context, b wire.Begin) error {
 // take makes a tree the one that is talked to. told says that it has something to do.
 func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
-	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.next.Cwd, Local: v.o.Local})
+	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.next.Cwd, Local: v.o.Local,
+		Markdown: v.raw()})
 	v.view.Know(t.before)
 	v.board.work = render.NewWork(v.view)
 	v.m.begun, v.m.working = true, told

@@ -109,3 +109,51 @@ func TestWorkGoesOn(t *testing.T) {
 		p.sees(fmt.Sprintf("\n… waiting for m · %d s · Esc stops\n»", n-2))
 	}
 }
+
+// markdown is a reply with the forms that models write.
+const markdown = "## What I did\n\nThe login **works** now; see `auth.go` and [the notes](docs/notes.md).\n\n" +
+	"1. The first step is long enough that it is wrapped on a narrow terminal, under its own words.\n" +
+	"2. The second.\n   - with a part\n\n```go\nfunc main() {\n\tfmt.Println(1)\n}\n```\n\n> a quote\n\n---\n2 * 3 * " +
+	"4 __init__"
+
+// TestResultsAreSeen: the lines of a failed command that say why, what an edit changed, what a child
+// reports, a reply without the marks of Markdown; and all of it with /show.
+func TestResultsAreSeen(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, what string) {
+			if what != "go" {
+				return
+			}
+			failed := finished(1, 0, "Bash", "ok a\nok b\nok c\n--- FAIL: TestLogin (0.00s)\n    login_test.go:12: "+
+				"got 1, want 2\n"+
+				"FAIL\nFAIL\texample.com/auth\t0.01s\nFAIL\n(Exit code 1.)")
+			failed.Evidence.Commands = []troupe.CommandRun{{Command: "go test ./...", ExitCode: 1}}
+			edited := finished(1, 1, "Edit", "auth.go was changed.")
+			edited.Evidence.Files = []troupe.FileTouch{{Path: "/p/auth.go", Wrote: true, Added: 2, Removed: 1}}
+			f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{
+				callBlock(1, 0, "Bash", `{"command":"go test ./..."}`),
+				callBlock(1, 1, "Edit", `{"file_path":"auth.go","old_string":"func a() {\n\treturn 1\n}",`+
+					`"new_string":"func a() {\n\tb()\n\treturn 2\n}"}`),
+			}}, failed, edited)
+			end := ended(troupe.Completed)
+			end.Outcome.Result = "# Report\n\nThe login is in **auth.go:12**.\n\n- one\n- two\n- three\n- four\n- five"
+			f.add(childID, troupe.Created{Name: "Auth Explorer", Title: "Look at auth", Parent: rootID,
+				Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1}, end)
+			f.says(markdown)
+		})
+	}
+	screens(t, "results", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.Keys("go\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/show 1\r")
+		p.sees("0.01s\nFAIL\n>")
+		p.Keys("/show 9\r")
+		p.shows("there is no result 9")
+	})
+}
+
+func finished(reply, index int, name, text string) troupe.ToolFinished {
+	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index,
+		Blocks: []troupe.Block{troupe.Text(text)}}}
+}

@@ -26,6 +26,9 @@ type Options struct {
 	Width int            // columns; 0: unknown, nothing is wrapped or cut to fit
 	Cwd   string         // paths below it are shown relative to it
 	Local *time.Location // for times of day; nil: the machine's
+	// Markdown: replies are shown without its marks. Where they go to a file or a program they
+	// are left as they are.
+	Markdown bool
 }
 
 // View collects text until it is taken.
@@ -43,6 +46,7 @@ type View struct {
 	shown  int64      // the main agent's last event that was shown
 	whole  int64      // of these, the one that ended its last reply
 	heard  wire.Delta // the last piece
+	shelf  shelf
 	out    strings.Builder
 }
 
@@ -308,7 +312,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 		v.call(a, v.paint(33, "! "), call.Name, what, "interrupted")
 	case b.Result.IsError:
 		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
-		v.line(a, v.paint(31, "  "), troupe.JoinText(b.Result.Blocks))
+		part(v, a, output(b), fewLines, len(b.Evidence.Commands) > 0)
 	default:
 		mark := v.paint(32, "✓ ")
 		for _, c := range b.Evidence.Commands {
@@ -317,6 +321,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 			}
 		}
 		v.call(a, mark, call.Name, what, live.Measured(b))
+		came(v, a, call, b)
 	}
 }
 
@@ -359,6 +364,9 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			a.open = false
 			v.open--
 		}
+	}
+	if a.num > 0 && o.Status == troupe.Completed {
+		report(v, a, o.Result)
 	}
 	if o.Status != troupe.Completed && o.Error != "" {
 		indent := ""

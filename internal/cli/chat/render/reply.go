@@ -16,8 +16,7 @@ type reply struct {
 	said     strings.Builder // all text that was shown of it
 	line     string          // of that, what stands in the unfinished line
 	begun    bool            // something of the line is shown, or was
-	soft     bool            // the line was broken by us; spaces at the break are dropped
-	fence    bool            // within a block of code, which is not wrapped
+	prose    prose
 	thinking string
 	thought  bool // the thinking was shown
 	calling  string
@@ -170,7 +169,10 @@ func (v *View) fill(full string, breaks []int) {
 		from = strings.LastIndexByte(full[:from], '\n') + 1
 		v.endLine()
 		v.put(v.paint(2, "[parts of this did not arrive as it was written; whole, from there:]"))
-		v.reply.fence = strings.Count(full[:from], "```")%2 == 1
+		v.reply.prose = prose{o: v.o}
+		for line := range strings.Lines(full[:from]) {
+			v.reply.prose.rows(strings.TrimSuffix(line, "\n"))
+		}
 	}
 	for _, at := range breaks {
 		if at > from {
@@ -193,49 +195,14 @@ func (v *View) flow(text string) {
 	for text != "" {
 		part, rest, whole := strings.Cut(text, "\n")
 		text = rest
-		if r.soft {
-			if part = strings.TrimLeft(part, " "); part != "" {
-				r.soft = false
-			}
-		}
 		if part != "" {
 			r.line += part
 			r.begun = true
 		}
-		v.wrap()
 		if whole {
 			v.breakLine()
 		}
 	}
-}
-
-// wrap writes the rows of the unfinished line that are full.
-func (v *View) wrap() {
-	r := &v.reply
-	if v.o.Width == 0 || r.fence || strings.HasPrefix(r.line, "```") {
-		return
-	}
-	for {
-		row, rest, full := cutRow(console.Clean(r.line), v.o.Width)
-		if !full {
-			return
-		}
-		v.out.WriteString(row + "\n")
-		r.line, r.soft = rest, rest == ""
-	}
-}
-
-// cutRow cuts the first row off a text that is wider than w, if it can between words.
-func cutRow(s string, w int) (row, rest string, full bool) {
-	s = strings.ReplaceAll(s, "\t", "    ")
-	if len(s) <= w || ansi.StringWidth(s) <= w {
-		return "", s, false
-	}
-	i := len(ansi.Truncate(s, max(w, 2), ""))
-	if j := strings.LastIndexByte(s[:i], ' '); s[i] != ' ' && strings.TrimSpace(s[:max(j, 0)]) != "" {
-		i = j
-	}
-	return strings.TrimRight(s[:i], " "), strings.TrimLeft(s[i:], " "), true
 }
 
 // room is how many columns are left beside others; 0: there is no end to them.
@@ -249,14 +216,11 @@ func (v *View) room(beside int) int {
 // breakLine ends the line because the text did.
 func (v *View) breakLine() {
 	r := &v.reply
-	line := strings.TrimSuffix(r.line, "\r")
-	if strings.HasPrefix(strings.TrimLeft(line, " "), "```") {
-		r.fence = !r.fence
+	r.prose.o = v.o
+	for _, row := range r.prose.rows(strings.TrimSuffix(r.line, "\r")) {
+		v.put(row)
 	}
-	if !r.soft {
-		v.out.WriteString(console.Clean(line) + "\n")
-	}
-	r.line, r.begun, r.soft = "", false, false
+	r.line, r.begun = "", false
 }
 
 // endLine ends the line if there is one.
@@ -271,7 +235,13 @@ func (v *View) tail() string {
 	r := &v.reply
 	switch {
 	case r.line != "":
-		return console.Clean(strings.ReplaceAll(r.line, "\t", "    "))
+		r.prose.o = v.o
+		ahead := r.prose // a fence that is not whole yet is none
+		line := r.line
+		if over := len(line) - maxTail; over > 0 {
+			line = "…" + strings.ToValidUTF8(line[over:], "")
+		}
+		return strings.Join(ahead.rows(line), "\n")
 	case r.thinking != "" && !r.thought:
 		return v.paint(2, "∴ "+v.last(r.thinking))
 	case r.calling != "":
@@ -279,6 +249,9 @@ func (v *View) tail() string {
 	}
 	return ""
 }
+
+// maxTail bounds what is shown of a line that does not end; all of it is shown when it has.
+const maxTail = 4 << 10
 
 // last is the end of a text that grows, as far as it fits.
 func (v *View) last(s string) string {
