@@ -80,10 +80,7 @@ func checkPrograms(ctx context.Context, c *wire.Diagnosis) {
 
 // checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
 func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string) error {
-	guard, err := a.newGuard(ctx)
-	if err != nil {
-		return err
-	}
+	guard := a.newGuard(ctx)
 	defer guard.close() //nolint:errcheck // it has made nothing
 	c.Kernel = guard.box.Support(ctx)
 	tools, err := a.newToolbox(guard)

@@ -24,11 +24,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
-// withoutVariable names the parts of the sandbox to do without, to see what becomes of a
-// machine that lacks them: "namespaces=off,landlock=3". It takes nothing away from what is
-// refused; with less of a sandbox, more is asked about.
-const withoutVariable = "TROUPE_SANDBOX"
-
 // guard implements session.Guard: what this machine can confine commands with, and what the
 // settings of each folder leave to them.
 type guard struct {
@@ -55,21 +50,12 @@ type folder struct {
 	nested    nested
 }
 
-func (a *App) newGuard(ctx context.Context) (*guard, error) {
-	text, ok := a.env.Lookup(withoutVariable)
-	if !ok {
-		text = ""
-	}
-	o, err := sandbox.ParseOptions(text)
-	if err != nil {
-		return nil, &troupe.UserError{Problem: withoutVariable + ": " + err.Error(), Hint: "Unset it; it is for tests.",
-			Code: troupe.ExitUsage}
-	}
+func (a *App) newGuard(ctx context.Context) *guard {
 	return &guard{
-		app: a, box: sandbox.New(o), ctx: func() context.Context { return context.WithoutCancel(ctx) },
+		app: a, box: sandbox.New(sandbox.Options{}), ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		folders: make(map[string]*folder), proxies: make(map[string]*proxy.Proxy),
 		finders: make(map[string]*hidden.Finder),
-	}, nil
+	}
 }
 
 // sweep removes what killed processes left, beside what this one does.

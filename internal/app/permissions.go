@@ -43,9 +43,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
 	x := &explainer{app: a.App, request: r, depth: p.settings.Agents.MaxDepth}
-	if x.guard, err = a.newGuard(ctx); err != nil {
-		return nil, nil, err
-	}
+	x.guard = a.newGuard(ctx)
 	if x.tools, err = a.newToolbox(x.guard); err != nil {
 		return nil, nil, err
 	}
@@ -253,10 +251,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	if r.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
-	g, err := a.newGuard(ctx)
-	if err != nil {
-		return wire.RuleList{}, err
-	}
+	g := a.newGuard(ctx)
 	known, err := a.known()
 	if err != nil {
 		return wire.RuleList{}, err

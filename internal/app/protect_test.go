@@ -41,9 +41,7 @@ func guardedFolder(t *testing.T) (g *guard, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g, err = a.newGuard(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	g = a.newGuard(t.Context())
 	t.Cleanup(func() {
 		if err := g.close(); err != nil {
 			t.Error(err)

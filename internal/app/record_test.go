@@ -498,10 +498,7 @@ func TestPersonRefused(t *testing.T) {
 func testTools(t *testing.T) *toolbox {
 	t.Helper()
 	a := newApp(Env{Lookup: func(string) (string, bool) { return "", false }})
-	g, err := a.newGuard(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := a.newGuard(t.Context())
 	tools, err := a.newToolbox(g)
 	if err != nil {
 		t.Fatal(err)

@@ -22,10 +22,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	if e := a.engine.Load(); e != nil {
 		return e, nil
 	}
-	guard, err := a.newGuard(ctx)
-	if err != nil {
-		return nil, err
-	}
+	guard := a.newGuard(ctx)
 	guard.sweep()
 	tools, err := a.newToolbox(guard)
 	if err != nil {

@@ -20,7 +20,15 @@ var binary string
 // built names a binary that is there already: `make test` gives the one that `make build` makes.
 const built = "TROUPE_E2E_BINARY"
 
+// withoutName is the name under which this binary is the command that makes a machine lack something; scripts
+// find it beside the program.
+const withoutName = "without"
+
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == withoutName {
+		fmt.Fprintln(os.Stderr, without(os.Args[1:]))
+		os.Exit(1)
+	}
 	code, err := build(m)
 	if err == nil && code == 0 {
 		err = goleak.Find()
@@ -40,6 +48,13 @@ func build(m *testing.M) (code int, err error) {
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "troupe")
 	if err := program(os.Getenv(built)); err != nil {
+		return 1, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 1, err
+	}
+	if err := os.Symlink(self, filepath.Join(dir, withoutName)); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -26,6 +26,7 @@ type place struct {
 	dir     string // the project
 	root    string // holds everything; every process started here has it in its environment
 	environ []string
+	lacks   string // the parts of the sandbox that its machine is without (see TestWithout); "" is none
 }
 
 func newPlace(t *testing.T, environ ...string) *place {
@@ -70,7 +71,11 @@ func (p *place) read(name string) string {
 }
 
 func (p *place) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(p.t.Context(), binary, args...)
+	name := binary
+	if p.lacks != "" {
+		name, args = filepath.Join(filepath.Dir(binary), withoutName), append([]string{p.lacks, binary}, args...)
+	}
+	cmd := exec.CommandContext(p.t.Context(), name, args...)
 	cmd.Dir, cmd.Env = p.dir, slices.Clone(p.environ)
 	return cmd
 }

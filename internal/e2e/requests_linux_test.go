@@ -27,7 +27,7 @@ func firstAgents() map[string]string {
 
 // firstRequests runs main and one agent of each type, and returns the first request of each by its
 // type. What is this machine's or this minute's own is replaced in them.
-func firstRequests(t *testing.T, environ []string, args ...string) map[string][]byte {
+func firstRequests(t *testing.T, lacks string, args ...string) map[string][]byte {
 	t.Helper()
 	var mu sync.Mutex
 	got := make(map[string][]byte)
@@ -49,7 +49,7 @@ func firstRequests(t *testing.T, environ []string, args ...string) map[string][]
 		}
 		return modeltest.Text("Done.")
 	})
-	p.environ = append(p.environ, environ...)
+	p.lacks = lacks
 	p.write("a.txt", "one\n")
 	for _, git := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
 		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"},
@@ -99,14 +99,17 @@ func readable(t *testing.T, body []byte) string {
 // TestFirstRequests keeps what each kind of agent is told at first, as it goes over the wire.
 func TestFirstRequests(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ environ, args []string }{
+	for name, c := range map[string]struct {
+		lacks string
+		args  []string
+	}{
 		"default":    {},
 		"plan":       {args: []string{"--permission-mode", "plan"}},
-		"no sandbox": {environ: []string{"TROUPE_SANDBOX=landlock=off"}},
+		"no sandbox": {lacks: "landlock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := firstRequests(t, c.environ, c.args...)
+			got := firstRequests(t, c.lacks, c.args...)
 			if len(got) != 1+len(firstAgents()) {
 				t.Fatalf("%d agents made requests, want %d", len(got), 1+len(firstAgents()))
 			}

@@ -34,46 +34,17 @@ package sandbox
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
 
 // Options switch off what a kernel offers, so that it can be seen what happens where it is
-// missing. Nothing can be switched on.
+// missing; tests of this package use them. Nothing can be switched on.
 type Options struct {
 	// Landlock is the highest version to use; 0 is the kernel's, -1 none.
 	Landlock     int
 	NoNamespaces bool
 	NoNotify     bool
-}
-
-// ParseOptions reads what tests say in the environment: "landlock=3,namespaces=off,notify=off".
-// "landlock=off" is none at all.
-func ParseOptions(s string) (Options, error) {
-	var o Options
-	for part := range strings.SplitSeq(s, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
-		switch {
-		case name == "":
-		case name == "landlock" && value == "off":
-			o.Landlock = -1
-		case name == "landlock":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 {
-				return Options{}, fmt.Errorf("landlock=%s: want a version or off", value)
-			}
-			o.Landlock = n
-		case name == "namespaces" && value == "off":
-			o.NoNamespaces = true
-		case name == "notify" && value == "off":
-			o.NoNotify = true
-		default:
-			return Options{}, fmt.Errorf("%q: want landlock=VERSION, namespaces=off or notify=off", part)
-		}
-	}
-	return o, nil
 }
 
 // UnavailableError says that a command was not started because it cannot be confined as asked.

@@ -92,23 +92,6 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestParseOptions(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]Options{
-		"": {}, "landlock=3": {Landlock: 3}, "landlock=off": {Landlock: -1},
-		"namespaces=off, notify=off,": {NoNamespaces: true, NoNotify: true},
-	} {
-		if got, err := ParseOptions(text); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"landlock", "landlock=x", "landlock=0", "landlock=-1", "namespaces=on", "x"} {
-		if got, err := ParseOptions(text); err == nil {
-			t.Errorf("%q: %+v", text, got)
-		}
-	}
-}
-
 func TestQuietHasReasons(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
