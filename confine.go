@@ -9,6 +9,9 @@ const (
 	// LevelReadOnly: it reads and computes. It writes its own temporary folder and the build
 	// caches that were named, and reaches nobody.
 	LevelReadOnly Level = "read-only"
+	// LevelGranted: besides it changes and reaches what was granted for this one run, and nothing
+	// else. No machine offers it and no rule gives it: it is what an answer gives.
+	LevelGranted Level = "granted"
 	// LevelWorkspace: it also writes the session's folder, without what is protected there,
 	// and reaches what its Network says.
 	LevelWorkspace Level = "workspace"
@@ -26,10 +29,12 @@ func (l Level) Meet(o Level) Level {
 
 func (l Level) openness() int {
 	switch l {
-	case LevelWorkspace:
+	case LevelGranted:
 		return 1
-	case LevelNone:
+	case LevelWorkspace:
 		return 2
+	case LevelNone:
+		return 3
 	default:
 		return 0
 	}
@@ -75,6 +80,9 @@ type Confinement struct {
 type Network struct {
 	// All: everybody, as without a sandbox.
 	All bool `json:"all,omitempty"`
+	// Addresses may be connected to and, where they are of this machine, listened at: what was
+	// granted, as attempts name it (see Attempt.Path).
+	Addresses []string `json:"addresses,omitempty"`
 	// Ports are TCP ports that may be connected to, on any host.
 	Ports []int `json:"ports,omitempty"`
 	// Proxy is the port on loopback of the proxy that lets the allowed hosts through; it is
@@ -97,6 +105,16 @@ type Attempt struct {
 	// "93.184.216.34:443", "[::1]:80", or the path of a socket.
 	Path string `json:"path"`
 }
+
+// AnyHost reports whether an attempt can only be let by opening the network: it looked up a name,
+// which is to say that it wants whoever has it.
+func (a Attempt) AnyHost() bool { return a.Op == OpConnect && (a.Path == NetUDP || a.Path == NetICMP) }
+
+// What an attempt to use the network says that has no address yet.
+const (
+	NetUDP  = "udp"
+	NetICMP = "icmp"
+)
 
 // AttemptOp is a kind of attempt.
 type AttemptOp string

@@ -62,7 +62,9 @@ type RequestBody struct {
 	// With lists further calls of the reply that the answer is for as well.
 	With []int `json:"with,omitempty"`
 	// Wants is what the command attempted in its sandbox and was not let, and Output what it
-	// had printed. Leave to run it is leave for these.
+	// had printed. Opens is the level in which a yes runs it again: LevelGranted is with exactly
+	// these, LevelWorkspace with these and the whole workspace; "" (of earlier versions) is the same.
+	Opens  Level     `json:"opens,omitempty"`
 	Wants  []Attempt `json:"wants,omitempty"`
 	Output string    `json:"output,omitempty"`
 	// Rules are what leave grants to the whole tree besides: what an agent that is to work in

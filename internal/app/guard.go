@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -235,8 +236,38 @@ func (g *guard) reach(c session.Confine, s config.Sandbox, out *troupe.Confineme
 		return p.Environ(), nil
 	case len(s.AllowedPorts) > 0:
 		out.Network.Ports = s.AllowedPorts
+		if slices.Contains(s.AllowedPorts, 53) {
+			// The kernel knows ports of TCP alone; a socket for datagrams would reach every port.
+			return []string{"RES_OPTIONS=use-vc"}, nil
+		}
 	default:
 		out.Network.All = true
+	}
+	return nil, nil
+}
+
+// reachGranted settles what a command may connect to that got exactly what it wanted. What settings keep
+// from everybody a yes does not open.
+func (g *guard) reachGranted(c session.Confine, s config.Sandbox, out *troupe.Confinement) ([]string, error) {
+	var to []string
+	for _, a := range c.Granted {
+		if a.Op == troupe.OpConnect && !a.AnyHost() {
+			to = append(to, a.Path)
+		}
+	}
+	switch hosts := len(s.AllowedHosts) > 0 || len(s.DeniedHosts) > 0; {
+	case c.Reach, len(to) > 0 && hosts: // the proxy knows hosts; an address alone says nothing of them
+		c.Reach = true
+		return g.reach(c, s, out)
+	case s.Offline:
+		return nil, nil
+	}
+	for _, addr := range to {
+		at, err := netip.ParseAddrPort(addr)
+		if err == nil && len(s.AllowedPorts) > 0 && !slices.Contains(s.AllowedPorts, int(at.Port())) {
+			continue
+		}
+		out.Network.Addresses = append(out.Network.Addresses, addr)
 	}
 	return nil, nil
 }

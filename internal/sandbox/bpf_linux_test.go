@@ -59,9 +59,6 @@ func policies() []policy {
 		for _, listener := range []bool{true, false} {
 			for _, net := range []netAccess{netNone, netPorts, netAll} {
 				all = append(all, policy{landlock: landlock, listener: listener, net: net})
-				if net == netPorts {
-					all = append(all, policy{landlock: landlock, listener: listener, net: net, udp: true})
-				}
 			}
 		}
 	}

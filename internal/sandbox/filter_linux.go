@@ -14,8 +14,7 @@ type policy struct {
 	landlock int  // version
 	listener bool // somebody answers notifications
 	net      netAccess
-	udp      bool // where some ports are open: name lookups may be made
-	proxy    int  // the only port, on loopback, where there is one
+	proxy    int // the only port, on loopback, where there is one
 }
 
 // netAccess is how much of the network there is.
@@ -207,9 +206,7 @@ func network(p policy) []rule {
 	if p.listener {
 		list = append(list, rule{nr: unix.SYS_CONNECT, last: notify}, rule{nr: unix.SYS_BIND, last: notify})
 		listen = notify // to be refused
-		if !p.udp {
-			sendto.last = notify
-		}
+		sendto.last = notify
 	}
 	return append(list, rule{nr: unix.SYS_LISTEN, last: listen}, sendto)
 }
@@ -222,11 +219,7 @@ func socketsUnheard(p policy) []test {
 		inet.values = append(inet.values, unix.AF_NETLINK)
 		return []test{inet}
 	case netPorts:
-		tests := []test{inet}
-		if p.udp {
-			tests = append(tests, test{arg: 1, mask: sockTypes, values: []uint32{unix.SOCK_DGRAM}, then: pass})
-		}
-		return append(tests,
+		return append([]test{inet},
 			test{arg: 1, mask: sockTypes, values: []uint32{unix.SOCK_STREAM}, not: true, then: refuse(unix.EACCES)},
 			test{arg: 2, values: []uint32{0, unix.IPPROTO_TCP}, not: true, then: refuse(unix.EPROTONOSUPPORT)})
 	default:

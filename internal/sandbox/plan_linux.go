@@ -98,10 +98,9 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		p.policy.net = netAll
 	case len(n.Ports) > 0:
 		p.policy.net = netPorts
-		p.policy.udp = slices.Contains(n.Ports, 53)
 	}
 	if p.policy.net == netPorts && r.Landlock < 4 {
-		p.network, p.policy.net, p.policy.udp = troupe.Network{}, netNone, false
+		p.network, p.policy.net = troupe.Network{}, netNone
 	}
 	p.place()
 	return p

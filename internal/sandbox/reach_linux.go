@@ -64,17 +64,17 @@ func (r *reach) socket(q *asked) answer {
 func (r *reach) inet(kind uint32, protocol int32) answer {
 	p := r.plan.policy
 	switch {
-	case p.net == netAll, kind == unix.SOCK_DGRAM && p.udp && (protocol == 0 || protocol == unix.IPPROTO_UDP):
+	case p.net == netAll:
 		return proceed()
 	case kind == unix.SOCK_STREAM && (protocol == 0 || protocol == unix.IPPROTO_TCP):
 		return proceed()
 	case kind == unix.SOCK_STREAM:
 		return fail(unix.EPROTONOSUPPORT) // Landlock knows TCP only
 	case kind == unix.SOCK_DGRAM && (protocol == 0 || protocol == unix.IPPROTO_UDP):
-		r.seen.record(troupe.OpConnect, "udp") // to whom is never said: there is no socket to say it to
+		r.seen.record(troupe.OpConnect, troupe.NetUDP) // to whom is never said: there is no socket to say it to
 		return fail(unix.EACCES)
 	case protocol == unix.IPPROTO_ICMP || protocol == unix.IPPROTO_ICMPV6:
-		r.seen.record(troupe.OpConnect, "icmp")
+		r.seen.record(troupe.OpConnect, troupe.NetICMP)
 		return fail(unix.EACCES)
 	default:
 		return fail(unix.EPERM)
@@ -121,13 +121,17 @@ func (r *reach) connect(q *asked) (a answer, now bool) {
 		}
 		return proceed(), true
 	case unix.AF_UNIX:
-		return r.local(q, raw), true
+		return r.local(q, raw)
 	case unix.AF_INET, unix.AF_INET6:
 		to, ok := addrPort(family, raw)
 		if !ok {
 			return fail(unix.EINVAL), true
 		}
 		if p.proxy > 0 && int(to.Port()) == p.proxy && to.Addr().IsLoopback() {
+			r.calls.helpers.Go(func() { r.calls.send(q.id, connectFor(q.notification, raw)) })
+			return answer{}, false
+		}
+		if r.granted(to.String()) {
 			r.calls.helpers.Go(func() { r.calls.send(q.id, connectFor(q.notification, raw)) })
 			return answer{}, false
 		}
@@ -142,6 +146,10 @@ func (r *reach) connect(q *asked) (a answer, now bool) {
 		return fail(unix.EACCES), true
 	}
 }
+
+// granted reports whether an address may be reached by a leave of its own. The listener sees to it: Landlock
+// knows ports, and no addresses.
+func (r *reach) granted(to string) bool { return slices.Contains(r.plan.network.Addresses, to) }
 
 // connectFor connects a command's socket. Landlock knows ports and no hosts, so that this one
 // goes to loopback only we can see to.
@@ -194,32 +202,53 @@ func sockaddrOf(raw []byte) unix.Sockaddr {
 	}
 }
 
-// local refuses a socket in the file system. That names are looked up is nobody's attempt:
-// every second program does it, and does without.
-func (r *reach) local(q *asked, raw []byte) answer {
+// local connects to a socket in the file system that was granted, and refuses others. That names are
+// looked up is nobody's attempt: every second program does it, and does without.
+func (r *reach) local(q *asked, raw []byte) (a answer, now bool) {
 	name := string(raw[2:])
 	if len(name) > 0 && name[0] == 0 {
 		r.seen.record(troupe.OpConnect, "@"+strings.TrimRight(name[1:], "\x00"))
-		return fail(unix.EACCES)
+		return fail(unix.EACCES), true
 	}
 	name, _, _ = strings.Cut(name, "\x00")
 	p, err := r.lookup.locate(q.pid, unix.AT_FDCWD, name, true)
 	if err != nil {
-		return answered(err)
+		return answered(err), true
 	}
 	defer p.close()
 	switch {
 	case !p.exists:
-		return fail(unix.ENOENT)
+		return fail(unix.ENOENT), true
 	case p.kind() != unix.S_IFSOCK:
-		return fail(unix.ECONNREFUSED)
+		return fail(unix.ECONNREFUSED), true
 	case !p.may(p.name, unix.W_OK):
-		return fail(unix.EACCES)
+		return fail(unix.EACCES), true
+	case r.granted(p.path):
+		return r.connectLocal(q, p)
 	}
 	if !isNameService(p.path) {
 		r.seen.record(troupe.OpConnect, p.path)
 	}
-	return fail(unix.EACCES)
+	return fail(unix.EACCES), true
+}
+
+// connectLocal connects to the socket that was looked at, by the folder that is held.
+func (r *reach) connectLocal(q *asked, p place) (a answer, now bool) {
+	dir, err := unix.Dup(p.dir)
+	if err != nil {
+		return answered(err), true
+	}
+	id, n, name := q.id, q.notification, p.name
+	r.calls.helpers.Go(func() { // it can have to wait
+		defer unix.Close(dir) //nolint:errcheck // nothing was written
+		fd, err := socketOf(n)
+		if err == nil {
+			err = unix.Connect(fd, &unix.SockaddrUnix{Name: link(dir) + "/" + name})
+			_ = unix.Close(fd) // the command has its own
+		}
+		r.calls.send(id, answered(err))
+	})
+	return answer{}, false
 }
 
 // isNameService reports whether a socket is one by which the C library asks for users, groups
@@ -244,7 +273,7 @@ func (r *reach) address(q *asked) answer {
 		return proceed()
 	}
 	if to, inet := addrPort(family, raw); inet {
-		if q.op == opBind && to.Port() == 0 {
+		if q.op == opBind && (to.Port() == 0 || r.granted(to.String())) {
 			if a, ok := bindFor(q.notification, raw); ok {
 				return a
 			}
@@ -294,15 +323,23 @@ func (r *reach) await(q *asked) answer {
 		return fail(unix.EACCES)
 	}
 	defer unix.Close(fd) //nolint:errcheck // the command has its own
-	at, err := unix.Getsockname(fd)
+	name, err := unix.Getsockname(fd)
 	if err != nil {
 		return fail(unix.EACCES)
 	}
-	switch at := at.(type) {
+	var at netip.AddrPort
+	switch name := name.(type) {
 	case *unix.SockaddrInet4:
-		r.seen.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom4(at.Addr), 0).String())
+		at = netip.AddrPortFrom(netip.AddrFrom4(name.Addr), uint16(name.Port))
 	case *unix.SockaddrInet6:
-		r.seen.record(troupe.OpConnect, netip.AddrPortFrom(netip.AddrFrom16(at.Addr).Unmap(), 0).String())
+		at = netip.AddrPortFrom(netip.AddrFrom16(name.Addr).Unmap(), uint16(name.Port))
+	default:
+		return fail(unix.EACCES)
 	}
+	any := netip.AddrPortFrom(at.Addr(), 0).String()
+	if r.granted(any) || r.granted(at.String()) {
+		return answered(unix.Listen(fd, int(int32(q.args[1]))))
+	}
+	r.seen.record(troupe.OpConnect, any)
 	return fail(unix.EACCES)
 }

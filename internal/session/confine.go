@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // Guard knows what this machine can confine commands with, and what they may touch. Its
@@ -80,7 +81,7 @@ func (unguarded) Confine(context.Context, Confine) (*troupe.Confinement, []strin
 const maxRounds = 4
 
 // allowedBy turns an answer to the question that followed a confined run into the decision
-// for the next run: the workspace, and what was asked about.
+// for the next run: what was asked about, or the workspace if that was said to be opened.
 func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 	if !gate.IsReadOnlyRun(d) {
 		return d // the gate has said what leave gives
@@ -88,8 +89,36 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 	d.Sandbox = troupe.LevelNone
 	if levels, _ := c.h.d.Guard.Machine(); slices.Contains(levels, troupe.LevelWorkspace) {
 		d.Sandbox = troupe.LevelWorkspace
+		if asked := c.call.Asked; asked != nil && asked.Opens == troupe.LevelGranted {
+			d.Sandbox = troupe.LevelGranted
+		}
 	}
 	return d
+}
+
+// opens is the level in which a yes to what a command wanted runs it again. A first yes is to exactly
+// that. If it wants yet more then, what it does cannot be told beforehand, and if there was more than
+// could be kept, it was not told: then the question is whether it gets the workspace.
+func opens(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.Level {
+	told := !more && !slices.ContainsFunc(wants, func(w troupe.Attempt) bool { return w.Op == troupe.OpUnseen })
+	if gate.IsReadOnlyRun(d) && c.Rounds == 0 && told {
+		return troupe.LevelGranted
+	}
+	return troupe.LevelWorkspace
+}
+
+// gives says what a yes gives.
+func gives(level troupe.Level, folder string, wants []troupe.Attempt) string {
+	if level == troupe.LevelGranted {
+		return "yes runs it again with exactly that"
+	}
+	text := "yes lets it write anywhere in " + folder + " but at protected places"
+	if slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
+		return w.Op == troupe.OpConnect || w.Op == troupe.OpUnseen
+	}) {
+		text += ", and reach any host that the settings allow"
+	}
+	return text
 }
 
 // confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
@@ -107,8 +136,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	// command whole, and that includes the network.
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool {
-			return g.Op == troupe.OpConnect ||
-				g.Op == troupe.OpUnseen
+			return g.AnyHost() || d.Sandbox != troupe.LevelGranted && (g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen)
 		})
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
@@ -148,21 +176,24 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
 func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
-	wants, blocked := cs.wants(i, *out)
+	wants, blocked, more := cs.wants(i, *out, j.decision.Sandbox)
 	if wants = cs.withoutDenied(i, wants, out); len(wants) == 0 {
 		return false, nil
 	}
 	c, d := cs.a.st.Calls[i], j.decision
+	wants = append(wants, cs.a.h.gate.Completes(j.access, wants)...)
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
-		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox,
+		level := opens(&c, d, wants, more)
+		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why + "; " + gives(level, cs.a.st.Session.Cwd, wants),
+			Grant: d.Grant, Sandbox: d.Sandbox,
 			Beyond: d.Beyond}
 		if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
 			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 		}
 		command := out.Evidence.Commands[0].Command
 		if err := cs.a.requests.openRequest(i, troupe.RequestBody{
-			Kind: troupe.RequestPermission, Decision: ask, Action: command,
+			Kind: troupe.RequestPermission, Decision: ask, Action: command, Opens: level,
 			Wants: cs.maskWants(wants), Output: shorten(cs.a.h.d.Mask(troupe.JoinText(out.Blocks))),
 		}); err != nil {
 			return true, err
@@ -199,8 +230,8 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 }
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been
-// granted some of it, and the kernel still did not let it.
-func (cs *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked bool) {
+// granted some of it, and the kernel still did not let it. More: there was more than is listed.
+func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []troupe.Attempt, blocked, more bool) {
 	granted := cs.a.st.Calls[i].Granted
 	for _, cmd := range out.Evidence.Commands {
 		if cmd.Watched == nil {
@@ -212,14 +243,17 @@ func (cs *calls) wants(i int, out tool.Output) (wants []troupe.Attempt, blocked 
 		}
 		for _, w := range cmd.Watched.Attempts {
 			if slices.Contains(granted, w) || w.Op == troupe.OpConnect &&
-				slices.ContainsFunc(granted, func(g troupe.Attempt) bool { return g.Op == troupe.OpConnect }) {
+				slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
+					return g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted
+				}) {
 				blocked = true
 				continue
 			}
 			wants = append(wants, w)
 		}
+		more = more || cmd.Watched.More > 0
 	}
-	return wants, blocked
+	return wants, blocked, more
 }
 
 // withoutDenied takes out what rules keep from being written, for no answer opens that, and says so of the first.
@@ -256,10 +290,14 @@ func (cs *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
 }
 
 func ranAs(l troupe.Level) string {
-	if l == troupe.LevelWorkspace {
+	switch l {
+	case troupe.LevelWorkspace:
 		return "ran confined to the workspace"
+	case troupe.LevelGranted:
+		return "ran with what was allowed"
+	default:
+		return "ran read-only"
 	}
-	return "ran read-only"
 }
 
 // Wanted says in words what was attempted: "create a, b; reach 10.0.0.1:443".
@@ -276,6 +314,8 @@ func Wanted(list []troupe.Attempt) string {
 	// Port 0 is any port of this machine: nobody is reached there, who wants it waits for others.
 	listens := slices.ContainsFunc(list, listensOnly)
 	list = slices.DeleteFunc(slices.Clone(list), listensOnly)
+	anyHost := slices.ContainsFunc(list, troupe.Attempt.AnyHost)
+	list = slices.DeleteFunc(list, troupe.Attempt.AnyHost)
 	var parts []string
 	for _, v := range verbs {
 		var names []string
@@ -298,6 +338,9 @@ func Wanted(list []troupe.Attempt) string {
 			text += fmt.Sprintf(" and %d more", more)
 		}
 		parts = append(parts, text)
+	}
+	if anyHost {
+		parts = append(parts, "reach any host (it looked up a name, or sent a ping)")
 	}
 	if listens {
 		parts = append(parts, "listen on a port of this machine")

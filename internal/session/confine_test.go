@@ -46,9 +46,15 @@ func (f fake) confined(env tool.Env) tool.Output {
 	if env.Confine != nil {
 		run.Sandbox, run.Watched = env.Confine.Level, new(troupe.Watched)
 		for _, w := range strings.Fields(f.input) {
+			if w == "late" { // it comes as far as that only with what it wanted before
+				if run.Sandbox != troupe.LevelGranted {
+					continue
+				}
+				w = "/ws/late"
+			}
 			a := troupe.Attempt{Op: troupe.OpCreate, Path: w}
 			if strings.Contains(w, ":") {
-				a.Op = troupe.OpConnect
+				a.Op, a.Path = troupe.OpConnect, strings.TrimSuffix(w, ":")
 			}
 			free := env.Confine.Level == troupe.LevelWorkspace && strings.HasPrefix(w, "/ws/") ||
 				slices.Contains(env.Confine.Writable, w)
@@ -81,21 +87,27 @@ func TestBeyondTheSandbox(t *testing.T) {
 		asked   []string // what each request said was wanted
 		levels  []troupe.Level
 		result  string
+		gives   []string // what each request says that a yes gives, as far as it is looked at
 	}{
 		"reads only": {command: "false", levels: []troupe.Level{"read-only"},
 			result: "false read-only: 0"},
 		"wants to write, allowed": {command: "/ws/a", answers: []troupe.Effect{yes}, asked: []string{"create /ws/a"},
-			levels: []troupe.Level{"read-only", "workspace"}, result: "/ws/a workspace: 0"},
+			levels: []troupe.Level{"read-only", "granted"}, result: "/ws/a granted: 0",
+			gives: []string{"exactly that"}},
+		"wants more then": {command: "/ws/a late", answers: []troupe.Effect{yes, yes},
+			asked:  []string{"create /ws/a", "create /ws/late"},
+			levels: []troupe.Level{"read-only", "granted", "workspace"}, result: "/ws/a late workspace: 0",
+			gives: []string{"exactly that", "anywhere in /ws but at protected places"}},
 		"wants to write, refused": {command: "/ws/a", answers: []troupe.Effect{no}, asked: []string{"create /ws/a"},
 			levels: []troupe.Level{"read-only"}, result: "refused by somebody: so it be\n\nConfined, without what it " +
 				"wanted, it had printed:\n/ws/a read-only: 1"},
 		"over a restart": {command: "/ws/a", answers: []troupe.Effect{yes}, down: true,
-			asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "workspace"},
-			result: "/ws/a workspace: 0"},
+			asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "granted"},
+			result: "/ws/a granted: 0"},
 		"wants one thing after another": {
 			command: "/ws/a 10.0.0.1:443 /etc/x", answers: []troupe.Effect{yes},
 			asked:  []string{"create /ws/a, /etc/x; reach 10.0.0.1:443"},
-			levels: []troupe.Level{"read-only", "workspace"}, result: "workspace: 0",
+			levels: []troupe.Level{"read-only", "granted"}, result: "granted: 0",
 		},
 		"wants to listen": {
 			command: "127.0.0.1:0", answers: []troupe.Effect{no}, asked: []string{"listen on a port of this machine"},
@@ -153,7 +165,10 @@ func TestBeyondTheSandbox(t *testing.T) {
 				p.end()
 				opened, _ := h.requests(h.root)
 				var wanted []string
-				for _, o := range opened {
+				for i, o := range opened {
+					if i < len(tt.gives) {
+						wants(t, o.Decision.Why, "yes", tt.gives[i])
+					}
 					wants(t, o.Decision.Why, "does without mount namespaces")
 					wanted = append(wanted, session.Wanted(o.Wants))
 				}
@@ -182,10 +197,11 @@ func TestBeyondTheSandbox(t *testing.T) {
 }
 
 // TestLeaveIsForWhatWasWanted: a yes to what a command wanted opens the network to its next run only
-// if the network was among it.
+// if it looked up a name; an address that it wanted is all that it gets.
 func TestLeaveIsForWhatWasWanted(t *testing.T) {
 	t.Parallel()
-	for command, reach := range map[string]bool{"/ws/a": false, "10.0.0.1:443": true, "/ws/a 10.0.0.1:443": true} {
+	for command, reach := range map[string]bool{"/ws/a": false, "10.0.0.1:443": false, "/ws/a 10.0.0.1:443": false,
+		"udp:": true} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []session.Confine
 			h := newHome(t)

@@ -44,6 +44,7 @@ func TestPlantedBugs(t *testing.T) {
 		"leave for one run is leave for those after it":            onGuard(&lenient{}),
 		"what was asked about is let before the answer":            asksAndRuns,
 		"a sandbox is wider than was decided":                      onGuard(&roomy{}),
+		"a yes to what was wanted opens the workspace":             onGuard(&generous{}),
 		"a sandbox that was decided is not put up":                 onGuard(&absent{}),
 		"the network is open whatever the answer was for":          onGuard(&open{}),
 		"a commit is announced to those who follow another tree":   onNotify(toAnotherTree),

@@ -74,8 +74,8 @@ func lets(c *troupe.Confinement, a troupe.Attempt) bool {
 func (w *world) drawCommand() string {
 	return [...]string{
 		"make", "slow", "fail", "cat /sim/file", "touch /sim/a", "touch /etc/a", "touch /sim/b /etc/b",
-		"curl 10.0.0.1:443", "touch " + guarded, "touch /sim/c && curl 10.0.0.2:80", "creep",
-	}[w.rng.IntN(11)]
+		"curl 10.0.0.1:443", "touch " + guarded, "touch /sim/c && curl 10.0.0.2:80", "creep", "spread",
+	}[w.rng.IntN(12)]
 }
 
 // wantsOf is what a command does when it runs for the nth time.
@@ -93,6 +93,10 @@ func wantsOf(command string, n int) []troupe.Attempt {
 			} else {
 				add(troupe.OpCreate, "/etc/creep"+strconv.Itoa(i))
 			}
+		}
+	case "spread":
+		for i := range n {
+			add(troupe.OpCreate, "/sim/spread"+strconv.Itoa(i))
 		}
 	case "touch", "curl":
 		for _, word := range words {
