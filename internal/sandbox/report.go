@@ -98,8 +98,9 @@ func (r Support) Weaknesses() []string {
 			list = append(list, "Landlock below 6 and no notifications: signals are not confined")
 		}
 	}
-	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read, and protected files are "+
-		"compared and put back after each command instead of being read-only")
+	say(!r.Namespaces, "no mount namespace: hidden folders can be listed though not read")
+	say(!r.Namespaces && !r.Notify, "no mount namespace and no notifications: protected files are compared and put "+
+		"back after each command instead of being read-only")
 	say(!r.Namespaces, "no mount namespace: in a folder with a hidden file anywhere below it, no command can read or "+
 		"run what it has itself just made there (\"Permission denied\", exit 126); the next command can. To end "+
 		"that, let this user make user namespaces, or name the hidden file in sandbox.allow_read")

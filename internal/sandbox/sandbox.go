@@ -3,28 +3,25 @@
 // On Linux a command is born into its confinement: its process makes its own mounts, gives up
 // capabilities, enters a Landlock domain and puts a seccomp filter in place before it becomes
 // the command. Nothing can get between, nothing has to be undone, and no thread of ours is
-// confined. Three parts share the work:
+// confined. Four parts share the work:
 //
-//   - Landlock says which files may be written, which TCP ports may be reached, and whom
-//     signals may reach. It grants and cannot take back.
-//   - A mount namespace takes back: what is protected below a folder that may be written is
-//     read-only there, what is hidden is covered by what looks like it and cannot be read. It
-//     also keeps folders that protected things lie in from being renamed away. Where there
-//     are no namespaces, hidden things are carved out by granting what lies beside them, and
-//     protected ones are compared and put back in the end.
-//   - The filter refuses what neither of them knows, and tells a listener in this process
-//     of each attempt to change a file or to reach somebody.
+//   - Landlock says what may be changed, which TCP ports may be reached, and whom signals may
+//     reach. It grants by folder and cannot take back, so it grants only what holds nothing that
+//     is guarded: the command's temporary folder and build caches.
+//   - The listener in this process is told of each attempt to change a file or to reach somebody.
+//     In the session's folders it judges the call on its own copy of the arguments, and makes it in
+//     the command's place, on folders that it holds open and as the user that asked.
+//   - A mount namespace covers what is hidden by what looks like it and cannot be read. Where there
+//     are no namespaces, hidden things are carved out by granting what lies beside them.
+//   - The filter refuses what none of them knows.
 //
-// The listener only ever lets pass what the kernel would refuse by itself; what Landlock
-// does not cover (modes, owners, times, extended attributes) and what was granted by a name
-// that did not exist yet, the listener does in the command's place, on a descriptor that
-// it has looked at. So nothing depends on what a command's memory says at one moment or the
-// next. What it records is for people: what was attempted and refused, and whether anything
-// had happened before.
+// The listener only ever lets pass what the kernel would refuse by itself, or grants whatever it
+// says. So nothing depends on what a command's memory says at one moment or the next (ADR 0017).
+// What it records is for people: what was attempted and refused, and whether anything had happened
+// before.
 //
-// One promise is weaker. A protected name that does not exist cannot be covered. The listener
-// refuses to make it, which a command with several threads can get around for as long as it
-// runs; when it has ended, what appeared is set aside and reported.
+// Where there is no listener the kernel grants the session's folders. What is guarded there is
+// mounted read-only where it exists, or else compared and put back in the end.
 //
 // Each running command has one goroutine, its listener, which ends when all that the command
 // started has ended or when Done is called. It answers one call after the other, in the

@@ -84,8 +84,8 @@ type generous struct{ session.Guard }
 
 func (*generous) with(g session.Guard) session.Guard { return &generous{g} }
 
-func (g *generous) Confine(c session.Confine) (*troupe.Confinement, []string, error) {
-	out, environ, err := g.Guard.Confine(c)
+func (g *generous) Confine(ctx context.Context, c session.Confine) (*troupe.Confinement, []string, error) {
+	out, environ, err := g.Guard.Confine(ctx, c)
 	if out != nil && c.Level == troupe.LevelGranted {
 		out.Writable = append(out.Writable, c.Session.Cwd)
 	}
