@@ -136,7 +136,8 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	// command whole, and that includes the network.
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool {
-			return g.AnyHost() || d.Sandbox != troupe.LevelGranted && (g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen)
+			return g.AnyHost() || d.Sandbox != troupe.LevelGranted &&
+				(g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen)
 		})
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
@@ -185,7 +186,8 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		level := opens(&c, d, wants, more)
-		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why + "; " + gives(level, cs.a.st.Session.Cwd, wants),
+		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step,
+			Why:   why + "; " + gives(level, cs.a.st.Session.Cwd, wants),
 			Grant: d.Grant, Sandbox: d.Sandbox,
 			Beyond: d.Beyond}
 		if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {

@@ -216,8 +216,9 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	}
 	now.times++
 	now.level, now.granted, now.why = b.Decision.Sandbox, c.Granted, b.Decision
-	now.reach = b.Decision.Sandbox != troupe.LevelGranted && (b.Decision.Step != stepAnswer || c.Asked == nil || len(c.Asked.Wants) == 0 ||
-		slices.ContainsFunc(c.Granted, opens))
+	now.reach = b.Decision.Sandbox != troupe.LevelGranted &&
+		(b.Decision.Step != stepAnswer || c.Asked == nil || len(c.Asked.Wants) == 0 ||
+			slices.ContainsFunc(c.Granted, opens))
 }
 
 // opens: leave for this is leave for the network.
