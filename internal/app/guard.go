@@ -95,7 +95,7 @@ func lacking(r sandbox.Support) []string {
 		return nil // what there is there is another thing altogether
 	}
 	if !r.Namespaces {
-		out = append(out, "mount namespaces (protected files are put back afterwards)")
+		out = append(out, "mount namespaces (hidden folders can be listed)")
 	}
 	if !r.Notify {
 		out = append(out, "seccomp notifications (what was attempted cannot be seen)")
@@ -184,13 +184,19 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		}
 	}
 	out.Scratch, out.Writable = caches, g.writable(gr, c)
-	if c.Level == troupe.LevelWorkspace {
-		more, err := g.reach(c, s, out)
-		if err != nil {
-			return nil, nil, err
-		}
-		environ = append(environ, more...)
+	reach := g.reach
+	switch c.Level {
+	case troupe.LevelGranted:
+		reach = g.reachGranted
+	case troupe.LevelWorkspace:
+	default:
+		c.Reach = false
 	}
+	more, err := reach(c, s, out)
+	if err != nil {
+		return nil, nil, err
+	}
+	environ = append(environ, more...)
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = append(hidden, g.otherOutputs(c.Session.ID)...)

@@ -108,9 +108,12 @@ func opens(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) t
 }
 
 // gives says what a yes gives.
-func gives(level troupe.Level, folder string, wants []troupe.Attempt) string {
-	if level == troupe.LevelGranted {
+func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.Attempt) string {
+	switch {
+	case level == troupe.LevelGranted:
 		return "yes runs it again with exactly that"
+	case !gate.IsReadOnlyRun(d):
+		return "yes runs it again with that as well" // it had what its rule gives
 	}
 	text := "yes lets it write anywhere in " + folder + " but at protected places"
 	if slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
@@ -187,7 +190,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		level := opens(&c, d, wants, more)
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step,
-			Why:   why + "; " + gives(level, cs.a.st.Session.Cwd, wants),
+			Why:   why + "; " + gives(d, level, cs.a.st.Session.Cwd, wants),
 			Grant: d.Grant, Sandbox: d.Sandbox,
 			Beyond: d.Beyond}
 		if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
