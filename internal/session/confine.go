@@ -112,7 +112,7 @@ func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.
 	switch {
 	case level == troupe.LevelGranted:
 		return "yes runs it again with exactly that"
-	case !gate.IsReadOnlyRun(d):
+	case d.Sandbox == troupe.LevelWorkspace:
 		return "yes runs it again with that as well" // it had what its rule gives
 	}
 	text := "yes lets it write anywhere in " + folder + " but at protected places"
