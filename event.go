@@ -234,8 +234,9 @@ func (b RequestAnswered) Answer() *Answer {
 // the call that was sealed for it, and stands in the bill. The log before it stays as it is.
 type Compacted struct {
 	Generation int     `json:"generation"`
-	Blocks     []Block `json:"blocks"` // the conversation's first message from here on
-	Covers     int64   `json:"covers"` // the last event the summary speaks of
+	Blocks     []Block `json:"blocks"`          // the conversation's first message from here on
+	Brief      *Brief  `json:"brief,omitempty"` // what stands before them
+	Covers     int64   `json:"covers"`          // the last event the summary speaks of
 	Why        string  `json:"why"`
 	Model      string  `json:"model"`
 	Usage      Usage   `json:"usage"`

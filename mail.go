@@ -54,7 +54,10 @@ type Mail struct {
 	Kind   MailKind  `json:"kind"`
 	SentAt time.Time `json:"sent_at"`
 
-	Blocks []Block  `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact
+	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact
+	// Brief is what the runtime tells besides: before the first words, and in a notice what of it
+	// has changed.
+	Brief  *Brief   `json:"brief,omitempty"`
 	Ended  *Outcome `json:"ended,omitempty"`  // MailTaskEnded
 	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
 	Answer *Answer  `json:"answer,omitempty"` // MailAnswer

@@ -10,12 +10,10 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
-	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/tool/agent"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -164,20 +162,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	}, sp)
 }
 
-// describe lists the types that a root may start, for its first message.
-func (p *profiles) describe(main troupe.Profile, authority troupe.Authority, caps troupe.Caps) string {
-	if caps.MaxDepth == 0 {
-		return ""
-	}
-	l := gate.Layer{Agent: "main", Mode: authority.Mode, Offered: main.Tools}
-	for _, r := range authority.Rules {
-		rule, _ := p.tools.gate.ParseRule(r) // a malformed rule comes back as its safe reading
-		l.Rules = append(l.Rules, rule)
-	}
-	return profile.Describe(p.Types, func(name string) bool {
-		d := p.tools.gate.Decide(gate.Query{
-			Tool: agent.Name, Access: troupe.Access{Class: troupe.ClassRead, Agent: name}, Chain: []gate.Layer{l},
-		})
-		return d.Effect != troupe.Deny
-	})
+// Describe implements session.Roles.
+func (p *profiles) Describe(allowed func(kind string) bool) string {
+	return profile.Describe(p.Types, allowed)
 }

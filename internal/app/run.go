@@ -171,13 +171,10 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		return begun, err
 	}
 	e.hub.Seen(b.Cwd, look.wait(), look.at)
-	prompt := append(words(b.Prompt, b.Images), troupe.Text(look.text))
-	if text := profiles.describe(main, authority, caps); text != "" {
-		prompt = append(prompt, troupe.Text(text))
-	}
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: b.Name, Title: title(b.Prompt), Cwd: b.Cwd,
-		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document, Prompt: prompt,
+		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
+		Prompt: words(b.Prompt, b.Images),
 		Caller: &a.caller,
 	})
 	if errors.Is(err, troupe.ErrExists) {

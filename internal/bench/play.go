@@ -39,7 +39,7 @@ type play struct {
 
 func (p *play) reply(r *modeltest.Request) modeltest.Reply {
 	p.first.CompareAndSwap(0, time.Now().UnixNano())
-	if strings.HasPrefix(r.FirstText(), childPrefix) {
+	if strings.Contains(r.FirstText(), childPrefix) {
 		return p.child(r.Turn)
 	}
 	if r.Turn > 1 || p.n == 0 {

@@ -116,6 +116,9 @@ func TestFanOut(t *testing.T) {
 	}
 	for _, r := range first {
 		at := bytes.Index(r.Body, []byte("Look at part"))
+		if bytes.Index(r.Body, []byte("Environment:")) > at {
+			t.Errorf("where they are stands behind what is their own:\n%s", r.Body[at:])
+		}
 		if at < 1000 || at > len(first[0].Body) || !bytes.Equal(r.Body[:at], first[0].Body[:at]) {
 			t.Errorf("two workers differ before their prompt at byte %d:\n%.3000s\n%.3000s", at, r.Body, first[0].Body)
 		}

@@ -67,6 +67,7 @@ func firstRequests(t *testing.T, lacks string, args ...string) map[string][]byte
 		`{"reviewer":{"description":"Reads a change and says what is wrong with it.","prompt":"You review changes."}}`},
 		args...)...)
 	for name, body := range got {
+		sizeOfFirst(t, name, len(body))
 		got[name] = withoutMachine(p, body)
 	}
 	return got
@@ -99,6 +100,9 @@ func readable(t *testing.T, body []byte) string {
 // TestFirstRequests keeps what each kind of agent is told at first, as it goes over the wire.
 func TestFirstRequests(t *testing.T) {
 	t.Parallel()
+	if !confines(newPlace(t)) {
+		t.Skip("the golden files tell of a sandbox, and there is none here")
+	}
 	for name, c := range map[string]struct {
 		lacks string
 		args  []string
@@ -129,9 +133,23 @@ func TestFirstRequests(t *testing.T) {
 					t.Errorf("%s is told something else than %s says (%v); look at it, then run this with -update:\n%s",
 						agent, file, err, text)
 				}
-				sizeOfFirst(t, agent, len(body))
 			}
+			shareBeginning(t, got["general-purpose"], got["reviewer"])
 		})
+	}
+}
+
+// shareBeginning: what siblings have in common stands before what is their own, so that a provider reads it
+// from its cache. Types with the same tools share these and what all sub-agents are told.
+func shareBeginning(t *testing.T, a, b []byte) {
+	t.Helper()
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	last := "they run at the same time."
+	if at := bytes.Index(a, []byte(last)); at < 0 || same < at+len(last) {
+		t.Errorf("two siblings share %d bytes, want what all are told (%d):\n%s", same, at, a[:same])
 	}
 }
 

@@ -35,6 +35,7 @@ type Birth struct {
 	// Definitions is the document that the settings name, if they do.
 	Definitions Document
 	Prompt      []troupe.Block // its first mail
+	Brief       *troupe.Brief  // what stands before that
 	From        troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
@@ -195,7 +196,7 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	if len(b.Prompt) > 0 {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
-			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt,
+			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt, Brief: b.Brief,
 		}}})
 	}
 	if admitted {

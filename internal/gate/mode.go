@@ -33,6 +33,25 @@ func Meaning(m troupe.Mode) (meaning Mode, known bool) {
 	}
 }
 
+// Standing is what the modes of a line of authority leave its last session, the mode that comes to that,
+// and the most that its commands are left.
+func Standing(line []Layer) (name troupe.Mode, mode Mode, bound troupe.Level) {
+	bound = boundOf(line)
+	for i := range line {
+		m, _ := Meaning(line[i].Mode)
+		if i == 0 {
+			mode = m
+		}
+		mode = Mode{min(mode.Ceiling, m.Ceiling), min(mode.Self, m.Self), stricter(mode.OnAsk, m.OnAsk)}
+	}
+	for i := len(line) - 1; i >= 0; i-- {
+		if m, _ := Meaning(line[i].Mode); m == mode {
+			return line[i].Mode, mode, bound
+		}
+	}
+	return troupe.ModePlan, mode, bound // there is no line: nothing but reading
+}
+
 // strictness orders effects; what is not an effect counts as a denial.
 func strictness(e troupe.Effect) int {
 	switch e {

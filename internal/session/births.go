@@ -104,7 +104,8 @@ func (bs *births) plan(calls []int, environment func(folder string) string) ([]b
 			}
 			continue
 		}
-		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt), troupe.Text(environment(b.Cwd))}
+		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt)}
+		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, sp.Background)
 		births = append(births, birth{i, d, sp.Background, b})
 	}
 	births, err := bs.askAhead(births)
@@ -121,7 +122,7 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 			return fleet.Birth{}, err
 		}
 	}
-	profile, err := bs.a.tree.resolve(s, sp)
+	profile, err := bs.a.tree.kinds().Resolve(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}

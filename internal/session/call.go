@@ -36,6 +36,9 @@ func (ex *exchange) callModel(ctx context.Context, act turn.CallModel) (again bo
 	if ok, again, err := ex.openModel(ctx); !ok {
 		return again, err
 	}
+	if err := ex.tellChanges(); err != nil {
+		return false, err
+	}
 	s := troupe.CallSealed{
 		Reply: act.Reply, Generation: ex.a.st.Generation, Model: ex.a.st.Session.Model,
 		Encoder: ex.a.convo.provider.Encoder(), Refs: ex.a.st.Refs(), Reserved: ex.reservation(),

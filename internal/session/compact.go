@@ -114,8 +114,9 @@ func (ex *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.
 			"for word:\n</system-reminder>"))
 		blocks = append(blocks, words...)
 	}
+	brief := ex.a.h.brief(ex.a.h.folders.of(ex.a.st.Session.Cwd), ex.a.briefing(), ex.a.tree.kinds())
 	err = ex.a.stage(troupe.Compacted{
-		Generation: ex.a.st.Generation + 1, Blocks: blocks, Covers: ex.a.st.SealedAt(), Why: ex.a.why,
+		Generation: ex.a.st.Generation + 1, Blocks: blocks, Brief: brief, Covers: ex.a.st.SealedAt(), Why: ex.a.why,
 		Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced, DurationMS: in.took.Milliseconds(),
 	})

@@ -287,6 +287,13 @@ func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) 
 	return role("helper"), nil
 }
 
+func (p *process) Describe(allowed func(string) bool) string {
+	if allowed("helper") {
+		return "agents: helper\n"
+	}
+	return ""
+}
+
 type fake struct{ name, input string }
 
 func (f fake) Prepare(_ tool.Env, input string) (tool.Prepared, error) {

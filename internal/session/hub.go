@@ -47,11 +47,13 @@ type Profiles interface {
 	Open(definitions []byte) (Roles, error)
 }
 
-// Roles resolves the roles of children of one tree.
+// Roles knows the roles of children of one tree.
 type Roles interface {
 	// Resolve makes the profile that a child of parent is born with. A profile without a
 	// mode works in its parent's, whatever that is at the time.
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
+	// Describe lists the types of agents that may be started, for a session's brief.
+	Describe(allowed func(kind string) bool) string
 }
 
 // Workspaces says where sessions work.

@@ -108,12 +108,11 @@ func (t *tree) settings() troupe.Settings {
 	return t.run
 }
 
-// resolve makes the profile of a child.
-func (t *tree) resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
+// kinds are the types of agents that may be born.
+func (t *tree) kinds() Roles {
 	t.mu.Lock()
-	roles := t.roles
-	t.mu.Unlock()
-	return roles.Resolve(parent, sp)
+	defer t.mu.Unlock()
+	return t.roles
 }
 
 // setAwaited notes whether the end of a child will be the result of its parent's call.

@@ -28,6 +28,9 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 	return p.w.climate.profile(sp.Type), nil
 }
 
+// Describe implements session.Roles.
+func (profiles) Describe(func(string) bool) string { return "" }
+
 // drawCall is what a model asks for. Inputs are words; a leading & is for the background.
 func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	and := ""

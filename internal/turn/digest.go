@@ -50,6 +50,7 @@ func digest(body troupe.Body) string {
 	case troupe.MailDelivered:
 		var parts []string
 		for _, m := range b.Mail {
+			m.Brief = nil // it is told anew behind the summary
 			if text := troupe.JoinText(mailBlocks(m)); text != "" {
 				parts = append(parts, "USER: "+clip(text, digestWords))
 			}

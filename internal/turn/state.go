@@ -59,6 +59,7 @@ type exchange struct {
 	mail        []int64     // events whose content no seal has covered yet, besides the reply's
 	asked       []int64     // events with words of people and agents that no reply has followed yet
 	replied     int64       // event of the last reply if no seal has covered it yet, else 0
+	told        string      // what the session was told holds for it
 	nudges      int         // replies in a row that said nothing or were cut
 	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
 }
@@ -182,6 +183,17 @@ func (s *State) Compacting() bool { return s.seal.open && s.seal.compact }
 
 // SealedAt is the number of the event that sealed the last model call.
 func (s *State) SealedAt() int64 { return s.seal.seq }
+
+// Told is what the session was told last of what holds for it (troupe.Brief.Holds); "" if that is not known.
+func (s *State) Told() string { return s.told }
+
+// told notes what a session is told of what holds for it.
+func (f *fold) told(b *troupe.Brief) {
+	if b != nil {
+		f.s.told = b.Holds
+		f.s.window.pending += int64(len(b.String()))
+	}
+}
 
 // CompactHint is what somebody said that a summary should keep.
 func (s *State) CompactHint() string { return s.window.hint }

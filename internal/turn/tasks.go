@@ -92,7 +92,7 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			}
 		case troupe.MailNotice:
 			words = true
-			if m.From == f.e.Session {
+			if m.From == f.e.Session && m.Brief == nil {
 				f.s.nudges++
 			}
 		case troupe.MailPrompt:
@@ -102,6 +102,7 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}
+		f.told(m.Brief)
 		for _, block := range m.Blocks {
 			f.s.window.pending += size(block)
 		}
@@ -148,6 +149,7 @@ func (f *fold) compacted(b troupe.Compacted) error {
 	}
 	owes := f.s.Awaits() && !f.s.compactOnly // what was left unanswered when it was stopped stays so
 	f.s.Generation, f.s.window = b.Generation, window{summary: f.e.Seq, fresh: true}
+	f.told(b.Brief)
 	for _, block := range b.Blocks {
 		f.s.window.pending += size(block)
 	}

@@ -78,6 +78,9 @@ func (t *Transcript) Peek(e troupe.Event, refs []int64) ([]troupe.Message, error
 		case troupe.BudgetWarned:
 			user = append(user, troupe.Text(reminder(b.Text)))
 		case troupe.Compacted:
+			if b.Brief != nil {
+				user = append(user, troupe.Text(b.Brief.String()))
+			}
 			user = append(user, b.Blocks...)
 		}
 	}
@@ -96,8 +99,15 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 			return []troupe.Block{troupe.Text(RenderNotification(*m.Ended))}
 		}
 	case troupe.MailNotice:
-		return []troupe.Block{troupe.Text(reminder(troupe.JoinText(m.Blocks)))}
+		text := troupe.JoinText(m.Blocks)
+		if m.Brief != nil {
+			text = strings.TrimSpace("This holds from now on:\n" + m.Brief.String() + text)
+		}
+		return []troupe.Block{troupe.Text(reminder(text))}
 	case troupe.MailPrompt:
+		if m.Brief != nil {
+			return append([]troupe.Block{troupe.Text(m.Brief.String())}, m.Blocks...)
+		}
 		return m.Blocks
 	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact:
 	}

@@ -19,6 +19,9 @@ type Git struct {
 	Branch  string // "" if detached
 	Head    string // short commit, "" before the first
 	Changed int    // files below the folder that differ from Head, new ones included
+	// Names are the first Named of those, each behind what became of it ("M a.go, ? new/").
+	Names string
+	Named int
 	// Problem says why the rest is not known: git is missing, was too slow, or refused.
 	Problem string
 }
@@ -44,11 +47,26 @@ func (g Git) String() string {
 	case 0:
 		return where + ", clean"
 	case 1:
-		return where + ", 1 changed file"
+		where += ", 1 changed file"
 	default:
-		return fmt.Sprintf("%s, %d changed files", where, g.Changed)
+		where += fmt.Sprintf(", %d changed files", g.Changed)
 	}
+	if g.Named == 0 {
+		return where
+	}
+	where += ": " + g.Names
+	if more := g.Changed - g.Named; more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
+	}
+	return where
 }
+
+// What is said of changed files: a session is told of them with its first words, and pays for them
+// at every turn.
+const (
+	maxNames      = 12
+	maxNamesBytes = 400
+)
 
 // gitDeadline is how long a start may wait for git. A repository that takes longer is
 // described without its state.
@@ -75,7 +93,7 @@ func look(ctx context.Context, dir string, environ []string) Git {
 	g := Git{Repo: true}
 	run, err := newGit(ctx, dir, environ)
 	if err == nil {
-		out := &statusReader{git: &g}
+		out := &statusReader{git: &g, below: below(dir)}
 		err = run.stream(ctx, out, "status", "--porcelain=v2", "--branch", "--untracked-files=normal",
 			"--ignore-submodules=all", "--no-renames", "--", ".")
 		out.end()
@@ -279,14 +297,25 @@ func (c *capped) String() string {
 	return c.buf.String() + "\n[cut here]\n"
 }
 
-// statusReader reads porcelain v2 as it comes and keeps nothing but the counts, however
-// many files there are.
-type statusReader struct {
-	git  *Git
-	line []byte // the beginning of the current line
+// below is the path of dir in its repository, with a slash behind it; "" for its top.
+func below(dir string) string {
+	top, _ := repositoryTop(dir)
+	rel, err := filepath.Rel(top, dir)
+	if err != nil || rel == "." {
+		return ""
+	}
+	return filepath.ToSlash(rel) + "/"
 }
 
-// maxHeader bounds what is kept of a line; only header lines are read, and they are short.
+// statusReader reads porcelain v2 as it comes and keeps nothing but the counts and the first few
+// names, however many files there are.
+type statusReader struct {
+	git   *Git
+	below string // what names begin with
+	line  []byte // the beginning of the current line
+}
+
+// maxHeader bounds what is kept of a line; header lines are short, and a longer name is left out.
 const maxHeader = 512
 
 func (r *statusReader) Write(b []byte) (int, error) {
@@ -314,6 +343,7 @@ func (r *statusReader) end() {
 	case line == "":
 	case line[0] != '#':
 		r.git.Changed++
+		r.name(line)
 	default:
 		key, value, _ := strings.Cut(strings.TrimPrefix(line, "# "), " ")
 		switch {
@@ -323,4 +353,26 @@ func (r *statusReader) end() {
 			r.git.Branch = value
 		}
 	}
+}
+
+// name keeps the name of a changed file, while there is room for it.
+func (r *statusReader) name(line string) {
+	before := map[byte]int{'1': 8, '2': 9, 'u': 10, '?': 1}[line[0]] // fields in front of the name
+	fields := strings.SplitN(line, " ", before+1)
+	if before == 0 || len(fields) <= before || len(line) >= maxHeader || r.git.Named != r.git.Changed-1 {
+		return
+	}
+	state := "?"
+	if line[0] != '?' {
+		state = strings.ReplaceAll(fields[1], ".", "")
+	}
+	text := visible(state + " " + strings.TrimPrefix(fields[before], r.below))
+	if r.git.Named > 0 {
+		text = ", " + text
+	}
+	if r.git.Named == maxNames || len(r.git.Names)+len(text) > maxNamesBytes {
+		return
+	}
+	r.git.Names += text
+	r.git.Named++
 }

@@ -9,6 +9,7 @@ package workspace
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -59,7 +60,8 @@ func folderError(cwd, problem string, err error) error {
 // Environment is what a session is told about where it is when it starts.
 type Environment struct {
 	Dir      string
-	Platform string // "linux/amd64"
+	Platform string // "linux/amd64, Debian GNU/Linux 13, kernel 6.12.1"
+	Shell    string // that commands run in
 	Git      Git
 	Date     string // "2026-03-01 (Sunday)"
 }
@@ -67,7 +69,7 @@ type Environment struct {
 // Describe puts the environment together.
 func Describe(dir string, git Git, now time.Time) Environment {
 	return Environment{
-		Dir: dir, Platform: runtime.GOOS + "/" + runtime.GOARCH, Git: git,
+		Dir: dir, Platform: platform(), Shell: shell(), Git: git,
 		Date: now.Format("2006-01-02 (Monday)"),
 	}
 }
@@ -75,8 +77,29 @@ func Describe(dir string, git Git, now time.Time) Environment {
 // Block is the environment as text for a model: what never changes first, what changes
 // most last.
 func (e Environment) Block() string {
-	return fmt.Sprintf("Environment:\n- platform: %s\n- date: %s\n- folder: %s\n- git: %s\n", e.Platform, e.Date,
-		visible(e.Dir), e.Git)
+	return fmt.Sprintf("Environment:\n- platform: %s\n- shell: %s\n- date: %s\n- folder: %s\n- git: %s\n", e.Platform,
+		e.Shell, e.Date, visible(e.Dir), e.Git)
+}
+
+// platform is the system and, as far as it says, its version.
+func platform() string {
+	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
+	for _, version := range systemVersion() {
+		if version = strings.TrimSpace(version); version != "" {
+			parts = append(parts, visible(version))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// shell is what the Bash tool runs commands in.
+func shell() string {
+	for _, name := range [...]string{"bash", "sh"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return "none was found"
 }
 
 // visible returns a name as it is if it can only be a name. One with control characters

@@ -169,8 +169,12 @@ func describeEvent(e troupe.Event) string {
 		}
 		return text
 	case troupe.Compacted:
-		return line("begins generation %d with a summary (%s) · %s tokens · %s · %d ms", b.Generation, b.Why,
-			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS) + indent(troupe.JoinText(b.Blocks))
+		text := line("begins generation %d with a summary (%s) · %s tokens · %s · %d ms", b.Generation, b.Why,
+			troupe.FormatTokens(b.Usage.Total()), b.Cost, b.DurationMS)
+		if b.Brief != nil {
+			text += indent(b.Brief.String())
+		}
+		return text + indent(troupe.JoinText(b.Blocks))
 	case troupe.BudgetWarned:
 		return "is warned: " + console.Line(b.Text, 0)
 	default:
@@ -208,7 +212,11 @@ func describeMail(m troupe.Mail) string {
 		}
 		text += " by " + console.Line(m.Stop.By, 60)
 	}
-	return text + indent(troupe.JoinText(m.Blocks))
+	text += indent(troupe.JoinText(m.Blocks))
+	if m.Brief != nil {
+		text += indent(m.Brief.String())
+	}
+	return text
 }
 
 func describeReply(b troupe.Replied) string {

@@ -91,15 +91,15 @@ func (v *volatile) moments(s string) string {
 	return v.clocks.ReplaceAllString(v.times.ReplaceAllString(s, "${1}"+mark("time")), mark("clock"))
 }
 
-// surroundings takes the machine, the day and the state of the repository out of what a
-// session is told about where it begins.
+// surroundings takes the machine, what it confines, whether somebody can be asked, the day and the state
+// of the repository out of what a session is told about where it begins.
 func surroundings(s string) string {
 	if !strings.HasPrefix(s, "Environment:\n") {
 		return s
 	}
 	lines := strings.Split(s, "\n")
 	for i, line := range lines {
-		for _, name := range [...]string{"platform", "date", "git"} {
+		for _, name := range [...]string{"platform", "shell", "date", "git", "permissions", "commands"} {
 			if strings.HasPrefix(line, "- "+name+": ") {
 				lines[i] = "- " + name + ": " + mark(name)
 			}

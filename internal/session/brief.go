@@ -1,0 +1,149 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+)
+
+// briefing is what a brief depends on besides the folder.
+type briefing struct {
+	profile troupe.Profile
+	model   string       // as it is now
+	line    []gate.Layer // down to the session itself
+	asks    bool         // somebody may answer requests
+	parents bool         // it may have agents of its own
+}
+
+// brief is what a session is told of where it is. place describes its folder.
+func (h *Hub) brief(place string, b briefing, roles Roles) *troupe.Brief {
+	out := &troupe.Brief{Place: place, Holds: h.holds(b)}
+	for _, name := range b.profile.Tools {
+		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {
+			out.Agents = roles.Describe(func(kind string) bool {
+				access := troupe.Access{Class: t.Class, Agent: kind}
+				return h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
+			})
+		}
+	}
+	return out
+}
+
+// holds says in a few sentences what holds for a session: only what it can come upon with the tools it
+// has, and nothing that is so by itself.
+func (h *Hub) holds(b briefing) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "- model: %s\n", b.model)
+	edits, runs := false, false
+	for _, name := range b.profile.Tools {
+		t, _ := h.d.Tools.Find(name)
+		edits, runs = edits || t.Class == troupe.ClassEdit, runs || t.Class == troupe.ClassExec
+	}
+	name, mode, bound := gate.Standing(b.line)
+	refused := "is refused"
+	if b.asks && mode.OnAsk == troupe.Ask {
+		refused = "waits for a person's yes"
+	}
+	if edits {
+		fmt.Fprintf(&out, "- permissions: mode %s. %s\n", name, ofEdits(mode, refused))
+	}
+	levels, _ := h.d.Guard.Machine()
+	if text := ofCommands(mode, bound, slices.Contains(levels, troupe.LevelReadOnly), refused); runs && text != "" {
+		fmt.Fprintf(&out, "- commands: %s\n", text)
+	}
+	return out.String()
+}
+
+// ofEdits says what becomes of a change of a file.
+func ofEdits(mode gate.Mode, refused string) string {
+	switch {
+	case mode.Ceiling < troupe.ClassEdit:
+		return "Nothing is to be changed: a call that would change something is refused, whatever rules say. Find " +
+			"out what is to be done, and let your answer say it."
+	case mode.Self >= troupe.ClassExec:
+		return "Nothing is asked about; only what a rule denies is refused."
+	case mode.Self >= troupe.ClassEdit:
+		return "Files in the folder may be changed; a change elsewhere " + refused + " unless a rule allows it."
+	default:
+		return "A change of a file " + refused + " unless a rule allows it."
+	}
+}
+
+// ofCommands says what becomes of a command; "" where nothing confines it.
+func ofCommands(mode gate.Mode, bound troupe.Level, confined bool, refused string) string {
+	const (
+		own  = "$TMPDIR, a folder of your own, and in build caches"
+		keys = " Files and variables that hold keys are hidden from it."
+	)
+	onlyReads := mode.Ceiling < troupe.ClassExec || bound == troupe.LevelReadOnly
+	switch {
+	case !confined && onlyReads:
+		return "there is no sandbox here. One that is known to only read runs; any other is refused."
+	case mode.Self >= troupe.ClassExec && bound == troupe.LevelNone:
+		return ""
+	case !confined:
+		return "there is no sandbox here. One that is known to only read runs; any other " + refused +
+			" unless a rule allows it."
+	case onlyReads:
+		return "the system keeps each one from changing anything: it writes only in " + own + ", and has no network." +
+			keys
+	case mode.Self >= troupe.ClassExec:
+		return "each one writes only in the folder, in " + own + "." + keys
+	}
+	beyond := "is refused, and the result says which rule would allow it."
+	if refused != "is refused" {
+		beyond = "is put to a person, and it runs again with what they allow."
+	}
+	return "one that no rule allows runs read-only first: it writes only in " + own +
+		", and has no network. What it attempts beyond that " + beyond + keys
+}
+
+// rootBrief is the brief of a root that is about to be born.
+func (h *Hub) rootBrief(place string, p troupe.Profile, granted troupe.Authority, s *troupe.Settings,
+	caps *troupe.Caps, roles Roles) *troupe.Brief {
+	b := briefing{profile: p, model: p.Model, parents: caps != nil && caps.MaxDepth > 0,
+		asks: s != nil && s.AskFor > 0}
+	b.line = []gate.Layer{h.gate.LayerOf("main", p, granted, b.parents, false)}
+	return h.brief(place, b, roles)
+}
+
+// briefing is what holds for a session as it is now.
+func (a *actor) briefing() briefing {
+	return briefing{
+		profile: a.st.Profile, model: a.st.Session.Model, line: a.tree.chain.chain(a.id),
+		asks: a.tree.settings().AskFor > 0, parents: a.tree.limits().MaxDepth > a.st.Session.Depth,
+	}
+}
+
+// childBrief is the brief of a child that is about to be born.
+func (bs *births) childBrief(place string, p troupe.Profile, background bool) *troupe.Brief {
+	b := bs.a.briefing()
+	depth := bs.a.st.Session.Depth + 1
+	b.profile, b.model, b.parents = p, p.Model, bs.a.tree.limits().MaxDepth > depth
+	own := bs.a.h.gate.LayerOf("", p, troupe.Authority{Mode: p.Mode}, b.parents, background)
+	if own.Mode == "" && len(b.line) > 0 {
+		own.Mode = b.line[len(b.line)-1].Mode
+	}
+	b.line = append(b.line, own)
+	return bs.a.h.brief(place, b, bs.a.tree.kinds())
+}
+
+// tellChanges tells the session before its next reply what holds for it by now, if it was told something
+// else. One whose log does not say what it was told is told nothing.
+func (ex *exchange) tellChanges() error {
+	told := ex.a.st.Told()
+	if told == "" {
+		return nil
+	}
+	now := ex.a.h.holds(ex.a.briefing())
+	if now == told {
+		return nil
+	}
+	return ex.a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{
+		ID: troupe.MailID(fmt.Sprintf("holds:%s:%d", ex.a.id, ex.a.st.Session.Seq)), Root: ex.a.root, To: ex.a.id,
+		From: ex.a.id, Kind: troupe.MailNotice, SentAt: ex.a.h.d.Now(), Brief: &troupe.Brief{Holds: now},
+	}}})
+}

@@ -1,0 +1,6 @@
+//go:build !linux && !darwin
+
+package workspace
+
+// systemVersion is not known here.
+func systemVersion() []string { return nil }
