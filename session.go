@@ -39,16 +39,17 @@ type Session struct {
 type Reservation struct {
 	Tokens int64 `json:"tokens,omitempty"`
 	Cost   Money `json:"cost,omitempty"`
+	Turns  int   `json:"turns,omitempty"` // model replies
 }
 
 // Minus returns what r holds beyond o.
 func (r Reservation) Minus(o Reservation) Reservation {
-	return Reservation{r.Tokens - o.Tokens, r.Cost - o.Cost}
+	return Reservation{r.Tokens - o.Tokens, r.Cost - o.Cost, r.Turns - o.Turns}
 }
 
 // Add returns the sum of both.
 func (r Reservation) Add(o Reservation) Reservation {
-	return Reservation{r.Tokens + o.Tokens, r.Cost + o.Cost}
+	return Reservation{r.Tokens + o.Tokens, r.Cost + o.Cost, r.Turns + o.Turns}
 }
 
 // Active reports whether the session takes one of its tree's active slots. Roots never do,

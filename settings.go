@@ -18,8 +18,12 @@ type Settings struct {
 
 // Policy holds the settings of the loop itself.
 type Policy struct {
-	MaxAttempts int `json:"max_attempts,omitempty"` // of one model call
-	MaxDenials  int `json:"max_denials,omitempty"`  // replies in a row all of whose calls were denied
+	// MaxAttempts is how often one model call is tried; 0: as often as patience lasts.
+	MaxAttempts int `json:"max_attempts,omitempty"`
+	// Patience is how long a model call that fails is tried again; 0: without end, because a person
+	// watches. Attempts that are billed are few in any case.
+	Patience   time.Duration `json:"patience,omitempty"`
+	MaxDenials int           `json:"max_denials,omitempty"` // replies in a row all of whose calls were denied
 	// FallbackAfter is how many attempts of one call the session's own model gets if there is
 	// another to fall back to.
 	FallbackAfter int `json:"fallback_after,omitempty"`
@@ -32,7 +36,7 @@ type Policy struct {
 }
 
 // DefaultPolicy is the policy of logs that do not name one. Thirty attempts with growing pauses
-// are some fifty minutes of a provider that is down, unless there is another model to fall back to
+// are some forty minutes of a provider that is down, unless there is another model to fall back to
 // after three; three replies of nothing but denied calls are a model that does not take no for an
 // answer. Ends of tasks that are less than 200 ms apart are told together, as long as others are
 // at work; the last one waits for none.

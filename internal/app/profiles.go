@@ -76,6 +76,10 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	}
 	s := &troupe.Settings{AskFor: ask, Fallback: fallback, Definitions: doc.Hash,
 		Policy: troupe.DefaultPolicy()}
+	s.Policy.MaxAttempts = 0 // patience alone ends what fails again and again
+	if !b.Attended {
+		s.Policy.Patience = time.Duration(from.RetrySeconds) * time.Second
+	}
 	s.Policy.AutoBackground = time.Duration(from.Agents.BackgroundSeconds) * time.Second
 	if s.Fallback == "" {
 		s.Fallback = before.Fallback

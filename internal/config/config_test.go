@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": [], "ask_seconds": 30},
 		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5,
 			"max_seconds": 600, "background_seconds": 0, "ask_above_usd": 1.25, "each_max_tokens": 7, "each_max_cost_usd": 0.5, "each_max_seconds": 60},
-		"fallback_model": "haiku",
+		"fallback_model": "haiku", "retry_seconds": 90,
 		"providers": {"ollama": {"base_url": "http://localhost:11434/v1", "window": 8192, "max_requests": 2}, "anthropic": {"max_requests": 4}}
 	}`))
 	if err != nil || len(warnings) > 0 {
@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 	}
 	want := Settings{
 		Path: "/c/settings.json", Model: "opus",
-		Fallback: "haiku",
+		Fallback: "haiku", RetrySeconds: 90,
 		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"},
 			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
@@ -154,7 +154,7 @@ func TestParseComplaints(t *testing.T) {
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
 		{`{"hooks": {"a": [1, {"b": null}]}}`,
-			`"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, sandbox, search, sessions`},
+			`"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, retry_seconds, sandbox, search, sessions`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

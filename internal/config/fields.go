@@ -34,6 +34,7 @@ func (p *parser) ours(root node) Settings {
 	p.object(root, "", map[string]func(node){
 		"model":          func(n node) { p.str(n, &s.Model) },
 		"fallback_model": func(n node) { p.str(n, &s.Fallback) },
+		"retry_seconds":  func(n node) { p.integer(n, &s.RetrySeconds, maxSeconds) },
 		"providers":      func(n node) { p.providers(n, &s) },
 		"permissions":    func(n node) { p.permissions(n, &s.Permissions) },
 		"sandbox":        func(n node) { p.sandbox(n, &s.Sandbox) },

@@ -229,6 +229,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("permissions.ask_seconds") {
 		out.Permissions.AskSeconds = l.settings.Permissions.AskSeconds
 	}
+	if l.has("retry_seconds") {
+		out.RetrySeconds = l.settings.RetrySeconds
+	}
 	if l.has("sessions.keep_days") {
 		out.KeepDays = l.settings.KeepDays
 	}

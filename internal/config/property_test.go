@@ -78,7 +78,7 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 		with("sandbox", box)
 	} else {
 		with("permissions", anyObject(t, label, append(permissions, "ask_seconds", "managed_rules_only")...))
-		for key, v := range anyObject(t, label, "model", "fallback_model", "providers") {
+		for key, v := range anyObject(t, label, "model", "fallback_model", "providers", "retry_seconds") {
 			all[key] = v
 		}
 		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd",
@@ -171,7 +171,7 @@ func opened(before, after All) string {
 	}
 	b, a := before.Settings(false), after.Settings(false)
 	if a.Model != b.Model || a.Fallback != b.Fallback || len(a.Providers) != len(b.Providers) || a.Search != b.Search ||
-		!slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays ||
+		!slices.Equal(a.LocalHosts, b.LocalHosts) || a.KeepDays != b.KeepDays || a.RetrySeconds != b.RetrySeconds ||
 		a.Permissions.AskSeconds != b.Permissions.AskSeconds {
 		return "what only the user decides changed"
 	}

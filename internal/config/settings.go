@@ -23,6 +23,8 @@ type Settings struct {
 	Providers map[string]Provider
 	Sandbox   Sandbox
 	Search    SearchSettings
+	// RetrySeconds is how long a run that nobody watches goes on trying to reach its model; 0: without end.
+	RetrySeconds int64
 	// KeepDays is how long a session is kept in which nothing happens; 0: for ever.
 	KeepDays int
 	// LocalHosts are hosts on this machine or in its network that WebFetch may read.
@@ -96,6 +98,9 @@ func defaults() Settings {
 	return Settings{
 		// A day: long enough for a night and a train, and no wait is for ever.
 		Permissions: Permissions{DefaultMode: troupe.ModeDefault, AskSeconds: 86_400},
+		// Most outages of providers are over by then, and a job that waits for longer should fail where it
+		// can be seen.
+		RetrySeconds: 1800,
 		Agents: Agents{
 			// One level: the agent one talks to has helpers, and helpers have none. Who
 			// wants more should mean it, for trees grow with the power of their depth.

@@ -199,6 +199,7 @@ func TestNotAProjects(t *testing.T) {
 		{`{"providers": {"anthropic": {"base_url": "http://evil.example"}}}`, "providers.anthropic.base_url"},
 		{`{"search": {"url": "https://evil.example/{query}"}}`, "search.url"},
 		{`{"sessions": {"keep_days": 1}}`, "sessions.keep_days"},
+		{`{"retry_seconds": 0}`, "retry_seconds"},
 		{`{"fetch": {"local_hosts": ["localhost"]}}`, "fetch.local_hosts"},
 		{`{"agents": {"max_depth": 5}}`, "agents.max_depth"},
 		{`{"agents": {"max_total": 0}}`, "agents.max_total"},

@@ -220,7 +220,9 @@ func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
 	}
 	tokens := t.Tally.Usage.Total() + t.Reserved.Tokens + r.Tokens
 	cost := t.Tally.Cost + t.Reserved.Cost + r.Cost
-	if (t.Caps.MaxTokens == 0 || tokens <= t.Caps.MaxTokens) && (t.Caps.MaxCost == 0 || cost <= t.Caps.MaxCost) {
+	turns := int64(t.Tally.Turns + t.Reserved.Turns + r.Turns)
+	if (t.Caps.MaxTokens == 0 || tokens <= t.Caps.MaxTokens) && (t.Caps.MaxCost == 0 || cost <= t.Caps.MaxCost) &&
+		(t.Caps.MaxTurns == 0 || turns <= t.Caps.MaxTurns) {
 		return "", false
 	}
 	if t.Reserved != (troupe.Reservation{}) {
@@ -228,6 +230,22 @@ func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
 	}
 	// Nobody else is at it, and the estimate is on the high side: one call may try.
 	return "", false
+}
+
+// Again says why an attempt that failed is not made again, or "": what it cost, another one may cost, and no
+// estimate has to stand for it.
+func Again(t troupe.Tree, before troupe.Reservation) string {
+	tokens := t.Tally.Usage.Total()
+	switch {
+	case t.Caps.MaxCost > 0 && t.Tally.Cost+before.Cost > t.Caps.MaxCost:
+		return fmt.Sprintf("the tree has cost %s of its %s, and another attempt at a call that failed may cost %s as "+
+			"before", t.Tally.Cost, t.Caps.MaxCost, before.Cost)
+	case t.Caps.MaxTokens > 0 && tokens+before.Tokens > t.Caps.MaxTokens:
+		return fmt.Sprintf("the tree has used %d of its %d tokens, and another attempt at a call that failed may use "+
+			"%d "+
+			"as before", tokens, t.Caps.MaxTokens, before.Tokens)
+	}
+	return ""
 }
 
 // Near warns of a limit of the tree of which most is used up.

@@ -41,7 +41,7 @@ func (ex *exchange) callModel(ctx context.Context, act turn.CallModel) (again bo
 	}
 	s := troupe.CallSealed{
 		Reply: act.Reply, Generation: ex.a.st.Generation, Model: ex.a.st.Session.Model,
-		Encoder: ex.a.convo.provider.Encoder(), Refs: ex.a.st.Refs(), Reserved: ex.reservation(),
+		Encoder: ex.a.convo.provider.Encoder(), Refs: ex.a.st.Refs(), Reserved: ex.reservation(1),
 	}
 	if ex.a.convo.because != "" {
 		s.Generation++
@@ -97,8 +97,9 @@ func (ex *exchange) agent(reply, attempt int) model.Agent {
 // is held back. Few have more; those that do overshoot.
 const usualReply = 4000
 
-// reservation estimates what the next call will use. It is zero in a tree without limits.
-func (ex *exchange) reservation() troupe.Reservation {
+// reservation estimates what the next call will use: so many replies, and at least as much as the dearest of
+// the attempts that it repeats. It is zero in a tree without limits.
+func (ex *exchange) reservation(turns int) troupe.Reservation {
 	if c := ex.a.tree.limits(); c.MaxTokens == 0 && c.MaxCost == 0 && c.MaxTurns == 0 {
 		return troupe.Reservation{}
 	}
@@ -108,7 +109,8 @@ func (ex *exchange) reservation() troupe.Reservation {
 	}
 	out := int64(min(usualReply, ex.a.h.d.Models.MaxOutput(ex.a.st.Session.Model)))
 	cost, _ := ex.a.h.d.Models.Cost(ex.a.st.Session.Model, troupe.Usage{Input: in, Output: out})
-	return troupe.Reservation{Tokens: in + out, Cost: cost}
+	before, _ := ex.a.st.Dearest()
+	return troupe.Reservation{Tokens: max(in+out, before.Tokens), Cost: max(cost, before.Cost), Turns: turns}
 }
 
 // seal commits what is staged and, in the same transaction, the seal: unless the tree's
@@ -130,6 +132,9 @@ func (ex *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, agai
 			return fmt.Errorf("read tree %s: %w", ex.a.root, err)
 		}
 		over, wait := fleet.Room(tree, s.Reserved)
+		if before, failed := ex.a.st.Dearest(); failed && over == "" && !wait {
+			over = fleet.Again(tree, before)
+		}
 		ex.a.over, ex.a.near = over, fleet.Near(tree)
 		again = over != "" || !s.Compact && ex.a.st.Session.Parent == "" && ex.a.st.Unwarned(ex.a.near)
 		if again || wait {

@@ -160,7 +160,7 @@ func (a *actor) committed(s troupe.Session) {
 	if d.Active < 0 {
 		a.tree.slots.release(-d.Active)
 	}
-	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 {
+	if d.Reserved.Tokens < 0 || d.Reserved.Cost < 0 || d.Reserved.Turns < 0 {
 		a.tree.slots.retryBudget()
 	}
 }

@@ -28,7 +28,7 @@ func (ex *exchange) compactCall(ctx context.Context, act turn.Compact) (again bo
 	s := troupe.CallSealed{
 		Reply: act.Reply, Generation: ex.a.st.Generation + 1, Model: ex.a.st.Session.Model, Compact: true,
 		Encoder: ex.a.convo.provider.Encoder(), Chain: ex.a.st.Chain, Because: "a summary: " + act.Why,
-		Reserved: ex.reservation(),
+		Reserved: ex.reservation(0),
 	}
 	messages, err := ex.summaryRequest(ctx, act)
 	if err != nil {

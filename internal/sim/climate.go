@@ -81,6 +81,9 @@ func drawClimate(r *rand.Rand) climate {
 	if one(2) {
 		c.window = int64(500 + r.IntN(1500))
 	}
+	if one(8) {
+		c.caps.MaxTurns = int64(6 + r.IntN(30))
+	}
 	c.attend = 300 * r.IntN(4)
 	c.machine = drawMachine(r)
 	return c

@@ -191,6 +191,9 @@ func (h *watch) fits(s troupe.Session, tree troupe.Tree, b troupe.CallSealed) {
 		return
 	}
 	all := r.Add(b.Reserved)
+	if turns := int64(tree.Tally.Turns + all.Turns); c.MaxTurns > 0 && turns > c.MaxTurns {
+		h.w.broken("session %s begins a model call that may bring reply %d of the tree's %d", s.ID, turns, c.MaxTurns)
+	}
 	if (c.MaxTokens > 0 && tokens+all.Tokens > c.MaxTokens) || (c.MaxCost > 0 && cost+all.Cost > c.MaxCost) {
 		h.w.broken("session %s begins a model call beside others for which nothing is left: used %d tokens and %s, "+
 			"held back %+v, of %d and %s", s.ID, tokens, cost, all, c.MaxTokens, c.MaxCost)

@@ -173,7 +173,7 @@ func (f *fold) applyReply(b troupe.Replied) error {
 			f.s.Calls = append(f.s.Calls, Call{Call: *block.Call})
 		}
 	}
-	f.s.open = len(f.s.Calls)
+	f.s.open, f.s.begun = len(f.s.Calls), 0
 	f.s.last.said = f.s.last.text != "" || f.s.open > 0
 	if f.s.last.said && b.Stop != troupe.StopMaxTokens {
 		f.s.nudges = 0
@@ -191,7 +191,7 @@ func (f *fold) failed(b troupe.ModelFailed) error {
 	}
 	f.s.seal.open = false
 	before := f.s.fault
-	f.s.fault = &modelFault{b.Fault, b.Message, b.Attempt, f.e.At, b.RetryAt}
+	f.s.fault = f.faultOf(b, before)
 	f.s.Session.Reserved = troupe.Reservation{}
 	if !b.RetryAt.IsZero() {
 		f.s.Session.Error = b.Message
@@ -202,6 +202,23 @@ func (f *fold) failed(b troupe.ModelFailed) error {
 	t := &f.s.Session.Tally
 	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
 	return nil
+}
+
+// faultOf is a failed attempt, with those before it in a row.
+func (f *fold) faultOf(b troupe.ModelFailed, before *modelFault) *modelFault {
+	out := &modelFault{fault: b.Fault, message: b.Message, attempt: b.Attempt, at: f.e.At, retryAt: b.RetryAt,
+		since: f.e.At, seq: f.e.Seq}
+	if before != nil {
+		out.row = before.row
+		if !before.retryAt.IsZero() {
+			out.since, out.seq = before.since, before.seq
+		}
+	}
+	if b.Usage != (troupe.Usage{}) && b.Fault != troupe.FaultInterrupted {
+		out.paid++
+		out.tokens, out.cost = max(out.tokens, b.Usage.Total()), max(out.cost, b.Cost)
+	}
+	return out
 }
 
 // summaryFailed notes a summary that did not come about. That is no loss: what was said is
@@ -264,6 +281,9 @@ func (f *fold) waitsFor() (troupe.WaitReason, time.Time) {
 	}
 	if f.s.fault != nil && !f.s.fault.retryAt.IsZero() {
 		return troupe.WaitModel, f.s.fault.retryAt
+	}
+	if f.s.begun == 0 {
+		return "", time.Time{} // of ten thousand calls that only read none needs a look
 	}
 	var asked, children bool
 	var until time.Time

@@ -17,8 +17,8 @@ func (d *decision) retry() Action {
 		return Switch{d.in.Settings.Fallback, f.message}
 	}
 	if !f.retryAt.IsZero() {
-		if f.attempt >= d.in.Settings.Policy.MaxAttempts {
-			return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt))
+		if end, ok := d.gaveUp(); ok {
+			return end
 		}
 		if early(d.in.Now, f.at, f.retryAt) {
 			return Park{Until: f.retryAt}
@@ -38,6 +38,36 @@ func (d *decision) retry() Action {
 	case troupe.FaultRetry, troupe.FaultNoModel, troupe.FaultAuth, troupe.FaultBad:
 	}
 	return d.fail(causeOf(f.fault), f.message)
+}
+
+// maxPaid is how many attempts for one reply may be billed. What fails so often after it was paid for fails
+// again.
+const maxPaid = 5
+
+// gaveUp ends a run whose model call has failed too often, for too long, or at too high a price.
+func (d *decision) gaveUp() (Action, bool) {
+	f, p := d.s.fault, d.in.Settings.Policy
+	since := f.since
+	if f.seq <= d.in.Taken.Seq {
+		since = d.in.Taken.At // while nobody was there, nobody tried
+	}
+	lasted := f.retryAt.Sub(since)
+	switch {
+	case f.paid >= maxPaid:
+		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts that were billed)", f.message,
+			f.paid)), true
+	case d.dearer():
+		return d.fail(troupe.CauseLimit, fmt.Sprintf("%s (no other attempt: one has cost %s, and %s of its limit of "+
+			"%s "+
+			"are spent)", f.message, f.cost, d.s.Session.Tally.Cost, d.s.Profile.Limits.MaxCost)), true
+	case p.MaxAttempts > 0 && f.attempt >= p.MaxAttempts:
+		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt)), true
+	case p.Patience > 0 && lasted > p.Patience:
+		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts: the next one would come more "+
+			"than %s "+
+			"after the first failed, see retry_seconds)", f.message, f.attempt, p.Patience)), true
+	}
+	return nil, false
 }
 
 func causeOf(f troupe.ModelFault) troupe.Cause {
@@ -106,6 +136,14 @@ func (d *decision) spent() (end Action, ok bool) {
 		return d.fail(troupe.CauseLimit, d.in.Over), true
 	}
 	return nil, false
+}
+
+// dearer reports whether another attempt would go beyond the session's own limit of money if it cost what the
+// dearest one has that failed.
+func (d *decision) dearer() bool {
+	most := d.s.Profile.Limits.MaxCost
+	r, ok := d.s.Dearest()
+	return ok && most > 0 && d.s.Session.Tally.Cost+r.Cost > most
 }
 
 // Bound is a limit, how much of it is used up, and that in words.

@@ -26,8 +26,8 @@ type State struct {
 	Generation int    // of the model context; begins at 1
 	Chain      string // of the last seal
 
-	Calls    []Call            // of the last reply
-	open     int               // how many of them have no result yet
+	Calls []Call // of the last reply
+	counts
 	Files    map[string]string // absolute path → content hash last read or written
 	Evidence troupe.Evidence   // of this run: files written, commands run
 	Denials  int               // replies in a row all of whose calls were denied
@@ -42,6 +42,12 @@ type State struct {
 	window window
 	// changed is the request that the last event opened or settled; nil if it did neither.
 	changed *troupe.Request
+}
+
+// counts is how far the calls of the last reply have come, without a look at each.
+type counts struct {
+	open  int // have no result yet
+	begun int // are asked about or at work, as far as the log knows
 }
 
 // ofTree is what the log of a root says of its tree.
@@ -145,6 +151,16 @@ type modelFault struct {
 	attempt int
 	at      time.Time // when it failed
 	retryAt time.Time
+	since   time.Time // when the first attempt failed of those for the same reply
+	seq     int64     // of that event
+	row
+}
+
+// row is what the attempts for one reply that failed one after the other have cost.
+type row struct {
+	paid   int // how many were billed
+	tokens int64
+	cost   troupe.Money // of the dearest
 }
 
 type lastReply struct {
@@ -180,6 +196,15 @@ func (s *State) NextRequest(i int) troupe.RequestID {
 
 // Compacting reports whether the model call under way asks for a summary.
 func (s *State) Compacting() bool { return s.seal.open && s.seal.compact }
+
+// Dearest is what the dearest of the attempts used that have failed for the reply that is asked for: another
+// one may cost as much. ok is false if none was billed.
+func (s *State) Dearest() (r troupe.Reservation, ok bool) {
+	if s.fault == nil || s.fault.paid == 0 {
+		return r, false
+	}
+	return troupe.Reservation{Tokens: s.fault.tokens, Cost: s.fault.cost}, true
+}
 
 // SealedAt is the number of the event that sealed the last model call.
 func (s *State) SealedAt() int64 { return s.seal.seq }

@@ -25,7 +25,8 @@ func (f *fold) toolStarted(b troupe.ToolStarted) error {
 	if err != nil {
 		return err
 	}
-	c.Stage, c.Child, c.Since, c.Wait = CallStarted, b.Child, f.e.At, b.Wait
+	f.move(c, CallStarted)
+	c.Child, c.Since, c.Wait = b.Child, f.e.At, b.Wait
 	if b.Task != nil {
 		f.setTask(*b.Task)
 	}
@@ -38,7 +39,8 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		return err
 	}
 	f.settleRequest(c, nil)
-	c.Stage, c.seq = CallDone, f.e.Seq
+	f.move(c, CallDone)
+	c.seq = f.e.Seq
 	// A command that failed for what it was kept from got as little done as one that never ran.
 	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
 	for _, block := range b.Result.Blocks {
@@ -100,6 +102,9 @@ func (f *fold) noteDenials(c *Call, b troupe.ToolFinished) {
 		}
 	}
 	denied = denied[:min(max(0, maxDenials-len(f.s.Evidence.Denied)), len(denied))]
+	if len(denied) == 0 {
+		return
+	}
 	// Calls are judged side by side. They are told in the order of the reply, and copies of the
 	// state share what was there before.
 	at := len(f.s.Evidence.Denied)
@@ -150,7 +155,8 @@ func (f *fold) requestOpened(b troupe.RequestOpened) error {
 	if r.ID == "" { // a version before this one wrote it
 		r.ID = troupe.NewRequestID(f.e.Session, r.Coord, c.requests)
 	}
-	c.Stage, c.Request, c.Answer, f.s.changed = CallAsked, &r, nil, &r
+	f.move(c, CallAsked)
+	c.Request, c.Answer, f.s.changed = &r, nil, &r
 	return nil
 }
 
@@ -169,7 +175,8 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 		}
 	}
 	f.settleRequest(c, b.Answer())
-	c.Stage, c.Asked, c.Answer = CallPending, f.s.changed, f.s.changed.Answer
+	f.move(c, CallPending)
+	c.Asked, c.Answer = f.s.changed, f.s.changed.Answer
 	return nil
 }
 
@@ -182,6 +189,18 @@ func (f *fold) settleRequest(c *Call, ans *troupe.Answer) {
 	r := *c.Request
 	r.Settled, r.Answer = f.e.At, ans
 	c.Request, f.s.changed = nil, &r
+}
+
+// move brings a call to another stage.
+func (f *fold) move(c *Call, to CallStage) {
+	count := func(s CallStage) int {
+		if s == CallAsked || s == CallStarted {
+			return 1
+		}
+		return 0
+	}
+	f.s.begun += count(to) - count(c.Stage)
+	c.Stage = to
 }
 
 // call finds a call of the last reply that is in one of the stages.

@@ -11,9 +11,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 )
 
-// maxBlocks bounds the blocks of one reply, and with them what a block index can be.
-const maxBlocks = 4096
-
 // accumulator builds a reply from its events. Events it does not know are skipped: the API
 // may add some at any time.
 type accumulator struct {
@@ -21,12 +18,14 @@ type accumulator struct {
 	model string // asked for; replaced by what the service says it used
 	sink  func(model.Delta)
 
-	blocks []block
-	calls  int
-	bill   upstream.Bill
-	stop   string
-	begun  bool // message_start has come
-	done   bool // message_stop has come
+	blocks  []block
+	highest int // index of a block
+	calls   int
+	bill    upstream.Bill
+	stop    string
+	begun   bool // message_start has come
+	done    bool // message_stop has come
+	pieces  int  // events with something of the reply
 }
 
 // block is one content block on its way. start is its JSON at the beginning; the rest is
@@ -52,6 +51,9 @@ func (a *accumulator) Progress() upstream.Progress {
 	}
 	return upstream.Underway
 }
+
+// Content implements upstream.Decoder.
+func (a *accumulator) Content() int { return a.pieces }
 
 // SoFar implements upstream.Decoder.
 func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage, bool) {
@@ -82,14 +84,18 @@ func (a *accumulator) Event(data []byte) error {
 	}
 	switch string(kind) {
 	case `"content_block_delta"`:
+		a.pieces++
 		return a.delta(data)
 	case `"content_block_start"`:
+		a.pieces++
 		return a.blockStart(data)
 	case `"content_block_stop"`:
+		a.pieces++
 		if b := a.block(data); b != nil {
 			b.complete = true
 		}
 	case `"message_start"`:
+		a.pieces++
 		var e struct {
 			Message struct {
 				Model string
@@ -167,7 +173,7 @@ func (a *accumulator) block(data []byte) *block {
 func smallInt(raw []byte) (int, bool) {
 	n := 0
 	for _, c := range raw {
-		if c < '0' || c > '9' || n > maxBlocks {
+		if c < '0' || c > '9' || n > upstream.MaxBlocks {
 			return 0, false
 		}
 		n = n*10 + int(c-'0')
@@ -182,7 +188,10 @@ func (a *accumulator) blockStart(data []byte) error {
 	if !ok || !placed || !json.Valid(start) || start[0] != '{' {
 		return fmt.Errorf("content_block_start: %s", upstream.Clip(data))
 	}
-	if len(a.blocks) >= maxBlocks || a.block(data) != nil {
+	if len(a.blocks) >= upstream.MaxBlocks {
+		return upstream.TooManyBlocks()
+	}
+	if at <= a.highest && a.block(data) != nil {
 		return fmt.Errorf("content_block_start: block %d of %d is one too many", at, len(a.blocks))
 	}
 	nb := block{index: at, start: bytes.Clone(start)}
@@ -217,7 +226,7 @@ func (a *accumulator) blockStart(data []byte) error {
 		nb.call, d.Tool = a.calls, nb.name
 		a.calls++
 	}
-	a.blocks = append(a.blocks, nb)
+	a.blocks, a.highest = append(a.blocks, nb), max(a.highest, at)
 	if a.sink != nil && d != (model.Delta{}) {
 		a.sink(d)
 	}

@@ -45,6 +45,7 @@ func RunWire(t *testing.T, w Wire) {
 	t.Run("CutInACall", w.cutInACall)
 	t.Run("EmptyReply", w.emptyReply)
 	t.Run("OddCalls", w.oddCalls)
+	t.Run("ManyCalls", w.manyCalls)
 	w.runBill(t)
 }
 
@@ -445,5 +446,27 @@ func (w Wire) oddCalls(t *testing.T) {
 	}
 	if err := s.Err(); err != nil {
 		t.Error(err)
+	}
+}
+
+// manyCalls: ten thousand calls in one reply are taken, and what is too much is not asked for again.
+func (w Wire) manyCalls(t *testing.T) {
+	t.Parallel()
+	d := w.desk(t)
+	calls := func(n int) []byte {
+		r := Reply{Calls: make([]Call, n), Usage: troupe.Usage{Input: 5, Output: 9}}
+		for i := range r.Calls {
+			r.Calls[i] = Call{Name: "Read", Input: `{"file_path":"a"}`}
+		}
+		return w.stream(r)
+	}
+	if got, err := d.ask(canned{body: calls(10_000)}); err != nil || len(got.Blocks) != 10_000 {
+		t.Errorf("10,000 calls: %d blocks, %v", len(got.Blocks), err)
+	}
+	_, err := d.ask(canned{body: calls(60_000)})
+	var me *model.Error
+	if !errors.As(err, &me) || me.Fault != troupe.FaultBad || me.Usage.Input == 0 ||
+		!strings.Contains(me.Message, "ask for less at once") {
+		t.Errorf("60,000 calls: %+v", err)
 	}
 }

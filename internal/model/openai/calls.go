@@ -14,6 +14,7 @@ import (
 
 // call is one tool call on its way.
 type call struct {
+	at    int // its place among the calls of the reply
 	index int // the server's; -1 if it gave none
 	id    string
 	name  []byte
@@ -57,13 +58,15 @@ func readFragment(c []byte) fragment {
 
 // call takes in a piece of a tool call.
 func (a *accumulator) call(piece []byte) error {
+	a.pieces++
 	f := readFragment(piece)
 	c, err := a.callOf(f)
 	if err != nil {
 		return err
 	}
-	if c.id == "" {
+	if c.id == "" && f.id != "" {
 		c.id = f.id
+		a.latest.note(c.index, f.id, c.at)
 	}
 	if f.name != "" && string(c.name) != f.name && len(c.args) == 0 {
 		unnamed := len(c.name) == 0
@@ -96,19 +99,40 @@ func (a *accumulator) callOf(f fragment) (*call, error) {
 		if err := a.begin(block{kind: troupe.CallBlock, call: len(a.calls)}); err != nil {
 			return nil, err
 		}
-		a.calls = append(a.calls, call{index: f.index})
+		a.calls = append(a.calls, call{at: len(a.calls), index: f.index})
 		c = &a.calls[len(a.calls)-1]
+		a.latest.note(c.index, "", c.at)
 	}
 	return c, nil
 }
 
+// latest is where the latest call of each index and of each id stands: looking for it among ten thousand, ten
+// thousand times, would take seconds.
+type latest struct {
+	index map[int]int
+	id    map[string]int
+}
+
+func (l *latest) note(index int, id string, at int) {
+	if l.index == nil {
+		l.index, l.id = make(map[int]int), make(map[string]int)
+	}
+	if index >= 0 {
+		l.index[index] = max(at, l.index[index])
+	}
+	if id != "" {
+		l.id[id] = max(at, l.id[id])
+	}
+}
+
 // find is the latest call with the piece's index, else its id, else the latest of all.
 func (a *accumulator) find(f fragment) *call {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		c := &a.calls[i]
-		if f.index >= 0 && c.index == f.index || f.index < 0 && f.id != "" && c.id == f.id {
-			return c
-		}
+	at, ok := a.latest.index[f.index]
+	if f.index < 0 {
+		at, ok = a.latest.id[f.id]
+	}
+	if ok {
+		return &a.calls[at]
 	}
 	if n := len(a.calls); n > 0 && f.index < 0 && (f.id == "" || f.name == "") {
 		return &a.calls[n-1]

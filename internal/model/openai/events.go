@@ -10,9 +10,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 )
 
-// maxBlocks bounds the blocks of one reply.
-const maxBlocks = 4096
-
 // accumulator builds a reply from its chunks. Fields it does not know are skipped, and a
 // field that is null is one that is not there.
 type accumulator struct {
@@ -25,11 +22,13 @@ type accumulator struct {
 
 	blocks []block
 	calls  []call
+	latest latest
 	usage  usage
 	bill   upstream.Bill
 	finish string // why the reply ended; "" while it goes on
 	refuse bool   // the model says why it declines
 	over   bool
+	pieces int // of the reply that have come
 }
 
 // block is one block of the reply, in the order they began. A call's is in calls.
@@ -53,6 +52,9 @@ func (a *accumulator) Progress() upstream.Progress {
 		return upstream.Underway
 	}
 }
+
+// Content implements upstream.Decoder.
+func (a *accumulator) Content() int { return a.pieces }
 
 // SoFar implements upstream.Decoder.
 func (a *accumulator) SoFar() ([]troupe.Block, troupe.Usage, bool) {
@@ -224,6 +226,7 @@ func (a *accumulator) say(kind troupe.BlockType, v []byte) error {
 			return err
 		}
 	}
+	a.pieces++
 	b := &a.blocks[len(a.blocks)-1]
 	before := len(b.text)
 	var ok bool
@@ -242,8 +245,8 @@ func (a *accumulator) say(kind troupe.BlockType, v []byte) error {
 }
 
 func (a *accumulator) begin(b block) error {
-	if len(a.blocks) >= maxBlocks {
-		return fmt.Errorf("a reply of more than %d blocks", maxBlocks)
+	if len(a.blocks) >= upstream.MaxBlocks {
+		return upstream.TooManyBlocks()
 	}
 	a.blocks = append(a.blocks, b)
 	return nil

@@ -96,6 +96,9 @@ func faultOf(status int, f failure) troupe.ModelFault {
 	case http.StatusPaymentRequired:
 		return troupe.FaultAuth
 	case http.StatusNotFound:
+		if name := f.kind(); (name == "not_found_error" || name == "NotFoundError") && !saysNoPath(said) {
+			return troupe.FaultNoModel // as gateways and vLLM name a model that is not there
+		}
 		if f.Param == "model" || strings.Contains(said, "model") {
 			return troupe.FaultNoModel
 		}
@@ -114,6 +117,16 @@ func faultOf(status int, f failure) troupe.ModelFault {
 		}
 	}
 	return ""
+}
+
+// saysNoPath tells an address that is not there from a model that is not: llama.cpp says "File Not Found".
+func saysNoPath(said string) bool {
+	for _, word := range []string{"file", "path", "route", "url", "endpoint"} {
+		if strings.Contains(said, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // saysTooLong knows the words of vLLM ("This model's maximum context length is …"),

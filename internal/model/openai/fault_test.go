@@ -79,6 +79,8 @@ func TestFaults(t *testing.T) {
 			`{"error":{"message":"Model Not Exist","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`, troupe.FaultNoModel},
 		{404,
 			`{"error":{"message":"Invalid URL (POST /v1/v1/chat/completions)","type":"invalid_request_error","param":null,"code":null}}`, troupe.FaultBad},
+		{404, `{"error":{"message":"No such thing","type":"not_found_error","param":null,"code":null}}`,
+			troupe.FaultNoModel},
 		{404, `404 page not found`, troupe.FaultBad}, {404, `{"detail":"Not Found"}`, troupe.FaultBad},
 		{404, `{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}`, troupe.FaultBad},
 		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, troupe.FaultRetry},

@@ -275,7 +275,7 @@ func TestDialectsOfText(t *testing.T) {
 		chunk(`{"content":5}`, "stop"), toolCalls(`{"function":{"name":"A","arguments":5}}`),
 		"data: {\"usage\":[]}\n\n",
 		chunk(`{"content":"a"}`, "insufficient_system_resource"), chunk(`{}`, "error"),
-		toolCalls(strings.Repeat(`{"function":{"name":"A","arguments":"{}"}},`, maxBlocks+1) + `{}`),
+		toolCalls(strings.Repeat(`{"function":{"name":"A","arguments":"{}"}},`, upstream.MaxBlocks+1) + `{}`),
 	} {
 		if got, _, err := feed(strings.NewReader(in)); err == nil {
 			t.Errorf("%.80q passes for a reply: %+v", in, got)

@@ -228,7 +228,7 @@ func checkSession(s troupe.Session) error {
 	case min(u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), int64(s.Tally.Turns),
 		int64(s.Tally.ToolUses)) < 0:
 		return fmt.Errorf("its bill is below zero: %+v", s.Tally)
-	case s.Reserved.Tokens < 0 || s.Reserved.Cost < 0:
+	case s.Reserved.Tokens < 0 || s.Reserved.Cost < 0 || s.Reserved.Turns < 0:
 		return fmt.Errorf("it has reserved less than nothing: %+v", s.Reserved)
 	case !s.Until.IsZero() && s.Status != troupe.Waiting:
 		return fmt.Errorf("it is %s and waits until %v", s.Status, s.Until)

@@ -304,7 +304,7 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	u := tr.tally.Usage
 	if min(int64(tr.total), int64(tr.active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
 		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses), tr.reserved.Tokens,
-		int64(tr.reserved.Cost)) < 0 {
+		int64(tr.reserved.Cost), int64(tr.reserved.Turns)) < 0 {
 		return t.refuse("add to tree %s: its sums would be below zero: %+v", root, d)
 	}
 	return nil

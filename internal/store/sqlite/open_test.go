@@ -217,6 +217,9 @@ func TestOpenNewer(t *testing.T) {
 	}
 }
 
+// dropHeldTurns takes back what version 5 brought.
+const dropHeldTurns = "ALTER TABLE trees DROP COLUMN held_turns; ALTER TABLE sessions DROP COLUMN held_turns; "
+
 // A database of the first version is brought up to date, and what it had stays.
 func TestOpenOlder(t *testing.T) {
 	t.Parallel()
@@ -226,8 +229,8 @@ func TestOpenOlder(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; PRAGMA "+
-		"user_version = 1")
+	raw(t, path, "DROP TABLE documents; DROP TABLE requests; ALTER TABLE trees DROP COLUMN max_turns; "+
+		dropHeldTurns+"PRAGMA user_version = 1")
 	s = mustOpen(t, path, Options{})
 	tree := func() (tree troupe.Tree) {
 		err := s.View(t.Context(), func(r store.Reader) (err error) { tree, err = r.Tree(theRoot); return err })
@@ -291,7 +294,7 @@ func TestOpenRequests(t *testing.T) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	raw(t, path, "DROP TABLE requests; PRAGMA user_version = 3")
+	raw(t, path, "DROP TABLE requests; "+dropHeldTurns+"PRAGMA user_version = 3")
 	s = mustOpen(t, path, Options{})
 	var got []troupe.Request
 	err = s.View(t.Context(), func(r store.Reader) (err error) {

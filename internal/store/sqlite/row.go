@@ -9,7 +9,8 @@ import (
 // sessionColumns is what readSession reads, in its order.
 const sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model,
 	status, waiting, cause, run, seq, input, output, cache_read, cache_write, cost, turns,
-	tool_uses, result, error, created_at, started_at, ended_at, until, held_tokens, held_cost`
+	tool_uses, result, error, created_at, started_at, ended_at, until, held_tokens, held_cost,
+	held_turns`
 
 func readSession(r row) troupe.Session {
 	return troupe.Session{
@@ -48,7 +49,7 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 		string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq,
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
-		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
+		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns,
 		string(l.Owner), l.Epoch,
 	}
 }
@@ -65,7 +66,7 @@ func readTally(r row, i int) troupe.Tally {
 }
 
 func readReservation(r row, i int) troupe.Reservation {
-	return troupe.Reservation{Tokens: r.int64(i), Cost: troupe.Money(r.int64(i + 1))}
+	return troupe.Reservation{Tokens: r.int64(i), Cost: troupe.Money(r.int64(i + 1)), Turns: r.int(i + 2)}
 }
 
 // writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.

@@ -357,10 +357,10 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 		u := t.Tally.Usage
 		args := append([]any{string(t.Root)}, capsArgs(t.Caps)...)
 		args = append(args, t.Total, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(t.Tally.Cost),
-			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost))
+			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost), t.Reserved.Turns)
 		if err := s.keep(`INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above,
 			max_turns, total, active, input, output, cache_read, cache_write, cost, turns, tool_uses, held_tokens,
-			held_cost) VALUES (?`+strings.Repeat(",?", 18)+`)`, args...); err != nil {
+			held_cost, held_turns) VALUES (?`+strings.Repeat(",?", 19)+`)`, args...); err != nil {
 			return err
 		}
 	}

@@ -53,9 +53,9 @@ func (t *tx) inTree(root troupe.SessionID, doing string) error {
 	return nil
 }
 
-// 33 values: sessionColumns and the lease.
+// 34 values: sessionColumns and the lease.
 const insertSession = `INSERT INTO sessions (` + sessionColumns + `, owner, epoch)
-	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
+	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
 func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	doing := fmt.Sprintf("insert session %s (%q)", s.ID, s.Name)
@@ -131,7 +131,7 @@ func (t *tx) mustExist(id troupe.SessionID, doing string) error {
 const appendSession = `UPDATE sessions SET
 	title = ?, model = ?, status = ?, waiting = ?, cause = ?, run = ?, seq = ?, input = ?, output = ?,
 	cache_read = ?, cache_write = ?, cost = ?, turns = ?, tool_uses = ?, result = ?, error = ?,
-	started_at = ?, ended_at = ?, until = ?, held_tokens = ?, held_cost = ?
+	started_at = ?, ended_at = ?, until = ?, held_tokens = ?, held_cost = ?, held_turns = ?
 	WHERE root = ? AND id = ? AND owner = ? AND epoch = ? AND seq = ?`
 
 func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) error {
@@ -147,6 +147,7 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		s.Title, s.Model, string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq, u.Input, u.Output,
 		u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses, s.Result, s.Error,
 		writeTime(s.StartedAt), writeTime(s.EndedAt), writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost),
+		s.Reserved.Turns,
 		string(s.Root), string(s.ID), string(l.Owner), l.Epoch, events[0].Seq-1)
 	if err != nil {
 		return err
@@ -251,9 +252,10 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	n, err := t.exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
 		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
 		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ?,
-		held_tokens = held_tokens + ?, held_cost = held_cost + ? WHERE root = ?`,
+		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ? WHERE root = ?`,
 		d.Total, d.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
-		int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, d.Reserved.Tokens, int64(d.Reserved.Cost), string(root))
+		int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, d.Reserved.Tokens, int64(d.Reserved.Cost),
+		d.Reserved.Turns, string(root))
 	return orNotFound(n, err, doing)
 }
 

@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +64,11 @@ func (c *Client) refusal(res *http.Response, body []byte) error {
 	if r.Said == "" {
 		r.Said = http.StatusText(res.StatusCode)
 	}
-	what := fmt.Sprintf("%s answered %d", c.o.Service, res.StatusCode)
+	from := c.o.Service
+	if res.StatusCode == http.StatusProxyAuthRequired {
+		from = "the proxy in HTTP_PROXY"
+	}
+	what := fmt.Sprintf("%s answered %d", from, res.StatusCode)
 	if r.Kind != "" {
 		what += " " + r.Kind
 	}
@@ -115,19 +118,16 @@ func (c *Client) RetryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// unanswered is for a call that got no response.
-func (c *Client) unanswered(ctx, call context.Context, err error) error {
-	out := c.ended(ctx, call, err)
-	var cert *tls.CertificateVerificationError
+// unanswered classes a call that got no answer from a host.
+func (c *Client) unanswered(ctx, call context.Context, host string, err error) error {
+	var ours *model.Error
 	switch {
-	case out.Fault == troupe.FaultInterrupted:
-	case errors.Is(err, errElsewhere):
-		out.Fault = troupe.FaultBad
-	case errors.As(err, &cert):
-		out.Fault = troupe.FaultBad
-		out.Message += "; if your network inspects TLS, name its certificate in SSL_CERT_FILE or TROUPE_CA_FILE"
+	case errors.As(err, &ours):
+		return ours
+	case ctx.Err() != nil, errors.Is(context.Cause(call), errIdle):
+		return c.ended(ctx, call, err)
 	}
-	return out
+	return c.unreached(host, err)
 }
 
 // cut is for a stream that ended before its reply did.
@@ -135,11 +135,10 @@ func (c *Client) cut(ctx, call context.Context, d Decoder, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the stream ended before the reply did")
 	}
-	out := c.ended(ctx, call, err)
 	if errors.Is(err, sse.ErrTooLarge) {
-		out.Fault = troupe.FaultBad
+		return keep(c.exceeds(fmt.Sprintf("more than %d MB", maxStream>>20)), d)
 	}
-	return keep(out, d)
+	return keep(c.ended(ctx, call, err), d)
 }
 
 // keep puts what had come of a reply into the error that is left of it.
@@ -161,6 +160,13 @@ func (c *Client) ended(ctx, call context.Context, err error) *model.Error {
 			Fault: troupe.FaultRetry, Err: errIdle,
 			Message: fmt.Sprintf("%s sent nothing for %s; the call was given up", c.o.Service, c.o.IdleTimeout),
 		}
+	case errors.Is(context.Cause(call), errNoContent):
+		return &model.Error{
+			Fault: troupe.FaultRetry, Err: errNoContent,
+			Message: fmt.Sprintf("%s sent nothing of a reply for %s, only signs of life; the call was given up",
+				c.o.Service,
+				noContent(c.o.IdleTimeout)),
+		}
 	default:
 		return &model.Error{Fault: troupe.FaultRetry, Message: c.Clean(fmt.Sprintf("the connection to %s failed: %v",
 			c.o.Service, err))}
@@ -178,6 +184,10 @@ func (c *Client) failed(d Decoder, err error) error {
 		out.Throttled = out.Fault == troupe.FaultRetry && throttled(0, b.Kind)
 		out.Message = c.Clean(c.o.Service + " broke off its reply: " + b.Error())
 		return keep(out, d)
+	}
+	var more *excess
+	if errors.As(err, &more) {
+		return keep(c.exceeds(more.What), d)
 	}
 	out.Message = c.Clean(c.o.Service + " sent an event that makes no sense: " + err.Error())
 	return keep(out, d)

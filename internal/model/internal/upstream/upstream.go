@@ -6,7 +6,8 @@
 // live as long as their connections. Each call holds its stack, its connection and, once
 // the reply has begun, one read buffer. Nothing is queued and nothing is tried again here.
 // A call ends when its reply is whole, its context is done, or the service has been silent
-// for the idle timeout. Close drops idle connections; calls under way are ended by their
+// for the idle timeout, or has sent nothing of a reply for six of them. Close drops idle connections; calls under way
+// are ended by their
 // own contexts.
 package upstream
 
@@ -103,6 +104,8 @@ type Decoder interface {
 	// *Broken is the service's own error; any other says that the event makes no sense.
 	Event(data []byte) error
 	Progress() Progress
+	// Content counts the events so far that brought something of a reply. Pings and the like do not.
+	Content() int
 	// SoFar is what has come and what it cost, for calls that fail. estimated says that
 	// some of the cost is not the service's own count; see Bill.
 	SoFar() (blocks []troupe.Block, cost troupe.Usage, estimated bool)
@@ -147,9 +150,18 @@ func New(o Options) *Client {
 // Close drops the connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
+// noContent is how long a stream may bring nothing of a reply while it keeps the connection alive: a model
+// that thinks for long, or reads a long prompt, sends pings or comments meanwhile.
+func noContent(idle time.Duration) time.Duration { return 6 * idle }
+
+// timers end a call: the one when no byte comes, the other when no content does.
+type timers struct{ idle, content *time.Timer }
+
 var (
 	errIdle = errors.New("the service sent nothing for too long")
 	errDone = errors.New("the call is over")
+	// errNoContent ends a stream that only keeps the connection alive.
+	errNoContent = errors.New("the service sent nothing of a reply for too long")
 )
 
 // Stream makes a call whose reply is a stream of events. The error is always a
@@ -162,20 +174,23 @@ func (c *Client) Stream(ctx context.Context, p Post, d Decoder) (http.Header, er
 
 	res, err := c.send(call, http.MethodPost, p)
 	if err != nil {
-		return nil, c.unanswered(ctx, call, err)
+		return nil, c.unanswered(ctx, call, hostOf(p.URL), err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if err := c.refused(res); err != nil {
 		return nil, err
 	}
-	if err := c.read(ctx, call, idle, res, d); err != nil {
+	content := time.AfterFunc(noContent(c.o.IdleTimeout), func() { cancel(errNoContent) })
+	defer content.Stop()
+	if err := c.read(ctx, call, timers{idle: idle, content: content}, res, d); err != nil {
 		return nil, err
 	}
 	return res.Header, nil
 }
 
 // read takes in the stream of a call that was accepted.
-func (c *Client) read(ctx, call context.Context, idle *time.Timer, res *http.Response, d Decoder) error {
+func (c *Client) read(ctx, call context.Context, t timers, res *http.Response, d Decoder) error {
+	idle, had := t.idle, 0
 	buf, _ := c.buffers.Get().(*[]byte)
 	patience := c.o.IdleTimeout
 	lines := sse.Reader{Src: res.Body, Buf: *buf, Limit: maxStream, OnRead: func() { idle.Reset(patience) }}
@@ -195,6 +210,10 @@ func (c *Client) read(ctx, call context.Context, idle *time.Timer, res *http.Res
 		}
 		if err := d.Event(data); err != nil {
 			return c.failed(d, err)
+		}
+		if n := d.Content(); n > had {
+			had = n
+			t.content.Reset(noContent(c.o.IdleTimeout))
 		}
 		switch d.Progress() {
 		case Over:
@@ -236,7 +255,7 @@ func (c *Client) Fetch(ctx context.Context, method string, p Post) (Answer, erro
 	const most = 16 << 20
 	res, err := c.send(ctx, method, p)
 	if err != nil {
-		return Answer{}, c.unanswered(ctx, ctx, err)
+		return Answer{}, c.unanswered(ctx, ctx, hostOf(p.URL), err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(res.Body, most))
@@ -267,7 +286,24 @@ func (c *Client) send(ctx context.Context, method string, p Post) (*http.Respons
 		req.GetBody = func() (io.ReadCloser, error) { return p.Body.Reader(), nil }
 		req.Header["Content-Type"] = []string{"application/json"}
 	}
-	return c.http.Do(req)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.plain(res); err != nil {
+		_ = res.Body.Close()
+		return nil, err
+	}
+	return res, nil
+}
+
+// hostOf is the host of an address that was parsed before.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
 }
 
 // ParseBase reads the address of a service, and drops a trailing slash. It does not quote
