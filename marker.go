@@ -12,7 +12,7 @@ import (
 // here: they are words of HTML and of code, and mean nothing outside one.
 func markers() []string {
 	return []string{
-		"agent-result", "attached-", "conversation-summary", "environment", "output-file", "runtime-",
+		"agent-result", "agent-said", "attached-", "conversation-summary", "environment", "output-file", "runtime-",
 		"system-reminder", "task-id", "task-notification", "tool-use-id", "web-",
 	}
 }

@@ -175,7 +175,7 @@ func (ex *exchange) restate() string {
 		}
 	}
 	fmt.Fprintf(&b, "Your tasks, of which %d are at work now (do not start them again; their ends arrive by "+
-		"themselves):\n%s\n", running, turn.RenderTasks(ex.a.st.Tasks))
+		"themselves):\n%s\n", running, turn.RenderTasks(ex.a.st.Tasks, nil))
 	if files := ex.a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
 		for _, f := range files {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -83,7 +85,15 @@ func (bs *births) emitBirth(emit func(troupe.Body) error, c turn.Call, b birth, 
 
 func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string) troupe.ToolFinished {
 	t := bs.a.h.agentTask(child, troupe.Coord{Reply: c.Reply, Call: c.Index}, true)
-	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\n", what, t.ID, t.Name)
+	text := fmt.Sprintf("%s in the background.\ntask id: %s\nname: %s\nstatus: %s\n", what, t.ID, t.Name,
+		troupe.TaskRunning)
+	if t.Title != "" && !strings.EqualFold(t.Title, t.Name) {
+		text += "description: " + shortened(t.Title) + "\n"
+	}
+	if prompt := bs.promptOf(c); prompt != "" {
+		text += "prompt: " + shortened(prompt) + "\n"
+	}
+	text += "output: none to read before it has ended; TaskOutput with block false shows how far it is\n"
 	if t.Output != "" {
 		text += "output file (once it has ended): " + t.Output + "\n"
 	}
@@ -91,6 +101,29 @@ func (bs *births) wentBackground(c turn.Call, child troupe.Session, what string)
 		"your turn.", false)
 	out.Task = t
 	return out
+}
+
+// maxRepeated is how many bytes of a call's own words its result repeats.
+const maxRepeated = 200
+
+// shortened is the beginning of a text on one line.
+func shortened(text string) string {
+	text, cut := turn.Cap(troupe.Escape(strings.Join(strings.Fields(text), " ")), maxRepeated)
+	if cut > 0 {
+		text += "…"
+	}
+	return text
+}
+
+// promptOf is what a call gave its child to do.
+func (bs *births) promptOf(c turn.Call) string {
+	t, _ := bs.a.h.d.Tools.Find(c.Name)
+	if t.Intent == nil {
+		return ""
+	}
+	intent, _ := t.Intent(c.Input) // it was decoded before
+	sp, _ := intent.(troupe.Spawn)
+	return sp.Prompt
 }
 
 // background answers calls whose children go on by themselves; by is who wants that, nil if time did.
@@ -293,12 +326,12 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.TaskQuery) error {
 	c := ts.a.st.Calls[i]
 	if in.Task == "" {
-		return ts.a.stage(resultOf(c, turn.RenderTasks(ts.a.st.Tasks), false))
+		return ts.list(ctx, c)
 	}
 	t, ok := ts.a.st.Task(in.Task)
 	if !ok {
 		return ts.a.stage(resultOf(c, fmt.Sprintf("there is no task %q; your tasks:\n%s", in.Task,
-			turn.RenderTasks(ts.a.st.Tasks)), true))
+			turn.RenderTasks(ts.a.st.Tasks, nil)), true))
 	}
 	var reads troupe.MailID
 	replayed := false
@@ -362,25 +395,72 @@ func (ts *tasks) retell(ctx context.Context, c turn.Call, t troupe.Task) error {
 			}
 		}
 	}
-	return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}), false))
+	return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}, nil), false))
 }
 
-// peek says how far a task at work has come. It shows nothing of its transcript.
-func (ts *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
-	text := turn.RenderTasks([]troupe.Task{t})
-	if t.Kind == troupe.TaskAgent {
-		var s troupe.Session
-		err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
-			var err error
-			s, err = r.Session(troupe.SessionID(t.ID))
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("read session %s: %w", t.ID, err)
+// list tells what tasks there are and how far the agents among them are.
+func (ts *tasks) list(ctx context.Context, c turn.Call) error {
+	about := make(map[troupe.TaskID]troupe.Session)
+	err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		children, err := r.Sessions(store.Filter{Root: ts.a.root, Parent: ts.a.id})
+		for _, s := range children {
+			about[troupe.TaskID(s.ID)] = s
 		}
-		text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", s.Status.For(s.Waiting),
-			s.Tally.Turns,
-			s.Tally.ToolUses, s.Tally.Usage.Total())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("list the agents of session %s: %w", ts.a.id, err)
+	}
+	return ts.a.stage(resultOf(c, turn.RenderTasks(ts.a.st.Tasks, about), false))
+}
+
+// What a peek shows of what an agent has said: of its last words so many bytes, found among so many of
+// its last events.
+const (
+	maxPeek   = 1000
+	peekAmong = 60
+)
+
+// peek says how far a task at work has come, and what an agent said last. Whose words they are is marked.
+func (ts *tasks) peek(ctx context.Context, c turn.Call, t troupe.Task) error {
+	if t.Kind != troupe.TaskAgent {
+		return ts.a.stage(resultOf(c, turn.RenderTasks([]troupe.Task{t}, nil), false))
+	}
+	var s troupe.Session
+	var events []troupe.Event
+	err := ts.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		var err error
+		if s, err = r.Session(troupe.SessionID(t.ID)); err == nil {
+			events, err = r.Events(s.ID, max(0, s.Seq-peekAmong), peekAmong)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", t.ID, err)
+	}
+	text := turn.RenderTasks([]troupe.Task{t}, nil)
+	text += fmt.Sprintf("\n%s; %d model replies, %d tool uses, %d tokens so far", s.Status.For(s.Waiting),
+		s.Tally.Turns, s.Tally.ToolUses, s.Tally.Usage.Total())
+	if said := lastSaid(events); said != "" {
+		text += "\n" + troupe.Quote("agent-said", said)
 	}
 	return ts.a.stage(resultOf(c, text, false))
+}
+
+// lastSaid is the end of the last text among the replies of a session; "" if there is none.
+func lastSaid(events []troupe.Event) string {
+	for _, e := range slices.Backward(events) {
+		b, ok := e.Body.(troupe.Replied)
+		if !ok {
+			continue
+		}
+		said := strings.TrimSpace(troupe.JoinText(b.Blocks))
+		if len(said) > maxPeek {
+			said = "…" + strings.ToValidUTF8(said[len(said)-maxPeek:], "")
+		}
+		if said != "" {
+			return said
+		}
+	}
+	return ""
 }

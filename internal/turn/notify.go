@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -24,9 +25,7 @@ func RenderNotification(o troupe.Outcome) string {
 	if text != "" {
 		fmt.Fprintf(&b, "<result>\n%s\n</result>\n", troupe.Escape(text))
 	}
-	if cut > 0 {
-		fmt.Fprintf(&b, "[%d more bytes are in the output file]\n", cut)
-	}
+	b.WriteString(rest(o, text, cut))
 	fmt.Fprintf(&b,
 		"<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n</t"+
 			"ask-notification>",
@@ -59,8 +58,8 @@ func summary(o troupe.Outcome) string {
 	return fmt.Sprintf("%s \"%s\" failed: %s", what, name, value(o.Error, maxError))
 }
 
-// RenderTasks is the list of a session's tasks, for its model.
-func RenderTasks(tasks []troupe.Task) string {
+// RenderTasks is the list of a session's tasks, for its model. Of agents that are among about it says more.
+func RenderTasks(tasks []troupe.Task, about map[troupe.TaskID]troupe.Session) string {
 	if len(tasks) == 0 {
 		return "no tasks: nothing was started in the background, and no agent"
 	}
@@ -74,10 +73,25 @@ func RenderTasks(tasks []troupe.Task) string {
 		if t.Title != "" && t.Title != t.Name {
 			fmt.Fprintf(&b, " - %s", value(t.Title, maxValue))
 		}
+		if s, ok := about[t.ID]; ok {
+			fmt.Fprintf(&b, "; %s, model %s, %s", value(s.Type, maxValue), value(s.Model, maxValue),
+				turns(s.Tally.Turns))
+		}
+		if !t.StartedAt.IsZero() {
+			fmt.Fprintf(&b, "; started %s", t.StartedAt.UTC().Format(time.RFC3339))
+		}
 		if t.Output != "" {
 			fmt.Fprintf(&b, "; output: %s", value(t.Output, maxError))
 		}
 		b.WriteByte('\n')
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// turns is a number of turns in words.
+func turns(n int) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return fmt.Sprintf("%d turns", n)
 }

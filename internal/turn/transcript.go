@@ -172,9 +172,7 @@ func RenderOutcome(o troupe.Outcome) string {
 	case o.Status == troupe.Completed:
 		b.WriteString("(it ended without a final text)\n")
 	}
-	if cut > 0 {
-		fmt.Fprintf(&b, "[%d more bytes of its final text are in its log]\n", cut)
-	}
+	b.WriteString(rest(o, text, cut))
 	b.WriteString("</agent-result>\n<runtime-evidence>\n")
 	if o.Error != "" {
 		fmt.Fprintf(&b, "error: %s\n", value(o.Error, maxError))
@@ -186,6 +184,21 @@ func RenderOutcome(o troupe.Outcome) string {
 	fmt.Fprintf(&b, "usage: %d tokens, %d tool uses, %d ms\n</runtime-evidence>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	return b.String()
+}
+
+// rest says where the words of a task can be read on that did not fit behind those which are shown.
+func rest(o troupe.Outcome, shown string, cut int) string {
+	switch {
+	case cut == 0:
+		return ""
+	case o.Kind == troupe.TaskShell: // what is shown of a command is its beginning and its end
+		return fmt.Sprintf("[%d more bytes are in the output file]\n", cut)
+	case o.Output == "":
+		return fmt.Sprintf("[%d more bytes of its final text are in its log]\n", cut)
+	}
+	return fmt.Sprintf("[%d more bytes. All of it is in %s: Read goes on from here with offset %d and a limit of "+
+		"lines]\n",
+		cut, value(o.Output, maxError), strings.Count(shown, "\n")+1)
 }
 
 func renderEvidence(b *strings.Builder, e troupe.Evidence) {
