@@ -142,4 +142,7 @@ type Decision struct {
 	// Beyond is what becomes of attempts that the sandbox did not let pass: Ask, or Deny where
 	// nothing would allow them. "" if there is no sandbox.
 	Beyond Effect `json:"beyond,omitempty"`
+	// Opens are protected files that the command may write in its sandbox all the same: rules name them, or
+	// the question does.
+	Opens []string `json:"opens,omitempty"`
 }

@@ -115,11 +115,37 @@ func (g *guard) Protected(cwd string) (places []string, partOfGit func(string) s
 	return gr.protected.Globs(), gr.protected.PartOfGit
 }
 
-// SafeGit implements session.Guard. It looks anew each time, which takes some milliseconds: a file
+// Git implements session.Guard.
+func (g *guard) Git(cwd string) session.Git {
+	return session.Git{
+		Safe:    func() bool { return g.safeGit(cwd) },
+		Changes: func(args []string) []string { return g.gitChanges(cwd, args) },
+	}
+}
+
+// safeGit looks anew each time, which takes some milliseconds: a file
 // that was written since by any process, of ours or not, can make a repository another one.
-func (g *guard) SafeGit(cwd string) bool {
+func (g *guard) safeGit(cwd string) bool {
 	harmful, err := workspace.HarmfulConfig(g.ctx(), cwd, g.app.env.Environ)
 	return err == nil && len(harmful) == 0
+}
+
+// gitChanges lists protected files that git would change. If git cannot be asked, nothing is known
+// to be changed, and the sandbox holds
+// what is protected.
+func (g *guard) gitChanges(cwd string, args []string) []string {
+	gr, err := g.folder(cwd)
+	if err != nil {
+		return nil
+	}
+	names, err := workspace.Changes(g.ctx(), cwd, g.app.env.Environ, args)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		_, covered := gr.protected.Covers(name)
+		return !covered
+	})
 }
 
 func (g *guard) folder(cwd string) (*folder, error) {

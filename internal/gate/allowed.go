@@ -42,6 +42,7 @@ func (c *call) matchCommand(r *rule.Rule, layer int) {
 }
 
 func (c *call) matchWrites(r *rule.Rule, layer int) {
+	matchTree(c, r, layer)
 	if !strings.Contains(c.shell.text, ">") {
 		return
 	}

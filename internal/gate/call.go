@@ -42,6 +42,7 @@ type call struct {
 type hits struct {
 	managed, deny, ask, allow hit
 	judged                    *troupe.Judgement
+	tree                      []target // the protected files that git would change
 }
 
 type callPath struct {
@@ -71,6 +72,12 @@ func newCall(q *Query) call {
 	}
 	if c.guards.places == nil && strings.Contains(c.shell.text, ">") {
 		c.guards = guardsOf(q)
+	}
+	if c.shell.text != "" && strings.Contains(c.shell.text, "git") && q.GitChanges != nil {
+		if c.guards.places == nil {
+			c.guards = guardsOf(q)
+		}
+		c.tree = changesOfGit(&c, q)
 	}
 	if c.url != "" {
 		c.host = rule.HostOf(c.url)

@@ -113,7 +113,7 @@ func byMode(v *view) (troupe.Effect, bool) {
 
 func allowRule(v *view) (troupe.Effect, bool) {
 	if v.isCommand() {
-		return troupe.Allow, v.commandByRule()
+		return troupe.Allow, v.commandByRule() && v.gitNamed()
 	}
 	return troupe.Allow, v.allow.holds(v.layer)
 }
@@ -130,7 +130,7 @@ func readOnlyRun(v *view) (troupe.Effect, bool) {
 	if !v.isCommand() {
 		return "", false
 	}
-	return troupe.Allow, slices.Contains(v.levels, troupe.LevelReadOnly) || v.readsOnly()
+	return troupe.Allow, (slices.Contains(v.levels, troupe.LevelReadOnly) || v.readsOnly()) && !v.gitHalf()
 }
 
 func ask(v *view) (troupe.Effect, bool) {
@@ -210,6 +210,9 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 	d := explain(&q, &c, worst, grantable)
 	if c.isCommand() {
 		all.confine(&d)
+		if d.Sandbox == troupe.LevelWorkspace {
+			d.Opens = opens(&c, d.Effect)
+		}
 	}
 	return d
 }

@@ -231,6 +231,9 @@ func (c *call) doesRun() string {
 	if c.shell.mayRead != "" {
 		return "may read " + c.shell.mayRead
 	}
+	if i := slices.IndexFunc(c.tree, func(t target) bool { return !t.by.found }); i >= 0 {
+		return "changes files that are protected: " + treeNames(c.tree)
+	}
 	if c.shell.carries != "" {
 		return rule.Visible(c.shell.carries)
 	}
@@ -261,7 +264,7 @@ func (c *call) grants() []string {
 		if c.facts.Argument != troupe.CommandArgument || hasHidden(c.shell.text) {
 			return nil
 		}
-		return []string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}
+		return append([]string{c.tool + "(" + rule.CommandSpec(c.shell.text) + ")"}, treeGrants(c.tree)...)
 	case c.url != "":
 		if c.facts.Argument != troupe.DomainArgument || c.host.Unsure || c.host.User || c.host.Tells ||
 			len(c.host.Labels) == 0 {

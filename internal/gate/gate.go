@@ -47,6 +47,9 @@ type Query struct {
 	// nil: nobody knows. It is asked about paths that stand in commands; those of Access are
 	// resolved by their tools.
 	Resolve func(path string) string
+	// GitChanges lists the files that a command of git would change in the work tree, absolute; nil args: one about
+	// which nothing is known. nil: nobody knows. It is asked only where a sandbox would stop git half-way.
+	GitChanges func(args []string) []string
 	// Judged is what something else than rules said about the call; nil: nothing.
 	Judged *troupe.Judgement
 

@@ -23,9 +23,8 @@ type Guard interface {
 	// writing by itself, and what tells which part of a repository's own folder a path would be or lie
 	// in if it was written; "" if it is nothing of the kind.
 	Protected(cwd string) (places []string, partOfGit func(path string) string)
-	// SafeGit reports whether git, asked about the folder, runs nothing that the repository
-	// names.
-	SafeGit(cwd string) bool
+	// Git tells of git in a folder.
+	Git(cwd string) Git
 	// Hidden tells what nothing an agent does may read.
 	Hidden(cwd string) Hidden
 	// HiddenFiles are the files and folders that it covers and that exist.
@@ -35,6 +34,15 @@ type Guard interface {
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
 	Confine(ctx context.Context, c Confine) (*troupe.Confinement, []string, error)
+}
+
+// Git is asked when it is needed, for it starts processes. What is nil is not known.
+type Git struct {
+	// Safe reports whether git, asked about the folder, runs nothing that the repository names.
+	Safe func() bool
+	// Changes lists the protected files that a command of git, run in the folder, would change; nil args: one
+	// about which nothing is known.
+	Changes func(args []string) []string
 }
 
 // Hidden are tests for what may not be read. Both are nil if there is nothing in this folder.
@@ -68,7 +76,7 @@ type unguarded struct{}
 
 func (unguarded) Machine() ([]troupe.Level, []string)              { return nil, nil }
 func (unguarded) Protected(string) ([]string, func(string) string) { return nil, nil }
-func (unguarded) SafeGit(string) bool                              { return false }
+func (unguarded) Git(string) Git                                   { return Git{} }
 func (unguarded) Resolve(path string) string                       { return path }
 func (unguarded) HiddenFiles(string) []string                      { return nil }
 func (unguarded) Hidden(string) Hidden                             { return Hidden{} }
@@ -143,7 +151,8 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 				(g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen)
 		})
 	ask := Confine{
-		Session: c.self, Level: d.Sandbox, Granted: call.Granted, Reach: reach && d.Sandbox != troupe.LevelReadOnly,
+		Session: c.self, Level: d.Sandbox, Granted: append(namedBy(d), call.Granted...),
+		Reach:      reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
 	}
@@ -161,6 +170,15 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 
 // settling prepares what a command runs in. It may look through the whole project for what is hidden.
 type settling func(ctx context.Context, env *tool.Env) error
+
+// namedBy is what a decision opens of what is protected.
+func namedBy(d troupe.Decision) []troupe.Attempt {
+	out := make([]troupe.Attempt, 0, len(d.Opens))
+	for _, path := range d.Opens {
+		out = append(out, troupe.Attempt{Op: troupe.OpWrite, Path: path})
+	}
+	return out
+}
 
 // confined is a command that is confined once it runs.
 type confined struct {

@@ -213,13 +213,14 @@ func (c *candidate) query(name string, access troupe.Access) gate.Query {
 func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
 	protected, partOfGit := guard.Protected(cwd)
+	git := guard.Git(cwd)
 	q := gate.Query{
 		Access: access, Levels: levels, Protected: protected, PartOfGit: partOfGit, Hidden: guard.Hidden(cwd).Path,
-		Resolve: guard.Resolve,
+		Resolve: guard.Resolve, GitChanges: git.Changes,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		// A command without that word runs no git that could pass for reading.
-		q.SafeGit = strings.Contains(access.Command, "git") && guard.SafeGit(cwd)
+		q.SafeGit = strings.Contains(access.Command, "git") && git.Safe != nil && git.Safe()
 		there := guard.HiddenFiles(cwd) // also those that no pattern asks for: what they hold is masked
 		q.HiddenFiles = func() []string { return there }
 	}

@@ -21,7 +21,7 @@ func (g guard) Machine() ([]troupe.Level, []string) { return g.w.climate.levels,
 
 func (guard) Protected(string) ([]string, func(string) string) { return []string{guarded}, nil }
 
-func (guard) SafeGit(string) bool { return false }
+func (guard) Git(string) session.Git { return session.Git{} }
 
 func (guard) HiddenFiles(string) []string { return nil }
 

@@ -413,3 +413,53 @@ func GitEnviron() []string {
 		"GIT_CONFIG_KEY_4=diff.autoRefreshIndex", "GIT_CONFIG_VALUE_4=false",
 	}
 }
+
+// GitChangesTree reports whether a call of git may change files of the work tree that were there before, by its
+// arguments; args are its command and what follows, nil if some of it is only known when it runs or it is about another
+// folder.
+func GitChangesTree(words []Word) (args []string, changes bool) {
+	elsewhere := false
+	for len(words) > 0 && words[0].Known && strings.HasPrefix(words[0].Text, "-") {
+		switch text := words[0].Text; {
+		case harmlessGitFlag(text):
+		case text == "-c" && len(words) > 1:
+			words = words[1:]
+		case text == "-C" && len(words) > 1:
+			elsewhere, words = elsewhere || words[1].Text != ".", words[1:]
+		default:
+			elsewhere = true
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil, false
+	}
+	known := !elsewhere
+	for _, w := range words {
+		known = known && w.Known
+		args = append(args, w.Text)
+	}
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(args[1:], func(a string) bool { return slices.Contains(options, a) })
+	}
+	switch args[0] {
+	case "checkout", "switch", "merge", "rebase", "pull", "cherry-pick", "revert", "am", "restore":
+		changes = !has("--abort", "--quit", "--help", "-h") && !(args[0] == "restore" && has("--staged", "-S") &&
+			!has("--worktree", "-W"))
+	case "reset":
+		changes = has("--hard", "--merge", "--keep")
+	case "stash":
+		changes = len(args) == 1 || slices.Contains([]string{"pop", "apply", "push", "save"}, args[1]) ||
+			strings.HasPrefix(args[1], "-")
+	case "apply":
+		changes = !has("--check", "--stat", "--numstat", "--summary", "--cached")
+	case "read-tree":
+		changes = has("-u")
+	case "checkout-index":
+		changes = true
+	}
+	if !known {
+		args = nil
+	}
+	return args, changes
+}

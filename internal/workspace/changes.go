@@ -1,0 +1,134 @@
+package workspace
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Changes lists the files, absolute, that a command of git would change in the work tree, as far as the
+// repository tells before it runs: args are git's command and what follows it. Where what it leads to cannot be
+// known (a pull, a patch), any tracked file may be changed, and they are all listed; so they are if there are no
+// args. It runs git with everything switched off that the repository could have it run. Nothing is listed outside of
+// a repository.
+func Changes(ctx context.Context, dir string, environ, args []string) ([]string, error) {
+	top, ok := repositoryTop(dir)
+	if !ok {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, gitDeadline)
+	defer cancel()
+	g, err := newGit(ctx, top, environ)
+	if err != nil {
+		return nil, err
+	}
+	c := changed{ctx: ctx, git: g, top: top, seen: map[string]bool{}}
+	if len(args) == 0 || !c.command(args[0], args[1:]) || c.err != nil {
+		c.err = nil
+		c.list("ls-files", "-z")
+	}
+	return c.names, c.err
+}
+
+// changed gathers names, each once.
+type changed struct {
+	ctx   context.Context
+	git   *git
+	top   string
+	seen  map[string]bool
+	names []string
+	err   error
+}
+
+// command lists what one command of git changes. It reports whether that can be known.
+func (c *changed) command(name string, args []string) bool {
+	commits := c.commits(name, args)
+	has := func(options ...string) bool {
+		return slices.ContainsFunc(args, func(a string) bool { return slices.Contains(options, a) })
+	}
+	switch name {
+	case "checkout", "switch", "reset", "restore":
+		for _, commit := range commits {
+			c.diff("HEAD", commit)
+		}
+		if name == "restore" || has("--", ".", "--hard", "--merge", "--keep", "-f", "--force", "--discard-changes") ||
+			len(commits) == 0 {
+			c.diff("HEAD") // what was changed and not committed goes back to what it was
+		}
+		return true
+	case "merge":
+		for _, commit := range commits {
+			c.diff("HEAD..." + commit)
+		}
+		return len(commits) > 0
+	case "rebase":
+		for _, commit := range commits {
+			c.diff("HEAD", commit)
+			c.diff(commit + "...HEAD")
+		}
+		return len(commits) > 0
+	case "cherry-pick", "revert":
+		for _, commit := range commits {
+			c.diff(commit+"^", commit)
+		}
+		return len(commits) > 0
+	case "stash":
+		c.diff("HEAD")
+		if len(args) > 0 && (args[0] == "pop" || args[0] == "apply") {
+			commit := "stash@{0}"
+			if len(commits) > 0 {
+				commit = commits[0]
+			}
+			c.diff(commit+"^1", commit)
+			c.list("ls-tree", "-r", "-z", "--name-only", commit+"^3")
+			c.err = nil // it holds no untracked files, or there is none
+		}
+		return true
+	}
+	return false
+}
+
+// commits are those of the arguments that name one.
+func (c *changed) commits(name string, args []string) []string {
+	var out []string
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		switch value, source := strings.CutPrefix(a, "--source="); {
+		case source:
+			a = value
+		case a == "-":
+			a = "@{-1}"
+		}
+		if strings.HasPrefix(a, "-") || name == "restore" && !strings.Contains(strings.Join(args, " "), "-s") {
+			continue
+		}
+		var id capped
+		if c.git.stream(c.ctx, &id, "rev-parse", "--verify", "--quiet", "--end-of-options", a+"^{commit}") == nil {
+			out = append(out, strings.TrimSpace(id.String()))
+		}
+	}
+	return out
+}
+
+func (c *changed) diff(what ...string) {
+	c.list(append([]string{"diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"},
+		append(what, "--")...)...)
+}
+
+// list adds the names that git prints, each ended by a NUL.
+func (c *changed) list(args ...string) {
+	out := capped{limit: 32 << 20}
+	if err := c.git.stream(c.ctx, &out, args...); err != nil {
+		c.err = err
+		return
+	}
+	for name := range strings.SplitSeq(out.buf.String(), "\x00") {
+		if name != "" && !c.seen[name] {
+			c.seen[name] = true
+			c.names = append(c.names, filepath.Join(c.top, name))
+		}
+	}
+}
