@@ -7,7 +7,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
-// CheckConversation is Check for a whole request body, in the form that the Messages API reads, where it cannot
+// CheckConversation is Check for a whole request body, in the form that one of the APIs reads, where it cannot
 // be told whose request it is, as in a server: tools, system and messages are compared, cache marks and all else apart.
 // Conversations are told apart by their tools, system and first message; among several that
 // began alike, a request must go on from one of those that are known. A body that holds a
@@ -81,6 +81,13 @@ type bodyParts struct {
 	turns int      // messages that are a model's
 }
 
+// byModel reports whether a message is a model's, or an item of its reply in the Responses API.
+func byModel(message []byte) bool {
+	role, _ := jscan.Get(message, "role")
+	kind, _ := jscan.Get(message, "type")
+	return string(role) == `"assistant"` || string(kind) == `"function_call"` || string(kind) == `"reasoning"`
+}
+
 func (r bodyParts) at(i int) ([]byte, string) {
 	switch {
 	case i < r.tools:
@@ -106,9 +113,9 @@ func (c *PrefixChecker) splitBody(body []byte) (bodyParts, error) {
 		switch string(k) {
 		case "tools":
 			fields[0] = v
-		case "system":
+		case "system", "instructions":
 			fields[1] = v
-		case "messages":
+		case "messages", "input":
 			fields[2] = v
 		}
 		return true
@@ -130,7 +137,7 @@ func (c *PrefixChecker) splitBody(body []byte) (bodyParts, error) {
 			r.parts = append(r.parts, c.part(scratch))
 			r.raw = append(r.raw, v)
 			if i == 2 {
-				if role, _ := jscan.Get(v, "role"); string(role) == `"assistant"` {
+				if byModel(v) {
 					r.turns++
 				}
 			}

@@ -140,8 +140,12 @@ func (w Wire) billHoweverItEnds(t *testing.T) {
 
 // nonsense is an event that cannot be understood.
 func (w Wire) nonsense() string {
-	if w.API == OpenAI {
+	switch w.API {
+	case OpenAI:
 		return "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":{}}}]}\n\n"
+	case Responses:
+		return "data: {\"type\":\"response.output_text.delta\",\"delta\":{}}\n\n"
+	case Anthropic:
 	}
 	return "data: {\"type\":\"content_block_start\"}\n\n"
 }
@@ -154,6 +158,10 @@ func (w Wire) billOfWhatWasCounted(t *testing.T) {
 	counts := troupe.Usage{Input: 90, Output: 51, CacheRead: 700, CacheWrite: 10}
 	all := events(w.stream(Reply{Text: strings.Repeat("word ", 50), Usage: counts}))
 	failure := "data: " + string(Fail(0, "overloaded_error", "Overloaded").errorJSON(w.API, nil)) + "\n\n"
+	if w.API == Responses { // the count comes with the end, and nothing can come between
+		failure = `data: {"type":"response.failed","response":{"status":"failed","error":{"code":"server_error",` +
+			`"message":"Overloaded"},"usage":` + string(Reply{Usage: counts}.responseUsage(counts.Output)) + "}}\n\n"
+	}
 	_, err := d.ask(canned{body: insert(all, len(all)-1, failure)})
 	var me *model.Error
 	if !errors.As(err, &me) || me.Usage != counts || strings.Contains(me.Message, "estimated") {

@@ -58,8 +58,12 @@ func (r Reply) Stream(req *Request) []byte {
 	if r.Raw != nil {
 		return r.Raw
 	}
-	if req.api == OpenAI {
+	switch req.api {
+	case OpenAI:
 		return r.chunks(req)
+	case Responses:
+		return r.responseEvents(req)
+	case Anthropic:
 	}
 	b := make([]byte, 0, 1024+2*len(r.Text)+2*len(r.Thinking))
 	b = append(b, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_"...)
@@ -148,7 +152,7 @@ func pieces(text string, fn func(piece string)) {
 }
 
 func (r Reply) errorJSON(api API, b []byte) []byte {
-	if api == OpenAI {
+	if api != Anthropic {
 		return r.openAIError(b)
 	}
 	b = jscan.AppendQuoted(append(b, `{"type":"error","error":{"type":`...), r.ErrorType)

@@ -34,23 +34,24 @@ func parse(api API, body []byte) (*Request, error) {
 		switch string(k) {
 		case "model":
 			r.Model = unquote(v)
-		case "system":
+		case "system", "instructions":
 			r.system = v
 		case "tools":
 			r.tools = v
-		case "max_tokens", "max_completion_tokens":
+		case "max_tokens", "max_completion_tokens", "max_output_tokens":
 			r.maxTokens = v
 		case "stream":
 			r.stream = string(v) == "true"
-		case "messages":
+		case "messages", "input":
 			jscan.Array(v, func(m []byte) bool {
-				who := role(m)
-				if who == "system" && api == OpenAI && len(r.Messages) == 0 && len(r.system) == 0 {
+				if role(m) == "system" && api == OpenAI && len(r.Messages) == 0 && len(r.system) == 0 {
 					r.system, _ = jscan.Get(m, "content")
 					return true
 				}
+				// A reply is one message, or several items.
+				goesOn := api == Responses && len(r.Messages) > 0 && r.byModel(r.Messages[len(r.Messages)-1])
 				r.Messages = append(r.Messages, m)
-				if who == "assistant" {
+				if r.byModel(m) && !goesOn {
 					r.Turn++
 				}
 				return true
@@ -64,12 +65,24 @@ func parse(api API, body []byte) (*Request, error) {
 	return r, nil
 }
 
+// byModel reports whether a message is the model's, or part of a reply.
+func (r *Request) byModel(m []byte) bool {
+	if r.api != Responses {
+		return role(m) == "assistant"
+	}
+	return role(m) == "assistant" || kindOf(m) != "message" && kindOf(m) != "function_call_output"
+}
+
 // check holds the request to rules that the real service has and that a harness breaks
 // when its history is damaged. Of the conversation it looks at the end only: the rest was
 // the end of an earlier request.
 func (r *Request) check() error {
-	if r.api == OpenAI {
+	switch r.api {
+	case OpenAI:
 		return r.checkChat()
+	case Responses:
+		return r.checkResponses()
+	case Anthropic:
 	}
 	switch {
 	case r.Model == "":
@@ -196,11 +209,11 @@ func (r *Request) FirstText() string { return r.text(0) }
 // LastText is the text of the last message. Where results are messages of their own, it is
 // the text of all that came since the model last spoke.
 func (r *Request) LastText() string {
-	if r.api != OpenAI {
+	if r.api == Anthropic {
 		return r.text(len(r.Messages) - 1)
 	}
 	from := len(r.Messages)
-	for from > 0 && role(r.Messages[from-1]) != "assistant" {
+	for from > 0 && !r.byModel(r.Messages[from-1]) {
 		from--
 	}
 	var out []string
@@ -215,6 +228,9 @@ func (r *Request) text(i int) string {
 		return ""
 	}
 	content, _ := jscan.Get(r.Messages[i], "content")
+	if output, ok := jscan.Get(r.Messages[i], "output"); ok && r.api == Responses {
+		content = output
+	}
 	if len(content) > 0 && content[0] == '"' {
 		return unquote(content)
 	}
@@ -246,6 +262,11 @@ func blocks(m []byte, fn func(kind string, b []byte)) {
 		fn(unquote(k), b)
 		return true
 	})
+}
+
+func kindOf(m []byte) string {
+	v, _ := jscan.Get(m, "type")
+	return unquote(v)
 }
 
 func role(m []byte) string {

@@ -1,8 +1,8 @@
 // Package modeltest helps to test and to measure what talks to models: a conformance test
 // that every provider runs (Run), one more for those that speak to a service over HTTP
-// (RunWire), and servers that speak the Messages API (NewAnthropic) and Chat Completions
-// (NewOpenAI) over real HTTP, for tests and for benchmark programs alike. One Handler serves
-// both: a server translates requests, replies and failures.
+// (RunWire), and servers that speak the Messages API (NewAnthropic), Chat Completions
+// (NewOpenAI) and the Responses API (NewResponses) over real HTTP, for tests and for benchmark programs alike. One
+// Handler serves all: a server translates requests, replies and failures.
 //
 // The server answers each request in net/http's goroutine for its connection; handlers are
 // called concurrently. What it remembers is bounded by Options.Keep. Close ends everything,
@@ -48,21 +48,26 @@ type API int
 const (
 	Anthropic API = iota // the Messages API
 	OpenAI               // Chat Completions
+	Responses            // OpenAI's Responses API
 )
 
 func (a API) path() string {
-	if a == OpenAI {
+	switch a {
+	case OpenAI:
 		return "/v1/chat/completions"
+	case Responses:
+		return "/v1/responses"
+	default:
+		return "/v1/messages"
 	}
-	return "/v1/messages"
 }
 
 // requestID is the header that names a request.
 func (a API) requestID() string {
-	if a == OpenAI {
-		return "x-request-id"
+	if a == Anthropic {
+		return "request-id"
 	}
-	return "request-id"
+	return "x-request-id"
 }
 
 // Server is a fake of a model service on a loopback port.
@@ -92,6 +97,9 @@ func NewAnthropic(h Handler, o Options) *Server { return newServer(Anthropic, h,
 
 // NewOpenAI starts a server of Chat Completions, at URL and at URL/v1.
 func NewOpenAI(h Handler, o Options) *Server { return newServer(OpenAI, h, o) }
+
+// NewResponses starts a server of the Responses API, at URL and at URL/v1.
+func NewResponses(h Handler, o Options) *Server { return newServer(Responses, h, o) }
 
 func newServer(api API, h Handler, o Options) *Server {
 	if o.Keep == 0 {
