@@ -37,7 +37,8 @@ type Block struct {
 	Result *Result   `json:"result,omitempty"`
 	// Raw is the provider's own JSON for blocks that must go back byte for byte (signed
 	// thinking); empty if the block is for people only. It is a text, because JSON within
-	// JSON would be written anew. Only the provider named by Provider is sent it.
+	// JSON would be written anew. Only the provider named by Provider is sent it. Of text and calls it is what the
+	// provider wants back beside them, such as an id.
 	Raw      string `json:"raw,omitempty"`
 	Provider string `json:"provider,omitempty"`
 }

@@ -40,7 +40,8 @@ type Head struct {
 
 // Request is one model call.
 type Request struct {
-	// Agent says who asks. It is for matching, logs and limits, and is never sent.
+	// Agent says who asks. It is for matching, logs and limits, and is never sent; a hash of its session may be, to
+	// find the provider's cache again.
 	Agent    Agent
 	Model    string // as in Head
 	Head     []byte

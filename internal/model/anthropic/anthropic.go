@@ -115,7 +115,7 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	}
 	body := p.body(r)
 	acc := accumulator{reply: r.Agent.Reply, model: r.Model, sink: sink}
-	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart) }
+	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart, imageEnd) }
 	answer, err := p.client.Stream(ctx, upstream.Post{
 		URL: p.url,
 		Header: http.Header{

@@ -24,6 +24,7 @@ const (
 	// longestName is how long the name of a tool may be.
 	longestName = 128
 	imageStart  = `{"type":"image",`
+	imageEnd    = `"}}`
 )
 
 // EncodeHead implements model.Provider.
@@ -132,7 +133,7 @@ func (e *blockList) add(bl troupe.Block) error {
 		e.b = jscan.AppendQuoted(e.b, bl.Image.MediaType)
 		e.b = append(e.b, `,"data":"`...)
 		e.b = base64.StdEncoding.AppendEncode(e.b, bl.Image.Data)
-		e.b = append(e.b, `"}}`...)
+		e.b = append(e.b, imageEnd...)
 	case troupe.CallBlock:
 		if bl.Call == nil {
 			return fmt.Errorf("encode for anthropic: a call block without a call")
@@ -195,26 +196,11 @@ func (e *blockList) result(r *troupe.Result) error {
 // Anything else is taken for the work of a gateway, some of which call every first call
 // call_0; those get our own name, which is unique in a conversation.
 func appendCallID(b []byte, reply, call int, provider string) []byte {
-	if ownCallID(provider) {
+	if encode.OwnID(provider, "toolu_") {
 		return append(b, provider...)
 	}
 	b = strconv.AppendInt(append(b, 'r'), int64(reply), 10)
 	return strconv.AppendInt(append(b, 'c'), int64(call), 10)
-}
-
-// ownCallID reports whether an id has the form of the service's own: toolu_ and some twenty
-// random letters and digits.
-func ownCallID(id string) bool {
-	random, ok := strings.CutPrefix(id, "toolu_")
-	if !ok || len(random) < 16 || len(random) > 64 {
-		return false
-	}
-	for _, c := range []byte(random) {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' {
-			return false
-		}
-	}
-	return true
 }
 
 // body is one request. Nothing that the caller has cached is copied.

@@ -19,6 +19,9 @@ const (
 	// longestName is how long the name of a tool may be.
 	longestName = 64
 	imageStart  = `{"type":"image_url",`
+	imageEnd    = `"}}`
+	// noParameters is the schema of a tool that has none.
+	noParameters = `{"type":"object","properties":{}}`
 )
 
 // EncodeHead implements model.Provider. The system prompt is the first of the messages, so
@@ -27,6 +30,9 @@ func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 	if h.Model == "" || h.MaxTokens < 1 {
 		return nil, fmt.Errorf("encode for %s: model %q with at most %d tokens: both must be set", p.o.Name, h.Model,
 			h.MaxTokens)
+	}
+	if p.o.API == Responses {
+		return p.responsesHead(h)
 	}
 	b := append([]byte(nil), `{"model":`...)
 	b = jscan.AppendQuoted(b, h.Model)
@@ -83,7 +89,7 @@ func (p *Provider) appendTool(b []byte, t troupe.Tool) ([]byte, error) {
 	b = append(b, `,"description":`...)
 	b = appendText(b, t.Description)
 	b = append(b, `,"parameters":`...)
-	b, err := encode.AppendSchema(b, t.Schema, `{"type":"object","properties":{}}`)
+	b, err := encode.AppendSchema(b, t.Schema, noParameters)
 	if err != nil {
 		return nil, fmt.Errorf("encode for %s: the schema of tool %s: %w", p.o.Name, t.Name, err)
 	}
@@ -96,6 +102,9 @@ func (p *Provider) appendTool(b []byte, t troupe.Tool) ([]byte, error) {
 // the images in them stand at the beginning of the user's message that follows, which
 // exists only if there is something to put into it.
 func (p *Provider) EncodeMessage(m troupe.Message) ([]byte, error) {
+	if p.o.API == Responses {
+		return p.responsesMessage(m)
+	}
 	b := make([]byte, 0, encode.Room(m.Blocks))
 	switch m.Role {
 	case troupe.User:
@@ -174,17 +183,23 @@ func (p *Provider) appendResult(b []byte, r *troupe.Result, rest *parts) ([]byte
 			return nil, fmt.Errorf("encode for %s: a block of type %q inside a result", p.o.Name, bl.Type)
 		}
 	}
-	if strings.TrimSpace(text) == "" {
-		text = encode.Nothing
-		if images > 0 {
-			text = "(an image; it is in the next message)"
-		}
+	empty := encode.Nothing
+	if images > 0 {
+		empty = "(an image; it is in the next message)"
 	}
-	// There is no field for it, and a model must be able to tell.
-	if r.IsError && !strings.HasPrefix(strings.ToLower(text), "error") {
+	return append(appendText(b, resultText(text, empty, r.IsError)), '}'), nil
+}
+
+// resultText is the text of a result as a model is told it: never empty, and it says if it is an error, for which
+// there is no field.
+func resultText(text, empty string, isError bool) string {
+	if strings.TrimSpace(text) == "" {
+		text = empty
+	}
+	if isError && !strings.HasPrefix(strings.ToLower(text), "error") {
 		text = "Error: " + text
 	}
-	return append(appendText(b, text), '}'), nil
+	return text
 }
 
 func (p *Provider) appendAssistant(b []byte, blocks []troupe.Block) ([]byte, error) {
@@ -235,20 +250,23 @@ func (p *Provider) appendAssistant(b []byte, blocks []troupe.Block) ([]byte, err
 	return append(b, '}'), nil
 }
 
-// appendCall appends one call. Its arguments are text to the API, but servers that put a
-// conversation into a model's own template read them, and some refuse the whole request if
-// they are no object; so it always is one.
+// appendCall appends one call.
 func appendCall(b []byte, c *troupe.Call) []byte {
 	b = appendCallID(append(b, `{"id":"`...), c.Reply, c.Index)
 	b = append(b, `","type":"function","function":{"name":`...)
 	b = jscan.AppendQuoted(b, encode.ToolName(c.Name, longestName))
 	b = append(b, `,"arguments":`...)
-	if input := strings.TrimSpace(c.Input); input == "" {
-		b = append(b, `"{}"`...)
-	} else {
-		b = jscan.AppendQuoted(b, string(encode.AppendInput(nil, c.Input)))
+	return append(appendArguments(b, c.Input), `}}`...)
+}
+
+// appendArguments appends the arguments of a call. They are text to both APIs, but servers that put a
+// conversation into a model's own template read them, and some refuse the whole request if
+// they are no object; so it always is one.
+func appendArguments(b []byte, input string) []byte {
+	if strings.TrimSpace(input) == "" {
+		return append(b, `"{}"`...)
 	}
-	return append(b, `}}`...)
+	return jscan.AppendQuoted(b, string(encode.AppendInput(nil, input)))
 }
 
 // appendCallID writes the name a call has on the wire. It is our own: many servers call
@@ -329,17 +347,21 @@ func (p parts) appendList(b []byte) []byte {
 		b = append(b, quoted[1:len(quoted)-1]...)
 		b = append(b, `;base64,`...)
 		b = base64.StdEncoding.AppendEncode(b, it.image.Data)
-		b = append(b, `"}}`...)
+		b = append(b, imageEnd...)
 	}
 	return append(b, ']')
 }
 
-// body is one request. Nothing that the caller has cached is copied.
-func body(r model.Request) encode.Body {
-	out := make(encode.Body, 0, 2*len(r.Messages)+2)
-	out = append(out, r.Head)
-	comma := !bytes.HasSuffix(r.Head, []byte{'['}) // a system prompt is the first message
-	for _, m := range r.Messages {
+// body is one request.
+func body(r model.Request) encode.Body { return joined(r.Head, r.Messages, `]}`) }
+
+// joined puts a request together: the head, which ends within a list, what goes on in that list, and what ends
+// the request. Nothing that the caller has cached is copied.
+func joined(head []byte, messages [][]byte, tail string) encode.Body {
+	out := make(encode.Body, 0, 2*len(messages)+2)
+	out = append(out, head)
+	comma := !bytes.HasSuffix(head, []byte{'['}) // a system prompt is the first message
+	for _, m := range messages {
 		if comma {
 			out = append(out, []byte{','})
 		}
@@ -349,5 +371,5 @@ func body(r model.Request) encode.Body {
 		}
 		out = append(out, m)
 	}
-	return append(out, []byte(`]}`))
+	return append(out, []byte(tail))
 }

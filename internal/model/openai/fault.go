@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,6 +18,8 @@ import (
 //	{"object":"error","message":…,"type":…,"param":…,"code":404}  vLLM until lately
 //	{"error":"…"}                                                 Ollama, some gateways
 //	{"detail":"…"}                                                gateways
+//	{"type":"error","code":…,"message":…,"param":…}               in streams of the Responses API
+//	{"type":"error","error":{"type":…,"code":…,"message":…}}      there too
 type failure struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
@@ -38,6 +41,9 @@ func parseFailure(body []byte) (f failure) {
 	}
 	if f.Message == "" {
 		f.Message = f.Detail
+	}
+	if f.Type == "error" { // the event's name, and none of the error
+		f.Type = ""
 	}
 	return f
 }
@@ -86,6 +92,11 @@ func faultOf(status int, f failure) troupe.ModelFault {
 			return troupe.FaultAuth
 		case "model_not_found", "DeploymentNotFound":
 			return troupe.FaultNoModel
+		case "invalid_prompt", "bio_policy", "cyber_policy", "data_residency_mismatch", "invalid_encrypted_content":
+			return troupe.FaultBad // the same request is refused again
+		}
+		if strings.Contains(name, "image") && !strings.HasPrefix(name, "failed_to_download") {
+			return troupe.FaultBad // of the many codes for an image that cannot be used
 		}
 	}
 	if f.Param == "reasoning_effort" { // see refusal
@@ -146,20 +157,35 @@ func saysTooLong(said string) bool {
 		has("prompt is too long", "prompt too long", "input is too long")
 }
 
-// refusal reads an answer that is no stream. Some of OpenAI's models cannot do without
-// reasoning, and with it the service offers them no tools over this API: for us, such a
-// model is not to be had, and another one helps.
-func refusal(status int, body []byte) upstream.Refusal {
-	f := parseFailure(body)
-	r := upstream.Refusal{Kind: f.kind(), Said: f.Message, Fault: faultOf(status, f)}
-	if f.Param == "reasoning_effort" {
-		r.Said += " (this model has tools only over the Responses API, which Troupe does not speak; choose another " +
-			"model, or a gateway that translates)"
+// refusal reads an answer that is no stream, and says what to do about those that a setting helps with. Some of
+// OpenAI's models cannot do without reasoning, and with it the service offers them no tools over Chat Completions:
+// there, such a model is not to be had, and another one helps.
+func refusal(provider string) func(int, []byte) upstream.Refusal {
+	return func(status int, body []byte) upstream.Refusal {
+		f := parseFailure(body)
+		r := upstream.Refusal{Kind: f.kind(), Said: f.Message, Fault: faultOf(status, f)}
+		switch {
+		case f.Param == "reasoning_effort":
+			r.Said += fmt.Sprintf(" (this model has tools only over the Responses API: set providers.%s.api to "+
+				"\"responses\" in the settings, or choose another model)", provider)
+		case f.code() == "invalid_encrypted_content":
+			r.Said += fmt.Sprintf(" (the service cannot read the thoughts of its earlier replies any more: start a "+
+				"new "+
+				"session, or set providers.%s.api to \"chat\" in the settings, which goes on without them)", provider)
+		}
+		if r.Fault == "" && status == http.StatusOK && (f.Message != "" || f.kind() != "") {
+			r.Fault = upstream.FaultOfStatus(f.status())
+		}
+		return r
 	}
-	if r.Fault == "" && status == http.StatusOK && (f.Message != "" || f.kind() != "") {
-		r.Fault = upstream.FaultOfStatus(f.status())
+}
+
+// brokenResponse reads the error of a reply that failed.
+func brokenResponse(failure []byte) error {
+	if !present(failure) {
+		return &upstream.Broken{Said: "its reply failed, and it did not say why"}
 	}
-	return r
+	return broken(append(append([]byte(`{"error":`), failure...), '}'))
 }
 
 // broken reads an error in the middle of a stream. Of one that has no name that is known,

@@ -1,18 +1,18 @@
-// Package openai speaks Chat Completions, as OpenAI, and many others after it, serve it:
-// Ollama, vLLM, llama.cpp, gateways. It encodes conversations into the exact bytes that go
-// on the wire, and reads the stream of chunks that comes back in any of the dialects these
-// servers have.
+// Package openai speaks OpenAI's two APIs. Chat Completions is served by many others after it, too: Ollama, vLLM,
+// llama.cpp, gateways. The Responses API is the one that OpenAI's own models reason and call tools with; APIFor
+// chooses, by the server and the model. The package encodes conversations into the exact bytes that go
+// on the wire, and reads the stream that comes back, in any of the dialects these servers have.
 //
 // A Provider is safe for concurrent use; what it promises about ordering, ownership and
 // ends is what internal/model/internal/upstream does: a call holds its stack, its
 // connection and one read buffer, nothing is queued and nothing is tried again here, and
 // Close drops idle connections only.
 //
-// What is sent depends on the server in three ways, and Encoder tells which apply.
+// What Chat Completions are sent depends on the server in three ways, and Encoder tells which apply.
 // api.openai.com is told the limit of a reply as max_completion_tokens, others as
 // max_tokens. Its models from gpt-5.4 on are told not to reason where tools are offered:
-// there, the service refuses tools together with reasoning (it has another API for both;
-// models that cannot do without reasoning, such as gpt-6-astra, are not to be had here).
+// there, the service refuses tools together with reasoning, and models that cannot do without
+// reasoning, such as gpt-6-astra, are not to be had.
 // And a model's thoughts are sent back only to servers that refuse a conversation without
 // them (Options.SendThinking).
 //
@@ -55,8 +55,10 @@ type Options struct {
 	// APIKey goes into the Authorization header; without one there is no header, which
 	// is what local servers want. OpenAI itself is not called without a key.
 	APIKey string
-	// BaseURL is where /chat/completions is; DefaultBaseURL if empty. A trailing slash or
-	// /chat/completions is ignored, and /v1 is added if no part of the path is a version:
+	// API is what is spoken; Chat Completions if empty.
+	API API
+	// BaseURL is where /chat/completions and /responses are; DefaultBaseURL if empty. A trailing slash or
+	// either name is ignored, and /v1 is added if no part of the path is a version:
 	// http://localhost:11434, http://localhost:11434/v1/ and .../v1/chat/completions are
 	// the same, and .../api/paas/v4 stays as it is.
 	BaseURL string
@@ -72,7 +74,7 @@ type Options struct {
 	Now func() time.Time
 	// SendThinking sends a model's thoughts back to it, as reasoning_content. It is on by
 	// itself for api.deepseek.com, which refuses calls of tools without the thoughts that
-	// led to them. Most others ignore or refuse the field.
+	// led to them. Most others ignore or refuse the field. The Responses API sends them in any case.
 	SendThinking bool
 }
 
@@ -82,7 +84,7 @@ type Provider struct {
 	encoder  string
 	official bool
 	base     *url.URL // nil if badURL is set
-	chat     string
+	endpoint string   // where replies are asked for
 	badURL   error
 	client   *upstream.Client
 }
@@ -99,7 +101,7 @@ func New(o Options) *Provider {
 	}
 	o.APIKey = strings.TrimSpace(o.APIKey)
 	host := hostOf(o.BaseURL)
-	o.SendThinking = o.SendThinking || host == deepseekHost
+	o.SendThinking = (o.SendThinking || host == deepseekHost) && o.API != Responses
 	p := &Provider{o: o, official: host == officialHost}
 	service, address := "OpenAI", "OPENAI_BASE_URL"
 	if !p.official {
@@ -108,14 +110,21 @@ func New(o Options) *Provider {
 	if o.Name != defaultName {
 		address = "the base URL of " + o.Name
 	}
+	speaks, path := "a Chat Completions API", "chat/completions"
+	if o.API == Responses {
+		speaks, path = "a Responses API", "responses"
+	}
 	p.client = upstream.New(upstream.Options{
-		Service: service, Address: address, Speaks: "a Chat Completions API",
+		Service: service, Address: address, Speaks: speaks,
 		Key: o.APIKey, RootCAs: o.RootCAs, Transport: o.Transport,
 		IdleTimeout: o.IdleTimeout, UserAgent: o.UserAgent, Now: o.Now,
-		RequestID: requestID, Refusal: refusal, RetryAfter: untilReset,
+		RequestID: requestID, Refusal: refusal(o.Name), RetryAfter: untilReset,
 	})
 	p.encoder = o.Name + "/" + version
-	if p.official {
+	switch {
+	case o.API == Responses:
+		p.encoder += "+responses"
+	case p.official:
 		p.encoder += "+completion"
 	}
 	if o.SendThinking {
@@ -123,7 +132,7 @@ func New(o Options) *Provider {
 	}
 	if p.base, p.badURL = p.client.ParseBase(o.BaseURL); p.badURL == nil {
 		p.base.Path = versioned(p.base.Path)
-		p.chat = p.base.JoinPath("chat/completions").String()
+		p.endpoint = p.base.JoinPath(path).String()
 	}
 	return p
 }
@@ -139,7 +148,8 @@ func hostOf(base string) string {
 
 // versioned makes what people write for an address into the path that endpoints stand below.
 func versioned(path string) string {
-	path = strings.TrimRight(strings.TrimSuffix(path, "/chat/completions"), "/")
+	path = strings.TrimSuffix(strings.TrimSuffix(path, "/chat/completions"), "/responses")
+	path = strings.TrimRight(path, "/")
 	if regexp.MustCompile(`/v[0-9]+[a-z0-9]*(/|$)`).MatchString(path) {
 		return path
 	}
@@ -180,13 +190,22 @@ func (p *Provider) Stream(ctx context.Context, r model.Request, sink func(model.
 	if err := p.ready(); err != nil {
 		return troupe.Reply{}, err
 	}
-	acc := accumulator{
-		reply: r.Agent.Reply, provider: p.o.Name, model: r.Model, sink: sink, keepThoughts: p.o.SendThinking,
+	post := upstream.Post{URL: p.endpoint, Header: p.headers("text/event-stream")}
+	var acc interface {
+		upstream.Decoder
+		whole() troupe.Reply
 	}
-	body := body(r)
-	acc.bill.Sent = func() int64 { return upstream.Sent(body, imageStart) }
-	answer, err := p.client.Stream(ctx, upstream.Post{URL: p.chat, Header: p.headers("text/event-stream"), Body: body},
-		&acc)
+	if p.o.API == Responses {
+		post.Body = responsesBody(r)
+		acc = &itemAccumulator{reply: r.Agent.Reply, provider: p.o.Name, model: r.Model, sink: sink,
+			bill: upstream.Bill{Sent: func() int64 { return upstream.Sent(post.Body, inputImage, inputImageEnd) }}}
+	} else {
+		post.Body = body(r)
+		acc = &accumulator{reply: r.Agent.Reply, provider: p.o.Name, model: r.Model, sink: sink,
+			keepThoughts: p.o.SendThinking,
+			bill:         upstream.Bill{Sent: func() int64 { return upstream.Sent(post.Body, imageStart, imageEnd) }}}
+	}
+	answer, err := p.client.Stream(ctx, post, acc)
 	if err != nil {
 		return troupe.Reply{}, err
 	}

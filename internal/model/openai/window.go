@@ -163,24 +163,31 @@ func (r *refused) maybeLength() bool {
 // probe sends so many words, and returns how many tokens the server counted.
 func (p *Provider) probe(ctx context.Context, modelID string, words int) (int, *refused) {
 	b := jscan.AppendQuoted([]byte(`{"model":`), modelID)
-	b = p.appendLimit(b, 1)
-	b = append(b, `,"stream":false,"messages":[{"role":"user","content":"Window test `...)
+	if p.o.API == Responses {
+		b = append(b, `,"max_output_tokens":16,"stream":false,"store":false,"input":`...) // it refuses less
+	} else {
+		b = append(p.appendLimit(b, 1), `,"stream":false,"messages":`...)
+	}
+	b = append(b, `[{"role":"user","content":"Window test `...)
 	b = strconv.AppendInt(b, p.client.Now().UnixNano(), 10)
 	b = append(b, '.')
 	b = append(b, strings.Repeat(probeWord, words)...)
 	b = append(b, `"}]}`...)
-	answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: p.chat,
+	answer, err := p.client.Fetch(ctx, http.MethodPost, upstream.Post{URL: p.endpoint,
 		Header: p.headers("application/json"), Body: encode.Body{b}})
 	if err != nil {
 		return 0, &refused{status: answer.Status, window: windowIn(answer.Body), err: err}
 	}
 	var said struct {
-		Usage usage `json:"usage"`
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+			Input  int `json:"input_tokens"` // in the Responses API
+		} `json:"usage"`
 	}
 	if err := json.Unmarshal(answer.Body, &said); err != nil {
 		return 0, &refused{err: p.nonsense("its answer", err)}
 	}
-	return int(said.Usage.Prompt), nil
+	return max(said.Usage.Prompt, said.Usage.Input), nil
 }
 
 // windowIn is the window that a refusal tells in a field of its own, as llama.cpp does.

@@ -102,8 +102,8 @@ func TestAddresses(t *testing.T) {
 		"https://h/gateway":                       "https://h/gateway/v1/chat/completions",
 		"https://h/openai/v1?api-version=preview": "https://h/openai/v1/chat/completions?api-version=preview",
 	} {
-		if p := New(Options{BaseURL: in}); p.badURL != nil || p.chat != want {
-			t.Errorf("%q: %s, %v, want %s", in, p.chat, p.badURL, want)
+		if p := New(Options{BaseURL: in}); p.badURL != nil || p.endpoint != want {
+			t.Errorf("%q: %s, %v, want %s", in, p.endpoint, p.badURL, want)
 		}
 	}
 	for _, in := range []string{"localhost:11434", "ftp://h", "http://", "://", "h/v1"} {

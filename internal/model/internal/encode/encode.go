@@ -67,6 +67,21 @@ func ToolName(s string, most int) string {
 	return string(out)
 }
 
+// OwnID reports whether an id has the form of a service's own: the prefix and some twenty random letters and digits.
+// Gateways and local servers give ids that repeat, such as call_0.
+func OwnID(id, prefix string) bool {
+	random, ok := strings.CutPrefix(id, prefix)
+	if !ok || len(random) < 16 || len(random) > 64 {
+		return false
+	}
+	for _, c := range []byte(random) {
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return true
+}
+
 // AppendSchema appends a tool's schema without its white space, or none for one that has
 // no schema.
 func AppendSchema(b []byte, schema json.RawMessage, none string) ([]byte, error) {

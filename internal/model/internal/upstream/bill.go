@@ -21,10 +21,8 @@ func tokens(n int) int64 { return int64(n+3) / 4 }
 // height by 750, up to 1,600 by most models; OpenAI 765 for one of 1024 by 1024.
 const perImage = 1000
 
-// Sent is about how many tokens a request has. image is how the JSON of every image in it
-// begins; that of both APIs ends in the same way.
-func Sent(body encode.Body, image string) int64 {
-	const end = `"}}`
+// Sent is about how many tokens a request has. image and end are how the JSON of every image in it begins and ends.
+func Sent(body encode.Body, image, end string) int64 {
 	text, images := 0, int64(0)
 	for _, piece := range body {
 		for {

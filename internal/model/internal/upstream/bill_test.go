@@ -72,7 +72,7 @@ func TestSent(t *testing.T) {
 		2001: {[]byte(image + `"data":"abc"}},` + image + `"data":"def"}}`)},
 		1000: {[]byte(image + `"data":"never ends`)},
 	} {
-		if got := Sent(body, image); got != want {
+		if got := Sent(body, image, `"}}`); got != want {
 			t.Errorf("%q: %d, want %d", body, got, want)
 		}
 	}
