@@ -233,8 +233,11 @@ func (m *models) Provider(full string) (model.Provider, string, error) {
 		return nil, "", fmt.Errorf("%q is not a full model name", full)
 	}
 	key := name
-	if name == "script" {
+	switch {
+	case name == "script":
 		key = full
+	case name != "anthropic":
+		key += " " + string(m.api(name, id)) // OpenAI's models differ in the API that they are best spoken to in
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -254,7 +257,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	case "anthropic":
 		return m.openAnthropic()
 	case "openai":
-		return m.openOpenAI()
+		return m.openOpenAI(id)
 	case "script":
 		data, err := os.ReadFile(id)
 		if err != nil {
@@ -273,7 +276,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 				}
 			}
 		}
-		return m.compatible(name, s.BaseURL, key)
+		return m.compatible(name, id, s.BaseURL, key)
 	}
 	known := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
 	return nil, &troupe.UserError{
@@ -286,21 +289,35 @@ func (m *models) open(name, id string) (model.Provider, error) {
 
 // openOpenAI opens OpenAI's service, or whatever speaks its API at OPENAI_BASE_URL. Servers of
 // one's own need no key.
-func (m *models) openOpenAI() (model.Provider, error) {
+func (m *models) openOpenAI(id string) (model.Provider, error) {
 	key, _ := m.env.Lookup("OPENAI_API_KEY")
 	base, _ := m.env.Lookup("OPENAI_BASE_URL")
 	if strings.TrimSpace(key) == "" && base == "" {
 		return nil, noProvider()
 	}
-	return m.compatible("openai", base, key)
+	return m.compatible("openai", id, base, key)
 }
 
-func (m *models) compatible(name, base, key string) (model.Provider, error) {
+// api is the one of OpenAI's APIs that a model is spoken to in: the one that the settings name, else the one that
+// suits it.
+func (m *models) api(name, id string) openai.API {
+	s := m.settings.Providers[name]
+	if s.API != "" {
+		return openai.API(s.API)
+	}
+	base := s.BaseURL
+	if name == "openai" {
+		base, _ = m.env.Lookup("OPENAI_BASE_URL")
+	}
+	return openai.APIFor(base, id)
+}
+
+func (m *models) compatible(name, id, base, key string) (model.Provider, error) {
 	pool, err := m.certificates()
 	if err != nil {
 		return nil, err
 	}
-	return openai.New(openai.Options{Name: name, APIKey: key, BaseURL: base, RootCAs: pool,
+	return openai.New(openai.Options{Name: name, API: m.api(name, id), APIKey: key, BaseURL: base, RootCAs: pool,
 		UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -98,5 +99,41 @@ func TestProvidersOfOnesOwn(t *testing.T) {
 	if err != nil || check.Model != "" || len(check.Providers) != 3 ||
 		!strings.Contains(strings.Join(check.Problems, "\n"), "Which model?") {
 		t.Errorf("doctor: %q of %q, %q, %v", check.Model, check.Providers, check.Problems, err)
+	}
+}
+
+// TestAPIOfModel: OpenAI's models that reason are spoken to in its Responses API, servers of one's own in Chat
+// Completions, and a setting goes before both.
+func TestAPIOfModel(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ full, base, api, want string }{
+		{"openai/gpt-6-sol", "", "", "openai/1+responses"}, {"openai/gpt-4.1", "", "", "openai/1+completion"},
+		{"openai/gpt-6-sol", "", "chat", "openai/1+completion"},
+		{"openai/gpt-4.1", "", "responses", "openai/1+responses"},
+		{"openai/gpt-6-sol", "https://api.openai.com/v1", "", "openai/1+responses"},
+		{"openai/gpt-6-sol", "http://localhost:1", "", "openai/1"},
+		{"openai/qwen", "http://localhost:1", "responses", "openai/1+responses"},
+		{"own/gpt-6-sol", "", "", "own/1"}, {"own/qwen", "", "responses", "own/1+responses"},
+	} {
+		env := map[string]string{"OPENAI_API_KEY": "some-key", "OPENAI_BASE_URL": tt.base}
+		name, id, _ := strings.Cut(tt.full, "/")
+		var s config.Settings
+		s.Providers = map[string]config.Provider{name: {API: tt.api}}
+		if name == "own" {
+			s.Providers[name] = config.Provider{API: tt.api, BaseURL: "http://localhost:2"}
+		}
+		m := newModels(Env{Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+			Now: time.Now},
+			config.Dirs{}, s)
+		p, got, err := m.Provider(tt.full)
+		if err != nil || got != id || p.Encoder() != tt.want {
+			t.Errorf("%+v: %v, %s, %v", tt, p, got, err)
+		}
+		// Models of one provider may differ in their API, and share no encoder then.
+		if other, _, err := m.Provider(name + "/gpt-4o"); err != nil ||
+			tt.api == "" && tt.want == "openai/1+responses" && other.Encoder() != "openai/1+completion" {
+			t.Errorf("%+v: beside it %s, %v", tt, other.Encoder(), err)
+		}
+		m.close()
 	}
 }

@@ -124,6 +124,8 @@ func TestParseComplaints(t *testing.T) {
 			`f:3:20: "permissions.allow" must be a text in quotes, not true or false`},
 		{`{"permissions": {"deny": "Bash"}}`, `"permissions.deny" must be a list of texts in brackets, not a text`},
 		{`{"permissions": {"defaultMode": "yolo"}}`, `"yolo", but the modes are default, acceptEdits`},
+		{`{"providers": {"p": {"api": "messages"}}}`, `"providers.p.api" is "messages", but it can only be "chat"`},
+		{`{"providers": {"p": {"api": ""}}}`, `it can only be "chat"`},
 		{`{"agents": {"max_depth": 1.5}}`, `"agents.max_depth" is 1.5, but must be a whole number`},
 		{`{"agents": {"max_depth": -1}}`, "from 0"},
 		{`{"agents": {"max_total": 99999999999}}`, "2147483647"},

@@ -121,11 +121,21 @@ func (p *parser) providers(n node, s *Settings) {
 		var v Provider
 		p.object(m.value, "providers."+m.key+".", map[string]func(node){
 			"base_url":     func(n node) { p.str(n, &v.BaseURL) },
+			"api":          func(n node) { p.api(n, &v.API) },
 			"key_env":      func(n node) { p.str(n, &v.KeyEnv) },
 			"window":       func(n node) { p.count(n, &v.Window) },
 			"max_requests": func(n node) { p.count(n, &v.MaxRequests) },
 		})
 		s.Providers[m.key] = v
+	}
+}
+
+// api reads which of OpenAI's two APIs a server is spoken to in.
+func (p *parser) api(n node, to *string) {
+	p.str(n, to)
+	if p.err == nil && *to != "chat" && *to != "responses" {
+		p.fail(n.at, quote(p.key)+" is "+quote(*to)+`, but it can only be "chat" (Chat Completions) or "responses" `+
+			"(the Responses API)")
 	}
 }
 

@@ -36,7 +36,8 @@ func samples(key string) []any {
 	case key == "model" || key == "fallback_model":
 		return []any{"one", "two"}
 	case key == "providers":
-		return []any{map[string]any{"p": map[string]any{"base_url": "http://x"}}, map[string]any{}}
+		return []any{map[string]any{"p": map[string]any{"base_url": "http://x"}},
+			map[string]any{"openai": map[string]any{"api": "responses"}}, map[string]any{}}
 	case key == "env":
 		return []any{map[string]any{"PATH": "."}}
 	case key == "url":

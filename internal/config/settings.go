@@ -45,6 +45,8 @@ type SearchSettings struct {
 type Provider struct {
 	// BaseURL is where it speaks OpenAI's API; "" for the providers that are built in.
 	BaseURL string
+	// API is which of OpenAI's APIs it is spoken to in, "chat" or "responses"; "": the one that suits the model.
+	API string
 	// KeyEnv names the environment variable with its key; "" if it needs none.
 	KeyEnv string
 	// Window is how many tokens its models take if nothing else is known of them.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/model/modeltest"
 )
 
@@ -166,6 +168,65 @@ func TestOpenAIServer(t *testing.T) {
 	if run := p.run(0, "-p", "--model", "home/local", "go"); run.Agents[0].Model != "home/local" ||
 		run.Status != "completed" {
 		t.Errorf("got %+v", run)
+	}
+}
+
+// TestResponsesServer: the same program against a server that speaks OpenAI's Responses API, because the settings say
+// so. Thoughts go back to it as they came. Without the setting the session goes on in Chat Completions.
+func TestResponsesServer(t *testing.T) {
+	t.Parallel()
+	handler := func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case strings.Contains(r.LastText(), "once more"):
+			return modeltest.Text("Once more.")
+		case isMain(r) && r.Turn == 1:
+			reply := modeltest.Calls(agentCall("prompt", "one"), agentCall("prompt", "two"))
+			reply.Thinking = "Two will do."
+			return reply
+		case isMain(r):
+			return modeltest.Reply{Thinking: "Done.", Text: "Both are back.",
+				Usage: troupe.Usage{Input: 100, Output: 20,
+					CacheRead: 900, CacheWrite: 7}}
+		case r.Turn == 1:
+			return modeltest.Calls(modeltest.Call{Name: "Read", Input: `{"file_path":"a.txt"}`, ID: "call_0"},
+				modeltest.Call{Name: "Glob", Input: `{"pattern":"*"}`, ID: "call_MpCHoJbcGCbxDXSV"})
+		}
+		return modeltest.Text("Seen.")
+	}
+	s, chat := modeltest.NewResponses(handler, modeltest.Options{Keep: 100}),
+		modeltest.NewOpenAI(handler, modeltest.Options{Midway: true})
+	t.Cleanup(func() {
+		s.Close()
+		chat.Close()
+		if err := errors.Join(s.Err(), chat.Err()); err != nil {
+			t.Errorf("requests broke a rule: %v", err)
+		}
+	})
+	p := newPlace(t)
+	p.write("a.txt", "content\n")
+	settings := func(url, more string) {
+		p.write("../home/settings.json", fmt.Sprintf(`{"providers": {"home": {"base_url": %q%s}}}`, url, more))
+	}
+	settings(s.URL(), `, "api": "responses"`)
+	run := p.run(0, "-p", "--model", "home/gpt-6-sol", "go")
+	if run.Result != "Both are back." || len(run.Agents) != 3 {
+		t.Fatalf("got %+v", run)
+	}
+	if again := p.run(0, "-p", "--resume", "main", "once more"); again.Result != "Once more." {
+		t.Errorf("got %+v", again)
+	}
+	all := s.Requests()
+	last := string(all[len(all)-1].Body)
+	if n := strings.Count(last, `"encrypted_content":"gAAAsealed=="`); n != 2 || !strings.Contains(last, `"rs_`) {
+		t.Errorf("%d of 2 thoughts were sent back in %s", n, last)
+	}
+	p.audit("main")
+	settings(chat.URL(), "")
+	if again := p.run(0, "-p", "--resume", "main", "and once more"); again.Result != "Once more." {
+		t.Errorf("in Chat Completions: %+v", again)
+	}
+	if n := len(chat.Requests()); n != 1 || strings.Contains(string(chat.Requests()[0].Body), "gAAAsealed") {
+		t.Errorf("%d requests: %s", n, chat.Requests()[0].Body)
 	}
 }
 

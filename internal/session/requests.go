@@ -139,15 +139,14 @@ func (rs *requests) asked(ans troupe.Answer) int {
 }
 
 // action is exactly what a call would do, for whoever is asked about it.
-// Futile says that it would be refused, and why.
-func action(p tool.Prepared, env tool.Env, call troupe.Call) (text string, futile bool) {
+func action(p tool.Prepared, env tool.Env, call troupe.Call) string {
 	if v, ok := p.(tool.Previewer); ok {
 		return v.Preview(env)
 	}
 	if cmd := p.Access().Command; cmd != "" {
-		return cmd, false
+		return cmd
 	}
-	return call.Name + " " + call.Input, false
+	return call.Name + " " + call.Input
 }
 
 func describeSpawn(sp troupe.Spawn) string {

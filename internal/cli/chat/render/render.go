@@ -171,8 +171,7 @@ func (v *View) Event(e troupe.Event) {
 	}
 }
 
-// remark shows the events that are a line and nothing more. A request is none: whoever shows this
-// asks it.
+// remark shows the events that are a line and nothing more.
 func (v *View) remark(a *agent, body troupe.Body) {
 	switch b := body.(type) {
 	case troupe.ModelChanged:
@@ -181,20 +180,23 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		if b.By != "" {
 			v.line(a, "permissions changed:", changed(b))
 		}
+	case troupe.RequestOpened:
+		what := v.paint(33, "? ") + "waits for permission: " + console.Line(b.Tool, 60)
+		if b.Reason == troupe.WaitQuestion {
+			what = v.paint(33, "? ") + "waits for an answer"
+		}
+		action, _, _ := strings.Cut(b.Action, "\n")
+		v.line(a, what, console.Visible(strings.TrimSuffix(action, ":")))
 	case troupe.RequestAnswered:
 		what := "allowed by "
 		if b.Effect != troupe.Allow {
 			what = v.paint(31, "denied") + " by "
 		}
 		what += console.Line(b.By, 30)
-		about := b.Note
-		if c, ok := a.calls[troupe.Coord{Reply: b.Reply, Call: b.Call}]; ok && about == "" {
-			about = c.Name + " " + live.What(c, v.o.Cwd)
-		}
-		if about != "" {
+		if b.Note != "" {
 			what += ":"
 		}
-		v.line(a, what, about)
+		v.line(a, what, b.Note)
 	case troupe.Compacted:
 		if a.num == 0 {
 			v.sealed, v.mute = false, false
