@@ -19,6 +19,16 @@ import (
 // ErrUnreachable means that a process could not be called: nothing was asked of it, and nothing done.
 var ErrUnreachable = errors.New("the process does not answer on its socket")
 
+// ErrSilent means that a process takes calls and does not answer them: it is stopped, or hangs.
+var ErrSilent = errors.New("the process takes calls and does not answer")
+
+// HeldError is the refusal of what another process's having a tree in hand stands against.
+type HeldError struct{ Root troupe.SessionID }
+
+func (e *HeldError) Error() string {
+	return "session " + string(e.Root) + " is in the hands of another process"
+}
+
 // API is all that a surface can ask for.
 type API interface {
 	Sessions

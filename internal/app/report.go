@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -274,7 +275,7 @@ func (a runs) removeRefused(ctx context.Context, t Tree) error {
 			Problem: fmt.Sprintf("session %s is open in process %d on %s; nothing was removed of it", root.ID,
 				t.Owner.PID, t.Owner.Host),
 			Hint: "Nothing is at work in it: end that conversation (Ctrl-D there, or end the process), then " +
-				"remove it.", Code: troupe.ExitUsage,
+				"remove it.", Code: troupe.ExitUsage, Err: &api.HeldError{Root: root.ID},
 		}
 	case errors.As(err, &atWork):
 		atWork.Problem += ", with agents or commands at work; nothing was removed of it"
@@ -290,6 +291,6 @@ func busy(s troupe.Session, o troupe.Owner) error {
 		Hint: fmt.Sprintf("`troupe send %s \"...\"` says something to it there; `troupe stop %s` stops it, and then "+
 			"it can be taken over. `troupe log %s --follow` shows what it does.",
 			s.ID, s.ID, s.ID),
-		Code: troupe.ExitUsage,
+		Code: troupe.ExitUsage, Err: &api.HeldError{Root: s.ID},
 	}
 }

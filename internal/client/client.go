@@ -56,6 +56,30 @@ func (c *Client) Close() {
 	c.slow.CloseIdleConnections()
 }
 
+// pingWithin is how long a process has to answer at all. One that works hard does so within milliseconds.
+const pingWithin = 1500 * time.Millisecond
+
+// Ping reports whether the process answers: any answer will do. It is api.ErrSilent if there is none in time.
+func (c *Client) Ping(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, pingWithin)
+	defer cancel()
+	req, err := http.NewRequestWithContext(within, http.MethodGet, "http://troupe/", nil)
+	if err != nil {
+		return fmt.Errorf("make a request: %w", err)
+	}
+	resp, err := c.http.Do(req)
+	switch {
+	case err == nil:
+		_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+		return errors.Join(err, resp.Body.Close())
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", api.ErrSilent, err)
+	}
+	return err
+}
+
 // maxAnswer is more than any answer but a stream holds; it keeps a stranger on the socket
 // from filling the memory.
 const maxAnswer = 256 << 20

@@ -24,6 +24,8 @@ type Begin struct {
 	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
 	Resume   string `json:"resume,omitempty"`
 	Continue bool   `json:"continue,omitempty"`
+	// TakeOver takes it from a process that does not answer. It is for the surface that has the home open.
+	TakeOver bool `json:"-"`
 	// Idle takes a session up without setting it going.
 	Idle bool `json:"idle,omitempty"`
 

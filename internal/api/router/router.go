@@ -23,6 +23,8 @@ import (
 // Peer is another process.
 type Peer interface {
 	api.API
+	// Ping reports whether the process answers at all: api.ErrSilent if it does not within two seconds.
+	Ping(ctx context.Context) error
 	Close()
 }
 
@@ -64,8 +66,13 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 			}
 		}
 		peer := r.dial(t.Owner.Socket)
-		err = fn(peer)
+		if err = peer.Ping(ctx); !errors.Is(err, api.ErrSilent) {
+			err = fn(peer) // one that is gone says so itself
+		}
 		peer.Close()
+		if errors.Is(err, api.ErrSilent) {
+			return silent(t, err)
+		}
 		if !errors.Is(err, api.ErrUnreachable) {
 			return err
 		}
@@ -78,6 +85,45 @@ func (r *router) at(ctx context.Context, id troupe.SessionID, fn func(api.API) e
 			}
 		}
 	}
+}
+
+// silent is a process that runs a tree and does not answer.
+func silent(t wire.Tree, err error) error {
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("process %d on %s runs session %s, and it does not answer", t.Owner.PID, t.Owner.Host,
+			t.Root()),
+		Hint: fmt.Sprintf("If it was stopped, let it go on: kill -CONT %d. To go on without it: troupe stop %s "+
+			"--take-over, or troupe -p --resume %s --take-over; it cannot write to the session any more then.",
+			t.Owner.PID, t.Root(), t.Root()),
+		Code: troupe.ExitFailed, Err: err,
+	}
+}
+
+// held says of what another process has in hand whether that one answers: its advice is worth nothing else.
+func (r *router) held(ctx context.Context, err error) error {
+	var held *api.HeldError
+	if !errors.As(err, &held) {
+		return err
+	}
+	t, lookup := r.Tree(ctx, held.Root)
+	if lookup != nil || !elsewhere(t) {
+		return err
+	}
+	peer := r.dial(t.Owner.Socket)
+	defer peer.Close()
+	if ping := peer.Ping(ctx); errors.Is(ping, api.ErrSilent) {
+		return silent(t, ping)
+	}
+	return err
+}
+
+func (r *router) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	begun, err := r.API.Begin(ctx, b)
+	return begun, r.held(ctx, err)
+}
+
+func (r *router) Remove(ctx context.Context, root troupe.SessionID) error {
+	return r.held(ctx, r.API.Remove(ctx, root))
 }
 
 // elsewhere: another process runs the tree, and can be called.

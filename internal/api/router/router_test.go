@@ -241,3 +241,4 @@ type breaks struct {
 
 func (b *breaks) Stop(context.Context, troupe.SessionID, wire.Stop) error { *b.n++; return b.err }
 func (b *breaks) Close()                                                  {}
+func (b *breaks) Ping(context.Context) error                              { return nil }

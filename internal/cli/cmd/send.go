@@ -17,7 +17,7 @@ import (
 
 // newSend makes the command.
 func newSend(c *console.Console) *cobra.Command {
-	var asJSON, stop bool
+	var asJSON, stop, take bool
 	cmd := &cobra.Command{
 		Use: "send ID|NAME [text]", Short: "Say something to an agent: steer it, or have it go on",
 		Long: `Say something to an agent, from any terminal. One that works reads it before its next
@@ -41,13 +41,34 @@ git diff | troupe send main -`,
 				return err
 			}
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
+				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
+					return err
+				}
 				return send(cmd.Context(), c, h, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "cancel", false, "Have it stop after the step it is in, once it has read this")
+	takeOverFlag(cmd, &take)
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// takeOverFlag is for commands that have something to say to a process that may not answer.
+func takeOverFlag(cmd *cobra.Command, to *bool) {
+	cmd.Flags().BoolVar(to, "take-over", false, "Take the session from a process that does not answer")
+}
+
+// takeOver takes the tree of a session from a process that does not answer, if that is wanted.
+func takeOver(ctx context.Context, c *console.Console, h *home.Home, ref string, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	s, err := h.Find(ctx, ref, c.Cwd)
+	if err != nil {
+		return err
+	}
+	return h.TakeOver(ctx, s.ID)
 }
 
 // maxSendText is more than any model's window holds.

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -27,7 +28,7 @@ type stopped struct {
 
 // newStop makes the command.
 func newStop(c *console.Console) *cobra.Command {
-	var asJSON, now bool
+	var asJSON, now, take bool
 	cmd := &cobra.Command{
 		Use: "stop ID|NAME|TASK", Short: "Stop an agent, a whole tree or a command; what an agent did can be resumed",
 		Long: `Stop an agent, from any terminal. It finishes the step it is in, or with --now it is
@@ -38,10 +39,16 @@ session before it if several have one of that id.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
 			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args: oneSession,
-		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
-			return stop(ctx, c, a, args[0], now, asJSON)
-		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
+				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
+					return err
+				}
+				return stop(cmd.Context(), c, h, args[0], now, asJSON)
+			})
+		},
 	}
+	takeOverFlag(cmd, &take)
 	cmd.Flags().BoolVar(&now, "now", false, "Interrupt what is under way")
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -94,6 +94,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
 	fs.BoolVarP(&f.begin.Continue, "continue", "c", false, "Go on with the newest session of this folder")
 	fs.StringVarP(&f.begin.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
+	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
+		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -246,6 +248,9 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 	}
 	if b.Continue && b.Resume != "" {
 		return b, console.Usage("--continue and --resume cannot go together")
+	}
+	if b.TakeOver && !b.Continue && b.Resume == "" {
+		return b, console.Usage("--take-over needs --resume or --continue")
 	}
 	if b.MaxTokens < 0 || f.maxTime < 0 || f.ask < 0 {
 		return b, console.Usage("--max-tokens, --max-time and --ask must not be negative")

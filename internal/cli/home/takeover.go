@@ -1,0 +1,60 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/client"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TakeOver takes the tree of a session from a process that does not answer. It can then be gone on with as
+// after a crash. One that answers keeps it: what it has at work is stopped in good order by asking it.
+func (h *Home) TakeOver(ctx context.Context, id troupe.SessionID) error {
+	t, err := h.Tree(ctx, id)
+	if err != nil || !t.Running || t.Here {
+		return err
+	}
+	if h.agent != "" {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not take sessions "+
+				"over",
+				h.agent),
+			Hint: "Type it in a terminal of your own.", Code: troupe.ExitPermission,
+		}
+	}
+	if t.Owner.Socket != "" {
+		c := client.Dial(t.Owner.Socket)
+		defer c.Close()
+		if err := c.Ping(ctx); !errors.Is(err, api.ErrSilent) {
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("process %d on %s runs session %s and answers; it was not taken over", t.Owner.PID,
+					t.Owner.Host, t.Root()),
+				Hint: fmt.Sprintf("`troupe stop %s` stops it; leave --take-over out.", t.Root()),
+				Code: troupe.ExitUsage,
+			}
+		}
+	}
+	return h.app.TakeFrom(ctx, t.Root())
+}
+
+// Begin begins a tree, or goes on with one, which it takes over first if that is wanted.
+func (h *Home) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	if b.TakeOver {
+		ref := b.Resume
+		if b.Continue {
+			ref = "main"
+		}
+		s, err := h.Find(ctx, ref, b.Cwd)
+		if err == nil {
+			err = h.TakeOver(ctx, s.ID)
+		}
+		if err != nil {
+			return wire.Begun{}, err
+		}
+	}
+	return h.API.Begin(ctx, b)
+}

@@ -1,0 +1,113 @@
+package e2e_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// frozen is a run in a process that is stopped once a line of its output matches.
+func frozen(t *testing.T, p *place, line string, args ...string) *process {
+	t.Helper()
+	old, err := startProcess(p.command(append([]string{"-p", "--name", "job", "--output-format", "stream-json"},
+		args...)...))
+	if err == nil {
+		err = old.await(regexp.MustCompile(line))
+	}
+	if err == nil {
+		err = old.cmd.Process.Signal(syscall.SIGSTOP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = old.cmd.Process.Kill()
+		_, _ = old.wait() // it may have ended before
+	})
+	return old
+}
+
+// unanswered wants a command to say soon that the process does not answer, and what to do.
+func (p *place) unanswered(old *process, args ...string) {
+	p.t.Helper()
+	start := time.Now()
+	r := p.troupe(args...)
+	took := time.Since(start)
+	for _, want := range []string{fmt.Sprintf("process %d on ", old.cmd.Process.Pid), "it does not answer",
+		"--take-over"} {
+		if r.code == 0 || !strings.Contains(r.errOut, want) {
+			p.t.Errorf("troupe %s: exit %d, does not say %q:\n%s", strings.Join(args, " "), r.code, want, r.errOut)
+		}
+	}
+	if took > 5*time.Second { // two on a machine that has nothing else to do
+		p.t.Errorf("troupe %s took %s", strings.Join(args, " "), took)
+	}
+	p.t.Logf("%s: %s", args[0], took)
+}
+
+// TestFrozenOwner: of a process that is stopped every command says at once that it does not answer. Its session
+// can be taken over, and when it wakes it writes nothing to it.
+func TestFrozenOwner(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("slow.yaml", "replies: [{delay: 3s, text: from the old process}]\n")
+	p.write("quick.yaml", "replies: [{text: from the new process}]\n")
+	old := frozen(t, p, `"model.sealed"`, "--model", "script:slow.yaml", "go")
+	p.unanswered(old, "send", "job", "hello")
+	p.unanswered(old, "stop", "job")
+	p.unanswered(old, "-p", "--resume", "job", "go on")
+	p.unanswered(old, "rm", "job")
+	if r := p.troupe("stop", "job", "--take-over"); r.code != 0 {
+		t.Fatalf("stop --take-over: %d %s", r.code, r.errOut)
+	}
+	run := p.run(0, "-p", "--resume", "job", "--model", "script:quick.yaml", "go on")
+	if run.Result != "from the new process" {
+		t.Errorf("%s: %q %s", run.Status, run.Result, run.Error)
+	}
+	before := len(p.audit("job"))
+	if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := old.wait(); err != nil || r.code == 0 {
+		t.Errorf("the process that woke: %d, %v", r.code, err)
+	}
+	if after := len(p.audit("job")); after != before {
+		t.Errorf("the process that woke has written %d events", after-before)
+	}
+}
+
+// TestTakeOver: by a resume, and by words that wait for one; never from a process that answers.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("asks.yaml", "replies:\n  - turn: 1\n    calls: [{tool: Write, input: {file_path: a, content: b}}]\n  - "+
+		"text: Done.\n")
+	p.write("quick.yaml", "replies: [{text: from the new process}]\n")
+	old := frozen(t, p, `"request.opened"`, "--model", "script:asks.yaml", "--ask", "10m", "go")
+	p.unanswered(old, "answer", "allow")
+	if r := p.troupe("send", "job", "one more thing", "--take-over"); r.code != 0 {
+		t.Errorf("send --take-over: %d %s", r.code, r.errOut)
+	}
+	if run := p.run(0, "-p", "--resume", "job", "--model", "script:quick.yaml"); run.Result != "from the new process" {
+		t.Errorf("%s: %q %s", run.Status, run.Result, run.Error)
+	}
+	awake := newPlace(t)
+	awake.write("asks.yaml", p.read("asks.yaml"))
+	running := frozen(t, awake, `"request.opened"`, "--model", "script:asks.yaml", "--ask", "10m", "go")
+	if err := running.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if r := awake.troupe("stop", "job", "--take-over"); r.code != 2 ||
+		!strings.Contains(r.errOut, "answers; it was not") {
+		t.Errorf("of a process that answers: %d %s", r.code, r.errOut)
+	}
+	if r := awake.troupe("stop", "job", "--now"); r.code != 0 {
+		t.Errorf("stop: %d %s", r.code, r.errOut)
+	}
+	if _, err := running.wait(); err != nil {
+		t.Error(err)
+	}
+}
