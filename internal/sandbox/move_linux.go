@@ -5,6 +5,7 @@ package sandbox
 import (
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,7 +136,8 @@ func (f *files) leave(q *asked, from place) verdict {
 			return verdictPass
 		}
 	}
-	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR && f.holds(from.path, from.path) != "" {
+	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR &&
+		(f.holds(from.path, from.path) != "" || f.hides(from.path)) {
 		f.attempt(troupe.OpRemove, from)
 		return verdictRefuse
 	}
@@ -189,6 +191,11 @@ func (f *files) holds(folder, as string) (guarded string) {
 		return nil
 	})
 	return guarded
+}
+
+// hides reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.
+func (f *files) hides(folder string) bool {
+	return slices.ContainsFunc(f.plan.hidden, func(h string) bool { return below(h, folder) })
 }
 
 // judgeEnd judges one end by where it lies.
