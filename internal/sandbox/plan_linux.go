@@ -50,10 +50,11 @@ type mountKind int
 
 // A place that more than one is wanted for gets the last of these.
 const (
-	mountSelf     mountKind = iota + 1 // only so that it cannot be renamed
-	mountReadOnly                      // protected
-	mountCover                         // hidden
-	mountPrivate                       // empty and writable
+	mountSelf      mountKind = iota + 1 // only so that it cannot be renamed
+	mountReadOnly                       // protected
+	mountCover                          // hidden
+	mountPrivate                        // empty and writable
+	mountTerminals                      // pseudo-terminals of its own
 )
 
 // devices may be written by everybody: nothing stays in them.
@@ -168,7 +169,27 @@ func (p *plan) place() {
 			want(sharedMemory, mountPrivate)
 		}
 	}
+	if len(points) > 0 && terminals() {
+		want(pseudoTerminals, mountTerminals)
+	}
 	p.order(points)
+}
+
+// pseudoTerminals is where they are, and multiplexer what makes them. Those of the user would show what
+// is typed there, so a command that has mounts gets its own.
+const (
+	pseudoTerminals = "/dev/pts"
+	multiplexer     = "/dev/ptmx"
+)
+
+// terminals reports whether this machine has pseudo-terminals as they usually are.
+func terminals() bool {
+	dir, err := os.Stat(pseudoTerminals)
+	if err != nil || !dir.IsDir() {
+		return false
+	}
+	mux, err := os.Stat(multiplexer)
+	return err == nil && mux.Mode()&os.ModeCharDevice != 0
 }
 
 // noteTwin notes a guarded file that has another name, where only the listener can tell.
@@ -243,7 +264,7 @@ func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 			b.bind(m.path, false)
 		case mountReadOnly:
 			b.bind(m.path, true)
-		case mountPrivate:
+		case mountPrivate, mountTerminals:
 		case mountCover:
 			switch {
 			case c.alike && (m.dir || m.like != nil):
@@ -259,9 +280,15 @@ func (p *plan) mount(b *birth, r *ruleset, how func() coverage) (alike bool) {
 		b.coverAlike(covers, c.strangers)
 	}
 	for _, m := range p.mounts {
-		if m.kind == mountPrivate {
+		switch m.kind {
+		case mountPrivate:
 			b.private(m.path)
 			b.grant(r, m.path)
+		case mountTerminals:
+			b.terminals()
+			b.grant(r, pseudoTerminals)
+			b.grant(r, multiplexer)
+		default:
 		}
 	}
 	return c.alike

@@ -126,9 +126,21 @@ func (b *birth) private(path string) {
 	b.call("mount "+path, unix.SYS_MOUNT, fs, b.text(path), fs, unix.MS_NOSUID|unix.MS_NODEV, b.text("mode=1777"))
 }
 
+// terminals mounts pseudo-terminals of the command's own, and what makes them.
+func (b *birth) terminals() {
+	fs, dir := b.text("devpts"), b.text(pseudoTerminals)
+	b.call("mount "+pseudoTerminals, unix.SYS_MOUNT, fs, dir, fs, unix.MS_NOSUID|unix.MS_NOEXEC,
+		b.text("newinstance,ptmxmode=0666,mode=620"))
+	b.call("mount "+multiplexer, unix.SYS_MOUNT, b.text(pseudoTerminals+"/ptmx"), b.text(multiplexer), 0, unix.MS_BIND, 0)
+}
+
 // grant grants what only the child can see.
 func (b *birth) grant(r *ruleset, path string) {
-	attr := &unix.LandlockPathBeneathAttr{Allowed_access: r.rights &^ rightsOfDevices}
+	rights := r.rights &^ rightsOfDevices
+	if path == multiplexer {
+		rights &= rightsOfFiles
+	}
+	attr := &unix.LandlockPathBeneathAttr{Allowed_access: rights}
 	name := "grant " + path
 	b.add(name, step{nr: unix.SYS_OPENAT, use: -1, save: true, into: &attr.Parent_fd,
 		args: [6]uintptr{atCwd, b.text(path), unix.O_PATH | unix.O_CLOEXEC}})

@@ -325,3 +325,42 @@ func TestNewBesideHidden(t *testing.T) {
 		})
 	}
 }
+
+// A command has pseudo-terminals, and they are its own: it sees none of the user's, and nobody sees
+// what it types into them.
+func TestTerminalsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	has(t, "python3")
+	r := newRoom(t, Options{}).workspace()
+	needLandlock(t, r)
+	if !r.box.report().Namespaces || !terminals() {
+		t.Skip("no mount namespaces or no pseudo-terminals here")
+	}
+	before, err := os.ReadDir(pseudoTerminals)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, code, w := r.run(python(`
+import pty,time
+pid,fd=pty.fork()
+if pid==0: os.execvp('bash',['bash','-c','tty; stty size >/dev/null && echo sized; read x; echo got $x'])
+os.write(fd,b'typed\n')
+text=b''
+while True:
+    try: part=os.read(fd,1000)
+    except OSError: break
+    if not part: break
+    text+=part
+os.waitpid(pid,0)
+print(text.decode(), sorted(os.listdir('/dev/pts')))
+`))
+	for _, want := range []string{"/dev/pts/0", "sized", "got typed", "['0', 'ptmx']"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q: exit %d, attempted %s\n%s", want, code, attempts(w), out)
+		}
+	}
+	after, err := os.ReadDir(pseudoTerminals)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("%d pseudo-terminals outside before, %d after (%v)", len(before), len(after), err)
+	}
+}

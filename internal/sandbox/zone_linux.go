@@ -55,8 +55,12 @@ func (p *plan) leads(path string) bool {
 func (p *plan) private() []string {
 	var list []string
 	for _, m := range p.mounts {
-		if m.kind == mountPrivate {
+		switch m.kind {
+		case mountPrivate:
 			list = append(list, m.path)
+		case mountTerminals:
+			list = append(list, pseudoTerminals, multiplexer)
+		default:
 		}
 	}
 	return list

@@ -3,6 +3,7 @@ package shell
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -50,11 +51,24 @@ func (s *Shell) confine(c *troupe.Confinement) func(string, []string, *os.ProcAt
 	}
 }
 
+// advice is how to do without what was not let.
+func advice(attempts []troupe.Attempt, cwd string) string {
+	temporary := func(path string) bool {
+		return strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/var/tmp/")
+	}
+	if !temporary(cwd) && slices.ContainsFunc(attempts, func(a troupe.Attempt) bool {
+		return a.Op != troupe.OpConnect && temporary(a.Path)
+	}) {
+		return " Its own folder for temporary files is $TMPDIR."
+	}
+	return ""
+}
+
 const maxRefusals = 8 // that are told
 
 // refusals is what the model is told about what was not let: a command may hide it, and what
 // it prints then explains nothing.
-func refusals(w *troupe.Watched) string {
+func refusals(w *troupe.Watched, cwd string) string {
 	if w == nil {
 		return ""
 	}
@@ -67,7 +81,7 @@ func refusals(w *troupe.Watched) string {
 	}
 	var told []string
 	if len(list) > 0 {
-		told = append(told, "(The sandbox did not let it: "+strings.Join(list, "; ")+".)")
+		told = append(told, "(The sandbox did not let it: "+strings.Join(list, "; ")+"."+advice(w.Attempts, cwd)+")")
 	}
 	if len(w.Restored) > 0 {
 		told = append(told, "(It changed what is protected, which was put back: "+

@@ -234,7 +234,7 @@ func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, erro
 	tests.end()
 	e.tests = tests.count()
 	if watched := confined.Done(); env.Confine != nil && env.Confine.Level != troupe.LevelNone {
-		e.level, e.watched = env.Confine.Level.Meet(troupe.LevelWorkspace), &watched
+		e.level, e.watched, e.cwd = env.Confine.Level.Meet(troupe.LevelWorkspace), &watched, env.Cwd
 	}
 	return e, nil
 }
@@ -317,7 +317,7 @@ func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 		held = "(Something it started still runs, outside its process group.)"
 	}
 	out.Blocks = []troupe.Block{troupe.Text(text.report(ended, lines(left, held)))}
-	if told := refusals(e.watched); told != "" {
+	if told := refusals(e.watched, e.cwd); told != "" {
 		out.Blocks = append(out.Blocks, troupe.Text(told))
 	}
 	return out

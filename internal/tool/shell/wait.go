@@ -21,6 +21,7 @@ type ending struct {
 	tests     *troupe.TestCount
 	level     troupe.Level    // it was confined to this
 	watched   *troupe.Watched // and this was seen of it
+	cwd       string          // it ran in this folder
 }
 
 // wait waits for the shell, ends it if it must not go on, and then ends what is left of its
