@@ -22,7 +22,7 @@ func (confines) Machine() ([]troupe.Level, []string) {
 	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}, []string{"mount namespaces"}
 }
 func (confines) Protected(string) ([]string, func(string) string) { return nil, nil }
-func (confines) Git(string) Git                                   { return Git{} }
+func (confines) Git(string) session.Git                           { return session.Git{} }
 
 func (confines) Resolve(path string) string { return path }
 
