@@ -141,12 +141,27 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	j.decision, j.version = c.withLeave(d), version
 	switch j.decision.Effect {
 	case troupe.Ask:
-		j.action = action(j.prepared, j.env, c.call.Call)
+		text, futile := action(j.prepared, j.env, c.call.Call)
+		switch j.action = text; {
+		case futile && c.mayRead(j.access.Writes):
+			j.refused = text
+		case futile:
+			j.action = "Nothing would change: " + text
+		}
 	case troupe.Allow:
 		c.equip(j)
 	case troupe.Deny:
 	}
 	return j
+}
+
+// mayRead reports whether the session may read files without asking. Only then is it told why a change
+// of them would be refused: that says what stands in them, or beside them.
+func (c *candidate) mayRead(paths []string) bool {
+	read := troupe.Access{Class: troupe.ClassRead, Reads: paths}
+	q := c.query("Read", read)
+	q.Judged, q.Chain = nil, c.tree.chain.chain(c.self.ID)
+	return c.h.gate.Decide(q).Effect == troupe.Allow
 }
 
 // equip gives a call that may run what it runs with.

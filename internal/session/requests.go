@@ -139,14 +139,15 @@ func (rs *requests) asked(ans troupe.Answer) int {
 }
 
 // action is exactly what a call would do, for whoever is asked about it.
-func action(p tool.Prepared, env tool.Env, call troupe.Call) string {
+// Futile says that it would be refused, and why.
+func action(p tool.Prepared, env tool.Env, call troupe.Call) (text string, futile bool) {
 	if v, ok := p.(tool.Previewer); ok {
 		return v.Preview(env)
 	}
 	if cmd := p.Access().Command; cmd != "" {
-		return cmd
+		return cmd, false
 	}
-	return call.Name + " " + call.Input
+	return call.Name + " " + call.Input, false
 }
 
 func describeSpawn(sp troupe.Spawn) string {

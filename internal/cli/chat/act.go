@@ -65,7 +65,9 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		return v.stop(ctx, v.tree.root, a.stop)
 	case actShow:
 		if len(v.m.asks) > 0 {
-			text := showRequest(v.m.asks[0], len(v.m.asks)-1, a.name == "whole", v.width(), v.color, v.o.Local)
+			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
+				width: v.width(),
+				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home})
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:
@@ -106,8 +108,7 @@ func (v *conversation) yellow(s string) string {
 
 // send sends a message with what it names; the first one begins the conversation.
 func (v *conversation) send(ctx context.Context, text string) error {
-	home, _ := v.c.Lookup("HOME")
-	m, notes := attach(v.next.Cwd, home, text)
+	m, notes := attach(v.next.Cwd, v.home, text)
 	for _, n := range notes {
 		v.say("  " + console.Clean(n))
 	}

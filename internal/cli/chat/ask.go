@@ -1,7 +1,10 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,62 +19,111 @@ import (
 // askLines is how much of a long action is shown; v shows the rest.
 const askLines = 40
 
-// showRequest draws a request: who asks, why, exactly what for, and what can be answered. No
-// row is wider than the screen, and each has the edge before it.
-func showRequest(r wire.Request, waiting int, whole bool, width int, color bool, local *time.Location) string {
-	var b strings.Builder
-	put := func(edge, text string) {
-		for _, row := range console.Wrap(text, room(width, edge)) {
-			b.WriteString(edge + row + "\n")
-			edge = strings.Replace(edge, "┏━", "┃ ", 1)
-		}
+// box is how a request is drawn.
+type box struct {
+	waiting int  // how many more are open
+	whole   bool // all of a long action
+	width   int
+	color   bool
+	local   *time.Location
+	now     time.Time
+	home    string // paths below it begin with ~
+	b       strings.Builder
+}
+
+// put writes a line with the edge before each of its rows. No row is wider than the screen.
+func (x *box) put(edge, text string) {
+	for _, row := range console.Wrap(text, room(x.width, edge)) {
+		x.b.WriteString(edge + row + "\n")
+		edge = strings.NewReplacer("┏━", "┃ ", "┗━", "┃ ").Replace(edge)
 	}
-	what := r.Tool
-	if r.Calls > 1 {
-		what += fmt.Sprintf(" (%d calls)", r.Calls)
-	}
-	if r.Kind == troupe.RequestQuestion {
-		what = "a question"
-	}
+}
+
+// showRequest draws a request: who asks, why, exactly what for, and what can be answered, a line for
+// each choice.
+func showRequest(r wire.Request, x *box) string {
 	who := console.Line(r.Path, 80)
-	put("┏━ ", who+" asks: "+console.Line(what, 60))
-	if head := b.String(); color {
-		b.Reset()
-		b.WriteString(strings.Replace(head, who, render.Agent(r.Path, who), 1))
+	head, lines := asked(r)
+	x.put("┏━ ", who+" asks: "+head)
+	if first := x.b.String(); x.color {
+		x.b.Reset()
+		x.b.WriteString(strings.Replace(first, who, render.Agent(r.Path, who), 1))
 	}
-	if r.Why != "" {
-		put("┃ ", "why: "+console.Line(r.Why, 300))
-	}
-	lines := strings.Split(strings.TrimRight(console.Visible(r.Action), "\n"), "\n")
 	hidden := 0
-	if len(lines) > askLines && !whole {
+	if len(lines) > askLines && !x.whole {
 		hidden = len(lines) - askLines
 		lines = lines[:askLines]
 	}
 	for _, l := range lines {
-		put("┃   ", l)
+		x.put("┃   ", l)
 	}
 	if hidden > 0 {
-		put("┃   ", fmt.Sprintf("… %s; v shows all", console.Count(hidden, "more line")))
+		x.put("┃   ", fmt.Sprintf("… %s; v shows all", console.Count(hidden, "more line")))
+	}
+	if r.Why != "" {
+		x.put("┃ ", "why: "+short(console.Visible(console.Line(r.Why, 600)), r.Folder, x.home))
 	}
 	for i, l := range outputLines(r) {
 		if i == 0 {
-			put("┃ ", "confined, it printed:")
+			x.put("┃ ", "confined, it printed:")
 		}
-		put("┃   │ ", l)
+		x.put("┃   │ ", l)
 	}
 	if !r.Running {
-		put("┃ ", "No process waits for this just now; the answer is kept for when one does.")
+		x.put("┃ ", "No process waits for this just now; the answer is kept for when one does.")
 	}
-	rows := console.Wrap(answers(r, waiting, local), room(width, "┗━ "))
-	for i, row := range rows {
-		edge := "┃  "
-		if i == len(rows)-1 {
+	choices := x.choices(r)
+	for i, c := range choices {
+		edge := "┃ "
+		if i == len(choices)-1 {
 			edge = "┗━ "
 		}
-		b.WriteString(edge + row + "\n")
+		x.put(edge, c)
 	}
-	return b.String()
+	return x.b.String()
+}
+
+// asked says what is asked for: in the first line, and in those below it.
+func asked(r wire.Request) (head string, lines []string) {
+	head = console.Line(r.Tool, 60)
+	if r.Kind == troupe.RequestQuestion {
+		head = "a question"
+	}
+	if r.Calls > 1 {
+		head += fmt.Sprintf(" (%d calls)", r.Calls)
+	}
+	var in map[string]any
+	input, ok := strings.CutPrefix(r.Action, r.Tool+" ")
+	if ok && json.Unmarshal([]byte(input), &in) == nil {
+		// The input of a tool without a form of its own for people.
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			text, isText := in[key].(string)
+			if !isText {
+				raw, _ := json.Marshal(in[key]) //nolint:errcheck // it was JSON a moment ago
+				text = string(raw)
+			}
+			text = short(console.Visible(text), r.Folder, "")
+			if len(in) == 1 && !strings.Contains(text, "\n") {
+				return head + " " + text, nil
+			}
+			lines = append(lines, strings.Split(console.VisibleLine(key)+": "+text, "\n")...)
+		}
+		return head, lines
+	}
+	return head, strings.Split(strings.TrimRight(console.Visible(r.Action), "\n"), "\n")
+}
+
+// short has paths in words for people begin at the folder that is worked in, or at the home folder.
+func short(text, folder, home string) string {
+	for _, at := range []struct{ path, as string }{{folder, ""}, {home, "~/"}} {
+		if len(at.path) > 1 {
+			text = strings.ReplaceAll(text, " "+at.path+"/", " "+at.as)
+			if rest, ok := strings.CutPrefix(text, at.path+"/"); ok {
+				text = at.as + rest
+			}
+		}
+	}
+	return text
 }
 
 // room is what is left of the screen behind an edge; 0: it has no end.
@@ -82,34 +134,41 @@ func room(width int, edge string) int {
 	return max(width-ansi.StringWidth(edge), 8)
 }
 
-// answers says what can be answered, and until when.
-func answers(r wire.Request, waiting int, local *time.Location) string {
-	text := "y once"
-	if r.Kind == troupe.RequestQuestion {
-		text = "write your answer, or n for none"
-	} else {
+// near is how long before its deadline a request says that it has one.
+const near = 15 * time.Minute
+
+// choices are what can be answered, a line each, and until when if that is near.
+func (x *box) choices(r wire.Request) []string {
+	var out []string
+	switch {
+	case r.Kind == troupe.RequestQuestion:
+		out = []string{"write your answer, or n for none"}
+	default:
+		out = []string{"y  yes, once"}
 		if r.Grant != "" {
-			text += " · s this session · a always: " + console.Visible(console.Line(r.Grant, 200))
+			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 200)))
+			always := "a  yes, always"
 			if r.File != "" {
-				text += " in " + console.Visible(console.Line(r.File, 200))
+				always += ": kept in " + short(console.Visible(console.Line(r.File, 200)), "", x.home)
 			}
+			out = append(out, always)
 		}
-		text += " · n no, or n and why"
+		out = append(out, "n  no; n and words says why")
 	}
-	if !r.Until.IsZero() {
-		form := "15:04"
-		if r.Until.Sub(r.Since) >= 12*time.Hour {
-			form = "Mon 15:04"
-		}
-		text += fmt.Sprintf(" · denied %s unless answered", r.Until.In(local).Format(form))
+	var also []string
+	if left := r.Until.Sub(x.now); !r.Until.IsZero() && left < near {
+		also = append(also, "denied at "+r.Until.In(x.local).Format("15:04")+" unless answered")
 	}
 	switch {
-	case waiting == 1:
-		text += " · 1 more waits"
-	case waiting > 1:
-		text += fmt.Sprintf(" · %d more wait", waiting)
+	case x.waiting == 1:
+		also = append(also, "1 more request waits")
+	case x.waiting > 1:
+		also = append(also, fmt.Sprintf("%d more requests wait", x.waiting))
 	}
-	return text
+	if len(also) > 0 {
+		out = append(out, strings.Join(also, " · "))
+	}
+	return out
 }
 
 // outputLines is the end of what a command printed before somebody was asked about it.

@@ -19,11 +19,12 @@ func TestShowRequest(t *testing.T) {
 		Action: "touch x\u202e # \x1b[2J",
 		Output: "one\ntwo \x07", Grant: "Bash(touch x)", File: "/home/u/.config/troupe/folders/ws.json", Running: true,
 	}
-	plain := showRequest(r, 1, false, 0, false, time.UTC)
+	plain := showRequest(r, &box{waiting: 1, local: time.UTC, home: "/home/u"})
 	for _, s := range []string{
 		"┏━ main/kid asks: Bash", "why: it ran read-only and wanted to create /ws/x", `touch x\u{202e} # \u{001b}[2J`,
 		`│ two \u{0007}`,
-		"y once · s this session · a always: Bash(touch x) in /home/u/.config/troupe/folders/ws.json", "1 more waits",
+		"\n┃ y  yes, once\n┃ s  yes, for this session: Bash(touch x)\n┃ a  yes, always: kept in " +
+			"~/.config/troupe/folders/ws.json\n┃ n  no; n and words says why\n┗━ 1 more request waits\n",
 	} {
 		if !strings.Contains(plain, s) {
 			t.Errorf("no %q in\n%s", s, plain)
@@ -32,8 +33,7 @@ func TestShowRequest(t *testing.T) {
 	if strings.ContainsAny(plain, "\x1b\x07\u202e") {
 		t.Errorf("something in it is not shown as it is:\n%q", plain)
 	}
-	a, b := showRequest(r, 0, false, 0, true, time.UTC), showRequest(wire.Request{Path: "main", Running: true}, 0,
-		false, 0, true, time.UTC)
+	a, b := showRequest(r, &box{color: true}), showRequest(wire.Request{Path: "main", Running: true}, &box{color: true})
 	if !strings.Contains(a, "m"+r.Path+"\x1b[0m") || strings.SplitN(a, "main", 2)[0] == strings.SplitN(b, "main",
 		2)[0] {
 		t.Errorf("two agents have one colour:\n%q\n%q", a, b)
@@ -56,10 +56,10 @@ func TestRequestFits(t *testing.T) {
 	squeeze := func(s string) string {
 		return strings.NewReplacer(" ", "", "┏━", "", "┃", "", "┗━", "", "│", "", "\n", "").Replace(ansi.Strip(s))
 	}
-	whole := squeeze(showRequest(r, 1, false, 0, false, time.UTC))
+	whole := squeeze(showRequest(r, &box{waiting: 1, local: time.UTC}))
 	for _, width := range []int{40, 60, 80} {
 		for _, color := range []bool{false, true} {
-			text := showRequest(r, 1, false, width, color, time.UTC)
+			text := showRequest(r, &box{waiting: 1, width: width, color: color, local: time.UTC})
 			for l := range strings.Lines(text) {
 				l = strings.TrimSuffix(l, "\n")
 				if n := ansi.StringWidth(l); n > width {
@@ -78,5 +78,29 @@ func TestRequestFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRequestIsShort: what tools are asked for is told in words, paths from the folder, and a deadline
+// only when it is near.
+func TestRequestIsShort(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	r := wire.Request{Path: "main", Tool: "Read", Action: `Read {"file_path":"/etc/hostname"}`, Folder: "/ws",
+		Running: true,
+		Why:     "it is outside of /ws and reads /ws/../etc", Until: now.Add(time.Hour)}
+	const want = "┏━ main asks: Read /etc/hostname\n┃ why: it is outside of /ws and reads ../etc\n┃ y  yes, once\n" +
+		"┗━ n  no; n and words says why\n"
+	if got := showRequest(r, &box{now: now, local: time.UTC}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	r.Action, r.Tool = "Grep {\"pattern\":\"a\\nb\",\"path\":\"/ws/x\",\"-n\":true}", "Grep"
+	const grep = "┏━ main asks: Grep\n┃   -n: true\n┃   path: x\n┃   pattern: a\n┃   b\n"
+	if got := showRequest(r, &box{now: now, local: time.UTC}); !strings.HasPrefix(got, grep) {
+		t.Errorf("got\n%s\nwant\n%s", got, grep)
+	}
+	if got := showRequest(r, &box{now: now.Add(50 * time.Minute), local: time.UTC}); !strings.HasSuffix(got,
+		"\n┗━ denied at 11:00 unless answered\n") {
+		t.Errorf("no deadline in\n%s", got)
 	}
 }

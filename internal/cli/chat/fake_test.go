@@ -164,12 +164,14 @@ func ended(s troupe.Status) troupe.Ended {
 		Tally: troupe.Tally{Usage: troupe.Usage{Input: 2000}}}}
 }
 
-func (f *fake) ask(r wire.Request) {
+func (f *fake) ask(all ...wire.Request) {
 	f.mu.Lock()
-	f.requests = append(f.requests, r)
+	f.requests = append(f.requests, all...)
 	f.mu.Unlock()
-	f.add(r.Session, troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval,
-		Tool: r.Tool, Action: r.Action}})
+	for _, r := range all {
+		f.add(r.Session, troupe.RequestOpened{Reply: 1, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval,
+			Tool: r.Tool, Action: r.Action}})
+	}
 }
 
 func (f *fake) until(ctx context.Context, ok func() bool) bool {

@@ -46,6 +46,7 @@ type conversation struct {
 	s     screen
 	m     machine
 	color bool
+	home  string // of the person; "" is unknown
 	tree  *tree
 	view  *render.View
 	board board          // what is at work in the tree
@@ -74,7 +75,8 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	}
 	defer func() { err = errors.Join(err, closeScreen()) }()
 	raw := v.raw()
-	v.board = board{c: c, on: raw}
+	v.board = board{time: c.Now, on: raw}
+	v.home, _ = c.Lookup("HOME")
 	count := 0
 	restore := c.Interrupts.Take(func() {
 		select {

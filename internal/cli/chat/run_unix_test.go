@@ -113,8 +113,8 @@ func TestConversation(t *testing.T) {
 	p.Keys("faster\r")
 	p.sees("\n» faster\nHello you!\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("try\r")
-	p.sees("\n? waits for permission: Bash rm -rf \\u{200b}build\n┏━ main asks: Bash\n┃ why: no rule allows it\n┃   " +
-		"rm -rf \\u{200b}build\n┃  y once · s this session · a always: Bash(rm *) · n no, or\n┗━ n and why\ny/s/a/n?")
+	p.sees("\n┏━ main asks: Bash\n┃   rm -rf \\u{200b}build\n┃ why: no rule allows it\n┃ y  yes, once\n" +
+		"┃ s  yes, for this session: Bash(rm *)\n┃ a  yes, always\n┗━ n  no; n and words says why\ny/s/a/n?")
 	if p.Bells() != 1 {
 		t.Errorf("the bell rang %d times", p.Bells())
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -150,6 +151,35 @@ func TestResultsAreSeen(t *testing.T) {
 		p.sees("0.01s\nFAIL\n>")
 		p.Keys("/show 9\r")
 		p.shows("there is no result 9")
+	})
+}
+
+// TestPermissionBox: a choice a line, short paths.
+func TestPermissionBox(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, what string) {
+			if what != "go" {
+				return
+			}
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main/Auth Explorer", Tool: "Bash",
+				Folder: "/ws/project",
+				Action: "go test ./... > /ws/project/log.txt", Running: true, Grant: "Bash(go test *)",
+				File: "/root/.config/troupe/folders/project-3a57877abbe9.json",
+				Why: "it ran read-only and wanted to create /ws/project/log.txt; yes runs it again and lets it do " +
+					"that",
+				Until: time.Unix(0, 0).Add(5 * time.Minute)},
+				wire.Request{ID: "r2", Session: rootID, Path: "main", Tool: "Read", Folder: "/ws/project",
+					Action: `Read {"file_path":"/etc/hostname"}`, Running: true, Grant: "Read(//etc/hostname)",
+					Why: "it is outside of /ws/project", Until: time.Unix(0, 0).Add(24 * time.Hour)})
+		})
+	}
+	screens(t, "box", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.Keys("go\r")
+		p.shows("1 more request waits")
+		p.Keys("y\r")
+		p.shows("/etc/hostname")
+		p.sees("allowed by user at terminal\ny/s/a/n?")
 	})
 }
 

@@ -5,22 +5,20 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/cli/chat/render"
-	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // board shows what is at work at the foot of a terminal, and draws it anew as time goes on.
 type board struct {
-	c    *console.Console
-	on   bool         // there is a foot that can be drawn anew
-	work *render.Work // nil without a tree
-	beat *time.Ticker // nil until something was at work
+	time func() time.Time // the clock of the process, which tests set; nil: the machine's
+	on   bool             // there is a foot that can be drawn anew
+	work *render.Work     // nil without a tree
+	beat *time.Ticker     // nil until something was at work
 }
 
-// now is the time by the clock of the process, which tests set.
 func (b *board) now() time.Time {
-	if b.c.Now != nil {
-		return b.c.Now()
+	if b.time != nil {
+		return b.time()
 	}
 	return time.Now()
 }

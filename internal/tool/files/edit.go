@@ -119,7 +119,7 @@ func (c *editCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 }
 
 // Preview implements tool.Previewer.
-func (c *editCall) Preview(env tool.Env) string {
+func (c *editCall) Preview(env tool.Env) (string, bool) {
 	return change.Preview(env, c.target, func(f *change.File) (string, error) {
 		e, err := c.apply(f)
 		return e.after, err

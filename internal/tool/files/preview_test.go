@@ -27,7 +27,8 @@ func previewOf(t *testing.T, dir, name, input string) string {
 			if !ok {
 				t.Fatalf("%s cannot show what it would do", name)
 			}
-			return v.Preview(env)
+			text, _ := v.Preview(env)
+			return text
 		}
 	}
 	t.Fatalf("no tool %s", name)
@@ -74,9 +75,9 @@ func TestPreview(t *testing.T) {
 			"bin: changes (it holds 3 bytes that are no text, and would lose them), 1 line added, 0 removed\n--- " +
 				"bin\n+++ bin\n@@ -0,0 +1 @@\n+x\n"},
 		{"not found", "Edit", `{"file_path":"a.txt","old_string":"eight","new_string":"x"}`,
-			"Nothing would change: a.txt was not changed: old_string was not found."},
+			"a.txt was not changed: old_string was not found."},
 		{"not there", "Edit", `{"file_path":"b.txt","old_string":"eight","new_string":"x"}`,
-			"Nothing would change: b.txt does not exist. Did you mean a.txt?"},
+			"b.txt does not exist. Did you mean a.txt?"},
 		{"a hostile name", "Write", `{"file_path":"x\u202eq","content":""}`,
 			"x\\u202eq: would be a new file, 0 lines added, 0 removed\n--- /dev/null\n+++ x\\u202eq\n"},
 	} {

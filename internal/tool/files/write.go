@@ -62,7 +62,9 @@ func (c *writeCall) apply(f *change.File) (string, error) {
 }
 
 // Preview implements tool.Previewer.
-func (c *writeCall) Preview(env tool.Env) string { return change.Preview(env, c.target, c.apply) }
+func (c *writeCall) Preview(env tool.Env) (string, bool) {
+	return change.Preview(env, c.target, c.apply)
+}
 
 // Run implements tool.Prepared.
 func (c *writeCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {

@@ -163,7 +163,7 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 }
 
 // Preview implements tool.Previewer.
-func (c *call) Preview(env tool.Env) string {
+func (c *call) Preview(env tool.Env) (string, bool) {
 	return change.Preview(env, c.target, func(f *change.File) (string, error) {
 		content, _, err := c.apply(f)
 		return string(content), err

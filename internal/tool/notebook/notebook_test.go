@@ -257,7 +257,7 @@ func TestPreview(t *testing.T) {
 	if !ok {
 		t.Fatal("it shows nothing")
 	}
-	shown := v.Preview(d.env())
+	shown, _ := v.Preview(d.env())
 	d.edit("its id is", args)
 	added := 0
 	for line := range strings.Lines(shown) {

@@ -232,7 +232,7 @@ func TestNames(t *testing.T) {
 		if got, ok := back.Background(); !ok || got != c.want {
 			t.Errorf("%q, %q: got %q %v, want %q", c.command, c.description, got, ok, c.want)
 		}
-		if got := shown.Preview(b.env); got != c.command {
+		if got, _ := shown.Preview(b.env); got != c.command {
 			t.Errorf("%q is shown as %q", c.command, got)
 		}
 	}

@@ -162,7 +162,7 @@ func (c *call) Access() troupe.Access {
 }
 
 // Preview implements tool.Previewer.
-func (c *call) Preview(tool.Env) string { return c.command }
+func (c *call) Preview(tool.Env) (string, bool) { return c.command, false }
 
 // Background implements tool.Backgrounder.
 func (c *call) Background() (name string, ok bool) { return c.label, c.background }

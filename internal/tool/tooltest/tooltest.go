@@ -79,7 +79,7 @@ func previews(t *testing.T, r tool.Runner, env tool.Env, valid string) {
 		return
 	}
 	t.Run("preview", func(t *testing.T) {
-		text := v.Preview(env)
+		text, _ := v.Preview(env)
 		if strings.TrimSpace(text) == "" || !utf8.ValidString(text) {
 			t.Errorf("it shows %q", text)
 		}

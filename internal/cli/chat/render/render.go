@@ -171,7 +171,8 @@ func (v *View) Event(e troupe.Event) {
 	}
 }
 
-// remark shows the events that are a line and nothing more.
+// remark shows the events that are a line and nothing more. A request is none: whoever shows this
+// asks it.
 func (v *View) remark(a *agent, body troupe.Body) {
 	switch b := body.(type) {
 	case troupe.ModelChanged:
@@ -180,23 +181,20 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		if b.By != "" {
 			v.line(a, "permissions changed:", changed(b))
 		}
-	case troupe.RequestOpened:
-		what := v.paint(33, "? ") + "waits for permission: " + console.Line(b.Tool, 60)
-		if b.Reason == troupe.WaitQuestion {
-			what = v.paint(33, "? ") + "waits for an answer"
-		}
-		action, _, _ := strings.Cut(b.Action, "\n")
-		v.line(a, what, console.Visible(strings.TrimSuffix(action, ":")))
 	case troupe.RequestAnswered:
 		what := "allowed by "
 		if b.Effect != troupe.Allow {
 			what = v.paint(31, "denied") + " by "
 		}
 		what += console.Line(b.By, 30)
-		if b.Note != "" {
+		about := b.Note
+		if c, ok := a.calls[troupe.Coord{Reply: b.Reply, Call: b.Call}]; ok && about == "" {
+			about = c.Name + " " + live.What(c, v.o.Cwd)
+		}
+		if about != "" {
 			what += ":"
 		}
-		v.line(a, what, b.Note)
+		v.line(a, what, about)
 	case troupe.Compacted:
 		if a.num == 0 {
 			v.sealed, v.mute = false, false

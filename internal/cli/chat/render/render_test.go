@@ -406,16 +406,13 @@ func TestSaysWhat(t *testing.T) {
 			Rules: []troupe.Rule{rule}}, By: rule.Source}},
 		{Session: root, Body: troupe.AuthorityChanged{Authority: troupe.Authority{Mode: "plan",
 			Rules: []troupe.Rule{rule}}, By: "mode plan"}},
-		{Session: root, Body: troupe.RequestOpened{RequestBody: troupe.RequestBody{Tool: "Agent",
-			Action: "start in the background:\nfind them"}}},
 	} {
 		e.Seq = int64(i + 1)
 		v.Event(e)
 	}
 	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · trace callers\n" +
 		"permissions changed: Bash(go test *) is allowed from now on (granted by you)\n" +
-		"permissions changed: mode plan\n" +
-		"? waits for permission: Agent start in the background\n"
+		"permissions changed: mode plan\n"
 	if got, _ := v.Take(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

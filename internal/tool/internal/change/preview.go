@@ -22,7 +22,7 @@ const (
 
 // Preview shows what a call would change, as it stands now. It takes no lock, because it
 // changes nothing, and the run checks everything again.
-func Preview(env tool.Env, t Target, apply func(*File) (string, error)) string {
+func Preview(env tool.Env, t Target, apply func(*File) (string, error)) (text string, futile bool) {
 	f, err := look(env, t)
 	var after string
 	if err == nil {
@@ -32,15 +32,15 @@ func Preview(env tool.Env, t Target, apply func(*File) (string, error)) string {
 	if err != nil {
 		var r refused
 		if errors.As(err, &r) {
-			return "Nothing would change: " + visible(r.Error())
+			return visible(r.Error()), true
 		}
-		return "Nothing can be said of the change: " + visible(err.Error())
+		return "Nothing can be said of the change: " + visible(err.Error()), false
 	}
 	name := f.Name
 	if len(t.Touched) > 1 {
 		name += " (a link to " + env.Rel(t.Real()) + ")"
 	}
-	return diff(name, f.Exists(), string(f.Old), after)
+	return diff(name, f.Exists(), string(f.Old), after), false
 }
 
 // diff is a unified diff for people: bounded, and with everything visible that could hide.
