@@ -227,9 +227,9 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 	for _, a := range report.Agents {
 		num := "  "
 		if n := v.view.Number(a.ID); n > 0 {
-			num = fmt.Sprintf("%-2d", n)
+			num = fmt.Sprintf("#%d", n)
 		}
-		state := string(a.Status)
+		state := console.EndWord(string(a.Status))
 		if a.Waiting != "" {
 			state = "waits: " + string(a.Waiting)
 		}
@@ -262,7 +262,8 @@ func listTasks(ctx context.Context, v *conversation, _ string) error {
 		if n := v.view.Number(troupe.SessionID(t.ID)); n > 0 {
 			id = fmt.Sprintf("#%d", n)
 		}
-		fmt.Fprintf(&b, "  %s %s: %s in the background after %s\n", id, console.Line(t.Name, 40), t.Status,
+		fmt.Fprintf(&b, "  %s %s: %s in the background after %s\n", id, console.Line(t.Name, 40),
+			console.EndWord(string(t.Status)),
 			console.Duration(t.DurationMS))
 	}
 	if b.Len() > 0 {
@@ -321,9 +322,9 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 	mode, err := troupe.ParseMode(name)
 	switch {
 	case name == "":
-		v.say("Modes: " + troupe.ModeNames(", ") + ". /mode NAME changes it; docs/permissions.md says what each " +
-			"allows.")
-		return nil
+		now, err := currentMode(ctx, v)
+		v.say(modeText(now))
+		return err
 	case err != nil:
 		return err
 	case v.tree == nil:
@@ -402,13 +403,8 @@ func resume(ctx context.Context, v *conversation, which string) error {
 		return nil
 	}
 	if v.tree != nil {
-		agents, commands, err := v.atWork(ctx)
-		if err != nil {
+		if err := v.idle(ctx); err != nil {
 			return err
-		}
-		if agents+commands > 0 {
-			return &troupe.UserError{Problem: "agents are at work in this conversation",
-				Hint: "Wait for them, /stop them, or /quit and leave them to be resumed."}
 		}
 	}
 	b := resumable(v.next)

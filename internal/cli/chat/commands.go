@@ -30,6 +30,9 @@ func commands() []command {
 			run: listTasks},
 		{name: "show", args: "[N]", help: "all of a result that was shown in part, the last or by its number",
 			aliases: []string{"expand"}, late: true, run: showWhole},
+		{name: "status", help: "model, mode, folder, cost", early: true, late: true, run: showStatus},
+		{name: "clear", help: "begin a new conversation", aliases: []string{"new", "reset"}, early: true,
+			run: clearTree},
 		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
 			late: true, run: showCost},
 		{name: "model", args: "[NAME]", help: "the main agent's model, or another one from here on", early: true,
@@ -134,7 +137,8 @@ func help() string {
 	b.WriteString(`  @path                the file, picture or folder goes with the message
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
   While agents work, what you send steers the main agent.
-  Ctrl-C stops the turn; twice quits. Ctrl-D quits. Tab completes.
+  Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.
+  Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line.
 `)
 	return b.String()
 }

@@ -64,6 +64,10 @@ func (f *fake) Model(_ context.Context, name, _ string) (string, error) {
 	return "anthropic/" + name, nil
 }
 
+func (f *fake) Rules(context.Context, wire.Place) (wire.RuleList, error) {
+	return wire.RuleList{Mode: troupe.ModeDefault}, nil
+}
+
 func (f *fake) Find(_ context.Context, ref, _ string) (wire.Session, error) {
 	if ref == "nobody" {
 		return wire.Session{}, &troupe.UserError{Problem: "there is no session nobody"}

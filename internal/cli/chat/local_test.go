@@ -72,14 +72,15 @@ func TestLocal(t *testing.T) {
 	rest := out.String()
 	// This model answers faster than events are read: each reply stands where it is in the log
 	// all the same, and once.
-	for _, want := range []string{"I will have somebody look.\n", "┌─ Explore: trace callers #1\n",
+	for _, want := range []string{"I will have somebody look.\n", "┌─ #1 Trace callers · Explore\n",
 		"└─ done · 0 tool uses", "There are three.\n"} {
 		if strings.Count(rest, want) != 1 {
 			t.Errorf("%q is not there once in\n%s", want, &out)
 		}
 	}
 	for _, want := range []string{
-		"I will have somebody look.\n", "┌─ Explore: trace callers #1\n", "└─ done · 0 tool uses", "There are three.\n",
+		"I will have somebody look.\n", "┌─ #1 Trace callers · Explore\n", "└─ done · 0 tool uses",
+		"There are three.\n",
 		"┏━ main asks: Write\n", "was written\n", "✓ Write note.txt  +1 −0\n", "Hello.\n",
 		"note.txt", "is removed; it was not there\n", "Undo this?", "1 of 1 file was put back.",
 		"tokens:", "main/Trace callers (Explore)", "script/", "/resume ID goes on with one.", "troupe: ", "Hello.\n",

@@ -347,6 +347,21 @@ func (m *machine) interrupt(text string) []act {
 	return []act{say("Once more quits.")}
 }
 
+// escape is the Esc key. It stops the turn, and never ends the conversation.
+func (m *machine) escape() []act {
+	switch {
+	case m.dialog == dialogUndo:
+		m.dialog = dialogNone
+		return []act{say("Nothing was undone.")}
+	case m.dialog == dialogQuit:
+		m.dialog = dialogNone
+		return []act{say("Going on.")}
+	case m.working && !m.ending:
+		return []act{say("Stopping."), {kind: actStop, stop: wire.Stop{Now: true}}}
+	}
+	return nil
+}
+
 // eof is Ctrl-D, or the end of what was piped in.
 func (m *machine) eof() []act {
 	if m.dialog == dialogQuit {

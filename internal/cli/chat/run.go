@@ -24,6 +24,7 @@ type Options struct {
 	Mask    func(string) string // takes secrets out of it
 	HangUp  <-chan struct{}     // the terminal is going away: leave, at once
 	Local   *time.Location      // for times of day; nil: the machine's
+	Status  bool                // a line above the prompt says what the conversation works with
 }
 
 // screen is where a person reads and writes: *editor.Editor or *editor.Plain.
@@ -41,16 +42,18 @@ type screen interface {
 // conversation is one use of Run. One goroutine has it.
 type conversation struct {
 	*trees
-	c     *console.Console
-	o     Options
-	s     screen
-	m     machine
-	color bool
-	home  string // of the person; "" is unknown
-	tree  *tree
-	view  *render.View
-	board board          // what is at work in the tree
-	undo  wire.UndoOrder // what /undo proposed
+	c      *console.Console
+	o      Options
+	s      screen
+	m      machine
+	color  bool
+	home   string // of the person; "" is unknown
+	tree   *tree
+	view   *render.View
+	board  board          // what is at work in the tree
+	undo   wire.UndoOrder // what /undo proposed
+	first  string         // the model that a conversation would begin with; "" is unknown
+	warned bool           // of the mode that holds
 	// model and mode were chosen for a conversation that has not begun.
 	model string
 	mode  troupe.Mode
@@ -93,7 +96,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	defer restore()
 	defer v.letGo()
 	defer v.board.close()
-	v.greet()
+	v.greet(ctx)
 	if something(first) {
 		if err := v.begin(ctx, first); err != nil {
 			return err
@@ -171,13 +174,6 @@ func (v *conversation) ready() {
 	}
 }
 
-func (v *conversation) greet() {
-	if v.m.terminal {
-		v.say("troupe " + v.c.Version + " in " + console.Line(v.c.ShortPath(v.next.Cwd), 0) +
-			". /help says what there is; Ctrl+D ends.")
-	}
-}
-
 func (v *conversation) farewell() {
 	if v.tree != nil && v.m.terminal {
 		v.say("Go on later: troupe --continue, or troupe --resume " + string(v.tree.root))
@@ -220,6 +216,8 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		v.perform(ctx, v.m.line(ev.Text, ev.Mark))
 	case editor.Interrupt:
 		v.perform(ctx, v.m.interrupt(ev.Text))
+	case editor.Escape:
+		v.perform(ctx, v.m.escape())
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:
@@ -252,6 +250,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	}
 	v.view.Flush()
 	v.board.follow(b)
+	v.board.status = statusLine(v)
 	v.flow("")
 	if asked {
 		v.requests(ctx)
@@ -301,6 +300,9 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 		Markdown: v.raw()})
 	v.view.Know(t.before)
 	v.board.work = render.NewWork(v.view)
+	for _, s := range t.before {
+		v.board.work.Spent(troupe.Dollars(s.CostUSD))
+	}
 	v.m.begun, v.m.working = true, told
 	for _, w := range t.warnings {
 		v.say("troupe: " + console.Clean(w))
@@ -352,4 +354,5 @@ func (v *conversation) letGo() {
 	v.tree.close()
 	v.tree, v.view, v.board.work, v.undo = nil, nil, nil, wire.UndoOrder{}
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
+	v.board.status = statusLine(v)
 }

@@ -32,6 +32,7 @@ type person struct {
 	done chan error
 	ints *console.Interrupts
 	up   func() // hangs up
+	cwd  string
 	// seconds is what the clock of the process shows; the events of the fake begin at 0.
 	seconds atomic.Int64
 }
@@ -52,9 +53,11 @@ func sitAt(t *testing.T, f *fake, b wire.Begin, width int) *person {
 		Now:    func() time.Time { return time.Unix(p.seconds.Load(), 0) },
 	}
 	b.Cwd = t.TempDir()
+	p.cwd = b.Cwd
 	go func() {
 		defer close(gone)
-		p.done <- Run(context.WithoutCancel(t.Context()), c, f, b, Options{HangUp: hang, Local: time.UTC})
+		p.done <- Run(context.WithoutCancel(t.Context()), c, f, b,
+			Options{HangUp: hang, Local: time.UTC, Status: b.Mode != ""})
 	}()
 	t.Cleanup(func() {
 		p.up()
@@ -143,9 +146,9 @@ func TestInterruptAndQuit(t *testing.T) {
 	p := sit(t, f, wire.Begin{})
 	p.sees("\n>")
 	p.Keys("work\r")
-	p.sees("\n┌─ Explore: dig #1\n»")
+	p.sees("\n┌─ #1 kid · Explore\n»")
 	p.Keys("\x03")
-	p.sees("\n── cancelled · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.sees("\n── stopped · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("\x03") // once more, though the run has ended in between
 	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes " +
 		"back.\nw/s/l?")

@@ -28,9 +28,8 @@ func screens(t *testing.T, name string, f func() *fake, b wire.Begin, play func(
 			p.sees("\n>")
 			play(p, f)
 			shown := p.Shown()
-			if i := strings.Index(shown, "\n> "); i >= 0 && !strings.HasPrefix(name, "banner") {
-				shown = shown[i+1:] // the folder of a test has another name each time
-			}
+			shown = shown[strings.Index(shown, "\n> ")+1:]
+			shown = strings.ReplaceAll(shown, p.cwd, "/ws") // it has another name each time
 			goldenScreen(t, filepath.Join("testdata", "screens", fmt.Sprintf("%s-%d.txt", name, width)), shown+"\n")
 		})
 	}
@@ -181,6 +180,66 @@ func TestPermissionBox(t *testing.T) {
 		p.shows("/etc/hostname")
 		p.sees("allowed by user at terminal\ny/s/a/n?")
 	})
+}
+
+// TestBannerAndStatus: what the conversation works with is said at the beginning, above the prompt, and by
+// /status; a mode in which nothing is asked is warned of; /mode marks the one that holds.
+func TestBannerAndStatus(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, _ string) {
+			f.add(rootID, troupe.CallSealed{Reply: 1, Model: "anthropic/opus"},
+				troupe.Replied{Reply: 1, Cost: troupe.Dollars(0.25), Blocks: []troupe.Block{troupe.Text("hi")}},
+				ended(troupe.Completed))
+		})
+	}
+	screens(t, "status", f, wire.Begin{Permissions: wire.Permissions{Mode: troupe.ModeBypass}},
+		func(p *person, _ *fake) {
+			p.shows("troupe test · anthropic/opus · mode bypassPermissions ·")
+			p.shows("Warning: in the mode bypassPermissions every call runs")
+			p.Keys("hello\r")
+			p.shows(" · $0.2500\n>")
+			p.Keys("/mode\r")
+			p.shows("\n* bypassPermissions\n")
+			p.Keys("/clear\r")
+			p.shows("begins a new conversation")
+			p.Keys("/status\r")
+			p.shows("none yet")
+		})
+}
+
+// TestRetryIsPlain: what cannot be reached, which attempt comes, of how many, and in how long.
+func TestRetryIsPlain(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, _ string) {
+			f.add(rootID, troupe.CallSealed{Reply: 1, Model: "anthropic/opus"}, troupe.ModelFailed{Reply: 1, Attempt: 6,
+				Fault: troupe.FaultRetry, Message: "cannot reach api.example.com (connection refused)",
+				RetryAt: time.Unix(30, 0)})
+		})
+	}
+	screens(t, "retry", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.seconds.Store(10)
+		p.Keys("go\r")
+		p.shows("in 20 s")
+		p.seconds.Store(18)
+		p.shows("of 29 in 12 s")
+	})
+}
+
+// TestEscapeStops: Esc stops the turn and does nothing else.
+func TestEscapeStops(t *testing.T) {
+	t.Parallel()
+	f := newFake(nil)
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("work\r")
+	p.sees("»")
+	p.Keys("\x1b")
+	p.sees("\n── stopped · 0 tool uses · 2k tokens · 1.5 s\n>")
+	p.Keys("\x04")
+	p.leaves()
+	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
 }
 
 func finished(reply, index int, name, text string) troupe.ToolFinished {

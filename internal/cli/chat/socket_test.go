@@ -106,7 +106,7 @@ func TestSameScreen(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"┌─ Explore: trace callers #1\n", "✓ Write note.txt", "1 of 1 file was put back.", "There are three.\n",
+		"┌─ #1 Trace callers · Explore\n", "✓ Write note.txt", "1 of 1 file was put back.", "There are three.\n",
 		"From the next call on: plan\n", "Going on with ID: look around",
 	} {
 		if here := shown["in this process"]["words"]; !strings.Contains(here, want) {

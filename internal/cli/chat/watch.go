@@ -14,6 +14,8 @@ type board struct {
 	on   bool             // there is a foot that can be drawn anew
 	work *render.Work     // nil without a tree
 	beat *time.Ticker     // nil until something was at work
+	// status says what the conversation works with; it stands above the prompt.
+	status string
 }
 
 func (b *board) now() time.Time {
@@ -45,12 +47,18 @@ func (b *board) close() {
 
 // below puts what is at work behind what stands there for now, an unfinished line.
 func (b *board) below(tail string) string {
-	if !b.on || b.work == nil {
+	if !b.on {
 		return tail
 	}
-	rows := b.work.Rows(b.now(), false)
+	var rows []string
 	if tail != "" {
-		rows = append([]string{tail}, rows...)
+		rows = append(rows, tail)
+	}
+	if b.work != nil {
+		rows = append(rows, b.work.Rows(b.now(), false)...)
+	}
+	if b.status != "" {
+		rows = append(rows, b.status)
 	}
 	return strings.Join(rows, "\n")
 }

@@ -325,6 +325,15 @@ func Duration(ms int64) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
+// EndWord is how an end is called wherever people read of one: what was stopped is called cancelled for
+// an agent and killed for a command by programs.
+func EndWord(status string) string {
+	if status == string(troupe.Cancelled) || status == string(troupe.TaskKilled) {
+		return "stopped"
+	}
+	return status
+}
+
 // Clock is a time of day, with the day if that is another one than now's.
 func Clock(at, now time.Time) string { return wire.Clock(at, now) }
 

@@ -190,7 +190,7 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 func (v *View) ended(a *agent, o troupe.Outcome) {
 	text := "done"
 	if o.Status != troupe.Completed {
-		text = v.paint(31, string(o.Status))
+		text = v.paint(31, console.EndWord(string(o.Status)))
 		if o.Error != "" {
 			text += ": " + console.Line(o.Error, 160)
 		}

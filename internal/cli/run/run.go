@@ -148,7 +148,7 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 				return err
 			}
 		}
-		return chat.Run(ctx, c, h, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp})
+		return chat.Run(ctx, c, h, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp, Status: true})
 	})
 }
 

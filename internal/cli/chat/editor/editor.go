@@ -20,6 +20,7 @@ const (
 	Line      EventKind = iota // Text was entered
 	Interrupt                  // Ctrl-C; Text is what stands there unfinished
 	EOF                        // Ctrl-D on an empty line, or the end of the input
+	Escape                     // the Esc key; Text is what stands there unfinished
 	Closed                     // the terminal is gone; Err says how. It is the last event
 )
 
@@ -178,6 +179,13 @@ func (e *Editor) Put(s string) bool {
 	return true
 }
 
+// Text is what stands on the line.
+func (e *Editor) Text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.text.String()
+}
+
 // Width is how many columns there are now.
 func (e *Editor) Width() int { return e.width() }
 
@@ -238,7 +246,10 @@ func (e *Editor) read() {
 		n, err := e.keys.read(buf, d.pending())
 		switch {
 		case errors.Is(err, errQuiet):
-			d.drop()
+			alone := d.alone()
+			if d.drop(); alone && !e.emit(Event{Kind: Escape, Text: e.Text()}) {
+				return
+			}
 			continue
 		case errors.Is(err, errCancelled):
 			return

@@ -83,6 +83,9 @@ func (d *decoder) feed(b []byte) []key {
 // for a moment, it was the key itself, and drop forgets it.
 func (d *decoder) pending() bool { return d.paste == nil && len(d.buf) > 0 && d.buf[0] == esc }
 
+// alone reports whether all that came is the escape character.
+func (d *decoder) alone() bool { return len(d.buf) == 1 && d.pending() }
+
 func (d *decoder) drop() { d.buf = nil }
 
 // next decodes the key at the beginning of the buffer; n is 0 if it is not whole.

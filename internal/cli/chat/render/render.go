@@ -6,6 +6,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -223,22 +224,22 @@ func changed(b troupe.AuthorityChanged) string {
 	return b.By
 }
 
+// called is the one name that an agent has wherever it is shown.
+func (a *agent) called() string { return cmp.Or(a.name, a.title, a.kind) }
+
 func (v *View) started(a *agent, b troupe.Started) {
 	if a.num == 0 {
 		return
 	}
-	text := console.Line(a.kind, 30)
-	if a.title != "" {
-		text += ": " + console.Line(a.title, 120)
-	}
-	mark := fmt.Sprintf(" #%d", a.num)
+	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 120))
+	mark := " · " + console.Line(a.kind, 30)
 	if up := v.agents[a.parent]; up != nil && up.num > 0 {
 		mark += fmt.Sprintf(" for #%d", up.num)
 	}
 	if b.Run > 1 {
 		mark += " (goes on)"
 	}
-	v.put(v.edge(a, "┌─ ") + v.fit(text, 3+len(mark)) + v.paint(2, mark))
+	v.put(v.edge(a, "┌─ ") + v.fit(text, 3+ansi.StringWidth(mark)) + v.paint(2, mark))
 	if !a.open {
 		a.open = true
 		v.open++
@@ -265,7 +266,8 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
 			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
-				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, o.TaskStatus(), console.Duration(o.DurationMS)),
+				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, console.EndWord(string(o.TaskStatus())),
+					console.Duration(o.DurationMS)),
 					o.Name)
 			}
 		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact,
@@ -335,7 +337,14 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 		return
 	}
 	until := console.Clock(b.RetryAt.In(v.o.Local), at)
-	v.line(a, v.paint(33, fmt.Sprintf("… waits until %s (attempt %d):", until, b.Attempt+1)), b.Message)
+	again := fmt.Sprintf(". Retry %d at %s", b.Attempt, until)
+	for i, row := range console.Wrap(sentence(b.Message)+again, v.room(ansi.StringWidth(v.prefix(a))+2)) {
+		edge := "… "
+		if i > 0 {
+			edge = "  "
+		}
+		v.line(a, v.paint(33, edge+row), "")
+	}
 }
 
 func (v *View) ended(a *agent, o troupe.Outcome) {
@@ -344,7 +353,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	}
 	text := "done"
 	if o.Status != troupe.Completed {
-		text = v.paint(31, string(o.Status))
+		text = v.paint(31, console.EndWord(string(o.Status)))
 	}
 	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"),
 		troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
@@ -353,9 +362,9 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	} else {
 		line := v.edge(a, "└─ ") + v.label(a, " ") + text + v.paint(2, bill)
 		// Its beginning may be far up by now.
-		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) && a.title != "" &&
+		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) &&
 			(v.o.Width == 0 || v.o.Width-beside >= shortest) {
-			line += v.paint(2, " · "+v.fit(console.Line(a.title, 60), beside))
+			line += v.paint(2, " · "+v.fit(console.Line(a.called(), 60), beside))
 		}
 		v.put(line)
 		if a.open {

@@ -410,7 +410,7 @@ func TestSaysWhat(t *testing.T) {
 		e.Seq = int64(i + 1)
 		v.Event(e)
 	}
-	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · trace callers\n" +
+	const want = "└─ 1 done · 0 tool uses · 0 tokens · 0.0 s · kid\n" +
 		"permissions changed: Bash(go test *) is allowed from now on (granted by you)\n" +
 		"permissions changed: mode plan\n"
 	if got, _ := v.Take(); got != want {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 )
@@ -64,7 +66,7 @@ func part(v *View, a *agent, text string, most int, last bool) {
 		v.line(a, "  "+v.paint(2, note), "")
 	}
 	for _, l := range lines {
-		v.line(a, "  "+diffPaint(v, v.fit(strings.ReplaceAll(l, "\t", "    "), len(v.prefix(a))+2)), "")
+		v.line(a, "  "+diffPaint(v, v.fit(strings.ReplaceAll(l, "\t", "    "), ansi.StringWidth(v.prefix(a))+2)), "")
 	}
 	if note != "" && !last {
 		v.line(a, "  "+v.paint(2, note), "")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -25,7 +27,49 @@ type Work struct {
 	byID     map[troupe.SessionID]*worker
 	commands []*job
 	queued   []queuedWords
-	attempts int // how often one model call is tried
+	attempts int // how often one model call is tried; 0: until a person stops it
+	model    string
+	mode     troupe.Mode
+	cost     troupe.Money
+}
+
+// Standing is what the main agent works with, and what its tree has cost as far as events told it.
+func (w *Work) Standing() (model string, mode troupe.Mode, cost troupe.Money) {
+	return w.model, w.mode, w.cost
+}
+
+// Spent adds what was spent before the first event.
+func (w *Work) Spent(m troupe.Money) { w.cost += m }
+
+// stand follows what Standing tells.
+func (w *Work) stand(e troupe.Event) {
+	main := e.Session == w.view.root
+	switch b := e.Body.(type) {
+	case troupe.Created:
+		if main {
+			w.mode, w.model = b.Authority.Mode, cmp.Or(b.Profile.Model, w.model)
+		}
+	case troupe.AuthorityChanged:
+		if main {
+			w.mode = b.Authority.Mode
+		}
+	case troupe.CallSealed:
+		if main {
+			w.model = b.Model
+		}
+	case troupe.ModelChanged:
+		if main {
+			w.model = b.Model
+		}
+	case troupe.Replied:
+		w.cost += b.Cost
+	case troupe.ModelFailed:
+		w.cost += b.Cost
+	case troupe.Compacted:
+		w.cost += b.Cost
+	case troupe.ToolFinished:
+		w.cost += b.Cost
+	}
 }
 
 // worker is an agent as far as it is at work.
@@ -103,13 +147,14 @@ func (w *Work) agent(id troupe.SessionID) *worker {
 // Event follows one event. Those of one session must come in order.
 func (w *Work) Event(e troupe.Event) {
 	a := w.agent(e.Session)
+	w.stand(e)
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		if b.Settings != nil {
-			w.attempts = cmp.Or(b.Settings.Policy.MaxAttempts, w.attempts)
+			w.attempts = b.Settings.Policy.MaxAttempts
 		}
 	case troupe.SettingsChanged:
-		w.attempts = cmp.Or(b.Settings.Policy.MaxAttempts, w.attempts)
+		w.attempts = b.Settings.Policy.MaxAttempts
 	case troupe.Started:
 		a.live, a.since = true, e.At
 	case troupe.CallSealed:
@@ -246,7 +291,12 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 	case !a.live || !all && now.Sub(a.since) < settled && a.failed == nil && len(a.calls) == 0:
 		return nil
 	case a.failed != nil:
-		return []string{w.row(who, retryText(a.failed, now, w.attempts), "")}
+		text := who + sentence(a.failed.Message) + retryText(a.failed, now, w.attempts) + w.stops(a)
+		rows := console.Wrap(text, w.view.room(3))
+		for i, edge := 0, "… "; i < len(rows); i, edge = i+1, "  " {
+			rows[i] = w.view.paint(2, edge+rows[i])
+		}
+		return rows
 	case a.asked:
 		what := "waiting for " + console.Line(a.name, 60)
 		switch {
@@ -313,9 +363,20 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", s/3600, s%3600/60)
 }
 
+// sentence is what went wrong, as the beginning of one.
+func sentence(message string) string {
+	s := strings.TrimRight(console.Line(message, 200), ". ")
+	if r, n := utf8.DecodeRuneInString(s); n > 0 {
+		s = string(unicode.ToUpper(r)) + s[n:]
+	}
+	return s
+}
+
 // retryText says what is tried again, which attempt that will be of how many, and when.
 func retryText(f *troupe.ModelFailed, now time.Time, of int) string {
 	left := max(0, f.RetryAt.Sub(now)+time.Second-1)
-	return fmt.Sprintf("%s. Retry %d of %d in %s", strings.TrimRight(console.Line(f.Message, 200), ". "),
-		f.Attempt, max(of-1, f.Attempt), seconds(left))
+	if of == 0 {
+		return fmt.Sprintf(". Retry %d in %s", f.Attempt, seconds(left))
+	}
+	return fmt.Sprintf(". Retry %d of %d in %s", f.Attempt, max(of-1, f.Attempt), seconds(left))
 }

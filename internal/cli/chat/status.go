@@ -1,0 +1,139 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// greet says what the conversation will work with, and how to find out more.
+func (v *conversation) greet(ctx context.Context) {
+	if !v.m.terminal {
+		return
+	}
+	// Without a model the first words say what is missing.
+	v.first, _ = v.api.Model(ctx, v.next.Model, v.next.Cwd) //nolint:errcheck // see above
+	parts := []string{"troupe " + v.c.Version}
+	if v.first != "" {
+		parts = append(parts, console.Line(v.first, 100))
+	}
+	if v.next.Mode != "" {
+		parts = append(parts, "mode "+string(v.next.Mode))
+	}
+	v.say(strings.Join(append(parts, v.folder()), " · "))
+	v.say("/help lists the commands and keys; Ctrl-D ends.")
+	v.warnMode(v.next.Mode)
+	v.board.status = statusLine(v)
+}
+
+func (v *conversation) folder() string {
+	return console.Line(strings.TrimSuffix(short(v.next.Cwd+"/", "", v.home), "/"), 0)
+}
+
+// warnMode says, once, that nothing is asked in a mode.
+func (v *conversation) warnMode(mode troupe.Mode) {
+	if mode == troupe.ModeBypass && !v.warned {
+		v.flow(v.wrap("Warning: in the mode bypassPermissions every call runs without a question and without a "+
+			"sandbox. /mode default asks again.") + "\n")
+	}
+	v.warned = mode == troupe.ModeBypass
+}
+
+// standing is what the conversation works with now, or would begin with.
+func (v *conversation) standing() (model string, mode troupe.Mode, cost troupe.Money) {
+	if v.board.work != nil {
+		model, mode, cost = v.board.work.Standing()
+	}
+	return cmp.Or(model, v.model, v.first), cmp.Or(mode, v.mode, v.next.Mode), cost
+}
+
+// statusLine is the line above the prompt: model, mode, folder and cost.
+func statusLine(v *conversation) string {
+	if !v.o.Status || !v.board.on {
+		return ""
+	}
+	model, mode, cost := v.standing()
+	v.warnMode(mode)
+	parts := []string{console.Line(model[strings.IndexByte(model, '/')+1:], 40), string(mode),
+		console.Line(filepath.Base(v.next.Cwd), 40)}
+	if cost > 0 {
+		parts = append(parts, cost.String())
+	}
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return v.dim(ansi.Truncate("· "+strings.Join(parts, " · "), max(v.width()-1, 20), "…"))
+}
+
+// showStatus is /status.
+func showStatus(ctx context.Context, v *conversation, _ string) error {
+	model, mode, cost := v.standing()
+	var b strings.Builder
+	fmt.Fprintf(&b, "model    %s\n", cmp.Or(console.Line(model, 100), "none is configured"))
+	fmt.Fprintf(&b, "mode     %s\n", cmp.Or(string(mode), "that of the settings"))
+	fmt.Fprintf(&b, "folder   %s\n", v.folder())
+	if v.tree == nil {
+		v.say(b.String() + "session  none yet; the first words begin one")
+		return nil
+	}
+	agents, commands, err := v.atWork(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&b, "session  %s\ncost     %s\nat work  %s, %s", v.tree.root, cost.String(),
+		console.Count(agents, "agent"), console.Count(commands, "command"))
+	v.say(b.String())
+	return nil
+}
+
+// clearTree lets go of the conversation: what is said next begins another one.
+func clearTree(ctx context.Context, v *conversation, _ string) error {
+	if v.tree == nil {
+		return nil
+	}
+	if err := v.idle(ctx); err != nil {
+		return err
+	}
+	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", v.tree.root))
+	v.letGo()
+	return nil
+}
+
+// idle is an error if something is at work in the conversation.
+func (v *conversation) idle(ctx context.Context) error {
+	agents, commands, err := v.atWork(ctx)
+	if err == nil && agents+commands > 0 {
+		err = &troupe.UserError{Problem: "agents or commands are at work in this conversation",
+			Hint: "Wait for them, stop them with Esc or /stop, or /quit and leave them to be resumed."}
+	}
+	return err
+}
+
+// modeText lists the modes, with a mark before the one that holds.
+func modeText(now troupe.Mode) string {
+	var b strings.Builder
+	for _, m := range troupe.Modes() {
+		mark := "  "
+		if m == now {
+			mark = "* "
+		}
+		b.WriteString(mark + string(m) + "\n")
+	}
+	return b.String() + "/mode NAME changes it; docs/permissions.md says what each allows."
+}
+
+// currentMode is the mode that holds, or would if the conversation began now.
+func currentMode(ctx context.Context, v *conversation) (troupe.Mode, error) {
+	if _, mode, _ := v.standing(); mode != "" {
+		return mode, nil
+	}
+	list, err := v.api.Rules(ctx, wire.Place{Cwd: v.next.Cwd})
+	return list.Mode, err
+}
