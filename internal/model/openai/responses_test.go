@@ -2,7 +2,10 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -255,5 +258,27 @@ func TestResponsesRequest(t *testing.T) {
 	}
 	if keys[0] == "" || keys[0] != keys[1] || keys[0] == keys[2] || keys[3] != "" || strings.Contains(keys[0], "s-1") {
 		t.Errorf("keys %q", keys)
+	}
+}
+
+// TestResponsesWindow: the test of a window is made in the API that is spoken.
+func TestResponsesWindow(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !strings.HasSuffix(r.URL.Path, "/v1/responses") ||
+			!strings.Contains(string(body), `"store":false,"input":[{"role":"user"`) {
+			http.Error(w, "no", http.StatusNotFound)
+			return
+		}
+		fmt.Fprintf(w, `{"usage":{"input_tokens":%d}}`, min(strings.Count(string(body), probeWord), 4096))
+	}))
+	defer srv.Close()
+	p := New(Options{API: Responses, BaseURL: srv.URL})
+	defer p.Close()
+	for claimed, want := range map[int]Verdict{4096: WindowHolds, 32768: WindowTruncates} {
+		if got, err := p.Window(t.Context(), "m", claimed); err != nil || got.Verdict != want {
+			t.Errorf("%d: %+v, %v", claimed, got, err)
+		}
 	}
 }
