@@ -39,7 +39,8 @@ type trial struct {
 
 // names of the trees, paths and rules: what is protected, what is hidden, and what is neither.
 func trialNames() []string {
-	return []string{"a", "b", "src", "main.go", "notes.md", "x.key", ".env", ".env.local", ".env.example", ".git", "HEAD",
+	return []string{"a", "b", "src", "main.go", "notes.md", "x.key", ".env", ".env.local", ".env.example", ".git",
+		"HEAD",
 		"config", "hooks", "objects", "refs", ".envrc", ".claude", "settings.json", ".github", "workflows", ".vscode",
 		"tasks.json", ".mcp.json", ".cargo", "config.toml", ".husky", "node_modules", "with space", "ünï", "-r"}
 }
@@ -142,20 +143,9 @@ func (tr *trial) readable(path string) bool {
 	return tr.decide("Read", troupe.Access{Class: troupe.ClassRead, Reads: []string{path}})
 }
 
-// leads says below which paths something protected could lie.
-func (tr *trial) leads() func(string) bool {
-	gr, err := tr.g.folder(tr.dir)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
-	return gr.protected.Leads
-}
-
-// run runs a command as one that a rule allows.
-func (tr *trial) run(command string) (out string, code int) {
+// confine is what a command gets that a rule allows.
+func (tr *trial) confine() (*troupe.Confinement, []string) {
 	tr.t.Helper()
-	runtime.LockOSThread() // the command ends with the thread
-	defer runtime.UnlockOSThread()
 	roots := []string{tr.dir}
 	conf, environ, err := tr.g.Confine(tr.t.Context(), session.Confine{
 		Session: troupe.Session{ID: "0123456789ab", Cwd: tr.dir}, Level: troupe.LevelWorkspace,
@@ -165,6 +155,15 @@ func (tr *trial) run(command string) (out string, code int) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
+	return conf, environ
+}
+
+// run runs a command as one that a rule allows.
+func (tr *trial) run(command string) (out string, code int) {
+	tr.t.Helper()
+	runtime.LockOSThread() // the command ends with the thread
+	defer runtime.UnlockOSThread()
+	conf, environ := tr.confine()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		tr.t.Skip("no bash")
@@ -197,7 +196,8 @@ func writingWays() []string {
 	return []string{
 		"echo x > %s", "echo x >> %s", "touch %s", "cp seed %s", "cp seed zz; mv zz %s",
 		"cp seed $TMPDIR/zz; mv $TMPDIR/zz %s", "ln seed %s", "ln -s seed %s", "ln -s $TMPDIR %s", "mkdir %s",
-		"mkdir -p %s/d/e", "mkfifo %s", "tee %s < seed", "dd if=seed of=%s status=none", "rm -rf %s", "truncate -s 0 %s",
+		"mkdir -p %s/d/e", "mkfifo %s", "tee %s < seed", "dd if=seed of=%s status=none", "rm -rf %s",
+		"truncate -s 0 %s",
 		"chmod 600 %s", "sed -i s/T/y/ %s", "mv %s zz", "mkdir zz; cp seed zz/config; mv zz %s",
 		"mkdir -p $TMPDIR/d; cp seed $TMPDIR/d/hooks; mv $TMPDIR/d %s", "mkdir -p %s; cp seed %s/settings.json",
 		"mkdir -p %s; cd %s && mkdir hooks objects refs; cp ../seed HEAD; cp ../seed config", "rm -f %s; ln seed %s",
@@ -209,9 +209,11 @@ func writingWays() []string {
 
 func readingWays() []string {
 	return []string{
-		"cat %s", "cat < %s", "grep -r TOKEN %s", "cp -r %s $TMPDIR/o; grep -r TOKEN $TMPDIR/o", "tar cf - %s | grep -a TOKEN",
+		"cat %s", "cat < %s", "grep -r TOKEN %s", "cp -r %s $TMPDIR/o; grep -r TOKEN $TMPDIR/o",
+		"tar cf - %s | grep -a TOKEN",
 		"ln -s %s $TMPDIR/l; cat $TMPDIR/l", "ln %s zz; cat zz", "mv %s zz; cat zz", "cd $(dirname %s); cat *",
-		"python3 -c 'import mmap,sys\nf=open(sys.argv[1],\"rb\")\nprint(mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ)[:])' %s",
+		"python3 -c 'import " +
+			"mmap,sys\nf=open(sys.argv[1],\"rb\")\nprint(mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ)[:])' %s",
 		"find . -type f -exec cat {} +", "head -c 99 /proc/self/cwd/%s", "dd if=%s status=none",
 	}
 }
@@ -271,7 +273,7 @@ func (tr *trial) write() {
 	for p := range before {
 		said[p] = tr.writable(tr.dir + p)
 	}
-	leads := tr.leads()
+	conf, _ := tr.confine()
 	copied := filepath.Join(tr.root, "copy")
 	if out, err := exec.Command("cp", "-a", tr.dir, copied).CombinedOutput(); err != nil {
 		tr.t.Fatalf("%v\n%s", err, out)
@@ -292,7 +294,8 @@ func (tr *trial) write() {
 		allowed = allowed && said[p]
 		// Nothing but an empty folder may come to be where something protected could lie below, and nothing
 		// changes in a folder that is hidden whole.
-		allowed = allowed && (!strings.Contains(way, "mv ") && !strings.HasPrefix(would[p], "L") || !leads(tr.dir+p)) &&
+		allowed = allowed && (!strings.Contains(way, "mv ") && !strings.HasPrefix(would[p], "L") ||
+			!conf.Leads(tr.dir+p)) &&
 			tr.readable(tr.dir+p)
 	}
 	command := strings.ReplaceAll(way, "%s", shellQuoted(path))
@@ -303,13 +306,15 @@ func (tr *trial) write() {
 			continue // what a command makes may have a name that is hidden; then it is
 		}
 		if ok, known := said[p]; known && !ok || !known && !tr.writable(tr.dir+p) {
-			tr.t.Errorf("with the rules %q:\n%s\nchanged %s, which the gate lets no tool write: %q → %q\n%s", tr.rules, command, p,
+			tr.t.Errorf("with the rules %q:\n%s\nchanged %s, which the gate lets no tool write: %q → %q\n%s", tr.rules,
+				command, p,
 				before[p], after[p], out)
 		}
 	}
 	if allowed && !maps.Equal(would, after) && !strings.Contains(way, "$TMPDIR %s") {
 		for _, p := range changed(would, after) {
-			tr.t.Errorf("with the rules %q:\n%s\ndid not do what the gate lets tools do: %s is %q, and would be %q (exit %d)\n%s",
+			tr.t.Errorf("with the rules %q:\n%s\ndid not do what the gate lets tools do: %s is %q, and would be %q "+
+				"(exit %d)\n%s",
 				tr.rules, command, p, after[p], would[p], code, out)
 		}
 	}
@@ -345,7 +350,8 @@ func (tr *trial) read() {
 	out, _ := tr.run(command)
 	for token, p := range hidden {
 		if strings.Contains(out, token) {
-			tr.t.Errorf("with the rules %q:\n%s\nprinted what is in %s, which the gate lets no tool read\n%s", tr.rules, command, p,
+			tr.t.Errorf("with the rules %q:\n%s\nprinted what is in %s, which the gate lets no tool read\n%s", tr.rules,
+				command, p,
 				out)
 		}
 	}

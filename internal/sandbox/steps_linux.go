@@ -131,7 +131,8 @@ func (b *birth) terminals() {
 	fs, dir := b.text("devpts"), b.text(pseudoTerminals)
 	b.call("mount "+pseudoTerminals, unix.SYS_MOUNT, fs, dir, fs, unix.MS_NOSUID|unix.MS_NOEXEC,
 		b.text("newinstance,ptmxmode=0666,mode=620"))
-	b.call("mount "+multiplexer, unix.SYS_MOUNT, b.text(pseudoTerminals+"/ptmx"), b.text(multiplexer), 0, unix.MS_BIND, 0)
+	b.call("mount "+multiplexer, unix.SYS_MOUNT, b.text(pseudoTerminals+"/ptmx"), b.text(multiplexer), 0, unix.MS_BIND,
+		0)
 }
 
 // grant grants what only the child can see.
