@@ -44,6 +44,7 @@ type fake struct {
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
+	turns    []wire.Turn
 	slow     bool         // what is said waits for the end of a step
 	back     bool         // the clock runs backwards
 	next     *wire.Report // of the next run, which is under way whenever one has ended
@@ -270,7 +271,12 @@ func (f *fake) Compact(_ context.Context, _ troupe.SessionID, hint string) error
 	return nil
 }
 
-func (f *fake) PlanUndo(context.Context, troupe.SessionID, wire.UndoOrder) (wire.Undo, error) {
+func (f *fake) Turns(context.Context, troupe.SessionID) ([]wire.Turn, error) { return f.turns, nil }
+
+func (f *fake) PlanUndo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
+	if len(f.turns) > 0 {
+		f.tell(fmt.Sprintf("undo %d", o.Turn))
+	}
 	return wire.Undo{}, &troupe.UserError{Problem: "there is no undo here"}
 }
 

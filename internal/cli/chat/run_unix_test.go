@@ -291,8 +291,9 @@ func TestResume(t *testing.T) {
 	p.Keys("/model haiku\r")
 	p.sees("From the next reply on: anthropic/haiku\n>")
 	p.Keys("/undo\r")
-	p.sees("troupe: there is no undo here\n/undo goes back to before the last turn that changed a file,\n/undo TURN " +
-		"to before that one; /undo redo takes the last\nundo back.\n>")
+	p.sees("troupe: there is no undo here\n/undo goes back to before the last prompt that changed a\nfile, /undo " +
+		"TURN " +
+		"to before that turn; /undo redo takes the\nlast undo back.\n>")
 	p.Keys("\x04")
 	p.leaves()
 	f.heardAll(t, "begin true", "more", "and more", "model haiku")

@@ -242,6 +242,23 @@ func TestEscapeStops(t *testing.T) {
 	f.heardAll(t, "begin false", "work", "stop m00000000000 now=true tree=false")
 }
 
+// TestUndoMeansThePrompt: /undo goes back to before the first turn of the last prompt that changed a file.
+func TestUndoMeansThePrompt(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	changed := []wire.FileChange{{Path: "/ws/a"}}
+	f.turns = []wire.Turn{{Number: 1, Asked: "one", Files: changed}, {Number: 2, Asked: "two"},
+		{Number: 3, Asked: "two", Files: changed}, {Number: 4, Asked: "two", Files: changed},
+		{Number: 5, Asked: "three"}}
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	p.Keys("/undo\r")
+	p.shows("there is no undo here")
+	f.heardAll(t, "begin false", "hello", "undo 2")
+}
+
 func finished(reply, index int, name, text string) troupe.ToolFinished {
 	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index,
 		Blocks: []troupe.Block{troupe.Text(text)}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-const undoHint = "/undo goes back to before the last turn that changed a file, /undo TURN to before that one; " +
+const undoHint = "/undo goes back to before the last prompt that changed a file, /undo TURN to before that turn; " +
 	"/undo redo takes the last undo back."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
@@ -20,6 +20,9 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	n, err := strconv.Atoi(args)
 	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
 	var u wire.Undo
+	if args == "" {
+		order.Turn = turnOfPrompt(ctx, v)
+	}
 	if args == "" || order.Redo || err == nil && n > 0 {
 		u, err = v.api.PlanUndo(ctx, v.tree.root, order)
 	} else {
@@ -51,6 +54,27 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	v.undo = order
 	v.perform(ctx, v.m.propose())
 	return nil
+}
+
+// turnOfPrompt is the first turn of the last prompt that changed a file; 0 leaves the choice to the plan.
+func turnOfPrompt(ctx context.Context, v *conversation) int {
+	turns, err := v.api.Turns(ctx, v.tree.root)
+	if err != nil {
+		return 0
+	}
+	last := -1
+	for i, t := range turns {
+		if len(t.Files) > 0 && !t.Undone {
+			last = i
+		}
+	}
+	if last < 0 {
+		return 0
+	}
+	for last > 0 && turns[last].Asked != "" && turns[last-1].Asked == turns[last].Asked {
+		last--
+	}
+	return turns[last].Number
 }
 
 // applyUndo carries out what was proposed. The session is told of it, so the tree must be in hand.
