@@ -178,9 +178,7 @@ func (ex *exchange) restate() string {
 		"themselves):\n%s\n", running, turn.RenderTasks(ex.a.st.Tasks, nil))
 	if files := ex.a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
-		for _, f := range files {
-			fmt.Fprintf(&b, "%s (+%d -%d)\n", troupe.Escape(f.Path), f.Added, f.Removed)
-		}
+		b.WriteString(turn.RenderFiles(files))
 	}
 	b.WriteString("</system-reminder>")
 	return b.String()

@@ -318,6 +318,10 @@ func (f fake) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		if path, wrote := strings.CutPrefix(f.input, "writes "); wrote {
+			return tool.Output{Blocks: []troupe.Block{troupe.Text("wrote")},
+				Evidence: troupe.Evidence{Files: []troupe.FileTouch{{Path: path, Wrote: true}}}}, nil
+		}
 		return tool.Output{Blocks: []troupe.Block{troupe.Text("did " + f.input)}}, nil
 	case <-ctx.Done():
 		return tool.Errorf("stopped"), nil

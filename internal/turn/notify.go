@@ -95,3 +95,13 @@ func turns(n int) string {
 	}
 	return fmt.Sprintf("%d turns", n)
 }
+
+// RenderFiles is the list of files that a session has written, for its model: a line each, whatever
+// their names hold.
+func RenderFiles(files []troupe.FileTouch) string {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s (+%d -%d)\n", value(f.Path, maxError), f.Added, f.Removed)
+	}
+	return b.String()
+}
