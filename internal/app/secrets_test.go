@@ -56,3 +56,19 @@ func BenchmarkMask(b *testing.B) {
 		s.mask(text)
 	}
 }
+
+// TestMaskedIsSeen: the mark that stands for a secret is known again, in plain text and in the JSON of a call.
+func TestMaskedIsSeen(t *testing.T) {
+	t.Parallel()
+	s := findSecrets([]string{"HOUSE_TOKEN=tok-31415926535897932384"})
+	shown := s.mask("x tok-31415926535897932384 y")
+	escaped := strings.NewReplacer("‹", `\u2039`, "›", `\u203a`).Replace(shown)
+	for text, want := range map[string]bool{
+		shown: true, `{"content":"` + shown + `"}`: true, `{"content":"` + escaped + `"}`: true,
+		"": false, "x tok-31415926535897932384 y": false, "masked HOUSE_TOKEN": false, "‹other›": false,
+	} {
+		if got := masked(text); got != want {
+			t.Errorf("masked(%q) = %v", text, got)
+		}
+	}
+}

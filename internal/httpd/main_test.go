@@ -26,6 +26,7 @@ const (
 	helperEnv = "HTTPD_TEST_HELPER"
 	callIt    = "call" // ask the server for the tasks, and print the status and the body
 	leaveIt   = "orphan"
+	connectIt = "connect" // connect, and end without a word
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 		os.Exit(call(os.Args[1], os.Args[2:]))
 	case leaveIt:
 		os.Exit(orphan())
+	case connectIt:
+		os.Exit(connect(os.Args[1]))
 	}
 }
 
@@ -62,6 +65,15 @@ func call(socket string, args []string) int {
 	}
 	body, err := io.ReadAll(resp.Body)
 	fmt.Println(resp.StatusCode, string(body), err)
+	return 0
+}
+
+func connect(socket string) int {
+	if _, err := net.Dial("unix", socket); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("connected")
 	return 0
 }
 

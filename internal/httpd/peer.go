@@ -59,7 +59,9 @@ type table interface {
 }
 
 // look says who made a connection, and whether that process may call.
-func look(c net.Conn) peer {
+func look(c net.Conn) peer { return lookIn(processes(), self(), c) }
+
+func lookIn(t table, self int, c net.Conn) peer {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return peer{refused: errNoPeer}
@@ -69,7 +71,7 @@ func look(c net.Conn) peer {
 		return peer{pid, unknown(err)}
 	}
 	defer alive.close()
-	err = judge(processes(), self(), pid)
+	err = judge(t, self, pid)
 	if err == nil {
 		err = alive.check()
 	}

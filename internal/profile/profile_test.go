@@ -354,6 +354,25 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// A bound that is not understood is taken for the closest one: what was meant as a bound must not turn
+// into whatever the parent may.
+func TestUnknownBounds(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"allowEdits", "yolo", "PLAN-ONLY", "acceptedits!"} {
+		set, problems := load(t, "a.md", "---\ndescription: d\npermissionMode: "+mode+"\nsandbox: tight\n---\nBody")
+		def, err := set.Lookup("a")
+		if err != nil || def.Mode != troupe.ModePlan || def.Sandbox != troupe.LevelReadOnly || len(problems) != 2 {
+			t.Errorf("%s: mode %q, sandbox %q, %v, %v", mode, def.Mode, def.Sandbox, problems, err)
+		}
+	}
+	for _, mode := range []string{"", "inherit"} {
+		set, problems := load(t, "a.md", "---\ndescription: d\npermissionMode: "+mode+"\n---\nBody")
+		if def, err := set.Lookup("a"); err != nil || def.Mode != "" || len(problems) != 0 {
+			t.Errorf("%q: mode %q, %v, %v", mode, def.Mode, problems, err)
+		}
+	}
+}
+
 // The list a parent reads: complaint 31, a description cannot pose as anything else.
 func TestDescribe(t *testing.T) {
 	t.Parallel()

@@ -281,7 +281,7 @@ for p in (` + pid + `,` + own + `):
 t('keyctl',lambda: libc.syscall(250,0,-3,0)); t('bpf',lambda: libc.syscall(321,0,0,0)); t('userns',lambda: libc.unshare(0x10000000))
 t('userfaultfd',lambda: libc.syscall(323,0)); t('perf',lambda: libc.syscall(298,0,0,-1,-1,0)); t('mq',lambda: libc.syscall(240,b'x',0o102,0o600,0))
 t('shm',lambda: libc.shmget(1,10,0o1600)); t('setns',lambda: libc.setns(0,0)); t('chroot',lambda: os.chroot('/'))
-t('tiocsti',lambda: __import__('fcntl').ioctl(0,0x5412,b'x')); t('setflags',lambda: __import__('fcntl').ioctl(os.open('.',0),0x40086602,b'\0'*8))`
+t('setflags',lambda: __import__('fcntl').ioctl(os.open('.',0),0x40086602,b'\0'*8))`
 				if o.Landlock == 0 || o.Landlock >= 6 || !o.NoNotify {
 					program += `
 for p in (` + pid + `,` + own + `):

@@ -25,6 +25,8 @@ type room struct {
 	home string
 	conf troupe.Confinement
 	env  []string
+	// stdin is what commands read; nil: nothing.
+	stdin *os.File
 }
 
 func newRoom(t testing.TB, o Options) *room {
@@ -97,8 +99,12 @@ func (r *room) start(bin string, argv []string) (out string, code int, w troupe.
 		r.t.Fatal(err)
 	}
 	defer pr.Close()
+	stdin := null
+	if r.stdin != nil {
+		stdin = r.stdin
+	}
 	cmd, err := r.box.Start(r.conf, bin, argv, &os.ProcAttr{
-		Dir: r.ws, Env: r.env, Files: []*os.File{null, pw, pw},
+		Dir: r.ws, Env: r.env, Files: []*os.File{stdin, pw, pw},
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	_ = pw.Close()

@@ -1,0 +1,33 @@
+package run
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestResultOnTerminal: a model's words cannot move the cursor of a terminal or hide what follows; a
+// file or a program gets them as they are.
+func TestResultOnTerminal(t *testing.T) {
+	t.Parallel()
+	r := wire.Report{Status: troupe.Completed, Result: "a\x1b[2J\x1b]0;t\a\u202eb\tc\n\nd\u009b1A\r\n"}
+	for _, tt := range []struct {
+		tty  bool
+		want string
+	}{
+		{true, "a\\u001b[2J\\u001b]0;t\\u0007\\u202eb\tc\n\nd\\u009b1A\\u000d\n"},
+		{false, "a\x1b[2J\x1b]0;t\a\u202eb\tc\n\nd\u009b1A\r\n"},
+	} {
+		var out, warned bytes.Buffer
+		c := &console.Console{Out: &out, Err: &warned, OutTTY: tt.tty}
+		if err := Finish(c, r, Output{Format: formatText}); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != tt.want || warned.Len() > 0 {
+			t.Errorf("on a terminal: %v: %q, want %q; and %q", tt.tty, &out, tt.want, &warned)
+		}
+	}
+}
