@@ -105,6 +105,10 @@ providers:
 	if long < 5*short {
 		t.Errorf("a long prompt costs %s, a short one %s", long, short)
 	}
+	written, read := haiku.Cost(troupe.Usage{CacheWrite: 10_000}), haiku.Cost(troupe.Usage{CacheRead: 10_000})
+	if p := haiku.Price; written != p.CacheWrite/100 || read != p.CacheRead/100 || written <= p.Input/100 {
+		t.Errorf("a cache costs %d to write and %d to read at %+v", written, read, p)
+	}
 	with := c.With("script/*", Info{Priced: true, Price: troupe.Price{Input: troupe.Dollar}})
 	if i, ok := with.Lookup("script/demo"); !ok || i.Price.Input != troupe.Dollar {
 		t.Errorf("With: %+v %v", i, ok)

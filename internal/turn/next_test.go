@@ -262,6 +262,18 @@ func TestNext(t *testing.T) {
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
 			inputs(mail(end("a", false, 0)), at(10)), turn.Admit{Run: 2},
 		},
+		"also if they come one by one without end": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Agent").add(birth("a", 0),
+				back("a", 0),
+				birth("b", 1), back("b", 1), birth("c", 2), back("c", 2)).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(end("a", false, 0), end("b", false, 45)), at(45)), turn.Park{Until: epoch.Add(50)},
+		},
+		"and are told then": {
+			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Agent").add(birth("a", 0),
+				back("a", 0),
+				birth("b", 1), back("b", 1), birth("c", 2), back("c", 2)).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(end("a", false, 0), end("b", false, 49)), at(50)), turn.Admit{Run: 2},
+		},
 		"or the clock was set back": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),

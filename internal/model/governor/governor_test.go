@@ -96,6 +96,32 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// TestPausedAgain: a provider that wants to be left alone a second time is, and what waits goes
+// on by itself after each pause, also where no other call ends that could wake it.
+func TestPausedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGovernor(0)
+		began := time.Now()
+		var went []time.Duration
+		for range 3 {
+			if now, _ := g.Enter("p", nil); !now {
+				t.Fatal("the lane is not free")
+			}
+			g.Leave("p", throttled(time.Minute))
+			g.Enter("p", func() {
+				went = append(went, time.Since(began))
+				g.Leave("p", nil)
+			})
+			<-time.After(time.Hour)
+			synctest.Wait()
+		}
+		if got := fmt.Sprint(went); got != "[1m0s 1h1m0s 2h1m0s]" {
+			t.Errorf("they went after %s", got)
+		}
+	})
+}
+
 // clock is virtual time with one thing at a time.
 type clock struct {
 	now    time.Time

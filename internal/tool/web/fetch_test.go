@@ -291,6 +291,10 @@ func TestBombs(t *testing.T) {
 				}
 			}
 		}, "cut: it has more"},
+		"whole, and longer than a page is read": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<p>begin</p><!--"+strings.Repeat("-", maxHTML)+"--><p>the end</p>")
+		}, "cut: it has more"},
 		"headers": {func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 10_000 {
 				w.Header().Add("X-"+fmt.Sprint(i), "y")
