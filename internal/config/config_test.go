@@ -107,7 +107,7 @@ func TestParse(t *testing.T) {
 	if diff := cmp.Diff(rules, s.Rules()); diff != "" {
 		t.Error(diff)
 	}
-	if s, _, err := Parse("x", []byte("{}")); err != nil || s.Caps() != (troupe.Caps{MaxDepth: 1, MaxActive: 16,
+	if s, _, err := Parse("x", []byte("{}")); err != nil || s.Caps() != (troupe.Caps{MaxDepth: 1,
 		MaxTotal: 200}) || s.Permissions.DefaultMode != troupe.ModeDefault {
 		t.Errorf("defaults: %+v, %v", s, err)
 	}

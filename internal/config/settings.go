@@ -107,9 +107,9 @@ func defaults() Settings {
 			// One level: the agent one talks to has helpers, and helpers have none. Who
 			// wants more should mean it, for trees grow with the power of their depth.
 			MaxDepth: 1,
-			// As many at once as providers let one key ask and a small machine can run
-			// commands for. More are not refused; they wait.
-			MaxActive: 16,
+			// MaxActive has no default: how many model calls a provider serves at once the
+			// governor learns, and commands wait for processors.
+			//
 			// More than honest work has been seen to need, and few enough that a model
 			// which starts agents in a loop is stopped within minutes.
 			MaxTotal: 200,

@@ -203,7 +203,7 @@ func TestNotAProjects(t *testing.T) {
 		{`{"fetch": {"local_hosts": ["localhost"]}}`, "fetch.local_hosts"},
 		{`{"agents": {"max_depth": 5}}`, "agents.max_depth"},
 		{`{"agents": {"max_total": 0}}`, "agents.max_total"},
-		{`{"agents": {"max_active": 1000}}`, "agents.max_active"},
+		{`{"agents": {"max_total": 1000}}`, "agents.max_total"},
 		{`{"agents": {"background_seconds": 0}}`, "agents.background_seconds"},
 		{`{"sandbox": {"allow_read": ["~/.ssh"]}}`, "sandbox.allow_read"},
 		{`{"sandbox": {"write": ["/etc"]}}`, "sandbox.write"},
@@ -288,7 +288,7 @@ func TestAProjectCanForbid(t *testing.T) {
 	if all.Most() != troupe.ModeAcceptEdits || all.Mode(false) != troupe.ModeDefault {
 		t.Errorf("mode %s of %s", all.Mode(false), all.Most())
 	}
-	if a := s.Agents; a.MaxDepth != 0 || a.MaxTotal != 10 || a.MaxCostUSD != 1 || a.MaxActive != 16 {
+	if a := s.Agents; a.MaxDepth != 0 || a.MaxTotal != 10 || a.MaxCostUSD != 1 || a.MaxActive != 0 {
 		t.Errorf("agents %+v", a)
 	}
 	want := Sandbox{

@@ -15,7 +15,8 @@
 // or bears its mark, and a small watcher process, which notices our end by its pipe, kills
 // them.
 //
-// A Shell may be used by many calls at once. Each has two goroutines (one reads output, one
+// A Shell may be used by many calls at once; commands in the foreground beyond a number that follows the
+// processors wait for their turn, and their time begins when they begin. Each has two goroutines (one reads output, one
 // waits for the exit); both have ended when Run returns. Starting is serial, as forking is
 // anyway. Output is read as fast as it comes and what is kept of it is bounded, so a
 // command that prints without end is slowed by nobody and fills nothing. Close waits for
@@ -68,6 +69,7 @@ type Shell struct {
 	starter *starter
 	guard   *guard
 	marks   *marks
+	turns   turns
 }
 
 // New returns a Shell. All agents of a process share one.
@@ -82,7 +84,8 @@ func New(o Options) *Shell {
 		o.Drain = 250 * time.Millisecond
 	}
 	m := newMarks()
-	return &Shell{options: o, starter: newStarter(), guard: newGuard(m), marks: m}
+	return &Shell{options: o, starter: newStarter(), guard: newGuard(m), marks: m,
+		turns: turns{limit: commandsAtOnce()}}
 }
 
 // Close waits for running calls and releases the thread and the watcher. Later calls fail.
@@ -180,6 +183,12 @@ type printed interface {
 func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
+	}
+	if !c.background { // a server may be at work for days, and the commands that ask it wait for it
+		if !c.shell.turns.enter(ctx) {
+			return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
+		}
+		defer c.shell.turns.leave()
 	}
 	out, err := c.output(env)
 	if err != nil {
