@@ -68,6 +68,9 @@ type Mail struct {
 	Quiet bool `json:"quiet,omitempty"`
 }
 
+// PersonsPrompt reports whether the mail is a person's words, and not an agent's.
+func (m Mail) PersonsPrompt() bool { return m.Kind == MailPrompt && m.From == "" }
+
 // Wakes reports whether the mail begins another run of a session that has ended.
 func (m Mail) Wakes() bool {
 	switch m.Kind {

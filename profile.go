@@ -49,8 +49,9 @@ type Caps struct {
 	MaxDepth int `json:"max_depth"` // 0: no children; 1: children of the root
 	// MaxActive is how many sessions below the root are at work at once; more wait in
 	// Spawning. With more than one level, parents that wake may go beyond it.
-	MaxActive int   `json:"max_active,omitempty"`
-	MaxTotal  int   `json:"max_total,omitempty"` // sessions ever born below the root
+	MaxActive int `json:"max_active,omitempty"`
+	// MaxTotal is how many sessions are born below the root between one prompt of a person and the next.
+	MaxTotal  int   `json:"max_total,omitempty"`
 	MaxTokens int64 `json:"max_tokens,omitempty"`
 	MaxCost   Money `json:"max_cost,omitempty"`
 	MaxTurns  int64 `json:"max_turns,omitempty"` // model replies of all sessions together

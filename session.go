@@ -84,21 +84,25 @@ type Owner struct {
 
 // Tree is what a root and all its descendants add up to, and what bounds them.
 type Tree struct {
-	Root   SessionID
-	Name   string // of the root; "" if it was not named
-	Caps   Caps
-	Total  int // sessions ever born below the root
-	Active int // sessions below the root that hold a slot now
-	Tally  Tally
+	Root  SessionID
+	Name  string // of the root; "" if it was not named
+	Caps  Caps
+	Total int // sessions ever born below the root
+	// SincePrompt is how many of them were born since the last words of a person.
+	SincePrompt int
+	Active      int // sessions below the root that hold a slot now
+	Tally       Tally
 	// Reserved is the sum of what the sessions' model calls under way may cost.
 	Reserved Reservation
 }
 
 // TreeDelta is a change to a Tree's sums.
 type TreeDelta struct {
-	Total  int
-	Active int
-	Tally  Tally
+	// Prompted: a person's words were delivered, so births are counted anew, before those of Total.
+	Prompted bool
+	Total    int // also counts for SincePrompt
+	Active   int
+	Tally    Tally
 
 	Reserved Reservation
 }

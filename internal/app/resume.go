@@ -74,6 +74,9 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	case oldTokens > 0 && (caps.MaxTokens == 0 || oldTokens < caps.MaxTokens):
 		caps.MaxTokens = oldTokens
 	}
+	if b.MaxAgents > 0 {
+		caps.MaxTotal = b.MaxAgents
+	}
 	ad.Caps = &caps
 	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
 	if err != nil {

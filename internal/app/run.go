@@ -54,7 +54,7 @@ func checkBegin(b wire.Begin, resumes bool) error {
 	const mostUSD = 1e9
 	problem := ""
 	switch {
-	case b.MaxTurns < 0, b.MaxTokens < 0, b.MaxMS < 0, b.AskMS < 0, b.MaxUSD < 0:
+	case b.MaxTurns < 0, b.MaxAgents < 0, b.MaxTokens < 0, b.MaxMS < 0, b.AskMS < 0, b.MaxUSD < 0:
 		problem = "a limit is below zero"
 	case b.MaxUSD > mostUSD:
 		problem = fmt.Sprintf("max_usd is more than %.0f", mostUSD)
@@ -160,6 +160,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	}
 	if b.MaxTokens > 0 {
 		caps.MaxTokens = b.MaxTokens
+	}
+	if b.MaxAgents > 0 {
+		caps.MaxTotal = b.MaxAgents
 	}
 	authority, warnings, err := a.authority(e.tools.gate, b, p, nil)
 	if err != nil {

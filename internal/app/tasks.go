@@ -255,7 +255,7 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 	for _, l := range []wire.Limit{
 		{Name: wire.LimitTokens, Used: float64(t.Sum.Tally.Usage.Total()), Limit: float64(c.MaxTokens)},
 		{Name: wire.LimitCost, Used: t.Sum.Tally.Cost.Dollars(), Limit: c.MaxCost.Dollars()},
-		{Name: wire.LimitAgents, Used: float64(t.Sum.Total), Limit: float64(c.MaxTotal)},
+		{Name: wire.LimitAgents, Used: float64(t.Sum.SincePrompt), Limit: float64(c.MaxTotal)},
 		{Name: wire.LimitAll, Used: float64(t.Sum.Tally.Turns), Limit: float64(c.MaxTurns)},
 		{Name: wire.LimitTurns, Used: float64(st.RunTurns()), Limit: float64(own.MaxTurns)},
 		{Name: wire.LimitTime, Used: float64(report.DurationMS), Limit: float64(own.MaxTime.Milliseconds())},

@@ -97,6 +97,7 @@ func Spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, births []Birth) ([]
 		}
 		if born.Refused == nil && !born.Existed && b.Parent != "" {
 			tree.Total++
+			tree.SincePrompt++
 			delta.Total++
 			if born.State.Session.Active() {
 				tree.Active++
@@ -287,9 +288,11 @@ func capped(t troupe.Tree, b Birth) error {
 	case b.Depth > t.Caps.MaxDepth:
 		return &capError{fmt.Sprintf("an agent at depth %d cannot start sub-agents of its own (agents.max_depth is "+
 			"%d); do the work yourself or report back what should be delegated", b.Depth-1, t.Caps.MaxDepth)}
-	case t.Caps.MaxTotal > 0 && t.Total >= t.Caps.MaxTotal:
-		return &capError{fmt.Sprintf("this tree has had all of its %d agents (agents.max_total); go on without "+
-			"another one", t.Caps.MaxTotal)}
+	case t.Caps.MaxTotal > 0 && t.SincePrompt >= t.Caps.MaxTotal:
+		return &capError{fmt.Sprintf("%d agents were started since the last prompt of a person, and "+
+			"agents.max_total allows no more; go on with those there are, or end and say what is left to do: a new "+
+			"prompt starts the count again, and agents.max_total in the settings or --max-agents raises the limit",
+			t.SincePrompt)}
 	}
 	if over := overLimit(t); over != "" {
 		return &capError{over + "; no more agents are started"}

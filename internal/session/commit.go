@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -146,10 +147,20 @@ func (a *actor) write(tx store.Tx, s troupe.Session, what staging) error {
 			return fmt.Errorf("keep request %s: %w", r.ID, err)
 		}
 	}
-	if d := treeDelta(what.base, s); !d.IsZero() {
+	d := treeDelta(what.base, s)
+	d.Prompted = prompted(what.events)
+	if !d.IsZero() {
 		return tx.AddTree(a.root, d)
 	}
 	return nil
+}
+
+// prompted reports whether the events bring words of a person into the conversation.
+func prompted(events []troupe.Event) bool {
+	return slices.ContainsFunc(events, func(e troupe.Event) bool {
+		b, ok := e.Body.(troupe.MailDelivered)
+		return ok && slices.ContainsFunc(b.Mail, troupe.Mail.PersonsPrompt)
+	})
 }
 
 func (a *actor) committed(s troupe.Session) {

@@ -19,6 +19,7 @@ type watch struct {
 	w      *world
 	states map[troupe.SessionID]*turn.State
 	order  []troupe.SessionID // of birth
+	born   int                // since the last words of a person
 	events map[troupe.SessionID][]troupe.Event
 	mail   map[letter]*posted
 	sent   []letter // in order
@@ -325,8 +326,12 @@ func (h *watch) appended(a appended) {
 		st = new(turn.State)
 		h.states[a.row.ID] = st
 		h.order = append(h.order, a.row.ID)
+		h.born++
 	}
 	for _, e := range a.events {
+		if b, ok := e.Body.(troupe.MailDelivered); ok && slices.ContainsFunc(b.Mail, troupe.Mail.PersonsPrompt) {
+			h.born = 0
+		}
 		h.event(st, e)
 		if err := st.Apply(e); err != nil {
 			h.w.broken("logged although it cannot be: %w", err)
@@ -476,7 +481,8 @@ func (h *watch) sums() {
 		h.w.broken("read the tree: %w", err)
 		return
 	}
-	want := troupe.Tree{Root: tree.Root, Name: tree.Name, Caps: tree.Caps, Total: len(h.order) - 1}
+	want := troupe.Tree{Root: tree.Root, Name: tree.Name, Caps: tree.Caps, Total: len(h.order) - 1,
+		SincePrompt: h.born}
 	for _, id := range h.order {
 		s := &h.states[id].Session
 		want.Tally = want.Tally.Add(s.Tally)
@@ -489,8 +495,8 @@ func (h *watch) sums() {
 	switch {
 	case tree != want:
 		h.w.broken("the tree differs from its sessions:\ntree     %+v\nsessions %+v", tree, want)
-	case c.MaxTotal > 0 && tree.Total > c.MaxTotal:
-		h.w.broken("%d sessions were born under a cap of %d", tree.Total, c.MaxTotal)
+	case c.MaxTotal > 0 && tree.SincePrompt > c.MaxTotal:
+		h.w.broken("%d sessions were born since a prompt, under a cap of %d", tree.SincePrompt, c.MaxTotal)
 	}
 }
 

@@ -35,7 +35,8 @@ type Begin struct {
 	MaxTurns  int     `json:"max_turns,omitempty"`
 	MaxUSD    float64 `json:"max_usd,omitempty"` // of the whole tree, as are tokens
 	MaxTokens int64   `json:"max_tokens,omitempty"`
-	MaxMS     int64   `json:"max_ms,omitempty"` // of the tree, from when it was set to work
+	MaxAgents int     `json:"max_agents,omitempty"` // started after each prompt of a person
+	MaxMS     int64   `json:"max_ms,omitempty"`     // of the tree, from when it was set to work
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
 	AppendText string `json:"append_text,omitempty"`
 	Agents     string `json:"agents,omitempty"`

@@ -83,6 +83,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.IntVar(&f.begin.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
 	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
 	fs.Int64Var(&f.begin.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
+	fs.IntVar(&f.begin.MaxAgents, "max-agents", 0,
+		"Start at most this many agents after each prompt (default: agents.max_total of the settings)")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "End the run after this time, such as 30m")
 	fs.StringVar(&f.begin.Fallback, "fallback-model", "",
 		"Model to go on with when the chosen one is overloaded or gone")
@@ -254,6 +256,9 @@ func base(c *console.Console, f flags) (wire.Begin, error) {
 	}
 	if b.MaxTokens < 0 || f.maxTime < 0 || f.ask < 0 {
 		return b, console.Usage("--max-tokens, --max-time and --ask must not be negative")
+	}
+	if b.MaxAgents < 0 {
+		return b, console.Usage("--max-agents must not be negative")
 	}
 	if b.MaxTurns < 0 {
 		return b, console.Usage("--max-turns must not be negative")

@@ -73,6 +73,7 @@ type mail struct {
 type tree struct {
 	caps          troupe.Caps
 	total, active int
+	sincePrompt   int
 	tally         troupe.Tally
 	reserved      troupe.Reservation
 	members       []*session // in order of birth

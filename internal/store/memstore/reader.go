@@ -152,7 +152,7 @@ func (r *reader) Tree(root troupe.SessionID) (troupe.Tree, error) {
 	}
 	return troupe.Tree{
 		Root: root, Name: r.db.sessions[root].Name, Caps: t.caps,
-		Total: t.total, Active: t.active, Tally: t.tally, Reserved: t.reserved,
+		Total: t.total, SincePrompt: t.sincePrompt, Active: t.active, Tally: t.tally, Reserved: t.reserved,
 	}, nil
 }
 

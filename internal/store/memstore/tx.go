@@ -297,12 +297,18 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	if err != nil {
 		return err
 	}
-	total, active, tally, reserved := tr.total, tr.active, tr.tally, tr.reserved
-	t.undo = append(t.undo, func() { tr.total, tr.active, tr.tally, tr.reserved = total, active, tally, reserved })
+	total, active, tally, reserved, since := tr.total, tr.active, tr.tally, tr.reserved, tr.sincePrompt
+	t.undo = append(t.undo, func() {
+		tr.total, tr.active, tr.tally, tr.reserved, tr.sincePrompt = total, active, tally, reserved, since
+	})
+	if d.Prompted {
+		tr.sincePrompt = 0
+	}
+	tr.sincePrompt += d.Total
 	tr.reserved = reserved.Add(d.Reserved)
 	tr.total, tr.active, tr.tally = total+d.Total, active+d.Active, tally.Add(d.Tally)
 	u := tr.tally.Usage
-	if min(int64(tr.total), int64(tr.active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
+	if min(int64(tr.total), int64(tr.sincePrompt), int64(tr.active), u.Input, u.Output, u.CacheRead, u.CacheWrite,
 		int64(tr.tally.Cost), int64(tr.tally.Turns), int64(tr.tally.ToolUses), tr.reserved.Tokens,
 		int64(tr.reserved.Cost), int64(tr.reserved.Turns)) < 0 {
 		return t.refuse("add to tree %s: its sums would be below zero: %+v", root, d)

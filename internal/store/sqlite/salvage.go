@@ -76,6 +76,9 @@ func (s *salvage) run(ctx context.Context, from *pages.File) error {
 	return s.write(sessions)
 }
 
+// sessionRow is what a row of a session looks like.
+const sessionRow = "nttt" + "iitti" + "tttttt" + "iiiiiiiii" + "tt" + "iiiiii" + "ti"
+
 // take keeps a row of one of our tables. Which table it is of, its columns tell: a page does not.
 func (s *salvage) take(id int64, col []any) error {
 	r := make(row, len(col))
@@ -102,17 +105,21 @@ func (s *salvage) take(id int64, col []any) error {
 		return s.keep(`INSERT OR IGNORE INTO mail (root, receiver, id, delivered, body) VALUES (?,?,?,?,?)`, col[1:]...)
 	case like(col, "ttb") && r.text(1) != "" && json.Valid(r.bytes(2)):
 		return s.keep(`INSERT OR IGNORE INTO documents (root, hash, body) VALUES (?,?,?)`, col...)
-	case like(col, "t"+strings.Repeat("i", 17)) || like(col, "t"+strings.Repeat("i", 18)):
+	case len(col) > 17 && len(col) <= 21 && like(col, "t"+strings.Repeat("i", len(col)-1)): // columns came with time
 		caps := troupe.Caps{MaxDepth: r.int(1), MaxActive: r.int(2), MaxTotal: r.int(3), MaxTokens: r.int64(4),
 			MaxCost: troupe.Money(r.int64(5)), AskAbove: troupe.Money(r.int64(6))}
 		if len(col) > 18 {
 			caps.MaxTurns = r.int64(18)
 		}
 		s.caps[troupe.SessionID(r.text(0))] = caps
-	case like(col, "nttt"+"iitti"+"tttttt"+"iiiiiiiii"+"tt"+"iiiiii"+"ti"):
-		// As readSession reads it, behind the row number; the table has id and root the other way round.
-		v := append(row{r[2], r[1]}, r[3:]...)
-		x := salvaged{readSession(v), troupe.Lease{Owner: troupe.OwnerID(v.text(31)), Epoch: v.int64(32)}}
+	case like(col, sessionRow) || like(col, sessionRow+"i"):
+		// As readSession reads it, behind the row number; the table has id and root the other way round, and
+		// held_turns, which came later, last.
+		v := append(row{r[2], r[1]}, r[3:32]...)
+		if v = append(v, int64(0)); len(r) > 34 {
+			v[31] = r[34]
+		}
+		x := salvaged{readSession(v), troupe.Lease{Owner: troupe.OwnerID(r.text(32)), Epoch: r.int64(33)}}
 		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
 			s.rows[x.session.ID] = x
 		}
@@ -344,6 +351,7 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 		}
 		if x.Session.ID != t.Root {
 			t.Total++
+			t.SincePrompt++ // of all its life; the next prompt sets it right
 		}
 		if x.Session.Active() {
 			t.Active++
@@ -357,10 +365,10 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 		u := t.Tally.Usage
 		args := append([]any{string(t.Root)}, capsArgs(t.Caps)...)
 		args = append(args, t.Total, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(t.Tally.Cost),
-			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost), t.Reserved.Turns)
+			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost), t.Reserved.Turns, t.SincePrompt)
 		if err := s.keep(`INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above,
 			max_turns, total, active, input, output, cache_read, cache_write, cost, turns, tool_uses, held_tokens,
-			held_cost, held_turns) VALUES (?`+strings.Repeat(",?", 19)+`)`, args...); err != nil {
+			held_cost, held_turns, since_prompt) VALUES (?`+strings.Repeat(",?", 20)+`)`, args...); err != nil {
 			return err
 		}
 	}

@@ -252,10 +252,11 @@ func (t *tx) AddTree(root troupe.SessionID, d troupe.TreeDelta) error {
 	n, err := t.exec(doing, `UPDATE trees SET total = total + ?, active = active + ?,
 		input = input + ?, output = output + ?, cache_read = cache_read + ?, cache_write = cache_write + ?,
 		cost = cost + ?, turns = turns + ?, tool_uses = tool_uses + ?,
-		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ? WHERE root = ?`,
+		held_tokens = held_tokens + ?, held_cost = held_cost + ?, held_turns = held_turns + ?,
+		since_prompt = CASE WHEN ? THEN 0 ELSE since_prompt END + ? WHERE root = ?`,
 		d.Total, d.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
 		int64(d.Tally.Cost), d.Tally.Turns, d.Tally.ToolUses, d.Reserved.Tokens, int64(d.Reserved.Cost),
-		d.Reserved.Turns, string(root))
+		d.Reserved.Turns, d.Prompted, d.Total, string(root))
 	return orNotFound(n, err, doing)
 }
 

@@ -96,6 +96,7 @@ func testDurable(e *env) {
 	e.home.Kill(e.T, killed)
 	e.Store = e.open()
 	want.Tree.Total++
+	want.Tree.SincePrompt++
 	e.same("what is there after a crash", e.draw(root.ID), want)
 }
 

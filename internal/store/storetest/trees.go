@@ -24,15 +24,24 @@ func testTreeSums(e *env) {
 			return errors.Join(tx.AddTree(one.ID, delta), tx.AddTree(one.ID, troupe.TreeDelta{Active: -2}))
 		})
 		want.Total += 2
+		want.SincePrompt += 2
 		want.Active++
 		want.Tally = want.Tally.Add(delta.Tally)
 	}
 	e.same("the sums", e.tree(one.ID), want)
+	e.update(one.ID, func(tx store.Tx) error { return tx.AddTree(one.ID, troupe.TreeDelta{Prompted: true, Total: 1}) })
+	want.Total, want.SincePrompt = want.Total+1, 1
+	e.same("the sums after a prompt", e.tree(one.ID), want)
+	failed := errors.New("no")
+	e.refused(failed, one.ID, func(tx store.Tx) error {
+		return errors.Join(tx.AddTree(one.ID, troupe.TreeDelta{Prompted: true}), failed)
+	})
+	e.same("the sums after a prompt that was not committed", e.tree(one.ID), want)
 	e.same("the other tree's sums", e.tree(two.ID).Tally, troupe.Tally{})
 
 	for what, d := range map[string]troupe.TreeDelta{
 		"active sessions": {Active: -4},
-		"sessions":        {Total: -7},
+		"sessions":        {Total: -8},
 		"turns":           {Tally: troupe.Tally{Turns: -99}},
 		"cost":            {Tally: troupe.Tally{Cost: -99}},
 	} {
@@ -52,7 +61,7 @@ func testCaps(e *env) {
 	e.update(root.ID, func(tx store.Tx) error {
 		return errors.Join(tx.AddTree(root.ID, troupe.TreeDelta{Total: 9}), tx.SetCaps(root.ID, caps))
 	})
-	e.same("the tree", e.tree(root.ID), troupe.Tree{Root: root.ID, Caps: caps, Total: 9})
+	e.same("the tree", e.tree(root.ID), troupe.Tree{Root: root.ID, Caps: caps, Total: 9, SincePrompt: 9})
 	e.update(root.ID, func(tx store.Tx) error { return tx.SetCaps(root.ID, troupe.Caps{}) })
 	e.same("the caps", e.tree(root.ID).Caps, troupe.Caps{})
 }
