@@ -33,7 +33,7 @@ func TestTurns(t *testing.T) {
 				}
 				defer turns.leave()
 				most.Store(max(most.Load(), working.Add(1)))
-				time.Sleep(takes)
+				<-time.After(takes)
 				working.Add(-1)
 				ran.Add(1)
 			})
