@@ -13,7 +13,8 @@ func TestAnswersMeanWhatTheySay(t *testing.T) {
 	once, session := wire.Answer{Allow: true}, wire.Answer{Allow: true, Session: true}
 	always := wire.Answer{Allow: true, Session: true, Always: true}
 	for word, want := range map[string]wire.Answer{
-		"y": once, "yes": once, "Y": once, "s": session, "session": session, "S": session, "a": always, "always": always,
+		"y": once, "yes": once, "Y": once, "s": session, "session": session, "S": session,
+		"a": always, "always": always,
 		"n": {}, "no": {}, "no, use make": {Note: "use make"},
 	} {
 		m := machine{terminal: true, begun: true, settled: map[string]bool{},
