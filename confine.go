@@ -54,6 +54,9 @@ type Confinement struct {
 	// Writable are folders and files that may be written: the session's folder for
 	// LevelWorkspace, and what was granted for this run.
 	Writable []string `json:"writable,omitempty"`
+	// Single are paths that may be changed themselves, and not what lies below them: folders that
+	// were there when they were granted.
+	Single []string `json:"single,omitempty"`
 	// Scratch are folders that may be written and in which nothing is guarded: build caches.
 	Scratch []string `json:"scratch,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.

@@ -120,8 +120,6 @@ type Denial struct {
 	Tool  string `json:"tool"`
 	Why   string `json:"why"`
 	Grant string `json:"grant,omitempty"` // a rule that would have allowed it
-	// Held: the call ran and looked around; its sandbox held back what it attempted besides.
-	Held bool `json:"held,omitempty"`
 }
 
 // FileTouch records that a tool read or wrote a file, and the content it then had.

@@ -209,7 +209,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 			caches = append(caches, cache.Folder)
 		}
 	}
-	out.Scratch, out.Writable = caches, g.writable(gr, c)
+	out.Scratch = caches
+	out.Writable, out.Single = g.writable(gr, c)
 	reach := g.reach
 	switch c.Level {
 	case troupe.LevelGranted:

@@ -60,19 +60,25 @@ func denied(c session.Confine) func(path string) (why string) {
 
 // writable are the folders and files that a command may write in the workspace, without those that a rule
 // denies whole, and what was granted for this run.
-func (g *guard) writable(gr *folder, c session.Confine) []string {
-	var out []string
+func (g *guard) writable(gr *folder, c session.Confine) (out, single []string) {
 	cwd := c.Session.Cwd
 	if c.Level == troupe.LevelWorkspace {
 		out = append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
 	}
 	for _, granted := range c.Granted {
-		if granted.Op != troupe.OpConnect && granted.Op != troupe.OpUnseen {
+		if granted.Op == troupe.OpConnect || granted.Op == troupe.OpUnseen {
+			continue
+		}
+		// What the run makes is its own with all below; of a folder that was there it got no more than it asked for.
+		if info, err := os.Lstat(granted.Path); err == nil && info.IsDir() {
+			single = append(single, granted.Path)
+		} else {
 			out = append(out, granted.Path)
 		}
 	}
 	denied := denied(c)
-	return slices.DeleteFunc(out, func(path string) bool { return denied(path) != "" })
+	kept := func(path string) bool { return denied(path) != "" }
+	return slices.DeleteFunc(out, kept), slices.DeleteFunc(single, kept)
 }
 
 // own are Troupe's folders, which no leave opens.

@@ -84,7 +84,7 @@ func (a All) Hidden() Hidden {
 	if d := a.places.Dirs; d.Data != "" {
 		// The lock too: a command that held it would keep everybody else out.
 		for _, path := range []string{d.Database(), d.Database() + "-wal", d.Database() + "-shm",
-			d.Database() + ".lock", d.History(), d.Run} {
+			d.Database() + ".lock", filepath.Join(filepath.Dir(d.Database()), "owners"), d.History(), d.Run} {
 			h.add(secret{glob: escapeGlob(path), why: "what other sessions said and did"})
 		}
 	}

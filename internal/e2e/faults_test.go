@@ -234,7 +234,7 @@ func TestResponsesServer(t *testing.T) {
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
-		if strings.Contains(string(r.Body), "claude-sonnet") {
+		if strings.Contains(string(r.Body), `"model":"claude-sonnet`) {
 			return modeltest.Fail(404, "not_found_error", "no such model")
 		}
 		return modeltest.Text("From the other one.")

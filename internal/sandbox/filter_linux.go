@@ -84,8 +84,10 @@ func rules(p policy) []rule {
 		rule{nr: unix.SYS_UNSHARE, tests: []test{{arg: 0, mask: newNamespace | unix.CLONE_NEWTIME, values: []uint32{0},
 			then: pass}}, last: refuse(unix.EPERM)},
 		// The priority and the limits of others.
-		rule{nr: unix.SYS_SETPRIORITY, tests: []test{{arg: 1, values: []uint32{0}, then: pass}},
-			last: refuse(unix.EPERM)},
+		rule{nr: unix.SYS_SETPRIORITY, tests: []test{
+			{arg: 0, values: []uint32{unix.PRIO_PROCESS}, not: true, then: refuse(unix.EPERM)},
+			{arg: 1, values: []uint32{0}, then: pass},
+		}, last: refuse(unix.EPERM)},
 		rule{nr: unix.SYS_PRLIMIT64, tests: []test{
 			{arg: 2, null: true, then: pass},
 			{arg: 1, values: []uint32{unix.RLIMIT_LOCKS}, then: refuse(unix.EPERM)},
@@ -186,7 +188,8 @@ func network(p policy) []rule {
 		nr: unix.SYS_SOCKETPAIR,
 		tests: []test{
 			{arg: 0, values: []uint32{unix.AF_UNIX}, not: true, then: refuse(unix.EAFNOSUPPORT)},
-			{arg: 1, mask: sockTypes, values: []uint32{unix.SOCK_DGRAM}, then: refuse(unix.EPROTONOSUPPORT)},
+			{arg: 1, mask: sockTypes, values: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, not: true,
+				then: refuse(unix.EPROTONOSUPPORT)}, // a raw one is one for datagrams too
 		}, last: pass,
 	}}
 	if p.listener {
@@ -195,6 +198,9 @@ func network(p policy) []rule {
 		list = append(list, rule{nr: unix.SYS_SOCKET, tests: socketsUnheard(p), last: pass})
 	}
 	if p.net == netAll {
+		if p.listener {
+			list = append(list, rule{nr: unix.SYS_BIND, last: notify}) // a socket can lie among guarded files
+		}
 		return list
 	}
 	list = append(list,

@@ -266,11 +266,18 @@ func (f *files) misleads(q *asked, p place) bool {
 	if f.plan.leads(p.path) {
 		return true
 	}
-	target := q.says
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(p.path), target)
+	return f.leadsOut(q.says, p.path)
+}
+
+// leadsOut reports whether what a link says leads from its place to where the kernel lets everything be
+// changed: the temporary folder, or a cache.
+func (f *files) leadsOut(says, at string) bool {
+	if !filepath.IsAbs(says) {
+		says = filepath.Join(filepath.Dir(at), says)
 	}
-	return f.plan.zone(resolved(target)) == zoneFree
+	target := resolved(says)
+	z := f.plan.zone(target)
+	return z == zoneFree && !slices.Contains(devices(), target) || z == zoneOpen || belowAny(target, f.plan.native())
 }
 
 // kill, where Landlock does not know signals, keeps them within the session of who sends

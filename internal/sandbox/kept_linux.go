@@ -15,13 +15,12 @@ type terms struct {
 	tcp        bool // is denied, but for connecting to the ports on any host
 	ports      []int
 	changeable []string
-	sockets    []string // folders where sockets may be made
 	carved     []string // hidden, and not covered
 }
 
 func (t *terms) equal(o *terms) bool {
 	return t.version == o.version && t.tcp == o.tcp && slices.Equal(t.ports, o.ports) &&
-		slices.Equal(t.changeable, o.changeable) && slices.Equal(t.sockets, o.sockets) &&
+		slices.Equal(t.changeable, o.changeable) &&
 		slices.Equal(t.carved, o.carved)
 }
 

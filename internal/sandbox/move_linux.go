@@ -44,6 +44,10 @@ func (f *files) pair(q *asked) answer {
 	}
 	v := f.leave(q, from)
 	v = max(v, f.arrive(from, to))
+	if !from.bare && from.kind() != unix.S_IFDIR && (q.op == opLink || from.names > 1) &&
+		f.plan.alias(from.path, to.path) {
+		v = max(v, verdictElsewhere)
+	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
 		v = max(v, f.leave(q, to), f.arrive(to, from))
 	}
@@ -159,7 +163,7 @@ func (f *files) arrive(from, to place) verdict {
 		return f.judgeEnd(z, op, to)
 	}
 	if kind := from.kind(); kind == unix.S_IFDIR || kind == unix.S_IFLNK {
-		if f.plan.leads(to.path) {
+		if f.plan.leads(to.path) || kind == unix.S_IFLNK && f.misdirects(from, to) {
 			f.attempt(troupe.OpCreate, to)
 			return verdictRefuse
 		}
@@ -174,6 +178,12 @@ func (f *files) arrive(from, to place) verdict {
 		}
 	}
 	return f.judgeEnd(z, op, to)
+}
+
+// misdirects reports whether a symbolic link leads, from where it would lie, to where it may not lead.
+func (f *files) misdirects(from, to place) bool {
+	says, err := readlink(from.dir, from.name)
+	return err != nil || f.leadsOut(says, to.path)
 }
 
 // holds is a guarded path that there would be if a folder lay somewhere.

@@ -29,17 +29,14 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 		return proceed(), true // a device is no file; nobody is granted any
 	case q.resolve != 0:
 		return fail(unix.ENOSYS), true // by another way than the kernel's; then programs use openat
-	case kind == unix.S_IFIFO && q.openFlags&unix.O_ACCMODE == unix.O_WRONLY:
-		return f.openPipe(q, p)
 	}
-	flags := int(q.openFlags&passed) | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
-	if p.kind() == unix.S_IFIFO {
-		flags |= unix.O_NONBLOCK // whatever it is, we do not wait for it
-	}
+	// Whatever lies there by now, nobody waits for it here: what can only be had by waiting is waited for
+	// beside the other calls.
+	flags := int(q.openFlags&passed) | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK
 	fd := -1
 	err := f.make(q, func(w *who) (err error) {
 		mode := uint32(0)
-		if flags&(unix.O_CREAT|unix.O_TMPFILE&^unix.O_DIRECTORY) != 0 {
+		if q.creates() {
 			mode = q.openMode & 0o7777 &^ w.umask
 		}
 		if fd, err = openat(p.dir, p.name, flags, mode); err == nil && !p.exists && mode&^f.umask() != mode {
@@ -50,15 +47,26 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 	if fd >= 0 {
 		defer unix.Close(fd) //nolint:errcheck // the command has its own and writes by that
 	}
-	if err != nil {
+	switch {
+	//nolint:errorlint // the system's own
+	case (err == unix.EAGAIN || err == unix.ENXIO) && q.openFlags&unix.O_NONBLOCK == 0:
+		return f.openPipe(q, p)
+	case err != nil:
 		return answered(err), true
 	}
-	if flags&unix.O_NONBLOCK != 0 && q.openFlags&unix.O_NONBLOCK == 0 {
-		if err := unix.SetNonblock(fd, false); err != nil {
-			return answered(err), true
-		}
+	if err := asAsked(fd, q.openFlags); err != nil {
+		return answered(err), true
 	}
 	return f.calls.give(q.id, fd, q.openFlags), true
+}
+
+// asAsked takes back that nothing is waited for, unless that was asked for.
+func asAsked(fd int, flags uint32) error {
+	if flags&unix.O_NONBLOCK != 0 {
+		return nil
+	}
+	_, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, int(flags&(unix.O_APPEND|unix.O_DIRECT|unix.O_NOATIME)))
+	return err
 }
 
 // openat opens, however often a signal comes between.
@@ -71,33 +79,33 @@ func openat(dir int, name string, flags int, mode uint32) (int, error) {
 	}
 }
 
-// pipeLook is how often it is looked whether somebody reads a named pipe by now.
+// pipeLook is how often it is looked whether what has to be waited for is there by now: who reads a named
+// pipe, or the end of another's lease of a file.
 const pipeLook = 5 * time.Millisecond
 
-// openPipe waits beside the other calls for whoever reads a named pipe.
+// openPipe waits for it beside the other calls.
 func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 	dir, err := unix.Dup(p.dir)
 	if err != nil {
 		return answered(err), true
 	}
 	id, name, flags := q.id, p.name, q.openFlags
+	how := int(flags&passed)&^(unix.O_CREAT|unix.O_EXCL|unix.O_TMPFILE) | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC |
+		unix.O_NOCTTY
 	f.calls.helpers.Go(func() {
 		defer unix.Close(dir) //nolint:errcheck // nothing was written
 		for {
-			fd, err := openat(dir, name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			fd, err := openat(dir, name, how, 0)
 			switch {
 			case err == nil:
-				if flags&unix.O_NONBLOCK == 0 {
-					err = unix.SetNonblock(fd, false)
-				}
-				if err == nil {
+				if err = asAsked(fd, flags); err == nil {
 					f.calls.send(id, f.calls.give(id, fd, flags))
 				} else {
 					f.calls.send(id, answered(err))
 				}
 				_ = unix.Close(fd) // the command has its own
 				return
-			case err != unix.ENXIO || flags&unix.O_NONBLOCK != 0: //nolint:errorlint // it is the system's own
+			case err != unix.ENXIO && err != unix.EAGAIN: //nolint:errorlint // it is the system's own
 				f.calls.send(id, answered(err))
 				return
 			case !f.calls.alive(id):

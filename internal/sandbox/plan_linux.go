@@ -20,6 +20,7 @@ type plan struct {
 	level     troupe.Level
 	temp      string
 	writable  []string // exist, and hold what is guarded: what changes there the listener changes
+	single    []string // may be changed, and not what lies below them
 	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
 	late      []string // may be written and do not exist yet; the listener makes them
 	protected []string // with a fixed place, or there already
@@ -81,6 +82,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 			p.late = append(p.late, w)
 		}
 	}
+	p.single = allResolved(c.Single, false)
 	for _, dir := range allResolved(c.Scratch, false) {
 		switch _, err := os.Lstat(dir); {
 		case err != nil:
@@ -316,7 +318,7 @@ func (p *plan) coverage(how func() coverage) coverage {
 
 // terms are what the plan grants.
 func (p *plan) terms() terms {
-	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.native(), sockets: p.listened()}
+	t := terms{version: p.report.Landlock, tcp: p.policy.net != netAll, changeable: p.native()}
 	if !p.report.Namespaces {
 		t.carved = p.hidden // else they are covered
 	}
@@ -350,12 +352,6 @@ func (r *ruleset) fill() error {
 	}
 	for _, path := range r.changeable {
 		if err := r.grantWrite(path); err != nil {
-			return err
-		}
-	}
-	for _, path := range r.sockets {
-		// A socket is nothing that is read or run, whatever its name; only its own process can make it.
-		if err := r.grant(path, unix.LANDLOCK_ACCESS_FS_MAKE_SOCK); err != nil {
 			return err
 		}
 	}

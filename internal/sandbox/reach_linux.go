@@ -44,7 +44,7 @@ func (r *reach) socket(q *asked) answer {
 	case unix.AF_UNIX:
 		// Where nobody is reached each connection is refused, and shows what was wanted.
 		// Where some may be reached there must be none: see network.
-		if p.net == netNone && kind != unix.SOCK_DGRAM {
+		if p.net == netNone && (kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET) {
 			return proceed()
 		}
 		return fail(unix.EACCES)
@@ -232,23 +232,43 @@ func (r *reach) local(q *asked, raw []byte) (a answer, now bool) {
 	return fail(unix.EACCES), true
 }
 
-// connectLocal connects to the socket that was looked at, by the folder that is held.
+// connectLocal connects to the socket that was looked at: it is held first, for whatever has its name a
+// moment later may be another.
 func (r *reach) connectLocal(q *asked, p place) (a answer, now bool) {
-	dir, err := unix.Dup(p.dir)
+	h, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return answered(err), true
 	}
-	id, n, name := q.id, q.notification, p.name
+	var st unix.Stat_t
+	path, err := readlink(unix.AT_FDCWD, link(h))
+	if err != nil || unix.Fstat(h, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK || !r.granted(path) ||
+		belowAny(path, r.plan.hidden) {
+		_ = unix.Close(h) // nothing was written
+		return fail(unix.EACCES), true
+	}
+	id, n := q.id, q.notification
 	r.calls.helpers.Go(func() { // it can have to wait
-		defer unix.Close(dir) //nolint:errcheck // nothing was written
+		defer unix.Close(h) //nolint:errcheck // nothing was written
 		fd, err := socketOf(n)
 		if err == nil {
-			err = unix.Connect(fd, &unix.SockaddrUnix{Name: link(dir) + "/" + name})
+			err = unix.Connect(fd, &unix.SockaddrUnix{Name: link(h)})
 			_ = unix.Close(fd) // the command has its own
 		}
 		r.calls.send(id, answered(err))
 	})
 	return answer{}, false
+}
+
+// bindLocal makes a socket in the file system. Its name is what is guarded, so we make it where we looked.
+func (r *reach) bindLocal(q *asked, p place) answer {
+	return answered(r.files.make(q, func(*who) error {
+		fd, err := socketOf(q.notification)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd) //nolint:errcheck // the command has its own
+		return unix.Bind(fd, &unix.SockaddrUnix{Name: link(p.dir) + "/" + p.name})
+	}))
 }
 
 // isNameService reports whether a socket is one by which the C library asks for users, groups
@@ -273,6 +293,9 @@ func (r *reach) address(q *asked) answer {
 		return proceed()
 	}
 	if to, inet := addrPort(family, raw); inet {
+		if r.plan.policy.net == netAll {
+			return proceed()
+		}
 		if q.op == opBind && (to.Port() == 0 || r.granted(to.String())) {
 			if a, ok := bindFor(q.notification, raw); ok {
 				return a
@@ -293,7 +316,7 @@ func (r *reach) address(q *asked) answer {
 	if p.free || p.exists {
 		return proceed()
 	}
-	a, _ := r.files.change(troupe.OpCreate, p, func() (answer, bool) { return proceed(), true })
+	a, _ := r.files.change(troupe.OpCreate, p, func() (answer, bool) { return r.bindLocal(q, p), true })
 	return a
 }
 

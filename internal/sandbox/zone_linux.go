@@ -30,7 +30,7 @@ func (p *plan) zone(path string) zone {
 		return zoneFree
 	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && below(path, dir) }):
 		return zoneOpen
-	case !belowAny(path, p.changeable()) && !belowAny(path, p.late):
+	case !belowAny(path, p.changeable()) && !belowAny(path, p.late) && !slices.Contains(p.single, path):
 		return zoneOutside
 	case p.guarded(path):
 		return zoneProtected
@@ -64,4 +64,14 @@ func (p *plan) private() []string {
 		}
 	}
 	return list
+}
+
+// alias reports whether a file would get a name in two zones: where the kernel lets it be changed by
+// whoever has the one, and where it is not to be changed but by what the listener lets.
+func (p *plan) alias(from, to string) bool {
+	native := func(path string) bool {
+		z := p.zone(path)
+		return z == zoneFree || z == zoneOpen
+	}
+	return native(from) != native(to)
 }

@@ -245,8 +245,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 		}
 	}
 	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))
-	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant,
-		Held: gate.IsReadOnlyRun(d)})
+	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant})
 	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
 		out.IsError = true
 	}

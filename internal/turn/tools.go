@@ -42,9 +42,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	f.move(c, CallDone)
 	c.seq = f.e.Seq
 	// A command that failed for what it was kept from got as little done as one that never ran.
-	// What a sandbox held back of a command that only looked is no denial of the call: exploring goes on.
-	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError &&
-		slices.ContainsFunc(b.Evidence.Denied, func(d troupe.Denial) bool { return !d.Held })
+	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
 	for _, block := range b.Result.Blocks {
 		f.s.window.pending += size(block)
 	}
