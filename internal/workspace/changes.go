@@ -23,7 +23,8 @@ func Changes(ctx context.Context, dir string, environ, args []string) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	c := changed{ctx: ctx, git: g, top: top, seen: map[string]bool{}}
+	ask := func(out *capped, args ...string) error { return g.stream(ctx, out, args...) }
+	c := changed{ask: ask, top: top, seen: map[string]bool{}}
 	if len(args) == 0 || !c.command(args[0], args[1:]) || c.err != nil {
 		c.err = nil
 		c.list("ls-files", "-z")
@@ -33,8 +34,7 @@ func Changes(ctx context.Context, dir string, environ, args []string) ([]string,
 
 // changed gathers names, each once.
 type changed struct {
-	ctx   context.Context
-	git   *git
+	ask   func(out *capped, args ...string) error // git
 	top   string
 	seen  map[string]bool
 	names []string
@@ -106,7 +106,7 @@ func (c *changed) commits(name string, args []string) []string {
 			continue
 		}
 		var id capped
-		if c.git.stream(c.ctx, &id, "rev-parse", "--verify", "--quiet", "--end-of-options", a+"^{commit}") == nil {
+		if c.ask(&id, "rev-parse", "--verify", "--quiet", "--end-of-options", a+"^{commit}") == nil {
 			out = append(out, strings.TrimSpace(id.String()))
 		}
 	}
@@ -121,7 +121,7 @@ func (c *changed) diff(what ...string) {
 // list adds the names that git prints, each ended by a NUL.
 func (c *changed) list(args ...string) {
 	out := capped{limit: 32 << 20}
-	if err := c.git.stream(c.ctx, &out, args...); err != nil {
+	if err := c.ask(&out, args...); err != nil {
 		c.err = err
 		return
 	}

@@ -99,7 +99,7 @@ func asked(r wire.Request) (head string, lines []string) {
 		for _, key := range slices.Sorted(maps.Keys(in)) {
 			text, isText := in[key].(string)
 			if !isText {
-				raw, _ := json.Marshal(in[key]) //nolint:errcheck // it was JSON a moment ago
+				raw, _ := json.Marshal(in[key]) // it was JSON a moment ago
 				text = string(raw)
 			}
 			text = short(console.Visible(text), r.Folder, "")
@@ -140,8 +140,8 @@ const near = 15 * time.Minute
 // choices are what can be answered, a line each, and until when if that is near.
 func (x *box) choices(r wire.Request) []string {
 	var out []string
-	switch {
-	case r.Kind == troupe.RequestQuestion:
+	switch r.Kind {
+	case troupe.RequestQuestion:
 		out = []string{"write your answer, or n for none"}
 	default:
 		out = []string{"y  yes, once"}

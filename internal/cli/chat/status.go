@@ -21,7 +21,7 @@ func (v *conversation) greet(ctx context.Context) {
 		return
 	}
 	// Without a model the first words say what is missing.
-	v.first, _ = v.api.Model(ctx, v.next.Model, v.next.Cwd) //nolint:errcheck // see above
+	v.first, _ = v.api.Model(ctx, v.next.Model, v.next.Cwd)
 	parts := []string{"troupe " + v.c.Version}
 	if v.first != "" {
 		parts = append(parts, console.Line(v.first, 100))
