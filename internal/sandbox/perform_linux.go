@@ -90,8 +90,8 @@ func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 		return answered(err), true
 	}
 	id, name, flags := q.id, p.name, q.openFlags
-	how := int(flags&passed)&^(unix.O_CREAT|unix.O_EXCL|unix.O_TMPFILE) | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC |
-		unix.O_NOCTTY
+	const makes = unix.O_CREAT | unix.O_EXCL | unix.O_TMPFILE
+	how := int(flags&passed)&^makes | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
 	f.calls.helpers.Go(func() {
 		defer unix.Close(dir) //nolint:errcheck // nothing was written
 		for {
