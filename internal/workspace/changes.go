@@ -114,7 +114,9 @@ func (c *changed) commits(name string, args []string) []string {
 }
 
 func (c *changed) diff(what ...string) {
-	c.list(append([]string{"diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z"},
+	// It is to look only: by itself git diff writes the index anew, whatever GIT_OPTIONAL_LOCKS says.
+	c.list(append([]string{"-c", "diff.autoRefreshIndex=false", "diff", "--name-only", "--no-renames", "--no-ext-diff",
+		"--no-textconv", "-z"},
 		append(what, "--")...)...)
 }
 
