@@ -230,7 +230,7 @@ type capless struct{ store.Tx }
 
 func (t capless) Tree(root troupe.SessionID) (troupe.Tree, error) {
 	tree, err := t.Tx.Tree(root)
-	tree.Total = 0
+	tree.SincePrompt = 0
 	return tree, err
 }
 
