@@ -54,7 +54,6 @@ func embedding() map[string]string {
 		"app.undoing":        wholeApp,
 		"command.arithmetic": walker,
 		"command.starter":    walker,
-		"gate.view":          "a call as a layer of rules sees it, which embeds the call",
 	}
 }
 

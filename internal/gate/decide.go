@@ -58,39 +58,39 @@ func table() []step {
 // view is a call as one layer judges it: with its own mode, and the rules and bounds of its
 // layer and of all above it.
 type view struct {
-	*call
+	call  *call
 	layer int
 	mode  Mode
 	bound troupe.Level // the most that commands are left; LevelNone is no bound
 }
 
-func managedDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.managed.holds(v.layer) }
+func managedDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.call.managed.holds(v.layer) }
 
 // says reports whether something else than rules says so.
 func (c *call) says(e troupe.Effect) bool { return c.judged != nil && c.judged.Effect == e }
 
-func hookDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.says(troupe.Deny) }
+func hookDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.call.says(troupe.Deny) }
 
 // hookAllow allows what a rule that names no protected path could.
 func hookAllow(v *view) (troupe.Effect, bool) {
 	_, possible := v.level(troupe.LevelWorkspace)
-	return troupe.Allow, v.says(troupe.Allow) && !v.protected &&
-		(!v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
+	return troupe.Allow, v.call.says(troupe.Allow) && !v.call.protected &&
+		(!v.call.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
 }
 
 // denyRule also stands for what is kept from agents without anybody's rule: keys, and Troupe's
 // own.
 func denyRule(v *view) (troupe.Effect, bool) {
-	return troupe.Deny, v.hiddenWhy != "" || v.deny.holds(v.layer)
+	return troupe.Deny, v.call.hiddenWhy != "" || v.call.deny.holds(v.layer)
 }
 
 // askRule asks; where the mode turns questions into denials, or no answer could let the
 // command run, it denies.
 func askRule(v *view) (troupe.Effect, bool) {
-	if !v.ask.holds(v.layer) && !v.says(troupe.Ask) {
+	if !v.call.ask.holds(v.layer) && !v.call.says(troupe.Ask) {
 		return "", false
 	}
-	if _, possible := v.level(troupe.LevelWorkspace); v.isCommand() && !possible {
+	if _, possible := v.level(troupe.LevelWorkspace); v.call.isCommand() && !possible {
 		return troupe.Deny, true
 	}
 	return stricter(troupe.Ask, v.mode.OnAsk), true
@@ -98,43 +98,43 @@ func askRule(v *view) (troupe.Effect, bool) {
 
 func byMode(v *view) (troupe.Effect, bool) {
 	switch {
-	case v.isCommand():
+	case v.call.isCommand():
 		return v.commandByMode()
-	case v.class > v.mode.Ceiling:
+	case v.call.class > v.mode.Ceiling:
 		return troupe.Deny, true
 	case v.mode.Self == troupe.ClassExec:
 		return troupe.Allow, true
-	case v.class == troupe.ClassEdit && v.mode.Self >= troupe.ClassEdit:
-		return troupe.Allow, v.inside && !v.protected
+	case v.call.class == troupe.ClassEdit && v.mode.Self >= troupe.ClassEdit:
+		return troupe.Allow, v.call.inside && !v.call.protected
 	default:
 		return "", false
 	}
 }
 
 func allowRule(v *view) (troupe.Effect, bool) {
-	if v.isCommand() {
+	if v.call.isCommand() {
 		return troupe.Allow, v.commandByRule() && v.gitNamed()
 	}
-	return troupe.Allow, v.allow.holds(v.layer)
+	return troupe.Allow, v.call.allow.holds(v.layer)
 }
 
 // declared allows what says of itself that it only reads, within the session's folders. What
 // goes to the network by itself changes nothing here and tells somebody there.
 func declared(v *view) (troupe.Effect, bool) {
-	return troupe.Allow, v.class == troupe.ClassRead && v.inside && v.url == ""
+	return troupe.Allow, v.call.class == troupe.ClassRead && v.call.inside && v.call.url == ""
 }
 
 // readOnlyRun lets a command run where it can change nothing. Where no kernel confines it,
 // reading its text has to show that it changes nothing.
 func readOnlyRun(v *view) (troupe.Effect, bool) {
-	if !v.isCommand() {
+	if !v.call.isCommand() {
 		return "", false
 	}
-	return troupe.Allow, (slices.Contains(v.levels, troupe.LevelReadOnly) || v.readsOnly()) && !v.gitHalf()
+	return troupe.Allow, (slices.Contains(v.call.levels, troupe.LevelReadOnly) || v.readsOnly()) && !v.gitHalf()
 }
 
 func ask(v *view) (troupe.Effect, bool) {
-	if !v.isCommand() {
+	if !v.call.isCommand() {
 		return v.mode.OnAsk, true
 	}
 	if _, possible := v.level(troupe.LevelWorkspace); !possible || v.mode.Ceiling < troupe.ClassExec {
@@ -270,7 +270,7 @@ func (v *view) judge(rows []step) verdict {
 		}
 	}
 	out.level, out.leave, out.beyond = troupe.LevelNone, troupe.LevelNone, troupe.Allow
-	if v.isCommand() {
+	if v.call.isCommand() {
 		v.confine(&out)
 	}
 	return out
@@ -281,7 +281,7 @@ func (v *view) grantable(this verdict) bool {
 	switch this.step {
 	case StepAsk:
 		_, possible := v.level(troupe.LevelWorkspace)
-		return !v.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
+		return !v.call.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
 	case StepReadOnlyRun:
 		return v.mode.Ceiling == troupe.ClassExec && v.bound != troupe.LevelReadOnly
 	default:

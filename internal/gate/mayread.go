@@ -22,12 +22,12 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 	if len(all) == 0 || len(said.Reads) == 0 && !said.Here && !said.Open {
 		return false
 	}
-	open, names, below := v.reads(said)
+	open, names, below := v.call.reads(said)
 	for i := range all {
 		k := &all[i]
 		if open || slices.ContainsFunc(names, func(name string) bool { return rule.MayOverlap(k.segs, split(name)) }) ||
 			slices.ContainsFunc(below, k.reaches) {
-			v.shell.mayRead = k.show
+			v.call.shell.mayRead = k.show
 			return true
 		}
 	}
@@ -37,20 +37,20 @@ func (v *view) mayReadHidden(said *command.Verdict) bool {
 // kept is what is hidden for this layer.
 func (v *view) kept() []kept {
 	var all []kept
-	if len(v.levels) == 0 && v.exist != nil {
-		for _, name := range v.exist() {
+	if len(v.call.levels) == 0 && v.call.exist != nil {
+		for _, name := range v.call.exist() {
 			all = append(all, kept{segs: rule.LiteralSegments(name),
 				show: rule.Visible(name) + ", which is kept from agents"})
 		}
 	}
-	for _, h := range v.shell.readRules {
+	for _, h := range v.call.shell.readRules {
 		if !h.holds(v.layer) {
 			continue
 		}
 		for i := range h.rule.Paths {
 			p := &h.rule.Paths[i]
 			segs := []rule.Segment{{Kind: rule.Any}}
-			if base, known := p.Base(v.at); known {
+			if base, known := p.Base(v.call.at); known {
 				segs = rule.LiteralSegments(base)
 			}
 			all = append(all, kept{segs: append(segs, p.Segs...), show: "what the rule " + h.rule.Written.Text +

@@ -170,13 +170,14 @@ func (c *call) clear() bool { return len(c.parsed().unclear) == 0 }
 
 // doubtful: a rule forbids commands by name, and it is not known what this one runs.
 func (v *view) doubtful() bool {
-	return v.shell.nameRule.holds(v.layer) && (!v.clear() || v.shell.read.RunsInput() || v.obscures() != "")
+	return v.call.shell.nameRule.holds(v.layer) && (!v.call.clear() || v.call.shell.read.RunsInput() ||
+		v.call.obscures() != "")
 }
 
 // blind: a rule is about what files are written, nobody can say which this command writes, and
 // it would run where no sandbox holds it.
 func (v *view) blind(level troupe.Level) bool {
-	return level == troupe.LevelNone && v.shell.writeRule.holds(v.layer) && v.writesUnknown()
+	return level == troupe.LevelNone && v.call.shell.writeRule.holds(v.layer) && v.call.writesUnknown()
 }
 
 // writesUnknown: a redirect writes to a file whose name is only known when it runs.
@@ -212,7 +213,7 @@ func (c *call) verdictOf() *command.Verdict {
 // readsOnly reports whether the command changes nothing, and reads nothing that rules may
 // keep from it, going by its text alone.
 func (v *view) readsOnly() bool {
-	return v.verdictOf().ReadOnly && !v.mayReadHidden(v.verdictOf())
+	return v.call.verdictOf().ReadOnly && !v.mayReadHidden(v.call.verdictOf())
 }
 
 // level is the level that comes nearest to the one wanted, of those that this machine has
@@ -220,15 +221,15 @@ func (v *view) readsOnly() bool {
 func (v *view) level(want troupe.Level) (troupe.Level, bool) {
 	want = want.Meet(v.bound)
 	switch {
-	case want == troupe.LevelNone || slices.Contains(v.levels, want):
+	case want == troupe.LevelNone || slices.Contains(v.call.levels, want):
 		return want, true
 	case want == troupe.LevelWorkspace && v.bound == troupe.LevelNone:
 		return troupe.LevelNone, true
-	case slices.Contains(v.levels, troupe.LevelReadOnly):
+	case slices.Contains(v.call.levels, troupe.LevelReadOnly):
 		return troupe.LevelReadOnly, true
 	case !v.readsOnly():
 		return "", false
-	case slices.Contains(v.levels, troupe.LevelWorkspace):
+	case slices.Contains(v.call.levels, troupe.LevelWorkspace):
 		return troupe.LevelWorkspace, true
 	default:
 		return troupe.LevelNone, true
@@ -274,7 +275,7 @@ func (v *view) confine(out *verdict) {
 func (v *view) commandByMode() (troupe.Effect, bool) {
 	switch {
 	case v.mode.Ceiling < troupe.ClassExec:
-		return troupe.Deny, !slices.Contains(v.levels, troupe.LevelReadOnly) && !v.readsOnly()
+		return troupe.Deny, !slices.Contains(v.call.levels, troupe.LevelReadOnly) && !v.readsOnly()
 	case v.bound == troupe.LevelReadOnly:
 		return "", false
 	case v.mode.Self == troupe.ClassExec:
@@ -290,12 +291,13 @@ func (v *view) commandByMode() (troupe.Effect, bool) {
 // onlyEdits: all that the command changes are files that its redirects name, and the mode
 // allows those.
 func (v *view) onlyEdits() bool {
-	if _, possible := v.level(troupe.LevelWorkspace); !possible || !strings.Contains(v.shell.text, ">") || !v.clear() {
+	if _, possible := v.level(troupe.LevelWorkspace); !possible || !strings.Contains(v.call.shell.text, ">") ||
+		!v.call.clear() {
 		return false
 	}
 	some := false
-	for i := range v.shell.parts {
-		p := &v.shell.parts[i]
+	for i := range v.call.shell.parts {
+		p := &v.call.shell.parts[i]
 		for j := range p.writes {
 			t := &p.writes[j]
 			if !t.nowhere && !v.editedByMode(t) {
@@ -314,7 +316,7 @@ func (v *view) editedByMode(t *target) bool {
 // commandByRule reports whether allow rules cover the command: one the whole of it, or
 // several all its parts and what their redirects write.
 func (v *view) commandByRule() bool {
-	m := &v.shell
+	m := &v.call.shell
 	if v.bound == troupe.LevelReadOnly || v.mode.Ceiling < troupe.ClassExec {
 		return false
 	}
@@ -328,7 +330,7 @@ func (v *view) commandByRule() bool {
 	if m.toolRule.holds(v.layer) {
 		return !v.doubtful() && !v.blind(level) && v.guardsNamed()
 	}
-	return v.someRule() && v.clear() && v.allAllowed(true)
+	return v.someRule() && v.call.clear() && v.allAllowed(true)
 }
 
 // someRule: a rule covers a part of the command, or what it writes.
@@ -336,7 +338,7 @@ func (v *view) someRule() bool { return v.cited() != nil }
 
 // cited is the rule that is named for allowing the command.
 func (v *view) cited() *rule.Rule {
-	m := &v.shell
+	m := &v.call.shell
 	switch {
 	case m.exact.holds(v.layer):
 		return m.exact.rule
@@ -360,10 +362,10 @@ func (v *view) cited() *rule.Rule {
 
 // guardsNamed: what is protected and would be written is named by a rule.
 func (v *view) guardsNamed() bool {
-	if !strings.Contains(v.shell.text, ">") {
+	if !strings.Contains(v.call.shell.text, ">") {
 		return true
 	}
-	m := v.parsed()
+	m := v.call.parsed()
 	for i := range m.parts {
 		for j := range m.parts[i].writes {
 			if t := &m.parts[i].writes[j]; len(t.guards) > 0 && !t.by.holds(v.layer) {
@@ -377,7 +379,7 @@ func (v *view) guardsNamed() bool {
 // allAllowed reports whether each part needs no rule or, if rules count, has one; and each
 // redirect likewise.
 func (v *view) allAllowed(rules bool) bool {
-	m := v.parsed()
+	m := v.call.parsed()
 	for i := range m.parts {
 		p := &m.parts[i]
 		if p.Via != "" {
@@ -385,11 +387,11 @@ func (v *view) allAllowed(rules bool) bool {
 		}
 		switch {
 		case rules && p.by.holds(v.layer):
-		case v.isFree(p):
+		case v.call.isFree(p):
 		default:
 			return false
 		}
-		if len(v.levels) == 0 && v.isFree(p) && v.mayReadHidden(&p.said) {
+		if len(v.call.levels) == 0 && v.call.isFree(p) && v.mayReadHidden(&p.said) {
 			return false
 		}
 		for j := range p.writes {

@@ -46,7 +46,7 @@ func changesOfGit(c *call, q *Query) []target {
 
 // gitNamed: each protected file that git would change is named by a rule.
 func (v *view) gitNamed() bool {
-	return !slices.ContainsFunc(v.tree, func(t target) bool { return !t.by.holds(v.layer) })
+	return !slices.ContainsFunc(v.call.tree, func(t target) bool { return !t.by.holds(v.layer) })
 }
 
 // gitHalf: git would begin, and be refused what is protected.
