@@ -38,22 +38,19 @@ func granted() allowance {
 func embedding() map[string]string {
 	const (
 		wholeApp = "a part of the api's implementation, which embeds the app with a caller"
-		walker   = "a part of the walk through a command, which embeds the walker"
 	)
 	return map[string]string{
-		"app.boundAPI":       "what implements api.API for one caller: all that a surface can ask for",
-		"app.App":            "embeds the trees of its home",
-		"app.bound":          "the app for one caller",
-		"app.following":      wholeApp,
-		"app.machine":        wholeApp,
-		"app.requests":       wholeApp,
-		"app.runs":           wholeApp,
-		"app.sessions":       wholeApp,
-		"app.steering":       wholeApp,
-		"app.trusting":       wholeApp,
-		"app.undoing":        wholeApp,
-		"command.arithmetic": walker,
-		"command.starter":    walker,
+		"app.boundAPI":  "what implements api.API for one caller: all that a surface can ask for",
+		"app.App":       "embeds the trees of its home",
+		"app.bound":     "the app for one caller",
+		"app.following": wholeApp,
+		"app.machine":   wholeApp,
+		"app.requests":  wholeApp,
+		"app.runs":      wholeApp,
+		"app.sessions":  wholeApp,
+		"app.steering":  wholeApp,
+		"app.trusting":  wholeApp,
+		"app.undoing":   wholeApp,
 	}
 }
 

@@ -8,56 +8,56 @@ import (
 )
 
 // arithmetic walks what bash evaluates as expressions.
-type arithmetic struct{ *walker }
+type arithmetic struct{ walk *walker }
 
 // arithm walks an arithmetic expression. bash evaluates the text of the variables in it as
 // expressions again, and a subscript in that text can run commands: x='a[$(rm y)]'; ((x)).
 // So only those variables are clear of which each value in the command is a number.
-func (w arithmetic) arithm(x syntax.ArithmExpr) {
-	if x == nil || !w.enter() {
+func (a arithmetic) arithm(x syntax.ArithmExpr) {
+	if x == nil || !a.walk.enter() {
 		return
 	}
-	defer w.leave()
+	defer a.walk.leave()
 	switch x := x.(type) {
 	case *syntax.Word:
-		w.arithmWord(x)
+		a.arithmWord(x)
 	case *syntax.BinaryArithm:
 		if word, ok := x.X.(*syntax.Word); ok && strings.HasSuffix(x.Op.String(), "=") &&
 			!slices.Contains([]string{"==", "!=", "<=", ">="}, x.Op.String()) {
-			w.out.counters = append(w.out.counters, word.Lit())
+			a.walk.out.counters = append(a.walk.out.counters, word.Lit())
 		}
-		w.arithm(x.X)
-		w.arithm(x.Y)
+		a.arithm(x.X)
+		a.arithm(x.Y)
 	case *syntax.UnaryArithm:
-		w.arithm(x.X)
+		a.arithm(x.X)
 	case *syntax.ParenArithm:
-		w.arithm(x.X)
+		a.arithm(x.X)
 	default:
-		w.unclear("it has arithmetic of a kind that is not known")
+		a.walk.unclear("it has arithmetic of a kind that is not known")
 	}
 }
 
-func (w arithmetic) arithmWord(word *syntax.Word) {
+func (a arithmetic) arithmWord(word *syntax.Word) {
 	for _, part := range word.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			w.arithmText(p.Value)
+			a.arithmText(p.Value)
 		case *syntax.ArithmExp:
-			w.visit(p.Left)
-			w.arithm(p.X)
+			a.walk.visit(p.Left)
+			a.arithm(p.X)
 		case *syntax.ParamExp:
-			if piece := w.param(p, false); piece.kind != pieceNumber {
-				w.number(p.Param, p.Index != nil || piece.kind != pieceVar)
+			if piece := a.walk.param(p, false); piece.kind != pieceNumber {
+				a.number(p.Param, p.Index != nil || piece.kind != pieceVar)
 			}
 		case *syntax.CmdSubst:
-			w.counted = true
-			if w.expansion(p, true); !counts(p) {
-				w.unclear("arithmetic evaluates a text that is only known when it runs")
+			a.walk.counted = true
+			if a.walk.expansion(p, true); !counts(p) {
+				a.walk.unclear("arithmetic evaluates a text that is only known when it runs")
 			}
 		default:
 			// Quotes are taken off and the text is evaluated all the same.
-			w.expansion(part, true)
-			w.unclear("arithmetic evaluates a text that is only known when it runs")
+			a.walk.expansion(part, true)
+			a.walk.unclear("arithmetic evaluates a text that is only known when it runs")
 		}
 	}
 }
@@ -95,28 +95,28 @@ func counts(p *syntax.CmdSubst) bool {
 	return false
 }
 
-func (w arithmetic) arithmText(text string) {
+func (a arithmetic) arithmText(text string) {
 	if isNumber(text) {
 		return
 	}
 	if isName(text) {
-		w.used(text)
-		w.sets(text) // it may be on the left of a =
-		w.number(&syntax.Lit{Value: text}, false)
+		a.walk.used(text)
+		a.walk.sets(text) // it may be on the left of a =
+		a.number(&syntax.Lit{Value: text}, false)
 		return
 	}
-	w.unclear("arithmetic evaluates a text that is only known when it runs")
+	a.walk.unclear("arithmetic evaluates a text that is only known when it runs")
 }
 
 // number says that a variable in arithmetic is unclear, unless it is a number for sure.
-func (w arithmetic) number(name *syntax.Lit, changed bool) {
+func (a arithmetic) number(name *syntax.Lit, changed bool) {
 	if name == nil {
 		return
 	}
 	if changed {
-		w.unclear("arithmetic evaluates what " + name.Value + " holds")
+		a.walk.unclear("arithmetic evaluates what " + name.Value + " holds")
 	} else if !alwaysNumber(name.Value) {
-		w.calculates = append(w.calculates, name.Value)
+		a.walk.calculates = append(a.walk.calculates, name.Value)
 	}
 }
 
@@ -183,43 +183,43 @@ func (c *Command) findNumbers() {
 
 // test walks [[ … ]]. Its words are not split; but -v, -R and comparisons of numbers
 // evaluate text, whether it is quoted or not.
-func (w arithmetic) test(x syntax.TestExpr) {
-	if x == nil || !w.enter() {
+func (a arithmetic) test(x syntax.TestExpr) {
+	if x == nil || !a.walk.enter() {
 		return
 	}
-	defer w.leave()
+	defer a.walk.leave()
 	switch x := x.(type) {
 	case *syntax.Word:
-		w.pieces(x)
+		a.walk.pieces(x)
 	case *syntax.ParenTest:
-		w.test(x.X)
+		a.test(x.X)
 	case *syntax.UnaryTest:
 		if word, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
-			w.plainName(word)
+			a.plainName(word)
 			return
 		}
-		w.test(x.X)
+		a.test(x.X)
 	case *syntax.BinaryTest:
 		switch x.Op {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			w.numberOperand(x.X)
-			w.numberOperand(x.Y)
+			a.numberOperand(x.X)
+			a.numberOperand(x.Y)
 		case syntax.TsReMatch, syntax.TsMatch, syntax.TsNoMatch, syntax.TsMatchShort:
-			w.test(x.X)
-			w.matchOperand(x.Y)
+			a.test(x.X)
+			a.matchOperand(x.Y)
 		default:
-			w.test(x.X)
-			w.test(x.Y)
+			a.test(x.X)
+			a.test(x.Y)
 		}
 	default:
-		w.unclear("it has a test that is not known")
+		a.walk.unclear("it has a test that is not known")
 	}
 }
 
-func (w arithmetic) numberOperand(x syntax.TestExpr) {
+func (a arithmetic) numberOperand(x syntax.TestExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
-		w.unclear("it has a test that is not known")
+		a.walk.unclear("it has a test that is not known")
 		return
 	}
 	parts := word.Parts
@@ -228,30 +228,30 @@ func (w arithmetic) numberOperand(x syntax.TestExpr) {
 			parts = q.Parts
 		}
 	}
-	w.arithmWord(&syntax.Word{Parts: parts})
+	a.arithmWord(&syntax.Word{Parts: parts})
 }
 
 // matchOperand is a pattern: there are more kinds of them than elsewhere, and all are text.
-func (w arithmetic) matchOperand(x syntax.TestExpr) {
+func (a arithmetic) matchOperand(x syntax.TestExpr) {
 	word, ok := x.(*syntax.Word)
 	if !ok {
-		w.test(x)
+		a.test(x)
 		return
 	}
 	for _, part := range word.Parts {
 		if glob, ok := part.(*syntax.ExtGlob); ok {
 			if strings.ContainsAny(glob.Pattern.Value, "$`<>") {
-				w.unclear("its pattern holds what bash expands")
+				a.walk.unclear("its pattern holds what bash expands")
 			}
 			continue
 		}
-		w.pieces(&syntax.Word{Parts: []syntax.WordPart{part}})
+		a.walk.pieces(&syntax.Word{Parts: []syntax.WordPart{part}})
 	}
 }
 
 // plainName checks a word that bash takes for the name of a variable.
-func (w arithmetic) plainName(word *syntax.Word) {
-	if got := finish(w.pieces(word), w.source(word)); !got.Known || !isName(got.Text) {
-		w.unclear("the name of a variable in it is evaluated, and may run something")
+func (a arithmetic) plainName(word *syntax.Word) {
+	if got := finish(a.walk.pieces(word), a.walk.source(word)); !got.Known || !isName(got.Text) {
+		a.walk.unclear("the name of a variable in it is evaluated, and may run something")
 	}
 }

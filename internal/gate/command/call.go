@@ -125,18 +125,18 @@ func (w *walker) declare(c *syntax.DeclClause, s scope) {
 
 // declaration checks a word of declare that is no plain assignment: an option, or a text
 // that is evaluated as one.
-func (w starter) declaration(name string, word Word) {
+func (s starter) declaration(name string, word Word) {
 	switch {
 	case !word.Known:
-		w.unclear("what `" + name + "` sets is only known when it runs")
+		s.walk.unclear("what `" + name + "` sets is only known when it runs")
 	case strings.HasPrefix(word.Text, "-") || strings.HasPrefix(word.Text, "+"):
 		if strings.ContainsAny(word.Text, "inIN") && !strings.HasPrefix(word.Text, "--") {
-			w.unclear("`" + name + " " + word.Text + "` makes later assignments evaluate what they are given")
+			s.walk.unclear("`" + name + " " + word.Text + "` makes later assignments evaluate what they are given")
 		}
 	default:
 		target, _, _ := strings.Cut(word.Text, "=")
 		if !isName(strings.TrimSuffix(target, "+")) {
-			w.unclear("the name of a variable in it is evaluated, and may run something")
+			s.walk.unclear("the name of a variable in it is evaluated, and may run something")
 		}
 	}
 }
@@ -147,52 +147,52 @@ func knownWord(text string) Word {
 
 // effects are what a part does to the rest of the walk: it may change the folder, or
 // evaluate its arguments.
-func (w starter) effects(part Part) {
+func (s starter) effects(part Part) {
 	name, ok := commandName(part.Words)
 	if !ok {
-		w.unclear("its first word is only known when it runs")
-		w.moves()
+		s.walk.unclear("its first word is only known when it runs")
+		s.walk.moves()
 		return
 	}
 	args := part.Words[1:]
 	switch name {
 	case "cd", "pushd", "popd":
-		if !(name != "popd" && !w.moved && len(args) == 1 && w.isHere(args[0])) {
-			w.moves()
+		if !(name != "popd" && !s.walk.moved && len(args) == 1 && s.walk.isHere(args[0])) {
+			s.walk.moves()
 		}
 	case "eval":
-		w.moves()
-		w.code(name, args, part)
+		s.walk.moves()
+		s.code(name, args, part)
 	case ".", "source":
-		w.moves()
+		s.walk.moves()
 		if len(args) == 0 || !args[0].Known {
-			w.unclear("it runs a file whose name is only known when it runs")
+			s.walk.unclear("it runs a file whose name is only known when it runs")
 		}
 	case "trap":
-		w.trap(args, part)
+		s.trap(args, part)
 	case "test", "[":
-		w.testBuiltin(args)
+		s.testBuiltin(args)
 	case "declare", "typeset", "local", "export", "readonly":
 		for _, arg := range args {
-			w.declaration(name, arg)
+			s.declaration(name, arg)
 		}
 	case "let":
-		w.unclear("`let` evaluates its arguments")
+		s.walk.unclear("`let` evaluates its arguments")
 	case "printf", "read", "unset", "mapfile", "readarray", "getopts", "wait":
-		w.variables(name, args)
+		s.variables(name, args)
 	case "compgen", "complete", "bind", "fc", "jobs":
 		for _, arg := range args {
 			if !arg.Known || strings.ContainsAny(arg.Text, "$`") {
-				w.unclear("`" + name + "` evaluates its arguments")
+				s.walk.unclear("`" + name + "` evaluates its arguments")
 			}
 		}
 	case "sh", "bash", "dash", "zsh", "ksh", "ash", "rbash":
-		w.shell(name, args, part)
+		s.shell(name, args, part)
 	case "find":
-		w.find(args, part)
+		s.find(args, part)
 	default:
-		if s := lookup(name).wraps; s != nil && s.visible {
-			w.carried(name, s, args, part)
+		if how := lookup(name).wraps; how != nil && how.visible {
+			s.carried(name, how, args, part)
 		}
 	}
 }
@@ -228,27 +228,27 @@ func baseName(name string) string {
 }
 
 // code walks a text that a command evaluates.
-func (w starter) code(name string, args []Word, part Part) {
+func (s starter) code(name string, args []Word, part Part) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
 		if !arg.Known {
-			w.unclear("`" + name + "` runs a text that is only known when it runs")
+			s.walk.unclear("`" + name + "` runs a text that is only known when it runs")
 			return
 		}
 		texts[i] = arg.Text
 	}
-	w.text(name, strings.Join(texts, " "), part)
+	s.text(name, strings.Join(texts, " "), part)
 }
 
 // text reads the code in a text as parts of its own.
-func (w starter) text(name, text string, part Part) {
-	if w.texts >= maxTexts {
-		w.unclear("it has code within texts within texts")
+func (s starter) text(name, text string, part Part) {
+	if s.walk.texts >= maxTexts {
+		s.walk.unclear("it has code within texts within texts")
 		return
 	}
-	inner, bad := walk(text, w.texts+1, w.folder)
+	inner, bad := walk(text, s.walk.texts+1, s.walk.folder)
 	if bad != nil {
-		w.unclear("the text that `" + name + "` runs cannot be read")
+		s.walk.unclear("the text that `" + name + "` runs cannot be read")
 		return
 	}
 	for _, p := range inner.out.Parts {
@@ -256,33 +256,33 @@ func (w starter) text(name, text string, part Part) {
 			p.Via = name
 		}
 		p.Redirects = append(p.Redirects, part.Redirects...)
-		p.Moved = p.Moved || w.moved || part.Moved
-		w.out.Parts = append(w.out.Parts, p)
+		p.Moved = p.Moved || s.walk.moved || part.Moved
+		s.walk.out.Parts = append(s.walk.out.Parts, p)
 	}
 	for _, why := range inner.out.Unclear {
-		w.unclear(why)
+		s.walk.unclear(why)
 	}
-	w.out.functions = append(w.out.functions, inner.out.functions...)
-	w.out.uses = append(w.out.uses, inner.out.uses...)
-	w.out.sets = append(w.out.sets, inner.out.sets...)
-	w.out.strings = append(w.out.strings, inner.out.strings...)
-	w.counted = w.counted || inner.counted
-	w.out.Redirected = w.out.Redirected || inner.out.Redirected
+	s.walk.out.functions = append(s.walk.out.functions, inner.out.functions...)
+	s.walk.out.uses = append(s.walk.out.uses, inner.out.uses...)
+	s.walk.out.sets = append(s.walk.out.sets, inner.out.sets...)
+	s.walk.out.strings = append(s.walk.out.strings, inner.out.strings...)
+	s.walk.counted = s.walk.counted || inner.counted
+	s.walk.out.Redirected = s.walk.out.Redirected || inner.out.Redirected
 }
 
-func (w starter) trap(args []Word, part Part) {
+func (s starter) trap(args []Word, part Part) {
 	for len(args) > 0 && args[0].Known && (args[0].Text == "--" || args[0].Text == "-p" || args[0].Text == "-l") {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0].Known && (args[0].Text == "-" || args[0].Text == "") {
 		return
 	}
-	w.moves()
-	w.code("trap", args[:1], part)
+	s.walk.moves()
+	s.code("trap", args[:1], part)
 }
 
 // testBuiltin looks at the arguments of test and [: the one after -v is evaluated.
-func (w starter) testBuiltin(args []Word) {
+func (s starter) testBuiltin(args []Word) {
 	if n := len(args); n > 0 && args[n-1].Known && args[n-1].Text == "]" {
 		args = args[:n-1]
 	}
@@ -292,19 +292,19 @@ func (w starter) testBuiltin(args []Word) {
 		code = code || arg.Known && strings.Contains(arg.Text, "[") && strings.ContainsAny(arg.Text, "$`")
 		if arg.Known && (arg.Text == "-v" || arg.Text == "-R") && i+1 < len(args) && (!args[i+1].Known ||
 			!isName(args[i+1].Text)) {
-			w.unclear("the name of a variable in it is evaluated, and may run something")
+			s.walk.unclear("the name of a variable in it is evaluated, and may run something")
 		}
 	}
 	if unknown && (code || len(args) == 2 && !args[0].Known) {
-		w.unclear("a test in it may evaluate a name, and run something")
+		s.walk.unclear("a test in it may evaluate a name, and run something")
 	}
 }
 
 // variables checks builtins that put something into variables: their names are evaluated,
 // if they have subscripts.
-func (w starter) variables(name string, args []Word) {
+func (s starter) variables(name string, args []Word) {
 	if name == "printf" && len(args) > 1 && args[0].Known && setsCount(args[0].Text) {
-		w.unclear("%n of `printf` sets a variable")
+		s.walk.unclear("%n of `printf` sets a variable")
 	}
 	takes := map[string]string{"read": "dinNptu", "mapfile": "dnOsucC", "readarray": "dnOsucC"}[name]
 	names := name == "read" || name == "unset" || name == "mapfile" || name == "readarray"
@@ -317,12 +317,12 @@ func (w starter) variables(name string, args []Word) {
 			}
 		case !arg.Known:
 			if names || name == "getopts" && i == 1 || strings.HasPrefix(arg.lead(), "-v") {
-				w.unclear("the name of a variable in it is only known when it runs")
+				s.walk.unclear("the name of a variable in it is only known when it runs")
 			}
 		case strings.HasPrefix(arg.Text, "-") && arg.Text != "-" && name != "getopts":
 			flag, value, glued := lastFlag(arg.Text, takes+"vap")
 			if strings.ContainsAny(arg.Text, "C") && takes != "" && name != "read" {
-				w.unclear("`" + name + " -C` evaluates its argument")
+				s.walk.unclear("`" + name + " -C` evaluates its argument")
 			}
 			if flag == 0 || strings.IndexByte(takes, flag) < 0 && !(flag == 'a' && name == "read" || flag == 'v' &&
 				name == "printf" || flag == 'p' && name == "wait") {
@@ -335,15 +335,15 @@ func (w starter) variables(name string, args []Word) {
 				}
 				value = args[i].Text
 			}
-			w.sets(value)
+			s.walk.sets(value)
 			if (flag == 'a' || flag == 'v' || flag == 'p' && name == "wait") && (!glued && !args[i].Known ||
 				!isName(value)) {
-				w.unclear("the name of a variable in it is evaluated, and may run something")
+				s.walk.unclear("the name of a variable in it is evaluated, and may run something")
 			}
 		case names || name == "getopts" && i == 1:
-			w.sets(arg.Text)
+			s.walk.sets(arg.Text)
 			if !isName(arg.Text) {
-				w.unclear("the name of a variable in it is evaluated, and may run something")
+				s.walk.unclear("the name of a variable in it is evaluated, and may run something")
 			}
 		}
 	}

@@ -3,7 +3,7 @@ package command
 import "strings"
 
 // starter walks what a command's own words start.
-type starter struct{ *walker }
+type starter struct{ walk *walker }
 
 // wrapper says how to read the options of a command that runs another one.
 type wrapper struct {
@@ -24,7 +24,7 @@ func withoutMore(text string) string { return strings.TrimSuffix(text, " …") }
 const unknownCommand = "runs what is only known when it runs"
 
 // unwrap takes the wrappers off the words and sets the part's own.
-func (w starter) unwrap(part *Part, words []Word) {
+func (s starter) unwrap(part *Part, words []Word) {
 	part.Words = words
 	for {
 		name, ok := commandName(part.Words)
@@ -42,7 +42,7 @@ func (w starter) unwrap(part *Part, words []Word) {
 		rest, assigns, problem := known.skip(args)
 		if problem != "" {
 			if !onlyAsks(name, args) {
-				w.unclear("`" + name + "` " + problem)
+				s.walk.unclear("`" + name + "` " + problem)
 			}
 			return
 		}
@@ -181,36 +181,36 @@ func (s *wrapper) option(text string) (takes, ok bool) {
 }
 
 // carried adds the part that a command with options of its own runs.
-func (w starter) carried(name string, s *wrapper, args []Word, part Part) {
-	rest, assigns, problem := s.skip(args)
+func (s starter) carried(name string, how *wrapper, args []Word, part Part) {
+	rest, assigns, problem := how.skip(args)
 	if problem != "" {
-		w.unclear("`" + name + "` " + problem)
+		s.walk.unclear("`" + name + "` " + problem)
 	} else if len(rest) > 0 {
-		w.via(name, rest, assigns, part)
+		s.via(name, rest, assigns, part)
 	}
 }
 
 // via adds the part that another one runs by its arguments.
-func (w starter) via(name string, words []Word, assigns []Assign, part Part) {
-	if !w.enter() {
+func (s starter) via(name string, words []Word, assigns []Assign, part Part) {
+	if !s.walk.enter() {
 		return
 	}
-	defer w.leave()
+	defer s.walk.leave()
 	p := Part{
 		Via: name, Assigns: append(part.Assigns[:len(part.Assigns):len(part.Assigns)], assigns...),
 		Redirects: part.Redirects, Moved: part.Moved,
 	}
 	p.Whole = textOf(words)
-	w.unwrap(&p, words)
+	s.unwrap(&p, words)
 	p.Text = withoutMore(textOf(p.Words))
-	w.out.Parts = append(w.out.Parts, p)
-	moved := w.moved
-	w.effects(p)
-	w.moved = moved
+	s.walk.out.Parts = append(s.walk.out.Parts, p)
+	moved := s.walk.moved
+	s.effects(p)
+	s.walk.moved = moved
 }
 
 // find adds what -exec and its like run.
-func (w starter) find(args []Word, part Part) {
+func (s starter) find(args []Word, part Part) {
 	for i := 0; i < len(args); i++ {
 		option := args[i].Text
 		if !args[i].Known || option != "-exec" && option != "-execdir" && option != "-ok" && option != "-okdir" {
@@ -232,7 +232,7 @@ func (w starter) find(args []Word, part Part) {
 		if len(words) > 0 {
 			p := part
 			p.Moved = p.Moved || strings.HasSuffix(option, "dir")
-			w.via("find", words, nil, p)
+			s.via("find", words, nil, p)
 		}
 	}
 }
@@ -253,12 +253,12 @@ func braced(text, braces string, kind pieceKind) []piece {
 }
 
 // shell reads the code given to bash -c.
-func (w starter) shell(name string, args []Word, part Part) {
+func (s starter) shell(name string, args []Word, part Part) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].Text
 		switch {
 		case !args[i].Known:
-			w.unclear("`" + name + "` " + unknownCommand)
+			s.walk.unclear("`" + name + "` " + unknownCommand)
 			return
 		case len(text) < 2 || text[0] != '-' && text[0] != '+':
 			return // a script
@@ -270,10 +270,10 @@ func (w starter) shell(name string, args []Word, part Part) {
 			for i++; i < len(args) && args[i].Known && strings.HasPrefix(args[i].Text, "-"); i++ {
 			}
 			if i >= len(args) || !args[i].Known {
-				w.unclear("`" + name + "` " + unknownCommand)
+				s.walk.unclear("`" + name + "` " + unknownCommand)
 				return
 			}
-			w.text(name, args[i].Text, part)
+			s.text(name, args[i].Text, part)
 			return
 		}
 	}
