@@ -55,9 +55,9 @@ type App struct {
 	settings config.Settings
 	warnings []string
 	db       *sqlite.Store
-	trees
-	models *models
-	tools  func(all.Options) ([]tool.Descriptor, error) // the list of tools
+	trees    trees
+	models   *models
+	tools    func(all.Options) ([]tool.Descriptor, error) // the list of tools
 
 	followers *follow.Broker
 
@@ -76,8 +76,8 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
 		return nil, err
 	}
-	a.store = a.db
-	a.followers = follow.New(a.store, a.advances)
+	a.trees.store = a.db
+	a.followers = follow.New(a.trees.store, a.advances)
 	return a, nil
 }
 

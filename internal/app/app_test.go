@@ -152,8 +152,8 @@ func TestFollowsWhoTakesOver(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	racing := &beforeUpdate{Store: a.store}
-	a.store = racing
+	racing := &beforeUpdate{Store: a.trees.store}
+	a.trees.store = racing
 	r, err := you(a).Begin(ctx, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:slow.yaml"})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,11 @@ func TestFollowsWhoTakesOver(t *testing.T) {
 	// It takes the tree over when the session here is about to log that it is stopped.
 	racing.arm(1, func() {
 		ad := session.Adoption{Root: r.Root}
-		err := b.store.View(ctx, func(rd store.Reader) (err error) { ad.Expect, err = rd.Lease(r.Root); return err })
+		err := b.trees.store.View(ctx, func(rd store.Reader) (err error) {
+			ad.Expect,
+				err = rd.Lease(r.Root)
+			return err
+		})
 		if err == nil {
 			err = e.hub.Adopt(ctx, ad)
 		}

@@ -13,20 +13,24 @@ func (a *App) As(c troupe.Caller) api.API {
 
 // bound is a home and who uses it.
 type bound struct {
-	*App
+	app    *App
 	caller troupe.Caller
 }
 
-// boundAPI are the use cases, one type and one file a noun.
+// boundAPI are the use cases, one type and one file a noun. It has the methods of the interfaces only:
+// what their types do besides is theirs.
 type boundAPI struct {
-	sessions
-	runs
-	steering
-	requests
-	following
-	trusting
-	undoing
-	machine
+	api.Sessions
+	api.Runs
+	api.Steering
+	requesting
+	api.Following
+	api.Trusting
+	api.Undoing
+	api.Machine
 }
+
+// requesting is api.Requests under a name that is not one of its methods: a field hides a method of its name.
+type requesting = api.Requests
 
 var _ api.API = (*boundAPI)(nil)

@@ -57,7 +57,7 @@ func TestSaidWhileTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := openHome(t, home)
-	b.store = &between{b.store, sync.OnceFunc(func() {
+	b.trees.store = &between{b.trees.store, sync.OnceFunc(func() {
 		if _, err := you(taker).Begin(t.Context(), wire.Begin{Resume: string(r.Root), Cwd: dir,
 			Idle: true}); err != nil {
 			t.Error(err)

@@ -20,9 +20,9 @@ import (
 func (a machine) Models(ctx context.Context, cwd string) (wire.ModelList, error) {
 	out := wire.ModelList{Aliases: map[string]string{}, Models: []wire.ModelRow{}, Problems: []string{},
 		Providers: []string{}}
-	m := a.models
+	m := a.app.models
 	var err error
-	if out.Default, err = a.defaultModel("", cwd); err != nil {
+	if out.Default, err = a.app.defaultModel("", cwd); err != nil {
 		out.Problems = append(out.Problems, err.Error())
 	}
 	m.mu.Lock()
@@ -142,10 +142,10 @@ const maxProbe = 200_000
 // price is left alone. ok is false if there was nothing to test.
 func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowCheck, ok bool, err error) {
 	name, id, _ := strings.Cut(full, "/")
-	if !a.models.own(name) {
+	if !a.app.models.own(name) {
 		return c, false, nil
 	}
-	p, _, err := a.models.Provider(full)
+	p, _, err := a.app.models.Provider(full)
 	if err != nil {
 		return c, false, err
 	}
@@ -153,7 +153,7 @@ func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowChe
 	if !isOpenAI {
 		return c, false, nil
 	}
-	i, _ := a.models.info(full)
+	i, _ := a.app.models.info(full)
 	claimed := i.Window
 	if claimed == 0 {
 		list, err := o.Models(ctx)

@@ -56,9 +56,9 @@ func (a *App) removeExpired(ctx context.Context) {
 	if a.settings.KeepDays == 0 {
 		return
 	}
-	old, err := a.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.KeepDays)*24*time.Hour))
+	old, err := a.trees.olderThan(ctx, a.env.Now().Add(-time.Duration(a.settings.KeepDays)*24*time.Hour))
 	for _, s := range old {
-		err = errors.Join(err, runs{bound{App: a}}.remove(ctx, s.ID))
+		err = errors.Join(err, runs{bound{app: a}}.remove(ctx, s.ID))
 	}
 	if err != nil {
 		a.env.Log.Warn("remove old sessions", "err", err)
@@ -119,7 +119,7 @@ func (a *App) removeOrphanOutputs(ctx context.Context) {
 		if err != nil || !ok || !d.IsDir() || a.env.Now().Sub(info.ModTime()) < sweepAfter {
 			continue
 		}
-		if _, err := a.session(ctx, id); !isNotFound(err) {
+		if _, err := a.trees.session(ctx, id); !isNotFound(err) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(a.dirs.Outputs(), d.Name())); err != nil {

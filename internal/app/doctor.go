@@ -20,11 +20,12 @@ import (
 // Doctor looks at everything a run in cwd would need. It changes nothing, and calls nobody but
 // a model server of the user's own, whose window it tests.
 func (a machine) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error) {
-	c := wire.Diagnosis{Version: a.env.Version, Config: a.dirs.Config, Data: a.dirs.Data, Problems: []string{},
-		Waiting: []wire.WaitingSession{}}
-	if a.db == nil {
-		c.Database.Path = a.dirs.Database()
-	} else if st, err := a.db.Stats(); err != nil {
+	c := wire.Diagnosis{Version: a.app.env.Version, Config: a.app.dirs.Config, Data: a.app.dirs.Data,
+		Problems: []string{},
+		Waiting:  []wire.WaitingSession{}}
+	if a.app.db == nil {
+		c.Database.Path = a.app.dirs.Database()
+	} else if st, err := a.app.db.Stats(); err != nil {
 		c.Problems = append(c.Problems, fmt.Sprintf("look at the database: %v", err))
 	} else {
 		c.Database = wire.Database{Path: st.Path, Bytes: st.Bytes, Version: st.Version}
@@ -59,7 +60,7 @@ func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (w
 	a.settings, a.warnings = p.settings, p.warnings
 	a.models = newModels(env, a.dirs, a.settings)
 	defer a.models.close()
-	found, err := machine{bound{App: a}}.Doctor(ctx, cwd)
+	found, err := machine{bound{app: a}}.Doctor(ctx, cwd)
 	found.Problems = append(c.Problems, found.Problems...)
 	if err != nil {
 		found.Problems = append(found.Problems, err.Error())
@@ -80,20 +81,20 @@ func checkPrograms(ctx context.Context, c *wire.Diagnosis) {
 
 // checkFolder looks at what a run in cwd would get: sandbox, environment, agents, rules.
 func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string) error {
-	guard := a.newGuard(ctx)
+	guard := a.app.newGuard(ctx)
 	defer guard.close() //nolint:errcheck // it has made nothing
 	c.Kernel = guard.box.Support(ctx)
-	tools, err := a.newToolbox(guard)
+	tools, err := a.app.newToolbox(guard)
 	if err != nil {
 		return err
 	}
-	p, err := a.policyOf(cwd, false)
+	p, err := a.app.policyOf(cwd, false)
 	if err != nil {
 		return err
 	}
-	_, c.Environment = config.Environment(a.env.Environ, p.settings)
+	_, c.Environment = config.Environment(a.app.env.Environ, p.settings)
 	c.Problems = append(c.Problems, guard.tryHidden(ctx, cwd)...)
-	set, problems := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Tools: tools.Callable(),
+	set, problems := profile.Load(profile.Sources{User: a.app.dirs.UserAgents(), Project: cwd, Tools: tools.Callable(),
 		Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
@@ -102,18 +103,18 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 		return err
 	}
 	a.testWindow(ctx, c)
-	known, err := a.known()
+	known, err := a.app.known()
 	if err != nil {
 		return err
 	}
-	_, warnings, err := a.authority(gate.NewTools(known.Facts()), wire.Begin{Cwd: cwd}, p, nil)
+	_, warnings, err := a.app.authority(gate.NewTools(known.Facts()), wire.Begin{Cwd: cwd}, p, nil)
 	if err != nil {
 		return err
 	}
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
 		p, err := d.Resolve(profile.Place{Offer: tools.Callable(), Model: c.Model,
-			Named: func(n string) (string, error) { return a.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
+			Named: func(n string) (string, error) { return a.app.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
 		if err != nil {
 			c.Problems = append(c.Problems, err.Error())
 			continue
@@ -147,10 +148,10 @@ func (a machine) testWindow(ctx context.Context, c *wire.Diagnosis) {
 
 // waiting lists the sessions, of any process, that wait to ask their model again.
 func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
-	if a.store == nil {
+	if a.app.trees.store == nil {
 		return nil
 	}
-	err := a.store.View(ctx, func(r store.Reader) error {
+	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
 		list, err := r.Sessions(store.Filter{Status: troupe.Waiting, Waiting: troupe.WaitModel})
 		for _, s := range list {
 			if s.Error != "" {
@@ -167,26 +168,26 @@ func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
 }
 
 func (a machine) checkModel(c *wire.Diagnosis, cwd string) {
-	c.Providers = a.models.askable()
-	full, err := a.defaultModel("", cwd)
+	c.Providers = a.app.models.askable()
+	full, err := a.app.defaultModel("", cwd)
 	if err != nil {
 		c.Problems = append(c.Problems, err.Error())
 		return
 	}
 	c.Model = full
 	c.Provider.Name, _, _ = strings.Cut(full, "/")
-	c.Provider.KeyEnv = a.models.keyOf(c.Provider.Name)
-	switch s := a.settings.Providers[c.Provider.Name]; {
+	c.Provider.KeyEnv = a.app.models.keyOf(c.Provider.Name)
+	switch s := a.app.settings.Providers[c.Provider.Name]; {
 	case s.BaseURL != "":
-		c.Provider.BaseURL, c.Provider.Key = s.BaseURL, s.KeyEnv != "" && a.models.set(s.KeyEnv)
+		c.Provider.BaseURL, c.Provider.Key = s.BaseURL, s.KeyEnv != "" && a.app.models.set(s.KeyEnv)
 	case c.Provider.Name == "anthropic":
-		c.Provider.Key = a.models.set("ANTHROPIC_API_KEY")
-		c.Provider.BaseURL, _ = a.env.Lookup("ANTHROPIC_BASE_URL")
+		c.Provider.Key = a.app.models.set("ANTHROPIC_API_KEY")
+		c.Provider.BaseURL, _ = a.app.env.Lookup("ANTHROPIC_BASE_URL")
 	case c.Provider.Name == "openai":
-		c.Provider.Key = a.models.set("OPENAI_API_KEY")
-		c.Provider.BaseURL, _ = a.env.Lookup("OPENAI_BASE_URL")
+		c.Provider.Key = a.app.models.set("OPENAI_API_KEY")
+		c.Provider.BaseURL, _ = a.app.env.Lookup("OPENAI_BASE_URL")
 	}
-	if _, _, err := a.models.Provider(full); err != nil {
+	if _, _, err := a.app.models.Provider(full); err != nil {
 		c.Problems = append(c.Problems, err.Error())
 		return
 	}

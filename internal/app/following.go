@@ -12,7 +12,7 @@ import (
 type following struct{ bound }
 
 func (a following) Follow(_ context.Context, f wire.Follow) (api.Stream, error) {
-	return a.followers.Follow(f), nil
+	return a.app.followers.Follow(f), nil
 }
 
 // advances reports whether a tree is run by this process, which then announces what it commits.

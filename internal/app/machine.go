@@ -11,10 +11,10 @@ import (
 type machine struct{ bound }
 
 func (a machine) Model(_ context.Context, name, cwd string) (full string, err error) {
-	if full, err = a.defaultModel(name, cwd); err != nil {
+	if full, err = a.app.defaultModel(name, cwd); err != nil {
 		return "", err
 	}
-	_, _, err = a.models.Provider(full)
+	_, _, err = a.app.models.Provider(full)
 	return full, err
 }
 

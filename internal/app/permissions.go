@@ -35,30 +35,30 @@ type explainer struct {
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
 func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []string, error) {
-	p, err := a.policyOf(r.Cwd, false)
+	p, err := a.app.policyOf(r.Cwd, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	if r.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
-	x := &explainer{app: a.App, request: r, depth: p.settings.Agents.MaxDepth}
-	x.guard = a.newGuard(ctx)
-	if x.tools, err = a.newToolbox(x.guard); err != nil {
+	x := &explainer{app: a.app, request: r, depth: p.settings.Agents.MaxDepth}
+	x.guard = a.app.newGuard(ctx)
+	if x.tools, err = a.app.newToolbox(x.guard); err != nil {
 		return nil, nil, err
 	}
 	var problems, more []string
-	if x.profiles, problems, err = newProfiles(a.App, x.tools, p, r); err != nil {
+	if x.profiles, problems, err = newProfiles(a.app, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}
-	model, err := a.models.Default(r.Model, p.settings.Model, r.Cwd)
+	model, err := a.app.models.Default(r.Model, p.settings.Model, r.Cwd)
 	if err != nil {
 		model = defaultModel // which one it is decides nothing here
 	}
 	if x.main, err = x.profiles.main(r, model); err != nil {
 		return nil, nil, err
 	}
-	if x.authority, more, err = a.authority(x.tools.gate, r, p, nil); err != nil {
+	if x.authority, more, err = a.app.authority(x.tools.gate, r, p, nil); err != nil {
 		return nil, nil, err
 	}
 	return x, append(problems, more...), nil
@@ -244,20 +244,20 @@ func (x *explainer) chain(c wire.Call) ([]gate.Layer, error) {
 // Rules lists what holds in a folder for a run with these flags.
 func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, error) {
 	r := at(place)
-	p, err := a.policyOf(r.Cwd, false)
+	p, err := a.app.policyOf(r.Cwd, false)
 	if err != nil {
 		return wire.RuleList{}, err
 	}
 	if r.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
-	g := a.newGuard(ctx)
-	known, err := a.known()
+	g := a.app.newGuard(ctx)
+	known, err := a.app.known()
 	if err != nil {
 		return wire.RuleList{}, err
 	}
 	tools := gate.NewTools(known.Facts())
-	granted, warnings, err := a.authority(tools, r, p, nil)
+	granted, warnings, err := a.app.authority(tools, r, p, nil)
 	if err != nil {
 		return wire.RuleList{}, err
 	}
@@ -271,7 +271,7 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	for _, h := range p.all.Hidden().Entries() {
 		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
-	for _, h := range config.Protect([]string{r.Cwd}, a.dirs, p.settings.Sandbox.DenyWrite).Guards() {
+	for _, h := range config.Protect([]string{r.Cwd}, a.app.dirs, p.settings.Sandbox.DenyWrite).Guards() {
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
 	out.Warnings = warnings
@@ -280,13 +280,13 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 
 // without are the rules of a folder that do not count because it is not trusted.
 func (a machine) without(tools *gate.Tools, p *policy, folder string) ([]wire.RuleRow, error) {
-	now, err := a.rules(p, folder)
+	now, err := a.app.rules(p, folder)
 	if err != nil {
 		return nil, err
 	}
 	as := *p
 	as.trust.Trusted = true
-	all, err := a.rules(&as, folder)
+	all, err := a.app.rules(&as, folder)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 // it was before.
 func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, before troupe.Settings) (*troupe.Settings,
 	fleet.Document, error) {
-	fallback, err := a.fallback(b, from)
+	fallback, err := a.app.fallback(b, from)
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}

@@ -44,7 +44,7 @@ func (a *App) Record(ctx context.Context, root troupe.SessionID, args []string) 
 		return Recording{}, err
 	}
 	scribes := make([]*recorder, len(t.Sessions))
-	err = a.store.View(ctx, func(r store.Reader) error {
+	err = a.trees.store.View(ctx, func(r store.Reader) error {
 		for i, s := range t.Sessions {
 			scribes[i] = newRecorder(s, t.Paths[s.ID])
 			events, err := r.Events(s.ID, 0, 0)

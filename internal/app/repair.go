@@ -23,7 +23,7 @@ const checkPatience = 10 * time.Second
 func (a machine) checkDatabase(ctx context.Context, c *wire.Diagnosis) error {
 	ctx, cancel := context.WithTimeout(ctx, checkPatience)
 	defer cancel()
-	d, err := damageOf(ctx, a.db)
+	d, err := damageOf(ctx, a.app.db)
 	c.Database.Checked, c.Database.Damage = d.whole, d.found
 	if len(d.found) > 0 {
 		c.Problems = append(c.Problems, fmt.Sprintf("the database %s is damaged. `troupe doctor --repair` saves what "+

@@ -85,21 +85,21 @@ func paths(sessions []troupe.Session) map[troupe.SessionID]string {
 
 // Report is what a run came to: all of it read back from the log.
 func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report, error) {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return wire.Report{}, err
 	}
-	t, err := a.tree(ctx, s.Root)
+	t, err := a.app.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Report{}, err
 	}
 	main := t.Sessions[0]
-	now := a.env.Now()
+	now := a.app.env.Now()
 	out := wire.Report{
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
 		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
-		NumTurns: main.Tally.Turns, Agents: a.rows(t),
+		NumTurns: main.Tally.Turns, Agents: a.app.rows(t),
 	}
 	for _, row := range out.Agents {
 		if row.Unpriced && !slices.Contains(out.Unpriced, row.Model) {
@@ -107,9 +107,9 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 		}
 	}
 	if main.Cause == troupe.CauseNoModel {
-		out.Suspects = a.models.suspects(main.Model)
+		out.Suspects = a.app.models.suspects(main.Model)
 	}
-	out.Denials, err = a.denials(ctx, main, t.Paths[s.Root])
+	out.Denials, err = a.app.trees.denials(ctx, main, t.Paths[s.Root])
 	return out, err
 }
 
@@ -147,7 +147,7 @@ func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Sessi
 	var roots []troupe.Session
 	sums := make(map[troupe.SessionID]troupe.Tree)
 	leases := make(map[troupe.SessionID]troupe.Lease)
-	err := a.store.View(ctx, func(r store.Reader) error {
+	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
 		var err error
 		if roots, err = r.Sessions(store.Filter{RootsOnly: true, Cwd: cwd, Newest: true, Limit: limit}); err != nil {
 			return err
@@ -169,11 +169,11 @@ func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Sessi
 	for _, s := range roots {
 		running := false
 		if s.Status.Live() {
-			if _, running, err = a.owner(ctx, leases[s.ID]); err != nil {
+			if _, running, err = a.app.trees.owner(ctx, leases[s.ID]); err != nil {
 				return nil, err
 			}
 		}
-		row := a.wireSession(s, displayName(s), running)
+		row := a.app.wireSession(s, displayName(s), running)
 		row.Tree = wire.SumsOf(sums[s.ID])
 		out = append(out, row)
 	}
@@ -198,7 +198,7 @@ func (a trees) events(ctx context.Context, id troupe.SessionID, after int64, lim
 // has in hand is refused, whether something is at work in it or not: what that process does
 // next would have nowhere to go.
 func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
-	t, err := a.tree(ctx, root)
+	t, err := a.app.tree(ctx, root)
 	if err != nil {
 		return err
 	}
@@ -214,8 +214,8 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 	if errors.As(err, &surroundings) {
 		// A disk that is full cannot even take the note that something is gone. The outputs need
 		// none, and leave room for it.
-		freed := a.outputSize(ids)
-		if ferr := a.removeOutputs(ids); ferr != nil {
+		freed := a.app.outputSize(ids)
+		if ferr := a.app.removeOutputs(ids); ferr != nil {
 			return fmt.Errorf("remove session %s: %w", root, errors.Join(err, ferr))
 		}
 		if err = a.deleteTree(ctx, t); err != nil && freed > 0 {
@@ -229,12 +229,12 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
-	return a.removeOutputs(ids)
+	return a.app.removeOutputs(ids)
 }
 
 func (a runs) deleteTree(ctx context.Context, t Tree) error {
 	root := t.Sum.Root
-	return a.store.Update(ctx, root, func(tx store.Tx) error {
+	return a.app.trees.store.Update(ctx, root, func(tx store.Tx) error {
 		// Somebody may have taken it over since it was looked at.
 		if held, err := tx.Lease(root); err != nil || held != t.Lease {
 			return errors.Join(err, troupe.ErrFenced)
@@ -246,10 +246,10 @@ func (a runs) deleteTree(ctx context.Context, t Tree) error {
 // checkNotAtWork refuses a tree that a living process has at work. One that only holds it open, as a
 // conversation does, loses it to whoever goes on with it.
 func (a runs) checkNotAtWork(ctx context.Context, t Tree, root troupe.Session) error {
-	if !t.Running || a.isOwner(t.Lease.Owner) && a.hosting(root.ID) == nil { // this process has let go of it
+	if !t.Running || a.app.isOwner(t.Lease.Owner) && a.app.hosting(root.ID) == nil { // this process has let go of it
 		return nil
 	}
-	events, err := a.events(ctx, root.ID, 0, 0)
+	events, err := a.app.trees.events(ctx, root.ID, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (a runs) checkNotAtWork(ctx context.Context, t Tree, root troupe.Session) e
 	if err != nil {
 		return fmt.Errorf("read session %s: %w", root.ID, err)
 	}
-	more, err := a.unfinished(ctx, root.ID, &st)
+	more, err := a.app.trees.unfinished(ctx, root.ID, &st)
 	if err == nil && (more || st.Session.Status.Live()) {
 		err = busy(root, t.Owner)
 	}

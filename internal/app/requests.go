@@ -42,7 +42,7 @@ func (a requests) Request(ctx context.Context, id string) (wire.Request, error) 
 // list shows requests, with what their trees say of them.
 func (a requests) list(ctx context.Context, find func(store.Reader) ([]troupe.Request, error)) ([]wire.Request, error) {
 	var out []wire.Request
-	err := a.store.View(ctx, func(r store.Reader) error {
+	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
 		rows, err := find(r)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (a requests) list(ctx context.Context, find func(store.Reader) ([]troupe.Re
 	for i := range out {
 		t, known := trees[out[i].Root]
 		if !known {
-			if t, err = a.tree(ctx, out[i].Root); err != nil {
+			if t, err = a.app.tree(ctx, out[i].Root); err != nil {
 				return nil, err
 			}
 			trees[out[i].Root] = t
@@ -103,7 +103,7 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		Wants: q.Wants, Output: q.Output, Rules: q.Rules, Folder: s.Cwd,
 	}
 	if w.Grant != "" {
-		w.File = a.dirs.Kept(w.Folder)
+		w.File = a.app.dirs.Kept(w.Folder)
 	}
 	return w, nil
 }
@@ -111,7 +111,7 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 // Answer answers the open request that id names or begins.
 func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	var req wire.Request
-	err := a.store.View(ctx, func(r store.Reader) error {
+	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
 		q, err := openRequest(r, id)
 		if err == nil {
 			req, err = a.show(r, q)
@@ -122,7 +122,7 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		return err
 	}
 	by := a.caller.String()
-	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.Mask(ans.Note)}
+	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.app.Mask(ans.Note)}
 	if ans.Allow {
 		answer.Effect = troupe.Allow
 	}

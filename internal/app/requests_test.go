@@ -34,7 +34,7 @@ func waitingFor(tb testing.TB, a *App, root troupe.SessionID, b troupe.RequestBo
 	var id troupe.RequestID
 	now := a.env.Now()
 	b.Reason, b.Until = troupe.WaitApproval, now.Add(time.Hour)
-	err := a.store.Update(tb.Context(), root, func(tx store.Tx) error {
+	err := a.trees.store.Update(tb.Context(), root, func(tx store.Tx) error {
 		born, err := fleet.Spawn(tx, "owner", now, []fleet.Birth{{
 			Root: root, ID: root, Cwd: "/ws", Profile: troupe.Profile{Type: "main", Model: "m"},
 			Prompt: []troupe.Block{troupe.Text("go")},
@@ -133,7 +133,7 @@ func TestAnswerByID(t *testing.T) {
 	settle := func(id string, ans *troupe.Answer) {
 		t.Helper()
 		root := troupe.SessionID(id[:strings.Index(id, ".")])
-		err := a.store.Update(t.Context(), root, func(tx store.Tx) error {
+		err := a.trees.store.Update(t.Context(), root, func(tx store.Tx) error {
 			rows, err := tx.Requests(store.RequestFilter{Root: root})
 			if err != nil {
 				return err
@@ -154,7 +154,7 @@ func TestAnswerByID(t *testing.T) {
 // unread is the mail that a session has not read.
 func unread(t *testing.T, a *App, id troupe.SessionID) (mail []troupe.Mail) {
 	t.Helper()
-	err := a.store.View(t.Context(), func(r store.Reader) (err error) { mail, err = r.Unread(id); return err })
+	err := a.trees.store.View(t.Context(), func(r store.Reader) (err error) { mail, err = r.Unread(id); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +175,8 @@ func TestAnswerComesSecond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		racing := &beforeUpdate{Store: a.store}
-		a.store = racing
+		racing := &beforeUpdate{Store: a.trees.store}
+		a.trees.store = racing
 		racing.arm(0, func() {
 			if err := you(a).Answer(t.Context(), id, wire.Answer{}); err != nil {
 				t.Errorf("%s: the first answer: %v", name, err)

@@ -27,7 +27,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	t, err := a.tree(ctx, s.ID)
+	t, err := a.app.tree(ctx, s.ID)
 	if err != nil {
 		return begun, err
 	}
@@ -45,11 +45,11 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 	}
 	b.Cwd = s.Cwd
-	p, err := a.policyOf(b.Cwd, b.Trust)
+	p, err := a.app.policyOf(b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
-	e, err := a.start(ctx)
+	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
 	}
@@ -78,11 +78,11 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		caps.MaxTotal = b.MaxAgents
 	}
 	ad.Caps = &caps
-	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
+	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
 	if err != nil {
 		return begun, err
 	}
-	if err := profiles.recall(ctx, a.store, s.ID, ad.Settings.Definitions); err != nil {
+	if err := profiles.recall(ctx, a.app.trees.store, s.ID, ad.Settings.Definitions); err != nil {
 		return begun, err
 	}
 	if ad.Settings, ad.Definitions, err = a.runSettings(b, p.settings, profiles, *ad.Settings); err != nil {
@@ -102,10 +102,10 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	} else if err != nil {
 		return begun, err
 	}
-	a.followers.Moved(s.ID)
+	a.app.followers.Moved(s.ID)
 	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: cursors}
 	for _, x := range t.Sessions {
-		begun.Before = append(begun.Before, a.wireSession(x, t.Paths[x.ID], false))
+		begun.Before = append(begun.Before, a.app.wireSession(x, t.Paths[x.ID], false))
 	}
 	return begun, nil
 }
@@ -114,12 +114,12 @@ func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, 
 	var s troupe.Session
 	var err error
 	if b.Continue {
-		err = a.store.View(ctx, func(rd store.Reader) error {
+		err = a.app.trees.store.View(ctx, func(rd store.Reader) error {
 			s, err = newest(rd, b.Cwd)
 			return err
 		})
 	} else {
-		s, err = a.find(ctx, b.Resume, b.Cwd)
+		s, err = a.app.trees.find(ctx, b.Resume, b.Cwd)
 	}
 	if err == nil && s.Parent != "" {
 		err = &troupe.UserError{
@@ -139,11 +139,11 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	full := s.Model
 	if b.Model != "" {
 		var err error
-		if full, err = a.models.Resolve(b.Model, "", b.Cwd); err != nil {
+		if full, err = a.app.models.Resolve(b.Model, "", b.Cwd); err != nil {
 			return nil, err
 		}
 	}
-	if _, _, err := a.models.Provider(full); err != nil {
+	if _, _, err := a.app.models.Provider(full); err != nil {
 		if b.Model != "" {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if full != s.Model {
 		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model", Caller: ad.Caller})
 	}
-	events, err := a.events(ctx, s.ID, 0, 0)
+	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !b.Idle {
 		// Its own run is over. What it left in the background may not be: then the tree goes on,
 		// and whatever comes of that wakes it.
-		if ad.Idle, err = a.unfinished(ctx, s.ID, &st); err != nil {
+		if ad.Idle, err = a.app.trees.unfinished(ctx, s.ID, &st); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +182,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err := a.checkPrice(b, full); err != nil {
 		return nil, err
 	}
-	authority, warnings, err := a.authority(tools, b, p, &st.Authority)
+	authority, warnings, err := a.app.authority(tools, b, p, &st.Authority)
 	if err != nil {
 		return nil, err
 	}

@@ -31,13 +31,13 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	if err := checkBegin(b, resumes); err != nil {
 		return wire.Begun{}, err
 	}
-	b.Prompt = a.Mask(b.Prompt)
+	b.Prompt = a.app.Mask(b.Prompt)
 	if b.Mode != "" {
 		if _, err := troupe.ParseMode(string(b.Mode)); err != nil {
 			return wire.Begun{}, err
 		}
 	}
-	if a.models.player != nil {
+	if a.app.models.player != nil {
 		if resumes {
 			return wire.Begun{}, errNotPlayable
 		}
@@ -116,27 +116,27 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 					Hint: "Choose another --name.", Code: troupe.ExitUsage}
 		}
 	}
-	p, err := a.policyOf(b.Cwd, b.Trust)
+	p, err := a.app.policyOf(b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
-	model, err := a.models.Default(b.Model, p.settings.Model, b.Cwd)
+	model, err := a.app.models.Default(b.Model, p.settings.Model, b.Cwd)
 	if err != nil {
 		return begun, err
 	}
-	if _, _, err := a.models.Provider(model); err != nil {
+	if _, _, err := a.app.models.Provider(model); err != nil {
 		return begun, err
 	}
-	look := a.env.Look
+	look := a.app.env.Look
 	if look == nil || look.folder != b.Cwd {
-		look = LookAt(ctx, b.Cwd, a.env.Environ, a.env.Now)
+		look = LookAt(ctx, b.Cwd, a.app.env.Environ, a.app.env.Now)
 	}
-	e, err := a.start(ctx)
+	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
 	}
 	e.guard.sweepFolder(b.Cwd)
-	profiles, problems, err := newProfiles(a.App, e.tools, p, b)
+	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
 	if err != nil {
 		return begun, err
 	}
@@ -150,7 +150,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err := a.checkPrice(b, model); err != nil {
 		return begun, err
 	}
-	id, err := newRoot(a.models.player, rand.Reader)
+	id, err := newRoot(a.app.models.player, rand.Reader)
 	if err != nil {
 		return begun, err
 	}
@@ -164,7 +164,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if b.MaxAgents > 0 {
 		caps.MaxTotal = b.MaxAgents
 	}
-	authority, warnings, err := a.authority(e.tools.gate, b, p, nil)
+	authority, warnings, err := a.app.authority(e.tools.gate, b, p, nil)
 	if err != nil {
 		return begun, err
 	}
@@ -190,26 +190,26 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	if player := a.models.player; player != nil {
+	if player := a.app.models.player; player != nil {
 		if err := a.replayMail(ctx, player); err != nil {
 			return begun, err
 		}
 		stop := func(ctx context.Context) error {
 			return steering(a).Stop(ctx, id, wire.Stop{Now: true, Tree: true})
 		}
-		stopReplay(e.pool, player, stop, a.env.Log)
+		stopReplay(e.pool, player, stop, a.app.env.Log)
 	}
 	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
 }
 
 // checkPrice refuses a limit in money that could not hold.
 func (a runs) checkPrice(b wire.Begin, model string) error {
-	if _, priced := a.models.Cost(model, troupe.Usage{}); b.MaxUSD == 0 || priced {
+	if _, priced := a.app.models.Cost(model, troupe.Usage{}); b.MaxUSD == 0 || priced {
 		return nil
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("no price is known for %s, so --max-cost could not hold", model),
-		Hint:    "Add its price to " + a.dirs.Models() + ", or limit turns instead.", Code: troupe.ExitUsage,
+		Hint:    "Add its price to " + a.app.dirs.Models() + ", or limit turns instead.", Code: troupe.ExitUsage,
 	}
 }
 

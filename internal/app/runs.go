@@ -29,24 +29,24 @@ func notRun(root troupe.SessionID) error {
 }
 
 func (a runs) Wait(ctx context.Context, root troupe.SessionID) error {
-	e := a.hosting(root)
+	e := a.app.hosting(root)
 	if e == nil {
 		return notRun(root)
 	}
-	defer a.followers.Moved(root) // it may have been lost
+	defer a.app.followers.Moved(root) // it may have been lost
 	return e.hub.Wait(ctx, root)
 }
 
 func (a runs) Remove(ctx context.Context, root troupe.SessionID) error { return a.remove(ctx, root) }
 
 func (a runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
-	e := a.hosting(root)
+	e := a.app.hosting(root)
 	if e == nil {
 		return false, notRun(root)
 	}
 	now, cancel := context.WithCancel(ctx)
 	cancel() // so that it only looks
-	defer a.followers.Moved(root)
+	defer a.app.followers.Moved(root)
 	err := e.hub.Leave(now, root)
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return false, nil

@@ -16,7 +16,7 @@ type trees struct{ store store.Store }
 type sessions struct{ bound }
 
 func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, error) {
-	s, err := a.find(ctx, ref, cwd)
+	s, err := a.app.trees.find(ctx, ref, cwd)
 	if err != nil {
 		return wire.Session{}, err
 	}
@@ -24,7 +24,7 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	name := ""
 	var sum troupe.Tree
 	var lease troupe.Lease
-	err = a.store.View(ctx, func(r store.Reader) error {
+	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
 		for name = displayName(path); path.Parent != ""; name = displayName(path) + "/" + name {
 			var err error
 			if path, err = r.Session(path.Parent); err != nil {
@@ -41,8 +41,8 @@ func (a sessions) Find(ctx context.Context, ref, cwd string) (wire.Session, erro
 	if err != nil {
 		return wire.Session{}, err
 	}
-	_, held, err := a.owner(ctx, lease)
-	out := a.wireSession(s, name, held)
+	_, held, err := a.app.trees.owner(ctx, lease)
+	out := a.app.wireSession(s, name, held)
 	out.Result = s.Result
 	if s.Parent == "" {
 		out.Tree = wire.SumsOf(sum)
@@ -54,29 +54,29 @@ func (a sessions) List(ctx context.Context, l wire.Listing) ([]wire.Session, err
 	if l.QuietMS == 0 {
 		return a.list(ctx, l.Cwd, l.Limit)
 	}
-	old, err := a.olderThan(ctx, a.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
+	old, err := a.app.trees.olderThan(ctx, a.app.env.Now().Add(-time.Duration(l.QuietMS)*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}
 	out := []wire.Session{}
 	for _, s := range old {
 		if (l.Cwd == "" || l.Cwd == s.Cwd) && (l.Limit == 0 || len(out) < l.Limit) {
-			out = append(out, a.wireSession(s, displayName(s), false))
+			out = append(out, a.app.wireSession(s, displayName(s), false))
 		}
 	}
 	return out, nil
 }
 
 func (a sessions) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error) {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return wire.Tree{}, err
 	}
-	t, err := a.tree(ctx, s.Root)
+	t, err := a.app.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Tree{}, err
 	}
-	out := wire.Tree{Sessions: a.rows(t), Running: t.Running, Here: t.Running && a.isOwner(t.Lease.Owner)}
+	out := wire.Tree{Sessions: a.app.rows(t), Running: t.Running, Here: t.Running && a.app.isOwner(t.Lease.Owner)}
 	if o := t.Owner; o.ID != "" {
 		out.Owner = wire.Owner{PID: o.PID, Host: o.Host, Socket: o.Socket}
 	}
@@ -84,7 +84,7 @@ func (a sessions) Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, err
 }
 
 func (a sessions) Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error) {
-	return a.events(ctx, id, after, limit)
+	return a.app.trees.events(ctx, id, after, limit)
 }
 
 // rows are the sessions of a tree as surfaces see them.

@@ -72,7 +72,7 @@ func TestSettingsAreInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	ad := session.Adoption{Root: r.Root}
-	err = b.store.View(t.Context(), func(rd store.Reader) error {
+	err = b.trees.store.View(t.Context(), func(rd store.Reader) error {
 		ad.Expect, err = rd.Lease(r.Root)
 		return err
 	})
@@ -108,7 +108,7 @@ func TestSettingsAreInTheLog(t *testing.T) {
 	if err := api.Finish(t.Context(), you(b), again.Root); err != nil {
 		t.Fatal(err)
 	}
-	events, err := b.events(t.Context(), r.Root, 0, 0)
+	events, err := b.trees.events(t.Context(), r.Root, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func asked(t *testing.T, a *App, root troupe.SessionID) wire.Request {
 	for {
 		list, err := you(a).Requests(ctx, root)
 		if err != nil {
-			events, _ := a.events(t.Context(), root, 0, 0)
+			events, _ := a.trees.events(t.Context(), root, 0, 0)
 			for _, e := range events {
 				t.Logf("%d %s %.300v", e.Seq, e.Body.Kind(), e.Body)
 			}
@@ -180,7 +180,7 @@ func TestAskSeconds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := a.events(t.Context(), r.Root, 0, 1)
+		events, err := a.trees.events(t.Context(), r.Root, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 	if served != nil {
 		owner.Socket = served.Path()
 	}
-	release, err := a.store.Register(ctx, owner)
+	release, err := a.trees.store.Register(ctx, owner)
 	if err != nil {
 		if served != nil {
 			err = errors.Join(err, served.Close(ctx))
@@ -56,7 +56,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	deps := session.Deps{
-		Store: a.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models},
+		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models},
 		Workspaces: folders{}, Sched: pool,
 		Now:      a.env.Now,
 		Governor: e.governor,

@@ -26,7 +26,7 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 		mail, err := build(tx)
 		for i := range mail {
 			m := &mail[i]
-			m.Root, m.SentAt, m.Caller = root, a.env.Now(), &a.caller
+			m.Root, m.SentAt, m.Caller = root, a.app.env.Now(), &a.caller
 			if m.ID == "" {
 				m.ID = troupe.MailID(fmt.Sprintf("%s:%s:%d", m.Kind, base, i))
 			}
@@ -34,7 +34,7 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 		return mail, err
 	}
 	for {
-		if e := a.engine.Load(); e != nil {
+		if e := a.app.engine.Load(); e != nil {
 			if here, err := e.hub.Send(ctx, root, stamped); here {
 				return true, err
 			}
@@ -46,7 +46,7 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 		// A process that takes the tree over reads what was left for it in the transaction in which it
 		// does so, and looks no more. What is left is left before that, or finds out who to ask.
 		taken := false
-		err = a.store.Update(ctx, root, func(tx store.Tx) error {
+		err = a.app.trees.store.Update(ctx, root, func(tx store.Tx) error {
 			now, err := tx.Lease(root)
 			if taken = now != held; err != nil || taken {
 				return err
@@ -71,11 +71,11 @@ func (a bound) post(ctx context.Context, root troupe.SessionID, build func(store
 // checkHeard refuses what would be left in the home for a process that runs the tree and never looks
 // there: it takes calls on its own socket. held is the lease under which nobody does.
 func (a bound) checkHeard(ctx context.Context, root troupe.SessionID) (held troupe.Lease, err error) {
-	err = a.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
-	if err != nil || a.isOwner(held.Owner) {
+	err = a.app.trees.store.View(ctx, func(r store.Reader) (err error) { held, err = r.Lease(root); return err })
+	if err != nil || a.app.isOwner(held.Owner) {
 		return held, err
 	}
-	o, alive, err := a.owner(ctx, held)
+	o, alive, err := a.app.trees.owner(ctx, held)
 	if err != nil || !alive || o.Socket == "" {
 		return held, err
 	}
@@ -106,7 +106,7 @@ func (a trees) session(ctx context.Context, id troupe.SessionID) (troupe.Session
 
 // Send gives a session words: steering while it works, another run when it had ended.
 func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error) {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return wire.Sent{}, err
 	}
@@ -115,12 +115,12 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			Code: troupe.ExitUsage}
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
-	blocks := words(a.Mask(m.Text), m.Images)
-	hosted := a.hosting(s.Root) != nil
+	blocks := words(a.app.Mask(m.Text), m.Images)
+	hosted := a.app.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
-		_, live, err := session.StopMail(tx, id, halt, a.env.Now(), stop)
+		_, live, err := session.StopMail(tx, id, halt, a.app.env.Now(), stop)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		if !m.Cancel || !hosted { // left for another process, it would end the run of the one that resumes it
 			return mail, nil
 		}
-		stops, err := session.StopTree(tx, id, halt, a.env.Now(), stop)
+		stops, err := session.StopTree(tx, id, halt, a.app.env.Now(), stop)
 		return append(mail, stops...), err
 	})
 	if !here {
@@ -144,7 +144,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 // Stop ends the run of a session. A stop of the tree reaches its tasks in the background too,
 // and does so after its own run has ended. One of a task ends that command in the background alone.
 func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) error {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -155,18 +155,18 @@ func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) e
 	}
 	mail := troupe.MailID("stop:" + rand.Text())
 	_, err = a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
-		return session.StopTree(tx, id, halt, a.env.Now(), mail)
+		return session.StopTree(tx, id, halt, a.app.env.Now(), mail)
 	})
 	return err
 }
 
 // Background has a sub-agent that its parent waits for go on by itself.
 func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return err
 	}
-	e := a.hosting(s.Root)
+	e := a.app.hosting(s.Root)
 	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),
@@ -178,13 +178,13 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 
 // Compact has a session shorten its conversation; hint says what to keep.
 func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return err
 	}
 	m := troupe.Mail{To: id, Kind: troupe.MailCompact}
 	if hint != "" {
-		m.Blocks = words(a.Mask(hint), nil)
+		m.Blocks = words(a.app.Mask(hint), nil)
 	}
 	return a.tell(ctx, s.Root, m)
 }
@@ -192,14 +192,14 @@ func (a steering) Compact(ctx context.Context, id troupe.SessionID, hint string)
 // SetModel moves a session to another model. The call under way, if there is one, is still
 // the old one's.
 func (a steering) SetModel(ctx context.Context, id troupe.SessionID, name string) (full string, err error) {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	if full, err = a.models.Resolve(name, "", s.Cwd); err != nil {
+	if full, err = a.app.models.Resolve(name, "", s.Cwd); err != nil {
 		return "", err
 	}
-	if _, _, err := a.models.Provider(full); err != nil {
+	if _, _, err := a.app.models.Provider(full); err != nil {
 		return "", err
 	}
 	return full, a.tell(ctx, s.Root, troupe.Mail{To: id, Kind: troupe.MailModel, Model: full})
@@ -211,7 +211,7 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 	if _, err := troupe.ParseMode(string(mode)); err != nil {
 		return err
 	}
-	s, err := a.session(ctx, root)
+	s, err := a.app.trees.session(ctx, root)
 	if err != nil {
 		return err
 	}

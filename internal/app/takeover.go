@@ -16,7 +16,7 @@ func (a *App) TakeFrom(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return err
 	}
-	err = a.store.Update(ctx, root, func(tx store.Tx) error {
+	err = a.trees.store.Update(ctx, root, func(tx store.Tx) error {
 		all, err := tx.Sessions(store.Filter{Root: root})
 		for _, s := range all {
 			if err == nil {

@@ -17,13 +17,13 @@ import (
 // work; without a session, those of every tree that has something at work. What no living
 // process runs is marked as left.
 func (a sessions) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
-	roots, err := a.treesWithWork(ctx, id)
+	roots, err := a.app.trees.treesWithWork(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	out := []wire.Task{}
 	for _, root := range roots {
-		t, err := a.tree(ctx, root)
+		t, err := a.app.tree(ctx, root)
 		if isNotFound(err) && id == "" {
 			continue // it was removed meanwhile
 		}
@@ -31,7 +31,7 @@ func (a sessions) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, 
 			return nil, err
 		}
 		var list []wire.Task
-		err = a.store.View(ctx, func(r store.Reader) error {
+		err = a.app.trees.store.View(ctx, func(r store.Reader) error {
 			var err error
 			list, err = a.tasksOf(r, t, id)
 			return err
@@ -168,10 +168,10 @@ func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent,
 		Name: tree.Paths[s.ID], Title: s.Title,
-		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.env.Now()), Left: !tree.Running,
+		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.app.env.Now()), Left: !tree.Running,
 	}
 	if tree.Running {
-		out.Doing = doing(s, a.env.Now())
+		out.Doing = doing(s, a.app.env.Now())
 	}
 	return out
 }
@@ -200,14 +200,14 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 			// Its end is on its way to the session whose task it is; it is over all the same.
 			out.Status, end = troupe.Outcome{Status: child.Status}.TaskStatus(), child.EndedAt
 		default:
-			out.Doing = doing(child, a.env.Now())
+			out.Doing = doing(child, a.app.env.Now())
 		}
 	}
 	if out.Left = out.Status == troupe.TaskRunning && !tree.Running; out.Left {
 		out.Doing = ""
 	}
 	if end.IsZero() {
-		end = a.env.Now()
+		end = a.app.env.Now()
 	}
 	out.DurationMS = end.Sub(t.StartedAt).Milliseconds()
 	return out, nil
@@ -227,7 +227,7 @@ func doing(s troupe.Session, now time.Time) string {
 
 // Cost is the bill of the whole tree that a session belongs to, with its limits.
 func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error) {
-	s, err := a.session(ctx, id)
+	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return wire.Cost{}, err
 	}
@@ -235,11 +235,11 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 	if err != nil {
 		return wire.Cost{}, err
 	}
-	t, err := a.tree(ctx, s.Root)
+	t, err := a.app.tree(ctx, s.Root)
 	if err != nil {
 		return wire.Cost{}, err
 	}
-	events, err := a.events(ctx, s.Root, 0, 0)
+	events, err := a.app.trees.events(ctx, s.Root, 0, 0)
 	if err != nil {
 		return wire.Cost{}, err
 	}

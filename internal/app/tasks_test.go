@@ -45,7 +45,7 @@ func TestTaskThatEndedUnread(t *testing.T) {
 		if err := t.Context().Err(); err != nil {
 			t.Fatal(err)
 		}
-		err := a.store.View(t.Context(), func(s store.Reader) error {
+		err := a.trees.store.View(t.Context(), func(s store.Reader) error {
 			mail, err := s.Unread(r.Root)
 			told = len(mail) > 0
 			return err

@@ -140,7 +140,7 @@ func TestNewToolIsOneLine(t *testing.T) {
 func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile) {
 	t.Helper()
 	var told []troupe.Tool
-	err := a.store.View(t.Context(), func(r store.Reader) error {
+	err := a.trees.store.View(t.Context(), func(r store.Reader) error {
 		body, err := r.Document(root, p.Offer)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func checkOffered(t *testing.T, a *App, root troupe.SessionID, p troupe.Profile)
 // checkExplained: the same, as people are told who ask.
 func checkExplained(t *testing.T, a *App, r wire.Begin) {
 	t.Helper()
-	x, warnings, err := (machine{bound{App: a}}).explainerAt(t.Context(), r)
+	x, warnings, err := (machine{bound{app: a}}).explainerAt(t.Context(), r)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}

@@ -13,7 +13,7 @@ import (
 type trusting struct{ bound }
 
 func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
-	p, err := a.policyOf(cwd, false)
+	p, err := a.app.policyOf(cwd, false)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +28,13 @@ func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 }
 
 func (a trusting) Trust(_ context.Context, t wire.Trust) error {
-	p, err := a.policyOf(t.Cwd, false)
+	p, err := a.app.policyOf(t.Cwd, false)
 	if err != nil {
 		return err
 	}
 	for _, q := range p.trust.Questions {
 		if q.Fingerprint.Folder == t.Folder && q.Fingerprint.Hash == t.Hash {
-			return trust.In(filepath.Join(a.dirs.Data, "trust")).Grant(q.Fingerprint, true)
+			return trust.In(filepath.Join(a.app.dirs.Data, "trust")).Grant(q.Fingerprint, true)
 		}
 	}
 	return &troupe.UserError{

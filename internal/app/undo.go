@@ -94,7 +94,7 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 			mixed[s.path] = true
 		}
 	}
-	store := a.contents(root)
+	store := a.app.contents(root)
 	for _, path := range slices.Sorted(maps.Keys(first)) {
 		s := first[path]
 		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
@@ -124,7 +124,7 @@ func (a undoing) planRedo(ctx context.Context, root troupe.SessionID) (Undo, err
 	}
 	u := h.plan()
 	u.Redo = e.Number
-	store := a.contents(root)
+	store := a.app.contents(root)
 	for _, f := range e.Files {
 		left := step{path: f.Path, from: f.From, to: f.To, half: !e.Done}
 		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: f.Path}, To: f.From, mode: os.FileMode(f.Mode)}, left,
@@ -207,12 +207,12 @@ func (u Undo) Blocked(force bool) []UndoFile {
 // A tree that another process advances is refused. One that this process advances is not:
 // a file that an agent writes at the same moment is left as the agent wrote it.
 func (a undoing) applyUndo(ctx context.Context, u Undo, force bool) (undoReport, error) {
-	t, err := a.tree(ctx, u.Root)
+	t, err := a.app.tree(ctx, u.Root)
 	if err != nil {
 		return undoReport{}, err
 	}
 	live := slices.ContainsFunc(t.Sessions, func(s troupe.Session) bool { return s.Status.Live() })
-	if t.Running && live && !a.isOwner(t.Owner.ID) {
+	if t.Running && live && !a.app.isOwner(t.Owner.ID) {
 		return undoReport{}, busy(t.Sessions[0], t.Owner)
 	}
 	left := u.Blocked(force)
@@ -285,11 +285,11 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 			err = errors.Join(err, s.Discard())
 		}
 	}()
-	e := undoEntry{Number: r.Number, At: a.env.Now(), Turn: r.Turn, Last: r.last, Redo: r.Redo}
+	e := undoEntry{Number: r.Number, At: a.app.env.Now(), Turn: r.Turn, Last: r.last, Redo: r.Redo}
 	if !e.At.After(r.after) { // a clock that was set back must not put it before what it undoes
 		e.At = r.after.Add(1)
 	}
-	store := a.contents(r.Root)
+	store := a.app.contents(r.Root)
 	for _, f := range r.Files {
 		s, err := stage(store, f)
 		if err != nil {
@@ -301,7 +301,7 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 			return err
 		}
 	}
-	journal := a.undoJournal(r.Root)
+	journal := a.app.undoJournal(r.Root)
 	if err := journal.begin(e); errors.Is(err, fs.ErrExist) {
 		return &troupe.UserError{Problem: "something else was undone in this session at the same moment",
 			Hint: "Look again at what there is to undo.", Err: err}
@@ -323,7 +323,7 @@ func (a undoing) apply(ctx context.Context, r *undoReport) (err error) {
 	staged, r.Files, e.Files = nil, done, undone
 	if err := journal.finish(e); err != nil {
 		// The files speak for themselves: whoever reads the entry compares them with it.
-		a.env.Log.Warn("note the end of an undo", "session", r.Root, "err", err)
+		a.app.env.Log.Warn("note the end of an undo", "session", r.Root, "err", err)
 	}
 	return nil
 }

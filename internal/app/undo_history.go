@@ -81,14 +81,14 @@ type history struct {
 
 func (a undoing) history(ctx context.Context, root troupe.SessionID) (*history, error) {
 	h := &history{root: root}
-	known, err := a.known()
+	known, err := a.app.known()
 	if err != nil {
 		return nil, err
 	}
-	if h.entries, err = a.undoJournal(root).read(); err != nil {
+	if h.entries, err = a.app.undoJournal(root).read(); err != nil {
 		return nil, err
 	}
-	err = a.store.View(ctx, func(r store.Reader) error {
+	err = a.app.trees.store.View(ctx, func(r store.Reader) error {
 		h.turns, h.steps = nil, nil
 		sessions, err := r.Sessions(store.Filter{Root: root})
 		if err != nil {

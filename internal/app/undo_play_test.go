@@ -93,7 +93,7 @@ func onePlay(t *testing.T) *play {
 
 func (p *play) update(fn func(store.Tx) error) {
 	p.t.Helper()
-	if err := p.a.store.Update(p.t.Context(), p.root, fn); err != nil {
+	if err := p.a.trees.store.Update(p.t.Context(), p.root, fn); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -455,7 +455,7 @@ func TestUndoWhileItRuns(t *testing.T) {
 	p.turn(p.root)
 	p.write(p.root, "f", "x")
 	other, _ := playHouse(t, p.a.dirs.Data)
-	release, err := other.store.Register(t.Context(), troupe.Owner{ID: playOwner, PID: 4711, Host: "elsewhere"})
+	release, err := other.trees.store.Register(t.Context(), troupe.Owner{ID: playOwner, PID: 4711, Host: "elsewhere"})
 	if err != nil {
 		t.Fatal(err)
 	}
