@@ -118,6 +118,8 @@ type Outcome struct {
 	Stopped []string `json:"stopped,omitempty"`
 	// Output is the file with all of Result; "" if there is none.
 	Output string `json:"output,omitempty"`
+	// Earlier is set where the end is told after the receiver has had the agent begin a later run.
+	Earlier bool `json:"earlier,omitempty"`
 }
 
 // TaskID is the id under which the receiver knows the task.

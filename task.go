@@ -37,6 +37,9 @@ type Task struct {
 	Name  string   `json:"name"`            // an agent's name, a command's first words
 	Title string   `json:"title,omitempty"` // what it is for
 	Coord Coord    `json:"coord"`           // the call that began it
+	// Run is the agent's run that a message has it begin: ends of earlier ones are not this task's. It is 0
+	// for an agent that was born for the task, and for a command.
+	Run int `json:"run,omitempty"`
 	// Output is the file that holds, or will hold, all it says: an agent's final words, a
 	// command's output as it is written.
 	Output string `json:"output,omitempty"`

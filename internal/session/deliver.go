@@ -29,6 +29,10 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 		body := a.bodyOf(m)
 		if body == nil {
 			m.Ended = a.tasks.withOutputFile(m.Ended)
+			if a.st.Earlier(m.Ended) {
+				told := *m.Ended
+				told.Earlier, m.Ended = true, &told
+			}
 			words = append(words, m)
 			if m.Stop != nil && a.tasks.shells[m.Stop.Task] != nil {
 				a.tasks.shells[m.Stop.Task]() // its end is told as any other

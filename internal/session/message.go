@@ -95,15 +95,7 @@ func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMes
 		}
 		out := resultOf(c, text, false)
 		if !live {
-			text := fmt.Sprintf("%q had ended (%s) and goes on with this, with all it knew.\ntask id: %s\n", to.Name,
-				to.Status, to.ID)
-			if to.Parent == ts.a.id {
-				out.Task = ts.a.h.agentTask(to, at, true)
-				text += "Its end will arrive by itself as a <task-notification>."
-			} else {
-				text += "Its end is told to the agent that started it."
-			}
-			out.Result.Blocks = []troupe.Block{troupe.Text(text)}
+			ts.goesOn(&out, to, fmt.Sprintf("%q had ended (%s) and goes on with this", to.Name, to.Status))
 		}
 		if err := sendAll(tx, mail); err != nil {
 			return err
@@ -115,4 +107,19 @@ func (ts *tasks) sendMessage(ctx context.Context, c turn.Call, in troupe.SendMes
 	}
 	ts.a.tree.mailed(mail...)
 	return nil
+}
+
+// goesOn makes the result of a message that has an agent begin another run. What tells the end of the run
+// before does not end the task, whenever it is read.
+func (ts *tasks) goesOn(out *troupe.ToolFinished, to troupe.Session, text string) {
+	text += fmt.Sprintf(", with all it knew.\ntask id: %s\n", to.ID)
+	if to.Parent == ts.a.id {
+		at := troupe.Coord{Reply: out.Result.Reply, Call: out.Result.Call}
+		out.Task = ts.a.h.agentTask(to, at, true)
+		out.Task.Run = to.Run + 1
+		text += "Its end will arrive by itself as a <task-notification>."
+	} else {
+		text += "Its end is told to the agent that started it."
+	}
+	out.Result.Blocks = []troupe.Block{troupe.Text(text)}
 }

@@ -338,12 +338,14 @@ func (ts *tasks) query(ctx context.Context, i int, d troupe.Decision, in troupe.
 	if r := ts.a.h.d.Replay; r != nil {
 		reads, replayed = r.Reads(ts.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index})
 	}
-	// Its end may be in the mailbox: whoever reads it here needs no notice any more.
+	// Its end may be in the mailbox: whoever reads it here needs no notice any more. That of an earlier run is
+	// not what was asked for.
 	for _, m := range ts.a.unread {
 		if replayed && m.ID != reads {
 			continue
 		}
-		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID {
+		if m.Kind == troupe.MailTaskEnded && m.Ended != nil && m.Ended.TaskID() == t.ID &&
+			(replayed || !ts.a.st.Earlier(m.Ended)) {
 			ts.a.unread = without(ts.a.unread, []troupe.Mail{m})
 			m.Ended = ts.withOutputFile(m.Ended)
 			out := resultOf(c, turn.RenderNotification(*m.Ended), false)

@@ -109,9 +109,9 @@ func (d *decision) endsOfCalls() []troupe.Mail {
 }
 
 // Answers finds the open call that waits for this outcome, as its own child's or as a task
-// it was told to wait for; -1 if none does.
+// it was told to wait for; -1 if none does. None waits for the end of an earlier run.
 func (s *State) Answers(o *troupe.Outcome) int {
-	if o == nil {
+	if o == nil || s.Earlier(o) {
 		return -1
 	}
 	for i := range s.Calls {

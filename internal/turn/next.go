@@ -170,7 +170,9 @@ func (d *decision) gathersUntil() time.Time {
 		if m.Kind != troupe.MailTaskEnded || m.Ended == nil {
 			return time.Time{}
 		}
-		ending[m.Ended.TaskID()] = true
+		if !d.s.Earlier(m.Ended) {
+			ending[m.Ended.TaskID()] = true
+		}
 		if first.IsZero() {
 			first = m.SentAt
 		}

@@ -47,15 +47,18 @@ func summary(o troupe.Outcome) string {
 	if o.Kind == troupe.TaskShell {
 		what = "Command"
 	}
-	name := value(o.Name, maxValue)
+	name, earlier := value(o.Name, maxValue), ""
+	if o.Earlier {
+		earlier = " (an earlier run; it has gone on since)"
+	}
 	switch o.TaskStatus() {
 	case troupe.TaskCompleted:
-		return fmt.Sprintf("%s \"%s\" completed", what, name)
+		return fmt.Sprintf("%s \"%s\" completed", what, name) + earlier
 	case troupe.TaskKilled:
-		return fmt.Sprintf("%s \"%s\" was stopped: %s", what, name, value(o.Error, maxError))
+		return fmt.Sprintf("%s \"%s\" was stopped: %s", what, name, value(o.Error, maxError)) + earlier
 	case troupe.TaskFailed, troupe.TaskRunning:
 	}
-	return fmt.Sprintf("%s \"%s\" failed: %s", what, name, value(o.Error, maxError))
+	return fmt.Sprintf("%s \"%s\" failed: %s", what, name, value(o.Error, maxError)) + earlier
 }
 
 // RenderTasks is the list of a session's tasks, for its model. Of agents that are among about it says more.

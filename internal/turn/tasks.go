@@ -35,8 +35,11 @@ func (f *fold) setTask(t troupe.Task) {
 
 // endTask notes the end of a task, which was when it was told and not when that was read; sent
 // is zero if nobody wrote it down. A task that is not known, or had ended, was set going by
-// somebody else: a person who wrote to a child.
+// somebody else: a person who wrote to a child. The end of an earlier run than the task's ends nothing.
 func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
+	if f.s.Earlier(&o) {
+		return
+	}
 	id, took := o.TaskID(), time.Duration(o.DurationMS)*time.Millisecond
 	for i := range f.s.Tasks {
 		if t := &f.s.Tasks[i]; t.ID == id {
@@ -68,6 +71,20 @@ func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
 		ID: id, Kind: troupe.TaskAgent, Name: o.Name, Coord: o.Coord, Background: true, Output: o.Output,
 		Status: o.TaskStatus(), StartedAt: end.Add(-took), EndedAt: end, End: f.e.Seq,
 	})
+}
+
+// Earlier reports whether the outcome is of a run before the one that its task stands for by now.
+func (s *State) Earlier(o *troupe.Outcome) bool {
+	if o == nil {
+		return false
+	}
+	id := o.TaskID()
+	for i := range s.Tasks {
+		if t := &s.Tasks[i]; t.ID == id {
+			return o.Run < t.Run
+		}
+	}
+	return false
 }
 
 // delivered takes mail in: words wait for the next seal, everything else acts at once.
