@@ -248,6 +248,11 @@ func (a *App) keep(root troupe.SessionID, data []byte) (string, error) {
 	return a.contents(root).Put(data)
 }
 
+// kept is what keep stored.
+func (a *App) kept(root troupe.SessionID, hash string) ([]byte, error) {
+	return a.contents(root).Get(hash)
+}
+
 // saveResult writes an agent's final words where its parent may read them.
 func saveResult(file, text string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

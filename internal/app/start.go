@@ -65,8 +65,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 			return e.askSmall(ctx, a.models, s, question, text)
 		},
 		SaveResult: saveResult, Deltas: a.followers.Delta,
-		Keep:        a.keep,
-		Guard:       e.guard,
+		Keep: a.keep, Kept: a.kept, Guard: e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.followers.Commit, Log: a.env.Log,

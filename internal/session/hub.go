@@ -110,6 +110,8 @@ type Deps struct {
 	LookEvery time.Duration
 	// Keep stores what files of a tree held before they were changed.
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
+	// Kept is what Keep stored under a hash; nil: nothing can be looked up.
+	Kept func(root troupe.SessionID, hash string) (content []byte, err error)
 	// SaveResult keeps the final words of a child in a file that its parent may read.
 	SaveResult func(file, text string) error
 	// Replay, if set, has sessions do as they did when a run was recorded; failed calls are

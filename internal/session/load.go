@@ -225,7 +225,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
 	}
-	bodies := append(turn.Recover(&st), opening(&st)...)
+	bodies := append(t.h.recovered(&st), opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
 	if resumed && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)

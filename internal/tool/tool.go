@@ -56,6 +56,8 @@ type Env struct {
 	// Keep stores the content that a file is about to lose, so that the change can be undone,
 	// and returns its hash (see Hash); nil if nobody keeps it.
 	Keep func(content []byte) (hash string, err error)
+	// Kept is what was stored under a hash. It is set for a Lander, and nil if nobody keeps it.
+	Kept func(hash string) (content []byte, err error)
 	// Confine is what a command that is started may touch; nil: nothing but its user's own
 	// permissions confine it.
 	Confine *troupe.Confinement
@@ -68,6 +70,14 @@ type Env struct {
 	// Log is, for a call that runs in the background, the file its output goes to while it
 	// runs; "" in the foreground.
 	Log string
+}
+
+// Lander is a Prepared that can find out whether it took effect, after the process that ran it has died
+// without a word.
+type Lander interface {
+	// Landed returns the call's result if it certainly did. It changes nothing. Of env, Cwd, Seen and Kept
+	// are set.
+	Landed(env Env) (Output, bool)
 }
 
 // Backgrounder is a Prepared whose call may be asked to run in the background. Its Run is

@@ -126,6 +126,14 @@ func (c *editCall) Preview(env tool.Env) (string, bool) {
 	})
 }
 
+// Landed implements tool.Lander.
+func (c *editCall) Landed(env tool.Env) (tool.Output, bool) {
+	return change.Landed(env, c.target, func(f *change.File) (string, error) {
+		e, err := c.apply(f)
+		return e.after, err
+	})
+}
+
 // snippet shows the numbered lines around after[from:to], the middle left out if long.
 func snippet(after string, from, to int) string {
 	const around, most = 3, 24

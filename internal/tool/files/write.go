@@ -66,6 +66,11 @@ func (c *writeCall) Preview(env tool.Env) (string, bool) {
 	return change.Preview(env, c.target, c.apply)
 }
 
+// Landed implements tool.Lander.
+func (c *writeCall) Landed(env tool.Env) (tool.Output, bool) {
+	return change.Landed(env, c.target, c.apply)
+}
+
 // Run implements tool.Prepared.
 func (c *writeCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return change.Do(ctx, env, c.locks, c.target, func(f *change.File) (tool.Output, error) {

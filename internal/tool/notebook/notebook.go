@@ -162,6 +162,14 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	})
 }
 
+// Landed implements tool.Lander. A cell that was inserted has an id that cannot be told again.
+func (c *call) Landed(env tool.Env) (tool.Output, bool) {
+	return change.Landed(env, c.target, func(f *change.File) (string, error) {
+		content, _, err := c.apply(f)
+		return string(content), err
+	})
+}
+
 // Preview implements tool.Previewer.
 func (c *call) Preview(env tool.Env) (string, bool) {
 	return change.Preview(env, c.target, func(f *change.File) (string, error) {

@@ -113,13 +113,7 @@ func (f *File) Exists() bool { return f.info != nil }
 
 // CheckSeen refuses unless the session knows the content it is about to replace.
 func (f *File) CheckSeen() error {
-	var hash string
-	ok := false
-	if f.env.Seen != nil {
-		if hash, ok = f.env.Seen(f.target.Real()); !ok {
-			hash, ok = f.env.Seen(f.target.Path)
-		}
-	}
+	hash, ok := f.seen()
 	switch {
 	case !f.Exists():
 		return refused{Explain(f.env, f.target, fs.ErrNotExist)}
@@ -131,6 +125,17 @@ func (f *File) CheckSeen() error {
 	default:
 		return nil
 	}
+}
+
+// seen is the hash of what the session last read from or wrote to the file.
+func (f *File) seen() (hash string, ok bool) {
+	if f.env.Seen == nil {
+		return "", false
+	}
+	if hash, ok = f.env.Seen(f.target.Real()); !ok {
+		hash, ok = f.env.Seen(f.target.Path)
+	}
+	return hash, ok
 }
 
 // Commit makes content the file's content, in one step.
