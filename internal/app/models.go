@@ -255,7 +255,7 @@ func (m *models) Provider(full string) (model.Provider, string, error) {
 func (m *models) open(name, id string) (model.Provider, error) {
 	switch name {
 	case "anthropic":
-		return m.openAnthropic()
+		return m.openAnthropic(id)
 	case "openai":
 		return m.openOpenAI(id)
 	case "script":
@@ -293,7 +293,7 @@ func (m *models) openOpenAI(id string) (model.Provider, error) {
 	key, _ := m.env.Lookup("OPENAI_API_KEY")
 	base, _ := m.env.Lookup("OPENAI_BASE_URL")
 	if strings.TrimSpace(key) == "" && base == "" {
-		return nil, noProvider()
+		return nil, m.unconfigured("openai/"+id, "OpenAI", "OPENAI_API_KEY")
 	}
 	return m.compatible("openai", id, base, key)
 }
@@ -335,11 +335,11 @@ func (m *models) certificates() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func (m *models) openAnthropic() (model.Provider, error) {
+func (m *models) openAnthropic(id string) (model.Provider, error) {
 	key, _ := m.env.Lookup("ANTHROPIC_API_KEY")
 	base, _ := m.env.Lookup("ANTHROPIC_BASE_URL")
 	if strings.TrimSpace(key) == "" {
-		return nil, noProvider()
+		return nil, m.unconfigured("anthropic/"+id, "Anthropic", "ANTHROPIC_API_KEY")
 	}
 	pool, err := m.certificates()
 	if err != nil {
@@ -347,6 +347,20 @@ func (m *models) openAnthropic() (model.Provider, error) {
 	}
 	return anthropic.New(anthropic.Options{APIKey: key, BaseURL: base, RootCAs: pool,
 		UserAgent: "troupe/" + m.env.Version, Now: m.env.Now}), nil
+}
+
+// unconfigured says what a model lacks: a key of its own provider's, if others are configured.
+func (m *models) unconfigured(full, provider, key string) error {
+	others := m.askable()
+	if len(others) == 0 {
+		return noProvider()
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("%s needs a key for %s's models, and %s is not set.", full, provider, key),
+		Hint: fmt.Sprintf("export %s=...\nOr choose a model of what is configured (%s is configured); "+
+			"`troupe models` lists them.", key, strings.Join(others, ", ")),
+		Code: troupe.ExitUsage,
+	}
 }
 
 func noProvider() error {

@@ -138,7 +138,7 @@ func newRoot(c *console.Console) *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.PersistentFlags().StringVar(&c.DebugFile, "debug", "", "Append a log to this file (it holds no secrets)")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
+	root.SetFlagErrorFunc(console.FlagError)
 	run.Configure(root, c)
 	root.AddCommand(cmd.All(c, cmd.Runner{Parse: run.Parse, Execute: run.Execute, End: run.End})...)
 	root.AddCommand(demo.New(c))

@@ -127,7 +127,7 @@ func (d *decision) spent() (end Action, ok bool) {
 		return d.fail(troupe.CausePermission, why), true
 	case limits.MaxTurns > 0 && d.s.RunTurns() >= limits.MaxTurns:
 		return End{troupe.MaxTurns, troupe.CauseLimit, d.s.last.text,
-			fmt.Sprintf("reached its limit of %d model replies", limits.MaxTurns)}, true
+			"reached its limit of " + replies(limits.MaxTurns)}, true
 	case limits.MaxTokens > 0 && d.s.Session.Tally.Usage.Total() >= limits.MaxTokens:
 		return d.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
 	case limits.MaxCost > 0 && d.s.Session.Tally.Cost >= limits.MaxCost:
@@ -167,7 +167,7 @@ func (d *decision) warning() (troupe.BudgetWarned, bool) {
 	l, t, passed := d.s.Profile.Limits, d.s.Session.Tally, d.in.Now.Sub(d.s.since(d.in.Taken))
 	for _, b := range [...]Bound{
 		{"turns", float64(d.s.RunTurns()), float64(l.MaxTurns),
-			fmt.Sprintf("%d of %d model replies are used up", d.s.RunTurns(), l.MaxTurns)},
+			fmt.Sprintf("%d of %s are used up", d.s.RunTurns(), replies(l.MaxTurns))},
 		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens),
 			fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
 		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},

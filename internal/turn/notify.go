@@ -108,3 +108,10 @@ func RenderFiles(files []troupe.FileTouch) string {
 	}
 	return b.String()
 }
+
+func replies(n int) string {
+	if n == 1 {
+		return "1 model reply"
+	}
+	return fmt.Sprintf("%d model replies", n)
+}

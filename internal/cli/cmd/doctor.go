@@ -64,6 +64,9 @@ func doctor(ctx context.Context, c *console.Console, asJSON bool) error {
 	if failed != nil {
 		return &console.Exit{Code: console.Code(failed)} // it stands among the problems
 	}
+	if !check.Provider.Ready {
+		return &console.Exit{Code: troupe.ExitUsage} // as a run without a provider ends
+	}
 	return nil
 }
 

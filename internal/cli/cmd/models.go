@@ -30,10 +30,14 @@ table that Troupe carries and your own models.yaml.`,
 				if err != nil {
 					return err
 				}
+				show := writeModels
 				if asJSON {
-					return c.JSON(list)
+					show = func(c *console.Console, l wire.ModelList) error { return c.JSON(l) }
 				}
-				return writeModels(c, list)
+				if err := show(c, list); err != nil || len(list.Providers) > 0 {
+					return err
+				}
+				return &console.Exit{Code: troupe.ExitUsage} // as a run without a provider ends
 			})
 		},
 	}

@@ -41,7 +41,8 @@ echo '{"tool":"Bash","input":{"command":"rm -rf build"}}' | troupe permissions e
 func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 	fs := cmd.Flags()
 	p.Cwd = c.Cwd
-	fs.StringVar((*string)(&p.Mode), "permission-mode", "", troupe.ModeNames(" or "))
+	fs.StringVar((*string)(&p.Mode), "permission-mode", "",
+		"How calls are decided: "+troupe.ModeNames(" or "))
 	fs.StringArrayVar(&p.Allow, "allowed-tools", nil, "Permission rules that allow, as for a run")
 	fs.StringArrayVar(&p.Deny, "disallowed-tools", nil, "Permission rules that deny, as for a run")
 	fs.StringVar(&p.Agents, "agents", "", "Agents as JSON, as for a run")
@@ -76,6 +77,7 @@ run. A line that cannot be read gets a verdict that says so, and the exit code i
 		}),
 	}
 	decisionFlags(cmd, c, &p)
+	cmd.Flags().Bool("json", true, "Accepted as everywhere: verdicts are always JSON")
 	return cmd
 }
 

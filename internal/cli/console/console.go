@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/home"
@@ -99,6 +101,19 @@ func (e *Exit) Error() string { return e.Text }
 func Usage(format string, args ...any) error {
 	return &troupe.UserError{Problem: fmt.Sprintf(format, args...), Hint: "See `troupe --help`.",
 		Code: troupe.ExitUsage}
+}
+
+// FlagError words what cobra says of a flag. Of a duration it would show Go's own error.
+func FlagError(_ *cobra.Command, err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || bad.GetFlag().Value.Type() != "duration" {
+		return Usage("%v", err)
+	}
+	name, value := bad.GetFlag().Name, bad.GetValue()
+	if _, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return Usage("--%s %s has no unit; write %ss, %sm or %sh", name, value, value, value, value)
+	}
+	return Usage("--%s %s is not a duration; write one such as 30s, 10m or 2h", name, value)
 }
 
 // NoArgs refuses arguments of a command that takes none.

@@ -80,7 +80,8 @@ func (w warnings) take(id troupe.SessionID, b troupe.BudgetWarned) (text string,
 }
 
 // Raise says how to go on after the limit that was reached, or that came nearest: a call that
-// would go beyond a limit is not made, so nothing needs to be used up whole.
+// would go beyond a limit is not made, so nothing needs to be used up whole. Of what a reply may overshoot, the new
+// limit has twice what is used: with less, the next call would not be made either.
 func Raise(root troupe.SessionID, limits []wire.Limit) string {
 	again := fmt.Sprintf("go on with: troupe -p --resume %s", root)
 	var most wire.Limit
@@ -91,20 +92,27 @@ func Raise(root troupe.SessionID, limits []wire.Limit) string {
 	}
 	switch most.Name {
 	case wire.LimitTokens:
-		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*most.Limit, most.Used,
-			most.Limit)
+		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*max(most.Used, most.Limit),
+			most.Used, most.Limit)
 	case wire.LimitCost:
-		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Limit, 0.01),
+		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Used, 2*most.Limit, 0.01),
 			troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
 	case wire.LimitAll:
-		return fmt.Sprintf("%s, with more than the %.0f model replies "+
-			"that agents.max_turns of the settings has for all agents", again, most.Limit)
+		return fmt.Sprintf("%s, with more than the %s "+
+			"that agents.max_turns of the settings has for all agents", again, replies(most.Limit))
 	case wire.LimitTurns:
-		return fmt.Sprintf("%s (it gets %.0f model replies again; a new session takes a higher --max-turns)", again,
-			most.Limit)
+		return fmt.Sprintf("%s (it gets %s again; a new session takes a higher --max-turns)", again,
+			replies(most.Limit))
 	case wire.LimitTime:
 		return fmt.Sprintf("%s (it gets %s again; a new session takes a longer --max-time)", again,
 			time.Duration(most.Limit)*time.Millisecond)
 	}
 	return again
+}
+
+func replies(n float64) string {
+	if n == 1 {
+		return "1 model reply"
+	}
+	return fmt.Sprintf("%.0f model replies", n)
 }

@@ -43,7 +43,7 @@ func (a Asked) Resumes() bool { return a.Begin.Resume != "" || a.Begin.Continue 
 // read yet. Otherwise is the prompt if there is no other; "" means that there has to be one.
 func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 	cmd := &cobra.Command{Use: "troupe [prompt]", SilenceErrors: true, SilenceUsage: true}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return console.Usage("%v", err) })
+	cmd.SetFlagErrorFunc(console.FlagError)
 	var out Asked
 	parsed := false
 	configure(cmd, c, func(_ context.Context, f flags, way Input, args []string) (err error) {

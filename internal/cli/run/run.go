@@ -62,6 +62,7 @@ func Configure(cmd *cobra.Command, c *console.Console) {
 
 func configure(cmd *cobra.Command, c *console.Console, run func(context.Context, flags, Input, []string) error) {
 	var f flags
+	cmd.SuggestionsMinimumDistance = 2 // two letters that changed places
 	fs := cmd.Flags()
 	fs.BoolVarP(&f.print, "print", "p", false, "Run the prompt and print the result (also: a prompt on standard input)")
 	fs.StringVar(&f.format, "output-format", formatText,
@@ -73,7 +74,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
 	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "",
-		troupe.ModeNames(" or "))
+		"How calls are decided: "+troupe.ModeNames(" or "))
 	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil,
 		"Permission rules that allow, such as 'Edit, Bash(go test ./...)'")
 	fs.StringArrayVar(&f.begin.Deny, "disallowed-tools", nil,
@@ -99,7 +100,10 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
 		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
-	cmd.Args = func(_ *cobra.Command, args []string) error {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if !f.print && len(args) > 1 && len(cmd.SuggestionsFor(args[0])) > 0 {
+			return unknown(cmd, args)
+		}
 		if len(args) > 1 {
 			return console.Usage("there are %d prompts; put the words into quotes to make them one", len(args))
 		}
@@ -114,8 +118,9 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 				return console.Usage("--%s is empty; is a variable not set?", name)
 			}
 		}
-		if !f.print && len(args) == 1 && !c.InPiped && !strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
-			return unknown(cmd, args[0])
+		if !f.print && len(args) == 1 && !c.InPiped &&
+			!strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
+			return unknown(cmd, args)
 		}
 		switch {
 		case f.input == formatStream:
@@ -188,9 +193,10 @@ func ordersNeedStream() error {
 	return console.Usage("--input-format stream-json needs --output-format stream-json")
 }
 
-// unknown explains a lone word, which is more often a mistyped command than a prompt.
-func unknown(cmd *cobra.Command, word string) error {
-	hint := fmt.Sprintf("As a prompt, write: troupe -p %q", word)
+// unknown explains a lone word, or words that begin like a command, which is more often a mistyped command than a prompt.
+func unknown(cmd *cobra.Command, args []string) error {
+	word := args[0]
+	hint := fmt.Sprintf("As a prompt, write: troupe -p %q", strings.Join(args, " "))
 	if near := cmd.SuggestionsFor(word); len(near) > 0 {
 		hint = "Did you mean `troupe " + near[0] + "`? " + hint
 	}
@@ -229,6 +235,13 @@ func request(c *console.Console, f flags, args []string, otherwise string) (wire
 	}
 	if b.Prompt == "" {
 		b.Prompt = otherwise
+	}
+	if b.Prompt == "" && !b.Continue && b.Resume == "" && f.format != formatText {
+		return b, &troupe.UserError{
+			Problem: fmt.Sprintf("--output-format %s is for one prompt, and none was given.", f.format),
+			Hint:    fmt.Sprintf("Try: troupe -p --output-format %s \"explain this project\"", f.format),
+			Code:    troupe.ExitUsage,
+		}
 	}
 	if b.Prompt == "" && !b.Continue && b.Resume == "" {
 		return b, &troupe.UserError{

@@ -82,10 +82,17 @@ func (c *writeCall) Run(ctx context.Context, env tool.Env) (tool.Output, error) 
 		if err != nil {
 			return tool.Output{}, err
 		}
-		text := fmt.Sprintf("Created %s (%d lines).", f.Name, touch.Added)
+		text := fmt.Sprintf("Created %s (%s).", f.Name, linesText(touch.Added))
 		if f.Exists() {
-			text = fmt.Sprintf("Replaced %s (%d lines added, %d removed).", f.Name, touch.Added, touch.Removed)
+			text = fmt.Sprintf("Replaced %s (%s added, %d removed).", f.Name, linesText(touch.Added), touch.Removed)
 		}
 		return change.Wrote(touch, text), nil
 	})
+}
+
+func linesText(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
