@@ -150,8 +150,8 @@ func (x *explainer) kept(command string) string {
 	if more := len(names) - 1; more > 0 {
 		what = fmt.Sprintf("%s (%s) and %d more are", names[0], why, more)
 	}
-	return fmt.Sprintf("%s kept from commands, %s; \"sandbox\": {\"allow_read\": [...]} in %s opens what nobody's "+
-		"deny_read names", what, x.shown(names[0]), x.app.dirs.Settings())
+	return fmt.Sprintf("%s kept from commands, %s; \"sandbox\": {\"allow_read\": [...]} in %s makes a file "+
+		"readable, unless a deny_read setting names it", what, x.shown(names[0]), x.app.dirs.Settings())
 }
 
 // shown is what a command sees of something hidden.

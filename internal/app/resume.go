@@ -174,9 +174,9 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	}
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s has said its last word (%s); there is nothing left to go on with", s.ID,
+			Problem: fmt.Sprintf("session %s has ended (%s); there is nothing left to continue", s.ID,
 				s.Status),
-			Hint: fmt.Sprintf(`Give it something to do: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
+			Hint: fmt.Sprintf(`Give it a new prompt: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
 		}
 	}
 	if err := a.checkPrice(b, full); err != nil {

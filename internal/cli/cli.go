@@ -27,20 +27,19 @@ import (
 	"github.com/troupe-dev/troupe/internal/cli/run"
 )
 
-const long = `Troupe runs a team of coding agents in a folder of yours: one prompt, and sub-agents do
-parts of the work side by side. Everything an agent does is logged before it counts, so a
-crash costs nothing: go on with --resume. Nothing is sent anywhere but to your model
-provider; there is no telemetry.
+const long = `Troupe runs a team of coding agents in a folder on your machine: you give it a task, and
+sub-agents work on parts of it in parallel. Every step is saved before it takes effect: after a
+crash, --resume continues the session. There is no telemetry.
 
-Exit codes: 0 completed · 1 failed · 2 wrong usage or no provider · 3 ended because a needed
-permission was denied · 4 a limit was reached · 130 interrupted.`
+Exit codes: 0 completed · 1 failed · 2 wrong usage or no provider · 3 ended because permission
+was denied · 4 a limit was reached · 130 interrupted.`
 
 const examples = `troupe -p "explain this project"
 troupe -p --allowed-tools "Edit, Bash(go test ./...)" "fix the failing test"
 git diff | troupe -p "review this change" --output-format json
-troupe -p --resume 7k3f         # go on where it stopped
+troupe -p --resume 7k3f         # continue where it stopped
 troupe show 7k3f                # its agents, what each did and cost
-troupe demo                     # a whole run, offline, no key`
+troupe demo                     # an example run, offline, without a key`
 
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, ver string) int {

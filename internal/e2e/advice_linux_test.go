@@ -13,7 +13,7 @@ import (
 var advised = regexp.MustCompile(`--allowed-tools ('(?:[^']|'\\'')*')`)
 
 // needed are several.
-var needed = regexp.MustCompile(`it needs the rules (.+?); nobody is here`)
+var needed = regexp.MustCompile(`it needs the rules (.+?); this run cannot ask`)
 
 // protectedRepository is a project whose last commits change files that are protected, and others.
 func protectedRepository(t *testing.T) (p *place, git func(args ...string) string) {

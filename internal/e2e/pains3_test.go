@@ -174,7 +174,7 @@ func waitsEnd(t *testing.T, over bool) {
 	if len(said) != 2 {
 		t.Fatalf("main was asked for %d replies after its first", len(said))
 	}
-	if a, b := <-said, <-said; !strings.Contains(a, "nobody answered in time") ||
+	if a, b := <-said, <-said; !strings.Contains(a, "there was no answer in time") ||
 		!strings.Contains(b, "still running") {
 		t.Errorf("the question came to:\n%s\nthe wait came to:\n%s", a, b)
 	}

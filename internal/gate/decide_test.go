@@ -269,7 +269,7 @@ func TestHeadless(t *testing.T) {
 		says  []string
 	}{
 		{"command", ask("Bash", bash("go test ./...")), "Bash(go test ./...)",
-			[]string{"nobody is here", `--allowed-tools 'Bash(go test ./...)'`, "permissions.allow"}},
+			[]string{"this run cannot ask", `--allowed-tools 'Bash(go test ./...)'`, "permissions.allow"}},
 		{"quotes", ask("Bash", bash(`make 'a' "b"`)), `Bash(make 'a' "b")`,
 			[]string{`'Bash(make '\''a'\'' "b")'`, `"Bash(make 'a' \"b\")"`}},
 		{"edit", ask("Write", writes("/etc/a b[1]")), `Edit(//etc/a b\[1])`,

@@ -32,8 +32,8 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
 		if !c.deny.holds(v.layer) {
-			d.Source, d.Why = "sandbox.deny_read", c.hiddenWhy+"; sandbox.allow_read in your settings takes out what "+
-				"no deny_read names"
+			d.Source, d.Why = "sandbox.deny_read", c.hiddenWhy+"; sandbox.allow_read in your settings can make it "+
+				"readable, unless a deny_read setting names it"
 			break
 		}
 		d.Rule, d.Source, d.Why = c.deny.cite(q, "denies it")
@@ -310,7 +310,7 @@ func WithoutAsker(d troupe.Decision) troupe.Decision {
 		return d
 	}
 	d.Effect = troupe.Deny
-	d.Why += "; nobody is here to be asked"
+	d.Why += "; this run cannot ask for permission"
 	switch {
 	case d.Grant != "":
 		d.Why += "; " + HowToGrant(d.Grant)

@@ -25,7 +25,7 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 		switch {
 		case asked && c.Answer.Effect != troupe.Allow:
 			if err := bs.a.calls.finishDenied(b.call, troupe.Decision{Effect: troupe.Deny, Step: c.Asked.Decision.Step,
-				Why: "refused by " + c.Answer.By + noteOf(*c.Answer)}); err != nil {
+				Why: refusal(*c.Answer)}); err != nil {
 				return nil, err
 			}
 			continue
@@ -51,7 +51,8 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 	}
 	d := troupe.Decision{
 		Effect: troupe.Ask, Step: stepBackground,
-		Why: "in the background they would have to ask for this; leave allows it now, to all agents of this session",
+		Why: "in the background they would have to ask for this; if you allow it now, all agents of this session may " +
+			"do it",
 	}
 	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" +
 		strings.Join(rules, "\n")

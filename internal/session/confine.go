@@ -236,7 +236,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	}
 	remedy := ""
 	if d.Beyond == troupe.Ask {
-		remedy = "; nobody is here to be asked"
+		remedy = "; this run cannot ask for permission"
 		switch {
 		case d.Grant != "":
 			remedy += "; " + gate.HowToGrant(d.Grant)

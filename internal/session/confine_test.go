@@ -114,7 +114,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 			levels: []troupe.Level{"read-only"}, result: "refused by somebody",
 		},
 		"nobody is there": {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"},
-			result: "nobody is here to be asked"},
+			result: "this run cannot ask for permission"},
 		"plan never asks": {command: "/ws/a", mode: troupe.ModePlan, denied: 1, levels: []troupe.Level{"read-only"},
 			result: "Permission denied for what it attempted beyond reading"},
 		"allowed by rule": {command: "/ws/a", rule: "Sh", levels: []troupe.Level{"workspace"},
@@ -124,7 +124,8 @@ func TestBeyondTheSandbox(t *testing.T) {
 			result: "/etc/x workspace: 0"},
 		"rule, beyond, nobody is there": {
 			command: "/etc/x", rule: "Sh", alone: true, denied: 1,
-			levels: []troupe.Level{"workspace"}, result: "beyond its workspace; nobody is here to be asked (with " +
+			levels: []troupe.Level{"workspace"}, result: "beyond its workspace; this run cannot ask for permission " +
+				"(with " +
 				"--ask the run would wait for an answer)",
 		},
 	}

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,11 +79,11 @@ func TestRequest(t *testing.T) {
 		"allowed":                 {answer: troupe.Allow, took: time.Minute, result: "did a"},
 		"denied":                  {answer: troupe.Deny, took: time.Minute, result: "refused by somebody: so it be"},
 		"answered twice":          {answer: troupe.Allow, twice: true, took: time.Minute, result: "did a"},
-		"in time by nobody":       {took: time.Hour, result: "nobody answered in time"},
+		"in time by nobody":       {took: time.Hour, result: "there was no answer in time"},
 		"allowed after a restart": {answer: troupe.Allow, down: true, took: time.Minute, result: "did a"},
-		"in time after a restart": {down: true, took: time.Hour, result: "nobody answered in time"},
+		"in time after a restart": {down: true, took: time.Hour, result: "there was no answer in time"},
 		"nobody is there any more": {down: true, alone: true, took: 30 * time.Second,
-			result: "nobody is there to be asked"},
+			result: "this run cannot ask for permission"},
 		"answered while it was away": {answer: troupe.Allow, down: true, left: time.Minute, took: 90 * time.Second,
 			result: "did a"},
 		"answered while it was away, and alone since": {answer: troupe.Allow, down: true, alone: true,
@@ -128,6 +129,9 @@ func TestRequest(t *testing.T) {
 				t.Errorf("%s: asked %+v, answered %+v", name, opened, answered)
 			}
 			wants(t, h.result(h.root, 1, 0), tt.result)
+			if got := h.result(h.root, 1, 0); strings.Contains(got, "by nobody") {
+				t.Errorf("%s: it names a person where none answered: %s", name, got)
+			}
 			for _, e := range h.events(h.root) {
 				if b, ok := e.Body.(troupe.ToolFinished); ok && e.At.Sub(asked).Truncate(10*time.Second) != tt.took {
 					t.Errorf("%s: the result %v came after %s", name, b.Result.Blocks, e.At.Sub(asked))

@@ -25,7 +25,7 @@ func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
 	case d.Effect == troupe.Allow && asked != nil && asked.Kind.AboutBirths():
 		// Who asked about that sees to it.
 	case ans.Effect != troupe.Allow:
-		d.Effect, d.Step, d.Why = troupe.Deny, stepAnswer, "refused by "+ans.By+noteOf(*ans)
+		d.Effect, d.Step, d.Why = troupe.Deny, stepAnswer, refusal(*ans)
 	case d.Effect == troupe.Allow && wanted && d.Beyond == troupe.Deny:
 		d.Effect, d.Why = troupe.Deny, "what it wanted was allowed by "+ans.By+", and by now nothing allows that here"
 	case d.Effect == troupe.Ask || wanted:
@@ -176,13 +176,13 @@ func (bs *births) affordable(births []birth) ([]birth, error) {
 		if ans.Effect == troupe.Allow {
 			return births, nil
 		}
-		return nil, bs.refuseAll(births, "refused by "+ans.By+noteOf(*ans))
+		return nil, bs.refuseAll(births, refusal(*ans))
 	}
 	why := fmt.Sprintf("starting %d agents at once is expected to cost about %s, more than %s (agents.ask_above_usd)",
 		len(births), each, limit)
 	d := troupe.Decision{Effect: troupe.Ask, Step: stepCost, Why: why}
 	if bs.a.tree.settings().AskFor <= 0 {
-		return nil, bs.refuseAll(births, why+"; nobody is there to be asked")
+		return nil, bs.refuseAll(births, why+"; this run cannot ask for permission")
 	}
 	var calls []int
 	var names []string
@@ -199,6 +199,18 @@ func (bs *births) affordable(births []birth) ([]birth, error) {
 // that grows to some 30,000 tokens, most of it read from the provider's cache.
 func usualAgent() troupe.Usage {
 	return troupe.Usage{Input: 30_000, Output: 6_000, CacheRead: 200_000, CacheWrite: 30_000}
+}
+
+// byRuntime stands in the log for an answer that no person gave: the time was over, or there was no
+// way to ask.
+const byRuntime = "nobody"
+
+// refusal says why an answer denies. What the runtime denied in a person's place names no person.
+func refusal(ans troupe.Answer) string {
+	if ans.By == byRuntime && ans.Note != "" {
+		return ans.Note
+	}
+	return "refused by " + ans.By + noteOf(ans)
 }
 
 func noteOf(ans troupe.Answer) string {

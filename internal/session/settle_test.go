@@ -101,7 +101,7 @@ func TestNoAhead(t *testing.T) {
 		p.pool.Close()
 		p = h.adopt(reply, true, with(0))
 		p.end()
-		wants(t, h.result(h.root, 1, 0), "refused by")
+		wants(t, h.result(h.root, 1, 0), "permission denied: this run cannot ask for permission")
 		h.checkTree()
 	})
 }

@@ -278,7 +278,7 @@ func (rs *requests) settleRequests(act turn.Answer) error {
 		if rs.a.st.Calls[i].Request == nil {
 			continue
 		}
-		if err := rs.a.stage(rs.answer(i, troupe.Answer{By: "nobody", Effect: troupe.Deny, Note: act.By}, "",
+		if err := rs.a.stage(rs.answer(i, troupe.Answer{By: byRuntime, Effect: troupe.Deny, Note: act.By}, "",
 			nil)); err != nil {
 			return err
 		}

@@ -410,7 +410,7 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	}
 	c := &st.Calls[b.Call]
 	since := h.w.people.said[b.Mail].at
-	if b.By == "nobody answered in time" {
+	if b.By == "there was no answer in time" {
 		since = e.At.Add(-time.Minute) // it may have been busy
 	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }

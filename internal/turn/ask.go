@@ -88,7 +88,7 @@ func (d *decision) callModel() Action {
 	full := d.in.Window > 0 && !d.s.window.fresh && d.s.Context() >= d.in.Window
 	switch {
 	case d.s.window.wanted && d.s.reply > 0:
-		return d.compact(d.s.window.failed > 0, "somebody asked for it")
+		return d.compact(d.s.window.failed > 0, "it was requested")
 	case full && d.s.window.failed < maxSummaries:
 		return d.compact(d.s.window.failed > 0, "the model's window is nearly full")
 	case d.s.window.wanted && !d.s.Awaits():

@@ -49,9 +49,9 @@ func (d *decision) unanswered() (Action, bool) {
 		calls := append([]int{i}, c.Request.With...)
 		switch {
 		case d.in.Settings.AskFor <= 0:
-			return Answer{calls, "nobody is there to be asked"}, true
+			return Answer{calls, "this run cannot ask for permission"}, true
 		case !c.Request.Until.IsZero() && !d.in.Now.Before(c.Request.Until):
-			return Answer{calls, "nobody answered in time"}, true
+			return Answer{calls, "there was no answer in time"}, true
 		}
 	}
 	return nil, false

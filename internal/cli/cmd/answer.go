@@ -49,14 +49,14 @@ func newAnswer(c *console.Console) *cobra.Command {
 	var ans wire.Answer
 	cmd := &cobra.Command{
 		// Without brackets: what writes the usage line would move an optional word to its end.
-		Use: "answer REQUEST allow|deny", Short: "Allow or deny what an agent asked for",
-		Long: `Answer a request, from any terminal. REQUEST is its id, as troupe requests shows it, or any
-beginning of it that no other has; it may be left out while exactly one is open, and may stand
-behind the word as well.`,
+		Use: "answer REQUEST allow|deny", Short: "Allow or deny a permission request",
+		Long: `Answer a permission request, from any terminal. REQUEST is its id, as troupe requests shows
+it, or the beginning of its id. You can leave it out if exactly one request is open, and you
+can also write it after allow or deny.`,
 		Example: `troupe answer allow
 troupe answer 9m20 deny --note "use the test database"
-troupe answer 9m20 allow --session   # and the like of it, for all agents of the session
-troupe answer 9m20 allow --always    # and written down, for this folder from now on`,
+troupe answer 9m20 allow --session   # and calls like it, for all agents of the session
+troupe answer 9m20 allow --always    # and saves a rule for this folder`,
 		Args: func(_ *cobra.Command, args []string) error {
 			ref, word, ok := takeWord(args)
 			if !ok {
@@ -76,9 +76,9 @@ troupe answer 9m20 allow --always    # and written down, for this folder from no
 			return answer(ctx, c, a, ref, ans, asJSON)
 		}),
 	}
-	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow the like of it from now on, in the whole session")
-	cmd.Flags().BoolVar(&ans.Always, "always", false, "Allow it from now on, in this folder: the rule is written down")
-	cmd.Flags().StringVar(&ans.Note, "note", "", "Words for the agent")
+	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow it, and calls like it, for the rest of the session")
+	cmd.Flags().BoolVar(&ans.Always, "always", false, "Always allow it in this folder: saves a rule")
+	cmd.Flags().StringVar(&ans.Note, "note", "", "Message for the agent")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -20,8 +20,9 @@ func TestAnswer(t *testing.T) {
 		says   string
 		did    string
 	}{
-		{wire.Answer{Allow: true}, false, "main/Auth Explorer: allowed: rm -rf build\\u{202e} && echo <done>\nnobody " +
-			"is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000\n",
+		{wire.Answer{Allow: true}, false, "main/Auth Explorer: allowed: rm -rf build\\u{202e} && echo <done>\nno " +
+			"process " +
+			"is running it; it will be read when you resume the session: troupe -p --resume 7k3f00000000\n",
 			"allow=true session=false"},
 		{wire.Answer{Note: "no"}, false, "main/Auth Explorer: denied: rm", `allow=false session=false "no"`},
 		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) from " +

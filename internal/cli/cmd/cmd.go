@@ -38,13 +38,16 @@ func inHome(c *console.Console, fn func(context.Context, api.API, []string) erro
 func later(t wire.Tree) string {
 	switch {
 	case t.Running && t.Owner.Socket != "":
-		return fmt.Sprintf("process %d has just let go of it; it will be read when it goes on: troupe -p --resume %s",
+		return fmt.Sprintf("process %d no longer runs it; it will be read when you resume the session: troupe -p "+
+			"--resume %s",
 			t.Owner.PID, t.Root())
 	case t.Running:
-		return fmt.Sprintf("process %d runs it and takes no calls; it will be read when that process looks for mail",
+		return fmt.Sprintf("process %d runs it but cannot be reached; it will be read when that process next checks "+
+			"for messages",
 			t.Owner.PID)
 	}
-	return fmt.Sprintf("nobody is running it now; it will be read when it goes on: troupe -p --resume %s", t.Root())
+	return fmt.Sprintf("no process is running it; it will be read when you resume the session: troupe -p --resume %s",
+		t.Root())
 }
 
 // oneSession wants exactly one argument, a session.

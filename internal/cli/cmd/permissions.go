@@ -25,7 +25,7 @@ import (
 func newPermissions(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "permissions", Short: "Show and test what agents may do here",
-		Long: `What agents may do is decided by rules, modes and the kernel; docs/permissions.md tells how.
+		Long: `Rules, modes and the kernel decide what agents may do; see docs/permissions.md.
 ` + "`list`" + ` shows every rule that holds in this folder and where it stands; ` + "`explain`" + ` says what would
 become of a call, without running it.`,
 		Example: `troupe permissions list
@@ -53,7 +53,7 @@ func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 func newExplain(c *console.Console) *cobra.Command {
 	var p wire.Place
 	cmd := &cobra.Command{
-		Use: "explain", Short: "Say what would become of calls, one JSON object a line", Args: console.NoArgs,
+		Use: "explain", Short: "Say whether calls would be allowed, one JSON object per line", Args: console.NoArgs,
 		Long: `Read calls from standard input, a JSON object each:
 
   {"id": 1, "agent": "Explore", "mode": "default", "tool": "Bash", "input": {"command": "ls"}}

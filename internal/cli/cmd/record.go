@@ -33,11 +33,11 @@ func newRecord(c *console.Console, runner Runner) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "record FILE -- [arguments of troupe]",
-		Short: "Run a prompt and keep all that its agents sent and were answered",
-		Long: `Runs what stands behind -- as troupe itself would, and writes every model call and tool
-result of the whole tree to FILE: of one prompt, or of a conversation over a pipe, in lines of
-words or of stream-json. Credentials are masked, as in the log. With --from, nothing is run:
-FILE gets a session that is there already, such as a conversation at a terminal.`,
+		Short: "Run a prompt and record its model calls and tool results to a file",
+		Long: `Run troupe with the arguments after -- and write every model call and tool result of all
+agents to FILE. It records one prompt, or a conversation over a pipe (text lines or
+stream-json). Credentials are masked, as in the log. With --from, nothing is run: an existing
+session, such as a conversation at a terminal, is written to FILE.`,
 		Example: "troupe record fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\n" +
 			"troupe record fix.jsonl --from 7k3f",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +47,7 @@ FILE gets a session that is there already, such as a conversation at a terminal.
 			}
 			switch {
 			case from != "" && len(args) > 0:
-				return console.Usage("--from exports a session that is there; " +
+				return console.Usage("--from exports an existing session; " +
 					"nothing is run, so nothing can stand behind --")
 			case from != "":
 				return exportRecording(cmd.Context(), c, file, force, from)
@@ -61,7 +61,7 @@ FILE gets a session that is there already, such as a conversation at a terminal.
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "Export this session, by id, beginning of an id, or name")
-	cmd.Flags().BoolVar(&force, "force", false, "Replace FILE if it is there")
+	cmd.Flags().BoolVar(&force, "force", false, "Overwrite FILE if it exists")
 	cmd.SetFlagErrorFunc(misplaced)
 	return cmd
 }

@@ -21,7 +21,7 @@ func newRemove(c *console.Console) *cobra.Command {
 	var asJSON, dry bool
 	var older string
 	cmd := &cobra.Command{
-		Use: "rm ID|NAME...", Short: "Forget sessions: their agents, logs and stored outputs",
+		Use: "rm ID|NAME...", Short: "Delete sessions: their agents, logs and stored outputs",
 		Example: "troupe rm 7k3f\ntroupe rm --older-than 30d --dry-run   # what would go\ntroupe rm --older-than 30d",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {

@@ -21,11 +21,11 @@ func newReplay(c *console.Console, runner Runner) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "replay FILE -- [arguments of troupe]", Short: "Run a recorded prompt again, without a key, and compare",
-		Long: `Runs what stands behind -- (or, without it, what was recorded) in a home of its own that is
-thrown away. Models answer as they were recorded, tools return what they returned and do
-nothing, and permissions are judged anew. What a person said in a recorded conversation is
-said again; standard input is then only compared with it. The first request that is not the recorded one is
-shown as a diff.
+		Long: `Run troupe with the arguments after --, or with the recorded ones if there are none. Models
+give the recorded replies, tools return the recorded results without running, and permissions
+are decided again. Messages of a recorded conversation are sent again; standard input is only
+compared with them. The first request that differs from the recorded one is shown as a diff.
+The replay keeps its data in a temporary folder and deletes it at the end.
 
 Exit codes: that of the run if every request was the same; 1 if not.`,
 		Example: "troupe replay fix.jsonl -- -p \"fix the failing test\" --allowed-tools Edit\n" +

@@ -18,9 +18,9 @@ import (
 func newRequests(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "requests", Short: "List what agents ask for permission to do", Args: console.NoArgs,
-		Long: `List the open requests of all sessions: who asks, why, and the exact action, with
-characters that cannot be seen written out. Requests outlive the process that asked.`,
+		Use: "requests", Short: "List open permission requests", Args: console.NoArgs,
+		Long: `List the open requests of all sessions: which agent asks, why, and the exact
+action. Invisible characters are shown as escapes. A request stays open when its process ends.`,
 		Example: "troupe requests\ntroupe answer 9m20 allow",
 		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) error {
 			return listRequests(ctx, c, a, asJSON)
@@ -79,7 +79,7 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"),
 		console.Duration(now.Sub(r.Since).Milliseconds()), untilText(r, now))
 	if !r.Running {
-		fmt.Fprintf(w, "  waits    nobody is running it now; go on with: troupe -p --resume %s\n", r.Root)
+		fmt.Fprintf(w, "  waits    no process is running it; resume it with: troupe -p --resume %s\n", r.Root)
 	}
 	always := ""
 	if r.Grant != "" {

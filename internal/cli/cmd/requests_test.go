@@ -30,7 +30,7 @@ func TestWriteRequest(t *testing.T) {
            │   answer   troupe answer 9m20 allow
   calls    the answer is for 2 calls
   since    SINCE (3 min 0 s), denied in 1 min 0 s unless answered
-  waits    nobody is running it now; go on with: troupe -p --resume 7k3f00000000
+  waits    no process is running it; resume it with: troupe -p --resume 7k3f00000000
   answer   troupe answer 9m20-1.0 allow|deny   (--session, --always: Bash(echo a) from now on)
 `
 	if got != want {

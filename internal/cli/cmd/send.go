@@ -19,10 +19,10 @@ import (
 func newSend(c *console.Console) *cobra.Command {
 	var asJSON, stop, take bool
 	cmd := &cobra.Command{
-		Use: "send ID|NAME [text]", Short: "Say something to an agent: steer it, or have it go on",
-		Long: `Say something to an agent, from any terminal. One that works reads it before its next
-model call; one that has ended goes on with it, if its process is still there; else it waits
-until somebody goes on with the session.`,
+		Use: "send ID|NAME [text]", Short: "Send a message to an agent: steer it, or have it continue",
+		Long: `Send a message to an agent, from any terminal. A running agent reads it before its next model
+call. An agent that has ended continues with it if the session's process is still running;
+otherwise the message waits until you resume the session.`,
 		Example: `troupe send 7k3f "use the v2 API instead"
 troupe send "main/Auth Explorer" --cancel "that is enough, thank you"
 git diff | troupe send main -`,

@@ -79,7 +79,8 @@ func TestSentText(t *testing.T) {
 		{"steers", false, "before its next model call"},
 		{"steers", true, "and stops after the step it is in"},
 		{"resumes", false, "it had ended and goes on with this"},
-		{"waits", true, "nobody is running it now; it will be read when it goes on: troupe -p --resume 7k3f00000000"},
+		{"waits", true, "no process is running it; it will be read when you resume the session: troupe -p --resume " +
+			"7k3f00000000"},
 	} {
 		if got := sentText(left, wire.Sent{Effect: x.effect}, x.cancel); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q", x.effect, got)

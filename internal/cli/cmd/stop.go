@@ -30,12 +30,12 @@ type stopped struct {
 func newStop(c *console.Console) *cobra.Command {
 	var asJSON, now, take bool
 	cmd := &cobra.Command{
-		Use: "stop ID|NAME|TASK", Short: "Stop an agent, a whole tree or a command; what an agent did can be resumed",
-		Long: `Stop an agent, from any terminal. It finishes the step it is in, or with --now it is
-interrupted. Of a main agent, all agents and tasks are stopped; of a sub-agent, only itself
-and those it waits for, and its parent is told. What was done is kept and can be resumed. A
-command in the background is stopped alone by its id, as ` + "`troupe tasks`" + ` shows it, with its
-session before it if several have one of that id.`,
+		Use: "stop ID|NAME|TASK", Short: "Stop an agent with its sub-agents, or a background command",
+		Long: `Stop an agent, from any terminal. It finishes its current step, or is interrupted with --now.
+Stopping a main agent stops all agents and commands of the session. Stopping a sub-agent stops
+it and the agents it waits for, and its parent is told. Its work is kept, and it can be
+resumed. To stop only a background command, name it by its id, as ` + "`troupe tasks`" + ` shows it; if
+several sessions have a command with that id, write SESSION/ID.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
 			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
 		Args: oneSession,
@@ -49,7 +49,7 @@ session before it if several have one of that id.`,
 		},
 	}
 	takeOverFlag(cmd, &take)
-	cmd.Flags().BoolVar(&now, "now", false, "Interrupt what is under way")
+	cmd.Flags().BoolVar(&now, "now", false, "Interrupt the current step")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
@@ -159,7 +159,7 @@ func stopText(o stopped, s wire.Session) string {
 	}
 	switch {
 	case o.Effect == "none":
-		return "nobody is running it now; there is nothing to stop"
+		return "no process is running it; there is nothing to stop"
 	case o.Effect == "idle" && s.Parent == "":
 		return "it is idle: no agent and no command of it is at work; there is nothing to stop"
 	case o.Effect == "idle":

@@ -26,7 +26,7 @@ func TestStop(t *testing.T) {
 			"stop 9m2000000000 {Now:true Tree:false Task:}"},
 		{"main", false, true, true, `{"session":"7k3f00000000","effect":"stops","now":true,"tree":true}`,
 			"stop 7k3f00000000 {Now:true Tree:true Task:}"},
-		{"main", true, false, false, "job: nobody is running it now; there is nothing to stop\n",
+		{"main", true, false, false, "job: no process is running it; there is nothing to stop\n",
 			"stop 7k3f00000000 {Now:false Tree:true Task:}"},
 		{"main", true, false, true, `{"session":"7k3f00000000","effect":"none","now":false,"tree":true}`,
 			"stop 7k3f00000000 {Now:false Tree:true Task:}"},

@@ -17,10 +17,10 @@ import (
 func newTasks(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "tasks [ID|NAME]", Short: "List what is or was at work: agents and commands",
-		Long: `List the agents and commands that work, or worked, for a session and for all below it;
-without a session, for every tree that has something at work. A main agent is listed while it
-works or waits. What no living process runs was left behind; it goes on with its session.`,
+		Use: "tasks [ID|NAME]", Short: "List running and finished agents and commands",
+		Long: `List the running and finished agents and commands of a session and its sub-agents; without a
+session, those of every session that has something running. A main agent is listed while it
+works or waits. A task whose process has died is "left behind"; resume its session to continue it.`,
 		Example: "troupe tasks\ntroupe tasks 7k3f --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

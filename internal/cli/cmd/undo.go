@@ -25,13 +25,13 @@ type undoFlags struct {
 	asJSON                         bool
 }
 
-const undoLong = `Put the files that a session's tools changed back to what they were before a turn of its
-main agent, its sub-agents' files included. Without --to it is the last turn that changed
-something; again, and it is the one before.
+const undoLong = `Restore the files that a session's tools changed, its sub-agents' tools included, to what they
+were before a turn of the main agent. Without --to, the last turn that changed files is undone;
+run it again to undo the turn before.
 
-A file that something else has changed since is left alone, and then so are all the others,
-unless --force is given. What shell commands changed is not known and is not undone; they are
-listed. What an undo replaces is kept: --redo brings it back.`
+If something else has changed one of the files since, no file is restored, unless --force is
+given. Changes made by shell commands are not known and are not undone; the commands are
+listed. An undo can be reverted with --redo.`
 
 // newUndo makes the command.
 func newUndo(c *console.Console) *cobra.Command {
@@ -140,8 +140,9 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 
 func noOneToAsk() error {
 	return &troupe.UserError{
-		Problem: "nothing was put back: there is nobody to ask",
-		Hint:    "--yes does it without asking; --dry-run only says what would happen.", Code: troupe.ExitUsage,
+		Problem: "nothing was put back: this needs your confirmation, and you cannot be asked here",
+		Hint:    "Add --yes to undo without being asked, or --dry-run to see what would change.",
+		Code:    troupe.ExitUsage,
 	}
 }
 

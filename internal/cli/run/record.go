@@ -104,7 +104,7 @@ func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked,
 	case err != nil:
 		return wire.Report{}, err
 	case one.root == "":
-		return wire.Report{}, console.Usage("there was no conversation: nobody said anything on standard input")
+		return wire.Report{}, console.Usage("there was no conversation: standard input held no message")
 	}
 	return h.Report(ctx, one.root)
 }

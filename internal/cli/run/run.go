@@ -71,7 +71,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		"What to read: text, or stream-json: a line of JSON for each order "+
 			"(user, answer, stop, compact, end; docs/stream-json.md)")
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
-	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if nobody seems to watch")
+	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if standard error is not a terminal")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
 	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "",
 		"How calls are decided: "+troupe.ModeNames(" or "))
@@ -81,22 +81,24 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 		"Permission rules that deny, such as 'Bash' or 'Read(.env)'")
 	fs.BoolVar(&f.begin.Trust, "trust", false,
 		"Trust this folder: what its own settings and agents allow counts from now on")
-	fs.IntVar(&f.begin.MaxTurns, "max-turns", 0, "End the main agent after this many model replies")
-	fs.StringVar(&f.maxCost, "max-cost", "", "End the whole tree once it has cost this many dollars")
-	fs.Int64Var(&f.begin.MaxTokens, "max-tokens", 0, "End the whole tree once it has used this many tokens")
+	fs.IntVar(&f.begin.MaxTurns, "max-turns", 0, "Stop the main agent after this many model replies")
+	fs.StringVar(&f.maxCost, "max-cost", "", "Stop all agents of the session once they have cost this many dollars")
+	fs.Int64Var(&f.begin.MaxTokens, "max-tokens", 0, "Stop all agents of the session once they have used this many "+
+		"tokens")
 	fs.IntVar(&f.begin.MaxAgents, "max-agents", 0,
 		"Start at most this many agents after each prompt (default: agents.max_total of the settings)")
 	fs.DurationVar(&f.maxTime, "max-time", 0, "End the run after this time, such as 30m")
 	fs.StringVar(&f.begin.Fallback, "fallback-model", "",
-		"Model to go on with when the chosen one is overloaded or gone")
+		"Model to use when the chosen one is overloaded or no longer exists")
 	fs.DurationVar(&f.ask, "ask", 0,
 		"Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
 	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
 	fs.StringVar(&f.begin.Agents, "agents", "",
 		`Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
-	fs.BoolVarP(&f.begin.Continue, "continue", "c", false, "Go on with the newest session of this folder")
-	fs.StringVarP(&f.begin.Resume, "resume", "r", "", "Go on with this session, by id, beginning of an id, or name")
+	fs.BoolVarP(&f.begin.Continue, "continue", "c", false, "Continue the newest session of this folder")
+	fs.StringVarP(&f.begin.Resume, "resume", "r", "", "Continue this session: its id, the beginning of its id, or "+
+		"its name")
 	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
 		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
@@ -193,7 +195,8 @@ func ordersNeedStream() error {
 	return console.Usage("--input-format stream-json needs --output-format stream-json")
 }
 
-// unknown explains a lone word, or words that begin like a command, which is more often a mistyped command than a prompt.
+// unknown explains a lone word, or words that begin like a command, which is more often a mistyped command than a
+// prompt.
 func unknown(cmd *cobra.Command, args []string) error {
 	word := args[0]
 	hint := fmt.Sprintf("As a prompt, write: troupe -p %q", strings.Join(args, " "))

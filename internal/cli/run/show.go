@@ -94,8 +94,8 @@ func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe
 // the output has gone, or its disk is full.
 func unseen(root troupe.SessionID, err error) error {
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("the run could not be shown to its end: %v", err),
-		Hint:    fmt.Sprintf("It went on all the same, and all of it is in the log: troupe show %s", root),
+		Problem: fmt.Sprintf("the output of the run could not be written: %v", err),
+		Hint:    fmt.Sprintf("The run itself has ended; see its result with: troupe show %s", root),
 		Code:    troupe.ExitFailed, Err: err,
 	}
 }
@@ -105,22 +105,23 @@ func unseen(root troupe.SessionID, err error) error {
 func broken(root troupe.SessionID, err error, gone bool) error {
 	if gone {
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("the run was broken off, and of session %s nothing is there any more: %v", root, err),
-			Hint: "Somebody has removed it, or the home it was in. " +
-				"What it changed in your files stays; begin a new one.", Code: troupe.ExitFailed, Err: err,
+			Problem: fmt.Sprintf("the run was aborted, and session %s no longer exists: %v", root, err),
+			Hint: "The session, or the folder with Troupe's data, was deleted. " +
+				"Changes to your files are still there. Start a new session.", Code: troupe.ExitFailed, Err: err,
 		}
 	}
 	if errors.Is(err, troupe.ErrFenced) {
 		return &troupe.UserError{
-			Problem: fmt.Sprintf("another process has taken session %s over; this one has let go of it", root),
+			Problem: fmt.Sprintf("another process has taken over session %s; this process no longer runs it", root),
 			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", root), Code: troupe.ExitFailed,
 			Err: err,
 		}
 	}
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("the run was broken off: %v", err),
-		Hint:    fmt.Sprintf("What was logged is safe. Once that is mended, go on with: troupe -p --resume %s", root),
-		Code:    troupe.ExitFailed, Err: err,
+		Problem: fmt.Sprintf("the run was aborted: %v", err),
+		Hint: fmt.Sprintf("The session is saved. When the problem is fixed, continue with: troupe -p --resume %s",
+			root),
+		Code: troupe.ExitFailed, Err: err,
 	}
 }
 
@@ -190,11 +191,11 @@ func printText(c *console.Console, r wire.Report, o Output) {
 
 // mend says how to go on when the model was not to be had. Which other one is, nobody knows here.
 func mend(r wire.Report) string {
-	text := "once that is mended"
+	text := "when that is fixed"
 	if r.Suspects != "" {
 		text += " (" + r.Suspects + ")"
 	}
-	return fmt.Sprintf("%s, go on: troupe -p --resume %s; "+
+	return fmt.Sprintf("%s, continue with: troupe -p --resume %s; "+
 		"or with another model: add --model NAME (`troupe models` lists them)", text, r.SessionID)
 }
 

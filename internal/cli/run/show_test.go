@@ -17,7 +17,7 @@ func TestBroken(t *testing.T) {
 	}
 	for _, err := range []error{troupe.ErrFenced, troupe.ErrNotFound} {
 		if text := broken(id, err, true).Error(); strings.Contains(text, "troupe log") ||
-			strings.Contains(text, "--resume") || !strings.Contains(text, "nothing is there any more") {
+			strings.Contains(text, "--resume") || !strings.Contains(text, "no longer exists") {
 			t.Error(text)
 		}
 	}
@@ -27,7 +27,7 @@ func TestBroken(t *testing.T) {
 func TestMend(t *testing.T) {
 	t.Parallel()
 	for suspects, want := range map[string]string{"is VLLM_KEY right?": "(is VLLM_KEY right?)",
-		"": "once that is mended, go on"} {
+		"": "when that is fixed, continue with"} {
 		text := mend(wire.Report{SessionID: "0123456789ab", Suspects: suspects})
 		if !strings.Contains(text, want) || !strings.Contains(text, "--resume 0123456789ab;") ||
 			strings.Contains(text, "sonnet") || strings.Contains(text, "ANTHROPIC") {
