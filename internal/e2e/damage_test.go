@@ -48,7 +48,7 @@ replies:
 	for seed := range uint64(48) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			q := newPlace(t)
+			q := newPlace(t, "ANTHROPIC_API_KEY=sk-ant-none", "ANTHROPIC_BASE_URL=http://127.0.0.1:9")
 			q.write("../n.yaml", "replies: [{text: done}]")
 			q.write("../s.yaml", "replies: [{text: done}]")
 			d := damaged{t: t, place: q, logs: logs, how: int(seed % 6), rng: rand.New(rand.NewPCG(seed, 7))}

@@ -98,7 +98,7 @@ func killTeam(t *testing.T, rng *rand.Rand, most int) (kills int) {
 			continue // a command that the killed process was just starting still holds its lock, until it has begun
 		}
 		// it was killed on its way out
-		finished := r.code == 2 && strings.Contains(r.errOut, "nothing left to go on with")
+		finished := r.code == 2 && strings.Contains(r.errOut, "nothing left to continue")
 		if err != nil || r.code > 0 && !finished {
 			t.Fatalf("%v, exit %d\n%s%s", err, r.code, r.out, r.errOut)
 		}

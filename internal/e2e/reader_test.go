@@ -55,7 +55,7 @@ func TestReaderGoesAway(t *testing.T) {
 // seen enough, as other tools do.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newPlace(t, "ANTHROPIC_API_KEY=sk-ant-none", "ANTHROPIC_BASE_URL=http://127.0.0.1:9")
 	p.write("../s.yaml", "replies: [{text: done}]")
 	p.run(0, "-p", "go", "--name", "job", "--model", "script:../s.yaml")
 	for _, args := range [][]string{
