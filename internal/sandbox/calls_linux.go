@@ -39,6 +39,7 @@ const (
 	opSendto
 	opListen
 	opKill
+	opSchedule // when and where a thread runs
 )
 
 // none is the argument that a call does not have.
@@ -109,16 +110,22 @@ func watchedAttributes() map[uintptr]shape {
 // watchedOthers are decided by the values of their arguments, or refused whatever they say.
 func watchedOthers() map[uintptr]shape {
 	return map[uintptr]shape{
-		unix.SYS_SOCKET:            {op: opSocket},
-		unix.SYS_CONNECT:           {op: opConnect, dir: none, path: 1, flags: 2},
-		unix.SYS_BIND:              {op: opBind, dir: none, path: 1, flags: 2},
-		unix.SYS_SENDTO:            {op: opSendto, dir: none, path: 4, flags: 5},
-		unix.SYS_LISTEN:            {op: opListen},
-		unix.SYS_KILL:              {op: opKill, path: 0},
-		unix.SYS_TKILL:             {op: opKill, path: 0},
-		unix.SYS_TGKILL:            {op: opKill, path: 0},
-		unix.SYS_RT_SIGQUEUEINFO:   {op: opKill, path: 0},
-		unix.SYS_RT_TGSIGQUEUEINFO: {op: opKill, path: 0},
+		unix.SYS_SOCKET:             {op: opSocket},
+		unix.SYS_CONNECT:            {op: opConnect, dir: none, path: 1, flags: 2},
+		unix.SYS_BIND:               {op: opBind, dir: none, path: 1, flags: 2},
+		unix.SYS_SENDTO:             {op: opSendto, dir: none, path: 4, flags: 5},
+		unix.SYS_LISTEN:             {op: opListen},
+		unix.SYS_KILL:               {op: opKill, path: 0},
+		unix.SYS_TKILL:              {op: opKill, path: 0},
+		unix.SYS_TGKILL:             {op: opKill, path: 0},
+		unix.SYS_RT_SIGQUEUEINFO:    {op: opKill, path: 0},
+		unix.SYS_RT_TGSIGQUEUEINFO:  {op: opKill, path: 0},
+		unix.SYS_SETPRIORITY:        {op: opSchedule, path: 1},
+		unix.SYS_IOPRIO_SET:         {op: opSchedule, path: 1},
+		unix.SYS_SCHED_SETAFFINITY:  {op: opSchedule, path: 0},
+		unix.SYS_SCHED_SETATTR:      {op: opSchedule, path: 0},
+		unix.SYS_SCHED_SETPARAM:     {op: opSchedule, path: 0},
+		unix.SYS_SCHED_SETSCHEDULER: {op: opSchedule, path: 0},
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/troupe-dev/troupe"
 )
 
@@ -250,8 +252,19 @@ a,b=socket.socketpair(); a.send(b'x'); assert b.recv(1)==b'x'`))
 func TestOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	has(t, "python3")
-	victim := exec.CommandContext(t.Context(), "sleep", "1000")
-	if err := victim.Start(); err != nil {
+	// Without capabilities, as an ordinary user's: what has more than a command has is out of its reach anyway.
+	victim := exec.CommandContext(t.Context(), "python3", "-c", `
+import ctypes
+for c in range(64): ctypes.CDLL(None).prctl(24,c,0,0,0)
+import os; os.execvp('sh',['sh','-c','echo; exec sleep 1000'])`)
+	ready, err := victim.StdoutPipe()
+	if err == nil {
+		err = victim.Start()
+	}
+	if err == nil {
+		_, err = ready.Read(make([]byte, 1))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = victim.Process.Kill(); _ = victim.Wait() }()
@@ -273,6 +286,7 @@ def t(name,f):
 for p in (` + pid + `,` + own + `):
     t('ptrace',lambda: libc.ptrace(16,p,0,0))
     t('setpriority',lambda: os.setpriority(os.PRIO_PROCESS,p,19))
+` + indented(scheduleCalls) + `
     t('prlimit',lambda: resource.prlimit(p,resource.RLIMIT_CORE,(0,0)))
     t('mem',lambda: os.open('/proc/%d/mem'%p,os.O_RDWR))
     t('environ',lambda: len(open('/proc/%d/environ'%p).read()))
@@ -295,6 +309,56 @@ for p in (` + pid + `,` + own + `):
 				}
 			})
 		}
+	}
+}
+
+// scheduleCalls are the calls that say when and where a process p runs.
+const scheduleCalls = `def attr():
+    class A(ctypes.Structure): _fields_=[(n,ctypes.c_uint32 if n in ('size','policy','nice','prio') else ctypes.c_uint64)
+        for n in ('size','policy','flags','nice','prio','runtime','deadline','period')]
+    return ctypes.byref(A(48,0,0,19))
+t('affinity',lambda: os.sched_setaffinity(p,{min(os.sched_getaffinity(0))}))
+t('scheduler',lambda: os.sched_setscheduler(p,os.SCHED_BATCH,os.sched_param(0)))
+t('param',lambda: os.sched_setparam(p,os.sched_param(0)))
+t('attr',lambda: libc.syscall(SYS_SCHED_SETATTR,p,attr(),0))
+t('ioprio',lambda: libc.syscall(SYS_IOPRIO_SET,1,p,3<<13))`
+
+// indented is a piece of Python for a loop, with the numbers of the calls.
+func indented(program string) string {
+	return "    " + strings.NewReplacer("\n", "\n    ", "SYS_SCHED_SETATTR", strconv.Itoa(unix.SYS_SCHED_SETATTR),
+		"SYS_IOPRIO_SET", strconv.Itoa(unix.SYS_IOPRIO_SET)).Replace(program)
+}
+
+// A command says when and where its own threads and processes run, whether it names them or says 0.
+func TestOwnAreScheduled(t *testing.T) {
+	t.Parallel()
+	has(t, "python3")
+	for name, o := range lacking() {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t, o)
+			needLandlock(t, r)
+			who := "0,os.getpid(),other.native_id,child"
+			if o.NoNotify {
+				who = "0"
+			}
+			out, _, _ := r.run(python(`
+def t(name,f):
+    try:
+        v=f()
+        if isinstance(v,int) and v<0: raise OSError(ctypes.get_errno(),'')
+    except OSError as e: print('REFUSED',name,p,e)
+over=threading.Event(); other=threading.Thread(target=over.wait); other.start()
+child=os.fork()
+if child==0:
+    while True: time.sleep(1)
+for p in (` + who + `,):
+    t('setpriority',lambda: os.setpriority(os.PRIO_PROCESS,p,19))
+` + indented(scheduleCalls) + `
+over.set(); os.kill(child,9); os.waitpid(child,0)`))
+			if strings.Contains(out, "REFUSED") || !strings.Contains(out, "DONE") {
+				t.Error(out)
+			}
+		})
 	}
 }
 

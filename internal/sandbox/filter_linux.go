@@ -83,11 +83,7 @@ func rules(p policy) []rule {
 			last: refuse(unix.EPERM)},
 		rule{nr: unix.SYS_UNSHARE, tests: []test{{arg: 0, mask: newNamespace | unix.CLONE_NEWTIME, values: []uint32{0},
 			then: pass}}, last: refuse(unix.EPERM)},
-		// The priority and the limits of others.
-		rule{nr: unix.SYS_SETPRIORITY, tests: []test{
-			{arg: 0, values: []uint32{unix.PRIO_PROCESS}, not: true, then: refuse(unix.EPERM)},
-			{arg: 1, values: []uint32{0}, then: pass},
-		}, last: refuse(unix.EPERM)},
+		// The limits of others.
 		rule{nr: unix.SYS_PRLIMIT64, tests: []test{
 			{arg: 2, null: true, then: pass},
 			{arg: 1, values: []uint32{unix.RLIMIT_LOCKS}, then: refuse(unix.EPERM)},
@@ -100,6 +96,7 @@ func rules(p policy) []rule {
 		rule{nr: unix.SYS_PRCTL, tests: []test{{arg: 0, values: []uint32{unix.PR_SET_DUMPABLE}, then: refuse(0)}},
 			last: pass},
 	)
+	list = append(list, schedules(p)...)
 	list = append(list, network(p)...)
 	list = append(list, changing(p)...)
 	if p.landlock < 6 && p.listener {
@@ -112,6 +109,34 @@ func rules(p policy) []rule {
 	}
 	for _, nr := range unwanted() {
 		list = append(list, rule{nr: nr, last: refuse(unix.EPERM)})
+	}
+	return list
+}
+
+// schedules leaves it to a command when and where its own threads run. Of a thread that is named by its number the
+// listener finds out whose it is; where there is none, a thread can say it of itself only.
+func schedules(p policy) []rule {
+	others := refuse(unix.EPERM)
+	if p.listener {
+		others = notify
+	}
+	const ioprioProcess = 1 // IOPRIO_WHO_PROCESS
+	var list []rule
+	for _, nr := range numbers(watchedOthers(), func(s shape) bool { return s.op == opSchedule }) {
+		r := rule{nr: nr, last: others}
+		switch nr {
+		case unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET: // also those of a whole group, or of a user
+			r.tests = []test{
+				{arg: 0, values: []uint32{unix.PRIO_PROCESS}, not: true, then: refuse(unix.EPERM)},
+				{arg: 1, values: []uint32{0}, then: pass},
+			}
+			if nr == unix.SYS_IOPRIO_SET {
+				r.tests[0].values = []uint32{ioprioProcess}
+			}
+		default:
+			r.tests = []test{{arg: 0, values: []uint32{0}, then: pass}}
+		}
+		list = append(list, r)
 	}
 	return list
 }

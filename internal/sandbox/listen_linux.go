@@ -188,6 +188,8 @@ func (w *watch) judge(n *notification, s shape) (a answer, now bool) {
 	switch {
 	case s.op == opKill:
 		return kill(q), true
+	case s.op == opSchedule:
+		return inSession(q, int(int32(q.arg(q.path)))), true
 	case s.op >= opSocket:
 		return w.net.judge(q)
 	default:
