@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -299,4 +300,32 @@ func TestBackground(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestStopIsNotEarly: an agent that another one stops has come as far by then as when it was recorded.
+func TestStopIsNotEarly(t *testing.T) {
+	t.Parallel()
+	r := sample()
+	r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool {
+		return l.Call != nil && l.Call.Agent == "main/Scout" && l.Call.Reply == 2
+	})
+	p := play(t, r, Place{})
+	stop := troupe.Mail{ID: "s", Kind: troupe.MailStop, From: rootID}
+	takes := func(at string, status troupe.Status, reply int, open bool, want bool) {
+		t.Helper()
+		running := troupe.Session{ID: childID, Run: 1, Status: status}
+		if now, _ := p.Order(running, reply, open, []troupe.Mail{stop}); (len(now) == 1) != want {
+			t.Errorf("%s it takes %v, want the stop: %v", at, now, want)
+		}
+	}
+	takes("before its call", troupe.Running, 1, false, false)
+	p.scout().want("", user("look at /home/ada/porch/a.go", where))
+	takes("before its reply has come", troupe.Running, 1, false, false)
+	takes("before its tool has run", troupe.Running, 2, true, false)
+	if _, err := p.Serve(t.Context(), "main/Scout", 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	takes("then", troupe.Running, 2, true, true)
+	stop.From = ""
+	takes("from a person", troupe.Running, 1, false, true)
 }

@@ -38,7 +38,8 @@ type Player struct {
 	over   chan struct{} // closed when the run is where the recorded one was broken off
 
 	mu       sync.Mutex
-	made     int // calls that were recorded and have been made
+	made     int              // calls that were recorded and have been made
+	done     map[toolKey]bool // calls that have been given their results
 	mismatch *Mismatch
 }
 
@@ -61,10 +62,12 @@ type part struct {
 	last     int // where its last line stands
 
 	// Guarded by the player's mutex.
-	ended  bool        // its last run has, now
-	made   map[int]int // calls made, by reply
-	seen   map[troupe.MailID]bool
-	proven proven
+	ended bool        // its last run has, now
+	made  map[int]int // calls made, by reply
+	seen  map[troupe.MailID]bool
+	// How many of a reply's calls, of those that did something by themselves, have no result yet.
+	unserved map[int]int
+	proven   proven
 }
 
 // cue is one recorded call.
@@ -97,7 +100,7 @@ func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 	p := &Player{
 		header: rec.Header, volatile: newVolatile(alike(then, here)),
 		paths: make(map[troupe.SessionID]string), agents: make(map[string]*part), tools: make(map[toolKey]*Tool),
-		results: make(map[resultKey]int), woken: make(map[troupe.MailID]troupe.MailID),
+		results: make(map[resultKey]int), done: make(map[toolKey]bool), woken: make(map[troupe.MailID]troupe.MailID),
 		intent: intent, broken: make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, l := range rec.Lines {
@@ -113,9 +116,14 @@ func New(rec Recording, here Place, intent func(tool string) bool) *Player {
 		case l.Agent != nil:
 			p.paths[l.Agent.Session] = l.Agent.Path
 			p.agents[l.Agent.Path] = &part{agent: *l.Agent, last: at, byReply: make(map[int][]*cue),
-				made: make(map[int]int), seen: make(map[troupe.MailID]bool)}
+				made: make(map[int]int), seen: make(map[troupe.MailID]bool), unserved: make(map[int]int)}
 		case l.Call != nil:
 			p.add(l.Call, at)
+		}
+	}
+	for key, t := range p.tools {
+		if a := p.agents[key.agent]; a != nil && t.ran() {
+			a.unserved[key.reply]++
 		}
 	}
 	p.castStops(&rec)

@@ -147,6 +147,7 @@ func (p *Player) Order(s troupe.Session, reply int, open bool, unread []troupe.M
 	for _, m := range unread {
 		a.seen[m.ID] = true
 	}
+	unread = slices.DeleteFunc(slices.Clone(unread), func(m troupe.Mail) bool { return p.early(m, s, a, reply, open) })
 	cues, k, live := a.byReply[reply], a.made[reply], s.Status.Live()
 	before := a.lastMade(reply)
 	stops := live && before != nil && before.stops
@@ -240,6 +241,7 @@ func (p *Player) Result(path string, reply, call int) (Tool, bool) {
 // Serve is what a call that would run now came to when it was recorded. A call that did not
 // run then is a difference. A command that was killed then is waited for until it is now.
 func (p *Player) Serve(ctx context.Context, path string, reply, call int) (Tool, error) {
+	p.served(toolKey{path, reply, call})
 	t, ok := p.Result(path, reply, call)
 	if !ok || t.Denied {
 		what := fmt.Sprintf("%s ran call %d.%d; the recording has no result for it", path, reply, call)
