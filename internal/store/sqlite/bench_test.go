@@ -272,3 +272,34 @@ func BenchmarkWatch(b *testing.B) {
 		b.Errorf("it told of commits %d times", told)
 	}
 }
+
+// BenchmarkEvents reads the last two events of a log, as who follows a session of another process does.
+func BenchmarkEvents(b *testing.B) {
+	s := openBench(b, Options{})
+	root := troupe.SessionID("0000000000r0")
+	child := plant(b, s, root, 1)[0]
+	for range 100 {
+		child.Seq++
+		child.Run, child.Status, child.StartedAt = 1, troupe.Running, born()
+		err := s.Update(b.Context(), root, func(tx store.Tx) error {
+			return tx.Append(troupe.Lease{Owner: "o", Epoch: 1}, child, []troupe.Event{{Root: root, Session: child.ID,
+				Seq: child.Seq, At: born(), Body: troupe.ModelChanged{Model: "m"}}})
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for i := int64(0); b.Loop(); i++ {
+		err := s.View(b.Context(), func(r store.Reader) error {
+			events, err := r.Events(child.ID, 90+i%8, 2)
+			if err == nil && len(events) != 2 {
+				b.Errorf("%d events", len(events))
+			}
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

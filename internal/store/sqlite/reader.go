@@ -30,6 +30,10 @@ func (r *reader) fail(doing string, err error) error {
 	return r.failed
 }
 
+// limit ends a statement whose last value is the most rows that it returns. SQLite plans by the value of a
+// bare LIMIT ?, and so compiles the statement anew each time one is bound; by this it does not.
+const limit = ` LIMIT ? + 0`
+
 func (r *reader) query(doing string, each func(row) error, sql string, args ...any) error {
 	if r.failed != nil {
 		return r.failed
@@ -95,7 +99,7 @@ func filterSQL(f store.Filter) (sql string, args []any) {
 		sql += ` DESC`
 	}
 	if f.Limit > 0 {
-		sql += ` LIMIT ?`
+		sql += limit
 		q.args = append(q.args, f.Limit)
 	}
 	return sql, q.args
@@ -131,9 +135,9 @@ func (r *reader) Lease(id troupe.SessionID) (l troupe.Lease, err error) {
 	return l, err
 }
 
-func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []troupe.Event, err error) {
-	if limit <= 0 {
-		limit = -1
+func (r *reader) Events(id troupe.SessionID, after int64, most int) (out []troupe.Event, err error) {
+	if most <= 0 {
+		most = -1
 	}
 	found, last := false, int64(0)
 	after = max(after, 0)
@@ -156,14 +160,14 @@ func (r *reader) Events(id troupe.SessionID, after int64, limit int) (out []trou
 		return nil
 	}, `SELECT s.root, e.seq, e.at, e.kind, e.body, s.seq
 		FROM sessions s LEFT JOIN events e ON e.root = s.root AND e.session = s.id AND e.seq > ?
-		WHERE s.id = ? ORDER BY e.seq LIMIT ?`, after, string(id), limit)
+		WHERE s.id = ? ORDER BY e.seq`+limit, after, string(id), most)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
 	}
-	if have := after + int64(len(out)); have < last && (limit < 0 || len(out) < limit) {
+	if have := after + int64(len(out)); have < last && (most < 0 || len(out) < most) {
 		return nil, r.fail("read the log of session "+string(id),
 			&undecodable{fmt.Errorf("it ends with event %d and not with %d", have, last)})
 	}
