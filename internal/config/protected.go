@@ -26,6 +26,7 @@ type Guard struct {
 // its Globs and PartOfGit, the kernel by Covers. It does not change, and is safe for concurrent use.
 type Protection struct {
 	guards  []Guard
+	globs   []string // of guards, each once: the gate asks for them at every call
 	folders []string
 	matcher
 }
@@ -47,6 +48,14 @@ func Protect(folders []string, d Dirs, deny []string) *Protection {
 	for _, glob := range deny {
 		// Written so that whoever reads it reads the same.
 		add(Guard{Glob: globOf(segments(glob)), Why: "sandbox.deny_write in settings"})
+	}
+	p.globs = make([]string, 0, len(p.guards))
+	once := map[string]bool{}
+	for _, g := range p.guards {
+		if !once[g.Glob] {
+			once[g.Glob] = true
+			p.globs = append(p.globs, g.Glob)
+		}
 	}
 	p.matcher = newMatcher(p.guards)
 	return p
@@ -132,18 +141,8 @@ func resolved(dir string) []string {
 // Guards are all that is protected by its name, for people.
 func (p *Protection) Guards() []Guard { return slices.Clone(p.guards) }
 
-// Globs are the globs of Guards, for the gate.
-func (p *Protection) Globs() []string {
-	out := make([]string, 0, len(p.guards))
-	seen := map[string]bool{}
-	for _, g := range p.guards {
-		if !seen[g.Glob] {
-			seen[g.Glob] = true
-			out = append(out, g.Glob)
-		}
-	}
-	return out
-}
+// Globs are the globs of Guards, for the gate. They are shared: a caller changes none of them.
+func (p *Protection) Globs() []string { return slices.Clip(p.globs) }
 
 // maxModules bounds how many of a repository's submodules are looked at.
 const maxModules = 1000
