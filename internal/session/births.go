@@ -157,6 +157,6 @@ func (t *tree) start(ctx context.Context, b fleet.Born) {
 		return
 	}
 	t.h.debug(ctx, b.Events)
-	t.h.d.Notify(a.root, a.id, b.State.Session.Seq)
+	t.h.d.Notify(a.root, a.id, b.State.Session.Seq, b.Events)
 	a.post(inNudge{})
 }

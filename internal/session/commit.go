@@ -119,7 +119,7 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			}
 		}
 	}
-	a.committed(a.st.Session)
+	a.committed(a.st.Session, append(a.staged.events, more.events...))
 	return nil
 }
 
@@ -163,11 +163,11 @@ func prompted(events []troupe.Event) bool {
 	})
 }
 
-func (a *actor) committed(s troupe.Session) {
+func (a *actor) committed(s troupe.Session, events []troupe.Event) {
 	d := treeDelta(a.staged.base, s)
 	a.staged = staging{base: s}
 	a.begun = false
-	a.h.d.Notify(a.root, a.id, s.Seq)
+	a.h.d.Notify(a.root, a.id, s.Seq, events)
 	if d.Active < 0 {
 		a.tree.slots.release(-d.Active)
 	}

@@ -71,6 +71,10 @@ type Scheduler interface {
 	Sleep(ctx context.Context, d time.Duration)
 }
 
+// Notify announces that the log of a session goes up to event seq, and what the commit brought to it; nil if
+// that has to be read. The events are shared from then on, and do not change.
+type Notify func(root, id troupe.SessionID, seq int64, events []troupe.Event)
+
 // Deps is what a hub needs. A field that may be nil says what that means.
 type Deps struct {
 	Store    store.Store
@@ -88,13 +92,13 @@ type Deps struct {
 	// OutputDir is where a session's tools may put output too large to return.
 	OutputDir func(troupe.SessionID) string
 
-	Environ []string                                   // of commands that tools start
-	Log     *slog.Logger                               // for --debug
-	Home    string                                     // anchors ~/ in rules
-	Mask    func(string) string                        // takes secrets out of tool output
-	Masked  func(string) bool                          // whether text holds what Mask put there
-	Notify  func(root, id troupe.SessionID, seq int64) // after each commit; must not block
-	Deltas  func(root, id troupe.SessionID, d Delta)   // pieces of replies; must not block
+	Environ []string                                 // of commands that tools start
+	Log     *slog.Logger                             // for --debug
+	Home    string                                   // anchors ~/ in rules
+	Mask    func(string) string                      // takes secrets out of tool output
+	Masked  func(string) bool                        // whether text holds what Mask put there
+	Notify  Notify                                   // after each commit; must not block
+	Deltas  func(root, id troupe.SessionID, d Delta) // pieces of replies; must not block
 
 	// Guard confines commands; nil: nothing can be confined.
 	Guard Guard
@@ -175,7 +179,7 @@ func New(d Deps) *Hub {
 		d.Masked = func(string) bool { return false }
 	}
 	if d.Notify == nil {
-		d.Notify = func(troupe.SessionID, troupe.SessionID, int64) {}
+		d.Notify = func(troupe.SessionID, troupe.SessionID, int64, []troupe.Event) {}
 	}
 	if d.Guard == nil {
 		d.Guard = unguarded{}

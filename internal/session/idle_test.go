@@ -48,7 +48,7 @@ func TestIdleCostsNothing(t *testing.T) {
 		p.deps = func(d *session.Deps) {
 			p.settings.AskFor = time.Hour
 			d.Models, d.Profiles = instant{p.llm}, inherits{p}
-			d.Notify = func(troupe.SessionID, troupe.SessionID, int64) {
+			d.Notify = func(troupe.SessionID, troupe.SessionID, int64, []troupe.Event) {
 				select {
 				case committed <- struct{}{}:
 				default:

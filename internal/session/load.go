@@ -84,7 +84,7 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	}
 	t.replace(got)
 	for _, a := range got.actors {
-		h.d.Notify(a.root, a.id, a.st.Session.Seq)
+		h.d.Notify(a.root, a.id, a.st.Session.Seq, nil)
 	}
 	for _, a := range got.actors {
 		a.post(inAuthorityChanged{}) // what was granted last, or comes with the adoption, may settle what is open

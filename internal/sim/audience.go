@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 
@@ -43,9 +45,12 @@ type pieces struct {
 	gap       bool // one is missing
 }
 
+// comparing is how lazy the reader is that compares what it is told with the log.
+const comparing = 20
+
 func newAudience(w *world) audience {
 	a := audience{w: w, rng: rand.New(rand.NewPCG(w.opt.Seed, 0xf0110))}
-	for _, lazy := range []int{2, 20, 300} {
+	for _, lazy := range []int{2, comparing, 300} {
 		a.readers = append(a.readers, newReader(w, w.root, lazy))
 	}
 	a.readers = append(a.readers, newReader(w, Elsewhere, 10))
@@ -76,8 +81,8 @@ func (w *world) broker(p *process) *follow.Broker {
 }
 
 // announced hands on what a process has committed, and sometimes commits in the other tree.
-func (a *audience) announced(p *process, root, id troupe.SessionID, seq int64) {
-	p.followers.Commit(root, id, seq)
+func (a *audience) announced(p *process, root, id troupe.SessionID, seq int64, events []troupe.Event) {
+	p.followers.Commit(root, id, seq, events)
 	if a.rng.IntN(8) > 0 {
 		return
 	}
@@ -96,7 +101,7 @@ func (a *audience) announced(p *process, root, id troupe.SessionID, seq int64) {
 	}
 	for _, x := range a.readers {
 		if x.p != nil { // every process runs it
-			x.p.followers.Commit(Elsewhere, Elsewhere, s.Seq)
+			x.p.followers.Commit(Elsewhere, Elsewhere, s.Seq, nil)
 		}
 	}
 }
@@ -168,6 +173,9 @@ func (r *reader) batch(b wire.Batch) {
 				e.Root, r.seen[e.Session])
 		}
 		r.seen[e.Session] = e.Seq
+		if r.lazy == comparing {
+			r.compare(e)
+		}
 		switch body := e.Body.(type) {
 		case troupe.Replied:
 			if x := r.pieces[e.Session]; x.after > r.ended[e.Session] && x.after < e.Seq && !x.gap &&
@@ -183,6 +191,28 @@ func (r *reader) batch(b wire.Batch) {
 		if d.After > r.seen[d.Session] {
 			r.w.broken("a piece of session %s comes before event %d, with which its call began", d.Session, d.After)
 		}
+	}
+}
+
+// compare holds an event to what stands in the log. What a process has written it hands on as it has it in memory.
+func (r *reader) compare(e troupe.Event) {
+	err := r.w.store.View(r.w.ctx(), func(s store.Reader) error {
+		log, err := s.Events(e.Session, e.Seq-1, 1)
+		if err != nil {
+			return err
+		}
+		want, err := troupe.EncodeBody(log[0].Body)
+		if err != nil {
+			return err
+		}
+		got, err := troupe.EncodeBody(e.Body)
+		if err == nil && (!bytes.Equal(want, got) || !e.At.Equal(log[0].At) || e.Body.Kind() != log[0].Body.Kind()) {
+			err = fmt.Errorf("it has %s, and the log has %s", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		r.w.broken("a follower of %s gets event %d of session %s: %w", r.root, e.Seq, e.Session, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package sim_test
 
 import (
+	"slices"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/sim"
@@ -13,13 +15,27 @@ func onNotify(change func(root, id troupe.SessionID, seq int64) (troupe.SessionI
 		n := 0
 		return func(d *session.Deps) {
 			real := d.Notify
-			d.Notify = func(root, id troupe.SessionID, seq int64) {
+			d.Notify = func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 				if n++; n%20 == 0 {
-					real(change(root, id, seq))
-					return
+					root, id, seq = change(root, id, seq)
 				}
-				real(root, id, seq)
+				real(root, id, seq, events)
 			}
+		}
+	}
+}
+
+// otherEvents has one commit in twenty announced with a body that it did not write.
+func otherEvents() func(*session.Deps) {
+	n := 0
+	return func(d *session.Deps) {
+		real := d.Notify
+		d.Notify = func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
+			if n++; n%20 == 0 && len(events) > 0 {
+				events = slices.Clone(events)
+				events[0].Body = troupe.BudgetWarned{Limit: "none"}
+			}
+			real(root, id, seq, events)
 		}
 	}
 }

@@ -49,6 +49,7 @@ func TestPlantedBugs(t *testing.T) {
 		"the network is open whatever the answer was for":          onGuard(&open{}),
 		"a commit is announced to those who follow another tree":   onNotify(toAnotherTree),
 		"a commit is announced as another session's":               onNotify(asAnotherSession),
+		"a commit is announced with other events than it wrote":    otherEvents,
 		"a piece of a reply goes to those who follow another tree": onDelta(strayPiece),
 		"a piece of a reply comes before its call":                 onDelta(earlyPiece),
 		"a grant is told before it is committed":                   early,

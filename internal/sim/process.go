@@ -49,9 +49,9 @@ func (w *world) start() *process {
 		OutputDir:   outputDir,
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},
-		Notify: func(root, id troupe.SessionID, seq int64) {
+		Notify: func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 			w.watch.law.placed(p, id, seq)
-			w.audience.announced(p, root, id, seq)
+			w.audience.announced(p, root, id, seq, events)
 		},
 		Deltas: p.followers.Delta,
 	}

@@ -52,10 +52,11 @@ func (b *Broker) Close() {
 	b.watches.Wait()
 }
 
-// Commit announces that the log of a session goes up to event seq.
-func (b *Broker) Commit(root, id troupe.SessionID, seq int64) {
+// Commit announces that the log of a session goes up to event seq, and what the commit brought to it, in
+// order; nil if that is not known. The events are shared from here on: their bodies do not change.
+func (b *Broker) Commit(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 	if t := b.tree(root); t != nil {
-		t.each(func(f *Follower) { f.commit(id, seq) })
+		t.each(func(f *Follower) { f.commit(id, seq, events) })
 	}
 }
 
@@ -168,7 +169,7 @@ func (b *Broker) watch(ctx context.Context) {
 				b.look(ctx)
 			}
 			for _, c := range commits {
-				b.Commit(c.Root, c.Session, c.Seq)
+				b.Commit(c.Root, c.Session, c.Seq, nil)
 			}
 		})
 		// It ends before ctx when it fails; then the trees are looked at.
@@ -207,7 +208,7 @@ func (b *Broker) look(ctx context.Context) {
 			t.each((*Follower).again) // each reads for itself, and is told what is wrong
 		}
 		for _, s := range sessions {
-			t.each(func(f *Follower) { f.commit(s.ID, s.Seq) })
+			t.each(func(f *Follower) { f.commit(s.ID, s.Seq, nil) })
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (h *home) log(root, id troupe.SessionID, body troupe.Body) int64 {
 	here := h.here[root]
 	h.mu.Unlock()
 	if here {
-		h.Commit(root, id, s.Seq)
+		h.Commit(root, id, s.Seq, nil)
 	}
 	return s.Seq
 }
@@ -224,8 +224,8 @@ func TestFallsBehind(t *testing.T) {
 			h.says(ids[0], s, seq, int64(2+i%2))
 		}
 	}
-	if len(f.changed) != len(ids) || len(f.deltas) != maxDeltas {
-		t.Errorf("it holds %d sessions and %d deltas", len(f.changed), len(f.deltas))
+	if len(f.kept.changed) != len(ids) || len(f.deltas) != maxDeltas {
+		t.Errorf("it holds %d sessions and %d deltas", len(f.kept.changed), len(f.deltas))
 	}
 	seen := make(map[troupe.SessionID]int64)
 	for _, e := range now(t, f).Events {
@@ -396,7 +396,7 @@ func TestOtherProcess(t *testing.T) {
 		}
 		for _, f := range all {
 			now(t, f)
-			if f.commit(one[0], 2); len(f.wake) > 0 {
+			if f.commit(one[0], 2, nil); len(f.wake) > 0 {
 				t.Error("a follower was woken for what it has")
 			}
 		}

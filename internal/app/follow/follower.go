@@ -29,8 +29,7 @@ type Follower struct {
 	mu      sync.Mutex
 	cursors map[troupe.SessionID]int64 // the last event of each session that was returned
 	all     bool                       // any session may have changed
-	changed []troupe.SessionID         // in the order in which they were announced
-	marked  map[troupe.SessionID]bool  // those that are in changed
+	kept    kept
 	deltas  []wire.Delta
 	ended   map[troupe.SessionID]int64 // the last event returned that ended a reply; with deltas only
 }
@@ -93,21 +92,18 @@ func (f *Follower) signal() {
 }
 
 // commit notes that a session may have new events.
-func (f *Follower) commit(id troupe.SessionID, seq int64) {
+func (f *Follower) commit(id troupe.SessionID, seq int64, events []troupe.Event) {
 	if f.o.Only != "" && id != f.o.Only {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.all || f.marked[id] || seq <= f.cursors[id] {
+	if f.all || seq <= f.cursors[id] {
 		return
 	}
-	if f.marked == nil {
-		f.marked = make(map[troupe.SessionID]bool)
+	if f.kept.add(id, events) {
+		f.signal()
 	}
-	f.marked[id] = true
-	f.changed = append(f.changed, id)
-	f.signal()
 }
 
 func (f *Follower) delta(d wire.Delta) {
@@ -131,19 +127,33 @@ func (f *Follower) pieces() []wire.Delta {
 	return out
 }
 
-// read returns the new events of the sessions that have changed.
+// read returns the new events of the sessions that have changed: those that were announced with their
+// commits, and from the log what was not.
 func (f *Follower) read(ctx context.Context) (out []troupe.Event, err error) {
 	f.mu.Lock()
-	all, changed := f.all, f.changed
-	f.all, f.changed, f.marked = false, nil, nil
+	all, have := f.all, f.kept
+	f.all, f.kept = false, kept{}
 	f.mu.Unlock()
-	if !all && len(changed) == 0 {
+	if !all && len(have.changed) == 0 {
 		return nil, nil
 	}
-	err = f.broker.store.View(ctx, func(r store.Reader) error {
-		out, err = f.events(r, all, changed)
-		return err
-	})
+	var unknown []troupe.SessionID
+	for _, id := range have.changed {
+		events, ok := have.behind(id, f.cursors[id])
+		if !ok {
+			unknown = append(unknown, id)
+		}
+		if ok && !all {
+			out = append(out, events...)
+		}
+	}
+	if all || len(unknown) > 0 {
+		err = f.broker.store.View(ctx, func(r store.Reader) error {
+			events, err := f.events(r, all, unknown)
+			out = append(out, events...)
+			return err
+		})
+	}
 	if err != nil {
 		f.again()
 		return nil, fmt.Errorf("follow session %s: %w", f.o.Root, err)
