@@ -21,6 +21,10 @@ func TestHidden(t *testing.T) {
 	h.write(filepath.Join(h.home, ".ssh/keys/one"), "key")
 	h.write(filepath.Join(h.home, ".npmrc"), "x")
 	h.write(filepath.Join(h.home, ".netrc"), "x")
+	// As where a folder takes both names for one.
+	if err := os.Link(filepath.Join(h.home, ".netrc"), filepath.Join(h.home, ".NETRC")); err != nil {
+		t.Fatal(err)
+	}
 	h.project(".env", "x")
 	h.project("pkg/.env.production", "x")
 	h.project("pkg/.env.example", "x")
@@ -43,6 +47,9 @@ func TestHidden(t *testing.T) {
 		"./.environment":  false, "./.envrc": false,
 		"./x/y.pem": true, "./notes/private/a": true, "./other/notes/private": false, "./a/local": true,
 		"./main.go": false, "~/x/.env": false,
+		// Some folders take names that differ in case for one; in others a name is hidden in any case all the same.
+		"./.ENV": true, "./a/.Env.Local": true, "./.ENV.EXAMPLE": false, "./x/Y.PEM": true, "./a/LOCAL/x": true,
+		"~/.NETRC": true, "~/.SSH/id_rsa": false, "~/.Npmrc": false,
 	} {
 		full := strings.Replace(strings.Replace(path, "~", h.home, 1), "./", h.repo+"/", 1)
 		if why, got := hidden.Covers(full); got != want || got != (why != "") {

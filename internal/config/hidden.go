@@ -36,25 +36,54 @@ type secret struct {
 	why    string
 	source string // a file of settings; "" is built in
 	except []string
+	folded string    // path, folded
+	segs   []segment // of glob, folded
 }
 
 func (h *Hidden) add(s secret) {
 	if path, ok := Literal(s.glob); ok {
-		s.path = path
+		s.path, s.folded = path, fold(path)
 	}
+	s.segs = segments(fold(s.glob))
 	h.entries = append(h.entries, s)
 }
 
-// covers compares names as the system does: where they usually differ by more than case, another
-// spelling reads the same file.
-func (e *secret) covers(file string) bool {
-	if foldsNames() {
-		return matchesAtOrAbove(strings.ToLower(e.glob), strings.ToLower(file))
+// covers compares names without regard to case: some folders take two names that differ in nothing else for one.
+// A path with a fixed place is another file under another spelling, unless the system says that it is the same.
+func (e *secret) covers(file, folded string) bool {
+	switch {
+	case e.path == "":
+		return matchSegments(e.segs, strings.Trim(folded, "/"), false) ||
+			strings.Contains(e.glob, "[") && matchesAtOrAbove(e.glob, file) // what folding takes out of a [!A-Z]
+	case within(file, e.path):
+		return true
+	default:
+		return within(folded, e.folded) && (foldsNames() || isSpelled(file, e.path))
 	}
-	if e.path != "" {
-		return within(file, e.path)
+}
+
+// isSpelled: the beginning of a path that has as many names as another is the same file.
+func isSpelled(file, as string) bool {
+	end := 0
+	for range strings.Count(as, "/") {
+		end = nextName(file, end)
 	}
-	return matchesAtOrAbove(e.glob, file)
+	one, err := os.Lstat(file[:end])
+	if err != nil {
+		return false
+	}
+	other, err := os.Lstat(as)
+	return err == nil && os.SameFile(one, other)
+}
+
+// opens: settings take a path out. They have to spell it as the system does.
+func (h Hidden) opens(path string) bool {
+	return slices.ContainsFunc(h.open, func(s secret) bool {
+		if foldsNames() {
+			return matchesAtOrAbove(strings.ToLower(s.glob), strings.ToLower(path))
+		}
+		return matchesAtOrAbove(s.glob, path)
+	})
 }
 
 func foldsNames() bool { return runtime.GOOS == "darwin" || runtime.GOOS == "windows" }
@@ -115,13 +144,13 @@ func (a All) Hidden() Hidden {
 // Covers reports whether a path, absolute and clean, may not be read, and why. Ask for a link
 // and for what it leads to: either may be hidden.
 func (h Hidden) Covers(path string) (why string, hidden bool) {
-	taken := slices.ContainsFunc(h.open, func(s secret) bool { return s.covers(path) })
+	taken, folded := h.opens(path), fold(path)
 	for i := range h.entries {
 		e := &h.entries[i]
-		if taken && e.source == "" || !e.covers(path) || e.excepts(path) {
+		if taken && e.source == "" || !e.covers(path, folded) || e.excepts(folded) {
 			continue
 		}
-		if h.folder != "" && within(path, h.folder) && e.covers(h.folder) {
+		if h.folder != "" && within(path, h.folder) && e.covers(h.folder, fold(h.folder)) {
 			continue
 		}
 		if e.source != "" {
@@ -138,8 +167,9 @@ func (h Hidden) Covers(path string) (why string, hidden bool) {
 func (h Hidden) In(folder string) func(name string) bool {
 	near := Hidden{open: h.open, folder: h.folder}
 	var starts []string
+	folded := fold(folder)
 	for i := range h.entries {
-		if start, ok := h.entries[i].in(folder); ok {
+		if start, ok := h.entries[i].in(folder, folded); ok {
 			near.entries = append(near.entries, h.entries[i])
 			starts = append(starts, start)
 		}
@@ -148,7 +178,8 @@ func (h Hidden) In(folder string) func(name string) bool {
 		return nil
 	}
 	return func(name string) bool {
-		if !slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(name, start) }) {
+		low := fold(name)
+		if !slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(low, start) }) {
 			return false
 		}
 		_, hidden := near.Covers(filepath.Join(folder, name))
@@ -156,34 +187,33 @@ func (h Hidden) In(folder string) func(name string) bool {
 	}
 }
 
-// in reports whether the entry may cover something in a folder, and how the names of that begin.
-func (e *secret) in(folder string) (start string, ok bool) {
+// in reports whether the entry may cover something in a folder, and how the names of that begin, folded.
+func (e *secret) in(folder, folded string) (start string, ok bool) {
 	switch {
-	case foldsNames(), e.covers(folder):
+	case e.covers(folder, folded):
 		return "", true
 	case e.path != "":
-		return filepath.Base(e.path), filepath.Dir(e.path) == folder
+		return filepath.Base(e.folded), filepath.Dir(e.folded) == folded
 	}
-	segs := segments(e.glob)
-	if len(segs) == 0 {
+	if len(e.segs) == 0 {
 		return "", true
 	}
 	head := "/"
-	for i := 0; i < len(segs) && !segs[i].any && !segs[i].glob; i++ {
-		head = filepath.Join(head, segs[i].text)
+	for i := 0; i < len(e.segs) && !e.segs[i].any && !e.segs[i].glob; i++ {
+		head = filepath.Join(head, e.segs[i].text)
 	}
-	if !within(folder, head) && !within(head, folder) {
+	if !within(folded, head) && !within(head, folded) {
 		return "", false
 	}
-	last := segs[len(segs)-1]
+	last := e.segs[len(e.segs)-1]
 	if wild := strings.IndexAny(last.text, `*?[\`); last.glob && wild >= 0 {
 		return last.text[:wild], true
 	}
 	return last.text, true
 }
 
-func (e *secret) excepts(path string) bool {
-	return slices.ContainsFunc(e.except, func(end string) bool { return strings.HasSuffix(path, end) })
+func (e *secret) excepts(folded string) bool {
+	return slices.ContainsFunc(e.except, func(end string) bool { return strings.HasSuffix(folded, end) })
 }
 
 // Entry is one entry, for people.
@@ -215,7 +245,7 @@ func (h Hidden) Paths() []string {
 		if path == "" {
 			continue
 		}
-		if info, err := os.Lstat(path); err != nil || e.source == "" && h.opened(path) {
+		if info, err := os.Lstat(path); err != nil || e.source == "" && h.opens(path) {
 			continue
 		} else if info.Mode()&fs.ModeSymlink != 0 {
 			if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -226,10 +256,6 @@ func (h Hidden) Paths() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-func (h Hidden) opened(path string) bool {
-	return slices.ContainsFunc(h.open, func(s secret) bool { return s.covers(path) })
 }
 
 // maxCarve bounds how deep below a hidden folder something readable is looked for.
@@ -279,12 +305,14 @@ func (h Hidden) Project() string { return h.top }
 // MayCover is quick: where it is false for the name of a path of the project and of each folder between the two,
 // no glob covers the path.
 func (h Hidden) MayCover(name string) bool {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		name = strings.ToLower(name)
-	}
+	folded := fold(name)
 	return h.anyName || slices.ContainsFunc(h.names, func(glob string) bool {
-		ok, err := path.Match(glob, name)
-		return ok || err != nil
+		for _, name := range [...]string{folded, name} {
+			if ok, err := path.Match(glob, name); ok || err != nil {
+				return true
+			}
+		}
+		return false
 	})
 }
 
@@ -306,12 +334,12 @@ func (h *Hidden) indexNames() {
 		}
 		h.globs = append(h.globs, e)
 		last := path.Base(e.glob)
-		if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-			last = strings.ToLower(last)
-		}
-		if e.covers(h.top) {
+		if e.covers(h.top, fold(h.top)) {
 			h.anyName = true
 		}
-		h.names = append(h.names, last)
+		h.names = append(h.names, fold(last))
+		if strings.Contains(last, "[") { // as covers takes it
+			h.names = append(h.names, last)
+		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // what a question about each path would have it see, whatever the entries.
 func TestHiddenInIsCovers(t *testing.T) {
 	t.Parallel()
-	names := []string{"a", "ab", ".env", ".env.example", "*"}
-	parts := []string{"a", "ab", "a*", "**", "*", ".env", ".env.*", "?b", "[a]*", "[", `\*`}
+	names := []string{"a", "ab", "AB", ".env", ".Env", ".env.example", "*"}
+	parts := []string{"a", "aB", "A*", "**", "*", ".env", ".ENV.*", "?b", "[a]*", "[!A]*", "[", `\*`}
 	asked, hid, none := 0, 0, 0
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test that can be repeated
