@@ -272,6 +272,15 @@ func (s *seen) call(c *Call) string {
 	case (c.Said == nil) == (c.Failed == nil):
 		return "the call has both said and failed, or neither"
 	}
+	for _, m := range c.Messages {
+		for _, b := range m.Blocks {
+			if b.Result != nil && !s.tools[toolKey{c.Agent, b.Result.Reply, b.Result.Call}] {
+				return fmt.Sprintf("%q sends the result of call %d of reply %d, and no line before this one has that "+
+					"result",
+					c.Agent, b.Result.Call, b.Result.Reply)
+			}
+		}
+	}
 	return s.known(c.Agent)
 }
 

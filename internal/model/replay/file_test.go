@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,8 @@ func TestReadRefuses(t *testing.T) {
 			"r:3: the call has both"},
 		"reply 0": {join(lines[0], lines[1], `{"call":{"agent":"main"}}`+"\n"),
 			"r:3: the call asks for reply 0"},
+		"no result": {join(slices.Delete(slices.Clone(lines), 7, 8)...),
+			`"main" sends the result of call 0 of reply 1, and no line before this one has that result`},
 		"two results":     {join(lines[:6]...) + lines[5], "has a second result"},
 		"no root agent":   {join(lines[0], `{"end":{}}`+"\n"), "no line brings the root"},
 		"behind the end":  {text + lines[1], "there is more behind the end"},
@@ -193,6 +196,9 @@ func generate(rt *rapid.T) Recording {
 	}}
 	r.Lines = append(r.Lines, Line{Agent: &Agent{Path: "main", Session: rootID, System: text("system"),
 		Tools: []string{text("offered")}}})
+	for at := range 36 { // requests may send results only of calls that have them
+		r.Lines = append(r.Lines, Line{Tool: &Tool{Agent: "main", Reply: at / 6, Call: at % 6, Name: text("tool")}})
+	}
 	for i := range rapid.IntRange(0, 6).Draw(rt, "lines") {
 		switch rapid.IntRange(0, 3).Draw(rt, "line") {
 		case 0:
@@ -206,7 +212,7 @@ func generate(rt *rapid.T) Recording {
 				Failed: &Failed{Message: text("message"), Partial: text("partial")}}})
 		case 2:
 			r.Lines = append(r.Lines, Line{Tool: &Tool{
-				Agent: "main", Reply: i + 1, Name: text("tool"), Input: text("input"), Blocks: blocks("result"),
+				Agent: "main", Reply: i + 1, Call: 6, Name: text("tool"), Input: text("input"), Blocks: blocks("result"),
 				Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: text("command"),
 					Tests: &troupe.TestCount{Runner: text("runner")}}}},
 				End: &troupe.Outcome{Result: text("outcome"), Error: text("error")},
