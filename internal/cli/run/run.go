@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -375,10 +374,16 @@ func Finish(c *console.Console, report wire.Report, o Output) error {
 func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Output) (wire.Report, error) {
 	began := c.Now()
 	c.SetToWork()
+	interrupt := interruption{c: c, api: a, out: o}
+	defer c.Interrupts.Take(func() { interrupt.raise(ctx) })()
 	r, err := a.Begin(ctx, b)
+	if err != nil && interrupt.happened() {
+		return wire.Report{}, &console.Exit{Code: troupe.ExitInterrupted}
+	}
 	if err != nil {
 		return wire.Report{}, err
 	}
+	interrupt.began(ctx, r.Root)
 	for _, w := range r.Warnings {
 		c.Warn(w)
 	}
@@ -386,9 +391,6 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 	if err != nil {
 		return wire.Report{}, err
 	}
-	var interrupted atomic.Bool
-	stopSignals := onInterrupt(ctx, c, a, r.Root, o, &interrupted)
-	defer stopSignals()
 	err = api.Finish(ctx, a, r.Root)
 	ferr := show()
 	if err == nil && ferr != nil {
@@ -398,7 +400,7 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 	if err == nil {
 		// Tasks in the background may have woken the main agent several times.
 		report.DurationMS = c.Now().Sub(began).Milliseconds()
-		if interrupted.Load() {
+		if interrupt.happened() {
 			report.Cause = troupe.CauseInterrupt
 		}
 		if rerr == nil && report.Cause == troupe.CauseLimit {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/troupe-dev/troupe"
@@ -68,26 +67,6 @@ func shower(
 		}
 		return emit(events)
 	}, nil
-}
-
-// onInterrupt makes the first Ctrl-C stop the run in good order and the second one leave at
-// once: everything that was committed is safe either way.
-func onInterrupt(ctx context.Context, c *console.Console, a api.API, root troupe.SessionID, o Output,
-	seen *atomic.Bool) (restore func()) {
-	return c.Interrupts.Take(func() {
-		if seen.Swap(true) {
-			c.Interrupts.Leave(troupe.ExitInterrupted)
-			return
-		}
-		text := "\ntroupe: stopping; once more leaves at once."
-		if !o.Gone {
-			text += fmt.Sprintf(" Go on later with: troupe -p --resume %s", root)
-		}
-		fmt.Fprintln(c.Err, text)
-		if err := a.Stop(ctx, root, wire.Stop{Now: true, Tree: true}); err != nil {
-			c.Warn("stop: " + err.Error())
-		}
-	})
 }
 
 // unseen explains that a run went its way while whoever was to see it did not: the reader of

@@ -212,7 +212,8 @@ func generate(rt *rapid.T) Recording {
 				Failed: &Failed{Message: text("message"), Partial: text("partial")}}})
 		case 2:
 			r.Lines = append(r.Lines, Line{Tool: &Tool{
-				Agent: "main", Reply: i + 1, Call: 6, Name: text("tool"), Input: text("input"), Blocks: blocks("result"),
+				Agent: "main", Reply: i + 1, Call: 6, Name: text("tool"), Input: text("input"),
+				Blocks: blocks("result"),
 				Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: text("command"),
 					Tests: &troupe.TestCount{Runner: text("runner")}}}},
 				End: &troupe.Outcome{Result: text("outcome"), Error: text("error")},

@@ -1,0 +1,80 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/run"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestInterruptWhileItBegins: an interrupt that comes while a run begins stops it, and one that comes before
+// there is a session leaves none.
+func TestInterruptWhileItBegins(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{"it begins": false, "it is refused": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, dir := t.TempDir(), t.TempDir()
+			script := filepath.Join(data, "s.yaml")
+			if err := os.WriteFile(script, []byte("replies: [{delay: 1h, text: late}]\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			a, err := app.Open(t.Context(), app.Env{
+				Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" },
+				Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			var out bytes.Buffer
+			c := &console.Console{
+				Out: &out, Err: &out, Cwd: dir, Now: time.Now, Lookup: func(string) (string, bool) { return "", false },
+				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
+			}
+			asked := interrupts{a.As(troupe.You(troupe.SurfaceHeadless)), c, refused}
+			err = run.Headless(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:" + script},
+				run.Output{Format: "text"})
+			if console.Code(err) != troupe.ExitInterrupted {
+				t.Errorf("it ended with %v\n%s", err, out.String())
+			}
+			list, err := asked.List(t.Context(), wire.Listing{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range list {
+				if s.Status != troupe.Cancelled {
+					t.Errorf("a session is left %s", s.Status)
+				}
+			}
+		})
+	}
+}
+
+// interrupts is an api whose user interrupts while a run begins.
+type interrupts struct {
+	api.API
+	c       *console.Console
+	refused bool
+}
+
+func (i interrupts) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+	if i.refused {
+		i.c.Interrupts.Raise()
+		return wire.Begun{}, errors.New("no")
+	}
+	begun, err := i.API.Begin(ctx, b)
+	i.c.Interrupts.Raise()
+	return begun, err
+}
