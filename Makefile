@@ -53,8 +53,8 @@ test: lint build ## everything a change must pass
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim ./internal/archtest
 	$(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 
-test-long: build ## what takes longer: all attacks on every kernel, and many more seeds
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox
+test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more seeds
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox
 	$(GO) test -timeout 90m ./internal/sim -seeds 200000
 	$(GO) test $(RACE) -timeout 90m ./internal/sim -run 'TestSeeds$$' -seeds 10000
 

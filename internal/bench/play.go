@@ -35,6 +35,9 @@ type play struct {
 	// their ends then cost it one more.
 	background bool
 	first      atomic.Int64 // when the first request came, in nanoseconds since 1970
+	// asked: the children were asked for. Behind a summary the main agent's conversation begins anew, and
+	// the ends of 2,000 children fill its model's window.
+	asked atomic.Bool
 }
 
 func (p *play) reply(r *modeltest.Request) modeltest.Reply {
@@ -42,7 +45,7 @@ func (p *play) reply(r *modeltest.Request) modeltest.Reply {
 	if strings.Contains(r.FirstText(), childPrefix) {
 		return p.child(r.Turn)
 	}
-	if r.Turn > 1 || p.n == 0 {
+	if r.Turn > 1 || p.n == 0 || p.asked.Swap(true) {
 		return modeltest.Text("All have read their files.")
 	}
 	calls := make([]modeltest.Call, p.n)

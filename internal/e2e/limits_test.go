@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,46 @@ func TestTenThousandReads(t *testing.T) {
 		t.Errorf("%s: %s", run.Status, run.Error)
 	}
 	t.Logf("%d calls in %s", n, time.Since(start))
+}
+
+// TestThousandsOfAgents: one reply starts as many agents as max_total allows, and all of them end well. The ends of
+// 5,000 fill the main agent's window, so a summary stands between them and its answer. TROUPE_ALL_AGENTS=1
+// starts 5,000 (make test-long), else there are 500.
+func TestThousandsOfAgents(t *testing.T) {
+	t.Parallel()
+	n := 500
+	if os.Getenv("TROUPE_ALL_AGENTS") != "" {
+		n = 5000
+	}
+	var asked atomic.Bool
+	var children atomic.Int64
+	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
+		switch {
+		case !isMain(r):
+			children.Add(1)
+			return modeltest.Text("Looked.")
+		case asked.Swap(true): // a summary too, if their ends fill the window
+			return modeltest.Text("All have looked.")
+		}
+		calls := make([]modeltest.Call, n)
+		for i := range calls {
+			calls[i] = agentCall("prompt", fmt.Sprintf("Look at part %d.", i))
+		}
+		return modeltest.Calls(calls...)
+	})
+	p.write("../home/settings.json", fmt.Sprintf(`{"agents": {"max_total": %d}}`, n))
+	start := time.Now()
+	run := p.run(0, "-p", "start them all")
+	took := time.Since(start)
+	if len(run.Agents) != n+1 || children.Load() != int64(n) {
+		t.Errorf("%d sessions and %d requests of agents; want %d agents", len(run.Agents), children.Load(), n)
+	}
+	for _, a := range run.Agents {
+		if a.Status != troupe.Completed {
+			t.Fatalf("%s is %s: %s", a.Path, a.Status, a.Error)
+		}
+	}
+	t.Logf("%d agents in %s", n, took)
 }
 
 // TestTooManyCalls: a reply beyond our own limit is paid for once, and the run says what it was.
