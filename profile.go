@@ -114,6 +114,8 @@ type Rule struct {
 	Source string `json:"source"` // the file or flag it came from, for messages
 	// Folder is where paths begin that say nothing else; "" is the session's own.
 	Folder string `json:"folder,omitempty"`
+	// For is the one session, with all below it, that an allow rule is for; "": all of them.
+	For SessionID `json:"for,omitempty"`
 	// Managed: it was set by whoever manages the machine. What it denies nothing lifts.
 	Managed bool `json:"managed,omitempty"`
 }
@@ -138,6 +140,8 @@ type Decision struct {
 	Why    string `json:"why,omitempty"`    // one sentence for people
 	// Grant is a rule that would have allowed the call; empty if none could.
 	Grant string `json:"grant,omitempty"`
+	// Wider is the rule that would have allowed its like in the same folder as well; empty if there is none.
+	Wider string `json:"wider,omitempty"`
 	// Sandbox is the level that an allowed command runs in; "" for calls that are none.
 	Sandbox Level `json:"sandbox,omitempty"`
 	// Beyond is what becomes of attempts that the sandbox did not let pass: Ask, or Deny where

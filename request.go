@@ -67,9 +67,29 @@ type RequestBody struct {
 	Opens  Level     `json:"opens,omitempty"`
 	Wants  []Attempt `json:"wants,omitempty"`
 	Output string    `json:"output,omitempty"`
-	// Rules are what leave grants to the whole tree besides: what an agent that is to work in
-	// the background would have to ask for.
-	Rules []string `json:"rules,omitempty"`
+	// Mode is the mode of the root in which this would not be asked about; "" if none but bypassPermissions is.
+	Mode Mode `json:"mode,omitempty"`
+	// Rules are what leave grants besides: what agents that are to work in the background would
+	// have to ask for. Needs are the same by the call that starts the agent: each gets its own.
+	Rules []string         `json:"rules,omitempty"`
+	Needs map[int][]string `json:"needs,omitempty"`
+}
+
+// Leave is what a yes grants besides to the agents that it starts, as rules of the root: each holds for
+// one of them and all below it. asker is the session that asks, at the call that does.
+func (b RequestBody) Leave(asker SessionID, at Coord, source string) []Rule {
+	var out []Rule
+	for _, call := range append([]int{at.Call}, b.With...) {
+		needs := b.Needs[call]
+		if b.Needs == nil {
+			needs = b.Rules // of earlier versions
+		}
+		for _, text := range needs {
+			out = append(out, Rule{Effect: Allow, Text: text, Source: source,
+				For: ChildID(asker, Coord{Reply: at.Reply, Call: call})})
+		}
+	}
+	return out
 }
 
 // WithKind is the body with its kind: versions before this one told it by the decision alone.

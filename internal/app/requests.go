@@ -99,7 +99,8 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Tool: q.Tool,
 		Action: q.Action,
 		Why:    q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
-		Since: q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
+		Beyond: wire.Beyond{Wider: q.Decision.Wider, Mode: q.Mode},
+		Since:  q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
 		Wants: q.Wants, Output: q.Output, Rules: q.Rules, Folder: s.Cwd,
 	}
 	if w.Grant != "" {
@@ -111,8 +112,9 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 // Answer answers the open request that id names or begins.
 func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error {
 	var req wire.Request
-	err := a.app.trees.store.View(ctx, func(r store.Reader) error {
-		q, err := openRequest(r, id)
+	var q troupe.Request
+	err := a.app.trees.store.View(ctx, func(r store.Reader) (err error) {
+		q, err = openRequest(r, id)
 		if err == nil {
 			req, err = a.show(r, q)
 		}
@@ -126,23 +128,21 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	if ans.Allow {
 		answer.Effect = troupe.Allow
 	}
-	var rules []string
+	var rules []troupe.Rule
 	source := "granted by " + by
 	if ans.Allow {
-		rules = req.Rules
+		rules = q.Leave(q.Session, q.Coord, source)
 	}
-	if ans.Allow && (ans.Session || ans.Always) && req.Grant != "" {
-		answer.Rule = req.Grant
-		if ans.Always {
-			source = req.File
-		}
-		rules = append(slices.Clip(rules), req.Grant)
+	if ans.Always {
+		source = req.File
+	}
+	if answer.Rule = ruleOf(req, ans); answer.Rule != "" {
+		rules = append(rules, troupe.Rule{Effect: troupe.Allow, Text: answer.Rule, Source: source})
 	}
 	// First the rules, so that nothing else of the tree asks for the same again.
 	var out []troupe.Mail
-	for _, text := range rules {
-		rule := troupe.Rule{Effect: troupe.Allow, Text: text, Source: source}
-		out = append(out, troupe.Mail{To: req.Root, Kind: troupe.MailGrant, Rule: &rule})
+	for i := range rules {
+		out = append(out, troupe.Mail{To: req.Root, Kind: troupe.MailGrant, Rule: &rules[i]})
 	}
 	out = append(out, troupe.Mail{
 		ID: troupe.AnswerMailID(answer.Request), To: req.Session, Kind: troupe.MailAnswer, Answer: &answer,
@@ -152,9 +152,22 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		return out, err
 	})
 	if err == nil && answer.Rule != "" && ans.Always {
-		err = config.Keep(req.File, req.Folder, req.Grant)
+		err = config.Keep(req.File, req.Folder, answer.Rule)
 	}
 	return err
+}
+
+// ruleOf is the rule that an answer grants to the whole tree; "" if it grants none.
+func ruleOf(req wire.Request, ans wire.Answer) string {
+	switch {
+	case !ans.Allow:
+		return ""
+	case ans.Wider && req.Wider != "":
+		return req.Wider
+	case ans.Session || ans.Always:
+		return req.Grant
+	}
+	return ""
 }
 
 // openRequest finds the one open request whose id is, or begins with, id. Without an id there

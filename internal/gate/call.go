@@ -187,14 +187,22 @@ func (c *call) matchRules(chain []Layer) {
 				}
 				c.shell.note(r, i)
 			case troupe.Allow:
-				if c.isCommand() {
+				switch {
+				case !isFor(r, chain):
+				case c.isCommand():
 					c.matchCommand(r, i)
-				} else {
+				default:
 					c.matchAllow(r, i)
 				}
 			}
 		})
 	}
+}
+
+// isFor reports whether an allow rule is for the last session of a chain.
+func isFor(r *rule.Rule, chain []Layer) bool {
+	id := r.Written.For
+	return id == "" || slices.ContainsFunc(chain, func(l Layer) bool { return l.Session == id })
 }
 
 func (c *call) matchAllow(r *rule.Rule, layer int) {

@@ -76,7 +76,7 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 func (c *call) offer(d *troupe.Decision) {
 	switch grants := c.grants(); {
 	case len(grants) == 1:
-		d.Grant = grants[0]
+		d.Grant, d.Wider = grants[0], wider(c)
 		if d.Effect == troupe.Deny {
 			d.Why += "; " + HowToGrant(d.Grant)
 		}

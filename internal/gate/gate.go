@@ -59,8 +59,10 @@ type Query struct {
 // Layer is one session's part in the line of authority. All but the first of a chain are children:
 // when they call, the whole filter of tools holds for them (see withheld).
 type Layer struct {
-	Agent string // its path, for messages
-	Mode  troupe.Mode
+	// Session is its id: rules may be for one session and those below it.
+	Session troupe.SessionID
+	Agent   string // its path, for messages
+	Mode    troupe.Mode
 	// Offered are the tools of its profile; nil means all. A tool that is not here is
 	// denied, whatever rules say. Without are those that the profile takes away; they count
 	// first.

@@ -17,7 +17,8 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 	somebody := bs.a.tree.settings().AskFor > 0
 	var out []birth
 	var asking []int
-	var rules, names []string
+	var rules, lines []string
+	byCall := make(map[int][]string)
 	for i := range births {
 		b := &births[i]
 		c := bs.a.st.Calls[b.call]
@@ -39,8 +40,10 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 			continue
 		}
 		asking = append(asking, b.call)
-		names = append(names, b.Profile.Type+": "+b.Title)
+		byCall[b.call] = needs
+		lines = append(lines, b.Profile.Type+": "+b.Title)
 		for _, r := range needs {
+			lines = append(lines, "  "+r)
 			if !slices.Contains(rules, r) {
 				rules = append(rules, r)
 			}
@@ -51,13 +54,12 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 	}
 	d := troupe.Decision{
 		Effect: troupe.Ask, Step: stepBackground,
-		Why: "in the background they would have to ask for this; if you allow it now, all agents of this session may " +
-			"do it",
+		Why: "in the background they would have to ask for this; if you allow it now, these agents, and those that " +
+			"they start, may do it",
 	}
-	action := "start in the background:\n" + strings.Join(names, "\n") + "\n\nand allow from now on:\n" +
-		strings.Join(rules, "\n")
+	action := "start in the background, and allow each of them:\n" + strings.Join(lines, "\n")
 	return out, bs.a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d,
-		Action: action, Rules: rules})
+		Action: action, Rules: rules, Needs: byCall})
 }
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and

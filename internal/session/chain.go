@@ -36,9 +36,10 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	if l.layers == nil {
 		l.layers = make(map[troupe.SessionID]layer)
 	}
+	at := l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background)
+	at.Session = st.Session.ID
 	l.layers[st.Session.ID] = layer{
-		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent,
-		gate: l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background),
+		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at,
 	}
 }
 
@@ -64,7 +65,10 @@ func (l *chain) clear() {
 // chain is the line of authority down to a session, the root first. A session without a
 // mode of its own works in its parent's, whatever that is by now. If any ancestor is not
 // known the chain is empty, which the gate denies: half a line would be too much authority.
-func (l *chain) chain(id troupe.SessionID) []gate.Layer {
+func (l *chain) chain(id troupe.SessionID) []gate.Layer { return l.in(id, "") }
+
+// in is the same line as it would be with the root in another mode.
+func (l *chain) in(id troupe.SessionID, mode troupe.Mode) []gate.Layer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []gate.Layer
@@ -79,6 +83,9 @@ func (l *chain) chain(id troupe.SessionID) []gate.Layer {
 		}
 	}
 	slices.Reverse(out)
+	if mode != "" {
+		out[0].Mode = mode
+	}
 	for i := 1; i < len(out); i++ {
 		if out[i].Mode == "" {
 			out[i].Mode = out[i-1].Mode

@@ -78,7 +78,8 @@ type judged struct {
 	decision   troupe.Decision   // with answers, and whether somebody can be asked
 	version    int               // of the line of authority
 	access     troupe.Access
-	action     string // exactly what would be done, if that is to be asked about
+	action     string      // exactly what would be done, if that is to be asked about
+	mode       troupe.Mode // in which it would not be asked about
 	prepared   tool.Prepared
 	env        tool.Env
 	background string // its name as a task, if it is to run in the background
@@ -148,11 +149,28 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		case futile:
 			j.action = "Nothing would change: " + text
 		}
+		j.mode = c.freeIn(j.access)
 	case troupe.Allow:
 		c.equip(j)
 	case troupe.Deny:
 	}
 	return j
+}
+
+// ask is what a request about the call says.
+func (j *judged) ask() troupe.RequestBody { return troupe.RequestBody{Action: j.action, Mode: j.mode} }
+
+// freeIn is the mode of the root in which an edit would not be asked about; "" if there is none but that in
+// which nothing is asked about.
+func (c *candidate) freeIn(access troupe.Access) troupe.Mode {
+	if access.Command != "" || len(access.Writes) == 0 {
+		return ""
+	}
+	q := c.query(c.call.Name, access)
+	if q.Chain = c.tree.chain.in(c.self.ID, troupe.ModeAcceptEdits); c.h.gate.Decide(q).Effect != troupe.Allow {
+		return ""
+	}
+	return troupe.ModeAcceptEdits
 }
 
 // mayRead reports whether the session may read files without asking. Only then is it told why a change

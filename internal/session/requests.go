@@ -49,18 +49,20 @@ func (cs *calls) judgeIntent(i int, access troupe.Access, action func() string) 
 		Tool: c.call.Name, Access: access, Chain: c.tree.chain.chain(c.self.ID), Judged: c.call.Judged,
 	})
 	d = c.withLeave(d)
-	settled, err = cs.applyDecision(i, d, action)
+	settled, err = cs.applyDecision(i, d, func() troupe.RequestBody { return troupe.RequestBody{Action: action()} })
 	return d, settled, err
 }
 
-// applyDecision turns a decision into what happens to its call, unless that may go on.
-func (cs *calls) applyDecision(i int, d troupe.Decision, action func() string) (settled bool, err error) {
+// applyDecision turns a decision into what happens to its call, unless that may go on. ask is what a request
+// says besides it.
+func (cs *calls) applyDecision(i int, d troupe.Decision, ask func() troupe.RequestBody) (settled bool, err error) {
 	switch d.Effect {
 	case troupe.Allow:
 		return false, nil
 	case troupe.Ask:
-		return true, cs.a.requests.openRequest(i, troupe.RequestBody{Kind: troupe.RequestPermission, Decision: d,
-			Action: action()})
+		b := ask()
+		b.Kind, b.Decision = troupe.RequestPermission, d
+		return true, cs.a.requests.openRequest(i, b)
 	case troupe.Deny:
 	}
 	return true, cs.finishDenied(i, d)
@@ -85,7 +87,7 @@ func (rs *requests) openRequest(i int, b troupe.RequestBody) error {
 // openRequests asks once about several calls: the first one's request is for all of them.
 func (rs *requests) openRequests(calls []int, b troupe.RequestBody) error {
 	others := b
-	others.Action, others.Rules = "see the first of them", nil
+	others.Action, others.Rules, others.Needs = "see the first of them", nil, nil
 	for _, i := range calls[1:] {
 		if err := rs.openRequest(i, others); err != nil {
 			return err

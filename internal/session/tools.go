@@ -111,7 +111,7 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	if j.refused != "" {
 		return cs.finishText(i, j.refused)
 	}
-	if settled, err := cs.applyDecision(i, j.decision, func() string { return j.action }); settled || err != nil {
+	if settled, err := cs.applyDecision(i, j.decision, j.ask); settled || err != nil {
 		return err
 	}
 	if j.announced() {

@@ -57,15 +57,17 @@ func (l *law) born(id troupe.SessionID, seq int64, b troupe.Created) {
 		l.w.broken("session %s is born as a %s with %+v, in mode %q and sandbox %q", id, role.Type, b.Authority,
 			b.Profile.Mode, b.Profile.Sandbox)
 	}
-	l.add(p, seq, b.Authority)
+	l.add(id, seq, b.Authority)
 	p.versions[0].takenIn, p.versions[0].takenAt = true, l.w.now
 }
 
-func (l *law) add(p *party, seq int64, auth troupe.Authority) {
+func (l *law) add(id troupe.SessionID, seq int64, auth troupe.Authority) {
+	p := l.parties[id]
 	leads := l.w.climate.caps.MaxDepth > p.depth
+	at := l.gate.LayerOf(p.path, p.profile, auth, leads, p.background)
+	at.Session = id
 	p.versions = append(p.versions, version{
-		seq: seq, from: l.w.now, auth: auth, inherits: auth.Mode == "",
-		gate: l.gate.LayerOf(p.path, p.profile, auth, leads, p.background),
+		seq: seq, from: l.w.now, auth: auth, inherits: auth.Mode == "", gate: at,
 	})
 }
 
@@ -237,7 +239,7 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 		}
 		found = true
 		if n := len(chain); n > 1 {
-			above := slices.Clone(chain[:n-1])
+			above := leftTo(chain)[:n-1]
 			parents = above[n-2]
 			above[n-2].Offered, above[n-2].UserDefined, above[n-2].Background = nil, false, false
 			h.within(e, last, h.law.decide(id, c, access, above), parents.Agent)
@@ -248,6 +250,22 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 		h.w.broken("session %s: event %d starts %s(%s) by %+v; by the logs of its line of authority it is %+v, "+
 			"answered %+v", id, e.Seq, c.Name, c.Input, b.Decision, last, c.Answer)
 	}
+}
+
+// leftTo is a chain in which what a person allowed to its sessions alone is allowed to all: that is the one thing
+// in which a child may do more than its parent.
+func leftTo(chain []gate.Layer) []gate.Layer {
+	out := slices.Clone(chain)
+	for i := range out {
+		out[i].Rules = slices.Clone(out[i].Rules)
+		for j := range out[i].Rules {
+			r := &out[i].Rules[j].Written
+			if slices.ContainsFunc(chain, func(l gate.Layer) bool { return l.Session == r.For }) {
+				r.For = ""
+			}
+		}
+	}
+	return out
 }
 
 // within: a child is never allowed what its parent is not.
@@ -444,7 +462,7 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 
 // granted: authority changes as somebody said, and in nothing else.
 func (h *watch) granted(st *turn.State, e troupe.Event, b troupe.AuthorityChanged) {
-	h.law.add(h.law.parties[e.Session], e.Seq, b.Authority)
+	h.law.add(e.Session, e.Seq, b.Authority)
 	h.w.res.Grants++
 	if b.Mail == "" {
 		return

@@ -142,13 +142,16 @@ func (w *world) answers(q question) []troupe.Mail {
 		ans.Effect, ans.Note = troupe.Deny, "rather not"
 	}
 	var out []troupe.Mail
-	for _, rule := range q.Rules {
+	for _, rule := range q.Leave(q.session, troupe.Coord{Reply: q.Reply, Call: q.Call}, "somebody") {
 		if ans.Effect == troupe.Allow {
-			out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: rule, Source: "somebody"}))
+			out = append(out, w.grant(w.root, rule))
 		}
 	}
 	if ans.Effect == troupe.Allow && q.Decision.Grant != "" && w.one(4) {
 		ans.Rule = q.Decision.Grant
+		if q.Decision.Wider != "" && w.one(2) {
+			ans.Rule = q.Decision.Wider
+		}
 		out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}))
 	}
 	// Mostly as the surfaces do, which have one answer to a request; sometimes as others may.

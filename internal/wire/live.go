@@ -72,7 +72,8 @@ type Request struct {
 	// for these. Output is what it had printed by then.
 	Wants  []troupe.Attempt `json:"wants,omitempty"`
 	Output string           `json:"output,omitempty"`
-	// Rules are what leave grants to all agents of the session besides.
+	Beyond
+	// Rules are what leave grants besides to the agents that are started with it.
 	Rules []string `json:"rules,omitempty"`
 	// Folder is where the agent works, and File what the rule Grant is written into if the
 	// answer is "always": it holds for that folder.
@@ -80,11 +81,21 @@ type Request struct {
 	File   string `json:"file,omitempty"`
 }
 
+// Beyond is what would allow more than the call that a request is about.
+type Beyond struct {
+	// Wider is the rule that would allow the like of it in the same folder as well.
+	Wider string `json:"wider,omitempty"`
+	// Mode is the mode of the session in which it would not be asked about.
+	Mode troupe.Mode `json:"mode,omitempty"`
+}
+
 // Answer answers a request.
 type Answer struct {
 	Allow bool `json:"allow"`
 	// Session grants what the request's Grant says to the whole tree, for as long as it lives.
 	Session bool `json:"session,omitempty"`
+	// Wider grants what its Wider says, in the same way.
+	Wider bool `json:"wider,omitempty"`
 	// Always also writes that rule into the request's File, for this folder and all sessions to
 	// come.
 	Always bool   `json:"always,omitempty"`

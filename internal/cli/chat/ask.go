@@ -145,8 +145,14 @@ func (x *box) choices(r wire.Request) []string {
 		out = []string{"write your answer, or n for none"}
 	default:
 		out = []string{"y  yes, once"}
+		if r.Kind == troupe.RequestBackground {
+			out[0] = "y  yes, to these agents alone"
+		}
 		if r.Grant != "" {
 			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 200)))
+			if r.Wider != "" {
+				out = append(out, "f  yes, for all files of the folder: "+console.Visible(console.Line(r.Wider, 200)))
+			}
 			always := "a  yes, always"
 			if r.File != "" {
 				always += ": kept in " + short(console.Visible(console.Line(r.File, 200)), "", x.home)
@@ -154,6 +160,9 @@ func (x *box) choices(r wire.Request) []string {
 			out = append(out, always)
 		}
 		out = append(out, "n  no; n and words says why")
+		if r.Mode != "" {
+			out = append(out, fmt.Sprintf("/mode %s allows edits in the project without asking", r.Mode))
+		}
 	}
 	var also []string
 	if left := r.Until.Sub(x.now); !r.Until.IsZero() && left < near {

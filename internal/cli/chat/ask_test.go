@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -102,5 +103,38 @@ func TestRequestIsShort(t *testing.T) {
 	if got := showRequest(r, &box{now: now.Add(50 * time.Minute), local: time.UTC}); !strings.HasSuffix(got,
 		"\n┗━ denied at 11:00 unless answered\n") {
 		t.Errorf("no deadline in\n%s", got)
+	}
+}
+
+// TestRequestOffersTheFolder: beside the one file its folder is offered, with the mode in which edits are not
+// asked about; of agents in the background it is said that a yes is for them alone.
+func TestRequestOffersTheFolder(t *testing.T) {
+	t.Parallel()
+	r := wire.Request{ID: "r", Path: "main", Tool: "Edit", Action: "x", Grant: "Edit(//ws/src/a.go)", Running: true,
+		Beyond: wire.Beyond{Wider: "Edit(//ws/src/**)", Mode: troupe.ModeAcceptEdits}}
+	const want = "┃ s  yes, for this session: Edit(//ws/src/a.go)\n" +
+		"┃ f  yes, for all files of the folder: Edit(//ws/src/**)\n┃ a  yes, always\n" +
+		"┃ n  no; n and words says why\n┗━ /mode acceptEdits allows edits in the project without asking\n"
+	if got := showRequest(r, &box{local: time.UTC}); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	m := machine{terminal: true, begun: true}
+	m.requests([]wire.Request{r})
+	if p := m.prompt(); p != "y/s/f/a/n? " {
+		t.Errorf("the prompt is %q", p)
+	}
+	yes := wire.Answer{Allow: true, Session: true, Wider: true}
+	if acts := m.line("f", -1); len(acts) != 1 || acts[0].request != "r" || acts[0].answer != yes {
+		t.Errorf("f does %+v", acts)
+	}
+	r.Wider = ""
+	m = machine{terminal: true, begun: true}
+	m.requests([]wire.Request{r})
+	if acts := m.line("f", -1); len(acts) != 1 || acts[0].kind != actSay {
+		t.Errorf("f without a folder does %+v", acts)
+	}
+	r.Kind = troupe.RequestBackground
+	if got := showRequest(r, &box{local: time.UTC}); !strings.Contains(got, "┃ y  yes, to these agents alone\n") {
+		t.Errorf("got\n%s", got)
 	}
 }

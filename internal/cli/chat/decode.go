@@ -24,6 +24,7 @@ type order struct {
 	Request string         `json:"request"`
 	Allow   *bool          `json:"allow"`
 	Session bool           `json:"session"` // answer: from now on, for the whole tree
+	Wider   bool           `json:"wider"`   // answer: for the whole folder
 	Always  bool           `json:"always"`  // answer: and written down for this folder
 	Note    string         `json:"note"`
 	Now     bool           `json:"now"`
@@ -60,7 +61,7 @@ func fields(kind string, foreign bool) ([]string, bool) {
 		}
 		return []string{"text", "images", "cancel", "message"}, true
 	case orderAnswer:
-		return []string{"request", "allow", "session", "always", "note"}, true
+		return []string{"request", "allow", "session", "wider", "always", "note"}, true
 	case orderStop:
 		return []string{"now"}, true
 	case orderCompact:

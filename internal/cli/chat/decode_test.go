@@ -39,7 +39,7 @@ func TestFields(t *testing.T) {
 		`{"type":"compact","text":"keep"}`:                                   `a "compact" line has no field "text"; besides type it has hint`,
 		`{"type":"stop","text":"x"}`:                                         `a "stop" line has no field "text"; besides type it has now`,
 		`{"type":"end","now":true}`:                                          `an "end" line has no field "now"; besides type it has nothing else`,
-		`{"type":"answer","request":"r","allow":true,"now":true}`:            `an "answer" line has no field "now"; besides type it has request, allow, session, always, note`,
+		`{"type":"answer","request":"r","allow":true,"now":true}`:            `an "answer" line has no field "now"; besides type it has request, allow, session, wider, always, note`,
 		`{"type":"user","text":"x","hint":"y"}`:                              `a "user" line has no field "hint"; besides type it has text, images, cancel, message`,
 		`{"type":"user","Text":"x"}`:                                         `has no field "Text"`,
 		`{"type":"user","text":"x","message":{"role":"user","content":"y"}}`: `a "user" line with "message" has no field "text"`,

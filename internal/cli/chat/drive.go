@@ -164,7 +164,7 @@ func (d *driver) carryOut(ctx context.Context, o order) error {
 	}
 	if o.Type == orderAnswer { // only the process that runs a tree has requests
 		return d.api.Answer(ctx, o.Request,
-			wire.Answer{Allow: *o.Allow, Session: o.Session, Always: o.Always, Note: o.Note})
+			wire.Answer{Allow: *o.Allow, Session: o.Session, Wider: o.Wider, Always: o.Always, Note: o.Note})
 	}
 	return d.tree.held(ctx, func() error {
 		switch o.Type {

@@ -76,6 +76,8 @@ func (m *machine) prompt() string {
 		return "answer? "
 	case len(m.asks) > 0 && m.asks[0].Grant == "":
 		return "y/n? "
+	case len(m.asks) > 0 && m.asks[0].Wider != "":
+		return "y/s/f/a/n? "
 	case len(m.asks) > 0:
 		return "y/s/a/n? "
 	case m.ending:
@@ -128,6 +130,9 @@ func (m *machine) waits() act {
 	if m.asks[0].Grant != "" {
 		words = "y, s, a or n"
 	}
+	if m.asks[0].Wider != "" {
+		words = "y, s, f, a or n"
+	}
 	return say("Sent to the main agent; that is no answer to the request of %s, "+
 		"which still waits: %s (n and words: no, and why).", m.asks[0].Path, words)
 }
@@ -172,6 +177,11 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 			return []act{say("There is no rule that could allow this from now on; y allows it once.")}, true
 		}
 		a.Allow, a.Session, a.Always = true, true, word[0] == 'a'
+	case word == "f" || word == "folder":
+		if ask.Wider == "" {
+			return []act{say("There is no rule about a folder that could allow this; y allows it once.")}, true
+		}
+		a.Allow, a.Session, a.Wider = true, true, true
 	case word == "v":
 		return []act{{kind: actShow, name: "whole"}}, true
 	case word == "n" || word == "no":

@@ -18,6 +18,7 @@ type answered struct {
 	Request string `json:"request"`
 	Allow   bool   `json:"allow"`
 	Session bool   `json:"session"`
+	Folder  bool   `json:"folder,omitempty"`
 	Always  bool   `json:"always"`
 	// Effect is "answered", or "waits" if nobody runs the session now.
 	Effect string `json:"effect"`
@@ -56,6 +57,7 @@ can also write it after allow or deny.`,
 		Example: `troupe answer allow
 troupe answer 9m20 deny --note "use the test database"
 troupe answer 9m20 allow --session   # and calls like it, for all agents of the session
+troupe answer 9m20 allow --folder    # and for all files of the folder
 troupe answer 9m20 allow --always    # and saves a rule for this folder`,
 		Args: func(_ *cobra.Command, args []string) error {
 			ref, word, ok := takeWord(args)
@@ -65,8 +67,8 @@ troupe answer 9m20 allow --always    # and saves a rule for this folder`,
 			if len(ref) > 0 && ref[0] == "" {
 				return console.Usage("the request is empty; is a variable not set?")
 			}
-			if word == denyWord && (ans.Session || ans.Always) {
-				return console.Usage("--session and --always go with allow only")
+			if word == denyWord && (ans.Session || ans.Wider || ans.Always) {
+				return console.Usage("--session, --folder and --always go with allow only")
 			}
 			return nil
 		},
@@ -77,6 +79,8 @@ troupe answer 9m20 allow --always    # and saves a rule for this folder`,
 		}),
 	}
 	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow it, and calls like it, for the rest of the session")
+	cmd.Flags().BoolVar(&ans.Wider, "folder", false,
+		"Allow it for all files of the same folder, for the rest of the session")
 	cmd.Flags().BoolVar(&ans.Always, "always", false, "Always allow it in this folder: saves a rule")
 	cmd.Flags().StringVar(&ans.Note, "note", "", "Message for the agent")
 	jsonFlag(cmd, &asJSON)
@@ -94,6 +98,15 @@ func answer(ctx context.Context, c *console.Console, a api.API, ref []string, an
 			Hint:    fmt.Sprintf("Allow it this once: troupe answer %s allow", r.ID), Code: troupe.ExitUsage,
 		}
 	}
+	if ans.Wider {
+		if r.Wider == "" {
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("no rule about a folder would allow %s", r.ID),
+				Hint:    fmt.Sprintf("Allow it alone: troupe answer %s allow", r.ID), Code: troupe.ExitUsage,
+			}
+		}
+		r.Grant = r.Wider
+	}
 	t, err := a.Tree(ctx, r.Root)
 	if err != nil {
 		return err
@@ -101,7 +114,8 @@ func answer(ctx context.Context, c *console.Console, a api.API, ref []string, an
 	if err := a.Answer(ctx, r.ID, ans); err != nil {
 		return err
 	}
-	out := answered{Request: r.ID, Allow: ans.Allow, Session: ans.Session, Always: ans.Always, Effect: "answered"}
+	out := answered{Request: r.ID, Allow: ans.Allow, Session: ans.Session, Folder: ans.Wider,
+		Always: ans.Always, Effect: "answered"}
 	if !t.Running {
 		out.Effect = "waits"
 	}
@@ -117,7 +131,7 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 	case out.Always:
 		word = fmt.Sprintf("allowed, and %s from now on, which is written in %s", console.VisibleLine(r.Grant),
 			console.VisibleLine(r.File))
-	case out.Session:
+	case out.Session || out.Folder:
 		word = fmt.Sprintf("allowed, and %s from now on", console.VisibleLine(r.Grant))
 	case out.Allow:
 		word = "allowed"

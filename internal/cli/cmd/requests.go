@@ -86,6 +86,10 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
 	}
 	fmt.Fprintf(w, "  answer   troupe answer %s allow|deny%s\n", r.ID, always)
+	if r.Wider != "" {
+		fmt.Fprintf(w, "  folder   troupe answer %s allow --folder   (%s from now on)\n", r.ID,
+			console.VisibleLine(r.Wider))
+	}
 }
 
 // printedLines is what a command printed, confined, before somebody was asked about it.

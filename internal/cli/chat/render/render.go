@@ -219,6 +219,9 @@ func changed(b troupe.AuthorityChanged) string {
 			what = "asked about"
 		case troupe.Allow:
 		}
+		if r.For != "" {
+			what += " to an agent that is started"
+		}
 		return fmt.Sprintf("%s is %s from now on (%s)", r.Text, what, b.By)
 	}
 	return b.By

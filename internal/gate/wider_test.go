@@ -1,0 +1,89 @@
+package gate
+
+import (
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestWiderIsEnough: the rule about a folder that is offered allows the call and its like beside it, and
+// none is offered where it would open more than one project.
+func TestWiderIsEnough(t *testing.T) {
+	t.Parallel()
+	protected := query("Edit", writes("/proj/src/.envrc"))
+	protected.Protected = []string{"/proj/**/.envrc"}
+	for name, tt := range map[string]struct {
+		q     Query
+		want  string
+		other troupe.Access // beside it
+	}{
+		"an edit":               {query("Edit", writes("/proj/src/a")), "Edit(//proj/src/**)", writes("/proj/src/x/b")},
+		"a new file":            {query("Write", writes("/proj/src/a")), "Edit(//proj/src/**)", writes("/proj/src/b")},
+		"an edit at the top":    {query("Edit", writes("/proj/a.go")), "Edit(//proj/**)", writes("/proj/src/b.go")},
+		"an edit elsewhere":     {query("Edit", writes("/ws/lib/a.go")), "Edit(//ws/lib/**)", writes("/ws/lib/b.go")},
+		"a read elsewhere":      {query("Read", reads("/ws/lib/a.go")), "Read(//ws/lib/**)", reads("/ws/lib/x/b.go")},
+		"a search elsewhere":    {query("Grep", reads("/ws/lib")), "Read(//ws/lib/**)", reads("/ws/lib/b.go")},
+		"a folder with a star":  {query("Read", reads("/ws/l*b/a.go")), `Read(//ws/l\*b/**)`, reads("/ws/l*b/b.go")},
+		"a read in the root":    {query("Read", reads("/a.go")), "", troupe.Access{}},
+		"a read in a home":      {query("Read", reads("/home/u/a.go")), "", troupe.Access{}},
+		"a search of all homes": {query("Glob", reads("/home")), "", troupe.Access{}},
+		"above the project":     {query("Grep", reads("/")), "", troupe.Access{}},
+		"a protected file":      {protected, "", troupe.Access{}},
+		"a link elsewhere":      {query("Edit", writes("/proj/src/a", "/etc/a")), "", troupe.Access{}},
+		"a command":             {query("Bash", bash("make")), "", troupe.Access{}},
+	} {
+		q := tt.q
+		q.Home, q.Chain[0].Mode = "/home/u", troupe.ModeDefault
+		d := Decide(q)
+		if d.Effect == troupe.Allow || d.Wider != tt.want {
+			t.Errorf("%s: %+v, want %q", name, d, tt.want)
+		}
+		if tt.want == "" {
+			continue
+		}
+		q.Chain[0].Rules = append(q.Chain[0].Rules, parse(t, troupe.Allow, tt.want))
+		if d := Decide(q); d.Effect != troupe.Allow {
+			t.Errorf("%s: %s does not allow it: %+v", name, tt.want, d)
+		}
+		if q.Access = tt.other; Decide(q).Effect != troupe.Allow {
+			t.Errorf("%s: %s does not allow %+v", name, tt.want, tt.other)
+		}
+	}
+}
+
+// TestRuleForOne: an allow rule for one session counts for it and those below it, and takes nothing from what
+// binds them.
+func TestRuleForOne(t *testing.T) {
+	t.Parallel()
+	allow := parse(t, troupe.Allow, "Edit(/**)")
+	allow.Written.For = "kid"
+	line := func(modes map[troupe.SessionID]troupe.Mode, ids ...troupe.SessionID) (out []Layer) {
+		for _, id := range ids {
+			mode, ok := modes[id]
+			if !ok {
+				mode = troupe.ModeDefault
+			}
+			out = append(out, Layer{Session: id, Mode: mode})
+		}
+		out[0].Rules = append(out[0].Rules, allow)
+		return out
+	}
+	plan := map[troupe.SessionID]troupe.Mode{"main": troupe.ModePlan}
+	for name, tt := range map[string]struct {
+		chain []Layer
+		want  troupe.Effect
+	}{
+		"the root":           {line(nil, "main"), troupe.Ask},
+		"the one":            {line(nil, "main", "kid"), troupe.Allow},
+		"below it":           {line(nil, "main", "kid", "grandkid"), troupe.Allow},
+		"another":            {line(nil, "main", "other"), troupe.Ask},
+		"the one, in a plan": {line(plan, "main", "kid"), troupe.Deny},
+		"the one plans":      {line(map[troupe.SessionID]troupe.Mode{"kid": troupe.ModePlan}, "main", "kid"), "deny"},
+	} {
+		q := query("Edit", writes("/proj/x"))
+		q.Chain = tt.chain
+		if d := Decide(q); d.Effect != tt.want {
+			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		}
+	}
+}
