@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -140,17 +141,53 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}, told, nil
 }
 
-// main is the profile of a new root.
+// main is the profile of a new root: of the main agent, or of the type that was chosen for it.
 func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
-	out, err := p.Types.Main().Resolve(profile.Place{
-		Offer: p.tools.Callable(), Model: model, Mode: b.Mode,
+	d := p.Types.Main()
+	if b.Agent != "" && !strings.EqualFold(b.Agent, profile.Main) {
+		var err error
+		if d, err = p.Types.Lookup(b.Agent); err != nil {
+			return troupe.Profile{}, p.noSuchAgent(b.Agent, err)
+		}
+	}
+	if b.Model != "" {
+		d.Model = "" // it was chosen for this session
+	}
+	out, err := d.Resolve(profile.Place{
+		Offer: p.tools.Callable(), Model: model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
-	}, troupe.Spawn{})
+	}, troupe.Spawn{MaxTurns: b.MaxTurns})
 	if b.AppendText != "" {
 		out.Prompt += "\n\n" + b.AppendText
 	}
 	return out, err
+}
+
+// noSuchAgent says that a session cannot run as an agent.
+func (p *profiles) noSuchAgent(name string, err error) error {
+	names := make([]string, 0, len(p.Types.List()))
+	for _, d := range p.Types.List() {
+		names = append(names, d.Name)
+	}
+	out := &troupe.UserError{Problem: fmt.Sprintf("there is no agent %q to run as", name),
+		Hint: "There are: main, " + strings.Join(names, ", ") + ".", Code: troupe.ExitUsage, Err: err}
+	switch near := troupe.Nearest(name, names); {
+	case p.Types.Broken(name):
+		out.Problem = err.Error()
+	case near != "":
+		out.Hint = "Did you mean " + near + "? " + out.Hint
+	}
+	return out
+}
+
+// boundBy is a mode as far as the type of agent that a root runs as leaves it. The main agent has no mode of
+// its own: what its profile holds is what it began with.
+func boundBy(p troupe.Profile, mode troupe.Mode) troupe.Mode {
+	if p.Type == profile.Main || p.Mode == "" {
+		return mode
+	}
+	return config.Closer(mode, p.Mode)
 }
 
 // Resolve implements session.Roles. A child without a mode of its own works in its parent's.

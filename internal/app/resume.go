@@ -16,9 +16,9 @@ import (
 )
 
 func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
-	if b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
+	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
 		return begun, &troupe.UserError{
-			Problem: "--append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
+			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
 			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.",
 			Code:    troupe.ExitUsage,
 		}
@@ -186,6 +186,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err != nil {
 		return nil, err
 	}
+	authority.Mode = boundBy(st.Profile, authority.Mode)
 	if !sameAuthority(authority, st.Authority) {
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority, Caller: ad.Caller})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
@@ -144,6 +145,10 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
+	model = main.Model
+	if _, _, err := a.app.models.Provider(model); err != nil {
+		return begun, err
+	}
 	if main.Limits.MaxTime == 0 {
 		main.Limits.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
 	}
@@ -168,7 +173,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	main.Mode = authority.Mode
+	if authority.Mode = boundBy(main, authority.Mode); main.Type == profile.Main {
+		main.Mode = authority.Mode
+	}
 	settings, document, err := a.runSettings(b, p.settings, profiles, troupe.Settings{})
 	if err != nil {
 		return begun, err

@@ -215,5 +215,18 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 	if err != nil {
 		return err
 	}
+	events, err := a.app.trees.events(ctx, s.Root, 0, 1)
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 {
+		if b, ok := events[0].Body.(troupe.Created); ok && boundBy(b.Profile, mode) != mode {
+			return &troupe.UserError{
+				Problem: fmt.Sprintf("mode %s is more than %s may have: its definition says %s", mode, b.Profile.Type,
+					b.Profile.Mode),
+				Hint: "Begin another session with --agent main, or change the definition.", Code: troupe.ExitUsage,
+			}
+		}
+	}
 	return a.tell(ctx, s.Root, troupe.Mail{To: s.Root, Kind: troupe.MailGrant, Mode: mode})
 }

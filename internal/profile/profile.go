@@ -86,6 +86,12 @@ func (s Set) Lookup(name string) (Definition, error) {
 	return d, nil
 }
 
+// Broken reports whether a type of this name is defined and cannot be used.
+func (s Set) Broken(name string) bool {
+	_, broken := s.broken[strings.ToLower(strings.TrimSpace(name))]
+	return broken
+}
+
 // unknownError says that there is no such type; it is troupe.ErrNotFound.
 type unknownError struct{ text string }
 

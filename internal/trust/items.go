@@ -157,8 +157,8 @@ func front(data []byte) string {
 // its own, or the place of one that is built in. Front matter can be written in many ways; what
 // cannot be seen at once counts as more.
 func (l *look) agent(name string, data []byte) {
-	text := front(data)
-	lower := strings.ToLower(text)
+	text := withoutComments(front(data))
+	lower := plainKey(text)
 	base := path.Base(name)
 	id := strings.TrimSuffix(base, path.Ext(base))
 	if named, ok := value(text, "name"); ok {
@@ -166,9 +166,11 @@ func (l *look) agent(name string, data []byte) {
 	}
 	var why []string
 	for _, key := range []string{"permissionMode", "hooks", "mcpServers"} {
-		if v, ok := value(text, key); ok && v != "" {
+		switch v, ok := value(text, key); {
+		case ok && key == "permissionMode" && bindsOnly(v) && strings.Count(lower, plainKey(key)) == 1:
+		case ok && v != "":
 			why = append(why, key+": "+v)
-		} else if strings.Contains(lower, strings.ToLower(key)) {
+		case strings.Contains(lower, plainKey(key)):
 			why = append(why, key)
 		}
 	}
@@ -188,6 +190,38 @@ func (l *look) agent(name string, data []byte) {
 	if len(why) > 0 {
 		l.add(KindAgent, name, id+": "+strings.Join(why, "; "))
 	}
+}
+
+// bindsOnly: in this mode an agent may do no more than in any that it is started from.
+func bindsOnly(mode string) bool {
+	return slices.Contains([]troupe.Mode{troupe.ModePlan, troupe.ModeDefault, troupe.ModeDontAsk, "inherit"},
+		troupe.Mode(mode))
+}
+
+// withoutComments leaves out the comments of front matter that is plain YAML. It leaves all where a line could
+// end, or a comment begin, elsewhere than it seems: a key must not hide in what looks like a comment.
+func withoutComments(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if strings.ContainsAny(text, "{\r\u0085\u2028\u2029") {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if rest := strings.TrimLeft(line, " \t"); strings.HasPrefix(rest, "#") {
+			continue
+		}
+		at := max(strings.Index(line, " #"), strings.Index(line, "\t#"))
+		if at >= 0 && !strings.ContainsAny(line[:at], `"'`) {
+			line = line[:at] + "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// plainKey is a key in the one spelling of the several that count.
+func plainKey(key string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
 }
 
 // unclear adds a reason where the keys of front matter are not plain words.
@@ -210,7 +244,7 @@ func (l *look) unclear(why []string, text string) []string {
 func value(text, key string) (string, bool) {
 	for line := range strings.Lines(text) {
 		k, v, ok := strings.Cut(line, ":")
-		if ok && strings.EqualFold(strings.Trim(k, `"' `), key) && !strings.HasPrefix(line, " ") {
+		if ok && plainKey(strings.Trim(k, `"' `)) == plainKey(key) && !strings.HasPrefix(line, " ") {
 			return strings.Trim(strings.TrimSpace(v), `"'`), true
 		}
 	}

@@ -37,6 +37,8 @@ type Begin struct {
 	MaxTokens int64   `json:"max_tokens,omitempty"`
 	MaxAgents int     `json:"max_agents,omitempty"` // started after each prompt of a person
 	MaxMS     int64   `json:"max_ms,omitempty"`     // of the tree, from when it was set to work
+	// Agent is the type of agent that a new session runs as; "" is main.
+	Agent string `json:"agent,omitempty"`
 	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
 	AppendText string `json:"append_text,omitempty"`
 	Agents     string `json:"agents,omitempty"`

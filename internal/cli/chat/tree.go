@@ -70,7 +70,7 @@ func (ts *trees) begin(ctx context.Context, b wire.Begin, deltas bool) (*tree, e
 
 // resumable is without what is for the birth of the first session; one that goes on has its own.
 func resumable(b wire.Begin) wire.Begin {
-	b.Name, b.AppendText, b.MaxTurns, b.MaxMS = "", "", 0, 0
+	b.Name, b.Agent, b.AppendText, b.MaxTurns, b.MaxMS = "", "", "", 0, 0
 	return b
 }
 

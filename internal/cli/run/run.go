@@ -92,6 +92,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.DurationVar(&f.ask, "ask", 0,
 		"Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
 	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
+	fs.StringVar(&f.begin.Agent, "agent", "", "Run the new session as this type of agent, such as Explore (default: main)")
 	fs.StringVar(&f.begin.Agents, "agents", "",
 		`Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
@@ -113,7 +114,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
-		for _, name := range [...]string{"resume", "name", "model", "cwd", "permission-mode", "output-format",
+		for _, name := range [...]string{"resume", "name", "model", "agent", "cwd", "permission-mode", "output-format",
 			"input-format"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
