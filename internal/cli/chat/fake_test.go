@@ -41,6 +41,7 @@ type fake struct {
 	told     []string
 	deltas   []wire.Delta
 	before   []wire.Session
+	history  []troupe.Event // what happened before it was taken up
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
@@ -73,11 +74,7 @@ func (f *fake) Find(_ context.Context, ref, _ string) (wire.Session, error) {
 	if ref == "nobody" {
 		return wire.Session{}, &troupe.UserError{Problem: "there is no session nobody"}
 	}
-	s := wire.Session{ID: rootID}
-	if len(f.before) > 0 {
-		s.Result = "the last word"
-	}
-	return s, nil
+	return wire.Session{ID: rootID}, nil
 }
 
 func (f *fake) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
@@ -86,17 +83,46 @@ func (f *fake) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
 	if f.gone {
 		return wire.Tree{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
 	}
-	return wire.Tree{Here: len(f.log) > 0}, nil
+	return wire.Tree{Here: len(f.log)+len(f.history) > 0}, nil
 }
 
 func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
 	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
-	f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+	if len(f.history) == 0 {
+		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})
+	}
 	if b.Prompt != "" {
 		f.add(rootID, troupe.Started{Run: 1})
 		f.hear(wire.Message{Text: b.Prompt})
 	}
-	return wire.Begun{Root: rootID, Before: f.before}, nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	after := make(map[troupe.SessionID]int64)
+	for _, e := range f.history {
+		after[e.Session] = e.Seq
+	}
+	return wire.Begun{Root: rootID, Before: f.before, After: after}, nil
+}
+
+// happened notes what happened at a time before the conversation goes on.
+func (f *fake) happened(id troupe.SessionID, at int64, bodies ...troupe.Body) {
+	for _, b := range bodies {
+		f.seq[id]++
+		f.history = append(f.history, troupe.Event{Root: rootID, Session: id, Seq: f.seq[id], At: time.Unix(at, 0),
+			Body: b})
+	}
+}
+
+func (f *fake) Events(_ context.Context, id troupe.SessionID, after int64, _ int) ([]troupe.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []troupe.Event
+	for _, e := range slices.Concat(f.history, f.log) {
+		if e.Session == id && e.Seq > after {
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }
 
 func (f *fake) Follow(context.Context, wire.Follow) (api.Stream, error) { return f, nil }
@@ -139,6 +165,12 @@ func (f *fake) add(id troupe.SessionID, bodies ...troupe.Body) {
 		}
 	}
 	f.wake()
+}
+
+// prompted is the delivery of a person's words.
+func prompted(text string) troupe.MailDelivered {
+	return troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.MailID("m:" + text), Kind: troupe.MailPrompt,
+		Blocks: []troupe.Block{troupe.Text(text)}}}}
 }
 
 // streams has a piece of the main agent's reply come.

@@ -3,7 +3,6 @@ package chat
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -36,6 +35,7 @@ type screen interface {
 	Clear()
 	Put(string) bool // back on the line, if nothing else stands there
 	Width() int
+	Height() int
 	Close() error
 }
 
@@ -300,16 +300,13 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 		Markdown: v.raw()})
 	v.view.Know(t.before)
 	v.board.work = render.NewWork(v.view)
-	for _, s := range t.before {
-		v.board.work.Spent(troupe.Dollars(s.CostUSD))
-	}
 	v.m.begun, v.m.working = true, told
 	for _, w := range t.warnings {
 		v.say("troupe: " + console.Clean(w))
 	}
 	if len(t.before) > 0 {
 		v.m.working = told || t.before[0].Status.Live()
-		if err := v.recall(ctx, t.before[0]); err != nil {
+		if err := recall(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -326,24 +323,6 @@ func (v *conversation) width() int {
 		return v.c.Width
 	}
 	return 0
-}
-
-// recallLines is how much of the last words is shown when a conversation goes on.
-const recallLines = 12
-
-// recall says where the conversation stands.
-func (v *conversation) recall(ctx context.Context, main wire.Session) error {
-	v.say(fmt.Sprintf("Going on with %s: %s (%s)", main.ID, console.Line(main.Title, 60), main.Status))
-	main, err := v.api.Find(ctx, string(main.ID), v.next.Cwd)
-	if err != nil || main.Result == "" {
-		return err
-	}
-	lines := strings.Split(strings.TrimRight(console.Clean(main.Result), "\n"), "\n")
-	if n := len(lines); n > recallLines {
-		lines = append([]string{"…"}, lines[n-recallLines:]...)
-	}
-	v.flow(strings.Join(lines, "\n") + "\n")
-	return nil
 }
 
 // letGo ends whatever belongs to the tree.

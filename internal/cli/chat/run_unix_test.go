@@ -280,8 +280,11 @@ func TestResume(t *testing.T) {
 	t.Parallel()
 	f := newFake(func(f *fake, what string) { f.says("again: " + what) })
 	f.before = []wire.Session{{ID: rootID, Root: rootID, Title: "an old one", Status: troupe.Completed}}
+	f.happened(rootID, 0, troupe.Created{Profile: troupe.Profile{Type: "main"}}, prompted("hello"),
+		troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("the last word")}}, ended(troupe.Completed))
 	p := sit(t, f, wire.Begin{Continue: true})
-	p.sees("Going on with m00000000000: an old one (completed)\nthe last word\n>")
+	p.sees("Going on with m00000000000: an old one (completed)\n> hello\nthe last word\n" +
+		"── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("more\r")
 	p.sees("again: more\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("/resume nobody\r")

@@ -20,15 +20,24 @@ import (
 // the end is compared with testdata/screens.
 func screens(t *testing.T, name string, f func() *fake, b wire.Begin, play func(p *person, f *fake)) {
 	t.Helper()
+	screensOf(t, name, f, b, func(p *person, f *fake) {
+		p.t.Helper()
+		p.sees("\n>")
+		play(p, f)
+	})
+}
+
+// screensOf is screens for a conversation that does not begin with an empty prompt.
+func screensOf(t *testing.T, name string, f func() *fake, b wire.Begin, play func(p *person, f *fake)) {
+	t.Helper()
 	for _, width := range []int{60, 100} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			t.Parallel()
 			f := f()
 			p := sitAt(t, f, b, width)
-			p.sees("\n>")
 			play(p, f)
 			shown := p.Shown()
-			shown = shown[strings.Index(shown, "\n> ")+1:]
+			shown = shown[max(strings.Index(shown, "\n> "), 0)+1:]
 			shown = strings.ReplaceAll(shown, p.cwd, "/ws") // it has another name each time
 			goldenScreen(t, filepath.Join("testdata", "screens", fmt.Sprintf("%s-%d.txt", name, width)), shown+"\n")
 		})

@@ -33,7 +33,8 @@ type tree struct {
 	*trees
 	root     troupe.SessionID
 	warnings []string
-	before   []wire.Session // its sessions before it was taken up
+	before   []wire.Session             // its sessions before it was taken up
+	seen     map[troupe.SessionID]int64 // where it is followed from
 	stream   api.Stream
 	batches  chan followed
 	ended    chan error // what waiting for its end came to, once wait was called
@@ -95,6 +96,7 @@ func (ts *trees) again(ctx context.Context, ref string, deltas bool) (*tree, err
 // follow reads on in a goroutine of its own until stop is called. What is in the channel then must
 // be taken until it is closed.
 func (t *tree) follow(ctx context.Context, from map[troupe.SessionID]int64, deltas bool) (err error) {
+	t.seen = from
 	if t.stream, err = t.api.Follow(ctx, wire.Follow{Root: t.root, From: from, Deltas: deltas}); err != nil {
 		return err
 	}

@@ -189,6 +189,9 @@ func (e *Editor) Text() string {
 // Width is how many columns there are now.
 func (e *Editor) Width() int { return e.width() }
 
+// Height is how many rows there are now.
+func (e *Editor) Height() int { _, h := e.size(); return h }
+
 func (e *Editor) print(lines, tail string) {
 	e.tail = tail
 	if e.closed {

@@ -134,3 +134,6 @@ func (p *Plain) Put(string) bool { return false }
 
 // Width is 0: unknown.
 func (p *Plain) Width() int { return 0 }
+
+// Height is unknown.
+func (p *Plain) Height() int { return 0 }

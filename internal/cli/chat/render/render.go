@@ -35,9 +35,10 @@ type Options struct {
 // View collects text until it is taken.
 type View struct {
 	o      Options
-	root   troupe.SessionID
+	root   troupe.SessionID // the agent whose words are shown whole; all others have frames
+	main   troupe.SessionID // of the tree
 	agents map[troupe.SessionID]*agent
-	byNum  []*agent // sub-agents, in the order they appeared
+	byNum  []*agent // sub-agents, in the order of their birth
 	open   int      // frames that are open
 	mine   map[troupe.MailID]bool
 	reply  reply
@@ -47,7 +48,8 @@ type View struct {
 	shown  int64      // the main agent's last event that was shown
 	whole  int64      // of these, the one that ended its last reply
 	heard  wire.Delta // the last piece
-	shelf  shelf
+	shelf  *shelf
+	past   bool // what is shown happened before: a person's own words are not on the screen
 	out    strings.Builder
 }
 
@@ -70,17 +72,10 @@ func New(root troupe.SessionID, o Options) *View {
 	if o.Local == nil {
 		o.Local = time.Local
 	}
-	v := &View{o: o, root: root, agents: make(map[troupe.SessionID]*agent), mine: make(map[troupe.MailID]bool)}
+	v := &View{o: o, root: root, main: root, agents: make(map[troupe.SessionID]*agent),
+		mine: make(map[troupe.MailID]bool), shelf: new(shelf)}
 	v.mine[troupe.PromptMailID(root)] = true
 	return v
-}
-
-// Know tells the view of sessions whose beginning it will not see.
-func (v *View) Know(sessions []wire.Session) {
-	for _, s := range sessions {
-		a := v.agent(s.ID)
-		a.name, a.kind, a.title, a.parent = s.Name, s.Type, s.Title, s.Parent
-	}
 }
 
 // Mine keeps a message from being shown when it is delivered: whoever wrote it has seen it.
@@ -97,55 +92,10 @@ func (v *View) Take() (lines, tail string) {
 	return lines, v.tail()
 }
 
-// Find looks a sub-agent up by its number, its name, or the beginning of its id.
-func (v *View) Find(word string) (troupe.SessionID, bool) {
-	word = strings.TrimPrefix(strings.TrimSpace(word), "#")
-	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(v.byNum) {
-		return v.byNum[n-1].id, true
-	}
-	var found *agent
-	for _, a := range v.byNum {
-		if strings.EqualFold(a.name, word) {
-			return a.id, true
-		}
-		if troupe.IsIDPrefix(word) && strings.HasPrefix(string(a.id), word) {
-			if found != nil {
-				return "", false
-			}
-			found = a
-		}
-	}
-	if found == nil {
-		return "", false
-	}
-	return found.id, true
-}
-
-// Number is a sub-agent's number; 0 for others.
-func (v *View) Number(id troupe.SessionID) int {
-	if a := v.agents[id]; a != nil {
-		return a.num
-	}
-	return 0
-}
-
-func (v *View) agent(id troupe.SessionID) *agent {
-	a := v.agents[id]
-	if a == nil {
-		a = &agent{id: id, calls: make(map[troupe.Coord]troupe.Call)}
-		if id != v.root {
-			v.byNum = append(v.byNum, a)
-			a.num = len(v.byNum)
-		}
-		v.agents[id] = a
-	}
-	return a
-}
-
 // Event shows one event.
 func (v *View) Event(e troupe.Event) {
 	a := v.agent(e.Session)
-	if a.num == 0 {
+	if v.isMain(a) {
 		v.place(e)
 	}
 	switch b := e.Body.(type) {
@@ -156,7 +106,7 @@ func (v *View) Event(e troupe.Event) {
 	case troupe.MailDelivered:
 		v.delivered(a, b)
 	case troupe.CallSealed:
-		if a.num == 0 {
+		if v.isMain(a) {
 			v.sealed, v.mute = true, b.Compact
 		}
 	case troupe.Replied:
@@ -197,7 +147,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		}
 		v.line(a, what, about)
 	case troupe.Compacted:
-		if a.num == 0 {
+		if v.isMain(a) {
 			v.sealed, v.mute = false, false
 		}
 		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
@@ -231,12 +181,12 @@ func changed(b troupe.AuthorityChanged) string {
 func (a *agent) called() string { return cmp.Or(a.name, a.title, a.kind) }
 
 func (v *View) started(a *agent, b troupe.Started) {
-	if a.num == 0 {
+	if v.isMain(a) {
 		return
 	}
 	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 120))
 	mark := " · " + console.Line(a.kind, 30)
-	if up := v.agents[a.parent]; up != nil && up.num > 0 {
+	if up := v.agents[a.parent]; up != nil && !v.isMain(up) {
 		mark += fmt.Sprintf(" for #%d", up.num)
 	}
 	if b.Run > 1 {
@@ -259,6 +209,10 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 	for _, m := range b.Mail {
 		switch m.Kind {
 		case troupe.MailPrompt:
+			if v.past && v.isMain(a) {
+				v.asked(m)
+				continue
+			}
 			if v.mine[m.ID] || m.ID == troupe.PromptMailID(a.id) {
 				continue
 			}
@@ -282,10 +236,10 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 func (v *View) who(id troupe.SessionID) string {
 	a := v.agents[id]
 	switch {
-	case id == v.root:
-		return "the main agent"
 	case a == nil:
 		return string(id)
+	case a.num == 0:
+		return "the main agent"
 	case a.name == "":
 		return fmt.Sprintf("#%d", a.num)
 	}
@@ -329,7 +283,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 }
 
 func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
-	if a.num == 0 {
+	if v.isMain(a) {
 		v.endReply()
 		v.sealed, v.mute = false, false
 	}
@@ -351,7 +305,7 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 }
 
 func (v *View) ended(a *agent, o troupe.Outcome) {
-	if a.num == 0 {
+	if v.isMain(a) {
 		v.endReply()
 	}
 	text := "done"
@@ -360,7 +314,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	}
 	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"),
 		troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
-	if a.num == 0 {
+	if v.isMain(a) {
 		v.put(v.paint(2, "── ") + text + v.paint(2, bill))
 	} else {
 		line := v.edge(a, "└─ ") + v.label(a, " ") + text + v.paint(2, bill)
@@ -375,12 +329,12 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			v.open--
 		}
 	}
-	if a.num > 0 && o.Status == troupe.Completed {
+	if !v.isMain(a) && o.Status == troupe.Completed {
 		report(v, a, o.Result)
 	}
 	if o.Status != troupe.Completed && o.Error != "" {
 		indent := ""
-		if a.num > 0 {
+		if !v.isMain(a) {
 			indent = "   "
 		}
 		for _, row := range console.Wrap(console.Line(o.Error, 400), v.room(len(indent))) {
@@ -424,7 +378,7 @@ func (v *View) call(a *agent, mark, name, what, came string) {
 
 // prefix is what stands before the lines of a sub-agent.
 func (v *View) prefix(a *agent) string {
-	if a.num == 0 {
+	if v.isMain(a) {
 		return ""
 	}
 	return v.edge(a, "│"+v.label(a, "")+" ")

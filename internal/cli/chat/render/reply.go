@@ -135,7 +135,7 @@ func (v *View) replied(a *agent, b troupe.Replied) {
 			a.calls[troupe.Coord{Reply: block.Call.Reply, Call: block.Call.Index}] = *block.Call
 		}
 	}
-	if a.num > 0 {
+	if !v.isMain(a) {
 		// Its last words are its result, which its parent reads; what it says on the way is
 		// for whoever watches.
 		if text := strings.TrimSpace(full.String()); calls > 0 && text != "" {

@@ -38,8 +38,8 @@ func (w *Work) Standing() (model string, mode troupe.Mode, cost troupe.Money) {
 	return w.model, w.mode, w.cost
 }
 
-// Spent adds what was spent before the first event.
-func (w *Work) Spent(m troupe.Money) { w.cost += m }
+// Spent says what was spent until now, whatever events told.
+func (w *Work) Spent(m troupe.Money) { w.cost = m }
 
 // stand follows what Standing tells.
 func (w *Work) stand(e troupe.Event) {
