@@ -82,6 +82,8 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		v.leave = true
 	case actClear:
 		v.s.Clear()
+	case actBack:
+		v.back()
 	case actUndo:
 		return applyUndo(ctx, v)
 	}
@@ -157,12 +159,20 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 	return agents, commands, nil
 }
 
-func letGoOn(ctx context.Context, v *conversation, word string) error {
-	id, err := v.find(word)
-	if err != nil {
-		return err
+// background has an agent go on in the background, or all that the main agent waits for.
+func background(ctx context.Context, v *conversation, word string) error {
+	if word != "" {
+		id, err := v.find(word)
+		if err != nil {
+			return err
+		}
+		return v.api.Background(ctx, id)
 	}
-	return v.api.Background(ctx, id)
+	if !v.board.work.Waited() {
+		return &troupe.UserError{Problem: "the main agent waits for no agent and no command",
+			Hint: "/tasks lists what is at work."}
+	}
+	return v.api.Background(ctx, v.tree.root)
 }
 
 func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {

@@ -30,6 +30,8 @@ func commands() []command {
 			run: listTasks},
 		{name: "show", args: "[N]", help: "all of a result that was shown in part, the last or by its number",
 			aliases: []string{"expand"}, late: true, run: showWhole},
+		{name: "log", args: "[NAME|#]", help: "all that an agent said and did; Esc returns while it works",
+			aliases: []string{"transcript"}, late: true, run: showLog},
 		{name: "status", help: "model, mode, folder, cost", early: true, late: true, run: showStatus},
 		{name: "clear", help: "begin a new conversation", aliases: []string{"new", "reset"}, early: true,
 			run: clearTree},
@@ -47,8 +49,10 @@ func commands() []command {
 			}},
 		{name: "undo", args: "[TURN|redo]", help: "take back what tools did to files, or take that back",
 			run: planUndo},
-		{name: "background", args: "NAME|#", help: "let an agent go on in the background", aliases: []string{"bg"},
-			run: letGoOn},
+		{name: "background", args: "[NAME|#]", help: "what is waited for goes on in the background: all, or one agent",
+			aliases: []string{"bg"}, run: background},
+		{name: "foreground", args: "NAME|#", help: "show an agent's work until it ends; Esc returns",
+			aliases: []string{"fg"}, run: foreground},
 		{name: "stop", args: "[NAME|#]", help: "stop the turn, or one agent", aliases: []string{"kill"}, late: true,
 			run: stopAgent},
 		{name: "quit", help: "end; asks if something is at work", aliases: []string{"exit", "q", "bye"}},
@@ -138,6 +142,7 @@ func help() string {
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
   While agents work, what you send steers the main agent.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.
+  Ctrl-B, where nothing is typed, is /background.
   Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line.
 `)
 	return b.String()

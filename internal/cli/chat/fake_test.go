@@ -83,7 +83,14 @@ func (f *fake) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
 	if f.gone {
 		return wire.Tree{}, fmt.Errorf("read tree %s: %w", rootID, troupe.ErrNotFound)
 	}
-	return wire.Tree{Here: len(f.log)+len(f.history) > 0}, nil
+	out := wire.Tree{Here: len(f.log)+len(f.history) > 0}
+	for _, e := range slices.Concat(f.history, f.log) {
+		if b, ok := e.Body.(troupe.Created); ok {
+			out.Sessions = append(out.Sessions, wire.Session{ID: e.Session, Parent: b.Parent, Name: b.Name,
+				Type: b.Profile.Type, Title: b.Title})
+		}
+	}
+	return out, nil
 }
 
 func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {

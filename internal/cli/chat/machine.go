@@ -24,6 +24,7 @@ type machine struct {
 	mark            int             // grows with each question that is shown
 	dialog          dialog
 	ending          bool // no more messages: the tree is waited for
+	beside          bool // an agent is shown, and not the conversation
 }
 
 // dialog is a question of our own.
@@ -59,6 +60,7 @@ const (
 	actLeave                  // end, whatever is at work
 	actClear                  // empty the line
 	actUndo                   // carry out what /undo proposed
+	actBack                   // show the conversation again, and no agent beside it
 )
 
 func say(format string, args ...any) act {
@@ -346,6 +348,9 @@ func (m *machine) interrupt(text string) []act {
 	case m.dialog == dialogUndo:
 		m.dialog = dialogNone
 		return []act{say("Nothing was undone.")}
+	case m.beside:
+		m.interrupts = 0
+		return []act{{kind: actBack}}
 	case m.interrupts > 1:
 		m.interrupts = 0
 		return m.quit()
@@ -366,10 +371,20 @@ func (m *machine) escape() []act {
 	case m.dialog == dialogQuit:
 		m.dialog = dialogNone
 		return []act{say("Going on.")}
+	case m.beside:
+		return []act{{kind: actBack}}
 	case m.working && !m.ending:
 		return []act{say("Stopping."), {kind: actStop, stop: wire.Stop{Now: true}}}
 	}
 	return nil
+}
+
+// background is Ctrl-B: what is waited for goes on in the background.
+func (m *machine) background() []act {
+	if !m.begun || !m.working || m.ending {
+		return nil
+	}
+	return []act{{kind: actCommand, name: "background"}}
 }
 
 // eof is Ctrl-D, or the end of what was piped in.

@@ -50,6 +50,7 @@ type conversation struct {
 	home   string // of the person; "" is unknown
 	tree   *tree
 	view   *render.View
+	beside *transcript    // what is shown instead of the view; nil: the view is
 	board  board          // what is at work in the tree
 	undo   wire.UndoOrder // what /undo proposed
 	first  string         // the model that a conversation would begin with; "" is unknown
@@ -198,7 +199,10 @@ func (v *conversation) dim(s string) string {
 // flow shows what the view has, and lines of our own behind it.
 func (v *conversation) flow(own string) {
 	lines, tail := "", ""
-	if v.view != nil {
+	switch {
+	case v.beside != nil:
+		lines, tail = v.beside.view.Take()
+	case v.view != nil:
 		lines, tail = v.view.Take()
 	}
 	v.s.Flow(lines+own, v.board.below(tail))
@@ -218,6 +222,8 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		v.perform(ctx, v.m.interrupt(ev.Text))
 	case editor.Escape:
 		v.perform(ctx, v.m.escape())
+	case editor.Background:
+		v.perform(ctx, v.m.background())
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:
@@ -232,8 +238,12 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 		v.view.Queue(d)
 	}
 	console.Arrange(b.Events)
+	v.births(ctx, b.Events)
 	if w := v.s.Width(); w > 0 {
 		v.view.SetWidth(w)
+		if v.beside != nil {
+			v.beside.view.SetWidth(w)
+		}
 	}
 	asked := false
 	for _, e := range b.Events {
@@ -251,7 +261,11 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	v.view.Flush()
 	v.board.follow(b)
 	v.board.status = statusLine(v)
+	ended := v.beside != nil && v.beside.follow(b, v.view)
 	v.flow("")
+	if ended {
+		v.back()
+	}
 	if asked {
 		v.requests(ctx)
 	}
@@ -332,6 +346,7 @@ func (v *conversation) letGo() {
 	}
 	v.tree.close()
 	v.tree, v.view, v.board.work, v.undo = nil, nil, nil, wire.UndoOrder{}
+	v.beside, v.board.beside = nil, ""
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
 	v.board.status = statusLine(v)
 }

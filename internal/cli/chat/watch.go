@@ -16,6 +16,7 @@ type board struct {
 	beat *time.Ticker     // nil until something was at work
 	// status says what the conversation works with; it stands above the prompt.
 	status string
+	beside string // says which agent is shown instead of the conversation
 }
 
 func (b *board) now() time.Time {
@@ -56,6 +57,9 @@ func (b *board) below(tail string) string {
 	}
 	if b.work != nil {
 		rows = append(rows, b.work.Rows(b.now(), false)...)
+	}
+	if b.beside != "" {
+		rows = append(rows, b.beside)
 	}
 	if b.status != "" {
 		rows = append(rows, b.status)

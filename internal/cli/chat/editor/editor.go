@@ -17,11 +17,12 @@ type EventKind int
 
 // Kinds of event.
 const (
-	Line      EventKind = iota // Text was entered
-	Interrupt                  // Ctrl-C; Text is what stands there unfinished
-	EOF                        // Ctrl-D on an empty line, or the end of the input
-	Escape                     // the Esc key; Text is what stands there unfinished
-	Closed                     // the terminal is gone; Err says how. It is the last event
+	Line       EventKind = iota // Text was entered
+	Interrupt                   // Ctrl-C; Text is what stands there unfinished
+	EOF                         // Ctrl-D on an empty line, or the end of the input
+	Background                  // Ctrl-B where no text is
+	Escape                      // the Esc key; Text is what stands there unfinished
+	Closed                      // the terminal is gone; Err says how. It is the last event
 )
 
 // Event is something a person did.
@@ -303,6 +304,12 @@ func (e *Editor) key(k key) []Event {
 			out = []Event{{Kind: EOF}}
 		} else {
 			e.text.edit(key{name: keyDelete})
+		}
+	case keyBackground:
+		if empty {
+			out = []Event{{Kind: Background}}
+		} else {
+			e.text.edit(key{name: keyLeft})
 		}
 	case keyTab:
 		e.complete(tabbed)

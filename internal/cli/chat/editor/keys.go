@@ -42,6 +42,7 @@ const (
 	keyInterrupt
 	keyEOF // or delete, if there is something
 	keySuspend
+	keyBackground // or left, if there is something
 )
 
 // decoder turns the bytes of a terminal into keys. It keeps what is not whole yet.
@@ -266,7 +267,7 @@ func control(c byte) keyName {
 	case 'A':
 		return keyHome
 	case 'B':
-		return keyLeft
+		return keyBackground
 	case 'C':
 		return keyInterrupt
 	case 'D':

@@ -119,6 +119,18 @@ func (w *Work) Busy() bool {
 	return len(w.commands)+len(w.queued) > 0 || slices.ContainsFunc(w.agents, func(a *worker) bool { return a.live })
 }
 
+// Live reports whether an agent has a run under way.
+func (w *Work) Live(id troupe.SessionID) bool {
+	a := w.byID[id]
+	return a != nil && a.live
+}
+
+// Waited reports whether the main agent waits for an agent or a command.
+func (w *Work) Waited() bool {
+	a := w.byID[w.view.root]
+	return a != nil && slices.ContainsFunc(a.calls, func(c *job) bool { return c.child || c.limit > 0 })
+}
+
 // Delta notes that a reply has begun, or what a command has printed.
 func (w *Work) Delta(d wire.Delta) {
 	a := w.byID[d.Session]

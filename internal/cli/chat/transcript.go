@@ -1,0 +1,161 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/chat/render"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// transcript is one agent's log with those of all that work for it, through a view of its own. While
+// one is shown, the conversation collects what it has to show, and shows it afterwards.
+type transcript struct {
+	id   troupe.SessionID
+	view *render.View
+	seen map[troupe.SessionID]int64 // what is in it
+}
+
+// read makes the transcript of an agent until now, and the rows that show it.
+func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (*transcript, []string, error) {
+	now, err := v.api.Tree(ctx, v.tree.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	v.view.Know(now.Sessions)
+	x := &transcript{id: id, view: v.view.Of(id), seen: make(map[troupe.SessionID]int64)}
+	x.view.SetWidth(v.width())
+	var all []troupe.Event
+	for _, s := range now.Sessions {
+		if !v.view.Below(s.ID, id) {
+			continue
+		}
+		events, err := v.api.Events(ctx, s.ID, 0, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		if n := len(events); n > 0 {
+			x.seen[s.ID] = events[n-1].Seq
+		}
+		all = append(all, events...)
+	}
+	console.Arrange(all)
+	x.view.Past(true)
+	defer x.view.Past(false)
+	for _, e := range all {
+		x.view.Event(e)
+	}
+	x.view.Flush()
+	text, _ := x.view.Take()
+	var rows []string
+	for row := range strings.Lines(text) {
+		rows = append(rows, row)
+	}
+	return x, rows, nil
+}
+
+// follow adds what came, if it belongs here and was not read before. It returns true at the agent's end.
+func (x *transcript) follow(b wire.Batch, known *render.View) (ended bool) {
+	for _, d := range b.Deltas {
+		x.view.Queue(d)
+	}
+	for _, e := range b.Events {
+		if e.Seq <= x.seen[e.Session] || !known.Below(e.Session, x.id) {
+			continue
+		}
+		x.seen[e.Session] = e.Seq
+		x.view.Event(e)
+		_, end := e.Body.(troupe.Ended)
+		ended = ended || end && e.Session == x.id
+	}
+	x.view.Flush()
+	return ended
+}
+
+// showLog shows all that an agent said and did, and what it does until its end or Esc.
+func showLog(ctx context.Context, v *conversation, word string) error {
+	id := v.tree.root
+	if word != "" && word != "main" {
+		var err error
+		if id, err = v.find(word); err != nil {
+			return err
+		}
+	}
+	x, rows, err := readTranscript(ctx, v, id)
+	if err != nil {
+		return err
+	}
+	v.say("── " + v.view.Called(id))
+	v.flow(strings.Join(rows, ""))
+	if id == v.tree.root || !v.raw() || !v.board.work.Live(id) {
+		v.say("── end of " + v.view.Called(id))
+		return nil
+	}
+	v.stay(x)
+	return nil
+}
+
+// foreground shows an agent at work until its end; the conversation waits meanwhile.
+func foreground(ctx context.Context, v *conversation, word string) error {
+	id, err := v.find(word)
+	if err != nil {
+		return err
+	}
+	if !v.board.work.Live(id) || !v.raw() {
+		return &troupe.UserError{Problem: v.view.Called(id) + " is not at work here",
+			Hint: "/tasks lists what is; /log shows what an agent did."}
+	}
+	x, rows, err := readTranscript(ctx, v, id)
+	if err != nil {
+		return err
+	}
+	v.say("── " + v.view.Called(id))
+	if over := len(rows) - pastRows(v.s.Height()); over > 0 {
+		rows = rows[over:]
+		v.say(fmt.Sprintf("… %s before; /log shows them", console.Count(over, "row")))
+	}
+	v.flow(strings.Join(rows, ""))
+	v.stay(x)
+	return nil
+}
+
+// stay shows a transcript from here on, and nothing of the conversation.
+func (v *conversation) stay(x *transcript) {
+	v.beside, v.m.beside = x, true
+	v.board.beside = v.dim("· " + v.view.Called(x.id) + " · Esc returns to the conversation")
+	v.flow("")
+}
+
+// back shows the conversation again, and first what came meanwhile.
+func (v *conversation) back() {
+	if v.beside == nil {
+		return
+	}
+	v.say("── back in the conversation")
+	v.beside, v.m.beside, v.board.beside = nil, false, ""
+	v.flow("")
+}
+
+// births tells the views of agents that were born, in the order of their birth: two that began at the
+// same time may come in another one.
+func (v *conversation) births(ctx context.Context, events []troupe.Event) {
+	fresh := false
+	for _, e := range events {
+		_, born := e.Body.(troupe.Created)
+		fresh = fresh || born && e.Session != v.tree.root && !v.view.Knows(e.Session)
+	}
+	if !fresh {
+		return
+	}
+	now, err := v.api.Tree(ctx, v.tree.root)
+	if err != nil {
+		return // they are numbered as they come
+	}
+	v.view.Know(now.Sessions)
+	if v.beside != nil {
+		v.beside.view.Know(now.Sessions)
+	}
+}

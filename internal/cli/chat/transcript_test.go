@@ -1,0 +1,85 @@
+//go:build unix
+
+package chat
+
+import (
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// explores is a fake whose main agent waits for an agent that looks around.
+func explores() *fake {
+	return newFake(func(f *fake, what string) {
+		if what != "go" {
+			return
+		}
+		f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("I will have it looked at."),
+			callBlock(1, 0, "Agent", `{"description":"Look at auth"}`)}},
+			troupe.ToolStarted{Reply: 1, Name: "Agent", Child: childID})
+		f.add(childID, troupe.Created{Name: "Auth Explorer", Title: "Look at auth", Parent: rootID,
+			Profile: troupe.Profile{Type: "Explore"}}, troupe.Started{Run: 1},
+			troupe.MailDelivered{Mail: []troupe.Mail{{ID: troupe.PromptMailID(childID), From: rootID,
+				Kind:   troupe.MailPrompt,
+				Blocks: []troupe.Block{troupe.Text("Find out where the login is.\nSay which file and line.")}}}},
+			troupe.Replied{Reply: 1, Blocks: []troupe.Block{troupe.Text("I look at **auth.go** first:\n\n- one\n- two"),
+				callBlock(1, 0, "Read", `{"file_path":"auth.go"}`)}}, finished(1, 0, "Read", "package auth"),
+			troupe.CallSealed{Reply: 2})
+	})
+}
+
+// TestTranscript: an agent's log beside the conversation, by the same renderer and live; Esc goes back, where
+// what came meanwhile is shown.
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	screens(t, "log", explores, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("go\r")
+		p.shows("✓ Read auth.go")
+		p.Keys("/log 1\r")
+		p.shows("• two")
+		p.shows("#1 Auth Explorer · Esc returns to the conversation\n»")
+		f.add(childID, troupe.Replied{Reply: 2, Blocks: []troupe.Block{troupe.Text("And now the tests."),
+			callBlock(2, 0, "Glob", `{"pattern":"*_test.go"}`)}}, finished(2, 0, "Glob", "auth_test.go"))
+		p.shows("\nAnd now the tests.\n✓ Glob *_test.go\n")
+		f.add(rootID, troupe.ModelChanged{Model: "anthropic/haiku"})
+		p.Keys("\x1b")
+		p.sees("── back in the conversation\n│ “And now the tests.”\n│ ✓ Glob *_test.go\n" +
+			"goes on with anthropic/haiku\n»")
+	})
+}
+
+// TestForeground: an agent is shown until its end, and then the conversation again by itself.
+func TestForeground(t *testing.T) {
+	t.Parallel()
+	screens(t, "foreground", explores, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("go\r")
+		p.shows("✓ Read auth.go")
+		p.Keys("/fg auth explorer\r")
+		p.shows("Esc returns")
+		end := ended(troupe.Completed)
+		end.Outcome.Result = "It is in auth.go:12."
+		f.add(childID, troupe.Replied{Reply: 2, Blocks: []troupe.Block{troupe.Text("It is in auth.go:12.")}}, end)
+		p.shows("back in the conversation\n└─ done")
+		p.Keys("/fg 1\r")
+		p.sees("\n/tasks lists what is; /log shows what an agent did.\n»")
+	})
+}
+
+// TestControlB: what the main agent waits for goes on in the background.
+func TestControlB(t *testing.T) {
+	t.Parallel()
+	f := explores()
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("\x02hey\x02\x02!\r") // where nothing runs it does nothing, and in a text it goes left
+	p.sees("»")
+	f.says("heard")
+	p.sees("1.5 s\n>")
+	p.Keys("go\r")
+	p.shows("✓ Read auth.go")
+	p.Keys("\x02")
+	f.heardAll(t, "begin false", "h!ey", "go", "background m00000000000")
+	p.Keys("/background 1\r")
+	f.heardAll(t, "begin false", "h!ey", "go", "background m00000000000", "background a00000000000")
+}
