@@ -85,7 +85,8 @@ type Steering interface {
 	Send(ctx context.Context, id troupe.SessionID, m wire.Message) (wire.Sent, error)
 	// Stop ends the run of a session, of all of a tree, or one command in the background.
 	Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error
-	// Background has a sub-agent that its parent waits for go on by itself.
+	// Background has a sub-agent that its parent waits for go on by itself; of a main agent that is at
+	// work, every agent and command that it waits for.
 	Background(ctx context.Context, id troupe.SessionID) error
 	// Compact has a session shorten its conversation; hint says what to keep.
 	Compact(ctx context.Context, id troupe.SessionID, hint string) error

@@ -160,14 +160,14 @@ func (a steering) Stop(ctx context.Context, id troupe.SessionID, st wire.Stop) e
 	return err
 }
 
-// Background has a sub-agent that its parent waits for go on by itself.
+// Background has a sub-agent that its parent waits for go on by itself; of a main agent, all that it waits for.
 func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	s, err := a.app.trees.session(ctx, id)
 	if err != nil {
 		return err
 	}
 	e := a.app.hosting(s.Root)
-	if e == nil || !s.Status.Live() || s.Parent == "" || !e.hub.Move(s.Root, id, &a.caller) {
+	if e == nil || !s.Status.Live() || !e.hub.Move(s.Root, id, &a.caller) {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),
 			Hint:    "`troupe tasks` lists those that are at work.", Code: troupe.ExitUsage,

@@ -234,7 +234,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 			a.h.d.Governor.Leave(in.provider, nil) // it was given up meanwhile
 		}
 	case inMove:
-		return a.births.move(in)
+		return a.tasks.move(in)
 	case inShellDone:
 		return a.tasks.shellDone(ctx, in)
 	case inModelDone:
@@ -246,7 +246,7 @@ func (a *actor) take(ctx context.Context, in input) error {
 	case inRejudged:
 		return a.requests.rejudged(ctx, in)
 	case inToolDone:
-		return a.calls.toolDone(in)
+		return a.calls.toolDone(ctx, in)
 	}
 	return nil
 }

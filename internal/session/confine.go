@@ -194,6 +194,15 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return c.Prepared.Run(ctx, env)
 }
 
+// Move implements tool.Mover.
+func (c confined) Move(log string) (name string, ok bool) {
+	m, ok := c.Prepared.(tool.Mover)
+	if !ok {
+		return "", false
+	}
+	return m.Move(log)
+}
+
 // afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.

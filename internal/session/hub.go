@@ -323,8 +323,8 @@ func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
 	return t.look(ctx)
 }
 
-// Move has a sub-agent that its parent waits for go on in the background. It returns false
-// if the parent does not wait for it.
+// Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and
+// command that it waits for. It returns false if nobody can be waiting for it.
 func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller) bool {
 	t := h.hold(root)
 	if t == nil {

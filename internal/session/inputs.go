@@ -14,7 +14,7 @@ type (
 	inNudge            struct{} // look again: a slot may be free, a wait may be over
 	inAuthorityChanged struct{} // somebody was granted something: open requests may be settled by it
 	inMail             struct{ mail troupe.Mail }
-	inMove             struct { // the child is wanted in the background
+	inMove             struct { // the child is wanted in the background; of the session itself, all that it waits for
 		child troupe.SessionID
 		by    *troupe.Caller
 	}
@@ -51,7 +51,9 @@ type (
 		judged *judged
 		out    tool.Output
 		err    error
-		took   time.Duration
+		// stopped: it was told to end before it had ended.
+		stopped bool
+		took    time.Duration
 	}
 	inShellDone struct {
 		task troupe.Task

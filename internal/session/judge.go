@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
@@ -319,6 +320,9 @@ func (c *candidate) hiddenIn() func(folder string) func(name string) bool {
 type job struct {
 	cancel context.CancelFunc
 	stage  atomic.Int32
+	runs   atomic.Pointer[judged] // set when it runs
+	since  time.Time              // and since when; read only after runs
+	moved  *troupe.Task           // the actor sets it when it goes on in the background
 }
 
 const (

@@ -145,16 +145,6 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 	return nil
 }
 
-// move moves a child to the background that a caller has named.
-func (bs *births) move(in inMove) error {
-	for i := range bs.a.st.Calls {
-		if c := &bs.a.st.Calls[i]; c.Stage == turn.CallStarted && c.Child == in.child {
-			return bs.background([]int{i}, in.by)
-		}
-	}
-	return nil
-}
-
 // runShell starts a command in the background: its call has its result at once.
 func (ts *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepared, env tool.Env) error {
 	c := ts.a.st.Calls[i]

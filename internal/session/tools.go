@@ -142,9 +142,11 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 
 // run runs a call in its job.
 func (cs *calls) run(ctx context.Context, i int, job *job, j *judged) {
-	start := cs.a.h.d.Now()
+	job.since = cs.a.h.d.Now()
+	job.runs.Store(j)
 	out, err := runPrepared(ctx, j.prepared, j.env)
-	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, took: cs.a.h.d.Now().Sub(start)})
+	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, stopped: ctx.Err() != nil,
+		took: cs.a.h.d.Now().Sub(job.since)})
 }
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
@@ -158,7 +160,10 @@ func runPrepared(ctx context.Context, p tool.Prepared, env tool.Env) (out tool.O
 	return p.Run(ctx, env)
 }
 
-func (cs *calls) toolDone(in inToolDone) error {
+func (cs *calls) toolDone(ctx context.Context, in inToolDone) error {
+	if in.job.moved != nil {
+		return cs.a.tasks.moveDone(ctx, in)
+	}
 	if cs.working[in.call] != in.job {
 		return nil
 	}

@@ -135,11 +135,15 @@ func (t *tree) takeAwaited(child troupe.SessionID) (awaited bool) {
 	return awaited
 }
 
-// move has a child that its parent waits for go on in the background.
+// move has a child that its parent waits for go on in the background; of the main agent, all that it waits for.
 func (t *tree) move(child troupe.SessionID, by *troupe.Caller) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.actors[t.chain.parent(child)]
+	at := t.chain.parent(child)
+	if child == t.root {
+		at = child
+	}
+	a := t.actors[at]
 	if a == nil {
 		return false
 	}

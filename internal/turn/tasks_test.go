@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // TestTaskEndsWhenItWasTold: a task's time is its own, however late its end is read.
@@ -64,5 +65,25 @@ func TestTaskEndsWhenItWasTold(t *testing.T) {
 	}
 	if task := l.st.Tasks[0]; task.EndedAt != epoch.Add(took) || task.EndedAt.Sub(task.StartedAt) != 5*time.Second {
 		t.Errorf("it took %s", task.EndedAt.Sub(task.StartedAt))
+	}
+}
+
+// TestMovedCommandIsATask: a command that was under way in the foreground and goes on in the background is a
+// task at work, and its call has its result; the other calls of the reply go on.
+func TestMovedCommandIsATask(t *testing.T) {
+	t.Parallel()
+	l := born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Bash", "Bash")
+	l.add(troupe.ToolStarted{Reply: 1, Name: "Bash"})
+	l.add(troupe.ToolFinished{Result: troupe.Result{Reply: 1}, Task: &troupe.Task{ID: "b1.0", Kind: troupe.TaskShell,
+		Background: true, StartedAt: epoch.Add(-time.Minute)}})
+	if task, ok := l.st.Task("b1.0"); !ok || task.Status != troupe.TaskRunning || !task.Background ||
+		task.StartedAt != epoch.Add(-time.Minute) {
+		t.Errorf("the task is %+v", task)
+	}
+	if a, b := l.st.Calls[0].Stage, l.st.Calls[1].Stage; a != turn.CallDone || b != turn.CallPending {
+		t.Errorf("the calls are %v and %v", a, b)
+	}
+	if len(l.st.Shells()) != 1 {
+		t.Errorf("commands at work: %+v", l.st.Shells())
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -157,6 +158,7 @@ type call struct {
 	background bool
 	timeout    time.Duration
 	most       int // milliseconds that timeout could have been
+	under      atomic.Pointer[underway]
 }
 
 // Access implements tool.Prepared.
@@ -184,21 +186,27 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
+	leave := func() {}
 	if !c.background { // a server may be at work for days, and the commands that ask it wait for it
 		if !c.shell.turns.enter(ctx) {
 			return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
 		}
-		defer c.shell.turns.leave()
+		leave = c.shell.turns.leave
 	}
 	out, err := c.output(env)
+	under := newUnderway(out, leave)
+	defer under.leave()
 	if err != nil {
 		return tool.Errorf("The command was not run: there is no place for its output: %v.", err), nil
 	}
 	began := time.Now()
-	e, err := c.run(ctx, env, out)
-	out.close()
+	e, err := c.run(ctx, env, under)
+	out, moved := under.end()
 	if err != nil {
 		return c.notStarted(env, err)
+	}
+	if e.moved = moved; moved {
+		e.allowed = defaultLong * time.Millisecond
 	}
 	return c.result(e, out, time.Since(began)), nil
 }
@@ -211,7 +219,7 @@ func (c *call) output(env tool.Env) (printed, error) {
 }
 
 // run is an error if the command could not be started.
-func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, error) {
+func (c *call) run(ctx context.Context, env tool.Env, out *underway) (ending, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return ending{}, err
@@ -237,7 +245,8 @@ func (c *call) run(ctx context.Context, env tool.Env, out printed) (ending, erro
 			told.add(p)
 		})
 	}()
-	e := c.shell.wait(ctx, p, all, c.timeout)
+	c.under.Store(out)
+	e := c.shell.wait(ctx, p, all, c.timeout, out.more)
 	_ = r.SetReadDeadline(time.Now().Add(c.shell.options.Drain)) // pipes support it
 	e.held = <-held
 	tests.end()
@@ -307,10 +316,13 @@ func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 	}}}}
 	var ended, left, held string
 	switch {
+	case e.timedOut && e.moved:
+		ended, out.IsError = fmt.Sprintf("(Ended: it had not finished %v after it was moved to the background.)",
+			e.allowed), true
 	case e.timedOut:
 		ended, out.IsError = fmt.Sprintf("(Ended: it had not finished after %v. timeout can be up to %d.)", c.timeout,
 			c.most), true
-	case e.cancelled && c.background:
+	case e.cancelled && (c.background || e.moved):
 		ended, out.IsError = "(Ended: it was stopped.)", true
 	case e.cancelled:
 		ended, out.IsError = "(Ended: the call was cancelled.)", true

@@ -16,17 +16,20 @@ type ending struct {
 	signal    string // the signal that nobody here sent
 	timedOut  bool
 	cancelled bool
-	leftovers bool // something it had started outlived it and was ended
-	held      bool // something could still write to its output when reading was given up
+	moved     bool          // to the background, while it ran
+	allowed   time.Duration // the time it had there
+	leftovers bool          // something it had started outlived it and was ended
+	held      bool          // something could still write to its output when reading was given up
 	tests     *troupe.TestCount
 	level     troupe.Level    // it was confined to this
 	watched   *troupe.Watched // and this was seen of it
 	cwd       string          // it ran in this folder
 }
 
-// wait waits for the shell, ends it if it must not go on, and then ends what is left of its
+// wait waits for the shell, ends it if it must not go on (for which more may set another time), and then ends what is left of its
 // kin. When it returns nothing of them runs.
-func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration) ending {
+func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration,
+	more <-chan time.Duration) ending {
 	type exit struct {
 		state *os.ProcessState
 		err   error
@@ -41,12 +44,18 @@ func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.D
 
 	e := ending{code: -1}
 	var x exit
-	select {
-	case x = <-exited:
-	case <-timer.C:
-		e.timedOut = true
-	case <-ctx.Done():
-		e.cancelled = true
+	for waits := true; waits; {
+		waits = false
+		select {
+		case x = <-exited:
+		case <-timer.C:
+			e.timedOut = true
+		case timeout = <-more:
+			timer.Reset(timeout)
+			waits = true
+		case <-ctx.Done():
+			e.cancelled = true
+		}
 	}
 	if e.timedOut || e.cancelled {
 		all.signal(syscall.SIGTERM)

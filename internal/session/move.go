@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+// move has a child go on in the background that a caller has named; or, of the session itself, every child
+// and command that it waits for.
+func (ts *tasks) move(in inMove) error {
+	all := in.child == ts.a.id
+	for i := range ts.a.st.Calls {
+		c := &ts.a.st.Calls[i]
+		var err error
+		switch {
+		case c.Stage == turn.CallStarted && c.Child != "" && (all || c.Child == in.child):
+			err = ts.a.births.background([]int{i}, in.by)
+		case all && c.Stage != turn.CallDone:
+			err = ts.moveCommand(i, in.by)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveCommand has a call's command go on in the background, if it has one under way. From here on it is as
+// if it had been begun there.
+func (ts *tasks) moveCommand(i int, by *troupe.Caller) error {
+	job := ts.a.calls.working[i]
+	if job == nil {
+		return nil
+	}
+	j := job.runs.Load()
+	if j == nil {
+		return nil
+	}
+	m, ok := j.prepared.(tool.Mover)
+	if !ok {
+		return nil
+	}
+	c := ts.a.st.Calls[i]
+	at := troupe.Coord{Reply: c.Reply, Call: c.Index}
+	id := troupe.ShellTaskID(at)
+	log := filepath.Join(j.env.OutputDir, string(id)+".log")
+	name, ok := m.Move(log)
+	if !ok {
+		return nil
+	}
+	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: ts.a.h.d.Mask(name), Coord: at, Output: log, Background: true,
+		StartedAt: job.since}
+	delete(ts.a.calls.working, i)
+	job.moved = &t
+	if ts.shells == nil {
+		ts.shells = make(map[troupe.TaskID]context.CancelFunc)
+	}
+	ts.shells[id] = job.cancel
+	if c.Stage == turn.CallPending { // it only read, so it was not announced; a task has begun, whatever it does
+		if err := ts.a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
+			Decision: j.decision}); err != nil {
+			return err
+		}
+	}
+	out := resultOf(c, fmt.Sprintf("it was moved to the background, where it goes on.\ntask id: %s\noutput file: %s\n"+
+		"Its end will arrive by itself as a <task-notification>; do not wait for it with sleep.", id, log), false)
+	out.Task, out.Caller = &t, by
+	return ts.a.stage(out)
+}
+
+// moveDone tells the end of a command that was moved.
+func (ts *tasks) moveDone(ctx context.Context, in inToolDone) error {
+	end := inShellDone{task: *in.job.moved, out: in.out, err: in.err, took: in.took}
+	if in.stopped && end.err == nil {
+		end.err = errStopped
+	}
+	return ts.shellDone(ctx, end)
+}

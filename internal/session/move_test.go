@@ -1,0 +1,95 @@
+package session_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// movable is a command of shells that can be moved while it runs.
+type movable struct {
+	command
+	runs *atomic.Bool
+}
+
+func (m movable) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	return movable{command{input}, new(atomic.Bool)}, nil
+}
+
+func (m movable) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	m.runs.Store(true)
+	defer m.runs.Store(false)
+	return m.command.Run(ctx, env)
+}
+
+func (m movable) Move(log string) (string, bool) {
+	return m.input, m.runs.Load() && strings.HasSuffix(log, ".log")
+}
+
+// TestCommandMoves: what the main agent waits for, agents and commands, goes on in the background when a
+// person wants that: the run goes on, and its end is told as any other's.
+func TestCommandMoves(t *testing.T) {
+	t.Parallel()
+	shell := func(p *process) {
+		p.deps = func(d *session.Deps) {
+			d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+				if d.Name == "Bash" {
+					d.Runner = movable{}
+				}
+				return d
+			})
+		}
+	}
+	tests := map[string]struct {
+		first  troupe.Reply
+		stop   bool // of the tree, after the move
+		status troupe.Status
+		took   time.Duration
+	}{
+		"a command":         {first: call("Bash:60s"), status: troupe.Completed, took: time.Minute},
+		"a command stopped": {first: call("Bash:60s"), stop: true, status: troupe.Cancelled, took: 9 * time.Second},
+		"an agent and what waits behind it": {first: call("Agent:X", "Bash:20s"), status: troupe.Completed,
+			took: 20 * time.Second},
+	}
+	for name, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {tt.first, say("I wait")}, "main/X": reads(30)}.reply, shell).
+				begin(troupe.Caps{MaxDepth: 1})
+			pass(5 * time.Second)
+			if !p.hub.Move(p.root, p.root, nil) {
+				t.Fatalf("%s: not moved", name)
+			}
+			pass(5 * time.Second)
+			if s := h.get(h.root); len(tt.first.Blocks) == 1 && s.Status != troupe.Completed {
+				t.Errorf("%s: after the move main is %s", name, s.Status)
+			}
+			if len(tt.first.Blocks) == 1 {
+				wants(t, h.result(h.root, 1, 0), "moved to the background", "task id: b1.0", "b1.0.log")
+			} else {
+				wants(t, h.result(h.root, 1, 0), "at work in the background")
+			}
+			if tt.stop {
+				p.stop(h.root, troupe.Stop{Now: true, Tree: true, By: "somebody"})
+			}
+			p.end()
+			ends := h.ends(h.root)
+			if len(ends) != 1 || len(tt.first.Blocks) == 1 && (ends[0].Task != "b1.0" || ends[0].Status != tt.status) {
+				t.Errorf("%s: told %+v", name, ends)
+			}
+			if len(ends) == 1 && len(tt.first.Blocks) == 1 {
+				if d := time.Duration(ends[0].DurationMS) * time.Millisecond; d < tt.took || d > tt.took+2*time.Second {
+					t.Errorf("%s: it took %v", name, d)
+				}
+			}
+			h.checkTree()
+		})
+	}
+}
