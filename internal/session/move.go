@@ -53,8 +53,8 @@ func (ts *tasks) moveCommand(i int, by *troupe.Caller) error {
 	if !ok {
 		return nil
 	}
-	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: ts.a.h.d.Mask(name), Coord: at, Output: log, Background: true,
-		StartedAt: job.since}
+	t := troupe.Task{ID: id, Kind: troupe.TaskShell, Name: ts.a.h.d.Mask(name), Coord: at, Output: log,
+		Background: true, StartedAt: job.since}
 	delete(ts.a.calls.working, i)
 	job.moved = &t
 	if ts.shells == nil {

@@ -220,7 +220,7 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	if word == "" {
 		return "", &troupe.UserError{Problem: "which agent? Say its number or its name; /agents lists them"}
 	}
-	id, ok := v.view.Find(word)
+	id, ok := v.view.Cast.Find(word)
 	if !ok {
 		return "", &troupe.UserError{Problem: fmt.Sprintf("there is no one agent %q", word),
 			Hint: "/agents lists them."}
@@ -236,7 +236,7 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 	var b strings.Builder
 	for _, a := range report.Agents {
 		num := "  "
-		if n := v.view.Number(a.ID); n > 0 {
+		if n := v.view.Cast.Number(a.ID); n > 0 {
 			num = fmt.Sprintf("#%d", n)
 		}
 		state := console.EndWord(string(a.Status))
@@ -269,7 +269,7 @@ func listTasks(ctx context.Context, v *conversation, _ string) error {
 			continue
 		}
 		id := string(t.ID)
-		if n := v.view.Number(troupe.SessionID(t.ID)); n > 0 {
+		if n := v.view.Cast.Number(troupe.SessionID(t.ID)); n > 0 {
 			id = fmt.Sprintf("#%d", n)
 		}
 		fmt.Fprintf(&b, "  %s %s: %s in the background after %s\n", id, console.Line(t.Name, 40),

@@ -71,6 +71,8 @@ func show(acts []act) string {
 			out = append(out, "leave")
 		case actClear:
 			out = append(out, "clear")
+		case actBack:
+			out = append(out, "back")
 		case actUndo:
 			out = append(out, "undo")
 		}
@@ -311,5 +313,22 @@ func TestNoAnswer(t *testing.T) {
 				t.Errorf("%q: %+v", text, acts)
 			}
 		}
+	}
+}
+
+// TestBeside: while an agent is shown beside the conversation, Esc and the first Ctrl-C go back and stop
+// nothing.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	m := machine{begun: true, working: true, beside: true}
+	if got := show(m.escape()); got != "back" {
+		t.Errorf("Esc: %s", got)
+	}
+	if got := show(m.interrupt("")); got != "back" {
+		t.Errorf("Ctrl-C: %s", got)
+	}
+	m.beside = false
+	if got := show(m.interrupt("")); !strings.Contains(got, "stop tree=false") {
+		t.Errorf("the next Ctrl-C: %s", got)
 	}
 }

@@ -25,12 +25,12 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 	if err != nil {
 		return nil, nil, err
 	}
-	v.view.Know(now.Sessions)
+	v.view.Cast.Know(now.Sessions)
 	x := &transcript{id: id, view: v.view.Of(id), seen: make(map[troupe.SessionID]int64)}
 	x.view.SetWidth(v.width())
 	var all []troupe.Event
 	for _, s := range now.Sessions {
-		if !v.view.Below(s.ID, id) {
+		if !v.view.Cast.Below(s.ID, id) {
 			continue
 		}
 		events, err := v.api.Events(ctx, s.ID, 0, 0)
@@ -63,7 +63,7 @@ func (x *transcript) follow(b wire.Batch, known *render.View) (ended bool) {
 		x.view.Queue(d)
 	}
 	for _, e := range b.Events {
-		if e.Seq <= x.seen[e.Session] || !known.Below(e.Session, x.id) {
+		if e.Seq <= x.seen[e.Session] || !known.Cast.Below(e.Session, x.id) {
 			continue
 		}
 		x.seen[e.Session] = e.Seq
@@ -88,10 +88,10 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 	if err != nil {
 		return err
 	}
-	v.say("── " + v.view.Called(id))
+	v.say("── " + v.view.Cast.Called(id))
 	v.flow(strings.Join(rows, ""))
 	if id == v.tree.root || !v.raw() || !v.board.work.Live(id) {
-		v.say("── end of " + v.view.Called(id))
+		v.say("── end of " + v.view.Cast.Called(id))
 		return nil
 	}
 	v.stay(x)
@@ -105,14 +105,14 @@ func foreground(ctx context.Context, v *conversation, word string) error {
 		return err
 	}
 	if !v.board.work.Live(id) || !v.raw() {
-		return &troupe.UserError{Problem: v.view.Called(id) + " is not at work here",
+		return &troupe.UserError{Problem: v.view.Cast.Called(id) + " is not at work here",
 			Hint: "/tasks lists what is; /log shows what an agent did."}
 	}
 	x, rows, err := readTranscript(ctx, v, id)
 	if err != nil {
 		return err
 	}
-	v.say("── " + v.view.Called(id))
+	v.say("── " + v.view.Cast.Called(id))
 	if over := len(rows) - pastRows(v.s.Height()); over > 0 {
 		rows = rows[over:]
 		v.say(fmt.Sprintf("… %s before; /log shows them", console.Count(over, "row")))
@@ -125,7 +125,7 @@ func foreground(ctx context.Context, v *conversation, word string) error {
 // stay shows a transcript from here on, and nothing of the conversation.
 func (v *conversation) stay(x *transcript) {
 	v.beside, v.m.beside = x, true
-	v.board.beside = v.dim("· " + v.view.Called(x.id) + " · Esc returns to the conversation")
+	v.board.beside = v.dim("· " + v.view.Cast.Called(x.id) + " · Esc returns to the conversation")
 	v.flow("")
 }
 
@@ -145,7 +145,7 @@ func (v *conversation) births(ctx context.Context, events []troupe.Event) {
 	fresh := false
 	for _, e := range events {
 		_, born := e.Body.(troupe.Created)
-		fresh = fresh || born && e.Session != v.tree.root && !v.view.Knows(e.Session)
+		fresh = fresh || born && e.Session != v.tree.root && !v.view.Cast.Knows(e.Session)
 	}
 	if !fresh {
 		return
@@ -154,8 +154,8 @@ func (v *conversation) births(ctx context.Context, events []troupe.Event) {
 	if err != nil {
 		return // they are numbered as they come
 	}
-	v.view.Know(now.Sessions)
+	v.view.Cast.Know(now.Sessions)
 	if v.beside != nil {
-		v.beside.view.Know(now.Sessions)
+		v.beside.view.Cast.Know(now.Sessions)
 	}
 }

@@ -22,8 +22,8 @@ func TestMove(t *testing.T) {
 			b := newBench(t)
 			b.fifo("go")
 			log := filepath.Join(b.env.OutputDir, "b1.log")
-			p := b.prepare(map[string]any{"command": fmt.Sprintf("seq %d; touch there; cat go; sleep 1; echo last; exit 3",
-				before), "timeout": 1000, "description": "count"})
+			command := fmt.Sprintf("seq %d; touch there; cat go; sleep 1; echo last; exit 3", before)
+			p := b.prepare(map[string]any{"command": command, "timeout": 1000, "description": "count"})
 			done := make(chan tool.Output, 1)
 			m, ok := p.(tool.Mover)
 			if !ok {
@@ -88,7 +88,11 @@ func TestMovedIsStopped(t *testing.T) {
 		_, err := os.Stat(filepath.Join(b.env.Cwd, "there"))
 		return err == nil
 	})
-	if _, ok := p.(tool.Mover).Move(filepath.Join(b.env.OutputDir, "b1.log")); !ok {
+	m, ok := p.(tool.Mover)
+	if !ok {
+		t.Fatal("it cannot be moved")
+	}
+	if _, ok := m.Move(filepath.Join(b.env.OutputDir, "b1.log")); !ok {
 		t.Fatal("it was not moved")
 	}
 	cancel()

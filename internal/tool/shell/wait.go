@@ -26,8 +26,8 @@ type ending struct {
 	cwd       string          // it ran in this folder
 }
 
-// wait waits for the shell, ends it if it must not go on (for which more may set another time), and then ends what is left of its
-// kin. When it returns nothing of them runs.
+// wait waits for the shell, ends it if it must not go on, and then ends what is left of its kin. When
+// it returns nothing of them runs. more sets another time from when it comes on.
 func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration,
 	more <-chan time.Duration) ending {
 	type exit struct {

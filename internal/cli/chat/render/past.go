@@ -21,7 +21,7 @@ func (v *View) asked(m troupe.Mail) {
 	text, with := withoutAttached(troupe.JoinText(m.Blocks))
 	mark := "> "
 	if m.From != "" {
-		v.put(v.paint(36, "← ") + "message from " + v.who(m.From) + ":")
+		v.put(v.paint(36, "← ") + "message from " + v.Cast.who(m.From) + ":")
 		mark = "  "
 	}
 	var rows []string

@@ -34,12 +34,10 @@ type Options struct {
 
 // View collects text until it is taken.
 type View struct {
+	Cast   *Cast
 	o      Options
 	root   troupe.SessionID // the agent whose words are shown whole; all others have frames
-	main   troupe.SessionID // of the tree
-	agents map[troupe.SessionID]*agent
-	byNum  []*agent // sub-agents, in the order of their birth
-	open   int      // frames that are open
+	open   int              // frames that are open
 	mine   map[troupe.MailID]bool
 	reply  reply
 	sealed bool       // a reply of the main agent is on its way
@@ -72,7 +70,7 @@ func New(root troupe.SessionID, o Options) *View {
 	if o.Local == nil {
 		o.Local = time.Local
 	}
-	v := &View{o: o, root: root, main: root, agents: make(map[troupe.SessionID]*agent),
+	v := &View{o: o, root: root, Cast: &Cast{main: root, agents: make(map[troupe.SessionID]*agent)},
 		mine: make(map[troupe.MailID]bool), shelf: new(shelf)}
 	v.mine[troupe.PromptMailID(root)] = true
 	return v
@@ -94,7 +92,7 @@ func (v *View) Take() (lines, tail string) {
 
 // Event shows one event.
 func (v *View) Event(e troupe.Event) {
-	a := v.agent(e.Session)
+	a := v.Cast.agent(e.Session)
 	if v.isMain(a) {
 		v.place(e)
 	}
@@ -186,7 +184,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 	}
 	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 120))
 	mark := " · " + console.Line(a.kind, 30)
-	if up := v.agents[a.parent]; up != nil && !v.isMain(up) {
+	if up := v.Cast.agents[a.parent]; up != nil && !v.isMain(up) {
 		mark += fmt.Sprintf(" for #%d", up.num)
 	}
 	if b.Run > 1 {
@@ -198,7 +196,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 		v.open++
 	}
 	if v.open > 1 {
-		for _, x := range v.byNum {
+		for _, x := range v.Cast.byNum {
 			x.shared = x.shared || x.open
 		}
 	}
@@ -218,7 +216,7 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 			}
 			from := "a person"
 			if m.From != "" {
-				from = v.who(m.From)
+				from = v.Cast.who(m.From)
 			}
 			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
@@ -233,19 +231,6 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 	}
 }
 
-func (v *View) who(id troupe.SessionID) string {
-	a := v.agents[id]
-	switch {
-	case a == nil:
-		return string(id)
-	case a.num == 0:
-		return "the main agent"
-	case a.name == "":
-		return fmt.Sprintf("#%d", a.num)
-	}
-	return fmt.Sprintf("#%d %s", a.num, console.Line(a.name, 30))
-}
-
 func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	at := troupe.Coord{Reply: b.Result.Reply, Call: b.Result.Call}
 	call, ok := a.calls[at]
@@ -256,7 +241,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	what := live.What(call, v.o.Cwd)
 	switch {
 	case b.Task != nil && b.Task.Kind == troupe.TaskAgent:
-		child := v.agent(troupe.SessionID(b.Task.ID))
+		child := v.Cast.agent(troupe.SessionID(b.Task.ID))
 		child.background, child.shared = true, true
 		v.line(child, v.paint(2, "goes on in the background"), "")
 	case b.Task != nil:

@@ -398,7 +398,7 @@ func TestSummaryIsNotAReply(t *testing.T) {
 func TestSaysWhat(t *testing.T) {
 	t.Parallel()
 	v := render.New(root, render.Options{Local: time.UTC})
-	v.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "kid", Title: "trace callers"}})
+	v.Cast.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "kid", Title: "trace callers"}})
 	rule := troupe.Rule{Effect: troupe.Allow, Text: "Bash(go test *)", Source: "granted by you"}
 	for i, e := range []troupe.Event{
 		{Session: "abc000000000", Body: done(0, 0, 0)},
@@ -421,12 +421,12 @@ func TestSaysWhat(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	v := render.New(root, render.Options{})
-	v.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"}, {ID: "abd000000000", Name: "7"}})
+	v.Cast.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"}, {ID: "abd000000000", Name: "7"}})
 	for word, want := range map[string]troupe.SessionID{
 		"1": "abc000000000", "#2": "abd000000000", "auth explorer": "abc000000000", "abd": "abd000000000", "ab": "",
 		"x": "", "3": "", "": "",
 	} {
-		if got, ok := v.Find(word); got != want || ok != (want != "") {
+		if got, ok := v.Cast.Find(word); got != want || ok != (want != "") {
 			t.Errorf("%q: %q, %v", word, got, ok)
 		}
 	}

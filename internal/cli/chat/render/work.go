@@ -297,7 +297,7 @@ func (w *Work) Rows(now time.Time, all bool) []string {
 func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 	who := ""
 	if a.id != w.view.root {
-		who = w.view.who(a.id) + " · "
+		who = w.view.Cast.who(a.id) + " · "
 	}
 	switch {
 	case !a.live || !all && now.Sub(a.since) < settled && a.failed == nil && len(a.calls) == 0:
