@@ -421,7 +421,8 @@ func TestSaysWhat(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	v := render.New(root, render.Options{})
-	v.Cast.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"}, {ID: "abd000000000", Name: "7"}})
+	v.Cast.Know([]wire.Session{{ID: root}, {ID: "abc000000000", Name: "Auth Explorer"},
+		{ID: "abd000000000", Name: "7"}})
 	for word, want := range map[string]troupe.SessionID{
 		"1": "abc000000000", "#2": "abd000000000", "auth explorer": "abc000000000", "abd": "abd000000000", "ab": "",
 		"x": "", "3": "", "": "",
