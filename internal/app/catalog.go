@@ -169,7 +169,7 @@ func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowChe
 	if claimed == 0 {
 		return wire.WindowCheck{
 			Model: full, Verdict: string(openai.WindowUnknown),
-			Advice: "nobody says how large its window is; set providers." + name +
+			Advice: "how large its window is, is not known; set providers." + name +
 				".window in the settings, so that conversations are shortened in time",
 		}, true, nil
 	}

@@ -184,7 +184,7 @@ func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, b
 		return nil, ctx.Err()
 	case errors.Is(err, api.ErrUnreachable):
 		return nil, &troupe.UserError{
-			Problem: fmt.Sprintf("nobody answers on %s", c.socket),
+			Problem: fmt.Sprintf("no process answers on %s", c.socket),
 			Hint:    "The process that ran the session may just have ended; try again.", Err: err,
 		}
 	case err != nil:

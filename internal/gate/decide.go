@@ -178,7 +178,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 	if len(q.Chain) == 0 {
 		return troupe.Decision{
 			Effect: troupe.Deny, Step: StepProfile,
-			Why: "nobody answers for this call: it came without a line of authority",
+			Why: "this call came without the authority that it runs under",
 		}
 	}
 	if why := withheld(q.Chain, t.Facts(q.Tool)); why != "" {

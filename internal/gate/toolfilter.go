@@ -39,7 +39,7 @@ func filters() [4]filter {
 			name:      "background",
 			holds:     func(l *Layer, child bool) bool { return child && l.Background },
 			withholds: func(l *Layer, tool *troupe.ToolFacts) bool { return !inBackground(l, tool) },
-			why:       "nobody waits for this agent, so it has only tools that need nobody",
+			why:       "this agent runs in the background, so it has only tools that need no answer",
 		},
 		{
 			name:  "definition",

@@ -34,7 +34,7 @@ func Quiet() []Setting {
 		{"GOTELEMETRY", "off", "the go command counts its own use in the home folder"},
 		{"HOMEBREW_NO_AUTO_UPDATE", "1", "brew updates itself first"},
 		{"DOTNET_CLI_TELEMETRY_OPTOUT", "1", "dotnet reports its use"},
-		{"GIT_TERMINAL_PROMPT", "0", "git asks for passwords where nobody is"},
+		{"GIT_TERMINAL_PROMPT", "0", "git would wait for a password"},
 	}
 }
 

@@ -71,7 +71,7 @@ func (r Support) darwin() []string {
 	return []string{
 		"sandbox-exec: available",
 		"commands can run read-only and confined to the workspace; these profiles have not been tested on macOS",
-		"what a command attempted is not known, so nobody is asked about it",
+		"what a command attempted is not known, so you are not asked about it",
 	}
 }
 
@@ -88,7 +88,7 @@ func (r Support) Weaknesses() []string {
 	}
 	say(r.Landlock < 2, "Landlock 1: in a sandbox nothing can be renamed or linked into another folder")
 	say(r.Landlock < 3, "Landlock below 3: in a sandbox files cannot be truncated by name")
-	say(r.Landlock < 4, "Landlock below 4: single ports cannot be opened; a sandbox reaches everybody or nobody")
+	say(r.Landlock < 4, "Landlock below 4: single ports cannot be opened; a sandbox has all of the network or none")
 	say(r.Landlock < 5, "Landlock below 5: controls of devices that can be read are not restricted, but for those "+
 		"known to be harmful")
 	if r.Landlock < 6 {

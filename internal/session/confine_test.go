@@ -99,7 +99,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 			levels: []troupe.Level{"read-only", "granted", "workspace"}, result: "/ws/a late workspace: 0",
 			gives: []string{"exactly that", "anywhere in /ws but at protected places"}},
 		"wants to write, refused": {command: "/ws/a", answers: []troupe.Effect{no}, asked: []string{"create /ws/a"},
-			levels: []troupe.Level{"read-only"}, result: "refused by somebody: so it be\n\nConfined, without what it " +
+			levels: []troupe.Level{"read-only"}, result: "denied by somebody: so it be\n\nConfined, without what it " +
 				"wanted, it had printed:\n/ws/a read-only: 1"},
 		"over a restart": {command: "/ws/a", answers: []troupe.Effect{yes}, down: true,
 			asked: []string{"create /ws/a"}, levels: []troupe.Level{"read-only", "granted"},
@@ -111,7 +111,7 @@ func TestBeyondTheSandbox(t *testing.T) {
 		},
 		"wants to listen": {
 			command: "127.0.0.1:0", answers: []troupe.Effect{no}, asked: []string{"listen on a port of this machine"},
-			levels: []troupe.Level{"read-only"}, result: "refused by somebody",
+			levels: []troupe.Level{"read-only"}, result: "denied by somebody",
 		},
 		"nobody is there": {command: "/ws/a", alone: true, denied: 1, levels: []troupe.Level{"read-only"},
 			result: "this run cannot ask for permission"},
@@ -260,8 +260,8 @@ func TestAskedAhead(t *testing.T) {
 			p.send(append(mail, allow(h.root, 1, 0, answer))...)
 			p.end()
 			if answer == troupe.Deny {
-				wants(t, h.result(h.root, 1, 0), "refused by somebody")
-				wants(t, h.result(h.root, 1, 1), "refused by somebody")
+				wants(t, h.result(h.root, 1, 0), "denied by somebody")
+				wants(t, h.result(h.root, 1, 1), "denied by somebody")
 			} else {
 				wants(t, h.result(troupe.ChildID(h.root, troupe.Coord{Reply: 1}), 1, 0), "did x")
 			}

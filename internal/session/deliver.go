@@ -110,7 +110,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 		return troupe.AuthorityChanged{Authority: auth, By: by, Mail: m.ID, Caller: m.Caller}
 	case troupe.MailModel:
 		a.convo = conversation{}
-		return troupe.ModelChanged{Model: m.Model, Why: "somebody chose it", Mail: m.ID, Caller: m.Caller}
+		return troupe.ModelChanged{Model: m.Model, Why: "it was chosen", Mail: m.ID, Caller: m.Caller}
 	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
 	}
 	return nil

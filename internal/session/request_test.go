@@ -77,7 +77,7 @@ func TestRequest(t *testing.T) {
 		result string
 	}{
 		"allowed":                 {answer: troupe.Allow, took: time.Minute, result: "did a"},
-		"denied":                  {answer: troupe.Deny, took: time.Minute, result: "refused by somebody: so it be"},
+		"denied":                  {answer: troupe.Deny, took: time.Minute, result: "denied by somebody: so it be"},
 		"answered twice":          {answer: troupe.Allow, twice: true, took: time.Minute, result: "did a"},
 		"in time by nobody":       {took: time.Hour, result: "there was no answer in time"},
 		"allowed after a restart": {answer: troupe.Allow, down: true, took: time.Minute, result: "did a"},
@@ -91,7 +91,7 @@ func TestRequest(t *testing.T) {
 		"answered in time, and back too late": {answer: troupe.Allow, down: true, left: 2 * time.Hour,
 			took: 2*time.Hour + 30*time.Second, result: "did a"},
 		"denied after it was alone": {answer: troupe.Deny, down: true, took: time.Minute,
-			result: "refused by somebody"},
+			result: "denied by somebody"},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {

@@ -212,7 +212,11 @@ func refusal(ans troupe.Answer) string {
 	if ans.By == byRuntime && ans.Note != "" {
 		return ans.Note
 	}
-	return "refused by " + ans.By + noteOf(ans)
+	who := ans.By
+	if you := troupe.You("").Name; who == you || strings.HasPrefix(who, you+" (") {
+		who = "the user" // to the model, "you" would be itself
+	}
+	return "denied by " + who + noteOf(ans)
 }
 
 func noteOf(ans troupe.Answer) string {

@@ -30,9 +30,9 @@ func TestWhatSettles(t *testing.T) {
 		want string
 	}{
 		"a rule for something else": {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Read")}, open: true,
-			want: "refused by somebody"},
+			want: "denied by somebody"},
 		"the rule that it ran by": {call: "Sh:/etc/x", mail: []troupe.Mail{rule("Sh")}, open: true,
-			want: "refused by somebody"},
+			want: "denied by somebody"},
 		"a mode for everything": {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModeBypass)},
 			want: "/etc/x none: 0"},
 		"yes, in a stricter mode": {call: "Sh:/etc/x", mail: []troupe.Mail{mode(troupe.ModePlan), yes},
@@ -40,9 +40,9 @@ func TestWhatSettles(t *testing.T) {
 		"yes, and denied since": {call: "Sh:/etc/x", mail: []troupe.Mail{deny("Sh"), yes},
 			want: "permission denied"},
 		"no, in a looser mode": {call: "Edit:a", mail: []troupe.Mail{no, mode(troupe.ModeBypass)},
-			want: "refused by somebody"},
+			want: "denied by somebody"},
 		"an agent ahead, by a rule": {call: "Agent:&a", mail: []troupe.Mail{rule("Read")}, open: true,
-			want: "refused by somebody"},
+			want: "denied by somebody"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (v *conversation) gone(ctx context.Context, err error) bool {
 	if _, err := v.api.Report(ctx, v.tree.root); !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
-	v.say(fmt.Sprintf("Somebody has removed this conversation (%s). What you say next begins a new one.", v.tree.root))
+	v.say(fmt.Sprintf("This conversation was deleted (%s). Your next message begins a new one.", v.tree.root))
 	v.letGo()
 	return true
 }
@@ -222,8 +222,8 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	}
 	id, ok := v.view.Cast.Find(word)
 	if !ok {
-		return "", &troupe.UserError{Problem: fmt.Sprintf("there is no one agent %q", word),
-			Hint: "/agents lists them."}
+		return "", &troupe.UserError{Problem: fmt.Sprintf("%q is no agent here, or more than one", word),
+			Hint: "/agents lists them with their numbers."}
 	}
 	return id, nil
 }

@@ -160,7 +160,7 @@ func (a *attacher) mention(w word) {
 	shown := a.shown(full)
 	switch {
 	case err != nil:
-		a.note("@%s: there is no such file here; the words go as they are", console.Line(w.path, 60))
+		a.note("@%s: there is no such file here; sent as text", console.Line(w.path, 60))
 		return
 	case a.seen[full]:
 		return
@@ -170,7 +170,7 @@ func (a *attacher) mention(w word) {
 	case info.IsDir():
 		a.folder(full, shown)
 	case !info.Mode().IsRegular():
-		a.note("%s is not a file and stays behind", shown)
+		a.note("not attached: %s is not a file", shown)
 	default:
 		if a.picture(full, info) {
 			return
@@ -201,21 +201,21 @@ func (a *attacher) picture(full string, info os.FileInfo) bool {
 	}
 	shown := a.shown(full)
 	if info.Size() > attachImage {
-		a.note("%s stays behind: %.1f MB is more than a model takes (%.1f)", shown, float64(info.Size())/1e6,
+		a.note("not attached: %s has %.1f MB; a model takes %.1f", shown, float64(info.Size())/1e6,
 			attachImage/1e6)
 		return true
 	}
 	if len(a.images) == attachImages {
-		a.note("%s stays behind: %d pictures go with a message", shown, attachImages)
+		a.note("not attached: %s; a message takes %d pictures", shown, attachImages)
 		return true
 	}
 	data, err := readUpTo(full, attachImage)
 	if err != nil {
-		a.note("%s stays behind: %v", shown, err)
+		a.note("not attached: %s: %v", shown, err)
 		return true
 	}
 	a.images = append(a.images, troupe.Image{MediaType: kind, Data: data})
-	a.note("picture %s goes along", shown)
+	a.note("attached picture %s", shown)
 	return true
 }
 
@@ -231,16 +231,16 @@ func readUpTo(path string, n int64) ([]byte, error) {
 func (a *attacher) file(full, shown string, size int64) {
 	room := min(attachFile, int64(attachAll-a.text.Len()))
 	if room <= 0 {
-		a.note("%s stays behind: the message is full; the agent can read it", shown)
+		a.note("not attached: %s; the message is full, but the agent can read the file", shown)
 		return
 	}
 	data, err := readUpTo(full, room)
 	if err != nil {
-		a.note("%s stays behind: %v", shown, err)
+		a.note("not attached: %s: %v", shown, err)
 		return
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		a.note("%s is not text and stays behind", shown)
+		a.note("not attached: %s is not text", shown)
 		return
 	}
 	more := ""
@@ -249,7 +249,7 @@ func (a *attacher) file(full, shown string, size int64) {
 		more = fmt.Sprintf("the first %d of %d bytes; the rest was left out", len(data), size)
 		a.note("%s: %s", shown, more)
 	} else {
-		a.note("%s goes along", shown)
+		a.note("attached %s", shown)
 	}
 	a.block("file", shown, more, strings.ToValidUTF8(string(data), "\uFFFD"))
 }
@@ -257,14 +257,14 @@ func (a *attacher) file(full, shown string, size int64) {
 func (a *attacher) folder(full, shown string) {
 	f, err := os.Open(full)
 	if err != nil {
-		a.note("%s stays behind: %v", shown, err)
+		a.note("not attached: %s: %v", shown, err)
 		return
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	entries, err := f.ReadDir(attachEntries + 1)
 	if err != nil && len(entries) == 0 &&
 		err != io.EOF { //nolint:errorlint // ReadDir says that it returns io.EOF itself
-		a.note("%s stays behind: %v", shown, err)
+		a.note("not attached: %s: %v", shown, err)
 		return
 	}
 	more := ""
@@ -275,7 +275,7 @@ func (a *attacher) folder(full, shown string) {
 	for _, e := range sortedNames(entries) {
 		b.WriteString(e + "\n")
 	}
-	a.note("the list of %s goes along", shown)
+	a.note("attached the list of files in %s", shown)
 	a.block("folder", shown, more, b.String())
 }
 

@@ -269,7 +269,7 @@ func (d *driver) requests(ctx context.Context) error {
 			continue
 		}
 		d.denied[r.ID] = true
-		err := d.api.Answer(ctx, r.ID, wire.Answer{Note: "nobody is there to answer"})
+		err := d.api.Answer(ctx, r.ID, wire.Answer{Note: "the conversation was left"})
 		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
 			// Somebody else may have answered; else its deadline will.
 			if err := d.problem(0, err.Error()); err != nil {

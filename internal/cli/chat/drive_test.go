@@ -227,7 +227,7 @@ func TestDriveEnds(t *testing.T) {
 				<-release
 				f.ask(wire.Request{ID: "r1", Session: childID, Path: "main/kid", Tool: "Bash", Action: "ls"})
 			}()
-		case "answer r1 allow=false session=false nobody is there to answer":
+		case "answer r1 allow=false session=false the conversation was left":
 			f.add(childID, ended(troupe.Completed))
 		}
 	})

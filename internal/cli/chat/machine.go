@@ -126,7 +126,7 @@ func (m *machine) line(text string, mark int) []act {
 	return []act{send}
 }
 
-// waits says that a line was no answer to the request that is shown, and what is one.
+// waits says that a line did not answer the request that is shown, and what does.
 func (m *machine) waits() act {
 	words := "y or n"
 	if m.asks[0].Grant != "" {
@@ -135,8 +135,8 @@ func (m *machine) waits() act {
 	if m.asks[0].Wider != "" {
 		words = "y, s, f, a or n"
 	}
-	return say("Sent to the main agent; that is no answer to the request of %s, "+
-		"which still waits: %s (n and words: no, and why).", m.asks[0].Path, words)
+	return say("Sent to the main agent. The request of %s is still open: answer with %s "+
+		"(n and words: no, and why).", m.asks[0].Path, words)
 }
 
 // decide answers a question of our own.
@@ -259,7 +259,7 @@ func (m *machine) refuse() []act {
 	var acts []act
 	for _, r := range m.asks {
 		m.settled[r.ID] = true
-		acts = append(acts, act{kind: actAnswer, request: r.ID, answer: wire.Answer{Note: "nobody is there to answer"}})
+		acts = append(acts, act{kind: actAnswer, request: r.ID, answer: wire.Answer{Note: "the conversation was left"}})
 	}
 	m.asks, m.shown = nil, ""
 	return acts

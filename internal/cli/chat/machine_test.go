@@ -217,9 +217,9 @@ func TestMachine(t *testing.T) {
 		}},
 		{"a pipe", machine{begun: true, working: true}, []step{
 			{open("r1", "r2"), "show", "y/s/a/n? "},
-			{ctrlD, "answer r1 false false nobody is there to answer; answer r2 false false nobody is there to " +
-				"answer; wait", "… "},
-			{open("r3"), "answer r3 false false nobody is there to answer", "… "},
+			{ctrlD, "answer r1 false false the conversation was left; answer r2 false false the " +
+				"conversation was left; wait", "… "},
+			{open("r3"), "answer r3 false false the conversation was left", "… "},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -304,7 +304,8 @@ func TestDidYouMean(t *testing.T) {
 // TestNoAnswer: words that are no answer are sent, and the person is told that they answer nothing.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	for grant, want := range map[string]string{"": "still waits: y or n", "Bash(rm:*)": "still waits: y, s, a or n"} {
+	for grant, want := range map[string]string{"": "answer with y or n",
+		"Bash(rm:*)": "answer with y, s, a or n"} {
 		m := machine{terminal: true, begun: true, asks: []wire.Request{{ID: "r", Path: "main/kid", Grant: grant}}}
 		for _, text := range []string{"yes please", "tell it to hurry"} {
 			acts := m.line(text, -1)

@@ -182,7 +182,7 @@ func TestWordsComeBack(t *testing.T) {
 // is said next begins another one.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
-	const said = "\nSomebody has removed this conversation (m00000000000). What\nyou say next begins a new one.\n"
+	const said = "\nThis conversation was deleted (m00000000000). Your next\nmessage begins a new one.\n"
 	for name, leave := range map[string]func(p *person){
 		"/quit":  func(p *person) { p.Keys("/quit\r") },
 		"Ctrl-D": func(p *person) { p.Keys("\x04") },

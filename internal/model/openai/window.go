@@ -120,7 +120,7 @@ func judge(claimed, words, read int) WindowReport {
 	switch {
 	case read == 0:
 		r.Verdict = WindowUnknown
-		r.Advice = "the server does not tell how many tokens it read, so nobody can tell whether it drops any"
+		r.Advice = "the server does not tell how many tokens it read, so it cannot be checked whether it drops any"
 	case read < words:
 		r.Verdict = WindowTruncates
 		// Ollama keeps half of its window when a prompt does not fit, others all of it.
