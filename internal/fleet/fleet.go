@@ -167,6 +167,11 @@ func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps, na
 	}
 	base := nameFor(s.Title)
 	for tries := 0; ; tries++ {
+		if tries == 1 {
+			// A reply with many agents is born in several transactions. However many of its elder siblings
+			// have the name, they are not more than the calls before this one.
+			names[base] = max(names[base], s.Coord.Call)
+		}
 		names[base]++
 		switch n := names[base]; {
 		case n == 1:

@@ -142,3 +142,52 @@ func read(t *testing.T, st store.Store) (tree troupe.Tree) {
 	}
 	return tree
 }
+
+// clashes counts the births that met a taken name.
+type clashes struct {
+	store.Tx
+	n *int
+}
+
+func (c clashes) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
+	err := c.Tx.Insert(s, l, caps)
+	if errors.Is(err, troupe.ErrExists) {
+		*c.n++
+	}
+	return err
+}
+
+// TestNamesOfMany: the agents of one reply that have one description are numbered one after the other, though they
+// are born in several transactions, and each of these meets one taken name and not one for each of its births.
+func TestNamesOfMany(t *testing.T) {
+	t.Parallel()
+	st := newTree(t, troupe.Caps{MaxDepth: 1})
+	const size, batches = 20, 5
+	met := 0
+	for from := 0; from < size*batches; from += size {
+		var births []fleet.Birth
+		for i := range size {
+			births = append(births, child(from+i, "", "look"))
+		}
+		var out []fleet.Born
+		err := st.Update(t.Context(), root, func(tx store.Tx) (err error) {
+			out, err = fleet.Spawn(clashes{tx, &met}, "owner", time.Unix(1, 0), births)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, b := range out {
+			want := fmt.Sprintf("Look %d", from+i+1)
+			if from+i == 0 {
+				want = "Look"
+			}
+			if b.State.Session.Name != want {
+				t.Errorf("the %dth is named %q, want %q", from+i+1, b.State.Session.Name, want)
+			}
+		}
+	}
+	if met != batches-1 {
+		t.Errorf("%d taken names were met in %d transactions", met, batches)
+	}
+}
