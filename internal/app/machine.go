@@ -29,7 +29,7 @@ func (a *App) defaultModel(name, cwd string) (string, error) {
 
 // at is a run that would be begun at a place.
 func at(p wire.Place) wire.Begin {
-	return wire.Begin{Cwd: p.Cwd, Model: p.Model, Agents: p.Agents, Permissions: p.Permissions}
+	return wire.Begin{Cwd: p.Cwd, Model: p.Model, Role: wire.Role{Agents: p.Agents}, Permissions: p.Permissions}
 }
 
 func (a machine) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (out wire.Explained, err error) {

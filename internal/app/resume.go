@@ -18,9 +18,10 @@ import (
 func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
 	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
 		return begun, &troupe.UserError{
-			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session is born",
-			Hint:    "Leave them out when you resume; a session that used up its turns gets as many again.",
-			Code:    troupe.ExitUsage,
+			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session " +
+				"is born",
+			Hint: "Leave them out when you resume; a session that used up its turns gets as many again.",
+			Code: troupe.ExitUsage,
 		}
 	}
 	s, err := a.findForResume(ctx, b)

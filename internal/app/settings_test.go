@@ -45,7 +45,7 @@ func TestSettingsAreInTheLog(t *testing.T) {
 	}
 	a := openHome(t, home)
 	r, err := you(a).Begin(t.Context(), wire.Begin{
-		Prompt: "go", Cwd: dir, Model: "script:left.yaml", Fallback: "script:on.yaml", Agents: scout,
+		Prompt: "go", Cwd: dir, Model: "script:left.yaml", Fallback: "script:on.yaml", Role: wire.Role{Agents: scout},
 		AskMS: (24 * time.Hour).Milliseconds(),
 	})
 	if err != nil {

@@ -92,7 +92,9 @@ func TestNewToolIsOneLine(t *testing.T) {
 	}
 	request := wire.Begin{
 		Prompt: "go", Cwd: dir, Model: "script:count.yaml",
-		Agents:      `{"counter": {"description": "counts", "prompt": "Count.", "tools": ["head_count", "Tally", "Read"]}}`,
+		Role: wire.Role{
+			Agents: `{"counter": {"description": "counts", "prompt": "Count.", "tools": ["head_count", "Tally", "Read"]}}`,
+		},
 		Permissions: wire.Permissions{Deny: []string{"census(secret.txt)"}, Allow: []string{"Tally"}},
 	}
 	r, err := you(a).Begin(t.Context(), request)

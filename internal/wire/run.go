@@ -37,16 +37,21 @@ type Begin struct {
 	MaxTokens int64   `json:"max_tokens,omitempty"`
 	MaxAgents int     `json:"max_agents,omitempty"` // started after each prompt of a person
 	MaxMS     int64   `json:"max_ms,omitempty"`     // of the tree, from when it was set to work
-	// Agent is the type of agent that a new session runs as; "" is main.
-	Agent string `json:"agent,omitempty"`
-	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
-	AppendText string `json:"append_text,omitempty"`
-	Agents     string `json:"agents,omitempty"`
+	Role
 	// Attended: a person is there to answer requests. They wait for AskMS, or else for as long as the
 	// settings say. Where no one is there they wait for AskMS, and without it are denied at once. Both
 	// are of the surface that begins or goes on, and are not kept from one to the next.
 	Attended bool  `json:"attended,omitempty"`
 	AskMS    int64 `json:"ask_ms,omitempty"`
+}
+
+// Role is what the main agent of a new session is, and which types of agents there are besides those of files.
+type Role struct {
+	// Agent is the type of agent that the session runs as; "" is main.
+	Agent string `json:"agent,omitempty"`
+	// AppendText goes to the main agent's system prompt, Agents are definitions of agents as JSON.
+	AppendText string `json:"append_text,omitempty"`
+	Agents     string `json:"agents,omitempty"`
 }
 
 // Begun is a tree that was set to work.

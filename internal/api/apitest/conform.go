@@ -89,8 +89,8 @@ func asks() []ask {
 			Name: "n", Idle: true,
 			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"},
 				Trust: true},
-			Model: "m", Fallback: "f", MaxTurns: 1, MaxUSD: 0.25, MaxTokens: 2, MaxMS: 3, AppendText: "t",
-			Agents: "{}", AskMS: 4,
+			Model: "m", Fallback: "f", MaxTurns: 1, MaxUSD: 0.25, MaxTokens: 2, MaxMS: 3,
+			Role: wire.Role{Agent: "a", AppendText: "t", Agents: "{}"}, AskMS: 4,
 		},
 	} {
 		add("Begin", func(ctx context.Context, a api.API) (any, error) { return a.Begin(ctx, b) })

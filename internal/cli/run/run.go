@@ -92,7 +92,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.DurationVar(&f.ask, "ask", 0,
 		"Let permission requests wait this long for troupe answer, such as 10m (default: deny at once)")
 	fs.StringVar(&f.begin.AppendText, "append-system-prompt", "", "Text to add to the main agent's system prompt")
-	fs.StringVar(&f.begin.Agent, "agent", "", "Run the new session as this type of agent, such as Explore (default: main)")
+	fs.StringVar(&f.begin.Agent, "agent", "",
+		"Run the new session as this type of agent, such as Explore (default: main)")
 	fs.StringVar(&f.begin.Agents, "agents", "",
 		`Agents as JSON: {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}`)
 	fs.StringVar(&f.begin.Cwd, "cwd", "", "Folder to work in (default: this one)")
