@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -32,7 +33,8 @@ func mayBeGit(folded string) bool {
 // PartOfGit is what of a repository's own folder a path would be or lie in if it was written, wherever that
 // folder is and whatever it is called, "" if it is nothing of the kind: what makes a folder a repository,
 // which git tells by its looks (a .git; a HEAD; and beside a HEAD the objects, refs or commondir that it
-// lacks), and in one that is complete what says what git runs. What git itself writes there day by day
+// lacks), and in one that is complete, or lacks its HEAD alone, what says what git runs, and the folders without
+// which it would be none. What git itself writes there day by day
 // (objects, refs, a HEAD that moves) is nothing of the kind.
 func (p *Protection) PartOfGit(path string) string {
 	for from, end := 0, 0; from < len(path); from = end {
@@ -49,7 +51,7 @@ func (p *Protection) PartOfGit(path string) string {
 		case "head":
 			protected = last && newHead(dir, piece)
 		case "objects", "refs":
-			protected = present(dir+"HEAD") && !present(piece)
+			protected = present(dir+"HEAD") && !present(piece) || last && (complete(dir) || headless(dir))
 		case "commondir":
 			protected = present(dir + "HEAD")
 		case "info":
@@ -58,7 +60,7 @@ func (p *Protection) PartOfGit(path string) string {
 				protected = fold(filepath.Base(piece)) == "attributes" && complete(dir)
 			}
 		default:
-			protected = complete(dir)
+			protected = complete(dir) || headless(dir)
 		}
 		if protected {
 			return piece
@@ -89,6 +91,16 @@ func newHead(dir, piece string) bool {
 // complete reports whether a folder, with a slash behind it, looks like a repository to git.
 func complete(dir string) bool {
 	return present(dir+"HEAD") && (present(dir+"commondir") || present(dir+"objects") && present(dir+"refs"))
+}
+
+// headless: a repository whose HEAD was taken away, which would be one again with it. What git has written in its
+// config tells it from other folders.
+func headless(dir string) bool {
+	if present(dir+"HEAD") || !present(dir+"objects") || !present(dir+"refs") {
+		return false
+	}
+	text, _, err := readFile(dir + "config")
+	return err == nil && bytes.Contains(bytes.ToLower(text), []byte("repositoryformatversion"))
 }
 
 // present: it is there, or cannot be looked for.

@@ -18,13 +18,19 @@ func TestPartOfGit(t *testing.T) {
 		"bare/HEAD", "bare/objects/x", "bare/refs/x", // a repository
 		"tree/HEAD", "tree/commondir", // a work tree's part of one
 		"near/HEAD", "near/refs/x", // one that lacks its objects
+		"headless/objects/x", "headless/refs/x", // one that lacks its HEAD
 		"code/objects/a.go", "code/refs/b.go", "code/hooks/use.ts", "code/config",
 		"whole/.git/HEAD", "whole/.git/objects/x", "whole/.git/refs/x",
 	} {
 		h.write(filepath.Join(h.repo, name), "x")
 	}
+	h.write(filepath.Join(h.repo, "headless/config"), "[core]\n\trepositoryformatversion = 0\n")
 	p := Protect([]string{h.repo}, Dirs{}, nil)
 	for path, want := range map[string]string{
+		// Without one of these it would be no repository any more, and open.
+		"bare/objects": "bare/objects", "bare/refs": "bare/refs", "headless/config": "headless/config",
+		"headless/objects": "headless/objects", "headless/refs": "headless/refs", "headless/HEAD": "headless/HEAD",
+		"headless/hooks/x": "headless/hooks", "headless/objects/x": "", "near/refs": "", "code/objects": "",
 		".git": ".git", "sub/new/.git": "sub/new/.git", "sub/.GIT": "sub/.GIT", "g/HEAD": "g/HEAD",
 		"sub/new/.git/description": "sub/new/.git", "sub/new/.git/objects/x": "sub/new/.git",
 		"code/head": "code/head", "code/HEAD": "code/HEAD", "src/components/Head": "", "g/head": "",
