@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -191,7 +190,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	if err != nil {
 		return nil, nil, err
 	}
-	temp, err := g.tempFor(c.Session.ID)
+	temp, err := g.tempFor(c.Session)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -226,7 +225,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	environ = append(environ, more...)
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
-	out.Hidden = append(hidden, g.otherOutputs(c.Session.ID)...)
+	out.Hidden = slices.Concat(hidden, g.otherOutputs(c.Session.ID), g.otherTemps(c.Session))
 	return out, environ, err
 }
 
@@ -319,25 +318,6 @@ func (g *guard) proxy(s config.Sandbox) (*proxy.Proxy, error) {
 	}
 	g.proxies[key] = p
 	return p, nil
-}
-
-// tempFor is a session's folder for temporary files. Nobody else can have made it: its parent
-// is new, and this user's alone.
-func (g *guard) tempFor(id troupe.SessionID) (string, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.temp == nil {
-		made, err := scratch.Make("")
-		if err != nil {
-			return "", err
-		}
-		g.temp = made
-	}
-	dir := filepath.Join(g.temp.Path, string(id))
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make a folder for temporary files: %w", err)
-	}
-	return dir, nil
 }
 
 // absolute resolves paths as settings write them.

@@ -211,3 +211,34 @@ func TestDeniedByRules(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherTemps: a command is kept from the temporary files of other trees, of its own process and of others.
+func TestOtherTemps(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	if !g.box.Support(t.Context()).Namespaces {
+		t.Skip("nothing can be covered")
+	}
+	confined := func(root, id troupe.SessionID) *troupe.Confinement {
+		out, _, err := g.Confine(t.Context(), session.Confine{Level: troupe.LevelReadOnly,
+			Session: troupe.Session{ID: id, Root: root, Cwd: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	first, other := confined("one", "one"), confined("two", "two")
+	child := confined("one", "child")
+	theirs := filepath.Join(filepath.Dir(g.temp.Path), fmt.Sprintf("troupe-%d", rand.Int64()))
+	if err := os.Mkdir(theirs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(theirs) })
+	now := confined("one", "one").Hidden
+	for path, want := range map[string]bool{filepath.Dir(other.Temp): true, theirs: true, first.Temp: false,
+		filepath.Dir(first.Temp): false, filepath.Dir(child.Temp): false, g.temp.Path: false} {
+		if slices.Contains(now, path) != want {
+			t.Errorf("%s: hidden %v, want %v", path, !want, want)
+		}
+	}
+}

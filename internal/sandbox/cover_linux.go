@@ -31,6 +31,9 @@ const backstage = sharedMemory
 // emptyFolder covers folders.
 const emptyFolder = backstage + "/none"
 
+// coverStep is how the names of steps begin that cover something.
+const coverStep = "cover "
+
 func coverName(i int) string { return backstage + "/" + strconv.Itoa(i) }
 
 // likeness is what a cover has of the file beneath it.
@@ -124,7 +127,7 @@ func (b *birth) coverAlike(covers []mountPoint, strangers *os.File) {
 	b.call("keep covers as they are", unix.SYS_MOUNT, fs, stage, fs, unix.MS_REMOUNT|unix.MS_RDONLY|flags, 0)
 	for _, m := range covers {
 		if m.like == nil {
-			b.call("cover "+m.path, unix.SYS_MOUNT, empty, b.text(m.path), 0, unix.MS_BIND, 0)
+			b.call(coverStep+m.path, unix.SYS_MOUNT, empty, b.text(m.path), 0, unix.MS_BIND, 0)
 		}
 	}
 	if strangers != nil {
@@ -132,7 +135,7 @@ func (b *birth) coverAlike(covers []mountPoint, strangers *os.File) {
 	}
 	for i, m := range covers {
 		if m.like != nil {
-			b.call("cover "+m.path, unix.SYS_MOUNT, b.text(coverName(i)), b.text(m.path), 0, unix.MS_BIND, 0)
+			b.call(coverStep+m.path, unix.SYS_MOUNT, b.text(coverName(i)), b.text(m.path), 0, unix.MS_BIND, 0)
 		}
 	}
 }
@@ -182,11 +185,11 @@ func (b *birth) coverFile(path string) {
 func (b *birth) coverFolder(path string, like uintptr) uintptr {
 	p := b.text(path)
 	if like != 0 {
-		b.call("cover "+path, unix.SYS_MOUNT, like, p, 0, unix.MS_BIND, 0)
+		b.call(coverStep+path, unix.SYS_MOUNT, like, p, 0, unix.MS_BIND, 0)
 		return like
 	}
 	fs := b.text("tmpfs")
-	b.call("cover "+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+	b.call(coverStep+path, unix.SYS_MOUNT, fs, p, fs, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
 		b.text("mode=000,size=4k"))
 	return p
 }

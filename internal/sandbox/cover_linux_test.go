@@ -365,3 +365,34 @@ func TestBySizeAndTime(t *testing.T) {
 		}
 	}
 }
+
+// A folder that is hidden may be gone when the command is born: it is another program's.
+func TestHiddenIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, Options{})
+	needCovers(t, r)
+	dir := filepath.Join(r.home, "theirs")
+	r.conf.Hidden = []string{dir}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				_ = os.Mkdir(dir, 0o700)
+				for range 1000 {
+					_ = exists(dir) // as long as a birth takes
+				}
+				_ = os.Remove(dir)
+			}
+		}
+	}()
+	defer func() { close(over); <-ended }()
+	for range 200 {
+		if out, code, _ := r.start("/bin/true", []string{"true"}); code != 0 {
+			t.Fatalf("exit %d\n%s", code, out)
+		}
+	}
+}

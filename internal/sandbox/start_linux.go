@@ -56,6 +56,26 @@ func (s *Sandbox) Start(c troupe.Confinement, bin string, argv []string, attr *o
 		return nil, &UnavailableError{Level: c.Level.Meet(troupe.LevelWorkspace),
 			Why: "the kernel has no Landlock or no seccomp" + note(r.LandlockNote)}
 	}
+	for tries := 1; ; tries++ {
+		cmd, err := s.bear(c, r, bin, argv, attr)
+		if err == nil || tries == maxBirths || !isGone(err) {
+			return cmd, err
+		}
+	}
+}
+
+// maxBirths is how often a command is started of which something hidden was gone by the time it was to be covered.
+const maxBirths = 20
+
+// isGone: what was to be covered is another program's, which has removed it; the next plan does not have it.
+func isGone(err error) bool {
+	e, ok := errors.AsType[*birthError](err)
+	return ok && e.err == unix.ENOENT && strings.HasPrefix(e.step, coverStep)
+}
+
+// bear plans a command and starts it once.
+func (s *Sandbox) bear(c troupe.Confinement, r Support, bin string, argv []string,
+	attr *os.ProcAttr) (*Command, error) {
 	p := newPlan(c, r)
 	led, err := newLedger(p.ledger, func(path string) string { return outermost(path, p.native()) })
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -59,6 +61,19 @@ func (f *Folder) Remove() error {
 // Keep leaves the folder to whoever wants it: no process removes it.
 func (f *Folder) Keep() error {
 	return errors.Join(os.Remove(filepath.Join(f.Path, owner)), f.lock.Close())
+}
+
+// Others are the folders for no purpose in particular (Make("")) that other processes of this user have.
+func Others(own string) []string {
+	folders, err := filepath.Glob(filepath.Join(filepath.Dir(own), prefix+"*"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(folders, func(path string) bool {
+		number := strings.TrimPrefix(filepath.Base(path), prefix)
+		info, err := os.Lstat(path)
+		return path == own || strings.Trim(number, "0123456789") != "" || err != nil || !info.IsDir() || !mine(info)
+	})
 }
 
 // Sweep removes the folders of processes that are gone. What cannot be removed stays for the next one.
