@@ -141,6 +141,24 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}, told, nil
 }
 
+// AgentTypes are the names of the types of agents that can be started in a folder.
+func (a *App) AgentTypes(cwd string) ([]string, error) {
+	p, err := a.policyOf(cwd, false)
+	if err != nil {
+		return nil, err
+	}
+	set, _ := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Skip: p.untrustedAgents()})
+	return names(set), nil
+}
+
+func names(set profile.Set) []string {
+	var out []string
+	for _, d := range set.List() {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
 // main is the profile of a new root: of the main agent, or of the type that was chosen for it.
 func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	d := p.Types.Main()
@@ -166,10 +184,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 
 // noSuchAgent says that a session cannot run as an agent.
 func (p *profiles) noSuchAgent(name string, err error) error {
-	names := make([]string, 0, len(p.Types.List()))
-	for _, d := range p.Types.List() {
-		names = append(names, d.Name)
-	}
+	names := names(p.Types)
 	out := &troupe.UserError{Problem: fmt.Sprintf("there is no agent %q to run as", name),
 		Hint: "There are: main, " + strings.Join(names, ", ") + ".", Code: troupe.ExitUsage, Err: err}
 	switch near := troupe.Nearest(name, names); {

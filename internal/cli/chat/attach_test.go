@@ -104,7 +104,9 @@ func TestAttachBounds(t *testing.T) {
 func TestCompletePath(t *testing.T) {
 	t.Parallel()
 	cwd, home := project(t)
-	complete := completer(cwd, home)
+	complete := completer(cwd, home, func(command string) []string {
+		return map[string][]string{"mode": {"plan", "default"}, "resume": {"7k3f", "job"}}[command]
+	})
 	for _, tt := range []struct {
 		before string
 		from   int
@@ -118,6 +120,9 @@ func TestCompletePath(t *testing.T) {
 		{"@nowhere/", 0, nil},
 		{"/ta", 0, []string{"/tasks "}},
 		{"hello", 0, nil},
+		{"/mode p", 6, []string{"plan"}},
+		{"/res ", 5, []string{"7k3f", "job"}},
+		{"/mode plan x", 0, nil},
 	} {
 		from, got := complete(tt.before)
 		if !slices.Equal(got, tt.want) || (got != nil && from != tt.from) {

@@ -1,15 +1,31 @@
 package chat
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 )
 
-// completer proposes commands at the beginning of a line and paths behind an @.
-func completer(cwd, home string) func(before string) (int, []string) {
+// completer proposes commands at the beginning of a line, what they take behind them, and paths behind an @.
+func completer(cwd, home string, values func(command string) []string) func(before string) (int, []string) {
 	return func(before string) (int, []string) {
+		if name, typed, ok := strings.Cut(before, " "); ok && strings.HasPrefix(name, "/") &&
+			!strings.ContainsAny(typed, " \n") {
+			full, _ := findCommand(name[1:])
+			var out []string
+			for _, w := range values(full) {
+				if strings.HasPrefix(w, typed) {
+					out = append(out, w)
+				}
+			}
+			return len(name) + 1, out
+		}
 		if strings.HasPrefix(before, "/") && !strings.ContainsAny(before, " \n") {
 			var out []string
 			for _, c := range commands() {
@@ -24,6 +40,26 @@ func completer(cwd, home string) func(before string) (int, []string) {
 			return 0, nil
 		}
 		return from, completePath(cwd, home, before[from+1:])
+	}
+}
+
+// valuesOf are the words that a command takes, as far as they can be known before it.
+func valuesOf(ctx context.Context, a api.API, cwd string) func(command string) []string {
+	return func(command string) (out []string) {
+		switch command {
+		case "mode":
+			for _, m := range troupe.Modes() {
+				out = append(out, string(m))
+			}
+		case "model":
+			out, _ = console.ModelWords(ctx, a, cwd)
+		case "resume":
+			out, _ = console.SessionWords(ctx, a, cwd)
+			for i, w := range out {
+				out[i], _, _ = strings.Cut(w, "\t")
+			}
+		}
+		return out
 	}
 }
 

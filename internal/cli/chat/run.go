@@ -73,7 +73,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	trees, first := newTrees(a, b)
 	v := &conversation{trees: trees, c: c, o: o, color: c.Color(c.OutTTY)}
 	interrupts := make(chan struct{}, 1)
-	closeScreen, err := v.open()
+	closeScreen, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 }
 
 // open takes the terminal over, or reads lines where there is none to take.
-func (v *conversation) open() (func() error, error) {
+func (v *conversation) open(ctx context.Context) (func() error, error) {
 	home, _ := v.c.Lookup("HOME")
 	name, _ := v.c.Lookup("TERM")
 	in, isFile := v.c.In.(*os.File)
@@ -150,7 +150,8 @@ func (v *conversation) open() (func() error, error) {
 		return v.s.Close, nil
 	}
 	e, err := editor.Open(in, v.c.Out,
-		editor.Options{History: v.o.History, Mask: v.o.Mask, Complete: completer(v.next.Cwd, home)})
+		editor.Options{History: v.o.History, Mask: v.o.Mask,
+			Complete: completer(v.next.Cwd, home, valuesOf(ctx, v.api, v.next.Cwd))})
 	if e == nil {
 		return nil, err
 	}

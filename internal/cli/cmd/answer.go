@@ -72,6 +72,7 @@ troupe answer 9m20 allow --always    # and saves a rule for this folder`,
 			}
 			return nil
 		},
+		ValidArgsFunction: c.Requests,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			ref, word, _ := takeWord(args)
 			ans.Allow = word == allowWord

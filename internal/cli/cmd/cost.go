@@ -18,8 +18,9 @@ func newCost(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "cost ID|NAME", Short: "Show what a tree has cost, agent by agent, and its limits",
-		Example: "troupe cost 7k3f\ntroupe cost main --json",
-		Args:    oneSession,
+		Example:           "troupe cost 7k3f\ntroupe cost main --json",
+		Args:              oneSession,
+		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return showCost(ctx, c, a, args[0], asJSON)
 		}),

@@ -23,8 +23,9 @@ func newLog(c *console.Console) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use: "log ID|NAME", Short: "Print what a session said and did",
-		Example: "troupe log 7k3f\ntroupe log \"main/Auth Explorer\" --follow\ntroupe log 7k3f --tree --json",
-		Args:    oneSession,
+		Example:           "troupe log 7k3f\ntroupe log \"main/Auth Explorer\" --follow\ntroupe log 7k3f --tree --json",
+		Args:              oneSession,
+		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return showLog(ctx, c, a, args[0], f)
 		}),

@@ -32,6 +32,7 @@ func newRemove(c *console.Console) *cobra.Command {
 			}
 			return nil
 		},
+		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			roots, err := chooseTrees(ctx, c, a, args, older)
 			if err != nil {

@@ -35,6 +35,7 @@ git diff | troupe send main -`,
 			}
 			return nil
 		},
+		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := sendText(c, args[1:])
 			if err != nil {

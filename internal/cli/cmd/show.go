@@ -18,7 +18,8 @@ func newShow(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ID|NAME", Short: "Show a session: its agents, what each did and cost", Args: oneSession,
-		Example: "troupe show 7k3f\ntroupe show \"main/Auth Explorer\" --json",
+		Example:           "troupe show 7k3f\ntroupe show \"main/Auth Explorer\" --json",
+		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return show(ctx, c, a, args[0], asJSON)
 		}),

@@ -38,7 +38,8 @@ resumed. To stop only a background command, name it by its id, as ` + "`troupe t
 several sessions have a command with that id, write SESSION/ID.`,
 		Example: "troupe stop 7k3f\ntroupe stop \"main/Auth Explorer\" --now\n" +
 			"troupe stop b3.0\ntroupe stop fix-login/b3.0",
-		Args: oneSession,
+		Args:              oneSession,
+		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
 				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {

@@ -28,6 +28,7 @@ works or waits. A task whose process has died is "left behind"; resume its sessi
 			}
 			return nil
 		},
+		ValidArgsFunction: c.Sessions,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
 			return listTasks(ctx, c, a, args, asJSON)
 		}),

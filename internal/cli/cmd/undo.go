@@ -45,6 +45,7 @@ func newUndo(c *console.Console) *cobra.Command {
 			}
 			return nil
 		},
+		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd.Flags().Changed("to")); err != nil {
 				return err

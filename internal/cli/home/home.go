@@ -94,6 +94,9 @@ func (env Env) app() app.Env {
 // Warnings lists what is odd in the user's settings.
 func (h *Home) Warnings() []string { return h.app.Warnings() }
 
+// AgentTypes are the names of the types of agents that can be started in a folder.
+func (h *Home) AgentTypes(cwd string) ([]string, error) { return h.app.AgentTypes(cwd) }
+
 // Mask takes secrets out of a text.
 func (h *Home) Mask(s string) string { return h.app.Mask(s) }
 

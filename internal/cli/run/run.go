@@ -103,6 +103,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.begin.TakeOver, "take-over", false,
 		"With --resume or --continue: take the session from a process that does not answer")
 	fs.StringVar(&f.begin.Name, "name", "", "Name for the new session")
+	completions(cmd, c)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if !f.print && len(args) > 1 && len(cmd.SuggestionsFor(args[0])) > 0 {
 			return unknown(cmd, args)
@@ -134,6 +135,24 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 			return run(cmd.Context(), f, InputText, args)
 		}
 		return run(cmd.Context(), f, InputPrompt, args)
+	}
+}
+
+// completions says what a shell completes the values of flags to.
+func completions(cmd *cobra.Command, c *console.Console) {
+	var modes []string
+	for _, m := range troupe.Modes() {
+		modes = append(modes, string(m))
+	}
+	for flag, values := range map[string]console.Completing{
+		"output-format":   console.OneOf(formatText, formatJSON, formatStream),
+		"input-format":    console.OneOf(formatWords, formatStream),
+		"permission-mode": console.OneOf(modes...),
+		"model":           c.Models, "fallback-model": c.Models, "resume": c.Sessions, "agent": c.Agents,
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+			panic(err) // there is no such flag
+		}
 	}
 }
 
