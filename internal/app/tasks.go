@@ -108,8 +108,9 @@ func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wir
 	within := map[troupe.SessionID]bool{id: true, "": id == "" || id == root}
 	hasTasks := make(map[troupe.SessionID]bool)
 	byID := make(map[troupe.SessionID]troupe.Session, len(tree.Sessions))
-	for _, s := range tree.Sessions {
-		byID[s.ID] = s
+	number := make(map[troupe.TaskID]int, len(tree.Sessions))
+	for i, s := range tree.Sessions {
+		byID[s.ID], number[troupe.TaskID(s.ID)] = s, i
 		within[s.ID] = within[s.ID] || within[s.Parent]
 		hasTasks[s.Parent] = true
 	}
@@ -144,6 +145,7 @@ func (a sessions) tasksOf(r store.Reader, tree Tree, id troupe.SessionID) ([]wir
 			if err != nil {
 				return nil, err
 			}
+			task.Number = number[t.ID]
 			out = append(out, task)
 		}
 	}

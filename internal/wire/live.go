@@ -50,6 +50,8 @@ type Task struct {
 	// Left: it had not ended, and no living process runs it. Whoever resumes the tree finds out
 	// what became of it.
 	Left bool `json:"left,omitempty"`
+	// Number is an agent's, as in Session.
+	Number int `json:"number,omitempty"`
 }
 
 // Request is an open question to somebody with authority.

@@ -46,6 +46,8 @@ type Session struct {
 
 	// Tree is what its whole tree adds up to; nil for a sub-agent.
 	Tree *Sums `json:"tree,omitempty" doc:"Of a main agent: what its whole tree adds up to"`
+	// Number is 0 for a main agent, and where one session is looked at by itself.
+	Number int `json:"number,omitempty" doc:"Of a sub-agent: its place among those of its tree, in order of birth"`
 }
 
 // Sums are those of a tree.

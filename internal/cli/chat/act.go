@@ -204,7 +204,7 @@ func stopAgent(ctx context.Context, v *conversation, word string) error {
 	busy := slices.ContainsFunc(tasks, func(t wire.Task) bool { return t.Status == troupe.TaskRunning })
 	for _, a := range report.Agents {
 		if a.ID == id {
-			path, state = a.Path, string(a.Status)
+			path, state = a.Path, console.EndWord(string(a.Status))
 		}
 		busy = busy || a.Status.Live()
 	}
@@ -402,7 +402,7 @@ func resume(ctx context.Context, v *conversation, which string) error {
 		var b strings.Builder
 		for _, s := range sessions {
 			fmt.Fprintf(&b, "%s  %s  %s, %s\n", s.ID, s.CreatedAt.In(v.o.Local).Format("02 Jan 15:04"),
-				console.Line(s.Title, 50), s.Status)
+				console.Line(s.Title, 50), console.EndWord(string(s.Status)))
 		}
 		if len(sessions) == 0 {
 			b.WriteString("There is no conversation in this folder yet.")

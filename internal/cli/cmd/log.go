@@ -56,7 +56,7 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	names := make(map[troupe.SessionID]string)
 	for {
 		// Whether it has ended is asked first: what was logged by then is read after.
-		ended, left, err := isOver(ctx, a, s)
+		ended, left, err := isOver(ctx, a, s, names)
 		if err != nil {
 			return err
 		}
@@ -88,11 +88,16 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 }
 
 // isOver reports whether nothing more will come unless a person resumes the session: it has ended, or
-// it was left behind by its process.
-func isOver(ctx context.Context, a api.API, s wire.Session) (ended, left bool, err error) {
+// it was left behind by its process. It notes the names and numbers of agents.
+func isOver(ctx context.Context, a api.API, s wire.Session, names map[troupe.SessionID]string) (ended, left bool, err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
 		return false, false, err
+	}
+	for _, x := range t.Sessions {
+		if x.Number > 0 {
+			names[x.ID] = fmt.Sprintf("#%d %s", x.Number, x.Name)
+		}
 	}
 	i := slices.IndexFunc(t.Sessions, func(x wire.Session) bool { return x.ID == s.ID })
 	ended = i < 0 || t.Sessions[i].Status.Ended()
@@ -103,7 +108,7 @@ func printEvents(c *console.Console, events []troupe.Event, names map[troupe.Ses
 	f logFlags) error {
 	console.Arrange(events)
 	for _, e := range events {
-		if b, ok := e.Body.(troupe.Created); ok {
+		if b, ok := e.Body.(troupe.Created); ok && names[e.Session] == "" {
 			names[e.Session] = b.Name
 			if b.Name == "" {
 				names[e.Session] = "main"
@@ -198,7 +203,8 @@ func describeMail(m troupe.Mail) string {
 	switch {
 	case m.Ended != nil:
 		o := m.Ended
-		text = line("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60), o.TaskStatus())
+		text = line("task %s ended: %s %s", o.TaskID(), console.Line(o.Name, 60),
+			console.EndWord(string(o.TaskStatus())))
 		if o.Error != "" {
 			text += ": " + console.Line(o.Error, 0)
 		}
@@ -271,7 +277,7 @@ func describeCall(e troupe.Event) string {
 		}
 		return text + indent(b.Note)
 	case troupe.Ended:
-		text := line("run %d ends: %s", b.Outcome.Run, b.Outcome.Status)
+		text := line("run %d ends: %s", b.Outcome.Run, console.EndWord(string(b.Outcome.Status)))
 		if b.Outcome.Error != "" {
 			text += ": " + console.Line(b.Outcome.Error, 0)
 		}

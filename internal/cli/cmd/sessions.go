@@ -73,7 +73,7 @@ func sessionCost(s wire.Session) string {
 func sessionStatus(s wire.Session) string {
 	switch {
 	case s.Status.Ended():
-		return string(s.Status)
+		return console.EndWord(string(s.Status))
 	case !s.Running:
 		return "left behind"
 	case s.Waiting != "":

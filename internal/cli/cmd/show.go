@@ -67,7 +67,7 @@ func narrow(r wire.Report, s wire.Session) wire.Report {
 }
 
 func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session) {
-	status := string(s.Status)
+	status := console.EndWord(string(s.Status))
 	switch {
 	case s.Status.Live() && !t.Running:
 		status = "left behind by a process that is gone; go on with: troupe -p --resume " + string(s.Root)

@@ -164,7 +164,8 @@ func stopText(o stopped, s wire.Session) string {
 	case o.Effect == "idle" && s.Parent == "":
 		return "it is idle: no agent and no command of it is at work; there is nothing to stop"
 	case o.Effect == "idle":
-		return fmt.Sprintf("it is not at work (%s); there is nothing to stop", s.Status)
+		return fmt.Sprintf("it is not at work (%s); there is nothing to stop",
+			console.EndWord(string(s.Status)))
 	case o.Now:
 		return "stops now; " + again
 	}

@@ -82,7 +82,7 @@ func TestStopIdle(t *testing.T) {
 		t.Error(says)
 	}
 	if says := stopText(stopped{Effect: "idle"}, wire.Session{Parent: "x",
-		Status: troupe.Cancelled}); !strings.Contains(says, "not at work (cancelled)") {
+		Status: troupe.Cancelled}); !strings.Contains(says, "not at work (stopped)") {
 		t.Error(says)
 	}
 }

@@ -86,7 +86,7 @@ func taskStatus(t wire.Task) string {
 	if t.Left {
 		return "left behind"
 	}
-	return string(t.Status)
+	return console.EndWord(string(t.Status))
 }
 
 func taskKind(t wire.Task) string {
@@ -97,6 +97,9 @@ func taskKind(t wire.Task) string {
 }
 
 func taskTitle(t wire.Task) string {
+	if t.Number > 0 {
+		t.Name = fmt.Sprintf("#%d %s", t.Number, t.Name)
+	}
 	if t.Title == "" {
 		return console.Line(t.Name, 50)
 	}

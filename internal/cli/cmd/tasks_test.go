@@ -39,6 +39,20 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// TestTaskWords: an agent has its number where tasks are listed, and what a person stopped is called stopped.
+func TestTaskWords(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	c := &console.Console{Out: &b}
+	if err := writeTasks(c, []wire.Task{{Path: "main", ID: "9m2000000000", Kind: troupe.TaskAgent, Number: 3,
+		Name: "Auth Explorer", Title: "trace", Status: troupe.TaskKilled}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "#3 Auth Explorer: trace  stopped") {
+		t.Errorf("listed:\n%s", b.String())
+	}
+}
+
 type idleTasks struct{ *apitest.World }
 
 func (idleTasks) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return nil, nil }

@@ -184,8 +184,7 @@ func Table(w io.Writer, r wire.Report) {
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
 	for _, a := range r.Agents {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), console.Line(a.Type, 40),
-			a.Status, a.Turns,
-			a.ToolUses,
+			console.EndWord(string(a.Status)), a.Turns, a.ToolUses,
 			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}
 	if len(r.Agents) > 1 {
