@@ -30,6 +30,7 @@ type Turn struct {
 	Files    []wire.FileChange // what tools wrote, one entry a file, by path
 	Commands []Command         // what may have changed anything, in order
 	Undone   bool              // put back since, and not brought back
+	Prompt   int               // how often a person had said something
 }
 
 // Command is a call that may have changed anything: a shell command, as a rule. What it
@@ -194,6 +195,7 @@ type logReader struct {
 	first   int // see firstTurns; 0 for the root itself
 	at      time.Time
 	asked   string
+	prompts int
 	calls   map[troupe.Coord]troupe.Call
 	started map[troupe.Coord]troupe.ToolStarted // without a result so far
 	tasks   map[troupe.TaskID]place             // commands in the background
@@ -210,6 +212,7 @@ func (l *logReader) event(e troupe.Event) {
 	case troupe.MailDelivered:
 		for _, m := range b.Mail {
 			if m.Kind == troupe.MailPrompt && m.From == "" && len(m.Blocks) > 0 {
+				l.prompts++
 				l.asked = strings.TrimSpace(m.Blocks[0].Text)
 			}
 			if m.Ended != nil {
@@ -225,7 +228,7 @@ func (l *logReader) event(e troupe.Event) {
 			}
 		}
 		if l.first == 0 {
-			l.h.turns = append(l.h.turns, Turn{Number: b.Reply, At: l.at, Asked: l.asked})
+			l.h.turns = append(l.h.turns, Turn{Number: b.Reply, At: l.at, Asked: l.asked, Prompt: l.prompts})
 		}
 	case troupe.ToolStarted:
 		if b.Child == "" && b.Wait == nil && l.started != nil {

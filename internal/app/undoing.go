@@ -18,8 +18,8 @@ func (a undoing) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn,
 	turns, err := a.changes(ctx, root)
 	out := []wire.Turn{}
 	for _, t := range turns {
-		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Files: []wire.FileChange{},
-			Commands: commands(t.Commands)}
+		w := wire.Turn{Number: t.Number, At: t.At.UTC(), Asked: t.Asked, Undone: t.Undone, Prompt: t.Prompt,
+			Files: []wire.FileChange{}, Commands: commands(t.Commands)}
 		w.Files = append(w.Files, t.Files...)
 		out = append(out, w)
 	}

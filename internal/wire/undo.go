@@ -19,6 +19,8 @@ type Turn struct {
 	Undone   bool         `json:"undone"`          // put back since, and not brought back
 	Files    []FileChange `json:"files"`           // what tools wrote, one entry a file, by path
 	Commands []Command    `json:"commands"`        // what may have changed anything, in order
+	// Prompt counts the times that a person had said something before the turn; 0 is unknown.
+	Prompt int `json:"prompt,omitempty"`
 }
 
 // FileChange is what tools did to one file in one turn.

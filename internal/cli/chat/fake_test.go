@@ -46,6 +46,7 @@ type fake struct {
 	gone     bool // somebody has removed it
 	refused  error
 	turns    []wire.Turn
+	undo     wire.Undo
 	slow     bool         // what is said waits for the end of a step
 	back     bool         // the clock runs backwards
 	next     *wire.Report // of the next run, which is under way whenever one has ended
@@ -315,6 +316,9 @@ func (f *fake) Turns(context.Context, troupe.SessionID) ([]wire.Turn, error) { r
 func (f *fake) PlanUndo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder) (wire.Undo, error) {
 	if len(f.turns) > 0 {
 		f.tell(fmt.Sprintf("undo %d", o.Turn))
+	}
+	if f.undo.Turn > 0 {
+		return f.undo, nil
 	}
 	return wire.Undo{}, &troupe.UserError{Problem: "there is no undo here"}
 }

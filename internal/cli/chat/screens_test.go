@@ -268,6 +268,28 @@ func TestUndoMeansThePrompt(t *testing.T) {
 	f.heardAll(t, "begin false", "hello", "undo 2")
 }
 
+// TestUndoTellsPromptsApart: two prompts of the same words are two, and the plan says which one it is about.
+func TestUndoTellsPromptsApart(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+		changed := []wire.FileChange{{Path: "/ws/a"}}
+		at := time.Date(2026, 11, 21, 14, 2, 0, 0, time.UTC)
+		f.turns = []wire.Turn{{Number: 1, Asked: "again", Prompt: 1, Files: changed},
+			{Number: 2, Asked: "again", Prompt: 2, At: at},
+			{Number: 3, Asked: "again", Prompt: 2, Files: changed}}
+		f.undo = wire.Undo{Turn: 2, Plan: "p", Files: []wire.UndoFile{{Path: "/ws/a", Action: wire.UndoRemove}}}
+		return f
+	}
+	screens(t, "undo", f, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("hello\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/undo\r")
+		p.sees("y/n?")
+		f.heardAll(t, "begin false", "hello", "undo 2")
+	})
+}
+
 func finished(reply, index int, name, text string) troupe.ToolFinished {
 	return troupe.ToolFinished{Name: name, Result: troupe.Result{Reply: reply, Call: index,
 		Blocks: []troupe.Block{troupe.Text(text)}}}

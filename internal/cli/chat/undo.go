@@ -20,8 +20,9 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	n, err := strconv.Atoi(args)
 	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
 	var u wire.Undo
+	about := ""
 	if args == "" {
-		order.Turn = turnOfPrompt(ctx, v)
+		order.Turn, about = turnOfPrompt(ctx, v)
 	}
 	if args == "" || order.Redo || err == nil && n > 0 {
 		u, err = v.api.PlanUndo(ctx, v.tree.root, order)
@@ -41,7 +42,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 			stays++
 		}
 	}
-	plan := undoPlan(v.next.Cwd, u)
+	plan := undoPlan(v.next.Cwd, u, about)
 	if stays > 0 {
 		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
 			"troupe undo %s --force puts back those that can be.\n", v.tree.root)
@@ -56,11 +57,12 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	return nil
 }
 
-// turnOfPrompt is the first turn of the last prompt that changed a file; 0 leaves the choice to the plan.
-func turnOfPrompt(ctx context.Context, v *conversation) int {
+// turnOfPrompt is the first turn of the last prompt that changed a file, and says which prompt that was; 0
+// leaves the choice to the plan.
+func turnOfPrompt(ctx context.Context, v *conversation) (turn int, about string) {
 	turns, err := v.api.Turns(ctx, v.tree.root)
 	if err != nil {
-		return 0
+		return 0, ""
 	}
 	last := -1
 	for i, t := range turns {
@@ -69,12 +71,39 @@ func turnOfPrompt(ctx context.Context, v *conversation) int {
 		}
 	}
 	if last < 0 {
-		return 0
+		return 0, ""
 	}
-	for last > 0 && turns[last].Asked != "" && turns[last-1].Asked == turns[last].Asked {
+	for last > 0 && turns[last].Asked != "" && samePrompt(turns[last-1], turns[last]) {
 		last--
 	}
-	return turns[last].Number
+	t := turns[last]
+	if t.Asked == "" {
+		return t.Number, ""
+	}
+	about = fmt.Sprintf("your prompt “%s”", console.Line(t.Asked, 60))
+	if n, of := alike(turns, last); of > 1 {
+		about += fmt.Sprintf(", number %d of %d with these words", n, of)
+	}
+	if !t.At.IsZero() {
+		about += ", at " + t.At.In(v.o.Local).Format("15:04")
+	}
+	return t.Number, about
+}
+
+// samePrompt reports whether two turns next to each other belong to one prompt.
+func samePrompt(a, b wire.Turn) bool { return a.Asked == b.Asked && a.Prompt == b.Prompt }
+
+// alike counts the prompts with the words of a turn's, and says which of them its own is.
+func alike(turns []wire.Turn, at int) (n, of int) {
+	for i, t := range turns {
+		if t.Asked != turns[at].Asked || i > 0 && samePrompt(turns[i-1], t) {
+			continue
+		}
+		if of++; i <= at {
+			n = of
+		}
+	}
+	return n, of
 }
 
 // applyUndo carries out what was proposed. The session is told of it, so the tree must be in hand.
@@ -105,10 +134,13 @@ func applyUndo(ctx context.Context, v *conversation) error {
 // undoCommands is how many commands a plan lists.
 const undoCommands = 10
 
-func undoPlan(cwd string, u wire.Undo) string {
+func undoPlan(cwd string, u wire.Undo, about string) string {
 	var b strings.Builder
 	if u.Turn > 0 {
-		fmt.Fprintf(&b, "Back to before turn %d:\n", u.Turn)
+		if about != "" {
+			about = ", " + about
+		}
+		fmt.Fprintf(&b, "Back to before turn %d%s:\n", u.Turn, about)
 	}
 	for _, f := range u.Files {
 		what := "is put back"

@@ -30,6 +30,8 @@ type Options struct {
 	// Markdown: replies are shown without its marks. Where they go to a file or a program they
 	// are left as they are.
 	Markdown bool
+	// Rows: what is at work stands below in rows, which say what is tried again. It is not said twice.
+	Rows bool
 }
 
 // View collects text until it is taken.
@@ -276,6 +278,9 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 		if b.Fault != troupe.FaultInterrupted {
 			v.line(a, v.paint(31, "✗ "), b.Message)
 		}
+		return
+	}
+	if v.o.Rows {
 		return
 	}
 	until := console.Clock(b.RetryAt.In(v.o.Local), at)
