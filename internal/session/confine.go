@@ -203,6 +203,21 @@ func (c confined) Move(log string) (name string, ok bool) {
 	return m.Move(log)
 }
 
+// skipped is why a call is not run. One that ran confined, and waited to be run again with what it wanted, did
+// run: its result says so, and what it printed.
+func (cs *calls) skipped(i int, why string) string {
+	r := cs.a.st.Calls[i].Request
+	if r == nil || len(r.Wants) == 0 {
+		return why
+	}
+	text := fmt.Sprintf("it %s and wanted to %s, which was not answered; it was not run again: the run was stopped",
+		ranAs(r.Decision.Sandbox), Wanted(r.Wants))
+	if r.Output != "" {
+		text += "\n\nConfined, it had printed:\n" + r.Output
+	}
+	return text
+}
+
 // afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.

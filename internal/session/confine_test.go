@@ -223,6 +223,34 @@ func TestLeaveIsForWhatWasWanted(t *testing.T) {
 	}
 }
 
+// TestStoppedWhileAsked: a command that ran confined, and waits for an answer about what it wanted, has run: a
+// stop says so, and what it printed.
+func TestStoppedWhileAsked(t *testing.T) {
+	t.Parallel()
+	for _, now := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []session.Confine
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Sh:/ws/a"), say("ok")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Guard = confines{&asked}
+					p.settings.AskFor = time.Hour
+				}
+			}).beginAs(troupe.Caps{}, careful)
+			pass(time.Minute)
+			p.stop(h.root, troupe.Stop{Now: now, By: "you"})
+			p.end()
+			result := h.result(h.root, 1, 0)
+			wants(t, result, "it ran read-only and wanted to create /ws/a", "it was not run again: the run was stopped",
+				"Confined, it had printed:\n/ws/a read-only: 1")
+			if strings.HasPrefix(result, "not run") {
+				t.Errorf("now %v: %s", now, result)
+			}
+			h.checkTree()
+		})
+	}
+}
+
 // TestAskedAhead: agents that are to work in the background are asked about together before
 // they begin, with the rules that they will need; leave is leave for those.
 func TestAskedAhead(t *testing.T) {
