@@ -89,7 +89,8 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 
 // isOver reports whether nothing more will come unless a person resumes the session: it has ended, or
 // it was left behind by its process. It notes the names and numbers of agents.
-func isOver(ctx context.Context, a api.API, s wire.Session, names map[troupe.SessionID]string) (ended, left bool, err error) {
+func isOver(ctx context.Context, a api.API, s wire.Session, names map[troupe.SessionID]string) (ended, left bool,
+	err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
 		return false, false, err
