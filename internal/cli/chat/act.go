@@ -43,7 +43,7 @@ func (v *conversation) gone(ctx context.Context, err error) bool {
 	if v.tree == nil || !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
-	if _, err := v.api.Report(ctx, v.tree.root); !errors.Is(err, troupe.ErrNotFound) {
+	if _, err := v.trees.api.Report(ctx, v.tree.root); !errors.Is(err, troupe.ErrNotFound) {
 		return false
 	}
 	v.say(fmt.Sprintf("This conversation was deleted (%s). Your next message begins a new one.", v.tree.root))
@@ -60,7 +60,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actCommand:
 		return commandNamed(a.name).run(ctx, v, a.text)
 	case actAnswer:
-		return v.api.Answer(ctx, a.request, a.answer)
+		return v.trees.api.Answer(ctx, a.request, a.answer)
 	case actStop:
 		return v.stop(ctx, v.tree.root, a.stop)
 	case actShow:
@@ -110,18 +110,18 @@ func (v *conversation) yellow(s string) string {
 
 // send sends a message with what it names; the first one begins the conversation.
 func (v *conversation) send(ctx context.Context, text string) error {
-	m, notes := attach(v.next.Cwd, v.home, text)
+	m, notes := attach(v.trees.next.Cwd, v.home, text)
 	for _, n := range notes {
 		v.say("  " + console.Clean(n))
 	}
 	if v.tree == nil {
-		b := v.next
+		b := v.trees.next
 		b.Prompt, b.Images, b.Model, b.Mode = m.Text, m.Images, cmp.Or(v.model, b.Model), cmp.Or(v.mode, b.Mode)
 		return v.begin(ctx, b)
 	}
 	var sent wire.Sent
 	err := v.tree.held(ctx, func() (err error) {
-		sent, err = v.api.Send(ctx, v.tree.root, m)
+		sent, err = v.trees.api.Send(ctx, v.tree.root, m)
 		return err
 	})
 	if err != nil {
@@ -138,7 +138,7 @@ func (v *conversation) send(ctx context.Context, text string) error {
 
 // atWork counts what quitting would leave behind.
 func (v *conversation) atWork(ctx context.Context) (agents, commands int, err error) {
-	report, err := v.api.Report(ctx, v.tree.root)
+	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -147,7 +147,7 @@ func (v *conversation) atWork(ctx context.Context) (agents, commands int, err er
 			agents++
 		}
 	}
-	tasks, err := v.api.Tasks(ctx, v.tree.root)
+	tasks, err := v.trees.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -166,17 +166,17 @@ func background(ctx context.Context, v *conversation, word string) error {
 		if err != nil {
 			return err
 		}
-		return v.api.Background(ctx, id)
+		return v.trees.api.Background(ctx, id)
 	}
 	if !v.board.work.Waited() {
 		return &troupe.UserError{Problem: "the main agent waits for no agent and no command",
 			Hint: "/tasks lists what is at work."}
 	}
-	return v.api.Background(ctx, v.tree.root)
+	return v.trees.api.Background(ctx, v.tree.root)
 }
 
 func (v *conversation) stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
-	return v.tree.held(ctx, func() error { return v.api.Stop(ctx, id, s) })
+	return v.tree.held(ctx, func() error { return v.trees.api.Stop(ctx, id, s) })
 }
 
 // stopAgent ends the main agent's run, or an agent with all that works for it.
@@ -192,11 +192,11 @@ func stopAgent(ctx context.Context, v *conversation, word string) error {
 	if err != nil {
 		return err
 	}
-	report, err := v.api.Report(ctx, v.tree.root)
+	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
-	tasks, err := v.api.Tasks(ctx, v.tree.root)
+	tasks, err := v.trees.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 }
 
 func listAgents(ctx context.Context, v *conversation, _ string) error {
-	report, err := v.api.Report(ctx, v.tree.root)
+	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 
 // tasks says what is at work, the main agent included, and how what was in the background ended.
 func listTasks(ctx context.Context, v *conversation, _ string) error {
-	tasks, err := v.api.Tasks(ctx, v.tree.root)
+	tasks, err := v.trees.api.Tasks(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func showWhole(_ context.Context, v *conversation, word string) error {
 }
 
 func showCost(ctx context.Context, v *conversation, _ string) error {
-	c, err := v.api.Cost(ctx, v.tree.root)
+	c, err := v.trees.api.Cost(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 		v.say("The conversation will begin with: " + name)
 		return nil
 	}
-	err = v.tree.held(ctx, func() error { return v.api.SetMode(ctx, v.tree.root, mode) })
+	err = v.tree.held(ctx, func() error { return v.trees.api.SetMode(ctx, v.tree.root, mode) })
 	if err != nil {
 		return err
 	}
@@ -356,14 +356,14 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 		return firstModel(ctx, v, name)
 	case name != "":
 		return v.tree.held(ctx, func() error {
-			full, err := v.api.SetModel(ctx, v.tree.root, name)
+			full, err := v.trees.api.SetModel(ctx, v.tree.root, name)
 			if err == nil {
 				v.say("From the next reply on: " + console.Line(full, 100))
 			}
 			return err
 		})
 	}
-	report, err := v.api.Report(ctx, v.tree.root)
+	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 
 // firstModel chooses the model of a conversation that has not begun.
 func firstModel(ctx context.Context, v *conversation, name string) error {
-	full, err := v.api.Model(ctx, cmp.Or(name, v.model, v.next.Model), v.next.Cwd)
+	full, err := v.trees.api.Model(ctx, cmp.Or(name, v.model, v.trees.next.Model), v.trees.next.Cwd)
 	switch {
 	case err != nil:
 		return err
@@ -395,7 +395,7 @@ const listed = 10
 
 func resume(ctx context.Context, v *conversation, which string) error {
 	if which == "" {
-		sessions, err := v.api.List(ctx, wire.Listing{Cwd: v.next.Cwd, Limit: listed})
+		sessions, err := v.trees.api.List(ctx, wire.Listing{Cwd: v.trees.next.Cwd, Limit: listed})
 		if err != nil {
 			return err
 		}
@@ -417,7 +417,7 @@ func resume(ctx context.Context, v *conversation, which string) error {
 			return err
 		}
 	}
-	b := resumable(v.next)
+	b := resumable(v.trees.next)
 	b.Resume = which
 	t, err := v.trees.begin(ctx, b, true)
 	if err != nil {

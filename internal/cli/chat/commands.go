@@ -45,7 +45,7 @@ func commands() []command {
 			aliases: []string{"continue"}, early: true, run: resume},
 		{name: "compact", args: "[HINT]", help: "shorten the conversation; the hint says what to keep",
 			run: func(ctx context.Context, v *conversation, hint string) error {
-				return v.tree.held(ctx, func() error { return v.api.Compact(ctx, v.tree.root, hint) })
+				return v.tree.held(ctx, func() error { return v.trees.api.Compact(ctx, v.tree.root, hint) })
 			}},
 		{name: "undo", args: "[TURN|redo]", help: "take back what tools did to files, or take that back",
 			run: planUndo},

@@ -27,7 +27,7 @@ type lineError struct {
 
 // driver is one use of Drive. One goroutine has it.
 type driver struct {
-	*trees
+	trees *trees
 	c     *console.Console
 	tree  *tree
 	told  map[string]bool // requests that were written
@@ -157,24 +157,24 @@ func (d *driver) carryOut(ctx context.Context, o order) error {
 		if o.Type != orderUser {
 			return fmt.Errorf("nothing has begun yet; a %q line comes first", orderUser)
 		}
-		b := d.next
+		b := d.trees.next
 		b.Prompt, b.Images = o.Text, o.Images
 		d.failed = d.begin(ctx, b)
 		return d.failed
 	}
 	if o.Type == orderAnswer { // only the process that runs a tree has requests
-		return d.api.Answer(ctx, o.Request,
+		return d.trees.api.Answer(ctx, o.Request,
 			wire.Answer{Allow: *o.Allow, Session: o.Session, Wider: o.Wider, Always: o.Always, Note: o.Note})
 	}
 	return d.tree.held(ctx, func() error {
 		switch o.Type {
 		case orderUser:
-			_, err := d.api.Send(ctx, d.tree.root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
+			_, err := d.trees.api.Send(ctx, d.tree.root, wire.Message{Text: o.Text, Images: o.Images, Cancel: o.Cancel})
 			return err
 		case orderStop:
-			return d.api.Stop(ctx, d.tree.root, wire.Stop{Now: o.Now})
+			return d.trees.api.Stop(ctx, d.tree.root, wire.Stop{Now: o.Now})
 		default:
-			return d.api.Compact(ctx, d.tree.root, o.Hint)
+			return d.trees.api.Compact(ctx, d.tree.root, o.Hint)
 		}
 	})
 }
@@ -206,7 +206,7 @@ func (d *driver) interrupt(ctx context.Context) error {
 	if d.tree == nil {
 		return &console.Exit{Code: troupe.ExitInterrupted}
 	}
-	err := d.tree.held(ctx, func() error { return d.api.Stop(ctx, d.tree.root, wire.Stop{Now: true, Tree: true}) })
+	err := d.tree.held(ctx, func() error { return d.trees.api.Stop(ctx, d.tree.root, wire.Stop{Now: true, Tree: true}) })
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (d *driver) show(ctx context.Context, b wire.Batch) error {
 // result writes what a run came to. The next one may be under way by now, and the report is of
 // what is: how this one ended stands in its end.
 func (d *driver) result(ctx context.Context, o troupe.Outcome) error {
-	report, err := d.api.Report(ctx, d.tree.root)
+	report, err := d.trees.api.Report(ctx, d.tree.root)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (d *driver) result(ctx context.Context, o troupe.Outcome) error {
 // requests writes the requests that are open and were not written yet. When no more orders
 // can come, each is denied at once.
 func (d *driver) requests(ctx context.Context) error {
-	open, err := d.api.Requests(ctx, d.tree.root)
+	open, err := d.trees.api.Requests(ctx, d.tree.root)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (d *driver) requests(ctx context.Context) error {
 			continue
 		}
 		d.denied[r.ID] = true
-		err := d.api.Answer(ctx, r.ID, wire.Answer{Note: "the conversation was left"})
+		err := d.trees.api.Answer(ctx, r.ID, wire.Answer{Note: "the conversation was left"})
 		if err != nil && !errors.Is(err, troupe.ErrNotFound) {
 			// Somebody else may have answered; else its deadline will.
 			if err := d.problem(0, err.Error()); err != nil {

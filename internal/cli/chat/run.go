@@ -41,7 +41,7 @@ type screen interface {
 
 // conversation is one use of Run. One goroutine has it.
 type conversation struct {
-	*trees
+	trees  *trees
 	c      *console.Console
 	o      Options
 	s      screen
@@ -151,7 +151,7 @@ func (v *conversation) open(ctx context.Context) (func() error, error) {
 	}
 	e, err := editor.Open(in, v.c.Out,
 		editor.Options{History: v.o.History, Mask: v.o.Mask,
-			Complete: completer(v.next.Cwd, home, valuesOf(ctx, v.api, v.next.Cwd))})
+			Complete: completer(v.trees.next.Cwd, home, valuesOf(ctx, v.trees.api, v.trees.next.Cwd))})
 	if e == nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (v *conversation) running(id troupe.SessionID, on bool) {
 
 // requests looks which requests are open.
 func (v *conversation) requests(ctx context.Context) {
-	open, err := v.api.Requests(ctx, v.tree.root)
+	open, err := v.trees.api.Requests(ctx, v.tree.root)
 	if err != nil {
 		v.complain(err)
 		return
@@ -311,7 +311,7 @@ func (v *conversation) begin(ctx context.Context, b wire.Begin) error {
 // take makes a tree the one that is talked to. told says that it has something to do.
 func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
-	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.next.Cwd, Local: v.o.Local,
+	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.trees.next.Cwd, Local: v.o.Local,
 		Markdown: v.raw(), Rows: v.board.on})
 	v.view.Cast.Know(t.before)
 	v.board.work = render.NewWork(v.view)

@@ -21,22 +21,22 @@ func (v *conversation) greet(ctx context.Context) {
 		return
 	}
 	// Without a model the first words say what is missing.
-	v.first, _ = v.api.Model(ctx, v.next.Model, v.next.Cwd)
+	v.first, _ = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
 	parts := []string{"troupe " + v.c.Version}
 	if v.first != "" {
 		parts = append(parts, console.Line(v.first, 100))
 	}
-	if v.next.Mode != "" {
-		parts = append(parts, "mode "+string(v.next.Mode))
+	if v.trees.next.Mode != "" {
+		parts = append(parts, "mode "+string(v.trees.next.Mode))
 	}
 	v.say(strings.Join(append(parts, v.folder()), " · "))
 	v.say("/help lists the commands and keys; Ctrl-D ends.")
-	v.warnMode(v.next.Mode)
+	v.warnMode(v.trees.next.Mode)
 	v.board.status = statusLine(v)
 }
 
 func (v *conversation) folder() string {
-	return console.Line(strings.TrimSuffix(short(v.next.Cwd+"/", "", v.home), "/"), 0)
+	return console.Line(strings.TrimSuffix(short(v.trees.next.Cwd+"/", "", v.home), "/"), 0)
 }
 
 // warnMode says, once, that nothing is asked in a mode.
@@ -53,7 +53,7 @@ func (v *conversation) standing() (model string, mode troupe.Mode, cost troupe.M
 	if v.board.work != nil {
 		model, mode, cost = v.board.work.Standing()
 	}
-	return cmp.Or(model, v.model, v.first), cmp.Or(mode, v.mode, v.next.Mode), cost
+	return cmp.Or(model, v.model, v.first), cmp.Or(mode, v.mode, v.trees.next.Mode), cost
 }
 
 // statusLine is the line above the prompt: model, mode, folder and cost.
@@ -64,7 +64,7 @@ func statusLine(v *conversation) string {
 	model, mode, cost := v.standing()
 	v.warnMode(mode)
 	parts := []string{console.Line(model[strings.IndexByte(model, '/')+1:], 40), string(mode),
-		console.Line(filepath.Base(v.next.Cwd), 40)}
+		console.Line(filepath.Base(v.trees.next.Cwd), 40)}
 	if cost > 0 {
 		parts = append(parts, cost.String())
 	}
@@ -134,6 +134,6 @@ func currentMode(ctx context.Context, v *conversation) (troupe.Mode, error) {
 	if _, mode, _ := v.standing(); mode != "" {
 		return mode, nil
 	}
-	list, err := v.api.Rules(ctx, wire.Place{Cwd: v.next.Cwd})
+	list, err := v.trees.api.Rules(ctx, wire.Place{Cwd: v.trees.next.Cwd})
 	return list.Mode, err
 }

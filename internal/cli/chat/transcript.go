@@ -21,7 +21,7 @@ type transcript struct {
 
 // read makes the transcript of an agent until now, and the rows that show it.
 func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (*transcript, []string, error) {
-	now, err := v.api.Tree(ctx, v.tree.root)
+	now, err := v.trees.api.Tree(ctx, v.tree.root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +33,7 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 		if !v.view.Cast.Below(s.ID, id) {
 			continue
 		}
-		events, err := v.api.Events(ctx, s.ID, 0, 0)
+		events, err := v.trees.api.Events(ctx, s.ID, 0, 0)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +150,7 @@ func (v *conversation) births(ctx context.Context, events []troupe.Event) {
 	if !fresh {
 		return
 	}
-	now, err := v.api.Tree(ctx, v.tree.root)
+	now, err := v.trees.api.Tree(ctx, v.tree.root)
 	if err != nil {
 		return // they are numbered as they come
 	}

@@ -25,7 +25,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 		order.Turn, about = turnOfPrompt(ctx, v)
 	}
 	if args == "" || order.Redo || err == nil && n > 0 {
-		u, err = v.api.PlanUndo(ctx, v.tree.root, order)
+		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
 	} else {
 		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args)}
 	}
@@ -42,7 +42,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 			stays++
 		}
 	}
-	plan := undoPlan(v.next.Cwd, u, about)
+	plan := undoPlan(v.trees.next.Cwd, u, about)
 	if stays > 0 {
 		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
 			"troupe undo %s --force puts back those that can be.\n", v.tree.root)
@@ -60,7 +60,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 // turnOfPrompt is the first turn of the last prompt that changed a file, and says which prompt that was; 0
 // leaves the choice to the plan.
 func turnOfPrompt(ctx context.Context, v *conversation) (turn int, about string) {
-	turns, err := v.api.Turns(ctx, v.tree.root)
+	turns, err := v.trees.api.Turns(ctx, v.tree.root)
 	if err != nil {
 		return 0, ""
 	}
@@ -113,7 +113,7 @@ func applyUndo(ctx context.Context, v *conversation) error {
 		return nil
 	}
 	return v.tree.held(ctx, func() error {
-		u, err := v.api.Undo(ctx, v.tree.root, order)
+		u, err := v.trees.api.Undo(ctx, v.tree.root, order)
 		if err != nil {
 			return err
 		}
