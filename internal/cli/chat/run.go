@@ -311,7 +311,8 @@ func (v *conversation) begin(ctx context.Context, b wire.Begin) error {
 // take makes a tree the one that is talked to. told says that it has something to do.
 func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
-	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.trees.next.Cwd, Local: v.o.Local,
+	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.trees.next.Cwd,
+		Local: v.o.Local,
 		Markdown: v.raw(), Rows: v.board.on})
 	v.view.Cast.Know(t.before)
 	v.board.work = render.NewWork(v.view)
