@@ -206,8 +206,9 @@ func (d *driver) interrupt(ctx context.Context) error {
 	if d.tree == nil {
 		return &console.Exit{Code: troupe.ExitInterrupted}
 	}
-	err := d.tree.held(ctx, func() error { return d.trees.api.Stop(ctx, d.tree.root, wire.Stop{Now: true,
-		Tree: true}) })
+	err := d.tree.held(ctx, func() error {
+		return d.trees.api.Stop(ctx, d.tree.root, wire.Stop{Now: true, Tree: true})
+	})
 	if err != nil {
 		return err
 	}

@@ -312,8 +312,7 @@ func (v *conversation) begin(ctx context.Context, b wire.Begin) error {
 func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 	v.tree = t
 	v.view = render.New(t.root, render.Options{Color: v.color, Width: v.width(), Cwd: v.trees.next.Cwd,
-		Local: v.o.Local,
-		Markdown: v.raw(), Rows: v.board.on})
+		Local: v.o.Local, Markdown: v.raw(), Rows: v.board.on})
 	v.view.Cast.Know(t.before)
 	v.board.work = render.NewWork(v.view)
 	v.m.begun, v.m.working = true, told
