@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,7 +26,7 @@ func (g *guard) tempFor(s troupe.Session) (string, error) {
 		}
 		g.temp = made
 	}
-	tree := filepath.Join(g.temp.Path, string(s.Root))
+	tree := filepath.Join(g.temp.Path, treeOf(s))
 	dir := filepath.Join(tree, string(s.ID))
 	for _, path := range []string{tree, dir} {
 		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -34,6 +35,9 @@ func (g *guard) tempFor(s troupe.Session) (string, error) {
 	}
 	return dir, nil
 }
+
+// treeOf names the folder of a session's tree.
+func treeOf(s troupe.Session) string { return string(cmp.Or(s.Root, s.ID)) }
 
 // otherTemps are the folders for temporary files of other trees, of this process and of others, as they are when a
 // command begins. Agents of one tree show each other what they made. Without mount namespaces they are left out:
@@ -52,7 +56,7 @@ func (g *guard) otherTemps(s troupe.Session) []string {
 		return out // nor can a command list it
 	}
 	for _, e := range entries {
-		if name := e.Name(); e.IsDir() && name != string(s.Root) && !strings.HasPrefix(name, ".") {
+		if name := e.Name(); e.IsDir() && name != treeOf(s) && !strings.HasPrefix(name, ".") {
 			out = append(out, filepath.Join(own, name))
 		}
 	}

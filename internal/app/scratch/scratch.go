@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -63,17 +62,30 @@ func (f *Folder) Keep() error {
 	return errors.Join(os.Remove(filepath.Join(f.Path, owner)), f.lock.Close())
 }
 
-// Others are the folders for no purpose in particular (Make("")) that other processes of this user have.
+// Others are the folders for no purpose in particular (Make("")) that other processes of this user have. Each
+// command asks for them, in a folder that may have many thousand names.
 func Others(own string) []string {
-	folders, err := filepath.Glob(filepath.Join(filepath.Dir(own), prefix+"*"))
+	all, err := os.Open(filepath.Dir(own))
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(folders, func(path string) bool {
-		number := strings.TrimPrefix(filepath.Base(path), prefix)
-		info, err := os.Lstat(path)
-		return path == own || strings.Trim(number, "0123456789") != "" || err != nil || !info.IsDir() || !mine(info)
-	})
+	defer all.Close()                  // it was only read
+	names, err := all.Readdirnames(-1) // in no order
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range names {
+		number, ours := strings.CutPrefix(name, prefix)
+		if !ours || strings.Trim(number, "0123456789") != "" || name == filepath.Base(own) {
+			continue
+		}
+		path := filepath.Join(filepath.Dir(own), name)
+		if info, err := os.Lstat(path); err == nil && info.IsDir() && mine(info) {
+			out = append(out, path)
+		}
+	}
+	return out
 }
 
 // Sweep removes the folders of processes that are gone. What cannot be removed stays for the next one.
