@@ -168,13 +168,15 @@ func (a sessions) list(ctx context.Context, cwd string, limit int) ([]wire.Sessi
 	out := make([]wire.Session, 0, len(roots))
 	for _, s := range roots {
 		running := false
-		if s.Status.Live() {
+		if s.Status.Live() || sums[s.ID].Active > 0 {
 			if _, running, err = a.app.trees.owner(ctx, leases[s.ID]); err != nil {
 				return nil, err
 			}
 		}
 		row := a.app.wireSession(s, displayName(s), running)
-		row.Tree = wire.SumsOf(sums[s.ID])
+		if row.Tree = wire.SumsOf(sums[s.ID]); row.Tree.Active > 0 {
+			row.Running = running // the main agent waits for their ends
+		}
 		out = append(out, row)
 	}
 	return out, nil

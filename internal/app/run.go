@@ -268,15 +268,4 @@ func saveResult(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o600)
 }
 
-const maxTitle = 72
-
-// title is the beginning of a prompt, on one line.
-func title(prompt string) string {
-	t := []rune(strings.Join(strings.Fields(prompt), " "))
-	if len(t) > maxTitle {
-		return string(t[:maxTitle-1]) + "…"
-	}
-	return string(t)
-}
-
 func promptID() troupe.MailID { return troupe.MailID("prompt:" + rand.Text()) }

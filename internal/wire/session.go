@@ -52,14 +52,15 @@ type Session struct {
 
 // Sums are those of a tree.
 type Sums struct {
-	Agents  int          `json:"agents"` // sessions ever born below the main agent
+	Agents  int          `json:"agents"`           // sessions ever born below the main agent
+	Active  int          `json:"active,omitempty"` // those of them that are at work now
 	Usage   troupe.Usage `json:"usage"`
 	CostUSD float64      `json:"cost_usd"`
 }
 
 // SumsOf maps the sums of a tree.
 func SumsOf(t troupe.Tree) *Sums {
-	return &Sums{Agents: t.Total, Usage: t.Tally.Usage, CostUSD: t.Tally.Cost.Dollars()}
+	return &Sums{Agents: t.Total, Active: t.Active, Usage: t.Tally.Usage, CostUSD: t.Tally.Cost.Dollars()}
 }
 
 // NewSession maps one session. now ends the duration of a session that is still live. What else is

@@ -54,9 +54,10 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 	defer cancel()
 	defer c.Interrupts.Take(cancel)()
 	names := make(map[troupe.SessionID]string)
+	before := false // it had ended when it was last asked
 	for {
 		// Whether it has ended is asked first: what was logged by then is read after.
-		ended, left, err := isOver(ctx, a, s, names)
+		ended, left, wakes, err := isOver(ctx, a, s, f.tree, names)
 		if err != nil {
 			return err
 		}
@@ -71,9 +72,10 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 			fmt.Fprintf(c.Err, "troupe: the process that ran session %s is gone, and the session has not ended; "+
 				"`troupe -p --resume %s` goes on with it\n", s.ID, s.Root)
 		}
-		if !f.follow || ended || left || ctx.Err() != nil {
+		if !f.follow || ended && (before || !wakes) || left || ctx.Err() != nil {
 			return nil
 		}
+		before = ended
 		// A process that dies writes nothing, so it is not waited for long.
 		soon, enough := context.WithTimeout(ctx, time.Second)
 		batch, err := stream.Next(soon)
@@ -88,21 +90,25 @@ func showLog(ctx context.Context, c *console.Console, a api.API, ref string, f l
 }
 
 // isOver reports whether nothing more will come unless a person resumes the session: it has ended, or
-// it was left behind by its process. It notes the names and numbers of agents.
-func isOver(ctx context.Context, a api.API, s wire.Session, names map[troupe.SessionID]string) (ended, left bool,
-	err error) {
+// it was left behind by its process. A main agent has ended when all agents have: the end of one in the
+// background wakes it, and that takes a moment (wakes). So has the whole tree. It notes the names and numbers of
+// agents.
+func isOver(ctx context.Context, a api.API, s wire.Session, tree bool, names map[troupe.SessionID]string) (ended, left,
+	wakes bool, err error) {
 	t, err := a.Tree(context.WithoutCancel(ctx), s.Root)
 	if err != nil {
-		return false, false, err
+		return false, false, false, err
 	}
 	for _, x := range t.Sessions {
 		if x.Number > 0 {
 			names[x.ID] = fmt.Sprintf("#%d %s", x.Number, x.Name)
 		}
 	}
-	i := slices.IndexFunc(t.Sessions, func(x wire.Session) bool { return x.ID == s.ID })
-	ended = i < 0 || t.Sessions[i].Status.Ended()
-	return ended, !ended && !t.Running, nil
+	all := tree || s.Parent == ""
+	ended = !slices.ContainsFunc(t.Sessions, func(x wire.Session) bool {
+		return (all || x.ID == s.ID) && !x.Status.Ended()
+	})
+	return ended, !ended && !t.Running, all && t.Running && len(t.Sessions) > 1, nil
 }
 
 func printEvents(c *console.Console, events []troupe.Event, names map[troupe.SessionID]string, s wire.Session,
