@@ -69,9 +69,8 @@ func Others(own string) []string {
 	if err != nil {
 		return nil
 	}
-	defer all.Close()                  // it was only read
 	names, err := all.Readdirnames(-1) // in no order
-	if err != nil {
+	if err = errors.Join(err, all.Close()); err != nil {
 		return nil
 	}
 	var out []string
