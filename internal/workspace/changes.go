@@ -115,20 +115,31 @@ func (c *changed) commits(name string, args []string) []string {
 
 func (c *changed) diff(what ...string) {
 	// It is to look only: by itself git diff writes the index anew, whatever GIT_OPTIONAL_LOCKS says.
-	c.list(append([]string{"-c", "diff.autoRefreshIndex=false", "diff", "--name-only", "--no-renames", "--no-ext-diff",
+	// Without that it takes each file whose times are new for changed, and only counting lines looks at content.
+	show, name := "--name-only", func(line string) string { return line }
+	if len(what) == 1 && !strings.Contains(what[0], "...") {
+		show, name = "--numstat", func(line string) string { // added, removed and the name
+			parts := strings.SplitN(line, "\t", 3)
+			return parts[len(parts)-1]
+		}
+	}
+	c.lines(name, append([]string{"-c", "diff.autoRefreshIndex=false", "diff", show, "--no-renames", "--no-ext-diff",
 		"--no-textconv", "-z"},
 		append(what, "--")...)...)
 }
 
 // list adds the names that git prints, each ended by a NUL.
-func (c *changed) list(args ...string) {
+func (c *changed) list(args ...string) { c.lines(func(line string) string { return line }, args...) }
+
+// lines does so where the name is a part of what is printed.
+func (c *changed) lines(nameIn func(line string) string, args ...string) {
 	out := capped{limit: 32 << 20}
 	if err := c.ask(&out, args...); err != nil {
 		c.err = err
 		return
 	}
-	for name := range strings.SplitSeq(out.buf.String(), "\x00") {
-		if name != "" && !c.seen[name] {
+	for line := range strings.SplitSeq(out.buf.String(), "\x00") {
+		if name := nameIn(line); name != "" && !c.seen[name] {
 			c.seen[name] = true
 			c.names = append(c.names, filepath.Join(c.top, name))
 		}

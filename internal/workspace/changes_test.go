@@ -1,0 +1,56 @@
+package workspace
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A file that only looks changed, by its times, is not one that git would change: every file of a tree that was
+// copied looks so, until git has looked at it.
+func TestChangesLookAtContent(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	dir := t.TempDir()
+	environ := append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir, cmd.Env = dir, environ
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", args, err, out)
+		}
+	}
+	for _, name := range []string{"same", "changed", "run\there"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q", "-b", "main")
+	git("add", ".")
+	git("commit", "-q", "-m", "first")
+	for _, name := range []string{"same", "changed", "run\there"} {
+		if err := os.Chtimes(filepath.Join(dir, name), time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "changed"), []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "run\there"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Join(dir, "changed"), filepath.Join(dir, "run\there")}
+	for _, args := range [][]string{{"stash"}, {"restore", "."}, {"reset", "--hard"}, {"checkout", "."}} {
+		got, err := Changes(t.Context(), dir, environ, args)
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q (%v), want %q", args, got, err, want)
+		}
+	}
+}
