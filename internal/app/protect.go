@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
 // protect fills in what stays as it is below what a command may write. In caches, which hold what is of no
@@ -34,6 +35,10 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		return why
 	}
 	out.Leads = gr.protected.Leads
+	out.Replaces = func(path string, was, is []byte) bool {
+		return denied(path) == "" && !belowAny(path, own) && gr.protected.Config(path) &&
+			workspace.HarmlessConfig(was, is)
+	}
 	out.Protected = gr.protected.Paths()
 	for _, glob := range c.Unwritable {
 		if name, ok := config.Literal(glob); ok {
@@ -99,7 +104,8 @@ func (g *guard) own() []string {
 // opened is what of the protected places was allowed for one run.
 type opened struct {
 	paths map[string]bool
-	// gits are folders named .git that were not there: the repositories that were allowed to be made.
+	// gits are folders that were no repositories and become some, by leave: a .git that was not there, and below
+	// another .git what belongs to a work tree or a submodule.
 	gits []string
 	// bare are folders of which a HEAD was allowed that was not there: the same, with any name.
 	bare []string
@@ -114,6 +120,12 @@ func openedBy(granted []troupe.Attempt) opened {
 		o.paths[a.Path] = true
 		if _, err := os.Lstat(a.Path); !errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		dir := filepath.Dir(a.Path)
+		if strings.Contains(dir, "/.git/worktrees/") || strings.Contains(dir, "/.git/modules/") {
+			if _, err := os.Lstat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+				o.gits = append(o.gits, dir)
+			}
 		}
 		switch filepath.Base(a.Path) {
 		case ".git":

@@ -29,6 +29,7 @@ type Protection struct {
 	globs   []string // of guards, each once: the gate asks for them at every call
 	folders []string
 	matcher
+	denied matcher // what settings add
 }
 
 // Protect says what stays as it is for sessions that work in these folders, which are absolute and resolved.
@@ -45,6 +46,7 @@ func Protect(folders []string, d Dirs, deny []string) *Protection {
 	for _, folder := range folders {
 		guards(folder, d, add)
 	}
+	builtin := len(p.guards)
 	for _, glob := range deny {
 		// Written so that whoever reads it reads the same.
 		add(Guard{Glob: globOf(segments(glob)), Why: "sandbox.deny_write in settings"})
@@ -57,8 +59,18 @@ func Protect(folders []string, d Dirs, deny []string) *Protection {
 			p.globs = append(p.globs, g.Glob)
 		}
 	}
-	p.matcher = newMatcher(p.guards)
+	p.matcher, p.denied = newMatcher(p.guards), newMatcher(p.guards[builtin:])
 	return p
+}
+
+// Config reports whether a path is a repository's config, which git itself changes day by day, and which nothing but
+// the table protects.
+func (p *Protection) Config(path string) bool {
+	if filepath.Base(path) != "config" || filepath.Base(filepath.Dir(path)) != ".git" {
+		return false
+	}
+	_, denied := p.denied.covers(path)
+	return !denied
 }
 
 // guards lists what stays as it is for one folder.

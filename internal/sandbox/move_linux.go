@@ -42,6 +42,11 @@ func (f *files) pair(q *asked) answer {
 		f.changes.Lock() // nobody makes anything in a folder while it is looked through and moved
 		defer f.changes.Unlock()
 	}
+	if q.op == opRename && flags == 0 {
+		if a, ok := f.replace(q, from, to); ok {
+			return a
+		}
+	}
 	v := f.leave(q, from)
 	v = max(v, f.arrive(from, to))
 	if !from.bare && from.kind() != unix.S_IFDIR && (q.op == opLink || from.names > 1) &&

@@ -27,12 +27,13 @@ type plan struct {
 	hidden    []string // exist
 	// guard and above say of any path whether it is guarded, and whether what is guarded could lie
 	// below it; nil: nothing is.
-	guard   func(path string) string
-	above   func(path string) bool
-	network troupe.Network
-	bounds  troupe.Bounds
-	policy  policy
-	mounts  []mountPoint
+	guard    func(path string) string
+	above    func(path string) bool
+	replaces func(path string, was, is []byte) bool // nil: none
+	network  troupe.Network
+	bounds   troupe.Bounds
+	policy   policy
+	mounts   []mountPoint
 	// twins are guarded files that have another name, which nothing guards.
 	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
@@ -74,7 +75,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 			p.hidden = append(p.hidden, h)
 		}
 	}
-	p.guard, p.above = c.Guarded, c.Leads
+	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
 	for _, w := range allResolved(c.Writable, false) {
 		if _, err := os.Lstat(w); err == nil {
 			p.writable = append(p.writable, w)
