@@ -233,6 +233,9 @@ func (f *files) single(q *asked) answer {
 		if !p.exists || folder != (flags != 0) || p.name == "." {
 			return proceed() // it fails
 		}
+		if folder && p.occupied() {
+			return fail(unix.ENOTEMPTY) // git tries it with every folder that it has taken a file from
+		}
 		op, do = troupe.OpRemove, func() answer { return f.remove(q, p, flags) }
 	default: // it makes something
 		if p.exists {

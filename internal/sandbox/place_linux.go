@@ -45,6 +45,18 @@ func (p *place) close() {
 	}
 }
 
+// occupied reports whether something lies in a folder, so that nobody can remove it.
+func (p *place) occupied() bool {
+	fd, err := openat(p.dir, p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	dir := os.NewFile(uintptr(fd), p.path)
+	defer dir.Close() //nolint:errcheck // nothing was written
+	names, _ := dir.Readdirnames(1)
+	return len(names) > 0
+}
+
 func (p *place) kind() uint32 { return p.mode & unix.S_IFMT }
 
 // may says whether who asks might do it without a sandbox: what could not be anyway is no
