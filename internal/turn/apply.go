@@ -122,7 +122,8 @@ func (f *fold) started(b troupe.Started) error {
 	p := &f.s.Session
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
-	f.s.base, f.s.fault, f.s.Denials, f.s.Evidence = p.Tally, nil, 0, troupe.Evidence{}
+	f.s.base, f.s.fault, f.s.Evidence = p.Tally, nil, troupe.Evidence{}
+	f.s.refused.denied, f.s.refused.held = 0, 0
 	f.startClock()
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0

@@ -115,12 +115,30 @@ func (d *decision) attempt() int {
 	return 1
 }
 
+// heldFactor is how many times as many replies a session gets whose commands the sandbox held back. Nobody has told
+// it no: who looks around tries what it may.
+const heldFactor = 4
+
+// denied is how many replies in a row got nothing done but denials, if they are too many.
+func (d *decision) denied() int {
+	most := d.in.Settings.Policy.MaxDenials
+	switch {
+	case most == 0:
+		return 0
+	case d.s.refused.denied >= most:
+		return d.s.refused.denied
+	case d.s.refused.held >= heldFactor*most:
+		return d.s.refused.held
+	}
+	return 0
+}
+
 // spent finds a limit or a wall that stands in the way of the next model call.
 func (d *decision) spent() (end Action, ok bool) {
 	limits := d.s.Profile.Limits
 	switch {
-	case d.in.Settings.Policy.MaxDenials > 0 && d.s.Denials >= d.in.Settings.Policy.MaxDenials:
-		why := fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", d.s.Denials)
+	case d.denied() > 0:
+		why := fmt.Sprintf("stopped after %d replies in a row whose every tool call was denied", d.denied())
 		if n := len(d.s.Evidence.Denied); n > 0 && d.s.Evidence.Denied[n-1].Grant != "" {
 			why += "; the last one needs the rule " + d.s.Evidence.Denied[n-1].Grant
 		}

@@ -76,6 +76,17 @@ func (l *life) denied(calls ...int) *life {
 	return l
 }
 
+// held ends calls as commands do that the sandbox held back: n replies with one each.
+func (l *life) held(n int) *life {
+	l.t.Helper()
+	for range n {
+		l.turn(troupe.StopToolUse, "Bash").add(troupe.ToolFinished{Name: "Bash",
+			Result:   troupe.Result{Reply: l.st.Reply(), Call: 0, IsError: true},
+			Evidence: troupe.Evidence{Denied: []troupe.Denial{{Tool: "Bash", Grant: "Bash(x)"}}}})
+	}
+	return l
+}
+
 func schedule(tool string) troupe.Schedule {
 	switch tool {
 	case "Read", "Grep":
@@ -235,6 +246,13 @@ func TestNext(t *testing.T) {
 			"Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission,
 			Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last " +
 				"one needs the rule Edit(//x)"}},
+		"who looks around may be held back more often": {born(t, troupe.Limits{}).held(11), inputs(),
+			turn.CallModel{Reply: 12, Attempt: 1}},
+		"but not for ever, either": {born(t, troupe.Limits{}).held(12), inputs(), turn.End{Status: troupe.Failed,
+			Cause: troupe.CausePermission, Result: "reply 12", Error: "stopped after 12 replies in a row whose every " +
+				"tool call was denied; the last one needs the rule Bash(x)"}},
+		"a no among what is held back": {born(t, troupe.Limits{}).held(2).turn(troupe.StopToolUse, "Edit").denied(0),
+			inputs(), turn.CallModel{Reply: 4, Attempt: 1}},
 		"one call that ran breaks the wall": {born(t, troupe.Limits{}).turn(troupe.StopToolUse,
 			"Edit").denied(0).turn(troupe.StopToolUse, "Edit", "Read").denied(0).done(1).turn(troupe.StopToolUse,
 			"Edit").denied(0), inputs(), turn.CallModel{Reply: 4, Attempt: 1}},

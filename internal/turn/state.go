@@ -30,7 +30,7 @@ type State struct {
 	counts
 	Files    map[string]string // absolute path → content hash last read or written
 	Evidence troupe.Evidence   // of this run: files written, commands run
-	Denials  int               // replies in a row all of whose calls were denied
+	refused  refused           // replies in a row that got nothing done
 	Tasks    []troupe.Task     // in order of their beginning; of those that ended the latest
 
 	ofTree
@@ -115,7 +115,14 @@ type Call struct {
 	requests int   // of any kind, so far
 	denials  int   // that it has brought to the evidence
 	seq      int64 // event of its result
-	deny     bool
+	deny     bool  // it got nothing done, for it was denied
+	held     bool  // it ran, and failed for what the sandbox kept it from
+}
+
+// refused counts replies in a row.
+type refused struct {
+	denied int // all of whose calls were denied
+	held   int // the same, where some may have been commands that the sandbox held back
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }

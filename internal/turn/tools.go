@@ -42,7 +42,8 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	f.move(c, CallDone)
 	c.seq = f.e.Seq
 	// A command that failed for what it was kept from got as little done as one that never ran.
-	c.deny = b.Denied != nil || b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
+	c.held = b.Denied == nil && b.Outcome == nil && b.Result.IsError && len(b.Evidence.Denied) > 0
+	c.deny = b.Denied != nil || c.held
 	for _, block := range b.Result.Blocks {
 		f.s.window.pending += size(block)
 	}
@@ -118,13 +119,18 @@ func (f *fold) noteDenials(c *Call, b troupe.ToolFinished) {
 }
 
 func (f *fold) countDenials() {
+	denied := true
 	for i := range f.s.Calls {
 		if !f.s.Calls[i].deny {
-			f.s.Denials = 0
+			f.s.refused.denied, f.s.refused.held = 0, 0
 			return
 		}
+		denied = denied && !f.s.Calls[i].held
 	}
-	f.s.Denials++
+	f.s.refused.held++
+	if f.s.refused.denied++; !denied {
+		f.s.refused.denied = 0
+	}
 }
 
 func mergeTouch(files []troupe.FileTouch, f troupe.FileTouch) []troupe.FileTouch {
