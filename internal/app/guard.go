@@ -196,7 +196,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	}
 	s := gr.policy.settings.Sandbox
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
-	environ := append(sandbox.Environment(), "TMPDIR="+temp)
+	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp)
 	var caches []string
 	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
 	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
@@ -223,6 +223,9 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		return nil, nil, err
 	}
 	environ = append(environ, more...)
+	if n := out.Network; !n.All && n.Proxy == 0 && len(n.Ports)+len(n.Addresses) == 0 {
+		environ = append(environ, sandbox.Environment(sandbox.Offline())...)
+	}
 	g.protect(gr, c, out)
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = slices.Concat(hidden, g.otherOutputs(c.Session.ID), g.otherTemps(c.Session))

@@ -41,7 +41,7 @@ func exported() map[string]string {
 		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
 	}
 	for _, name := range []string{
-		"sandbox.Quiet", "sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
+		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",
 		"turn.RefusedError",
 	} {
 		out[name] = before

@@ -44,7 +44,7 @@ func newRoom(t testing.TB, o Options) *room {
 	}
 	r.conf = troupe.Confinement{Level: troupe.LevelReadOnly, Temp: r.temp}
 	r.env = append(os.Environ(), "HOME="+r.home, "TMPDIR="+r.temp, "LC_ALL=C.UTF-8")
-	r.env = append(r.env, Environment()...)
+	r.env = append(r.env, Environment(Quiet())...)
 	return r
 }
 

@@ -38,10 +38,23 @@ func Quiet() []Setting {
 	}
 }
 
-// Environment are the settings of Quiet as an environment has them.
-func Environment() []string {
+// Offline are the settings by which common tools do not try again and again to reach somebody, where nobody is
+// reached: with them a command that wants the network ends at once, and can be asked about.
+func Offline() []Setting {
+	return []Setting{
+		{"npm_config_fetch_retries", "0", "npm waits for a minute and more between its attempts"},
+		{"YARN_HTTP_RETRY", "0", "yarn tries three times"},
+		{"PIP_RETRIES", "0", "pip tries five times, and waits in between"},
+		{"CARGO_NET_RETRY", "0", "cargo tries three times"},
+		{"UV_HTTP_RETRIES", "0", "uv tries three times"},
+		{"BUNDLE_RETRY", "0", "bundler tries three times"},
+	}
+}
+
+// Environment are settings as an environment has them.
+func Environment(settings []Setting) []string {
 	var list []string
-	for _, s := range Quiet() {
+	for _, s := range settings {
 		list = append(list, s.Name+"="+s.Value)
 	}
 	return list
@@ -96,7 +109,11 @@ func chores() []chore {
 }
 
 func pythons() []string { return []string{"python*", "pypy*"} }
-func goTools() []string { return []string{"go", "gofmt", "pkg/tool/*/"} }
+
+// goTools are go itself, and what it runs: tools of the distribution, and those that it has built into its cache.
+func goTools() []string {
+	return []string{"go", "gofmt", "pkg/tool/*/", "[0-9a-f][0-9a-f]/[0-9a-f]*-d/"}
+}
 
 // gitValues are git's options that have their value in the next word.
 func gitValues() []string {
