@@ -65,7 +65,9 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 		if turn == 0 {
 			return Undo{}, &troupe.UserError{
 				Problem: fmt.Sprintf("no tool of session %s has changed a file that was not put back already", root),
-				Hint:    fmt.Sprintf("`troupe undo %s --list` lists its turns, and the commands it ran.", root),
+				Hint: fmt.Sprintf("What commands changed cannot be undone. `troupe undo %s --list` lists the turns, "+
+					"and the "+
+					"commands that ran.", root),
 			}
 		}
 	case turn < 0 || turn > len(h.turns):

@@ -175,10 +175,56 @@ func TestAdviceWorks(t *testing.T) {
 	})
 }
 
+// TestSettingWorks: where no rule helps, for a command writes outside of its folder, the denial names a setting, and
+// with it the command works. What is protected is opened by none.
+func TestSettingWorks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if len(p.explainLevels()) == 0 {
+		t.Skip("this machine cannot confine commands")
+	}
+	const command = "mkdir -p ~/tools/x && cp tool ~/tools/x/"
+	p.write("tool", "x\n")
+	r := p.bash(command, "Bash")
+	m := regexp.MustCompile(`sandbox\.write: (\[.*?\])`).FindStringSubmatch(strings.ReplaceAll(r.out, `\"`, `"`))
+	if m == nil {
+		t.Fatalf("no setting is named:\n%s", r.out)
+	}
+	p.write("../home/settings.json", `{"sandbox": {"write": `+m[1]+`}}`)
+	if r := p.bash(command, "Bash"); strings.Contains(r.out, "Permission denied") ||
+		p.read("../user/tools/x/tool") != "x\n" {
+		t.Errorf("with %s:\n%s", m[1], r.out)
+	}
+	for _, command := range []string{"cp tool ~/.bashrc", "mkdir -p ~/go/bin", "cp tool .envrc", "cp tool /tmp/x-$$"} {
+		if r := p.bash(command, "Bash"); strings.Contains(r.out, "sandbox.write") {
+			t.Errorf("%s: a setting is named:\n%s", command, r.out)
+		}
+	}
+}
+
 // explainLevels are the sandboxes of this machine.
 func (p *place) explainLevels() []string {
 	if k := p.kernel(); !k.landlock {
 		return nil
 	}
 	return []string{"read-only"}
+}
+
+// TestOfflineEndsSoon: a command that only wants the network, where it has none, ends at once, and is asked about.
+// By itself npm waits ten seconds, and then sixty.
+func TestOfflineEndsSoon(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("no npm")
+	}
+	p := newPlace(t)
+	if len(p.explainLevels()) == 0 {
+		t.Skip("this machine cannot confine commands")
+	}
+	p.write(".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=2\n")
+	ev, out := p.do("npm view left-pad")
+	if len(ev.Commands) != 1 || ev.Commands[0].DurationMS > 9000 || len(ev.Denied) != 1 ||
+		!strings.Contains(ev.Denied[0].Why, "127.0.0.1:9") {
+		t.Errorf("%+v\n%s", ev, out)
+	}
 }

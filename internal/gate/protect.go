@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
@@ -79,6 +80,39 @@ func (c *call) guarded(name string) []*guard {
 		}
 	}
 	return out
+}
+
+// maxSettingPaths are named by WriteSetting.
+const maxSettingPaths = 3
+
+// WriteSetting is the setting that lets commands change what one attempted to change outside of its folder, "" if none
+// does: no setting opens what is protected, and commands have a place for temporary files.
+func WriteSetting(q *Query, cwd string, wants []troupe.Attempt) string {
+	c := &call{guards: guardsOf(q)}
+	var paths []string
+	for _, w := range wants {
+		changes := w.Op == troupe.OpCreate || w.Op == troupe.OpWrite || w.Op == troupe.OpRemove
+		if !changes || len(paths) == maxSettingPaths || len(c.guarded(w.Path)) > 0 || c.guards.leads(w.Path) {
+			return ""
+		}
+		below := func(dir string) bool { return dir != "" && strings.HasPrefix(w.Path+"/", dir+"/") }
+		if below(cwd) || !below(q.Home) && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev", "/proc"}, below) {
+			return ""
+		}
+		paths = append(paths, jsonString(w.Path))
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return "in your settings.json, sandbox.write: [" + strings.Join(paths, ", ") + "]"
+}
+
+// leads reports whether a protected place lies below a path.
+func (g guards) leads(name string) bool {
+	path := rule.LiteralSegments(name)
+	return slices.ContainsFunc(g.places, func(p guard) bool {
+		return len(path) < len(p.segs) && slices.Equal(path, p.segs[:len(path)])
+	})
 }
 
 // names reports whether the pattern of a rule calls a protected place by its names, one

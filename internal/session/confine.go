@@ -258,22 +258,36 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	if d.Sandbox != troupe.LevelReadOnly {
 		note = "Permission denied for what it attempted beyond its workspace"
 	}
-	remedy := ""
-	if d.Beyond == troupe.Ask {
-		remedy = "; this run cannot ask for permission"
-		switch {
-		case d.Grant != "":
-			remedy += "; " + gate.HowToGrant(d.Grant)
-		case alone:
-			remedy += " (with --ask the run would wait for an answer)"
-		}
-	}
+	remedy := cs.remedy(d, alone, wants)
 	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))
 	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant})
 	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
 		out.IsError = true
 	}
 	return false, nil
+}
+
+// remedy is what would allow what a command was kept from.
+func (cs *calls) remedy(d troupe.Decision, alone bool, wants []troupe.Attempt) string {
+	if d.Beyond != troupe.Ask {
+		return ""
+	}
+	text := "; this run cannot ask for permission"
+	switch {
+	case d.Grant != "":
+		text += "; " + gate.HowToGrant(d.Grant)
+	case alone:
+		text += " (with --ask the run would wait for an answer)"
+	}
+	if d.Sandbox == troupe.LevelWorkspace {
+		cwd := cs.a.st.Session.Cwd
+		q := QueryIn(cs.a.h.d.Guard, cwd, troupe.Access{})
+		q.Home = cs.a.h.d.Home
+		if setting := gate.WriteSetting(&q, cwd, wants); setting != "" {
+			text += "; to let commands write there from now on: " + setting
+		}
+	}
+	return text
 }
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been

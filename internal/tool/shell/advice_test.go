@@ -15,6 +15,13 @@ func TestAdvice(t *testing.T) {
 		"create /tmp/x. Its own folder for temporary files is $TMPDIR.)") {
 		t.Error(text)
 	}
+	const leaks = "==7==LeakSanitizer has encountered a fatal error.\n"
+	if text := untraced(w, leaks); !strings.Contains(text, "ASAN_OPTIONS=detect_leaks=0") {
+		t.Error(text)
+	}
+	if untraced(nil, leaks) != "" || untraced(w, "ok") != "" {
+		t.Error("it is told where it is not so")
+	}
 	if text := refusals(w, "/tmp/project"); !strings.HasSuffix(text, "create /tmp/x.)") {
 		t.Error(text)
 	}

@@ -64,6 +64,16 @@ func advice(attempts []troupe.Attempt, cwd string) string {
 	return ""
 }
 
+// untraced explains what LeakSanitizer says of itself in a sandbox, which lets no process look into another as a
+// debugger does.
+func untraced(w *troupe.Watched, output string) string {
+	if w == nil || !strings.Contains(output, "LeakSanitizer has encountered a fatal error") {
+		return ""
+	}
+	return "(The sandbox lets no process trace another, so LeakSanitizer cannot look for leaks here. " +
+		"ASAN_OPTIONS=detect_leaks=0 runs everything else of AddressSanitizer.)"
+}
+
 const maxRefusals = 8 // that are told
 
 // refusals is what the model is told about what was not let: a command may hide it, and what

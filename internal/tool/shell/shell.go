@@ -338,8 +338,10 @@ func (c *call) result(e ending, text printed, took time.Duration) tool.Output {
 		held = "(Something it started still runs, outside its process group.)"
 	}
 	out.Blocks = []troupe.Block{troupe.Text(text.report(ended, lines(left, held)))}
-	if told := refusals(e.watched, e.cwd); told != "" {
-		out.Blocks = append(out.Blocks, troupe.Text(told))
+	for _, told := range []string{refusals(e.watched, e.cwd), untraced(e.watched, out.Blocks[0].Text)} {
+		if told != "" {
+			out.Blocks = append(out.Blocks, troupe.Text(told))
+		}
 	}
 	return out
 }
