@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -208,6 +210,38 @@ func (p *place) explainLevels() []string {
 		return nil
 	}
 	return []string{"read-only"}
+}
+
+// TestCommitsTakeTurns: agents that commit in one folder at once all do.
+func TestCommitsTakeTurns(t *testing.T) {
+	t.Parallel()
+	p, git := protectedRepository(t)
+	const n = 12
+	calls := make([]string, n)
+	for i := range n {
+		calls[i] = fmt.Sprintf("{tool: Agent, input: {name: a%d, description: d, prompt: p, subagent_type: general-purpose}}", i)
+	}
+	p.write("../s.yaml", "replies:\n  - agent: main\n    turn: 1\n    calls:\n      - "+strings.Join(calls, "\n      - ")+
+		"\n  - agent: general-purpose\n    turn: 1\n    calls:\n      - "+
+		bash("n=$(basename $(mktemp -u)) && echo x > $n && git add $n && git commit -qm $n")+"\n  - text: done\n")
+	before := git("rev-list", "--count", "HEAD")
+	r := p.troupe("-p", "--model", "script:../s.yaml", "--permission-mode", "bypassPermissions", "--output-format",
+		"stream-json", "go")
+	if before, after := number(t, before), number(t, git("rev-list", "--count", "HEAD")); after != before+n {
+		t.Errorf("%d of %d commits were made", after-before, n)
+		for _, line := range regexp.MustCompile(`fatal: [^"]*`).FindAllString(r.out+r.errOut, 3) {
+			t.Log(line)
+		}
+	}
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestOfflineEndsSoon: a command that only wants the network, where it has none, ends at once, and is asked about.

@@ -184,14 +184,13 @@ func parseConfig(text []byte) (keys config, ok bool) {
 	}
 	r := configReader{rest: strings.ReplaceAll(string(text), "\r\n", "\n"), keys: config{}}
 	for r.rest != "" {
-		switch c := r.rest[0]; {
-		case c == '\n' || c == ' ' || c == '\t':
+		switch r.rest[0] {
+		case '\n', ' ', '\t':
 			r.rest = r.rest[1:]
-		case c == '#' || c == ';':
+		case '#', ';':
 			_, r.rest, _ = strings.Cut(r.rest, "\n")
-		case c == '[':
-			ok = r.header()
-			if !ok {
+		case '[':
+			if !r.header() {
 				return nil, false
 			}
 		default:

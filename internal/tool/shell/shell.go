@@ -71,6 +71,8 @@ type Shell struct {
 	guard   *guard
 	marks   *marks
 	turns   turns
+	// Commands of git that change one repository take turns as well.
+	repositories repositories
 }
 
 // New returns a Shell. All agents of a process share one.
@@ -181,17 +183,38 @@ type printed interface {
 	report(ended, also string) string
 }
 
+// turn waits until the command may begin. It reports false if ctx ended first; else leave has to be called once.
+func (c *call) turn(ctx context.Context, cwd string) (leave func(), ok bool) {
+	var entered []*turns
+	leave = func() {
+		for _, t := range entered {
+			t.leave()
+		}
+	}
+	if c.background { // a server may be at work for days, and the commands that ask it wait for it
+		return leave, true
+	}
+	for _, t := range []*turns{c.shell.repositories.of(c.command, cwd), &c.shell.turns} {
+		if t == nil {
+			continue
+		}
+		if !t.enter(ctx) {
+			leave()
+			return nil, false
+		}
+		entered = append(entered, t)
+	}
+	return leave, true
+}
+
 // Run implements tool.Prepared.
 func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	leave := func() {}
-	if !c.background { // a server may be at work for days, and the commands that ask it wait for it
-		if !c.shell.turns.enter(ctx) {
-			return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
-		}
-		leave = c.shell.turns.leave
+	leave, ok := c.turn(ctx, env.Cwd)
+	if !ok {
+		return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
 	}
 	out, err := c.output(env)
 	under := newUnderway(out, leave)
