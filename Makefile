@@ -31,7 +31,7 @@ LINT    := bin/tools/golangci-lint-$(GOLANGCI)
 RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo test test-long fmt lint bench fuzz picture loc clean
+.PHONY: help build demo test test-long test-projects fmt lint bench fuzz picture loc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
@@ -67,6 +67,11 @@ lint: $(LINT) ## golangci-lint, built on first use, and whether go.mod is tidy
 	@$(GO) mod tidy -diff > bin/tidy.diff 2> bin/tidy.err || { cat bin/tidy.diff; [ ! -s bin/tidy.diff ] || { echo "go.mod is not tidy: go mod tidy"; exit 1; }; \
 		echo "Whether go.mod is tidy was NOT looked at: $$(tail -n 1 bin/tidy.err)"; }
 	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run ./...
+
+# UPDATE=1 writes docs/projects.md; NAME=go runs one of the projects. Rows of programs that are missing stay as they are.
+test-projects: build ## everyday commands in real-shaped projects, against docs/projects.md
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count=1 -timeout 90m -parallel 4 ./internal/e2e \
+		-run '^TestProjects$$$(if $(NAME),/commands/$(NAME)$$)' -args -projects $(if $(UPDATE),-update)
 
 fmt: ## gofmt, and lines of more than 120 columns wrapped
 	@git ls-files -z --cached --others --exclude-standard '*.go' | grep -zv '/testdata/' | xargs -0 $(GO) run ./scripts/wrap
