@@ -219,9 +219,11 @@ func TestCommitsTakeTurns(t *testing.T) {
 	const n = 12
 	calls := make([]string, n)
 	for i := range n {
-		calls[i] = fmt.Sprintf("{tool: Agent, input: {name: a%d, description: d, prompt: p, subagent_type: general-purpose}}", i)
+		calls[i] = fmt.Sprintf("{tool: Agent, input: {name: a%d, description: d, prompt: p, subagent_type: "+
+			"general-purpose}}", i)
 	}
-	p.write("../s.yaml", "replies:\n  - agent: main\n    turn: 1\n    calls:\n      - "+strings.Join(calls, "\n      - ")+
+	p.write("../s.yaml", "replies:\n  - agent: main\n    turn: 1\n    calls:\n      - "+
+		strings.Join(calls, "\n      - ")+
 		"\n  - agent: general-purpose\n    turn: 1\n    calls:\n      - "+
 		bash("n=$(basename $(mktemp -u)) && echo x > $n && git add $n && git commit -qm $n")+"\n  - text: done\n")
 	before := git("rev-list", "--count", "HEAD")

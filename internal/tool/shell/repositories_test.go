@@ -9,7 +9,8 @@ func TestRepositories(t *testing.T) {
 	dir := t.TempDir()
 	first := r.of("git commit -m x", dir)
 	for _, command := range []string{
-		"git add .", "cd sub && git -C x -c a=b commit -qam 'y'", "make && git commit", "(git stash)", "true\ngit add x",
+		"git add .", "cd sub && git -C x -c a=b commit -qam 'y'", "make && git commit", "(git stash)",
+		"true\ngit add x",
 	} {
 		if r.of(command, dir) != first || first == nil {
 			t.Errorf("%q does not wait for others", command)
