@@ -109,37 +109,45 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	if main.Cause == troupe.CauseNoModel {
 		out.Suspects = a.app.models.suspects(main.Model)
 	}
-	out.Denials, err = a.app.trees.denials(ctx, main, t.Paths[s.Root])
-	return out, err
-}
-
-// denials reads what permissions refused in the last run from the event that ended it.
-func (a trees) denials(ctx context.Context, main troupe.Session, path string) ([]troupe.Denial, error) {
-	if !main.Status.Ended() {
-		return nil, nil
-	}
-	var last []troupe.Event
-	err := a.store.View(ctx, func(r store.Reader) error {
-		var err error
-		last, err = r.Events(main.ID, main.Seq-1, 1)
-		return err
-	})
+	evidence, err := a.app.trees.evidence(ctx, t.Sessions)
 	if err != nil {
-		return nil, fmt.Errorf("read the end of session %s: %w", main.ID, err)
+		return out, err
 	}
-	var out []troupe.Denial
-	for _, e := range last {
-		if end, ok := e.Body.(troupe.Ended); ok {
-			for _, d := range end.Outcome.Evidence.Denied {
-				if d.Agent != "" {
-					d.Agent = "/" + d.Agent
-				}
-				d.Agent = path + d.Agent
-				out = append(out, d)
-			}
+	for i := range out.Agents {
+		out.Agents[i].Evidence = wire.EvidenceOf(evidence[out.Agents[i].ID])
+	}
+	for _, d := range evidence[s.Root].Denied {
+		if d.Agent != "" {
+			d.Agent = "/" + d.Agent
 		}
+		d.Agent = t.Paths[s.Root] + d.Agent
+		out.Denials = append(out.Denials, d)
 	}
 	return out, nil
+}
+
+// evidence reads what was measured in the last run of each session from the event that ended it.
+func (a trees) evidence(ctx context.Context, sessions []troupe.Session) (map[troupe.SessionID]troupe.Evidence, error) {
+	out := make(map[troupe.SessionID]troupe.Evidence)
+	err := a.store.View(ctx, func(r store.Reader) error {
+		clear(out)
+		for _, s := range sessions {
+			if !s.Status.Ended() {
+				continue
+			}
+			last, err := r.Events(s.ID, s.Seq-1, 1)
+			if err != nil {
+				return fmt.Errorf("read the end of session %s: %w", s.ID, err)
+			}
+			for _, e := range last {
+				if end, ok := e.Body.(troupe.Ended); ok {
+					out[s.ID] = end.Outcome.Evidence
+				}
+			}
+		}
+		return nil
+	})
+	return out, err
 }
 
 // list returns root sessions, the newest first.

@@ -44,6 +44,7 @@ type Session struct {
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	DurationMS int64     `json:"duration_ms" doc:"Of the last run, or of this one until now"`
 
+	Evidence *Evidence `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
 	// Tree is what its whole tree adds up to; nil for a sub-agent.
 	Tree *Sums `json:"tree,omitempty" doc:"Of a main agent: what its whole tree adds up to"`
 	// Number is 0 for a main agent, and where one session is looked at by itself.

@@ -1,0 +1,42 @@
+package wire
+
+import "github.com/troupe-dev/troupe"
+
+// Evidence is what the runtime itself measured while an agent worked. It does not come from the agent's words.
+type Evidence struct {
+	Files    []FileWritten `json:"files,omitempty" doc:"Written by its tools; what commands changed is not known"`
+	Commands []CommandRun  `json:"commands,omitempty"`
+}
+
+// FileWritten is what an agent's tools did to a file. Lines are counted against the content before.
+type FileWritten struct {
+	Path    string `json:"path" doc:"absolute"`
+	New     bool   `json:"new,omitempty"`
+	Added   int    `json:"added" doc:"lines"`
+	Removed int    `json:"removed" doc:"lines"`
+}
+
+// CommandRun is one command that has ended.
+type CommandRun struct {
+	Command    string            `json:"command"`
+	ExitCode   int               `json:"exit_code" doc:"-1: ended by a signal or a timeout"`
+	DurationMS int64             `json:"duration_ms"`
+	Tests      *troupe.TestCount `json:"tests,omitempty" doc:"What a known test runner printed about itself"`
+}
+
+// EvidenceOf maps what was measured; nil if that is nothing.
+func EvidenceOf(e troupe.Evidence) *Evidence {
+	var out Evidence
+	for _, f := range e.Files {
+		if f.Wrote {
+			out.Files = append(out.Files, FileWritten{f.Path, f.New, f.Added, f.Removed})
+		}
+	}
+	for _, c := range e.Commands {
+		out.Commands = append(out.Commands, CommandRun{c.Command, c.ExitCode, c.DurationMS, c.Tests})
+	}
+	if len(out.Files)+len(out.Commands) == 0 {
+		return nil
+	}
+	return &out
+}
