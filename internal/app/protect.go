@@ -104,8 +104,9 @@ func (g *guard) own() []string {
 // opened is what of the protected places was allowed for one run.
 type opened struct {
 	paths map[string]bool
-	// gits are folders that were no repositories and become some, by leave: a .git that was not there, and below
-	// another .git what belongs to a work tree or a submodule.
+	// gits are folders that were no repositories and become some, by leave: a .git that was not there, with the
+	// folder that it is in if that was to be made too, and below another .git what belongs to a work tree or a
+	// submodule.
 	gits []string
 	// bare are folders of which a HEAD was allowed that was not there: the same, with any name.
 	bare []string
@@ -118,23 +119,31 @@ func openedBy(granted []troupe.Attempt) opened {
 			continue
 		}
 		o.paths[a.Path] = true
-		if _, err := os.Lstat(a.Path); !errors.Is(err, fs.ErrNotExist) {
+		if !missing(a.Path) {
 			continue
 		}
 		dir := filepath.Dir(a.Path)
 		if strings.Contains(dir, "/.git/worktrees/") || strings.Contains(dir, "/.git/modules/") {
-			if _, err := os.Lstat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+			if missing(filepath.Join(dir, "HEAD")) {
 				o.gits = append(o.gits, dir)
 			}
 		}
 		switch filepath.Base(a.Path) {
 		case ".git":
 			o.gits = append(o.gits, a.Path)
+			if slices.Contains(granted, troupe.Attempt{Op: troupe.OpCreate, Path: dir}) && missing(dir) {
+				o.gits = append(o.gits, dir) // a clone's files are what was asked for
+			}
 		case "HEAD":
 			o.bare = append(o.bare, filepath.Dir(a.Path))
 		}
 	}
 	return o
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // opens reports whether a path was allowed, or is part of the one repository that was allowed to be made.

@@ -59,5 +59,13 @@ func folderOf(r command.NewRepository, wants []troupe.Attempt) (string, bool) {
 	if r.Folder == "" && len(made) == 1 {
 		return made[0].Path, true
 	}
+	// In the workspace a folder can be made, and only git's in it is asked about.
+	for _, w := range wants {
+		if r.Clone && w.Op == troupe.OpCreate && path.Base(w.Path) == ".git" {
+			if folder, ok := r.Under(path.Dir(w.Path)); ok || r.Folder == "" {
+				return folder, true
+			}
+		}
+	}
 	return "", false
 }

@@ -45,3 +45,17 @@ func TestCompletes(t *testing.T) {
 		}
 	}
 }
+
+// TestCompletesClone: in the workspace only git's own folder is wanted; the files that come with a clone belong to it.
+func TestCompletesClone(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"git clone ../a x": "/ws/x", "git clone https://host/a/x.git": "/ws/x", "git init x": "", "git clone ../a y": "",
+	} {
+		got := gate.NewTools(nil).Completes(troupe.Access{Command: command},
+			[]troupe.Attempt{{Op: troupe.OpCreate, Path: "/ws/x/.git"}})
+		if has := slices.Contains(got, troupe.Attempt{Op: troupe.OpCreate, Path: "/ws/x"}); has != (want != "") {
+			t.Errorf("%s completes %v, want the folder %q", command, got, want)
+		}
+	}
+}

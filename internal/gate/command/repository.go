@@ -12,6 +12,7 @@ type NewRepository struct {
 	Folder string
 	Bare   bool // the folder itself is git's
 	Remote bool // it is fetched from another machine
+	Clone  bool // it comes with files, into a folder that is not there or is empty
 }
 
 // Repository reads a command that makes a repository. ok is false for others.
@@ -25,6 +26,7 @@ func Repository(words []Word) (r NewRepository, ok bool) {
 		return r, false
 	}
 	clone := args[at].Text == "clone"
+	r.Clone = clone
 	var names []Word
 	for i := at + 1; i < len(args); i++ {
 		switch text := args[i].Text; {
