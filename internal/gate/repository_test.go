@@ -50,7 +50,8 @@ func TestCompletes(t *testing.T) {
 func TestCompletesClone(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"git clone ../a x": "/ws/x", "git clone https://host/a/x.git": "/ws/x", "git init x": "", "git clone ../a y": "",
+		"git clone ../a x": "/ws/x", "git clone https://host/a/x.git": "/ws/x", "git init x": "",
+		"git clone ../a y": "",
 	} {
 		got := gate.NewTools(nil).Completes(troupe.Access{Command: command},
 			[]troupe.Attempt{{Op: troupe.OpCreate, Path: "/ws/x/.git"}})
