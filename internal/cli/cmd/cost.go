@@ -45,18 +45,20 @@ func showCost(ctx context.Context, c *console.Console, a api.API, ref string, as
 }
 
 func writeCost(c *console.Console, bill wire.Cost) error {
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tMODEL\tTURNS\tINPUT\tCACHED\tWRITTEN\tOUTPUT\tCOST\tTIME")
+	type col = console.Column
+	t := c.Table(col{Title: "AGENT"}, col{Title: "MODEL", Spare: 6}, col{Title: "TURNS", Spare: 2},
+		col{Title: "INPUT", Spare: 4}, col{Title: "CACHED", Spare: 3}, col{Title: "WRITTEN", Spare: 5},
+		col{Title: "OUTPUT", Spare: 4}, col{Title: "COST"}, col{Title: "TIME"})
 	turns := 0
 	for _, a := range bill.Agents {
-		costRow(w, console.Line(a.Path, 40), console.Line(a.Model, 0), a.Turns, a.Usage, a.CostUSD,
+		costRow(t, console.Line(a.Path, 40), console.Line(a.Model, 0), a.Turns, a.Usage, a.CostUSD,
 			console.Duration(a.DurationMS))
 		turns += a.Turns
 	}
 	if len(bill.Agents) > 1 {
-		costRow(w, "all", "", turns, bill.Usage, bill.CostUSD, "")
+		costRow(t, "all", "", turns, bill.Usage, bill.CostUSD, "")
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(); err != nil {
 		return err
 	}
 	if len(bill.Unpriced) > 0 {
@@ -65,15 +67,15 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	if len(bill.Limits) > 0 {
 		fmt.Fprintln(c.Out)
 	}
-	w = tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, l := range bill.Limits {
 		fmt.Fprintln(w, limitText(l))
 	}
 	return w.Flush()
 }
 
-func costRow(w *tabwriter.Writer, who, model string, turns int, u troupe.Usage, cost float64, time string) {
-	fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", who, model, turns, troupe.FormatTokens(u.Input),
+func costRow(t *console.Table, who, model string, turns int, u troupe.Usage, cost float64, time string) {
+	t.Row(who, model, turns, troupe.FormatTokens(u.Input),
 		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output),
 		troupe.Dollars(cost), time)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -62,8 +61,9 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 	for alias, full := range l.Aliases {
 		aliases[full] = append(aliases[full], alias)
 	}
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tALIAS\tWINDOW\tOUTPUT\t$ IN\t$ CACHED\t$ OUT")
+	type col = console.Column
+	t := c.Table(col{Title: "MODEL"}, col{Title: "ALIAS", Spare: 1}, col{Title: "WINDOW", Spare: 2},
+		col{Title: "OUTPUT", Spare: 4}, col{Title: "$ IN"}, col{Title: "$ CACHED", Spare: 3}, col{Title: "$ OUT"})
 	for _, m := range l.Models {
 		name := m.Name
 		if name == l.Default {
@@ -75,11 +75,11 @@ func writeModels(c *console.Console, l wire.ModelList) error {
 			in, cached, out = fmt.Sprintf("%.2f", m.Input), fmt.Sprintf("%.3f", m.CacheRead),
 				fmt.Sprintf("%.2f", m.Output)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(name, 60),
+		t.Row(console.Line(name, 60),
 			console.Line(strings.Join(aliases[m.Name], " "), 0),
 			tokensText(m.Window), tokensText(m.MaxOutput), in, cached, out)
 	}
-	return w.Flush()
+	return t.Write()
 }
 
 func tokensText(n int) string {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -46,15 +45,16 @@ func writeSessions(c *console.Console, list []wire.Session) error {
 		_, err := fmt.Fprintln(c.Out, `No sessions yet. Begin one: troupe -p "explain this project"`)
 		return err
 	}
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tNAME\tSTATUS\tAGENTS\tTOKENS\tCOST\tSTARTED\tFOLDER\tWHAT")
+	type col = console.Column
+	t := c.Table(col{Title: "ID"}, col{Title: "NAME"}, col{Title: "STATUS"}, col{Title: "AGENTS", Spare: 5},
+		col{Title: "TOKENS", Spare: 4}, col{Title: "COST", Spare: 2}, col{Title: "STARTED", Spare: 1},
+		col{Title: "FOLDER", Spare: 3}, col{Title: "WHAT"})
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", s.ID, console.Line(s.Name, 24), sessionStatus(s),
-			s.Tree.Agents,
+		t.Row(s.ID, console.Line(s.Name, 24), sessionStatus(s), s.Tree.Agents,
 			troupe.FormatTokens(s.Tree.Usage.Total()), sessionCost(s), s.CreatedAt.Local().Format("2006-01-02 15:04"),
 			console.Line(c.ShortPath(s.Cwd), 40), console.Line(s.Title, 50))
 	}
-	return w.Flush()
+	return t.Write()
 }
 
 // sessionCost is what a tree has cost, as far as that is known.

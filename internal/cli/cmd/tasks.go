@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -61,14 +60,14 @@ func writeTasks(c *console.Console, list []wire.Task) error {
 		_, err := fmt.Fprintln(c.Out, "Nothing is at work.")
 		return err
 	}
-	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "AGENT\tTASK\tKIND\tWHAT\tSTATUS\tTIME\tDOING")
+	type col = console.Column
+	table := c.Table(col{Title: "AGENT"}, col{Title: "TASK", Spare: 1}, col{Title: "KIND", Spare: 3},
+		col{Title: "WHAT", Spare: 2}, col{Title: "STATUS"}, col{Title: "TIME"}, col{Title: "DOING"})
 	for _, t := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t),
-			taskStatus(t),
+		table.Row(console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
 			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
 	}
-	if err := w.Flush(); err != nil {
+	if err := table.Write(); err != nil {
 		return err
 	}
 	told := make(map[troupe.SessionID]bool)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -55,12 +54,12 @@ func writePlan(c *console.Console, s wire.Session, u wire.Undo, force bool) erro
 		fmt.Fprintf(c.Out, "session  %s: back to before turn %d\n", s.ID, u.Turn)
 	}
 	if len(u.Files) > 0 {
-		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "FILE\tLINES\tWHAT HAPPENS")
+		w := c.Table(console.Column{Title: "FILE"}, console.Column{Title: "LINES"},
+			console.Column{Title: "WHAT HAPPENS"})
 		for _, f := range u.Files {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", shortIn(s, f.Path), lineCounts(f.Added, f.Removed), fileOutcome(f, force))
+			w.Row(shortIn(s, f.Path), lineCounts(f.Added, f.Removed), fileOutcome(f, force))
 		}
-		if err := w.Flush(); err != nil {
+		if err := w.Write(); err != nil {
 			return err
 		}
 	}
@@ -110,16 +109,16 @@ func writeTurns(c *console.Console, s wire.Session, turns []wire.Turn) error {
 		}
 		fmt.Fprintf(c.Out, "turn %d  %s  %s%s\n", t.Number, t.At.Local().Format("2006-01-02 15:04:05"),
 			console.Line(t.Asked, 60), state)
-		w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
+		w := c.Table(make([]console.Column, 3)...)
 		for _, f := range t.Files {
 			name := shortIn(s, f.Path)
 			if f.New {
 				name += " (new)"
 			}
-			fmt.Fprintf(w, "  %s\t%s\t%s\n", name, lineCounts(f.Added, f.Removed),
+			w.Row("  "+name, lineCounts(f.Added, f.Removed),
 				console.Line(strings.Join(f.Agents, ", "), 60))
 		}
-		if err := w.Flush(); err != nil {
+		if err := w.Write(); err != nil {
 			return err
 		}
 		for _, cmd := range t.Commands {

@@ -1,0 +1,104 @@
+package console
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Column is one of a table. On a terminal that is too narrow for all, those with the highest Spare are left
+// out first; 0 stays.
+type Column struct {
+	Title string
+	Spare int
+}
+
+// Table is rows under titles. A terminal is shown what fits on its lines, anything else all of it.
+type Table struct {
+	c       *Console
+	columns []Column
+	rows    [][]string
+}
+
+// Table makes one. Without any title it has no line of them.
+func (c *Console) Table(columns ...Column) *Table { return &Table{c: c, columns: columns} }
+
+// Row adds a row, with a cell for each column.
+func (t *Table) Row(cells ...any) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = fmt.Sprint(cell)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Write prints the table.
+func (t *Table) Write() error {
+	rows := t.rows
+	if slices.ContainsFunc(t.columns, func(c Column) bool { return c.Title != "" }) {
+		titles := make([]string, len(t.columns))
+		for i, c := range t.columns {
+			titles[i] = c.Title
+		}
+		rows = slices.Concat([][]string{titles}, rows)
+	}
+	widths := make([]int, len(t.columns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	room := 0
+	if t.c.OutTTY {
+		room = t.c.Width
+	}
+	shown := t.fitting(widths, room)
+	for _, row := range rows {
+		var b strings.Builder
+		for n, i := range shown {
+			b.WriteString(row[i])
+			if n < len(shown)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-ansi.StringWidth(row[i])+gap))
+			}
+		}
+		line := strings.TrimRight(b.String(), " ")
+		if room > 0 {
+			line = ansi.Truncate(line, room, "…")
+		}
+		if _, err := fmt.Fprintln(t.c.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	gap     = 2  // between columns
+	lastCut = 12 // a last column is cut to this before another one is left out
+)
+
+// fitting picks the columns that a line has room for; room 0 is room for all.
+func (t *Table) fitting(widths []int, room int) []int {
+	var shown []int
+	for i := range t.columns {
+		shown = append(shown, i)
+	}
+	for room > 0 {
+		need := gap * (len(shown) - 1)
+		for n, i := range shown {
+			if n == len(shown)-1 {
+				need += min(widths[i], lastCut)
+			} else {
+				need += widths[i]
+			}
+		}
+		most := slices.MaxFunc(shown, func(a, b int) int { return t.columns[a].Spare - t.columns[b].Spare })
+		if need <= room || t.columns[most].Spare == 0 {
+			break
+		}
+		shown = slices.DeleteFunc(shown, func(i int) bool { return i == most })
+	}
+	return shown
+}
