@@ -139,7 +139,7 @@ func Repair(ctx context.Context, env Env) (wire.Repair, error) {
 		return out, err
 	}
 	out.Damaged, out.Whole, out.Events, out.EventsLost = r.Damaged, r.Whole, r.Events, r.EventsLost
-	out.Mail, out.Lost = r.Mail, r.Lost
+	out.Mail, out.Lost, out.BadRows, out.UnknownRows = r.Mail, r.Lost, r.BadRows, r.UnknownRows
 	for _, c := range r.Cut {
 		out.Cut = append(out.Cut, wire.CutSession{ID: c.ID, Name: c.Name, Why: c.Why})
 	}

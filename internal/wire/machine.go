@@ -82,6 +82,9 @@ type Repair struct {
 	// EventsLost is at least so many.
 	EventsLost int `json:"events_lost"`
 	Mail       int `json:"unread_mail"`
+	// BadRows could not be read. UnknownRows have no form that this version knows.
+	BadRows     int `json:"bad_rows"`
+	UnknownRows int `json:"unknown_rows"`
 }
 
 // CutSession is a session that lost the end of its log.

@@ -177,6 +177,10 @@ func repairDatabase(ctx context.Context, c *console.Console, asJSON bool) error 
 	for _, id := range r.Lost {
 		fmt.Fprintf(c.Out, "lost    %s\n", console.Line(string(id), 0))
 	}
+	if r.BadRows > 0 || r.UnknownRows > 0 {
+		fmt.Fprintf(c.Out, "rows    %d could not be read, %d have a form that this version does not know\n", r.BadRows,
+			r.UnknownRows)
+	}
 	fmt.Fprintf(c.Out, "The damaged database is kept as %s.\n", c.ShortPath(r.Damaged))
 	return nil
 }

@@ -39,6 +39,15 @@ func (r row) int64(i int) int64  { n, _ := r[i].(int64); return n }
 func (r row) int(i int) int      { return int(r.int64(i)) }
 func (r row) bytes(i int) []byte { b, _ := r[i].([]byte); return b }
 
+// args are the values of a row for a statement.
+func (r row) args() []any {
+	out := make([]any, len(r))
+	for i, v := range r {
+		out[i] = v
+	}
+	return out
+}
+
 // busyMillis is how long SQLite itself waits for another process before it reports that
 // the database is busy. The writer then asks again, so it is also how soon a function
 // whose context has ended leaves the queue.

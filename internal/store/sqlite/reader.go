@@ -208,22 +208,12 @@ func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	err = r.query("read tree "+string(root), func(row row) error {
 		found = true
 		t = troupe.Tree{
-			Root: root,
-			Name: row.text(0),
-			Caps: troupe.Caps{
-				MaxDepth: row.int(1), MaxActive: row.int(2), MaxTotal: row.int(3),
-				MaxTokens: row.int64(4), MaxCost: troupe.Money(row.int64(5)), AskAbove: troupe.Money(row.int64(18)),
-				MaxTurns: row.int64(19),
-			},
-			Total: row.int(6), SincePrompt: row.int(20),
-			Active:   row.int(7),
-			Tally:    readTally(row, 8),
-			Reserved: readReservation(row, 15),
+			Root: root, Name: row.text(0), Caps: readCaps(row, 1), Total: row.int(8), SincePrompt: row.int(9),
+			Active: row.int(10), Tally: readTally(row, 11), Reserved: readReservation(row, 18),
 		}
 		return nil
-	}, `SELECT s.name, max_depth, max_active, max_total, max_tokens, max_cost, total, active,
-			t.input, t.output, t.cache_read, t.cache_write, t.cost, t.turns, t.tool_uses,
-			t.held_tokens, t.held_cost, t.held_turns, t.ask_above, t.max_turns, t.since_prompt
+	}, `SELECT s.name, `+capsColumns+`, t.total, t.since_prompt, t.active, t.input, t.output, t.cache_read,
+			t.cache_write, t.cost, t.turns, t.tool_uses, t.held_tokens, t.held_cost, t.held_turns
 		FROM trees t JOIN sessions s ON s.root = t.root AND s.id = t.root
 		WHERE t.root = ?`, string(root))
 	if err != nil || found {

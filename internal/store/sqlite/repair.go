@@ -41,7 +41,9 @@ type Repaired struct {
 	Events     int // saved
 	EventsLost int // as far as their number is known
 	Mail       int // saved
-	BadRows    int // what could not be read as a row
+	BadRows    int // what could not be read as a row, or says what no row of its table can
+	// UnknownRows were read, and have no form that a row of a known table or index has.
+	UnknownRows int
 }
 
 // CutSession is a session that lost the end of its log.

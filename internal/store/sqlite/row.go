@@ -12,6 +12,18 @@ const sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, 
 	tool_uses, result, error, created_at, started_at, ended_at, until, held_tokens, held_cost,
 	held_turns`
 
+// The columns of the other tables that a program writes, each list in one place: a repair saves what stands here.
+const (
+	leaseColumns    = `owner, epoch` // of sessions
+	eventColumns    = `root, session, seq, at, kind, body`
+	mailColumns     = `root, receiver, id, delivered, body`
+	documentColumns = `root, hash, body`
+	capsColumns     = `max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns` // of trees
+	// treeColumns are what is counted of a tree, in readTree's order.
+	treeColumns = `total, since_prompt, active, input, output, cache_read, cache_write, cost, turns, tool_uses,
+	held_tokens, held_cost, held_turns`
+)
+
 func readSession(r row) troupe.Session {
 	return troupe.Session{
 		ID:        troupe.SessionID(r.text(0)),
@@ -67,6 +79,16 @@ func readTally(r row, i int) troupe.Tally {
 
 func readReservation(r row, i int) troupe.Reservation {
 	return troupe.Reservation{Tokens: r.int64(i), Cost: troupe.Money(r.int64(i + 1)), Turns: r.int(i + 2)}
+}
+
+func capsArgs(c troupe.Caps) []any {
+	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
+}
+
+// readCaps reads capsColumns from column i on.
+func readCaps(r row, i int) troupe.Caps {
+	return troupe.Caps{MaxDepth: r.int(i), MaxActive: r.int(i + 1), MaxTotal: r.int(i + 2), MaxTokens: r.int64(i + 3),
+		MaxCost: troupe.Money(r.int64(i + 4)), AskAbove: troupe.Money(r.int64(i + 5)), MaxTurns: r.int64(i + 6)}
 }
 
 // writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.

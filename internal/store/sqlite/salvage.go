@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
@@ -21,6 +20,7 @@ type salvage struct {
 	rebuild Rebuild
 	rows    map[troupe.SessionID]salvaged // the rows of sessions that could be read
 	caps    map[troupe.SessionID]troupe.Caps
+	shapes  []shape
 	out     Repaired
 }
 
@@ -30,7 +30,10 @@ type salvaged struct {
 	lease   troupe.Lease
 }
 
-func (s *salvage) run(ctx context.Context, from *pages.File) error {
+func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
+	if s.shapes, err = shapesOf(s.c); err != nil {
+		return explain(s.path, "read the schema", err)
+	}
 	bad, err := from.Rows(func(r pages.Row) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -76,59 +79,53 @@ func (s *salvage) run(ctx context.Context, from *pages.File) error {
 	return s.write(sessions)
 }
 
-// sessionRow is what a row of a session looks like.
-const sessionRow = "nttt" + "iitti" + "tttttt" + "iiiiiiiii" + "tt" + "iiiiii" + "ti"
-
-// take keeps a row of one of our tables. Which table it is of, its columns tell: a page does not.
+// take keeps a row of one of our tables.
 func (s *salvage) take(id int64, col []any) error {
-	r := make(row, len(col))
-	for i, v := range col {
-		r[i] = v
-	}
-	switch {
-	case like(col, "ttiitb"):
-		body := r.bytes(5)
-		if _, err := troupe.DecodeBody(troupe.Kind(r.text(4)), body); err != nil {
+	table, r := s.recognize(col)
+	get := func(columns string) row { return r.values(col, columnList(columns)) }
+	switch table {
+	case "events":
+		v := get(eventColumns)
+		if _, err := troupe.DecodeBody(troupe.Kind(v.text(4)), v.bytes(5)); err != nil {
 			s.out.BadRows++
 			return nil
 		}
-		return s.keep(`INSERT INTO found (id, root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?,?)`,
-			append([]any{id}, col...)...)
-	case like(col, "ttii"): // of the index of the events: a key, and the number of its row
-		return s.keep(`INSERT INTO keys (root, session, seq, id) VALUES (?,?,?,?)`, col...)
-	case like(col, "nttti*"): // mail; the row number stands before the columns
+		return s.keep(valuesOf("INSERT INTO found", "id, "+eventColumns), append([]any{id}, v.args()...)...)
+	case eventKeys: // a key of the events, and the number of its row
+		return s.keep(valuesOf("INSERT INTO keys", "root, session, seq, id"), col...)
+	case "mail":
+		v := get(mailColumns)
 		var m troupe.Mail
-		if body := r.bytes(5); (body == nil) != (r.int64(4) > 0) || body != nil && json.Unmarshal(body, &m) != nil {
+		if body := v.bytes(4); (body == nil) != (v.int64(3) > 0) || body != nil && json.Unmarshal(body, &m) != nil {
 			s.out.BadRows++
 			return nil
 		}
-		return s.keep(`INSERT OR IGNORE INTO mail (root, receiver, id, delivered, body) VALUES (?,?,?,?,?)`, col[1:]...)
-	case like(col, "ttb") && r.text(1) != "" && json.Valid(r.bytes(2)):
-		return s.keep(`INSERT OR IGNORE INTO documents (root, hash, body) VALUES (?,?,?)`, col...)
-	case len(col) > 17 && len(col) <= 21 && like(col, "t"+strings.Repeat("i", len(col)-1)): // columns came with time
-		caps := troupe.Caps{MaxDepth: r.int(1), MaxActive: r.int(2), MaxTotal: r.int(3), MaxTokens: r.int64(4),
-			MaxCost: troupe.Money(r.int64(5)), AskAbove: troupe.Money(r.int64(6))}
-		if len(col) > 18 {
-			caps.MaxTurns = r.int64(18)
+		return s.keep(valuesOf("INSERT OR IGNORE INTO mail", mailColumns), v.args()...)
+	case "documents":
+		v := get(documentColumns)
+		if v.text(1) == "" || !json.Valid(v.bytes(2)) {
+			s.out.BadRows++
+			return nil
 		}
-		s.caps[troupe.SessionID(r.text(0))] = caps
-	case like(col, sessionRow) || like(col, sessionRow+"i"):
-		// As readSession reads it, behind the row number; the table has id and root the other way round, and
-		// held_turns, which came later, last.
-		v := append(row{r[2], r[1]}, r[3:32]...)
-		if v = append(v, int64(0)); len(r) > 34 {
-			v[31] = r[34]
-		}
-		x := salvaged{readSession(v), troupe.Lease{Owner: troupe.OwnerID(r.text(32)), Epoch: r.int64(33)}}
+		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), v.args()...)
+	case "trees":
+		s.caps[troupe.SessionID(get("root").text(0))] = readCaps(get(capsColumns), 0)
+	case "sessions":
+		l := get(leaseColumns)
+		x := salvaged{session: readSession(get(sessionColumns)),
+			lease: troupe.Lease{Owner: troupe.OwnerID(l.text(0)), Epoch: l.int64(1)}}
 		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
 			s.rows[x.session.ID] = x
 		}
+	case "":
+		s.out.UnknownRows++
 	}
 	return nil
 }
 
 // mendKeys makes events of the rows that were found. Each key stands twice, in its row and in an index; where
-// a row says another key than the index does of it, and that key has no row, the index is right.
+// a row says another key than the index does of it, and that key has no row, the index is right. What the index
+// says as the row does needs no mending: another entry of that number is of the unread mail, which looks alike.
 func (s *salvage) mendKeys() error {
 	for _, sql := range []string{
 		`CREATE INDEX keys_by_id ON keys (id)`,
@@ -137,7 +134,9 @@ func (s *salvage) mendKeys() error {
 				WHERE k.id = found.id AND k.root = found.root AND k.session = found.session AND k.seq = found.seq)`,
 		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
 			SELECT k.root, k.session, k.seq, f.at, f.kind, f.body FROM found f JOIN keys k ON k.id = f.id WHERE k.seq > 0
-				AND (k.root = f.root) + (k.session = f.session) + (k.seq = f.seq) = 2`,
+				AND (k.root = f.root) + (k.session = f.session) + (k.seq = f.seq) = 2
+				AND NOT EXISTS (SELECT 1 FROM keys own WHERE own.id = f.id AND own.root = f.root
+					AND own.session = f.session AND own.seq = f.seq)`,
 		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
 			SELECT root, session, seq, at, kind, body FROM found WHERE seq > 0`,
 		`DROP TABLE found`, `DROP TABLE keys`,
@@ -147,30 +146,6 @@ func (s *salvage) mendKeys() error {
 		}
 	}
 	return nil
-}
-
-// like tells whether columns have the types of a pattern: n null, t text, i integer, b blob, * any.
-func like(col []any, pattern string) bool {
-	if len(col) != len(pattern) {
-		return false
-	}
-	for i, v := range col {
-		ok := true
-		switch pattern[i] {
-		case 'n':
-			ok = v == nil
-		case 't':
-			_, ok = v.(string)
-		case 'i':
-			_, ok = v.(int64)
-		case 'b':
-			_, ok = v.([]byte)
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
 }
 
 func isID(s string) bool { _, ok := troupe.ParseSessionID(s); return ok }
@@ -364,11 +339,10 @@ func (s *salvage) write(sessions map[troupe.SessionID]Rebuilt) error {
 	for _, t := range trees {
 		u := t.Tally.Usage
 		args := append([]any{string(t.Root)}, capsArgs(t.Caps)...)
-		args = append(args, t.Total, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(t.Tally.Cost),
-			t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost), t.Reserved.Turns, t.SincePrompt)
-		if err := s.keep(`INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above,
-			max_turns, total, active, input, output, cache_read, cache_write, cost, turns, tool_uses, held_tokens,
-			held_cost, held_turns, since_prompt) VALUES (?`+strings.Repeat(",?", 20)+`)`, args...); err != nil {
+		args = append(args, t.Total, t.SincePrompt, t.Active, u.Input, u.Output, u.CacheRead, u.CacheWrite,
+			int64(t.Tally.Cost), t.Tally.Turns, t.Tally.ToolUses, t.Reserved.Tokens, int64(t.Reserved.Cost),
+			t.Reserved.Turns)
+		if err := s.keep(valuesOf("INSERT INTO trees", "root, "+capsColumns+", "+treeColumns), args...); err != nil {
 			return err
 		}
 	}

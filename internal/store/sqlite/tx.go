@@ -54,7 +54,7 @@ func (t *tx) inTree(root troupe.SessionID, doing string) error {
 }
 
 // 34 values: sessionColumns and the lease.
-const insertSession = `INSERT INTO sessions (` + sessionColumns + `, owner, epoch)
+const insertSession = `INSERT INTO sessions (` + sessionColumns + `, ` + leaseColumns + `)
 	VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`
 
 func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
@@ -84,7 +84,7 @@ func (t *tx) Insert(s troupe.Session, l troupe.Lease, caps *troupe.Caps) error {
 	if caps == nil {
 		caps = &troupe.Caps{}
 	}
-	_, err = t.exec(doing, `INSERT INTO trees (root, max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns)
+	_, err = t.exec(doing, `INSERT INTO trees (root, `+capsColumns+`)
 		VALUES (?,?,?,?,?,?,?,?)`, append([]any{string(s.ID)}, capsArgs(*caps)...)...)
 	return err
 }
@@ -161,7 +161,7 @@ func (t *tx) Append(l troupe.Lease, s troupe.Session, events []troupe.Event) err
 		if err != nil {
 			return t.refuse("%s: event %d: %w", doing, e.Seq, err)
 		}
-		if _, err := t.exec(doing, `INSERT INTO events (root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?)`,
+		if _, err := t.exec(doing, `INSERT INTO events (`+eventColumns+`) VALUES (?,?,?,?,?,?)`,
 			string(s.Root), string(s.ID), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
 			return err
 		}
@@ -268,10 +268,6 @@ func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	n, err := t.exec(doing, `UPDATE trees SET max_depth = ?, max_active = ?, max_total = ?, max_tokens = ?, max_cost = ?, ask_above = ?, max_turns = ?
 		WHERE root = ?`, append(capsArgs(caps), string(root))...)
 	return orNotFound(n, err, doing)
-}
-
-func capsArgs(c troupe.Caps) []any {
-	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
 }
 
 func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error {

@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// rebuildRow makes of a log what these tests put into a row: a session of one event.
+func rebuildRow(log []troupe.Event, lost string) (Rebuilt, error) {
+	e := log[0]
+	s := rootSession(e.Session)
+	s.Seq = int64(len(log))
+	return Rebuilt{Session: s, Log: log, Kept: len(log), Lost: lost}, nil
+}
+
+// plantWhole fills a database in which no limit of the tree is zero, and returns them.
+func plantWhole(t *testing.T, path string, id troupe.SessionID) (caps troupe.Caps) {
+	t.Helper()
+	v := reflect.ValueOf(&caps).Elem()
+	for i := range v.NumField() {
+		v.Field(i).SetInt(int64(i) + 10)
+	}
+	s := mustOpen(t, path, Options{})
+	lease := troupe.Lease{Owner: "me", Epoch: 4}
+	err := s.write(t.Context(), id, func(tx *tx) error {
+		row := rootSession(id)
+		if err := tx.Insert(row, lease, &caps); err != nil {
+			return err
+		}
+		if err := tx.PutDocument(id, "hash", []byte(`{"a":1}`)); err != nil {
+			return err
+		}
+		row.Seq = 1
+		body := troupe.Created{Profile: troupe.Profile{Type: "main"}}
+		return tx.Append(lease, row, []troupe.Event{{Root: id, Session: id, Seq: 1, At: born(), Body: body}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return caps
+}
+
+// TestRepairSavesEveryCap: no cap of a tree is lost by a repair, whichever come with time.
+func TestRepairSavesEveryCap(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	const id = "000000000001"
+	want := plantWhole(t, path, id)
+	r, err := Repair(t.Context(), path, rebuildRow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.BadRows != 0 || r.UnknownRows != 0 {
+		t.Errorf("of an intact database %d rows are bad and %d unknown", r.BadRows, r.UnknownRows)
+	}
+	s := mustOpen(t, path, Options{})
+	err = s.write(t.Context(), id, func(tx *tx) error {
+		tree, err := tx.Tree(id)
+		if d := cmp.Diff(want, tree.Caps); d != "" {
+			t.Error(d)
+		}
+		if l, err := tx.Lease(id); err != nil || l.Epoch != 4 {
+			t.Error(l, err)
+		}
+		if b, err := tx.Document(id, "hash"); err != nil || string(b) != `{"a":1}` {
+			t.Errorf("%s, %v", b, err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRepairTellsOfUnknownRows: a row that has no form that this program knows is not dropped without a word.
+func TestRepairTellsOfUnknownRows(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	plantWhole(t, path, "000000000001")
+	raw(t, path, `ALTER TABLE trees ADD COLUMN later INTEGER NOT NULL DEFAULT 0; UPDATE trees SET later = 7`)
+	r, err := Repair(t.Context(), path, rebuildRow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.UnknownRows != 1 {
+		t.Errorf("%d rows are unknown, want that of the tree", r.UnknownRows)
+	}
+}
+
+// TestSalvageKnowsTheSchema: each column of each table is one that a repair saves, or one that it makes anew: a
+// column that is in the schema and not in the lists fails here. A row of each table, as long or short as it
+// may be, has a form that no row of another table has.
+func TestSalvageKnowsTheSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	mustOpen(t, path, Options{})
+	c, err := connect(t.Context(), path, readerPragmas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close() //nolint:errcheck // only read from
+	shapes, err := shapesOf(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := map[string]string{
+		"sessions": "born," + sessionColumns + "," + leaseColumns, "events": eventColumns,
+		"mail":      "sent," + mailColumns,
+		"documents": documentColumns, "trees": "root," + capsColumns + "," + treeColumns,
+		"owners":        "registered, id, pid, host, socket, started_at", // of processes; none runs while a repair does
+		"requests":      "asked, root, id, session, reply, call, opened, settled, body, answer",
+		"sqlite_schema": "type, name, tbl_name, rootpage, sql",
+	}
+	all := map[string]string{}
+	for i := range shapes {
+		x := &shapes[i]
+		if x.table == "" {
+			continue
+		}
+		want, have := columnList(saved[x.table]), slices.Clone(x.columns)
+		slices.Sort(want)
+		slices.Sort(have)
+		if d := cmp.Diff(want, have); d != "" {
+			t.Errorf("a repair knows other columns of %s than the schema:\n%s", x.table, d)
+		}
+		for n := x.least; n <= len(x.kinds); n++ {
+			if other := all[strings.ToLower(x.kinds[:n])]; other != "" {
+				t.Errorf("a row of %d columns of %s could be one of %s", n, x.table, other)
+			}
+			all[strings.ToLower(x.kinds[:n])] = x.table
+		}
+	}
+	for i := range shapes {
+		if x := &shapes[i]; x.table == "" && all[strings.ToLower(x.kinds)] != "" {
+			t.Errorf("an entry of an index, %v, could be a row of %s", x.columns, all[strings.ToLower(x.kinds)])
+		}
+	}
+}
+
+// TestRepairMakesNoEventOfMail: the index of unread mail has the form of the events' key. Read as one it made an
+// event twice, where mail had the row number of an event of its receiver.
+func TestRepairMakesNoEventOfMail(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	plantWhole(t, path, "000000000001")
+	plantWhole(t, path, "000000000002") // its first event has row number 2
+	s := mustOpen(t, path, Options{})
+	for _, id := range []troupe.SessionID{"000000000001", "000000000002"} {
+		err := s.write(t.Context(), id, func(tx *tx) error {
+			_, err := tx.Send(troupe.Mail{Root: id, To: id, ID: "m", Kind: troupe.MailPrompt})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Repair(t.Context(), path, rebuildRow)
+	if err != nil || r.Events != 2 || r.Mail != 2 {
+		t.Errorf("%d events and %d pieces of mail were saved, want 2 of each: %v", r.Events, r.Mail, err)
+	}
+}
