@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/session"
@@ -171,6 +172,9 @@ func TestDeniedByRules(t *testing.T) {
 	t.Parallel()
 	g, dir := guardedFolder(t)
 	known, err := g.app.known()
+	if err == nil {
+		err = os.Mkdir(filepath.Join(dir, "d.md"), 0o700)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +185,9 @@ func TestDeniedByRules(t *testing.T) {
 		}
 		out, _, err := g.Confine(t.Context(), session.Confine{
 			Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace,
-			Keeps:   gate.Kept([]gate.Layer{{Rules: []rule.Rule{r}}}, []string{dir}, ""),
-			Granted: []troupe.Attempt{{Op: troupe.OpCreate, Path: filepath.Join(dir, "src/a.md")}},
+			Keeps: gate.Kept([]gate.Layer{{Rules: []rule.Rule{r}}}, []string{dir}, ""),
+			Granted: []troupe.Attempt{{Op: troupe.OpCreate, Path: filepath.Join(dir, "src/a.md")},
+				{Op: troupe.OpWrite, Path: filepath.Join(dir, "d.md")}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -208,6 +213,9 @@ func TestDeniedByRules(t *testing.T) {
 		}
 		if slices.Contains(c.Writable, filepath.Join(dir, "src/a.md")) {
 			t.Errorf("%s: an answer opens what it denies: %q", deny, c.Writable)
+		}
+		if open, want := slices.Contains(c.Single, filepath.Join(dir, "d.md")), deny == "Edit(/src/**)"; open != want {
+			t.Errorf("%s: an answer about a folder that is there opens %q", deny, c.Single)
 		}
 	}
 }
@@ -239,6 +247,85 @@ func TestOtherTemps(t *testing.T) {
 		filepath.Dir(first.Temp): false, filepath.Dir(child.Temp): false, g.temp.Path: false} {
 		if slices.Contains(now, path) != want {
 			t.Errorf("%s: hidden %v, want %v", path, !want, want)
+		}
+	}
+}
+
+// TestProxyOfHosts: commands share a proxy if all that settings say of hosts is the same, and only then.
+func TestProxyOfHosts(t *testing.T) {
+	t.Parallel()
+	g, _ := guardedFolder(t)
+	ports := make(map[int]int)
+	for i, s := range []config.Sandbox{
+		{AllowedHosts: []string{"a.example"}},
+		{AllowedHosts: []string{"a.example"}, DeniedHosts: []string{"b.a.example"}},
+		{AllowedHosts: []string{"a.example", "b.example"}},
+		{DeniedHosts: []string{"a.example"}},
+	} {
+		p, err := g.proxy(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := g.proxy(s); err != nil || again != p {
+			t.Errorf("%+v: it has two proxies: %v", s, err)
+		}
+		if other, taken := ports[p.Port()]; taken {
+			t.Errorf("%+v has the proxy of setting %d", s, other)
+		}
+		ports[p.Port()] = i
+	}
+}
+
+// TestReachGranted: an address that was allowed is opened as far as settings leave the network open.
+func TestReachGranted(t *testing.T) {
+	t.Parallel()
+	g, _ := guardedFolder(t)
+	c := session.Confine{Level: troupe.LevelGranted, Granted: []troupe.Attempt{
+		{Op: troupe.OpConnect, Path: "10.0.0.1:443"}, {Op: troupe.OpConnect, Path: "10.0.0.1:7000"}}}
+	for name, tt := range map[string]struct {
+		s    config.Sandbox
+		want []string
+	}{
+		"nothing said": {config.Sandbox{}, []string{"10.0.0.1:443", "10.0.0.1:7000"}},
+		"some ports":   {config.Sandbox{AllowedPorts: []int{443}}, []string{"10.0.0.1:443"}},
+		"offline":      {config.Sandbox{Offline: true}, nil},
+	} {
+		var out troupe.Confinement
+		if _, err := g.reachGranted(c, tt.s, &out); err != nil || !slices.Equal(out.Network.Addresses, tt.want) ||
+			out.Network.All || out.Network.Proxy != 0 {
+			t.Errorf("%s: %+v, %v", name, out.Network, err)
+		}
+	}
+}
+
+// TestConfined: what was fetched is written only by what may fetch, and what a rule names outside of the project
+// is hidden.
+func TestConfined(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	home := filepath.Join(filepath.Dir(dir), "home")
+	fetched, built := filepath.Join(home, "go/pkg/mod"), filepath.Join(home, ".cache/go-build")
+	for _, cache := range []string{fetched, built} {
+		if err := os.MkdirAll(cache, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := filepath.Join(home, "key")
+	writeFile(t, key, "x")
+	for _, reach := range []bool{false, true} {
+		out, _, err := g.Confine(t.Context(), session.Confine{
+			Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace, Reach: reach,
+			Unreadable: []string{key, home + "/*.pem"},
+			Hides:      gate.Hides{Key: "k", Test: func(string) bool { return false }},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(out.Scratch, fetched) != reach || !slices.Contains(out.Scratch, built) {
+			t.Errorf("with the network %v it writes the caches %q", reach, out.Scratch)
+		}
+		if !slices.Contains(out.Hidden, key) || slices.Contains(out.Hidden, home+"/*.pem") {
+			t.Errorf("hidden are %q", out.Hidden)
 		}
 	}
 }

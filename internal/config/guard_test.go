@@ -43,8 +43,8 @@ func TestHidden(t *testing.T) {
 		"~/.local/share/troupe/troupe.db.lock": true, "~/.local/share/troupe/history": true,
 		"~/.local/share/troupe/outputs/x": false,
 		"./.env":                          true, "./a/b/.env": true, "./.env.local": true, "./.env.example": false,
-		"./.env.d.sample": false,
-		"./.environment":  false, "./.envrc": false,
+		"./.env.d.sample": false, "./.env.sample.local": true,
+		"./.environment": false, "./.envrc": false,
 		"./x/y.pem": true, "./notes/private/a": true, "./other/notes/private": false, "./a/local": true,
 		"./main.go": false, "~/x/.env": false,
 		// Some folders take names that differ in case for one; in others a name is hidden in any case all the same.
@@ -261,6 +261,13 @@ func TestGitDirs(t *testing.T) {
 		h.repo + "/.git/worktrees/tree/gitdir"} {
 		if !slices.Contains(paths, path) {
 			t.Errorf("%s is not protected in a worktree: %q", path, paths)
+		}
+	}
+	// What the repository itself keeps of its worktrees has no fixed place.
+	paths = Protect([]string{h.repo}, h.at().Dirs, nil).Paths()
+	for _, name := range []string{"config.worktree", "commondir", "gitdir"} {
+		if path := h.repo + "/.git/worktrees/tree/" + name; !slices.Contains(paths, path) {
+			t.Errorf("%s is not protected in its repository: %q", path, paths)
 		}
 	}
 	for text, want := range map[string]int{

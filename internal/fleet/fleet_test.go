@@ -90,6 +90,43 @@ func TestCaps(t *testing.T) {
 	}
 }
 
+// TestRoom: a call fits if it, what was used and what others have reserved reach a limit and do not pass it.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	used := troupe.Tally{Usage: troupe.Usage{Input: 1, Output: 1, CacheRead: 1, CacheWrite: 1}, Cost: 4, Turns: 4}
+	for name, caps := range map[string]troupe.Caps{
+		"tokens": {MaxTokens: 10}, "cost": {MaxCost: 10}, "turns": {MaxTurns: 10},
+	} {
+		for wants, fits := range map[int]bool{3: true, 4: false} {
+			tree := troupe.Tree{Caps: caps, Tally: used, Reserved: troupe.Reservation{Tokens: 3, Cost: 3, Turns: 3}}
+			r := troupe.Reservation{Tokens: int64(wants), Cost: troupe.Money(wants), Turns: wants}
+			if over, wait := fleet.Room(tree, r); over != "" || wait == fits {
+				t.Errorf("%s: 4 used, 3 reserved and %d wanted of 10: %q, it waits: %v", name, wants, over, wait)
+			}
+			// Alone it may try whatever is left.
+			tree.Reserved = troupe.Reservation{}
+			if over, wait := fleet.Room(tree, r); over != "" || wait {
+				t.Errorf("%s: 4 used and %d wanted of 10: %q, it waits: %v", name, wants, over, wait)
+			}
+		}
+	}
+}
+
+// TestAgain: a call that failed at a price is not made again if the same price passes a limit.
+func TestAgain(t *testing.T) {
+	t.Parallel()
+	used := troupe.Tally{Usage: troupe.Usage{Input: 3, Output: 3}, Cost: 6}
+	for name, caps := range map[string]troupe.Caps{"tokens": {MaxTokens: 10}, "cost": {MaxCost: 10}} {
+		for before, again := range map[int]bool{4: true, 5: false} {
+			why := fleet.Again(troupe.Tree{Caps: caps, Tally: used},
+				troupe.Reservation{Tokens: int64(before), Cost: troupe.Money(before)})
+			if (why == "") != again {
+				t.Errorf("%s: 6 used and %d before of 10: %q", name, before, why)
+			}
+		}
+	}
+}
+
 func TestSpentTree(t *testing.T) {
 	t.Parallel()
 	for _, caps := range []troupe.Caps{{MaxDepth: 1, MaxTokens: 10}, {MaxDepth: 1, MaxCost: 5}} {

@@ -105,3 +105,25 @@ func TestNamesOfHidden(t *testing.T) {
 		t.Errorf("names told of %d sets of rules, which hid %d files", told, hid)
 	}
 }
+
+// TestKeysOfHidden: tests for what rules hide have the same key if, and only if, they are about the same places.
+func TestKeysOfHidden(t *testing.T) {
+	t.Parallel()
+	key := func(root, home, text string) string {
+		chain := []Layer{{Rules: []rule.Rule{parse(t, troupe.Deny, text)}}}
+		return HidesFor(chain, []string{root}, home).Key
+	}
+	one := key("/proj", "/home/u", "Read(a/*.key)")
+	if again := key("/proj", "/home/u", "Read(a/*.key)"); again != one {
+		t.Errorf("the same rule has the keys %q and %q", one, again)
+	}
+	for name, other := range map[string]string{
+		"another pattern": key("/proj", "/home/u", "Read(b/*.key)"),
+		"another project": key("/other", "/home/u", "Read(a/*.key)"),
+		"another home":    key("/proj", "/home/v", "Read(a/*.key)"),
+	} {
+		if other == one {
+			t.Errorf("%s has the same key %q", name, one)
+		}
+	}
+}

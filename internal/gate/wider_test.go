@@ -12,6 +12,10 @@ func TestWiderIsEnough(t *testing.T) {
 	t.Parallel()
 	protected := query("Edit", writes("/proj/src/.envrc"))
 	protected.Protected = []string{"/proj/**/.envrc"}
+	linked := query("Read", reads("/ws/lib/a", "/etc/a")) // the rule allows the link, and not where it leads
+	linked.Chain[0].Rules = append(linked.Chain[0].Rules, parse(t, troupe.Allow, "Read(//ws/**)"))
+	deep := query("Grep", reads("/home/u/src"))
+	deep.Roots = []string{"/home/u/src/proj"}
 	for name, tt := range map[string]struct {
 		q     Query
 		want  string
@@ -28,8 +32,10 @@ func TestWiderIsEnough(t *testing.T) {
 		"a read in a home":      {query("Read", reads("/home/u/a.go")), "", troupe.Access{}},
 		"a search of all homes": {query("Glob", reads("/home")), "", troupe.Access{}},
 		"above the project":     {query("Grep", reads("/")), "", troupe.Access{}},
+		"all beside a project":  {deep, "", troupe.Access{}},
 		"a protected file":      {protected, "", troupe.Access{}},
 		"a link elsewhere":      {query("Edit", writes("/proj/src/a", "/etc/a")), "", troupe.Access{}},
+		"a read by a link":      {linked, "", troupe.Access{}},
 		"a command":             {query("Bash", bash("make")), "", troupe.Access{}},
 	} {
 		q := tt.q

@@ -66,13 +66,15 @@ func abandon(t *testing.T, path string) {
 func TestSocketIsPrivate(t *testing.T) {
 	t.Parallel()
 	base := short(t)
-	if err := os.Mkdir(filepath.Join(base, "open"), 0o700); err != nil {
-		t.Fatal(err)
+	for dir, m := range map[string]os.FileMode{"open": 0o777, "group": 0o750} {
+		if err := os.Mkdir(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(filepath.Join(base, dir), m); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Chmod(filepath.Join(base, "open"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{"new/run", "open"} {
+	for _, dir := range []string{"new/run", "open", "group"} {
 		path := filepath.Join(base, dir, "a.sock")
 		s, err := serveAt(t, path, Options{})
 		if err != nil {

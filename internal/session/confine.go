@@ -228,7 +228,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	}
 	c, d := cs.a.st.Calls[i], j.decision
 	wants = append(wants, cs.a.h.gate.Completes(j.access, wants)...)
-	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
+	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(cs.maskWants(wants))
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		level := opens(&c, d, wants, more)
 		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step,

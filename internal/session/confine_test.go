@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -249,6 +250,35 @@ func TestStoppedWhileAsked(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestRequestIsMasked: what a request keeps of a confined run holds no secret, wherever that stood.
+func TestRequestIsMasked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []session.Confine
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Sh:/ws/secret"), say("ok")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Guard, d.Mask = confines{&asked}, func(s string) string { return strings.ReplaceAll(s, "secret", "‹…›") }
+				p.settings.AskFor = time.Hour
+			}
+		}).beginAs(troupe.Caps{}, careful)
+		pass(time.Minute)
+		opened, _ := h.requests(h.root)
+		if len(opened) != 1 {
+			t.Fatalf("%d requests", len(opened))
+		}
+		told, err := json.Marshal(opened[0].RequestBody)
+		if err != nil || strings.Contains(string(told), "secret") {
+			t.Errorf("the request says %s, %v", told, err)
+		}
+		wants(t, session.Wanted(opened[0].Wants), "create /ws/‹…›")
+		wants(t, opened[0].Output, "/ws/‹…› read-only: 1")
+		p.send(allow(h.root, 1, 0, troupe.Deny))
+		p.end()
+		h.checkTree()
+	})
 }
 
 // TestAskedAhead: agents that are to work in the background are asked about together before

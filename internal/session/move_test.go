@@ -93,3 +93,45 @@ func TestCommandMoves(t *testing.T) {
 		})
 	}
 }
+
+// TestMoveIsOnRecord: the log names a task that was moved without a secret, and who moved it.
+func TestMoveIsOnRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Bash:60s"), say("I wait")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+					if d.Name == "Bash" {
+						d.Runner = movable{}
+					}
+					return d
+				})
+				d.Mask = func(s string) string { return strings.ReplaceAll(s, "60s", "‹masked›") }
+			}
+		}).begin(troupe.Caps{})
+		pass(5 * time.Second)
+		you := troupe.You(troupe.SurfaceChat)
+		if !p.hub.Move(p.root, p.root, &you) {
+			t.Fatal("not moved")
+		}
+		p.end()
+		moved := false
+		for _, e := range h.events(h.root) {
+			b, ok := e.Body.(troupe.ToolFinished)
+			if !ok || b.Task == nil {
+				continue
+			}
+			moved = true
+			if b.Task.Name != "‹masked›" {
+				t.Errorf("the task is called %q", b.Task.Name)
+			}
+			if b.Caller == nil || *b.Caller != you {
+				t.Errorf("it was moved by %v", b.Caller)
+			}
+		}
+		if !moved {
+			t.Error("the log has no task")
+		}
+	})
+}

@@ -39,6 +39,8 @@ func TestChangeThatLanded(t *testing.T) {
 			result: landed, want: "three"},
 		"not yet": {first: edit("one", "two"), next: edit("one", "three"), dies: true, result: open,
 			want: "three\n"},
+		"the same again": {first: `Write:{"file_path":"f","content":"one\n"}`, next: edit("one", "two"), result: open,
+			want: "two\n"},
 		"other hands": {first: edit("one", "two"), next: edit("two", "three"), after: "two\nmine\n", result: open,
 			want: "two\nmine\n"},
 		"not kept": {first: edit("one", "two"), next: edit("two", "three"), lost: true, result: open,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -68,5 +69,50 @@ func TestSweep(t *testing.T) {
 	}
 	if err := living.Remove(); err != nil || there(living.Path) {
 		t.Error(err)
+	}
+}
+
+// TestOthers: other folders are those of this user that were made for no purpose in particular.
+func TestOthers(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	own, err := Make("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := Make("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay, err := Make("replay-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(own.Path)
+	theirs, file := filepath.Join(dir, prefix+"1"), filepath.Join(dir, prefix+"2")
+	if err := os.Mkdir(theirs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{other.Path, theirs}
+	if os.Geteuid() == 0 {
+		want = want[:1]
+		if err := os.Chown(theirs, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		t.Log("NOT tested: that folders of other users are left out takes root, who can give one away")
+	}
+	got := Others(own.Path)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the others are %q, want %q", got, want)
+	}
+	for _, f := range []*Folder{own, other, replay} {
+		if err := f.Remove(); err != nil {
+			t.Error(err)
+		}
 	}
 }

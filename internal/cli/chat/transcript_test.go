@@ -3,9 +3,11 @@
 package chat
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/chat/render"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -82,4 +84,32 @@ func TestControlB(t *testing.T) {
 	f.heardAll(t, "begin false", "h!ey", "go", "background m00000000000")
 	p.Keys("/background 1\r")
 	f.heardAll(t, "begin false", "h!ey", "go", "background m00000000000", "background a00000000000")
+}
+
+// TestTranscriptTakesItsOwn: of what comes an agent's log has what belongs to it, each event once, and the
+// end of an agent below it is not its own.
+func TestTranscriptTakesItsOwn(t *testing.T) {
+	t.Parallel()
+	const grandID, otherID = "b00000000000", "c00000000000"
+	known := render.New(rootID, render.Options{Width: 80})
+	known.Cast.Know([]wire.Session{{ID: rootID}, {ID: childID, Name: "One", Parent: rootID},
+		{ID: grandID, Name: "Below", Parent: childID}, {ID: otherID, Name: "Other", Parent: rootID}})
+	x := &transcript{id: childID, view: known.Of(childID), seen: map[troupe.SessionID]int64{childID: 4}}
+	says := func(id troupe.SessionID, seq int64, text string) troupe.Event {
+		return troupe.Event{Session: id, Seq: seq, Body: troupe.Replied{Reply: 1,
+			Blocks: []troupe.Block{troupe.Text(text)}}}
+	}
+	ends := func(id troupe.SessionID, seq int64) troupe.Event {
+		return troupe.Event{Session: id, Seq: seq, Body: ended(troupe.Completed)}
+	}
+	over := x.follow(wire.Batch{Events: []troupe.Event{says(childID, 4, "read before"), says(childID, 5, "new"),
+		says(childID, 5, "new"), says(otherID, 1, "of another"), ends(otherID, 2), ends(grandID, 2)}}, known)
+	text, _ := x.view.Take()
+	if over || strings.Count(text, "new\n") != 1 || strings.Contains(text, "before") ||
+		strings.Contains(text, "Other") || !strings.Contains(text, "Below") {
+		t.Errorf("over %v, and it shows:\n%s", over, text)
+	}
+	if !x.follow(wire.Batch{Events: []troupe.Event{ends(childID, 6)}}, known) {
+		t.Error("its own end does not end it")
+	}
 }

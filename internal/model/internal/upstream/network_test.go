@@ -298,3 +298,32 @@ func TestNoContent(t *testing.T) {
 		}
 	})
 }
+
+// TestStaysHome: a redirect is followed to the same host by the same scheme, and not without end.
+func TestStaysHome(t *testing.T) {
+	t.Parallel()
+	c := client(t)
+	request := func(address string) *http.Request {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return req
+	}
+	for to, stays := range map[string]bool{
+		"https://one.example/v2": true, "http://one.example/v1": false, "https://one.example:8443/v1": false,
+		"https://a.one.example/v1": false, "https://two.example/v1": false,
+	} {
+		err := c.stayHome(request(to), []*http.Request{request("https://one.example/v1")})
+		if (err == nil) != stays || err != nil && !errors.Is(err, errElsewhere) {
+			t.Errorf("to %s: %v", to, err)
+		}
+	}
+	var via []*http.Request
+	for range 4 {
+		via = append(via, request("https://one.example/v1"))
+	}
+	if err := c.stayHome(request("https://one.example/v1"), via); !errors.Is(err, errElsewhere) {
+		t.Errorf("the fifth time: %v", err)
+	}
+}
