@@ -260,7 +260,10 @@ func TestRequestIsMasked(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Sh:/ws/secret"), say("ok")}}.reply, func(p *process) {
 			p.deps = func(d *session.Deps) {
-				d.Guard, d.Mask = confines{&asked}, func(s string) string { return strings.ReplaceAll(s, "secret", "‹…›") }
+				d.Guard, d.Mask = confines{&asked}, func(s string) string {
+					return strings.ReplaceAll(s, "secret",
+						"‹…›")
+				}
 				p.settings.AskFor = time.Hour
 			}
 		}).beginAs(troupe.Caps{}, careful)
