@@ -106,9 +106,12 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 
 // opens is the level in which a yes to what a command wanted runs it again. A first yes is to exactly
 // that. If it wants yet more then, what it does cannot be told beforehand, and if there was more than
-// could be kept, it was not told: then the question is whether it gets the workspace.
+// could be kept, it was not told: then the question is whether it gets the workspace. So it is with a lock
+// of git's: it comes before all that git is going to write.
 func opens(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.Level {
-	told := !more && !slices.ContainsFunc(wants, func(w troupe.Attempt) bool { return w.Op == troupe.OpUnseen })
+	told := !more && !slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
+		return w.Op == troupe.OpUnseen || strings.HasSuffix(w.Path, ".lock") && strings.Contains(w.Path, "/.git/")
+	})
 	if gate.IsReadOnlyRun(d) && c.Rounds == 0 && told {
 		return troupe.LevelGranted
 	}
