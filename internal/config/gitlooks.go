@@ -51,7 +51,8 @@ func (p *Protection) PartOfGit(path string) string {
 		case "head":
 			protected = last && newHead(dir, piece)
 		case "objects", "refs":
-			protected = present(dir+"HEAD") && !present(piece) || last && (complete(dir) || headless(dir))
+			protected = present(dir+"HEAD") && !present(piece) && !(name == "refs" && logsOfGit(dir)) ||
+				last && (complete(dir) || headless(dir))
 		case "commondir":
 			protected = present(dir + "HEAD")
 		case "info":
@@ -86,6 +87,13 @@ func newHead(dir, piece string) bool {
 		}
 	}
 	return true
+}
+
+// logsOfGit: the folder in a repository where git writes down what its refs were, HEAD among them. Without objects,
+// which are kept from it, it is no repository.
+func logsOfGit(dir string) bool {
+	above, ok := strings.CutSuffix(dir, "logs/")
+	return ok && strings.HasSuffix(above, "/") && complete(above)
 }
 
 // complete reports whether a folder, with a slash behind it, looks like a repository to git.

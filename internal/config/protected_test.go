@@ -20,7 +20,8 @@ func TestPartOfGit(t *testing.T) {
 		"near/HEAD", "near/refs/x", // one that lacks its objects
 		"headless/objects/x", "headless/refs/x", // one that lacks its HEAD
 		"code/objects/a.go", "code/refs/b.go", "code/hooks/use.ts", "code/config",
-		"whole/.git/HEAD", "whole/.git/objects/x", "whole/.git/refs/x",
+		"whole/.git/HEAD", "whole/.git/objects/x", "whole/.git/refs/x", "whole/.git/logs/HEAD",
+		"logs/HEAD",
 	} {
 		h.write(filepath.Join(h.repo, name), "x")
 	}
@@ -47,6 +48,9 @@ func TestPartOfGit(t *testing.T) {
 		"bare/objects/y/z": "", "bare/refs/heads/m": "", "bare/HEAD": "", "bare/logs/HEAD": "", "tree/HEAD": "",
 		"whole/.git/HEAD": "", "whole/.git/logs/HEAD": "", "whole/.git/refs/remotes/origin/HEAD": "",
 		"whole/.git/logs/refs/remotes/origin/HEAD": "", "whole/.git/sequencer/head": "",
+		"whole/.git/logs/refs": "", "whole/.git/logs/refs/heads/m": "",
+		"whole/.git/logs/objects":   "whole/.git/logs/objects",
+		"logs/refs":                 "logs/refs",
 		"whole/.git/modules/m/HEAD": "whole/.git/modules/m/HEAD",
 	} {
 		if want != "" {
