@@ -22,10 +22,10 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	o, denied := openedBy(c.Granted), denied(c)
 	own := g.own()
 	out.Guarded = func(path string) string {
-		if belowAny(path, own) {
+		if troupe.WithinAny(path, own) {
 			return "Troupe's own settings and sessions"
 		}
-		if belowAny(path, out.Scratch) || out.Temp != "" && below(path, out.Temp) {
+		if troupe.WithinAny(path, out.Scratch) || out.Temp != "" && troupe.Within(path, out.Temp) {
 			return ""
 		}
 		if why := denied(path); why != "" || o.opens(path) {
@@ -36,7 +36,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	}
 	out.Leads = gr.protected.Leads
 	out.Replaces = func(path string, was, is []byte) bool {
-		return denied(path) == "" && !belowAny(path, own) && gr.protected.Config(path) &&
+		return denied(path) == "" && !troupe.WithinAny(path, own) && gr.protected.Config(path) &&
 			workspace.HarmlessConfig(was, is)
 	}
 	out.Protected = gr.protected.Paths()
@@ -51,7 +51,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	}
 	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool {
 		// What lies beside something granted in a folder is kept by Guarded alone.
-		return !belowAny(p, own) && denied(p) == "" && (o.opens(p) || asked && o.within(p))
+		return !troupe.WithinAny(p, own) && denied(p) == "" && (o.opens(p) || asked && o.within(p))
 	})
 }
 
@@ -148,7 +148,7 @@ func missing(path string) bool {
 
 // opens reports whether a path was allowed, or is part of the one repository that was allowed to be made.
 func (o *opened) opens(path string) bool {
-	if o.paths[path] || belowAny(path, o.gits) {
+	if o.paths[path] || troupe.WithinAny(path, o.gits) {
 		return true
 	}
 	for _, dir := range o.bare {
@@ -166,20 +166,11 @@ func (o *opened) opens(path string) bool {
 // within reports whether something that was allowed lies in a folder.
 func (o *opened) within(dir string) bool {
 	for path := range o.paths {
-		if below(path, dir) {
+		if troupe.Within(path, dir) {
 			return true
 		}
 	}
 	return false
-}
-
-func below(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || rest[0] == '/')
-}
-
-func belowAny(path string, dirs []string) bool {
-	return slices.ContainsFunc(dirs, func(dir string) bool { return below(path, dir) })
 }
 
 // nested are the protected places that only looking finds. They are looked for where no listener is asked about

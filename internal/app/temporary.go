@@ -50,7 +50,7 @@ func (g *guard) otherTemps(s troupe.Session) []string {
 	g.mu.Lock()
 	own := g.temp.Path // tempFor made it
 	g.mu.Unlock()
-	out := slices.DeleteFunc(scratch.Others(own), func(path string) bool { return below(s.Cwd, path) })
+	out := slices.DeleteFunc(scratch.Others(own), func(path string) bool { return troupe.Within(s.Cwd, path) })
 	entries, err := os.ReadDir(own)
 	if err != nil {
 		return out // nor can a command list it

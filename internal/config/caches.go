@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Cache is a folder that a build tool keeps for all projects.
@@ -105,7 +107,7 @@ func (a All) Caches(environ []string, goos string) []Cache {
 			continue
 		}
 		dir = real
-		if err != nil || a.tooWide(dir) || a.places.Folder != "" && within(a.places.Folder, dir) {
+		if err != nil || a.tooWide(dir) || a.places.Folder != "" && troupe.Within(a.places.Folder, dir) {
 			continue
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {

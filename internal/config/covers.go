@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
 
 // matcher answers for one path what guards say of it. A path passes it once, name by name: most guards are
 // found by a name in it or by all that stands before one.
@@ -76,7 +80,7 @@ func (m *matcher) covers(path string) (why string, covered bool) {
 		patterns := m.named[path[from+1:end]]
 		for i := range patterns {
 			p := &patterns[i]
-			if belowTop(path[:from], p.top) && matchSegments(p.segs, strings.TrimPrefix(path[end:], "/"), false) {
+			if troupe.Within(path[:from], p.top) && matchSegments(p.segs, strings.TrimPrefix(path[end:], "/"), false) {
 				return p.why, true
 			}
 		}
@@ -95,11 +99,6 @@ func nextName(path string, from int) int {
 		return from + 1 + i
 	}
 	return len(path)
-}
-
-// belowTop: a folder is top, or lies in it.
-func belowTop(folder, top string) bool {
-	return strings.HasPrefix(folder, top) && (len(folder) == len(top) || folder[len(top)] == '/')
 }
 
 // Covers says why a path stays as it is, if it does. The path is absolute, clean and resolved, and need not

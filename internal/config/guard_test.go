@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe"
 )
 
 func TestHidden(t *testing.T) {
@@ -125,8 +127,8 @@ func TestHiddenInProject(t *testing.T) {
 			found := inProject(t, hidden)
 			err := filepath.WalkDir(h.repo, func(path string, _ fs.DirEntry, err error) error {
 				_, want := hidden.Covers(path)
-				got := slices.ContainsFunc(found, func(f string) bool { return within(path, f) })
-				if want && !got && !within(h.folder, path) || got && !want && !slices.Contains(found, path) {
+				got := slices.ContainsFunc(found, func(f string) bool { return troupe.Within(path, f) })
+				if want && !got && !troupe.Within(h.folder, path) || got && !want && !slices.Contains(found, path) {
 					t.Errorf("%s: %s is refused to tools: %v; kept from commands: %v", globs, path, want, got)
 				}
 				return err

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 //go:embed hidden.txt
@@ -55,10 +57,10 @@ func (e *secret) covers(file, folded string) bool {
 	case e.path == "":
 		return matchSegments(e.segs, strings.Trim(folded, "/"), false) ||
 			strings.Contains(e.glob, "[") && matchesAtOrAbove(e.glob, file) // what folding takes out of a [!A-Z]
-	case within(file, e.path):
+	case troupe.Within(file, e.path):
 		return true
 	default:
-		return within(folded, e.folded) && (foldsNames() || isSpelled(file, e.path))
+		return troupe.Within(folded, e.folded) && (foldsNames() || isSpelled(file, e.path))
 	}
 }
 
@@ -150,7 +152,7 @@ func (h Hidden) Covers(path string) (why string, hidden bool) {
 		if taken && e.source == "" || !e.covers(path, folded) || e.excepts(folded) {
 			continue
 		}
-		if h.folder != "" && within(path, h.folder) && e.covers(h.folder, fold(h.folder)) {
+		if h.folder != "" && troupe.Within(path, h.folder) && e.covers(h.folder, fold(h.folder)) {
 			continue
 		}
 		if e.source != "" {
@@ -202,7 +204,7 @@ func (e *secret) in(folder, folded string) (start string, ok bool) {
 	for i := 0; i < len(e.segs) && !e.segs[i].any && !e.segs[i].glob; i++ {
 		head = filepath.Join(head, e.segs[i].text)
 	}
-	if !within(folded, head) && !within(head, folded) {
+	if !troupe.Within(folded, head) && !troupe.Within(head, folded) {
 		return "", false
 	}
 	last := e.segs[len(e.segs)-1]
@@ -276,12 +278,12 @@ func (h Hidden) around(path string, builtIn bool, depth int) []string {
 	}
 	inside := false
 	for _, r := range readable {
-		if within(path, r) {
+		if troupe.Within(path, r) {
 			// An entry inside the session's own folder is meant; one that covers it is not.
 			if r != h.folder || path == r {
 				return nil
 			}
-		} else if within(r, path) {
+		} else if troupe.Within(r, path) {
 			inside = true
 		}
 	}
@@ -319,7 +321,7 @@ func (h Hidden) MayCover(name string) bool {
 // IsIn reports whether a path of the project is covered by a glob. The session's own folder and those above it are
 // not, for it stays readable.
 func (h Hidden) IsIn(path string) bool {
-	if h.folder != "" && within(h.folder, path) {
+	if h.folder != "" && troupe.Within(h.folder, path) {
 		return false
 	}
 	_, hidden := Hidden{entries: h.globs, open: h.open, folder: h.folder}.Covers(path)

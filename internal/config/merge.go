@@ -153,17 +153,11 @@ func (a All) Directories(trusted bool) []string {
 // tooWide: a folder that no project may open. It is the whole disk, the user's home, or holds it.
 func (a All) tooWide(dir string) bool {
 	home := a.places.Dirs.Home
-	if dir == "/" || home != "" && within(home, dir) {
+	if dir == "/" || home != "" && troupe.Within(home, dir) {
 		return true
 	}
 	resolved, err := filepath.EvalSymlinks(home)
-	return err == nil && home != "" && within(resolved, dir)
-}
-
-// within reports whether path is dir or lies below it. Both are absolute and clean.
-func within(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
-	return ok && (rest == "" || rest[0] == '/')
+	return err == nil && home != "" && troupe.Within(resolved, dir)
 }
 
 // place makes a path that stands in a file absolute; "" if it begins at a home that there is not.

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 //go:embed protected.txt
@@ -101,7 +103,7 @@ func guards(project string, d Dirs, add func(Guard)) {
 			for _, home := range homes {
 				path := filepath.Join(home, name)
 				// Who begins a session in such a folder means to work on what is in it.
-				if !within(project, path) || name == ".claude" || name == ".troupe" || name == ".ssh" {
+				if !troupe.Within(project, path) || name == ".claude" || name == ".troupe" || name == ".ssh" {
 					fixed(path, why)
 				}
 			}

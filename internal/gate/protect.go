@@ -95,7 +95,7 @@ func WriteSetting(q *Query, cwd string, wants []troupe.Attempt) string {
 		if !changes || len(paths) == maxSettingPaths || len(c.guarded(w.Path)) > 0 || c.guards.leads(w.Path) {
 			return ""
 		}
-		below := func(dir string) bool { return dir != "" && strings.HasPrefix(w.Path+"/", dir+"/") }
+		below := func(dir string) bool { return dir != "" && troupe.Within(w.Path, dir) }
 		if below(cwd) || !below(q.Home) && slices.ContainsFunc([]string{"/tmp", "/var/tmp", "/dev", "/proc"}, below) {
 			return ""
 		}

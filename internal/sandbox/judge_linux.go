@@ -256,7 +256,7 @@ func (f *files) single(q *asked) answer {
 
 // onTheWay reports whether a folder is missing on the way to something that was granted.
 func (f *files) onTheWay(path string) bool {
-	return slices.ContainsFunc(f.plan.late, func(l string) bool { return l != path && below(l, path) }) &&
+	return slices.ContainsFunc(f.plan.late, func(l string) bool { return l != path && troupe.Within(l, path) }) &&
 		f.plan.zone(path) == zoneOutside
 }
 
@@ -280,7 +280,8 @@ func (f *files) leadsOut(says, at string) bool {
 	}
 	target := resolved(says)
 	z := f.plan.zone(target)
-	return z == zoneFree && !slices.Contains(devices(), target) || z == zoneOpen || belowAny(target, f.plan.native())
+	return z == zoneFree && !slices.Contains(devices(), target) || z == zoneOpen ||
+		troupe.WithinAny(target, f.plan.native())
 }
 
 // kill, where Landlock does not know signals, keeps them within the session of who sends

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Rights by the version of the interface that brought them.
@@ -199,7 +200,7 @@ func (r *ruleset) readBeside(dir string, hidden []string) error {
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case slices.Contains(hidden, path):
-		case slices.ContainsFunc(hidden, func(h string) bool { return strings.HasPrefix(h, path+"/") }):
+		case slices.ContainsFunc(hidden, func(h string) bool { return troupe.Within(h, path) }):
 			err = r.readBeside(path, hidden)
 		case e.Type()&fs.ModeSymlink != 0:
 			// What it leads to is granted, or not, where it lies.

@@ -210,7 +210,7 @@ func (f *files) holds(folder, as string) (guarded string) {
 
 // hides reports whether something hidden lies below a folder. Elsewhere its path might hide it no more.
 func (f *files) hides(folder string) bool {
-	return slices.ContainsFunc(f.plan.hidden, func(h string) bool { return below(h, folder) })
+	return slices.ContainsFunc(f.plan.hidden, func(h string) bool { return troupe.Within(h, folder) })
 }
 
 // judgeEnd judges one end by where it lies.

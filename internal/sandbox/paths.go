@@ -4,18 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
-
-// below reports whether a cleaned path is one of a folder or the folder itself.
-func below(path, folder string) bool {
-	return path == folder || folder == "/" || len(path) > len(folder) && path[len(folder)] == '/' &&
-		strings.HasPrefix(path, folder)
-}
-
-func belowAny(path string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(f string) bool { return below(path, f) })
-}
 
 // resolved is a path with its symbolic links followed as far as it exists.
 func resolved(path string) string {
@@ -31,7 +22,7 @@ func resolved(path string) string {
 				if !filepath.IsAbs(target) {
 					target = filepath.Join(filepath.Dir(p), target)
 				}
-				if target != p && !below(target, p) {
+				if target != p && !troupe.Within(target, p) {
 					return filepath.Join(lexical(target), rest)
 				}
 			}

@@ -217,7 +217,7 @@ func (f *files) attribute(q *asked) answer {
 	}
 	switch z {
 	case zoneFree:
-		if st.Mode&unix.S_IFMT == unix.S_IFCHR && !belowAny(path, f.lookup.private) {
+		if st.Mode&unix.S_IFMT == unix.S_IFCHR && !troupe.WithinAny(path, f.lookup.private) {
 			return fail(unix.EPERM) // a device is everybody's
 		}
 		return f.apply(q, h, &st)

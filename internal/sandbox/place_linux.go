@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // place is what a path of a watched call leads to, as the call's own process sees it.
@@ -165,7 +167,7 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 	p.pid = pid
 	path = itself(pid, path)
 	parent, name := split(path)
-	if belowAny(filepath.Clean(parent), w.private) {
+	if troupe.WithinAny(filepath.Clean(parent), w.private) {
 		p.path, p.dir, p.free = filepath.Join(parent, name), -1, true
 		return p, "", nil
 	}
@@ -185,12 +187,12 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 		return p, "", err
 	}
 	own := "/proc/" + strconv.Itoa(w.own)
-	if belowAny(parent, w.private) {
+	if troupe.WithinAny(parent, w.private) {
 		p.close()
 		p.path, p.free = filepath.Join(parent, name), true
 		return p, "", nil
 	}
-	if below(parent, own) { // it came here by a link to itself, which to us means us
+	if troupe.Within(parent, own) { // it came here by a link to itself, which to us means us
 		p.close()
 		return w.step(pid, "/proc/"+strconv.Itoa(pid)+strings.TrimPrefix(parent, own)+"/"+name)
 	}
@@ -224,11 +226,11 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 func itself(pid int, path string) string {
 	me := "/proc/" + strconv.Itoa(pid)
 	for _, name := range []string{"/proc/self", "/proc/thread-self"} {
-		if below(path, name) {
+		if troupe.Within(path, name) {
 			return me + path[len(name):]
 		}
 	}
-	if below(path, "/dev/fd") {
+	if troupe.Within(path, "/dev/fd") {
 		return me + "/fd" + path[len("/dev/fd"):]
 	}
 	return path

@@ -145,7 +145,7 @@ func (p *plan) place() {
 		if top == "" {
 			continue // the kernel does not grant it
 		}
-		for dir := filepath.Dir(path); spaces && dir != top && below(dir, top); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(path); spaces && dir != top && troupe.Within(dir, top); dir = filepath.Dir(dir) {
 			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
 				want(dir, mountSelf)
 			}
@@ -222,7 +222,7 @@ func (p *plan) order(points map[string]mountKind) {
 	}
 	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
 	for _, path := range paths {
-		if covered != "" && below(path, covered) {
+		if covered != "" && troupe.Within(path, covered) {
 			continue
 		}
 		if points[path] == mountCover {
@@ -244,7 +244,7 @@ func (p *plan) order(points map[string]mountKind) {
 func outermost(path string, folders []string) string {
 	best := ""
 	for _, f := range folders {
-		if below(path, f) && (best == "" || len(f) < len(best)) {
+		if troupe.Within(path, f) && (best == "" || len(f) < len(best)) {
 			best = f
 		}
 	}
@@ -303,7 +303,7 @@ func (p *plan) coverage(how func() coverage) coverage {
 	for _, m := range p.mounts {
 		files = files || m.like != nil
 		hides = hides || m.path == backstage && m.kind == mountPrivate
-		if m.path != backstage && below(m.path, backstage) {
+		if m.path != backstage && troupe.Within(m.path, backstage) {
 			return coverage{}
 		}
 	}
@@ -369,9 +369,9 @@ func (r *ruleset) fill() error {
 func (r *ruleset) grantWrite(path string) error {
 	for _, h := range r.carved {
 		switch {
-		case below(path, h):
+		case troupe.Within(path, h):
 			return nil
-		case below(h, path):
+		case troupe.Within(h, path):
 			return r.grant(path,
 				r.rights&^rightsOfDevices&^(unix.LANDLOCK_ACCESS_FS_READ_FILE|unix.LANDLOCK_ACCESS_FS_EXECUTE))
 		}

@@ -242,7 +242,7 @@ func (r *reach) connectLocal(q *asked, p place) (a answer, now bool) {
 	var st unix.Stat_t
 	path, err := readlink(unix.AT_FDCWD, link(h))
 	if err != nil || unix.Fstat(h, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK || !r.granted(path) ||
-		belowAny(path, r.plan.hidden) {
+		troupe.WithinAny(path, r.plan.hidden) {
 		_ = unix.Close(h) // nothing was written
 		return fail(unix.EACCES), true
 	}

@@ -106,19 +106,6 @@ func TestQuietHasReasons(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		path, folder string
-		want         bool
-	}{{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"/a", "/a/b", false}, {"/x", "/", true},
-		{"/", "/", true}} {
-		if below(c.path, c.folder) != c.want {
-			t.Errorf("%+v", c)
-		}
-	}
-}
-
 func TestSeatbelt(t *testing.T) {
 	t.Parallel()
 	text := seatbelt(troupe.Confinement{

@@ -33,8 +33,8 @@ func seatbelt(c troupe.Confinement) string {
 		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", quoted(p))
 		// A folder on the way must not be renamed, or another could be put in its place.
 		for _, w := range allResolved(writable, false) {
-			if below(p, w) {
-				for dir := up(p); dir != w && below(dir, w); dir = up(dir) {
+			if troupe.Within(p, w) {
+				for dir := up(p); dir != w && troupe.Within(dir, w); dir = up(dir) {
 					fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", quoted(dir))
 				}
 			}

@@ -50,7 +50,7 @@ func (r *room) only(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for path, s := range state(t, r.ws) {
-		if belowAny(path, allResolved(r.conf.Protected, true)) && !strings.Contains(path, "set-aside") {
+		if troupe.WithinAny(path, allResolved(r.conf.Protected, true)) && !strings.Contains(path, "set-aside") {
 			all[path] = s
 		}
 	}

@@ -2,7 +2,11 @@
 
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+)
 
 // zone is where a path lies, as far as changing it goes.
 type zone int
@@ -19,18 +23,18 @@ func (p *plan) zone(path string) zone {
 	switch {
 	case slices.Contains(devices(), path):
 		return zoneFree
-	case belowAny(path, p.hidden):
+	case troupe.WithinAny(path, p.hidden):
 		return zoneOutside
-	case belowAny(path, p.protected):
-		if outermost(path, p.changeable()) == "" && !belowAny(path, p.late) {
+	case troupe.WithinAny(path, p.protected):
+		if outermost(path, p.changeable()) == "" && !troupe.WithinAny(path, p.late) {
 			return zoneOutside
 		}
 		return zoneProtected
-	case p.temp != "" && path != p.temp && below(path, p.temp), belowAny(path, p.private()):
+	case p.temp != "" && path != p.temp && troupe.Within(path, p.temp), troupe.WithinAny(path, p.private()):
 		return zoneFree
-	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && below(path, dir) }):
+	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && troupe.Within(path, dir) }):
 		return zoneOpen
-	case !belowAny(path, p.changeable()) && !belowAny(path, p.late) && !slices.Contains(p.single, path):
+	case !troupe.WithinAny(path, p.changeable()) && !troupe.WithinAny(path, p.late) && !slices.Contains(p.single, path):
 		return zoneOutside
 	case p.guarded(path):
 		return zoneProtected
@@ -41,14 +45,14 @@ func (p *plan) zone(path string) zone {
 
 // guarded reports whether a path that may be written otherwise stays as it is.
 func (p *plan) guarded(path string) bool {
-	return belowAny(path, p.protected) || p.guard != nil && p.guard(path) != ""
+	return troupe.WithinAny(path, p.protected) || p.guard != nil && p.guard(path) != ""
 }
 
 // leads reports whether something that is guarded could come to lie below a path, whatever is
 // there now: what is not an empty folder may not get that name.
 func (p *plan) leads(path string) bool {
 	return p.above != nil && p.above(path) ||
-		slices.ContainsFunc(p.protected, func(g string) bool { return g != path && below(g, path) })
+		slices.ContainsFunc(p.protected, func(g string) bool { return g != path && troupe.Within(g, path) })
 }
 
 // private are the places where the command has a file system of its own.

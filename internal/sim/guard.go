@@ -64,9 +64,7 @@ func lets(c *troupe.Confinement, a troupe.Attempt) bool {
 	case slices.Contains(c.Writable, a.Path):
 		return true
 	}
-	return !slices.Contains(c.Protected, a.Path) && slices.ContainsFunc(c.Writable, func(dir string) bool {
-		return strings.HasPrefix(a.Path, dir+"/")
-	})
+	return !slices.Contains(c.Protected, a.Path) && troupe.WithinAny(a.Path, c.Writable)
 }
 
 // drawCommand is what models have commands do: change something inside the session's folder or

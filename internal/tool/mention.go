@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Site is an address that a text names.
@@ -37,7 +39,7 @@ func pathsIn(prompt, cwd string) []string {
 			w = filepath.Join(cwd, w)
 		}
 		w = filepath.Clean(w)
-		if w == cwd || !strings.HasPrefix(w, cwd+string(filepath.Separator)) || slices.Contains(out, w) {
+		if w == cwd || !troupe.Within(w, cwd) || slices.Contains(out, w) {
 			continue
 		}
 		if out = append(out, w); len(out) > maxDeclared {

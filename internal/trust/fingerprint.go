@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Kind is what something in a folder would do.
@@ -99,7 +101,7 @@ func examine(s Subject) (Fingerprint, error) {
 		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
 	}
 	top, below := dir, "."
-	if outer := resolve(s.Root); outer != "" && within(dir, outer) {
+	if outer := resolve(s.Root); outer != "" && troupe.Within(dir, outer) {
 		if below, err = filepath.Rel(outer, dir); err != nil {
 			return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
 		}
@@ -282,7 +284,7 @@ func (l *look) inside(word string) (string, bool) {
 		}
 	}
 	if path.IsAbs(word) {
-		if !within(word, l.fp.Folder) || word == l.fp.Folder {
+		if !troupe.Within(word, l.fp.Folder) || word == l.fp.Folder {
 			return "", false
 		}
 		word = strings.TrimPrefix(word, strings.TrimSuffix(l.fp.Folder, "/")+"/")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // mainFolder is the folder of the main work tree that stands for dir in a worktree of its
@@ -46,7 +48,7 @@ func mainFolder(dir string) (string, bool) {
 		return "", false
 	}
 	main := filepath.Dir(common)
-	if filepath.Base(common) != ".git" || within(main, top) || !same(filepath.Join(main, ".git"), common) {
+	if filepath.Base(common) != ".git" || troupe.Within(main, top) || !same(filepath.Join(main, ".git"), common) {
 		return "", false
 	}
 	below, err := filepath.Rel(top, dir)
@@ -70,12 +72,6 @@ func rebase(dir, path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
-}
-
-// within reports whether path is dir or lies below it. Both are absolute and clean.
-func within(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 // line reads a file that holds one line, "" if it does not.
@@ -124,7 +120,7 @@ func wide(dir, home string) string {
 		case h == "":
 		case dir == h:
 			return "is your home folder"
-		case within(h, dir):
+		case troupe.Within(h, dir):
 			return "holds your home folder"
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // HarmfulConfig lists what in the repository around dir makes plain git commands that only
@@ -136,16 +138,10 @@ func (s setting) own(top string) bool {
 			return !ok && s.origin != "command line:" && s.origin != "standard input:"
 		}
 		real, err := filepath.EvalSymlinks(file)
-		return err != nil || within(real, top)
+		return err != nil || troupe.Within(real, top)
 	default:
 		return true
 	}
-}
-
-// within reports whether path is folder or lies in it.
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // parseSettings takes apart what git config --null --show-scope --show-origin writes: scope

@@ -355,8 +355,8 @@ func Clock(at, now time.Time) string { return wire.Clock(at, now) }
 // ShortPath shows a path below the home folder as ~/….
 func (c *Console) ShortPath(p string) string {
 	home, _ := c.Lookup("HOME")
-	if home != "" && (p == home || strings.HasPrefix(p, home+"/")) {
-		return "~" + p[len(home):]
+	if home != "" && troupe.Within(p, home) {
+		return "~" + p[len(strings.TrimSuffix(home, "/")):]
 	}
 	return p
 }

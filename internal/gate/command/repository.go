@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // NewRepository is a repository that a command of git makes.
@@ -80,7 +82,7 @@ func isRemote(url string) bool {
 func (r NewRepository) Under(made string) (folder string, ok bool) {
 	if path.IsAbs(r.Folder) {
 		folder := path.Clean(r.Folder)
-		return folder, folder == made || strings.HasPrefix(folder, made+"/")
+		return folder, troupe.Within(folder, made)
 	}
 	names := strings.Split(path.Clean(r.Folder), "/")
 	for n := len(names); n > 0; n-- {
