@@ -1,6 +1,7 @@
 package turn_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -85,5 +86,26 @@ func TestMovedCommandIsATask(t *testing.T) {
 	}
 	if len(l.st.Shells()) != 1 {
 		t.Errorf("commands at work: %+v", l.st.Shells())
+	}
+}
+
+// TestRefusedMailChangesNothing: mail of which one piece cannot be taken in leaves the state as it was, whatever
+// stood before that piece.
+func TestRefusedMailChangesNothing(t *testing.T) {
+	t.Parallel()
+	l := born(t, troupe.Limits{})
+	l.add(troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Completed}})
+	before := l.st
+	for _, first := range []troupe.Mail{
+		{ID: "s", Kind: troupe.MailStop, Stop: &troupe.Stop{Run: 1}},
+		{ID: "c", Kind: troupe.MailCompact, Blocks: []troupe.Block{{Type: troupe.TextBlock, Text: "what counts"}}},
+	} {
+		e := l.event(troupe.MailDelivered{Mail: []troupe.Mail{first, {ID: "p", Kind: troupe.MailPrompt}}})
+		if err := l.st.Apply(e); err == nil {
+			t.Fatal("an ended session took a prompt")
+		}
+		if !reflect.DeepEqual(before, l.st) {
+			t.Errorf("refused mail, the first a %s, changed the state:\n%+v\n%+v", first.Kind, before, l.st)
+		}
 	}
 }
