@@ -83,8 +83,8 @@ func (m *models) row(full string) wire.ModelRow {
 // own reports whether a provider is a server that the user named, as opposed to a public
 // service: asking it costs nothing.
 func (m *models) own(name string) bool {
-	if name == "openai" {
-		return m.set("OPENAI_BASE_URL")
+	if s, known := serviceOf(name); known && s.openAI {
+		return m.set(s.baseEnv)
 	}
 	return m.settings.Providers[name].BaseURL != ""
 }
@@ -108,7 +108,7 @@ func (m *models) served(ctx context.Context, name string) ([]openai.Model, error
 
 // askable are the providers that are configured, key and all.
 func (m *models) askable() []string {
-	names := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
+	names := append(serviceNames(), slices.Sorted(maps.Keys(m.settings.Providers))...)
 	out := []string{}
 	for _, name := range names {
 		if m.configured(name) && !slices.Contains(out, name) {
@@ -128,8 +128,10 @@ func (m *models) unlisted(name string, err error) string {
 	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth && key != "":
 		return "Is " + key + " right?"
 	case errors.As(err, &fault) && fault.Fault == troupe.FaultAuth:
-		return "It wants a key; " + map[bool]string{true: "set OPENAI_API_KEY.",
-			false: "name its variable: \"key_env\" of providers." + name + " in the settings."}[name == "openai"]
+		if s, known := serviceOf(name); known {
+			return "It wants a key; set " + s.keyEnv + "."
+		}
+		return "It wants a key; name its variable: \"key_env\" of providers." + name + " in the settings."
 	}
 	return "Not every server has such a list. It can be used all the same: troupe -p --model " + name + "/NAME"
 }

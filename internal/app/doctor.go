@@ -177,15 +177,11 @@ func (a machine) checkModel(c *wire.Diagnosis, cwd string) {
 	c.Model = full
 	c.Provider.Name, _, _ = strings.Cut(full, "/")
 	c.Provider.KeyEnv = a.app.models.keyOf(c.Provider.Name)
-	switch s := a.app.settings.Providers[c.Provider.Name]; {
-	case s.BaseURL != "":
+	if s := a.app.settings.Providers[c.Provider.Name]; s.BaseURL != "" {
 		c.Provider.BaseURL, c.Provider.Key = s.BaseURL, s.KeyEnv != "" && a.app.models.set(s.KeyEnv)
-	case c.Provider.Name == "anthropic":
-		c.Provider.Key = a.app.models.set("ANTHROPIC_API_KEY")
-		c.Provider.BaseURL, _ = a.app.env.Lookup("ANTHROPIC_BASE_URL")
-	case c.Provider.Name == "openai":
-		c.Provider.Key = a.app.models.set("OPENAI_API_KEY")
-		c.Provider.BaseURL, _ = a.app.env.Lookup("OPENAI_BASE_URL")
+	} else if s, known := serviceOf(c.Provider.Name); known {
+		c.Provider.Key = a.app.models.set(s.keyEnv)
+		c.Provider.BaseURL, _ = a.app.env.Lookup(s.baseEnv)
 	}
 	if _, _, err := a.app.models.Provider(full); err != nil {
 		c.Problems = append(c.Problems, err.Error())

@@ -150,7 +150,7 @@ func (m *models) Resolve(name, parent, cwd string) (string, error) {
 	}
 	provider, _, _ := strings.Cut(parent, "/")
 	if provider == "" {
-		provider = "anthropic"
+		provider = services()[0].name
 	}
 	full, err := c.Resolve(name, provider)
 	if parent == "" {
@@ -169,15 +169,11 @@ func (m *models) configured(name string) bool {
 	if m.player != nil {
 		return m.player.Knows(name)
 	}
-	switch s, ok := m.settings.Providers[name]; {
-	case ok && s.BaseURL != "":
+	if s := m.settings.Providers[name]; s.BaseURL != "" {
 		return s.KeyEnv == "" || m.set(s.KeyEnv)
-	case name == "anthropic":
-		return m.set("ANTHROPIC_API_KEY")
-	case name == "openai":
-		return m.set("OPENAI_API_KEY") || m.set("OPENAI_BASE_URL")
 	}
-	return false
+	s, known := serviceOf(name)
+	return known && (m.set(s.keyEnv) || s.openAI && m.set(s.baseEnv))
 }
 
 // servers are the providers that the settings name, sorted.
@@ -194,13 +190,11 @@ func (m *models) servers() []string {
 // keyOf is the variable that holds a provider's key; "" if it has none. A server of one's own
 // needs one only if its settings say so, or somebody has set it.
 func (m *models) keyOf(name string) string {
-	switch s, ok := m.settings.Providers[name]; {
-	case ok && s.BaseURL != "":
+	if s := m.settings.Providers[name]; s.BaseURL != "" {
 		return s.KeyEnv
-	case name == "anthropic":
-		return "ANTHROPIC_API_KEY"
-	case name == "openai" && (m.set("OPENAI_API_KEY") || !m.set("OPENAI_BASE_URL")):
-		return "OPENAI_API_KEY"
+	}
+	if s, known := serviceOf(name); known && (!s.openAI || m.set(s.keyEnv) || !m.set(s.baseEnv)) {
+		return s.keyEnv
 	}
 	return ""
 }
@@ -212,13 +206,14 @@ func (m *models) suspects(full string) string {
 		return ""
 	}
 	has := fmt.Sprintf("has %s a model %q?", name, id)
+	s, known := serviceOf(name)
 	switch key := m.keyOf(name); {
 	case key != "":
 		return "is " + key + " right, and " + has
-	case m.own(name) && name != "openai":
+	case m.own(name) && !known:
 		return has[:len(has)-1] + ", or does it want a key (\"key_env\" of providers." + name + " in the settings)?"
 	case m.own(name):
-		return has[:len(has)-1] + ", or does it want a key (OPENAI_API_KEY)?"
+		return has[:len(has)-1] + ", or does it want a key (" + s.keyEnv + ")?"
 	}
 	return has
 }
@@ -233,10 +228,10 @@ func (m *models) Provider(full string) (model.Provider, string, error) {
 		return nil, "", fmt.Errorf("%q is not a full model name", full)
 	}
 	key := name
-	switch {
+	switch s, known := serviceOf(name); {
 	case name == "script":
 		key = full
-	case name != "anthropic":
+	case !known || s.openAI:
 		key += " " + string(m.api(name, id)) // OpenAI's models differ in the API that they are best spoken to in
 	}
 	m.mu.Lock()
@@ -253,12 +248,15 @@ func (m *models) Provider(full string) (model.Provider, string, error) {
 }
 
 func (m *models) open(name, id string) (model.Provider, error) {
-	switch name {
-	case "anthropic":
-		return m.openAnthropic(id)
-	case "openai":
-		return m.openOpenAI(id)
-	case "script":
+	if s, known := serviceOf(name); known {
+		key, _ := m.env.Lookup(s.keyEnv)
+		base, _ := m.env.Lookup(s.baseEnv)
+		if strings.TrimSpace(key) == "" && !(s.openAI && base != "") {
+			return nil, m.unconfigured(name+"/"+id, s.title, s.keyEnv)
+		}
+		return s.open(m, id, base, key)
+	}
+	if name == "script" {
 		data, err := os.ReadFile(id)
 		if err != nil {
 			return nil, &troupe.UserError{Problem: "the script cannot be read: " + err.Error(),
@@ -278,7 +276,7 @@ func (m *models) open(name, id string) (model.Provider, error) {
 		}
 		return m.compatible(name, id, s.BaseURL, key)
 	}
-	known := append([]string{"anthropic", "openai"}, slices.Sorted(maps.Keys(m.settings.Providers))...)
+	known := append(serviceNames(), slices.Sorted(maps.Keys(m.settings.Providers))...)
 	return nil, &troupe.UserError{
 		Problem: fmt.Sprintf("there is no model provider %q", name),
 		Hint: fmt.Sprintf("Known are %s and script (--model script:FILE). Another server is named in the "+
@@ -287,14 +285,8 @@ func (m *models) open(name, id string) (model.Provider, error) {
 	}
 }
 
-// openOpenAI opens OpenAI's service, or whatever speaks its API at OPENAI_BASE_URL. Servers of
-// one's own need no key.
-func (m *models) openOpenAI(id string) (model.Provider, error) {
-	key, _ := m.env.Lookup("OPENAI_API_KEY")
-	base, _ := m.env.Lookup("OPENAI_BASE_URL")
-	if strings.TrimSpace(key) == "" && base == "" {
-		return nil, m.unconfigured("openai/"+id, "OpenAI", "OPENAI_API_KEY")
-	}
+// openOpenAI opens OpenAI's service, or what speaks its API at another address.
+func (m *models) openOpenAI(id, base, key string) (model.Provider, error) {
 	return m.compatible("openai", id, base, key)
 }
 
@@ -306,8 +298,8 @@ func (m *models) api(name, id string) openai.API {
 		return openai.API(s.API)
 	}
 	base := s.BaseURL
-	if name == "openai" {
-		base, _ = m.env.Lookup("OPENAI_BASE_URL")
+	if s, known := serviceOf(name); known {
+		base, _ = m.env.Lookup(s.baseEnv)
 	}
 	return openai.APIFor(base, id)
 }
@@ -327,7 +319,7 @@ func (m *models) certificates() (*x509.CertPool, error) {
 	if !ok || file == "" {
 		return nil, nil
 	}
-	pool, err := anthropic.CertPool(file)
+	pool, err := model.CertPool(file)
 	if err != nil {
 		return nil, &troupe.UserError{Problem: "TROUPE_CA_FILE: " + err.Error(),
 			Hint: "Name a file of certificates in PEM form, or unset it.", Code: troupe.ExitUsage, Err: err}
@@ -335,12 +327,7 @@ func (m *models) certificates() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func (m *models) openAnthropic(id string) (model.Provider, error) {
-	key, _ := m.env.Lookup("ANTHROPIC_API_KEY")
-	base, _ := m.env.Lookup("ANTHROPIC_BASE_URL")
-	if strings.TrimSpace(key) == "" {
-		return nil, m.unconfigured("anthropic/"+id, "Anthropic", "ANTHROPIC_API_KEY")
-	}
+func (m *models) openAnthropic(_, base, key string) (model.Provider, error) {
 	pool, err := m.certificates()
 	if err != nil {
 		return nil, err

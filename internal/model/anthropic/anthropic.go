@@ -91,10 +91,6 @@ func New(o Options) *Provider {
 	return p
 }
 
-// CertPool is the system's certificate authorities and those in a PEM file, for networks
-// that inspect TLS.
-func CertPool(path string) (*x509.CertPool, error) { return upstream.CertPool(path) }
-
 // Name implements model.Provider.
 func (p *Provider) Name() string { return name }
 

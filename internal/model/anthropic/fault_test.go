@@ -337,7 +337,7 @@ func TestCertificates(t *testing.T) {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := CertPool(file)
+	pool, err := model.CertPool(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,13 +346,13 @@ func TestCertificates(t *testing.T) {
 	if _, err := q.Stream(t.Context(), ask(t, q, "go"), nil); err != nil {
 		t.Errorf("named authority: %v", err)
 	}
-	if _, err := CertPool(file + ".not"); err == nil {
+	if _, err := model.CertPool(file + ".not"); err == nil {
 		t.Error("a missing file passed")
 	}
 	if err := os.WriteFile(file, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CertPool(file); err == nil {
+	if _, err := model.CertPool(file); err == nil {
 		t.Error("a file without certificates passed")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -32,23 +31,6 @@ func newTransport(roots *x509.CertPool) *http.Transport {
 		ReadBufferSize:         4 << 10,
 		WriteBufferSize:        4 << 10,
 	}
-}
-
-// CertPool is the system's certificate authorities and those in a PEM file, for networks
-// that inspect TLS.
-func CertPool(path string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate authorities: %w", err)
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form", path)
-	}
-	return pool, nil
 }
 
 var errElsewhere = errors.New("the service redirects to another address")
