@@ -306,14 +306,8 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 		troupe.FormatTokens(u.Input), troupe.FormatTokens(u.Output), troupe.FormatTokens(u.CacheRead),
 		troupe.FormatTokens(u.CacheWrite))
 	for _, l := range c.Limits {
-		switch {
-		case l.Limit <= 0:
-		case l.Name == wire.LimitTime:
-			fmt.Fprintf(&b, "  time: %s of %s used (%.0f %%)\n", console.Duration(int64(l.Used)),
-				console.Duration(int64(l.Limit)), 100*l.Used/l.Limit)
-		default:
-			fmt.Fprintf(&b, "  %s: %.4g of %.4g used (%.0f %%)\n", console.Line(l.Name, 30), l.Used, l.Limit,
-				100*l.Used/l.Limit)
+		if name, used, share := console.Limit(l); share != "" {
+			fmt.Fprintf(&b, "  %s: %s used (%s)\n", name, used, share)
 		}
 	}
 	for _, a := range c.Agents {

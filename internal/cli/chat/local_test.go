@@ -65,6 +65,7 @@ func TestLocal(t *testing.T) {
 	in := strings.NewReader("look around\nwrite it\ny\n/undo\ny\n/cost\n/tasks\n/agents\n/model\n/resume\n/resume " +
 		"nobody\nthanks\n")
 	dir := inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
+		b.MaxTokens = 100_000
 		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
 			t.Error(err)
 		}
@@ -83,7 +84,8 @@ func TestLocal(t *testing.T) {
 		"There are three.\n",
 		"┏━ main asks: Write\n", "was written\n", "✓ Write note.txt  +1 −0\n", "Hello.\n",
 		"note.txt", "is removed; it was not there\n", "Undo this?", "1 of 1 file was put back.",
-		"tokens:", "main/Trace callers (Explore)", "script/", "/resume ID goes on with one.", "troupe: ", "Hello.\n",
+		"tokens: 15k of 100k used (", "main/Trace callers (Explore)", "script/", "/resume ID goes on with one.",
+		"troupe: ", "Hello.\n",
 	} {
 		_, after, ok := strings.Cut(rest, want)
 		if !ok {

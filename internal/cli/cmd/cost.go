@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"text/tabwriter"
@@ -69,7 +70,9 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	}
 	w := tabwriter.NewWriter(c.Out, 0, 0, 2, ' ', 0)
 	for _, l := range bill.Limits {
-		fmt.Fprintln(w, limitText(l))
+		name, used, share := console.Limit(l)
+		share = cmp.Or(share, "no limit")
+		fmt.Fprintf(w, "limit of %s\t%s\t%s\n", name, used, share)
 	}
 	return w.Flush()
 }
@@ -78,23 +81,4 @@ func costRow(t *console.Table, who, model string, turns int, u troupe.Usage, cos
 	t.Row(who, model, turns, troupe.FormatTokens(u.Input),
 		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output),
 		troupe.Dollars(cost), time)
-}
-
-// limitText says how much of a limit is used.
-func limitText(l wire.Limit) string {
-	name, show := console.Line(l.Name, 0), func(v float64) string { return fmt.Sprintf("%.0f", v) }
-	switch l.Name {
-	case wire.LimitTokens:
-		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }
-	case wire.LimitCost:
-		name, show = "cost", func(v float64) string { return troupe.Dollars(v).String() }
-	case wire.LimitAll:
-		name = "turns of all agents"
-	case wire.LimitTime:
-		name, show = "time", func(v float64) string { return console.Duration(int64(v)) }
-	}
-	if l.Limit <= 0 {
-		return fmt.Sprintf("limit of %s\t%s\tno limit", name, show(l.Used))
-	}
-	return fmt.Sprintf("limit of %s\t%s of %s\t%.0f %%", name, show(l.Used), show(l.Limit), 100*l.Used/l.Limit)
 }
