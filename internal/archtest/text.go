@@ -19,6 +19,10 @@ func textRules() []rule {
 			name: "no registry hosts", check: noRegistryHosts,
 			why: "where modules come from is for the environment of whoever builds to say",
 		},
+		{
+			name: "what is cited is there", check: cited,
+			why: "a promise whose test or code is gone is one that a reader cannot check",
+		},
 	}
 }
 
