@@ -64,6 +64,9 @@ type Created struct {
 type Started struct {
 	Run    int     `json:"run"`
 	Caller *Caller `json:"caller,omitempty"` // who set it to work, if no agent did
+	// Again: it was set to work by nothing but the ends of its tasks, so that its limit of model replies goes on
+	// from the run before.
+	Again bool `json:"again,omitempty"`
 }
 
 // MailDelivered puts mail into the conversation, in this order.

@@ -71,7 +71,8 @@ type Mail struct {
 // PersonsPrompt reports whether the mail is a person's words, and not an agent's.
 func (m Mail) PersonsPrompt() bool { return m.Kind == MailPrompt && m.From == "" }
 
-// Wakes reports whether the mail begins another run of a session that has ended.
+// Wakes reports whether the mail begins another run of a session that has ended, if that lets itself be woken
+// (see Session.WokenBy).
 func (m Mail) Wakes() bool {
 	switch m.Kind {
 	case MailPrompt, MailCompact:

@@ -135,19 +135,33 @@ func (a trees) evidence(ctx context.Context, sessions []troupe.Session) (map[tro
 			if !s.Status.Ended() {
 				continue
 			}
-			last, err := r.Events(s.ID, s.Seq-1, 1)
+			end, err := endOf(r, s)
 			if err != nil {
 				return fmt.Errorf("read the end of session %s: %w", s.ID, err)
 			}
-			for _, e := range last {
-				if end, ok := e.Body.(troupe.Ended); ok {
-					out[s.ID] = end.Outcome.Evidence
-				}
-			}
+			out[s.ID] = end.Outcome.Evidence
 		}
 		return nil
 	})
 	return out, err
+}
+
+// endOf is the event that ended the last run of a session. What stands behind it in the log is mail that begins
+// no other, such as the ends of tasks of a run that failed.
+func endOf(r store.Reader, s troupe.Session) (troupe.Ended, error) {
+	for before, back := s.Seq, int64(1); before > 0; before, back = before-back, back*8 {
+		back = min(back, before)
+		events, err := r.Events(s.ID, before-back, int(back))
+		if err != nil {
+			return troupe.Ended{}, err
+		}
+		for _, e := range slices.Backward(events) {
+			if end, ok := e.Body.(troupe.Ended); ok {
+				return end, nil
+			}
+		}
+	}
+	return troupe.Ended{}, nil
 }
 
 // list returns root sessions, the newest first.

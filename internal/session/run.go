@@ -36,7 +36,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 			}
 		}
 		admitted = true
-		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread)})
+		return emit(troupe.Started{Run: act.Run, Caller: waker(a.unread), Again: act.Again})
 	})
 	if err != nil {
 		return false, err

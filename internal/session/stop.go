@@ -27,7 +27,7 @@ func StopMail(r store.Reader, id troupe.SessionID, st troupe.Stop, now time.Time
 			return m, false, fmt.Errorf("read the mail of session %s: %w", id, err)
 		}
 		for _, u := range unread {
-			live = live || u.Wakes()
+			live = live || s.WokenBy(u)
 		}
 		if live {
 			st.Run++

@@ -13,8 +13,9 @@ type (
 	// Admit begins a run, if the tree has a slot for it. One that is Late begins only to stop
 	// what is at work past the tree's time, and to say so.
 	Admit struct {
-		Run  int
-		Late bool
+		Run   int
+		Late  bool
+		Again bool // see troupe.Started
 	}
 	// Deliver logs this mail: ends of children as results of their calls, the rest as
 	// words in the conversation.

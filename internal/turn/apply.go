@@ -123,6 +123,9 @@ func (f *fold) started(b troupe.Started) error {
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
 	f.s.base, f.s.fault, f.s.Evidence = p.Tally, nil, troupe.Evidence{}
+	if !b.Again {
+		f.s.spoken = p.Tally.Turns
+	}
 	f.s.refused.denied, f.s.refused.held = 0, 0
 	f.startClock()
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one

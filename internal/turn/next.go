@@ -108,7 +108,7 @@ func (d *decision) urgent() []troupe.Mail {
 		if m.Kind == troupe.MailModel && d.s.seal.open {
 			continue // the call under way is the old model's
 		}
-		if ended && !m.Wakes() || !ended && m.Kind.Control() {
+		if ended && !d.s.Session.WokenBy(m) || !ended && m.Kind.Control() {
 			out = append(out, m)
 		}
 	}
@@ -143,18 +143,21 @@ func (d *decision) stopTasks() (Action, bool) {
 // another run.
 func (d *decision) nextEnded() Action {
 	if d.overdue() {
-		return Admit{Run: d.s.Session.Run + 1, Late: true}
+		return Admit{Run: d.s.Session.Run + 1, Late: true, Again: true}
 	}
 	if d.s.window.wanted {
 		return Admit{Run: d.s.Session.Run + 1}
 	}
-	if !slices.ContainsFunc(d.in.Unread, troupe.Mail.Wakes) {
+	if !slices.ContainsFunc(d.in.Unread, d.s.Session.WokenBy) {
 		return Park{}
 	}
 	if until := d.gathersUntil(); !until.IsZero() {
 		return Park{Until: until}
 	}
-	return Admit{Run: d.s.Session.Run + 1}
+	asked := slices.ContainsFunc(d.in.Unread, func(m troupe.Mail) bool {
+		return m.Wakes() && m.Kind != troupe.MailTaskEnded
+	})
+	return Admit{Run: d.s.Session.Run + 1, Again: !asked}
 }
 
 // gathersUntil is when a session that nothing else occupies is told of the tasks that have ended:

@@ -267,7 +267,19 @@ func TestNext(t *testing.T) {
 			troupe.Limits{}).turn(troupe.StopEndTurn).add(troupe.Ended{Outcome: troupe.Outcome{Run: 1,
 			Status: troupe.Completed}}), inputs(mail(prompt)), turn.Admit{Run: 2}},
 		"the end of a task wakes its owner": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over),
-			inputs(mail(childEnd)), turn.Admit{Run: 2}},
+			inputs(mail(childEnd)), turn.Admit{Run: 2, Again: true}},
+		"words beside it begin anew": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over),
+			inputs(mail(childEnd, prompt)), turn.Admit{Run: 2}},
+		"not one that has failed": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(
+			troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.Failed}}),
+			inputs(mail(childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"nor one whose replies are used up": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(
+			troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.MaxTurns}}),
+			inputs(mail(childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"replies go on being counted": {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopEndTurn).add(over,
+			troupe.Started{Run: 2, Again: true}, troupe.MailDelivered{Mail: []troupe.Mail{childEnd}}), inputs(),
+			turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1",
+				Error: "reached its limit of 1 model reply"}},
 		"unless that was stopped with it": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(over),
 			inputs(mail(end("a", true, 0))), turn.Deliver{Mail: []troupe.Mail{end("a", true, 0)}}},
 		"ends are gathered while others work": {
@@ -278,7 +290,7 @@ func TestNext(t *testing.T) {
 		"and told when that has taken long": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
-			inputs(mail(end("a", false, 0)), at(10)), turn.Admit{Run: 2},
+			inputs(mail(end("a", false, 0)), at(10)), turn.Admit{Run: 2, Again: true},
 		},
 		"also if they come one by one without end": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Agent").add(birth("a", 0),
@@ -290,17 +302,17 @@ func TestNext(t *testing.T) {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent", "Agent").add(birth("a", 0),
 				back("a", 0),
 				birth("b", 1), back("b", 1), birth("c", 2), back("c", 2)).turn(troupe.StopEndTurn).add(over),
-			inputs(mail(end("a", false, 0), end("b", false, 49)), at(50)), turn.Admit{Run: 2},
+			inputs(mail(end("a", false, 0), end("b", false, 49)), at(50)), turn.Admit{Run: 2, Again: true},
 		},
 		"or the clock was set back": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
-			inputs(mail(end("a", false, 0)), at(-time.Hour)), turn.Admit{Run: 2},
+			inputs(mail(end("a", false, 0)), at(-time.Hour)), turn.Admit{Run: 2, Again: true},
 		},
 		"or at once when nobody else works": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),
 				birth("b", 1), back("b", 1)).turn(troupe.StopEndTurn).add(over),
-			inputs(mail(end("a", false, 0), end("b", false, 1))), turn.Admit{Run: 2},
+			inputs(mail(end("a", false, 0), end("b", false, 1))), turn.Admit{Run: 2, Again: true},
 		},
 		"a run that would end gathers them too": {
 			born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Agent", "Agent").add(birth("a", 0), back("a", 0),

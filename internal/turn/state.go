@@ -36,6 +36,7 @@ type State struct {
 	ofTree
 	exchange
 	base   troupe.Tally // at the start of the run
+	spoken int          // model replies before the session was last set to work by more than the ends of its tasks
 	clock  clock        // when the time began to count that the run may take
 	halt   halt         // the last stop that was delivered
 	warned []string     // limits the session was warned of
@@ -185,8 +186,9 @@ func (s *State) Calling() bool { return s.seal.open }
 // Attempt is how many times the model has been asked for the current reply.
 func (s *State) Attempt() int { return s.seal.attempt }
 
-// RunTurns is how many replies this run has had.
-func (s *State) RunTurns() int { return s.Session.Tally.Turns - s.base.Turns }
+// RunTurns is how many replies the session has had since it was last set to work by words: in this run, and in
+// those before it that the end of a task has led to.
+func (s *State) RunTurns() int { return s.Session.Tally.Turns - s.spoken }
 
 // RunTally is the bill of this run alone.
 func (s *State) RunTally() troupe.Tally { return s.Session.Tally.Minus(s.base) }
