@@ -36,7 +36,6 @@ type State struct {
 	ofTree
 	exchange
 	base   troupe.Tally // at the start of the run
-	spoken int          // model replies before the session was last set to work by more than the ends of its tasks
 	clock  clock        // when the time began to count that the run may take
 	halt   halt         // the last stop that was delivered
 	warned []string     // limits the session was warned of
@@ -68,6 +67,7 @@ type exchange struct {
 	replied     int64       // event of the last reply if no seal has covered it yet, else 0
 	told        string      // what the session was told holds for it
 	nudges      int         // replies in a row that said nothing or were cut
+	spoken      int         // replies before it was last set to work by more than the ends of its tasks
 	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
 }
 
