@@ -30,6 +30,11 @@ func TestLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.from([]string{env})
+	// A value that holds another is masked whole, whichever was learned first.
+	l.from([]string{write("short", "ONE_KEY=held-by-more\n"), write("long", "TWO_KEY=held-by-more-than-it\n")})
+	if got := l.mask("held-by-more-than-it"); got != "‹masked TWO_KEY›" {
+		t.Errorf("the longer value is told as %s", got)
+	}
 	got := l.mask("3000 true abc-123-def LEAKME-7 hunter2-x production-7 zx81-spectrum-48 some words here " +
 		"saved-anew-99")
 	for _, secret := range []string{"abc-123-def", "LEAKME-7", "hunter2-x", "zx81", "saved-anew-99"} {

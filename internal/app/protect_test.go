@@ -329,3 +329,17 @@ func TestConfined(t *testing.T) {
 		}
 	}
 }
+
+// TestAgentTypesAreTrusted: what can be started in a folder does not name agents of its own that are not trusted.
+func TestAgentTypesAreTrusted(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	for name, mode := range map[string]string{"bold": "acceptEdits", "meek": "plan"} {
+		writeFile(t, filepath.Join(dir, ".claude/agents", name+".md"),
+			"---\nname: "+name+"\ndescription: d\npermissionMode: "+mode+"\n---\nx")
+	}
+	names, err := g.app.AgentTypes(dir)
+	if err != nil || !slices.Contains(names, "meek") || slices.Contains(names, "bold") {
+		t.Errorf("there are %q, %v", names, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -214,6 +215,16 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 	s, err := a.app.trees.session(ctx, root)
 	if err != nil {
 		return err
+	}
+	p, err := a.app.policyOf(s.Cwd, false)
+	if err != nil {
+		return err
+	}
+	if config.Closer(mode, p.all.Most()) != mode {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("mode %s is not allowed by settings (permissions.disableBypassPermissionsMode)", mode),
+			Hint:    "Choose another one, such as " + string(p.all.Most()) + ".", Code: troupe.ExitUsage,
+		}
 	}
 	events, err := a.app.trees.events(ctx, s.Root, 0, 1)
 	if err != nil {

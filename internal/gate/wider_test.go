@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -90,6 +91,26 @@ func TestRuleForOne(t *testing.T) {
 		q.Chain = tt.chain
 		if d := Decide(q); d.Effect != tt.want {
 			t.Errorf("%s: %+v, want %s", name, d, tt.want)
+		}
+	}
+}
+
+// TestGitElsewhere: what git would change is asked of its arguments where it runs in the session's folder; of
+// git in a folder that the command only comes to, nothing is known.
+func TestGitElsewhere(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"git checkout x": "checkout x", "cd sub && git checkout x": "", "git status": "not asked",
+	} {
+		asked := "not asked"
+		q := query("Bash", bash(command))
+		q.Levels = []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}
+		q.GitChanges = func(args []string) []string {
+			asked = strings.Join(args, " ")
+			return nil
+		}
+		if Decide(q); asked != want {
+			t.Errorf("%s: asked about %q, want %q", command, asked, want)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func attackedRoom(t *testing.T) (r *room, cache string) {
 	}
 	r.conf.Scratch = []string{cache}
 	r.conf.Guarded = func(path string) string {
-		if name := filepath.Base(path); name == "HEAD" || name == ".envrc" {
+		if name := filepath.Base(path); name == "HEAD" || name == ".envrc" ||
+			strings.HasSuffix(path, "/held/hook") {
 			return "it is guarded"
 		}
 		return ""
@@ -61,6 +62,8 @@ for kind in (socket.SOCK_STREAM,socket.SOCK_DGRAM,socket.SOCK_RAW,socket.SOCK_SE
 			"ln -s $TMPDIR linked3",
 		"a link that leads there once moved": "mkdir -p d/e; ln -s ../cache d/e/l; mv d/e/l linked",
 		"sockets at guarded names":           python(raw),
+		"a folder exchanged for a guarded one": python("os.makedirs('n'); os.makedirs('held'); open('n/hook','w'); " +
+			"libc.renameat2(-100,b'held',-100,b'n',2)"),
 	} {
 		for _, all := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -75,7 +78,7 @@ for kind in (socket.SOCK_STREAM,socket.SOCK_DGRAM,socket.SOCK_RAW,socket.SOCK_SE
 				if data, err := os.ReadFile(filepath.Join(r.ws, "main.c")); err != nil || string(data) != "as it was" {
 					t.Errorf("main.c holds %q (%v)\n%s", data, err, out)
 				}
-				for _, path := range []string{"HEAD", "linked", "linked2", "linked3"} {
+				for _, path := range []string{"HEAD", "linked", "linked2", "linked3", "held/hook", "sub2"} {
 					if exists(filepath.Join(r.ws, path)) {
 						t.Errorf("%s is there\n%s", path, out)
 					}
@@ -180,5 +183,23 @@ wait`})
 	}
 	if out, code, _ := r.run("echo z > after && cat after"); code != 0 || out != "z\n" {
 		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
+// TestOtherNameOfGuarded: a guarded file is not written by another name that it had before the command.
+func TestOtherNameOfGuarded(t *testing.T) {
+	t.Parallel()
+	r, _ := attackedRoom(t)
+	guarded := r.file(".envrc", "as it was")
+	r.conf.Protected = append(r.conf.Protected, guarded)
+	if err := os.Link(guarded, filepath.Join(r.ws, "alias")); err != nil {
+		t.Fatal(err)
+	}
+	out, _, _ := r.brief("echo changed > alias; echo changed >> main.c")
+	if data, err := os.ReadFile(guarded); err != nil || string(data) != "as it was" {
+		t.Errorf(".envrc holds %q (%v)\n%s", data, err, out)
+	}
+	if data, err := os.ReadFile(filepath.Join(r.ws, "main.c")); err != nil || !strings.Contains(string(data), "changed") {
+		t.Errorf("main.c holds %q (%v)\n%s", data, err, out)
 	}
 }

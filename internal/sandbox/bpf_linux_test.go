@@ -202,3 +202,29 @@ func TestNobodyWaitsForNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestNoNamespaces: no command makes or enters a namespace, of whatever kind.
+func TestNoNamespaces(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]uint64{"user": unix.CLONE_NEWUSER, "mount": unix.CLONE_NEWNS, "pid": unix.CLONE_NEWPID,
+		"network": unix.CLONE_NEWNET, "ipc": unix.CLONE_NEWIPC, "name": unix.CLONE_NEWUTS,
+		"cgroup": unix.CLONE_NEWCGROUP, "time": unix.CLONE_NEWTIME}
+	for _, p := range policies() {
+		prog := assemble(rules(p))
+		for name, flag := range kinds {
+			for call, nr := range map[string]uint32{"unshare": unix.SYS_UNSHARE, "clone": unix.SYS_CLONE} {
+				if call == "clone" && name == "time" {
+					continue // there it is part of the signal's number
+				}
+				for _, also := range []uint64{0, unix.CLONE_FS} {
+					if got, _ := interpret(t, prog, nr, auditArch, [6]uint64{flag | also}); got != refuse(unix.EPERM) {
+						t.Errorf("%+v: %s of a %s namespace: %#x", p, call, name, got)
+					}
+				}
+			}
+		}
+		if got, _ := interpret(t, prog, unix.SYS_SETNS, auditArch, [6]uint64{}); got != refuse(unix.EPERM) {
+			t.Errorf("%+v: setns: %#x", p, got)
+		}
+	}
+}

@@ -330,3 +330,34 @@ func TestAskedAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestBackgroundIsAskedFirst: a command in the background is asked about before it begins where there is somebody
+// to ask, for later nobody waits for it; where there is not it runs read-only.
+func TestBackgroundIsAskedFirst(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []session.Confine
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Bash:&5s"), say("I wait")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Guard, d.Tools = confines{&asked}, shells()
+					if asks {
+						p.settings.AskFor = time.Hour
+					}
+				}
+			}).beginAs(troupe.Caps{}, careful)
+			pass(time.Minute)
+			opened, _ := h.requests(h.root)
+			if (len(opened) == 1) != asks || (len(asked) == 0) != asks {
+				t.Fatalf("somebody is there: %v; asked %+v, ran as %+v", asks, opened, asked)
+			}
+			if asks {
+				wants(t, opened[0].Decision.Why, "it runs in the background")
+				p.send(allow(h.root, 1, 0, troupe.Deny))
+			}
+			p.end()
+			h.checkTree()
+		})
+	}
+}

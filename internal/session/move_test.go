@@ -135,3 +135,37 @@ func TestMoveIsOnRecord(t *testing.T) {
 		}
 	})
 }
+
+// TestMovedIsAnnounced: a command that only reads is not in the log before its end; one that is moved is, since
+// a task has begun.
+func TestMovedIsAnnounced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []session.Confine
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Bash:60s"), say("I wait")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Guard = confines{&asked}
+				d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+					if d.Name == "Bash" {
+						d.Runner = movable{}
+					}
+					return d
+				})
+			}
+		}).beginAs(troupe.Caps{}, careful)
+		pass(5 * time.Second)
+		if len(h.kinds(h.root, troupe.KindToolStarted)) != 0 {
+			t.Fatal("it was announced before it was moved")
+		}
+		if !p.hub.Move(p.root, p.root, nil) {
+			t.Fatal("not moved")
+		}
+		p.end()
+		began, ended := h.kinds(h.root, troupe.KindToolStarted), h.kinds(h.root, troupe.KindToolFinished)
+		if len(began) != 1 || len(ended) != 1 || began[0].Seq > ended[0].Seq {
+			t.Errorf("it began as %v and had its result as %v", began, ended)
+		}
+		h.checkTree()
+	})
+}

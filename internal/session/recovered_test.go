@@ -84,6 +84,12 @@ func TestChangeThatLanded(t *testing.T) {
 				p.deps = func(d *session.Deps) { inner(d); d.Tools = onDisk() }
 			}).end()
 			wants(t, h.result(h.root, 2, 0), tt.result)
+			for _, e := range h.events(h.root) { // undo needs what the file held
+				if b, ok := e.Body.(troupe.ToolFinished); ok && b.Result.Reply == 2 && tt.result == landed &&
+					(len(b.Evidence.Files) != 1 || b.Evidence.Files[0].Before != tool.Hash([]byte("one\n"))) {
+					t.Errorf("%s: the log has the change as %+v", name, b.Evidence.Files)
+				}
+			}
 			got, err := os.ReadFile(file)
 			if err != nil || string(got) != tt.want {
 				t.Errorf("%s: the file holds %q, %v; the next change: %q", name, got, err, h.result(h.root, 3, 0))

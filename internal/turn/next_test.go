@@ -359,6 +359,8 @@ func TestNext(t *testing.T) {
 			turn.StopTasks{Tasks: []troupe.TaskID{"a"}, Now: true}},
 		"a question waits": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked),
 			inputs(), turn.Park{Until: epoch.Add(time.Hour)}},
+		"no longer than there is time": {born(t, troupe.Limits{MaxTime: time.Minute}).turn(troupe.StopToolUse,
+			"Edit").add(asked), inputs(), turn.Park{Until: epoch.Add(time.Minute)}},
 		"but not for ever: a question": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked),
 			inputs(at(time.Hour)), turn.Answer{Calls: []int{0}, By: "there was no answer in time"}},
 		"nor for nobody": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").add(asked),
@@ -737,5 +739,21 @@ func TestSummaryAfterStop(t *testing.T) {
 		Kind: troupe.MailPrompt}}}))
 	if act := turn.Next(&l.st, inputs()); !cmp.Equal(act, turn.CallModel{Reply: 2, Attempt: 1}) {
 		t.Errorf("after the summary, with words: %#v", act)
+	}
+}
+
+// TestWhoGetsTimeAnew: the time of a tree begins again with what a person says, and not with what an agent does.
+func TestWhoGetsTimeAnew(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[troupe.SessionID]time.Duration{"": time.Minute + time.Second, "a": time.Minute} {
+		l := born(t, troupe.Limits{MaxTime: time.Minute})
+		e := l.event(troupe.MailDelivered{Mail: []troupe.Mail{{ID: "m", Kind: troupe.MailPrompt, From: from}}})
+		e.At = epoch.Add(time.Second)
+		if err := l.st.Apply(e); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.st.Deadline(turn.Taken{}).Sub(epoch); got != want {
+			t.Errorf("after words of %q the time is up after %v, want %v", from, got, want)
+		}
 	}
 }

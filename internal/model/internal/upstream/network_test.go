@@ -144,6 +144,8 @@ func TestNeverHeals(t *testing.T) {
 			[]string{"cannot reach model.test: the proxy", "403"}},
 		"a proxy that fails": {"https://model.test", through(http.StatusBadGateway), troupe.FaultRetry,
 			[]string{"cannot reach model.test: the proxy", "502"}},
+		"a proxy that is asked too much": {"https://model.test", through(http.StatusTooManyRequests), troupe.FaultRetry,
+			[]string{"cannot reach model.test: the proxy", "429"}},
 		"a proxy that is not there": {"https://model.test", away, troupe.FaultRetry,
 			[]string{"cannot reach the proxy for model.test (connection refused)"}},
 	} {
