@@ -27,6 +27,8 @@ export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 
 VERSION := $(or $(shell git describe --tags --always --dirty 2>/dev/null),dev)
 LINT    := bin/tools/golangci-lint-$(GOLANGCI)
+# go test, and which tests were skipped and why, for the summary at the end.
+SKIPS   := $(GO) run ./scripts/skips -o bin/skips.txt
 # Go turns cgo off by itself where there is no C compiler, and -race needs cgo.
 RACE     = $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
@@ -49,9 +51,11 @@ demo: build ## a whole run in a temporary folder, offline and without a key
 # commands in the sandbox, that the second run plays; archtest runs nothing side by side.
 # The longest packages come first: go test starts them in the order given. The linter has vetted all.
 test: lint build ## everything a change must pass
+	@rm -f bin/skips.txt
 	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim ./internal/archtest
-	$(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim ./internal/archtest
+	$(SKIPS) $(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+	@$(GO) run ./scripts/skips -show bin/skips.txt
 
 test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more seeds
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe TROUPE_ALL_ATTACKS=1 TROUPE_ALL_AGENTS=1 $(GO) test -timeout 90m -parallel 4 ./internal/e2e ./internal/sandbox

@@ -18,8 +18,7 @@ import (
 func ripgrep(t *testing.T) tool.Runner {
 	t.Helper()
 	if _, err := exec.LookPath("rg"); err != nil {
-		t.Log("ripgrep is NOT installed: nothing here shows that it and the own search agree")
-		t.SkipNow()
+		t.Skip("ripgrep is not installed: nothing here shows that it and the own search agree")
 	}
 	return search.New(search.Options{})[1].Runner
 }

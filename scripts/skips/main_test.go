@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRead: failing tests and packages are shown, passing ones are not, and each skip has its reason.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	var in strings.Builder
+	for _, e := range []event{
+		{"output", "p", "TestA", "=== RUN   TestA\n"}, {"output", "p", "TestA", "    a_test.go:1: quiet\n"},
+		{"pass", "p", "TestA", ""},
+		{"output", "p", "TestB", "    b_test.go:2: only root can\n"}, {"output", "p", "TestB", "--- SKIP: TestB\n"},
+		{"skip", "p", "TestB", ""},
+		{"output", "p", "TestC", "    c_test.go:3: NOT tested: without rg\n"}, {"pass", "p", "TestC", ""},
+		{"skip", "p", "TestD", ""},
+		{"output", "p", "TestE", "    e_test.go:4: wrong\n"}, {"fail", "p", "TestE", ""},
+		{"output", "p", "TestF", "panic: oh\n"}, {"output", "p", "", "FAIL\tp\t1s\n"}, {"fail", "p", "", ""},
+		{"output", "q", "", "PASS\n"}, {"output", "q", "", "ok  \tq\t1s\n"}, {"pass", "q", "", ""},
+		{"skip", "r", "", ""}, // it has no tests
+	} {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Write(append(line, '\n'))
+	}
+	in.WriteString("no JSON\n")
+	var out strings.Builder
+	skipped, err := read(strings.NewReader(in.String()), &out)
+	want := []string{"only root can\tp TestB", "NOT tested: without rg\tp TestC", "no reason is given\tp TestD"}
+	if err != nil || !slices.Equal(skipped, want) {
+		t.Errorf("skipped %q, %v", skipped, err)
+	}
+	if got, want := out.String(), "    e_test.go:4: wrong\nFAIL\tp\t1s\npanic: oh\nok  \tq\t1s\nno JSON\n"; got != want {
+		t.Errorf("it prints %q, want %q", got, want)
+	}
+	file := filepath.Join(t.TempDir(), "skips")
+	if err := os.WriteFile(file, []byte(strings.Join(append(want, "only root can\tq TestX", ""), "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := tell(&out, file); err != nil || !strings.Contains(out.String(), "  only root can (p TestB, and 1 more)\n") {
+		t.Errorf("it tells %q, %v", out.String(), err)
+	}
+}
