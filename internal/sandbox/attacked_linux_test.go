@@ -199,7 +199,8 @@ func TestOtherNameOfGuarded(t *testing.T) {
 	if data, err := os.ReadFile(guarded); err != nil || string(data) != "as it was" {
 		t.Errorf(".envrc holds %q (%v)\n%s", data, err, out)
 	}
-	if data, err := os.ReadFile(filepath.Join(r.ws, "main.c")); err != nil || !strings.Contains(string(data), "changed") {
+	if data, err := os.ReadFile(filepath.Join(r.ws, "main.c")); err != nil ||
+		!strings.Contains(string(data), "changed") {
 		t.Errorf("main.c holds %q (%v)\n%s", data, err, out)
 	}
 }

@@ -40,7 +40,8 @@ func TestLedger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := os.ReadFile(path); err != nil || string(data) != "as it was" || info.Mode() != fs.FileMode(0o600) {
+		if data, err := os.ReadFile(path); err != nil || string(data) != "as it was" ||
+			info.Mode() != fs.FileMode(0o600) {
 			t.Errorf("%s: it holds %q with %v (%v)", name, data, info.Mode(), err)
 		}
 	}

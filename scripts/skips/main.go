@@ -105,7 +105,8 @@ func read(r io.Reader, w io.Writer) (skipped []string, err error) {
 			delete(held, key)
 		case e.Test != "" && (e.Action == "pass" || e.Action == "skip"):
 			if why := reason(held[key], e.Action == "skip"); why != "" {
-				skipped = append(skipped, why+"\t"+strings.TrimPrefix(e.Package, "github.com/troupe-dev/troupe/")+" "+e.Test)
+				skipped = append(skipped, why+"\t"+strings.TrimPrefix(e.Package, "github.com/troupe-dev/troupe/")+" "+
+					e.Test)
 			}
 			delete(held, key)
 		}

@@ -38,15 +38,18 @@ func TestRead(t *testing.T) {
 	if err != nil || !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, %v", skipped, err)
 	}
-	if got, want := out.String(), "    e_test.go:4: wrong\nFAIL\tp\t1s\npanic: oh\nok  \tq\t1s\nno JSON\n"; got != want {
+	if got, want := out.String(), "    e_test.go:4: wrong\nFAIL\tp\t1s\npanic: oh\nok  \tq\t1s\nno "+
+		"JSON\n"; got != want {
 		t.Errorf("it prints %q, want %q", got, want)
 	}
 	file := filepath.Join(t.TempDir(), "skips")
-	if err := os.WriteFile(file, []byte(strings.Join(append(want, "only root can\tq TestX", ""), "\n")), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Join(append(want, "only root can\tq TestX", ""), "\n")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := tell(&out, file); err != nil || !strings.Contains(out.String(), "  only root can (p TestB, and 1 more)\n") {
+	if err := tell(&out, file); err != nil || !strings.Contains(out.String(),
+		"  only root can (p TestB, and 1 more)\n") {
 		t.Errorf("it tells %q, %v", out.String(), err)
 	}
 }
