@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -20,14 +21,23 @@ type interruption struct {
 
 	mu   sync.Mutex
 	seen bool
+	at   time.Time        // when it was seen
 	root troupe.SessionID // "" before it has begun
 }
+
+// sameSignal is how close together two interrupts are one: timeout(1) and shells send a signal to a process and
+// to its group.
+const sameSignal = 300 * time.Millisecond
 
 // raise is called for each interrupt.
 func (i *interruption) raise(ctx context.Context) {
 	i.mu.Lock()
-	again, root := i.seen, i.root
-	i.seen = true
+	again, root, now := i.seen, i.root, i.c.Now()
+	if again && now.Sub(i.at) < sameSignal && !now.Before(i.at) {
+		i.mu.Unlock()
+		return
+	}
+	i.seen, i.at = true, now
 	i.mu.Unlock()
 	if again {
 		i.c.Interrupts.Leave(troupe.ExitInterrupted)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -59,6 +60,22 @@ func TestInterruptWhileItBegins(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOneInterruptTwice: a signal that comes to the process and to its group is one; a later one leaves.
+func TestOneInterruptTwice(t *testing.T) {
+	t.Parallel()
+	for after, left := range map[time.Duration]bool{0: false, 100 * time.Millisecond: false, time.Second: true} {
+		now, gone := time.Now(), false
+		c := &console.Console{Out: io.Discard, Err: io.Discard, Now: func() time.Time { return now },
+			Interrupts: &console.Interrupts{Leave: func(int) { gone = true }}}
+		raise := run.Interruption(c)
+		raise()
+		now = now.Add(after)
+		if raise(); gone != left {
+			t.Errorf("a second one %v later leaves: %v", after, gone)
+		}
 	}
 }
 
