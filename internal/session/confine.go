@@ -225,6 +225,9 @@ func (cs *calls) skipped(i int, why string) string {
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
 func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
+	if cs.a.h.d.Replay != nil && len(out.Evidence.Denied) > 0 {
+		return false, nil // what is played says already what was refused
+	}
 	wants, blocked, more := cs.wants(i, *out, j.decision.Sandbox)
 	if wants = cs.withoutDenied(i, wants, out); len(wants) == 0 {
 		return false, nil
