@@ -1,5 +1,7 @@
 package troupe
 
+import "strings"
+
 // Level is how far the kernel confines a command. The zero value means that nothing was
 // decided; it confines like LevelReadOnly.
 type Level string
@@ -51,12 +53,12 @@ func (l Level) known() Level {
 // folder stands for all below it. What is not named may be read and not written.
 type Confinement struct {
 	Level Level `json:"level"`
-	// Writable are folders and files that may be written: the session's folder for
-	// LevelWorkspace, and what was granted for this run.
+	// Writable are folders and files that may be written: the session's folder for LevelWorkspace.
 	Writable []string `json:"writable,omitempty"`
-	// Single are paths that may be changed themselves, and not what lies below them: folders that
-	// were there when they were granted.
-	Single []string `json:"single,omitempty"`
+	// Granted are the changes that were shown to a person and allowed for this run. Each is for the place that
+	// was shown: one that a link leads away from by now opens nothing. What the run makes is its own with all
+	// below; of what was there it changes that alone, and takes it away only if that was shown.
+	Granted []Attempt `json:"granted,omitempty"`
 	// Scratch are folders that may be written and in which nothing is guarded: build caches.
 	Scratch []string `json:"scratch,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.
@@ -127,13 +129,46 @@ type AttemptOp string
 
 // Kinds of attempt.
 const (
-	OpWrite   AttemptOp = "write"   // open an existing file for writing, or change what it is
-	OpCreate  AttemptOp = "create"  // a file, folder, link or device
-	OpRemove  AttemptOp = "remove"  // a file or folder, or rename it away
-	OpConnect AttemptOp = "connect" // reach somebody, or listen
+	OpWrite  AttemptOp = "write"  // open an existing file for writing, or change what it is
+	OpCreate AttemptOp = "create" // a file, folder, link or device
+	OpRemove AttemptOp = "remove" // a file or an empty folder, or rename it away
+	// OpRemoveFolder: a folder with all that is in it, or rename it away.
+	OpRemoveFolder AttemptOp = "remove-folder"
+	OpConnect      AttemptOp = "connect" // reach somebody, or listen
 	// OpUnseen: the command failed where nobody could see what it was kept from, if anything.
 	OpUnseen AttemptOp = "unseen"
 )
+
+// Changes reports whether an attempt is one to change files.
+func (a Attempt) Changes() bool { return a.Op != OpConnect && a.Op != OpUnseen }
+
+// String says an attempt in words for people: "create /x".
+func (a Attempt) String() string {
+	switch {
+	case a.AnyHost():
+		return "reach any host (it looked up a name, or sent a ping)"
+	case a.Op == OpConnect && strings.HasSuffix(a.Path, ":0"):
+		return "listen on a port of this machine"
+	case a.Op == OpRemoveFolder:
+		return a.Op.Verb() + " " + a.Path + ", a folder with all in it"
+	default:
+		return strings.TrimSpace(a.Op.Verb() + " " + a.Path)
+	}
+}
+
+// Verb says what is attempted, before the place where it is.
+func (o AttemptOp) Verb() string {
+	switch o {
+	case OpRemove, OpRemoveFolder:
+		return "delete or move"
+	case OpConnect:
+		return "reach"
+	case OpUnseen:
+		return "do something that this kernel could not watch; it failed"
+	default:
+		return string(o)
+	}
+}
 
 // Watched is what was seen of a confined command while it ran.
 type Watched struct {

@@ -67,6 +67,9 @@ type RequestBody struct {
 	Opens  Level     `json:"opens,omitempty"`
 	Wants  []Attempt `json:"wants,omitempty"`
 	Output string    `json:"output,omitempty"`
+	// Places tells where the call would read and write, links followed: leave is for these places, and not for
+	// those that the same names lead to by then.
+	Places string `json:"places,omitempty"`
 	// Mode is the mode of the root in which this would not be asked about; "" if none but bypassPermissions is.
 	Mode Mode `json:"mode,omitempty"`
 	// Rules are what leave grants besides: what agents that are to work in the background would

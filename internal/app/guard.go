@@ -209,7 +209,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		}
 	}
 	out.Scratch = caches
-	out.Writable, out.Single = g.writable(gr, c)
+	out.Writable, out.Granted = g.writable(gr, c)
 	reach := g.reach
 	switch c.Level {
 	case troupe.LevelGranted:

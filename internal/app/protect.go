@@ -63,27 +63,20 @@ func denied(c session.Confine) func(path string) (why string) {
 	return c.Keeps
 }
 
-// writable are the folders and files that a command may write in the workspace, without those that a rule
-// denies whole, and what was granted for this run.
-func (g *guard) writable(gr *folder, c session.Confine) (out, single []string) {
+// writable are the folders and files that a command may write in the workspace, and what was granted for this
+// run, without what a rule denies whole.
+func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted []troupe.Attempt) {
 	cwd := c.Session.Cwd
 	if c.Level == troupe.LevelWorkspace {
 		out = append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
 	}
-	for _, granted := range c.Granted {
-		if granted.Op == troupe.OpConnect || granted.Op == troupe.OpUnseen {
-			continue
-		}
-		// What the run makes is its own with all below; of a folder that was there it got no more than it asked for.
-		if info, err := os.Lstat(granted.Path); err == nil && info.IsDir() {
-			single = append(single, granted.Path)
-		} else {
-			out = append(out, granted.Path)
+	denied := denied(c)
+	for _, a := range c.Granted {
+		if a.Changes() && denied(a.Path) == "" {
+			granted = append(granted, a)
 		}
 	}
-	denied := denied(c)
-	kept := func(path string) bool { return denied(path) != "" }
-	return slices.DeleteFunc(out, kept), slices.DeleteFunc(single, kept)
+	return slices.DeleteFunc(out, func(path string) bool { return denied(path) != "" }), granted
 }
 
 // own are Troupe's folders, which no leave opens.

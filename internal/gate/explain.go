@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -215,15 +216,29 @@ func (c *call) does() string {
 	}
 	for _, p := range c.paths {
 		switch {
-		case len(p.guards) > 0:
-			return "writes " + rule.Visible(p.name) + ", which is protected"
 		case p.write:
-			return "writes " + rule.Visible(p.name)
+			return "writes " + leading(c, p)
 		case c.class == troupe.ClassRead && !p.inside:
 			return "reads " + rule.Visible(p.name) + ", which is outside the session's folders"
 		}
 	}
 	return "changes files"
+}
+
+// leading is a path that would be written, with where it leads if that is elsewhere.
+func leading(c *call, p callPath) string {
+	text := rule.Visible(p.name)
+	guarded := len(p.guards) > 0
+	for _, to := range c.paths {
+		if c.resolve != nil && to.write && to.name != p.name && to.name == path.Clean(c.resolve(p.name)) {
+			text += ", which leads to " + rule.Visible(to.name)
+			guarded = guarded || len(to.guards) > 0
+		}
+	}
+	if guarded {
+		text += ", which is protected"
+	}
+	return text
 }
 
 // doesRun says what a command may do, as far as reading it tells.

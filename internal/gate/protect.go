@@ -91,8 +91,7 @@ func WriteSetting(q *Query, cwd string, wants []troupe.Attempt) string {
 	c := &call{guards: guardsOf(q)}
 	var paths []string
 	for _, w := range wants {
-		changes := w.Op == troupe.OpCreate || w.Op == troupe.OpWrite || w.Op == troupe.OpRemove
-		if !changes || len(paths) == maxSettingPaths || len(c.guarded(w.Path)) > 0 || c.guards.leads(w.Path) {
+		if !w.Changes() || len(paths) == maxSettingPaths || len(c.guarded(w.Path)) > 0 || c.guards.leads(w.Path) {
 			return ""
 		}
 		below := func(dir string) bool { return dir != "" && troupe.Within(w.Path, dir) }
@@ -105,6 +104,36 @@ func WriteSetting(q *Query, cwd string, wants []troupe.Attempt) string {
 		return ""
 	}
 	return "in your settings.json, sandbox.write: [" + strings.Join(paths, ", ") + "]"
+}
+
+// Foremost sorts what a command attempted for a person: first what is protected or hidden, then what lies outside
+// of the folder, and last what a command that is allowed in the folder may do anyway. It says how many those are.
+// If there are no more than fit, only the first come first.
+func Foremost(q *Query, cwd string, wants []troupe.Attempt, fit int) (sorted []troupe.Attempt, ordinary int) {
+	c := &call{guards: guardsOf(q)}
+	var guarded, rest, outside, inside []troupe.Attempt
+	for _, w := range wants {
+		hidden := false
+		if q.Hidden != nil && w.Changes() {
+			_, hidden = q.Hidden(w.Path)
+		}
+		switch {
+		case !w.Changes():
+			outside = append(outside, w)
+		case hidden || len(c.guarded(w.Path)) > 0:
+			guarded = append(guarded, w)
+			continue
+		case strings.HasPrefix(w.Path, cwd+"/"):
+			inside = append(inside, w)
+		default:
+			outside = append(outside, w)
+		}
+		rest = append(rest, w)
+	}
+	if len(wants) <= fit {
+		return append(guarded, rest...), len(inside)
+	}
+	return slices.Concat(guarded, outside, inside), len(inside)
 }
 
 // leads reports whether a protected place lies below a path.

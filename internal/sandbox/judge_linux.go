@@ -182,6 +182,9 @@ func (f *files) zoneOf(op troupe.AttemptOp, p place) zone {
 	if z == zoneGranted && op == troupe.OpWrite && p.exists && p.names > 1 && f.plan.twins[p.id] {
 		return zoneProtected
 	}
+	if z == zoneGranted && removes(op) && !f.plan.mayRemove(p.path, op) {
+		return zoneOutside
+	}
 	return z
 }
 

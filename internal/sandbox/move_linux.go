@@ -145,19 +145,32 @@ func (f *files) leave(q *asked, from place) verdict {
 			return verdictPass
 		}
 	}
+	op := removal(from)
 	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR &&
 		(f.holds(from.path, from.path) != "" || f.hides(from.path)) {
-		f.attempt(troupe.OpRemove, from)
+		f.attempt(op, from)
 		return verdictRefuse
 	}
-	return f.judgeEnd(z, troupe.OpRemove, from)
+	return f.judgeEnd(f.zoneOf(op, from), op, from)
+}
+
+// removal is what it is to take something away.
+func removal(p place) troupe.AttemptOp {
+	if p.kind() == unix.S_IFDIR && p.occupied() {
+		return troupe.OpRemoveFolder
+	}
+	return troupe.OpRemove
 }
 
 // arrive judges the end that something is put at.
 func (f *files) arrive(from, to place) verdict {
 	op := troupe.OpCreate
-	if to.exists {
-		op = troupe.OpWrite
+	switch {
+	case !to.exists:
+	case from.kind() == unix.S_IFREG && to.kind() == unix.S_IFREG:
+		op = troupe.OpWrite // it gets another content
+	default:
+		op = removal(to)
 	}
 	z := f.zoneOf(op, to)
 	if z == zoneProtected {

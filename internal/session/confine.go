@@ -10,7 +10,6 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // Guard knows what this machine can confine commands with, and what they may touch. Its
@@ -102,37 +101,6 @@ func (c *candidate) allowedBy(d troupe.Decision) troupe.Decision {
 		}
 	}
 	return d
-}
-
-// opens is the level in which a yes to what a command wanted runs it again. A first yes is to exactly
-// that. If it wants yet more then, what it does cannot be told beforehand, and if there was more than
-// could be kept, it was not told: then the question is whether it gets the workspace. So it is with a lock
-// of git's: it comes before all that git is going to write.
-func opens(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.Level {
-	told := !more && !slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
-		return w.Op == troupe.OpUnseen || strings.HasSuffix(w.Path, ".lock") && strings.Contains(w.Path, "/.git/")
-	})
-	if gate.IsReadOnlyRun(d) && c.Rounds == 0 && told {
-		return troupe.LevelGranted
-	}
-	return troupe.LevelWorkspace
-}
-
-// gives says what a yes gives.
-func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.Attempt) string {
-	switch {
-	case level == troupe.LevelGranted:
-		return "yes runs it again with exactly that"
-	case d.Sandbox == troupe.LevelWorkspace:
-		return "yes runs it again with that as well" // it had what its rule gives
-	}
-	text := "yes lets it write anywhere in " + folder + " but at protected places"
-	if slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
-		return w.Op == troupe.OpConnect || w.Op == troupe.OpUnseen
-	}) {
-		text += ", and reach any host that the settings allow"
-	}
-	return text
 }
 
 // confinement is what settles, once a command is about to run, what it may touch. It is nil for what is
@@ -234,21 +202,10 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	}
 	c, d := cs.a.st.Calls[i], j.decision
 	wants = append(wants, cs.a.h.gate.Completes(j.access, wants)...)
-	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(cs.maskWants(wants))
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
-		level := opens(&c, d, wants, more)
-		ask := troupe.Decision{Effect: troupe.Ask, Step: d.Step,
-			Why:   why + "; " + gives(d, level, cs.a.st.Session.Cwd, wants),
-			Grant: d.Grant, Sandbox: d.Sandbox,
-			Beyond: d.Beyond}
-		if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
-			ask.Why += "; the sandbox here does without " + strings.Join(lacks, ", ")
-		}
-		command := out.Evidence.Commands[0].Command
-		if err := cs.a.requests.openRequest(i, troupe.RequestBody{
-			Kind: troupe.RequestPermission, Decision: ask, Action: command, Opens: level,
-			Wants: cs.maskWants(wants), Output: shorten(cs.a.h.d.Mask(troupe.JoinText(out.Blocks))),
-		}); err != nil {
+		b := cs.question(&c, d, wants, more)
+		b.Action, b.Output = out.Evidence.Commands[0].Command, shorten(troupe.JoinText(out.Blocks))
+		if err := cs.a.requests.openRequest(i, b); err != nil {
 			return true, err
 		}
 		// It may have been granted while it ran. That asks the rules alone: there is a sandbox.
@@ -265,6 +222,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 		note = "Permission denied for what it attempted beyond its workspace"
 	}
 	remedy := cs.remedy(d, alone, wants)
+	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
 	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))
 	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant})
 	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
@@ -287,73 +245,12 @@ func (cs *calls) remedy(d troupe.Decision, alone bool, wants []troupe.Attempt) s
 	}
 	if d.Sandbox == troupe.LevelWorkspace {
 		cwd := cs.a.st.Session.Cwd
-		q := QueryIn(cs.a.h.d.Guard, cwd, troupe.Access{})
-		q.Home = cs.a.h.d.Home
+		q := cs.places()
 		if setting := gate.WriteSetting(&q, cwd, wants); setting != "" {
 			text += "; to let commands write there from now on: " + setting
 		}
 	}
 	return text
-}
-
-// wants lists what the command attempted beyond what was granted. Blocked: it had been
-// granted some of it, and the kernel still did not let it. More: there was more than is listed.
-func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []troupe.Attempt, blocked, more bool) {
-	granted := cs.a.st.Calls[i].Granted
-	for _, cmd := range out.Evidence.Commands {
-		if cmd.Watched == nil {
-			continue
-		}
-		if unseen := (troupe.Attempt{Op: troupe.OpUnseen}); cmd.Watched.Blind && cmd.ExitCode != 0 &&
-			len(granted) == 0 {
-			wants = append(wants, unseen)
-		}
-		for _, w := range cmd.Watched.Attempts {
-			if slices.Contains(granted, w) || w.Op == troupe.OpConnect &&
-				slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
-					return g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted
-				}) {
-				blocked = true
-				continue
-			}
-			wants = append(wants, w)
-		}
-		more = more || cmd.Watched.More > 0
-	}
-	return wants, blocked, more
-}
-
-// withoutDenied takes out what rules keep from being written, for no answer opens that, and says so of the first.
-func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
-	c := cs.candidate(i)
-	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	if keeps == nil {
-		return wants
-	}
-	why := ""
-	wants = slices.DeleteFunc(slices.Clone(wants), func(w troupe.Attempt) bool {
-		if w.Op != troupe.OpWrite && w.Op != troupe.OpCreate && w.Op != troupe.OpRemove {
-			return false
-		}
-		rule := keeps(w.Path)
-		if rule != "" && why == "" {
-			why = cs.a.h.d.Mask(w.Path) + ": " + rule
-		}
-		return rule != ""
-	})
-	if why != "" {
-		out.Blocks = append(out.Blocks, troupe.Text("(Permission denied for "+why+".)"))
-		out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: cs.a.st.Calls[i].Name, Why: why})
-	}
-	return wants
-}
-
-func (cs *calls) maskWants(in []troupe.Attempt) []troupe.Attempt {
-	out := slices.Clone(in)
-	for i := range out {
-		out[i].Path = cs.a.h.d.Mask(out[i].Path)
-	}
-	return out
 }
 
 func ranAs(l troupe.Level) string {
@@ -365,58 +262,6 @@ func ranAs(l troupe.Level) string {
 	default:
 		return "ran read-only"
 	}
-}
-
-// Wanted says in words what was attempted: "create a, b; reach 10.0.0.1:443".
-func Wanted(list []troupe.Attempt) string {
-	const most = 5
-	verbs := []struct {
-		op   troupe.AttemptOp
-		verb string
-	}{
-		{troupe.OpWrite, "write"}, {troupe.OpCreate, "create"}, {troupe.OpRemove, "remove or rename"},
-		{troupe.OpConnect, "reach"},
-		{troupe.OpUnseen, "do something that this kernel could not watch; it failed"},
-	}
-	// Port 0 is any port of this machine: nobody is reached there, who wants it waits for others.
-	listens := slices.ContainsFunc(list, listensOnly)
-	list = slices.DeleteFunc(slices.Clone(list), listensOnly)
-	anyHost := slices.ContainsFunc(list, troupe.Attempt.AnyHost)
-	list = slices.DeleteFunc(list, troupe.Attempt.AnyHost)
-	var parts []string
-	for _, v := range verbs {
-		var names []string
-		more := 0
-		for _, w := range list {
-			if w.Op != v.op {
-				continue
-			}
-			if len(names) == most {
-				more++
-				continue
-			}
-			names = append(names, w.Path)
-		}
-		if len(names) == 0 {
-			continue
-		}
-		text := strings.TrimSpace(v.verb + " " + strings.Join(names, ", "))
-		if more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		parts = append(parts, text)
-	}
-	if anyHost {
-		parts = append(parts, "reach any host (it looked up a name, or sent a ping)")
-	}
-	if listens {
-		parts = append(parts, "listen on a port of this machine")
-	}
-	return strings.Join(parts, "; ")
-}
-
-func listensOnly(w troupe.Attempt) bool {
-	return w.Op == troupe.OpConnect && strings.HasSuffix(w.Path, ":0")
 }
 
 // maxShown is how much of a confined run's output a request carries.

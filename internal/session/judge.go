@@ -140,7 +140,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
 	}
-	j.decision, j.version = c.withLeave(d), version
+	j.decision, j.version = c.withLeave(d, j.access), version
 	switch j.decision.Effect {
 	case troupe.Ask:
 		text, futile := action(j.prepared, j.env, c.call.Call)
@@ -159,7 +159,9 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 }
 
 // ask is what a request about the call says.
-func (j *judged) ask() troupe.RequestBody { return troupe.RequestBody{Action: j.action, Mode: j.mode} }
+func (j *judged) ask() troupe.RequestBody {
+	return troupe.RequestBody{Action: j.action, Mode: j.mode, Places: placesOf(j.access, j.decision.Opens)}
+}
 
 // freeIn is the mode of the root in which an edit would not be asked about; "" if there is none but that in
 // which nothing is asked about.

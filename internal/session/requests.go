@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,12 +17,17 @@ import (
 // withLeave is what the gate's decision about a call comes to with the answer there is, if there is
 // one. A no that is there holds, whatever was granted since. A yes counts for an ask only: a rule
 // that denies by now denies.
-func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
+func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.Decision {
 	// A command that may run read-only without being asked about was asked about if it has
 	// an answer: that is for what it wanted beyond.
 	asked := c.call.Asked
 	wanted := asked != nil && len(asked.Wants) > 0
-	switch ans := c.call.Answer; {
+	ans := c.call.Answer
+	if ans != nil && ans.Effect == troupe.Allow && asked != nil && !wanted && !asked.Kind.AboutBirths() &&
+		asked.Places != placesOf(access, d.Opens) {
+		ans = nil // it was for other places: they are asked about anew
+	}
+	switch {
 	case ans == nil || d.Effect == troupe.Deny:
 	case d.Effect == troupe.Allow && asked != nil && asked.Kind.AboutBirths():
 		// Who asked about that sees to it.
@@ -38,6 +45,18 @@ func (c *candidate) withLeave(d troupe.Decision) troupe.Decision {
 	return d
 }
 
+// placesOf tells by one word where a call would read and write. Its paths are there as they were named and as they
+// lead on: a folder that has become a link makes another word of it.
+func placesOf(access troupe.Access, opens []string) string {
+	all := slices.Concat(access.Reads, access.Writes, opens)
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	sum := sha256.Sum256([]byte(strings.Join(all, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
 // judgeIntent judges a call that the session carries out itself, by rules alone. Settled says that the call
 // has its result, or waits for an answer.
 func (cs *calls) judgeIntent(i int, access troupe.Access, action func() string) (d troupe.Decision, settled bool,
@@ -48,7 +67,7 @@ func (cs *calls) judgeIntent(i int, access troupe.Access, action func() string) 
 	d = c.h.gate.Decide(gate.Query{
 		Tool: c.call.Name, Access: access, Chain: c.tree.chain.chain(c.self.ID), Judged: c.call.Judged,
 	})
-	d = c.withLeave(d)
+	d = c.withLeave(d, access)
 	settled, err = cs.applyDecision(i, d, func() troupe.RequestBody { return troupe.RequestBody{Action: action()} })
 	return d, settled, err
 }
@@ -79,7 +98,8 @@ const (
 // openRequest asks whoever has the authority. The call waits; nothing else does.
 func (rs *requests) openRequest(i int, b troupe.RequestBody) error {
 	c := rs.a.st.Calls[i]
-	b.Reason, b.Tool, b.Action = troupe.WaitApproval, c.Name, rs.a.h.d.Mask(b.Action)
+	b = rs.a.h.maskRequest(b)
+	b.Reason, b.Tool = troupe.WaitApproval, c.Name
 	b.Until = rs.a.h.d.Now().Add(rs.a.tree.settings().AskFor)
 	return rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
 }

@@ -191,11 +191,12 @@ func (ts *tasks) shellDone(ctx context.Context, in inShellDone) error {
 	if ts.a.st.Session.Depth > 0 && ts.a.st.Session.Status.Ended() {
 		return nil // it ended with its owner, and its owner's parent was told
 	}
+	out := ts.a.h.maskOutput(in.out)
 	o := troupe.Outcome{
 		Kind: troupe.TaskShell, Task: in.task.ID, Coord: in.task.Coord, Name: in.task.Name, Status: troupe.Completed,
 		Type:     "Bash",
-		Evidence: in.out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
-		Result: plain(ts.a.h.d.Mask(troupe.JoinText(in.out.Blocks))),
+		Evidence: out.Evidence, Output: in.task.Output, DurationMS: in.took.Milliseconds(),
+		Result: plain(troupe.JoinText(out.Blocks)),
 	}
 	switch {
 	case errors.Is(in.err, errStopped):

@@ -172,12 +172,7 @@ func (cs *calls) toolDone(ctx context.Context, in inToolDone) error {
 	if in.err != nil {
 		out = tool.Errorf("the tool itself failed: %v", in.err)
 	}
-	blocks := make([]troupe.Block, 0, len(out.Blocks))
-	for _, b := range out.Blocks {
-		b.Text = cs.a.h.d.Mask(b.Text)
-		blocks = append(blocks, b)
-	}
-	out.Blocks = blocks
+	out = cs.a.h.maskOutput(out)
 	if in.err == nil {
 		if waits, err := cs.afterConfinedRun(in.call, in.judged, &out); waits || err != nil {
 			return err
@@ -191,6 +186,7 @@ func (cs *calls) finishText(i int, why string) error {
 }
 
 func (cs *calls) finishDenied(i int, d troupe.Decision) error {
+	d = cs.a.h.maskDecision(d)
 	text := "permission denied: " + d.Why
 	if gate.IsMissingTool(d) {
 		text = fmt.Sprintf("there is no such tool here: %s; the tools here are %s", d.Why,

@@ -40,7 +40,7 @@ func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinemen
 		case troupe.OpConnect:
 			out.Network.Ports = append(out.Network.Ports, portOf(a.Path))
 		case troupe.OpUnseen:
-		case troupe.OpCreate, troupe.OpWrite, troupe.OpRemove:
+		case troupe.OpCreate, troupe.OpWrite, troupe.OpRemove, troupe.OpRemoveFolder:
 			out.Writable = append(out.Writable, a.Path)
 		}
 	}

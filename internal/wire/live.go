@@ -83,6 +83,19 @@ type Request struct {
 	File   string `json:"file,omitempty"`
 }
 
+// Listed are the things that a command wanted, in words, where they are more than Why can tell.
+func (r Request) Listed() []string {
+	const told = 5
+	if len(r.Wants) <= told {
+		return nil
+	}
+	out := make([]string, 0, len(r.Wants))
+	for _, w := range r.Wants {
+		out = append(out, w.String())
+	}
+	return out
+}
+
 // Beyond is what would allow more than the call that a request is about.
 type Beyond struct {
 	// Wider is the rule that would allow the like of it in the same folder as well.

@@ -63,6 +63,9 @@ func showRequest(r wire.Request, x *box) string {
 	if r.Why != "" {
 		x.put("┃ ", "why: "+short(console.Visible(console.Line(r.Why, 600)), r.Folder, x.home))
 	}
+	for _, want := range r.Listed() {
+		x.put("┃   ", short(console.VisibleLine(want), r.Folder, x.home))
+	}
 	for i, l := range outputLines(r) {
 		if i == 0 {
 			x.put("┃ ", "confined, it printed:")

@@ -56,6 +56,13 @@ func listRequests(ctx context.Context, c *console.Console, a api.API, asJSON boo
 func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 	fmt.Fprintf(w, "%s  %s asks for %s\n", r.ID, console.VisibleLine(r.Path), console.VisibleLine(r.Tool))
 	fmt.Fprintf(w, "  why      %s\n", console.VisibleLine(r.Why))
+	for i, want := range r.Listed() {
+		label := ""
+		if i == 0 {
+			label = "wants"
+		}
+		fmt.Fprintf(w, "  %-8s │ %s\n", label, console.VisibleLine(want))
+	}
 	if r.Rule != "" {
 		fmt.Fprintf(w, "  rule     %s\n", console.VisibleLine(r.Rule))
 	}

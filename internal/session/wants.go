@@ -1,0 +1,234 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/gate"
+	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+const (
+	// mostListed is how many wishes one question lists, a line each: what a person can read. A yes is for those,
+	// and the rest is asked about next.
+	mostListed = 20
+	// mostTold are told in the sentence that says why it is asked.
+	mostTold = 5
+)
+
+// question is what a person is asked about a command that ran confined. All that a yes gives is in it.
+func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.RequestBody {
+	cwd, q := cs.a.st.Session.Cwd, cs.places()
+	wants, ordinary := gate.Foremost(&q, cwd, wants, mostListed)
+	beyond := max(len(wants)-mostListed, 0)
+	// Where all of the rest lies in the folder, a yes to the folder spares the next question.
+	level := opens(c, d, wants, more || beyond > 0 && ordinary >= beyond)
+	wants = wants[:len(wants)-beyond]
+	why := "it " + ranAs(d.Sandbox) + " and wanted "
+	switch {
+	case len(wants) <= mostTold:
+		why += "to " + Wanted(wants)
+	case beyond == 0:
+		why += fmt.Sprintf("the %d things that are listed", len(wants))
+	default:
+		why += fmt.Sprintf("the %d things that are listed, and %d more", len(wants), beyond)
+	}
+	why += "; " + gives(d, level, cwd, wants, len(wants)+beyond > ordinary)
+	if beyond > 0 {
+		why += "; what else it wants then is asked about next"
+	}
+	if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
+		why += "; the sandbox here does without " + strings.Join(lacks, ", ")
+	}
+	return troupe.RequestBody{
+		Kind: troupe.RequestPermission, Opens: level, Wants: wants,
+		Decision: troupe.Decision{Effect: troupe.Ask, Step: d.Step, Why: why, Grant: d.Grant, Sandbox: d.Sandbox,
+			Beyond: d.Beyond},
+	}
+}
+
+// places is what tells which places of the session's folder are protected or hidden.
+func (cs *calls) places() gate.Query {
+	q := QueryIn(cs.a.h.d.Guard, cs.a.st.Session.Cwd, troupe.Access{})
+	q.Home = cs.a.h.d.Home
+	return q
+}
+
+// opens is the level in which a yes to what a command wanted runs it again. A first yes is to exactly
+// that. If it wants yet more then, what it does cannot be told beforehand, and if there was more than
+// could be kept, it was not told: then the question is whether it gets the workspace. So it is with a lock
+// of git's: it comes before all that git is going to write.
+func opens(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.Level {
+	told := !more && !slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
+		return w.Op == troupe.OpUnseen || strings.HasSuffix(w.Path, ".lock") && strings.Contains(w.Path, "/.git/")
+	})
+	if gate.IsReadOnlyRun(d) && c.Rounds == 0 && told {
+		return troupe.LevelGranted
+	}
+	return troupe.LevelWorkspace
+}
+
+// gives says what a yes gives. elsewhere: not all that is wanted lies in the folder and is open there.
+func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.Attempt, elsewhere bool) string {
+	switch {
+	case level == troupe.LevelGranted:
+		return "yes runs it again with exactly that"
+	case d.Sandbox == troupe.LevelWorkspace:
+		return "yes runs it again with that as well" // it had what its rule gives
+	}
+	text := "yes lets it write anywhere in " + folder + " but at protected places"
+	if elsewhere {
+		text = "yes lets it do that, and write anywhere in " + folder + " but at protected places"
+	}
+	if slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
+		return w.Op == troupe.OpConnect || w.Op == troupe.OpUnseen
+	}) {
+		text += ", and reach any host that the settings allow"
+	}
+	return text
+}
+
+// wants lists what the command attempted beyond what was granted. Blocked: it had been
+// granted some of it, and the kernel still did not let it. More: there was more than is listed.
+func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []troupe.Attempt, blocked, more bool) {
+	granted := cs.a.st.Calls[i].Granted
+	for _, cmd := range out.Evidence.Commands {
+		if cmd.Watched == nil {
+			continue
+		}
+		if unseen := (troupe.Attempt{Op: troupe.OpUnseen}); cmd.Watched.Blind && cmd.ExitCode != 0 &&
+			len(granted) == 0 {
+			wants = append(wants, unseen)
+		}
+		for _, w := range cmd.Watched.Attempts {
+			if slices.Contains(granted, w) || w.Op == troupe.OpConnect &&
+				slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
+					return g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted
+				}) {
+				blocked = true
+				continue
+			}
+			wants = append(wants, w)
+		}
+		more = more || cmd.Watched.More > 0
+	}
+	return wants, blocked, more
+}
+
+// withoutDenied takes out what rules keep from being written, for no answer opens that, and says so of the first.
+func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
+	c := cs.candidate(i)
+	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
+	if keeps == nil {
+		return wants
+	}
+	why := ""
+	wants = slices.DeleteFunc(slices.Clone(wants), func(w troupe.Attempt) bool {
+		if !w.Changes() {
+			return false
+		}
+		rule := keeps(w.Path)
+		if rule != "" && why == "" {
+			why = w.Path + ": " + rule
+		}
+		return rule != ""
+	})
+	if why != "" {
+		out.Blocks = append(out.Blocks, troupe.Text("(Permission denied for "+why+".)"))
+		out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: cs.a.st.Calls[i].Name, Why: why})
+	}
+	return wants
+}
+
+// Wanted says in words what was attempted: "create a, b; reach 10.0.0.1:443".
+func Wanted(list []troupe.Attempt) string {
+	const most = 5
+	verbs := []troupe.AttemptOp{troupe.OpWrite, troupe.OpCreate, troupe.OpRemove, troupe.OpConnect, troupe.OpUnseen}
+	var parts, folders, last []string // last of all what has no place
+	var rest []troupe.Attempt
+	for _, w := range list {
+		switch text := w.String(); {
+		case w.Op == troupe.OpRemoveFolder:
+			folders = append(folders, text)
+		case w.Op != troupe.OpConnect || text == w.Op.Verb()+" "+w.Path:
+			rest = append(rest, w)
+		case !slices.Contains(last, text):
+			last = append(last, text)
+		}
+	}
+	for _, op := range verbs {
+		var names []string
+		more := 0
+		for _, w := range rest {
+			if w.Op != op {
+				continue
+			}
+			if len(names) == most {
+				more++
+				continue
+			}
+			names = append(names, w.Path)
+		}
+		if len(names) == 0 {
+			continue
+		}
+		text := strings.TrimSpace(op.Verb() + " " + strings.Join(names, ", "))
+		if more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(slices.Concat(parts, folders, last), "; ")
+}
+
+// maskOutput takes secrets out of what a tool did, before any of it becomes words or an event: what it prints, and
+// the paths of what a command attempted.
+func (h *Hub) maskOutput(out tool.Output) tool.Output {
+	out.Blocks = slices.Clone(out.Blocks)
+	for i := range out.Blocks {
+		out.Blocks[i].Text = h.d.Mask(out.Blocks[i].Text)
+	}
+	out.Evidence.Commands = slices.Clone(out.Evidence.Commands)
+	for i := range out.Evidence.Commands {
+		c := &out.Evidence.Commands[i]
+		c.Command = h.d.Mask(c.Command)
+		if c.Watched == nil {
+			continue
+		}
+		w := *c.Watched
+		w.Attempts, w.Restored = slices.Clone(w.Attempts), slices.Clone(w.Restored)
+		for n := range w.Attempts {
+			w.Attempts[n].Path = h.d.Mask(w.Attempts[n].Path)
+		}
+		for n := range w.Restored {
+			w.Restored[n] = h.d.Mask(w.Restored[n])
+		}
+		c.Watched = &w
+	}
+	return out
+}
+
+// maskRequest takes them out of a question. A rule that held one would not be the rule that it shows.
+func (h *Hub) maskRequest(b troupe.RequestBody) troupe.RequestBody {
+	b.Action, b.Output = h.d.Mask(b.Action), h.d.Mask(b.Output)
+	b.Decision = h.maskDecision(b.Decision)
+	return b
+}
+
+func (h *Hub) maskDecision(d troupe.Decision) troupe.Decision {
+	d.Why = h.d.Mask(d.Why)
+	if h.d.Mask(d.Grant) != d.Grant {
+		d.Grant = ""
+	}
+	if h.d.Mask(d.Wider) != d.Wider {
+		d.Wider = ""
+	}
+	d.Opens = slices.Clone(d.Opens)
+	for i := range d.Opens {
+		d.Opens[i] = h.d.Mask(d.Opens[i])
+	}
+	return d
+}
