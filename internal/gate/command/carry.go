@@ -97,17 +97,18 @@ func carriesBuilding(name string) (carrying, bool) {
 		return carrying{
 			long: "build-and-test test-command script script-new-process dashboard", letters: "SD", values: "jRELICOM",
 		}, true
-	case "gcc", "g++", "cc", "c++", "clang", "clang++", "ld":
+	case "gcc", "g++", "cc", "c++", "gfortran", "clang", "clang++", "ld", "ld.bfd", "ld.gold", "ld.lld", "lld":
 		return carrying{
-			long: "wrapper specs fplugin load plugin Xclang Xlinker", oneDash: true,
-			begins: "-B -fplugin -fpass-plugin -specs -fuse-ld=/ -Wl,-plugin -Wl,--plugin",
+			long: "wrapper specs fplugin load plugin Xclang Xlinker config", oneDash: true, word: optionsFile,
+			begins: "-B -fplugin -fpass-plugin -specs -fuse-ld=/ -Wl,-plugin -Wl,--plugin -Wl,@",
 		}, true
 	case "cargo":
 		return carrying{
 			long: "config manifest-path Z C", oneDash: true, begins: "-Z", ends: "--", fine: plainFolder,
 		}, true
 	case "rustc":
-		return carrying{long: "C codegen Z sysroot", oneDash: true, begins: "-Z -C", fine: plainRustc}, true
+		return carrying{long: "C codegen Z sysroot", oneDash: true, begins: "-Z -C", fine: plainRustc,
+			word: optionsFile}, true
 	case "npm", "pnpm", "yarn", "bun":
 		return carrying{
 			long: "script-shell shell node-options git editor viewer browser prefix userconfig globalconfig " +
@@ -157,7 +158,7 @@ func carriesChecking(name string) (carrying, bool) {
 			harmless: "test", letters: "eEcprMmIixCW", interpreter: true,
 		}, true
 	}
-	return carrying{}, false
+	return carriesOther(name)
 }
 
 // Carries says what in the words of a command has its program run another one, load code or settings, or write a
