@@ -96,6 +96,7 @@ func guards(project string, d Dirs, add func(Guard)) {
 			gits = append(gits, own)
 		}
 	}
+	var own []string
 	for _, e := range protectedEntries() {
 		name, why := e.name, e.why
 		switch {
@@ -110,6 +111,7 @@ func guards(project string, d Dirs, add func(Guard)) {
 		case project == "":
 		case e.section == "project":
 			add(Guard{escapeGlob(top) + "/**/" + name, filepath.Join(project, name), why})
+			own = append(own, filepath.Join(top, name))
 		case e.section == "git":
 			add(Guard{Glob: "/**/.git/" + name, Why: why})
 			add(Guard{Glob: "/**/.git/modules/**/" + name, Why: why})
@@ -118,6 +120,9 @@ func guards(project string, d Dirs, add func(Guard)) {
 				add(Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
 			}
 		}
+	}
+	if project != "" {
+		indirect(top, gits, own, fixed)
 	}
 }
 
