@@ -26,8 +26,9 @@ func wider(c *call) string {
 		}
 		if folder == "" {
 			folder = p.name
-			if p.write || c.tool == rule.ToolRead {
-				folder = path.Dir(p.name) // the others are asked about folders
+			// Edit names its file first as one that it reads. The other tools that read are asked about folders.
+			if p.write || rule.EditsFiles(c.facts) || c.tool == rule.ToolRead {
+				folder = path.Dir(p.name)
 			}
 		}
 		if _, below := rule.Below(folder, p.name, false); !below {

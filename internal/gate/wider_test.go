@@ -11,6 +11,10 @@ import (
 // none is offered where it would open more than one project.
 func TestWiderIsEnough(t *testing.T) {
 	t.Parallel()
+	// Edit reads what it changes, and says so first.
+	edits := func(name string) troupe.Access {
+		return troupe.Access{Class: troupe.ClassEdit, Reads: []string{name}, Writes: []string{name}}
+	}
 	protected := query("Edit", writes("/proj/src/.envrc"))
 	protected.Protected = []string{"/proj/**/.envrc"}
 	linked := query("Read", reads("/ws/lib/a", "/etc/a")) // the rule allows the link, and not where it leads
@@ -24,6 +28,7 @@ func TestWiderIsEnough(t *testing.T) {
 	}{
 		"an edit":               {query("Edit", writes("/proj/src/a")), "Edit(//proj/src/**)", writes("/proj/src/x/b")},
 		"a new file":            {query("Write", writes("/proj/src/a")), "Edit(//proj/src/**)", writes("/proj/src/b")},
+		"as Edit says it":       {query("Edit", edits("/proj/src/a")), "Edit(//proj/src/**)", edits("/proj/src/b")},
 		"an edit at the top":    {query("Edit", writes("/proj/a.go")), "Edit(//proj/**)", writes("/proj/src/b.go")},
 		"an edit elsewhere":     {query("Edit", writes("/ws/lib/a.go")), "Edit(//ws/lib/**)", writes("/ws/lib/b.go")},
 		"a read elsewhere":      {query("Read", reads("/ws/lib/a.go")), "Read(//ws/lib/**)", reads("/ws/lib/x/b.go")},

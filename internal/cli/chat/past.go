@@ -39,7 +39,6 @@ func recall(ctx context.Context, v *conversation) error {
 	for _, e := range all {
 		v.board.work.Event(e)
 	}
-	v.board.work.Spent(cost)
 	from, earlier := lastExchanges(all)
 	children, err := t.loggedSince(ctx, from)
 	if err != nil {
@@ -48,6 +47,7 @@ func recall(ctx context.Context, v *conversation) error {
 	for _, e := range children {
 		v.board.work.Event(e)
 	}
+	v.board.work.Spent(cost) // what the events above told of it is a part of this
 	events := slices.Concat(all[from.at:], children)
 	console.Arrange(events)
 	shown, hidden := replay(v.view, events, pastRows(v.s.Height()))
