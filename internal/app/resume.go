@@ -41,7 +41,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 			Hint:    "Put the folder back, or begin a new session.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
-	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Caller: &a.caller}
+	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 	}

@@ -265,6 +265,9 @@ func (l *logReader) finished(b troupe.ToolFinished) {
 		}
 	}
 	for _, c := range b.Evidence.Commands {
+		if c.Sandbox == troupe.LevelReadOnly {
+			continue // it could change nothing
+		}
 		l.command(Command{Tool: b.Name, Text: c.Command, ExitCode: c.ExitCode, State: wire.CommandEnded})
 	}
 	silent := len(b.Evidence.Files)+len(b.Evidence.Commands) == 0

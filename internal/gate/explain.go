@@ -238,6 +238,9 @@ func leading(c *call, p callPath) string {
 	if guarded {
 		text += ", which is protected"
 	}
+	if !p.inside {
+		text += ", outside of the folder"
+	}
 	return text
 }
 

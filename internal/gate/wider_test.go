@@ -63,6 +63,19 @@ func TestWiderIsEnough(t *testing.T) {
 	}
 }
 
+// TestOutsideIsSaid: whoever is asked about a write reads that it is outside of the folder.
+func TestOutsideIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"/etc/hosts": "writes /etc/hosts, outside of the folder", "/proj/a": ""} {
+		q := query("Write", writes(name))
+		q.Chain[0].Mode = troupe.ModeDefault
+		why := Decide(q).Why
+		if want != "" && !strings.Contains(why, want) || want == "" && strings.Contains(why, "outside") {
+			t.Errorf("%s: %s", name, why)
+		}
+	}
+}
+
 // TestRuleForOne: an allow rule for one session counts for it and those below it, and takes nothing from what
 // binds them.
 func TestRuleForOne(t *testing.T) {

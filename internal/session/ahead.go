@@ -42,8 +42,11 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 		asking = append(asking, b.call)
 		byCall[b.call] = needs
 		lines = append(lines, b.Profile.Type+": "+b.Title)
+		if job := firstLine(troupe.JoinText(b.Prompt[:1])); job != "" && job != b.Title {
+			lines = append(lines, "  “"+job+"”")
+		}
 		for _, r := range needs {
-			lines = append(lines, "  "+r)
+			lines = append(lines, "  may "+allows(r))
 			if !slices.Contains(rules, r) {
 				rules = append(rules, r)
 			}
@@ -54,13 +57,39 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 	}
 	d := troupe.Decision{
 		Effect: troupe.Ask, Step: stepBackground,
-		Why: "in the background they would have to ask for this; if you allow it now, these agents, and those that " +
-			"they start, may do it",
+		Why: "in the background they would have to ask for this later; yes allows it to these agents and to those " +
+			"that they start",
 	}
 	action := "start in the background, and allow each of them:\n" + strings.Join(lines, "\n")
 	return out, bs.a.requests.openRequests(asking, troupe.RequestBody{Kind: troupe.RequestBackground, Decision: d,
 		Action: action, Rules: rules, Needs: byCall})
 }
+
+// firstLine is the beginning of an agent's job, for whoever is asked about the agent.
+func firstLine(prompt string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(prompt), "\n")
+	short, more := tool.Cut(strings.TrimSpace(line), 120)
+	if more > 0 {
+		short += "…"
+	}
+	return short
+}
+
+// allows says in words what a rule of needs allows, with the rule: Edit(/**) by itself reads as the whole disk.
+func allows(rule string) string {
+	words := rule
+	if rule == editsHere {
+		words = "edit any file in this folder"
+	} else if host, ok := strings.CutPrefix(rule, "WebFetch(domain:"); ok {
+		words = "fetch from " + strings.TrimSuffix(host, ")")
+	} else if name, ok := strings.CutPrefix(rule, "Edit("); ok {
+		words = "edit " + strings.TrimSuffix(name, ")")
+	}
+	return words + ": " + rule
+}
+
+// editsHere is the rule about every file of the session's folder.
+const editsHere = "Edit(/**)"
 
 // needs lists the rules that would allow what an agent's tools and its job say it will do and
 // would be asked about: changing the files that the job names, or any in the folder if it
@@ -91,7 +120,7 @@ func (bs *births) needs(prompt string, p troupe.Profile) []string {
 	}
 	if len(paths) == 0 {
 		ask("Edit", troupe.Access{Class: troupe.ClassEdit, Writes: []string{filepath.Join(cwd, "any file")}},
-			"Edit(/**)")
+			editsHere)
 	}
 	for _, s := range sites {
 		ask("WebFetch", troupe.Access{Class: troupe.ClassRead, URL: s.URL}, "WebFetch(domain:"+s.Host+")")

@@ -307,6 +307,8 @@ func TestAskedAhead(t *testing.T) {
 				!slices.Equal(opened[1].With, []int{1}) {
 				t.Fatalf("asked %+v", opened)
 			}
+			wants(t, opened[1].Action, "may edit any file in this folder: Edit(/**)")
+			wants(t, opened[1].Decision.Why, "yes allows it to these agents and to those that they start")
 			if rules := opened[0].Rules; len(rules) > 0 {
 				t.Errorf("who answers the second one's request by itself, and not the first's, grants %q", rules)
 			}

@@ -138,7 +138,9 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	}
 	if j.background != "" && gate.IsReadOnlyRun(d) && d.Beyond == troupe.Ask && c.asks {
 		// Nobody waits for its end, so it is asked about before it begins.
-		d.Effect, d.Why = troupe.Ask, "it runs in the background, where what it wants cannot be asked about later"
+		d.Effect, d.Why = troupe.Ask, "it runs in the background, where it cannot be asked about later; "+
+			"yes lets it write anywhere in "+c.self.Cwd+" but at protected places, and reach any host that the "+
+			"settings allow"
 	}
 	j.decision, j.version = c.withLeave(d, j.access), version
 	switch j.decision.Effect {

@@ -58,7 +58,10 @@ type Adoption struct {
 	Settings    *troupe.Settings
 	Definitions fleet.Document
 	// Idle: a root whose run has ended stays so until somebody writes to it, as Prompt does.
-	Idle   bool
+	Idle bool
+	// Quiet: the ends of commands that the process before took with it begin no run. They are read with
+	// what comes next.
+	Quiet  bool
 	Caller *troupe.Caller // who has it go on
 }
 
@@ -134,7 +137,7 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 		case !s.Status.Live() && !slices.Contains(mailed, s.ID):
 			continue
 		}
-		a, err := t.load(tx, s.ID, true, opening)
+		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening})
 		if err != nil {
 			return out, err
 		}
@@ -190,11 +193,16 @@ func (t *tree) open(r store.Reader, hash string) (Roles, error) {
 	return t.h.d.Profiles.Open(definitions)
 }
 
+// loading says how a session is loaded.
+type loading struct {
+	resumed bool // stops that were not carried out are taken back
+	quiet   bool // as Adoption.Quiet
+	opening func(*turn.State) []troupe.Body
+}
+
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
-// What the process before left undone is logged as interrupted here; resumed takes back stops
-// that it had not carried out.
-func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func(*turn.State) []troupe.Body) (*actor,
-	error) {
+// What the process before left undone is logged as interrupted here.
+func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, error) {
 	lease, err := tx.Claim(id, t.h.d.Owner)
 	if err != nil {
 		return nil, fmt.Errorf("claim session %s: %w", id, err)
@@ -209,13 +217,13 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func
 	}
 	a := newActor(t, st, lease)
 	a.known = delivered(events)
-	if resumed {
+	if how.resumed {
 		a.taken = turn.Taken{At: t.h.d.Now(), Seq: st.Session.Seq}
 	}
 	for _, o := range turn.Lost(&st) {
 		m := troupe.Mail{
 			ID: troupe.ShellEndedMailID(id, o.Task), Root: a.root, To: id, From: id,
-			Kind: troupe.MailTaskEnded, SentAt: t.h.d.Now(), Ended: &o,
+			Kind: troupe.MailTaskEnded, SentAt: t.h.d.Now(), Ended: &o, Quiet: how.quiet,
 		}
 		if _, err := tx.Send(m); err != nil {
 			return nil, fmt.Errorf("tell session %s of a command that is gone: %w", id, err)
@@ -225,9 +233,9 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
 	}
-	bodies := append(t.h.recovered(&st), opening(&st)...)
+	bodies := append(t.h.recovered(&st), how.opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
-	if resumed && stopped {
+	if how.resumed && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)
 	}
 	for _, b := range bodies {
@@ -242,7 +250,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, resumed bool, opening func
 	}
 	a.staged = staging{base: a.st.Session}
 	for _, m := range mail {
-		if resumed && slices.ContainsFunc(void.Mail, func(v troupe.Mail) bool { return v.ID == m.ID }) {
+		if how.resumed && slices.ContainsFunc(void.Mail, func(v troupe.Mail) bool { return v.ID == m.ID }) {
 			if err := tx.MarkDelivered(id, st.Session.Seq+1, []troupe.MailID{m.ID}); err != nil {
 				return nil, fmt.Errorf("mark mail delivered: %w", err)
 			}

@@ -86,7 +86,7 @@ func (t *tree) wake(ctx context.Context, id troupe.SessionID, b *heldMail) {
 		if err != nil {
 			return fmt.Errorf("read session %s: %w", id, err)
 		}
-		if a, err = t.load(tx, id, false, func(*turn.State) []troupe.Body { return nil }); err != nil {
+		if a, err = t.load(tx, id, loading{opening: func(*turn.State) []troupe.Body { return nil }}); err != nil {
 			return err
 		}
 		line, err = lineage(tx, s, t.chain.has)
