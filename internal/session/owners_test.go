@@ -302,3 +302,32 @@ func TestStopRightBehindWords(t *testing.T) {
 		})
 	}
 }
+
+// TestQuietEnds: a tree that goes on without words has nothing to answer: that a command ended with the process
+// before is read with what comes next. Where the words are to go on, it begins a run.
+func TestQuietEnds(t *testing.T) {
+	t.Parallel()
+	for _, quiet := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			shell := func(p *process) { p.deps = func(d *session.Deps) { d.Tools = shells() } }
+			p := h.start(plays{"main": {call("Bash:&5000s"), say("it runs")}}.reply, shell).begin(troupe.Caps{})
+			pass(10 * time.Second)
+			p.pool.Close()
+			q := h.start(plays{"main": {say("it ended"), say("more")}}.reply, shell)
+			err := q.hub.Adopt(t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: true, Quiet: quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pass(time.Minute)
+			want := 2
+			if quiet {
+				want = 1
+			}
+			if s := h.get(h.root); s.Run != want {
+				t.Errorf("quiet %v: it is in run %d", quiet, s.Run)
+			}
+			q.end()
+		})
+	}
+}

@@ -26,6 +26,9 @@ func (v *conversation) perform(ctx context.Context, acts []act) {
 			v.complain(err)
 		}
 		switch {
+		case a.kind == actSend && v.tree == nil && !gone:
+			// What keeps a conversation from beginning stays so until something else is done about it.
+			v.say("Not sent; Up brings it back.")
 		case a.kind == actSend && !v.s.Put(a.text):
 			v.say("Not sent: " + console.Line(a.text, 400))
 		case a.kind == actCount && gone:
@@ -188,6 +191,12 @@ func stopAgent(ctx context.Context, v *conversation, word string) error {
 		}
 		return v.stop(ctx, v.tree.root, wire.Stop{Now: true})
 	}
+	switch t, err := v.command(ctx, word); {
+	case err != nil:
+		return err
+	case t != nil:
+		return v.stopCommand(ctx, t)
+	}
 	id, err := v.find(word)
 	if err != nil {
 		return err
@@ -223,7 +232,7 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 	id, ok := v.view.Cast.Find(word)
 	if !ok {
 		return "", &troupe.UserError{Problem: fmt.Sprintf("%q is no agent here, or more than one", word),
-			Hint: "/agents lists them with their numbers."}
+			Hint: "/agents lists them with their numbers, /tasks the commands in the background."}
 	}
 	return id, nil
 }
@@ -283,7 +292,10 @@ func listTasks(ctx context.Context, v *conversation, _ string) error {
 }
 
 // showWhole shows all of a result.
-func showWhole(_ context.Context, v *conversation, word string) error {
+func showWhole(ctx context.Context, v *conversation, word string) error {
+	if t, err := v.command(ctx, word); t != nil || err != nil {
+		return orCommand(v, t, err)
+	}
 	n, err := strconv.Atoi(cmp.Or(strings.TrimPrefix(word, "#"), "0"))
 	text, ok := v.view.Whole(n)
 	if err != nil || !ok {
@@ -340,7 +352,16 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 	if err != nil {
 		return err
 	}
-	v.say("From the next call on: " + name)
+	said := "From the next call on: " + name
+	for _, r := range v.m.asks {
+		if r.Mode == mode {
+			said = fmt.Sprintf("From now on: %s. It allows what %s asks for as well, which goes on.", name,
+				console.Line(r.Path, 60))
+			v.m.closing = "was allowed by the mode " + name
+			break
+		}
+	}
+	v.say(said)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,9 +34,16 @@ type box struct {
 
 // put writes a line with the edge before each of its rows. No row is wider than the screen.
 func (x *box) put(edge, text string) {
-	for _, row := range console.Wrap(text, room(x.width, edge)) {
-		x.b.WriteString(edge + row + "\n")
-		edge = strings.NewReplacer("┏━", "┃ ", "┗━", "┃ ").Replace(edge)
+	rows := console.Wrap(text, room(x.width, edge))
+	for i, row := range rows {
+		at := edge
+		if i > 0 {
+			at = strings.Replace(at, "┏━", "┃ ", 1)
+		}
+		if i < len(rows)-1 {
+			at = strings.Replace(at, "┗━ ", "┃ ", 1)
+		}
+		x.b.WriteString(at + row + "\n")
 	}
 }
 
@@ -113,7 +121,16 @@ func asked(r wire.Request) (head string, lines []string) {
 		}
 		return head, lines
 	}
-	return head, strings.Split(strings.TrimRight(console.Visible(r.Action), "\n"), "\n")
+	return head, strings.Split(strings.TrimRight(console.Visible(indented(r.Action)), "\n"), "\n")
+}
+
+// indents are the tabs that a line begins with, behind the mark of a change.
+var indents = regexp.MustCompile(`(?m)^[-+ ]*\t+`)
+
+// indented has lines begin with spaces instead of tabs: within a line a tab is written out as one, before it
+// that only hides how deep the line is.
+func indented(text string) string {
+	return indents.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, "\t", "    ") })
 }
 
 // short has paths in words for people begin at the folder that is worked in, or at the home folder.
@@ -149,7 +166,7 @@ func (x *box) choices(r wire.Request) []string {
 	default:
 		out = []string{"y  yes, once"}
 		if r.Kind == troupe.RequestBackground {
-			out[0] = "y  yes, to these agents alone"
+			out[0] = "y  yes, to these agents and to those that they start"
 		}
 		if r.Grant != "" {
 			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 200)))

@@ -134,7 +134,8 @@ func TestRequestOffersTheFolder(t *testing.T) {
 		t.Errorf("f without a folder does %+v", acts)
 	}
 	r.Kind = troupe.RequestBackground
-	if got := showRequest(r, &box{local: time.UTC}); !strings.Contains(got, "┃ y  yes, to these agents alone\n") {
+	if got := showRequest(r, &box{local: time.UTC}); !strings.Contains(got, "┃ y  yes, to these agents and to "+
+		"those that they start\n") {
 		t.Errorf("got\n%s", got)
 	}
 }

@@ -45,6 +45,7 @@ type fake struct {
 	closed   bool
 	gone     bool // somebody has removed it
 	refused  error
+	unbegun  error // why no conversation begins
 	turns    []wire.Turn
 	undo     wire.Undo
 	slow     bool         // what is said waits for the end of a step
@@ -95,6 +96,9 @@ func (f *fake) Tree(context.Context, troupe.SessionID) (wire.Tree, error) {
 }
 
 func (f *fake) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
+	if err := f.unbegun; err != nil {
+		return wire.Begun{}, err
+	}
 	f.tell(strings.TrimSpace(fmt.Sprintf("begin %s%v %s %s", b.Resume, b.Continue, b.Model, b.Mode)))
 	if len(f.history) == 0 {
 		f.add(rootID, troupe.Created{Profile: troupe.Profile{Type: "main"}})

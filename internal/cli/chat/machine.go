@@ -1,8 +1,10 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
@@ -23,8 +25,12 @@ type machine struct {
 	settled         map[string]bool // requests that were answered here
 	mark            int             // grows with each question that is shown
 	dialog          dialog
-	ending          bool // no more messages: the tree is waited for
-	beside          bool // an agent is shown, and not the conversation
+	closing         string    // why what is asked goes away, if it was something done here
+	went            string    // the path of a request that went away unanswered here
+	wentAt          time.Time // and when
+	now             time.Time // when it happens what the machine is told of
+	ending          bool      // no more messages: the tree is waited for
+	beside          bool      // an agent is shown, and not the conversation
 }
 
 // dialog is a question of our own.
@@ -119,11 +125,31 @@ func (m *machine) line(text string, mark int) []act {
 	if m.ending {
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
 	}
+	if m.tooLate(word) {
+		return []act{say("Not sent: the request of %s was gone when %q came. Enter it again to send it to the main "+
+			"agent.", m.went, word)}
+	}
 	send := act{kind: actSend, text: unescape(text)}
 	if len(m.asks) > 0 {
 		return []act{send, m.waits()}
 	}
 	return []act{send}
+}
+
+// lateAnswer is how long after a request went away a lone answer is taken for one to it.
+const lateAnswer = 2 * time.Second
+
+// tooLate reports whether a word was meant as the answer to a request that has just gone away. To a model it
+// would be a message that means something else.
+func (m *machine) tooLate(word string) bool {
+	if !m.terminal || len(m.asks) > 0 || m.wentAt.IsZero() || m.now.Sub(m.wentAt) >= lateAnswer {
+		return false
+	}
+	switch word {
+	case "y", "yes", "n", "no", "s", "f", "a":
+		return true
+	}
+	return false
 }
 
 // waits says that a line did not answer the request that is shown, and what does.
@@ -239,7 +265,9 @@ func (m *machine) requests(open []wire.Request) []act {
 			queue = append(queue, now)
 			delete(byID, r.ID)
 		} else if r.ID == m.shown {
-			acts = append(acts, say("The request of %s was answered elsewhere, or is not needed any more.", r.Path))
+			acts = append(acts, say("The request of %s %s.", r.Path,
+				cmp.Or(m.closing, "was answered elsewhere, or is not needed any more")))
+			m.went, m.wentAt, m.closing = r.Path, m.now, ""
 		}
 	}
 	for _, r := range open {
@@ -312,24 +340,24 @@ func (m *machine) counted(agents, commands int) []act {
 	if agents+commands == 1 {
 		verb = "is"
 	}
-	leave := "(l)eave to be resumed later"
+	stop, leave := "(s)top", "(l)eave to be resumed later"
 	switch {
 	case commands > 0 && agents > 0:
 		leave = "(l)eave: agents can be resumed later, commands end now"
 	case commands == 1:
-		leave = "(l)eave, which ends it now"
+		stop, leave = "(s)top it and tell the agent", "(l)eave: it ends too, and the agent is told when you go on"
 	case commands > 1:
-		leave = "(l)eave, which ends them now"
+		stop, leave = "(s)top them and tell the agent", "(l)eave: they end too, and the agent is told when you go on"
 	}
-	return []act{say("%s %s at work. (w)ait for the end, (s)top, or %s? Anything else goes back.",
-		strings.Join(what, " and "), verb, leave)}
+	return []act{say("%s %s at work. (w)ait for the end, %s, or %s? Anything else goes back.",
+		strings.Join(what, " and "), verb, stop, leave)}
 }
 
 // running says whether the main agent is at work. That a run has ended takes nothing back of
 // what was said of the next Ctrl-C; one that begins may be stopped by it.
 func (m *machine) running(on bool) {
 	if m.working = on; on {
-		m.interrupts = 0
+		m.interrupts, m.closing = 0, ""
 	}
 }
 
@@ -355,12 +383,16 @@ func (m *machine) interrupt(text string) []act {
 		m.interrupts = 0
 		return m.quit()
 	case m.working:
+		m.closing = closedByStop
 		return []act{say("Stopping. Once more quits."), {kind: actStop, stop: wire.Stop{Now: true}}}
 	case strings.TrimSpace(text) != "":
 		return []act{{kind: actClear}}
 	}
 	return []act{say("Once more quits.")}
 }
+
+// closedByStop is why a request goes away when the turn that asks is stopped.
+const closedByStop = "was closed with the turn that you stopped"
 
 // escape is the Esc key. It stops the turn, and never ends the conversation.
 func (m *machine) escape() []act {
@@ -374,6 +406,7 @@ func (m *machine) escape() []act {
 	case m.beside:
 		return []act{{kind: actBack}}
 	case m.working && !m.ending:
+		m.closing = closedByStop
 		return []act{say("Stopping."), {kind: actStop, stop: wire.Stop{Now: true}}}
 	}
 	return nil

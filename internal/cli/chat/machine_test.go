@@ -247,10 +247,10 @@ func TestLeavingSaysWhatEnds(t *testing.T) {
 	}{
 		{1, 0, "1 agent is at work. (w)ait for the end, (s)top, or (l)eave to be resumed later? Anything else goes " +
 			"back."},
-		{0, 1, "1 command is at work. (w)ait for the end, (s)top, or (l)eave, which ends it now? Anything else goes " +
-			"back."},
-		{0, 2, "2 commands are at work. (w)ait for the end, (s)top, or (l)eave, which ends them now? Anything else " +
-			"goes back."},
+		{0, 1, "1 command is at work. (w)ait for the end, (s)top it and tell the agent, or (l)eave: it " +
+			"ends too, and the agent is told when you go on? Anything else goes back."},
+		{0, 2, "2 commands are at work. (w)ait for the end, (s)top them and tell the agent, or (l)eave: they " +
+			"end too, and the agent is told when you go on? Anything else goes back."},
 		{2, 1, "2 agents and 1 command are at work. (w)ait for the end, (s)top, or (l)eave: agents can be resumed " +
 			"later, commands end now? Anything else goes back."},
 	} {

@@ -26,8 +26,12 @@ const (
 func recall(ctx context.Context, v *conversation) error {
 	t := v.tree
 	main := t.before[0]
-	v.say(fmt.Sprintf("Going on with %s: %s (%s)", main.ID, console.Line(main.Title, 60),
-		console.EndWord(string(main.Status))))
+	with := ""
+	if main.Model != "" {
+		with = " · " + console.Line(main.Model, 100)
+	}
+	v.say(fmt.Sprintf("Going on with %s: %s (%s)%s", main.ID, console.Line(main.Title, 60),
+		console.EndWord(string(main.Status)), with))
 	all, err := t.logged(ctx, main)
 	if err != nil {
 		return err

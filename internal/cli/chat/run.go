@@ -97,7 +97,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	defer restore()
 	defer v.letGo()
 	defer v.board.close()
-	v.greet(ctx)
+	v.greet(ctx, first.Resume != "" || first.Continue)
 	if something(first) {
 		if err := v.begin(ctx, first); err != nil {
 			return err
@@ -211,7 +211,7 @@ func (v *conversation) flow(own string) {
 
 // key carries out what the person did.
 func (v *conversation) key(ctx context.Context, ev editor.Event) {
-	v.reading = false
+	v.reading, v.m.now = false, v.board.now()
 	switch ev.Kind {
 	case editor.Line:
 		if ev.Err != nil {
@@ -261,6 +261,9 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	}
 	v.view.Flush()
 	v.board.follow(b)
+	for _, text := range v.board.work.Unanswered() {
+		v.say("Read, but not answered: “" + console.Line(text, 200) + "”. The agent has it before what you send next.")
+	}
 	v.board.status = statusLine(v)
 	ended := v.beside != nil && v.beside.follow(b, v.view)
 	v.flow("")
@@ -285,6 +288,7 @@ func (v *conversation) requests(ctx context.Context) {
 		v.complain(err)
 		return
 	}
+	v.m.now = v.board.now()
 	v.perform(ctx, v.m.requests(open))
 }
 

@@ -16,12 +16,15 @@ import (
 )
 
 // greet says what the conversation will work with, and how to find out more.
-func (v *conversation) greet(ctx context.Context) {
+// One that goes on has a model and a mode of its own.
+func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	if !v.m.terminal {
 		return
 	}
-	// Without a model the first words say what is missing.
-	v.first, _ = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
+	var missing error
+	if !goesOn || v.trees.next.Model != "" {
+		v.first, missing = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
+	}
 	parts := []string{"troupe " + v.c.Version}
 	if v.first != "" {
 		parts = append(parts, console.Line(v.first, 100))
@@ -31,6 +34,9 @@ func (v *conversation) greet(ctx context.Context) {
 	}
 	v.say(strings.Join(append(parts, v.folder()), " · "))
 	v.say("/help lists the commands and keys; Ctrl-D ends.")
+	if missing != nil {
+		v.complain(missing)
+	}
 	v.warnMode(v.trees.next.Mode)
 	v.board.status = statusLine(v)
 }
@@ -89,6 +95,9 @@ func showStatus(ctx context.Context, v *conversation, _ string) error {
 	}
 	fmt.Fprintf(&b, "session  %s\ncost     %s\nat work  %s, %s", v.tree.root, cost.String(),
 		console.Count(agents, "agent"), console.Count(commands, "command"))
+	for _, r := range v.board.work.Granted() {
+		fmt.Fprintf(&b, "\nallowed  %s (%s)", console.Visible(console.Line(r.Text, 200)), console.Line(r.Source, 60))
+	}
 	v.say(b.String())
 	return nil
 }

@@ -79,7 +79,10 @@ func (x *transcript) follow(b wire.Batch, known *render.View) (ended bool) {
 func showLog(ctx context.Context, v *conversation, word string) error {
 	id := v.tree.root
 	if word != "" && word != "main" {
-		var err error
+		t, err := v.command(ctx, word)
+		if t != nil || err != nil {
+			return orCommand(v, t, err)
+		}
 		if id, err = v.find(word); err != nil {
 			return err
 		}
@@ -100,6 +103,9 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 
 // foreground shows an agent at work until its end; the conversation waits meanwhile.
 func foreground(ctx context.Context, v *conversation, word string) error {
+	if t, err := v.command(ctx, word); t != nil || err != nil {
+		return orCommand(v, t, err)
+	}
 	id, err := v.find(word)
 	if err != nil {
 		return err

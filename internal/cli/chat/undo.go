@@ -123,7 +123,7 @@ func applyUndo(ctx context.Context, v *conversation) error {
 		}
 		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), console.Count(len(u.Files)+len(u.Left), "file"),
 			were)
-		if u.TakeBack != "" {
+		if u.TakeBack != "" && !order.Redo {
 			text += " /undo redo takes that back."
 		}
 		v.flow(v.wrap(text) + "\n")

@@ -31,7 +31,7 @@ func layout(tail, prompt string, t *text, w, h int) foot {
 	if tail == "" {
 		return f
 	}
-	above := strings.Split(ansi.Hardwrap(tail, w, true), "\n")
+	above := strings.Split(ansi.Hardwrap(expandTabs(tail), w, true), "\n")
 	room := h - 1 - len(f.rows)
 	if room <= 0 {
 		return f
@@ -42,6 +42,28 @@ func layout(tail, prompt string, t *text, w, h int) foot {
 	f.rows = append(append([]string(nil), above...), f.rows...)
 	f.curRow += len(above)
 	return f
+}
+
+// tabStop is how far apart the stops of a terminal's tabs are.
+const tabStop = 8
+
+// expandTabs writes tabs as the spaces that a terminal shows for them: how wide a row is must be known, or
+// it is not wholly taken away when it is drawn anew.
+func expandTabs(s string) string {
+	if !strings.ContainsRune(s, '\t') {
+		return s
+	}
+	rows := strings.Split(s, "\n")
+	for i, row := range rows {
+		before, after, found := strings.Cut(row, "\t")
+		for found {
+			before += strings.Repeat(" ", tabStop-ansi.StringWidth(before)%tabStop)
+			row, after, found = strings.Cut(after, "\t")
+			before += row
+		}
+		rows[i] = before
+	}
+	return strings.Join(rows, "\n")
 }
 
 func wrapText(prompt string, t *text, w int) foot {

@@ -59,6 +59,10 @@ func (v *vt) put(r rune) {
 		v.row, v.wrap = v.row+1, false
 	case '\a':
 		v.bells++
+	case '\t':
+		for v.col = min(v.w-1, v.col+8-v.col%8); len(v.rows[v.row]) < v.col; {
+			v.rows[v.row] = append(v.rows[v.row], " ")
+		}
 	default:
 		width := ansi.StringWidth(string(r))
 		if width == 0 {

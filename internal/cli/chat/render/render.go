@@ -65,6 +65,7 @@ type agent struct {
 	open       bool
 	shared     bool // its frame was open beside another
 	background bool
+	fault      string // what its last model call failed with for good, which was shown
 }
 
 // New makes the view of one tree.
@@ -130,7 +131,11 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		v.line(a, "goes on with "+console.Line(b.Model, 60), "")
 	case troupe.AuthorityChanged:
 		if b.By != "" {
-			v.line(a, "permissions changed:", changed(b))
+			pre := v.prefix(a)
+			for _, row := range console.Wrap("permissions changed: "+console.Line(changed(b), 400),
+				v.room(ansi.StringWidth(pre))) {
+				v.put(pre + row)
+			}
 		}
 	case troupe.RequestAnswered:
 		what := "allowed by "
@@ -223,9 +228,11 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 			v.line(a, v.paint(36, "← ")+"message from "+from+":", troupe.JoinText(m.Blocks))
 		case troupe.MailTaskEnded:
 			if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
-				v.line(a, fmt.Sprintf("● %s %s after %s:", o.Task, console.EndWord(string(o.TaskStatus())),
-					console.Duration(o.DurationMS)),
-					o.Name)
+				after := ""
+				if o.DurationMS > 0 { // it is not known of one that ended with its process
+					after = " after " + console.Duration(o.DurationMS)
+				}
+				v.line(a, fmt.Sprintf("● %s %s%s:", o.Task, console.EndWord(string(o.TaskStatus())), after), o.Name)
 			}
 		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact,
 			troupe.MailModel:
@@ -277,6 +284,7 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	if b.RetryAt.IsZero() {
 		if b.Fault != troupe.FaultInterrupted {
 			v.line(a, v.paint(31, "✗ "), b.Message)
+			a.fault = b.Message
 		}
 		return
 	}
@@ -322,12 +330,14 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if !v.isMain(a) && o.Status == troupe.Completed {
 		report(v, a, o.Result)
 	}
-	if o.Status != troupe.Completed && o.Error != "" {
+	// What the last model call failed with stands there; how often it was tried may not.
+	problem := strings.TrimSpace(strings.TrimPrefix(o.Error, a.fault))
+	if a.fault = ""; o.Status != troupe.Completed && problem != "" {
 		indent := ""
 		if !v.isMain(a) {
 			indent = "   "
 		}
-		for _, row := range console.Wrap(console.Line(o.Error, 400), v.room(len(indent))) {
+		for _, row := range console.Wrap(console.Line(problem, 400), v.room(len(indent))) {
 			v.put(indent + v.paint(31, row))
 		}
 	}

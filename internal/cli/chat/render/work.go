@@ -27,7 +27,10 @@ type Work struct {
 	byID     map[troupe.SessionID]*worker
 	commands []*job
 	queued   []queuedWords
-	attempts int // how often one model call is tried; 0: until a person stops it
+	unread   []string      // of these, what came and no reply was asked for since
+	left     []string      // the same, of a run that has ended
+	granted  []troupe.Rule // what a person allowed the whole session
+	attempts int           // how often one model call is tried; 0: until a person stops it
 	model    string
 	mode     troupe.Mode
 	cost     troupe.Money
@@ -36,6 +39,23 @@ type Work struct {
 // Standing is what the main agent works with, and what its tree has cost as far as events told it.
 func (w *Work) Standing() (model string, mode troupe.Mode, cost troupe.Money) {
 	return w.model, w.mode, w.cost
+}
+
+// Unanswered are the words sent to a run that ended before a reply was asked for. They are told once.
+func (w *Work) Unanswered() []string {
+	left := w.left
+	w.left = nil
+	return left
+}
+
+// Granted are the rules that a person's answers gave the whole session.
+func (w *Work) Granted() []troupe.Rule { return w.granted }
+
+// grant follows what Granted tells.
+func (w *Work) grant(rules []troupe.Rule) {
+	w.granted = slices.DeleteFunc(slices.Clone(rules), func(r troupe.Rule) bool {
+		return r.For != "" || !strings.HasPrefix(r.Source, "granted by ")
+	})
 }
 
 // Spent says what was spent until now, whatever events told.
@@ -48,14 +68,23 @@ func (w *Work) stand(e troupe.Event) {
 	case troupe.Created:
 		if main {
 			w.mode, w.model = b.Authority.Mode, cmp.Or(b.Profile.Model, w.model)
+			w.grant(b.Authority.Rules)
 		}
 	case troupe.AuthorityChanged:
 		if main {
 			w.mode = b.Authority.Mode
+			w.grant(b.Authority.Rules)
 		}
 	case troupe.CallSealed:
 		if main {
-			w.model = b.Model
+			w.model, w.unread = b.Model, nil
+		}
+	case troupe.Ended:
+		if main {
+			if b.Outcome.Status != troupe.Completed {
+				w.left = append(w.left, w.unread...)
+			}
+			w.unread = nil
 		}
 	case troupe.ModelChanged:
 		if main {
@@ -94,6 +123,7 @@ type job struct {
 	since   time.Time
 	started bool
 	waits   bool // for a person
+	order   order
 	child   bool // it waits for an agent, which has a row of its own
 	tail    []string
 }
@@ -214,7 +244,8 @@ func (a *worker) replied(b troupe.Replied, at time.Time, cwd string) {
 	a.asked, a.failed, a.since, a.calls = false, nil, at, nil
 	for _, block := range b.Blocks {
 		if c := block.Call; block.Type == troupe.CallBlock && c != nil {
-			j := &job{at: troupe.Coord{Reply: c.Reply, Call: c.Index}, since: at, limit: limitOf(*c)}
+			j := &job{at: troupe.Coord{Reply: c.Reply, Call: c.Index}, since: at, limit: limitOf(*c),
+				order: orderOf(c.Name)}
 			j.text = strings.TrimSpace(console.Line(c.Name, 40) + " " + console.Line(live.What(*c, cwd), 400))
 			a.calls = append(a.calls, j)
 		}
@@ -260,7 +291,12 @@ func (w *Work) finished(a *worker, b troupe.ToolFinished, at time.Time) {
 
 func (w *Work) delivered(b troupe.MailDelivered) {
 	for _, m := range b.Mail {
-		w.queued = slices.DeleteFunc(w.queued, func(q queuedWords) bool { return q.id == m.ID })
+		w.queued = slices.DeleteFunc(w.queued, func(q queuedWords) bool {
+			if q.id == m.ID {
+				w.unread = append(w.unread, q.text)
+			}
+			return q.id == m.ID
+		})
 		if o := m.Ended; o != nil && o.Kind == troupe.TaskShell {
 			w.commands = slices.DeleteFunc(w.commands, func(c *job) bool { return c.id == o.Task })
 		}
@@ -322,7 +358,13 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 		return []string{w.row(who, "preparing the next request", " · "+age(now, a.since))}
 	}
 	var rows []string
-	for _, c := range a.calls {
+	for i, c := range a.calls {
+		if c.queuedBehind(a.calls[:i]) {
+			if all || now.Sub(c.since) >= settled {
+				rows = append(rows, w.row(who, "queued: "+c.text, " · after those before it"))
+			}
+			continue
+		}
 		if c.child || !all && now.Sub(c.since) < settled {
 			continue
 		}
@@ -343,6 +385,34 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 	return rows
 }
 
+// queuedBehind reports whether a call waits for one before it in its reply. Agents are started together, and
+// so are calls that only read; all else runs alone.
+func (j *job) queuedBehind(before []*job) bool {
+	if j.started || j.waits {
+		return false
+	}
+	return slices.ContainsFunc(before, func(b *job) bool { return b.order == orderAlone || b.order != j.order })
+}
+
+// order is how a call is run with others of its reply.
+type order int
+
+const (
+	orderAlone order = iota
+	orderReads
+	orderBirths
+)
+
+func orderOf(tool string) order {
+	switch tool {
+	case "Agent":
+		return orderBirths
+	case "Read", "Grep", "Glob", "WebFetch", "WebSearch", "TaskOutput":
+		return orderReads
+	}
+	return orderAlone
+}
+
 // stops says which key ends what the main agent does.
 func (w *Work) stops(a *worker) string {
 	if a.id == w.view.root {
@@ -356,7 +426,11 @@ func (w *Work) row(who, what, behind string) string {
 	if w.view.o.Width > 0 {
 		what = w.view.fit(what, 3+ansi.StringWidth(who+behind))
 	}
-	return w.view.paint(2, "… "+who+what+behind)
+	rows := console.Wrap("… "+who+what+behind, max(w.view.o.Width-1, 0)) // the foot leaves the last column free
+	for i := range rows {
+		rows[i] = w.view.paint(2, rows[i])
+	}
+	return strings.Join(rows, "\n  ")
 }
 
 // age is how long something has been so, in whole seconds.
