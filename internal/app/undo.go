@@ -49,33 +49,46 @@ type undoReport struct {
 }
 
 // planUndo works out how to go back to before a turn; 0 is the last one whose changes have
-// not been undone.
+// not been undone, and where going back would change a file.
 func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) (Undo, error) {
 	h, err := a.history(ctx, root)
 	if err != nil {
 		return Undo{}, err
 	}
-	switch {
-	case turn == 0:
-		for _, t := range h.turns {
-			if len(t.Files) > 0 && !t.Undone {
-				turn = t.Number
-			}
-		}
-		if turn == 0 {
-			return Undo{}, &troupe.UserError{
-				Problem: fmt.Sprintf("no tool of session %s has changed a file that was not put back already", root),
-				Hint: fmt.Sprintf("What commands changed cannot be undone. `troupe undo %s --list` lists the turns, "+
-					"and the "+
-					"commands that ran.", root),
-			}
-		}
-	case turn < 0 || turn > len(h.turns):
+	if turn < 0 || turn > len(h.turns) {
 		return Undo{}, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has no turn %d; it has made %d", root, turn, len(h.turns)),
 			Hint:    fmt.Sprintf("`troupe undo %s --list` lists them.", root), Code: troupe.ExitUsage,
 		}
 	}
+	if turn > 0 {
+		return a.backTo(h, turn), nil
+	}
+	var last *Undo
+	for _, t := range slices.Backward(h.turns) {
+		if len(t.Files) == 0 || t.Undone {
+			continue
+		}
+		u := a.backTo(h, t.Number)
+		if len(u.Files) > 0 {
+			return u, nil
+		}
+		if last == nil {
+			last = &u
+		}
+	}
+	if last != nil {
+		return *last, nil
+	}
+	return Undo{}, &troupe.UserError{
+		Problem: fmt.Sprintf("no tool of session %s has changed a file that was not put back already", root),
+		Hint: fmt.Sprintf("What commands changed cannot be undone. `troupe undo %s --list` lists the turns, "+
+			"and the commands that ran.", root),
+	}
+}
+
+// backTo is the plan to go back to before a turn.
+func (a undoing) backTo(h *history, turn int) Undo {
 	u := h.plan()
 	u.Turn, u.Commands = turn, h.commandsSince(turn)
 	first, last := make(map[string]step), make(map[string]step)
@@ -96,13 +109,13 @@ func (a undoing) planUndo(ctx context.Context, root troupe.SessionID, turn int) 
 			mixed[s.path] = true
 		}
 	}
-	store := a.app.contents(root)
+	store := a.app.contents(h.root)
 	for _, path := range slices.Sorted(maps.Keys(first)) {
 		s := first[path]
 		u.add(store, UndoFile{UndoFile: wire.UndoFile{Path: path, Mixed: mixed[path]}, To: s.from,
 			mode: os.FileMode(modes[path])}, last[path], s.lost)
 	}
-	return u, nil
+	return u
 }
 
 func (h *history) plan() Undo {

@@ -45,6 +45,11 @@ func (n *Notices) Show(events []troupe.Event) {
 			if text, first := n.warned.take(e.Session, b); first {
 				n.warn(n.of(e.Session) + ": " + text)
 			}
+		case troupe.ModelChanged:
+			if b.Caller == nil { // it was not chosen
+				n.warn(fmt.Sprintf("%s: goes on with %s: %s", n.of(e.Session), console.Line(b.Model, 60),
+					console.Line(b.Why, 160)))
+			}
 		case troupe.ModelFailed:
 			if b.RetryAt.Sub(e.At) < shortWait || !b.RetryAt.After(n.until) {
 				continue

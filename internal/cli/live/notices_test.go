@@ -31,7 +31,9 @@ func TestNotices(t *testing.T) {
 		event("r", fails(time.Hour)), event("c", fails(time.Hour)), event("c", fails(time.Second)),
 		event("r", troupe.ModelFailed{Message: "for good"}),
 	})
-	n.Show([]troupe.Event{event("r", tree), event("c", fails(2*time.Hour))})
+	n.Show([]troupe.Event{event("r", tree), event("c", fails(2*time.Hour)),
+		event("r", troupe.ModelChanged{Model: "x/chosen", Caller: &troupe.Caller{Name: "you"}}),
+		event("r", troupe.ModelChanged{Model: "x/small", Why: "overloaded"})})
 	clock := func(after time.Duration) string { return at.Add(after).Local().Format("15:04:05") }
 	want := []string{
 		"main: most of a limit is used up: all agents together have used 8 of 10 tokens",
@@ -39,6 +41,7 @@ func TestNotices(t *testing.T) {
 		"Auth Explorer: most of a limit is used up: 4 of 5 model replies are used up",
 		"main: waits until " + clock(time.Hour) + `, then tries again: rate limit\u202e`,
 		"Auth Explorer: waits until " + clock(2*time.Hour) + `, then tries again: rate limit\u202e`,
+		"main: goes on with x/small: overloaded",
 	}
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
