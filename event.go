@@ -221,7 +221,7 @@ type RequestAnswered struct {
 	Choices     []string    `json:"choices,omitempty"`
 	Text        string      `json:"text,omitempty"`
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
-	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a deadline did
+	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
 }
 
 // Answer is what was said.

@@ -117,7 +117,7 @@ type Answer struct {
 	// Coord is the call that was asked about, in answers without the id of their request: those of
 	// earlier versions, and of recordings.
 	Coord  Coord  `json:"coord"`
-	By     string `json:"by"`     // "user at terminal", "nobody", …
+	By     string `json:"by"`     // "you (process 4711)", "a rule that was granted since", …
 	Effect Effect `json:"effect"` // also of a plan: it is carried out, or not
 	Note   string `json:"note,omitempty"`
 	// Rule is what was granted beyond this one call, if anything; it is sent to the root as

@@ -91,7 +91,7 @@ func OpenSettings(env Env) (*App, error) {
 	if a.dirs, err = config.FindDirs(env.Lookup); err != nil {
 		return nil, err
 	}
-	p, err := a.policyOf("", false)
+	p, err := a.policyOf("")
 	if err != nil {
 		return nil, err
 	}

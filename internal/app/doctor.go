@@ -52,7 +52,7 @@ func DoctorWithoutHome(ctx context.Context, env Env, cwd string, cause error) (w
 		return c, nil //nolint:nilerr // it is the cause, or like it: without folders there are no settings
 	}
 	c.Config, c.Data, c.Database.Path = a.dirs.Config, a.dirs.Data, a.dirs.Database()
-	p, err := a.policyOf("", false)
+	p, err := a.policyOf("")
 	if err != nil {
 		checkPrograms(ctx, &c)
 		return c, nil //nolint:nilerr // it is the cause, or like it: without settings nothing of theirs can be checked
@@ -88,7 +88,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	if err != nil {
 		return err
 	}
-	p, err := a.app.policyOf(cwd, false)
+	p, err := a.app.policyOf(cwd)
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func (g *guard) folder(cwd string) (*folder, error) {
 	if gr, ok := g.folders[cwd]; ok {
 		return gr, nil
 	}
-	p, err := g.app.policyOf(cwd, false)
+	p, err := g.app.policyOf(cwd)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (a machine) Model(_ context.Context, name, cwd string) (full string, err er
 
 // defaultModel is the model that a run in a folder would begin with.
 func (a *App) defaultModel(name, cwd string) (string, error) {
-	p, err := a.policyOf(cwd, false)
+	p, err := a.policyOf(cwd)
 	if err != nil {
 		return "", err
 	}

@@ -35,7 +35,7 @@ type explainer struct {
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
 func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []string, error) {
-	p, err := a.app.policyOf(r.Cwd, false)
+	p, err := a.app.policyOf(r.Cwd)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +244,7 @@ func (x *explainer) chain(c wire.Call) ([]gate.Layer, error) {
 // Rules lists what holds in a folder for a run with these flags.
 func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, error) {
 	r := at(place)
-	p, err := a.app.policyOf(r.Cwd, false)
+	p, err := a.app.policyOf(r.Cwd)
 	if err != nil {
 		return wire.RuleList{}, err
 	}

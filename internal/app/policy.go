@@ -23,8 +23,14 @@ type policy struct {
 // trusted: what the folder's own files allow counts.
 func (p *policy) trusted() bool { return p.trust.Trusted }
 
-// policyOf reads it. With trust, the folder is trusted as it is now, from here on.
-func (a *App) policyOf(folder string, grant bool) (*policy, error) {
+// policyOf reads what holds in a folder.
+func (a *App) policyOf(folder string) (*policy, error) { return a.readPolicy(folder, false) }
+
+// grantedPolicy reads what holds in a folder, and where trust is given keeps that the folder is trusted as it is
+// now, from here on.
+func (a *App) grantedPolicy(folder string, trust bool) (*policy, error) { return a.readPolicy(folder, trust) }
+
+func (a *App) readPolicy(folder string, grant bool) (*policy, error) {
 	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs,
 		Folder: folder})
 	if err != nil {

@@ -143,7 +143,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 
 // AgentTypes are the names of the types of agents that can be started in a folder.
 func (a *App) AgentTypes(cwd string) ([]string, error) {
-	p, err := a.policyOf(cwd, false)
+	p, err := a.policyOf(cwd)
 	if err != nil {
 		return nil, err
 	}

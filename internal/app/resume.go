@@ -16,13 +16,8 @@ import (
 )
 
 func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
-	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
-		return begun, &troupe.UserError{
-			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session " +
-				"is born",
-			Hint: "Leave them out when you resume; a session that used up its turns gets as many again.",
-			Code: troupe.ExitUsage,
-		}
+	if err := fixedAtBirth(b); err != nil {
+		return begun, err
 	}
 	s, err := a.findForResume(ctx, b)
 	if err != nil {
@@ -35,18 +30,15 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err := a.checkNotAtWork(ctx, t, s); err != nil {
 		return begun, err
 	}
-	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
-		return begun, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
-			Hint:    "Put the folder back, or begin a new session.", Code: troupe.ExitUsage, Err: err,
-		}
+	if err := folderIsThere(s); err != nil {
+		return begun, err
 	}
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Caller: &a.caller}
 	if b.Prompt != "" {
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 	}
 	b.Cwd = s.Cwd
-	p, err := a.app.policyOf(b.Cwd, b.Trust)
+	p, err := a.app.grantedPolicy(b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
@@ -59,25 +51,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	// The settings' limits are followed as they are now, as its rules are.
-	caps := p.settings.Caps()
-	// A limit in money is raised only by whoever says so.
-	old := t.Sum.Caps.MaxCost
-	switch {
-	case b.MaxUSD > 0:
-		caps.MaxCost = troupe.Dollars(b.MaxUSD)
-	case old > 0 && (caps.MaxCost == 0 || old < caps.MaxCost):
-		caps.MaxCost = old
-	}
-	switch oldTokens := t.Sum.Caps.MaxTokens; {
-	case b.MaxTokens > 0:
-		caps.MaxTokens = b.MaxTokens
-	case oldTokens > 0 && (caps.MaxTokens == 0 || oldTokens < caps.MaxTokens):
-		caps.MaxTokens = oldTokens
-	}
-	if b.MaxAgents > 0 {
-		caps.MaxTotal = b.MaxAgents
-	}
+	caps := askedCaps(p.settings.Caps(), b, t.Sum.Caps) // the settings' limits are followed as its rules are
 	ad.Caps = &caps
 	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
 	if err != nil {
@@ -90,25 +64,51 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		return begun, err
 	}
 	// What is shown of this run begins behind what is there now.
-	cursors := make(map[troupe.SessionID]int64)
+	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: map[troupe.SessionID]int64{}}
 	for _, x := range t.Sessions {
-		cursors[x.ID] = x.Seq
-	}
-	if err := e.hub.Adopt(ctx, ad); errors.Is(err, troupe.ErrFenced) {
-		return begun, &troupe.UserError{
-			Problem: fmt.Sprintf("another process has just taken session %s over", s.ID),
-			Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", s.ID), Code: troupe.ExitUsage,
-			Err: err,
-		}
-	} else if err != nil {
-		return begun, err
-	}
-	a.app.followers.Moved(s.ID)
-	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: cursors}
-	for _, x := range t.Sessions {
+		begun.After[x.ID] = x.Seq
 		begun.Before = append(begun.Before, a.app.wireSession(x, t.Paths[x.ID], false))
 	}
+	if err := e.hub.Adopt(ctx, ad); err != nil {
+		return wire.Begun{}, takenOver(s.ID, err)
+	}
+	a.app.followers.Moved(s.ID)
 	return begun, nil
+}
+
+// folderIsThere demands the folder that a session works in.
+func folderIsThere(s troupe.Session) error {
+	if _, err := workspace.Resolve("/", s.Cwd); err != nil {
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("session %s works in %s, which is not to be had: %v", s.ID, s.Cwd, err),
+			Hint:    "Put the folder back, or begin a new session.", Code: troupe.ExitUsage, Err: err,
+		}
+	}
+	return nil
+}
+
+// takenOver says what to do where another process was faster. Other errors stay as they are.
+func takenOver(id troupe.SessionID, err error) error {
+	if !errors.Is(err, troupe.ErrFenced) {
+		return err
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("another process has just taken session %s over", id),
+		Hint:    fmt.Sprintf("`troupe log %s --follow` shows what it does.", id), Code: troupe.ExitUsage, Err: err,
+	}
+}
+
+// fixedAtBirth refuses what only a new session can be given.
+func fixedAtBirth(b wire.Begin) error {
+	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
+		return &troupe.UserError{
+			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session " +
+				"is born",
+			Hint: "Leave them out when you resume; a session that used up its turns gets as many again.",
+			Code: troupe.ExitUsage,
+		}
+	}
+	return nil
 }
 
 func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, error) {

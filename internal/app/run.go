@@ -106,18 +106,10 @@ type folders struct{}
 func (folders) Folder(parent troupe.Session, _ troupe.Spawn) (string, error) { return parent.Cwd, nil }
 
 func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err error) {
-	if b.Name != "" {
-		if err := fleet.CheckName(b.Name); err != nil {
-			return begun, &troupe.UserError{Problem: err.Error(), Hint: "Choose another --name.",
-				Code: troupe.ExitUsage}
-		}
-		if strings.EqualFold(b.Name, "main") {
-			return begun,
-				&troupe.UserError{Problem: `no session can be named "main": that means the newest one of a folder`,
-					Hint: "Choose another --name.", Code: troupe.ExitUsage}
-		}
+	if err := checkName(b.Name); err != nil {
+		return begun, err
 	}
-	p, err := a.app.policyOf(b.Cwd, b.Trust)
+	p, err := a.app.grantedPolicy(b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
@@ -128,10 +120,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if _, _, err := a.app.models.Provider(model); err != nil {
 		return begun, err
 	}
-	look := a.app.env.Look
-	if look == nil || look.folder != b.Cwd {
-		look = LookAt(ctx, b.Cwd, a.app.env.Environ, a.app.env.Now)
-	}
+	look := a.app.lookAt(ctx, b.Cwd)
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
@@ -141,34 +130,15 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	main, err := profiles.main(b, model)
+	main, err := a.mainProfile(profiles, p, b, model)
 	if err != nil {
-		return begun, err
-	}
-	model = main.Model
-	if _, _, err := a.app.models.Provider(model); err != nil {
-		return begun, err
-	}
-	if main.Limits.MaxTime == 0 {
-		main.Limits.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
-	}
-	if err := a.checkPrice(b, model); err != nil {
 		return begun, err
 	}
 	id, err := newRoot(a.app.models.player, rand.Reader)
 	if err != nil {
 		return begun, err
 	}
-	caps := p.settings.Caps()
-	if b.MaxUSD > 0 {
-		caps.MaxCost = troupe.Dollars(b.MaxUSD)
-	}
-	if b.MaxTokens > 0 {
-		caps.MaxTokens = b.MaxTokens
-	}
-	if b.MaxAgents > 0 {
-		caps.MaxTotal = b.MaxAgents
-	}
+	caps := askedCaps(p.settings.Caps(), b, troupe.Caps{})
 	authority, warnings, err := a.app.authority(e.tools.gate, b, p, nil)
 	if err != nil {
 		return begun, err
@@ -187,26 +157,101 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		Prompt: words(b.Prompt, b.Images),
 		Caller: &a.caller,
 	})
-	if errors.Is(err, troupe.ErrExists) {
-		return begun, &troupe.UserError{
-			Problem: fmt.Sprintf("there is a session named %q already", b.Name),
-			Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", b.Name),
-			Code:    troupe.ExitUsage, Err: err,
-		}
-	}
 	if err != nil {
+		return begun, nameTaken(b.Name, err)
+	}
+	if err := a.followRecording(ctx, e, id); err != nil {
 		return begun, err
 	}
-	if player := a.app.models.player; player != nil {
-		if err := a.replayMail(ctx, player); err != nil {
-			return begun, err
-		}
-		stop := func(ctx context.Context) error {
-			return steering(a).Stop(ctx, id, wire.Stop{Now: true, Tree: true})
-		}
-		stopReplay(e.pool, player, stop, a.app.env.Log)
-	}
 	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
+}
+
+// lookAt looks at a folder, unless it is the one that is looked at since the process began.
+func (a *App) lookAt(ctx context.Context, cwd string) *Look {
+	if look := a.env.Look; look != nil && look.folder == cwd {
+		return look
+	}
+	return LookAt(ctx, cwd, a.env.Environ, a.env.Now)
+}
+
+// mainProfile is what a root is born with. Its model can be asked, and has a price if there is a limit in money.
+func (a runs) mainProfile(profiles *profiles, p *policy, b wire.Begin, model string) (troupe.Profile, error) {
+	main, err := profiles.main(b, model)
+	if err != nil {
+		return main, err
+	}
+	if _, _, err := a.app.models.Provider(main.Model); err != nil {
+		return main, err
+	}
+	if main.Limits.MaxTime == 0 {
+		main.Limits.MaxTime = time.Duration(p.settings.Agents.MaxSeconds) * time.Second
+	}
+	return main, a.checkPrice(b, main.Model)
+}
+
+// checkName refuses what no session can be named.
+func checkName(name string) error {
+	var problem string
+	if strings.EqualFold(name, "main") {
+		problem = `no session can be named "main": that means the newest one of a folder`
+	} else if name != "" {
+		if err := fleet.CheckName(name); err != nil {
+			problem = err.Error()
+		}
+	}
+	if problem == "" {
+		return nil
+	}
+	return &troupe.UserError{Problem: problem, Hint: "Choose another --name.", Code: troupe.ExitUsage}
+}
+
+// nameTaken says what to do where a session of this name is there already. Other errors stay as they are.
+func nameTaken(name string, err error) error {
+	if !errors.Is(err, troupe.ErrExists) {
+		return err
+	}
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("there is a session named %q already", name),
+		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", name),
+		Code:    troupe.ExitUsage, Err: err,
+	}
+}
+
+// askedCaps are a tree's caps: what the settings say now, with what was asked for beside them. A limit in money
+// or tokens that the tree has had is raised only by what was asked for.
+func askedCaps(caps troupe.Caps, b wire.Begin, had troupe.Caps) troupe.Caps {
+	switch {
+	case b.MaxUSD > 0:
+		caps.MaxCost = troupe.Dollars(b.MaxUSD)
+	case had.MaxCost > 0 && (caps.MaxCost == 0 || had.MaxCost < caps.MaxCost):
+		caps.MaxCost = had.MaxCost
+	}
+	switch {
+	case b.MaxTokens > 0:
+		caps.MaxTokens = b.MaxTokens
+	case had.MaxTokens > 0 && (caps.MaxTokens == 0 || had.MaxTokens < caps.MaxTokens):
+		caps.MaxTokens = had.MaxTokens
+	}
+	if b.MaxAgents > 0 {
+		caps.MaxTotal = b.MaxAgents
+	}
+	return caps
+}
+
+// followRecording has a run of a recording, if this is one, get the recorded mail and end where that ends.
+func (a runs) followRecording(ctx context.Context, e *engine, id troupe.SessionID) error {
+	player := a.app.models.player
+	if player == nil {
+		return nil
+	}
+	if err := a.replayMail(ctx, player); err != nil {
+		return err
+	}
+	stop := func(ctx context.Context) error {
+		return steering(a).Stop(ctx, id, wire.Stop{Now: true, Tree: true})
+	}
+	stopReplay(e.pool, player, stop, a.app.env.Log)
+	return nil
 }
 
 // checkPrice refuses a limit in money that could not hold.

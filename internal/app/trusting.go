@@ -13,7 +13,7 @@ import (
 type trusting struct{ bound }
 
 func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
-	p, err := a.app.policyOf(cwd, false)
+	p, err := a.app.policyOf(cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 }
 
 func (a trusting) Trust(_ context.Context, t wire.Trust) error {
-	p, err := a.app.policyOf(t.Cwd, false)
+	p, err := a.app.policyOf(t.Cwd)
 	if err != nil {
 		return err
 	}

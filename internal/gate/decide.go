@@ -162,7 +162,8 @@ func (h *hit) take(r *rule.Rule, layer int) {
 	}
 }
 
-// Decide judges one call. It is pure, and safe for concurrent use with shared rules.
+// Decide judges one call. It changes nothing, and is safe for concurrent use with shared rules. Only
+// Query.GitChanges, where it is set, may start a process and so take time.
 //
 // Every session of the chain judges the call with its own mode and the rules of its own
 // and of all above it; the strictest answer counts. The tools a profile offers bind its own

@@ -262,7 +262,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if err := a.flush(ctx, nil); err != nil {
 				return false, err
 			}
-			a.setTimer(!act.Until.IsZero() || len(a.tasks.shells) > 0)
+			a.setDue(!act.Until.IsZero() || len(a.tasks.shells) > 0)
 			a.tree.settled(a)
 		}
 		return false, nil
@@ -316,7 +316,8 @@ func (a *actor) change(model, why string) error {
 	return a.stage(troupe.ModelChanged{Model: model, Why: why})
 }
 
-func (a *actor) setTimer(due bool) {
+// setDue notes whether something will have the actor look again by itself: a time, or the end of a command.
+func (a *actor) setDue(due bool) {
 	a.mu.Lock()
 	a.due = due
 	a.mu.Unlock()

@@ -26,7 +26,7 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
-		body := a.bodyOf(m)
+		body := a.act(m)
 		if body == nil {
 			m.Ended = a.tasks.withOutputFile(m.Ended)
 			if a.st.Earlier(m.Ended) {
@@ -71,9 +71,9 @@ func (a *actor) grant(ctx context.Context) error {
 	return nil
 }
 
-// bodyOf is the event that a piece of mail is logged as; nil if it is words, or comes too
+// act does what a piece of mail asks for, and returns the event that it is logged as; nil if it is words, or comes too
 // late for anything else.
-func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
+func (a *actor) act(m troupe.Mail) troupe.Body {
 	switch m.Kind {
 	case troupe.MailTaskEnded:
 		i := a.st.Answers(m.Ended)
@@ -96,7 +96,7 @@ func (a *actor) bodyOf(m troupe.Mail) troupe.Body {
 			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
 		}
 	case troupe.MailAnswer:
-		return a.requests.answered(m)
+		return a.requests.settle(m)
 	case troupe.MailGrant:
 		auth, by := a.st.Authority, "mode "+string(m.Mode)
 		switch {

@@ -117,9 +117,9 @@ func (rs *requests) openRequests(calls []int, b troupe.RequestBody) error {
 	return rs.openRequest(calls[0], b)
 }
 
-// answered turns an answer's mail into the event that settles the request; nil if the
-// request is not open any more.
-func (rs *requests) answered(m troupe.Mail) troupe.Body {
+// settle settles what waits for the same answer as a request, and returns the event that settles the request
+// itself, as its mail says; nil if it is not open any more.
+func (rs *requests) settle(m troupe.Mail) troupe.Body {
 	if m.Answer == nil {
 		return nil
 	}

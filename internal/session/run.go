@@ -46,7 +46,7 @@ func (a *actor) admit(ctx context.Context, act turn.Admit) (bool, error) {
 	}
 	a.tree.slots.dequeue(a)
 	a.flags, a.tasks.told = flags{late: act.Late}, nil
-	a.setTimer(false)
+	a.setDue(false)
 	a.tree.settled(a)
 	return true, nil
 }

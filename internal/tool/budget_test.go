@@ -18,7 +18,12 @@ func TestToolsStaySmall(t *testing.T) {
 			total += n
 		}
 	}
-	if t.Logf("together %d bytes", total); len(tools.Callable()) != 12 || total > 9<<10 {
-		t.Errorf("%d tools take %d bytes, more than 9 KB", len(tools.Callable()), total)
+	const most = 9 << 10
+	t.Logf("together %d bytes", total)
+	if n := len(tools.Callable()); n != 12 {
+		t.Errorf("there are %d tools, want 12", n)
+	}
+	if total > most {
+		t.Errorf("the tools take %d bytes of each prompt, more than %d", total, most)
 	}
 }

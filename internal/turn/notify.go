@@ -27,8 +27,8 @@ func RenderNotification(o troupe.Outcome) string {
 	}
 	b.WriteString(rest(o, text, cut))
 	fmt.Fprintf(&b,
-		"<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n</t"+
-			"ask-notification>",
+		"<usage><total_tokens>%d</total_tokens><tool_uses>%d</tool_uses><duration_ms>%d</duration_ms></usage>\n"+
+			"</task-notification>",
 		o.Tally.Usage.Total(), o.Tally.ToolUses, o.DurationMS)
 	if o.Kind == troupe.TaskShell {
 		return b.String()

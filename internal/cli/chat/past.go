@@ -13,7 +13,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Bounds of what is read of a tree that goes on. What is shown is bounded by the screen besides.
+// Bounds of what is shown of a tree that goes on, besides the screen's. The main agent's log is read whole: its
+// tasks, and how much came before, are folds of all of it. Of the other agents no more is read than stands here.
 const (
 	pastExchanges = 20
 	pastAgents    = 100 // of those that were at work in that time, the last ones
