@@ -1,8 +1,8 @@
 package troupe
 
-// Status is where a session is in its life. docs/state.md draws the machine, the store's
-// CHECK constraints repeat it, and a test in internal/turn tries every status with every
-// event and compares the three.
+// Status is where a session is in its life. docs/state.md draws the machine; a test in internal/turn compares its
+// table and its diagram with what is allowed, for every status and event. The store's CHECK constraints repeat the
+// statuses, and the store's suite tries them.
 type Status string
 
 // The statuses of a session. Running, Waiting and Spawning are live; the others are ends,

@@ -4,7 +4,7 @@ import "github.com/troupe-dev/troupe"
 
 // Allowed is the status machine: whether an event of kind k may follow while a session has
 // this status. Apply checks the finer conditions (which call, which run) on top. The
-// diagram and the table in docs/state.md show the same; a test compares them.
+// diagram and the table in docs/state.md show the same; tests compare them.
 //
 // The empty status is a session before its first event.
 func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {

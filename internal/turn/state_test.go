@@ -98,3 +98,47 @@ func TestDenialsKeepTheirOrder(t *testing.T) {
 		t.Errorf("denied are %s", got)
 	}
 }
+
+// TestDiagramMatchesAllowed: each arrow of the diagram is an event that may come there, and no end is left out.
+// Nothing waits for mail alone yet, so that place is not drawn.
+func TestDiagramMatchesAllowed(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/state.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, diagram, _ := strings.Cut(string(doc), "stateDiagram-v2")
+	diagram, _, _ = strings.Cut(diagram, "```")
+	ends := map[string]bool{}
+	for line := range strings.Lines(diagram) {
+		from, rest, ok := strings.Cut(strings.TrimSpace(line), " --> ")
+		if !ok {
+			continue
+		}
+		_, label, _ := strings.Cut(rest, ": ")
+		kind, _, _ := strings.Cut(label, " ")
+		status, waiting, _ := strings.Cut(from, "_")
+		if from == "[*]" {
+			status = ""
+		}
+		if from == string(troupe.MaxTurns) {
+			status, waiting = from, ""
+		}
+		if !turn.Allowed(troupe.Status(status), troupe.WaitReason(waiting), troupe.Kind(kind)) {
+			t.Errorf("%s: %s may not come there", strings.TrimSpace(line), kind)
+		}
+		ends[from] = ends[from] || kind == string(troupe.KindEnded)
+	}
+	for _, st := range troupe.Statuses() {
+		reasons := []troupe.WaitReason{""}
+		if st == troupe.Waiting {
+			reasons = troupe.WaitReasons()
+		}
+		for _, w := range reasons {
+			if place := strings.TrimSuffix(string(st)+"_"+string(w), "_"); w != troupe.WaitMail && st.Live() &&
+				turn.Allowed(st, w, troupe.KindEnded) != ends[place] {
+				t.Errorf("%s: that it may end is said: %v", place, ends[place])
+			}
+		}
+	}
+}
