@@ -28,7 +28,9 @@ func (a *App) policyOf(folder string) (*policy, error) { return a.readPolicy(fol
 
 // grantedPolicy reads what holds in a folder, and where trust is given keeps that the folder is trusted as it is
 // now, from here on.
-func (a *App) grantedPolicy(folder string, trust bool) (*policy, error) { return a.readPolicy(folder, trust) }
+func (a *App) grantedPolicy(folder string, trust bool) (*policy, error) {
+	return a.readPolicy(folder, trust)
+}
 
 func (a *App) readPolicy(folder string, grant bool) (*policy, error) {
 	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs,

@@ -216,7 +216,7 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 	if err != nil {
 		return err
 	}
-	p, err := a.app.policyOf(s.Cwd, false)
+	p, err := a.app.policyOf(s.Cwd)
 	if err != nil {
 		return err
 	}
