@@ -38,7 +38,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
 	}
 	b.Cwd = s.Cwd
-	p, err := a.app.grantedPolicy(b.Cwd, b.Trust)
+	p, err := grantedPolicy(a.app, b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}

@@ -109,7 +109,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err := checkName(b.Name); err != nil {
 		return begun, err
 	}
-	p, err := a.app.grantedPolicy(b.Cwd, b.Trust)
+	p, err := grantedPolicy(a.app, b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}
@@ -120,7 +120,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if _, _, err := a.app.models.Provider(model); err != nil {
 		return begun, err
 	}
-	look := a.app.lookAt(ctx, b.Cwd)
+	look := lookOf(ctx, a.app.env, b.Cwd)
 	e, err := a.app.start(ctx)
 	if err != nil {
 		return begun, err
@@ -166,12 +166,12 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
 }
 
-// lookAt looks at a folder, unless it is the one that is looked at since the process began.
-func (a *App) lookAt(ctx context.Context, cwd string) *Look {
-	if look := a.env.Look; look != nil && look.folder == cwd {
+// lookOf looks at a folder, unless it is the one that is looked at since the process began.
+func lookOf(ctx context.Context, env Env, cwd string) *Look {
+	if look := env.Look; look != nil && look.folder == cwd {
 		return look
 	}
-	return LookAt(ctx, cwd, a.env.Environ, a.env.Now)
+	return LookAt(ctx, cwd, env.Environ, env.Now)
 }
 
 // mainProfile is what a root is born with. Its model can be asked, and has a price if there is a limit in money.

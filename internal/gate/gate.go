@@ -2,11 +2,10 @@
 // asks for permission by itself, and no call reaches a tool without a Decision from here.
 //
 // Deciding changes nothing and depends on nothing but the Query; the one thing that may leave the process is
-// Query.GitChanges, which asks git what a checkout or the like would overwrite. One table is walked in order (see table) for the session that calls and
-// again for each of its ancestors, and the strictest answer counts; a child can therefore
-// never do what its parent may not, however modes and rules change while both live. Commands
-// are taken apart first (package command); what the kernel then lets them do is part of the
-// answer.
+// Query.GitChanges, which asks git what a checkout or the like would overwrite. One table is walked in order (see
+// table) for the session that calls and again for each of its ancestors, and the strictest answer counts; a child
+// can therefore never do what its parent may not, however modes and rules change while both live. Commands are
+// taken apart first (package command); what the kernel then lets them do is part of the answer.
 package gate
 
 import (
