@@ -59,6 +59,10 @@ type Confinement struct {
 	// was shown: one that a link leads away from by now opens nothing. What the run makes is its own with all
 	// below; of what was there it changes that alone, and takes it away only if that was shown.
 	Granted []Attempt `json:"granted,omitempty"`
+	// Fixed are names, as they were written, by which folders that may be written are found. A command cannot
+	// remove, rename or replace them, nor a folder or link that leads to them, though it may write
+	// where they lie: it would choose what others may write. Folders that are writable are fixed anyway.
+	Fixed []string `json:"fixed,omitempty"`
 	// Scratch are folders that may be written and in which nothing is guarded: build caches.
 	Scratch []string `json:"scratch,omitempty"`
 	// Temp is a folder of the session's own, writable, set as TMPDIR. It exists.

@@ -35,7 +35,8 @@ type guard struct {
 	sweeping sync.WaitGroup
 
 	mu      sync.Mutex
-	temp    *scratch.Folder // the folder of temporary folders; made by the first command
+	temps   []*scratch.Folder // the folders of temporary folders; the last is in use, made by the first command
+	led     map[string]string // where folders that commands may write led when they were first looked at
 	folders map[string]*folder
 	proxies map[string]*proxy.Proxy
 	finders map[string]*hidden.Finder // of hidden files, by the folder in which they look
@@ -54,7 +55,7 @@ func (a *App) newGuard(ctx context.Context) *guard {
 	return &guard{
 		app: a, box: sandbox.New(sandbox.Options{}), ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		folders: make(map[string]*folder), proxies: make(map[string]*proxy.Proxy),
-		finders: make(map[string]*hidden.Finder),
+		finders: make(map[string]*hidden.Finder), led: make(map[string]string),
 	}
 }
 
@@ -76,8 +77,8 @@ func (g *guard) close() error {
 	for _, f := range g.finders {
 		errs = append(errs, f.Close())
 	}
-	if g.temp != nil {
-		errs = append(errs, g.temp.Remove())
+	for _, t := range g.temps {
+		errs = append(errs, t.Remove())
 	}
 	return errors.Join(errs...)
 }
@@ -197,19 +198,9 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	s := gr.policy.settings.Sandbox
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp)
-	var caches []string
-	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
-	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
-		// What was fetched and will be run is written only by who may fetch.
-		if !cache.Fetched || c.Reach {
-			if cache.Missing && !g.makes(cache.Folder) {
-				continue // then the tool says so
-			}
-			caches = append(caches, cache.Folder)
-		}
-	}
-	out.Scratch = caches
+	out.Scratch, out.Fixed = g.caches(gr, c)
 	out.Writable, out.Granted = g.writable(gr, c)
+	out.Fixed = append(out.Fixed, g.workspace(gr, c.Session.Cwd)...)
 	reach := g.reach
 	switch c.Level {
 	case troupe.LevelGranted:
@@ -230,6 +221,36 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	hidden, err := g.hide(ctx, gr, c)
 	out.Hidden = slices.Concat(hidden, g.otherOutputs(c.Session.ID), g.otherTemps(c.Session))
 	return out, environ, err
+}
+
+// caches are the folders of build caches that a command may write, and the names of all that there are.
+func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) {
+	kept, _ := config.Environment(g.app.env.Environ, gr.policy.settings)
+	for _, cache := range gr.policy.all.Caches(kept, runtime.GOOS) {
+		named = append(named, cache.Named)
+		dir := g.leads(cache.Named, func() string { return cache.Folder })
+		// What was fetched and will be run is written only by who may fetch.
+		if !cache.Fetched || c.Reach {
+			if cache.Missing && !g.makes(dir) {
+				continue // then the tool says so
+			}
+			folders = append(folders, dir)
+		}
+	}
+	return folders, named
+}
+
+// leads is where a folder led when it was first looked at. A link of the user's own is followed then; what has
+// become one since, or leads elsewhere, a command may have made, and is not.
+func (g *guard) leads(named string, look func() string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if first, ok := g.led[named]; ok {
+		return first
+	}
+	first := look()
+	g.led[named] = first
+	return first
 }
 
 // makes reports whether a cache that is not there can be written: a command that a listener watches makes it if

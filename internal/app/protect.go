@@ -13,6 +13,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
@@ -27,6 +28,9 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		}
 		if troupe.WithinAny(path, out.Scratch) || out.Temp != "" && troupe.Within(path, out.Temp) {
 			return ""
+		}
+		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
+			return "the temporary folder of another agent"
 		}
 		if why := denied(path); why != "" || o.opens(path) {
 			return why
@@ -66,17 +70,25 @@ func denied(c session.Confine) func(path string) (why string) {
 // writable are the folders and files that a command may write in the workspace, and what was granted for this
 // run, without what a rule denies whole.
 func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted []troupe.Attempt) {
-	cwd := c.Session.Cwd
-	if c.Level == troupe.LevelWorkspace {
-		out = append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
-	}
 	denied := denied(c)
+	if c.Level == troupe.LevelWorkspace {
+		for _, path := range g.workspace(gr, c.Session.Cwd) {
+			if denied(path) == "" {
+				out = append(out, g.leads(path, func() string { return tool.Resolve(path) }))
+			}
+		}
+	}
 	for _, a := range c.Granted {
 		if a.Changes() && denied(a.Path) == "" {
 			granted = append(granted, a)
 		}
 	}
-	return slices.DeleteFunc(out, func(path string) bool { return denied(path) != "" }), granted
+	return out, granted
+}
+
+// workspace are the folders that sessions of a folder may write, as they are named.
+func (g *guard) workspace(gr *folder, cwd string) []string {
+	return append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)
 }
 
 // own are Troupe's folders, which no leave opens.

@@ -241,14 +241,14 @@ func TestOtherTemps(t *testing.T) {
 	}
 	first, other := confined("one", "one"), confined("two", "two")
 	child := confined("one", "child")
-	theirs := filepath.Join(filepath.Dir(g.temp.Path), fmt.Sprintf("troupe-%d", rand.Int64()))
+	theirs := filepath.Join(filepath.Dir(g.temps[0].Path), fmt.Sprintf("troupe-%d", rand.Int64()))
 	if err := os.Mkdir(theirs, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Remove(theirs) })
 	now := confined("one", "one").Hidden
 	for path, want := range map[string]bool{filepath.Dir(other.Temp): true, theirs: true, first.Temp: false,
-		filepath.Dir(first.Temp): false, filepath.Dir(child.Temp): false, g.temp.Path: false} {
+		filepath.Dir(first.Temp): false, filepath.Dir(child.Temp): false, g.temps[0].Path: false} {
 		if slices.Contains(now, path) != want {
 			t.Errorf("%s: hidden %v, want %v", path, !want, want)
 		}

@@ -2,9 +2,6 @@ package app
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,25 +12,27 @@ import (
 )
 
 // tempFor is a session's folder for temporary files, in one of its tree. No other user can have made it: its
-// parent is new, and this user's alone.
+// parent is new, and this user's alone. What of it is no longer a folder of this user's is not used, whoever
+// replaced it; all of it is made anew then, under another name.
 func (g *guard) tempFor(s troupe.Session) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.temp == nil {
+	const tries = 3
+	var err error
+	for range tries {
+		if n := len(g.temps); n > 0 {
+			var dir string
+			if dir, err = g.temps[n-1].Below(treeOf(s), string(s.ID)); err == nil {
+				return dir, nil
+			}
+		}
 		made, err := scratch.Make("")
 		if err != nil {
 			return "", err
 		}
-		g.temp = made
+		g.temps = append(g.temps, made)
 	}
-	tree := filepath.Join(g.temp.Path, treeOf(s))
-	dir := filepath.Join(tree, string(s.ID))
-	for _, path := range []string{tree, dir} {
-		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("make a folder for temporary files: %w", err)
-		}
-	}
-	return dir, nil
+	return "", err
 }
 
 // treeOf names the folder of a session's tree.
@@ -48,7 +47,7 @@ func (g *guard) otherTemps(s troupe.Session) []string {
 		return nil
 	}
 	g.mu.Lock()
-	own := g.temp.Path // tempFor made it
+	own := g.temps[len(g.temps)-1].Path // tempFor made it
 	g.mu.Unlock()
 	out := slices.DeleteFunc(scratch.Others(own), func(path string) bool { return troupe.Within(s.Cwd, path) })
 	entries, err := os.ReadDir(own)

@@ -14,7 +14,8 @@ import (
 // Cache is a folder that a build tool keeps for all projects.
 type Cache struct {
 	Name   string
-	Folder string // absolute
+	Named  string // as tools name the folder, absolute
+	Folder string // where that leads
 	// Fetched: it holds what was fetched from elsewhere and will be run as it is. Without a
 	// network nothing new comes into it, so there is no use in writing it then, and whoever
 	// could write it could put another program in the place of one.
@@ -103,15 +104,16 @@ func (a All) Caches(environ []string, goos string) []Cache {
 		// A link is followed here, once, so that what is written is what was judged.
 		real, err := filepath.EvalSymlinks(dir)
 		if errors.Is(err, fs.ErrNotExist) && a.builds(k) && !a.tooWide(dir) {
-			out = append(out, Cache{k.name, dir, k.fetched, true})
+			out = append(out, Cache{k.name, dir, dir, k.fetched, true})
 			continue
 		}
+		named := dir
 		dir = real
 		if err != nil || a.tooWide(dir) || a.places.Folder != "" && troupe.Within(a.places.Folder, dir) {
 			continue
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			out = append(out, Cache{k.name, dir, k.fetched, false})
+			out = append(out, Cache{k.name, named, dir, k.fetched, false})
 		}
 	}
 	return out

@@ -33,8 +33,11 @@ func TestFirstBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Cache{
-		{"go", filepath.Join(home, ".cache", "go-build"), false, true},
-		{"go", filepath.Join(home, "go", "pkg", "mod"), true, true},
+		{Name: "go", Folder: filepath.Join(home, ".cache", "go-build"), Missing: true},
+		{Name: "go", Folder: filepath.Join(home, "go", "pkg", "mod"), Fetched: true, Missing: true},
+	}
+	for i := range want {
+		want[i].Named = want[i].Folder
 	}
 	if got := caches(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)

@@ -17,7 +17,9 @@ import (
 type asked struct {
 	*notification
 	shape
-	pid int
+	pid  int
+	by   who // once it was asked for
+	read bool
 	// Of opens, in the place of arguments; of a new symbolic link, what it says.
 	openFlags, openMode uint32
 	resolve             uint64
@@ -29,6 +31,22 @@ func (a *asked) arg(i int8) uint64 {
 		return 0
 	}
 	return a.args[i]
+}
+
+// who is the caller, looked up once.
+func (a *asked) who() *who {
+	if !a.read {
+		a.by, a.read = whoIs(a.pid), true
+	}
+	return &a.by
+}
+
+// as does something with the caller's rights. Only a process of root can have callers that are others.
+func (a *asked) as(do func() error) error {
+	if unix.Geteuid() != 0 {
+		return do()
+	}
+	return a.who().as(do)
 }
 
 func (a *asked) flagBits() uint32 { return uint32(a.arg(a.flags)) }
@@ -86,7 +104,7 @@ func (f *files) find(q *asked, dir, path int8, follow bool) (p place, a answer, 
 	if slices.Contains(devices(), name) { // as every shell does with the terminal
 		return p, proceed(), false
 	}
-	p, err = f.lookup.locate(q.pid, folderOf(q.arg(dir), dir), name, follow)
+	p, err = f.lookup.locate(q, folderOf(q.arg(dir), dir), name, follow)
 	switch {
 	case err == errOdd: //nolint:errorlint // it is ours and never wrapped
 		return p, proceed(), false
@@ -236,13 +254,19 @@ func (f *files) single(q *asked) answer {
 		if !p.exists || folder != (flags != 0) || p.name == "." {
 			return proceed() // it fails
 		}
-		if folder && p.occupied() {
+		if folder && p.occupied(q) {
 			return fail(unix.ENOTEMPTY) // git tries it with every folder that it has taken a file from
+		}
+		if f.stays(p) {
+			return fail(unix.EBUSY)
 		}
 		op, do = troupe.OpRemove, func() answer { return f.remove(q, p, flags) }
 	default: // it makes something
 		if p.exists {
 			return fail(unix.EEXIST)
+		}
+		if q.op == opSymlink && f.plan.fixed[p.path] {
+			return fail(unix.EBUSY)
 		}
 		if q.op == opSymlink && f.misleads(q, p) {
 			f.attempt(troupe.OpCreate, p)

@@ -120,7 +120,11 @@ func (r *ruleset) grant(path string, rights uint64) error {
 
 // add adds a rule, and says what lies at the path.
 func (r *ruleset) add(path string, rights uint64) (identity, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}
+	if rights&unix.LANDLOCK_ACCESS_FS_MAKE_DIR != 0 {
+		how.Resolve = unix.RESOLVE_NO_SYMLINKS // what may be changed there was settled before
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	if absent(err) {
 		return identity{}, nil
 	}

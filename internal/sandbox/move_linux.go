@@ -38,6 +38,9 @@ func (f *files) pair(q *asked) answer {
 	case from.path == to.path:
 		return value(0) // nothing happens
 	}
+	if a, ok := f.displaces(q, from, to, flags); ok {
+		return a
+	}
 	if q.op == opRename {
 		f.changes.Lock() // nobody makes anything in a folder while it is looked through and moved
 		defer f.changes.Unlock()
@@ -105,7 +108,12 @@ func (f *files) nameless(q *asked, fd int32) (p place, a answer, ok bool) {
 		return p, answered(err), false
 	}
 	p.exists, p.mode, p.names = true, st.Mode, uint64(st.Nlink)
-	p.bare = st.Nlink == 0
+	if p.bare = st.Nlink == 0; !p.bare {
+		if p.dir, err = f.here(q, p.dir, p.path); err != nil {
+			p.close()
+			return p, answered(err), false
+		}
+	}
 	return p, answer{}, true
 }
 
@@ -145,7 +153,7 @@ func (f *files) leave(q *asked, from place) verdict {
 			return verdictPass
 		}
 	}
-	op := removal(from)
+	op := removal(q, from)
 	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR &&
 		(f.holds(from.path, from.path) != "" || f.hides(from.path)) {
 		f.attempt(op, from)
@@ -155,8 +163,8 @@ func (f *files) leave(q *asked, from place) verdict {
 }
 
 // removal is what it is to take something away.
-func removal(p place) troupe.AttemptOp {
-	if p.kind() == unix.S_IFDIR && p.occupied() {
+func removal(q *asked, p place) troupe.AttemptOp {
+	if p.kind() == unix.S_IFDIR && p.occupied(q) {
 		return troupe.OpRemoveFolder
 	}
 	return troupe.OpRemove

@@ -83,19 +83,23 @@ func openat(dir int, name string, flags int, mode uint32) (int, error) {
 // pipe, or the end of another's lease of a file.
 const pipeLook = 5 * time.Millisecond
 
-// openPipe waits for it beside the other calls.
+// openPipe waits for it beside the other calls. It is held meanwhile: whatever gets its name is not opened.
 func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
-	dir, err := unix.Dup(p.dir)
+	h, err := f.holdFor(q, p)
 	if err != nil {
 		return answered(err), true
 	}
-	id, name, flags := q.id, p.name, q.openFlags
+	id, flags := q.id, q.openFlags
 	const makes = unix.O_CREAT | unix.O_EXCL | unix.O_TMPFILE
-	how := int(flags&passed)&^makes | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY
+	how := int(flags&passed)&^makes | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
 	f.calls.helpers.Go(func() {
-		defer unix.Close(dir) //nolint:errcheck // nothing was written
+		defer unix.Close(h) //nolint:errcheck // nothing was written
 		for {
-			fd, err := openat(dir, name, how, 0)
+			fd := -1
+			err := f.make(q, func(*who) (err error) {
+				fd, err = openat(unix.AT_FDCWD, link(h), how, 0)
+				return err
+			})
 			switch {
 			case err == nil:
 				if err = asAsked(fd, flags); err == nil {
@@ -121,6 +125,23 @@ func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 	return answer{}, false
 }
 
+// holdFor holds what was looked at, and nothing that has its name by now.
+func (f *files) holdFor(q *asked, p place) (h int, err error) {
+	err = f.make(q, func(*who) (err error) {
+		h, err = openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(h, &st); err != nil || p.exists && p.id != (inode{uint64(st.Dev), st.Ino}) {
+		_ = unix.Close(h) // nothing was written
+		return -1, unix.EACCES
+	}
+	return h, nil
+}
+
 // make makes a change as the user that asked for it, while no folder is moved. The call still waits
 // then, so that what was read of its memory is what it said.
 func (f *files) make(q *asked, do func(w *who) error) error {
@@ -130,14 +151,13 @@ func (f *files) make(q *asked, do func(w *who) error) error {
 }
 
 func (f *files) makeAlone(q *asked, do func(w *who) error) error {
-	var w who
 	if q.creates() || unix.Geteuid() == 0 { // else nothing depends on it
-		w = whoIs(q.pid)
+		q.who()
 	}
 	if !f.calls.alive(q.id) {
 		return unix.ESRCH
 	}
-	return w.as(func() error { return do(&w) })
+	return q.as(func() error { return do(&q.by) })
 }
 
 func (f *files) truncate(q *asked, p place) answer {
@@ -195,11 +215,15 @@ func (f *files) move(q *asked, from, to place, flags uint32) error {
 
 // attribute answers calls that change modes, owners, times and extended attributes.
 func (f *files) attribute(q *asked) answer {
-	h, err := f.hold(q)
+	h := -1
+	err := q.as(func() (err error) {
+		h, err = f.hold(q)
+		return err
+	})
 	if err != nil {
 		return answered(err)
 	}
-	defer unix.Close(h) //nolint:errcheck // nothing was written
+	defer func() { _ = unix.Close(h) }() // nothing was written
 	var st unix.Stat_t
 	if err := unix.Fstat(h, &st); err != nil {
 		return answered(err)
@@ -214,6 +238,11 @@ func (f *files) attribute(q *asked) answer {
 	z := f.plan.zone(path)
 	if z == zoneGranted && st.Nlink > 1 && f.plan.twins[inode{uint64(st.Dev), st.Ino}] {
 		z = zoneProtected
+	}
+	if z == zoneFree || z == zoneOpen || z == zoneGranted {
+		if h, err = f.here(q, h, path); err != nil {
+			return answered(err)
+		}
 	}
 	switch z {
 	case zoneFree:
@@ -267,7 +296,7 @@ func (f *files) hold(q *asked) (int, error) {
 			return holdOpen(q)
 		}
 	}
-	p, err := f.lookup.locate(q.pid, folderOf(q.arg(q.dir), q.dir), name,
+	p, err := f.lookup.follow(q.pid, folderOf(q.arg(q.dir), q.dir), name,
 		!q.nofollow && flags&unix.AT_SYMLINK_NOFOLLOW == 0)
 	if err == errOdd { //nolint:errorlint // it is ours and never wrapped
 		return unix.Open(itself(q.pid, name), unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -304,11 +333,39 @@ func holdOpen(q *asked) (int, error) {
 	return h, err
 }
 
-// apply makes the call on what is held.
-func (f *files) apply(q *asked, h int, st *unix.Stat_t) answer {
-	if !f.calls.alive(q.id) {
-		return fail(unix.ESRCH)
+// here is a file that is held as we find it by its path, or as the command does if only it sees what lies there. One
+// that is another where we look was opened by way of other mounts, and is not what was judged. What was held is
+// closed if it is another descriptor, and kept if it is an error.
+func (f *files) here(q *asked, h int, path string) (found int, err error) {
+	if troupe.WithinAny(path, f.lookup.private) {
+		found, err = holdPrivate(q.pid, path)
+	} else {
+		found, err = unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	}
+	if err != nil {
+		return h, err
+	}
+	if !same(found, h) {
+		_ = unix.Close(found) // nothing was written
+		return h, unix.EACCES
+	}
+	_ = unix.Close(h) // as above
+	return found, nil
+}
+
+// apply makes the call on what is held, as the user that asked.
+func (f *files) apply(q *asked, h int, st *unix.Stat_t) (a answer) {
+	if err := f.makeAlone(q, func(*who) error {
+		a = f.applied(q, h, st)
+		return nil
+	}); err != nil {
+		return answered(err)
+	}
+	return a
+}
+
+func (f *files) applied(q *asked, h int, st *unix.Stat_t) answer {
 	switch q.op {
 	case opChmod:
 		if st.Mode&unix.S_IFMT == unix.S_IFLNK {

@@ -48,8 +48,12 @@ func (p *place) close() {
 }
 
 // occupied reports whether something lies in a folder, so that nobody can remove it.
-func (p *place) occupied() bool {
-	fd, err := openat(p.dir, p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func (p *place) occupied(q *asked) bool {
+	fd := -1
+	err := q.as(func() (err error) {
+		fd, err = openat(p.dir, p.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		return err
+	})
 	if err != nil {
 		return false
 	}
@@ -115,9 +119,17 @@ const errOdd = unix.EXDEV
 
 const maxLinks = 40
 
-// locate follows a path as the process that named it would. The error is the one that it
+// locate follows a path as the process that named it would, with its rights. The error is the one that it
 // would get, as far as that can be known.
-func (w *lookup) locate(pid int, dir int, path string, follow bool) (place, error) {
+func (w *lookup) locate(q *asked, dir int, path string, follow bool) (p place, err error) {
+	err = q.as(func() (err error) {
+		p, err = w.follow(q.pid, dir, path, follow)
+		return err
+	})
+	return p, err
+}
+
+func (w *lookup) follow(pid int, dir int, path string, follow bool) (place, error) {
 	none := place{dir: -1}
 	if path == "" {
 		return none, unix.ENOENT
@@ -196,6 +208,11 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 		p.close()
 		return w.step(pid, "/proc/"+strconv.Itoa(pid)+strings.TrimPrefix(parent, own)+"/"+name)
 	}
+	if how.Resolve == 0 {
+		if err = p.here(parent); err != nil {
+			return p, "", err
+		}
+	}
 	p.name, p.path = name, strings.TrimSuffix(parent, "/")+"/"+name
 	if name == "." {
 		p.path = parent
@@ -220,6 +237,29 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 		return p, "", errOdd // an open pipe, or a file that is no longer anywhere
 	}
 	return p, target, nil
+}
+
+// here has a folder that was found by the links of a process be the one that we find by its path. A process can have
+// other mounts than we, where the same path is another folder; that one is refused, for what was judged is the path.
+func (p *place) here(path string) error {
+	h, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return err
+	}
+	if !same(h, p.dir) {
+		_ = unix.Close(h) // nothing was written
+		return unix.EACCES
+	}
+	p.close()
+	p.dir = h
+	return nil
+}
+
+// same reports whether two descriptors are of one file.
+func same(a, b int) bool {
+	var x, y unix.Stat_t
+	return unix.Fstat(a, &x) == nil && unix.Fstat(b, &y) == nil && x.Dev == y.Dev && x.Ino == y.Ino
 }
 
 // itself replaces what a process calls itself.

@@ -25,6 +25,8 @@ type plan struct {
 	kept      map[string]troupe.AttemptOp
 	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
 	late      []string // may be written and do not exist yet; the listener makes them
+	caches    []string // all of them, in whichever of these lists
+	fixed     names
 	protected []string // with a fixed place, or there already
 	hidden    []string // exist
 	// guard and above say of any path whether it is guarded, and whether what is guarded could lie
@@ -68,8 +70,8 @@ func devices() []string {
 
 func newPlan(c troupe.Confinement, r Support) *plan {
 	p := &plan{report: r, level: c.Level.Meet(troupe.LevelWorkspace), network: c.Network, bounds: c.Bounds}
-	if c.Temp != "" {
-		p.temp = resolved(c.Temp)
+	if c.Temp != "" && plain(filepath.Clean(c.Temp)) {
+		p.temp = filepath.Clean(c.Temp)
 	}
 	p.protected = allResolved(c.Protected, true)
 	for _, h := range allResolved(c.Hidden, true) {
@@ -78,23 +80,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		}
 	}
 	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
-	for _, w := range allResolved(c.Writable, false) {
-		if _, err := os.Lstat(w); err == nil {
-			p.writable = append(p.writable, w)
-		} else {
-			p.late = append(p.late, w)
-		}
-	}
-	p.grant(c.Granted)
-	for _, dir := range allResolved(c.Scratch, false) {
-		switch _, err := os.Lstat(dir); {
-		case err != nil:
-			p.late = append(p.late, dir)
-		case outermost(dir, p.writable) != "":
-		default:
-			p.scratch = append(p.scratch, dir)
-		}
-	}
+	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
 	case n.Proxy > 0:
@@ -110,6 +96,30 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 	}
 	p.place()
 	return p
+}
+
+// areas settles what may be written. No link is followed.
+func (p *plan) areas(c troupe.Confinement) {
+	for _, w := range allPlain(c.Writable) {
+		if _, err := os.Lstat(w); err == nil {
+			p.writable = append(p.writable, w)
+		} else {
+			p.late = append(p.late, w)
+		}
+	}
+	folders := slices.Clone(p.writable)
+	p.grant(c.Granted)
+	p.caches = allPlain(c.Scratch)
+	for _, dir := range p.caches {
+		switch _, err := os.Lstat(dir); {
+		case err != nil:
+			p.late = append(p.late, dir)
+		case outermost(dir, p.writable) != "":
+		default:
+			p.scratch = append(p.scratch, dir)
+		}
+	}
+	p.fix(slices.Concat(c.Fixed, folders))
 }
 
 // grant adds what was allowed for this run. Where a path leads elsewhere by now it is not what was shown: what the
@@ -203,6 +213,14 @@ func (p *plan) place() {
 	}
 	if !spaces {
 		return
+	}
+	for path := range p.fixed {
+		// Below what the kernel grants whole only a mount keeps a folder's name.
+		if top := outermost(path, p.native()); top != "" && top != path {
+			if info, err := os.Lstat(path); err == nil && info.IsDir() {
+				want(path, mountSelf)
+			}
+		}
 	}
 	for _, path := range p.hidden {
 		want(path, mountCover)

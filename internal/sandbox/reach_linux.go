@@ -211,7 +211,7 @@ func (r *reach) local(q *asked, raw []byte) (a answer, now bool) {
 		return fail(unix.EACCES), true
 	}
 	name, _, _ = strings.Cut(name, "\x00")
-	p, err := r.lookup.locate(q.pid, unix.AT_FDCWD, name, true)
+	p, err := r.lookup.locate(q, unix.AT_FDCWD, name, true)
 	if err != nil {
 		return answered(err), true
 	}
@@ -251,7 +251,7 @@ func (r *reach) connectLocal(q *asked, p place) (a answer, now bool) {
 		defer unix.Close(h) //nolint:errcheck // nothing was written
 		fd, err := socketOf(n)
 		if err == nil {
-			err = unix.Connect(fd, &unix.SockaddrUnix{Name: link(h)})
+			err = q.as(func() error { return unix.Connect(fd, &unix.SockaddrUnix{Name: link(h)}) })
 			_ = unix.Close(fd) // the command has its own
 		}
 		r.calls.send(id, answered(err))
@@ -308,7 +308,7 @@ func (r *reach) address(q *asked) answer {
 		return proceed()
 	}
 	name, _, _ := strings.Cut(string(raw[2:]), "\x00")
-	p, err := r.lookup.locate(q.pid, unix.AT_FDCWD, name, false)
+	p, err := r.lookup.locate(q, unix.AT_FDCWD, name, false)
 	if err != nil {
 		return answered(err)
 	}

@@ -24,11 +24,11 @@ func (f *files) replace(q *asked, from, to place) (a answer, ok bool) {
 		f.zoneOf(troupe.OpWrite, from) != zoneGranted {
 		return a, false
 	}
-	was, err := contentOf(to)
+	was, err := contentOf(q, to)
 	if err != nil {
 		return a, false
 	}
-	is, err := contentOf(from)
+	is, err := contentOf(q, from)
 	if err != nil || !f.plan.replaces(to.path, was, is) {
 		return a, false
 	}
@@ -42,9 +42,13 @@ func (f *files) replace(q *asked, from, to place) (a answer, ok bool) {
 	return answered(err), true
 }
 
-// contentOf reads a file whole.
-func contentOf(p place) ([]byte, error) {
-	fd, err := openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+// contentOf reads a file whole, if the caller may.
+func contentOf(q *asked, p place) ([]byte, error) {
+	fd := -1
+	err := q.as(func() (err error) {
+		fd, err = openat(p.dir, p.name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

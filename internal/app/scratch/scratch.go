@@ -7,6 +7,7 @@ package scratch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,46 @@ func Make(what string) (*Folder, error) {
 		return nil, errors.Join(fmt.Errorf("make a folder for temporary files: %w", err), f.Remove())
 	}
 	return f, nil
+}
+
+// Below makes folders in each other and in this one, unless they are there. It is an error if one of them, or this
+// one, is not a folder of this user's: what a link leads to is not looked at.
+func (f *Folder) Below(names ...string) (string, error) {
+	path := f.Path
+	err := ours(path)
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		path = filepath.Join(path, name)
+		if err = os.Mkdir(path, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			err = ours(path)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	return path, nil
+}
+
+// ours is an error if a path is not a folder of this user's. It is made to be nobody else's: a command may have
+// opened its own to all.
+func ours(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !mine(info):
+		return fmt.Errorf("%s belongs to another user", path)
+	case info.Mode() != fs.ModeDir|0o700:
+		return f.Chmod(0o700)
+	}
+	return nil
 }
 
 // Remove removes the folder and all in it.
