@@ -70,8 +70,9 @@ $nobody bash $TMPDIR/as.sh < /dev/null; $nobody python3 $TMPDIR/fifo.py`)
 		!info.ModTime().Equal(before.ModTime()) {
 		t.Errorf("rootfile is %v (%v)", info, err)
 	}
-	if info, err := os.Stat(at("open/mine")); err != nil || info.Sys().(*syscall.Stat_t).Uid != 65534 {
-		t.Errorf("open/mine is %+v (%v)", info, err)
+	var mine syscall.Stat_t
+	if err := syscall.Stat(at("open/mine"), &mine); err != nil || mine.Uid != 65534 {
+		t.Errorf("open/mine is %+v (%v)", mine, err)
 	}
 	for _, path := range []string{"rootfile", "closed/open/f", "open/rootfile", "open/p"} {
 		info, err := os.Lstat(at(path))

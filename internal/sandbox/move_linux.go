@@ -51,13 +51,13 @@ func (f *files) pair(q *asked) answer {
 		}
 	}
 	v := f.leave(q, from)
-	v = max(v, f.arrive(from, to))
+	v = max(v, f.arrive(q, from, to))
 	if !from.bare && from.kind() != unix.S_IFDIR && (q.op == opLink || from.names > 1) &&
 		f.plan.alias(from.path, to.path) {
 		v = max(v, verdictElsewhere)
 	}
 	if flags&unix.RENAME_EXCHANGE != 0 {
-		v = max(v, f.leave(q, to), f.arrive(to, from))
+		v = max(v, f.leave(q, to), f.arrive(q, to, from))
 	}
 	switch v {
 	case verdictPass:
@@ -171,14 +171,14 @@ func removal(q *asked, p place) troupe.AttemptOp {
 }
 
 // arrive judges the end that something is put at.
-func (f *files) arrive(from, to place) verdict {
+func (f *files) arrive(q *asked, from, to place) verdict {
 	op := troupe.OpCreate
 	switch {
 	case !to.exists:
 	case from.kind() == unix.S_IFREG && to.kind() == unix.S_IFREG:
 		op = troupe.OpWrite // it gets another content
 	default:
-		op = removal(to)
+		op = removal(q, to)
 	}
 	z := f.zoneOf(op, to)
 	if z == zoneProtected {

@@ -58,11 +58,11 @@ func TestGrantedFoldersStay(t *testing.T) {
 		"missing cache":    "mkdir $BASE/late; ln -s $VICTIM $BASE/late/cache; ln -sT $VICTIM $BASE/late",
 		"moved cache": "ln -s $VICTIM $TMPDIR/l; mv -T $TMPDIR/l $BASE/late; mv -T $TMPDIR/l $BASE/late/cache; " +
 			"ln -s $VICTIM l; mkdir $BASE/late; mv -T l $BASE/late/cache",
-		"write folder":         "cd /; rmdir $BASE/extra; ln -s $VICTIM $BASE/extra",
+		"write folder": "cd /; rmdir $BASE/extra; ln -s $VICTIM $BASE/extra",
 		"missing write folder": "ln -s $VICTIM $BASE/wide/late; ln -s $VICTIM l; mv -T l $BASE/wide/late; " +
 			"cp -d l $BASE/wide/late",
-		"project":              "cd /; mv $WS $TMPDIR/p; ln -s $VICTIM $WS",
-		"project, to another":  "cd /; mv $WS $BASE/wide/p; ln -s $VICTIM $WS",
+		"project":             "cd /; mv $WS $TMPDIR/p; ln -s $VICTIM $WS",
+		"project, to another": "cd /; mv $WS $BASE/wide/p; ln -s $VICTIM $WS",
 		"what leads to a cache": "cd $BASE/wide; mv a b; mkdir a; ln -s $VICTIM a/cache; rm link; mkdir link; " +
 			"ln -s $VICTIM link/cache; mv link $TMPDIR/l",
 		"exchange": python(`
