@@ -63,12 +63,12 @@ func allPlain(paths []string) []string {
 }
 
 // fix settles what stays where it is: what is granted whole, and what leads there.
-func (p *plan) fix(written []string) {
+func (p *plan) fix(written, folders []string) {
 	p.fixed = make(names)
-	for _, path := range slices.Concat(written, p.scratch, p.caches) {
+	for _, path := range written {
 		p.fixed.lead(filepath.Clean(path))
 	}
-	for _, path := range p.writable {
+	for _, path := range folders {
 		if info, err := os.Lstat(path); err == nil && info.IsDir() {
 			p.fixed.lead(path)
 		}

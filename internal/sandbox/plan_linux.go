@@ -25,7 +25,6 @@ type plan struct {
 	kept      map[string]troupe.AttemptOp
 	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
 	late      []string // may be written and do not exist yet; the listener makes them
-	caches    []string // all of them, in whichever of these lists
 	fixed     names
 	protected []string // with a fixed place, or there already
 	hidden    []string // exist
@@ -109,8 +108,8 @@ func (p *plan) areas(c troupe.Confinement) {
 	}
 	folders := slices.Clone(p.writable)
 	p.grant(c.Granted)
-	p.caches = allPlain(c.Scratch)
-	for _, dir := range p.caches {
+	caches := allPlain(c.Scratch)
+	for _, dir := range caches {
 		switch _, err := os.Lstat(dir); {
 		case err != nil:
 			p.late = append(p.late, dir)
@@ -119,7 +118,7 @@ func (p *plan) areas(c troupe.Confinement) {
 			p.scratch = append(p.scratch, dir)
 		}
 	}
-	p.fix(slices.Concat(c.Fixed, folders))
+	p.fix(slices.Concat(c.Fixed, caches), folders)
 }
 
 // grant adds what was allowed for this run. Where a path leads elsewhere by now it is not what was shown: what the
