@@ -378,7 +378,7 @@ func TestPain20StopOneAndUndoIt(t *testing.T) {
 		!strings.Contains(r.out, "have it go on with: troupe send") {
 		t.Fatalf("exit %d\n%s%s", r.code, r.out, r.errOut)
 	}
-	p.eventually([]string{"cancelled"}, "show", "job")
+	p.eventually([]string{"stopped"}, "show", "job")
 	if run := p.report("job"); statusOf(run, "job/one") != troupe.Cancelled || !statusOf(run, "job/two").Live() {
 		t.Errorf("after the stop: %+v", run.Agents)
 	}

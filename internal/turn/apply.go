@@ -245,7 +245,8 @@ func (f *fold) ended(b troupe.Ended) error {
 	if f.s.open > 0 || f.s.seal.open {
 		return f.refuse("%d calls and %v model call have no end", f.s.open, f.s.seal.open)
 	}
-	if b.Outcome.Status.Live() {
+	// a damaged log may say anything
+	if b.Outcome.Status.Live() || !slices.Contains(troupe.Statuses(), b.Outcome.Status) {
 		return f.refuse("%s is not an end", b.Outcome.Status)
 	}
 	p := &f.s.Session

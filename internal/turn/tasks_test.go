@@ -109,3 +109,14 @@ func TestRefusedMailChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestNoSuchEnd: an end that says no status is refused, as a damaged log may have one.
+func TestNoSuchEnd(t *testing.T) {
+	t.Parallel()
+	for _, status := range []troupe.Status{"", "complefed", troupe.Running} {
+		l := born(t, troupe.Limits{})
+		if err := l.st.Apply(l.event(troupe.Ended{Outcome: troupe.Outcome{Status: status}})); err == nil {
+			t.Errorf("%q ended a run", status)
+		}
+	}
+}
