@@ -179,6 +179,14 @@ func (a machine) checkWindow(ctx context.Context, full string) (c wire.WindowChe
 	if err != nil {
 		return c, false, errors.Join(errors.New("test the window of "+full), err)
 	}
-	return wire.WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read,
-		Advice: r.Advice}, true, nil
+	c = wire.WindowCheck{Model: full, Claimed: r.Claimed, Verdict: string(r.Verdict), Read: r.Read, Real: r.Real,
+		Advice: r.Advice}
+	if r.Real > 0 {
+		where := fmt.Sprintf("providers.%s.window to %d in %s", name, r.Real, a.app.dirs.Settings())
+		if a.app.models.listed(full) { // that window counts
+			where = fmt.Sprintf("the window of %s to %d in %s", id, r.Real, a.app.dirs.Models())
+		}
+		c.Advice += ", or set " + where + ", so that conversations are shortened in time"
+	}
+	return c, true, nil
 }

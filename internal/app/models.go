@@ -390,6 +390,18 @@ func (m *models) info(full string) (model.Info, bool) {
 	return i, ok
 }
 
+// listed reports whether the table of models, ours or the user's, says what is known of a model.
+func (m *models) listed(full string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, err := m.load()
+	if err != nil {
+		return false
+	}
+	_, ok := c.Lookup(full)
+	return ok
+}
+
 // Cost implements session.Models.
 func (m *models) Cost(full string, u troupe.Usage) (troupe.Money, bool) {
 	i, ok := m.info(full)

@@ -125,5 +125,7 @@ type WindowCheck struct {
 	Claimed int    `json:"claimed"`
 	Verdict string `json:"verdict"` // holds, truncates, refuses, unknown
 	Read    int    `json:"read,omitempty"`
-	Advice  string `json:"advice"`
+	// Real is the most that the window can be, if it is smaller than claimed.
+	Real   int    `json:"real,omitempty"`
+	Advice string `json:"advice"`
 }

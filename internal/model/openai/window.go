@@ -111,7 +111,7 @@ func (p *Provider) Window(ctx context.Context, modelID string, claimed int) (Win
 		r.Real = no.window
 	}
 	r.Advice = fmt.Sprintf("the server refuses %d tokens, so its window is smaller than the %d claimed (at most %d); "+
-		"give it a larger one, or tell Troupe the real one", words, claimed, r.Real)
+		"give it a larger one", words, claimed, r.Real)
 	return r, nil
 }
 

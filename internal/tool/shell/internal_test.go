@@ -3,8 +3,10 @@ package shell
 import (
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +48,56 @@ func TestKeptMasksAcrossWrites(t *testing.T) {
 				t.Errorf("text %d in writes of up to %d: got %d bytes, want %d, %d secrets among them", i, most,
 					len(got), len(mask(text)), strings.Count(string(got), secret))
 			}
+		}
+	}
+}
+
+// The watcher ends what still runs when its host is gone, and not what a command that has ended was: its number
+// may be another program's by then.
+func TestWatcherForgetsWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	group := func() *exec.Cmd {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "sleep", "300")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	g := newGuard(newMarks())
+	ended, other, running := group(), group(), group()
+	for _, cmd := range []*exec.Cmd{ended, other, running} {
+		g.add(cmd.Process.Pid)
+	}
+	g.remove(ended.Process.Pid)
+	// A watcher that begins in the place of one that died is told of what runs, and of nothing else.
+	g.mu.Lock()
+	if err := g.watcher.Kill(); err != nil {
+		t.Error(err)
+	}
+	g.end()
+	g.mu.Unlock()
+	last := group()
+	g.add(last.Process.Pid)
+	g.remove(other.Process.Pid)
+	if err := g.close(); err != nil { // it has acted when it has ended
+		t.Error(err)
+	}
+	for name, tt := range map[string]struct {
+		cmd  *exec.Cmd
+		want syscall.Signal
+	}{
+		"still ran": {running, syscall.SIGKILL}, "was last": {last, syscall.SIGKILL},
+		"had ended": {ended, syscall.SIGTERM}, "ended later": {other, syscall.SIGTERM},
+	} {
+		if err := tt.cmd.Process.Signal(syscall.SIGTERM); err != nil { // too late for what was killed
+			t.Error(err)
+		}
+		_ = tt.cmd.Wait() // by a signal
+		how, ok := tt.cmd.ProcessState.Sys().(syscall.WaitStatus)
+		if got := how.Signal(); !ok || got != tt.want {
+			t.Errorf("the command that %s was ended by %v, want %v", name, got, tt.want)
 		}
 	}
 }
