@@ -47,7 +47,7 @@ func (r *reader) query(doing string, each func(row) error, sql string, args ...a
 func (r *reader) Session(id troupe.SessionID) (s troupe.Session, err error) {
 	found := false
 	err = r.query("read session "+string(id), func(row row) error {
-		s, found = readSession(row), true
+		s, found = row.scan().session(), true
 		return nil
 	}, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, string(id))
 	if err == nil && !found {
@@ -59,7 +59,7 @@ func (r *reader) Session(id troupe.SessionID) (s troupe.Session, err error) {
 func (r *reader) Sessions(f store.Filter) (out []troupe.Session, err error) {
 	sql, args := filterSQL(f)
 	err = r.query("list sessions", func(row row) error {
-		out = append(out, readSession(row))
+		out = append(out, row.scan().session())
 		return nil
 	}, sql, args...)
 	return out, err
@@ -126,9 +126,9 @@ func (q *query) where() string {
 func (r *reader) Lease(id troupe.SessionID) (l troupe.Lease, err error) {
 	found := false
 	err = r.query("read the lease of session "+string(id), func(row row) error {
-		l, found = troupe.Lease{Owner: troupe.OwnerID(row.text(0)), Epoch: row.int64(1)}, true
+		l, found = row.scan().lease(), true
 		return nil
-	}, `SELECT owner, epoch FROM sessions WHERE id = ?`, string(id))
+	}, `SELECT `+leaseColumns+` FROM sessions WHERE id = ?`, string(id))
 	if err == nil && !found {
 		err = fmt.Errorf("session %q: %w", id, troupe.ErrNotFound)
 	}
@@ -206,16 +206,11 @@ func (r *reader) Mailboxes(root troupe.SessionID) (out []troupe.SessionID, err e
 func (r *reader) Tree(root troupe.SessionID) (t troupe.Tree, err error) {
 	found := false
 	err = r.query("read tree "+string(root), func(row row) error {
-		found = true
-		t = troupe.Tree{
-			Root: root, Name: row.text(0), Caps: readCaps(row, 1), Total: row.int(8), SincePrompt: row.int(9),
-			Active: row.int(10), Tally: readTally(row, 11), Reserved: readReservation(row, 18),
-		}
+		t, found = row.scan().tree(root), true
 		return nil
-	}, `SELECT s.name, `+capsColumns+`, t.total, t.since_prompt, t.active, t.input, t.output, t.cache_read,
-			t.cache_write, t.cost, t.turns, t.tool_uses, t.held_tokens, t.held_cost, t.held_turns
-		FROM trees t JOIN sessions s ON s.root = t.root AND s.id = t.root
-		WHERE t.root = ?`, string(root))
+	}, `SELECT `+capsColumns+`, `+treeColumns+`, name
+		FROM trees t JOIN (SELECT root AS of, name FROM sessions WHERE root = ?1 AND id = ?1) ON of = t.root
+		WHERE t.root = ?1`, string(root))
 	if err != nil || found {
 		return t, err
 	}

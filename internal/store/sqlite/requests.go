@@ -24,20 +24,19 @@ func (r *reader) Requests(f store.RequestFilter) (out []troupe.Request, err erro
 		req, err := readRequest(row)
 		out = append(out, req)
 		return err
-	}, `SELECT root, id, session, reply, call, opened, settled, body, answer FROM requests`+q.where()+` ORDER BY asked`,
-		q.args...)
+	}, `SELECT `+requestColumns+` FROM requests`+q.where()+` ORDER BY asked`, q.args...)
 	return out, err
 }
 
 func readRequest(r row) (troupe.Request, error) {
+	s := r.scan()
 	out := troupe.Request{
-		Root: troupe.SessionID(r.text(0)), ID: troupe.RequestID(r.text(1)), Session: troupe.SessionID(r.text(2)),
-		Coord: troupe.Coord{Reply: r.int(3), Call: r.int(4)}, Opened: readTime(r.int64(5)),
-		Settled: readTime(r.int64(6)),
+		Root: troupe.SessionID(s.text()), ID: troupe.RequestID(s.text()), Session: troupe.SessionID(s.text()),
+		Coord: troupe.Coord{Reply: s.int(), Call: s.int()}, Opened: s.time(), Settled: s.time(),
 	}
-	err := json.Unmarshal(r.bytes(7), &out.RequestBody)
-	if err == nil && r[8] != nil {
-		err = json.Unmarshal(r.bytes(8), &out.Answer)
+	err := json.Unmarshal(s.bytes(), &out.RequestBody)
+	if answer := s.bytes(); err == nil && answer != nil {
+		err = json.Unmarshal(answer, &out.Answer)
 	}
 	if err != nil {
 		return out, &undecodable{fmt.Errorf("decode request %s: %w", out.ID, err)}
@@ -61,7 +60,7 @@ func (t *tx) PutRequest(r troupe.Request) error {
 			return t.refuse("%s: %w", doing, err)
 		}
 	}
-	n, err := t.exec(doing, `INSERT INTO requests (root, id, session, reply, call, opened, settled, body, answer)
+	n, err := t.exec(doing, `INSERT INTO requests (`+requestColumns+`)
 		SELECT ?,?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
 		ON CONFLICT (root, id) DO UPDATE SET settled = excluded.settled, answer = excluded.answer`,
 		string(r.Root), string(r.ID), string(r.Session), r.Reply, r.Call, writeTime(r.Opened), writeTime(r.Settled),

@@ -6,50 +6,92 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// sessionColumns is what readSession reads, in its order.
-const sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model,
-	status, waiting, cause, run, seq, input, output, cache_read, cache_write, cost, turns,
-	tool_uses, result, error, created_at, started_at, ended_at, until, held_tokens, held_cost,
-	held_turns`
-
-// The columns of the other tables that a program writes, each list in one place: a repair saves what stands here.
+// The columns that a program writes, each list in one place: what reads or writes them does so in its order, and a
+// repair saves what stands here.
 const (
+	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
+		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns
 	leaseColumns    = `owner, epoch` // of sessions
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`
+	requestColumns  = `root, id, session, reply, call, opened, settled, body, answer`
 	documentColumns = `root, hash, body`
 	capsColumns     = `max_depth, max_active, max_total, max_tokens, max_cost, ask_above, max_turns` // of trees
-	// treeColumns are what is counted of a tree, in readTree's order.
-	treeColumns = `total, since_prompt, active, input, output, cache_read, cache_write, cost, turns, tool_uses,
-	held_tokens, held_cost, held_turns`
+	// treeColumns are what is counted of a tree.
+	treeColumns = `total, since_prompt, active, ` + tallyColumns + `, ` + heldColumns
+	// Of sessions and trees.
+	tallyColumns = `input, output, cache_read, cache_write, cost, turns, tool_uses`
+	heldColumns  = `held_tokens, held_cost, held_turns`
 )
 
-func readSession(r row) troupe.Session {
+// scan reads a row column by column, in the order of the list that was asked for.
+type scan struct {
+	row row
+	at  int
+}
+
+func (r row) scan() *scan { return &scan{row: r} }
+
+func (s *scan) text() string    { s.at++; return s.row.text(s.at - 1) }
+func (s *scan) int64() int64    { s.at++; return s.row.int64(s.at - 1) }
+func (s *scan) int() int        { return int(s.int64()) }
+func (s *scan) bytes() []byte   { s.at++; return s.row.bytes(s.at - 1) }
+func (s *scan) time() time.Time { return readTime(s.int64()) }
+
+// session reads sessionColumns. Fields are read as they stand here: Go calls functions of a literal in that order.
+func (s *scan) session() troupe.Session {
 	return troupe.Session{
-		ID:        troupe.SessionID(r.text(0)),
-		Root:      troupe.SessionID(r.text(1)),
-		Parent:    troupe.SessionID(r.text(2)),
-		Coord:     troupe.Coord{Reply: r.int(3), Call: r.int(4)},
-		Name:      r.text(5),
-		Title:     r.text(6),
-		Depth:     r.int(7),
-		Cwd:       r.text(8),
-		Type:      r.text(9),
-		Model:     r.text(10),
-		Status:    troupe.Status(r.text(11)),
-		Waiting:   troupe.WaitReason(r.text(12)),
-		Cause:     troupe.Cause(r.text(13)),
-		Run:       r.int(14),
-		Seq:       r.int64(15),
-		Tally:     readTally(r, 16),
-		Result:    r.text(23),
-		Error:     r.text(24),
-		CreatedAt: readTime(r.int64(25)),
-		StartedAt: readTime(r.int64(26)),
-		EndedAt:   readTime(r.int64(27)),
-		Until:     readTime(r.int64(28)),
-		Reserved:  readReservation(r, 29),
+		ID:        troupe.SessionID(s.text()),
+		Root:      troupe.SessionID(s.text()),
+		Parent:    troupe.SessionID(s.text()),
+		Coord:     troupe.Coord{Reply: s.int(), Call: s.int()},
+		Name:      s.text(),
+		Title:     s.text(),
+		Depth:     s.int(),
+		Cwd:       s.text(),
+		Type:      s.text(),
+		Model:     s.text(),
+		Status:    troupe.Status(s.text()),
+		Waiting:   troupe.WaitReason(s.text()),
+		Cause:     troupe.Cause(s.text()),
+		Run:       s.int(),
+		Seq:       s.int64(),
+		Tally:     s.tally(),
+		Result:    s.text(),
+		Error:     s.text(),
+		CreatedAt: s.time(),
+		StartedAt: s.time(),
+		EndedAt:   s.time(),
+		Until:     s.time(),
+		Reserved:  s.held(),
 	}
+}
+
+// lease reads leaseColumns, tally, held and caps theirs.
+func (s *scan) lease() troupe.Lease {
+	return troupe.Lease{Owner: troupe.OwnerID(s.text()), Epoch: s.int64()}
+}
+
+func (s *scan) tally() troupe.Tally {
+	return troupe.Tally{
+		Usage: troupe.Usage{Input: s.int64(), Output: s.int64(), CacheRead: s.int64(), CacheWrite: s.int64()},
+		Cost:  troupe.Money(s.int64()), Turns: s.int(), ToolUses: s.int(),
+	}
+}
+
+func (s *scan) held() troupe.Reservation {
+	return troupe.Reservation{Tokens: s.int64(), Cost: troupe.Money(s.int64()), Turns: s.int()}
+}
+
+func (s *scan) caps() troupe.Caps {
+	return troupe.Caps{MaxDepth: s.int(), MaxActive: s.int(), MaxTotal: s.int(), MaxTokens: s.int64(),
+		MaxCost: troupe.Money(s.int64()), AskAbove: troupe.Money(s.int64()), MaxTurns: s.int64()}
+}
+
+// tree reads capsColumns, treeColumns and the name of the root.
+func (s *scan) tree(root troupe.SessionID) troupe.Tree {
+	return troupe.Tree{Root: root, Caps: s.caps(), Total: s.int(), SincePrompt: s.int(), Active: s.int(),
+		Tally: s.tally(), Reserved: s.held(), Name: s.text()}
 }
 
 // sessionArgs are the values of sessionColumns, then the lease's.
@@ -66,29 +108,8 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 	}
 }
 
-// readTally reads the seven columns of a bill from column i on.
-func readTally(r row, i int) troupe.Tally {
-	return troupe.Tally{
-		Usage: troupe.Usage{Input: r.int64(i), Output: r.int64(i + 1), CacheRead: r.int64(i + 2),
-			CacheWrite: r.int64(i + 3)},
-		Cost:     troupe.Money(r.int64(i + 4)),
-		Turns:    r.int(i + 5),
-		ToolUses: r.int(i + 6),
-	}
-}
-
-func readReservation(r row, i int) troupe.Reservation {
-	return troupe.Reservation{Tokens: r.int64(i), Cost: troupe.Money(r.int64(i + 1)), Turns: r.int(i + 2)}
-}
-
 func capsArgs(c troupe.Caps) []any {
 	return []any{c.MaxDepth, c.MaxActive, c.MaxTotal, c.MaxTokens, int64(c.MaxCost), int64(c.AskAbove), c.MaxTurns}
-}
-
-// readCaps reads capsColumns from column i on.
-func readCaps(r row, i int) troupe.Caps {
-	return troupe.Caps{MaxDepth: r.int(i), MaxActive: r.int(i + 1), MaxTotal: r.int(i + 2), MaxTokens: r.int64(i + 3),
-		MaxCost: troupe.Money(r.int64(i + 4)), AskAbove: troupe.Money(r.int64(i + 5)), MaxTurns: r.int64(i + 6)}
 }
 
 // writeTime stores a time as nanoseconds; the zero time, for which those are undefined, is 0.

@@ -109,11 +109,9 @@ func (s *salvage) take(id int64, col []any) error {
 		}
 		return s.keep(valuesOf("INSERT OR IGNORE INTO documents", documentColumns), v.args()...)
 	case "trees":
-		s.caps[troupe.SessionID(get("root").text(0))] = readCaps(get(capsColumns), 0)
+		s.caps[troupe.SessionID(get("root").text(0))] = get(capsColumns).scan().caps()
 	case "sessions":
-		l := get(leaseColumns)
-		x := salvaged{session: readSession(get(sessionColumns)),
-			lease: troupe.Lease{Owner: troupe.OwnerID(l.text(0)), Epoch: l.int64(1)}}
+		x := salvaged{session: get(sessionColumns).scan().session(), lease: get(leaseColumns).scan().lease()}
 		if old, ok := s.rows[x.session.ID]; !ok || old.session.Seq < x.session.Seq {
 			s.rows[x.session.ID] = x
 		}
