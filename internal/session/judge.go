@@ -17,7 +17,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// Judge judges calls by other things than rules: a hook, a person's model.
+// Judge judges calls by other things than rules: a hook, a person's model. It is the place for hooks before a call.
+// Nothing in the product sets one yet; the tests and the simulation do, so that what may take seconds has its stage.
 type Judge interface {
 	// Judge is asked once about each call that the rules do not deny, before it begins. It may take
 	// seconds: everything else goes on meanwhile. It ends with ctx. What it says is in the log, so
@@ -139,8 +140,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	if j.background != "" && gate.IsReadOnlyRun(d) && d.Beyond == troupe.Ask && c.asks {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where it cannot be asked about later; "+
-			"yes lets it write anywhere in "+c.self.Cwd+" but at protected places, and reach any host that the "+
-			"settings allow"
+			yesToFolder(c.self.Cwd, false, true)
 	}
 	j.decision, j.version = c.withLeave(d, j.access), version
 	switch j.decision.Effect {

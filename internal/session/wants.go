@@ -79,13 +79,20 @@ func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.
 	case d.Sandbox == troupe.LevelWorkspace:
 		return "yes runs it again with that as well" // it had what its rule gives
 	}
-	text := "yes lets it write anywhere in " + folder + " but at protected places"
-	if elsewhere {
-		text = "yes lets it do that, and write anywhere in " + folder + " but at protected places"
-	}
-	if slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
+	return yesToFolder(folder, elsewhere, slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
 		return w.Op == troupe.OpConnect || w.Op == troupe.OpUnseen
-	}) {
+	}))
+}
+
+// yesToFolder says what a yes gives that is for the workspace; with that also for what is wanted elsewhere, and with
+// hosts for the network.
+func yesToFolder(folder string, that, hosts bool) string {
+	text := "yes lets it "
+	if that {
+		text += "do that, and "
+	}
+	text += "write anywhere in " + folder + " but at protected places"
+	if hosts {
 		text += ", and reach any host that the settings allow"
 	}
 	return text
