@@ -34,6 +34,17 @@ type ToolFacts struct {
 	Aliases, Misspellings []string
 }
 
+// Stage is how far a call is that has begun, for people who watch.
+type Stage string
+
+// Stages of a command. The first three keep it from running.
+const (
+	StageHidden     Stage = "hidden"     // the project is looked through for files that it may not read
+	StageProcessor  Stage = "processor"  // as many commands as the processors take are at work
+	StageRepository Stage = "repository" // another command of git is at work in the repository
+	StageRuns       Stage = "runs"
+)
+
 // Schedule is how calls of one tool may be arranged with others of the same reply.
 type Schedule int
 

@@ -18,6 +18,11 @@ func (g *guard) hide(ctx context.Context, gr *folder, c session.Confine) ([]stri
 		rules = append(rules, hidden.Pattern{Key: "rules\n" + c.Hides.Key, Path: c.Hides.Test,
 			Name: c.Hides.Names(gr.hidden.Project())})
 	}
+	if project := gr.hidden.Project(); project != "" && c.Looks != nil {
+		if s := g.finder(project).State(); s.Names == 0 || s.Unwatched != "" { // it was not walked yet, or is each time
+			c.Looks()
+		}
+	}
 	out, err := g.hiddenNow(ctx, gr, rules...)
 	if c.Hides.Test == nil || err != nil {
 		return out, err

@@ -255,6 +255,27 @@ func TestOtherTemps(t *testing.T) {
 	}
 }
 
+// TestLookingIsSaid: who watches is told that the project is looked through, before the first command alone where
+// the kernel tells of what changes.
+func TestLookingIsSaid(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	for n, want := range []int{1, 0} {
+		said := 0
+		_, _, err := g.Confine(t.Context(), session.Confine{Level: troupe.LevelReadOnly,
+			Session: troupe.Session{ID: "one", Root: "one", Cwd: dir}, Looks: func() { said++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(g.unwatched()) > 0 {
+			t.Skip("changes are not watched here")
+		}
+		if said != want {
+			t.Errorf("before command %d it was said %d times", n+1, said)
+		}
+	}
+}
+
 // TestProxyOfHosts: commands share a proxy if all that settings say of hosts is the same, and only then.
 func TestProxyOfHosts(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,8 @@ type Confine struct {
 	Reach bool
 	// Granted is what was allowed beyond the level, for this one run.
 	Granted []troupe.Attempt
+	// Looks is called before the whole project is looked through, which may take long; nil: nobody watches.
+	Looks func()
 }
 
 // unguarded confines nothing.
@@ -129,7 +131,17 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	}
 	guard := c.h.d.Guard
 	return func(ctx context.Context, env *tool.Env) error {
+		ask, looked := ask, false
+		if env.Stage != nil {
+			ask.Looks = func() {
+				looked = true
+				env.Stage(troupe.StageHidden)
+			}
+		}
 		c, environ, err := guard.Confine(ctx, ask)
+		if looked {
+			env.Stage(troupe.StageRuns)
+		}
 		if err != nil {
 			return fmt.Errorf("the command was not run, for its sandbox could not be prepared: %w", err)
 		}

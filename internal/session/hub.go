@@ -129,6 +129,7 @@ type Deps struct {
 type Delta struct {
 	model.Delta
 	Output string
+	Stage  troupe.Stage
 	Call   troupe.Coord
 
 	After, No int64

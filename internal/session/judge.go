@@ -267,6 +267,11 @@ func (c *candidate) env() tool.Env {
 			piece.Output = c.h.d.Mask(tail)
 			deltas(c.self.Root, c.self.ID, piece)
 		}
+		env.Stage = func(s troupe.Stage) {
+			piece := at
+			piece.Stage = s
+			deltas(c.self.Root, c.self.ID, piece)
+		}
 	}
 	if keep := c.h.d.Keep; keep != nil {
 		env.Keep = func(content []byte) (string, error) { return keep(c.self.Root, content) }

@@ -67,6 +67,9 @@ type Env struct {
 	// Shows is called now and then with the end of what a command has printed so far, for people who
 	// watch; it does not block. It is nil if nobody can.
 	Shows func(tail string)
+	// Stage is called when something keeps the call from running, and when that is over, for the same
+	// people; it does not block. It is nil if nobody can.
+	Stage func(troupe.Stage)
 	// Log is, for a call that runs in the background, the file its output goes to while it
 	// runs; "" in the foreground.
 	Log string

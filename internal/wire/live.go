@@ -151,9 +151,11 @@ type Delta struct {
 	Text     string           `json:"text,omitempty"`
 	Thinking string           `json:"thinking,omitempty"`
 	Tool     string           `json:"tool,omitempty"` // a call of this tool begins
-	// Output is the end of what a command has printed so far, and Call the call that runs it. Such a
+	// Output is the end of what a command has printed so far, Stage what keeps it from running ("hidden",
+	// "processor", "repository"; "runs" when that is over), and Call the call that it is of. Such a
 	// piece is no part of a reply and has no number.
 	Output string       `json:"output,omitempty"`
+	Stage  troupe.Stage `json:"stage,omitempty"`
 	Call   troupe.Coord `json:"call,omitzero"`
 	// After is the last event of the session that was committed when the call began: the piece is
 	// part of the reply whose event is the next one that ends a reply. No counts the pieces of one

@@ -184,8 +184,14 @@ type printed interface {
 }
 
 // turn waits until the command may begin. It reports false if ctx ended first; else leave has to be called once.
-func (c *call) turn(ctx context.Context, cwd string) (leave func(), ok bool) {
+func (c *call) turn(ctx context.Context, env tool.Env) (leave func(), ok bool) {
 	var entered []*turns
+	waited := false
+	stage := func(s troupe.Stage) {
+		if waited = true; env.Stage != nil {
+			env.Stage(s)
+		}
+	}
 	leave = func() {
 		for _, t := range entered {
 			t.leave()
@@ -194,15 +200,23 @@ func (c *call) turn(ctx context.Context, cwd string) (leave func(), ok bool) {
 	if c.background { // a server may be at work for days, and the commands that ask it wait for it
 		return leave, true
 	}
-	for _, t := range []*turns{c.shell.repositories.of(c.command, cwd), &c.shell.turns} {
-		if t == nil {
+	for _, q := range []struct {
+		*turns
+		stage troupe.Stage
+	}{
+		{c.shell.repositories.of(c.command, env.Cwd), troupe.StageRepository}, {&c.shell.turns, troupe.StageProcessor},
+	} {
+		if q.turns == nil {
 			continue
 		}
-		if !t.enter(ctx) {
+		if !q.enter(ctx, func() { stage(q.stage) }) {
 			leave()
 			return nil, false
 		}
-		entered = append(entered, t)
+		entered = append(entered, q.turns)
+	}
+	if waited {
+		stage(troupe.StageRuns)
 	}
 	return leave, true
 }
@@ -212,7 +226,7 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	leave, ok := c.turn(ctx, env.Cwd)
+	leave, ok := c.turn(ctx, env)
 	if !ok {
 		return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
 	}

@@ -27,8 +27,9 @@ type turns struct {
 	timer   *time.Timer     // runs while somebody waits
 }
 
-// enter waits for a turn. It reports false if ctx ended first; else leave has to be called.
-func (t *turns) enter(ctx context.Context) bool {
+// enter waits for a turn; waits, if there is one, is called if it has to. It reports false if ctx ended first; else leave has to be
+// called.
+func (t *turns) enter(ctx context.Context, waits func()) bool {
 	t.mu.Lock()
 	if t.working < t.limit && len(t.waiting) == 0 {
 		t.working++
@@ -41,6 +42,9 @@ func (t *turns) enter(ctx context.Context) bool {
 		t.timer = time.AfterFunc(stalled, t.overdue)
 	}
 	t.mu.Unlock()
+	if waits != nil {
+		waits()
+	}
 	select {
 	case <-mine:
 		return true

@@ -2,11 +2,15 @@ package shell
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // TestTurns: of 200 commands only so many are at work at once, each has its turn, and one that is
@@ -28,7 +32,7 @@ func TestTurns(t *testing.T) {
 				ctx = short
 			}
 			all.Go(func() {
-				if !turns.enter(ctx) {
+				if !turns.enter(ctx, nil) {
 					return
 				}
 				defer turns.leave()
@@ -58,7 +62,7 @@ func TestStalledTurns(t *testing.T) {
 		began := time.Now()
 		for range 2 {
 			all.Go(func() {
-				turns.enter(t.Context())
+				turns.enter(t.Context(), nil)
 				defer turns.leave()
 				<-came
 			})
@@ -66,7 +70,7 @@ func TestStalledTurns(t *testing.T) {
 		synctest.Wait()
 		for range 2 {
 			all.Go(func() {
-				turns.enter(t.Context())
+				turns.enter(t.Context(), nil)
 				defer turns.leave()
 				select {
 				case came <- struct{}{}:
@@ -80,6 +84,35 @@ func TestStalledTurns(t *testing.T) {
 		}
 		if turns.working != 0 {
 			t.Errorf("%d are still at work", turns.working)
+		}
+	})
+}
+
+// TestStages: a command that waits for its turn says for what, and when it begins; one that need not says nothing.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Shell{turns: turns{limit: 2}}
+		var stages []troupe.Stage
+		env := tool.Env{Cwd: "/", Stage: func(s troupe.Stage) { stages = append(stages, s) }}
+		enter := func(command string) func() {
+			leave, ok := (&call{shell: s, command: command}).turn(t.Context(), env)
+			if !ok {
+				t.Fatal("it was cancelled")
+			}
+			return leave
+		}
+		first := enter("git add a")
+		time.AfterFunc(time.Second, first)
+		second := enter("git commit -m x")
+		third := enter("make")
+		time.AfterFunc(time.Second, second)
+		fourth := enter("make")
+		third()
+		fourth()
+		want := []troupe.Stage{troupe.StageRepository, troupe.StageRuns, troupe.StageProcessor, troupe.StageRuns}
+		if !slices.Equal(stages, want) {
+			t.Errorf("they said %q, want %q", stages, want)
 		}
 	})
 }
