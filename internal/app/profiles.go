@@ -205,6 +205,14 @@ func boundBy(p troupe.Profile, mode troupe.Mode) troupe.Mode {
 	return config.Closer(mode, p.Mode)
 }
 
+// boundOf is boundBy for the first event of a root.
+func boundOf(first troupe.Event, mode troupe.Mode) troupe.Mode {
+	if b, ok := first.Body.(troupe.Created); ok {
+		return boundBy(b.Profile, mode)
+	}
+	return mode
+}
+
 // Resolve implements session.Roles. A child without a mode of its own works in its parent's.
 func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
 	d, err := p.Types.Lookup(sp.Type)

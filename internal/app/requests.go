@@ -106,6 +106,15 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 	if w.Grant != "" {
 		w.File = a.app.dirs.Kept(w.Folder)
 	}
+	if w.Mode != "" {
+		events, err := r.Events(q.Root, 0, 1)
+		if err != nil {
+			return wire.Request{}, fmt.Errorf("read session %s: %w", q.Root, err)
+		}
+		if len(events) > 0 && boundOf(events[0], w.Mode) != w.Mode {
+			w.Mode = "" // SetMode would refuse it
+		}
+	}
 	return w, nil
 }
 

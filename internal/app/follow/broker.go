@@ -71,8 +71,9 @@ func (b *Broker) Moved(root troupe.SessionID) {
 // Delta announces a piece of a reply.
 func (b *Broker) Delta(root, id troupe.SessionID, d session.Delta) {
 	if t := b.tree(root); t != nil {
-		piece := wire.Delta{Session: id, Text: d.Text, Thinking: d.Thinking, Tool: d.Tool, Output: d.Output, Stage: d.Stage,
-			Call: d.Call, After: d.After, No: d.No}
+		piece := wire.Delta{Session: id, Text: d.Text, Thinking: d.Thinking, Tool: d.Tool, Output: d.Output,
+			Stage: d.Stage,
+			Call:  d.Call, After: d.After, No: d.No}
 		t.each(func(f *Follower) { f.delta(piece) })
 	}
 }

@@ -70,7 +70,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		if len(v.m.asks) > 0 {
 			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
 				width: v.width(),
-				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home})
+				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role()})
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:
@@ -218,7 +218,7 @@ func stopAgent(ctx context.Context, v *conversation, word string) error {
 		busy = busy || a.Status.Live()
 	}
 	if path != "" && !busy {
-		v.say(fmt.Sprintf("%s is not at work (%s).", console.Line(path, 60), state))
+		v.say(fmt.Sprintf("%s is not at work (%s).", console.Middle(console.Line(path, 0), 60), state))
 		return nil
 	}
 	return v.stop(ctx, id, wire.Stop{Now: true, Tree: true})
@@ -252,7 +252,8 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 		if a.Waiting != "" {
 			state = "waits: " + string(a.Waiting)
 		}
-		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num, console.Line(a.Path, 40),
+		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num,
+			console.Middle(console.Line(a.Path, 0), 40),
 			console.Line(a.Type, 20), state,
 			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()),
 			troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
@@ -324,7 +325,7 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 	}
 	for _, a := range c.Agents {
 		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()),
-			console.Line(a.Path, 40))
+			console.Middle(console.Line(a.Path, 0), 40))
 	}
 	if len(c.Unpriced) > 0 {
 		fmt.Fprintln(&b, console.Unpriced(c.Unpriced))
@@ -356,7 +357,7 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 	for _, r := range v.m.asks {
 		if r.Mode == mode {
 			said = fmt.Sprintf("From now on: %s. It allows what %s asks for as well, which goes on.", name,
-				console.Line(r.Path, 60))
+				console.Middle(console.Line(r.Path, 0), 60))
 			v.m.closing = "was allowed by the mode " + name
 			break
 		}
@@ -373,7 +374,7 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 		return v.tree.held(ctx, func() error {
 			full, err := v.trees.api.SetModel(ctx, v.tree.root, name)
 			if err == nil {
-				v.say("From the next reply on: " + console.Line(full, 100))
+				v.say("From the next reply on: " + console.Model(full))
 			}
 			return err
 		})
@@ -384,7 +385,7 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 	}
 	for _, a := range report.Agents {
 		if a.ID == v.tree.root {
-			v.say(console.Line(a.Model, 100) + ". /model NAME goes on with another one.")
+			v.say(console.Model(a.Model) + ". /model NAME goes on with another one.")
 		}
 	}
 	return nil
@@ -397,10 +398,10 @@ func firstModel(ctx context.Context, v *conversation, name string) error {
 	case err != nil:
 		return err
 	case name == "":
-		v.say(console.Line(full, 100) + ". /model NAME begins with another one.")
+		v.say(console.Model(full) + ". /model NAME begins with another one.")
 	default:
 		v.model = name
-		v.say("The conversation will begin with: " + console.Line(full, 100))
+		v.say("The conversation will begin with: " + console.Model(full))
 	}
 	return nil
 }

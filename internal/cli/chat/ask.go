@@ -29,6 +29,7 @@ type box struct {
 	local   *time.Location
 	now     time.Time
 	home    string // paths below it begin with ~
+	main    string // what the main agent was begun as, if that is not main
 	b       strings.Builder
 }
 
@@ -50,7 +51,10 @@ func (x *box) put(edge, text string) {
 // showRequest draws a request: who asks, why, exactly what for, and what can be answered, a line for
 // each choice.
 func showRequest(r wire.Request, x *box) string {
-	who := console.Line(r.Path, 80)
+	who := console.Middle(console.Line(r.Path, 0), 80)
+	if r.Session == r.Root && x.main != "" {
+		who += " (" + x.main + ")"
+	}
 	head, lines := asked(r)
 	x.put("┏━ ", who+" asks: "+head)
 	if first := x.b.String(); x.color {
@@ -169,13 +173,13 @@ func (x *box) choices(r wire.Request) []string {
 			out[0] = "y  yes, to these agents and to those that they start"
 		}
 		if r.Grant != "" {
-			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 200)))
+			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 0)))
 			if r.Wider != "" {
-				out = append(out, "f  yes, for all files of the folder: "+console.Visible(console.Line(r.Wider, 200)))
+				out = append(out, "f  yes, for all files of the folder: "+console.Visible(console.Line(r.Wider, 0)))
 			}
 			always := "a  yes, always"
 			if r.File != "" {
-				always += ": kept in " + short(console.Visible(console.Line(r.File, 200)), "", x.home)
+				always += ": kept in " + short(console.Visible(console.Line(r.File, 0)), "", x.home)
 			}
 			out = append(out, always)
 		}

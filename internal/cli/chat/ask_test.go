@@ -120,7 +120,7 @@ func TestRequestOffersTheFolder(t *testing.T) {
 	}
 	m := machine{terminal: true, begun: true}
 	m.requests([]wire.Request{r})
-	if p := m.prompt(); p != "y/s/f/a/n? " {
+	if p := m.prompt(); p != "y/s/f/a/n + Enter? " {
 		t.Errorf("the prompt is %q", p)
 	}
 	yes := wire.Answer{Allow: true, Session: true, Wider: true}

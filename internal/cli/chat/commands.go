@@ -51,7 +51,7 @@ func commands() []command {
 			run: planUndo},
 		{name: "background", args: "[NAME|#]", help: "what is waited for goes on in the background: all, or one agent",
 			aliases: []string{"bg"}, run: background},
-		{name: "foreground", args: "NAME|#", help: "show an agent's work until it ends; Esc returns",
+		{name: "foreground", args: "NAME|#|TASK", help: "follow an agent's work, or a command; Esc returns",
 			aliases: []string{"fg"}, run: foreground},
 		{name: "stop", args: "[NAME|#|TASK]", help: "stop the turn, one agent, or a command in the background",
 			aliases: []string{"kill"}, late: true,

@@ -201,6 +201,14 @@ func (f *fake) prints(call troupe.Coord, tail string) {
 	f.wake()
 }
 
+// waits has something keep a command of the main agent's from running.
+func (f *fake) waits(call troupe.Coord, stage troupe.Stage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.deltas = append(f.deltas, wire.Delta{Session: rootID, Call: call, Stage: stage, After: f.seq[rootID]})
+	f.wake()
+}
+
 // says has the main agent say something and end its run.
 func (f *fake) says(text string) {
 	end := ended(troupe.Completed)
@@ -357,7 +365,11 @@ func (f *fake) Answer(_ context.Context, request string, a wire.Answer) error {
 	return nil
 }
 
-func (f *fake) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) { return f.tasks, nil }
+func (f *fake) Tasks(context.Context, troupe.SessionID) ([]wire.Task, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.tasks, nil
+}
 
 func (f *fake) Requests(context.Context, troupe.SessionID) ([]wire.Request, error) {
 	f.mu.Lock()

@@ -30,7 +30,8 @@ type machine struct {
 	wentAt          time.Time // and when
 	now             time.Time // when it happens what the machine is told of
 	ending          bool      // no more messages: the tree is waited for
-	beside          bool      // an agent is shown, and not the conversation
+	beside          bool      // an agent or a command is shown, and not the conversation
+	returned        time.Time // when the conversation was shown again because that had ended
 }
 
 // dialog is a question of our own.
@@ -77,17 +78,17 @@ func say(format string, args ...any) act {
 func (m *machine) prompt() string {
 	switch {
 	case m.dialog == dialogQuit:
-		return "w/s/l? "
+		return "w/s/l + Enter? "
 	case m.dialog == dialogUndo:
-		return "y/n? "
+		return "y/n + Enter? "
 	case len(m.asks) > 0 && m.asks[0].Kind == troupe.RequestQuestion:
 		return "answer? "
 	case len(m.asks) > 0 && m.asks[0].Grant == "":
-		return "y/n? "
+		return "y/n + Enter? "
 	case len(m.asks) > 0 && m.asks[0].Wider != "":
-		return "y/s/f/a/n? "
+		return "y/s/f/a/n + Enter? "
 	case len(m.asks) > 0:
-		return "y/s/a/n? "
+		return "y/s/a/n + Enter? "
 	case m.ending:
 		return "… "
 	case m.working:
@@ -379,6 +380,9 @@ func (m *machine) interrupt(text string) []act {
 	case m.beside:
 		m.interrupts = 0
 		return []act{{kind: actBack}}
+	case m.interrupts == 1 && m.justReturned():
+		m.interrupts = 0
+		return []act{say("What was shown had just ended, and nothing was stopped. Once more stops the turn.")}
 	case m.interrupts > 1:
 		m.interrupts = 0
 		return m.quit()
@@ -405,6 +409,8 @@ func (m *machine) escape() []act {
 		return []act{say("Going on.")}
 	case m.beside:
 		return []act{{kind: actBack}}
+	case m.working && m.justReturned():
+		return []act{say("What was shown had just ended, and nothing was stopped. Once more stops the turn.")}
 	case m.working && !m.ending:
 		m.closing = closedByStop
 		return []act{say("Stopping."), {kind: actStop, stop: wire.Stop{Now: true}}}
@@ -412,8 +418,18 @@ func (m *machine) escape() []act {
 	return nil
 }
 
-// background is Ctrl-B: what is waited for goes on in the background.
+// justReturned reports, once, that a key was meant for what was shown beside the conversation and has just ended.
+func (m *machine) justReturned() bool {
+	just := !m.returned.IsZero() && m.now.Sub(m.returned) < lateAnswer
+	m.returned = time.Time{}
+	return just
+}
+
+// background is Ctrl-B: what is waited for goes on in the background, and what is shown goes back to it.
 func (m *machine) background() []act {
+	if m.beside {
+		return []act{{kind: actBack}}
+	}
 	if !m.begun || !m.working || m.ending {
 		return nil
 	}

@@ -29,7 +29,7 @@ func recall(ctx context.Context, v *conversation) error {
 	main := t.before[0]
 	with := ""
 	if main.Model != "" {
-		with = " · " + console.Line(main.Model, 100)
+		with = " · " + console.Model(main.Model)
 	}
 	v.say(fmt.Sprintf("Going on with %s: %s (%s)%s", main.ID, console.Line(main.Title, 60),
 		console.EndWord(string(main.Status)), with))

@@ -122,6 +122,7 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 			return ctx.Err()
 		case <-v.board.tick():
 			v.flow("")
+			v.lookAfter(ctx)
 		case f := <-batches:
 			if f.err != nil {
 				return f.err
@@ -202,7 +203,7 @@ func (v *conversation) flow(own string) {
 	lines, tail := "", ""
 	switch {
 	case v.beside != nil:
-		lines, tail = v.beside.view.Take()
+		lines, tail = v.beside.take()
 	case v.view != nil:
 		lines, tail = v.view.Take()
 	}
@@ -242,7 +243,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	v.births(ctx, b.Events)
 	if w := v.s.Width(); w > 0 {
 		v.view.SetWidth(w)
-		if v.beside != nil {
+		if v.beside != nil && v.beside.view != nil {
 			v.beside.view.SetWidth(w)
 		}
 	}
@@ -269,6 +270,7 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	v.flow("")
 	if ended {
 		v.back()
+		v.m.returned = v.board.now()
 	}
 	if asked {
 		v.requests(ctx)
@@ -351,7 +353,7 @@ func (v *conversation) letGo() {
 	}
 	v.tree.close()
 	v.tree, v.view, v.board.work, v.undo = nil, nil, nil, wire.UndoOrder{}
-	v.beside, v.board.beside = nil, ""
+	v.beside, v.board.beside = nil, nil
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
 	v.board.status = statusLine(v)
 }

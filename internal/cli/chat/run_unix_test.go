@@ -117,7 +117,7 @@ func TestConversation(t *testing.T) {
 	p.sees("\n» faster\nHello you!\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("try\r")
 	p.sees("\n┏━ main asks: Bash\n┃   rm -rf \\u{200b}build\n┃ why: no rule allows it\n┃ y  yes, once\n" +
-		"┃ s  yes, for this session: Bash(rm *)\n┃ a  yes, always\n┗━ n  no; n and words says why\ny/s/a/n?")
+		"┃ s  yes, for this session: Bash(rm *)\n┃ a  yes, always\n┗━ n  no; n and words says why\ny/s/a/n + Enter?")
 	if p.Bells() != 1 {
 		t.Errorf("the bell rang %d times", p.Bells())
 	}
@@ -151,7 +151,7 @@ func TestInterruptAndQuit(t *testing.T) {
 	p.sees("\n── stopped · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("\x03") // once more, though the run has ended in between
 	p.sees("1 agent is at work. (w)ait for the end, (s)top, or (l)eave\nto be resumed later? Anything else goes " +
-		"back.\nw/s/l?")
+		"back.\nw/s/l + Enter?")
 	p.Keys("w\r")
 	p.sees("\nWaiting. Ctrl-C leaves them to be resumed.\n…")
 	f.add(childID, ended(troupe.Completed))
@@ -257,7 +257,7 @@ func TestHangUpLeavesAll(t *testing.T) {
 		"the terminal goes away":  func(p *person) { p.HangUp() },
 		"SIGHUP":                  func(p *person) { p.up() },
 		"SIGTERM":                 func(p *person) { p.ints.Raise() },
-		"the person leaves it so": func(p *person) { p.Keys("/quit\r"); p.sees("w/s/l?"); p.Keys("l\r") },
+		"the person leaves it so": func(p *person) { p.Keys("/quit\r"); p.sees("w/s/l + Enter?"); p.Keys("l\r") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

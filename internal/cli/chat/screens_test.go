@@ -106,6 +106,45 @@ func TestWorkIsSeen(t *testing.T) {
 	})
 }
 
+// TestWaitingCommandIsSeen: a command that waits for others, or for what its sandbox hides, is not shown as one that
+// runs, and its time begins when it does.
+func TestWaitingCommandIsSeen(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, _ string) {
+		f.waits(troupe.Coord{Reply: 1}, troupe.StageHidden)
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	f.heardAll(t, "begin false", "go")
+	f.until(t.Context(), func() bool { return len(f.deltas) == 0 })
+	// What is said of a call may come before the reply that asks for it.
+	f.add(rootID, troupe.Replied{Reply: 1, Blocks: []troupe.Block{
+		callBlock(1, 0, "Bash", `{"command":"go test ./..."}`)}})
+	p.seconds.Store(9)
+	p.sees("\n… Bash go test ./... · 7 s · looking for hidden files · Esc stops\n»")
+	f.add(rootID, troupe.ToolStarted{Reply: 1, Name: "Bash"})
+	for _, tt := range []struct {
+		stage troupe.Stage
+		want  string
+	}{
+		{troupe.StageHidden, "2 s · looking for hidden files · Esc stops"},
+		{troupe.StageProcessor, "2 s · waits for a processor · Esc stops"},
+		{troupe.StageRepository, "2 s · waits for another command of git · Esc stops"},
+		{troupe.StageRuns, "2 s of 2 min · Esc stops"},
+	} {
+		f.waits(troupe.Coord{Reply: 1}, tt.stage)
+		p.shows("· 0 s " + strings.TrimPrefix(tt.want, "2 s "))
+		p.seconds.Add(2)
+		p.sees("\n… Bash go test ./... · " + tt.want + "\n»")
+	}
+	f.waits(troupe.Coord{Reply: 1}, troupe.StageProcessor)
+	p.seconds.Add(2)
+	p.shows("waits for a processor")
+	f.prints(troupe.Coord{Reply: 1}, "ok\n") // the word that it runs may have got lost
+	p.shows(" of 2 min · Esc stops")
+}
+
 // TestWorkGoesOn: the rows are drawn anew while nothing happens.
 func TestWorkGoesOn(t *testing.T) {
 	t.Parallel()
@@ -187,7 +226,7 @@ func TestPermissionBox(t *testing.T) {
 		p.shows("1 more request waits")
 		p.Keys("y\r")
 		p.shows("/etc/hostname")
-		p.sees("allowed by user at terminal\ny/s/a/n?")
+		p.sees("allowed by user at terminal\ny/s/a/n + Enter?")
 	})
 }
 
@@ -285,7 +324,7 @@ func TestUndoTellsPromptsApart(t *testing.T) {
 		p.Keys("hello\r")
 		p.sees("1.5 s\n>")
 		p.Keys("/undo\r")
-		p.sees("y/n?")
+		p.sees("y/n + Enter?")
 		f.heardAll(t, "begin false", "hello", "undo 2")
 	})
 }

@@ -27,7 +27,10 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	parts := []string{"troupe " + v.c.Version}
 	if v.first != "" {
-		parts = append(parts, console.Line(v.first, 100))
+		parts = append(parts, console.Model(v.first))
+	}
+	if agent := v.role(); agent != "" {
+		parts = append(parts, "agent "+agent)
 	}
 	if v.trees.next.Mode != "" {
 		parts = append(parts, "mode "+string(v.trees.next.Mode))
@@ -62,6 +65,18 @@ func (v *conversation) standing() (model string, mode troupe.Mode, cost troupe.M
 	return cmp.Or(model, v.model, v.first), cmp.Or(mode, v.mode, v.trees.next.Mode), cost
 }
 
+// role is the type of agent that the main agent is, or would be; "" if that is main.
+func (v *conversation) role() string {
+	role := v.trees.next.Agent
+	if v.view != nil {
+		role = cmp.Or(v.view.Cast.Role(), role)
+	}
+	if strings.EqualFold(role, "main") {
+		return ""
+	}
+	return console.Middle(console.Line(role, 0), 30)
+}
+
 // statusLine is the line above the prompt: model, mode, folder and cost.
 func statusLine(v *conversation) string {
 	if !v.o.Status || !v.board.on {
@@ -69,7 +84,7 @@ func statusLine(v *conversation) string {
 	}
 	model, mode, cost := v.standing()
 	v.warnMode(mode)
-	parts := []string{console.Line(model[strings.IndexByte(model, '/')+1:], 40), string(mode),
+	parts := []string{console.ShortModel(model), v.role(), string(mode),
 		console.Line(filepath.Base(v.trees.next.Cwd), 40)}
 	if cost > 0 {
 		parts = append(parts, cost.String())
@@ -82,7 +97,13 @@ func statusLine(v *conversation) string {
 func showStatus(ctx context.Context, v *conversation, _ string) error {
 	model, mode, cost := v.standing()
 	var b strings.Builder
-	fmt.Fprintf(&b, "model    %s\n", cmp.Or(console.Line(model, 100), "none is configured"))
+	if model != "" {
+		model = console.Model(model)
+	}
+	fmt.Fprintf(&b, "model    %s\n", cmp.Or(model, "none is configured"))
+	if agent := v.role(); agent != "" {
+		fmt.Fprintf(&b, "agent    %s\n", agent)
+	}
 	fmt.Fprintf(&b, "mode     %s\n", cmp.Or(string(mode), "that of the settings"))
 	fmt.Fprintf(&b, "folder   %s\n", v.folder())
 	if v.tree == nil {
@@ -96,7 +117,7 @@ func showStatus(ctx context.Context, v *conversation, _ string) error {
 	fmt.Fprintf(&b, "session  %s\ncost     %s\nat work  %s, %s", v.tree.root, cost.String(),
 		console.Count(agents, "agent"), console.Count(commands, "command"))
 	for _, r := range v.board.work.Granted() {
-		fmt.Fprintf(&b, "\nallowed  %s (%s)", console.Visible(console.Line(r.Text, 200)), console.Line(r.Source, 60))
+		fmt.Fprintf(&b, "\nallowed  %s (%s)", console.Visible(console.Line(r.Text, 0)), console.Line(r.Source, 60))
 	}
 	v.say(b.String())
 	return nil

@@ -11,12 +11,22 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// transcript is one agent's log with those of all that work for it, through a view of its own. While
-// one is shown, the conversation collects what it has to show, and shows it afterwards.
+// transcript is one agent's log with those of all that work for it, through a view of its own; or what a command
+// in the background prints. While one is shown, the conversation collects what it has to show, and shows it
+// afterwards.
 type transcript struct {
 	id   troupe.SessionID
-	view *render.View
+	view *render.View               // nil of a command
 	seen map[troupe.SessionID]int64 // what is in it
+	out  *output                    // nil of an agent
+}
+
+// take is what is to be shown of it now.
+func (x *transcript) take() (lines, tail string) {
+	if x.out != nil {
+		return x.out.take(), ""
+	}
+	return x.view.Take()
 }
 
 // read makes the transcript of an agent until now, and the rows that show it.
@@ -59,6 +69,9 @@ func readTranscript(ctx context.Context, v *conversation, id troupe.SessionID) (
 
 // follow adds what came, if it belongs here and was not read before. It returns true at the agent's end.
 func (x *transcript) follow(b wire.Batch, known *render.View) (ended bool) {
+	if x.out != nil {
+		return x.out.ended(b.Events)
+	}
 	for _, d := range b.Deltas {
 		x.view.Queue(d)
 	}
@@ -101,9 +114,12 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 	return nil
 }
 
-// foreground shows an agent at work until its end; the conversation waits meanwhile.
+// foreground shows an agent or a command at work until its end; the conversation waits meanwhile.
 func foreground(ctx context.Context, v *conversation, word string) error {
-	if t, err := v.command(ctx, word); t != nil || err != nil {
+	switch t, err := v.command(ctx, word); {
+	case err == nil && t != nil && t.Status == troupe.TaskRunning && !t.Left && v.raw():
+		return v.followCommand(t)
+	case t != nil || err != nil:
 		return orCommand(v, t, err)
 	}
 	id, err := v.find(word)
@@ -131,7 +147,17 @@ func foreground(ctx context.Context, v *conversation, word string) error {
 // stay shows a transcript from here on, and nothing of the conversation.
 func (v *conversation) stay(x *transcript) {
 	v.beside, v.m.beside = x, true
-	v.board.beside = v.dim("· " + v.view.Cast.Called(x.id) + " · Esc returns to the conversation")
+	v.board.work.Beside(true)
+	v.board.beside = func() string {
+		what, keys := "", " · Esc returns to the conversation"
+		if x.out != nil {
+			what, keys = string(x.out.task.ID)+" "+console.Line(x.out.task.Name, 0),
+				" · Esc or Ctrl-B returns, it goes on"
+		} else {
+			what = v.view.Cast.Called(x.id)
+		}
+		return v.dim("· " + console.Shorten(what, max(v.width()-len(keys)-2, 12)) + keys)
+	}
 	v.flow("")
 }
 
@@ -141,7 +167,8 @@ func (v *conversation) back() {
 		return
 	}
 	v.say("── back in the conversation")
-	v.beside, v.m.beside, v.board.beside = nil, false, ""
+	v.beside, v.m.beside, v.board.beside = nil, false, nil
+	v.board.work.Beside(false)
 	v.flow("")
 }
 
@@ -161,7 +188,7 @@ func (v *conversation) births(ctx context.Context, events []troupe.Event) {
 		return // they are numbered as they come
 	}
 	v.view.Cast.Know(now.Sessions)
-	if v.beside != nil {
+	if v.beside != nil && v.beside.view != nil {
 		v.beside.view.Cast.Know(now.Sessions)
 	}
 }

@@ -16,7 +16,7 @@ type board struct {
 	beat *time.Ticker     // nil until something was at work
 	// status says what the conversation works with; it stands above the prompt.
 	status string
-	beside string // says which agent is shown instead of the conversation
+	beside func() string // says what is shown instead of the conversation; nil: nothing is
 }
 
 func (b *board) now() time.Time {
@@ -58,8 +58,8 @@ func (b *board) below(tail string) string {
 	if b.work != nil {
 		rows = append(rows, b.work.Rows(b.now(), false)...)
 	}
-	if b.beside != "" {
-		rows = append(rows, b.beside)
+	if b.beside != nil {
+		rows = append(rows, b.beside())
 	}
 	if b.status != "" {
 		rows = append(rows, b.status)
@@ -73,6 +73,6 @@ func (b *board) follow(batch wire.Batch) {
 		b.work.Event(e)
 	}
 	for _, d := range batch.Deltas { // what they are about may have come with them
-		b.work.Delta(d)
+		b.work.Delta(d, b.now())
 	}
 }

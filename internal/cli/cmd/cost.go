@@ -52,7 +52,7 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 		col{Title: "OUTPUT", Spare: 4}, col{Title: "COST"}, col{Title: "TIME"})
 	turns := 0
 	for _, a := range bill.Agents {
-		costRow(t, console.Line(a.Path, 40), console.Line(a.Model, 0), a.Turns, a.Usage, a.CostUSD,
+		costRow(t, console.Middle(console.Line(a.Path, 0), 40), console.Model(a.Model), a.Turns, a.Usage, a.CostUSD,
 			console.Duration(a.DurationMS))
 		turns += a.Turns
 	}

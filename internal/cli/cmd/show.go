@@ -84,7 +84,7 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	}
 	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\n", s.ID,
 		console.Line(s.Name, 0), console.Line(s.Title, 0),
-		console.Line(c.ShortPath(s.Cwd), 0), console.Line(s.Model, 0), console.Line(status, 0),
+		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
 		s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 	if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))

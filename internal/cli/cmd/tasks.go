@@ -64,7 +64,7 @@ func writeTasks(c *console.Console, list []wire.Task) error {
 	table := c.Table(col{Title: "AGENT"}, col{Title: "TASK", Spare: 1}, col{Title: "KIND", Spare: 3},
 		col{Title: "WHAT", Spare: 2}, col{Title: "STATUS"}, col{Title: "TIME"}, col{Title: "DOING"})
 	for _, t := range list {
-		table.Row(console.Line(t.Path, 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
+		table.Row(console.Middle(console.Line(t.Path, 0), 40), t.ID, taskKind(t), taskTitle(t), taskStatus(t),
 			console.Duration(t.DurationMS), console.Line(t.Doing, 100))
 	}
 	if err := table.Write(); err != nil {

@@ -199,7 +199,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 
 // confirm takes only a plain yes for one.
 func confirm(in io.Reader, out io.Writer, question string) (bool, error) {
-	fmt.Fprint(out, question+" [y/N] ")
+	fmt.Fprint(out, question+" y/n + Enter? ")
 	line, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -316,8 +317,12 @@ func Count(n int, one string) string {
 
 // Unpriced says of which models the cost is not known.
 func Unpriced(models []string) string {
+	shown := make([]string, len(models))
+	for i, m := range models {
+		shown[i] = Model(m)
+	}
 	return fmt.Sprintf("No price is known for %s; its tokens are counted, its cost is not.",
-		Line(strings.Join(models, ", "), 0))
+		strings.Join(shown, ", "))
 }
 
 // Paint gives a text a colour, if there is colour; 0 is none.
@@ -326,6 +331,29 @@ func Paint(color bool, code int, s string) string {
 		return s
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
+}
+
+// Model is a model as people ask for it: a script by its file.
+func Model(full string) string {
+	if file, ok := strings.CutPrefix(full, "script/"); ok {
+		full = "script:" + file
+	}
+	return Middle(Line(full, 0), modelWidth)
+}
+
+// modelWidth is enough for every model of a provider; the file of a script may have a longer name.
+const modelWidth = 60
+
+// ShortModel is a model without its provider, or the last name of a script's file.
+func ShortModel(full string) string {
+	provider, name, ok := strings.Cut(full, "/")
+	switch {
+	case !ok:
+		name = full
+	case provider == "script":
+		name = "script:" + filepath.Base(name)
+	}
+	return Middle(Line(name, 0), 40)
 }
 
 // Duration shows milliseconds the way people say them: 0.8 s, 12.4 s, 3 min 20 s.

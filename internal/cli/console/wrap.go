@@ -42,3 +42,44 @@ func WrapText(s string, w int) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// shortPath is the least that a path is cut to before words are left out.
+const shortPath = 20
+
+// Shorten makes a line at most w columns wide. Long paths lose their middle first: how they begin and end says
+// most. Then it ends behind a whole word, if that leaves half of it.
+func Shorten(s string, w int) string {
+	words, whole := strings.Split(s, " "), s
+	for over := ansi.StringWidth(s) - w; over > 0; over = ansi.StringWidth(s) - w {
+		longest := -1
+		for i, word := range words {
+			if n := ansi.StringWidth(word); strings.Contains(word, "/") && n > shortPath &&
+				(longest < 0 || n > ansi.StringWidth(words[longest])) {
+				longest = i
+			}
+		}
+		if longest < 0 {
+			break
+		}
+		words[longest] = Middle(words[longest], max(ansi.StringWidth(words[longest])-over, shortPath))
+		s = strings.Join(words, " ")
+	}
+	if ansi.StringWidth(s) <= w {
+		return s
+	}
+	cut := ansi.Truncate(whole, max(w-2, 0), "")
+	if i := strings.LastIndexByte(whole[:min(len(cut)+1, len(whole))], ' '); i > len(cut)/2 {
+		return strings.TrimRight(whole[:i], " ") + " …"
+	}
+	return ansi.Truncate(whole, w, "…")
+}
+
+// Middle makes a word at most w columns wide by its middle: its end, which tells it from others, is the longer part.
+func Middle(s string, w int) string {
+	n := ansi.StringWidth(s)
+	if n <= w || w < 3 {
+		return ansi.Truncate(s, w, "…")
+	}
+	end := w * 3 / 5
+	return ansi.Truncate(s, w-1-end, "") + "…" + ansi.TruncateLeft(s, n-end, "")
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -85,7 +87,7 @@ func (v *View) event(e troupe.Event) {
 	case troupe.ModelFailed:
 		v.failed(a, e.At, b)
 	case troupe.ModelChanged:
-		v.line(a, "│", "goes on with "+console.Line(b.Model, 60))
+		v.line(a, "│", "goes on with "+console.Model(b.Model))
 	case troupe.RequestOpened:
 		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, v.room(160)))
 	case troupe.BudgetWarned:
@@ -211,8 +213,9 @@ func (v *View) room(n int) int {
 }
 
 func (v *View) line(a *agent, edge, text string) {
-	name := console.Line(a.name, nameWidth)
-	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-len([]rune(name)))), text)
+	name := console.Middle(console.Line(a.name, 0), nameWidth)
+	fmt.Fprintf(v.w, "%s %s\n", v.paint(a.color, edge+" "+name+strings.Repeat(" ", nameWidth-ansi.StringWidth(name))),
+		text)
 }
 
 // summary is a call in a few words.

@@ -47,7 +47,7 @@ func (n *Notices) Show(events []troupe.Event) {
 			}
 		case troupe.ModelChanged:
 			if b.Caller == nil { // it was not chosen
-				n.warn(fmt.Sprintf("%s: goes on with %s: %s", n.of(e.Session), console.Line(b.Model, 60),
+				n.warn(fmt.Sprintf("%s: goes on with %s: %s", n.of(e.Session), console.Model(b.Model),
 					console.Line(b.Why, 160)))
 			}
 		case troupe.ModelFailed:

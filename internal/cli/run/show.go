@@ -178,12 +178,21 @@ func mend(r wire.Report) string {
 		"or with another model: add --model NAME (`troupe models` lists them)", text, r.SessionID)
 }
 
+// agentPath names an agent with its number, as everywhere.
+func agentPath(a wire.Session) string {
+	path := console.Middle(console.Line(a.Path, 0), 40)
+	if a.Number > 0 {
+		path = fmt.Sprintf("#%d %s", a.Number, path)
+	}
+	return path
+}
+
 // Table writes the bill: a row per agent, and their sum.
 func Table(w io.Writer, r wire.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
 	for _, a := range r.Agents {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", console.Line(a.Path, 40), console.Line(a.Type, 40),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", agentPath(a), console.Line(a.Type, 40),
 			console.EndWord(string(a.Status)), a.Turns, a.ToolUses,
 			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
 	}

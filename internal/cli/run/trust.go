@@ -49,7 +49,7 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 			fmt.Fprintf(c.Out, "Mind: %s.\n", console.VisibleLine(u.Wide))
 		}
 		fmt.Fprint(c.Out, "Trust them, until they change? "+
-			"Without it Troupe works here with your own settings alone. y/n: ")
+			"Without it Troupe works here with your own settings alone. y/n + Enter? ")
 		word, err := readWord(c.In)
 		if err != nil {
 			return err

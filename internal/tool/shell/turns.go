@@ -27,8 +27,8 @@ type turns struct {
 	timer   *time.Timer     // runs while somebody waits
 }
 
-// enter waits for a turn; waits, if there is one, is called if it has to. It reports false if ctx ended first; else leave has to be
-// called.
+// enter waits for a turn, and calls waits, unless that is nil, if it has to. It reports false if ctx ended first;
+// else leave has to be called.
 func (t *turns) enter(ctx context.Context, waits func()) bool {
 	t.mu.Lock()
 	if t.working < t.limit && len(t.waiting) == 0 {

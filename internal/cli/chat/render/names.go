@@ -75,6 +75,14 @@ func (c *Cast) Number(id troupe.SessionID) int {
 	return 0
 }
 
+// Role is the type of the main agent; "" if it was not told.
+func (c *Cast) Role() string {
+	if a := c.agents[c.main]; a != nil {
+		return a.kind
+	}
+	return ""
+}
+
 // Called is how an agent is named to people, with its number.
 func (c *Cast) Called(id troupe.SessionID) string { return c.who(id) }
 
@@ -129,7 +137,7 @@ func (c *Cast) who(id troupe.SessionID) string {
 	case a.name == "":
 		return fmt.Sprintf("#%d", a.num)
 	}
-	return fmt.Sprintf("#%d %s", a.num, console.Line(a.name, 30))
+	return fmt.Sprintf("#%d %s", a.num, console.Middle(console.Line(a.name, 0), 30))
 }
 
 // isMain reports whether an agent is the one whose words are shown whole.

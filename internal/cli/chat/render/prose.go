@@ -14,14 +14,27 @@ import (
 type prose struct {
 	o     Options
 	fence string // the mark that ends the block of code that the lines are in; "" outside
+	table table  // what is held back of one
 }
 
 // list is the beginning of an item: how far in, and its mark.
 var list = regexp.MustCompile(`^( *)([-*+]|\d{1,3}[.)]) +`)
 
-// rows are a whole line as it is shown. Code is not wrapped: it is copied from here.
+// rows are what is shown once a line is whole: nothing while it may belong to a table, then all of that.
 func (p *prose) rows(line string) []string {
 	line = console.Clean(line)
+	if !p.o.Markdown {
+		return p.block(line)
+	}
+	shown, taken := p.tabled(line)
+	if taken {
+		return shown
+	}
+	return append(shown, p.block(line)...)
+}
+
+// block is a line that belongs to no table. Code is not wrapped: it is copied from here.
+func (p *prose) block(line string) []string {
 	text := strings.TrimLeft(line, " ")
 	mark := ""
 	if strings.HasPrefix(text, "```") || strings.HasPrefix(text, "~~~") {
@@ -78,10 +91,14 @@ func (p *prose) wrap(first, then, text, style string) []string {
 	if p.o.Markdown {
 		text = p.inline(text, style)
 	}
-	text = strings.ReplaceAll(text, "\t", "    ")
+	return p.broken(first, then, strings.ReplaceAll(text, "\t", "    "))
+}
+
+// broken is wrap for a text that has its styles.
+func (p *prose) broken(first, then, text string) []string {
 	width := 0
 	if p.o.Width > 0 {
-		width = max(p.o.Width-ansi.StringWidth(first), shortest)
+		width = max(p.o.Width-max(ansi.StringWidth(first), ansi.StringWidth(then)), shortest)
 	}
 	rows := strings.Split(hold(wrapStyled(text, width)), "\n")
 	for i := range rows {

@@ -128,11 +128,11 @@ func (v *View) Event(e troupe.Event) {
 func (v *View) remark(a *agent, body troupe.Body) {
 	switch b := body.(type) {
 	case troupe.ModelChanged:
-		v.line(a, "goes on with "+console.Line(b.Model, 60), "")
+		v.line(a, "goes on with "+console.Model(b.Model), "")
 	case troupe.AuthorityChanged:
 		if b.By != "" {
 			pre := v.prefix(a)
-			for _, row := range console.Wrap("permissions changed: "+console.Line(changed(b), 400),
+			for _, row := range console.Wrap("permissions changed: "+console.Line(changed(b), 0),
 				v.room(ansi.StringWidth(pre))) {
 				v.put(pre + row)
 			}
@@ -157,7 +157,7 @@ func (v *View) remark(a *agent, body troupe.Body) {
 		}
 		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
 	case troupe.BudgetWarned:
-		v.line(a, v.paint(33, "! "), b.Text)
+		wrapped(v, a, "", "! ", 33, b.Text)
 	}
 }
 
@@ -189,7 +189,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 	if v.isMain(a) {
 		return
 	}
-	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 120))
+	text := fmt.Sprintf("#%d %s", a.num, console.Line(a.called(), 0))
 	mark := " · " + console.Line(a.kind, 30)
 	if up := v.Cast.agents[a.parent]; up != nil && !v.isMain(up) {
 		mark += fmt.Sprintf(" for #%d", up.num)
@@ -197,7 +197,7 @@ func (v *View) started(a *agent, b troupe.Started) {
 	if b.Run > 1 {
 		mark += " (goes on)"
 	}
-	v.put(v.edge(a, "┌─ ") + v.fit(text, 3+ansi.StringWidth(mark)) + v.paint(2, mark))
+	v.put(v.edge(a, "┌─ ") + nameFit(v, text, 3+ansi.StringWidth(mark)) + v.paint(2, mark))
 	if !a.open {
 		a.open = true
 		v.open++
@@ -258,12 +258,13 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	case b.Outcome != nil: // the child's own frame said it
 	case b.Denied != nil:
 		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
-		v.line(a, v.paint(31, "  denied: "), b.Denied.Why)
+		wrapped(v, a, "  ", "denied: ", 31, b.Denied.Why)
 	case b.Interrupt:
 		v.call(a, v.paint(33, "! "), call.Name, what, "interrupted")
 	case b.Result.IsError:
 		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
 		part(v, a, output(b), fewLines, len(b.Evidence.Commands) > 0)
+		told(v, a, b)
 	default:
 		mark := v.paint(32, "✓ ")
 		for _, c := range b.Evidence.Commands {
@@ -283,7 +284,7 @@ func (v *View) failed(a *agent, at time.Time, b troupe.ModelFailed) {
 	}
 	if b.RetryAt.IsZero() {
 		if b.Fault != troupe.FaultInterrupted {
-			v.line(a, v.paint(31, "✗ "), b.Message)
+			wrapped(v, a, "", "✗ ", 31, b.Message)
 			a.fault = b.Message
 		}
 		return
@@ -319,7 +320,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 		// Its beginning may be far up by now.
 		if beside := ansi.StringWidth(line) + 3; (a.background || !a.open) &&
 			(v.o.Width == 0 || v.o.Width-beside >= shortest) {
-			line += v.paint(2, " · "+v.fit(console.Line(a.called(), 60), beside))
+			line += v.paint(2, " · "+nameFit(v, console.Line(a.called(), 0), beside))
 		}
 		v.put(line)
 		if a.open {
@@ -357,9 +358,28 @@ func (v *View) line(a *agent, text, detail string) {
 		if text != "" && !strings.HasSuffix(ansi.Strip(text), " ") {
 			text += " "
 		}
-		text += v.fit(console.Line(detail, 400), ansi.StringWidth(pre)+ansi.StringWidth(text))
+		text += v.shorten(console.Line(detail, 400), ansi.StringWidth(pre)+ansi.StringWidth(text))
 	}
 	v.put(pre + text)
+}
+
+// wholeLength bounds what is shown whole.
+const wholeLength = 4000
+
+// wrapped writes a text from elsewhere that is not cut, in rows that begin with the indent: it says what is wrong
+// and what to do about it.
+func wrapped(v *View, a *agent, indent, lead string, code int, text string) {
+	pre := v.prefix(a) + indent
+	rows := console.Wrap(lead+console.Line(text, wholeLength), v.room(ansi.StringWidth(pre)+2))
+	for i, row := range rows {
+		if rest, ok := strings.CutPrefix(row, lead); ok && i == 0 {
+			row = v.paint(code, lead) + rest
+		}
+		if i > 0 {
+			row = "  " + row
+		}
+		v.put(pre + row)
+	}
 }
 
 // call writes the line of a call: what it was shrinks before what came of it.
@@ -371,7 +391,7 @@ func (v *View) call(a *agent, mark, name, what, came string) {
 		came = "  " + console.Line(came, 80)
 	}
 	if what != "" {
-		text += " " + v.paint(1, v.fit(console.Line(what, 400), ansi.StringWidth(pre+text+came)+1))
+		text += " " + v.paint(1, v.shorten(console.Line(what, 400), ansi.StringWidth(pre+text+came)+1))
 	}
 	v.put(pre + text + v.paint(2, came))
 }
@@ -401,6 +421,23 @@ func (v *View) fit(s string, beside int) string {
 		return console.Line(s, 160)
 	}
 	return ansi.Truncate(s, max(shortest, v.o.Width-beside), "…")
+}
+
+// shorten is fit for what people know by its words and the ends of its paths.
+func (v *View) shorten(s string, beside int) string {
+	if v.o.Width == 0 {
+		return console.Line(s, 160)
+	}
+	return console.Shorten(s, max(shortest, v.o.Width-beside))
+}
+
+// nameFit cuts what an agent is called by its middle: its end tells it from others.
+func nameFit(v *View, s string, beside int) string {
+	const most = 120
+	if v.o.Width == 0 {
+		return console.Middle(s, most)
+	}
+	return console.Middle(s, max(shortest, min(most, v.o.Width-beside)))
 }
 
 // edge paints the frame of an agent in a colour of its own.

@@ -297,9 +297,9 @@ func TestStreamedOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.SampledFrom([]int{0, 20, 60}).Draw(t, "width")
-		full := rapid.StringOfN(rapid.SampledFrom([]rune("ab c  de\n\n日`")), 0, 300, -1).Draw(t, "text")
+		full := rapid.StringOfN(rapid.SampledFrom([]rune("ab c  de\n\n日`||-")), 0, 300, -1).Draw(t, "text")
 		blocks := []troupe.Block{troupe.Text(full), call(1, 0, "Read", `{}`)}
-		o := render.Options{Width: width, Local: time.UTC}
+		o := render.Options{Width: width, Local: time.UTC, Markdown: rapid.Bool().Draw(t, "markdown")}
 		want := play(new(script).is(root, replied(1, blocks...)), o)
 
 		s := new(script)

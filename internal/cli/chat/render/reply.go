@@ -42,7 +42,7 @@ func (v *View) Delta(d wire.Delta) {
 // Queue keeps a piece until the events that were read with it are shown. One of a reply that
 // is whole already is not needed any more.
 func (v *View) Queue(d wire.Delta) {
-	if d.Session != v.root || d.Output != "" || len(v.queue) >= maxQueue {
+	if d.Session != v.root || d.Output != "" || d.Stage != "" || len(v.queue) >= maxQueue {
 		return
 	}
 	before := v.heard.No
@@ -114,7 +114,7 @@ func (v *View) think() {
 		return
 	}
 	r.thought = true
-	v.put(v.paint(2, "∴ "+v.fit(console.Line(r.thinking, maxThinking), 2)))
+	v.put(v.paint(2, "∴ "+v.shorten(console.Line(r.thinking, maxThinking), 2)))
 }
 
 // replied makes the reply whole. Of its text only what no delta has brought is shown.
@@ -169,7 +169,7 @@ func (v *View) fill(full string, breaks []int) {
 		from = strings.LastIndexByte(full[:from], '\n') + 1
 		v.endLine()
 		v.put(v.paint(2, "[parts of this did not arrive as it was written; whole, from there:]"))
-		v.reply.prose = prose{o: v.o}
+		v.reply.prose = prose{o: proseOptions(v)}
 		for line := range strings.Lines(full[:from]) {
 			v.reply.prose.rows(strings.TrimSuffix(line, "\n"))
 		}
@@ -216,32 +216,49 @@ func (v *View) room(beside int) int {
 // breakLine ends the line because the text did.
 func (v *View) breakLine() {
 	r := &v.reply
-	r.prose.o = v.o
+	r.prose.o = proseOptions(v)
 	for _, row := range r.prose.rows(strings.TrimSuffix(r.line, "\r")) {
 		v.put(row)
 	}
 	r.line, r.begun = "", false
 }
 
-// endLine ends the line if there is one.
+// proseOptions keep a row of a reply as wide at the foot, which leaves the last column free, as above it.
+func proseOptions(v *View) Options {
+	o := v.o
+	if o.Rows && o.Width > 0 {
+		o.Width--
+	}
+	return o
+}
+
+// endLine ends the line if there is one, and shows what waited for further lines.
 func (v *View) endLine() {
-	if r := &v.reply; r.begun {
+	r := &v.reply
+	if r.begun {
 		v.breakLine()
+	}
+	for _, row := range r.prose.end() {
+		v.put(row)
 	}
 }
 
-// tail is the unfinished line, or else what the main agent thinks or is about to call.
+// tail is the unfinished line with what waits for it, or else what the main agent thinks or is about to call.
 func (v *View) tail() string {
 	r := &v.reply
 	switch {
-	case r.line != "":
-		r.prose.o = v.o
+	case r.line != "" || r.prose.table.holds():
+		r.prose.o = proseOptions(v)
 		ahead := r.prose // a fence that is not whole yet is none
 		line := r.line
 		if over := len(line) - maxTail; over > 0 {
 			line = "…" + strings.ToValidUTF8(line[over:], "")
 		}
-		return strings.Join(ahead.rows(line), "\n")
+		var rows []string
+		if line != "" {
+			rows = ahead.rows(line)
+		}
+		return strings.Join(append(rows, ahead.end()...), "\n")
 	case r.thinking != "" && !r.thought:
 		return v.paint(2, "∴ "+v.last(r.thinking))
 	case r.calling != "":
@@ -253,7 +270,7 @@ func (v *View) tail() string {
 // maxTail bounds what is shown of a line that does not end; all of it is shown when it has.
 const maxTail = 4 << 10
 
-// last is the end of a text that grows, as far as it fits.
+// last is the end of a text that grows, as far as whole words of it fit.
 func (v *View) last(s string) string {
 	w := v.o.Width - 3
 	if w < shortest {
@@ -261,7 +278,11 @@ func (v *View) last(s string) string {
 	}
 	s = console.Line(s, 0)
 	if n := ansi.StringWidth(s); n > w {
-		s = "…" + ansi.TruncateLeft(s, n-w+1, "")
+		s = ansi.TruncateLeft(s, n-w+1, "")
+		if i := strings.IndexByte(s, ' '); i >= 0 && i < len(s)/2 {
+			s = s[i:]
+		}
+		s = "…" + s
 	}
 	return s
 }

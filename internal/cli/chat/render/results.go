@@ -91,6 +91,10 @@ func report(v *View, a *agent, text string) {
 	if len(rows) > fewLines {
 		rows, left = rows[:fewLines], left+1
 	}
+	rows = append(rows, p.end()...)
+	if over := len(rows) - fewLines; over > 0 {
+		rows, left = rows[:fewLines], left+over
+	}
 	for _, row := range rows {
 		v.put(reportEdge + row)
 	}
@@ -124,14 +128,32 @@ func came(v *View, a *agent, call troupe.Call, b troupe.ToolFinished) {
 	for _, c := range b.Evidence.Commands {
 		if c.ExitCode != 0 {
 			part(v, a, output(b), fewLines, true)
-			return
+			break
 		}
 	}
+	if len(b.Evidence.Denied) > 0 {
+		told(v, a, b)
+	}
+}
+
+// told shows what a command's result says besides what it printed: what was refused, and what would allow it.
+func told(v *View, a *agent, b troupe.ToolFinished) {
+	for _, block := range b.Result.Blocks[min(printed(b), len(b.Result.Blocks)):] {
+		wrapped(v, a, "  ", "", 0, block.Text)
+	}
+}
+
+// printed is how many blocks of a result hold what the call printed. Of a command it is the first one.
+func printed(b troupe.ToolFinished) int {
+	if len(b.Evidence.Commands) > 0 {
+		return 1
+	}
+	return len(b.Result.Blocks)
 }
 
 // output is what a command printed, without the sentence on how it ended, which its line says.
 func output(b troupe.ToolFinished) string {
-	text := strings.TrimSpace(troupe.JoinText(b.Result.Blocks))
+	text := strings.TrimSpace(troupe.JoinText(b.Result.Blocks[:min(printed(b), len(b.Result.Blocks))]))
 	for _, cut := range []string{"(Exit code ", "(No output.)"} {
 		if i := strings.LastIndex(text, "\n"+cut); i >= 0 && !strings.Contains(text[i+1:], "\n") {
 			text = text[:i]

@@ -34,6 +34,7 @@ type Work struct {
 	model    string
 	mode     troupe.Mode
 	cost     troupe.Money
+	beside   bool
 }
 
 // Standing is what the main agent works with, and what its tree has cost as far as events told it.
@@ -112,6 +113,7 @@ type worker struct {
 	summary   bool      // and it is for a summary
 	failed    *troupe.ModelFailed
 	calls     []*job
+	early     []wire.Delta // about calls of a reply whose event has not come yet
 }
 
 // job is a call or a command.
@@ -125,6 +127,8 @@ type job struct {
 	waits   bool // for a person
 	order   order
 	child   bool // it waits for an agent, which has a row of its own
+	stage   troupe.Stage
+	seen    bool // it has a row, whatever it is at
 	tail    []string
 }
 
@@ -161,17 +165,27 @@ func (w *Work) Waited() bool {
 	return a != nil && slices.ContainsFunc(a.calls, func(c *job) bool { return c.child || c.limit > 0 })
 }
 
-// Delta notes that a reply has begun, or what a command has printed.
-func (w *Work) Delta(d wire.Delta) {
+// Delta notes that a reply has begun, what a command has printed, or what keeps it from running.
+func (w *Work) Delta(d wire.Delta, at time.Time) {
 	a := w.byID[d.Session]
 	switch {
 	case a == nil:
+	case d.Stage != "" && a.call(d.Call) == nil:
+		if len(a.early) == 0 || a.early[0].Call.Reply == d.Call.Reply {
+			a.early = append(a.early, d)
+		} else {
+			a.early = []wire.Delta{d}
+		}
+	case d.Stage != "":
+		c := a.call(d.Call)
+		c.seen = c.seen || at.Sub(c.since) >= settled
+		c.stage, c.since = d.Stage, at
 	case d.Output == "":
 		a.answering = a.asked
 	default:
 		if c := a.call(d.Call); c != nil {
 			lines := strings.Split(strings.TrimRight(console.Clean(d.Output), "\n"), "\n")
-			c.tail = lines[max(0, len(lines)-tailRows):]
+			c.tail, c.stage = lines[max(0, len(lines)-tailRows):], troupe.StageRuns
 		}
 	}
 }
@@ -201,7 +215,7 @@ func (w *Work) Event(e troupe.Event) {
 		a.live, a.since = true, e.At
 	case troupe.CallSealed:
 		a.asked, a.answering, a.summary, a.failed, a.since = true, false, b.Compact, nil, e.At
-		a.name = b.Model[strings.IndexByte(b.Model, '/')+1:] // without its provider
+		a.name = console.ShortModel(b.Model)
 	case troupe.Replied:
 		a.replied(b, e.At, w.view.o.Cwd)
 	case troupe.Compacted:
@@ -250,6 +264,12 @@ func (a *worker) replied(b troupe.Replied, at time.Time, cwd string) {
 			a.calls = append(a.calls, j)
 		}
 	}
+	for _, d := range a.early {
+		if c := a.call(d.Call); c != nil {
+			c.stage = d.Stage
+		}
+	}
+	a.early = nil
 }
 
 // limitOf is how long a command may take; 0 for a call that is none.
@@ -365,13 +385,15 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 			}
 			continue
 		}
-		if c.child || !all && now.Sub(c.since) < settled {
+		if c.child || !all && !c.seen && now.Sub(c.since) < settled {
 			continue
 		}
 		took := " · " + age(now, c.since)
 		switch {
 		case c.waits:
 			took += " · waits for your answer"
+		case c.kept() != "":
+			took += " · " + c.kept() + w.stops(a)
 		case c.limit > 0:
 			took += " of " + seconds(c.limit) + w.stops(a)
 		}
@@ -383,6 +405,20 @@ func (w *Work) rowsOf(a *worker, now time.Time, all bool) []string {
 		}
 	}
 	return rows
+}
+
+// kept is what keeps a command from running, in words; "" if nothing does.
+func (j *job) kept() string {
+	switch j.stage {
+	case troupe.StageHidden:
+		return "looking for hidden files"
+	case troupe.StageProcessor:
+		return "waits for a processor"
+	case troupe.StageRepository:
+		return "waits for another command of git"
+	case troupe.StageRuns:
+	}
+	return ""
 }
 
 // queuedBehind reports whether a call waits for one before it in its reply. Agents are started together, and
@@ -413,9 +449,12 @@ func orderOf(tool string) order {
 	return orderAlone
 }
 
+// Beside says whether something else is shown than the conversation: then Esc returns to it, and stops nothing.
+func (w *Work) Beside(on bool) { w.beside = on }
+
 // stops says which key ends what the main agent does.
 func (w *Work) stops(a *worker) string {
-	if a.id == w.view.root {
+	if a.id == w.view.root && !w.beside {
 		return " · Esc stops"
 	}
 	return ""
@@ -424,7 +463,7 @@ func (w *Work) stops(a *worker) string {
 // row draws one line: what it is shrinks before how long it takes.
 func (w *Work) row(who, what, behind string) string {
 	if w.view.o.Width > 0 {
-		what = w.view.fit(what, 3+ansi.StringWidth(who+behind))
+		what = w.view.shorten(what, 3+ansi.StringWidth(who+behind))
 	}
 	rows := console.Wrap("… "+who+what+behind, max(w.view.o.Width-1, 0)) // the foot leaves the last column free
 	for i := range rows {
