@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -113,9 +114,15 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	if err != nil {
 		return out, err
 	}
-	for i := range out.Agents {
-		out.Agents[i].Evidence = wire.EvidenceOf(evidence[out.Agents[i].ID])
+	active, err := a.app.trees.active(ctx, t.Sessions, now)
+	if err != nil {
+		return out, err
 	}
+	for i := range out.Agents {
+		row := &out.Agents[i]
+		row.Evidence, row.ActiveMS = wire.EvidenceOf(evidence[row.ID]), active[row.ID]
+	}
+	out.ActiveMS = active[s.Root]
 	for _, d := range evidence[s.Root].Denied {
 		if d.Agent != "" {
 			d.Agent = "/" + d.Agent
@@ -140,6 +147,34 @@ func (a trees) evidence(ctx context.Context, sessions []troupe.Session) (map[tro
 				return fmt.Errorf("read the end of session %s: %w", s.ID, err)
 			}
 			out[s.ID] = end.Outcome.Evidence
+		}
+		return nil
+	})
+	return out, err
+}
+
+// active is how long each session was at work in all its runs, this one until now.
+func (a trees) active(ctx context.Context, sessions []troupe.Session, now time.Time) (map[troupe.SessionID]int64,
+	error) {
+	out := make(map[troupe.SessionID]int64)
+	err := a.store.View(ctx, func(r store.Reader) error {
+		clear(out)
+		for _, s := range sessions {
+			if s.Run <= 1 || !s.Status.Ended() {
+				out[s.ID] = wire.DurationMS(s, now)
+			}
+			if s.Run <= 1 {
+				continue
+			}
+			events, err := r.Events(s.ID, 0, 0)
+			if err != nil {
+				return fmt.Errorf("read session %s: %w", s.ID, err)
+			}
+			for _, e := range events {
+				if end, ok := e.Body.(troupe.Ended); ok {
+					out[s.ID] += end.Outcome.DurationMS
+				}
+			}
 		}
 		return nil
 	})

@@ -80,11 +80,21 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 		if i < 0 {
 			return nil
 		}
-		c := a.st.Calls[i]
+		c, o := a.st.Calls[i], m.Ended
+		text := turn.RenderOutcome(*o)
 		if c.Wait != nil {
-			m.Ended = a.tasks.withOutputFile(m.Ended)
+			o = a.tasks.withOutputFile(o)
+			text = turn.RenderNotification(*o)
 		}
-		return endOfTask(c, m)
+		return troupe.ToolFinished{
+			Name: c.Name,
+			Result: troupe.Result{
+				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID,
+				IsError: c.Wait == nil && o.Status != troupe.Completed,
+				Blocks:  []troupe.Block{troupe.Text(text)},
+			},
+			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
+		}
 	case troupe.MailAnswer:
 		return a.requests.settle(m)
 	case troupe.MailGrant:
@@ -104,17 +114,6 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
 	}
 	return nil
-}
-
-// endOfTask is the end of a task as the result of the call that waits for it.
-func endOfTask(c turn.Call, m troupe.Mail) troupe.ToolFinished {
-	text := turn.RenderOutcome(*m.Ended)
-	if c.Wait != nil {
-		text = turn.RenderNotification(*m.Ended)
-	}
-	out := resultOf(c, text, c.Wait == nil && m.Ended.Status != troupe.Completed)
-	out.DurationMS, out.Outcome, out.Mail = m.Ended.DurationMS, m.Ended, m.ID
-	return out
 }
 
 // nudge has the model go on, in the runtime's own words.

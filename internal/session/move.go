@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -79,5 +80,25 @@ func (ts *tasks) moveDone(ctx context.Context, in inToolDone) error {
 	if in.stopped && end.err == nil {
 		end.err = errStopped
 	}
+	if end.err == nil && ts.notAsked(in) {
+		end.out.Blocks = append(slices.Clip(end.out.Blocks),
+			troupe.Text("(That was not asked about, because the command "+
+				"had been moved to the background. If it is needed, run the command again in the foreground: then it "+
+				"is "+
+				"asked "+
+				"about.)"))
+	}
 	return ts.shellDone(ctx, end)
+}
+
+// notAsked reports whether a person would have been asked about what a command wanted beyond its sandbox, had it not
+// been moved. Its call has a result by then: what runs it again, and whether, is for the agent to say.
+func (ts *tasks) notAsked(in inToolDone) bool {
+	j := in.job.runs.Load()
+	if j == nil || j.decision.Beyond != troupe.Ask || ts.a.tree.settings().AskFor == 0 {
+		return false
+	}
+	return slices.ContainsFunc(in.out.Evidence.Commands, func(c troupe.CommandRun) bool {
+		return c.Watched != nil && len(c.Watched.Attempts) > 0
+	})
 }

@@ -169,3 +169,54 @@ func TestMovedIsAnnounced(t *testing.T) {
 		h.checkTree()
 	})
 }
+
+// wanting is a movable command that wants to create a file, and is not let.
+type wanting struct{ movable }
+
+func (w wanting) Prepare(_ tool.Env, input string) (tool.Prepared, error) {
+	return wanting{movable{command{input}, new(atomic.Bool)}}, nil
+}
+
+func (w wanting) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
+	out, err := w.movable.Run(ctx, env)
+	out.Evidence.Commands = []troupe.CommandRun{{Command: w.input, ExitCode: 1, Watched: &troupe.Watched{
+		Attempts: []troupe.Attempt{{Op: troupe.OpCreate, Path: "/ws/a"}}}}}
+	return out, err
+}
+
+// TestMovedIsNotAsked: what a moved command wanted beyond its sandbox is not asked about, and its end says so and how
+// it would be; where nobody can be asked it says nothing of that.
+func TestMovedIsNotAsked(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []session.Confine
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Bash:60s"), say("I wait")}}.reply, func(p *process) {
+				p.settings.AskFor = asks
+				p.deps = func(d *session.Deps) {
+					d.Guard = confines{&asked}
+					d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+						if d.Name == "Bash" {
+							d.Runner = wanting{}
+						}
+						return d
+					})
+				}
+			}).beginAs(troupe.Caps{}, careful)
+			pass(5 * time.Second)
+			if !p.hub.Move(p.root, p.root, nil) {
+				t.Fatal("not moved")
+			}
+			p.end()
+			ends := h.ends(h.root)
+			if len(ends) != 1 || len(h.kinds(h.root, troupe.KindRequestOpened)) != 0 {
+				t.Fatalf("told %+v", ends)
+			}
+			said := strings.Contains(ends[0].Result, "run the command again in the foreground: then it is asked about")
+			if said != (asks > 0) {
+				t.Errorf("with %v to answer its end says %q", asks, ends[0].Result)
+			}
+		})
+	}
+}

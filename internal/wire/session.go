@@ -36,15 +36,14 @@ type Session struct {
 	Usage    troupe.Usage `json:"usage" doc:"Over all its runs, as are cost, turns and tool uses"`
 	CostUSD  float64      `json:"cost_usd"`
 	Unpriced bool         `json:"unpriced,omitempty" doc:"No price is known for its model, so cost_usd is not all of it"`
-	// Cut: a repair of the database could not save the end of its log.
-	Cut      bool `json:"cut,omitempty" doc:"The end of its log was lost, so usage and cost_usd may be less than what it took"`
-	Turns    int  `json:"turns"`
-	ToolUses int  `json:"tool_uses"`
+	Turns    int          `json:"turns"`
+	ToolUses int          `json:"tool_uses"`
 
 	CreatedAt  time.Time `json:"created_at"`
 	StartedAt  time.Time `json:"started_at,omitzero" doc:"Of the current run, as ended_at"`
 	EndedAt    time.Time `json:"ended_at,omitzero"`
 	DurationMS int64     `json:"duration_ms" doc:"Of the last run, or of this one until now"`
+	ActiveMS   int64     `json:"active_ms,omitempty" doc:"Of all its runs together, without the time between them; only in a report"`
 
 	Evidence *Evidence `json:"evidence,omitempty" doc:"What was measured in its last run; only in a report, of agents that ended"`
 	// Tree is what its whole tree adds up to; nil for a sub-agent.
@@ -77,7 +76,7 @@ func NewSession(s troupe.Session, path string, now time.Time) Session {
 		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
 		Turns:    s.Tally.Turns,
 		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(),
-		EndedAt: s.EndedAt.UTC(), Cut: s.Cut,
+		EndedAt:    s.EndedAt.UTC(),
 		DurationMS: DurationMS(s, now),
 	}
 }

@@ -25,10 +25,12 @@ type Report struct {
 	Usage   troupe.Usage `json:"usage"`
 	CostUSD float64      `json:"cost_usd"`
 	// Unpriced lists models whose price is not known; their tokens are in Usage, but cost nothing in CostUSD.
-	Unpriced   []string        `json:"unpriced,omitempty"`
-	DurationMS int64           `json:"duration_ms"` // of this invocation; elsewhere of the last run
-	NumTurns   int             `json:"num_turns"`   // model replies of the main agent
-	Denials    []troupe.Denial `json:"denials,omitempty"`
+	Unpriced   []string `json:"unpriced,omitempty"`
+	DurationMS int64    `json:"duration_ms"` // of this invocation; elsewhere of the last run
+	// of all runs of the session together, without the time between them
+	ActiveMS int64           `json:"active_ms"`
+	NumTurns int             `json:"num_turns"` // model replies of the main agent
+	Denials  []troupe.Denial `json:"denials,omitempty"`
 	// Limits tells, of a run that a limit has ended, how much of each is used.
 	Limits []Limit `json:"limits,omitempty"`
 	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.

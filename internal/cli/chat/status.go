@@ -114,8 +114,19 @@ func showStatus(ctx context.Context, v *conversation, _ string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "session  %s\ncost     %s\nat work  %s, %s", v.tree.root, cost.String(),
-		console.Count(agents, "agent"), console.Count(commands, "command"))
+	report, err := v.trees.api.Report(ctx, v.tree.root)
+	if err != nil {
+		return err
+	}
+	runs := 0
+	for _, a := range report.Agents {
+		if a.ID == v.tree.root {
+			runs = a.Run
+		}
+	}
+	fmt.Fprintf(&b, "session  %s\ncost     %s\ntime     %s\nat work  %s, %s", v.tree.root, cost.String(),
+		console.Took(runs, report.DurationMS, report.ActiveMS), console.Count(agents, "agent"),
+		console.Count(commands, "command"))
 	for _, r := range v.board.work.Granted() {
 		fmt.Fprintf(&b, "\nallowed  %s (%s)", console.Visible(console.Line(r.Text, 0)), console.Line(r.Source, 60))
 	}

@@ -58,7 +58,8 @@ func narrow(r wire.Report, s wire.Session) wire.Report {
 		if ag.ID == s.ID {
 			r.SessionID, r.Name, r.Status, r.Cause, r.Result, r.Error = s.ID, s.Name, s.Status, s.Cause, s.Result,
 				s.Error
-			r.Usage, r.CostUSD, r.DurationMS, r.NumTurns = ag.Usage, ag.CostUSD, ag.DurationMS, ag.Turns
+			r.Usage, r.CostUSD, r.NumTurns = ag.Usage, ag.CostUSD, ag.Turns
+			r.DurationMS, r.ActiveMS = ag.DurationMS, ag.ActiveMS
 			r.Agents, r.Denials = []wire.Session{ag}, nil
 			return r
 		}
@@ -82,10 +83,11 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 	case s.Cause != "":
 		status += " (" + string(s.Cause) + ")"
 	}
-	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\n", s.ID,
+	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\ntime     %s\n",
+		s.ID,
 		console.Line(s.Name, 0), console.Line(s.Title, 0),
 		console.Line(c.ShortPath(s.Cwd), 0), console.Model(s.Model), console.Line(status, 0),
-		s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
+		s.CreatedAt.Local().Format("2006-01-02 15:04:05"), console.Took(s.Run, r.DurationMS, r.ActiveMS))
 	if s.Error != "" {
 		fmt.Fprintf(c.Out, "error    %s\n", console.Line(s.Error, 0))
 	}

@@ -325,21 +325,6 @@ func Unpriced(models []string) string {
 		strings.Join(shown, ", "))
 }
 
-// Cut says of which agents the bill may be incomplete; "" if of none.
-func Cut(agents []wire.Session) string {
-	var paths []string
-	for _, a := range agents {
-		if a.Cut {
-			paths = append(paths, a.Path)
-		}
-	}
-	if len(paths) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("The bill may be incomplete: the database was damaged, and the end of the log of %s is lost.",
-		Line(strings.Join(paths, ", "), 200))
-}
-
 // Paint gives a text a colour, if there is colour; 0 is none.
 func Paint(color bool, code int, s string) string {
 	if !color || code == 0 || s == "" {
@@ -381,6 +366,14 @@ func Duration(ms int64) string {
 		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 	}
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// Took says how long a session was at work, and how much of that in its last run.
+func Took(runs int, last, all int64) string {
+	if runs <= 1 {
+		return Duration(last)
+	}
+	return fmt.Sprintf("%s at work in %d runs, the last one %s", Duration(all), runs, Duration(last))
 }
 
 // EndWord is how an end is called wherever people read of one: what was stopped is called cancelled for

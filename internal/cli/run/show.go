@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -190,21 +191,29 @@ func agentPath(a wire.Session) string {
 // Table writes the bill: a row per agent, and their sum.
 func Table(w io.Writer, r wire.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\tTIME")
+	again := slices.ContainsFunc(r.Agents, func(a wire.Session) bool { return a.Run > 1 })
+	times := func(last, all int64) string {
+		if again {
+			return console.Duration(last) + "\t" + console.Duration(all)
+		}
+		return console.Duration(last)
+	}
+	title := "TIME"
+	if again {
+		title = "LAST RUN\tALL RUNS"
+	}
+	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\t"+title)
 	for _, a := range r.Agents {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", agentPath(a), console.Line(a.Type, 40),
 			console.EndWord(string(a.Status)), a.Turns, a.ToolUses,
-			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), times(a.DurationMS, a.ActiveMS))
 	}
 	if len(r.Agents) > 1 {
 		fmt.Fprintf(tw, "all\t\t\t\t\t%s\t%s\t%s\n", troupe.FormatTokens(r.Usage.Total()), troupe.Dollars(r.CostUSD),
-			console.Duration(r.DurationMS))
+			times(r.DurationMS, r.ActiveMS))
 	}
 	tw.Flush() //nolint:errcheck // there is nowhere to tell that the terminal is gone
 	if len(r.Unpriced) > 0 {
 		fmt.Fprintln(w, console.Unpriced(r.Unpriced))
-	}
-	if cut := console.Cut(r.Agents); cut != "" {
-		fmt.Fprintln(w, cut)
 	}
 }
