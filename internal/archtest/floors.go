@@ -81,6 +81,11 @@ func house() []room {
 			why:      "it opens homes for the command line and nothing else",
 		},
 		{
+			path: "internal/cli/hometest", floor: 4, floors: []int{3},
+			packages: []string{"internal/client", "internal/httpd", "internal/cli/console"},
+			why:      "it opens homes for the tests of the command line and nothing else",
+		},
+		{
 			path: "cmd/troupe", floor: 5, packages: []string{"internal/cli/..."},
 			why: "main is one small file; what stands in it cannot be tested or called by anything else",
 		},

@@ -2,11 +2,7 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,10 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/app"
-	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/client"
-	"github.com/troupe-dev/troupe/internal/httpd"
-	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/cli/hometest"
 )
 
 // hosts are the two ways in which a conversation is held: with an app of its own process, and over
@@ -27,44 +20,8 @@ import (
 func hosts() map[string]func(t *testing.T, a *app.App) api.API {
 	return map[string]func(t *testing.T, a *app.App) api.API{
 		"in this process": func(_ *testing.T, a *app.App) api.API { return a.As(troupe.You(troupe.SurfaceChat)) },
-		"over a socket": func(t *testing.T, a *app.App) api.API {
-			s, err := httpd.Serve(t.Context(), filepath.Join(t.TempDir(), "a.sock"), a.As,
-				httpd.Options{Temp: os.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := client.Dial(s.Path())
-			t.Cleanup(func() {
-				c.Close()
-				if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
-			})
-			return c
-		},
+		"over a socket":   func(t *testing.T, a *app.App) api.API { return hometest.OverSocket(t, a) },
 	}
-}
-
-// openApp opens a home of its own with a script for a model.
-func openApp(t *testing.T) (*app.App, wire.Begin) {
-	t.Helper()
-	data, dir := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(plot), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.Open(t.Context(), app.Env{
-		Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" || name == "HOME" },
-		Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return a, wire.Begin{Cwd: dir, Model: "script:s.yaml"}
 }
 
 // TestSameScreen: one script of input shows the same, and one of orders writes the same, wherever
@@ -81,13 +38,10 @@ func TestSameScreen(t *testing.T) {
 	for name, as := range hosts() {
 		shown[name] = make(map[string]string)
 		for kind, input := range map[string]string{"words": words, "orders": orders} {
-			a, b := openApp(t)
+			a, b := hometest.Open(t, plot)
 			var out bytes.Buffer
-			c := &console.Console{
-				In: strings.NewReader(input), Out: &out, Err: io.Discard, Now: time.Now,
-				Lookup:     func(string) (string, bool) { return "", false },
-				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
-			}
+			c := hometest.Console(t, b.Cwd, strings.NewReader(input), &out)
+			c.Err = io.Discard
 			var err error
 			if kind == "words" {
 				err = Run(t.Context(), c, as(t, a), b, Options{Local: time.UTC})

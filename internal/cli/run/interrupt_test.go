@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
-	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/hometest"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -26,27 +23,12 @@ func TestInterruptWhileItBegins(t *testing.T) {
 	for name, refused := range map[string]bool{"it begins": false, "it is refused": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data, dir := t.TempDir(), t.TempDir()
-			script := filepath.Join(data, "s.yaml")
-			if err := os.WriteFile(script, []byte("replies: [{delay: 1h, text: late}]\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			a, err := app.Open(t.Context(), app.Env{
-				Lookup: func(name string) (string, bool) { return data, name == "TROUPE_HOME" },
-				Now:    time.Now, Log: slog.New(slog.DiscardHandler), Version: "test",
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer a.Close()
+			a, b := hometest.Open(t, "replies: [{delay: 1h, text: late}]\n")
 			var out bytes.Buffer
-			c := &console.Console{
-				Out: &out, Err: &out, Cwd: dir, Now: time.Now, Lookup: func(string) (string, bool) { return "", false },
-				Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
-			}
+			c := hometest.Console(t, b.Cwd, nil, &out)
 			asked := interrupts{a.As(troupe.You(troupe.SurfaceHeadless)), c, refused}
-			err = run.Headless(t.Context(), c, asked, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:" + script},
-				run.Output{Format: "text"})
+			b.Prompt = "go"
+			err := run.Headless(t.Context(), c, asked, b, run.Output{Format: "text"})
 			if console.Code(err) != troupe.ExitInterrupted {
 				t.Errorf("it ended with %v\n%s", err, out.String())
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
@@ -21,8 +20,6 @@ type salvage struct {
 	rebuild Rebuild
 	rows    map[troupe.SessionID]salvaged // the rows of sessions that could be read
 	caps    map[troupe.SessionID]troupe.Caps
-	now     time.Time
-	kids    map[troupe.SessionID][]troupe.Session // by their parents
 	shapes  []shape
 	out     Repaired
 }
@@ -54,9 +51,6 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.findKids(); err != nil {
-		return err
-	}
 	sessions := map[troupe.SessionID]Rebuilt{}
 	for _, l := range logs {
 		if ctx.Err() != nil {
@@ -79,13 +73,7 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 		}
 	}
 	slices.Sort(s.out.Lost)
-	if err := s.remember(sessions); err != nil {
-		return err
-	}
 	if err := s.ancestors(sessions); err != nil {
-		return err
-	}
-	if err := s.settle(sessions); err != nil {
 		return err
 	}
 	return s.write(sessions)
@@ -199,13 +187,12 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 		return x, false, err
 	}
 	row, known := s.rows[l.id]
-	want, lost := max(l.last, row.session.Seq), Loss{Row: row.session, Children: s.kids[l.id]}
+	want, lost := max(l.last, row.session.Seq), ""
 	switch have := int64(len(log)); {
 	case have < want:
-		lost.Events = want - have
-		lost.Why = fmt.Sprintf("its log is damaged behind event %d: %d events are lost", have, lost.Events)
+		lost = fmt.Sprintf("its log is damaged behind event %d: %d events are lost", have, want-have)
 	case !known:
-		lost.Why = EndUnknown
+		lost = EndUnknown
 	}
 	err = errNoLog
 	if len(log) > 0 {
@@ -312,8 +299,7 @@ func (s *salvage) stub(child troupe.Session, n int) (Rebuilt, error) {
 		b.Depth, b.Coord = 0, troupe.Coord{}
 	}
 	first := troupe.Event{Root: child.Root, Session: child.Parent, Seq: 1, At: child.CreatedAt, Body: b}
-	return s.rebuild([]troupe.Event{first}, Loss{Why: "its log is damaged; what agents below it did is kept", Row: row,
-		Children: s.kids[child.Parent]})
+	return s.rebuild([]troupe.Event{first}, "its log is damaged; what agents below it did is kept")
 }
 
 // write writes the rows of sessions and trees, in the order of birth.

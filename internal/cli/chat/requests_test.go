@@ -1,0 +1,117 @@
+//go:build unix
+
+package chat
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// TestModeSettlesWhatIsAsked: a mode that allows the edit that is asked about says so.
+func TestModeSettlesWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) {
+		f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Edit", Action: "x", Running: true,
+			Beyond: wire.Beyond{Mode: troupe.ModeAcceptEdits}})
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	p.sees("y/n + Enter?")
+	p.Keys("/mode acceptEdits\r")
+	p.shows("From now on: acceptEdits. It allows what main asks for as well, which goes on.")
+}
+
+// TestPermissionBox: a choice a line, short paths.
+func TestPermissionBox(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, what string) {
+			if what != "go" {
+				return
+			}
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main/Auth Explorer", Tool: "Bash",
+				Folder: "/ws/project",
+				Action: "go test ./... > /ws/project/log.txt", Running: true, Grant: "Bash(go test *)",
+				File: "/root/.config/troupe/folders/project-3a57877abbe9.json",
+				Why: "it ran read-only and wanted to create /ws/project/log.txt; yes runs it again and lets it do " +
+					"that",
+				Until: time.Unix(0, 0).Add(5 * time.Minute)},
+				wire.Request{ID: "r2", Session: rootID, Path: "main", Tool: "Read", Folder: "/ws/project",
+					Action: `Read {"file_path":"/etc/hostname"}`, Running: true, Grant: "Read(//etc/hostname)",
+					Why: "it is outside of /ws/project", Until: time.Unix(0, 0).Add(24 * time.Hour)})
+		})
+	}
+	screens(t, "box", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.Keys("go\r")
+		p.shows("1 more request waits")
+		p.Keys("y\r")
+		p.shows("/etc/hostname")
+		p.sees("allowed by user at terminal\ny/s/a/n + Enter?")
+	})
+}
+
+// TestRequestKeepsItsShape: tabs are room and not letters, and nothing stands below the box.
+func TestRequestKeepsItsShape(t *testing.T) {
+	t.Parallel()
+	got := showRequest(wire.Request{Path: "main", Tool: "Edit", Action: "-\treturn 1\n+\t\treturn 2\tx", Running: true,
+		Beyond: wire.Beyond{Mode: troupe.ModeAcceptEdits}}, &box{width: 40})
+	for _, s := range []string{"┃   -    return 1\n┃   +        return 2\\tx\n",
+		"┃ /mode acceptEdits allows edits in the\n┗━ project without asking\n"} {
+		if !strings.Contains(got, s) {
+			t.Errorf("no %q in\n%s", s, got)
+		}
+	}
+}
+
+// TestGrantsAreSeen: what a person allowed is told whole, and /status lists it.
+func TestGrantsAreSeen(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		rule := troupe.Rule{Effect: troupe.Allow, Text: "Edit(//home/someone/src/stats/internal/**)",
+			Source: "granted by user at terminal"}
+		return newFake(func(f *fake, _ string) {
+			f.add(rootID, troupe.AuthorityChanged{By: rule.Source, Authority: troupe.Authority{
+				Rules: []troupe.Rule{rule}}})
+			f.says("ok")
+		})
+	}
+	screens(t, "granted", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.Keys("go\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/status\r")
+		p.shows("\nallowed  Edit(")
+	})
+}
+
+// TestLateAnswerIsNotSent: a lone letter just after a request went away was meant for that, and to a model
+// would say something else.
+func TestLateAnswerIsNotSent(t *testing.T) {
+	t.Parallel()
+	at := func(s int64) func(m *machine) { return func(m *machine) { m.now = time.Unix(s, 0) } }
+	for _, tt := range []struct {
+		when int64
+		word string
+		want string
+	}{
+		{101, "y", "say"}, {101, "F", "say"}, {101, "yes please", "send yes please"}, {102, "y", "send y"},
+	} {
+		m := machine{terminal: true, begun: true, working: true}
+		at(100)(&m)
+		open("r1")(&m)
+		acts := m.escape()
+		acts = append(acts, open()(&m)...)
+		said := acts[len(acts)-1].text
+		if !strings.Contains(said, "was closed with the turn that you stopped") {
+			t.Errorf("after Esc it says %q", said)
+		}
+		at(tt.when)(&m)
+		if got := show(m.line(tt.word, m.mark)); got != tt.want {
+			t.Errorf("%q at %d: %s", tt.word, tt.when, got)
+		}
+	}
+}

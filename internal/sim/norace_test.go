@@ -1,0 +1,8 @@
+//go:build !race
+
+package sim_test
+
+const (
+	raced  = false
+	played = 10_000
+)
