@@ -15,8 +15,13 @@ BENCHMAIN     ?= ./internal/bench
 BENCHARGS     ?=
 # Where all results go, for machines to read.
 BENCHJSON     ?= bin/bench.json
-# The packages whose tests take longest, the longest first.
-LONGEST       := ./internal/sandbox ./internal/sim ./internal/store/sqlite ./internal/session ./internal/app
+# The packages that a run with -short tests only in part, the longest first. They run whole without the
+# race detector, under which they would take five to ten times as long.
+WHOLE         := ./internal/e2e ./internal/sandbox ./internal/sim ./internal/app ./internal/store/sqlite \
+	./internal/hidden ./internal/session ./internal/model/openai ./internal/model/anthropic \
+	./internal/tool/search ./internal/tool/web ./internal/archtest
+# Those of them in which the race detector may find something, and all others.
+RACED          = $(filter-out %/e2e %/archtest,$(WHOLE)) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
 # How the picture in the README is taken.
 PICTURE       ?= docs/demo.svg
 COLUMNS_SHOWN ?= 100
@@ -46,15 +51,15 @@ build: ## bin/troupe
 demo: build ## a whole run in a temporary folder, offline and without a key
 	@GOFLAGS='$(GOFLAGS) -trimpath' bin/troupe demo
 
-# Two runs. What drives other processes, and the simulation, which runs each seed on one goroutine,
-# have nothing for the race detector to find beyond the few hundred seeds, and the few recorded
-# commands in the sandbox, that the second run plays; archtest runs nothing side by side.
-# The longest packages come first: go test starts them in the order given. The linter has vetted all.
+# Two runs. What drives other processes, and what plays thousands of cases on one goroutine, has nothing for
+# the race detector to find beyond the few that -short leaves to the second run; archtest runs nothing side
+# by side. The longest packages come first: go test starts them in the order given. The linter has vetted all.
+# Without the symbols for debuggers, which the detector's reports do not need, the second run links faster.
 test: lint build ## everything a change must pass
 	@rm -f bin/skips.txt
 	@[ -n "$(RACE)" ] || echo "No C compiler here (Debian: apt-get install gcc libc6-dev): the tests run WITHOUT the race detector."
-	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test -vet=off -timeout 15m -parallel 4 ./internal/e2e ./internal/sandbox ./internal/sim ./internal/archtest
-	$(SKIPS) $(GO) test $(RACE) -vet=off -timeout 15m $(LONGEST) $$($(GO) list ./... | grep -vE '/internal/(e2e|archtest)$$')
+	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(SKIPS) $(GO) test -vet=off -timeout 15m -parallel 4 $(WHOLE)
+	$(SKIPS) $(GO) test -short $(RACE) -ldflags='-s -w' -vet=off -timeout 15m $(RACED)
 	@$(GO) run ./scripts/skips -show bin/skips.txt
 
 test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents in one reply, and many more seeds

@@ -263,6 +263,18 @@ type SettingsChanged struct {
 // Ended is the end of a run.
 type Ended struct {
 	Outcome Outcome `json:"outcome"`
+	// Cut is set where a repair of the database wrote this end, because the log's own was lost.
+	Cut *Cut `json:"cut,omitempty"`
+}
+
+// Cut is what is known of the end of a log that a repair could not save.
+type Cut struct {
+	Events int64 `json:"events,omitempty"` // how many are lost, as far as that is known
+	// Reply is the last reply that they may speak of. The next one has a higher number: what is named after
+	// the coordinates of a call, such as agents, mail and outputs, is there already.
+	Reply  int    `json:"reply,omitempty"`
+	Tally  Tally  `json:"tally,omitzero"`   // what they have cost, as far as that was noted elsewhere
+	Agents []Task `json:"agents,omitempty"` // whose births are in them
 }
 
 // Kind implements Body.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -144,83 +143,4 @@ func Repair(ctx context.Context, env Env) (wire.Repair, error) {
 		out.Cut = append(out.Cut, wire.CutSession{ID: c.ID, Name: c.Name, Why: c.Why})
 	}
 	return out, nil
-}
-
-// rebuild folds what is left of a log. Losses end the session with words about them: what it says it is
-// must be what its log says, or a process that goes on with it would see another session than the lists.
-func rebuild(now time.Time) sqlite.Rebuild {
-	return func(log []troupe.Event, lost string) (sqlite.Rebuilt, error) {
-		r := rebuilding{}
-		for _, e := range log {
-			if err := r.add(e); err != nil {
-				lost = fmt.Sprintf("its log is damaged behind event %d: %v", r.st.Session.Seq, err)
-				break
-			}
-		}
-		if len(r.out.Log) == 0 {
-			return r.out, fmt.Errorf("%s: %w", lost, troupe.ErrDamaged)
-		}
-		r.out.Kept = len(r.out.Log)
-		if s := &r.st.Session; lost == sqlite.EndUnknown && !s.Status.Live() {
-			lost = ""
-		}
-		if lost != "" {
-			if err := r.end(now, lost); err != nil {
-				return r.out, err
-			}
-		}
-		r.out.Lost, r.out.Session, r.out.Caps = lost, r.st.Session, r.st.Caps
-		for _, q := range r.requests {
-			r.out.Requests = append(r.out.Requests, q)
-		}
-		slices.SortFunc(r.out.Requests, func(a, b troupe.Request) int { return a.Opened.Compare(b.Opened) })
-		return r.out, nil
-	}
-}
-
-// rebuilding is a log on its way to a session.
-type rebuilding struct {
-	st       turn.State
-	out      sqlite.Rebuilt
-	requests map[troupe.RequestID]troupe.Request
-}
-
-func (r *rebuilding) add(e troupe.Event) error {
-	if err := r.st.Apply(e); err != nil {
-		return err
-	}
-	r.out.Log = append(r.out.Log, e)
-	if q := r.st.Changed(); q != nil {
-		if r.requests == nil {
-			r.requests = map[troupe.RequestID]troupe.Request{}
-		}
-		r.requests[q.ID] = *q
-	}
-	return nil
-}
-
-// end gives each call a result, and the run an end.
-func (r *rebuilding) end(now time.Time, lost string) error {
-	next := func(b troupe.Body) error {
-		s := r.st.Session
-		return r.add(troupe.Event{Root: s.Root, Session: s.ID, Seq: s.Seq + 1, At: now, Body: b})
-	}
-	var err error
-	for _, b := range turn.Recover(&r.st) {
-		err = errors.Join(err, next(b))
-	}
-	for _, c := range slices.Clone(r.st.Calls) {
-		if c.Stage != turn.CallDone && err == nil {
-			err = next(troupe.ToolFinished{Name: c.Name, Interrupt: true, Result: troupe.Result{Reply: c.Reply,
-				Call: c.Index, ProviderID: c.ProviderID, IsError: true, Blocks: []troupe.Block{troupe.Text(
-					"the log of this call is damaged; it may have taken effect. Check before you try again.")}}})
-		}
-	}
-	if s := r.st.Session; err == nil && s.Status != troupe.Spawning && !s.Status.Live() {
-		err = next(troupe.Started{Run: s.Run + 1})
-	}
-	if err == nil {
-		err = next(troupe.Ended{Outcome: troupe.Outcome{Status: troupe.Failed, Cause: troupe.CauseError, Error: lost}})
-	}
-	return err
 }

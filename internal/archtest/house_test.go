@@ -88,3 +88,34 @@ func TestWalkWithoutGit(t *testing.T) {
 		t.Errorf("a folder without a module was accepted: %v", err)
 	}
 }
+
+// What a package leaves out with -short, as the run with the race detector does, has to run in the other one.
+func TestShortRunsWhole(t *testing.T) {
+	t.Parallel()
+	repo, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, whole, _ := strings.Cut(strings.ReplaceAll(string(makefile), "\\\n", ""), "\nWHOLE ")
+	whole, _, _ = strings.Cut(whole, "\n")
+	seen := 0
+	for _, p := range repo.packages {
+		for _, f := range p.files {
+			if !f.test || !bytes.Contains(f.data, []byte("testing.Short()")) || p.path == "internal/archtest" {
+				continue
+			}
+			seen++
+			if !slices.Contains(strings.Fields(whole), "./"+p.path) {
+				t.Errorf("%s leaves something out with -short, and make test runs %s only so: add it to WHOLE in the "+
+					"Makefile", f.path, p.path)
+			}
+		}
+	}
+	if seen < 5 {
+		t.Errorf("only %d files with -short were found, so this test cannot fail", seen)
+	}
+}

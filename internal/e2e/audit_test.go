@@ -124,6 +124,12 @@ func (b *book) add(e wire.Event) error {
 			return fmt.Errorf("run %d ends for the second time", body.Outcome.Run)
 		}
 		a.ended[body.Outcome.Run] = true
+		if body.Cut != nil { // what was lost had their calls, and these answers
+			for _, t := range body.Cut.Agents {
+				a.born[troupe.SessionID(t.ID)]++
+				a.answered[troupe.SessionID(t.ID)] = struct{}{}
+			}
+		}
 		for id := range a.commands {
 			for _, words := range body.Outcome.Stopped {
 				if strings.Contains(words, "("+string(id)+", ") {

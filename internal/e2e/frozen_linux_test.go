@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -60,8 +61,15 @@ func TestFrozenOwner(t *testing.T) {
 	p.unanswered(old, "stop", "job")
 	p.unanswered(old, "-p", "--resume", "job", "go on")
 	p.unanswered(old, "rm", "job")
-	if r := p.troupe("stop", "job", "--take-over"); r.code != 0 {
-		t.Fatalf("stop --take-over: %d %s", r.code, r.errOut)
+	if r := p.troupe("stop", "job", "--take-over"); r.code != 0 || !strings.Contains(r.out, "taken over and stopped") {
+		t.Fatalf("stop --take-over: %d %s%s", r.code, r.out, r.errOut)
+	}
+	if log := p.troupe("log", "job", "--json").out; !strings.Contains(log, `"kind":"stop"`) ||
+		!strings.Contains(log, `"error":"stopped by you"`) {
+		t.Errorf("the log tells of no stop:\n%s", log)
+	}
+	if show := p.troupe("show", "job"); !strings.Contains(show.out, "stopped") {
+		t.Errorf("%s", show.out)
 	}
 	run := p.run(0, "-p", "--resume", "job", "--model", "script:quick.yaml", "go on")
 	if run.Result != "from the new process" {
@@ -110,4 +118,51 @@ func TestTakeOver(t *testing.T) {
 	if _, err := running.wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestTakeOverStopsTheTree: the agents of a frozen process are stopped with the session, each with its end in its
+// log and in its parent's, and a resume goes on from there.
+func TestTakeOverStopsTheTree(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("team.yaml", `
+replies:
+  - agent: main
+    turn: 1
+    calls:
+      - {tool: Agent, input: {name: waited, description: d, prompt: p}}
+      - {tool: Agent, input: {name: beside, description: d, prompt: p, run_in_background: true}}
+  - {agent: main, text: went on}
+  - {turn: 1, calls: [{tool: Bash, input: {command: "echo > ../gone; sleep 100"}}]}
+  - text: never
+`)
+	old := frozen(t, p, `"tool.started".*"Bash"`, "--model", "script:team.yaml", "--permission-mode",
+		"bypassPermissions", "go")
+	r := p.troupe("stop", "job", "--take-over")
+	for strings.Contains(r.errOut, "database is locked") { // it was frozen in a commit
+		if err := errors.Join(old.cmd.Process.Signal(syscall.SIGCONT), old.await(regexp.MustCompile(`"tool.started".*"Bash"`)),
+			old.cmd.Process.Signal(syscall.SIGSTOP)); err != nil {
+			t.Fatal(err)
+		}
+		r = p.troupe("stop", "job", "--take-over")
+	}
+	if r.code != 0 {
+		t.Fatalf("stop --take-over: %d %s%s", r.code, r.out, r.errOut)
+	}
+	p.audit("job")
+	show := p.troupe("show", "job", "--json").out
+	if n := strings.Count(show, `"status":"cancelled"`) + strings.Count(show, `"status": "cancelled"`); n < 3 {
+		t.Errorf("of three agents %d were stopped\n%s", n, show)
+	}
+	if run := p.run(0, "-p", "--resume", "job", "--model", "script:team.yaml"); run.Result != "went on" ||
+		len(run.Agents) != 3 {
+		t.Errorf("%s: %q %s, %d agents", run.Status, run.Result, run.Error, len(run.Agents))
+	}
+	if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.wait(); err != nil {
+		t.Error(err)
+	}
+	p.audit("job")
 }

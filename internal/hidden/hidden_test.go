@@ -266,13 +266,17 @@ func (p *player) checkout(dir string) {
 // TestRandomChanges: after each of 2,000 changes, and after several at once, what is known is what a fresh walk finds.
 func TestRandomChanges(t *testing.T) {
 	t.Parallel()
+	steps := 500
+	if testing.Short() {
+		steps = 50
+	}
 	for _, seed := range []uint64{1, 2, 3, 4} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			p := &player{t: t, r: rand.New(rand.NewPCG(seed, 7)), root: resolvedTemp(t), away: t.TempDir()}
 			f := finder(t, p.root)
 			var did []string
-			for range 500 {
+			for range steps {
 				did = append(did, p.step())
 				for p.r.IntN(3) == 0 {
 					did = append(did, p.step())

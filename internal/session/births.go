@@ -31,6 +31,10 @@ type birth struct {
 // spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
 func (bs *births) spawn(ctx context.Context, calls []int, environment func(folder string) string) error {
+	calls, err := bs.reborn(ctx, calls)
+	if err != nil {
+		return err
+	}
 	births, err := bs.plan(calls, environment)
 	if err != nil || len(births) == 0 {
 		return err

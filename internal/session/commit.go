@@ -133,24 +133,29 @@ func (a *actor) holds(tx store.Tx) error {
 	return err
 }
 
+// write appends events to the actor's log.
+func (a *actor) write(tx store.Tx, s troupe.Session, what staging) error {
+	return what.write(tx, a.lease, s)
+}
+
 // write appends events, keeps the rows of the requests that they open or settle, and carries the
 // change of the projection into the tree's sums.
-func (a *actor) write(tx store.Tx, s troupe.Session, what staging) error {
-	if len(what.events) == 0 {
+func (s *staging) write(tx store.Tx, l troupe.Lease, now troupe.Session) error {
+	if len(s.events) == 0 {
 		return nil
 	}
-	if err := tx.Append(a.lease, s, what.events); err != nil {
+	if err := tx.Append(l, now, s.events); err != nil {
 		return err
 	}
-	for _, r := range what.asks {
+	for _, r := range s.asks {
 		if err := tx.PutRequest(r); err != nil {
 			return fmt.Errorf("keep request %s: %w", r.ID, err)
 		}
 	}
-	d := treeDelta(what.base, s)
-	d.Prompted = prompted(what.events)
+	d := treeDelta(s.base, now)
+	d.Prompted = prompted(s.events)
 	if !d.IsZero() {
-		return tx.AddTree(a.root, d)
+		return tx.AddTree(now.Root, d)
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ func TestBirthsSincePrompt(t *testing.T) {
 func TestThousandsInOneReply(t *testing.T) {
 	for name, n := range map[string]int{"200": 200, "5000": 5000} {
 		t.Run(name, func(t *testing.T) {
+			if n > 200 && testing.Short() {
+				t.Skip("without -short it runs")
+			}
 			synctest.Test(t, func(t *testing.T) {
 				h := newHome(t)
 				p := h.start(once(slices.Repeat([]string{"Agent:"}, n)...))

@@ -80,21 +80,11 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 		if i < 0 {
 			return nil
 		}
-		c, o := a.st.Calls[i], m.Ended
-		text := turn.RenderOutcome(*o)
+		c := a.st.Calls[i]
 		if c.Wait != nil {
-			o = a.tasks.withOutputFile(o)
-			text = turn.RenderNotification(*o)
+			m.Ended = a.tasks.withOutputFile(m.Ended)
 		}
-		return troupe.ToolFinished{
-			Name: c.Name,
-			Result: troupe.Result{
-				Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID,
-				IsError: c.Wait == nil && o.Status != troupe.Completed,
-				Blocks:  []troupe.Block{troupe.Text(text)},
-			},
-			DurationMS: o.DurationMS, Outcome: o, Mail: m.ID,
-		}
+		return endOfTask(c, m)
 	case troupe.MailAnswer:
 		return a.requests.settle(m)
 	case troupe.MailGrant:
@@ -114,6 +104,17 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
 	}
 	return nil
+}
+
+// endOfTask is the end of a task as the result of the call that waits for it.
+func endOfTask(c turn.Call, m troupe.Mail) troupe.ToolFinished {
+	text := turn.RenderOutcome(*m.Ended)
+	if c.Wait != nil {
+		text = turn.RenderNotification(*m.Ended)
+	}
+	out := resultOf(c, text, c.Wait == nil && m.Ended.Status != troupe.Completed)
+	out.DurationMS, out.Outcome, out.Mail = m.Ended.DurationMS, m.Ended, m.ID
+	return out
 }
 
 // nudge has the model go on, in the runtime's own words.

@@ -486,7 +486,11 @@ func TestMailWhileWaking(t *testing.T) {
 		}).begin(troupe.Caps{MaxDepth: 1})
 		pass(time.Minute)
 		x := h.called("X").ID
-		for n := range 200 {
+		rounds := 200
+		if testing.Short() {
+			rounds = 20
+		}
+		for n := range rounds {
 			var both sync.WaitGroup
 			for i := range 8 {
 				name := []string{"llm/one", "llm/two"}[i%2]

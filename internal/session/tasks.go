@@ -117,12 +117,7 @@ func shortened(text string) string {
 
 // promptOf is what a call gave its child to do.
 func (bs *births) promptOf(c turn.Call) string {
-	t, _ := bs.a.h.d.Tools.Find(c.Name)
-	if t.Intent == nil {
-		return ""
-	}
-	intent, _ := t.Intent(c.Input) // it was decoded before
-	sp, _ := intent.(troupe.Spawn)
+	sp, _ := bs.asks(c)
 	return sp.Prompt
 }
 

@@ -21,7 +21,10 @@ import (
 // step by step is looked at here once all is at rest.
 func TestVirtualRuns(t *testing.T) {
 	t.Parallel()
-	const runs = 300
+	runs := 300
+	if testing.Short() {
+		runs = 60
+	}
 	met := make(map[string]int)
 	for seed := range uint64(runs) {
 		synctest.Test(t, func(t *testing.T) {

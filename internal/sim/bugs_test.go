@@ -27,8 +27,8 @@ type txn = store.Tx
 // wants the simulation to notice every one of them.
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
-	if raced {
-		t.Skip("planted bugs are looked for without the race detector")
+	if testing.Short() {
+		t.Skip("without -short it runs")
 	}
 	for name, plant := range map[string]func() func(*session.Deps){
 		"an end is told in a transaction of its own":               endApart,

@@ -21,7 +21,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")
-	seeds = flag.Int("seeds", played, "how many seeds TestSeeds plays")
+	seeds = flag.Int("seeds", 10_000, "how many seeds TestSeeds plays; with -short no more than 300")
 	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays")
 )
 
@@ -41,6 +41,9 @@ func play(n uint64, trace io.Writer, plant func(*session.Deps)) (sim.Result, err
 // it covered is printed, so that a run that never crashed anything is noticed.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		*seeds = min(*seeds, 300)
+	}
 	var next atomic.Uint64
 	var mu sync.Mutex
 	var sum sim.Result

@@ -254,6 +254,9 @@ func (f *fold) ended(b troupe.Ended) error {
 	p.Result, p.Error, p.EndedAt = b.Outcome.Result, b.Outcome.Error, f.e.At
 	p.Until, p.Reserved = time.Time{}, troupe.Reservation{}
 	f.s.window.wanted = false // a run that could not shorten its conversation does not begin another
+	if b.Cut != nil {
+		f.cut(*b.Cut)
+	}
 	if f.s.halt.run > p.Run {
 		f.s.halt = halt{} // it was stopped before its first run; the next one is another matter
 	}

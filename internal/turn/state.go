@@ -68,6 +68,7 @@ type exchange struct {
 	told        string      // what the session was told holds for it
 	nudges      int         // replies in a row that said nothing or were cut
 	spoken      int         // replies before it was last set to work by more than the ends of its tasks
+	lostEnd     cut         // of the log, if a repair could not save it
 	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
 }
 

@@ -36,8 +36,10 @@ type Session struct {
 	Usage    troupe.Usage `json:"usage" doc:"Over all its runs, as are cost, turns and tool uses"`
 	CostUSD  float64      `json:"cost_usd"`
 	Unpriced bool         `json:"unpriced,omitempty" doc:"No price is known for its model, so cost_usd is not all of it"`
-	Turns    int          `json:"turns"`
-	ToolUses int          `json:"tool_uses"`
+	// Cut: a repair of the database could not save the end of its log.
+	Cut      bool `json:"cut,omitempty" doc:"The end of its log was lost, so usage and cost_usd may be less than what it took"`
+	Turns    int  `json:"turns"`
+	ToolUses int  `json:"tool_uses"`
 
 	CreatedAt  time.Time `json:"created_at"`
 	StartedAt  time.Time `json:"started_at,omitzero" doc:"Of the current run, as ended_at"`
@@ -76,7 +78,7 @@ func NewSession(s troupe.Session, path string, now time.Time) Session {
 		Run:   s.Run, Seq: s.Seq, Error: s.Error, Usage: s.Tally.Usage, CostUSD: s.Tally.Cost.Dollars(),
 		Turns:    s.Tally.Turns,
 		ToolUses: s.Tally.ToolUses, CreatedAt: s.CreatedAt.UTC(), StartedAt: s.StartedAt.UTC(),
-		EndedAt:    s.EndedAt.UTC(),
+		EndedAt: s.EndedAt.UTC(), Cut: s.Cut,
 		DurationMS: DurationMS(s, now),
 	}
 }

@@ -20,6 +20,7 @@ func TestRead(t *testing.T) {
 		{"skip", "p", "TestB", ""},
 		{"output", "p", "TestC", "    c_test.go:3: NOT tested: without rg\n"}, {"pass", "p", "TestC", ""},
 		{"skip", "p", "TestD", ""},
+		{"output", "p", "TestG", "    g_test.go:5: without -short it runs\n"}, {"skip", "p", "TestG", ""},
 		{"output", "p", "TestE", "    e_test.go:4: wrong\n"}, {"fail", "p", "TestE", ""},
 		{"output", "p", "TestF", "panic: oh\n"}, {"output", "p", "", "FAIL\tp\t1s\n"}, {"fail", "p", "", ""},
 		{"output", "q", "", "PASS\n"}, {"output", "q", "", "ok  \tq\t1s\n"}, {"pass", "q", "", ""},

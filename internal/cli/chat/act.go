@@ -330,6 +330,9 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 	if len(c.Unpriced) > 0 {
 		fmt.Fprintln(&b, console.Unpriced(c.Unpriced))
 	}
+	if cut := console.Cut(c.Agents); cut != "" {
+		fmt.Fprintln(&b, cut)
+	}
 	v.say(b.String())
 	return nil
 }

@@ -65,6 +65,9 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	if len(bill.Unpriced) > 0 {
 		fmt.Fprintln(c.Out, console.Unpriced(bill.Unpriced))
 	}
+	if cut := console.Cut(bill.Agents); cut != "" {
+		fmt.Fprintln(c.Out, cut)
+	}
 	if len(bill.Limits) > 0 {
 		fmt.Fprintln(c.Out)
 	}

@@ -18,7 +18,8 @@ import (
 // stopped is what --json prints.
 type stopped struct {
 	Session troupe.SessionID `json:"session"`
-	// Effect is "stops", "none": nobody was running it, or "idle": it had nothing at work.
+	// Effect is "stops", "stopped": it was taken from a process that does not answer, "none": no process was
+	// running it, or "idle": it had nothing at work.
 	Effect string `json:"effect"`
 	Now    bool   `json:"now"`
 	Tree   bool   `json:"tree"`
@@ -42,8 +43,10 @@ several sessions have a command with that id, write SESSION/ID.`,
 		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
-				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
-					return err
+				if take {
+					if taken, err := stopOver(cmd.Context(), c, h, args[0], asJSON); err != nil || taken {
+						return err
+					}
 				}
 				return stop(cmd.Context(), c, h, args[0], now, asJSON)
 			})
@@ -53,6 +56,39 @@ several sessions have a command with that id, write SESSION/ID.`,
 	cmd.Flags().BoolVar(&now, "now", false, "Interrupt the current step")
 	jsonFlag(cmd, &asJSON)
 	return cmd
+}
+
+// stopOver takes a session from a process that does not answer, and stops it. taken: there was such a process.
+func stopOver(
+	ctx context.Context, c *console.Console, h *home.Home, ref string, asJSON bool,
+) (taken bool, err error) {
+	of := ref
+	owner, task, isTask := parseTask(ref)
+	if isTask {
+		if of = owner; of == "" {
+			of = "main"
+		}
+	}
+	s, err := h.Find(ctx, of, c.Cwd)
+	if err != nil {
+		return false, err
+	}
+	if isTask {
+		return false, &troupe.UserError{Problem: fmt.Sprintf("command %s cannot be stopped without the process that "+
+			"runs it", task),
+			Hint: fmt.Sprintf("`troupe stop %s --take-over` takes the whole session from that process.", s.Root),
+			Code: troupe.ExitUsage}
+	}
+	taken, err = h.StopOver(ctx, s, wire.Stop{Now: true, Tree: s.Parent == ""})
+	if err != nil || !taken {
+		return taken, err
+	}
+	out := stopped{Session: s.ID, Effect: "stopped", Now: true, Tree: s.Parent == ""}
+	if asJSON {
+		return true, c.JSON(out)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Path, 0), stopText(out, s))
+	return true, err
 }
 
 func stop(ctx context.Context, c *console.Console, a api.API, ref string, now, asJSON bool) error {
@@ -166,6 +202,8 @@ func stopText(o stopped, s wire.Session) string {
 	case o.Effect == "idle":
 		return fmt.Sprintf("it is not at work (%s); there is nothing to stop",
 			console.EndWord(string(s.Status)))
+	case o.Effect == "stopped":
+		return "taken over and stopped; " + again
 	case o.Now:
 		return "stops now; " + again
 	}

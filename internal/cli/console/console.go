@@ -325,6 +325,21 @@ func Unpriced(models []string) string {
 		strings.Join(shown, ", "))
 }
 
+// Cut says of which agents the bill may be incomplete; "" if of none.
+func Cut(agents []wire.Session) string {
+	var paths []string
+	for _, a := range agents {
+		if a.Cut {
+			paths = append(paths, a.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The bill may be incomplete: the database was damaged, and the end of the log of %s is lost.",
+		Line(strings.Join(paths, ", "), 200))
+}
+
 // Paint gives a text a colour, if there is colour; 0 is none.
 func Paint(color bool, code int, s string) string {
 	if !color || code == 0 || s == "" {

@@ -36,8 +36,9 @@ type Env struct {
 // session goes to the process that runs it.
 type Home struct {
 	api.API
-	app   *app.App
-	agent string // the session whose agent has started this process; "" if none has
+	app    *app.App
+	agent  string // the session whose agent has started this process; "" if none has
+	caller troupe.Caller
 }
 
 // Open opens the home that the environment names, and makes it if it is new. What is asked of it
@@ -53,7 +54,8 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	}
 	agent, _ := env.Lookup(troupe.AgentVariable)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
-	return &Home{router.New(a.As(troupe.You(from)), dial, agent), a, agent}, nil
+	you := troupe.You(from)
+	return &Home{router.New(a.As(you), dial, agent), a, agent, you}, nil
 }
 
 // OpenSettings opens no more of a home than its settings: no home is made, and none is written to.
@@ -63,7 +65,8 @@ func OpenSettings(env Env) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{a.As(troupe.You(troupe.SurfaceCommand)), a, ""}, nil
+	you := troupe.You(troupe.SurfaceCommand)
+	return &Home{a.As(you), a, "", you}, nil
 }
 
 // DoctorWithoutHome is what api.Machine's Doctor finds without a home: cause is why it could not be opened.

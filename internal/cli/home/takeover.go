@@ -7,6 +7,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/app"
 	"github.com/troupe-dev/troupe/internal/client"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -14,12 +15,32 @@ import (
 // TakeOver takes the tree of a session from a process that does not answer. It can then be gone on with as
 // after a crash. One that answers keeps it: what it has at work is stopped in good order by asking it.
 func (h *Home) TakeOver(ctx context.Context, id troupe.SessionID) error {
-	t, err := h.Tree(ctx, id)
-	if err != nil || !t.Running || t.Here {
+	t, silent, err := silent(ctx, h, id)
+	if err != nil || !silent {
 		return err
 	}
+	return h.app.TakeFrom(ctx, t.Root(), nil)
+}
+
+// StopOver is TakeOver with a stop of the session, which its own process will not log any more. taken is false if no
+// other process has the session, or is gone: there is nothing to take from it.
+func (h *Home) StopOver(ctx context.Context, s wire.Session, st wire.Stop) (taken bool, err error) {
+	_, silent, err := silent(ctx, h, s.ID)
+	if err != nil || !silent {
+		return false, err
+	}
+	return true, h.app.TakeFrom(ctx, s.Root, &app.TakenStop{Session: s.ID, Tree: st.Tree, By: h.caller})
+}
+
+// silent reports whether another process runs the tree of a session and does not answer. It is an error if that
+// process answers.
+func silent(ctx context.Context, h *Home, id troupe.SessionID) (t wire.Tree, silent bool, err error) {
+	t, err = h.Tree(ctx, id)
+	if err != nil || !t.Running || t.Here {
+		return t, false, err
+	}
 	if h.agent != "" {
-		return &troupe.UserError{
+		return t, false, &troupe.UserError{
 			Problem: fmt.Sprintf("this command was started by an agent (session %.40s); agents may not take sessions "+
 				"over",
 				h.agent),
@@ -30,7 +51,7 @@ func (h *Home) TakeOver(ctx context.Context, id troupe.SessionID) error {
 		c := client.Dial(t.Owner.Socket)
 		defer c.Close()
 		if err := c.Ping(ctx); !errors.Is(err, api.ErrSilent) {
-			return &troupe.UserError{
+			return t, false, &troupe.UserError{
 				Problem: fmt.Sprintf("process %d on %s runs session %s and answers; it was not taken over", t.Owner.PID,
 					t.Owner.Host, t.Root()),
 				Hint: fmt.Sprintf("`troupe stop %s` stops it; leave --take-over out.", t.Root()),
@@ -38,7 +59,7 @@ func (h *Home) TakeOver(ctx context.Context, id troupe.SessionID) error {
 			}
 		}
 	}
-	return h.app.TakeFrom(ctx, t.Root())
+	return t, true, nil
 }
 
 // Begin begins a tree, or goes on with one, which it takes over first if that is wanted.

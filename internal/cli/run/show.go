@@ -216,4 +216,7 @@ func Table(w io.Writer, r wire.Report) {
 	if len(r.Unpriced) > 0 {
 		fmt.Fprintln(w, console.Unpriced(r.Unpriced))
 	}
+	if cut := console.Cut(r.Agents); cut != "" {
+		fmt.Fprintln(w, cut)
+	}
 }

@@ -272,6 +272,9 @@ func TestItemFaults(t *testing.T) {
 
 // TestItemsAreBounded: a reply that never ends is cut off, and is not asked for again.
 func TestItemsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without -short it runs")
+	}
 	t.Parallel()
 	for parts, name := range map[int]string{1: "items", 500: "parts"} {
 		b := strings.Builder{}

@@ -17,6 +17,9 @@ import (
 // TestFirstStartOnAFullDisk: wherever the disk fills up while the database is made, the next start
 // with room again has one that works.
 func TestFirstStartOnAFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without -short it runs")
+	}
 	t.Parallel()
 	cmd := child(t, os.Args[0], "fill", t.TempDir())
 	if os.Geteuid() != 0 {

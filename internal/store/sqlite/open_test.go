@@ -217,8 +217,9 @@ func TestOpenNewer(t *testing.T) {
 	}
 }
 
-// dropHeldTurns takes back what versions 5 and 6 brought.
-const dropHeldTurns = "ALTER TABLE trees DROP COLUMN since_prompt; " +
+// dropHeldTurns takes back what versions 5 to 7 brought.
+const dropHeldTurns = "ALTER TABLE sessions DROP COLUMN cut; " +
+	"ALTER TABLE trees DROP COLUMN since_prompt; " +
 	"ALTER TABLE trees DROP COLUMN held_turns; ALTER TABLE sessions DROP COLUMN held_turns; "
 
 // A database of the first version is brought up to date, and what it had stays.

@@ -21,13 +21,24 @@ type Rebuilt struct {
 	Lost     string // what is missing; "" if nothing is
 	Requests []troupe.Request
 	Caps     troupe.Caps // a root's
+	// Waits are the agents that are at work for it, and End is what its last run came to, if that is over.
+	Waits []troupe.Task
+	End   troupe.Outcome
 }
 
-// Rebuild makes a session of what is left of its log, which begins with its first event. lost says what
-// is missing behind it, and "" that nothing is: a log with losses is brought to an end that says so.
-type Rebuild func(log []troupe.Event, lost string) (Rebuilt, error)
+// Rebuild makes a session of what is left of its log, which begins with its first event. A log with losses is
+// brought to an end that says so.
+type Rebuild func(log []troupe.Event, l Loss) (Rebuilt, error)
 
-// EndUnknown is lost for a log that has no gap, and of which nothing else tells how long it was.
+// Loss is what is missing behind what is left of a log, and what else the database says of that.
+type Loss struct {
+	Why      string           // "": nothing is missing
+	Events   int64            // how many, as far as that is known
+	Row      troupe.Session   // as the session's row had it; zero if that was lost
+	Children []troupe.Session // who name the session as their parent
+}
+
+// EndUnknown is the Loss of a log that has no gap, and of which nothing else tells how long it was.
 const EndUnknown = "the end of its log may be lost"
 
 // Repaired is what a repair came to.
@@ -99,7 +110,7 @@ func saveInto(
 	if err != nil {
 		return r, explain(draft, "make the database", err)
 	}
-	s := salvage{c: c, path: draft, rebuild: rebuild, rows: map[troupe.SessionID]salvaged{},
+	s := salvage{c: c, path: draft, now: time.Now(), rebuild: rebuild, rows: map[troupe.SessionID]salvaged{},
 		caps: map[troupe.SessionID]troupe.Caps{}}
 	err = c.script(`BEGIN; CREATE TEMP TABLE found (id INTEGER, root TEXT, session TEXT, seq INTEGER, at INTEGER,
 		kind TEXT, body BLOB); CREATE TEMP TABLE keys (root TEXT, session TEXT, seq INTEGER, id INTEGER)`)

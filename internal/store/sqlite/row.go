@@ -10,7 +10,7 @@ import (
 // repair saves what stands here.
 const (
 	sessionColumns = `id, root, parent, reply, call, name, title, depth, cwd, type, model, status, waiting, cause, run, seq, ` +
-		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns
+		tallyColumns + `, result, error, created_at, started_at, ended_at, until, ` + heldColumns + `, cut`
 	leaseColumns    = `owner, epoch` // of sessions
 	eventColumns    = `root, session, seq, at, kind, body`
 	mailColumns     = `root, receiver, id, delivered, body`
@@ -64,6 +64,7 @@ func (s *scan) session() troupe.Session {
 		EndedAt:   s.time(),
 		Until:     s.time(),
 		Reserved:  s.held(),
+		Cut:       s.int64() != 0,
 	}
 }
 
@@ -103,7 +104,7 @@ func sessionArgs(s troupe.Session, l troupe.Lease) []any {
 		string(s.Status), string(s.Waiting), string(s.Cause), s.Run, s.Seq,
 		u.Input, u.Output, u.CacheRead, u.CacheWrite, int64(s.Tally.Cost), s.Tally.Turns, s.Tally.ToolUses,
 		s.Result, s.Error, writeTime(s.CreatedAt), writeTime(s.StartedAt), writeTime(s.EndedAt),
-		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns,
+		writeTime(s.Until), s.Reserved.Tokens, int64(s.Reserved.Cost), s.Reserved.Turns, boolArg(s.Cut),
 		string(l.Owner), l.Epoch,
 	}
 }
@@ -125,4 +126,11 @@ func readTime(n int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, n).UTC()
+}
+
+func boolArg(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

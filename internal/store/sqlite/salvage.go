@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store/sqlite/pages"
@@ -20,6 +21,8 @@ type salvage struct {
 	rebuild Rebuild
 	rows    map[troupe.SessionID]salvaged // the rows of sessions that could be read
 	caps    map[troupe.SessionID]troupe.Caps
+	now     time.Time
+	kids    map[troupe.SessionID][]troupe.Session // by their parents
 	shapes  []shape
 	out     Repaired
 }
@@ -51,6 +54,9 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.findKids(); err != nil {
+		return err
+	}
 	sessions := map[troupe.SessionID]Rebuilt{}
 	for _, l := range logs {
 		if ctx.Err() != nil {
@@ -73,7 +79,13 @@ func (s *salvage) run(ctx context.Context, from *pages.File) (err error) {
 		}
 	}
 	slices.Sort(s.out.Lost)
+	if err := s.remember(sessions); err != nil {
+		return err
+	}
 	if err := s.ancestors(sessions); err != nil {
+		return err
+	}
+	if err := s.settle(sessions); err != nil {
 		return err
 	}
 	return s.write(sessions)
@@ -187,12 +199,13 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 		return x, false, err
 	}
 	row, known := s.rows[l.id]
-	want, lost := max(l.last, row.session.Seq), ""
+	want, lost := max(l.last, row.session.Seq), Loss{Row: row.session, Children: s.kids[l.id]}
 	switch have := int64(len(log)); {
 	case have < want:
-		lost = fmt.Sprintf("its log is damaged behind event %d: %d events are lost", have, want-have)
+		lost.Events = want - have
+		lost.Why = fmt.Sprintf("its log is damaged behind event %d: %d events are lost", have, lost.Events)
 	case !known:
-		lost = EndUnknown
+		lost.Why = EndUnknown
 	}
 	err = errNoLog
 	if len(log) > 0 {
@@ -299,7 +312,8 @@ func (s *salvage) stub(child troupe.Session, n int) (Rebuilt, error) {
 		b.Depth, b.Coord = 0, troupe.Coord{}
 	}
 	first := troupe.Event{Root: child.Root, Session: child.Parent, Seq: 1, At: child.CreatedAt, Body: b}
-	return s.rebuild([]troupe.Event{first}, "its log is damaged; what agents below it did is kept")
+	return s.rebuild([]troupe.Event{first}, Loss{Why: "its log is damaged; what agents below it did is kept", Row: row,
+		Children: s.kids[child.Parent]})
 }
 
 // write writes the rows of sessions and trees, in the order of birth.

@@ -13,11 +13,11 @@ import (
 )
 
 // rebuildRow makes of a log what these tests put into a row: a session of one event.
-func rebuildRow(log []troupe.Event, lost string) (Rebuilt, error) {
+func rebuildRow(log []troupe.Event, l Loss) (Rebuilt, error) {
 	e := log[0]
 	s := rootSession(e.Session)
 	s.Seq = int64(len(log))
-	return Rebuilt{Session: s, Log: log, Kept: len(log), Lost: lost}, nil
+	return Rebuilt{Session: s, Log: log, Kept: len(log), Lost: l.Why}, nil
 }
 
 // plantWhole fills a database in which no limit of the tree is zero, and returns them.

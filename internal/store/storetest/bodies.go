@@ -69,7 +69,8 @@ func bodies() []troupe.Body {
 			Settings:  &settings,
 		},
 		troupe.Started{Run: 3, Caller: &you},
-		troupe.Ended{Outcome: outcome},
+		troupe.Ended{Outcome: outcome, Cut: &troupe.Cut{Events: 3, Reply: 2, Tally: troupe.Tally{Usage: usage, Cost: 8},
+			Agents: []troupe.Task{task}}},
 		troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: "m", Root: "r", To: "t", From: "f", Caller: &you, Kind: troupe.MailTaskEnded, SentAt: at,
 			Blocks: blocks, Ended: &outcome,

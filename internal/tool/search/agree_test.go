@@ -155,6 +155,9 @@ func TestRipgrepEvents(t *testing.T) {
 // The own search looks into files of any size. Only what must be in memory as a whole has a
 // bound, and the result says what was left out for it.
 func TestLargeFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without -short it runs")
+	}
 	t.Parallel()
 	dir := tree(t, map[string]string{"a.txt": "needle\n"})
 	const size = 65 << 20

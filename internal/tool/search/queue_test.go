@@ -116,7 +116,7 @@ func TestFileIsLeft(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		e := engineFor(t, query{regexp: pattern, mode: modeContent})
 		w := e.worker()
-		file := &endless{enough: 100, cancel: cancel}
+		file := &endless{enough: 5, cancel: cancel}
 		p := part{r: file, left: 1 << 40, buf: w.buf}
 		s := lines{worker: w, found: &haul{}}
 		s.parts(ctx, &p, 0)

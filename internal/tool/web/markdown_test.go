@@ -88,6 +88,9 @@ func hostilePages() map[string]string {
 }
 
 func TestHostilePages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("without -short it runs")
+	}
 	t.Parallel()
 	own := &url.URL{Scheme: "https", Host: "example.com", Path: "/"}
 	for name, in := range hostilePages() {
