@@ -123,7 +123,7 @@ func Foremost(q *Query, cwd string, wants []troupe.Attempt, fit int) (sorted []t
 		case hidden || len(c.guarded(w.Path)) > 0:
 			guarded = append(guarded, w)
 			continue
-		case strings.HasPrefix(w.Path, cwd+"/"):
+		case w.Path != cwd && troupe.Within(w.Path, cwd):
 			inside = append(inside, w)
 		default:
 			outside = append(outside, w)

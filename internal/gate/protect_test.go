@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,5 +149,25 @@ func TestUnreadable(t *testing.T) {
 	}
 	if Hidden(chain, []string{"/proj"}, "/home/u")("/home/u/.ssh/x") != true {
 		t.Error("a managed rule hides nothing")
+	}
+}
+
+// TestForemost: what lies in the session's folder comes last, whichever folder it is.
+func TestForemost(t *testing.T) {
+	t.Parallel()
+	for cwd, in := range map[string][]string{"/": {"/etc/a", "/b"}, "/proj": {"/proj/a", "/proj/b/c"}} {
+		out := []string{"/project/a", "/etc/.envrc"}
+		if cwd == "/" {
+			out = []string{"/etc/.envrc"}
+		}
+		var wants []troupe.Attempt
+		for _, path := range append(slices.Clone(in), out...) {
+			wants = append(wants, troupe.Attempt{Op: troupe.OpCreate, Path: path})
+		}
+		q := Query{Protected: []string{"/**/.envrc"}}
+		got, ordinary := Foremost(&q, cwd, wants, 1)
+		if ordinary != len(in) || got[0].Path != "/etc/.envrc" || got[len(got)-1].Path != in[len(in)-1] {
+			t.Errorf("in %s: %d ordinary of %v", cwd, ordinary, got)
+		}
 	}
 }

@@ -5,6 +5,7 @@ package sandbox
 import (
 	"crypto/rand"
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -55,11 +56,14 @@ func contentOf(q *asked, p place) ([]byte, error) {
 	file := os.NewFile(uintptr(fd), p.path)
 	defer file.Close() //nolint:errcheck // nothing was written
 	data := make([]byte, maxReplaced+1)
-	n, err := file.ReadAt(data, 0)
-	if err == nil { // it is larger, or may be
+	switch n, err := file.ReadAt(data, 0); {
+	case err == nil: // it is larger, or may be
 		return nil, unix.EFBIG
+	case !errors.Is(err, io.EOF):
+		return nil, err // what was read is not all of it
+	default:
+		return data[:n], nil
 	}
-	return data[:n], nil
 }
 
 // put gives a file another content in one step. The new file has a name that nobody knows until it has the right

@@ -85,3 +85,29 @@ func read(t *testing.T, path string) string {
 	}
 	return string(data)
 }
+
+// What cannot be read whole is not taken for a content.
+func TestContentOf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"small": []byte("was\n"), "large": make([]byte, maxReplaced+1)} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil { // it can be opened, and not be read
+		t.Fatal(err)
+	}
+	at, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer at.Close() //nolint:errcheck // only looked into
+	q := &asked{pid: os.Getpid()}
+	for name, want := range map[string]string{"small": "was\n", "large": "", "folder": "", "missing": ""} {
+		got, err := contentOf(q, place{dir: int(at.Fd()), name: name, path: filepath.Join(dir, name)})
+		if string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}

@@ -17,6 +17,7 @@ func (h *Hub) recovered(st *turn.State) []troupe.Body {
 		}
 		c := st.Calls[b.Result.Call]
 		if out, ok := h.landed(st, c); ok {
+			out = h.maskOutput(out)
 			b.Interrupt, b.Evidence = false, out.Evidence
 			b.Result.IsError, b.Result.Blocks = out.IsError, out.Blocks
 			bodies[i] = b
@@ -25,8 +26,14 @@ func (h *Hub) recovered(st *turn.State) []troupe.Body {
 	return bodies
 }
 
-// landed is the result of a call that was cut off, if its tool finds that it took effect.
-func (h *Hub) landed(st *turn.State, c turn.Call) (tool.Output, bool) {
+// landed is the result of a call that was cut off, if its tool finds that it took effect. A tool that panics over it
+// has found nothing: it would end each process that takes the session up.
+func (h *Hub) landed(st *turn.State, c turn.Call) (out tool.Output, ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, ok = tool.Output{}, false
+		}
+	}()
 	if h.d.Replay != nil {
 		return tool.Output{}, false // what is played again did not happen here
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,55 @@ func TestChangeThatLanded(t *testing.T) {
 		})
 	}
 }
+
+// TestRecoveredIsCareful: what a tool finds out about a call that was cut off holds no secret, and a tool that
+// panics over it takes no process with it: the session is told to look.
+func TestRecoveredIsCareful(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		after  tool.Set // of the process that goes on
+		result string
+	}{
+		"a secret in a name": {onDisk(), "Changed key-***.txt"},
+		"a panic":            {onDisk().Map(panicking), "may or may not"},
+	} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			reply := plays{"main": {call(`Write:{"file_path":"key-hunter2.txt","content":"one"}`), say("ok")}}.reply
+			with := func(tools tool.Set) func(*process) {
+				return func(p *process) {
+					p.deps = func(d *session.Deps) {
+						d.Tools = tools
+						d.Mask = func(s string) string { return strings.ReplaceAll(s, "hunter2", "***") }
+					}
+				}
+			}
+			p := h.start(reply, with(dying(false))).beginAs(troupe.Caps{}, func(b *fleet.Birth) {
+				b.Cwd, b.Profile.Tools = dir, append(b.Profile.Tools, "Write")
+			})
+			pass(10 * time.Second)
+			p.pool.Close()
+			h.adopt(reply, false, with(tt.after)).end()
+			if got := h.result(h.root, 1, 0); !strings.Contains(got, tt.result) || strings.Contains(got, "hunter2") {
+				t.Errorf("%s: the result is %q, want %q", name, got, tt.result)
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// panicking is a tool that fails over whatever it is given.
+func panicking(d tool.Descriptor) tool.Descriptor {
+	if d.Class == troupe.ClassEdit {
+		d.Runner = panics{d.Runner}
+	}
+	return d
+}
+
+type panics struct{ tool.Runner }
+
+func (panics) Prepare(tool.Env, string) (tool.Prepared, error) { panic("an odd file") }
 
 // onDisk is the real Read, Write and Edit.
 func onDisk() tool.Set {
