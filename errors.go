@@ -7,6 +7,8 @@ var (
 	ErrNotFound  = errors.New("not found")
 	ErrExists    = errors.New("already exists")
 	ErrAmbiguous = errors.New("matches more than one")
+	// ErrBlocked: nothing was done, for part of it cannot be; it can be forced.
+	ErrBlocked = errors.New("part of it cannot be done")
 	// ErrFenced: the writer does not own the session (any more), or the log has moved on.
 	ErrFenced = errors.New("another process owns this session")
 	// ErrNewer: the data was written by a newer version of Troupe.

@@ -189,7 +189,7 @@ func Unwritten(path string) error {
 	}
 	return &troupe.UserError{
 		Problem: path + " is there already, and is left as it is",
-		Hint:    "Name another file, remove this one first, or replace it with --force.", Code: troupe.ExitUsage,
+		Hint:    "Name another file, or remove this one first.", Code: troupe.ExitUsage,
 		Err: fs.ErrExist,
 	}
 }
@@ -197,7 +197,7 @@ func Unwritten(path string) error {
 func unwritable(path string, err error) error {
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("the recording %s cannot be written: %v", path, err),
-		Hint:    "The session itself is safe: name another file, with --from and the session's id.",
+		Hint:    "The session itself is safe: record it into another file, `troupe record --from SESSION FILE`.",
 		Code:    troupe.ExitFailed, Err: err,
 	}
 }

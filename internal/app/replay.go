@@ -124,7 +124,7 @@ func (a bound) replayMail(ctx context.Context, p *Player) error {
 
 var errNotPlayable = &troupe.UserError{
 	Problem: "a replay begins where the recorded run began; it cannot go on with a session",
-	Hint:    "Leave --resume and --continue out.", Code: troupe.ExitUsage,
+	Hint:    "Replay it without naming a session to go on with.", Code: troupe.ExitUsage,
 }
 
 // grace is how long the other agents of a replay may go on once it differs: one of them may

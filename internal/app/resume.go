@@ -102,8 +102,8 @@ func takenOver(id troupe.SessionID, err error) error {
 func fixedAtBirth(b wire.Begin) error {
 	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
 		return &troupe.UserError{
-			Problem: "--agent, --append-system-prompt, --name, --max-turns and --max-time are fixed when a session " +
-				"is born",
+			Problem: "the agent, the name, what is appended to the system prompt, and the limits of turns and time " +
+				"are fixed when a session is born",
 			Hint: "Leave them out when you resume; a session that used up its turns gets as many again.",
 			Code: troupe.ExitUsage,
 		}
@@ -155,7 +155,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		}
 	}
 	if full != s.Model {
-		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "--model", Caller: ad.Caller})
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "it was chosen", Caller: ad.Caller})
 	}
 	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
 	if err != nil {

@@ -202,7 +202,7 @@ func checkName(name string) error {
 	if problem == "" {
 		return nil
 	}
-	return &troupe.UserError{Problem: problem, Hint: "Choose another --name.", Code: troupe.ExitUsage}
+	return &troupe.UserError{Problem: problem, Hint: "Choose another name.", Code: troupe.ExitUsage}
 }
 
 // nameTaken says what to do where a session of this name is there already. Other errors stay as they are.
@@ -212,7 +212,7 @@ func nameTaken(name string, err error) error {
 	}
 	return &troupe.UserError{
 		Problem: fmt.Sprintf("there is a session named %q already", name),
-		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another --name.", name),
+		Hint:    fmt.Sprintf("Go on with it: troupe -p --resume %q; or choose another name.", name),
 		Code:    troupe.ExitUsage, Err: err,
 	}
 }
@@ -260,7 +260,7 @@ func (a runs) checkPrice(b wire.Begin, model string) error {
 		return nil
 	}
 	return &troupe.UserError{
-		Problem: fmt.Sprintf("no price is known for %s, so --max-cost could not hold", model),
+		Problem: fmt.Sprintf("no price is known for %s, so a limit of cost could not hold", model),
 		Hint:    "Add its price to " + a.app.dirs.Models() + ", or limit turns instead.", Code: troupe.ExitUsage,
 	}
 }

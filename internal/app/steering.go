@@ -235,7 +235,7 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 			return &troupe.UserError{
 				Problem: fmt.Sprintf("mode %s is more than %s may have: its definition says %s", mode, b.Profile.Type,
 					b.Profile.Mode),
-				Hint: "Begin another session with --agent main, or change the definition.", Code: troupe.ExitUsage,
+				Hint: "Begin another session as the main agent, or change the definition.", Code: troupe.ExitUsage,
 			}
 		}
 	}

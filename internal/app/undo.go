@@ -272,7 +272,7 @@ func (a *App) isOwner(id troupe.OwnerID) bool {
 func blocked(left []UndoFile, u Undo) error {
 	const show = 10
 	e := &troupe.UserError{Problem: fmt.Sprintf("%d of %d files cannot be put back, so nothing was:", len(left),
-		len(u.Files))}
+		len(u.Files)), Err: troupe.ErrBlocked}
 	force := false
 	for i, f := range left {
 		if i < show {
@@ -283,10 +283,10 @@ func blocked(left []UndoFile, u Undo) error {
 	if len(left) > show {
 		e.Problem += fmt.Sprintf("\n  … and %d more", len(left)-show)
 	}
-	e.Hint = "--force puts back all the others."
+	e.Hint = "Forced, it puts back all the others."
 	if force {
-		e.Hint = "--force replaces what was changed since as well; it is kept and can be brought back. What cannot " +
-			"be put back at all is left."
+		e.Hint = "Forced, it replaces what was changed since as well; that is kept and can be brought back. What " +
+			"cannot be put back at all is left."
 	}
 	return e
 }

@@ -197,7 +197,7 @@ func TestUndoLeavesOthersWork(t *testing.T) {
 	}
 	var ue *troupe.UserError
 	if _, err := p.undo().applyUndo(t.Context(), u, false); !errors.As(err, &ue) ||
-		!strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "--force") {
+		!strings.Contains(ue.Problem, "2 of 3 files") || !strings.Contains(ue.Hint, "Forced, it replaces") {
 		t.Errorf("%v", err)
 	}
 	p.want("refused", now)

@@ -102,7 +102,7 @@ func TestContentOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer at.Close() //nolint:errcheck // only looked into
+	defer at.Close()
 	q := &asked{pid: os.Getpid()}
 	for name, want := range map[string]string{"small": "was\n", "large": "", "folder": "", "missing": ""} {
 		got, err := contentOf(q, place{dir: int(at.Fd()), name: name, path: filepath.Join(dir, name)})

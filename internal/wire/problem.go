@@ -16,7 +16,7 @@ type Problem struct {
 	Detail string `json:"detail" doc:"What happened, and to what; for people"`
 	Hint   string `json:"hint,omitempty" doc:"What to do next; for people"`
 	Code   int    `json:"code,omitempty" doc:"The exit code of a command that fails with this"`
-	Kind   string `json:"kind,omitempty" enum:"not_found,exists,ambiguous,fenced,newer,limit" doc:"What sort of error it is, for programs"`
+	Kind   string `json:"kind,omitempty" enum:"not_found,exists,ambiguous,fenced,blocked,newer,limit" doc:"What sort of error it is, for programs"`
 }
 
 // Error implements error.
@@ -43,6 +43,7 @@ func kinds() []struct {
 		{troupe.ErrExists, "exists", http.StatusConflict},
 		{troupe.ErrAmbiguous, "ambiguous", http.StatusConflict},
 		{troupe.ErrFenced, "fenced", http.StatusConflict},
+		{troupe.ErrBlocked, "blocked", http.StatusConflict},
 		{troupe.ErrNewer, "newer", http.StatusConflict},
 		{troupe.ErrCap, "limit", http.StatusConflict},
 	}

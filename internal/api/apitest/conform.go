@@ -169,7 +169,7 @@ func SameError(t *testing.T, name string, got, want error) {
 		t.Errorf("%s: the error says %q, want %q", name, got, want)
 	}
 	for _, kind := range []error{troupe.ErrNotFound, troupe.ErrExists, troupe.ErrAmbiguous, troupe.ErrFenced,
-		troupe.ErrNewer, troupe.ErrCap} {
+		troupe.ErrBlocked, troupe.ErrNewer, troupe.ErrCap} {
 		if errors.Is(got, kind) != errors.Is(want, kind) {
 			t.Errorf("%s: errors.Is(err, %v) is %t, want %t", name, kind, errors.Is(got, kind), errors.Is(want, kind))
 		}

@@ -4,7 +4,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,18 @@ func inHome(c *console.Console, fn func(context.Context, api.API, []string) erro
 		return c.With(cmd.Context(), troupe.SurfaceCommand,
 			func(h *home.Home) error { return fn(cmd.Context(), h, args) })
 	}
+}
+
+// hinted adds to the hint of an error. The use cases say what can be done about it, and a command which flag of its own
+// does that.
+func hinted(err error, more string) error {
+	user, ok := errors.AsType[*troupe.UserError](err)
+	if !ok {
+		return err
+	}
+	out := *user
+	out.Hint = strings.TrimSpace(out.Hint + " " + more)
+	return &out
 }
 
 // later says what becomes of what waits in the home.

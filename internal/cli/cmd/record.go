@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -144,7 +145,14 @@ func checkFree(file string, force bool) error {
 	if force {
 		return nil
 	}
-	return home.CheckUnused(file)
+	return orReplace(home.CheckUnused(file))
+}
+
+func orReplace(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return hinted(err, "--force replaces it.")
+	}
+	return err
 }
 
 func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file string, force bool,
@@ -154,7 +162,7 @@ func saveRecording(ctx context.Context, c *console.Console, h *home.Home, file s
 		return err
 	}
 	if err := home.Save(file, rec, force); err != nil {
-		return err
+		return orReplace(err)
 	}
 	c.Warn(fmt.Sprintf("recorded %d model calls of session %s in %s", rec.Calls(), root, c.ShortPath(file)))
 	if sent := home.DescribeSent(rec); sent != "" {

@@ -130,7 +130,7 @@ func undoInJSON(ctx context.Context, c *console.Console, a api.API, u wire.Undo,
 		}
 		var err error
 		if u, err = a.Undo(ctx, u.Session, order); err != nil {
-			return err
+			return orForced(err, order)
 		}
 	}
 	if err := c.JSON(u); err != nil {
@@ -184,7 +184,7 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 	}
 	r, err := a.Undo(ctx, s.ID, order)
 	if err != nil {
-		return err
+		return orForced(err, order)
 	}
 	fmt.Fprintf(c.Out, "Put back %s.", console.Count(len(r.Files), "file"))
 	if r.TakeBack != "" {
@@ -195,6 +195,14 @@ func undoInWords(ctx context.Context, c *console.Console, a api.API, s wire.Sess
 		fmt.Fprintf(c.Out, "left     %s: %s\n", shortIn(s, x.Path), console.Line(x.Problem, 0))
 	}
 	return leftOver(r)
+}
+
+// orForced says how to force an undo that was refused for files that cannot be put back.
+func orForced(err error, order wire.UndoOrder) error {
+	if order.Force || !errors.Is(err, troupe.ErrBlocked) {
+		return err
+	}
+	return hinted(err, "Add --force for that.")
 }
 
 // confirm takes only a plain yes for one.
