@@ -460,9 +460,13 @@ func (w *Work) stops(a *worker) string {
 	return ""
 }
 
-// row draws one line: what it is shrinks before how long it takes.
+// row draws one line: what it is shrinks before whose it is, and that before how long it takes.
 func (w *Work) row(who, what, behind string) string {
 	if w.view.o.Width > 0 {
+		least := 3 + ansi.StringWidth(who+behind) + min(shortest, ansi.StringWidth(what))
+		if name, ok := strings.CutSuffix(who, " · "); ok && least > w.view.o.Width {
+			who = console.Middle(name, max(shortest, ansi.StringWidth(name)-(least-w.view.o.Width))) + " · "
+		}
 		what = w.view.shorten(what, 3+ansi.StringWidth(who+behind))
 	}
 	rows := console.Wrap("… "+who+what+behind, max(w.view.o.Width-1, 0)) // the foot leaves the last column free
