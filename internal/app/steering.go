@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
@@ -167,14 +169,39 @@ func (a steering) Background(ctx context.Context, id troupe.SessionID) error {
 	if err != nil {
 		return err
 	}
+	told := make(chan error, 1)
 	e := a.app.hosting(s.Root)
-	if e == nil || !s.Status.Live() || !e.hub.Move(s.Root, id, &a.caller) {
+	if e == nil || !s.Status.Live() || !e.hub.Move(s.Root, id, &a.caller, func(err error) { told <- err }) {
+		return notMoved(id, session.ErrNotWaited)
+	}
+	ctx, cancel := context.WithTimeout(ctx, moveWithin)
+	defer cancel()
+	select {
+	case err := <-told:
+		return notMoved(id, err)
+	case <-ctx.Done():
+		return fmt.Errorf("move what %s waits for to the background: it does not answer: %w", id, ctx.Err())
+	}
+}
+
+// moveWithin is far more than a session takes to move what it waits for. One that was lost meanwhile never answers.
+const moveWithin = 10 * time.Second
+
+// notMoved says what could not be moved to the background; nil if all was.
+func notMoved(id troupe.SessionID, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, session.ErrNotWaited):
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("%s is not an agent that another one waits for here", id),
-			Hint:    "`troupe tasks` lists those that are at work.", Code: troupe.ExitUsage,
+			Hint:    "`troupe tasks` lists those that are at work.", Code: troupe.ExitUsage, Err: err,
 		}
 	}
-	return nil
+	return &troupe.UserError{
+		Problem: fmt.Sprintf("not all that %s waits for was moved to the background: %v", id, err),
+		Hint:    "What was not moved goes on as it was.", Code: troupe.ExitUsage, Err: err,
+	}
 }
 
 // Compact has a session shorten its conversation; hint says what to keep.

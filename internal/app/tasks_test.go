@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -122,5 +123,65 @@ func TestClock(t *testing.T) {
 	s := troupe.Session{Status: troupe.Waiting, Waiting: troupe.WaitApproval, Until: now.Add(24 * time.Hour)}
 	if got := doing(s, now); !strings.Contains(got, " until Sat ") && !strings.Contains(got, " until Sun ") {
 		t.Errorf("it waits %q", got)
+	}
+}
+
+const movedLate = `
+replies:
+  - agent: main
+    turn: 1
+    calls: [{tool: Bash, input: {command: "echo begun > there; cat go; echo over", timeout: 60000}}]
+  - agent: main
+    text: done
+`
+
+// TestMoveIsRefused: a command whose log cannot be made is not moved to the background; the caller is told why,
+// and the command goes on as it was.
+func TestMoveIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(movedLate), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"there", "go"} {
+		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := openHome(t, t.TempDir())
+	defer func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	r, err := you(a).Begin(t.Context(), wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml",
+		Permissions: wire.Permissions{Allow: []string{"Bash"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "there")); err != nil { // it waits for the command
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(a.outputDir(r.Root), "b1.0.log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err = you(a).Background(t.Context(), r.Root)
+	if err == nil || !strings.Contains(err.Error(), "b1.0.log") {
+		t.Errorf("moving it says %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := you(a).Wait(t.Context(), r.Root); err != nil {
+		t.Fatal(err)
+	}
+	log, err := a.trees.events(t.Context(), r.Root, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range log {
+		if f, ok := e.Body.(troupe.ToolFinished); ok && (f.Task != nil || troupe.JoinText(f.Result.Blocks) != "over") {
+			t.Errorf("the command ended with %+v", f)
+		}
 	}
 }

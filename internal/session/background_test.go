@@ -190,7 +190,7 @@ func TestForegroundMoves(t *testing.T) {
 			}
 			if byHand {
 				pass(2 * time.Second)
-				if !p.hub.Move(p.root, h.called("X").ID, nil) || p.hub.Move(p.root, "nobody", nil) {
+				if !p.hub.Move(p.root, h.called("X").ID, nil, nil) || p.hub.Move(p.root, "nobody", nil, nil) {
 					t.Error("X was not moved, or nobody was")
 				}
 			}
@@ -359,7 +359,7 @@ func TestResultFiles(t *testing.T) {
 			p := h.start(plays.reply, saves).begin(troupe.Caps{MaxDepth: 1})
 			pass(3 * time.Second)
 			x := h.called("X").ID
-			if tt.move && !p.hub.Move(p.root, x, nil) {
+			if tt.move && !p.hub.Move(p.root, x, nil, nil) {
 				t.Errorf("%s: X was not moved", name)
 			}
 			if tt.down {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -178,10 +179,10 @@ func (c confined) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 }
 
 // Move implements tool.Mover.
-func (c confined) Move(log string) (name string, ok bool) {
+func (c confined) Move(log string) (name string, err error) {
 	m, ok := c.Prepared.(tool.Mover)
 	if !ok {
-		return "", false
+		return "", fmt.Errorf("it cannot go on in the background: %w", errors.ErrUnsupported)
 	}
 	return m.Move(log)
 }

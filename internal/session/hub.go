@@ -325,14 +325,15 @@ func (h *Hub) Look(ctx context.Context, root troupe.SessionID) error {
 }
 
 // Move has a sub-agent that its parent waits for go on in the background; of the main agent, every agent and
-// command that it waits for. It returns false if nobody can be waiting for it.
-func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller) bool {
+// command that it waits for. It returns false if nothing can be waiting for it. Otherwise told, which may be nil and
+// must not block, hears once what came of it, unless the tree is lost before that.
+func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller, told func(error)) bool {
 	t := h.hold(root)
 	if t == nil {
 		return false
 	}
 	defer h.unhold(t)
-	return t.move(child, by)
+	return t.move(inMove{child, by, told})
 }
 
 // Seen tells the hub how a folder looked at a time, for agents that begin there soon.

@@ -17,6 +17,7 @@ type (
 	inMove             struct { // the child is wanted in the background; of the session itself, all that it waits for
 		child troupe.SessionID
 		by    *troupe.Caller
+		told  func(error) // hears what came of it; may be nil
 	}
 	inGranted struct { // the governor lets the call of that seal go
 		seal     int64

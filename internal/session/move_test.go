@@ -2,6 +2,9 @@ package session_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,8 +32,52 @@ func (m movable) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	return m.command.Run(ctx, env)
 }
 
-func (m movable) Move(log string) (string, bool) {
-	return m.input, m.runs.Load() && strings.HasSuffix(log, ".log")
+func (m movable) Move(log string) (string, error) {
+	switch {
+	case !m.runs.Load() || !strings.HasSuffix(log, ".log"):
+		return "", errors.New("it does not run")
+	case strings.HasPrefix(m.input, "59s"):
+		return "", errors.New("the disk is full")
+	}
+	return m.input, nil
+}
+
+// TestMoveIsAnswered: who wants something moved hears what came of it. What cannot be moved goes on as it was.
+func TestMoveIsAnswered(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[string]string{"Bash:60s": "<nil>", "Bash:59s": "the disk is full",
+		"Read:60s": session.ErrNotWaited.Error()} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call(asked), say("I wait")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					d.Tools = tools().Map(func(d tool.Descriptor) tool.Descriptor {
+						if d.Name == "Bash" {
+							d.Runner = movable{}
+						}
+						return d
+					})
+				}
+			}).begin(troupe.Caps{})
+			pass(5 * time.Second)
+			var said []string
+			if !p.hub.Move(p.root, p.root, nil, func(err error) { said = append(said, fmt.Sprint(err)) }) {
+				t.Fatal("main is not there")
+			}
+			pass(time.Second)
+			if !slices.Equal(said, []string{want}) {
+				t.Errorf("%s: told %q, not %q", asked, said, want)
+			}
+			if goesOn := len(h.kinds(h.root, troupe.KindToolFinished)) == 0; goesOn != strings.Contains(want, "disk") {
+				t.Errorf("%s: after a second it goes on as it was: %v", asked, goesOn)
+			}
+			p.end()
+			if s := h.get(h.root); s.Status != troupe.Completed {
+				t.Errorf("%s: main is %s", asked, s.Status)
+			}
+			h.checkTree()
+		})
+	}
 }
 
 // TestCommandMoves: what the main agent waits for, agents and commands, goes on in the background when a
@@ -64,7 +111,7 @@ func TestCommandMoves(t *testing.T) {
 			p := h.start(plays{"main": {tt.first, say("I wait")}, "main/X": reads(30)}.reply, shell).
 				begin(troupe.Caps{MaxDepth: 1})
 			pass(5 * time.Second)
-			if !p.hub.Move(p.root, p.root, nil) {
+			if !p.hub.Move(p.root, p.root, nil, nil) {
 				t.Fatalf("%s: not moved", name)
 			}
 			pass(5 * time.Second)
@@ -112,7 +159,7 @@ func TestMoveIsOnRecord(t *testing.T) {
 		}).begin(troupe.Caps{})
 		pass(5 * time.Second)
 		you := troupe.You(troupe.SurfaceChat)
-		if !p.hub.Move(p.root, p.root, &you) {
+		if !p.hub.Move(p.root, p.root, &you, nil) {
 			t.Fatal("not moved")
 		}
 		p.end()
@@ -158,7 +205,7 @@ func TestMovedIsAnnounced(t *testing.T) {
 		if len(h.kinds(h.root, troupe.KindToolStarted)) != 0 {
 			t.Fatal("it was announced before it was moved")
 		}
-		if !p.hub.Move(p.root, p.root, nil) {
+		if !p.hub.Move(p.root, p.root, nil, nil) {
 			t.Fatal("not moved")
 		}
 		p.end()
@@ -205,7 +252,7 @@ func TestMovedIsNotAsked(t *testing.T) {
 				}
 			}).beginAs(troupe.Caps{}, careful)
 			pass(5 * time.Second)
-			if !p.hub.Move(p.root, p.root, nil) {
+			if !p.hub.Move(p.root, p.root, nil, nil) {
 				t.Fatal("not moved")
 			}
 			p.end()

@@ -136,19 +136,18 @@ func (t *tree) takeAwaited(child troupe.SessionID) (awaited bool) {
 }
 
 // move has a child that its parent waits for go on in the background; of the main agent, all that it waits for.
-func (t *tree) move(child troupe.SessionID, by *troupe.Caller) bool {
+func (t *tree) move(in inMove) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	at := t.chain.parent(child)
-	if child == t.root {
-		at = child
+	at := t.chain.parent(in.child)
+	if in.child == t.root {
+		at = t.root
 	}
 	a := t.actors[at]
 	if a == nil {
 		return false
 	}
-	a.post(inMove{child, by})
-	return true
+	return a.post(in)
 }
 
 // settled is called by an actor that has committed a change between live and ended.

@@ -179,7 +179,7 @@ func meddle(p *process, d *rand.Rand) {
 		p.send(troupe.Mail{To: to, Kind: troupe.MailNotice, Blocks: []troupe.Block{troupe.Text("something has " +
 			"changed")}})
 	case 6:
-		p.hub.Move(p.root, to, nil)
+		p.hub.Move(p.root, to, nil, nil)
 	case 7:
 		respond(p, d, to)
 	}

@@ -80,7 +80,7 @@ func (w *world) speak() {
 	s := w.anybody()
 	id := s.Session.ID
 	if w.one(12) && s.Session.Parent != "" {
-		w.trace("move %s to the background: %v", id, w.live.hub.Move(w.root, id, nil))
+		w.trace("move %s to the background: %v", id, w.live.hub.Move(w.root, id, nil, nil))
 		return
 	}
 	w.tell(func(tx store.Tx) ([]troupe.Mail, error) { return w.mail(tx, id) })

@@ -94,9 +94,9 @@ type Backgrounder interface {
 // Mover is a Prepared whose Run, once it is under way, may be asked to go on in the background.
 type Mover interface {
 	// Move has what Run prints go to the file log, what it has printed included, and gives it the time of
-	// calls in the background. It returns a short name for what runs; ok is false, and nothing has
-	// changed, if nothing runs yet or any more. It may be called beside Run.
-	Move(log string) (name string, ok bool)
+	// calls in the background. It returns a short name for what runs. An error says why it cannot be moved, and
+	// nothing has changed: it goes on as it was, if it runs. Move may be called beside Run.
+	Move(log string) (name string, err error)
 }
 
 // Output is what a call returns: to the model its blocks, to the record its evidence.

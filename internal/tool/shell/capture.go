@@ -123,7 +123,10 @@ func (c *capture) create() (*kept, error) {
 	}
 	name := filepath.Join(c.env.OutputDir, filepath.Base(c.env.CallID)+".txt")
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	return &kept{f: f, mask: c.env.Mask}, err
+	if err != nil {
+		return nil, err
+	}
+	return &kept{f: f, mask: c.env.Mask}, nil
 }
 
 // report implements printed.

@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -11,7 +13,7 @@ type underway struct {
 	mu    sync.Mutex
 	out   printed
 	moved bool
-	over  bool
+	ends  bool               // it has ended, or is being ended
 	more  chan time.Duration // the time it has from now on
 	leave func()             // gives its turn to another command; it may be called twice
 }
@@ -31,27 +33,56 @@ func (u *underway) add(p []byte) {
 func (u *underway) end() (out printed, moved bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.over = true
+	u.ends = true
 	u.out.close()
 	return u.out, u.moved
 }
 
-// move has the output go to a log from here on.
-func (u *underway) move(log string) bool {
+// What a command that cannot be moved is.
+var (
+	errNotBegun   = errors.New("the command has not begun")
+	errEnds       = errors.New("the command has ended, or is being ended")
+	errBackground = errors.New("the command runs in the background")
+)
+
+// move has the output go to a log from here on. With an error the command goes on as it was.
+func (u *underway) move(log string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	c, ok := u.out.(*capture)
-	if u.over || !ok {
-		return false
+	switch {
+	case !ok:
+		return errBackground
+	case u.ends:
+		return errEnds
 	}
 	j, err := c.toLog(log)
 	if err != nil {
-		return false
+		return fmt.Errorf("there is no place for its output: %w", err)
 	}
 	u.out, u.moved = j, true
 	u.more <- defaultLong * time.Millisecond // it is sent once
 	u.leave()
+	return nil
+}
+
+// timeIsUp has the command not be moved any more, since its time is over. It reports false if it was moved before
+// that, and has its new time in more.
+func (u *underway) timeIsUp() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.more) > 0 {
+		return false
+	}
+	u.ends = true
 	return true
+}
+
+// ending has the command not be moved any more.
+func (u *underway) ending() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ends = true
 }
 
 // toLog makes the log of a command that goes on in the background: with all that was printed until now.
@@ -77,10 +108,13 @@ func (c *capture) toLog(path string) (*journal, error) {
 }
 
 // Move implements tool.Mover.
-func (c *call) Move(log string) (name string, ok bool) {
+func (c *call) Move(log string) (name string, err error) {
 	u := c.under.Load()
-	if u == nil || !u.move(log) {
-		return "", false
+	if u == nil {
+		return "", errNotBegun
 	}
-	return c.label, true
+	if err := u.move(log); err != nil {
+		return "", err
+	}
+	return c.label, nil
 }

@@ -29,7 +29,7 @@ func TestMove(t *testing.T) {
 			if !ok {
 				t.Fatal("it cannot be moved")
 			}
-			if _, ok := m.Move(log); ok {
+			if _, err := m.Move(log); err == nil {
 				t.Error("it was moved before it ran")
 			}
 			go func() {
@@ -43,10 +43,10 @@ func TestMove(t *testing.T) {
 				_, err := os.Stat(filepath.Join(b.env.Cwd, "there"))
 				return err == nil
 			})
-			if label, ok := m.Move(log); !ok || label != "count" {
-				t.Fatalf("moved %v as %q", ok, label)
+			if label, err := m.Move(log); err != nil || label != "count" {
+				t.Fatalf("moved as %q: %v", label, err)
 			}
-			if _, ok := m.Move(log); ok {
+			if _, err := m.Move(log); err == nil {
 				t.Error("it was moved twice")
 			}
 			if err := os.WriteFile(filepath.Join(b.env.Cwd, "go"), nil, 0); err != nil {
@@ -66,7 +66,7 @@ func TestMove(t *testing.T) {
 			if err != nil || string(got) != want.String() {
 				t.Errorf("the log has %d bytes of %d: %v", len(got), want.Len(), err)
 			}
-			if _, ok := m.Move(log); ok {
+			if _, err := m.Move(log); err == nil {
 				t.Error("it was moved after its end")
 			}
 		})
@@ -92,11 +92,41 @@ func TestMovedIsStopped(t *testing.T) {
 	if !ok {
 		t.Fatal("it cannot be moved")
 	}
-	if _, ok := m.Move(filepath.Join(b.env.OutputDir, "b1.log")); !ok {
-		t.Fatal("it was not moved")
+	if _, err := m.Move(filepath.Join(b.env.OutputDir, "b1.log")); err != nil {
+		t.Fatal(err)
 	}
 	cancel()
 	if text := troupe.JoinText((<-done).Blocks); !strings.HasPrefix(text, "(Ended: it was stopped.)") {
 		t.Errorf("got %q", text)
+	}
+}
+
+// TestMovedWhileEnding: what is being ended since its time is up is not moved any more, and its end says so.
+func TestMovedWhileEnding(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	p := b.prepare(map[string]any{"timeout": 300,
+		"command": "trap 'touch there; sleep 0.6; exit 0' TERM; while :; do sleep 0.05; done"})
+	done := make(chan tool.Output, 1)
+	go func() {
+		out, err := p.Run(t.Context(), b.env)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- out
+	}()
+	await(t, "its time to be up", func() bool {
+		_, err := os.Stat(filepath.Join(b.env.Cwd, "there"))
+		return err == nil
+	})
+	m, ok := p.(tool.Mover)
+	if !ok {
+		t.Fatal("it cannot be moved")
+	}
+	if _, err := m.Move(filepath.Join(b.env.OutputDir, "b1.log")); err == nil {
+		t.Error("it was moved while it was ended")
+	}
+	if text := troupe.JoinText((<-done).Blocks); !strings.Contains(text, "it had not finished after 300ms") {
+		t.Errorf("its end says %q", text)
 	}
 }

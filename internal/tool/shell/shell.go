@@ -283,7 +283,7 @@ func (c *call) run(ctx context.Context, env tool.Env, out *underway) (ending, er
 		})
 	}()
 	c.under.Store(out)
-	e := c.shell.wait(ctx, p, all, c.timeout, out.more)
+	e := c.shell.wait(ctx, p, all, c.timeout, out)
 	_ = r.SetReadDeadline(time.Now().Add(c.shell.options.Drain)) // pipes support it
 	e.held = <-held
 	tests.end()

@@ -27,9 +27,8 @@ type ending struct {
 }
 
 // wait waits for the shell, ends it if it must not go on, and then ends what is left of its kin. When
-// it returns nothing of them runs. more sets another time from when it comes on.
-func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration,
-	more <-chan time.Duration) ending {
+// it returns nothing of them runs. It has another time from when it is moved on, and is moved no more once it ends.
+func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.Duration, u *underway) ending {
 	type exit struct {
 		state *os.ProcessState
 		err   error
@@ -49,14 +48,16 @@ func (s *Shell) wait(ctx context.Context, p *os.Process, all kin, timeout time.D
 		select {
 		case x = <-exited:
 		case <-timer.C:
-			e.timedOut = true
-		case timeout = <-more:
+			e.timedOut = u.timeIsUp()
+			waits = !e.timedOut
+		case timeout = <-u.more:
 			timer.Reset(timeout)
 			waits = true
 		case <-ctx.Done():
 			e.cancelled = true
 		}
 	}
+	u.ending()
 	if e.timedOut || e.cancelled {
 		all.signal(syscall.SIGTERM)
 		grace := time.NewTimer(s.options.Grace)
