@@ -13,16 +13,26 @@ import (
 const maxSteps = 20
 
 // indirect calls add with the places in a project that what is protected leads to: links, one step after another,
-// and what the repository's own config names. Who may write those decides what runs, as with a hook itself.
-func indirect(top string, gits, protected []string, add func(path, why string)) {
+// and what the repository's own config names, or the user's. Who may write those decides what runs, as with a hook
+// itself.
+func indirect(top string, homes, gits, protected []string, add func(path, why string)) {
 	inside := func(path, why string) {
 		if path != top && troupe.Within(path, top) {
 			add(path, why)
 		}
 	}
+	for _, home := range homes {
+		c := gitConfig{top: top, home: home, whose: "your config of git", add: inside}
+		c.read(filepath.Join(home, ".gitconfig"), maxSteps)
+		c.read(filepath.Join(home, ".config", "git", "config"), maxSteps)
+	}
 	for _, git := range gits {
 		protected = append(protected, entriesOf(filepath.Join(git, "hooks"))...)
-		included(filepath.Join(git, "config"), top, inside, maxSteps)
+		c := gitConfig{top: top, whose: "the repository's config", add: inside}
+		if len(homes) > 0 {
+			c.home = homes[0]
+		}
+		c.read(filepath.Join(git, "config"), maxSteps)
 	}
 	for _, folder := range []string{".claude", ".claude/agents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
@@ -54,8 +64,15 @@ func entriesOf(folder string) []string {
 	return out
 }
 
-// included reads a config of git for the files that it includes and the folder of hooks that it names.
-func included(file, top string, add func(path, why string), steps int) {
+// gitConfig is a config of git that is read for the files that it includes and the folder of hooks that it names.
+// What is included on a condition counts whether it holds or not.
+type gitConfig struct {
+	top, home string
+	whose     string
+	add       func(path, why string)
+}
+
+func (c *gitConfig) read(file string, steps int) {
 	text, _, err := readFile(file)
 	if err != nil || steps == 0 {
 		return
@@ -70,14 +87,38 @@ func included(file, top string, add func(path, why string), steps int) {
 		}
 		key, value, _ := strings.Cut(line, "=")
 		key, value = strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)
+		if rest, ok := strings.CutPrefix(value, "~/"); ok && c.home != "" {
+			value = filepath.Join(c.home, rest)
+		}
 		switch {
 		case value == "":
 		case key == "path" && slices.Contains([]string{"include", "includeif"}, section):
 			path := rebase(filepath.Dir(file), value)
-			add(path, "the repository's config includes it")
-			included(path, top, add, steps-1)
+			c.add(path, c.whose+" includes it")
+			c.read(path, steps-1)
 		case key == "hookspath" && section == "core":
-			add(rebase(top, value), "git runs these: the repository's config says so")
+			c.hooks(rebase(c.top, value))
 		}
 	}
+}
+
+// hooks adds the folder of the hooks. That can be the project itself: then what lies there under the name of a hook.
+func (c *gitConfig) hooks(folder string) {
+	why := "git runs these: " + c.whose + " says so"
+	c.add(folder, why)
+	if folder != c.top {
+		return
+	}
+	for _, name := range hookNames() {
+		c.add(filepath.Join(folder, name), why)
+	}
+}
+
+// hookNames are those of githooks(5).
+func hookNames() []string {
+	return strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit
+		prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update
+		proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite
+		sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit
+		post-index-change`)
 }

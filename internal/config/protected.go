@@ -122,7 +122,7 @@ func guards(project string, d Dirs, add func(Guard)) {
 		}
 	}
 	if project != "" {
-		indirect(top, gits, own, fixed)
+		indirect(top, homes, gits, own, fixed)
 	}
 }
 
