@@ -195,6 +195,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	if err != nil {
 		return nil, nil, err
 	}
+	c.Granted = stillToMake(c)
 	s := gr.policy.settings.Sandbox
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
 	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp)

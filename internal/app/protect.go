@@ -86,6 +86,18 @@ func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted [
 	return out, granted
 }
 
+// stillToMake is what was granted, without files that were to be made and that another program has made since: leave
+// to make a file is no leave to change that one, and the command is asked about it.
+func stillToMake(c session.Confine) []troupe.Attempt {
+	return slices.DeleteFunc(slices.Clone(c.Granted), func(a troupe.Attempt) bool {
+		if a.Op != troupe.OpCreate || !slices.Contains(c.Asked, a) {
+			return false
+		}
+		info, err := os.Lstat(a.Path)
+		return err == nil && !info.IsDir()
+	})
+}
+
 // workspace are the folders that sessions of a folder may write, as they are named.
 func (g *guard) workspace(gr *folder, cwd string) []string {
 	return append(gr.folders(cwd), absolute(gr.policy.settings.Sandbox.Write, cwd, g.app.dirs.Home)...)

@@ -67,8 +67,9 @@ type Confine struct {
 	Keeps      func(path string) (why string)
 	// Reach: whoever allowed the command allowed it the network too, as far as settings do.
 	Reach bool
-	// Granted is what was allowed beyond the level, for this one run.
-	Granted []troupe.Attempt
+	// Granted is what was allowed beyond the level, for this one run. Asked are those that were asked about last: the
+	// command has not run with them yet, so what was to be made by them is not its own if it is there by now.
+	Granted, Asked []troupe.Attempt
 	// Looks is called before the whole project is looked through, which may take long; nil: nobody watches.
 	Looks func()
 }
@@ -129,6 +130,9 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 		Reach:      reach && d.Sandbox != troupe.LevelReadOnly,
 		Unreadable: gate.Unreadable(chain, c.roots(), c.h.d.Home), Hides: gate.HidesFor(chain, c.roots(), c.h.d.Home),
 		Unwritable: gate.Unwritable(chain, c.roots(), c.h.d.Home), Keeps: gate.Kept(chain, c.roots(), c.h.d.Home),
+	}
+	if call.Asked != nil {
+		ask.Asked = call.Asked.Wants
 	}
 	guard := c.h.d.Guard
 	return func(ctx context.Context, env *tool.Env) error {

@@ -23,6 +23,7 @@ const (
 func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.RequestBody {
 	cwd, q := cs.a.st.Session.Cwd, cs.places()
 	wants, ordinary := gate.Foremost(&q, cwd, wants, mostListed)
+	asking := keepsAsking(d, wants, ordinary)
 	beyond := max(len(wants)-mostListed, 0)
 	// Where all of the rest lies in the folder, a yes to the folder spares the next question.
 	level := opens(c, d, wants, more || beyond > 0 && ordinary >= beyond)
@@ -40,6 +41,7 @@ func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attemp
 	if beyond > 0 {
 		why += "; what else it wants then is asked about next"
 	}
+	why += asking
 	if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
 		why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 	}
@@ -96,6 +98,20 @@ func yesToFolder(folder string, that, hosts bool) string {
 		text += ", and reach any host that the settings allow"
 	}
 	return text
+}
+
+// keepsAsking says what no rule for the command gives, where there is one to answer with: it opens the folder.
+func keepsAsking(d troupe.Decision, wants []troupe.Attempt, ordinary int) string {
+	changes := 0
+	for _, w := range wants {
+		if w.Changes() {
+			changes++
+		}
+	}
+	if d.Grant == "" || changes <= ordinary {
+		return ""
+	}
+	return "; a rule opens the folder only: what it writes elsewhere is asked about each time"
 }
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been
