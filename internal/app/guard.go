@@ -198,7 +198,8 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 	c.Granted = stillToMake(c)
 	s := gr.policy.settings.Sandbox
 	out := &troupe.Confinement{Level: c.Level, Temp: temp, Bounds: s.Limits.Bounds()}
-	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp)
+	// tmux puts its socket into /tmp whatever TMPDIR says, where the user's own server has one.
+	environ := append(sandbox.Environment(sandbox.Quiet()), "TMPDIR="+temp, "TMUX_TMPDIR="+temp)
 	out.Scratch, out.Fixed = g.caches(gr, c)
 	out.Writable, out.Granted = g.writable(gr, c)
 	out.Fixed = append(out.Fixed, g.workspace(gr, c.Session.Cwd)...)

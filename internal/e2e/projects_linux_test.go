@@ -201,7 +201,13 @@ func (pr project) make(t *testing.T, environ []string) *made {
 // fresh is a copy of the project with a home of its own.
 func (m *made) fresh(t *testing.T) *place {
 	t.Helper()
-	p := newPlace(t, m.environ...)
+	// The address of a socket has room for a short name, and the folders of tests have long ones.
+	temp, err := os.MkdirTemp("", "prj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	p := newPlace(t, append(slices.Clone(m.environ), "TMPDIR="+temp)...)
 	if err := os.RemoveAll(p.dir); err != nil {
 		t.Fatal(err)
 	}

@@ -189,7 +189,9 @@ func apart() map[string]string {
 		"step":         "locate calls it as the caller",
 		"nameless":     "holds what the caller has open",
 		"connectLocal": "holds the socket; what connects does it as the caller",
-		"connectFor":   "an address that was granted, and no file",
+		"alone":        "goes to the folder that the caller is in, and binds as the caller",
+		"onlySockets":  "changes nothing but what its own thread may do",
+		"note":         "holds what was made, and uses nothing",
 		"bindFor":      "a port that was granted or that the kernel picks",
 		"await":        "a socket that was bound by leave",
 		"whoIs":        "reads of the caller",
@@ -203,7 +205,7 @@ func TestEachChangeIsTheCallers(t *testing.T) {
 	const changes = " Openat Openat2 Open openat Unlinkat Mkdirat Mknodat Symlinkat Linkat Renameat Renameat2 Fchmod " +
 		"Fchmodat Chmod Fchown Fchownat Lchown Ftruncate Truncate Setxattr Removexattr Bind Connect Listen Syscall6 "
 	set, reasons, used := token.NewFileSet(), apart(), map[string]bool{}
-	for _, name := range []string{"judge", "move", "perform", "replace", "place", "reach", "caller", "fixed"} {
+	for _, name := range []string{"judge", "move", "perform", "replace", "place", "reach", "local", "caller", "fixed"} {
 		file, err := parser.ParseFile(set, name+"_linux.go", nil, 0)
 		if err != nil {
 			t.Fatal(err)

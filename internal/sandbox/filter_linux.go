@@ -203,7 +203,8 @@ const sockTypes = 0xf // the rest are flags
 
 // network. What a datagram is sent to stands in memory, where it can change after it was
 // looked at; so what may not be reached has no socket, and nothing here depends on what
-// memory said: a call that is let pass could reach only what it may.
+// memory said: a call that is let pass could reach only what it may, and whom a socket connects to the listener
+// settles on its own copy.
 func network(p policy) []rule {
 	noFastOpen := func(arg int) test { // connects without connect
 		return test{arg: arg, mask: unix.MSG_FASTOPEN, values: []uint32{0}, not: true, then: refuse(unix.EPERM)}
@@ -224,7 +225,9 @@ func network(p policy) []rule {
 	}
 	if p.net == netAll {
 		if p.listener {
-			list = append(list, rule{nr: unix.SYS_BIND, last: notify}) // a socket can lie among guarded files
+			// Sockets in the file system are the command's own, or nothing connects to them.
+			list = append(list, rule{nr: unix.SYS_CONNECT, last: notify}, rule{nr: unix.SYS_BIND, last: notify},
+				rule{nr: unix.SYS_LISTEN, last: notify})
 		}
 		return list
 	}
@@ -236,7 +239,7 @@ func network(p policy) []rule {
 	sendto := rule{nr: unix.SYS_SENDTO, tests: []test{noFastOpen(3), {arg: 4, null: true, then: pass}}, last: pass}
 	if p.listener {
 		list = append(list, rule{nr: unix.SYS_CONNECT, last: notify}, rule{nr: unix.SYS_BIND, last: notify})
-		listen = notify // to be refused
+		listen = notify
 		sendto.last = notify
 	}
 	return append(list, rule{nr: unix.SYS_LISTEN, last: listen}, sendto)

@@ -87,7 +87,7 @@ func (s *Sandbox) listen(fd int, p *plan) *watch {
 		calls: calls, shapes: s.shapes(), done: make(chan struct{}), seen: seen,
 		files: files{calls: calls, plan: p, seen: seen, lookup: look, changes: &s.changes,
 			umask: s.umask},
-		net: reach{calls: calls, plan: p, seen: seen, lookup: look},
+		net: reach{calls: calls, plan: p, seen: seen, lookup: look, own: newSockets()},
 	}
 	w.net.files = &w.files
 	go w.serve()
@@ -104,6 +104,7 @@ func (w *watch) end() troupe.Watched {
 
 func (w *watch) serve() {
 	defer close(w.done)
+	defer w.net.own.close()
 	defer w.calls.helpers.Wait()
 	defer close(w.calls.over)
 	if !attend(w.calls.file, w.drain) {

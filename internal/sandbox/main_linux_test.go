@@ -61,7 +61,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run",
-		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports")
+		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports|Sockets")
 	cmd.Dir = home
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, otherEnv + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +22,7 @@ type reach struct {
 	seen   *sightings
 	lookup lookup
 	files  *files // a socket can lie among them
+	own    *sockets
 }
 
 // judge decides about a call. It is now unless the answer comes from elsewhere.
@@ -39,12 +42,10 @@ func (r *reach) judge(q *asked) (a answer, now bool) {
 // socket decides which sockets there are, by the numbers of the call alone.
 func (r *reach) socket(q *asked) answer {
 	domain, kind, protocol := int32(q.args[0]), uint32(q.args[1])&sockTypes, int32(q.args[2])
-	p := r.plan.policy
 	switch domain {
 	case unix.AF_UNIX:
-		// Where nobody is reached each connection is refused, and shows what was wanted.
-		// Where some may be reached there must be none: see network.
-		if p.net == netNone && (kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET) {
+		// Each connection is judged, and shows what was wanted. Whom a datagram goes to is never said.
+		if kind == unix.SOCK_STREAM || kind == unix.SOCK_SEQPACKET {
 			return proceed()
 		}
 		return fail(unix.EACCES)
@@ -107,7 +108,8 @@ func addrPort(family uint16, raw []byte) (netip.AddrPort, bool) {
 	return netip.AddrPort{}, false
 }
 
-// connect. Where nobody is reached it is never let pass, whatever the address says.
+// connect is never let pass, whatever the address says: by the time the kernel looked it could be that of a
+// socket in the file system, and so could the socket.
 func (r *reach) connect(q *asked) (a answer, now bool) {
 	family, raw, ok := r.sockaddr(q, q.arg(q.path), q.arg(q.flags))
 	if !ok {
@@ -119,7 +121,6 @@ func (r *reach) connect(q *asked) (a answer, now bool) {
 		if p.net == netNone {
 			return value(0), true // there is nothing to let go of
 		}
-		return proceed(), true
 	case unix.AF_UNIX:
 		return r.local(q, raw)
 	case unix.AF_INET, unix.AF_INET6:
@@ -127,47 +128,105 @@ func (r *reach) connect(q *asked) (a answer, now bool) {
 		if !ok {
 			return fail(unix.EINVAL), true
 		}
-		if p.proxy > 0 && int(to.Port()) == p.proxy && to.Addr().IsLoopback() {
-			r.calls.helpers.Go(func() { r.calls.send(q.id, connectFor(q.notification, raw)) })
-			return answer{}, false
+		if !r.reaches(to) {
+			if p.net != netAll && to.Port() != 0 { // else it only asks which way packets would go
+				r.seen.record(troupe.OpConnect, to.String())
+			}
+			return fail(unix.EACCES), true
 		}
-		if r.granted(to.String()) {
-			r.calls.helpers.Go(func() { r.calls.send(q.id, connectFor(q.notification, raw)) })
-			return answer{}, false
-		}
-		if p.net == netPorts && (slices.Contains(r.plan.network.Ports, int(to.Port())) || to.Port() == 0) {
-			return proceed(), true // Landlock knows the ports
-		}
-		if to.Port() != 0 { // else it only asks which way packets would go
-			r.seen.record(troupe.OpConnect, to.String())
-		}
-		return fail(unix.EACCES), true
 	default:
-		return fail(unix.EACCES), true
+		if p.net != netAll {
+			return fail(unix.EACCES), true
+		}
 	}
+	may := isTCP
+	if p.net == netAll {
+		may = isOther
+	}
+	r.dial(q, may, func(fd int) error { return connectRaw(fd, raw) })
+	return answer{}, false
+}
+
+// reaches reports whether an address of the internet may be connected to.
+func (r *reach) reaches(to netip.AddrPort) bool {
+	p := r.plan.policy
+	return p.net == netAll || r.granted(to.String()) ||
+		p.proxy > 0 && int(to.Port()) == p.proxy && to.Addr().IsLoopback() ||
+		p.net == netPorts && slices.Contains(r.plan.network.Ports, int(to.Port()))
 }
 
 // granted reports whether an address may be reached by a leave of its own. The listener sees to it: Landlock
 // knows ports, and no addresses.
 func (r *reach) granted(to string) bool { return slices.Contains(r.plan.network.Addresses, to) }
 
-// connectFor connects a command's socket. Landlock knows ports and no hosts, so that this one
-// goes to loopback only we can see to.
-func connectFor(n *notification, raw []byte) answer {
-	fd, err := socketOf(n)
-	if err != nil {
-		return fail(unix.EACCES)
+// dial connects a command's socket in its place, beside the other calls, and then closes what was held for it.
+func (r *reach) dial(q *asked, may func(fd int) bool, connect func(fd int) error, held ...int) {
+	fd, err := r.socketOf(q)
+	id := q.id
+	r.calls.helpers.Go(func() {
+		defer func() {
+			for _, h := range held {
+				_ = unix.Close(h) // nothing was written
+			}
+		}()
+		if err != nil {
+			r.calls.send(id, fail(unix.EACCES))
+			return
+		}
+		defer unix.Close(fd) //nolint:errcheck // the command has its own
+		if !may(fd) {
+			r.calls.send(id, fail(unix.EACCES))
+			return
+		}
+		r.calls.send(id, answered(r.connected(id, fd, connect)))
+	})
+}
+
+// connected waits as long as who asked does, and no longer: not for a host that never answers, once the command
+// has ended. Nothing but a socket that does not wait can be left at any time.
+func (r *reach) connected(id uint64, fd int, connect func(fd int) error) error {
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_NONBLOCK != 0 {
+		return connect(fd)
 	}
-	defer unix.Close(fd) //nolint:errcheck // the command has its own
-	if to := sockaddrOf(raw); to != nil && isTCP(fd) {
-		return answered(unix.Connect(fd, to))
+	var end time.Time
+	if limit, err := unix.GetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO); err == nil && limit.Nano() > 0 {
+		end = time.Now().Add(time.Duration(limit.Nano()))
 	}
-	return fail(unix.EACCES)
+	for pause := time.Millisecond; ; pause = min(2*pause, 4*pipeLook) {
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK)
+		err := connect(fd)
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags)
+		//nolint:errorlint // the system's own
+		if err != unix.EINPROGRESS && err != unix.EALREADY && err != unix.EAGAIN && err != unix.EINTR {
+			return err
+		}
+		if !end.IsZero() && time.Now().After(end) {
+			return unix.EINPROGRESS // as the kernel says when the time of a socket is up
+		}
+		if !r.calls.alive(id) {
+			return unix.EINTR
+		}
+		select {
+		case <-r.calls.over:
+			return unix.EINTR
+		case <-time.After(pause):
+		}
+	}
+}
+
+// connectRaw connects to what our own copy of an address says.
+func connectRaw(fd int, raw []byte) error {
+	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // socketOf is a descriptor of our own of the socket that a call is about.
-func socketOf(n *notification) (int, error) {
-	leader, err := strconv.Atoi(field(int(n.pid), "Tgid"))
+func (r *reach) socketOf(q *asked) (int, error) {
+	leader, err := strconv.Atoi(field(q.pid, "Tgid"))
 	if err != nil {
 		return -1, err
 	}
@@ -176,7 +235,12 @@ func socketOf(n *notification) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(pidfd) //nolint:errcheck // nothing was written
-	return unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0)
+	fd, err := unix.PidfdGetfd(pidfd, int(int32(q.args[0])), 0)
+	if err == nil && !r.calls.alive(q.id) {
+		_ = unix.Close(fd) // it is another process's
+		return -1, unix.ESRCH
+	}
+	return fd, err
 }
 
 func isTCP(fd int) bool {
@@ -202,91 +266,9 @@ func sockaddrOf(raw []byte) unix.Sockaddr {
 	}
 }
 
-// local connects to a socket in the file system that was granted, and refuses others. That names are
-// looked up is nobody's attempt: every second program does it, and does without.
-func (r *reach) local(q *asked, raw []byte) (a answer, now bool) {
-	name := string(raw[2:])
-	if len(name) > 0 && name[0] == 0 {
-		r.seen.record(troupe.OpConnect, "@"+strings.TrimRight(name[1:], "\x00"))
-		return fail(unix.EACCES), true
-	}
-	name, _, _ = strings.Cut(name, "\x00")
-	p, err := r.lookup.locate(q, unix.AT_FDCWD, name, true)
-	if err != nil {
-		return answered(err), true
-	}
-	defer p.close()
-	switch {
-	case !p.exists:
-		return fail(unix.ENOENT), true
-	case p.kind() != unix.S_IFSOCK:
-		return fail(unix.ECONNREFUSED), true
-	case !p.may(p.name, unix.W_OK):
-		return fail(unix.EACCES), true
-	case r.granted(p.path):
-		return r.connectLocal(q, p)
-	}
-	if !isNameService(p.path) {
-		r.seen.record(troupe.OpConnect, p.path)
-	}
-	return fail(unix.EACCES), true
-}
-
-// connectLocal connects to the socket that was looked at: it is held first, for whatever has its name a
-// moment later may be another.
-func (r *reach) connectLocal(q *asked, p place) (a answer, now bool) {
-	h, err := unix.Openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return answered(err), true
-	}
-	var st unix.Stat_t
-	path, err := readlink(unix.AT_FDCWD, link(h))
-	if err != nil || unix.Fstat(h, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK || !r.granted(path) ||
-		troupe.WithinAny(path, r.plan.hidden) {
-		_ = unix.Close(h) // nothing was written
-		return fail(unix.EACCES), true
-	}
-	id, n := q.id, q.notification
-	r.calls.helpers.Go(func() { // it can have to wait
-		defer unix.Close(h) //nolint:errcheck // nothing was written
-		fd, err := socketOf(n)
-		if err == nil {
-			err = q.as(func() error { return unix.Connect(fd, &unix.SockaddrUnix{Name: link(h)}) })
-			_ = unix.Close(fd) // the command has its own
-		}
-		r.calls.send(id, answered(err))
-	})
-	return answer{}, false
-}
-
-// bindLocal makes a socket in the file system. Its name is what is guarded, so we make it where we looked.
-func (r *reach) bindLocal(q *asked, p place) answer {
-	return answered(r.files.make(q, func(*who) error {
-		fd, err := socketOf(q.notification)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd) //nolint:errcheck // the command has its own
-		return unix.Bind(fd, &unix.SockaddrUnix{Name: link(p.dir) + "/" + p.name})
-	}))
-}
-
-// isNameService reports whether a socket is one by which the C library asks for users, groups
-// and hosts.
-func isNameService(path string) bool {
-	path = strings.TrimPrefix(strings.TrimPrefix(path, "/var"), "/run/")
-	for _, s := range []string{"nscd", "systemd/userdb", "systemd/resolve", "systemd/io.systemd.", "avahi-daemon",
-		"dbus/system_bus_socket", "/lib/sss", "sssd", "samba/winbindd", "nslcd"} {
-		if strings.HasPrefix(path, s) {
-			return true
-		}
-	}
-	return false
-}
-
 // address answers bind and sendto. Neither reaches anybody: there is no socket that could,
-// and nothing can listen. A port of the command's own choice is refused: it could be that of
-// somebody who comes later.
+// and nothing listens but what await lets. Where the network is closed, a port of the command's own choice is refused:
+// it could be that of a program that comes later.
 func (r *reach) address(q *asked) answer {
 	family, raw, ok := r.sockaddr(q, q.arg(q.path), q.arg(q.flags))
 	if !ok {
@@ -297,35 +279,25 @@ func (r *reach) address(q *asked) answer {
 			return proceed()
 		}
 		if q.op == opBind && (to.Port() == 0 || r.granted(to.String())) {
-			if a, ok := bindFor(q.notification, raw); ok {
+			if a, ok := r.bindFor(q, raw); ok {
 				return a
 			}
 		}
 		r.seen.record(troupe.OpConnect, to.String())
 		return fail(unix.EACCES)
 	}
-	if family != unix.AF_UNIX || q.op != opBind || len(raw) < 3 || raw[2] == 0 {
-		return proceed()
+	if family == unix.AF_UNIX && q.op == opBind {
+		return r.bind(q, raw)
 	}
-	name, _, _ := strings.Cut(string(raw[2:]), "\x00")
-	p, err := r.lookup.locate(q, unix.AT_FDCWD, name, false)
-	if err != nil {
-		return answered(err)
-	}
-	defer p.close()
-	if p.free || p.exists {
-		return proceed()
-	}
-	a, _ := r.files.change(troupe.OpCreate, p, func() (answer, bool) { return r.bindLocal(q, p), true })
-	return a
+	return proceed()
 }
 
 // bindFor gives a TCP socket a port that the kernel picks, which most that ask for one do only
 // to see whether there is IPv6, or to connect next. Nobody is reached by that, and nothing comes
 // of it: listening is refused, and tells what the port was for. The kernel would have to believe
 // what memory says, so we do it.
-func bindFor(n *notification, raw []byte) (a answer, ok bool) {
-	fd, err := socketOf(n)
+func (r *reach) bindFor(q *asked, raw []byte) (a answer, ok bool) {
+	fd, err := r.socketOf(q)
 	if err != nil {
 		return a, false
 	}
@@ -337,15 +309,25 @@ func bindFor(n *notification, raw []byte) (a answer, ok bool) {
 	return answered(unix.Bind(fd, at)), true
 }
 
-// await refuses to listen. Its port was picked by the kernel, for any other was refused when
-// it was asked for; so the number would be another one each time and is left out. Of sockets in
-// the file system their making was judged.
+// await listens in the command's place, at what it may. Where the network is closed its port was picked by the
+// kernel, for any other was refused when it was asked for; so the number would be another one each time and is
+// left out.
 func (r *reach) await(q *asked) answer {
-	fd, err := socketOf(q.notification)
+	fd, err := r.socketOf(q)
 	if err != nil {
 		return fail(unix.EACCES)
 	}
 	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	listen := func() answer { return answered(unix.Listen(fd, int(int32(q.args[1])))) }
+	if isLocal(fd) {
+		if r.awaitsLocal(fd) {
+			return listen()
+		}
+		return fail(unix.EACCES)
+	}
+	if r.plan.policy.net == netAll {
+		return listen()
+	}
 	name, err := unix.Getsockname(fd)
 	if err != nil {
 		return fail(unix.EACCES)
@@ -361,8 +343,19 @@ func (r *reach) await(q *asked) answer {
 	}
 	any := netip.AddrPortFrom(at.Addr(), 0).String()
 	if r.granted(any) || r.granted(at.String()) {
-		return answered(unix.Listen(fd, int(int32(q.args[1]))))
+		return listen()
 	}
 	r.seen.record(troupe.OpConnect, any)
 	return fail(unix.EACCES)
+}
+
+// awaitsLocal reports whether a socket has a name that it was let have.
+func (r *reach) awaitsLocal(fd int) bool {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && r.own.bound[st.Ino] {
+		return true
+	}
+	name, err := unix.Getsockname(fd)
+	at, ok := name.(*unix.SockaddrUnix)
+	return err == nil && ok && strings.HasPrefix(at.Name, "@") && r.granted(at.Name)
 }
