@@ -344,7 +344,7 @@ def serve(path): s=socket.socket(socket.AF_UNIX); s.bind(path); s.listen(); retu
 th=threading.Thread(target=flip); th.start()
 end=time.time()+2; n=0
 while time.time()<end: go(); n+=1
-stop=True; th.join(); assert n>5, n
+stop=True; th.join(); assert n>0, n
 `))
 			if code != 0 || text != "DONE\n" {
 				t.Errorf("exit %d\n%s", code, text)
