@@ -119,7 +119,8 @@ func TestSocketsOfPrograms(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
 		"python3": `python3 -c 'import multiprocessing as m; print(m.Manager().list([7]))'`,
-		"tmux":    `export TMUX_TMPDIR=$TMPDIR; tmux -f /dev/null new -d 'sleep 100' && tmux ls | grep -o windows && tmux kill-server`,
+		"tmux": `export TMUX_TMPDIR=$TMPDIR; tmux -f /dev/null new -d 'sleep 100' && ` +
+			`tmux ls | grep -o windows && tmux kill-server`,
 		"ssh-agent": `ssh-keygen -q -t ed25519 -N "" -f $TMPDIR/key && ssh-agent -a $TMPDIR/agent ` +
 			`sh -c 'ssh-add -q $TMPDIR/key && ssh-add -l | wc -l'`,
 	} {
@@ -200,8 +201,8 @@ except OSError as e: assert e.errno==13, e
 					t.Errorf("daemon %d was reached", i)
 				}
 			}
-			for _, want := range []string{filepath.Join(r.ws, "s"), filepath.Join(r.temp, "s"), out, "@" + r.ws, "@mine",
-				filepath.Join(r.ws, "hard"), filepath.Join(r.temp, "hard")} {
+			for _, want := range []string{filepath.Join(r.ws, "s"), filepath.Join(r.temp, "s"), out, "@" + r.ws,
+				"@mine", filepath.Join(r.ws, "hard"), filepath.Join(r.temp, "hard")} {
 				if !slices.Contains(w.Attempts, troupe.Attempt{Op: troupe.OpConnect, Path: want}) {
 					t.Errorf("nothing tells of %s: %s", want, attempts(w))
 				}
@@ -220,6 +221,10 @@ func TestSocketsOfOtherCommands(t *testing.T) {
 		t.Skip("no seccomp notifications here")
 	}
 	r.conf.Network.All = true
+	ready := filepath.Join(r.ws, "ready")
+	if err := unix.Mkfifo(ready, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan string)
 	go func() {
 		out, _, _ := r.brief(python(`
@@ -230,8 +235,10 @@ while not os.path.exists('over'):
 `))
 		done <- out
 	}()
-	for !exists(filepath.Join(r.ws, "ready")) {
-		time.Sleep(time.Millisecond)
+	if f, err := os.Open(ready); err != nil { // it waits for who writes
+		t.Fatal(err)
+	} else {
+		defer f.Close()
 	}
 	out, _, w := r.brief(python("try: socket.socket(socket.AF_UNIX).connect('s'); print('REACHED')\n" +
 		"except OSError as e: print(e.errno)\nopen('over','w').close()"))
