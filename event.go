@@ -104,6 +104,8 @@ type Replied struct {
 	Unpriced   bool       `json:"unpriced,omitempty"` // the price table does not know the model
 	RequestID  string     `json:"request_id,omitempty"`
 	DurationMS int64      `json:"duration_ms"`
+	// Doubt says why Usage is an estimate although the provider counted.
+	Doubt string `json:"doubt,omitempty"`
 }
 
 // ModelFault classes what went wrong with a model call, by what can be done about it.

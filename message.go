@@ -107,4 +107,5 @@ type Reply struct {
 	Usage     Usage
 	Model     string // the full id the provider says it used
 	RequestID string // the provider's id of the request, for its support
+	Doubt     string // why Usage is an estimate although the provider counted; "" if it is not
 }

@@ -3,6 +3,7 @@ package troupe
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 )
 
@@ -54,9 +55,31 @@ type Price struct {
 
 // Cost prices u. Amounts are rounded down per kind of token, to a billionth of a dollar.
 func (p Price) Cost(u Usage) Money {
+	var sum Money
+	for _, x := range [...]struct {
+		tokens int64
+		price  Money
+	}{{u.Input, p.Input}, {u.Output, p.Output}, {u.CacheRead, p.CacheRead}, {u.CacheWrite, p.CacheWrite}} {
+		sum = min(sum+perMillion(x.tokens, x.price), maxMoney)
+	}
+	return sum
+}
+
+// maxMoney is where an amount stops to grow: a billion dollars, so that sums of many still fit.
+const maxMoney = 1_000_000_000 * Dollar
+
+// perMillion is what tokens cost at a price for a million of them: never less than nothing, nor more than maxMoney.
+func perMillion(tokens int64, price Money) Money {
+	if tokens <= 0 || price <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(tokens), uint64(price))
 	const million = 1_000_000
-	return Money(u.Input)*p.Input/million + Money(u.Output)*p.Output/million +
-		Money(u.CacheRead)*p.CacheRead/million + Money(u.CacheWrite)*p.CacheWrite/million
+	if high >= million {
+		return maxMoney
+	}
+	n, _ := bits.Div64(high, low, million)
+	return Money(min(n, uint64(maxMoney)))
 }
 
 // Tally is the running bill of one session, or of a whole tree.

@@ -73,7 +73,7 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{}); err != nil {
+	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}}); err != nil {
 		return nil, err
 	}
 	a.trees.store = a.db

@@ -164,6 +164,14 @@ func (a machine) waiting(ctx context.Context, c *wire.Diagnosis) error {
 	if err != nil {
 		return fmt.Errorf("look for sessions that wait: %w", err)
 	}
+	for i := range c.Waiting {
+		w := &c.Waiting[i]
+		t, err := a.app.tree(ctx, w.ID)
+		if err != nil && !isNotFound(err) {
+			return fmt.Errorf("look for sessions that wait: %w", err)
+		}
+		w.Left = !t.Running
+	}
 	return nil
 }
 

@@ -17,6 +17,9 @@ import (
 // newest root session of the folder cwd, unless a session has been given that name. What is
 // none of these may be the bare name of an agent; see findByAgentName.
 func (a trees) find(ctx context.Context, ref, cwd string) (troupe.Session, error) {
+	if begin, cut := strings.CutSuffix(ref, "…"); cut {
+		return a.findByBeginning(ctx, ref, begin, cwd)
+	}
 	var found troupe.Session
 	err := a.store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -154,6 +157,52 @@ func (a trees) findByAgentName(ctx context.Context, ref, cwd string, missing err
 	return troupe.Session{}, &troupe.UserError{
 		Problem: fmt.Sprintf("there are several agents named %q: %s", ref, quoted(paths)),
 		Hint:    "Name the one that is meant by its path.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
+	}
+}
+
+// findByBeginning resolves a path as a table prints it, cut behind its beginning.
+func (a trees) findByBeginning(ctx context.Context, ref, begin, cwd string) (troupe.Session, error) {
+	first, rest, below := strings.Cut(begin, "/")
+	var in []Tree
+	if below {
+		s, err := a.find(ctx, first, cwd)
+		if err != nil {
+			return troupe.Session{}, err
+		}
+		t, err := a.tree(ctx, s.Root)
+		if err != nil {
+			return troupe.Session{}, err
+		}
+		in = append(in, t)
+	} else {
+		var err error
+		if in, err = a.candidateTrees(ctx, cwd); err != nil {
+			return troupe.Session{}, err
+		}
+	}
+	var found []troupe.Session
+	var all []string
+	for _, t := range in {
+		for _, s := range t.Sessions {
+			path := t.Paths[s.ID]
+			name := path
+			if below {
+				_, name, _ = strings.Cut(path, "/")
+			}
+			if want := rest; strings.HasPrefix(name, want) && below || !below && strings.HasPrefix(name, begin) {
+				found, all = append(found, s), append(all, path)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return troupe.Session{}, notFound(ref)
+	case 1:
+		return found[0], nil
+	}
+	return troupe.Session{}, &troupe.UserError{
+		Problem: fmt.Sprintf("%q begins the names of several agents: %s", ref, quoted(all[:min(len(all), 5)])),
+		Hint:    "Type more of the name of the one that is meant.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
 }
 

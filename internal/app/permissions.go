@@ -81,6 +81,10 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 		out.Why = err.Error()
 		return out
 	}
+	if err := x.checkType(c); err != nil {
+		out.Why = err.Error()
+		return out
+	}
 	q := session.QueryIn(x.guard, x.request.Cwd, access)
 	q.Tool, q.Chain, q.Home, q.Roots = c.Tool, chain, resolved(x.app.dirs.Home), []string{x.request.Cwd}
 	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {
@@ -97,6 +101,21 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 		}
 	}
 	return out
+}
+
+// checkType refuses a call for an agent of a type that there is not.
+func (x *explainer) checkType(c wire.Call) error {
+	if c.Tool != "Agent" {
+		return nil
+	}
+	var in struct {
+		Type string `json:"subagent_type"`
+	}
+	if json.Unmarshal(c.Input, &in) != nil || in.Type == "" {
+		return nil // what is missing is judged as missing
+	}
+	_, err := x.profiles.Resolve(troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd}, troupe.Spawn{Type: in.Type})
+	return err
 }
 
 // keptTried is how many hidden files are tried one by one; nobody reads a list of more.

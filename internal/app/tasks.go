@@ -211,7 +211,7 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 	if end.IsZero() {
 		end = a.app.env.Now()
 	}
-	out.DurationMS = end.Sub(t.StartedAt).Milliseconds()
+	out.DurationMS = max(0, end.Sub(t.StartedAt).Milliseconds())
 	return out, nil
 }
 

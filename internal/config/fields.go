@@ -260,7 +260,12 @@ func (p *parser) dollars(n node, to *float64) {
 	}
 	const most = 1_000_000_000
 	v, err := strconv.ParseFloat(n.text, 64)
-	if err != nil || v < 0 || v > most {
+	if err == nil && v > 0 && troupe.Dollars(v) == 0 {
+		p.fail(n.at, fmt.Sprintf("%s is %s, which is less than a billionth of a dollar; 0 stands for no limit",
+			quote(p.key), n.text))
+		return
+	}
+	if err != nil || !(v >= 0 && v <= most) {
 		p.fail(n.at, fmt.Sprintf("%s is %s, but must be an amount in dollars from 0 to %d", quote(p.key), n.text, most))
 		return
 	}

@@ -173,7 +173,7 @@ func (ex *exchange) send(ctx context.Context, req model.Request) {
 			start := now()
 			reply, err := stream(ctx, provider, req, sink)
 			gov.Leave(name, err)
-			ex.a.post(inModelDone{reply: reply, err: err, took: now().Sub(start), attempt: req.Agent.Attempt})
+			ex.a.post(inModelDone{reply: reply, err: err, took: max(0, now().Sub(start)), attempt: req.Agent.Attempt})
 		})
 	}
 	seal := ex.a.st.Session.Seq
@@ -240,7 +240,7 @@ func (ex *exchange) modelDone(ctx context.Context, in inModelDone) error {
 	return ex.a.stage(troupe.Replied{
 		Reply: reply, Blocks: blocks, Stop: in.reply.Stop, Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced,
-		RequestID: in.reply.RequestID, DurationMS: in.took.Milliseconds(),
+		RequestID: in.reply.RequestID, DurationMS: in.took.Milliseconds(), Doubt: in.reply.Doubt,
 	})
 }
 

@@ -97,7 +97,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		run++ // the one that was stopped before it began
 	}
 	if !s.StartedAt.IsZero() {
-		o.DurationMS = now.Sub(s.StartedAt).Milliseconds()
+		o.DurationMS = max(0, now.Sub(s.StartedAt).Milliseconds()) // the clock may have been set back
 	}
 	if err := a.stage(troupe.Ended{Outcome: o}); err != nil {
 		return err

@@ -169,7 +169,7 @@ func (ts *tasks) runShell(ctx context.Context, i int, name string, p tool.Prepar
 		if cause := ctx.Err(); cause != nil && (err == nil || errors.Is(err, cause)) {
 			err = errStopped // at work, or before it began
 		}
-		ts.a.post(inShellDone{task: t, out: out, err: err, took: now().Sub(start)})
+		ts.a.post(inShellDone{task: t, out: out, err: err, took: max(0, now().Sub(start))})
 	})
 	return nil
 }

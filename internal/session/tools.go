@@ -146,7 +146,7 @@ func (cs *calls) run(ctx context.Context, i int, job *job, j *judged) {
 	job.runs.Store(j)
 	out, err := runPrepared(ctx, j.prepared, j.env)
 	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, stopped: ctx.Err() != nil,
-		took: cs.a.h.d.Now().Sub(job.since)})
+		took: max(0, cs.a.h.d.Now().Sub(job.since))})
 }
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and

@@ -152,11 +152,11 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 	if b.Compact {
 		// Nothing is settled by it: what it sends will be sent again, or stand in the summary.
 		f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: f.s.seal.unanswered, compact: true,
-			seq: f.e.Seq}
+			seq: f.e.Seq, at: f.e.At}
 		f.s.Generation = b.Generation
 		return nil
 	}
-	f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: f.e.Seq}
+	f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: f.e.Seq, at: f.e.At}
 	f.s.mail, f.s.replied, f.s.window.summary = nil, 0, 0
 	f.s.Generation, f.s.Chain = b.Generation, b.Chain
 	return nil
@@ -212,6 +212,9 @@ func (f *fold) failed(b troupe.ModelFailed) error {
 func (f *fold) faultOf(b troupe.ModelFailed, before *modelFault) *modelFault {
 	out := &modelFault{fault: b.Fault, message: b.Message, attempt: b.Attempt, at: f.e.At, retryAt: b.RetryAt,
 		since: f.e.At, seq: f.e.Seq}
+	if b.Partial == "" {
+		out.silent = f.e.At.Sub(f.s.seal.at)
+	}
 	if before != nil {
 		out.row = before.row
 		if !before.retryAt.IsZero() {

@@ -57,17 +57,22 @@ func (d *decision) gaveUp() (Action, bool) {
 		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts that were billed)", f.message,
 			f.paid)), true
 	case d.dearer():
-		return d.fail(troupe.CauseLimit, fmt.Sprintf("%s (no other attempt: one has cost %s, and %s of its limit of "+
-			"%s "+
-			"are spent)", f.message, f.cost, d.s.Session.Tally.Cost, d.s.Profile.Limits.MaxCost)), true
+		return d.limited(fmt.Sprintf("%s (no other attempt: one has cost %s, and %s of its limit of %s are spent)",
+			f.message, f.cost, d.s.Session.Tally.Cost, d.s.Profile.Limits.MaxCost)), true
 	case p.MaxAttempts > 0 && f.attempt >= p.MaxAttempts:
-		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts)", f.message, f.attempt)), true
+		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %s)", f.message, attempts(f.attempt))), true
 	case p.Patience > 0 && lasted > p.Patience:
-		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts: the next one would come more "+
-			"than %s "+
-			"after the first failed, see retry_seconds)", f.message, f.attempt, p.Patience)), true
+		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %s: the next one would come more than %s "+
+			"after the first failed, see retry_seconds)", f.message, attempts(f.attempt), p.Patience)), true
 	}
 	return nil, false
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }
 
 func causeOf(f troupe.ModelFault) troupe.Cause {
@@ -147,11 +152,11 @@ func (d *decision) spent() (end Action, ok bool) {
 		return End{troupe.MaxTurns, troupe.CauseLimit, d.s.last.text,
 			"reached its limit of " + replies(limits.MaxTurns)}, true
 	case limits.MaxTokens > 0 && d.s.Session.Tally.Usage.Total() >= limits.MaxTokens:
-		return d.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
+		return d.limited(fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
 	case limits.MaxCost > 0 && d.s.Session.Tally.Cost >= limits.MaxCost:
-		return d.fail(troupe.CauseLimit, fmt.Sprintf("reached its limit of %s", limits.MaxCost)), true
+		return d.limited(fmt.Sprintf("reached its limit of %s", limits.MaxCost)), true
 	case d.in.Over != "":
-		return d.fail(troupe.CauseLimit, d.in.Over), true
+		return d.limited(d.in.Over), true
 	}
 	return nil, false
 }
@@ -234,6 +239,30 @@ func (d *decision) finish() Action {
 		return d.fail(troupe.CauseError, fmt.Sprintf("the model has given %d empty replies in a row", d.s.nudges+1))
 	}
 	return End{Status: troupe.Completed, Result: d.s.last.text}
+}
+
+// limited ends a run whose money or tokens are used up. A root's commands in the background end with it: no reply
+// will tell what came of them, and whoever waits for the tree would wait for them.
+func (d *decision) limited(why string) Action {
+	if d.s.Session.Depth > 0 {
+		return d.fail(troupe.CauseLimit, why)
+	}
+	var untold []troupe.TaskID
+	shells := d.s.Shells()
+	for _, t := range shells {
+		if !d.in.Told(t.ID, true) {
+			untold = append(untold, t.ID)
+		}
+	}
+	switch {
+	case len(untold) > 0:
+		return StopTasks{Tasks: untold, Now: true}
+	case len(shells) == 1:
+		why += "; the command in the background was stopped with it"
+	case len(shells) > 1:
+		why += fmt.Sprintf("; %d commands in the background were stopped with it", len(shells))
+	}
+	return d.fail(troupe.CauseLimit, why)
 }
 
 func (d *decision) fail(cause troupe.Cause, why string) Action {

@@ -44,7 +44,7 @@ func (d *decision) next() Action {
 		return d.nextEnded()
 	case d.late():
 		return d.windDown(End{troupe.Failed, troupe.CauseLimit, d.s.last.text,
-			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime)})
+			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime) + d.stalled()})
 	case d.s.halted() && (d.s.halt.now || d.s.Session.Status == troupe.Spawning):
 		return d.windDown(d.cancelled())
 	case d.s.Session.Status == troupe.Spawning:
@@ -71,6 +71,17 @@ func (d *decision) next() Action {
 	default:
 		return d.finish()
 	}
+}
+
+// stallAfter is how long a model has to be silent to be named as what the time was spent on.
+const stallAfter = 10 * time.Second
+
+// stalled says that the model did not answer, if the run ends while it was waited for.
+func (d *decision) stalled() string {
+	if f := d.s.fault; f != nil && f.fault == troupe.FaultInterrupted && f.silent >= stallAfter {
+		return fmt.Sprintf("; the model had not answered for %s", f.silent.Round(time.Second))
+	}
+	return ""
 }
 
 func (d *decision) cancelled() Action {

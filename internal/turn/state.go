@@ -152,13 +152,15 @@ type seal struct {
 	unanswered bool // its content has had no whole reply yet
 	compact    bool // it asks for a summary
 	seq        int64
+	at         time.Time
 }
 
 type modelFault struct {
 	fault   troupe.ModelFault
 	message string
 	attempt int
-	at      time.Time // when it failed
+	at      time.Time     // when it failed
+	silent  time.Duration // how long it had brought nothing
 	retryAt time.Time
 	since   time.Time // when the first attempt failed of those for the same reply
 	seq     int64     // of that event

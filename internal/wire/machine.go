@@ -59,6 +59,7 @@ type WaitingSession struct {
 	Model string           `json:"model"`
 	Why   string           `json:"why"`
 	Until time.Time        `json:"until,omitzero"`
+	Left  bool             `json:"left,omitempty"` // no process runs it
 }
 
 // Database describes the file that holds everything.

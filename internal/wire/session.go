@@ -89,9 +89,9 @@ func DurationMS(s troupe.Session, now time.Time) int64 {
 	case s.StartedAt.IsZero():
 		return 0
 	case s.EndedAt.IsZero():
-		return now.Sub(s.StartedAt).Milliseconds()
+		return max(0, now.Sub(s.StartedAt).Milliseconds()) // the clock may have been set back
 	}
-	return s.EndedAt.Sub(s.StartedAt).Milliseconds()
+	return max(0, s.EndedAt.Sub(s.StartedAt).Milliseconds())
 }
 
 // Listing says which main agents are asked for. The zero value is all.

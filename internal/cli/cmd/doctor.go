@@ -92,8 +92,11 @@ func writeCheck(c *console.Console, k wire.Diagnosis) {
 		if !s.Until.IsZero() {
 			until = " until " + console.Clock(s.Until.Local(), c.Now())
 		}
-		row(map[bool]string{true: "waiting"}[i == 0], "session %s waits for %s%s: %s", s.ID, s.Model, until,
-			console.Line(s.Why, 120))
+		state := "waits for " + s.Model + until
+		if s.Left {
+			state = "left behind, while it waited for " + s.Model
+		}
+		row(map[bool]string{true: "waiting"}[i == 0], "session %s %s: %s", s.ID, state, console.Line(s.Why, 120))
 	}
 	for _, p := range k.Programs {
 		if !p.Found {

@@ -236,6 +236,9 @@ func describeMail(m troupe.Mail) string {
 func describeReply(b troupe.Replied) string {
 	text := line("reply %d · %s tokens · %s · %d ms", b.Reply, troupe.FormatTokens(b.Usage.Total()), b.Cost,
 		b.DurationMS)
+	if b.Doubt != "" {
+		text += "; " + console.Line(b.Doubt, 0)
+	}
 	for _, block := range b.Blocks {
 		switch block.Type {
 		case troupe.TextBlock:

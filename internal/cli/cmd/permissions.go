@@ -102,7 +102,7 @@ func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 		return err
 	}
 	for _, w := range odd.Warnings {
-		c.Warn(w)
+		c.WarnOnce(w)
 	}
 	in := bufio.NewReaderSize(c.In, 1<<20)
 	bad, ignored := 0, map[string]bool{}
@@ -235,7 +235,7 @@ file or flag it stands in, and which rules it overrides.`,
 				return err
 			}
 			for _, w := range list.Warnings {
-				c.Warn(w)
+				c.WarnOnce(w)
 			}
 			list.Warnings = nil
 			if asJSON {

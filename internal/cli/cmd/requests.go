@@ -84,7 +84,7 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 		fmt.Fprintf(w, "  calls    the answer is for %d calls\n", r.Calls)
 	}
 	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"),
-		console.Duration(now.Sub(r.Since).Milliseconds()), untilText(r, now))
+		console.Duration(max(0, now.Sub(r.Since).Milliseconds())), untilText(r, now))
 	if !r.Running {
 		fmt.Fprintf(w, "  waits    no process is running it; resume it with: troupe -p --resume %s\n", r.Root)
 	}

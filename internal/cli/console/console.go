@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,8 @@ type Console struct {
 	Serve bool
 	// Ahead is the folder in which a run will begin once the home is open.
 	Ahead string
+
+	warned []string // by WarnOnce
 }
 
 // Interrupts hands Ctrl-C and its like to whoever has something to bring to an end.
@@ -171,7 +174,7 @@ func (c *Console) open(open func(home.Env) (*home.Home, error)) (*home.Home, fun
 		return nil, nil, errors.Join(err, closeLog())
 	}
 	for _, w := range h.Warnings() {
-		c.Warn(w)
+		c.WarnOnce(w)
 	}
 	return h, func() error { return errors.Join(h.Close(), closeLog()) }, nil
 }
@@ -236,6 +239,14 @@ func (c *Console) Unread(out *Writer, err error) bool {
 
 // Warn tells the person something that does not stop the command.
 func (c *Console) Warn(text string) { fmt.Fprintln(c.Err, "troupe: "+Clean(text)) }
+
+// WarnOnce is Warn for what more than one look at the settings finds.
+func (c *Console) WarnOnce(text string) {
+	if !slices.Contains(c.warned, text) {
+		c.warned = append(c.warned, text)
+		c.Warn(text)
+	}
+}
 
 // JSON prints one value as a line of JSON.
 func (c *Console) JSON(v any) error {

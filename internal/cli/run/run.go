@@ -122,6 +122,11 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 				return console.Usage("--%s is empty; is a variable not set?", name)
 			}
 		}
+		for _, name := range [...]string{"max-turns", "max-tokens", "max-time"} {
+			if fl := cmd.Flag(name); fl.Changed && strings.Trim(fl.Value.String(), "0s") == "" {
+				return console.Usage("--%s 0 would leave the run nothing; leave the flag out for no limit", name)
+			}
+		}
 		if !f.print && len(args) == 1 && !c.InPiped &&
 			!strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args)
@@ -406,7 +411,7 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 	}
 	interrupt.began(ctx, r.Root)
 	for _, w := range r.Warnings {
-		c.Warn(w)
+		c.WarnOnce(w)
 	}
 	show, err := shower(ctx, c, a, r, b.Cwd, o)
 	if err != nil {
@@ -420,7 +425,7 @@ func Follow(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o 
 	report, rerr := a.Report(ctx, r.Root)
 	if err == nil {
 		// Tasks in the background may have woken the main agent several times.
-		report.DurationMS = c.Now().Sub(began).Milliseconds()
+		report.DurationMS = max(0, c.Now().Sub(began).Milliseconds())
 		if interrupt.happened() {
 			report.Cause = troupe.CauseInterrupt
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
@@ -36,11 +37,16 @@ func shower(
 	default:
 		return func() error { return nil }, nil
 	}
-	f, err := a.Follow(ctx, wire.Follow{Root: r.Root, From: r.After})
+	said := o.Format != formatStream // what is silent is told of
+	f, err := a.Follow(ctx, wire.Follow{Root: r.Root, From: r.After, Deltas: said})
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	stalls := live.NewStalls(c.Warn)
+	if said {
+		defer watchStalls(ctx, c, stalls)
+	}
 	done := make(chan error, 1)
 	go func() {
 		done <- func() error {
@@ -49,6 +55,7 @@ func shower(
 				if err != nil {
 					return err
 				}
+				stalls.See(b, c.Now())
 				if err := emit(b.Events); err != nil {
 					return err
 				}
@@ -68,6 +75,22 @@ func shower(
 		}
 		return emit(events)
 	}, nil
+}
+
+// watchStalls looks for stalled model calls until ctx is over.
+func watchStalls(ctx context.Context, c *console.Console, s *live.Stalls) {
+	const every = time.Second
+	var look func()
+	var timer *time.Timer
+	look = func() {
+		if ctx.Err() == nil {
+			s.Look(c.Now())
+			timer.Reset(every)
+		}
+	}
+	timer = time.AfterFunc(time.Hour, look)
+	timer.Reset(every)
+	context.AfterFunc(ctx, func() { timer.Stop() })
 }
 
 // unseen explains that a run went its way while whoever was to see it did not: the reader of

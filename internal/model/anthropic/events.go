@@ -140,10 +140,10 @@ func (a *accumulator) Event(data []byte) error {
 
 // usage is as both events report it: each number is the total so far.
 type usage struct {
-	Input      int64 `json:"input_tokens"`
-	Output     int64 `json:"output_tokens"`
-	CacheRead  int64 `json:"cache_read_input_tokens"`
-	CacheWrite int64 `json:"cache_creation_input_tokens"`
+	Input      upstream.Count `json:"input_tokens"`
+	Output     upstream.Count `json:"output_tokens"`
+	CacheRead  upstream.Count `json:"cache_read_input_tokens"`
+	CacheWrite upstream.Count `json:"cache_creation_input_tokens"`
 }
 
 // tell keeps the larger of what is told and what was told before: totals only grow, and
@@ -151,8 +151,8 @@ type usage struct {
 func (a *accumulator) tell(u usage) {
 	t := a.bill.Told()
 	a.bill.Tell(troupe.Usage{
-		Input: max(t.Input, u.Input), Output: max(t.Output, u.Output),
-		CacheRead: max(t.CacheRead, u.CacheRead), CacheWrite: max(t.CacheWrite, u.CacheWrite),
+		Input: max(t.Input, int64(u.Input)), Output: max(t.Output, int64(u.Output)),
+		CacheRead: max(t.CacheRead, int64(u.CacheRead)), CacheWrite: max(t.CacheWrite, int64(u.CacheWrite)),
 	}, a.said())
 }
 
@@ -295,7 +295,8 @@ func (a *accumulator) delta(data []byte) error {
 // whole is the finished reply.
 func (a *accumulator) whole() troupe.Reply {
 	cost, _ := a.bill.Sum(a.said(), true)
-	return troupe.Reply{Blocks: a.content(), Stop: stopReason(a.stop), Usage: cost, Model: name + "/" + a.model}
+	return troupe.Reply{Blocks: a.content(), Stop: stopReason(a.stop), Usage: cost, Doubt: a.bill.Doubt(),
+		Model: name + "/" + a.model}
 }
 
 func stopReason(s string) troupe.StopReason {

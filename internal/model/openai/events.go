@@ -264,17 +264,17 @@ func unquote(val []byte) string {
 // usage is as servers report it: each number is the total so far. What was read from a
 // cache is told in three ways, and is part of the prompt in all of them.
 type usage struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	Total      int64 `json:"total_tokens"`
-	Cached     int64 `json:"cached_tokens"`
-	CacheHit   int64 `json:"prompt_cache_hit_tokens"`
+	Prompt     upstream.Count `json:"prompt_tokens"`
+	Completion upstream.Count `json:"completion_tokens"`
+	Total      upstream.Count `json:"total_tokens"`
+	Cached     upstream.Count `json:"cached_tokens"`
+	CacheHit   upstream.Count `json:"prompt_cache_hit_tokens"`
 	In         struct {
-		Cached  int64 `json:"cached_tokens"`
-		Written int64 `json:"cache_write_tokens"`
+		Cached  upstream.Count `json:"cached_tokens"`
+		Written upstream.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	Out struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+		Reasoning upstream.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
@@ -308,13 +308,15 @@ func (u *usage) told() troupe.Usage {
 	if u.Out.Reasoning > 0 && u.Total == u.Prompt+u.Completion+u.Out.Reasoning {
 		out += u.Out.Reasoning
 	}
-	return troupe.Usage{Input: u.Prompt - read - written, Output: out, CacheRead: read, CacheWrite: written}
+	return troupe.Usage{Input: int64(u.Prompt - read - written), Output: int64(out), CacheRead: int64(read),
+		CacheWrite: int64(written)}
 }
 
 // whole is the finished reply.
 func (a *accumulator) whole() troupe.Reply {
 	cost, _ := a.bill.Sum(a.said(), true)
-	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: cost, Model: a.provider + "/" + a.model}
+	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: cost, Doubt: a.bill.Doubt(),
+		Model: a.provider + "/" + a.model}
 }
 
 // stop is why the reply ended. Calls are what they are, whatever a server calls its end;

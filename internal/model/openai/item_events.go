@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
+	"github.com/troupe-dev/troupe/internal/model/internal/upstream"
 )
 
 // event is what events have in common.
@@ -59,15 +60,15 @@ func place(v []byte) int {
 // itemUsage is as the Responses API tells it. What was read from a cache and what was written to it are part of the
 // input, and the tokens of thoughts are part of the output.
 type itemUsage struct {
-	Input  int64 `json:"input_tokens"`
-	Output int64 `json:"output_tokens"`
-	Total  int64 `json:"total_tokens"`
+	Input  upstream.Count `json:"input_tokens"`
+	Output upstream.Count `json:"output_tokens"`
+	Total  upstream.Count `json:"total_tokens"`
 	In     struct {
-		Cached  int64 `json:"cached_tokens"`
-		Written int64 `json:"cache_write_tokens"`
+		Cached  upstream.Count `json:"cached_tokens"`
+		Written upstream.Count `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
 	Out struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+		Reasoning upstream.Count `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 }
 

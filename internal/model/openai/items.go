@@ -408,7 +408,8 @@ func (a *itemAccumulator) end(e event) error {
 // whole is the finished reply.
 func (a *itemAccumulator) whole() troupe.Reply {
 	cost, _ := a.bill.Sum(a.said(), true)
-	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: cost, Model: a.provider + "/" + a.model}
+	return troupe.Reply{Blocks: a.content(), Stop: a.stop(), Usage: cost, Doubt: a.bill.Doubt(),
+		Model: a.provider + "/" + a.model}
 }
 
 // stop is why the reply ended. Calls are what they are; but a reply that was cut short may have cut its last one.

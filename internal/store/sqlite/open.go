@@ -48,6 +48,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		}
 	} else if err != nil {
 		return nil, unusable(path, "look at the database", err)
+	} else if err := checkEmptied(path, o.Beside); err != nil {
+		return nil, err
 	}
 	c, err := connect(ctx, path, writerPragmas)
 	if err != nil {
@@ -57,6 +59,34 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, errors.Join(err, c.close())
 	}
 	return newStore(path, c, o.withDefaults()), nil
+}
+
+// checkEmptied refuses a database file that holds nothing where there were sessions: their log, or one of the
+// files in beside, which sessions leave, is still there. A file without content alone is a new one.
+func checkEmptied(path string, beside []string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() > 0 {
+		return nil //nolint:nilerr // opening it says what is wrong
+	}
+	log := path + "-wal"
+	if info, err := os.Stat(log); err == nil && info.Size() > 0 {
+		beside = append([]string{log}, beside...)
+	}
+	for _, name := range beside {
+		if entries, err := os.ReadDir(name); err == nil && len(entries) == 0 {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		return &troupe.UserError{
+			Problem: fmt.Sprintf("the database %s is empty, but %s shows that there were sessions; it was left as it "+
+				"is", path, name),
+			Hint: "Put a copy of the database in its place; or, to begin anew, move the empty file and what lies " +
+				"beside it away.",
+			Err: troupe.ErrDamaged,
+		}
+	}
+	return nil
 }
 
 // create makes the file: whole, under another name, and then renamed, so that no process

@@ -16,6 +16,8 @@ type Options struct {
 	Readers int // connections for View; 0 means 4
 	Queue   int // Updates that wait before callers have to; 0 means 1024
 	Batch   int // most Updates in one commit; 0 means 256
+	// Beside are files and folders that sessions leave: where one is there, an empty database has lost them.
+	Beside []string
 }
 
 func (o Options) withDefaults() Options {

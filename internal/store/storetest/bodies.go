@@ -89,7 +89,7 @@ func bodies() []troupe.Body {
 		},
 		troupe.Replied{
 			Reply: 1, Blocks: blocks, Stop: troupe.StopToolUse, Model: "m-1", Usage: usage, Cost: 8,
-			Unpriced: true, RequestID: "req_1", DurationMS: 9,
+			Unpriced: true, RequestID: "req_1", DurationMS: 9, Doubt: "too many",
 		},
 		troupe.ModelFailed{
 			Reply: 1, Attempt: 2, Fault: troupe.FaultRetry, Message: "overloaded", RetryAt: at, Partial: "I was",

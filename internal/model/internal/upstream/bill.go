@@ -53,6 +53,7 @@ type Bill struct {
 	Sent func() int64
 
 	begun   bool
+	absurd  bool // a count was told that no call can have
 	told    troupe.Usage
 	counted int // how many bytes had come when the service last counted what it said
 }
@@ -63,6 +64,11 @@ func (b *Bill) Begin() { b.begun = true }
 // Tell takes in the service's counts, each a total so far; 0 is one that it does not tell.
 // said is how many bytes of the reply have come by now: text, thinking and calls.
 func (b *Bill) Tell(u troupe.Usage, said int) {
+	for _, n := range []*int64{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite} {
+		if *n < 0 || *n > maxCount {
+			*n, b.absurd = 0, true
+		}
+	}
 	if u.Output > b.told.Output {
 		b.counted = said
 	}
@@ -79,11 +85,19 @@ func (b *Bill) Sum(said int, whole bool) (sum troupe.Usage, estimated bool) {
 	if !b.begun {
 		return sum, false
 	}
-	if sum.Input+sum.CacheRead+sum.CacheWrite == 0 {
-		sum.Input = b.Sent()
+	if cached := sum.CacheRead + sum.CacheWrite; sum.Input+cached == 0 || b.absurd {
+		sum.Input = max(sum.Input, b.Sent()-cached)
 	}
 	if sum.Output == 0 || !whole && said > b.counted {
 		sum.Output = max(sum.Output, tokens(said))
 	}
-	return sum, sum != b.told
+	return sum, sum != b.told || b.absurd
+}
+
+// Doubt says why the bill of a whole reply is an estimate; "" if it is none, or for want of any count.
+func (b *Bill) Doubt() string {
+	if !b.absurd {
+		return ""
+	}
+	return "the service counted more tokens than a call can have, so what it cost is estimated"
 }

@@ -75,6 +75,10 @@ func (c *Client) refusal(res *http.Response, body []byte) error {
 	if id := res.Header.Get(c.o.RequestID); id != "" {
 		r.Said += " (request " + id + ")"
 	}
+	if d := out.RetryAfter.Round(time.Second); out.Fault == troupe.FaultRetry && d >= time.Minute {
+		r.Said += fmt.Sprintf("; it asks for no other call before %s (in %s)",
+			c.o.Now().Add(d).UTC().Format("2006-01-02 15:04 MST"), d)
+	}
 	out.Message = c.Clean(what + ": " + r.Said)
 	return out
 }
