@@ -12,9 +12,9 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/config/gitconfig"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool"
-	"github.com/troupe-dev/troupe/internal/workspace"
 )
 
 // protect fills in what stays as it is below what a command may write. In caches, which hold what is of no
@@ -41,7 +41,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	out.Leads = gr.protected.Leads
 	out.Replaces = func(path string, was, is []byte) bool {
 		return denied(path) == "" && !troupe.WithinAny(path, own) && gr.protected.Config(path) &&
-			workspace.HarmlessConfig(was, is)
+			gitconfig.Harmless(was, is)
 	}
 	out.Protected = gr.protected.Paths()
 	for _, glob := range c.Unwritable {
@@ -172,7 +172,7 @@ func (o *opened) opens(path string) bool {
 		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
 			piece, _, _ := strings.Cut(rest, "/")
 			switch piece {
-			case "HEAD", "objects", "refs", "config", "hooks", "info":
+			case "HEAD", "objects", "refs", "config", "hooks", "info", "branches":
 				return true
 			}
 		}

@@ -107,9 +107,12 @@ func house() []room {
 		room{path: "internal/gate/command", floor: 1, packages: []string{"internal/gate/rule"},
 			why: "what a command does is a fact, whoever decides about it"},
 		room{path: "internal/gate", floor: 1, packages: []string{"internal/gate/..."}, why: mechanism},
+		room{path: "internal/config/gitconfig", floor: 1, why: "what git reads in a file is a fact, whoever asks for " +
+			"it"},
+		room{path: "internal/config", floor: 1, packages: []string{"internal/config/gitconfig"}, why: mechanism},
 	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp", "config",
+		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp",
 		"content", "trust", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
