@@ -13,7 +13,8 @@ import (
 // isGitName: one of the names that the pieces of a repository's own folder have, folded.
 func isGitName(folded string) bool {
 	switch folded {
-	case ".git", "head", "objects", "refs", "commondir", "hooks", "config", "config.worktree", "info", "gitdir":
+	case ".git", "head", "objects", "refs", "commondir", "hooks", "config", "config.worktree", "info", "gitdir",
+		"remotes", "branches":
 		return true
 	}
 	return false

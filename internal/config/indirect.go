@@ -1,19 +1,26 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config/gitconfig"
 )
 
 // maxSteps bounds how many links, or files that include others, are followed.
 const maxSteps = 20
 
+const whyLinked = "a protected link leads here"
+
 // indirect calls add with the places in a project that what is protected leads to: links, one step after another,
-// and what the repository's own config names, or the user's. Who may write those decides what runs, as with a hook
+// and what the repository's own configs name, or the user's. Who may write those decides what runs, as with a hook
 // itself.
 func indirect(top string, homes, gits, protected []string, add func(path, why string)) {
 	inside := func(path, why string) {
@@ -21,18 +28,19 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 			add(path, why)
 		}
 	}
-	for _, home := range homes {
-		c := gitConfig{top: top, home: home, whose: "your config of git", add: inside}
-		c.read(filepath.Join(home, ".gitconfig"), maxSteps)
-		c.read(filepath.Join(home, ".config", "git", "config"), maxSteps)
+	for _, n := range configsOf(top, homes, gits) {
+		n.read()
+		for _, place := range n.places {
+			inside(place.path, place.why)
+			protected = append(protected, entriesOf(place.path)...)
+		}
+		if n.unknown {
+			add(top, n.whose+" cannot be read for certain, and it may name any file as a hook; look at it with "+
+				"git config --list")
+		}
 	}
 	for _, git := range gits {
 		protected = append(protected, entriesOf(filepath.Join(git, "hooks"))...)
-		c := gitConfig{top: top, whose: "the repository's config", add: inside}
-		if len(homes) > 0 {
-			c.home = homes[0]
-		}
-		c.read(filepath.Join(git, "config"), maxSteps)
 	}
 	for _, folder := range []string{".claude", ".claude/agents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
@@ -44,10 +52,10 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 				break
 			}
 			path = rebase(filepath.Dir(path), target)
-			inside(path, "a protected link leads here")
+			inside(path, whyLinked)
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-			inside(real, "a protected link leads here")
+			inside(real, whyLinked)
 		}
 	}
 }
@@ -64,61 +72,130 @@ func entriesOf(folder string) []string {
 	return out
 }
 
-// gitConfig is a config of git that is read for the files that it includes and the folder of hooks that it names.
-// What is included on a condition counts whether it holds or not.
-type gitConfig struct {
-	top, home string
-	whose     string
-	add       func(path, why string)
+// named is what some configs of git name, that belong together.
+type named struct {
+	files   []string
+	whose   string
+	git     string   // the repository's folder
+	home    string   // what ~ stands for
+	bases   []string // work trees: git looks for hooks from there
+	hooks   []string // as they are written
+	places  []place
+	unknown bool // there may be more
 }
 
-func (c *gitConfig) read(file string, steps int) {
-	text, _, err := readFile(file)
-	if err != nil || steps == 0 {
+type place struct{ path, why string }
+
+// configsOf are the configs of the repository that has a work tree in top, of its submodules, and of the user.
+func configsOf(top string, homes, gits []string) []*named {
+	var out []*named
+	for _, home := range homes {
+		out = append(out, &named{whose: "your config of git", git: top, home: home, bases: []string{top},
+			files: []string{
+				filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config")}})
+	}
+	for _, git := range gits {
+		for _, dir := range append(modules(filepath.Join(git, "modules")), git) {
+			n := &named{whose: "the repository's config", git: dir, files: []string{filepath.Join(dir, "config"),
+				filepath.Join(dir, "config.worktree")}}
+			if len(homes) > 0 {
+				n.home = homes[0]
+			}
+			if dir == git {
+				n.bases = []string{top}
+			}
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// read reads the configs as git does.
+func (n *named) read() {
+	for _, file := range n.files {
+		n.file(file, maxSteps)
+	}
+	if len(n.bases) == 0 {
+		n.bases = []string{n.git}
+	}
+	for _, hooks := range n.hooks {
+		for _, base := range n.bases {
+			n.hooksIn(base, n.resolve(base, hooks))
+		}
+	}
+}
+
+// hooksIn adds a folder of hooks. If that is all of the project, it is not protected whole.
+func (n *named) hooksIn(base, folder string) {
+	why := "git runs these: " + n.whose + " says so"
+	if !troupe.Within(base, folder) {
+		n.places = append(n.places, place{folder, why})
 		return
 	}
-	section := ""
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			head, rest, _ := strings.Cut(line[1:], "]")
-			section, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(head)), " ")
-			line = strings.TrimSpace(rest)
-		}
-		key, value, _ := strings.Cut(line, "=")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)
-		if rest, ok := strings.CutPrefix(value, "~/"); ok && c.home != "" {
-			value = filepath.Join(c.home, rest)
-		}
-		switch {
-		case value == "":
-		case key == "path" && slices.Contains([]string{"include", "includeif"}, section):
-			path := rebase(filepath.Dir(file), value)
-			c.add(path, c.whose+" includes it")
-			c.read(path, steps-1)
-		case key == "hookspath" && section == "core":
-			c.hooks(rebase(c.top, value))
-		}
+	for _, hook := range gitHooks() {
+		n.places = append(n.places, place{filepath.Join(folder, hook), why})
 	}
 }
 
-// hooks adds the folder of the hooks. That can be the project itself: then what lies there under the name of a hook.
-func (c *gitConfig) hooks(folder string) {
-	why := "git runs these: " + c.whose + " says so"
-	c.add(folder, why)
-	if folder != c.top {
-		return
-	}
-	for _, name := range hookNames() {
-		c.add(filepath.Join(folder, name), why)
-	}
-}
-
-// hookNames are those of githooks(5).
-func hookNames() []string {
-	return strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit
-		prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update
-		proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite
+// gitHooks are the names of all hooks, https://git-scm.com/docs/githooks.
+func gitHooks() []string {
+	return strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg
+		commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive
+		post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite
 		sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit
 		post-index-change`)
+}
+
+// file reads a config and those that it includes, on whatever condition.
+func (n *named) file(path string, steps int) {
+	text, info, err := readFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), path == os.DevNull:
+		return
+	case err != nil, steps == 0, info.Size() > maxSettings, len(text) > maxSettings:
+		n.unknown = true
+		return
+	}
+	entries, ok := gitconfig.Parse(text)
+	n.unknown = n.unknown || !ok
+	for _, e := range entries {
+		section := e.Section()
+		switch {
+		case e.Value == "":
+		case e.Key == "include.path", section == "includeif" && e.Name() == "path":
+			for _, value := range readings(e.Value) {
+				included := n.resolve(filepath.Dir(path), value)
+				n.places = append(n.places, place{included, n.whose + " includes it"})
+				n.file(included, steps-1)
+			}
+		case e.Key == "core.hookspath":
+			n.hooks = append(n.hooks, readings(e.Value)...)
+		case e.Key == "core.worktree":
+			n.bases = append(n.bases, n.resolve(n.git, e.Value))
+		}
+	}
+}
+
+// readings are how versions of git read a value with blanks in it.
+func readings(value string) []string {
+	other := strings.NewReplacer("\t", " ", "\r", " ").Replace(value)
+	return slices.Compact([]string{value, other})
+}
+
+// resolve reads a path as git does in its config.
+func (n *named) resolve(base, path string) string {
+	path = strings.TrimPrefix(path, ":(optional)")
+	if rest, ok := strings.CutPrefix(path, "~"); ok {
+		name, rest, _ := strings.Cut(rest, "/")
+		home := n.home
+		if name != "" {
+			other, err := user.Lookup(name)
+			if err != nil {
+				return rebase(base, path)
+			}
+			home = other.HomeDir
+		}
+		return rebase(home, rest)
+	}
+	return rebase(base, path)
 }

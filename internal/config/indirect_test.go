@@ -3,6 +3,8 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -92,5 +94,98 @@ func writeUnder(t *testing.T, base, name, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestHooksOfAnyConfig: which files a repository's own configs name is read as git reads it. If it cannot be told,
+// all of the project is protected.
+func TestHooksOfAnyConfig(t *testing.T) {
+	t.Parallel()
+	const inWorktree = "[extensions]\n\tworktreeConfig = true\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  []string
+		not   []string
+	}{
+		"plain":          {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/hooks\n"}},
+		"a comment":      {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/hooks ; team\n"}},
+		"quoted":         {files: map[string]string{".git/config": "[core]\n\thooksPath = \"tools/hooks\" # team\n"}},
+		"partly quoted":  {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/\"hooks\"\n"}},
+		"header comment": {files: map[string]string{".git/config": "[core] ; x\n\thooksPath = tools/hooks\n"}},
+		"continued":      {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/\\\nhooks\n"}},
+		"one line":       {files: map[string]string{".git/config": "[user] name = x\n[core]hooksPath=tools/hooks\n"}},
+		"a mark":         {files: map[string]string{".git/config": "\xef\xbb\xbf[core]\n\thooksPath = tools/hooks\n"}},
+		"of a work tree": {files: map[string]string{".git/config": inWorktree,
+			".git/config.worktree": "[core]\n\thooksPath = tools/hooks\n"}},
+		"not the first": {files: map[string]string{
+			".git/config": "[core]\n\thooksPath = tools/hooks\n\thooksPath = .mine\n"}, want: []string{".mine/x"}},
+		"another core": {files: map[string]string{
+			".git/config": "[core \"\"]\n\thooksPath = other\n[core]\n\thooksPath = tools/hooks\n"},
+			not: []string{"other/x"}},
+		"included": {files: map[string]string{".git/config": "[include]\n\tpath = ../team # shared\n",
+			"team": "[core]\n\thooksPath = tools/hooks\n"}, want: []string{"team"}},
+		"included on a condition": {files: map[string]string{
+			".git/config": "[includeIf \"gitdir:a]b\"]\n\tpath = \"../team\"\n",
+			"team":        "[core]\n\thooksPath = tools/hooks\n"}, want: []string{"team"}},
+		"of the user": {files: map[string]string{".gitconfig": "[core]\n\thooksPath = \"tools/hooks\" # team\n"}},
+		"broken, of the user": {files: map[string]string{".gitconfig": "[core\n\thooksPath = tools/hooks\n"},
+			want: []string{"main.go"}},
+		"in the home": {files: map[string]string{".git/config": "[core]\n\thooksPath = ~/tools/hooks\n"}},
+		"a blank": {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/ho\tks\n"},
+			want: []string{"tools/ho\tks/x", "tools/ho ks/x"}, not: []string{"tools/hooks/x"}},
+		"here": {files: map[string]string{".git/config": "[core]\n\thooksPath = .\n"},
+			want: []string{"pre-commit", "pre-push", "post-checkout"}, not: []string{"tools/hooks/x"}},
+		"a link": {files: map[string]string{".git/config": "[core]\n\thooksPath = linked\n",
+			"tools/hooks/x": "", "linked": "-> tools/hooks"}, want: []string{"linked/x"}},
+		"links in it": {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/hooks\n",
+			"tools/hooks/pre-push": "-> ../../step"}, want: []string{"step"}},
+		"of a submodule": {files: map[string]string{".git/modules/m/HEAD": "",
+			".git/modules/m/config": "[core]\n\tworktree = ../../../m\n\thooksPath = ../tools/hooks\n"}},
+		"not to be read": {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/ho\x00ks\n"},
+			want: []string{"main.go"}},
+		"broken": {files: map[string]string{".git/config": "[core]\n\thooksPath = tools/hooks\n[oops\n"},
+			want: []string{"main.go"}},
+		"broken where it is included": {files: map[string]string{".git/config": "[include]\n\tpath = ../team\n",
+			"team": "oops\x00"}, want: []string{"main.go"}},
+		"large": {files: map[string]string{
+			".git/config": strings.Repeat("#", maxSettings) + "\n[core]\n\thooksPath = tools/hooks\n"},
+			want: []string{"main.go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			for file, text := range c.files {
+				path := filepath.Join(h.repo, file)
+				target, link := strings.CutPrefix(text, "-> ")
+				if !link {
+					h.write(path, text)
+					continue
+				}
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(target, path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			home := h.repo // so that what lies there is of the project
+			p := Protect([]string{h.repo}, Dirs{Home: home}, nil)
+			want := append([]string{"tools/hooks/x"}, c.want...)
+			if slices.Contains(c.not, want[0]) {
+				want = want[1:]
+			} else if !slices.Contains(c.want, "main.go") {
+				c.not = append(c.not, "main.go", "tools/x")
+			}
+			for _, path := range want {
+				if _, covered := p.Covers(filepath.Join(h.repo, path)); !covered {
+					t.Errorf("%q is not protected", path)
+				}
+			}
+			for _, path := range c.not {
+				if why, covered := p.Covers(filepath.Join(h.repo, path)); covered {
+					t.Errorf("%q is protected: %s", path, why)
+				}
+			}
+		})
 	}
 }

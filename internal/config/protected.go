@@ -231,7 +231,8 @@ func insideGit(git string) []string {
 // repositoryPaths are what is protected of a repository's own folder.
 func repositoryPaths(git string) []string {
 	var out []string
-	for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir"} {
+	for _, name := range []string{"hooks", "config", "config.worktree", "info/attributes", "commondir", "remotes",
+		"branches"} {
 		out = append(out, filepath.Join(git, name))
 	}
 	return out

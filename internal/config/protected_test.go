@@ -36,6 +36,8 @@ func TestPartOfGit(t *testing.T) {
 		"sub/new/.git/description": "sub/new/.git", "sub/new/.git/objects/x": "sub/new/.git",
 		"code/head": "code/head", "code/HEAD": "code/HEAD", "src/components/Head": "", "g/head": "",
 		"bare/config": "bare/config", "bare/CONFIG": "bare/CONFIG", "near/objects": "near/objects",
+		"bare/remotes/x": "bare/remotes", "bare/branches": "bare/branches", "headless/remotes": "headless/remotes",
+		"code/remotes/x": "", "whole/.git/refs/remotes": "", "whole/.git/logs/refs/remotes/origin/x": "",
 		"bare/hooks/post-checkout": "bare/hooks", "bare/commondir": "bare/commondir",
 		"bare/info/attributes": "bare/info/attributes", "tree/config.worktree": "tree/config.worktree",
 		"bare/info/exclude": "", "bare/info": "", "bare/gitdir": "bare/gitdir",
@@ -75,6 +77,9 @@ func TestCoversAnywhere(t *testing.T) {
 		h.repo + `/st\*r`}
 	p := Protect([]string{h.repo}, h.at().Dirs, deny)
 	for path, want := range map[string]bool{
+		"nested/.git/remotes/origin": true, "nested/.git/branches": true, ".git/remotes": true,
+		"bare.git/remotes/x": true, "bare.git/branches/x": true, "nested/.git/refs/remotes/origin/x": false,
+		".git/modules/module/remotes/x": true, "src/branches/x": false, "remotes": false,
 		"nested/.git/hooks/pre-commit": true, "nested/.git/config": true, "nested/.git/index": false,
 		"nested/.git/HEAD": false, "nested/.git/config.lock": false, "nested/.git": true, "module/.git": true,
 		"module/.git/config": true, ".git/modules/module/hooks": true, "a/b/.git": true, "a/.git/x": true,
