@@ -133,14 +133,12 @@ func startsWith(is, was []Entry) bool {
 
 // mayGo: git goes where it went when a branch has none of this any more.
 func (c change) mayGo(branch string, was []Entry) bool {
-	seen := map[string]bool{}
 	for _, e := range was {
-		switch name := e.Name(); name {
+		switch e.Name() {
 		case "remote", "merge":
-			if seen[name] || !c.usual(branch, was, e) {
+			if !c.usual(branch, was, e) {
 				return false
 			}
-			seen[name] = true
 		case "rebase", "description", "vscode-merge-base", "github-pr-owner-number":
 		default:
 			return false
