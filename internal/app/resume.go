@@ -208,12 +208,15 @@ func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.S
 		}
 		left = anyLive(all)
 		boxes, err := r.Mailboxes(root)
-		for _, id := range boxes {
-			mail, uerr := r.Unread(id)
+		for _, s := range all {
+			if left || !slices.Contains(boxes, s.ID) {
+				continue
+			}
+			mail, uerr := r.Unread(s.ID)
 			if uerr != nil {
 				return uerr
 			}
-			left = left || slices.ContainsFunc(mail, troupe.Mail.Wakes)
+			left = slices.ContainsFunc(mail, s.WokenBy)
 		}
 		return err
 	})

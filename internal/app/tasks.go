@@ -193,7 +193,7 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 			if err != nil {
 				return out, fmt.Errorf("read the mail of session %s: %w", child.ID, err)
 			}
-			next = slices.ContainsFunc(mail, troupe.Mail.Wakes)
+			next = slices.ContainsFunc(mail, child.WokenBy)
 		}
 		switch {
 		case next:

@@ -26,6 +26,9 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 	if ans != nil && ans.Effect == troupe.Allow && asked != nil && !wanted && !asked.Kind.AboutBirths() &&
 		asked.Places != placesOf(access, d.Opens) {
 		ans = nil // it was for other places: they are asked about anew
+		if d.Effect == troupe.Ask {
+			d.Why = askedAnew(asked.Places) + d.Why
+		}
 	}
 	switch {
 	case ans == nil || d.Effect == troupe.Deny:
@@ -43,6 +46,15 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 		d = gate.WithoutAsker(d)
 	}
 	return d
+}
+
+// askedAnew says why a yes to a question about places does not count. A question that names none may be from a
+// version that did not note them: what the yes was for cannot be known then.
+func askedAnew(places string) string {
+	if places == "" {
+		return "asked again, since the yes is of an earlier version of Troupe, which did not note for which places: "
+	}
+	return "asked again, since the yes was for other places: "
 }
 
 // placesOf tells by one word where a call would read and write. Its paths are there as they were named and as they
