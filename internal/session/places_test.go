@@ -22,7 +22,7 @@ func TestYesIsForItsPlaces(t *testing.T) {
 		"the same": {placesOf(here, nil), here, troupe.Allow, ""},
 		"others": {placesOf(troupe.Access{Writes: []string{"/p/b"}}, nil), here, troupe.Ask,
 			"was for other places"},
-		"not noted":                 {"", here, troupe.Ask, "of an earlier version"},
+		"not noted":                 {"", here, troupe.Ask, "notes no places"},
 		"not noted, and about none": {"", troupe.Access{}, troupe.Allow, ""},
 	}
 	for name, tt := range tests {

@@ -48,11 +48,11 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 	return d
 }
 
-// askedAnew says why a yes to a question about places does not count. A question that names none may be from a
-// version that did not note them: what the yes was for cannot be known then.
+// askedAnew says why a yes to a question about places does not count. Earlier versions noted no places: what the yes
+// was for cannot be known then.
 func askedAnew(places string) string {
 	if places == "" {
-		return "asked again, since the yes is of an earlier version of Troupe, which did not note for which places: "
+		return "asked again, since the question before notes no places, as those of earlier versions of Troupe: "
 	}
 	return "asked again, since the yes was for other places: "
 }
