@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
@@ -100,15 +101,26 @@ func takenOver(id troupe.SessionID, err error) error {
 
 // fixedAtBirth refuses what only a new session can be given.
 func fixedAtBirth(b wire.Begin) error {
-	if b.Agent != "" || b.AppendText != "" || b.Name != "" || b.MaxTurns > 0 || b.MaxMS > 0 {
-		return &troupe.UserError{
-			Problem: "the agent, the name, what is appended to the system prompt, and the limits of turns and time " +
-				"are fixed when a session is born",
-			Hint: "Leave them out when you resume; a session that used up its turns gets as many again.",
-			Code: troupe.ExitUsage,
+	var asked []string
+	for _, of := range []struct {
+		asked bool
+		what  string
+	}{
+		{b.Agent != "", "the agent"}, {b.Name != "", "the name"}, {b.MaxTurns > 0, "the limit of turns"},
+		{b.MaxMS > 0, "the limit of time"}, {b.AppendText != "", "what is appended to the system prompt"},
+	} {
+		if of.asked {
+			asked = append(asked, of.what)
 		}
 	}
-	return nil
+	if asked == nil {
+		return nil
+	}
+	return &troupe.UserError{
+		Problem: "fixed when a session is born, and not to be changed when it is resumed: " + strings.Join(asked, ", "),
+		Hint:    "Leave it out when you resume; a session that used up its turns gets as many again.",
+		Code:    troupe.ExitUsage,
+	}
 }
 
 func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, error) {

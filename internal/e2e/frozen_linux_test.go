@@ -140,7 +140,8 @@ replies:
 		"bypassPermissions", "go")
 	r := p.troupe("stop", "job", "--take-over")
 	for strings.Contains(r.errOut, "database is locked") { // it was frozen in a commit
-		if err := errors.Join(old.cmd.Process.Signal(syscall.SIGCONT), old.await(regexp.MustCompile(`"tool.started".*"Bash"`)),
+		if err := errors.Join(old.cmd.Process.Signal(syscall.SIGCONT),
+			old.await(regexp.MustCompile(`"tool.started".*"Bash"`)),
 			old.cmd.Process.Signal(syscall.SIGSTOP)); err != nil {
 			t.Fatal(err)
 		}

@@ -193,9 +193,10 @@ func TestFlagsOfABirth(t *testing.T) {
 			runs(t, other, b, "")
 		})
 		for name, set := range map[string]func(*wire.Begin){
-			"--name": func(b *wire.Begin) { b.Name = "x" }, "--max-turns": func(b *wire.Begin) { b.MaxTurns = 1 },
-			"--max-time":             func(b *wire.Begin) { b.MaxMS = 1000 },
-			"--append-system-prompt": func(b *wire.Begin) { b.AppendText = "x" },
+			"the name":                      func(b *wire.Begin) { b.Name = "x" },
+			"the limit of turns":            func(b *wire.Begin) { b.MaxTurns = 1 },
+			"the limit of time":             func(b *wire.Begin) { b.MaxMS = 1000 },
+			"appended to the system prompt": func(b *wire.Begin) { b.AppendText = "x" },
 		} {
 			b := b
 			b.Continue = true

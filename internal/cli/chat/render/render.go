@@ -382,18 +382,30 @@ func wrapped(v *View, a *agent, indent, lead string, code int, text string) {
 	}
 }
 
-// call writes the line of a call: what it was shrinks before what came of it.
+// call writes the line of a call: what it was shrinks before what came of it, which has rows of its own where there
+// is no room for both.
 func (v *View) call(a *agent, mark, name, what, came string) {
 	pre := v.prefix(a)
-	name = console.Line(name, 40)
-	text := mark + name
-	if came != "" {
-		came = "  " + console.Line(came, 80)
+	text := mark + console.Line(name, 40)
+	came = console.Line(came, 80)
+	beside := ansi.StringWidth(pre+text) + 1
+	below := came != "" && v.o.Width > 0 && beside+ansi.StringWidth(came)+
+		2+min(shortest, ansi.StringWidth(what)) > v.o.Width
+	if came != "" && !below {
+		beside += ansi.StringWidth(came) + 2
 	}
 	if what != "" {
-		text += " " + v.paint(1, v.shorten(console.Line(what, 400), ansi.StringWidth(pre+text+came)+1))
+		text += " " + v.paint(1, v.shorten(console.Line(what, 400), beside))
 	}
-	v.put(pre + text + v.paint(2, came))
+	if came != "" && !below {
+		text += v.paint(2, "  "+came)
+	}
+	v.put(pre + text)
+	if below {
+		for _, row := range console.Wrap(came, v.room(ansi.StringWidth(pre)+2)) {
+			v.put(pre + "  " + v.paint(2, row))
+		}
+	}
 }
 
 // prefix is what stands before the lines of a sub-agent.

@@ -441,3 +441,24 @@ func BenchmarkDelta(b *testing.B) {
 		v.Take()
 	}
 }
+
+// TestCallsFit: what a call was and what came of it stand on one line where they fit; on a narrow terminal what came
+// has a line of its own, and is never broken by the edge.
+func TestCallsFit(t *testing.T) {
+	t.Parallel()
+	end := result(1, 0, "Bash", "", false)
+	end.Evidence.Commands = []troupe.CommandRun{{Command: "go test ./...", ExitCode: 1,
+		Tests: &troupe.TestCount{Runner: "go test (packages)", Failed: 1}}}
+	for width, want := range map[int]string{
+		100: "! Bash go test ./...  exit 1 · go test (packages): 0 passed, 1 failed\n",
+		60:  "! Bash go test ./...\n  exit 1 · go test (packages): 0 passed, 1 failed\n",
+	} {
+		v := render.New(root, render.Options{Width: width})
+		for i, b := range []troupe.Body{replied(1, call(1, 0, "Bash", `{"command":"go test ./..."}`)), end} {
+			v.Event(troupe.Event{Root: root, Session: root, Seq: int64(i + 1), At: time.Unix(0, 0), Body: b})
+		}
+		if lines, _ := v.Take(); lines != want {
+			t.Errorf("at %d columns: %q", width, lines)
+		}
+	}
+}
