@@ -100,7 +100,7 @@ func (st *TakenStop) deliver(tx store.Tx, s *turn.State, stage func(troupe.Body)
 		return err
 	}
 	for _, m := range unread {
-		if m.Kind != troupe.MailTaskEnded || m.Ended == nil || s.Session.Status.Ended() && s.Session.WokenBy(m) {
+		if m.Kind != troupe.MailTaskEnded || m.Ended == nil || s.Session.Status.Ended() && s.WokenBy(m) {
 			continue
 		}
 		var b troupe.Body = troupe.MailDelivered{Mail: []troupe.Mail{m}}

@@ -158,7 +158,7 @@ func (h *watch) idle(id troupe.SessionID) bool {
 	st := h.states[id]
 	return st != nil && st.Session.Status.Ended() && !slices.ContainsFunc(h.sent, func(l letter) bool {
 		m := h.mail[l]
-		return l.to == id && !m.delivered && st.Session.WokenBy(m.Mail)
+		return l.to == id && !m.delivered && st.WokenBy(m.Mail)
 	})
 }
 

@@ -148,7 +148,7 @@ func (d *decision) spent() (end Action, ok bool) {
 			why += "; the last one needs the rule " + d.s.Evidence.Denied[n-1].Grant
 		}
 		return d.fail(troupe.CausePermission, why), true
-	case limits.MaxTurns > 0 && d.s.RunTurns() >= limits.MaxTurns:
+	case d.s.spent():
 		return End{troupe.MaxTurns, troupe.CauseLimit, d.s.last.text,
 			"reached its limit of " + replies(limits.MaxTurns)}, true
 	case limits.MaxTokens > 0 && d.s.Session.Tally.Usage.Total() >= limits.MaxTokens:

@@ -93,10 +93,13 @@ func (d *decision) cancelled() Action {
 }
 
 // ofThisRun picks the mail that the run there is can still answer, or must not outlive. What people and
-// agents say after it was told to stop, or after the last reply it may have, begins the next one.
+// agents say after it was told to stop, or after the last reply it may have, begins the next one. What was
+// completed with the last reply stays completed: nothing is told then that could not be answered.
 func (d *decision) ofThisRun() []troupe.Mail {
-	most := d.s.Profile.Limits.MaxTurns
-	spent := most > 0 && d.s.RunTurns() >= most
+	spent := d.s.spent()
+	if spent && d.idle() {
+		return nil
+	}
 	if !spent && !d.s.halted() {
 		return d.in.Unread
 	}
@@ -119,7 +122,7 @@ func (d *decision) urgent() []troupe.Mail {
 		if m.Kind == troupe.MailModel && d.s.seal.open {
 			continue // the call under way is the old model's
 		}
-		if ended && !d.s.Session.WokenBy(m) || !ended && m.Kind.Control() {
+		if ended && !d.s.WokenBy(m) || !ended && m.Kind.Control() {
 			out = append(out, m)
 		}
 	}
@@ -159,7 +162,7 @@ func (d *decision) nextEnded() Action {
 	if d.s.window.wanted {
 		return Admit{Run: d.s.Session.Run + 1}
 	}
-	if !slices.ContainsFunc(d.in.Unread, d.s.Session.WokenBy) {
+	if !slices.ContainsFunc(d.in.Unread, d.s.WokenBy) {
 		return Park{}
 	}
 	if until := d.gathersUntil(); !until.IsZero() {

@@ -276,6 +276,10 @@ func TestNext(t *testing.T) {
 		"nor one whose replies are used up": {born(t, troupe.Limits{}).turn(troupe.StopEndTurn).add(
 			troupe.Ended{Outcome: troupe.Outcome{Run: 1, Status: troupe.MaxTurns}}),
 			inputs(mail(childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"nor one that completed with its last reply": {born(t, troupe.Limits{MaxTurns: 1}).turn(
+			troupe.StopEndTurn).add(over), inputs(mail(childEnd)), turn.Deliver{Mail: []troupe.Mail{childEnd}}},
+		"an end does not hide that the last reply completed it": {born(t, troupe.Limits{MaxTurns: 1}).turn(
+			troupe.StopEndTurn), inputs(mail(childEnd)), turn.End{Status: troupe.Completed, Result: "reply 1"}},
 		"replies go on being counted": {born(t, troupe.Limits{MaxTurns: 1}).turn(troupe.StopEndTurn).add(over,
 			troupe.Started{Run: 2, Again: true}, troupe.MailDelivered{Mail: []troupe.Mail{childEnd}}), inputs(),
 			turn.End{Status: troupe.MaxTurns, Cause: troupe.CauseLimit, Result: "reply 1",

@@ -193,6 +193,18 @@ func (s *State) Attempt() int { return s.seal.attempt }
 // those before it that the end of a task has led to.
 func (s *State) RunTurns() int { return s.Session.Tally.Turns - s.spoken }
 
+// spent reports whether the session has had all the replies it may have before it is set to work by words.
+func (s *State) spent() bool {
+	most := s.Profile.Limits.MaxTurns
+	return most > 0 && s.RunTurns() >= most
+}
+
+// WokenBy is Session.WokenBy, and knows the limit of replies too: the end of a task begins no run that may not have
+// one.
+func (s *State) WokenBy(m troupe.Mail) bool {
+	return s.Session.WokenBy(m) && !(m.Kind == troupe.MailTaskEnded && s.spent())
+}
+
 // RunTally is the bill of this run alone.
 func (s *State) RunTally() troupe.Tally { return s.Session.Tally.Minus(s.base) }
 

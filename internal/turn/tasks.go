@@ -90,7 +90,7 @@ func (s *State) Earlier(o *troupe.Outcome) bool {
 // delivered takes mail in: words wait for the next seal, everything else acts at once.
 func (f *fold) delivered(b troupe.MailDelivered) error {
 	for _, m := range b.Mail { // all of it, before any is taken in
-		if f.s.Session.Status.Ended() && f.s.Session.WokenBy(m) && m.Kind != troupe.MailCompact {
+		if f.s.Session.Status.Ended() && f.s.WokenBy(m) && m.Kind != troupe.MailCompact {
 			return f.refuse("%s mail stays in the mailbox until a run has begun that can answer it", m.Kind)
 		}
 	}
