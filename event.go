@@ -180,6 +180,8 @@ type ToolStarted struct {
 	Task *Task `json:"task,omitempty"`
 	// Wait is set for a call that only waits for a task.
 	Wait *Wait `json:"wait,omitempty"`
+	// Absent: the file that the call writes was not there when the call was judged. Earlier versions did not note it.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // ToolFinished is a call's one result.

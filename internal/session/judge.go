@@ -2,8 +2,11 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -84,6 +87,7 @@ type judged struct {
 	mode       troupe.Mode // in which it would not be asked about
 	prepared   tool.Prepared
 	env        tool.Env
+	absent     bool   // the file that it writes is not there
 	background string // its name as a task, if it is to run in the background
 	bill       *bill
 }
@@ -155,9 +159,19 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		j.mode = c.freeIn(j.access)
 	case troupe.Allow:
 		c.equip(j)
+		j.absent = absent(j.access)
 	case troupe.Deny:
 	}
 	return j
+}
+
+// absent reports whether an edit is about a file that is not there. A path that leads on says so for where it leads.
+func absent(access troupe.Access) bool {
+	if access.Class != troupe.ClassEdit || access.Command != "" || len(access.Writes) == 0 {
+		return false
+	}
+	_, err := os.Stat(access.Writes[0])
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // ask is what a request about the call says.

@@ -42,7 +42,7 @@ func (h *Hub) landed(st *turn.State, c turn.Call) (out tool.Output, ok bool) {
 		return tool.Output{}, false
 	}
 	env := tool.Env{
-		Cwd:  st.Session.Cwd,
+		Cwd: st.Session.Cwd, Absent: c.Absent,
 		Seen: func(path string) (string, bool) { hash, ok := st.Files[path]; return hash, ok },
 	}
 	if kept := h.d.Kept; kept != nil {

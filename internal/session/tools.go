@@ -118,7 +118,7 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 		// From here on it may have taken effect, and the log has to know.
 		c := cs.a.st.Calls[i]
 		if err := cs.a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
-			Decision: j.decision}); err != nil {
+			Decision: j.decision, Absent: j.absent}); err != nil {
 			return err
 		}
 		if j.background != "" {

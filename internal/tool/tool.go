@@ -56,6 +56,8 @@ type Env struct {
 	// Keep stores the content that a file is about to lose, so that the change can be undone,
 	// and returns its hash (see Hash); nil if nobody keeps it.
 	Keep func(content []byte) (hash string, err error)
+	// Absent is set for a Lander if the file that it writes was not there when the call was judged.
+	Absent bool
 	// Kept is what was stored under a hash. It is set for a Lander, and nil if nobody keeps it.
 	Kept func(hash string) (content []byte, err error)
 	// Confine is what a command that is started may touch; nil: nothing but its user's own
@@ -78,8 +80,8 @@ type Env struct {
 // Lander is a Prepared that can find out whether it took effect, after the process that ran it has died
 // without a word.
 type Lander interface {
-	// Landed returns the call's result if it certainly did. It changes nothing. Of env, Cwd, Seen and Kept
-	// are set.
+	// Landed returns the call's result if it certainly did. It changes nothing. Of env, Cwd, Seen,
+	// Kept and Absent are set.
 	Landed(env Env) (Output, bool)
 }
 

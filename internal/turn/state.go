@@ -105,6 +105,8 @@ type Call struct {
 	Since time.Time
 	// Wait is what it waits for, if that is all it does.
 	Wait *troupe.Wait
+	// Absent: the file that it writes was not there before it was started.
+	Absent bool
 	// Request is the open request about it, Asked the last one that was answered, and Answer what
 	// was said to it.
 	Request *troupe.Request

@@ -26,7 +26,7 @@ func (f *fold) toolStarted(b troupe.ToolStarted) error {
 		return err
 	}
 	f.move(c, CallStarted)
-	c.Child, c.Since, c.Wait = b.Child, f.e.At, b.Wait
+	c.Child, c.Since, c.Wait, c.Absent = b.Child, f.e.At, b.Wait, b.Absent
 	if b.Task != nil {
 		f.setTask(*b.Task)
 	}

@@ -101,7 +101,7 @@ func bodies() []troupe.Body {
 			Why: "it is Friday"}},
 		troupe.ToolStarted{
 			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task,
-			Wait: &troupe.Wait{Task: "c", Until: at},
+			Wait: &troupe.Wait{Task: "c", Until: at}, Absent: true,
 		},
 		troupe.ToolFinished{
 			Name: "Bash", Result: result, Evidence: evidence, DurationMS: 3, Denied: &decision, Interrupt: true,

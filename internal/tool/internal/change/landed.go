@@ -8,9 +8,9 @@ import (
 )
 
 // Landed reports whether a change whose process died while it ran stands in the file, and is then its
-// result: the file holds exactly what apply makes of what the session had seen there last. Anything else
-// leaves it open what happened, and the session has to look itself. That holds, too, where what it had
-// seen was not kept.
+// result: the file holds exactly what apply makes of what the session had seen there last, or of nothing if there
+// was no file. Anything else leaves it open what happened, and the session has to look itself: where what it had seen
+// was not kept, and where it had seen nothing of a file that may have been there all along.
 func Landed(env tool.Env, t Target, apply func(*File) (string, error)) (tool.Output, bool) {
 	now, err := look(env, t)
 	if err != nil {
@@ -22,10 +22,13 @@ func Landed(env tool.Env, t Target, apply func(*File) (string, error)) (tool.Out
 	}
 	then := &File{Name: now.Name, env: env, target: t}
 	touch := troupe.FileTouch{Path: t.Real(), Hash: tool.Hash(now.Old), Wrote: true}
-	if seen, ok := now.seen(); ok {
-		if env.Kept == nil || seen == touch.Hash {
-			return tool.Output{}, false
-		}
+	seen, known := now.seen()
+	switch {
+	case env.Absent:
+		touch.New = true
+	case !known || env.Kept == nil || seen == touch.Hash:
+		return tool.Output{}, false
+	default:
 		if then.Old, err = env.Kept(seen); err != nil {
 			return tool.Output{}, false
 		}
