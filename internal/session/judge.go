@@ -2,11 +2,8 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -158,20 +155,13 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		}
 		j.mode = c.freeIn(j.access)
 	case troupe.Allow:
+		if l, ok := j.prepared.(tool.Lander); ok {
+			j.absent = l.Absent()
+		}
 		c.equip(j)
-		j.absent = absent(j.access)
 	case troupe.Deny:
 	}
 	return j
-}
-
-// absent reports whether an edit is about a file that is not there. A path that leads on says so for where it leads.
-func absent(access troupe.Access) bool {
-	if access.Class != troupe.ClassEdit || access.Command != "" || len(access.Writes) == 0 {
-		return false
-	}
-	_, err := os.Stat(access.Writes[0])
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // ask is what a request about the call says.

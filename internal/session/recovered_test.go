@@ -179,6 +179,13 @@ type dead struct {
 	before bool
 }
 
+func (d dead) Absent() bool {
+	l, ok := d.Prepared.(tool.Lander)
+	return ok && l.Absent()
+}
+
+func (d dead) Landed(tool.Env) (tool.Output, bool) { return tool.Output{}, false }
+
 func (d dead) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if !d.before {
 		if out, err := d.Prepared.Run(ctx, env); err != nil || out.IsError {

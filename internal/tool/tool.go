@@ -56,7 +56,7 @@ type Env struct {
 	// Keep stores the content that a file is about to lose, so that the change can be undone,
 	// and returns its hash (see Hash); nil if nobody keeps it.
 	Keep func(content []byte) (hash string, err error)
-	// Absent is set for a Lander if the file that it writes was not there when the call was judged.
+	// Absent is what a Lander said of its file before it ran; false if that is not known.
 	Absent bool
 	// Kept is what was stored under a hash. It is set for a Lander, and nil if nobody keeps it.
 	Kept func(hash string) (content []byte, err error)
@@ -80,6 +80,8 @@ type Env struct {
 // Lander is a Prepared that can find out whether it took effect, after the process that ran it has died
 // without a word.
 type Lander interface {
+	// Absent reports whether the file that it is about to write is not there.
+	Absent() bool
 	// Landed returns the call's result if it certainly did. It changes nothing. Of env, Cwd, Seen,
 	// Kept and Absent are set.
 	Landed(env Env) (Output, bool)

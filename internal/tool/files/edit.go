@@ -126,6 +126,9 @@ func (c *editCall) Preview(env tool.Env) (string, bool) {
 	})
 }
 
+// Absent implements tool.Lander.
+func (c *editCall) Absent() bool { return c.target.Absent() }
+
 // Landed implements tool.Lander.
 func (c *editCall) Landed(env tool.Env) (tool.Output, bool) {
 	return change.Landed(env, c.target, func(f *change.File) (string, error) {

@@ -66,6 +66,9 @@ func (c *writeCall) Preview(env tool.Env) (string, bool) {
 	return change.Preview(env, c.target, c.apply)
 }
 
+// Absent implements tool.Lander.
+func (c *writeCall) Absent() bool { return c.target.Absent() }
+
 // Landed implements tool.Lander.
 func (c *writeCall) Landed(env tool.Env) (tool.Output, bool) {
 	return change.Landed(env, c.target, c.apply)

@@ -162,6 +162,9 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	})
 }
 
+// Absent implements tool.Lander.
+func (c *call) Absent() bool { return c.target.Absent() }
+
 // Landed implements tool.Lander. A cell that was inserted has an id that cannot be told again.
 func (c *call) Landed(env tool.Env) (tool.Output, bool) {
 	return change.Landed(env, c.target, func(f *change.File) (string, error) {

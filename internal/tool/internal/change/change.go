@@ -41,6 +41,12 @@ func NewTarget(path string) Target { return Target{Path: path, Touched: tool.Tou
 // Real is where the path led.
 func (t Target) Real() string { return t.Touched[len(t.Touched)-1] }
 
+// Absent reports whether there was no file where the path led.
+func (t Target) Absent() bool {
+	_, err := os.Lstat(t.Real())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // File is a file on its way from one content to the next. It exists only while its lock is
 // held, or for a preview.
 type File struct {
