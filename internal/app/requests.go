@@ -187,7 +187,11 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 		return troupe.Request{}, fmt.Errorf("look for request %q: %w", id, err)
 	}
 	if i := slices.IndexFunc(rows, func(q troupe.Request) bool { return string(q.ID) == id }); i >= 0 {
-		return rows[i], nil
+		lead, led, err := leaderOf(r, rows[i])
+		if led {
+			return openRequest(r, string(lead.ID))
+		}
+		return rows[i], err
 	}
 	rows = leading(rows)
 	if wholeRequest(id) {
@@ -217,6 +221,21 @@ func openRequest(r store.Reader, id string) (troupe.Request, error) {
 		Problem: fmt.Sprintf("%d requests are open: %s", len(rows), strings.Join(ids, ", ")),
 		Hint:    "Name one of them; the beginning of its id will do.", Code: troupe.ExitUsage, Err: troupe.ErrAmbiguous,
 	}
+}
+
+// leaderOf finds the request that was shown for this one too. An answer is for that: it says what each of the calls
+// is allowed, and this one does not.
+func leaderOf(r store.Reader, q troupe.Request) (lead troupe.Request, ok bool, err error) {
+	rows, err := r.Requests(store.RequestFilter{IDPrefix: fmt.Sprintf("%s.%d.", q.Session, q.Reply)})
+	if err != nil {
+		return lead, false, fmt.Errorf("look for what request %s was asked with: %w", q.ID, err)
+	}
+	for _, l := range rows {
+		if l.Settled.IsZero() && slices.Contains(l.With, q.Call) {
+			return l, true, nil
+		}
+	}
+	return lead, false, nil
 }
 
 // wholeRequest: the id can be that of a request. It may begin those of others, which are other
