@@ -56,7 +56,11 @@ func (b *Broker) Close() {
 // order; nil if that is not known. The events are shared from here on: their bodies do not change.
 func (b *Broker) Commit(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 	if t := b.tree(root); t != nil {
-		t.each(func(f *Follower) { f.commit(id, seq, events) })
+		weight := 0
+		for _, e := range events {
+			weight += bytesOf(e.Body)
+		}
+		t.each(func(f *Follower) { f.commit(id, seq, events, weight) })
 	}
 }
 
@@ -209,7 +213,7 @@ func (b *Broker) look(ctx context.Context) {
 			t.each((*Follower).again) // each reads for itself, and is told what is wrong
 		}
 		for _, s := range sessions {
-			t.each(func(f *Follower) { f.commit(s.ID, s.Seq, nil) })
+			t.each(func(f *Follower) { f.commit(s.ID, s.Seq, nil, 0) })
 		}
 	}
 }

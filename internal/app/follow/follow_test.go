@@ -396,7 +396,7 @@ func TestOtherProcess(t *testing.T) {
 		}
 		for _, f := range all {
 			now(t, f)
-			if f.commit(one[0], 2, nil); len(f.wake) > 0 {
+			if f.commit(one[0], 2, nil, 0); len(f.wake) > 0 {
 				t.Error("a follower was woken for what it has")
 			}
 		}

@@ -92,7 +92,7 @@ func (f *Follower) signal() {
 }
 
 // commit notes that a session may have new events.
-func (f *Follower) commit(id troupe.SessionID, seq int64, events []troupe.Event) {
+func (f *Follower) commit(id troupe.SessionID, seq int64, events []troupe.Event, weight int) {
 	if f.o.Only != "" && id != f.o.Only {
 		return
 	}
@@ -101,7 +101,7 @@ func (f *Follower) commit(id troupe.SessionID, seq int64, events []troupe.Event)
 	if f.all || seq <= f.cursors[id] {
 		return
 	}
-	if f.kept.add(id, events) {
+	if f.kept.add(id, events, weight) {
 		f.signal()
 	}
 }

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/troupe-dev/troupe"
@@ -24,9 +25,9 @@ type kept struct {
 	bytes   int // of all events
 }
 
-// add notes what a commit has brought to a session. It is without events if they are not known here. first
-// is true if nothing else was noted of it.
-func (k *kept) add(id troupe.SessionID, events []troupe.Event) (first bool) {
+// add notes what a commit has brought to a session. It is without events if they are not known here; weight
+// is about how many bytes they take. first is true if nothing else was noted of it.
+func (k *kept) add(id troupe.SessionID, events []troupe.Event, weight int) (first bool) {
 	n := k.news[id]
 	if first = n == nil; first {
 		n = new(news)
@@ -38,10 +39,6 @@ func (k *kept) add(id troupe.SessionID, events []troupe.Event) (first bool) {
 	}
 	if n.lost {
 		return first
-	}
-	weight := 0
-	for _, e := range events {
-		weight += bytesOf(e.Body)
 	}
 	last := len(n.events) - 1
 	if len(events) == 0 || last >= 0 && events[0].Seq != n.events[last].Seq+1 || k.bytes+weight > maxKept {
@@ -71,41 +68,37 @@ func (k *kept) behind(id troupe.SessionID, seq int64) (events []troupe.Event, ok
 	return n.events[i:], n.events[i].Seq == seq+1
 }
 
-// bytesOf is about what an event takes in memory.
+// bytesOf is about what an event takes in memory: all texts and bytes in it, of whatever kind it is.
 func bytesOf(b troupe.Body) int {
 	const most = 512 // of what has no content
-	switch b := b.(type) {
-	case troupe.Replied:
-		return most + bytesOfBlocks(b.Blocks)
-	case troupe.ToolFinished:
-		return most + bytesOfBlocks(b.Result.Blocks)
-	case troupe.Compacted:
-		return most + bytesOfBlocks(b.Blocks)
-	case troupe.MailDelivered:
-		n := most
-		for _, m := range b.Mail {
-			n += bytesOfBlocks(m.Blocks)
-		}
-		return n
-	case troupe.Ended:
-		return most + len(b.Outcome.Result)
-	}
-	return most
+	return most + contentOf(reflect.ValueOf(b))
 }
 
-func bytesOfBlocks(blocks []troupe.Block) int {
-	n := 0
-	for _, b := range blocks {
-		n += len(b.Text) + len(b.Raw)
-		if b.Image != nil {
-			n += len(b.Image.Data)
+// contentOf sums the texts and bytes that a value holds. Bodies of events are trees of exported fields.
+func contentOf(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Pointer, reflect.Interface:
+		return contentOf(v.Elem())
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return v.Len()
 		}
-		if b.Call != nil {
-			n += len(b.Call.Input)
+		for i := range v.Len() {
+			n += contentOf(v.Index(i))
 		}
-		if b.Result != nil {
-			n += bytesOfBlocks(b.Result.Blocks)
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			n += contentOf(entries.Key()) + contentOf(entries.Value())
 		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() { // a time has a zone behind it, which all share
+				n += contentOf(v.Field(i))
+			}
+		}
+	default: // of one size
 	}
 	return n
 }

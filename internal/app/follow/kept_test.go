@@ -89,6 +89,26 @@ func TestKeptIsBounded(t *testing.T) {
 	}
 }
 
+// TestEveryKindIsCounted: what an event keeps in memory is counted wherever it lies in it.
+func TestEveryKindIsCounted(t *testing.T) {
+	t.Parallel()
+	const much = 1 << 20
+	big := strings.Repeat("x", much)
+	outcome := troupe.Outcome{Result: big}
+	for name, b := range map[string]troupe.Body{
+		"mail":          troupe.MailDelivered{Mail: []troupe.Mail{{Kind: troupe.MailTaskEnded, Ended: &outcome}}},
+		"a child's end": troupe.ToolFinished{Outcome: &outcome},
+		"a request":     troupe.RequestOpened{RequestBody: troupe.RequestBody{Action: big}},
+		"evidence":      troupe.ToolFinished{Evidence: troupe.Evidence{Commands: []troupe.CommandRun{{Command: big}}}},
+		"rules":         troupe.RequestOpened{RequestBody: troupe.RequestBody{Needs: map[int][]string{1: {big}}}},
+		"bytes":         troupe.Replied{Blocks: []troupe.Block{{Image: &troupe.Image{Data: []byte(big)}}}},
+	} {
+		if n := bytesOf(b); n < much || n > much+much/100 {
+			t.Errorf("%s of %d bytes counts as %d", name, much, n)
+		}
+	}
+}
+
 // TestAsTheLogHasIt: however commits are announced, with their events or without, a follower returns what stands in
 // the log, each event once and in order.
 func TestAsTheLogHasIt(t *testing.T) {
