@@ -253,6 +253,7 @@ func (f *fake) Next(ctx context.Context) (wire.Batch, error) {
 	defer f.mu.Unlock()
 	b := wire.Batch{Deltas: f.deltas, Events: slices.Clone(f.log[f.read:])}
 	f.read, f.deltas = len(f.log), nil
+	f.wake() // for who waits until it was taken
 	return b, nil
 }
 
