@@ -30,8 +30,9 @@ func granted() allowance {
 		// and what came of it, 1,000 OpenAI's Responses API, 400 that a yes gives what its question showed,
 		// 250 background commands in hand in the conversation, 300 that what is granted keeps its place, 800 tables,
 		// followed commands and what a command waits for in the conversation, 500 that a session goes on of which a
-		// repair lost the end, 700 limits and faults that are named and bounded.
-		productLines: 73_600,
+		// repair lost the end, 700 limits and faults that are named and bounded, 100 that ends, answers and
+		// reasons are told of what they are about.
+		productLines: 73_700,
 		wideLines:    0,
 	}
 }

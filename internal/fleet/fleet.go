@@ -158,9 +158,10 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 	return born, nil
 }
 
-// insert finds a free name: the one that was asked for or none, else the first free one of
-// "Title", "Title 2", … It returns the name it tried last. names remembers how far the
-// counting has come, for a reply that starts many agents of one description.
+// insert finds a free name: the one that was asked for or none, else "Title" or that with a number.
+// Numbers may be left out: once a name is taken, the search goes on behind those that elder siblings may have.
+// It returns the name it tried last. names remembers how far the counting has come, for a reply that starts many
+// agents of one description.
 func insert(tx store.Tx, s troupe.Session, l troupe.Lease, caps *troupe.Caps, names map[string]int) (string, error) {
 	if s.Name != "" || s.Parent == "" {
 		return s.Name, tx.Insert(s, l, caps)

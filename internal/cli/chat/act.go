@@ -357,13 +357,9 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 		return err
 	}
 	said := "From the next call on: " + name
-	for _, r := range v.m.asks {
-		if r.Mode == mode {
-			said = fmt.Sprintf("From now on: %s. It allows what %s asks for as well, which goes on.", name,
-				console.Middle(console.Line(r.Path, 0), 60))
-			v.m.closing = "was allowed by the mode " + name
-			break
-		}
+	if path := v.m.closes("was allowed by the mode "+name, mode); path != "" {
+		said = fmt.Sprintf("From now on: %s. It allows what %s asks for as well, which goes on.", name,
+			console.Middle(console.Line(path, 0), 60))
 	}
 	v.say(said)
 	return nil

@@ -3,6 +3,7 @@ package chat
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -25,13 +26,13 @@ type machine struct {
 	settled         map[string]bool // requests that were answered here
 	mark            int             // grows with each question that is shown
 	dialog          dialog
-	closing         string    // why what is asked goes away, if it was something done here
-	went            string    // the path of a request that went away unanswered here
-	wentAt          time.Time // and when
-	now             time.Time // when it happens what the machine is told of
-	ending          bool      // no more messages: the tree is waited for
-	beside          bool      // an agent or a command is shown, and not the conversation
-	returned        time.Time // when the conversation was shown again because that had ended
+	closing         map[string]string // why requests go away, if it was something done here
+	went            string            // the path of a request that went away unanswered here
+	wentAt          time.Time         // and when
+	now             time.Time         // when it happens what the machine is told of
+	ending          bool              // no more messages: the tree is waited for
+	beside          bool              // an agent or a command is shown, and not the conversation
+	returned        time.Time         // when the conversation was shown again because that had ended
 }
 
 // dialog is a question of our own.
@@ -267,8 +268,8 @@ func (m *machine) requests(open []wire.Request) []act {
 			delete(byID, r.ID)
 		} else if r.ID == m.shown {
 			acts = append(acts, say("The request of %s %s.", r.Path,
-				cmp.Or(m.closing, "was answered elsewhere, or is not needed any more")))
-			m.went, m.wentAt, m.closing = r.Path, m.now, ""
+				cmp.Or(m.closing[r.ID], "was answered elsewhere, or is not needed any more")))
+			m.went, m.wentAt = r.Path, m.now
 		}
 	}
 	for _, r := range open {
@@ -277,6 +278,10 @@ func (m *machine) requests(open []wire.Request) []act {
 		}
 	}
 	m.asks = queue
+	if !m.working {
+		// What is open by now was not closed by the stop.
+		maps.DeleteFunc(m.closing, func(_, why string) bool { return why == closedByStop })
+	}
 	if m.ending && !m.terminal {
 		return append(acts, m.refuse()...)
 	}
@@ -358,7 +363,7 @@ func (m *machine) counted(agents, commands int) []act {
 // what was said of the next Ctrl-C; one that begins may be stopped by it.
 func (m *machine) running(on bool) {
 	if m.working = on; on {
-		m.interrupts, m.closing = 0, ""
+		m.interrupts, m.closing = 0, nil
 	}
 }
 
@@ -387,7 +392,7 @@ func (m *machine) interrupt(text string) []act {
 		m.interrupts = 0
 		return m.quit()
 	case m.working:
-		m.closing = closedByStop
+		m.closes(closedByStop, "")
 		return []act{say("Stopping. Once more quits."), {kind: actStop, stop: wire.Stop{Now: true}}}
 	case strings.TrimSpace(text) != "":
 		return []act{{kind: actClear}}
@@ -412,10 +417,24 @@ func (m *machine) escape() []act {
 	case m.working && m.justReturned():
 		return []act{say("What was shown had just ended, and nothing was stopped. Once more stops the turn.")}
 	case m.working && !m.ending:
-		m.closing = closedByStop
+		m.closes(closedByStop, "")
 		return []act{say("Stopping."), {kind: actStop, stop: wire.Stop{Now: true}}}
 	}
 	return nil
+}
+
+// closes notes why the open requests that a mode would allow go away, or all of them without one, and returns the
+// path of the first.
+func (m *machine) closes(why string, mode troupe.Mode) (path string) {
+	if m.closing == nil {
+		m.closing = make(map[string]string)
+	}
+	for _, r := range m.asks {
+		if mode == "" || r.Mode == mode {
+			path, m.closing[r.ID] = cmp.Or(path, r.Path), why
+		}
+	}
+	return path
 }
 
 // justReturned reports, once, that a key was meant for what was shown beside the conversation and has just ended.

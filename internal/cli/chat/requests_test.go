@@ -88,6 +88,51 @@ func TestGrantsAreSeen(t *testing.T) {
 	})
 }
 
+// TestWhyARequestWentAway: what was done here is the reason for those requests alone that it was done about.
+func TestWhyARequestWentAway(t *testing.T) {
+	t.Parallel()
+	worker, editor := wire.Request{ID: "r1", Path: "main/worker"}, wire.Request{ID: "r2", Path: "main/editor",
+		Beyond: wire.Beyond{Mode: troupe.ModeAcceptEdits}}
+	allowed := func(m *machine) { m.closes("was allowed by the mode acceptEdits", troupe.ModeAcceptEdits) }
+	elsewhere := "was answered elsewhere"
+	for name, tt := range map[string]struct {
+		first []wire.Request // that are open when it is done
+		does  func(*machine)
+		then  [][]wire.Request
+		want  []string
+	}{
+		"of the turn that was stopped": {[]wire.Request{worker}, func(m *machine) { m.escape(); m.running(false) },
+			[][]wire.Request{nil}, []string{"main/worker was closed"}},
+		"of one that came later": {nil, func(m *machine) { m.escape(); m.running(false) },
+			[][]wire.Request{{worker}, nil}, []string{"main/worker " + elsewhere}},
+		"of one that outlived the turn": {[]wire.Request{worker}, func(m *machine) { m.escape(); m.running(false) },
+			[][]wire.Request{{worker}, nil}, []string{"main/worker " + elsewhere}},
+		"by another mode": {[]wire.Request{worker, editor}, func(m *machine) { allowed(m) },
+			[][]wire.Request{{editor}, nil},
+			[]string{"main/worker " + elsewhere, "main/editor was allowed by the mode acceptEdits"}},
+	} {
+		m := machine{terminal: true, begun: true, working: true}
+		m.requests(tt.first)
+		tt.does(&m)
+		var said []string
+		for _, open := range tt.then {
+			for _, a := range m.requests(open) {
+				if a.kind == actSay {
+					said = append(said, a.text)
+				}
+			}
+		}
+		if len(said) != len(tt.want) {
+			t.Fatalf("%s: it says %q", name, said)
+		}
+		for i, want := range tt.want {
+			if !strings.Contains(said[i], want) {
+				t.Errorf("%s: it says %q, not %q", name, said[i], want)
+			}
+		}
+	}
+}
+
 // TestLateAnswerIsNotSent: a lone letter just after a request went away was meant for that, and to a model
 // would say something else.
 func TestLateAnswerIsNotSent(t *testing.T) {
