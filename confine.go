@@ -1,6 +1,9 @@
 package troupe
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Level is how far the kernel confines a command. The zero value means that nothing was
 // decided; it confines like LevelReadOnly.
@@ -55,9 +58,9 @@ type Confinement struct {
 	Level Level `json:"level"`
 	// Writable are folders and files that may be written: the session's folder for LevelWorkspace.
 	Writable []string `json:"writable,omitempty"`
-	// Granted are the changes that were shown to a person and allowed for this run. Each is for the place that
-	// was shown: one that a link leads away from by now opens nothing. What the run makes is its own with all
-	// below; of what was there it changes that alone, and takes it away only if that was shown.
+	// Granted are the changes that were shown to a person and allowed for this run. Each is one operation at the
+	// place that was shown, and gives no other (see Attempt.Covers). One that a link leads away from by now opens
+	// nothing, nor does leave to make what is there by now. What the run makes is its own, with all below.
 	Granted []Attempt `json:"granted,omitempty"`
 	// Fixed are names, as they were written, by which folders that may be written are found. A command cannot
 	// remove, rename or replace them, nor a folder or link that leads to them, though it may write
@@ -72,6 +75,8 @@ type Confinement struct {
 	// absolute and resolved, whether they exist or not, by many goroutines at once, and quickly:
 	// once for each change.
 	Guarded func(path string) (why string) `json:"-"`
+	// Closed reports whether no leave opens a path; nil: none is.
+	Closed func(path string) bool `json:"-"`
 	// Leads reports whether something guarded could lie below a path, for what its last name says:
 	// ".github" where ".github/workflows" is guarded. A folder may be made there, empty; nothing
 	// may be moved or linked there. nil: no.
@@ -116,6 +121,44 @@ type Attempt struct {
 	// Path is absolute and resolved as far as it exists; for OpConnect it is an address:
 	// "93.184.216.34:443", "[::1]:80", or the path of a socket.
 	Path string `json:"path"`
+	// Kind is what OpCreate makes. Of a link, To is what it says; of another name, the file.
+	Kind Made   `json:"kind,omitempty"`
+	To   string `json:"to,omitempty"`
+}
+
+// Made is a kind of thing that is made.
+type Made string
+
+// Kinds of things that are made. The zero value is a plain file.
+const (
+	KindFolder Made = "folder" // empty, and then the maker's with all that is not protected below
+	KindMoved  Made = "moved"  // a folder that was elsewhere, with what is in it
+	KindLink   Made = "link"   // symbolic
+	KindName   Made = "name"   // another name of a file
+	KindSocket Made = "socket"
+	KindPipe   Made = "pipe"
+	// KindTree is a folder whose maker writes below it what is protected too, as git does in a new repository.
+	KindTree Made = "tree"
+	// KindRepository is no thing: a folder becomes a repository of git by what is made in it.
+	KindRepository Made = "repository"
+)
+
+// Covers reports whether leave for an attempt is leave for another one: the same, or less of it.
+func (a Attempt) Covers(o Attempt) bool {
+	if a.Kind == KindTree && o.Kind == KindFolder {
+		o.Kind = KindTree
+	}
+	return a == o
+}
+
+// Beside is the folder that leave to make a file in it opens too, if it is new: the one of a work tree or of a
+// submodule in a repository's own folder.
+func (a Attempt) Beside() (folder string, ok bool) {
+	if a.Op != OpCreate || a.Kind != "" && a.Kind != KindFolder ||
+		!strings.Contains(a.Path, "/.git/worktrees/") && !strings.Contains(a.Path, "/.git/modules/") {
+		return "", false
+	}
+	return path.Dir(a.Path), true
 }
 
 // AnyHost reports whether an attempt can only be let by opening the network: it looked up a name,
@@ -155,9 +198,42 @@ func (a Attempt) String() string {
 		return "listen on a port of this machine"
 	case a.Op == OpRemoveFolder:
 		return a.Op.Verb() + " " + a.Path + ", a folder with all in it"
+	case a.Op == OpCreate && a.Kind != "":
+		return a.makes() + a.beside()
 	default:
-		return strings.TrimSpace(a.Op.Verb() + " " + a.Path)
+		return strings.TrimSpace(a.Op.Verb()+" "+a.Path) + a.beside()
 	}
+}
+
+// makes says what is made, and what it is leave for.
+func (a Attempt) makes() string {
+	switch a.Kind {
+	case KindFolder:
+		return "make the folder " + a.Path + " and write below it"
+	case KindTree:
+		return "make the folder " + a.Path + " and write below it, hooks and settings too"
+	case KindRepository:
+		return "make " + a.Path + " a repository, with its hooks and settings"
+	case KindMoved:
+		return "move a folder to " + a.Path
+	case KindLink:
+		return "make the link " + a.Path + " to " + a.To
+	case KindName:
+		return "make " + a.Path + " another name of " + a.To
+	case KindSocket:
+		return "make the socket " + a.Path
+	case KindPipe:
+		return "make the named pipe " + a.Path
+	default:
+		return "create " + a.Path
+	}
+}
+
+func (a Attempt) beside() string {
+	if folder, ok := a.Beside(); ok {
+		return " and the rest of " + folder + ", if that is new"
+	}
+	return ""
 }
 
 // Verb says what is attempted, before the place where it is.

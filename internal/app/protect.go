@@ -20,9 +20,10 @@ import (
 // protect fills in what stays as it is below what a command may write. In caches, which hold what is of no
 // project, nothing does.
 func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) {
-	o, denied := openedBy(c.Granted), denied(c)
+	asked := g.box.Support(g.ctx()).Notify
+	o, denied := openedBy(c.Granted, asked), denied(c)
 	own := g.own()
-	out.Guarded = func(path string) string {
+	closed := func(path string) string {
 		if troupe.WithinAny(path, own) {
 			return "Troupe's own settings and sessions"
 		}
@@ -32,7 +33,11 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
 			return "the temporary folder of another agent"
 		}
-		if why := denied(path); why != "" || o.opens(path) {
+		return denied(path)
+	}
+	out.Closed = func(path string) bool { return closed(path) != "" }
+	out.Guarded = func(path string) string {
+		if why := closed(path); why != "" || o.opens(path) {
 			return why
 		}
 		why, _ := gr.protected.Covers(path)
@@ -49,13 +54,11 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 			out.Protected = append(out.Protected, name)
 		}
 	}
-	asked := g.box.Support(g.ctx()).Notify
 	if !asked {
 		out.Protected = append(out.Protected, gr.nested.now(gr.protected, g.app.env.Now)...)
 	}
 	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool {
-		// What lies beside something granted in a folder is kept by Guarded alone.
-		return !troupe.WithinAny(p, own) && denied(p) == "" && (o.opens(p) || asked && o.within(p))
+		return !troupe.WithinAny(p, own) && denied(p) == "" && o.opens(p)
 	})
 }
 
@@ -118,41 +121,30 @@ func (g *guard) own() []string {
 	return out
 }
 
-// opened is what of the protected places was allowed for one run.
+// opened is what of the protected places was allowed for one run, beyond the operations that were shown one by
+// one: those the sandbox knows.
 type opened struct {
+	// paths are those that were shown, where the sandbox knows no operations.
 	paths map[string]bool
-	// gits are folders that were no repositories and become some, by leave: a .git that was not there, with the
-	// folder that it is in if that was to be made too, and below another .git what belongs to a work tree or a
-	// submodule.
-	gits []string
-	// bare are folders of which a HEAD was allowed that was not there: the same, with any name.
+	// folders are new ones in a repository's own folder, of a work tree or a submodule.
+	folders []string
+	// bare are folders that become repositories, in which nothing of one was yet.
 	bare []string
 }
 
-func openedBy(granted []troupe.Attempt) opened {
+func openedBy(granted []troupe.Attempt, listened bool) opened {
 	o := opened{paths: make(map[string]bool)}
 	for _, a := range granted {
-		if a.Op == troupe.OpConnect || a.Op == troupe.OpUnseen {
-			continue
-		}
-		o.paths[a.Path] = true
-		if !missing(a.Path) {
-			continue
-		}
-		dir := filepath.Dir(a.Path)
-		if strings.Contains(dir, "/.git/worktrees/") || strings.Contains(dir, "/.git/modules/") {
-			if missing(filepath.Join(dir, "HEAD")) {
-				o.gits = append(o.gits, dir)
+		switch folder, ok := a.Beside(); {
+		case !a.Changes():
+		case ok && missing(filepath.Join(folder, "HEAD")):
+			o.folders = append(o.folders, folder)
+		case a.Kind == troupe.KindRepository:
+			if missing(filepath.Join(a.Path, "HEAD")) {
+				o.bare = append(o.bare, a.Path)
 			}
-		}
-		switch filepath.Base(a.Path) {
-		case ".git":
-			o.gits = append(o.gits, a.Path)
-			if slices.Contains(granted, troupe.Attempt{Op: troupe.OpCreate, Path: dir}) && missing(dir) {
-				o.gits = append(o.gits, dir) // a clone's files are what was asked for
-			}
-		case "HEAD":
-			o.bare = append(o.bare, filepath.Dir(a.Path))
+		case !listened:
+			o.paths[a.Path] = true
 		}
 	}
 	return o
@@ -163,9 +155,9 @@ func missing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// opens reports whether a path was allowed, or is part of the one repository that was allowed to be made.
+// opens reports whether a path was allowed, or is part of a repository that was allowed to be made.
 func (o *opened) opens(path string) bool {
-	if o.paths[path] || troupe.WithinAny(path, o.gits) {
+	if o.paths[path] || troupe.WithinAny(path, o.folders) {
 		return true
 	}
 	for _, dir := range o.bare {
@@ -175,16 +167,6 @@ func (o *opened) opens(path string) bool {
 			case "HEAD", "objects", "refs", "config", "hooks", "info", "branches":
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// within reports whether something that was allowed lies in a folder.
-func (o *opened) within(dir string) bool {
-	for path := range o.paths {
-		if troupe.Within(path, dir) {
-			return true
 		}
 	}
 	return false

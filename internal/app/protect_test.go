@@ -61,18 +61,27 @@ func writeFile(t *testing.T, name, text string) {
 	}
 }
 
-// guardedBy is what a command in dir is kept from, with what was granted for this run.
-func guardedBy(t *testing.T, g *guard, dir string, granted ...string) func(string) string {
+// guardedBy is what a command in dir is kept from.
+func guardedBy(t *testing.T, g *guard, dir string) func(string) string {
+	t.Helper()
+	guarded, _ := confinedBy(t, g, dir)
+	return guarded
+}
+
+// confinedBy is the same with what was granted for this run in the folder, and what no leave opens.
+func confinedBy(t *testing.T, g *guard, dir string, granted ...troupe.Attempt) (guarded func(string) string,
+	closed func(string) bool) {
 	t.Helper()
 	c := session.Confine{Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelWorkspace}
-	for _, name := range granted {
-		c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpCreate, Path: filepath.Join(dir, name)})
+	for _, a := range granted {
+		a.Path = filepath.Join(dir, a.Path)
+		c.Granted = append(c.Granted, a)
 	}
 	out, _, err := g.Confine(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Guarded
+	return out.Guarded, out.Closed
 }
 
 // TestGateAndKernelAgree: of a path in the folder, the gate lets a tool and a redirect write it unasked in
@@ -130,21 +139,28 @@ func TestGateAndKernelAgree(t *testing.T) {
 	}
 }
 
-// TestGuarded: what was granted is open, and with a .git the one repository that it makes. Troupe's own
-// folders never are.
+// TestGuarded: a path that was granted stays guarded, but for the operation that the sandbox knows. What is open is
+// what makes the one repository that was allowed to be made. Troupe's own folders are closed to any leave.
 func TestGuarded(t *testing.T) {
 	t.Parallel()
 	g, dir := guardedFolder(t)
 	own := g.app.dirs.Settings()
 	plain := guardedBy(t, g, dir)
-	some := guardedBy(t, g, dir, ".envrc", "new/.git", "nested/.git", "b/HEAD", "../home/troupe/settings.json")
+	some, closed := confinedBy(t, g, dir, troupe.Attempt{Op: troupe.OpCreate, Path: ".envrc"},
+		troupe.Attempt{Op: troupe.OpCreate, Path: "new/.git", Kind: troupe.KindTree},
+		troupe.Attempt{Op: troupe.OpCreate, Path: "b", Kind: troupe.KindRepository},
+		troupe.Attempt{Op: troupe.OpCreate, Path: "looks/HEAD"},
+		troupe.Attempt{Op: troupe.OpCreate, Path: ".git/worktrees/w/HEAD"})
+	if !closed(own) || closed(filepath.Join(dir, ".envrc")) {
+		t.Error("leave would open Troupe's own settings, or not .envrc")
+	}
 	for path, want := range map[string][2]bool{ // without and with
-		"main.go": {}, ".envrc": {true, false}, ".envrc/x": {true, true}, "sub/.envrc": {true, true},
-		"new/.git": {true, false}, "new/.git/hooks/pre-commit": {true, false}, "new/.git/HEAD": {true, false},
-		"new/.git/modules/m/config": {true, false}, "new/.claude": {true, true}, "other/.git": {true, true},
-		"nested/.git": {true, false}, "nested/.git/hooks/x": {true, true},
+		"main.go": {}, ".envrc": {true, true}, ".envrc/x": {true, true}, "sub/.envrc": {true, true},
+		"new/.git": {true, true}, "new/.git/hooks/pre-commit": {true, true}, "new/.claude": {true, true},
 		"b/HEAD": {true, false}, "b/hooks/x": {false, false}, "b/.envrc": {true, true}, "b/.git": {true, true},
-		own: {true, true},
+		"looks/HEAD": {true, true}, ".git/worktrees/w/commondir": {true, false},
+		".git/worktrees/v/commondir": {true, true},
+		own:                          {true, true},
 	} {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)

@@ -9,41 +9,60 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/command"
 )
 
-// Completes lists what belongs to what a command wanted, and would be wanted next, so that a person
-// is asked once: a command of git that makes a repository needs its folder, in it the one folder
-// that is git's, and to fetch it the network.
+// Completes is what a command wanted, with what belongs to it and would be wanted next, so that a person is asked
+// once: a command of git that makes a repository needs its folder, in it the one folder that is git's, and to fetch
+// it the network. A clone's folder gets all files of its work tree, which may be protected ones.
 func (*Tools) Completes(a troupe.Access, wants []troupe.Attempt) []troupe.Attempt {
 	if !strings.Contains(a.Command, "git") {
-		return nil
+		return wants
 	}
 	read, err := command.Read(a.Command)
 	if err != nil {
-		return nil
+		return wants
 	}
-	var out []troupe.Attempt
-	add := func(op troupe.AttemptOp, name string) {
-		if a := (troupe.Attempt{Op: op, Path: name}); !slices.Contains(wants, a) && !slices.Contains(out, a) {
-			out = append(out, a)
+	add := func(w troupe.Attempt) {
+		if slices.ContainsFunc(wants, func(o troupe.Attempt) bool { return o.Covers(w) }) {
+			return
 		}
+		wants = slices.DeleteFunc(slices.Clone(wants), w.Covers)
+		wants = append(wants, w)
+	}
+	create := func(name string, kind troupe.Made) {
+		add(troupe.Attempt{Op: troupe.OpCreate, Path: name, Kind: kind})
 	}
 	for i := range read.Parts {
 		r, ok := command.Repository(read.Parts[i].Words)
 		if !ok {
 			continue
 		}
-		if folder, ok := folderOf(r, wants); ok {
-			add(troupe.OpCreate, folder)
-			if r.Bare {
-				add(troupe.OpCreate, folder+"/HEAD")
-			} else {
-				add(troupe.OpCreate, folder+"/.git")
-			}
-			if r.Remote {
-				add(troupe.OpConnect, troupe.NetUDP)
-			}
+		folder, ok := folderOf(r, wants)
+		if !ok {
+			continue
+		}
+		switch {
+		case r.Bare:
+			create(folder, troupe.KindFolder)
+			create(folder, troupe.KindRepository)
+		case r.Clone:
+			create(folder, troupe.KindTree)
+		default:
+			create(folder, troupe.KindFolder)
+			create(folder+"/.git", troupe.KindTree)
+		}
+		if r.Remote {
+			add(troupe.Attempt{Op: troupe.OpConnect, Path: troupe.NetUDP})
 		}
 	}
-	return out
+	return wants
+}
+
+// Whole is an attempt with what belongs to it whatever the command is: a folder .git is made to be git's, with the
+// settings and hooks that git puts there.
+func Whole(w troupe.Attempt) troupe.Attempt {
+	if w.Op == troupe.OpCreate && w.Kind == troupe.KindFolder && path.Base(w.Path) == ".git" {
+		w.Kind = troupe.KindTree
+	}
+	return w
 }
 
 // folderOf is the folder of a repository that was to be made, by what was wanted.
@@ -61,6 +80,11 @@ func folderOf(r command.NewRepository, wants []troupe.Attempt) (string, bool) {
 	}
 	// In the workspace a folder can be made, and only git's in it is asked about.
 	for _, w := range wants {
+		if r.Bare && w.Op == troupe.OpCreate && path.Base(w.Path) == "HEAD" {
+			if folder, ok := r.Under(path.Dir(w.Path)); ok {
+				return folder, true
+			}
+		}
 		if r.Clone && w.Op == troupe.OpCreate && path.Base(w.Path) == ".git" {
 			if folder, ok := r.Under(path.Dir(w.Path)); ok || r.Folder == "" {
 				return folder, true

@@ -145,21 +145,23 @@ func (f *files) open(q *asked) (a answer, now bool) {
 		return a, true
 	}
 	defer p.close()
-	op := troupe.OpWrite
+	try := at(troupe.OpWrite, p)
 	switch {
 	case !p.exists:
 		if q.openFlags&unix.O_CREAT == 0 {
 			return fail(unix.ENOENT), true
 		}
-		op = troupe.OpCreate
+		try.Op = troupe.OpCreate
 	case p.kind() == unix.S_IFDIR && q.openFlags&unix.O_TMPFILE == unix.O_TMPFILE:
-		op = troupe.OpCreate
+		if try.Op = troupe.OpCreate; f.zoneOf(try, p) == zoneOutside {
+			return fail(unix.EOPNOTSUPP), true // then programs make one with a name, which can be asked about
+		}
 	case q.openFlags&exclusive == exclusive:
 		return fail(unix.EEXIST), true
 	case p.kind() == unix.S_IFDIR, p.kind() == unix.S_IFLNK:
 		return proceed(), true // it fails, or changes nothing
 	}
-	return f.change(op, p, func() (answer, bool) { return f.openFor(q, p) })
+	return f.change(try, p, func() (answer, bool) { return f.openFor(q, p) })
 }
 
 // openHow reads what openat2 has in memory.
@@ -174,8 +176,8 @@ func (f *files) openHow(q *asked) (a answer, ok bool) {
 
 // change answers a call that would change what lies at a place. Do makes the call where only
 // the listener can.
-func (f *files) change(op troupe.AttemptOp, p place, do func() (answer, bool)) (a answer, now bool) {
-	switch f.zoneOf(op, p) {
+func (f *files) change(try troupe.Attempt, p place, do func() (answer, bool)) (a answer, now bool) {
+	switch f.zoneOf(try, p) {
 	case zoneFree:
 		return proceed(), true
 	case zoneOpen:
@@ -185,36 +187,36 @@ func (f *files) change(op troupe.AttemptOp, p place, do func() (answer, bool)) (
 		f.seen.touch()
 		return do()
 	case zoneProtected:
-		f.attempt(op, p)
+		f.attempt(try, p)
 		return fail(unix.EACCES), true
 	default:
-		f.attempt(op, p)
+		f.attempt(try, p)
 		return proceed(), true // to be refused
 	}
 }
 
-// zoneOf is the zone of a place. A file that is written under one name is guarded if it is under
-// another.
-func (f *files) zoneOf(op troupe.AttemptOp, p place) zone {
+// zoneOf is the zone of a place for one operation. A file that is written under one name is guarded if it is
+// under another.
+func (f *files) zoneOf(try troupe.Attempt, p place) zone {
 	z := f.plan.zone(p.path)
-	if z == zoneGranted && op == troupe.OpWrite && p.exists && p.names > 1 && f.plan.twins[p.id] {
+	if z == zoneGranted && try.Op == troupe.OpWrite && f.plan.isTwin(p) {
 		return zoneProtected
 	}
-	if z == zoneGranted && removes(op) && !f.plan.mayRemove(p.path, op) {
-		return zoneOutside
+	if (z == zoneOutside || z == zoneProtected) && f.plan.may(try, p) && (z == zoneProtected || !f.plan.isTwin(p)) {
+		return zoneGranted
 	}
 	return z
 }
 
 // attempt records what was refused here and nowhere else.
-func (f *files) attempt(op troupe.AttemptOp, p place) {
+func (f *files) attempt(try troupe.Attempt, p place) {
 	switch {
 	case isProcess(p.path):
-	case op == troupe.OpWrite && !p.may(p.name, unix.W_OK):
-	case op != troupe.OpWrite && !p.may(".", unix.W_OK|unix.X_OK):
-	case isChore(p.pid, op, p.path):
+	case try.Op == troupe.OpWrite && !p.may(p.name, unix.W_OK):
+	case try.Op != troupe.OpWrite && !p.may(".", unix.W_OK|unix.X_OK):
+	case isChore(p.pid, try.Op, p.path):
 	default:
-		f.seen.record(op, p.path)
+		f.seen.note(try)
 	}
 }
 
@@ -238,14 +240,14 @@ func (f *files) single(q *asked) answer {
 		return a
 	}
 	defer p.close()
-	op, do := troupe.OpCreate, func() answer { return f.create(q, p) }
+	try, do := q.makes(p), func() answer { return f.create(q, p) }
 	folder := p.kind() == unix.S_IFDIR
 	switch q.op {
 	case opTruncate:
 		if !p.exists || folder {
 			return proceed() // it fails
 		}
-		op, do = troupe.OpWrite, func() answer { return f.truncate(q, p) }
+		try, do = at(troupe.OpWrite, p), func() answer { return f.truncate(q, p) }
 	case opUnlink, opRmdir:
 		flags := 0
 		if q.op == opRmdir || q.flags != none && q.flagBits()&unix.AT_REMOVEDIR != 0 {
@@ -260,7 +262,7 @@ func (f *files) single(q *asked) answer {
 		if f.stays(p) {
 			return fail(unix.EBUSY)
 		}
-		op, do = troupe.OpRemove, func() answer { return f.remove(q, p, flags) }
+		try, do = at(troupe.OpRemove, p), func() answer { return f.remove(q, p, flags) }
 	default: // it makes something
 		if p.exists {
 			return fail(unix.EEXIST)
@@ -269,7 +271,7 @@ func (f *files) single(q *asked) answer {
 			return fail(unix.EBUSY)
 		}
 		if q.op == opSymlink && f.misleads(q, p) {
-			f.attempt(troupe.OpCreate, p)
+			f.attempt(try, p)
 			return fail(unix.EACCES)
 		}
 		if q.op == opMkdir && f.onTheWay(p.path) {
@@ -277,7 +279,7 @@ func (f *files) single(q *asked) answer {
 			return f.create(q, p)
 		}
 	}
-	a, _ = f.change(op, p, func() (answer, bool) { return do(), true })
+	a, _ = f.change(try, p, func() (answer, bool) { return do(), true })
 	return a
 }
 
@@ -290,8 +292,8 @@ func (f *files) onTheWay(path string) bool {
 // misleads reports whether a new symbolic link would put something at a guarded place, or something
 // from the command's temporary folder, where nothing is guarded, into a folder where much is.
 func (f *files) misleads(q *asked, p place) bool {
-	if f.plan.zone(p.path) != zoneGranted {
-		return false
+	if f.zoneOf(q.makes(p), p) != zoneGranted || f.plan.allows(q.makes(p)) {
+		return false // it is not made, or was shown
 	}
 	if f.plan.leads(p.path) {
 		return true

@@ -253,7 +253,10 @@ type sightings struct {
 
 // record keeps an attempt that was refused.
 func (s *sightings) record(op troupe.AttemptOp, path string) {
-	a := troupe.Attempt{Op: op, Path: path}
+	s.note(troupe.Attempt{Op: op, Path: path})
+}
+
+func (s *sightings) note(a troupe.Attempt) {
 	if s.attempts[a] {
 		return
 	}

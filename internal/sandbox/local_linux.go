@@ -153,19 +153,19 @@ func (r *reach) bind(q *asked, raw []byte) answer {
 	defer p.close()
 	switch {
 	case p.free:
-		r.seen.record(troupe.OpCreate, p.path)
+		r.seen.note(q.makes(p))
 		return fail(unix.EACCES)
 	case p.exists:
 		return fail(unix.EADDRINUSE)
 	}
-	switch r.files.zoneOf(troupe.OpCreate, p) {
+	switch r.files.zoneOf(q.makes(p), p) {
 	case zoneGranted, zoneOpen:
 		r.seen.touch()
 		return r.bindLocal(q, p, name)
 	case zoneFree:
 		return r.bindLocal(q, p, name)
 	default:
-		r.files.attempt(troupe.OpCreate, p)
+		r.files.attempt(q.makes(p), p)
 		return fail(unix.EACCES)
 	}
 }
@@ -197,6 +197,7 @@ func (r *reach) bindLocal(q *asked, p place, said string) answer {
 		return answered(err)
 	}
 	r.note(fd, p, now)
+	r.plan.note(q.makes(p), p)
 	return value(0)
 }
 

@@ -398,7 +398,7 @@ for path in ('HEAD','` + out + `','l/s'):
 		t.Errorf("%s; %v", text, exists(out))
 	}
 	for _, want := range []string{filepath.Join(r.ws, "HEAD"), out} {
-		if !slices.Contains(w.Attempts, troupe.Attempt{Op: troupe.OpCreate, Path: want}) {
+		if !slices.Contains(w.Attempts, troupe.Attempt{Op: troupe.OpCreate, Path: want, Kind: troupe.KindSocket}) {
 			t.Errorf("nothing tells of %s: %s", want, attempts(w))
 		}
 	}

@@ -139,11 +139,10 @@ func (f *files) leave(q *asked, from place) verdict {
 	if from.bare {
 		return verdictDo // the command has made it, where it may
 	}
-	z := f.zoneOf(troupe.OpWrite, from)
 	if q.op == opLink { // it stays where it is, but gets a name that is not guarded
-		switch z {
+		switch f.zoneOf(at(troupe.OpWrite, from), from) {
 		case zoneProtected:
-			f.attempt(troupe.OpWrite, from)
+			f.attempt(at(troupe.OpWrite, from), from)
 			return verdictRefuse
 		case zoneOutside:
 			return verdictRefuse
@@ -153,13 +152,13 @@ func (f *files) leave(q *asked, from place) verdict {
 			return verdictPass
 		}
 	}
-	op := removal(q, from)
-	if z == zoneProtected || z == zoneGranted && from.kind() == unix.S_IFDIR &&
-		(f.holds(from.path, from.path) != "" || f.hides(from.path)) {
-		f.attempt(op, from)
-		return verdictRefuse
+	try := at(removal(q, from), from)
+	z := f.zoneOf(try, from)
+	if z == zoneGranted && (f.plan.isTwin(from) && !f.plan.allows(try) || from.kind() == unix.S_IFDIR &&
+		(f.holds(from.path, from.path) != "" || f.hides(from.path))) {
+		z = zoneProtected
 	}
-	return f.judgeEnd(f.zoneOf(op, from), op, from)
+	return f.judgeEnd(z, try, from)
 }
 
 // removal is what it is to take something away.
@@ -172,29 +171,30 @@ func removal(q *asked, p place) troupe.AttemptOp {
 
 // arrive judges the end that something is put at.
 func (f *files) arrive(q *asked, from, to place) verdict {
-	op := troupe.OpCreate
-	switch {
-	case !to.exists:
-	case from.kind() == unix.S_IFREG && to.kind() == unix.S_IFREG:
-		op = troupe.OpWrite // it gets another content
-	default:
-		op = removal(q, to)
+	try := q.puts(from, to)
+	if to.exists && from.kind() == unix.S_IFREG && to.kind() == unix.S_IFREG {
+		try = at(troupe.OpWrite, to) // it gets another content
+	} else if to.exists {
+		taken := at(removal(q, to), to)
+		if v := f.judgeEnd(f.zoneOf(taken, to), taken, to); v != verdictDo {
+			return v
+		}
 	}
-	z := f.zoneOf(op, to)
-	if z == zoneProtected {
-		f.attempt(op, to)
+	z := f.zoneOf(try, to)
+	if to.exists && try.Op == troupe.OpCreate && (z == zoneOutside || z == zoneProtected) {
+		f.attempt(try, to)
 		return verdictRefuse
 	}
 	if z != zoneGranted {
-		return f.judgeEnd(z, op, to)
+		return f.judgeEnd(z, try, to)
 	}
-	if kind := from.kind(); kind == unix.S_IFDIR || kind == unix.S_IFLNK {
+	if kind := from.kind(); kind == unix.S_IFDIR || kind == unix.S_IFLNK && !f.plan.allows(try) {
 		if f.plan.leads(to.path) || kind == unix.S_IFLNK && f.misdirects(from, to) {
-			f.attempt(troupe.OpCreate, to)
+			f.attempt(q.puts(from, to), to)
 			return verdictRefuse
 		}
 		if kind == unix.S_IFDIR {
-			if f.plan.zone(from.path) != zoneGranted {
+			if f.zoneOf(at(removal(q, from), from), from) != zoneGranted {
 				return verdictElsewhere // something could still come into it while it is looked through
 			}
 			if hole := f.holds(from.path, to.path); hole != "" {
@@ -203,7 +203,7 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 			}
 		}
 	}
-	return f.judgeEnd(z, op, to)
+	return f.judgeEnd(z, try, to)
 }
 
 // misdirects reports whether a symbolic link leads, from where it would lie, to where it may not lead.
@@ -215,11 +215,11 @@ func (f *files) misdirects(from, to place) bool {
 // holds is a guarded path that there would be if a folder lay somewhere.
 func (f *files) holds(folder, as string) (guarded string) {
 	_ = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-		at := as + path[len(folder):]
+		name := as + path[len(folder):]
 		if err != nil && path != folder {
-			guarded = at // what cannot be looked through may hold anything
-		} else if path != folder && f.plan.guarded(at) {
-			guarded = at
+			guarded = name // what cannot be looked through may hold anything
+		} else if path != folder && f.plan.guards(name) {
+			guarded = name
 		}
 		if guarded != "" {
 			return filepath.SkipAll
@@ -235,7 +235,7 @@ func (f *files) hides(folder string) bool {
 }
 
 // judgeEnd judges one end by where it lies.
-func (f *files) judgeEnd(z zone, op troupe.AttemptOp, p place) verdict {
+func (f *files) judgeEnd(z zone, try troupe.Attempt, p place) verdict {
 	switch z {
 	case zoneFree:
 		return verdictPass
@@ -246,7 +246,7 @@ func (f *files) judgeEnd(z zone, op troupe.AttemptOp, p place) verdict {
 		f.seen.touch()
 		return verdictDo
 	default:
-		f.attempt(op, p)
+		f.attempt(try, p)
 		return verdictRefuse
 	}
 }

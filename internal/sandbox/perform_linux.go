@@ -44,6 +44,9 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 		}
 		return err
 	})
+	if err == nil && !p.exists {
+		f.plan.note(at(troupe.OpCreate, p), p)
+	}
 	if fd >= 0 {
 		defer unix.Close(fd) //nolint:errcheck // the command has its own and writes by that
 	}
@@ -177,7 +180,7 @@ func (f *files) remove(q *asked, p place, flags int) answer {
 
 // create makes a folder, link or file without opening it.
 func (f *files) create(q *asked, p place) answer {
-	return answered(f.make(q, func(w *who) (err error) {
+	err := f.make(q, func(w *who) (err error) {
 		mode := uint32(q.arg(q.mode)) &^ w.umask
 		kind := mode & unix.S_IFMT
 		switch {
@@ -195,22 +198,34 @@ func (f *files) create(q *asked, p place) answer {
 			err = unix.Fchmodat(p.dir, p.name, mode, 0) // nobody but a listener can have put a link there
 		}
 		return err
-	}))
+	})
+	if err == nil {
+		f.plan.note(q.makes(p), p)
+	}
+	return answered(err)
 }
 
-// move renames or links.
-func (f *files) move(q *asked, from, to place, flags uint32) error {
+// move renames or links. What the command could change before stays its own.
+func (f *files) move(q *asked, from, to place, flags uint32) (err error) {
+	_, own := f.plan.own(from)
+	own = own || from.bare || f.plan.zone(from.path) != zoneOutside && f.plan.zone(from.path) != zoneProtected
+	puts := q.puts(from, to)
 	if q.op == opLink {
-		return f.make(q, func(*who) error {
+		err = f.make(q, func(*who) error {
 			if from.name == "" { // a file that is open
 				return unix.Linkat(unix.AT_FDCWD, link(from.dir), to.dir, to.name, unix.AT_SYMLINK_FOLLOW)
 			}
 			return unix.Linkat(from.dir, from.name, to.dir, to.name, 0)
 		})
+	} else {
+		err = f.makeAlone(q, func(*who) error {
+			return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags&^unix.RENAME_WHITEOUT))
+		})
 	}
-	return f.makeAlone(q, func(*who) error {
-		return unix.Renameat2(from.dir, from.name, to.dir, to.name, uint(flags&^unix.RENAME_WHITEOUT))
-	})
+	if err == nil && own && !to.exists {
+		f.plan.note(puts, to)
+	}
+	return err
 }
 
 // attribute answers calls that change modes, owners, times and extended attributes.
@@ -235,10 +250,8 @@ func (f *files) attribute(q *asked) answer {
 	if path[0] != '/' || st.Nlink == 0 { // a pipe, or a file without a name: nothing that lasts
 		return f.apply(q, h, &st)
 	}
-	z := f.plan.zone(path)
-	if z == zoneGranted && st.Nlink > 1 && f.plan.twins[inode{uint64(st.Dev), st.Ino}] {
-		z = zoneProtected
-	}
+	p := place{path: path, exists: true, mode: st.Mode, names: uint64(st.Nlink), id: inode{uint64(st.Dev), st.Ino}}
+	z := f.zoneOf(at(troupe.OpWrite, p), p)
 	if z == zoneFree || z == zoneOpen || z == zoneGranted {
 		if h, err = f.here(q, h, path); err != nil {
 			return answered(err)

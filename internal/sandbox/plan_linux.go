@@ -16,13 +16,11 @@ import (
 
 // plan is a confinement, looked at on this machine as it is now. All paths are resolved.
 type plan struct {
-	report   Support
-	level    troupe.Level
-	temp     string
-	writable []string // exist, and hold what is guarded: what changes there the listener changes
-	single   []string // may be changed, and not what lies below them
-	// kept were there and were granted: the most that was granted of each, where nothing else opens it.
-	kept      map[string]troupe.AttemptOp
+	report    Support
+	level     troupe.Level
+	temp      string
+	writable  []string // exist, and hold what is guarded: what changes there the listener changes
+	leave     leaves   // beyond that
 	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
 	late      []string // may be written and do not exist yet; the listener makes them
 	fixed     names
@@ -79,6 +77,7 @@ func newPlan(c troupe.Confinement, r Support) *plan {
 		}
 	}
 	p.guard, p.above, p.replaces = c.Guarded, c.Leads, c.Replaces
+	p.leave.closed = c.Closed
 	p.areas(c)
 	p.policy = policy{landlock: r.Landlock, listener: r.Notify}
 	switch n := c.Network; {
@@ -119,44 +118,6 @@ func (p *plan) areas(c troupe.Confinement) {
 		}
 	}
 	p.fix(slices.Concat(c.Fixed, caches), folders)
-}
-
-// grant adds what was allowed for this run. Where a path leads elsewhere by now it is not what was shown: what the
-// command does there is refused, and told with the place where it would have happened. A link that is put there
-// later leads nowhere either, for the listener asks about places, not about names.
-func (p *plan) grant(granted []troupe.Attempt) {
-	folders := slices.Clone(p.writable)
-	for _, a := range granted {
-		if resolved(a.Path) != a.Path {
-			continue
-		}
-		info, err := os.Lstat(a.Path)
-		switch {
-		case err != nil:
-			p.late = append(p.late, a.Path)
-			continue
-		case info.IsDir():
-			p.single = append(p.single, a.Path)
-		default:
-			p.writable = append(p.writable, a.Path)
-		}
-		if outermost(a.Path, folders) == "" {
-			if p.kept == nil {
-				p.kept = make(map[string]troupe.AttemptOp)
-			}
-			if was := p.kept[a.Path]; was != troupe.OpRemoveFolder && (was != troupe.OpRemove || removes(a.Op)) {
-				p.kept[a.Path] = a.Op
-			}
-		}
-	}
-}
-
-func removes(op troupe.AttemptOp) bool { return op == troupe.OpRemove || op == troupe.OpRemoveFolder }
-
-// mayRemove reports whether what may be changed may also be taken away.
-func (p *plan) mayRemove(path string, op troupe.AttemptOp) bool {
-	granted, ok := p.kept[path]
-	return !ok || granted == op || granted == troupe.OpRemoveFolder
 }
 
 // changeable are the folders below which something may change.

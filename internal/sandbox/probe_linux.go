@@ -28,6 +28,7 @@ type Sandbox struct {
 	own      int      // our process
 	filters  sync.Map // policy → []unix.SockFilter, which nobody changes
 	rulesets rulesets
+	works    works
 	// changes is held by every listener while it makes a change: a folder that is looked through
 	// and moved must not get something new meanwhile.
 	changes sync.RWMutex

@@ -21,8 +21,8 @@ const maxReplaced = 1 << 20
 // judged, and the guarded name. ok is false if the rename is to be judged like any other.
 func (f *files) replace(q *asked, from, to place) (a answer, ok bool) {
 	plain := func(p place) bool { return p.exists && !p.bare && p.kind() == unix.S_IFREG && p.names == 1 }
-	if f.plan.replaces == nil || !plain(from) || !plain(to) || f.zoneOf(troupe.OpWrite, to) != zoneProtected ||
-		f.zoneOf(troupe.OpWrite, from) != zoneGranted {
+	if f.plan.replaces == nil || !plain(from) || !plain(to) || f.zoneOf(at(troupe.OpWrite, to), to) != zoneProtected ||
+		f.zoneOf(at(troupe.OpWrite, from), from) != zoneGranted {
 		return a, false
 	}
 	was, err := contentOf(q, to)

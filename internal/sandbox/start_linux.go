@@ -77,6 +77,7 @@ func isGone(err error) bool {
 func (s *Sandbox) bear(c troupe.Confinement, r Support, bin string, argv []string,
 	attr *os.ProcAttr) (*Command, error) {
 	p := newPlan(c, r)
+	s.works.take(p)
 	led, err := newLedger(p.ledger, func(path string) string { return outermost(path, p.native()) })
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func (p *plan) zone(path string) zone {
 		return zoneFree
 	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && troupe.Within(path, dir) }):
 		return zoneOpen
-	case !troupe.WithinAny(path, p.changeable()) && !troupe.WithinAny(path, p.late) && !slices.Contains(p.single, path):
+	case !troupe.WithinAny(path, p.changeable()) && !troupe.WithinAny(path, p.late):
 		return zoneOutside
 	case p.guarded(path):
 		return zoneProtected

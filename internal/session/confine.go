@@ -159,11 +159,13 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 // settling prepares what a command runs in. It may look through the whole project for what is hidden.
 type settling func(ctx context.Context, env *tool.Env) error
 
-// namedBy is what a decision opens of what is protected.
+// namedBy is what a decision opens of what is protected: a file whatever becomes of it, for rules name no operations.
 func namedBy(d troupe.Decision) []troupe.Attempt {
-	out := make([]troupe.Attempt, 0, len(d.Opens))
+	var out []troupe.Attempt
 	for _, path := range d.Opens {
-		out = append(out, troupe.Attempt{Op: troupe.OpWrite, Path: path})
+		for _, op := range []troupe.AttemptOp{troupe.OpWrite, troupe.OpCreate, troupe.OpRemove} {
+			out = append(out, troupe.Attempt{Op: op, Path: path})
+		}
 	}
 	return out
 }
@@ -218,7 +220,7 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 		return false, nil
 	}
 	c, d := cs.a.st.Calls[i], j.decision
-	wants = append(wants, cs.a.h.gate.Completes(j.access, wants)...)
+	wants = cs.a.h.gate.Completes(j.access, wants)
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		b := cs.question(&c, d, wants, more)
 		b.Action, b.Output = out.Evidence.Commands[0].Command, shorten(troupe.JoinText(out.Blocks))

@@ -127,10 +127,11 @@ func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []trou
 			wants = append(wants, unseen)
 		}
 		for _, w := range cmd.Watched.Attempts {
-			if slices.Contains(granted, w) || w.Op == troupe.OpConnect &&
-				slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
-					return g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted
-				}) {
+			w = gate.Whole(w)
+			if slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
+				return g.Covers(w) || w.Op == troupe.OpConnect &&
+					(g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted)
+			}) {
 				blocked = true
 				continue
 			}
@@ -174,7 +175,7 @@ func Wanted(list []troupe.Attempt) string {
 	var rest []troupe.Attempt
 	for _, w := range list {
 		switch text := w.String(); {
-		case w.Op == troupe.OpRemoveFolder:
+		case w.Op != troupe.OpConnect && text != strings.TrimSpace(w.Op.Verb()+" "+w.Path):
 			folders = append(folders, text)
 		case w.Op != troupe.OpConnect || text == w.Op.Verb()+" "+w.Path:
 			rest = append(rest, w)
@@ -204,6 +205,9 @@ func Wanted(list []troupe.Attempt) string {
 		}
 		parts = append(parts, text)
 	}
+	if more := len(folders) - most; more > 0 {
+		folders = append(folders[:most], fmt.Sprintf("and %d more of the kind", more))
+	}
 	return strings.Join(slices.Concat(parts, folders, last), "; ")
 }
 
@@ -224,7 +228,7 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 		w := *c.Watched
 		w.Attempts, w.Restored = slices.Clone(w.Attempts), slices.Clone(w.Restored)
 		for n := range w.Attempts {
-			w.Attempts[n].Path = h.d.Mask(w.Attempts[n].Path)
+			w.Attempts[n].Path, w.Attempts[n].To = h.d.Mask(w.Attempts[n].Path), h.d.Mask(w.Attempts[n].To)
 		}
 		for n := range w.Restored {
 			w.Restored[n] = h.d.Mask(w.Restored[n])
