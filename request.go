@@ -31,6 +31,9 @@ const (
 	RequestPlan       RequestKind = "plan"       // shall this plan be carried out?
 )
 
+// MostTold is how many wishes of a command are told in the sentence that says why it is asked about; more are listed.
+const MostTold = 5
+
 // AboutBirths reports whether agents are to be started, which no rule allows or denies.
 func (k RequestKind) AboutBirths() bool { return k == RequestCost || k == RequestBackground }
 

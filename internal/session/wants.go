@@ -11,13 +11,9 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-const (
-	// mostListed is how many wishes one question lists, a line each: what a person can read. A yes is for those,
-	// and the rest is asked about next.
-	mostListed = 20
-	// mostTold are told in the sentence that says why it is asked.
-	mostTold = 5
-)
+// mostListed is how many wishes one question lists, a line each: what a person can read. A yes is for those,
+// and the rest is asked about next.
+const mostListed = 20
 
 // question is what a person is asked about a command that ran confined. All that a yes gives is in it.
 func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool) troupe.RequestBody {
@@ -30,7 +26,7 @@ func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attemp
 	wants = wants[:len(wants)-beyond]
 	why := "it " + ranAs(d.Sandbox) + " and wanted "
 	switch {
-	case len(wants) <= mostTold:
+	case len(wants) <= troupe.MostTold:
 		why += "to " + Wanted(wants)
 	case beyond == 0:
 		why += fmt.Sprintf("the %d things that are listed", len(wants))

@@ -85,8 +85,7 @@ type Request struct {
 
 // Listed are the things that a command wanted, in words, where they are more than Why can tell.
 func (r Request) Listed() []string {
-	const told = 5
-	if len(r.Wants) <= told {
+	if len(r.Wants) <= troupe.MostTold {
 		return nil
 	}
 	out := make([]string, 0, len(r.Wants))

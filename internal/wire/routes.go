@@ -33,7 +33,7 @@ func routes() []Route {
 		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go on").large(),
 		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed"),
 		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent "+
-			"does"),
+			"does; of a main agent, every agent and command that it waits for"),
 		route("compact", post, one+"/compact", "Have a session shorten its conversation"),
 		route("mode", post, one+"/mode", "Change the permission mode of a session's tree"),
 		route("model", post, one+"/model", "Move a session to another model"),

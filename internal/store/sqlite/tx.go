@@ -265,8 +265,7 @@ func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `UPDATE trees SET max_depth = ?, max_active = ?, max_total = ?, max_tokens = ?, max_cost = ?, ask_above = ?, max_turns = ?
-		WHERE root = ?`, append(capsArgs(caps), string(root))...)
+	n, err := t.exec(doing, `UPDATE trees SET (`+capsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`, append(capsArgs(caps), string(root))...)
 	return orNotFound(n, err, doing)
 }
 
