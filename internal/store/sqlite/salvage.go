@@ -139,16 +139,16 @@ func (s *salvage) take(id int64, col []any) error {
 func (s *salvage) mendKeys() error {
 	for _, sql := range []string{
 		`CREATE INDEX keys_by_id ON keys (id)`,
-		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
-			SELECT root, session, seq, at, kind, body FROM found WHERE seq > 0 AND EXISTS (SELECT 1 FROM keys k
+		`INSERT OR IGNORE INTO events (` + eventColumns + `)
+			SELECT ` + eventColumns + ` FROM found WHERE seq > 0 AND EXISTS (SELECT 1 FROM keys k
 				WHERE k.id = found.id AND k.root = found.root AND k.session = found.session AND k.seq = found.seq)`,
-		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
+		`INSERT OR IGNORE INTO events (` + eventColumns + `)
 			SELECT k.root, k.session, k.seq, f.at, f.kind, f.body FROM found f JOIN keys k ON k.id = f.id WHERE k.seq > 0
 				AND (k.root = f.root) + (k.session = f.session) + (k.seq = f.seq) = 2
 				AND NOT EXISTS (SELECT 1 FROM keys own WHERE own.id = f.id AND own.root = f.root
 					AND own.session = f.session AND own.seq = f.seq)`,
-		`INSERT OR IGNORE INTO events (root, session, seq, at, kind, body)
-			SELECT root, session, seq, at, kind, body FROM found WHERE seq > 0`,
+		`INSERT OR IGNORE INTO events (` + eventColumns + `)
+			SELECT ` + eventColumns + ` FROM found WHERE seq > 0`,
 		`DROP TABLE found`, `DROP TABLE keys`,
 	} {
 		if err := s.c.script(sql); err != nil {
@@ -255,7 +255,7 @@ func (s *salvage) writeLog(x Rebuilt) error {
 		if err != nil {
 			return err
 		}
-		if err := s.keep(`INSERT INTO events (root, session, seq, at, kind, body) VALUES (?,?,?,?,?,?)`,
+		if err := s.keep(`INSERT INTO events (`+eventColumns+`) VALUES (?,?,?,?,?,?)`,
 			string(e.Root), string(e.Session), e.Seq, writeTime(e.At), string(e.Body.Kind()), body); err != nil {
 			return err
 		}

@@ -214,7 +214,7 @@ func (t *tx) Send(m troupe.Mail) (bool, error) {
 	if err != nil {
 		return false, t.refuse("%s: %w", doing, err)
 	}
-	n, err := t.exec(doing, `INSERT INTO mail (root, receiver, id, delivered, body) SELECT ?,?,?,0,?
+	n, err := t.exec(doing, `INSERT INTO mail (`+mailColumns+`) SELECT ?,?,?,0,?
 		WHERE EXISTS (SELECT 1 FROM sessions WHERE root = ? AND id = ?)
 		ON CONFLICT (root, receiver, id) DO NOTHING`,
 		string(m.Root), string(m.To), string(m.ID), body, string(m.Root), string(m.To))
@@ -265,7 +265,8 @@ func (t *tx) SetCaps(root troupe.SessionID, caps troupe.Caps) error {
 	if err := t.inTree(root, doing); err != nil {
 		return err
 	}
-	n, err := t.exec(doing, `UPDATE trees SET (`+capsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`, append(capsArgs(caps), string(root))...)
+	n, err := t.exec(doing, `UPDATE trees SET (`+capsColumns+`) = (?,?,?,?,?,?,?) WHERE root = ?`,
+		append(capsArgs(caps), string(root))...)
 	return orNotFound(n, err, doing)
 }
 
@@ -277,7 +278,7 @@ func (t *tx) PutDocument(root troupe.SessionID, hash string, body []byte) error 
 	if body == nil {
 		body = []byte{} // nil is NULL
 	}
-	n, err := t.exec(doing, `INSERT INTO documents (root, hash, body) SELECT ?,?,?
+	n, err := t.exec(doing, `INSERT INTO documents (`+documentColumns+`) SELECT ?,?,?
 		WHERE EXISTS (SELECT 1 FROM trees WHERE root = ?) ON CONFLICT (root, hash) DO NOTHING`,
 		string(root), hash, body, string(root))
 	if err != nil || n == 1 {
