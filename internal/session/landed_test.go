@@ -1,8 +1,10 @@
 package session_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // TestNewFileThatLanded: a file that was made before its process could say so is logged as new, so that undo removes
@@ -56,4 +60,64 @@ func TestNewFileThatLanded(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// TestLandedIsLookedUpOutside: what a change did to its file is looked up while no transaction is open, for all of a
+// home's sessions wait for that.
+func TestLandedIsLookedUpOutside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		reply := plays{"main": {call(`Write:{"file_path":"f","content":"one\n"}`), say("ok")}}.reply
+		p := h.start(reply, func(p *process) {
+			p.deps = func(d *session.Deps) { d.Tools = dying(false) }
+		}).beginAs(troupe.Caps{}, func(b *fleet.Birth) {
+			b.Cwd, b.Profile.Tools = dir, append(b.Profile.Tools, "Write")
+		})
+		pass(10 * time.Second)
+		p.pool.Close()
+		var open, asked, within atomic.Int32
+		h.adopt(reply, false, func(p *process) {
+			p.deps = func(d *session.Deps) {
+				d.Store = counting{d.Store, &open}
+				d.Tools = onDisk().Map(func(d tool.Descriptor) tool.Descriptor {
+					if d.Class == troupe.ClassEdit {
+						d.Runner = looked{d.Runner, func() { asked.Add(1); within.Add(open.Load()) }}
+					}
+					return d
+				})
+			}
+		}).end()
+		wants(t, h.result(h.root, 1, 0), "Changed f")
+		if asked.Load() == 0 || within.Load() > 0 {
+			t.Errorf("it was looked at %d times, in %d transactions", asked.Load(), within.Load())
+		}
+		h.checkTree()
+	})
+}
+
+// counting knows how many transactions are open.
+type counting struct {
+	store.Store
+	open *atomic.Int32
+}
+
+func (c counting) Update(ctx context.Context, root troupe.SessionID, fn func(store.Tx) error) error {
+	return c.Store.Update(ctx, root, func(tx store.Tx) error {
+		c.open.Add(1)
+		defer c.open.Add(-1)
+		return fn(tx)
+	})
+}
+
+// looked tells when it is prepared.
+type looked struct {
+	tool.Runner
+	at func()
+}
+
+func (l looked) Prepare(env tool.Env, input string) (tool.Prepared, error) {
+	l.at()
+	return l.Runner.Prepare(env, input)
 }

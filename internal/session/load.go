@@ -78,8 +78,9 @@ func (h *Hub) Adopt(ctx context.Context, ad Adoption) error {
 	}
 	defer t.endAdoption()
 	var got adopted
-	err := h.d.Store.Update(ctx, ad.Root, func(tx store.Tx) (err error) {
-		got, err = t.adopt(tx, ad)
+	var l looks
+	err := l.update(ctx, h.d.Store, ad.Root, func(tx store.Tx) (err error) {
+		got, err = t.adopt(tx, ad, &l)
 		return err
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ type adopted struct {
 }
 
 // adopt takes the tree over in the caller's transaction.
-func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
+func (t *tree) adopt(tx store.Tx, ad Adoption, l *looks) (out adopted, err error) {
 	held, err := tx.Lease(ad.Root)
 	if err != nil {
 		return out, fmt.Errorf("look who owns tree %s: %w", ad.Root, err)
@@ -137,7 +138,7 @@ func (t *tree) adopt(tx store.Tx, ad Adoption) (out adopted, err error) {
 		case !s.Status.Live() && !slices.Contains(mailed, s.ID):
 			continue
 		}
-		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening})
+		a, err := t.load(tx, s.ID, loading{resumed: true, quiet: ad.Quiet, opening: opening, looks: l})
 		if err != nil {
 			return out, err
 		}
@@ -198,6 +199,7 @@ type loading struct {
 	resumed bool // stops that were not carried out are taken back
 	quiet   bool // as Adoption.Quiet
 	opening func(*turn.State) []troupe.Body
+	looks   *looks // at what was cut off; nil leaves it open what that came to
 }
 
 // load claims a session and rebuilds its actor from the log, in its caller's transaction.
@@ -233,7 +235,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the mail of session %s: %w", id, err)
 	}
-	bodies := append(t.h.recovered(&st), how.opening(&st)...)
+	bodies := append(t.h.recovered(&st, how.looks), how.opening(&st)...)
 	void, stopped := st.Resume(mail, t.h.d.Now())
 	if how.resumed && stopped {
 		bodies = append([]troupe.Body{void}, bodies...)
