@@ -40,13 +40,18 @@ func deceits() map[string]func(path uintptr) {
 	source := uintptr(unsafe.Pointer(from))
 	again := func() { _ = os.WriteFile("source", nil, 0o600) }
 	return map[string]func(uintptr){
-		"create":   func(p uintptr) { call(unix.SYS_OPENAT, at, p, unix.O_CREAT|unix.O_WRONLY, 0o644) },
-		"write":    func(p uintptr) { call(unix.SYS_OPENAT, at, p, unix.O_WRONLY|unix.O_TRUNC) },
-		"mkdir":    func(p uintptr) { call(unix.SYS_MKDIRAT, at, p, 0o755) },
-		"mknod":    func(p uintptr) { call(unix.SYS_MKNODAT, at, p, unix.S_IFIFO|0o644, 0) },
-		"symlink":  func(p uintptr) { call(unix.SYS_SYMLINKAT, source, at, p) },
-		"link":     func(p uintptr) { call(unix.SYS_LINKAT, at, source, at, p, 0) },
-		"rename":   func(p uintptr) { again(); call(unix.SYS_RENAMEAT2, at, source, at, p, 0) },
+		"create":  func(p uintptr) { call(unix.SYS_OPENAT, at, p, unix.O_CREAT|unix.O_WRONLY, 0o644) },
+		"write":   func(p uintptr) { call(unix.SYS_OPENAT, at, p, unix.O_WRONLY|unix.O_TRUNC) },
+		"mkdir":   func(p uintptr) { call(unix.SYS_MKDIRAT, at, p, 0o755) },
+		"mknod":   func(p uintptr) { call(unix.SYS_MKNODAT, at, p, unix.S_IFIFO|0o644, 0) },
+		"symlink": func(p uintptr) { call(unix.SYS_SYMLINKAT, source, at, p) },
+		"link":    func(p uintptr) { call(unix.SYS_LINKAT, at, source, at, p, 0) },
+		"rename":  func(p uintptr) { again(); call(unix.SYS_RENAMEAT2, at, source, at, p, 0) },
+		"a link": func(p uintptr) {
+			_ = os.Remove("source")
+			_ = os.Symlink("elsewhere", "source")
+			call(unix.SYS_RENAMEAT2, at, source, at, p, 0)
+		},
 		"unlink":   func(p uintptr) { call(unix.SYS_UNLINKAT, at, p, 0) },
 		"truncate": func(p uintptr) { call(unix.SYS_TRUNCATE, p, 0) },
 	}
@@ -161,6 +166,42 @@ func TestDeceiversChangeNothingGuarded(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// A cache that is not there yet can lie in another one. No command has its name be a link meanwhile, whatever its
+// calls say when the kernel looks: the next command would follow that.
+func TestDeceiversLeadNoCacheAstray(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"symlink", "a link"} {
+		for _, there := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/there=%v", way, there), func(t *testing.T) {
+				t.Parallel()
+				r := newRoom(t, Options{NoNamespaces: there})
+				if needLandlock(t, r); !r.box.report().Notify {
+					t.Skip("this kernel tells nobody of calls")
+				}
+				cache := filepath.Join(r.ws, "guarded")
+				r.conf.Scratch, r.conf.Fixed = []string{r.ws, cache}, []string{cache}
+				if there {
+					if err := os.Mkdir(cache, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.env = append(r.env, deceiverEnv+"="+way, "GORACE=")
+				out, _, w := r.start(exe, []string{exe})
+				if info, err := os.Lstat(cache); err == nil && !info.IsDir() || there && err != nil {
+					t.Errorf("it is %v (%v); attempts: %s\n%s", info, err, attempts(w), out)
+				}
+				if len(w.Attempts) > 0 {
+					t.Errorf("attempted %s", attempts(w))
+				}
+			})
 		}
 	}
 }

@@ -304,13 +304,15 @@ func (f *files) misleads(q *asked, p place) bool {
 // leadsOut reports whether what a link says leads from its place to where the kernel lets everything be
 // changed: the temporary folder, or a cache.
 func (f *files) leadsOut(says, at string) bool {
+	if f.plan.isHeld(at) {
+		return false // nothing is guarded there
+	}
 	if !filepath.IsAbs(says) {
 		says = filepath.Join(filepath.Dir(at), says)
 	}
 	target := resolved(says)
-	z := f.plan.zone(target)
-	return z == zoneFree && !slices.Contains(devices(), target) || z == zoneOpen ||
-		troupe.WithinAny(target, f.plan.native())
+	return f.plan.unguarded(target) && !slices.Contains(devices(), target) ||
+		troupe.WithinAny(target, slices.Concat(f.plan.native(), f.plan.held))
 }
 
 // kill, where Landlock does not know signals, keeps them within the session of who sends

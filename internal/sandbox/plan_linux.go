@@ -22,6 +22,7 @@ type plan struct {
 	writable  []string // exist, and hold what is guarded: what changes there the listener changes
 	leave     leaves   // beyond that
 	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
+	held      []string // as scratch, but the listener changes what changes there; see hold
 	late      []string // may be written and do not exist yet; the listener makes them
 	fixed     names
 	protected []string // with a fixed place, or there already
@@ -118,6 +119,34 @@ func (p *plan) areas(c troupe.Confinement) {
 		}
 	}
 	p.fix(slices.Concat(c.Fixed, caches), folders)
+	if p.report.Notify {
+		p.hold()
+	}
+}
+
+// hold takes the caches from the kernel in which a name must stay that no mount can keep. By what its memory says when
+// the kernel looks, a call that was judged to make a link elsewhere would make it there.
+func (p *plan) hold() {
+	loose := func(dir string) bool {
+		for name := range p.fixed {
+			if name == dir || !troupe.Within(name, dir) {
+				continue
+			}
+			if info, err := os.Lstat(name); err != nil || !info.IsDir() || !p.report.Namespaces {
+				return true
+			}
+		}
+		return false
+	}
+	native := p.scratch
+	p.scratch = nil
+	for _, dir := range native {
+		if loose(dir) {
+			p.held = append(p.held, dir)
+		} else {
+			p.scratch = append(p.scratch, dir)
+		}
+	}
 }
 
 // changeable are the folders below which something may change.
@@ -141,7 +170,7 @@ func (p *plan) listened() []string {
 	if !p.report.Notify {
 		return nil
 	}
-	return p.writable
+	return slices.Concat(p.writable, p.held)
 }
 
 // place settles what is mounted where, and what must be guarded instead.

@@ -139,3 +139,25 @@ cp -a ws/main.c temp/; tar c -C ws . | tar x -C temp; cat late/cache/f 2>/dev/nu
 		t.Errorf("exit %d, attempted %s\n%s", code, attempts(w), out)
 	}
 }
+
+// A cache that holds the place of one that is missing is used as any other: nothing in it is guarded.
+func TestCacheAroundAMissingOneStays(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, Options{})
+	needLandlock(t, r)
+	cache := filepath.Join(filepath.Dir(r.ws), "cache")
+	missing := filepath.Join(cache, "go")
+	if err := os.Mkdir(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.conf.Scratch, r.conf.Fixed = []string{cache, missing}, []string{missing}
+	r.conf.Guarded = func(string) string { return "it is guarded" }
+	r.conf.Leads = func(string) bool { return true }
+	out, code, w := r.run("set -e; cd " + cache + `
+mkdir d; echo x > d/f; ln d/f d/g; ln -s f d/l; ln -s d l; echo x >> d/l; chmod 700 d; touch d
+mv d .github; cp -a .github/f .envrc; mv .github d; rm -r d .envrc l; echo y > $TMPDIR/t; mv $TMPDIR/t t; rm t
+! ln -s / go; ! ln -sT /etc go; mkdir -p go/a; echo z > go/a/f; ! mv go elsewhere; ! rmdir go; cat go/a/f`)
+	if info, err := os.Lstat(missing); code != 0 || len(w.Attempts) > 0 || err != nil || !info.IsDir() {
+		t.Errorf("exit %d, attempted %s, %v\n%s", code, attempts(w), err, out)
+	}
+}

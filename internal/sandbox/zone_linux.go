@@ -34,6 +34,8 @@ func (p *plan) zone(path string) zone {
 		return zoneFree
 	case slices.ContainsFunc(p.scratch, func(dir string) bool { return path != dir && troupe.Within(path, dir) }):
 		return zoneOpen
+	case p.isHeld(path):
+		return zoneGranted
 	case !troupe.WithinAny(path, p.changeable()) && !troupe.WithinAny(path, p.late):
 		return zoneOutside
 	case p.guarded(path):
@@ -45,13 +47,18 @@ func (p *plan) zone(path string) zone {
 
 // guarded reports whether a path that may be written otherwise stays as it is.
 func (p *plan) guarded(path string) bool {
-	return troupe.WithinAny(path, p.protected) || p.guard != nil && p.guard(path) != ""
+	return troupe.WithinAny(path, p.protected) || p.guard != nil && !p.isHeld(path) && p.guard(path) != ""
+}
+
+// isHeld reports whether a path lies in a cache in which the listener makes each change, and guards nothing.
+func (p *plan) isHeld(path string) bool {
+	return slices.ContainsFunc(p.held, func(dir string) bool { return path != dir && troupe.Within(path, dir) })
 }
 
 // leads reports whether something that is guarded could come to lie below a path, whatever is
 // there now: what is not an empty folder may not get that name.
 func (p *plan) leads(path string) bool {
-	return p.above != nil && p.above(path) ||
+	return p.above != nil && !p.isHeld(path) && p.above(path) ||
 		slices.ContainsFunc(p.protected, func(g string) bool { return g != path && troupe.Within(g, path) })
 }
 
@@ -73,9 +80,11 @@ func (p *plan) private() []string {
 // alias reports whether a file would get a name in two zones: where the kernel lets it be changed by
 // whoever has the one, and where it is not to be changed but by what the listener lets.
 func (p *plan) alias(from, to string) bool {
-	native := func(path string) bool {
-		z := p.zone(path)
-		return z == zoneFree || z == zoneOpen
-	}
-	return native(from) != native(to)
+	return p.unguarded(from) != p.unguarded(to)
+}
+
+// unguarded reports whether a path is one that a command may change with nothing guarded there.
+func (p *plan) unguarded(path string) bool {
+	z := p.zone(path)
+	return z == zoneFree || z == zoneOpen || p.isHeld(path)
 }
