@@ -19,8 +19,10 @@ type carrying struct {
 	ends     string // words behind which nothing is the program's own
 	// fine: the option is harmless with this value; nil: none is.
 	fine func(option, value string) bool
-	// word looks at what is no option; nil: that is what the program is used on.
-	word func(at int, text string) bool
+	// word looks at what is no option, as far as it is known; nil: that is what the program is used on.
+	word func(at int, text string, known bool) bool
+	// scripts: the program takes what it does from its input, unless words say it.
+	scripts func(words []Word) bool
 	// interpreter: a rule that names nothing but the program means all of this, and behind a script
 	// that a rule names all is the script's.
 	interpreter bool
@@ -171,6 +173,9 @@ func Carries(words []Word, said []string) string {
 	if !ok || known.interpreter && (len(said) < 2 || slices.ContainsFunc(said[1:], isOperand)) {
 		return ""
 	}
+	if known.scripts != nil && known.scripts(words) {
+		return "lets `" + name + "` take from its input what it does"
+	}
 	s := scan{known: known, words: words, said: said}
 	for s.at = 1; s.at < len(words); s.at++ {
 		w := words[s.at]
@@ -216,7 +221,7 @@ func (s *scan) carries() bool {
 	}
 	switch {
 	case isOperand(text) || len(text) < 2:
-		return known.word != nil && known.word(s.at, text)
+		return known.word != nil && known.word(s.at, text, s.words[s.at].Known)
 	case s.begins(text):
 		return true
 	case slices.Contains(strings.Fields(known.changes), text):
@@ -272,7 +277,9 @@ func (s *scan) next() string {
 }
 
 // tarLetters: tar takes its first word for options without a dash.
-func tarLetters(at int, text string) bool { return at == 1 && strings.ContainsAny(text, "IF") }
+func tarLetters(at int, text string, known bool) bool {
+	return at == 1 && (!known || strings.ContainsAny(text, "IF"))
+}
 
 // plainFolder: the option says in which folder to work, and that is below this one.
 func plainFolder(option, value string) bool {
@@ -294,10 +301,13 @@ func plainGo(option, value string) bool {
 
 // makeVariable: a variable in which makefiles keep what they run, or whose value could end a command and begin
 // another one.
-func makeVariable(_ int, text string) bool {
+func makeVariable(_ int, text string, known bool) bool {
 	name, value, sets := strings.Cut(text, "=")
-	if !sets {
+	switch {
+	case !sets:
 		return false
+	case !known:
+		return true
 	}
 	switch strings.TrimRight(name, ":?+!") {
 	case "SHELL", "MAKE", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS", "CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "PC",
@@ -306,7 +316,17 @@ func makeVariable(_ int, text string) bool {
 		return true
 	}
 	return strings.ContainsAny(value, ";|&$`()<>\n") || strings.Contains(value, "-wrapper") ||
-		strings.Contains(value, "-fplugin") || strings.Contains(value, "exec")
+		strings.Contains(value, "-fplugin") || strings.Contains(value, "exec") ||
+		strings.Contains(name, "FLAGS") && turnsCompiler(value)
+}
+
+// turnsCompiler: the words for a compiler, in a variable of a build, have it run or load something.
+func turnsCompiler(value string) bool {
+	words := []Word{{Text: "cc", Known: true}}
+	for _, text := range strings.Fields(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(value)) {
+		words = append(words, Word{Text: text, Known: true})
+	}
+	return Carries(words, nil) != ""
 }
 
 // plainCMake: a variable of a build that names no program.
@@ -316,6 +336,9 @@ func plainCMake(option, value string) bool {
 	}
 	name, text, _ := strings.Cut(value, "=")
 	name, _, _ = strings.Cut(name, ":")
+	if strings.Contains(strings.ToUpper(name), "FLAGS") && turnsCompiler(text) {
+		return false
+	}
 	return value != "" && !strings.ContainsAny(text, ";$`") && !slices.ContainsFunc([]string{"COMPILER", "LAUNCHER",
 		"PROGRAM", "COMMAND", "TOOLCHAIN", "EXECUTABLE", "LINKER", "RULE", "INCLUDE", "MODULE", "PREFIX"},
 		func(part string) bool { return strings.Contains(strings.ToUpper(name), part) })

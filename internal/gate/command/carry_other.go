@@ -26,19 +26,19 @@ func carriesOther(name string) (carrying, bool) {
 	case "vi", "vim", "nvim", "view", "ex", "vimdiff":
 		return carrying{
 			long: "cmd startuptime listen", letters: "cSsuUwW", values: "tTi",
-			word: func(_ int, text string) bool {
+			word: func(_ int, text string, known bool) bool {
 				at, plus := strings.CutPrefix(text, "+")
-				return plus && strings.Trim(at, "0123456789") != ""
+				return plus && (!known || strings.Trim(at, "0123456789") != "")
 			},
 		}, true
 	case "sqlite3":
-		return carrying{long: "cmd init", oneDash: true, word: dotCommand}, true
+		return carrying{long: "cmd init", oneDash: true, word: dotCommand, scripts: noQuery}, true
 	}
 	return carrying{}, false
 }
 
 // optionsFile: the program reads more of its options in the file that the word names.
-func optionsFile(_ int, text string) bool { return strings.HasPrefix(text, "@") }
+func optionsFile(_ int, text string, _ bool) bool { return strings.HasPrefix(text, "@") }
 
 // plainGradle: a property that is not one of Gradle's own, which say what runs.
 func plainGradle(option, value string) bool {
@@ -56,11 +56,33 @@ func plainMaven(option, value string) bool {
 		!slices.ContainsFunc(mavenRuns(), func(p string) bool { return strings.HasPrefix("-D"+value, p) })
 }
 
+// noQuery: no word of sqlite3 says what to do with the database.
+func noQuery(words []Word) bool {
+	operands := 0
+	for i := 1; i < len(words); i++ {
+		switch {
+		case isOperand(words[i].Text):
+			operands++
+		case slices.Contains([]string{"separator", "nullvalue", "newline", "vfs", "maxsize", "mmap", "heap"},
+			strings.TrimLeft(words[i].Text, "-")):
+			i++
+		case slices.Contains([]string{"lookaside", "pagecache"}, strings.TrimLeft(words[i].Text, "-")):
+			i += 2
+		case slices.Contains([]string{"version", "help"}, strings.TrimLeft(words[i].Text, "-")):
+			return false
+		}
+	}
+	return operands < 2
+}
+
 // dotCommand: a command of the shell and not of the database, but for those that look, or a function that loads
 // code, runs an editor or writes a file.
-func dotCommand(at int, text string) bool {
-	if at < 2 {
+func dotCommand(at int, text string, known bool) bool {
+	switch {
+	case at < 2:
 		return false // the database
+	case !known:
+		return true
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -71,6 +93,55 @@ func dotCommand(at int, text string) bool {
 		}
 	}
 	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{"load_extension", "edit(", "edit (", "writefile"},
-		func(f string) bool { return strings.Contains(text, f) })
+	return strings.Contains(text, "load_extension") || strings.Contains(text, "writefile") || calls(text, "edit")
+}
+
+// calls reports whether SQL calls a function: its name and a parenthesis, with nothing but spaces and comments in
+// between. A name can be quoted in four ways.
+func calls(sql, function string) bool {
+	for last := ""; sql != ""; {
+		token, rest := nextToken(sql)
+		switch name := strings.Trim(token, "\"'`[]"); {
+		case token == "(" && last == function:
+			return true
+		case strings.TrimSpace(token) == "", strings.HasPrefix(token, "--"), strings.HasPrefix(token, "/*"),
+			token == "\ufeff":
+		default:
+			last = name
+		}
+		sql = rest
+	}
+	return false
+}
+
+// nextToken cuts the first token from SQL, as sqlite does: a comment, what is quoted, a word, or one sign.
+func nextToken(sql string) (token, rest string) {
+	end := len(sql)
+	until := func(mark string, from int) {
+		if i := strings.Index(sql[min(from, end):], mark); i >= 0 {
+			end = from + i + len(mark)
+		}
+	}
+	switch {
+	case strings.HasPrefix(sql, "--"):
+		until("\n", 2)
+	case strings.HasPrefix(sql, "/*"):
+		until("*/", 2)
+	case strings.HasPrefix(sql, "\ufeff"):
+		end = len("\ufeff")
+	case sql[0] == '[':
+		until("]", 1)
+	case strings.ContainsRune("\"'`", rune(sql[0])):
+		until(sql[:1], 1)
+	default:
+		if end = strings.IndexFunc(sql, func(r rune) bool { return !inWord(r) }); end < 0 {
+			end = len(sql)
+		}
+		end = max(end, 1)
+	}
+	return sql[:end], sql[end:]
+}
+
+func inWord(r rune) bool {
+	return r == '_' || r == '$' || r >= 0x80 || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
