@@ -79,3 +79,26 @@ func (l lingering) Run(ctx context.Context, _ tool.Env) (tool.Output, error) {
 	<-time.After(l.after)
 	return tool.Errorf("stopped"), nil
 }
+
+// TestMessageWhileStopping: until a stop has ended a run, it is open which run a message belongs to. So TaskOutput
+// tells the end of that run, and nothing is lost: the next run has the words, and its end is told by itself.
+func TestMessageWhileStopping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		main := []troupe.Reply{call("Agent:&X"), call("Read:a"), call("TaskStop:X"),
+			call("SendMessage:X go on", "TaskOutput:X"), say("I wait"), say("ok")}
+		x := []troupe.Reply{call("Bash:a"), say("the new words")}
+		p := h.start(plays{"main": main, "main/X": x}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { d.Tools = slow(20 * time.Second) }
+		}).begin(troupe.Caps{MaxDepth: 1}).end()
+		wants(t, h.result(h.root, 4, 1), "<status>killed</status>")
+		requests := p.llm.of(h.root)
+		wants(t, string(body(requests[len(requests)-1])), "the new words")
+		if o := h.ends(h.root); len(o) != 2 || o[0].Run != 1 || o[1].Run != 2 || o[1].Status != troupe.Completed {
+			t.Errorf("the ends told are %+v", o)
+		}
+		h.checkTree()
+		checkPrefix(t, p)
+	})
+}
