@@ -70,6 +70,9 @@ type RequestBody struct {
 	Opens  Level     `json:"opens,omitempty"`
 	Wants  []Attempt `json:"wants,omitempty"`
 	Output string    `json:"output,omitempty"`
+	// Ran is the run of the command that wanted them, if it could change something: what it changed stays, whatever
+	// the answer is.
+	Ran *CommandRun `json:"ran,omitempty"`
 	// Places tells where the call would read and write, links followed: leave is for these places, and not for
 	// those that the same names lead to by then.
 	Places string `json:"places,omitempty"`

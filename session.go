@@ -69,11 +69,10 @@ func (s Session) Active() bool {
 }
 
 // WokenBy reports whether mail begins another run of a session that has ended. The end of a task does so only
-// where the session came to an end of its own, or was stopped: a run that failed or used up its limit has its
-// verdict, and the task's end is there to be read by whatever sets the session to work again.
+// where the session came to an end of its own: a run that failed, used up its limit or was stopped has its verdict,
+// and the task's end is there to be read by whatever sets the session to work again.
 func (s Session) WokenBy(m Mail) bool {
-	over := s.Status == Failed || s.Status == MaxTurns
-	return m.Wakes() && !(over && m.Kind == MailTaskEnded)
+	return m.Wakes() && !(s.Status.Ended() && s.Status != Completed && m.Kind == MailTaskEnded)
 }
 
 // Lease says which process may advance a session. Epoch grows each time ownership moves;

@@ -295,7 +295,7 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 			if !a.calls.drop(i) {
 				continue // it has begun meanwhile
 			}
-			if err := a.calls.finishText(i, a.calls.skipped(i, act.Why)); err != nil {
+			if err := a.calls.finishRefused(i, a.calls.skipped(i, act.Why), a.st.Calls[i].Request, nil); err != nil {
 				return false, err
 			}
 		}

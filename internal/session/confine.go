@@ -202,10 +202,7 @@ func (cs *calls) skipped(i int, why string) string {
 	}
 	text := fmt.Sprintf("it %s and wanted to %s, which was not answered; it was not run again: the run was stopped",
 		ranAs(r.Decision.Sandbox), Wanted(r.Wants))
-	if r.Output != "" {
-		text += "\n\nConfined, it had printed:\n" + r.Output
-	}
-	return text
+	return text + ranBefore(*r)
 }
 
 // afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
@@ -224,6 +221,10 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
 		b := cs.question(&c, d, wants, more)
 		b.Action, b.Output = out.Evidence.Commands[0].Command, shorten(troupe.JoinText(out.Blocks))
+		if mayChange(d.Sandbox) {
+			ran := out.Evidence.Commands[0]
+			ran.Watched, b.Ran = nil, &ran
+		}
 		if err := cs.a.requests.openRequest(i, b); err != nil {
 			return true, err
 		}
@@ -271,6 +272,9 @@ func (cs *calls) remedy(d troupe.Decision, alone bool, wants []troupe.Attempt) s
 	}
 	return text
 }
+
+// mayChange reports whether a command could change something where it ran.
+func mayChange(l troupe.Level) bool { return l == troupe.LevelWorkspace || l == troupe.LevelGranted }
 
 func ranAs(l troupe.Level) string {
 	switch l {

@@ -243,7 +243,7 @@ func TestStoppedWhileAsked(t *testing.T) {
 			p.end()
 			result := h.result(h.root, 1, 0)
 			wants(t, result, "it ran read-only and wanted to create /ws/a", "it was not run again: the run was stopped",
-				"Confined, it had printed:\n/ws/a read-only: 1")
+				"Confined, without what it wanted, it had printed:\n/ws/a read-only: 1")
 			if strings.HasPrefix(result, "not run") {
 				t.Errorf("now %v: %s", now, result)
 			}

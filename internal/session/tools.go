@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,10 +193,38 @@ func (cs *calls) finishDenied(i int, d troupe.Decision) error {
 		text = fmt.Sprintf("there is no such tool here: %s; the tools here are %s", d.Why,
 			strings.Join(cs.a.st.Profile.Tools, ", "))
 	}
-	if t := cs.a.st.Calls[i].Asked; t != nil && t.Output != "" {
-		text += "\n\nConfined, without what it wanted, it had printed:\n" + t.Output
+	if t := cs.a.st.Calls[i].Asked; t != nil {
+		text += ranBefore(*t)
 	}
-	return cs.finish(i, tool.Errorf("%s", text), 0, &d)
+	return cs.finishRefused(i, text, cs.a.st.Calls[i].Asked, &d)
+}
+
+// finishRefused logs the result of a call that was not to run any more. A command may have run before, and changed
+// something, until it wanted what it was not given.
+func (cs *calls) finishRefused(i int, text string, asked *troupe.Request, denied *troupe.Decision) error {
+	out, took := tool.Errorf("%s", text), time.Duration(0)
+	if asked != nil && asked.Ran != nil {
+		out.Evidence.Commands = []troupe.CommandRun{*asked.Ran}
+		took = time.Duration(asked.Ran.DurationMS) * time.Millisecond
+	}
+	return cs.finish(i, out, took, denied)
+}
+
+// ranBefore says what became of a command until it was asked about.
+func ranBefore(r troupe.Request) string {
+	printed := ""
+	if r.Output != "" {
+		printed = "\n" + r.Output
+	}
+	switch {
+	case r.Ran != nil:
+		return fmt.Sprintf("\n\nUntil then it %s and ended with exit code %d. What it changed stays. It had printed:%s",
+			ranAs(r.Ran.Sandbox), r.Ran.ExitCode, cmp.Or(printed, " nothing"))
+	case printed != "":
+		return "\n\nConfined, without what it wanted, it had printed:" + printed
+	default:
+		return ""
+	}
 }
 
 // finish logs the one result of a call.

@@ -37,7 +37,9 @@ func (cs *calls) question(c *turn.Call, d troupe.Decision, wants []troupe.Attemp
 	if beyond > 0 {
 		why += "; what else it wants then is asked about next"
 	}
-	why += asking
+	if why += asking; mayChange(d.Sandbox) {
+		why += "; what it changed so far stays, and it begins anew"
+	}
 	if _, lacks := cs.a.h.d.Guard.Machine(); len(lacks) > 0 {
 		why += "; the sandbox here does without " + strings.Join(lacks, ", ")
 	}

@@ -120,7 +120,11 @@ func (v *conversation) send(ctx context.Context, text string) error {
 	if v.tree == nil {
 		b := v.trees.next
 		b.Prompt, b.Images, b.Model, b.Mode = m.Text, m.Images, cmp.Or(v.model, b.Model), cmp.Or(v.mode, b.Mode)
-		return v.begin(ctx, b)
+		err := v.begin(ctx, b)
+		if err == nil {
+			v.model, v.mode = "", "" // it has them
+		}
+		return err
 	}
 	var sent wire.Sent
 	err := v.tree.held(ctx, func() (err error) {
@@ -356,6 +360,7 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 	if err != nil {
 		return err
 	}
+	v.mode = mode // of the conversation after this one as well
 	said := "From the next call on: " + name
 	if path := v.m.closes("was allowed by the mode "+name, mode); path != "" {
 		said = fmt.Sprintf("From now on: %s. It allows what %s asks for as well, which goes on.", name,
@@ -373,6 +378,7 @@ func setModel(ctx context.Context, v *conversation, name string) error {
 		return v.tree.held(ctx, func() error {
 			full, err := v.trees.api.SetModel(ctx, v.tree.root, name)
 			if err == nil {
+				v.model = full
 				v.say("From the next reply on: " + console.Model(full))
 			}
 			return err

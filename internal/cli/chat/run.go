@@ -55,7 +55,7 @@ type conversation struct {
 	undo   wire.UndoOrder // what /undo proposed
 	first  string         // the model that a conversation would begin with; "" is unknown
 	warned bool           // of the mode that holds
-	// model and mode were chosen for a conversation that has not begun.
+	// model and mode were chosen for the conversation that comes next.
 	model string
 	mode  troupe.Mode
 	leave bool
@@ -353,6 +353,7 @@ func (v *conversation) letGo() {
 	}
 	v.tree.close()
 	v.tree, v.view, v.board.work, v.undo = nil, nil, nil, wire.UndoOrder{}
+	v.model, v.mode = "", ""
 	v.beside, v.board.beside = nil, nil
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
 	v.board.status = statusLine(v)

@@ -143,7 +143,14 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 		return err
 	}
 	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", v.tree.root))
+	// The next one works with what this one worked with: above all it may do no more than this one.
+	model, mode, _ := v.standing()
+	model, mode = cmp.Or(v.model, model), cmp.Or(v.mode, mode)
+	if v.view != nil && v.role() != "" {
+		v.trees.next.Agent = v.view.Cast.Role()
+	}
 	v.letGo()
+	v.model, v.mode = model, mode
 	return nil
 }
 

@@ -51,6 +51,7 @@ func bodies() []troupe.Body {
 		Kind: troupe.RequestQuestion, Reason: troupe.WaitQuestion, Decision: decision, Tool: "Bash",
 		Action: "rm -r ./x",
 		Until:  at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half",
+		Ran:   &troupe.CommandRun{Command: "make", ExitCode: 2, Sandbox: troupe.LevelGranted},
 		Rules: []string{"Bash(ls)"},
 	}
 	you := troupe.Caller{Name: "ada", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: 7}
