@@ -305,29 +305,34 @@ func (g *guard) reach(c session.Confine, s config.Sandbox, out *troupe.Confineme
 }
 
 // reachGranted settles what a command may connect to that got exactly what it wanted. What settings keep
-// from everybody a yes does not open.
+// from everybody a yes does not open; and a yes to an address opens no host that settings name.
 func (g *guard) reachGranted(c session.Confine, s config.Sandbox, out *troupe.Confinement) ([]string, error) {
-	var to []string
 	for _, a := range c.Granted {
-		if a.Op == troupe.OpConnect && !a.AnyHost() {
-			to = append(to, a.Path)
+		if a.Op == troupe.OpConnect && !a.AnyHost() && leavesOpen(s, a.Path) {
+			out.Network.Addresses = append(out.Network.Addresses, a.Path)
 		}
 	}
-	switch hosts := len(s.AllowedHosts) > 0 || len(s.DeniedHosts) > 0; {
-	case c.Reach, len(to) > 0 && hosts: // the proxy knows hosts; an address alone says nothing of them
-		c.Reach = true
+	if c.Reach {
 		return g.reach(c, s, out)
-	case s.Offline:
-		return nil, nil
-	}
-	for _, addr := range to {
-		at, err := netip.ParseAddrPort(addr)
-		if err == nil && len(s.AllowedPorts) > 0 && !slices.Contains(s.AllowedPorts, int(at.Port())) {
-			continue
-		}
-		out.Network.Addresses = append(out.Network.Addresses, addr)
 	}
 	return nil, nil
+}
+
+// leavesOpen reports whether settings let an address be reached. A socket of this machine is no host.
+func leavesOpen(s config.Sandbox, address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	switch {
+	case s.Offline:
+		return false
+	case err != nil:
+		return true
+	case len(s.AllowedPorts) > 0 && !slices.Contains(s.AllowedPorts, int(at.Port())):
+		return false
+	case len(s.DeniedHosts) == 0 && (len(s.AllowedHosts) == 0 || slices.Contains(s.AllowedHosts, "*")):
+		return true
+	default:
+		return proxy.Options{Allow: s.AllowedHosts, Deny: s.DeniedHosts}.Lists(at)
+	}
 }
 
 // proxy is the one for these hosts. All commands that may reach the same share it.

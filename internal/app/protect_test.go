@@ -317,25 +317,43 @@ func TestProxyOfHosts(t *testing.T) {
 	}
 }
 
-// TestReachGranted: an address that was allowed is opened as far as settings leave the network open.
+// TestReachGranted: an address that was allowed is opened as far as settings leave the network open, and nothing
+// beside it.
 func TestReachGranted(t *testing.T) {
 	t.Parallel()
 	g, _ := guardedFolder(t)
-	c := session.Confine{Level: troupe.LevelGranted, Granted: []troupe.Attempt{
-		{Op: troupe.OpConnect, Path: "10.0.0.1:443"}, {Op: troupe.OpConnect, Path: "10.0.0.1:7000"}}}
+	c := session.Confine{Level: troupe.LevelGranted}
+	all := []string{"10.0.0.1:443", "10.0.0.1:7000", "127.0.0.1:7000", "/run/s"}
+	for _, path := range all {
+		c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpConnect, Path: path})
+	}
 	for name, tt := range map[string]struct {
 		s    config.Sandbox
 		want []string
 	}{
-		"nothing said": {config.Sandbox{}, []string{"10.0.0.1:443", "10.0.0.1:7000"}},
-		"some ports":   {config.Sandbox{AllowedPorts: []int{443}}, []string{"10.0.0.1:443"}},
+		"nothing said": {config.Sandbox{}, all},
+		"some ports":   {config.Sandbox{AllowedPorts: []int{443}}, []string{"10.0.0.1:443", "/run/s"}},
 		"offline":      {config.Sandbox{Offline: true}, nil},
+		"some hosts":   {config.Sandbox{AllowedHosts: []string{"example.com", "10.0.0.2"}}, []string{"/run/s"}},
+		"all hosts":    {config.Sandbox{AllowedHosts: []string{"*"}}, all},
+		"these": {config.Sandbox{AllowedHosts: []string{"10.0.0.1", "localhost:7000"}},
+			[]string{"10.0.0.1:443", "127.0.0.1:7000", "/run/s"}},
+		"these, but": {config.Sandbox{AllowedHosts: []string{"10.0.0.1", "127.0.0.1:7000"},
+			DeniedHosts: []string{"localhost"}}, []string{"10.0.0.1:443", "/run/s"}},
+		"all hosts but": {config.Sandbox{DeniedHosts: []string{"example.com"}}, []string{"/run/s"}},
 	} {
 		var out troupe.Confinement
-		if _, err := g.reachGranted(c, tt.s, &out); err != nil || !slices.Equal(out.Network.Addresses, tt.want) ||
-			out.Network.All || out.Network.Proxy != 0 {
-			t.Errorf("%s: %+v, %v", name, out.Network, err)
+		environ, err := g.reachGranted(c, tt.s, &out)
+		if err != nil || !slices.Equal(out.Network.Addresses, tt.want) || out.Network.All || out.Network.Proxy != 0 ||
+			len(environ) > 0 {
+			t.Errorf("%s: %+v %q, %v", name, out.Network, environ, err)
 		}
+	}
+	c.Reach = true // any host was shown as well
+	var out troupe.Confinement
+	if _, err := g.reachGranted(c, config.Sandbox{AllowedHosts: []string{"example.com"}}, &out); err != nil ||
+		out.Network.Proxy == 0 || !slices.Equal(out.Network.Addresses, []string{"/run/s"}) {
+		t.Errorf("any host: %+v, %v", out.Network, err)
 	}
 }
 

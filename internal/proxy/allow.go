@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -168,6 +169,24 @@ func (l allowlist) denies(t target) bool {
 		}
 	}
 	return false
+}
+
+// Lists reports whether the rules name an address itself, and do not refuse it. What host it is of cannot be told.
+func (o Options) Lists(at netip.AddrPort) bool {
+	allow, err := parseList(o.Allow)
+	if err != nil {
+		return false
+	}
+	deny, err := parseList(o.Deny)
+	if err != nil {
+		return false
+	}
+	t := target{addr: at.Addr().Unmap(), port: int(at.Port())}
+	here := target{name: localhost, port: t.port}
+	named := func(e entry) bool {
+		return e.addr.IsValid() && e.allows(t) || e.host == localhost && t.addr.IsLoopback() && e.allows(here)
+	}
+	return slices.ContainsFunc(allow, named) && !deny.denies(t) && !(t.addr.IsLoopback() && deny.denies(here))
 }
 
 func (e entry) allows(t target) bool {
