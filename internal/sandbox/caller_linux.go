@@ -19,6 +19,7 @@ type who struct {
 	user     uint32 // for access to files
 	group    uint32
 	groups   []uint32
+	powers   uint64 // capabilities that are in effect
 	known    bool
 	stranger bool // it is another user than this process
 }
@@ -63,9 +64,16 @@ func whoIs(pid int) who {
 		case "Groups":
 			w.groups = numbers32(value)
 			found++
+		case "CapEff":
+			v, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 16, 64)
+			if err != nil {
+				return w
+			}
+			w.powers = v
+			found++
 		}
 	}
-	w.known = found == 3
+	w.known = found == 4
 	w.stranger = w.user != uint32(unix.Geteuid()) || w.group != uint32(unix.Getegid())
 	return w
 }
@@ -82,8 +90,12 @@ func numbers32(text []byte) []uint32 {
 	return out
 }
 
-// as does something as the user that asked. A command of root can become anybody; what is done in
-// its place must not be done with more than it has left. Nobody else can become another.
+// powersOverFiles are CAP_CHOWN to CAP_FSETID.
+const powersOverFiles = 0x1f
+
+// as does something as the user that asked, with no power over files that it lacks. A command of root can become
+// anybody, and can give up what root may; what is done in its place must not be done with more than it has left.
+// Nobody else can become another.
 func (w *who) as(do func() error) error {
 	if unix.Geteuid() != 0 {
 		return do()
@@ -91,19 +103,34 @@ func (w *who) as(do func() error) error {
 	if !w.known {
 		return unix.EACCES
 	}
-	if !w.stranger {
+	lacks := uint32(powersOverFiles &^ w.powers)
+	if !w.stranger && lacks == 0 {
 		return do()
 	}
 	runtime.LockOSThread()
-	own := ownGroups()
-	err := becomes(w.user, w.group, w.groups)
+	own, powers := ownGroups(), ownCapabilities()
+	var err error
+	if w.stranger {
+		err = becomes(w.user, w.group, w.groups)
+	}
+	if err == nil {
+		fewer := ownCapabilities() // without those that went with the user
+		fewer[0].Effective &^= lacks
+		err = takesEffect(fewer)
+	}
 	if err == nil {
 		err = do()
 	}
-	if becomes(0, uint32(unix.Getegid()), own) == nil {
+	if (!w.stranger || becomes(0, uint32(unix.Getegid()), own) == nil) && takesEffect(powers) == nil {
 		runtime.UnlockOSThread() // else the thread ends with its goroutine, and nobody gets it
 	}
 	return err
+}
+
+// takesEffect settles which of its powers this thread uses.
+func takesEffect(data [2]unix.CapUserData) error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	return unix.Capset(&head, &data[0])
 }
 
 // becomes changes this thread alone, which the runtime's own functions do not.

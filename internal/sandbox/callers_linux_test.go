@@ -91,6 +91,58 @@ $nobody bash $TMPDIR/as.sh < /dev/null; $nobody python3 $TMPDIR/fifo.py`)
 	}
 }
 
+// A command of root that has given up what root may changes what is its own, and nothing of others.
+func TestChangesAreOfTheirCallersPowers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root's commands have powers over files")
+	}
+	r, _ := attackedRoom(t)
+	has(t, "python3")
+	at := func(name string) string { return filepath.Join(r.ws, name) }
+	for _, path := range []string{"other", "others/f", "mine", "moved"} {
+		r.file(path, "as it was")
+	}
+	for path, mode := range map[string]os.FileMode{"other": 0, "others/f": 0o644, "others": 0o755} {
+		if err := os.Chown(at(path), 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(at(path), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _, _ := r.brief(python(`
+import struct,threading
+def t(name,f):
+    try: f(); print('DID',name)
+    except OSError as e: print('not',name)
+def write(path,flags=os.O_WRONLY): os.write(os.open(path,flags),b'evil')
+def all():
+    t('write',lambda: write('other')); t('truncate',lambda: os.truncate('others/f',0))
+    t('chmod',lambda: os.chmod('other',0o777)); t('chown',lambda: os.chown('other',0,0)); t('utime',lambda: os.utime('other',(1,1)))
+    t('create',lambda: write('others/new',os.O_WRONLY|os.O_CREAT)); t('mkdir',lambda: os.mkdir('others/d'))
+    t('symlink',lambda: os.symlink('x','others/l')); t('remove',lambda: os.unlink('others/f'))
+    t('rename',lambda: os.rename('moved','others/moved')); t('give',lambda: os.chown('mine',65534,65534))
+    t('bind',lambda: socket.socket(socket.AF_UNIX).bind('others/s'))
+def weak():
+    print(libc.capset(struct.pack('Ii',0x20080522,0),struct.pack('6I',0,0,0,0,0,0)))
+    all(); write('mine'); os.chmod('mine',0o600); os.mkdir('own')
+w=threading.Thread(target=weak); w.start(); w.join()
+os.chown('other',0,0); os.mkdir('others/strong')`))
+	if strings.Contains(out, "DID") || !strings.HasPrefix(out, "0\n") || strings.Count(out, "not ") != 12 ||
+		!strings.HasSuffix(out, "DONE\n") {
+		t.Errorf("without any power it did\n%s", out)
+	}
+	for path, want := range map[string]string{"other": "as it was", "others/f": "as it was", "mine": "evilt was"} {
+		if data, err := os.ReadFile(at(path)); err != nil || string(data) != want {
+			t.Errorf("%s holds %q (%v)", path, data, err)
+		}
+	}
+	if !exists(at("own")) || !exists(at("others/strong")) {
+		t.Errorf("what is its own was not changed\n%s", out)
+	}
+}
+
 // mounted is a process in which a folder is mounted in the places of others.
 func mounted(t *testing.T, folder string, over ...string) (pid string) {
 	t.Helper()
