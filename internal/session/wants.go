@@ -109,7 +109,7 @@ func keepsAsking(d troupe.Decision, wants []troupe.Attempt, ordinary int) string
 	if d.Grant == "" || changes <= ordinary {
 		return ""
 	}
-	return "; a rule opens the folder only: what it writes elsewhere is asked about each time"
+	return "; a rule opens the folder and the network only: what it writes elsewhere is asked about each time"
 }
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been

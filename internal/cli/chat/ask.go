@@ -182,6 +182,11 @@ func (x *box) choices(r wire.Request) []string {
 				always += ": kept in " + short(console.Visible(console.Line(r.File, 0)), "", x.home)
 			}
 			out = append(out, always)
+			if r.Tool == "Bash" {
+				out = append(out, "s and a allow it anything in the folder but at protected places, and any host "+
+					"that the "+
+					"settings allow")
+			}
 		}
 		out = append(out, "n  no; n and words says why")
 		if r.Mode != "" {

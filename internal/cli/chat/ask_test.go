@@ -25,7 +25,9 @@ func TestShowRequest(t *testing.T) {
 		"┏━ main/kid asks: Bash", "why: it ran read-only and wanted to create /ws/x", `touch x\u{202e} # \u{001b}[2J`,
 		`│ two \u{0007}`,
 		"\n┃ y  yes, once\n┃ s  yes, for this session: Bash(touch x)\n┃ a  yes, always: kept in " +
-			"~/.config/troupe/folders/ws.json\n┃ n  no; n and words says why\n┗━ 1 more request waits\n",
+			"~/.config/troupe/folders/ws.json\n" +
+			"┃ s and a allow it anything in the folder but at protected places, and any host that the settings " +
+			"allow\n┃ n  no; n and words says why\n┗━ 1 more request waits\n",
 	} {
 		if !strings.Contains(plain, s) {
 			t.Errorf("no %q in\n%s", s, plain)

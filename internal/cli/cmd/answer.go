@@ -133,7 +133,7 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 		word = fmt.Sprintf("allowed, and %s from now on, which is written in %s", console.VisibleLine(r.Grant),
 			console.VisibleLine(r.File))
 	case out.Session || out.Folder:
-		word = fmt.Sprintf("allowed, and %s from now on", console.VisibleLine(r.Grant))
+		word = fmt.Sprintf("allowed, and %s for this session", console.VisibleLine(r.Grant))
 	case out.Allow:
 		word = "allowed"
 	}

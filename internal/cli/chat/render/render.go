@@ -175,7 +175,7 @@ func changed(b troupe.AuthorityChanged) string {
 		case troupe.Allow:
 		}
 		if r.For != "" {
-			what += " to an agent that is started"
+			what += " to an agent that this yes starts, and to those that it starts,"
 		}
 		return fmt.Sprintf("%s is %s from now on (%s)", r.Text, what, b.By)
 	}
