@@ -539,3 +539,36 @@ func TestStopBetweenRuns(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedStaysStopped: what ends in the background behind a session that a person has stopped begins no run of
+// it, and is told with the person's next words.
+func TestStoppedStaysStopped(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Bash:&30s"), call("Bash:1h"), say("I read it")}}.reply, func(p *process) {
+			p.deps = func(d *session.Deps) { d.Tools = shells() }
+		}).begin(troupe.Caps{})
+		pass(5 * time.Second)
+		p.stop(h.root, troupe.Stop{Now: true, By: "a person"})
+		pass(time.Minute)
+		if s := h.get(h.root); s.Run != 1 || s.Status != troupe.Cancelled {
+			t.Errorf("main is %s in run %d", s.Status, s.Run)
+		}
+		p.send(prompt(h.root, "go on"))
+		p.end()
+		if s := h.get(h.root); s.Run != 2 || s.Status != troupe.Completed {
+			t.Errorf("main is %s in run %d", s.Status, s.Run)
+		}
+		told := false
+		for _, e := range h.events(h.root) {
+			b, ok := e.Body.(troupe.MailDelivered)
+			told = told || ok && slices.ContainsFunc(b.Mail,
+				func(m troupe.Mail) bool { return m.Kind == troupe.MailTaskEnded })
+		}
+		if !told {
+			t.Error("the command's end did not come with the person's words")
+		}
+		h.checkTree()
+	})
+}
