@@ -97,9 +97,10 @@ type Confinement struct {
 type Network struct {
 	// All: everybody, as without a sandbox.
 	All bool `json:"all,omitempty"`
-	// Addresses may be connected to and, where they are of this machine, listened at: what was
-	// granted, as attempts name it (see Attempt.Path).
+	// Addresses may be connected to: what was granted, as attempts name it (see Attempt.Path). Listens are those
+	// that may be listened at.
 	Addresses []string `json:"addresses,omitempty"`
+	Listens   []string `json:"listens,omitempty"`
 	// Ports are TCP ports that may be connected to, on any host.
 	Ports []int `json:"ports,omitempty"`
 	// Proxy is the port on loopback of the proxy that lets the allowed hosts through; it is
@@ -118,7 +119,7 @@ type Bounds struct {
 // asked about.
 type Attempt struct {
 	Op AttemptOp `json:"op"`
-	// Path is absolute and resolved as far as it exists; for OpConnect it is an address:
+	// Path is absolute and resolved as far as it exists; for OpConnect and OpListen it is an address:
 	// "93.184.216.34:443", "[::1]:80", or the path of a socket.
 	Path string `json:"path"`
 	// Kind is what OpCreate makes. Of a link, To is what it says; of another name, the file.
@@ -147,6 +148,9 @@ const (
 func (a Attempt) Covers(o Attempt) bool {
 	if a.Kind == KindTree && o.Kind == KindFolder {
 		o.Kind = KindTree
+	}
+	if a.Op == OpListen && o.Op == OpConnect {
+		o.Op = OpListen // who listens there reaches itself, as it was shown
 	}
 	return a == o
 }
@@ -181,21 +185,27 @@ const (
 	OpRemove AttemptOp = "remove" // a file or an empty folder, or rename it away
 	// OpRemoveFolder: a folder with all that is in it, or rename it away.
 	OpRemoveFolder AttemptOp = "remove-folder"
-	OpConnect      AttemptOp = "connect" // reach somebody, or listen
+	OpConnect      AttemptOp = "connect" // reach somebody
+	OpListen       AttemptOp = "listen"  // be reached, and reach that
 	// OpUnseen: the command failed where nobody could see what it was kept from, if anything.
 	OpUnseen AttemptOp = "unseen"
 )
 
 // Changes reports whether an attempt is one to change files.
-func (a Attempt) Changes() bool { return a.Op != OpConnect && a.Op != OpUnseen }
+func (a Attempt) Changes() bool { return !a.Network() && a.Op != OpUnseen }
+
+// Network reports whether it is one to reach somebody, or to be reached.
+func (a Attempt) Network() bool { return a.Op == OpConnect || a.Op == OpListen }
 
 // String says an attempt in words for people: "create /x".
 func (a Attempt) String() string {
 	switch {
 	case a.AnyHost():
 		return "reach any host (it looked up a name, or sent a ping)"
-	case a.Op == OpConnect && strings.HasSuffix(a.Path, ":0"):
+	case a.Network() && strings.HasSuffix(a.Path, ":0"):
 		return "listen on a port of this machine"
+	case a.Op == OpListen:
+		return a.Op.Verb() + " " + a.Path + ", and reach that"
 	case a.Op == OpRemoveFolder:
 		return a.Op.Verb() + " " + a.Path + ", a folder with all in it"
 	case a.Op == OpCreate && a.Kind != "":
@@ -243,6 +253,8 @@ func (o AttemptOp) Verb() string {
 		return "delete or move"
 	case OpConnect:
 		return "reach"
+	case OpListen:
+		return "listen on"
 	case OpUnseen:
 		return "do something that this kernel could not watch; it failed"
 	default:

@@ -216,7 +216,7 @@ func (g *guard) Confine(ctx context.Context, c session.Confine) (*troupe.Confine
 		return nil, nil, err
 	}
 	environ = append(environ, more...)
-	if n := out.Network; !n.All && n.Proxy == 0 && len(n.Ports)+len(n.Addresses) == 0 {
+	if n := out.Network; !n.All && n.Proxy == 0 && len(n.Ports)+len(n.Addresses)+len(n.Listens) == 0 {
 		environ = append(environ, sandbox.Environment(sandbox.Offline())...)
 	}
 	g.protect(gr, c, out)
@@ -308,7 +308,11 @@ func (g *guard) reach(c session.Confine, s config.Sandbox, out *troupe.Confineme
 // from everybody a yes does not open; and a yes to an address opens no host that settings name.
 func (g *guard) reachGranted(c session.Confine, s config.Sandbox, out *troupe.Confinement) ([]string, error) {
 	for _, a := range c.Granted {
-		if a.Op == troupe.OpConnect && !a.AnyHost() && leavesOpen(s, a.Path) {
+		switch {
+		case !a.Network(), a.AnyHost(), !leavesOpen(s, a.Path):
+		case a.Op == troupe.OpListen:
+			out.Network.Listens = append(out.Network.Listens, a.Path)
+		default:
 			out.Network.Addresses = append(out.Network.Addresses, a.Path)
 		}
 	}

@@ -327,25 +327,27 @@ func TestReachGranted(t *testing.T) {
 	for _, path := range all {
 		c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpConnect, Path: path})
 	}
+	c.Granted = append(c.Granted, troupe.Attempt{Op: troupe.OpListen, Path: "127.0.0.1:443"})
 	for name, tt := range map[string]struct {
-		s    config.Sandbox
-		want []string
+		s       config.Sandbox
+		want    []string
+		listens bool
 	}{
-		"nothing said": {config.Sandbox{}, all},
-		"some ports":   {config.Sandbox{AllowedPorts: []int{443}}, []string{"10.0.0.1:443", "/run/s"}},
-		"offline":      {config.Sandbox{Offline: true}, nil},
-		"some hosts":   {config.Sandbox{AllowedHosts: []string{"example.com", "10.0.0.2"}}, []string{"/run/s"}},
-		"all hosts":    {config.Sandbox{AllowedHosts: []string{"*"}}, all},
+		"nothing said": {config.Sandbox{}, all, true},
+		"some ports":   {config.Sandbox{AllowedPorts: []int{443}}, []string{"10.0.0.1:443", "/run/s"}, true},
+		"offline":      {config.Sandbox{Offline: true}, nil, false},
+		"some hosts":   {config.Sandbox{AllowedHosts: []string{"example.com", "10.0.0.2"}}, []string{"/run/s"}, false},
+		"all hosts":    {config.Sandbox{AllowedHosts: []string{"*"}}, all, true},
 		"these": {config.Sandbox{AllowedHosts: []string{"10.0.0.1", "localhost:7000"}},
-			[]string{"10.0.0.1:443", "127.0.0.1:7000", "/run/s"}},
+			[]string{"10.0.0.1:443", "127.0.0.1:7000", "/run/s"}, false},
 		"these, but": {config.Sandbox{AllowedHosts: []string{"10.0.0.1", "127.0.0.1:7000"},
-			DeniedHosts: []string{"localhost"}}, []string{"10.0.0.1:443", "/run/s"}},
-		"all hosts but": {config.Sandbox{DeniedHosts: []string{"example.com"}}, []string{"/run/s"}},
+			DeniedHosts: []string{"localhost"}}, []string{"10.0.0.1:443", "/run/s"}, false},
+		"all hosts but": {config.Sandbox{DeniedHosts: []string{"example.com"}}, []string{"/run/s"}, false},
 	} {
 		var out troupe.Confinement
 		environ, err := g.reachGranted(c, tt.s, &out)
 		if err != nil || !slices.Equal(out.Network.Addresses, tt.want) || out.Network.All || out.Network.Proxy != 0 ||
-			len(environ) > 0 {
+			len(environ) > 0 || slices.Contains(out.Network.Listens, "127.0.0.1:443") != tt.listens {
 			t.Errorf("%s: %+v %q, %v", name, out.Network, environ, err)
 		}
 	}

@@ -433,7 +433,8 @@ t('listen',listen)`)
 				{troupe.Network{Ports: []int{number}}, "open"},
 				{troupe.Network{Ports: []int{number, 53}}, "open"}, // names are looked up by TCP
 				{troupe.Network{Addresses: []string{"127.0.0.1:" + open}}, "open"},
-				{troupe.Network{Addresses: []string{"127.0.0.2:" + open, "[::1]:" + shut, "127.0.0.1:0"}}, "listen"},
+				{troupe.Network{Addresses: []string{"127.0.0.2:" + open, "[::1]:" + shut, "127.0.0.1:0"}}, ""},
+				{troupe.Network{Listens: []string{"127.0.0.1:0"}}, "listen"},
 				{troupe.Network{Addresses: []string{local.Addr().String()}}, "unix"},
 				{troupe.Network{Proxy: number}, "open"},
 				{troupe.Network{Proxy: number, All: true, Ports: []int{1}}, "open"},
@@ -442,7 +443,7 @@ t('listen',listen)`)
 				want := c.reached
 				switch rep := r.box.Support(t.Context()); {
 				case len(c.network.Ports) > 0 && c.network.Proxy == 0 && rep.Landlock < 4,
-					(c.network.Proxy > 0 || len(c.network.Addresses) > 0) && !rep.Notify:
+					(c.network.Proxy > 0 || len(c.network.Addresses)+len(c.network.Listens) > 0) && !rep.Notify:
 					want = ""
 				}
 				r.conf.Network = c.network

@@ -179,3 +179,34 @@ func TestLeaveLastsForItsCommand(t *testing.T) {
 		t.Errorf("another session's: exit %d, attempted %s\n%s", code, attempts(w), out)
 	}
 }
+
+// Leave to reach an address is no leave to listen there; leave to listen there is.
+func TestLeaveToReachIsNoneToListen(t *testing.T) {
+	t.Parallel()
+	has(t, "python3")
+	for _, listens := range []bool{false, true} {
+		r, _ := attackedRoom(t)
+		port, _ := listener(t)
+		at := []string{"127.0.0.2:" + port, "@" + r.ws}
+		if r.conf.Network.Addresses = at; listens {
+			r.conf.Network = troupe.Network{Listens: at}
+		}
+		out, _, w := r.brief(python(`
+for family,at in ((socket.AF_INET,('127.0.0.2',` + port + `)),(socket.AF_UNIX,'\0` + r.ws + `')):
+    s=socket.socket(family)
+    try: s.bind(at); s.listen(); socket.socket(family).connect(at); print('LISTENS')
+    except OSError as e: print(e.errno)
+`))
+		var told []string
+		for _, a := range w.Attempts {
+			told = append(told, a.String())
+		}
+		want, tells := "13\n13\nDONE\n", "listen on "+at[0]+", and reach that; listen on "+at[1]+", and reach that"
+		if listens {
+			want, tells = "LISTENS\nLISTENS\nDONE\n", ""
+		}
+		if out != want || strings.Join(told, "; ") != tells {
+			t.Errorf("listens %v: it told of %q\n%s", listens, told, out)
+		}
+	}
+}

@@ -140,10 +140,10 @@ func (r *reach) bind(q *asked, raw []byte) answer {
 	name, abstract := localName(raw)
 	if abstract {
 		// Nothing can listen under a name that was not granted, see await. The kernel's choice of one is harmless.
-		if name = strings.TrimRight(name, "\x00"); name == "" || r.granted(name) {
+		if name = strings.TrimRight(name, "\x00"); name == "" || r.listens(name) {
 			return proceed()
 		}
-		r.seen.record(troupe.OpConnect, name)
+		r.seen.record(troupe.OpListen, name)
 		return fail(unix.EACCES)
 	}
 	p, err := r.lookup.locate(q, unix.AT_FDCWD, name, false)

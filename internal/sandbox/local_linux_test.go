@@ -202,10 +202,13 @@ except OSError as e: assert e.errno==13, e
 				}
 			}
 			for _, want := range []string{filepath.Join(r.ws, "s"), filepath.Join(r.temp, "s"), out, "@" + r.ws,
-				"@mine", filepath.Join(r.ws, "hard"), filepath.Join(r.temp, "hard")} {
+				filepath.Join(r.ws, "hard"), filepath.Join(r.temp, "hard")} {
 				if !slices.Contains(w.Attempts, troupe.Attempt{Op: troupe.OpConnect, Path: want}) {
 					t.Errorf("nothing tells of %s: %s", want, attempts(w))
 				}
+			}
+			if !slices.Contains(w.Attempts, troupe.Attempt{Op: troupe.OpListen, Path: "@mine"}) {
+				t.Errorf("nothing tells of the name: %s", attempts(w))
 			}
 		})
 	}

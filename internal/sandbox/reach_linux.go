@@ -157,7 +157,12 @@ func (r *reach) reaches(to netip.AddrPort) bool {
 
 // granted reports whether an address may be reached by a leave of its own. The listener sees to it: Landlock
 // knows ports, and no addresses.
-func (r *reach) granted(to string) bool { return slices.Contains(r.plan.network.Addresses, to) }
+func (r *reach) granted(to string) bool {
+	return slices.Contains(r.plan.network.Addresses, to) || r.listens(to)
+}
+
+// listens reports whether an address may be listened at by a leave of its own.
+func (r *reach) listens(at string) bool { return slices.Contains(r.plan.network.Listens, at) }
 
 // dial connects a command's socket in its place, beside the other calls, and then closes what was held for it.
 func (r *reach) dial(q *asked, may func(fd int) bool, connect func(fd int) error, held ...int) {
@@ -278,12 +283,16 @@ func (r *reach) address(q *asked) answer {
 		if r.plan.policy.net == netAll {
 			return proceed()
 		}
-		if q.op == opBind && (to.Port() == 0 || r.granted(to.String())) {
-			if a, ok := r.bindFor(q, raw); ok {
-				return a
+		op := troupe.OpConnect
+		if q.op == opBind {
+			op = troupe.OpListen
+			if to.Port() == 0 || r.listens(to.String()) {
+				if a, ok := r.bindFor(q, raw); ok {
+					return a
+				}
 			}
 		}
-		r.seen.record(troupe.OpConnect, to.String())
+		r.seen.record(op, to.String())
 		return fail(unix.EACCES)
 	}
 	if family == unix.AF_UNIX && q.op == opBind {
@@ -342,10 +351,10 @@ func (r *reach) await(q *asked) answer {
 		return fail(unix.EACCES)
 	}
 	any := netip.AddrPortFrom(at.Addr(), 0).String()
-	if r.granted(any) || r.granted(at.String()) {
+	if r.listens(any) || r.listens(at.String()) {
 		return listen()
 	}
-	r.seen.record(troupe.OpConnect, any)
+	r.seen.record(troupe.OpListen, any)
 	return fail(unix.EACCES)
 }
 
@@ -357,5 +366,5 @@ func (r *reach) awaitsLocal(fd int) bool {
 	}
 	name, err := unix.Getsockname(fd)
 	at, ok := name.(*unix.SockaddrUnix)
-	return err == nil && ok && strings.HasPrefix(at.Name, "@") && r.granted(at.Name)
+	return err == nil && ok && strings.HasPrefix(at.Name, "@") && r.listens(at.Name)
 }

@@ -123,7 +123,7 @@ func (c *candidate) confinement(access troupe.Access, d troupe.Decision, env *to
 	reach := call.Asked == nil || len(call.Asked.Wants) == 0 ||
 		slices.ContainsFunc(call.Granted, func(g troupe.Attempt) bool {
 			return g.AnyHost() || d.Sandbox != troupe.LevelGranted &&
-				(g.Op == troupe.OpConnect || g.Op == troupe.OpUnseen)
+				(g.Network() || g.Op == troupe.OpUnseen)
 		})
 	ask := Confine{
 		Session: c.self, Level: d.Sandbox, Granted: append(namedBy(d), call.Granted...),

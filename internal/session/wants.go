@@ -80,7 +80,7 @@ func gives(d troupe.Decision, level troupe.Level, folder string, wants []troupe.
 		return "yes runs it again with that as well" // it had what its rule gives
 	}
 	return yesToFolder(folder, elsewhere, slices.ContainsFunc(wants, func(w troupe.Attempt) bool {
-		return w.Op == troupe.OpConnect || w.Op == troupe.OpUnseen
+		return w.Network() || w.Op == troupe.OpUnseen
 	}))
 }
 
@@ -127,8 +127,8 @@ func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []trou
 		for _, w := range cmd.Watched.Attempts {
 			w = gate.Whole(w)
 			if slices.ContainsFunc(granted, func(g troupe.Attempt) bool {
-				return g.Covers(w) || w.Op == troupe.OpConnect &&
-					(g.AnyHost() || g.Op == troupe.OpConnect && level != troupe.LevelGranted)
+				return g.Covers(w) || w.Network() &&
+					(g.AnyHost() || g.Network() && level != troupe.LevelGranted)
 			}) {
 				blocked = true
 				continue
@@ -174,8 +174,10 @@ func Wanted(list []troupe.Attempt) string {
 	for _, w := range list {
 		switch text := w.String(); {
 		case w.Op != troupe.OpConnect && text != strings.TrimSpace(w.Op.Verb()+" "+w.Path):
-			folders = append(folders, text)
-		case w.Op != troupe.OpConnect || text == w.Op.Verb()+" "+w.Path:
+			if !slices.Contains(folders, text) { // of listening on any port
+				folders = append(folders, text)
+			}
+		case !w.Network() || text == w.Op.Verb()+" "+w.Path:
 			rest = append(rest, w)
 		case !slices.Contains(last, text):
 			last = append(last, text)

@@ -37,7 +37,7 @@ func (g guard) Confine(_ context.Context, c session.Confine) (*troupe.Confinemen
 	out.Network.All = c.Reach && g.w.climate.reach
 	for _, a := range c.Granted {
 		switch a.Op {
-		case troupe.OpConnect:
+		case troupe.OpConnect, troupe.OpListen:
 			out.Network.Ports = append(out.Network.Ports, portOf(a.Path))
 		case troupe.OpUnseen:
 		case troupe.OpCreate, troupe.OpWrite, troupe.OpRemove, troupe.OpRemoveFolder:

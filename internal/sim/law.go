@@ -224,7 +224,7 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 }
 
 // opens: leave for this is leave for the network.
-func opens(a troupe.Attempt) bool { return a.Op == troupe.OpConnect || a.Op == troupe.OpUnseen }
+func opens(a troupe.Attempt) bool { return a.Network() || a.Op == troupe.OpUnseen }
 
 // founded looks for what allowed a call, in the logs as they were when it was judged.
 func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c *turn.Call) {

@@ -57,7 +57,7 @@ func advice(attempts []troupe.Attempt, cwd string) string {
 		return strings.HasPrefix(path, "/tmp/") || strings.HasPrefix(path, "/var/tmp/")
 	}
 	if !temporary(cwd) && slices.ContainsFunc(attempts, func(a troupe.Attempt) bool {
-		return a.Op != troupe.OpConnect && temporary(a.Path)
+		return !a.Network() && temporary(a.Path)
 	}) {
 		return " Its own folder for temporary files is $TMPDIR."
 	}
