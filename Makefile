@@ -75,7 +75,7 @@ test-long: build ## what takes longer: all attacks on every kernel, 5,000 agents
 lint: $(LINT) ## golangci-lint, built on first use, and whether go.mod is tidy
 	@$(GO) mod tidy -diff > bin/tidy.diff 2> bin/tidy.err || { cat bin/tidy.diff; [ ! -s bin/tidy.diff ] || { echo "go.mod is not tidy: go mod tidy"; exit 1; }; \
 		echo "Whether go.mod is tidy was NOT looked at: $$(tail -n 1 bin/tidy.err)"; }
-	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run ./...
+	GOLANGCI_LINT_CACHE=$(CURDIR)/bin/tools/lint-cache $(LINT) run --allow-parallel-runners ./...
 
 # UPDATE=1 writes docs/projects.md; NAME=go runs one of the projects. Rows of programs that are missing stay as they are.
 test-projects: build ## everyday commands in real-shaped projects, against docs/projects.md
