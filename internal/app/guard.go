@@ -239,7 +239,7 @@ func (g *guard) caches(gr *folder, c session.Confine) (folders, named []string) 
 			folders = append(folders, dir)
 		}
 	}
-	return folders, named
+	return folders, append(named, gr.policy.all.CachesToCome(kept, runtime.GOOS)...)
 }
 
 // leads is where a folder led when it was first looked at. A link of the user's own is followed then; what has

@@ -359,6 +359,20 @@ func TestReachGranted(t *testing.T) {
 	}
 }
 
+// TestMissingCachesStay: where a cache would be no command puts a link, also in a project that does not need it.
+func TestMissingCachesStay(t *testing.T) {
+	t.Parallel()
+	g, dir := guardedFolder(t)
+	out, _, err := g.Confine(t.Context(), session.Confine{
+		Session: troupe.Session{ID: "0123456789ab", Cwd: dir}, Level: troupe.LevelReadOnly,
+		Hides: gate.Hides{Key: "k", Test: func(string) bool { return false }},
+	})
+	missing := filepath.Join(filepath.Dir(dir), "home/.cache/go-build")
+	if err != nil || !slices.Contains(out.Fixed, missing) || slices.Contains(out.Scratch, missing) {
+		t.Errorf("%q, %q, %v", out.Fixed, out.Scratch, err)
+	}
+}
+
 // TestConfined: what was fetched is written only by what may fetch, and what a rule names outside of the project
 // is hidden.
 func TestConfined(t *testing.T) {

@@ -80,18 +80,8 @@ func cacheTable() []cacheKind {
 // environ is what commands get, for it is they who look there. A variable that says that a
 // cache is the whole home, or holds it or the project, is not followed.
 func (a All) Caches(environ []string, goos string) []Cache {
-	lookup := func(name string) (string, bool) {
-		for _, entry := range environ {
-			if v, ok := strings.CutPrefix(entry, name+"="); ok {
-				return v, true
-			}
-		}
-		return "", false
-	}
-	home, wanted := a.places.Dirs.Home, a.sandbox().Caches
-	if v, ok := lookup("HOME"); ok && filepath.IsAbs(v) {
-		home = v
-	}
+	lookup, home := a.cacheSettings(environ)
+	wanted := a.sandbox().Caches
 	var out []Cache
 	for _, k := range cacheTable() {
 		if wanted != nil && !slices.Contains(wanted, k.name) {
@@ -114,6 +104,39 @@ func (a All) Caches(environ []string, goos string) []Cache {
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			out = append(out, Cache{k.name, named, dir, k.fetched, false})
+		}
+	}
+	return out
+}
+
+func (a All) cacheSettings(environ []string) (lookup func(string) (string, bool), home string) {
+	lookup = func(name string) (string, bool) {
+		for _, entry := range environ {
+			if v, ok := strings.CutPrefix(entry, name+"="); ok {
+				return v, true
+			}
+		}
+		return "", false
+	}
+	home = a.places.Dirs.Home
+	if v, ok := lookup("HOME"); ok && filepath.IsAbs(v) {
+		home = v
+	}
+	return lookup, home
+}
+
+// CachesToCome are where caches would be that are not there, whether this project needs them or not: a link there
+// would be followed once one does.
+func (a All) CachesToCome(environ []string, goos string) []string {
+	lookup, home := a.cacheSettings(environ)
+	var out []string
+	for _, k := range cacheTable() {
+		dir := k.folder(lookup, home, goos)
+		if dir == "" {
+			continue
+		}
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			out = append(out, dir)
 		}
 	}
 	return out
