@@ -204,25 +204,25 @@ s=socket.socket(); s.bind(('127.0.0.1',0))
 try: s.listen(); print('LISTENS')
 except PermissionError: print('no')
 try: socket.create_connection(s.getsockname(),2); print('REACHED')
-except OSError: print('no')`, "no\nno\n", "connect 127.0.0.1:0; connect 127.0.0.1:N"},
+except OSError: print('no')`, "no\nno\n", "listen 127.0.0.1:0; connect 127.0.0.1:N"},
 				{`
 s=socket.socket(socket.AF_INET6); s.bind(('::1',0))
 try: s.connect(('::1',` + port + `)); print('REACHED')
 except PermissionError: print('no')`, "no\n", "connect [::1]:" + port},
 				{`
 try: socket.socket().listen(); print('LISTENS')
-except PermissionError: print('no')`, "no\n", "connect 0.0.0.0:0"},
+except PermissionError: print('no')`, "no\n", "listen 0.0.0.0:0"},
 				{`
 for a in '127.0.0.1','':
     try: socket.socket().bind((a,` + port + `)); print('BOUND')
-    except PermissionError: print('no')`, "no\nno\n", "connect 127.0.0.1:" + port + "; connect 0.0.0.0:" + port},
+    except PermissionError: print('no')`, "no\nno\n", "listen 127.0.0.1:" + port + "; listen 0.0.0.0:" + port},
 				{`
 try: socket.socket(socket.AF_INET).bind(('192.0.2.1',0)); print('BOUND')
 except OSError as e: print(e.errno)`, "99\n", ""},
 				{`
 a,b=socket.socketpair()
 try: socket.socket(fileno=os.dup(a.fileno()),family=socket.AF_INET).bind(('127.0.0.1',0)); print('BOUND')
-except OSError: print('no')`, "no\n", "connect 127.0.0.1:0"},
+except OSError: print('no')`, "no\n", "listen 127.0.0.1:0"},
 			} {
 				out, _, w := r.run(python(c.program))
 				got := attempts(w)
@@ -253,7 +253,7 @@ func TestBoundIsNotOpen(t *testing.T) {
 	if _, err := strconv.Atoi(number); err != nil || !strings.Contains(rest, "no") {
 		t.Fatal(out)
 	}
-	if got := attempts(w); got != "connect 127.0.0.1:0" {
+	if got := attempts(w); got != "listen 127.0.0.1:0" {
 		t.Errorf("attempted %q", got)
 	}
 	if c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "127.0.0.1:"+number); err == nil {
