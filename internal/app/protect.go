@@ -121,6 +121,9 @@ func (g *guard) own() []string {
 	return out
 }
 
+// ofRepository is what makes a folder a repository of git.
+var ofRepository = []string{"HEAD", "objects", "refs", "config", "hooks", "info", "branches"}
+
 // opened is what of the protected places was allowed for one run, beyond the operations that were shown one by
 // one: those the sandbox knows.
 type opened struct {
@@ -128,8 +131,9 @@ type opened struct {
 	paths map[string]bool
 	// folders are new ones in a repository's own folder, of a work tree or a submodule.
 	folders []string
-	// bare are folders that become repositories, in which nothing of one was yet.
+	// bare are folders that become repositories, and kept the files that were there before: those stay as they are.
 	bare []string
+	kept map[string]bool
 }
 
 func openedBy(granted []troupe.Attempt, listened bool) opened {
@@ -137,10 +141,10 @@ func openedBy(granted []troupe.Attempt, listened bool) opened {
 	for _, a := range granted {
 		switch folder, ok := a.Beside(); {
 		case !a.Changes():
-		case ok && missing(filepath.Join(folder, "HEAD")):
+		case ok && missing(folder):
 			o.folders = append(o.folders, folder)
 		case a.Kind == troupe.KindRepository:
-			if missing(filepath.Join(a.Path, "HEAD")) {
+			if missing(filepath.Join(a.Path, "HEAD")) && o.keep(a.Path) {
 				o.bare = append(o.bare, a.Path)
 			}
 		case !listened:
@@ -148,6 +152,32 @@ func openedBy(granted []troupe.Attempt, listened bool) opened {
 		}
 	}
 	return o
+}
+
+// mostKept is more than git puts into a new repository.
+const mostKept = 1000
+
+// keep notes the files that are in a folder where a repository's would be. It reports false if there are more than a
+// new one has.
+func (o *opened) keep(dir string) bool {
+	if o.kept == nil {
+		o.kept = make(map[string]bool)
+	}
+	for _, name := range ofRepository {
+		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				o.kept[path] = true
+			}
+			if len(o.kept) > mostKept {
+				return fs.SkipAll
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || len(o.kept) > mostKept {
+			return false
+		}
+	}
+	return true
 }
 
 func missing(path string) bool {
@@ -160,11 +190,12 @@ func (o *opened) opens(path string) bool {
 	if o.paths[path] || troupe.WithinAny(path, o.folders) {
 		return true
 	}
+	if o.kept[path] {
+		return false
+	}
 	for _, dir := range o.bare {
 		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
-			piece, _, _ := strings.Cut(rest, "/")
-			switch piece {
-			case "HEAD", "objects", "refs", "config", "hooks", "info", "branches":
+			if piece, _, _ := strings.Cut(rest, "/"); slices.Contains(ofRepository, piece) {
 				return true
 			}
 		}

@@ -57,9 +57,10 @@ func (*Tools) Completes(a troupe.Access, wants []troupe.Attempt) []troupe.Attemp
 }
 
 // Whole is an attempt with what belongs to it whatever the command is: a folder .git is made to be git's, with the
-// settings and hooks that git puts there.
+// settings and hooks that git puts there, and so is one of a work tree or a submodule below it.
 func Whole(w troupe.Attempt) troupe.Attempt {
-	if w.Op == troupe.OpCreate && w.Kind == troupe.KindFolder && path.Base(w.Path) == ".git" {
+	if w.Op == troupe.OpCreate && w.Kind == troupe.KindFolder && (path.Base(w.Path) == ".git" ||
+		strings.Contains(w.Path, "/.git/worktrees/") || strings.Contains(w.Path, "/.git/modules/")) {
 		w.Kind = troupe.KindTree
 	}
 	return w

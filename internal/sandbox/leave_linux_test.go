@@ -110,9 +110,9 @@ func TestLeaveIsEnough(t *testing.T) {
 		"from a temporary": {[]troupe.Attempt{{Op: troupe.OpCreate, Path: "x"}},
 			"echo a > $TMPDIR/t; mv $TMPDIR/t x; echo b >> x"},
 		"another content": {[]troupe.Attempt{{Op: troupe.OpWrite, Path: "rc"}},
-			"echo a > $TMPDIR/t; mv $TMPDIR/t rc; echo b >> rc; truncate -s 0 rc; chmod 600 rc; touch rc"},
+			"echo a > rc; echo b >> rc; truncate -s 0 rc; chmod 600 rc; touch rc"},
 		"made anew": {[]troupe.Attempt{{Op: troupe.OpWrite, Path: "rc"}, {Op: troupe.OpRemove, Path: "rc"}},
-			"rm rc; echo a > rc"},
+			"rm rc; echo a > rc; echo b > $TMPDIR/t; mv $TMPDIR/t rc"}, // which copies: see isLoose
 		"a folder": {[]troupe.Attempt{{Op: troupe.OpCreate, Path: "d", Kind: troupe.KindFolder}},
 			"mkdir d; mkdir d/e; echo a > d/e/f.tmp; mv d/e/f.tmp d/e/f; ln d/e/f d/g; ln -s e d/l; echo b > d/l/f; " +
 				"rm -r d; mkdir d; touch d/x"},

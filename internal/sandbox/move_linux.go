@@ -188,6 +188,9 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 	if z != zoneGranted {
 		return f.judgeEnd(z, try, to)
 	}
+	if f.plan.isLoose(from) {
+		return verdictElsewhere
+	}
 	if kind := from.kind(); kind == unix.S_IFDIR || kind == unix.S_IFLNK && !f.plan.allows(try) {
 		if f.plan.leads(to.path) || kind == unix.S_IFLNK && f.misdirects(from, to) {
 			f.attempt(q.puts(from, to), to)
@@ -195,7 +198,7 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 		}
 		if kind == unix.S_IFDIR {
 			if f.zoneOf(at(removal(q, from), from), from) != zoneGranted {
-				return verdictElsewhere // something could still come into it while it is looked through
+				return verdictElsewhere
 			}
 			if hole := f.holds(from.path, to.path); hole != "" {
 				f.seen.record(troupe.OpCreate, hole)
@@ -204,6 +207,16 @@ func (f *files) arrive(q *asked, from, to place) verdict {
 		}
 	}
 	return f.judgeEnd(z, try, to)
+}
+
+// isLoose reports whether a name may be another thing's by the time it is moved: the command changes what lies there
+// without the listener, and may put a folder or a link in the place of the file that was judged.
+func (p *plan) isLoose(from place) bool {
+	if from.bare || from.name == "" {
+		return false // it is moved by what holds it
+	}
+	z := p.zone(from.path)
+	return z == zoneFree || z == zoneOpen
 }
 
 // misdirects reports whether a symbolic link leads, from where it would lie, to where it may not lead.

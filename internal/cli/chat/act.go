@@ -360,6 +360,7 @@ func setMode(ctx context.Context, v *conversation, name string) error {
 	if err != nil {
 		return err
 	}
+	_, v.modeBefore, _ = v.standing()
 	v.mode = mode // of the conversation after this one as well
 	said := "From the next call on: " + name
 	if path := v.m.closes("was allowed by the mode "+name, mode); path != "" {

@@ -58,7 +58,9 @@ type conversation struct {
 	// model and mode were chosen for the conversation that comes next.
 	model string
 	mode  troupe.Mode
-	leave bool
+	// modeBefore is the mode that held when another was asked for.
+	modeBefore troupe.Mode
+	leave      bool
 	// reading: a line was asked for and has not come yet.
 	reading bool
 }

@@ -145,7 +145,10 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", v.tree.root))
 	// The next one works with what this one worked with: above all it may do no more than this one.
 	model, mode, _ := v.standing()
-	model, mode = cmp.Or(v.model, model), cmp.Or(v.mode, mode)
+	if v.mode != "" && mode == v.modeBefore {
+		mode = v.mode // it was asked for, and the session has not read it yet
+	}
+	model = cmp.Or(v.model, model)
 	if v.view != nil && v.role() != "" {
 		v.trees.next.Agent = v.view.Cast.Role()
 	}
