@@ -121,8 +121,10 @@ func (g *guard) own() []string {
 	return out
 }
 
-// ofRepository is what makes a folder a repository of git.
-var ofRepository = []string{"HEAD", "objects", "refs", "config", "hooks", "info", "branches"}
+// ofRepository lists what makes a folder a repository of git.
+func ofRepository() []string {
+	return []string{"HEAD", "objects", "refs", "config", "hooks", "info", "branches"}
+}
 
 // opened is what of the protected places was allowed for one run, beyond the operations that were shown one by
 // one: those the sandbox knows.
@@ -163,7 +165,7 @@ func (o *opened) keep(dir string) bool {
 	if o.kept == nil {
 		o.kept = make(map[string]bool)
 	}
-	for _, name := range ofRepository {
+	for _, name := range ofRepository() {
 		err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				o.kept[path] = true
@@ -195,7 +197,7 @@ func (o *opened) opens(path string) bool {
 	}
 	for _, dir := range o.bare {
 		if rest, ok := strings.CutPrefix(path, dir+"/"); ok {
-			if piece, _, _ := strings.Cut(rest, "/"); slices.Contains(ofRepository, piece) {
+			if piece, _, _ := strings.Cut(rest, "/"); slices.Contains(ofRepository(), piece) {
 				return true
 			}
 		}
