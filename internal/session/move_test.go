@@ -65,6 +65,7 @@ func TestMoveIsAnswered(t *testing.T) {
 				t.Fatal("main is not there")
 			}
 			pass(time.Second)
+			synctest.Wait() // for the reply, which another goroutine gives
 			if !slices.Equal(said, []string{want}) {
 				t.Errorf("%s: told %q, not %q", asked, said, want)
 			}

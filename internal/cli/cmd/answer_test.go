@@ -25,8 +25,9 @@ func TestAnswer(t *testing.T) {
 			"is running it; it will be read when you resume the session: troupe -p --resume 7k3f00000000\n",
 			"allow=true session=false"},
 		{wire.Answer{Note: "no"}, false, "main/Auth Explorer: denied: rm", `allow=false session=false "no"`},
-		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) for this session" +
-			" on: rm", "allow=true session=true"},
+		{wire.Answer{Allow: true, Session: true}, false, "main/Auth Explorer: allowed, and Bash(rm -rf build) for " +
+			"this " +
+			"session: rm", "allow=true session=true"},
 		{wire.Answer{Allow: true}, true,
 			`{"request":"9m2000000000-1.0","allow":true,"session":false,"always":false,"effect":"waits"}`,
 			"allow=true"},
