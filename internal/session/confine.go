@@ -193,6 +193,19 @@ func (c confined) Move(log string) (name string, err error) {
 	return m.Move(log)
 }
 
+// TakeTurn implements tool.Queuer.
+func (c confined) TakeTurn(ctx context.Context, env tool.Env, wait bool) bool {
+	q, ok := c.Prepared.(tool.Queuer)
+	return !ok || q.TakeTurn(ctx, env, wait)
+}
+
+// LeaveTurn implements tool.Queuer.
+func (c confined) LeaveTurn() {
+	if q, ok := c.Prepared.(tool.Queuer); ok {
+		q.LeaveTurn()
+	}
+}
+
 // skipped is why a call is not run. One that ran confined, and waited to be run again with what it wanted, did
 // run: its result says so, and what it printed.
 func (cs *calls) skipped(i int, why string) string {

@@ -104,6 +104,16 @@ func (j *judged) unannounced() bool {
 	return !j.stopped && j.refused == "" && j.judgement == nil && j.decision.Effect == troupe.Allow && !j.announced()
 }
 
+// leaveTurn gives the turn of a call to another one, if it has one.
+func (j *judged) leaveTurn() {
+	if j == nil {
+		return
+	}
+	if q, ok := j.prepared.(tool.Queuer); ok {
+		q.LeaveTurn()
+	}
+}
+
 // judge prepares the call and judges it. A tool that panics, perhaps on one odd input, fails this call
 // and not the process.
 func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
@@ -381,13 +391,14 @@ func (cs *calls) judging(i int) bool {
 // meanwhile has been heard: a stop keeps the call from beginning.
 func (cs *calls) judged(in inJudged) error {
 	if cs.working[in.call] != in.job {
+		in.judged.leaveTurn()
 		return nil
 	}
 	delete(cs.working, in.call)
 	if in.judged.stopped {
 		return nil
 	}
-	if in.judged.judgement != nil {
+	if in.judged.judgement != nil && cs.a.st.Calls[in.call].Judged == nil {
 		if err := cs.noteJudgement(in.call, *in.judged.judgement); err != nil {
 			return err
 		}

@@ -71,8 +71,11 @@ func (a *actor) kill() {
 	}
 	a.mu.Unlock()
 	for _, in := range unheard {
-		if leave, ok := in.(inGranted); ok {
-			a.h.d.Governor.Leave(leave.provider, nil) // it will not be used
+		switch in := in.(type) {
+		case inGranted:
+			a.h.d.Governor.Leave(in.provider, nil) // it will not be used
+		case inJudged:
+			in.judged.leaveTurn()
 		}
 	}
 }
@@ -85,6 +88,9 @@ func (a *actor) letGo() {
 	}
 	for _, j := range a.calls.working {
 		j.cancel()
+	}
+	for _, j := range a.calls.ready {
+		j.leaveTurn()
 	}
 	for _, cancel := range a.tasks.shells {
 		cancel()

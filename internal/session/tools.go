@@ -94,6 +94,7 @@ func (cs *calls) runTool(ctx context.Context, i int, runner tool.Runner) error {
 	if j != nil && (j.refused != "" || j.version == cs.a.tree.chain.version(cs.a.id)) {
 		return cs.announce(ctx, i, j)
 	}
+	j.leaveTurn()
 	c := cs.candidate(i)
 	cs.startJob(ctx, i, func(ctx context.Context, job *job) {
 		j := c.judge(ctx, runner)
@@ -115,18 +116,47 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	if settled, err := cs.applyDecision(i, j.decision, j.ask); settled || err != nil {
 		return err
 	}
+	if q, ok := j.prepared.(tool.Queuer); ok && j.announced() && j.background == "" &&
+		!q.TakeTurn(ctx, j.env, false) {
+		cs.queue(ctx, i, j, q)
+		return nil
+	}
+	begun, err := cs.begin(ctx, i, j)
+	if !begun {
+		j.leaveTurn()
+	}
+	return err
+}
+
+// queue has a call wait for its turn. It has not begun until then, and the log must not say that it has: a process
+// that takes the session over would not know that nothing was done.
+func (cs *calls) queue(ctx context.Context, i int, j *judged, q tool.Queuer) {
+	cs.startJob(ctx, i, func(ctx context.Context, job *job) {
+		in := inJudged{i, job, j}
+		if !q.TakeTurn(ctx, j.env, true) {
+			in.judged = &judged{stopped: true}
+		}
+		if !cs.a.post(in) {
+			j.leaveTurn()
+		}
+	})
+	cs.a.begun = true
+}
+
+// begin runs a call that nothing stands in the way of, once the log says so if it has to.
+func (cs *calls) begin(ctx context.Context, i int, j *judged) (begun bool, err error) {
 	if j.announced() {
 		// From here on it may have taken effect, and the log has to know.
 		c := cs.a.st.Calls[i]
 		if err := cs.a.stage(troupe.ToolStarted{Reply: c.Reply, Call: c.Index, Name: c.Name,
 			Decision: j.decision, Absent: j.absent}); err != nil {
-			return err
+			return false, err
 		}
 		if j.background != "" {
-			return cs.a.tasks.runShell(ctx, i, j.background, j.prepared, j.env)
+			return true, cs.a.tasks.runShell(ctx, i, j.background, j.prepared, j.env)
 		}
 		if err := cs.a.flush(ctx, nil); err != nil {
-			return err
+			return false, err
 		}
 	}
 	ended := func() {}
@@ -135,10 +165,11 @@ func (cs *calls) announce(ctx context.Context, i int, j *judged) error {
 	}
 	cs.startJob(ctx, i, func(ctx context.Context, job *job) {
 		defer ended()
+		defer j.leaveTurn()
 		cs.run(ctx, i, job, j)
 	}).begin()
 	cs.a.begun = true
-	return nil
+	return true, nil
 }
 
 // run runs a call in its job.
@@ -235,6 +266,7 @@ func (cs *calls) finish(i int, out tool.Output, took time.Duration, denied *trou
 // finishBilled is finish with the bill of what the tool asked a model.
 func (cs *calls) finishBilled(i int, out tool.Output, took time.Duration, denied *troupe.Decision, spent *bill) error {
 	c := cs.a.st.Calls[i]
+	cs.ready[i].leaveTurn()
 	delete(cs.ready, i)
 	if len(out.Blocks) == 0 {
 		out.Blocks = []troupe.Block{troupe.Text("(no output)")}

@@ -103,6 +103,16 @@ type Mover interface {
 	Move(log string) (name string, err error)
 }
 
+// Queuer is a Prepared that takes turns with other calls, so that it may have to wait before it begins. A call that
+// the log announces is announced when its turn has come: one that still waits has not begun.
+type Queuer interface {
+	// TakeTurn reports whether the call may begin. If wait is set it waits for that until ctx ends. Run waits no
+	// more once the call has its turn.
+	TakeTurn(ctx context.Context, env Env, wait bool) bool
+	// LeaveTurn gives the turn to another call. Run may have done so before, and so may LeaveTurn.
+	LeaveTurn()
+}
+
 // Output is what a call returns: to the model its blocks, to the record its evidence.
 type Output struct {
 	Blocks   []troupe.Block

@@ -161,6 +161,7 @@ type call struct {
 	timeout    time.Duration
 	most       int // milliseconds that timeout could have been
 	under      atomic.Pointer[underway]
+	turn       atomic.Pointer[turn] // nil: it has to wait for one
 }
 
 // Access implements tool.Prepared.
@@ -183,56 +184,17 @@ type printed interface {
 	report(ended, also string) string
 }
 
-// turn waits until the command may begin. It reports false if ctx ended first; else leave has to be called once.
-func (c *call) turn(ctx context.Context, env tool.Env) (leave func(), ok bool) {
-	var entered []*turns
-	waited := false
-	stage := func(s troupe.Stage) {
-		if waited = true; env.Stage != nil {
-			env.Stage(s)
-		}
-	}
-	leave = func() {
-		for _, t := range entered {
-			t.leave()
-		}
-	}
-	if c.background { // a server may be at work for days, and the commands that ask it wait for it
-		return leave, true
-	}
-	for _, q := range []struct {
-		*turns
-		stage troupe.Stage
-	}{
-		{c.shell.repositories.of(c.command, env.Cwd), troupe.StageRepository}, {&c.shell.turns, troupe.StageProcessor},
-	} {
-		if q.turns == nil {
-			continue
-		}
-		if !q.enter(ctx, func() { stage(q.stage) }) {
-			leave()
-			return nil, false
-		}
-		entered = append(entered, q.turns)
-	}
-	if waited {
-		stage(troupe.StageRuns)
-	}
-	return leave, true
-}
-
 // Run implements tool.Prepared.
 func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Output{}, err
 	}
-	leave, ok := c.turn(ctx, env)
-	if !ok {
+	defer c.LeaveTurn()
+	if !c.TakeTurn(ctx, env, true) {
 		return tool.Errorf("The command was not run: the call was cancelled before its turn came."), nil
 	}
 	out, err := c.output(env)
-	under := newUnderway(out, leave)
-	defer under.leave()
+	under := newUnderway(out, c.LeaveTurn)
 	if err != nil {
 		return tool.Errorf("The command was not run: there is no place for its output: %v.", err), nil
 	}

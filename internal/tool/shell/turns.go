@@ -27,12 +27,27 @@ type turns struct {
 	timer   *time.Timer     // runs while somebody waits
 }
 
+// tryEnter is enter for what does not wait.
+func (t *turns) tryEnter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.admitted()
+}
+
+// admitted lets one be at work if there is room for it, with mu held.
+func (t *turns) admitted() bool {
+	if t.working >= t.limit || len(t.waiting) > 0 {
+		return false
+	}
+	t.working++
+	return true
+}
+
 // enter waits for a turn, and calls waits, unless that is nil, if it has to. It reports false if ctx ended first;
 // else leave has to be called.
 func (t *turns) enter(ctx context.Context, waits func()) bool {
 	t.mu.Lock()
-	if t.working < t.limit && len(t.waiting) == 0 {
-		t.working++
+	if t.admitted() {
 		t.mu.Unlock()
 		return true
 	}
