@@ -14,6 +14,15 @@ type Settings struct {
 	// "" if that was not kept.
 	Definitions string `json:"definitions,omitempty"`
 	Policy      Policy `json:"policy"`
+	// Given holds for the tree until others are given, in whatever process it goes on.
+	Given Given `json:"given,omitzero"`
+}
+
+// Given are the limits that a person gave a run by flags, in the place of those in the settings. 0: none was given.
+type Given struct {
+	MaxTotal  int   `json:"max_total,omitempty"`
+	MaxTokens int64 `json:"max_tokens,omitempty"`
+	MaxCost   Money `json:"max_cost,omitempty"`
 }
 
 // Policy holds the settings of the loop itself.

@@ -29,7 +29,7 @@ func TestAskedCaps(t *testing.T) {
 		"had some where settings say none": {had: troupe.Caps{MaxCost: usd(7), MaxTokens: 70},
 			want: troupe.Caps{MaxCost: usd(7), MaxTokens: 70}},
 	} {
-		if got := askedCaps(x.settings, x.asked, x.had); got != x.want {
+		if got := askedCaps(x.settings, given(x.asked, troupe.Given{}), x.had); got != x.want {
 			t.Errorf("%s: %+v, want %+v", name, got, x.want)
 		}
 	}

@@ -76,7 +76,7 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
 	}
 	s := &troupe.Settings{AskFor: ask, Fallback: fallback, Definitions: doc.Hash,
-		Policy: troupe.DefaultPolicy()}
+		Policy: troupe.DefaultPolicy(), Given: given(b, before.Given)}
 	s.Policy.MaxAttempts = 0 // patience alone ends what fails again and again
 	if !b.Attended {
 		s.Policy.Patience = time.Duration(from.RetrySeconds) * time.Second

@@ -52,7 +52,8 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
-	caps := askedCaps(p.settings.Caps(), b, t.Sum.Caps) // the settings' limits are followed as its rules are
+	// The settings' limits are followed as its rules are.
+	caps := askedCaps(p.settings.Caps(), given(b, ad.Settings.Given), t.Sum.Caps)
 	ad.Caps = &caps
 	profiles, problems, err := newProfiles(a.app, e.tools, p, b)
 	if err != nil {

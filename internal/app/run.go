@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -138,7 +139,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	caps := askedCaps(p.settings.Caps(), b, troupe.Caps{})
+	caps := askedCaps(p.settings.Caps(), given(b, troupe.Given{}), troupe.Caps{})
 	authority, warnings, err := a.app.authority(e.tools.gate, b, p, nil)
 	if err != nil {
 		return begun, err
@@ -217,24 +218,30 @@ func nameTaken(name string, err error) error {
 	}
 }
 
-// askedCaps are a tree's caps: what the settings say now, with what was asked for beside them. A limit in money
+// given are the limits that were asked for with flags, now or before.
+func given(b wire.Begin, before troupe.Given) troupe.Given {
+	return troupe.Given{
+		MaxTotal: cmp.Or(b.MaxAgents, before.MaxTotal), MaxTokens: cmp.Or(b.MaxTokens, before.MaxTokens),
+		MaxCost: cmp.Or(troupe.Dollars(b.MaxUSD), before.MaxCost),
+	}
+}
+
+// askedCaps are a tree's caps: what the settings say now, with what was asked for in its place. A limit in money
 // or tokens that the tree has had is raised only by what was asked for.
-func askedCaps(caps troupe.Caps, b wire.Begin, had troupe.Caps) troupe.Caps {
+func askedCaps(caps troupe.Caps, asked troupe.Given, had troupe.Caps) troupe.Caps {
 	switch {
-	case b.MaxUSD > 0:
-		caps.MaxCost = troupe.Dollars(b.MaxUSD)
+	case asked.MaxCost > 0:
+		caps.MaxCost = asked.MaxCost
 	case had.MaxCost > 0 && (caps.MaxCost == 0 || had.MaxCost < caps.MaxCost):
 		caps.MaxCost = had.MaxCost
 	}
 	switch {
-	case b.MaxTokens > 0:
-		caps.MaxTokens = b.MaxTokens
+	case asked.MaxTokens > 0:
+		caps.MaxTokens = asked.MaxTokens
 	case had.MaxTokens > 0 && (caps.MaxTokens == 0 || had.MaxTokens < caps.MaxTokens):
 		caps.MaxTokens = had.MaxTokens
 	}
-	if b.MaxAgents > 0 {
-		caps.MaxTotal = b.MaxAgents
-	}
+	caps.MaxTotal = cmp.Or(asked.MaxTotal, caps.MaxTotal)
 	return caps
 }
 
