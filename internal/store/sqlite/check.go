@@ -54,6 +54,14 @@ func (s *Store) Check(ctx context.Context) (damage []string, whole bool, err err
 	if err == nil {
 		err = c.query(decode("document"), "SELECT hash, body FROM documents")
 	}
+	if err == nil {
+		err = c.query(func(r row) error {
+			damage = append(damage, fmt.Sprintf("session %s: the end of its log is missing: mail stands as read by "+
+				"event %d, and the last one is %d", r.text(0), r.int64(1), r.int64(2)))
+			return nil
+		}, `SELECT s.id, max(m.delivered), s.seq FROM sessions s JOIN mail m ON m.root = s.root AND m.receiver = s.id
+			WHERE m.delivered > s.seq GROUP BY s.root, s.id`)
+	}
 	if ctx.Err() != nil {
 		return damage, false, nil //nolint:nilerr // there was no time for the rest
 	}

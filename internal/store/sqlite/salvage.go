@@ -225,6 +225,9 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 	} else {
 		s.out.Cut = append(s.out.Cut, CutSession{ID: l.id, Name: x.Session.Name, Why: x.Lost})
 	}
+	if err := s.keep(forgetUnwritten+` ?`, string(l.root), string(l.id), x.Kept); err != nil {
+		return x, false, err
+	}
 	return x, true, s.writeLog(x)
 }
 

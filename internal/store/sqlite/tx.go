@@ -202,8 +202,17 @@ func (t *tx) Claim(id troupe.SessionID, owner troupe.OwnerID) (troupe.Lease, err
 	if n == 0 {
 		return troupe.Lease{}, fmt.Errorf("%s in tree %q: %w", doing, t.root, troupe.ErrNotFound)
 	}
+	// Damage can take the end of a log and leave what it did to the mailbox. What stands as read by an event that
+	// is not there was not read: were it kept, the same mail could not be sent again.
+	if _, err := t.exec(doing, forgetUnwritten+` (SELECT seq FROM sessions WHERE root = ? AND id = ?)`,
+		string(t.root), string(id), string(t.root), string(id)); err != nil {
+		return troupe.Lease{}, err
+	}
 	return t.Lease(id)
 }
+
+// forgetUnwritten forgets mail of a session that stands as read behind an event.
+const forgetUnwritten = `DELETE FROM mail WHERE root = ? AND receiver = ? AND delivered >`
 
 func (t *tx) Send(m troupe.Mail) (bool, error) {
 	doing := fmt.Sprintf("send mail %s to session %s", m.ID, m.To)
