@@ -48,6 +48,7 @@ type fake struct {
 	unbegun  error // why no conversation begins
 	turns    []wire.Turn
 	undo     wire.Undo
+	undoes   map[int]wire.Undo // by turn
 	slow     bool         // what is said waits for the end of a step
 	back     bool         // the clock runs backwards
 	next     *wire.Report // of the next run, which is under way whenever one has ended
@@ -330,7 +331,10 @@ func (f *fake) PlanUndo(_ context.Context, _ troupe.SessionID, o wire.UndoOrder)
 	if len(f.turns) > 0 {
 		f.tell(fmt.Sprintf("undo %d", o.Turn))
 	}
-	if f.undo.Turn > 0 {
+	if u, ok := f.undoes[o.Turn]; ok {
+		return u, nil
+	}
+	if f.undo.Turn > 0 || f.undo.Type == wire.RedoType {
 		return f.undo, nil
 	}
 	return wire.Undo{}, &troupe.UserError{Problem: "there is no undo here"}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
-	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -26,6 +25,7 @@ type machine struct {
 	settled         map[string]bool // requests that were answered here
 	mark            int             // grows with each question that is shown
 	dialog          dialog
+	proposed        string            // the words of that question
 	closing         map[string]string // why requests go away, if it was something done here
 	went            string            // the path of a request that went away unanswered here
 	wentAt          time.Time         // and when
@@ -34,15 +34,6 @@ type machine struct {
 	beside          bool              // an agent or a command is shown, and not the conversation
 	returned        time.Time         // when the conversation was shown again because that had ended
 }
-
-// dialog is a question of our own.
-type dialog int
-
-const (
-	dialogNone dialog = iota
-	dialogQuit
-	dialogUndo
-)
 
 // act is something to be done.
 type act struct {
@@ -80,7 +71,7 @@ func (m *machine) prompt() string {
 	switch {
 	case m.dialog == dialogQuit:
 		return "w/s/l + Enter? "
-	case m.dialog == dialogUndo:
+	case m.dialog != dialogNone:
 		return "y/n + Enter? "
 	case len(m.asks) > 0 && m.asks[0].Kind == troupe.RequestQuestion:
 		return "answer? "
@@ -165,33 +156,6 @@ func (m *machine) waits() act {
 	}
 	return say("Sent to the main agent. The request of %s is still open: answer with %s "+
 		"(n and words: no, and why).", m.asks[0].Path, words)
-}
-
-// decide answers a question of our own.
-func (m *machine) decide(word string) []act {
-	was := m.dialog
-	m.dialog = dialogNone
-	if was == dialogUndo {
-		if word == "y" || word == "yes" {
-			return []act{{kind: actUndo}}
-		}
-		return []act{say("Nothing was undone.")}
-	}
-	switch word {
-	case "w", "wait":
-		m.ending = true
-		leaves := "Ctrl-C leaves them to be resumed."
-		if m.left > 0 {
-			leaves = "Ctrl-C leaves, and ends commands."
-		}
-		return []act{say("Waiting. %s", leaves), {kind: actWait}}
-	case "s", "stop":
-		m.ending = true
-		return []act{{kind: actStop, stop: wire.Stop{Now: true, Tree: true}}, {kind: actWait}}
-	case "l", "leave":
-		return []act{{kind: actLeave}}
-	}
-	return []act{say("Going on.")}
 }
 
 // reply reads a line as the answer to the request that is shown. Anything else than an
@@ -328,37 +292,6 @@ func (m *machine) quit() []act {
 	return []act{{kind: actCount}}
 }
 
-// counted continues quit.
-func (m *machine) counted(agents, commands int) []act {
-	if agents+commands == 0 {
-		return []act{{kind: actLeave}}
-	}
-	var what []string
-	if agents > 0 {
-		what = append(what, console.Count(agents, "agent"))
-	}
-	if commands > 0 {
-		what = append(what, console.Count(commands, "command"))
-	}
-	m.dialog, m.left = dialogQuit, commands
-	m.mark++
-	verb := "are"
-	if agents+commands == 1 {
-		verb = "is"
-	}
-	stop, leave := "(s)top", "(l)eave to be resumed later"
-	switch {
-	case commands > 0 && agents > 0:
-		leave = "(l)eave: agents can be resumed later, commands end now"
-	case commands == 1:
-		stop, leave = "(s)top it and tell the agent", "(l)eave: it ends too, and the agent is told when you go on"
-	case commands > 1:
-		stop, leave = "(s)top them and tell the agent", "(l)eave: they end too, and the agent is told when you go on"
-	}
-	return []act{say("%s %s at work. (w)ait for the end, %s, or %s? Anything else goes back.",
-		strings.Join(what, " and "), verb, stop, leave)}
-}
-
 // running says whether the main agent is at work. That a run has ended takes nothing back of
 // what was said of the next Ctrl-C; one that begins may be stopped by it.
 func (m *machine) running(on bool) {
@@ -379,9 +312,8 @@ func (m *machine) interrupt(text string) []act {
 	switch {
 	case m.ending || m.dialog == dialogQuit:
 		return []act{{kind: actLeave}}
-	case m.dialog == dialogUndo:
-		m.dialog = dialogNone
-		return []act{say("Nothing was undone.")}
+	case m.dialog == dialogUndo || m.dialog == dialogRedo:
+		return m.decide("no")
 	case m.beside:
 		m.interrupts = 0
 		return []act{{kind: actBack}}
@@ -406,9 +338,8 @@ const closedByStop = "was closed with the turn that you stopped"
 // escape is the Esc key. It stops the turn, and never ends the conversation.
 func (m *machine) escape() []act {
 	switch {
-	case m.dialog == dialogUndo:
-		m.dialog = dialogNone
-		return []act{say("Nothing was undone.")}
+	case m.dialog == dialogUndo || m.dialog == dialogRedo:
+		return m.decide("no")
 	case m.dialog == dialogQuit:
 		m.dialog = dialogNone
 		return []act{say("Going on.")}
@@ -462,11 +393,4 @@ func (m *machine) eof() []act {
 	}
 	m.dialog = dialogNone
 	return m.quit()
-}
-
-// propose asks whether an undo is to be carried out.
-func (m *machine) propose() []act {
-	m.dialog = dialogUndo
-	m.mark++
-	return []act{say("Undo this? y, or anything else for no.")}
 }

@@ -208,11 +208,11 @@ func TestMachine(t *testing.T) {
 			{ctrlD, "leave", "w/s/l + Enter? "},
 		}},
 		{"undo", machine{terminal: true, begun: true}, []step{
-			{func(m *machine) []act { return m.propose() }, "say", "y/n + Enter? "},
+			{func(m *machine) []act { return m.propose(false) }, "say", "y/n + Enter? "},
 			{line("y"), "undo", "> "},
-			{func(m *machine) []act { return m.propose() }, "say", "y/n + Enter? "},
+			{func(m *machine) []act { return m.propose(false) }, "say", "y/n + Enter? "},
 			{ctrlC(""), "say", "> "},
-			{func(m *machine) []act { return m.propose() }, "say", "y/n + Enter? "},
+			{func(m *machine) []act { return m.propose(false) }, "say", "y/n + Enter? "},
 			{line("yo"), "say", "> "},
 		}},
 		{"a pipe", machine{begun: true, working: true}, []step{

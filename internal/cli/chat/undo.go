@@ -6,27 +6,29 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-const undoHint = "/undo goes back to before the last prompt that changed a file, /undo TURN to before that turn; " +
-	"/undo redo takes the last undo back."
+const undoHint = "/undo goes back to before the last prompt whose changes are still there, " +
+	"/undo TURN to before that turn; /undo redo takes the last undo back."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
 func planUndo(ctx context.Context, v *conversation, args string) error {
 	n, err := strconv.Atoi(args)
 	order := wire.UndoOrder{Turn: n, Redo: args == "redo"}
 	var u wire.Undo
-	about := ""
-	if args == "" {
-		order.Turn, about = turnOfPrompt(ctx, v)
-	}
-	if args == "" || order.Redo || err == nil && n > 0 {
+	var about aboutUndo
+	switch {
+	case args == "":
+		u, about, err = lastPrompt(ctx, v)
+		order.Turn = u.Turn
+	case order.Redo || err == nil && n > 0:
 		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, order)
-	} else {
+	default:
 		err = &troupe.UserError{Problem: fmt.Sprintf("%q is no turn", args)}
 	}
 	if err != nil {
@@ -42,7 +44,7 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 			stays++
 		}
 	}
-	plan := undoPlan(v.trees.next.Cwd, u, about)
+	plan := about.passedText() + undoPlan(v.trees.next.Cwd, u, about.prompt)
 	if stays > 0 {
 		plan += fmt.Sprintf("Nothing is put back as long as a file stays; "+
 			"troupe undo %s --force puts back those that can be.\n", v.tree.root)
@@ -53,41 +55,87 @@ func planUndo(ctx context.Context, v *conversation, args string) error {
 	}
 	order.Plan = u.Plan
 	v.undo = order
-	v.perform(ctx, v.m.propose())
+	v.perform(ctx, v.m.propose(order.Redo))
 	return nil
 }
 
-// turnOfPrompt is the first turn of the last prompt that changed a file, and says which prompt that was; 0
-// leaves the choice to the plan.
-func turnOfPrompt(ctx context.Context, v *conversation) (turn int, about string) {
+// aboutUndo says which prompt an undo goes back to, and which later ones it passed: their files hold what they
+// held before them.
+type aboutUndo struct {
+	prompt string
+	passed []string
+}
+
+// passedShown is how many passed prompts are named.
+const passedShown = 3
+
+func (a aboutUndo) passedText() string {
+	var b strings.Builder
+	for i, p := range a.passed {
+		if i == passedShown {
+			fmt.Fprintf(&b, "Passed: %s more\n", console.Count(len(a.passed)-i, "prompt"))
+			break
+		}
+		fmt.Fprintf(&b, "Passed: %s; its files are already as they were before it\n", p)
+	}
+	return b.String()
+}
+
+// lastPrompt is the undo to before the last prompt that has something to put back.
+func lastPrompt(ctx context.Context, v *conversation) (u wire.Undo, about aboutUndo, err error) {
 	turns, err := v.trees.api.Turns(ctx, v.tree.root)
 	if err != nil {
-		return 0, ""
+		return u, about, err
 	}
-	last := -1
-	for i, t := range turns {
-		if len(t.Files) > 0 && !t.Undone {
-			last = i
+	for _, first := range changingPrompts(turns) {
+		u, err = v.trees.api.PlanUndo(ctx, v.tree.root, wire.UndoOrder{Turn: turns[first].Number})
+		prompt := promptOf(turns, first, v.o.Local)
+		if err != nil || len(u.Files) > 0 {
+			about.prompt = prompt
+			return u, about, err
 		}
+		if prompt == "" {
+			prompt = fmt.Sprintf("turn %d", turns[first].Number)
+		}
+		about.passed = append(about.passed, prompt)
 	}
-	if last < 0 {
-		return 0, ""
+	if len(about.passed) > 0 {
+		u.Turn = 0 // no turn has anything to put back
+		return u, about, nil
 	}
-	for last > 0 && turns[last].Asked != "" && samePrompt(turns[last-1], turns[last]) {
-		last--
+	u, err = v.trees.api.PlanUndo(ctx, v.tree.root, wire.UndoOrder{})
+	return u, about, err
+}
+
+// changingPrompts are the first turns of the prompts that changed a file, the last one first: indexes of turns.
+func changingPrompts(turns []wire.Turn) []int {
+	var out []int
+	for i := len(turns) - 1; i >= 0; i-- {
+		if len(turns[i].Files) == 0 || turns[i].Undone {
+			continue
+		}
+		for i > 0 && turns[i].Asked != "" && samePrompt(turns[i-1], turns[i]) {
+			i--
+		}
+		out = append(out, i)
 	}
-	t := turns[last]
+	return out
+}
+
+// promptOf says which prompt a turn is the first of; "" if no prompt asked for it.
+func promptOf(turns []wire.Turn, first int, local *time.Location) string {
+	t := turns[first]
 	if t.Asked == "" {
-		return t.Number, ""
+		return ""
 	}
-	about = fmt.Sprintf("your prompt “%s”", console.Line(t.Asked, 60))
-	if n, of := alike(turns, last); of > 1 {
+	about := fmt.Sprintf("your prompt “%s”", console.Line(t.Asked, 60))
+	if n, of := alike(turns, first); of > 1 {
 		about += fmt.Sprintf(", number %d of %d with these words", n, of)
 	}
 	if !t.At.IsZero() {
-		about += ", at " + t.At.In(v.o.Local).Format("15:04")
+		about += ", at " + t.At.In(local).Format("15:04")
 	}
-	return t.Number, about
+	return about
 }
 
 // samePrompt reports whether two turns next to each other belong to one prompt.
@@ -123,7 +171,10 @@ func applyUndo(ctx context.Context, v *conversation) error {
 		}
 		text := fmt.Sprintf("%d of %s %s put back.", len(u.Files), console.Count(len(u.Files)+len(u.Left), "file"),
 			were)
-		if u.TakeBack != "" && !order.Redo {
+		switch {
+		case order.Redo:
+			text = "The last undo was taken back: " + text
+		case u.TakeBack != "":
 			text += " /undo redo takes that back."
 		}
 		v.flow(v.wrap(text) + "\n")
@@ -136,7 +187,10 @@ const undoCommands = 10
 
 func undoPlan(cwd string, u wire.Undo, about string) string {
 	var b strings.Builder
-	if u.Turn > 0 {
+	switch {
+	case u.Type == wire.RedoType:
+		b.WriteString("What the last undo put back is changed again:\n")
+	case u.Turn > 0:
 		if about != "" {
 			about = ", " + about
 		}

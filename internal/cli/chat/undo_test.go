@@ -47,3 +47,64 @@ func TestUndoTellsPromptsApart(t *testing.T) {
 		f.heardAll(t, "begin false", "hello", "undo 2")
 	})
 }
+
+// TestUndoPassesWhatChangedNothing: a prompt whose files are as they were before it is no dead end: /undo goes past it
+// to the last prompt that has something to put back, and says so.
+func TestUndoPassesWhatChangedNothing(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+		changed := []wire.FileChange{{Path: "/ws/a"}}
+		at := time.Date(2026, 11, 21, 14, 2, 0, 0, time.UTC)
+		f.turns = []wire.Turn{{Number: 1, Asked: "write it", Prompt: 1, At: at, Files: changed},
+			{Number: 2, Asked: "there", Prompt: 2, At: at, Files: changed},
+			{Number: 3, Asked: "and back", Prompt: 3, At: at, Files: changed},
+			{Number: 4, Asked: "and back", Prompt: 3, Files: changed}}
+		f.undoes = map[int]wire.Undo{3: {Turn: 3, Plan: "3"}, 2: {Turn: 2, Plan: "2"},
+			1: {Turn: 1, Plan: "1", Files: []wire.UndoFile{{Path: "/ws/a", Action: wire.UndoRemove}}}}
+		return f
+	}
+	screens(t, "undo-passed", f, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("hello\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/undo\r")
+		p.sees("y/n + Enter?")
+		f.heardAll(t, "begin false", "hello", "undo 3", "undo 2", "undo 1")
+	})
+}
+
+// TestUndoOfNothing: where no prompt has anything to put back, nothing is proposed.
+func TestUndoOfNothing(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	f.turns = []wire.Turn{{Number: 1, Asked: "one", Files: []wire.FileChange{{Path: "/ws/a"}}}}
+	f.undoes = map[int]wire.Undo{1: {Turn: 1, Plan: "1"}}
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	p.Keys("/undo\r")
+	p.sees("Passed: your prompt “one”; its files are already as they\nwere before it\n" +
+		"  There is nothing to put back.\n>")
+}
+
+// TestRedoSaysSo: taking an undo back has words of its own, and ? shows the question again.
+func TestRedoSaysSo(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+		f.undo = wire.Undo{Type: wire.RedoType, Plan: "p",
+			Files: []wire.UndoFile{{Path: "/ws/a", Action: wire.UndoCreate}}}
+		return f
+	}
+	screens(t, "redo", f, wire.Begin{}, func(p *person, _ *fake) {
+		p.Keys("hello\r")
+		p.sees("1.5 s\n>")
+		p.Keys("/undo redo\r")
+		p.sees("y/n + Enter?")
+		p.Keys("?\r")
+		p.sees("y/n + Enter? ?\nRedo this? y, or anything else for no.\ny/n + Enter?")
+		p.Keys("\x1b")
+		p.sees("Nothing was redone.\n>")
+	})
+}
