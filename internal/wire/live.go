@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -101,6 +102,23 @@ type Beyond struct {
 	Wider string `json:"wider,omitempty"`
 	// Mode is the mode of the session in which it would not be asked about.
 	Mode troupe.Mode `json:"mode,omitempty"`
+}
+
+// WiderFolder is the folder that Wider is about, absolute; "" if it names none.
+func (b Beyond) WiderFolder() string {
+	_, pattern, found := strings.Cut(b.Wider, "(/")
+	pattern, below := strings.CutSuffix(pattern, "/**)")
+	if !found || !below || !strings.HasPrefix(pattern, "/") {
+		return ""
+	}
+	var out strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		if pattern[i] == '\\' && i+1 < len(pattern) { // as rules write what is no wildcard
+			i++
+		}
+		out.WriteByte(pattern[i])
+	}
+	return out.String()
 }
 
 // Answer answers a request.

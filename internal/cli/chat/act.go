@@ -69,7 +69,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actShow:
 		if len(v.m.asks) > 0 {
 			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
-				width: v.width(),
+				explain: a.name == "explained", width: v.width(),
 				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role()})
 			v.flow(v.bell() + v.yellow(text))
 		}

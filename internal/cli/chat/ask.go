@@ -24,6 +24,7 @@ const askLines = 40
 type box struct {
 	waiting int  // how many more are open
 	whole   bool // all of a long action
+	explain bool // say what each key gives
 	width   int
 	color   bool
 	local   *time.Location
@@ -61,7 +62,7 @@ func showRequest(r wire.Request, x *box) string {
 		x.b.Reset()
 		x.b.WriteString(strings.Replace(first, who, render.Agent(r.Path, who), 1))
 	}
-	hidden := 0
+	hidden := 0 // behind the first lines
 	if len(lines) > askLines && !x.whole {
 		hidden = len(lines) - askLines
 		lines = lines[:askLines]
@@ -156,57 +157,6 @@ func room(width int, edge string) int {
 		return 0
 	}
 	return max(width-ansi.StringWidth(edge), 8)
-}
-
-// near is how long before its deadline a request says that it has one.
-const near = 15 * time.Minute
-
-// choices are what can be answered, a line each, and until when if that is near.
-func (x *box) choices(r wire.Request) []string {
-	var out []string
-	switch r.Kind {
-	case troupe.RequestQuestion:
-		out = []string{"write your answer, or n for none"}
-	default:
-		out = []string{"y  yes, once"}
-		if r.Kind == troupe.RequestBackground {
-			out[0] = "y  yes, to these agents and to those that they start"
-		}
-		if r.Grant != "" {
-			out = append(out, "s  yes, for this session: "+console.Visible(console.Line(r.Grant, 0)))
-			if r.Wider != "" {
-				out = append(out, "f  yes, for all files of the folder: "+console.Visible(console.Line(r.Wider, 0)))
-			}
-			always := "a  yes, always"
-			if r.File != "" {
-				always += ": kept in " + short(console.Visible(console.Line(r.File, 0)), "", x.home)
-			}
-			out = append(out, always)
-			if r.Tool == "Bash" {
-				out = append(out, "s and a allow it anything in the folder but at protected places, and any host "+
-					"that the "+
-					"settings allow")
-			}
-		}
-		out = append(out, "n  no; n and words says why")
-		if r.Mode != "" {
-			out = append(out, fmt.Sprintf("/mode %s allows edits in the project without asking", r.Mode))
-		}
-	}
-	var also []string
-	if left := r.Until.Sub(x.now); !r.Until.IsZero() && left < near {
-		also = append(also, "denied at "+r.Until.In(x.local).Format("15:04")+" unless answered")
-	}
-	switch {
-	case x.waiting == 1:
-		also = append(also, "1 more request waits")
-	case x.waiting > 1:
-		also = append(also, fmt.Sprintf("%d more requests wait", x.waiting))
-	}
-	if len(also) > 0 {
-		out = append(out, strings.Join(also, " · "))
-	}
-	return out
 }
 
 // outputLines is the end of what a command printed before somebody was asked about it.

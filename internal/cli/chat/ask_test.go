@@ -113,16 +113,27 @@ func TestRequestIsShort(t *testing.T) {
 func TestRequestOffersTheFolder(t *testing.T) {
 	t.Parallel()
 	r := wire.Request{ID: "r", Path: "main", Tool: "Edit", Action: "x", Grant: "Edit(//ws/src/a.go)", Running: true,
-		Beyond: wire.Beyond{Wider: "Edit(//ws/src/**)", Mode: troupe.ModeAcceptEdits}}
+		Folder: "/ws", Beyond: wire.Beyond{Wider: "Edit(//ws/src/**)", Mode: troupe.ModeAcceptEdits}}
 	const want = "┃ s  yes, for this session: Edit(//ws/src/a.go)\n" +
-		"┃ f  yes, for all files of the folder: Edit(//ws/src/**)\n┃ a  yes, always\n" +
+		"┃ f  yes, for this session, for all files in src and below: Edit(//ws/src/**)\n┃ a  yes, always\n" +
 		"┃ n  no; n and words says why\n┗━ /mode acceptEdits allows edits in the project without asking\n"
 	if got := showRequest(r, &box{local: time.UTC}); !strings.HasSuffix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	for wider, want := range map[string]string{
+		"Edit(//ws/**)": "in /ws and below", "Read(//home/u/no\\*tes/**)": "in ~/no*tes and below",
+		"Edit(~/x/**)": "of the folder",
+	} {
+		of := r
+		of.Wider = wider
+		if got := showRequest(of, &box{local: time.UTC, home: "/home/u"}); !strings.Contains(got,
+			"f  yes, for this session, for all files "+want+": ") {
+			t.Errorf("of %s:\n%s", wider, got)
+		}
+	}
 	m := machine{terminal: true, begun: true}
 	m.requests([]wire.Request{r})
-	if p := m.prompt(); p != "y/s/f/a/n + Enter? " {
+	if p := m.prompt(); p != "y/s/f/a/n/? + Enter? " {
 		t.Errorf("the prompt is %q", p)
 	}
 	yes := wire.Answer{Allow: true, Session: true, Wider: true}

@@ -140,6 +140,8 @@ func help() string {
 		fmt.Fprintf(&b, "  %-20s %s\n", head, c.help)
 	}
 	b.WriteString(`  @path                the file, picture or folder goes with the message
+  A request is answered with a key and Enter: y yes, once; s for this session; f for its folder;
+  a always; n no (n and words says why); v shows all of it; ? shows it again, and what each key gives.
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
   While agents work, what you send steers the main agent.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.

@@ -49,9 +49,9 @@ type fake struct {
 	turns    []wire.Turn
 	undo     wire.Undo
 	undoes   map[int]wire.Undo // by turn
-	slow     bool         // what is said waits for the end of a step
-	back     bool         // the clock runs backwards
-	next     *wire.Report // of the next run, which is under way whenever one has ended
+	slow     bool              // what is said waits for the end of a step
+	back     bool              // the clock runs backwards
+	next     *wire.Report      // of the next run, which is under way whenever one has ended
 }
 
 func newFake(heard func(f *fake, what string)) *fake {

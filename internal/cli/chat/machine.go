@@ -75,12 +75,8 @@ func (m *machine) prompt() string {
 		return "y/n + Enter? "
 	case len(m.asks) > 0 && m.asks[0].Kind == troupe.RequestQuestion:
 		return "answer? "
-	case len(m.asks) > 0 && m.asks[0].Grant == "":
-		return "y/n + Enter? "
-	case len(m.asks) > 0 && m.asks[0].Wider != "":
-		return "y/s/f/a/n + Enter? "
 	case len(m.asks) > 0:
-		return "y/s/a/n + Enter? "
+		return strings.Join(keysOf(m.asks[0]), "/") + "/? + Enter? "
 	case m.ending:
 		return "… "
 	case m.working:
@@ -109,8 +105,11 @@ func (m *machine) line(text string, mark int) []act {
 			return acts
 		}
 	}
-	if word == "" {
+	switch {
+	case word == "":
 		return nil
+	case word == "?" && m.terminal:
+		text = "/help" // to a model it would say nothing
 	}
 	if name, args, ok := parseCommand(text); ok {
 		return m.command(name, args)
@@ -147,15 +146,12 @@ func (m *machine) tooLate(word string) bool {
 
 // waits says that a line did not answer the request that is shown, and what does.
 func (m *machine) waits() act {
-	words := "y or n"
-	if m.asks[0].Grant != "" {
-		words = "y, s, a or n"
-	}
-	if m.asks[0].Wider != "" {
-		words = "y, s, f, a or n"
+	words := "your words or n"
+	if keys := keysOf(m.asks[0]); len(keys) > 0 {
+		words = strings.Join(keys[:len(keys)-1], ", ") + " or n"
 	}
 	return say("Sent to the main agent. The request of %s is still open: answer with %s "+
-		"(n and words: no, and why).", m.asks[0].Path, words)
+		"(n and words: no, and why), or ? to see it again.", m.asks[0].Path, words)
 }
 
 // reply reads a line as the answer to the request that is shown. Anything else than an
@@ -178,6 +174,8 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 		a.Allow, a.Session, a.Wider = true, true, true
 	case word == "v":
 		return []act{{kind: actShow, name: "whole"}}, true
+	case word == "?":
+		return []act{{kind: actShow, name: "explained"}}, true
 	case word == "n" || word == "no":
 	case hasWord(word, "n") || hasWord(word, "no"):
 		trimmed := strings.TrimSpace(text)

@@ -53,7 +53,7 @@ func TestContinueShowsThePast(t *testing.T) {
 	t.Parallel()
 	f := func() *fake { return remembers(40) }
 	screensOf(t, "continue", f, wire.Begin{Continue: true}, func(p *person, f *fake) {
-		p.sees("\ny/n + Enter?")
+		p.sees("\ny/n/? + Enter?")
 		p.shows("earlier prompts are not shown here: /log, or troupe log")
 		p.Keys("n\r")
 		p.shows("denied by user at terminal")
@@ -66,7 +66,7 @@ func TestContinueShowsThePast(t *testing.T) {
 func TestShortPastIsWhole(t *testing.T) {
 	t.Parallel()
 	p := sit(t, remembers(2), wire.Begin{Continue: true})
-	p.sees("\ny/n + Enter?")
+	p.sees("\ny/n/? + Enter?")
 	shown := p.Shown()
 	if !strings.Contains(shown, "> prompt number 1\nAnswer 1.\n") || strings.Contains(shown, "not shown") {
 		t.Errorf("the screen shows\n%s", shown)

@@ -21,7 +21,7 @@ func TestModeSettlesWhatIsAsked(t *testing.T) {
 	p := sitAt(t, f, wire.Begin{}, 100)
 	p.sees("\n>")
 	p.Keys("go\r")
-	p.sees("y/n + Enter?")
+	p.sees("y/n/? + Enter?")
 	p.Keys("/mode acceptEdits\r")
 	p.shows("From now on: acceptEdits. It allows what main asks for as well, which goes on.")
 }
@@ -48,10 +48,10 @@ func TestPermissionBox(t *testing.T) {
 	}
 	screens(t, "box", f, wire.Begin{}, func(p *person, _ *fake) {
 		p.Keys("go\r")
-		p.shows("1 more request waits")
+		p.shows("1 more request waits\ny/s/a/n/? + Enter?")
 		p.Keys("y\r")
 		p.shows("/etc/hostname")
-		p.sees("allowed by user at terminal\ny/s/a/n + Enter?")
+		p.sees("allowed by user at terminal\ny/s/a/n/? + Enter?")
 	})
 }
 
@@ -157,6 +157,54 @@ func TestLateAnswerIsNotSent(t *testing.T) {
 		at(tt.when)(&m)
 		if got := show(m.line(tt.word, m.mark)); got != tt.want {
 			t.Errorf("%q at %d: %s", tt.word, tt.when, got)
+		}
+	}
+}
+
+// TestQuestionExplainsItself: ? shows a request again, wherever it has gone, and what each key gives; it does not go to
+// the agent as words.
+func TestQuestionExplainsItself(t *testing.T) {
+	t.Parallel()
+	f := func() *fake {
+		return newFake(func(f *fake, what string) {
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Edit", Folder: "/ws/project",
+				Action: "/ws/project/src/a.go: changes", Running: true, Grant: "Edit(//ws/project/src/a.go)",
+				File:   "/root/.config/troupe/folders/project.json",
+				Why:    "no rule allows it, and it writes /ws/project/src/a.go",
+				Beyond: wire.Beyond{Wider: "Edit(//ws/project/src/**)", Mode: troupe.ModeAcceptEdits}})
+		})
+	}
+	screens(t, "explained", f, wire.Begin{}, func(p *person, f *fake) {
+		p.Keys("go\r")
+		p.sees("y/s/f/a/n/? + Enter?")
+		p.Keys("?\r")
+		p.shows("Esc stops the main agent's turn.")
+		f.heardAll(t, "begin false", "go")
+	})
+}
+
+// TestQuestionMark: where nothing is asked, a lone ? at a terminal is /help.
+func TestQuestionMark(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		m    machine
+		line string
+		want string
+	}{
+		{machine{terminal: true}, "?", "/help"},
+		{machine{terminal: true, working: true, begun: true}, " ? ", "/help"},
+		{machine{}, "?", "send ?"},
+		{machine{terminal: true, begun: true, asks: []wire.Request{{ID: "r"}}}, "?", "show explained"},
+		{machine{terminal: true, begun: true, asks: []wire.Request{{ID: "r", Kind: troupe.RequestQuestion}}}, "?",
+			"show explained"},
+	} {
+		if got := show(tt.m.line(tt.line, -1)); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.line, got, tt.want)
+		}
+	}
+	for _, key := range []string{"y yes", "s for this session", "f for", "a always", "n no", "v shows", "? shows"} {
+		if !strings.Contains(help(), key) {
+			t.Errorf("/help says nothing of %q", key)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-const undoHint = "/undo goes back to before the last prompt whose changes are still there, " +
-	"/undo TURN to before that turn; /undo redo takes the last undo back."
+const undoHint = "/undo goes back to before the last prompt that changed a file, /undo TURN to before that turn; " +
+	"/undo redo takes the last undo back."
 
 // planUndo shows what /undo [TURN] or /undo redo would do, and proposes it.
 func planUndo(ctx context.Context, v *conversation, args string) error {
