@@ -120,6 +120,15 @@ type Rule struct {
 	Managed bool `json:"managed,omitempty"`
 }
 
+// grantedBy begins the source of a rule that a person's answer gave a session.
+const grantedBy = "granted by "
+
+// GrantedBy is the source of a rule that an answer of by gave a session.
+func GrantedBy(by string) string { return grantedBy + by }
+
+// Granted reports whether a person's answer gave the rule to its session. It holds for as long as that lives.
+func (r Rule) Granted() bool { return strings.HasPrefix(r.Source, grantedBy) }
+
 // Authority is what a session was granted besides its profile: a mode and rules that hold
 // for it and for every descendant.
 type Authority struct {

@@ -19,8 +19,9 @@ const (
 )
 
 // authority is what a root is granted: the settings' rules as they are now, and the flags',
-// which a session that goes on keeps unless they are given anew. What a yes allowed to agents in
-// the background is theirs for as long as they live, in whatever process.
+// which a session that goes on keeps unless they are given anew. What an answer gave the session, or its agents in
+// the background, is theirs for as long as they live, in whatever process. What was written into settings besides holds
+// as long as it stands there.
 func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *troupe.Authority) (troupe.Authority,
 	[]string, error) {
 	rules, err := a.rules(p, b.Cwd)
@@ -49,7 +50,7 @@ func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *trou
 		// Each flag stands until that flag is given again: a new permission must not
 		// take a prohibition away.
 		for _, rule := range before.Rules {
-			if rule.For != "" || rule.Source == sourceAllow && len(b.Allow) == 0 ||
+			if rule.For != "" || rule.Granted() || rule.Source == sourceAllow && len(b.Allow) == 0 ||
 				rule.Source == sourceDeny && len(b.Deny) == 0 {
 				out.Rules = append(out.Rules, rule)
 			}

@@ -138,7 +138,7 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 		answer.Effect = troupe.Allow
 	}
 	var rules []troupe.Rule
-	source := "granted by " + by
+	source := troupe.GrantedBy(by)
 	if ans.Allow {
 		rules = q.Leave(q.Session, q.Coord, source)
 	}

@@ -53,6 +53,9 @@ func recall(ctx context.Context, v *conversation) error {
 		v.board.work.Event(e)
 	}
 	v.board.work.Spent(cost) // what the events above told of it is a part of this
+	for _, r := range v.board.work.Granted() {
+		v.say("Still allowed for this session: " + console.Visible(console.Line(r.Text, 0)))
+	}
 	events := slices.Concat(all[from.at:], children)
 	console.Arrange(events)
 	shown, hidden := replay(v.view, events, pastRows(v.s.Height()))

@@ -20,3 +20,16 @@ func TestContinueCountsOnce(t *testing.T) {
 	p.Keys("/status\r")
 	p.shows("cost     $0.7500\n")
 }
+
+// TestContinueTellsGrants: what a person allowed the session holds when it goes on, and is said then; what settings
+// allow is not.
+func TestContinueTellsGrants(t *testing.T) {
+	t.Parallel()
+	f := remembers(2)
+	f.happened(rootID, 30, troupe.AuthorityChanged{Authority: troupe.Authority{Rules: []troupe.Rule{
+		{Effect: troupe.Allow, Text: "Bash(ls)", Source: "/ws/.troupe/settings.json"},
+		{Effect: troupe.Allow, Text: "Edit(//ws/src/**)", Source: troupe.GrantedBy("user at terminal")}}}})
+	p := sit(t, f, wire.Begin{Continue: true})
+	p.sees("\ny/n/? + Enter?")
+	p.shows("\nStill allowed for this session: Edit(//ws/src/**)\n┌─ #1 Older")
+}

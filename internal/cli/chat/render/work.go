@@ -55,7 +55,7 @@ func (w *Work) Granted() []troupe.Rule { return w.granted }
 // grant follows what Granted tells.
 func (w *Work) grant(rules []troupe.Rule) {
 	w.granted = slices.DeleteFunc(slices.Clone(rules), func(r troupe.Rule) bool {
-		return r.For != "" || !strings.HasPrefix(r.Source, "granted by ")
+		return r.For != "" || !r.Granted()
 	})
 }
 
