@@ -13,10 +13,18 @@ import (
 // frozen is a run in a process that is stopped once a line of its output matches.
 func frozen(t *testing.T, p *place, line string, args ...string) *process {
 	t.Helper()
+	return frozenAt(t, p, []string{line}, args...)
+}
+
+// frozenAt is frozen once lines of its output have matched, one after the other.
+func frozenAt(t *testing.T, p *place, lines []string, args ...string) *process {
+	t.Helper()
 	old, err := startProcess(p.command(append([]string{"-p", "--name", "job", "--output-format", "stream-json"},
 		args...)...))
-	if err == nil {
-		err = old.await(regexp.MustCompile(line))
+	for _, line := range lines {
+		if err == nil {
+			err = old.await(regexp.MustCompile(line))
+		}
 	}
 	if err == nil {
 		err = old.cmd.Process.Signal(syscall.SIGSTOP)
@@ -133,16 +141,19 @@ replies:
       - {tool: Agent, input: {name: waited, description: d, prompt: p}}
       - {tool: Agent, input: {name: beside, description: d, prompt: p, run_in_background: true}}
   - {agent: main, text: went on}
-  - {turn: 1, calls: [{tool: Bash, input: {command: "echo > ../gone; sleep 100"}}]}
+  - {turn: 1, calls: [{tool: Bash, input: {command: "until [ -e ../over ]; do sleep 0.1; done"}}]}
   - text: never
 `)
-	old := frozen(t, p, `"tool.started".*"Bash"`, "--model", "script:team.yaml", "--permission-mode",
+	// Once both commands have begun there is nothing to commit: a process that is frozen in a commit keeps the
+	// database from all others, who wait half a minute for it.
+	const begun = `"tool.started".*"Bash"`
+	old := frozenAt(t, p, []string{begun, begun}, "--model", "script:team.yaml", "--permission-mode",
 		"bypassPermissions", "go")
 	r := p.troupe("stop", "job", "--take-over")
 	for strings.Contains(r.errOut, "database is locked") { // it was frozen in a commit
-		if err := errors.Join(old.cmd.Process.Signal(syscall.SIGCONT),
-			old.await(regexp.MustCompile(`"tool.started".*"Bash"`)),
-			old.cmd.Process.Signal(syscall.SIGSTOP)); err != nil {
+		err := old.cmd.Process.Signal(syscall.SIGCONT)
+		p.troupe("sessions")
+		if err = errors.Join(err, old.cmd.Process.Signal(syscall.SIGSTOP)); err != nil {
 			t.Fatal(err)
 		}
 		r = p.troupe("stop", "job", "--take-over")
@@ -159,6 +170,7 @@ replies:
 		len(run.Agents) != 3 {
 		t.Errorf("%s: %q %s, %d agents", run.Status, run.Result, run.Error, len(run.Agents))
 	}
+	p.write("../over", "")
 	if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

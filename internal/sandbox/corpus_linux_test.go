@@ -84,7 +84,7 @@ func changes(before, after map[string]string) []string {
 }
 
 // brief: the same again on lesser kernels, or by another user, is left out.
-func brief() bool { return testing.Short() }
+func brief() bool { return testing.Short() && !everything() }
 
 // rows reads a table of recorded commands; with -short one in eight.
 func rows(t *testing.T, name string) (list [][]string) {
@@ -99,7 +99,7 @@ func rows(t *testing.T, name string) (list [][]string) {
 			list = append(list, strings.Split(line, "\t"))
 		}
 	}
-	if !testing.Short() {
+	if !brief() {
 		return list
 	}
 	const oneOf = 8
@@ -120,9 +120,20 @@ func unquote(t *testing.T, s string) string {
 	return text
 }
 
-// everything reports whether all cases are to run on all kernels, which takes minutes. By
-// default the whole kernel has all of them and the others a part.
-func everything() bool { return os.Getenv("TROUPE_ALL_ATTACKS") != "" }
+// allAttacks is the variable that has all cases run on all kernels, and what tries to hit a moment try as often as
+// we ever do. That takes minutes. Without it the whole kernel has all cases and the others a part.
+const allAttacks = "TROUPE_ALL_ATTACKS"
+
+func everything() bool { return os.Getenv(allAttacks) != "" }
+
+// often is how often to try to hit a moment, of most tries.
+func often(most int) int {
+	const oneOf = 4
+	if everything() {
+		return most
+	}
+	return most / oneOf
+}
 
 // listener is a port on loopback that nobody may reach; called reports whether somebody did.
 func listener(t *testing.T) (port string, called func() bool) {

@@ -106,7 +106,7 @@ func deceive(way string) {
 	}()
 	_ = os.WriteFile("source", nil, 0o600)
 	do := deceits()[way]
-	for i := range 3000 {
+	for i := range often(3000) {
 		do(uintptr(unsafe.Pointer(word)))
 		if i%2 == 0 && way != "write" && way != "truncate" {
 			_ = os.Remove("free")

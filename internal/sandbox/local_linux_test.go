@@ -352,7 +352,7 @@ def address():
 def serve(path): s=socket.socket(socket.AF_UNIX); s.bind(path); s.listen(); return s
 ` + program + `
 th=threading.Thread(target=flip); th.start()
-end=time.time()+2; n=0
+end=time.time()+2*MOMENT; n=0
 while time.time()<end: go(); n+=1
 stop=True; th.join(); assert n>0, n
 `))

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 // Most machines run commands as an ordinary user, who needs a user namespace to have mounts;
 // the tests of others often run as root.
 func TestAsOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 || os.Getenv(otherEnv) != "" {
 		t.Skip("this is one")
 	}
@@ -63,7 +64,8 @@ func TestAsOrdinaryUser(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), binary, "-test.short", "-test.v", "-test.run",
 		"ReadOnly|Others|Usual|Workspace|Hidden|Grants|Smoke|Bounds|Network|Quiet|Ports|Sockets")
 	cmd.Dir = home
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, otherEnv + "=1"}
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, otherEnv + "=1",
+		allAttacks + "=" + os.Getenv(allAttacks)}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

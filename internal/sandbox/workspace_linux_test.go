@@ -97,7 +97,7 @@ def flip():
     while not stop:
         ctypes.memmove(buf,b'.bashrc\0',8); ctypes.memmove(buf,b'.basgrc\0',8)
 th=threading.Thread(target=flip); th.start()
-end=time.time()+1
+end=time.time()+MOMENT
 while time.time()<end:
     fd=libc.open(buf,0o101,0o644)
     if fd>=0: os.write(fd,b'evil'); os.close(fd)
@@ -110,7 +110,7 @@ def flip():
             try: os.symlink(target,'n'); os.rename('n','l')
             except OSError: pass
 th=threading.Thread(target=flip); th.start()
-end=time.time()+1
+end=time.time()+MOMENT
 while time.time()<end:
     for f in (lambda: open('l','a').write('evil'), lambda: os.chmod('l',0o777), lambda: os.truncate('l',0)):
         try: f()
