@@ -128,11 +128,15 @@ func everything() bool { return os.Getenv(allAttacks) != "" }
 
 // often is how often to try to hit a moment, of most tries.
 func often(most int) int {
-	const oneOf = 4
-	if everything() {
+	const oneOf, briefly = 4, 16
+	switch {
+	case everything():
 		return most
+	case brief():
+		return most / briefly
+	default:
+		return most / oneOf
 	}
-	return most / oneOf
 }
 
 // listener is a port on loopback that nobody may reach; called reports whether somebody did.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,8 +18,17 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// deceiverEnv has this test binary be a command that asks for one thing and means another.
-const deceiverEnv = "SANDBOX_TEST_DECEIVE"
+// deceiverEnv has this test binary be a command that asks for one thing and means another, and triesEnv has it ask so
+// often.
+const (
+	deceiverEnv = "SANDBOX_TEST_DECEIVE"
+	triesEnv    = "SANDBOX_TEST_TRIES"
+)
+
+// deceiver is the environment of such a command.
+func deceiver(way string) []string {
+	return []string{deceiverEnv + "=" + way, triesEnv + "=" + strconv.Itoa(often(3000)), "GORACE="}
+}
 
 // deceits are calls that name two paths: one that is free, and one that is guarded. A path is the
 // address of a text that another thread changes all the time.
@@ -106,7 +116,11 @@ func deceive(way string) {
 	}()
 	_ = os.WriteFile("source", nil, 0o600)
 	do := deceits()[way]
-	for i := range often(3000) {
+	tries, err := strconv.Atoi(os.Getenv(triesEnv))
+	if err != nil {
+		panic(err)
+	}
+	for i := range tries {
 		do(uintptr(unsafe.Pointer(word)))
 		if i%2 == 0 && way != "write" && way != "truncate" {
 			_ = os.Remove("free")
@@ -146,7 +160,7 @@ func TestDeceiversChangeNothingGuarded(t *testing.T) {
 					if there {
 						r.file("guarded", "as it was")
 					}
-					r.env = append(r.env, deceiverEnv+"="+memory+way, "GORACE=")
+					r.env = append(r.env, deceiver(memory+way)...)
 					out, _, w := r.start(exe, []string{exe})
 					if strings.Contains(out, "no secret memory") {
 						t.Skip("this kernel has no secret memory")
@@ -193,7 +207,7 @@ func TestDeceiversLeadNoCacheAstray(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				r.env = append(r.env, deceiverEnv+"="+way, "GORACE=")
+				r.env = append(r.env, deceiver(way)...)
 				out, _, w := r.start(exe, []string{exe})
 				if info, err := os.Lstat(cache); err == nil && !info.IsDir() || there && err != nil {
 					t.Errorf("it is %v (%v); attempts: %s\n%s", info, err, attempts(w), out)

@@ -21,7 +21,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 0, "play this seed alone and print every step")
-	seeds = flag.Int("seeds", 10_000, "how many seeds TestSeeds plays; with -short no more than 300")
+	seeds = flag.Int("seeds", 4_000, "how many seeds TestSeeds plays; with -short no more than 300")
 	first = flag.Uint64("first", 1, "the first of the seeds that TestSeeds plays")
 )
 
