@@ -256,11 +256,15 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 		if a.Waiting != "" {
 			state = "waits: " + string(a.Waiting)
 		}
+		took := console.Duration(a.ActiveMS)
+		if a.Run > 1 {
+			took += " in " + console.Count(a.Run, "run")
+		}
 		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num,
 			console.Middle(console.Line(a.Path, 0), 40),
 			console.Line(a.Type, 20), state,
 			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()),
-			troupe.Dollars(a.CostUSD), console.Duration(a.DurationMS))
+			troupe.Dollars(a.CostUSD), took)
 	}
 	v.say(b.String())
 	return nil
@@ -324,7 +328,7 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 		troupe.FormatTokens(u.CacheWrite))
 	for _, l := range c.Limits {
 		if name, used, share := console.Limit(l); share != "" {
-			fmt.Fprintf(&b, "  %s: %s used (%s)\n", name, used, share)
+			fmt.Fprintf(&b, "  limit of %s: %s used (%s)\n", name, used, share)
 		}
 	}
 	for _, a := range c.Agents {

@@ -333,6 +333,8 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 			return err
 		}
 	}
+	v.board.status = statusLine(v)
+	v.flow("")
 	v.requests(ctx)
 	return nil
 }

@@ -142,7 +142,7 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 	if err := v.idle(ctx); err != nil {
 		return err
 	}
-	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", v.tree.root))
+	left := v.tree.root
 	// The next one works with what this one worked with: above all it may do no more than this one.
 	model, mode, _ := v.standing()
 	if v.mode != "" && mode == v.modeBefore {
@@ -154,6 +154,8 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 	}
 	v.letGo()
 	v.model, v.mode = model, mode
+	v.board.status = statusLine(v)
+	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", left))
 	return nil
 }
 

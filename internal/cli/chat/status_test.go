@@ -50,3 +50,44 @@ func TestNoProviderIsSaid(t *testing.T) {
 	p.Keys("/help\r")
 	p.shows("all that an agent said and did")
 }
+
+// TestStatusLineFollows: after /clear the line above the prompt has no cost of the conversation before, and one that
+// is gone on with has its mode and cost at once.
+func TestStatusLineFollows(t *testing.T) {
+	t.Parallel()
+	mode := wire.Begin{Permissions: wire.Permissions{Mode: troupe.ModePlan}}
+	f := newFake(func(f *fake, _ string) {
+		f.add(rootID, troupe.CallSealed{Reply: 1, Model: "anthropic/opus"},
+			troupe.Replied{Reply: 1, Cost: troupe.Dollars(0.25), Blocks: []troupe.Block{troupe.Text("hi")}},
+			ended(troupe.Completed))
+	})
+	p := sitAt(t, f, mode, 60)
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.shows(" · $0.2500\n>")
+	p.Keys("/clear\r")
+	p.shows("begins a new conversation")
+	p.sees(" · plan · 002\n>")
+
+	f = remembers(2)
+	f.before[0].CostUSD = 0.5
+	mode.Continue = true
+	p = sitAt(t, f, mode, 60)
+	p.sees(" · $0.5000\ny/n/? + Enter?")
+}
+
+// TestAgentsTellAllRuns: how long an agent was at work is told of all its runs, as everywhere.
+func TestAgentsTellAllRuns(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) { f.says("heard " + what) })
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("hello\r")
+	p.sees("1.5 s\n>")
+	f.mu.Lock()
+	f.next = &wire.Report{Agents: []wire.Session{{ID: rootID, Path: "main", Type: "main", Status: troupe.Completed,
+		Run: 3, DurationMS: 8700, ActiveMS: 85_000}}}
+	f.mu.Unlock()
+	p.Keys("/agents\r")
+	p.shows(" · 1 min 25 s in 3 runs\n")
+}

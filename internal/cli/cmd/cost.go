@@ -53,7 +53,7 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	turns := 0
 	for _, a := range bill.Agents {
 		costRow(t, console.Middle(console.Line(a.Path, 0), 40), console.Model(a.Model), a.Turns, a.Usage, a.CostUSD,
-			console.Duration(a.DurationMS))
+			console.Duration(a.ActiveMS))
 		turns += a.Turns
 	}
 	if len(bill.Agents) > 1 {

@@ -17,9 +17,9 @@ func TestWriteCost(t *testing.T) {
 	bill := wire.Cost{
 		Usage: usage.Add(usage), CostUSD: 1.5, Unpriced: []string{"script/x"},
 		Agents: []wire.Session{
-			{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958, DurationMS: 61_000},
+			{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958, ActiveMS: 61_000},
 			{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage, CostUSD: 0.0042,
-				DurationMS: 900},
+				ActiveMS: 900},
 		},
 		Limits: []wire.Limit{{Name: "tokens", Used: 65_200, Limit: 100_000}, {Name: "cost_usd", Used: 1.5, Limit: 5},
 			{Name: "agents", Used: 1, Limit: 200}, {Name: "turns", Used: 2, Limit: 4},
@@ -35,12 +35,12 @@ main/Auth\u202eExplorer  script:x     1      1k     30k     900      500     $0.
 all                                   3      2k     60k     2k       1k      $1.50
 No price is known for script:x; its tokens are counted, its cost is not.
 
-limit of tokens  65k of 100k             65 %
-limit of cost    $1.50 of $5.00          30 %
-limit of agents  1 of 200                0 %
-limit of turns   2 of 4                  50 %
-limit of time    1 min 1 s of 2 min 0 s  51 %
-limit of other   3                       no limit
+limit of tokens                             65k of 100k             65 %
+limit of cost                               $1.50 of $5.00          30 %
+limit of sub-agents since your last prompt  1 of 200                0 %
+limit of turns of this run                  2 of 4                  50 %
+limit of time                               1 min 1 s of 2 min 0 s  51 %
+limit of other                              3                       no limit
 `
 	if b.String() != want {
 		t.Errorf("got:\n%s\nwant:\n%s", b.String(), want)

@@ -250,22 +250,23 @@ file or flag it stands in, and which rules it overrides.`,
 }
 
 func writeRuleList(c *console.Console, l wire.RuleList) error {
-	fmt.Fprintf(c.Out, "mode    %s\n", console.Line(string(l.Mode), 0))
-	sandbox := "none: commands are judged by reading them"
+	fmt.Fprintf(c.Out, "mode       %s\n", console.Line(string(l.Mode), 0))
+	sandbox := "none on this machine: what a command does is judged by its text"
 	if len(l.Levels) > 0 {
 		var names []string
 		for _, level := range l.Levels {
 			names = append(names, string(level))
 		}
-		sandbox = strings.Join(names, ", ")
+		sandbox = "commands can be confined: " + strings.Join(names, ", ")
 	}
-	fmt.Fprintf(c.Out, "sandbox %s\n", sandbox)
+	fmt.Fprintf(c.Out, "sandbox    %s\n", sandbox)
 	if l.Untrusted {
-		fmt.Fprintln(c.Out, "trust   this folder is not trusted: "+
+		fmt.Fprintln(c.Out, "trust      this folder is not trusted: "+
 			"what its own files allow does not count (troupe --trust)")
 	}
-	fmt.Fprintf(c.Out, "kept    %d places may not be read and %d not be changed by what agents run; "+
-		"--json lists them\n", len(l.Hidden), len(l.Protected))
+	fmt.Fprintf(c.Out, "hidden     agents cannot read %d places, such as keys; --json lists them\n", len(l.Hidden))
+	fmt.Fprintf(c.Out, "protected  agents cannot change %d places without a question, such as git hooks; "+
+		"--json lists them\n", len(l.Protected))
 	if len(l.Rules)+len(l.Without) == 0 {
 		_, err := fmt.Fprintln(c.Out, "\nNo rules are set.")
 		return err
@@ -289,10 +290,10 @@ func writeRules(c *console.Console, list []wire.RuleRow, mark, note string) {
 			fmt.Fprintf(c.Out, "      ! %s\n", console.VisibleLine(r.Problem))
 		}
 		for _, s := range r.Shadowed {
-			fmt.Fprintf(c.Out, "      has no effect: %s\n", console.VisibleLine(s))
+			fmt.Fprintf(c.Out, "      has no effect, because this rule is stronger: %s\n", console.VisibleLine(s))
 		}
 		for _, s := range r.Shadows {
-			fmt.Fprintf(c.Out, "      overrides %s\n", console.VisibleLine(s))
+			fmt.Fprintf(c.Out, "      is stronger than %s\n", console.VisibleLine(s))
 		}
 	}
 }

@@ -15,6 +15,10 @@ func Limit(l wire.Limit) (name, used, share string) {
 		show = func(v float64) string { return troupe.FormatTokens(int64(v)) }
 	case wire.LimitCost:
 		name, show = "cost", func(v float64) string { return troupe.Dollars(v).String() }
+	case wire.LimitAgents:
+		name = "sub-agents since your last prompt"
+	case wire.LimitTurns:
+		name = "turns of this run"
 	case wire.LimitAll:
 		name = "turns of all agents"
 	case wire.LimitTime:
