@@ -198,7 +198,7 @@ func (f *files) change(try troupe.Attempt, p place, do func() (answer, bool)) (a
 // zoneOf is the zone of a place for one operation. A file that is written under one name is guarded if it is
 // under another.
 func (f *files) zoneOf(try troupe.Attempt, p place) zone {
-	z := f.plan.zone(p.path)
+	z := f.plan.ofCache(f.plan.zone(p.path), try, p)
 	if z == zoneGranted && try.Op == troupe.OpWrite && f.plan.isTwin(p) {
 		return zoneProtected
 	}
@@ -274,19 +274,13 @@ func (f *files) single(q *asked) answer {
 			f.attempt(try, p)
 			return fail(unix.EACCES)
 		}
-		if q.op == opMkdir && f.onTheWay(p.path) {
+		if q.op == opMkdir && f.plan.onTheWay(p.path) {
 			f.seen.touch()
 			return f.create(q, p)
 		}
 	}
 	a, _ = f.change(try, p, func() (answer, bool) { return do(), true })
 	return a
-}
-
-// onTheWay reports whether a folder is missing on the way to something that was granted.
-func (f *files) onTheWay(path string) bool {
-	return slices.ContainsFunc(f.plan.late, func(l string) bool { return l != path && troupe.Within(l, path) }) &&
-		f.plan.zone(path) == zoneOutside
 }
 
 // misleads reports whether a new symbolic link would put something at a guarded place, or something

@@ -71,8 +71,7 @@ func (w *works) take(p *plan) {
 	defer w.mu.Unlock()
 	for _, a := range p.leave.there {
 		m, ok := w.made[work{p.temp, a.Path}]
-		now, err := madeAt(unix.AT_FDCWD, a.Path)
-		if !ok || err != nil || m.id != now.id || m.born != now.born || m.kind != a.Kind {
+		if !ok || m.kind != a.Kind || !m.isAt(a.Path) {
 			continue
 		}
 		p.leave.granted = append(p.leave.granted, a)
@@ -145,7 +144,7 @@ func (p *plan) own(at place) (kind troupe.Made, ok bool) {
 	for path, m := range p.leave.made {
 		switch {
 		case path == at.path:
-			ok = at.exists && at.id == m.id
+			ok = at.exists && at.id == m.id && m.isAt(path)
 		case !troupe.Within(at.path, path) || m.kind != troupe.KindFolder && m.kind != troupe.KindTree:
 			ok = false
 		default:
@@ -158,10 +157,11 @@ func (p *plan) own(at place) (kind troupe.Made, ok bool) {
 	return "", false
 }
 
-// isAt reports whether what was made is what lies at a path.
+// isAt reports whether what was made is what lies at a path. A file that comes after it can get its number, and is
+// younger: where the file system says when a file was made.
 func (m *made) isAt(path string) bool {
-	var st unix.Stat_t
-	return unix.Lstat(path, &st) == nil && m.id == (inode{uint64(st.Dev), st.Ino})
+	now, err := madeAt(unix.AT_FDCWD, path)
+	return err == nil && m.id == now.id && m.born == now.born
 }
 
 // guards reports whether a path stays as it is, also below what the run has made.
@@ -170,7 +170,7 @@ func (p *plan) guards(path string) bool {
 		return false
 	}
 	kind, own := p.own(place{path: path})
-	return !own || kind != troupe.KindTree
+	return !own || kind != troupe.KindTree || p.leave.closed != nil && p.leave.closed(path)
 }
 
 func (p *plan) isTwin(at place) bool { return at.exists && at.names > 1 && p.twins[at.id] }

@@ -187,7 +187,7 @@ func (f *files) create(q *asked, p place) answer {
 		case q.op == opSymlink:
 			return unix.Symlinkat(q.says, p.dir, p.name)
 		case q.op == opMkdir:
-			mode &= 0o7777
+			mode = f.plan.modeOf(p.path, mode)
 			err = unix.Mkdirat(p.dir, p.name, mode)
 		case kind != 0 && kind != unix.S_IFREG && kind != unix.S_IFIFO && kind != unix.S_IFSOCK:
 			return unix.EPERM

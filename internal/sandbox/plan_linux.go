@@ -16,13 +16,12 @@ import (
 
 // plan is a confinement, looked at on this machine as it is now. All paths are resolved.
 type plan struct {
-	report    Support
-	level     troupe.Level
-	temp      string
-	writable  []string // exist, and hold what is guarded: what changes there the listener changes
-	leave     leaves   // beyond that
-	scratch   []string // exist, and hold nothing that is guarded: granted by the kernel
-	held      []string // as scratch, but the listener changes what changes there; see hold
+	report   Support
+	level    troupe.Level
+	temp     string
+	writable []string // exist, and hold what is guarded: what changes there the listener changes
+	leave    leaves   // beyond that
+	caches
 	late      []string // may be written and do not exist yet; the listener makes them
 	fixed     names
 	protected []string // with a fixed place, or there already
@@ -40,6 +39,13 @@ type plan struct {
 	twins map[inode]bool
 	// What the kernel cannot keep as it is: compared and put back in the end.
 	ledger []string
+}
+
+// caches are the folders of build caches.
+type caches struct {
+	scratch []string // exist, and hold nothing that is guarded: granted by the kernel
+	held    []string // as scratch, but the listener changes what changes there; see hold
+	shared  []string // all, and those that are not there yet
 }
 
 // mountPoint is a place that is mounted over.
@@ -108,8 +114,8 @@ func (p *plan) areas(c troupe.Confinement) {
 	}
 	folders := slices.Clone(p.writable)
 	p.grant(c.Granted)
-	caches := allPlain(c.Scratch)
-	for _, dir := range caches {
+	p.shared = allPlain(c.Scratch)
+	for _, dir := range p.shared {
 		switch _, err := os.Lstat(dir); {
 		case err != nil:
 			p.late = append(p.late, dir)
@@ -118,7 +124,7 @@ func (p *plan) areas(c troupe.Confinement) {
 			p.scratch = append(p.scratch, dir)
 		}
 	}
-	p.fix(slices.Concat(c.Fixed, caches), folders)
+	p.fix(slices.Concat(c.Fixed, p.shared), folders)
 	if p.report.Notify {
 		p.hold()
 	}

@@ -45,6 +45,34 @@ func (p *plan) zone(path string) zone {
 	}
 }
 
+// ofCache is the zone of the folder that a cache itself is, for one operation. What lies in it is a command's to
+// change;
+// the folder is what all projects share. It is made where it is missing, and only as a folder, and only a command that
+// may write the project changes its mode and times.
+func (p *plan) ofCache(z zone, try troupe.Attempt, at place) zone {
+	nameless := try.Op == troupe.OpCreate && at.exists // a file in it
+	if !slices.Contains(p.shared, at.path) || nameless || at.exists && p.level == troupe.LevelWorkspace ||
+		!at.exists && try.Kind == troupe.KindFolder {
+		return z
+	}
+	return zoneOutside
+}
+
+// onTheWay reports whether a folder is missing on the way to something that was granted.
+func (p *plan) onTheWay(path string) bool {
+	return slices.ContainsFunc(p.late, func(l string) bool { return l != path && troupe.Within(l, path) }) &&
+		p.zone(path) == zoneOutside
+}
+
+// modeOf is the mode of a new folder. One of a cache, or on the way to one, is its user's to use, and no other's to
+// write.
+func (p *plan) modeOf(path string, mode uint32) uint32 {
+	if slices.Contains(p.shared, path) || p.onTheWay(path) {
+		return mode&0o755 | 0o700
+	}
+	return mode & 0o7777
+}
+
 // guarded reports whether a path that may be written otherwise stays as it is.
 func (p *plan) guarded(path string) bool {
 	return troupe.WithinAny(path, p.protected) || p.guard != nil && !p.isHeld(path) && p.guard(path) != ""
