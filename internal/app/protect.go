@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,8 +22,7 @@ import (
 // project, nothing does.
 func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) {
 	asked := g.box.Support(g.ctx()).Notify
-	o, denied := openedBy(c.Granted, asked), denied(c)
-	own := g.own()
+	o, denied, own := openedBy(c.Granted, asked), denied(c), g.own()
 	closed := func(path string) string {
 		if troupe.WithinAny(path, own) {
 			return "Troupe's own settings and sessions"
@@ -33,7 +33,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 		if out.Temp != "" && troupe.Within(path, filepath.Dir(filepath.Dir(out.Temp))) {
 			return "the temporary folder of another agent"
 		}
-		return denied(path)
+		return cmp.Or(denied(path), gr.protected.Denied(path))
 	}
 	out.Closed = func(path string) bool { return closed(path) != "" }
 	out.Guarded = func(path string) string {
@@ -57,9 +57,7 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	if !asked {
 		out.Protected = append(out.Protected, gr.nested.now(gr.protected, g.app.env.Now)...)
 	}
-	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool {
-		return !troupe.WithinAny(p, own) && denied(p) == "" && o.opens(p)
-	})
+	out.Protected = slices.DeleteFunc(out.Protected, func(p string) bool { return closed(p) == "" && o.opens(p) })
 }
 
 // denied says which rule keeps a path from being written. What rules deny no answer opens.
@@ -82,7 +80,7 @@ func (g *guard) writable(gr *folder, c session.Confine) (out []string, granted [
 		}
 	}
 	for _, a := range c.Granted {
-		if a.Changes() && denied(a.Path) == "" {
+		if a.Changes() && denied(a.Path) == "" && gr.protected.Denied(a.Path) == "" {
 			granted = append(granted, a)
 		}
 	}
@@ -145,10 +143,9 @@ func openedBy(granted []troupe.Attempt, listened bool) opened {
 		case !a.Changes():
 		case ok && missing(folder):
 			o.folders = append(o.folders, folder)
+		case a.Kind == troupe.KindRepository && !(missing(filepath.Join(a.Path, "HEAD")) && o.keep(a.Path)):
 		case a.Kind == troupe.KindRepository:
-			if missing(filepath.Join(a.Path, "HEAD")) && o.keep(a.Path) {
-				o.bare = append(o.bare, a.Path)
-			}
+			o.bare = append(o.bare, a.Path)
 		case !listened:
 			o.paths[a.Path] = true
 		}

@@ -71,8 +71,13 @@ func (p *Protection) Config(path string) bool {
 	if filepath.Base(path) != "config" || filepath.Base(filepath.Dir(path)) != ".git" {
 		return false
 	}
-	_, denied := p.denied.covers(path)
-	return !denied
+	return p.Denied(path) == ""
+}
+
+// Denied says why a path is one that sandbox.deny_write names, "" if it is not. No leave for a command opens it.
+func (p *Protection) Denied(path string) (why string) {
+	why, _ = p.denied.covers(fold(path))
+	return why
 }
 
 // guards lists what stays as it is for one folder.
