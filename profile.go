@@ -26,6 +26,15 @@ type Profile struct {
 	// Sandbox is the most that its commands, and those of all below it, are ever left; "" is
 	// the parent's.
 	Sandbox Level `json:"sandbox,omitempty"`
+	// Starts are the only types of agent that it may start; nil: all.
+	Starts []string `json:"starts,omitempty"`
+	// InitialPrompt stands before the first prompt that it is given.
+	InitialPrompt string `json:"initial_prompt,omitempty"`
+	// Background: it goes to work in the background, whether or not the call says so.
+	Background bool   `json:"background,omitempty"`
+	Color      string `json:"color,omitempty"` // it is shown in; "" is any
+	// Notes say what of its definition does not hold here, such as a model that is not to be had.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // BuiltIn is the Source of a profile that came with the program.

@@ -153,6 +153,10 @@ type Machine interface {
 	Model(ctx context.Context, name, cwd string) (full string, err error)
 	// Doctor looks at everything that a run in cwd would need.
 	Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
+	// Agents lists the types of agent that can be started at a place, and looks at their files.
+	Agents(ctx context.Context, q wire.AgentQuery) (wire.AgentList, error)
+	// Agent says what an agent of a type would be born with.
+	Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error)
 	// Rules lists what holds for a run at a place.
 	Rules(ctx context.Context, p wire.Place) (wire.RuleList, error)
 	// Explain says what the gate would answer to calls at a place, in their order.

@@ -54,7 +54,7 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
-			Agents: profile.BuiltIn()})
+			Agents: profile.BuiltIn(), AgentKey: profile.KeyInUse, AgentFolders: profile.ProjectFolders()})
 	}
 	for {
 		if p.trust, err = store.Look(subjects, all.Read()); err != nil {

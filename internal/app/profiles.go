@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -118,20 +120,11 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
-		User: a.dirs.UserAgents(), Project: b.Cwd, Flag: b.Agents, Tools: tools.Callable(), Skip: p.untrustedAgents(),
+		Folders: agentFolders(a.dirs, b.Cwd), Flag: b.Agents, Tools: tools.Callable(), Skip: p.untrustedAgents(),
 	})
-	var told []string
-	for _, p := range problems {
-		if p.Path == profile.FlagName && !p.Note {
-			return nil, nil, &troupe.UserError{Problem: p.String(),
-				Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`,
-				Code: troupe.ExitUsage}
-		}
-		if p.Note {
-			a.env.Log.Info("agent definition", "note", p.String())
-			continue
-		}
-		told = append(told, p.String())
+	told, err := tellProblems(a, problems)
+	if err != nil {
+		return nil, nil, err
 	}
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
@@ -141,14 +134,54 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}, told, nil
 }
 
-// AgentTypes are the names of the types of agents that can be started in a folder.
-func (a *App) AgentTypes(cwd string) ([]string, error) {
-	p, err := a.policyOf(cwd)
-	if err != nil {
-		return nil, err
+// mostTold is how much about definitions a run says by itself; `troupe agents check` says all.
+const mostTold = 4
+
+// tellProblems is what a run says about definitions of agents. One on the command line that cannot be followed
+// ends it.
+func tellProblems(a *App, problems []profile.Problem) (told []string, err error) {
+	more := 0
+	for _, p := range problems {
+		switch {
+		case p.Path == profile.FlagName && !p.Note:
+			return nil, &troupe.UserError{Problem: p.String(),
+				Hint: `The form is {"name": {"description": "…", "prompt": "…", "tools": ["Read"], "model": "haiku"}}.`,
+				Code: troupe.ExitUsage}
+		case p.Note:
+			a.env.Log.Info("agent definition", "note", p.String())
+		case len(told) < mostTold:
+			told = append(told, p.String())
+		default:
+			more++
+		}
 	}
-	set, _ := profile.Load(profile.Sources{User: a.dirs.UserAgents(), Project: cwd, Skip: p.untrustedAgents()})
-	return names(set), nil
+	if more > 0 {
+		told = append(told, fmt.Sprintf("%d more about definitions of agents: troupe agents check", more))
+	}
+	return told, nil
+}
+
+// agentFolders are where definitions of agents lie that hold in a folder: the user's, those of the project from its
+// repository's root down to the folder, and an administrator's.
+func agentFolders(dirs config.Dirs, cwd string) []profile.Folder {
+	var out []profile.Folder
+	add := func(dir, root string, scope profile.Scope) {
+		out = append(out, profile.Folder{Path: dir, Root: root, Scope: scope})
+	}
+	if dirs.Home != "" {
+		add(filepath.Join(dirs.Home, ".claude", "agents"), "", profile.ScopeUser)
+	}
+	add(filepath.Join(dirs.Config, "agents"), "", profile.ScopeUser)
+	folders := config.Folders(cwd)
+	for _, dir := range folders {
+		for _, name := range profile.ProjectFolders() {
+			add(filepath.Join(dir, filepath.FromSlash(name)), folders[0], profile.ScopeProject)
+		}
+	}
+	for _, m := range config.ManagedFiles(runtime.GOOS) {
+		add(filepath.Join(filepath.Dir(m.Path), "agents"), "", profile.ScopeManaged)
+	}
+	return out
 }
 
 func names(set profile.Set) []string {

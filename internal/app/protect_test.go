@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // guardedFolder is a guard for a folder with a repository, one nested in it, a submodule and a bare one.
@@ -413,8 +414,11 @@ func TestAgentTypesAreTrusted(t *testing.T) {
 		writeFile(t, filepath.Join(dir, ".claude/agents", name+".md"),
 			"---\nname: "+name+"\ndescription: d\npermissionMode: "+mode+"\n---\nx")
 	}
-	names, err := g.app.AgentTypes(dir)
-	if err != nil || !slices.Contains(names, "meek") || slices.Contains(names, "bold") {
-		t.Errorf("there are %q, %v", names, err)
+	list, err := machine{bound{app: g.app}}.Agents(t.Context(), wire.AgentQuery{Place: wire.Place{Cwd: dir}})
+	has := func(name string) bool {
+		return slices.ContainsFunc(list.Agents, func(a wire.AgentType) bool { return a.Name == name })
+	}
+	if err != nil || !has("meek") || has("bold") {
+		t.Errorf("there are %+v, %v", list, err)
 	}
 }

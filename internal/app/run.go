@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,6 +136,9 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
+	if main.InitialPrompt != "" {
+		b.Prompt = strings.TrimSpace(main.InitialPrompt + "\n\n" + b.Prompt)
+	}
 	id, err := newRoot(a.app.models.player, rand.Reader)
 	if err != nil {
 		return begun, err
@@ -164,7 +168,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err := a.followRecording(ctx, e, id); err != nil {
 		return begun, err
 	}
-	return wire.Begun{Root: id, Warnings: append(problems, warnings...)}, nil
+	return wire.Begun{Root: id, Warnings: slices.Concat(problems, main.Notes, warnings)}, nil
 }
 
 // lookOf looks at a folder, unless it is the one that is looked at since the process began.

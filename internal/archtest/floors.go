@@ -111,9 +111,15 @@ func house() []room {
 			"it"},
 		room{path: "internal/config", floor: 1, packages: []string{"internal/config/gitconfig"}, why: mechanism},
 	)
+	// What a Markdown file says is a fact, whoever reads it, and trust must see in it what is made of it.
+	rooms = append(rooms,
+		room{path: "internal/front", floor: 1, why: mechanism},
+		room{path: "internal/profile", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+		room{path: "internal/trust", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "workspace", "profile", "hook", "skill", "memory", "mcp",
-		"content", "trust", "proxy", "hidden",
+		"store", "model", "tool", "sandbox", "workspace", "hook", "skill", "memory", "mcp",
+		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})
 	}

@@ -17,7 +17,7 @@ type library struct {
 func libraries() []library {
 	return []library{
 		{"modernc.org/sqlite", []string{"internal/store/sqlite/..."}, "which SQLite it is, is one package's business"},
-		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/profile/..."},
+		{"go.yaml.in/yaml/v4", []string{"internal/model/...", "internal/front/..."},
 			"scripts, prices and front matter are the only YAML there is"},
 		{"github.com/spf13/cobra", []string{"internal/cli/..."},
 			"a use case that knew the command line could not be called from anywhere else"},

@@ -137,6 +137,14 @@ func (c *Client) Doctor(ctx context.Context, cwd string) (wire.Diagnosis, error)
 	return get[wire.Diagnosis](ctx, c, "doctor", "", queryOf("cwd", cwd))
 }
 
+func (c *Client) Agents(ctx context.Context, q wire.AgentQuery) (wire.AgentList, error) {
+	return postFor[wire.AgentList](ctx, c, "agents", "", q)
+}
+
+func (c *Client) Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error) {
+	return postFor[wire.AgentProfile](ctx, c, "agent", "", n)
+}
+
 func (c *Client) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error) {
 	return postFor[wire.RuleList](ctx, c, "rules", "", p)
 }

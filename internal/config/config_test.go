@@ -54,14 +54,10 @@ func TestFindDirs(t *testing.T) {
 		}
 	}
 	d := Dirs{Config: "/c", Data: "/d", Run: "/r", Home: "/h"}
-	got := []string{d.Settings(), d.Models(), d.Database(), d.Outputs(), d.UserAgents()}
-	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/outputs",
-		"/h/.claude/agents"}
+	got := []string{d.Settings(), d.Models(), d.Database(), d.Outputs()}
+	want := []string{"/c/settings.json", "/c/models.yaml", "/d/troupe.db", "/d/outputs"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-	if got := (Dirs{}).UserAgents(); got != "" {
-		t.Errorf("agents of nobody: %q", got)
 	}
 }
 

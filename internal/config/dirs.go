@@ -87,11 +87,3 @@ func (d Dirs) History() string { return filepath.Join(d.Data, "history") }
 
 // Outputs is the folder of outputs too large for a log, a folder per session.
 func (d Dirs) Outputs() string { return filepath.Join(d.Data, "outputs") }
-
-// UserAgents is where the user's own agent definitions are, "" without a home.
-func (d Dirs) UserAgents() string {
-	if d.Home == "" {
-		return ""
-	}
-	return filepath.Join(d.Home, ".claude", "agents")
-}

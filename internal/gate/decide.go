@@ -187,6 +187,9 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
 		}
 	}
+	if why := q.startsNot(); why != "" {
+		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: why}
+	}
 	c := newCall(&q)
 	c.checkHiddenNamed(q.Chain)
 	c.matchRules(q.Chain)

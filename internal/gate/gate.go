@@ -68,6 +68,8 @@ type Layer struct {
 	// first.
 	Offered []string
 	Without []string
+	// Starts are the only types of agent that it may start; nil means all.
+	Starts []string
 	// UserDefined: its profile did not come with the program.
 	UserDefined bool
 	// Background: nobody waits for it, so it may not stop to deal with people.

@@ -11,7 +11,7 @@ import (
 func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority,
 	mayHaveAgents, background bool) Layer {
 	l := Layer{
-		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox,
+		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox, Starts: p.Starts,
 		UserDefined: p.Source != troupe.BuiltIn, MayHaveAgents: mayHaveAgents, Background: background,
 	}
 	for _, r := range granted.Rules {

@@ -83,6 +83,9 @@ func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	}
 }
 
+// Withheld says why the last session of a line of authority does not have a tool; "" if it has it.
+func (t *Tools) Withheld(chain []Layer, name string) string { return withheld(chain, t.Facts(name)) }
+
 // withheld says which filter keeps a tool from the last session of the chain, and why; "" if
 // none does. What is kept from an agent is not kept from the agents it starts.
 func withheld(chain []Layer, tool *troupe.ToolFacts) string {
@@ -102,4 +105,17 @@ func withheld(chain []Layer, tool *troupe.ToolFacts) string {
 		return why
 	}
 	return ""
+}
+
+// startsNot says why the last session of the chain may not start agents of a type that it asks for; "" if it may.
+// As with tools, what its definition leaves out is not left out of those of the agents it starts.
+func (q *Query) startsNot() string {
+	l := &q.Chain[len(q.Chain)-1]
+	if q.Access.Agent == "" || l.Starts == nil || slices.ContainsFunc(l.Starts, func(name string) bool {
+		return strings.EqualFold(name, q.Access.Agent)
+	}) {
+		return ""
+	}
+	return nameOf(l.Agent) + " may not start " + q.Access.Agent + ": its definition lets it start only " +
+		strings.Join(l.Starts, ", ")
 }

@@ -156,6 +156,8 @@ func (o *operations) machine(h huma.API) {
 		return wire.ModelChoice{Model: full}, err
 	})
 	queryFolder(o, h, "doctor", api.API.Doctor)
+	queryBody(o, h, "agents", api.API.Agents)
+	queryBody(o, h, "agent", api.API.Agent)
 	queryBody(o, h, "rules", api.API.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
 		return a.Explain(ctx, x.Place, x.Calls)

@@ -1,11 +1,13 @@
 package profile
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // builder makes a definition of fields.
@@ -13,18 +15,19 @@ type builder struct {
 	*loader
 	at        origin
 	def       *Definition
-	seen      map[string]bool
+	seen      map[string]front.Field // by key, the last one
 	nameLine  int
 	noTools   bool // a line about tools could not be read
 	unused    []string
 	firstLine int // of the unused
 }
 
-// What a key is for. Keys that other tools know are listed, so that their lines are
+// What a key is for. Keys that other programs know are listed, so that their lines are
 // recognised even where the rest is not valid YAML.
 const (
 	keyName        = "name"
 	keyDescription = "description"
+	keyWhen        = "whentouse"
 	keyTools       = "tools"
 	keyWithout     = "disallowedtools"
 	keyModel       = "model"
@@ -32,6 +35,10 @@ const (
 	keyMode        = "permissionmode"
 	keySandbox     = "sandbox"
 	keyTurns       = "maxturns"
+	keyTokens      = "tokenbudget"
+	keyInitial     = "initialprompt"
+	keyBackground  = "background"
+	keyColor       = "color"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -39,51 +46,53 @@ func canonicalKey(key string) string {
 	switch k := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)); k {
 	case "allowedtools":
 		return keyTools
+	case "maxtokens":
+		return keyTokens
+	case "colour":
+		return keyColor
 	default:
 		return k
 	}
 }
 
-func keyInUse(key string) bool {
+// KeyInUse reports whether a key of front matter has a meaning for agents, here or elsewhere.
+func KeyInUse(key string) bool {
 	return slices.Contains([]string{
-		keyName, keyDescription, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, "color", "skills",
-		"mcpservers", "hooks",
-		"memory", "background", "isolation", "effort", "initialprompt", "requiredmcpservers", "omitclaudemd", "version",
-		"author",
+		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
+		keyInitial, keyBackground, keyColor, "skills", "mcpservers", "hooks", "memory", "isolation", "effort",
+		"requiredmcpservers", "omitclaudemd", "omitinstructions", "outputstyle", "version", "author", "tags",
+		"category",
 	}, canonicalKey(key))
 }
 
-func (b *builder) field(f field) {
-	key := canonicalKey(f.key)
-	if b.seen[key] {
-		if key == keyTools || key == keyWithout {
-			b.noTools = true
-			b.problem(b.at.problem(f.line, "%s stands here for the second time, so these agents get no tools", f.key))
-			return
-		}
-		b.problem(b.at.problem(f.line, "%s stands here for the second time; the first counts", f.key))
-		return
+// field reads one key. Of one that stands twice the last counts for what is shown, and the stricter for what
+// the agent may do.
+func (b *builder) field(f front.Field) {
+	key := canonicalKey(f.Key)
+	before, twice := b.seen[key]
+	if twice {
+		b.problem(b.at.problem(f.Line, "%s stands in line %d already; %s", f.Key, before.Line, twiceCounts(key)))
 	}
-	b.seen[key] = true
+	b.seen[key] = f
 	switch key {
 	case keyName:
-		b.nameLine = f.line
+		b.nameLine = f.Line
 		if name := b.text(f); name != "" {
 			b.def.Name = name
 		} else {
-			b.problem(b.at.problem(f.line, "the name is empty, so it is %q", b.at.name))
+			b.problem(b.at.problem(f.Line, "the name is empty, so it is %q", b.at.name))
 		}
 	case keyDescription:
 		b.def.Description = b.text(f)
+	case keyWhen:
+		b.def.WhenToUse = b.text(f)
 	case keyModel:
 		b.def.Model = b.text(f)
 	case keyTools:
-		list := readTools(f.value, b.tools)
-		b.def.All, b.def.Tools = list.all, list.names
-		b.toolProblems(f, list)
+		b.toolsLine(f, twice)
 	case keyWithout:
-		list := readWithout(f.value, b.tools)
-		b.def.Without = list.names
+		list := readWithout(f.Value, b.tools)
+		b.def.Without = sorted(append(b.def.Without, list.names...))
 		b.toolProblems(f, list)
 		b.noTools = b.noTools || list.all
 	case keyPrompt:
@@ -93,86 +102,219 @@ func (b *builder) field(f field) {
 		}
 		b.notUsed(f)
 	case keyMode:
-		b.mode(f)
+		b.mode(f, twice)
 	case keySandbox:
-		b.sandbox(f)
+		b.sandbox(f, twice)
 	case keyTurns:
-		if n, err := strconv.Atoi(strings.TrimSpace(f.value.text)); err == nil && n > 0 {
-			b.def.MaxTurns = n
-		} else {
-			b.problem(b.at.problem(f.line, "%s must be a number of model replies from 1; it is left out", f.key))
-		}
+		b.def.MaxTurns = int(b.bound(f, int64(b.def.MaxTurns), "model replies"))
+	case keyTokens:
+		b.def.MaxTokens = b.bound(f, b.def.MaxTokens, "tokens")
+	case keyInitial:
+		b.def.InitialPrompt = b.text(f)
+	case keyBackground:
+		b.background(f)
+	case keyColor:
+		b.def.Color = strings.ToLower(b.text(f))
 	default:
 		b.notUsed(f)
 	}
 }
 
-// mode reads a permission mode. One that is not known means reading only: whoever wrote it
-// meant some bound.
-func (b *builder) mode(f field) {
-	name := b.text(f)
-	mode, err := troupe.ParseMode(name)
-	switch {
-	case name == "" || name == "inherit":
-	case err == nil:
-		b.def.Mode = mode
+// twiceCounts says which of two lines holds.
+func twiceCounts(key string) string {
+	switch key {
+	case keyTools:
+		return "only tools that stand in both count"
+	case keyWithout:
+		return "both count"
+	case keyMode, keySandbox, keyTurns, keyTokens:
+		return "the stricter counts"
 	default:
-		b.def.Mode = troupe.ModePlan
-		b.problem(b.at.problem(f.line, "there is no permission mode %q, so these agents only read; there are %v", name,
-			troupe.Modes()))
+		return "this one counts"
 	}
+}
+
+// toolsLine reads which tools agents of this type get.
+func (b *builder) toolsLine(f front.Field, twice bool) {
+	list := readTools(f.Value, b.tools)
+	b.toolProblems(f, list)
+	d := b.def
+	if list.starts != nil {
+		d.Starts = list.starts
+	}
+	if !twice {
+		d.All, d.Tools, d.Missing = list.all, list.names, list.missing
+		return
+	}
+	both := slices.DeleteFunc(list.names, func(name string) bool { return !d.All && !slices.Contains(d.Tools, name) })
+	if list.all {
+		both = d.Tools
+	}
+	d.All, d.Tools = d.All && list.all, both
+}
+
+// bound reads a limit; of two the lower holds.
+func (b *builder) bound(f front.Field, before int64, what string) int64 {
+	n, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(f.Value.Text), "_", ""), 10, 64)
+	switch {
+	case err != nil || n <= 0:
+		b.problem(b.at.problem(f.Line, "%s must be a number of %s from 1; it is left out", f.Key, what))
+		return before
+	case before > 0:
+		return min(before, n)
+	default:
+		return n
+	}
+}
+
+func (b *builder) background(f front.Field) {
+	on, err := strconv.ParseBool(strings.ToLower(b.text(f)))
+	if err != nil {
+		b.problem(b.at.problem(f.Line, "%s must be true or false; it is left out", f.Key))
+		return
+	}
+	b.def.Background = on
+}
+
+// mode reads a permission mode. Without one the parent's holds, and it bounds each other one.
+func (b *builder) mode(f front.Field, twice bool) {
+	name := b.text(f)
+	if name == "" || strings.EqualFold(name, "inherit") {
+		return
+	}
+	mode, err := troupe.ParseMode(name)
+	if err != nil {
+		for _, m := range troupe.Modes() {
+			if strings.EqualFold(string(m), name) {
+				mode, err = m, nil
+			}
+		}
+	}
+	if err != nil {
+		b.problem(b.at.problem(f.Line, "there is no permission mode %q, so these agents have their parent's; there "+
+			"are %v", name, troupe.Modes()))
+		return
+	}
+	if twice && b.def.Mode != "" && b.def.Mode != mode {
+		mode = troupe.ModePlan // the closest of all: which one was meant is not known
+	}
+	b.def.Mode = mode
 }
 
 // sandbox reads how far commands are confined. What is not known is taken for the closest.
-func (b *builder) sandbox(f field) {
-	level := troupe.Level(b.text(f))
+func (b *builder) sandbox(f front.Field, twice bool) {
+	level := troupe.Level(strings.ToLower(b.text(f)))
 	switch level {
 	case "", troupe.LevelNone:
+		return
 	case troupe.LevelReadOnly, troupe.LevelWorkspace:
-		b.def.Sandbox = level
 	default:
-		b.def.Sandbox = troupe.LevelReadOnly
-		b.problem(b.at.problem(f.line, "there is no sandbox %q, so their commands only read; there are read-only, "+
+		b.problem(b.at.problem(f.Line, "there is no sandbox %q, so their commands only read; there are read-only, "+
 			"workspace and none", level))
+		level = troupe.LevelReadOnly
 	}
+	if twice && b.def.Sandbox == troupe.LevelReadOnly {
+		level = b.def.Sandbox
+	}
+	b.def.Sandbox = level
 }
 
-func (b *builder) toolProblems(f field, list toolList) {
+func (b *builder) toolProblems(f front.Field, list toolList) {
 	b.noTools = b.noTools || list.broken
 	for _, text := range list.problems {
-		b.problem(b.at.problem(f.line, "%s %s", f.key, text))
+		b.problem(b.at.problem(f.Line, "%s %s", f.Key, text))
+	}
+	for _, text := range list.notes {
+		p := b.at.problem(f.Line, "%s %s", f.Key, text)
+		p.Note = true
+		b.problem(p)
 	}
 }
 
-func (b *builder) text(f field) string {
-	s, err := f.text()
-	if err != nil {
-		b.problem(b.at.problem(f.line, "%s, so it counts as missing", err))
+// text is the value of a field that has to be a text.
+func (b *builder) text(f front.Field) string {
+	switch f.Value.Kind {
+	case front.Text:
+		return strings.TrimSpace(f.Value.Text)
+	case front.Nothing:
+		return ""
 	}
-	return s
+	b.problem(b.at.problem(f.Line, "%s is not a text, so it counts as missing", f.Key))
+	return ""
 }
 
-func (b *builder) notUsed(f field) {
+func (b *builder) notUsed(f front.Field) {
 	if len(b.unused) == 0 {
-		b.firstLine = f.line
+		b.firstLine = f.Line
 	}
-	b.unused = append(b.unused, f.key)
+	b.unused = append(b.unused, f.Key)
 }
 
 func (b *builder) finish() {
+	d := b.def
 	if b.nameLine == 0 {
 		b.nameLine = b.at.line
 	}
 	if b.noTools {
-		b.def.All, b.def.Tools = false, nil
+		d.All, d.Tools, d.Missing = false, nil, nil
 	}
-	if b.def.Description == "" {
-		b.problem(b.at.problem(b.at.line, "there is no description, so a parent cannot tell when to start agents of "+
-			"this type"))
+	if d.Description == "" && d.WhenToUse == "" {
+		d.Description = opening(d.Prompt)
+		p := b.at.problem(b.at.line, "there is no description; a parent is shown how the prompt begins")
+		if d.Description == "" {
+			p.Text = "there is no description, so a parent cannot tell when to start agents of this type"
+		}
+		b.problem(p)
 	}
 	if len(b.unused) > 0 {
 		p := b.at.problem(b.firstLine, "not used yet: %s", strings.Join(b.unused, ", "))
 		p.Note = true
 		b.problem(p)
+	}
+}
+
+// opening is the first heading of a prompt, or its first paragraph.
+func opening(prompt string) string {
+	var paragraph []string
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimSpace(line)
+		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
+			return strings.TrimSpace(heading)
+		}
+		if line == "" && len(paragraph) > 0 {
+			break
+		}
+		if line != "" {
+			paragraph = append(paragraph, line)
+		}
+	}
+	return strings.Join(paragraph, " ")
+}
+
+// jsonValue is a value of --agents as front matter would have it.
+func jsonValue(raw string) front.Value {
+	var v any
+	if err := json.Unmarshal([]byte(raw), &v); err != nil {
+		return front.Value{}
+	}
+	switch v := v.(type) {
+	case nil:
+		return front.Value{Kind: front.Nothing}
+	case string:
+		return front.Value{Kind: front.Text, Text: v}
+	case float64, bool:
+		return front.Value{Kind: front.Text, Text: raw}
+	case []any:
+		out := front.Value{Kind: front.List, List: []string{}}
+		for _, item := range v {
+			s, ok := item.(string)
+			if !ok {
+				return front.Value{Kind: front.Tree, JSON: json.RawMessage(raw)}
+			}
+			out.List = append(out.List, s)
+		}
+		return out
+	default:
+		return front.Value{Kind: front.Tree, JSON: json.RawMessage(raw)}
 	}
 }

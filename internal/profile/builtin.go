@@ -69,7 +69,7 @@ func builtins() []Definition {
 		},
 	}
 	for i := range defs {
-		defs[i].Source = troupe.BuiltIn
+		defs[i].Origin = Origin{Source: troupe.BuiltIn, Scope: troupe.BuiltIn}
 		defs[i].Prompt = strings.TrimSpace(defs[i].Prompt)
 	}
 	return defs

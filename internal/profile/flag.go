@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // flag reads --agents: an object of definitions, each an object with description, prompt,
 // tools and model.
 func (l *loader) flag(text string) {
 	l.fresh = map[string]string{}
-	if len(text) > maxFile || !utf8.ValidString(text) {
+	if len(text) > front.MaxFile || !utf8.ValidString(text) {
 		l.problem(Problem{Path: FlagName, Text: fmt.Sprintf("the value is not UTF-8 text of at most %d KB",
-			maxFile>>10)})
+			front.MaxFile>>10)})
 		return
 	}
 	agents, err := members(text, 1)
@@ -24,20 +26,20 @@ func (l *loader) flag(text string) {
 		return
 	}
 	for _, agent := range agents {
-		at := origin{FlagName, agent.line, strings.TrimSpace(agent.key)}
+		at := origin{path: FlagName, line: agent.line, name: strings.TrimSpace(agent.key)}
 		parts, err := members(agent.raw, agent.start)
 		if err != nil {
 			l.unusable(at.name, at.problem(agent.line, "agent %q is not an object with description, prompt, tools "+
 				"and model: %s", agent.key, err))
 			continue
 		}
-		var fields []field
+		var fields []front.Field
 		for _, part := range parts {
 			if canonicalKey(part.key) == keyName {
 				l.problem(at.problem(part.line, "the name of an agent is its key, %q; name is not used", agent.key))
 				continue
 			}
-			fields = append(fields, field{part.key, part.line, jsonValue(part.raw)})
+			fields = append(fields, front.Field{Key: part.key, Line: part.line, Value: jsonValue(part.raw)})
 		}
 		l.define(at, fields, "")
 	}
@@ -87,33 +89,6 @@ func members(raw string, line int) ([]jsonMember, error) {
 		out = append(out, m)
 	}
 	return out, nil
-}
-
-func jsonValue(raw string) value {
-	var v any
-	if err := json.Unmarshal([]byte(raw), &v); err != nil {
-		return value{}
-	}
-	switch v := v.(type) {
-	case nil:
-		return value{kind: valueNothing}
-	case string:
-		return value{kind: valueText, text: v}
-	case float64:
-		return value{kind: valueOther, text: raw} // as written, for who wants a number
-	case []any:
-		out := value{kind: valueList, list: []string{}}
-		for _, item := range v {
-			s, ok := item.(string)
-			if !ok {
-				return value{}
-			}
-			out.list = append(out.list, s)
-		}
-		return out
-	default:
-		return value{}
-	}
 }
 
 // errorLine is where JSON ends being JSON.

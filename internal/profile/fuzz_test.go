@@ -1,11 +1,14 @@
 package profile
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 func FuzzFrontMatter(f *testing.F) {
@@ -19,33 +22,32 @@ func FuzzFrontMatter(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := loader{tools: allTools(), fresh: map[string]string{},
-			set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
-		front, line, body, problem := split(data)
-		if problem != nil {
-			if problem.Text == "" || problem.Line < 1 {
-				t.Errorf("%+v", problem)
-			}
-			return
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "f.md"), data, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		fields, problems := readFields(front, line)
-		l.define(origin{"f.md", line, "f"}, fields, body)
-		lines := strings.Count(string(data), "\n") + 2
-		for _, p := range append(problems, l.problems...) {
-			if p.Text == "" || p.Line < 1 || p.Line > lines {
+		set, problems := Load(Sources{Folders: ofUser(dir), Tools: allTools()})
+		lines := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 2
+		for _, p := range problems {
+			if p.Text == "" || p.Line > lines {
 				t.Errorf("%d lines, problem %+v", lines, p)
 			}
 		}
-		hasTools := false
-		for _, f := range fields {
-			hasTools = hasTools || canonicalKey(f.key) == keyTools
+		doc, _ := front.Parse(data, KeyInUse)
+		hasTools, star := false, false
+		for _, f := range doc.Fields {
+			hasTools = hasTools || canonicalKey(f.Key) == keyTools
+			star = star || strings.Contains(f.Value.Text+strings.Join(f.Value.List, " "), "*")
 		}
-		for _, d := range l.set.types {
+		for _, d := range set.types {
+			if d.Source == troupe.BuiltIn {
+				continue
+			}
 			if badName(d.Name) != "" || d.Prompt == "" {
 				t.Errorf("%+v", d)
 			}
-			if hasTools && d.All && !strings.Contains(string(front), "*") {
-				t.Errorf("a tools line without a star gives all: %q", front)
+			if hasTools && d.All && !star {
+				t.Errorf("a tools line without a star gives all: %q", data)
 			}
 			for _, tool := range d.Tools {
 				if !slices.ContainsFunc(allTools(), func(f troupe.ToolFacts) bool { return f.Name == tool }) {

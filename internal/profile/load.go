@@ -3,27 +3,43 @@ package profile
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
-// Sources are where definitions come from, the weakest first after what is built in.
+// Scope is whose a definition is, the weakest first: of two of one name the stronger counts.
+type Scope string
+
+// Scopes. What is built in has troupe.BuiltIn.
+const (
+	ScopeUser    Scope = "user"
+	ScopeProject Scope = "project"
+	ScopeFlag    Scope = "flag"
+	ScopeManaged Scope = "managed" // an administrator's, for all users of the machine
+)
+
+// Folder holds definitions, in folders of their own as well.
+type Folder struct {
+	Path string
+	// Root is what links below Path must not lead out of; "": they may lead anywhere.
+	Root  string
+	Scope Scope
+}
+
+// Sources are where definitions come from.
 type Sources struct {
-	// User is the user's folder of definitions, such as ~/.claude/agents; "" for none.
-	User string
-	// Project is the workspace; its definitions are in .claude/agents. "" for none.
-	Project string
-	// Skip names definitions of the project, by file, that do not count; nil: all do.
+	// Folders are in the order of their strength, the weakest first. Those of an administrator are
+	// stronger than Flag, all others weaker. One that is not there holds nothing.
+	Folders []Folder
+	// Skip names definitions of projects, by file, that do not count; nil: all do.
 	Skip func(file string) bool
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
@@ -34,39 +50,52 @@ type Sources struct {
 // FlagName is the Path of problems with the value of Sources.Flag.
 const FlagName = "--agents"
 
+// ProjectFolders are where a project's folder has definitions, the weakest first.
+func ProjectFolders() []string {
+	return []string{".agents/subagents", ".claude/agents", ".troupe/agents"}
+}
+
 const (
-	projectAgents = ".claude/agents"
-	maxFiles      = 500
-	maxFolders    = 4 // folders within folders that are searched
-	maxName       = 64
-	maxProblems   = 20 // told of one file
+	maxFiles    = 2000
+	maxFolders  = 4 // folders within folders that are searched
+	maxName     = 100
+	maxProblems = 20 // told of one file
 )
 
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
 	l := loader{tools: src.Tools, set: builtInSet()}
-	if src.User != "" {
-		// The user's own folder may hold links to wherever they keep such files.
-		l.folder(src.User, src.User, ".", plainFiles{src.User})
+	flag := func() {
+		if strings.TrimSpace(src.Flag) != "" {
+			l.scope = ScopeFlag
+			l.flag(src.Flag)
+		}
+		src.Flag = ""
 	}
-	if src.Project != "" {
-		l.skip = src.Skip
-		l.project(src.Project)
-		l.skip = nil
+	for _, f := range src.Folders {
+		if f.Scope == ScopeManaged {
+			flag()
+		}
+		l.scope, l.skip = f.Scope, nil
+		if f.Scope == ScopeProject {
+			l.skip = src.Skip
+		}
+		l.open(f)
 	}
-	if strings.TrimSpace(src.Flag) != "" {
-		l.flag(src.Flag)
-	}
+	flag()
 	return l.set, l.problems
 }
 
 type loader struct {
 	tools    []troupe.ToolFacts
-	skip     func(file string) bool // while the project's are read
+	skip     func(file string) bool // while a project's are read
+	scope    Scope                  // of the source that is read
 	set      Set
 	problems []Problem
 	fresh    map[string]string // names of the current source: where they were defined
 	told     map[string]int    // problems by path
+	// each is what becomes of a file, if it is not to be added to the set.
+	each func(shown, name string, in front.Folder)
 }
 
 // problem keeps what a person may want to read; nobody reads a thousand lines about one file.
@@ -83,33 +112,33 @@ func (l *loader) problem(p Problem) {
 	}
 }
 
-// files is a folder that a source is read from.
-type files interface {
-	OpenFile(name string, flag int, perm os.FileMode) (*os.File, error)
-}
-
-type plainFiles struct{ dir string }
-
-func (p plainFiles) OpenFile(name string, flag int, perm os.FileMode) (*os.File, error) {
-	return os.OpenFile(filepath.Join(p.dir, name), flag, perm)
-}
-
-// project reads through an os.Root: a repository's links may not lead out of it, or a
-// prompt could be made of the user's private files.
-func (l *loader) project(dir string) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		l.problem(Problem{Path: dir, Text: "the folder cannot be opened for its agent definitions: " + err.Error()})
+// open reads one source. A project's is read through an os.Root: a repository's links may not lead out of it,
+// or a prompt could be made of the user's private files.
+func (l *loader) open(f Folder) {
+	if f.Root == "" {
+		l.folder(f.Path, f.Path, ".", front.Plain(f.Path))
 		return
 	}
-	l.folder(dir, filepath.Join(dir, filepath.FromSlash(projectAgents)), projectAgents, root)
+	name, err := filepath.Rel(f.Root, f.Path)
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(f.Root)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		l.problem(Problem{Path: f.Root, Text: "the folder cannot be opened for its agent definitions: " + reason(err)})
+		return
+	}
+	l.folder(f.Root, f.Path, filepath.ToSlash(name), root)
 	if err := root.Close(); err != nil {
-		l.problem(Problem{Path: dir, Text: "closing the folder: " + err.Error()})
+		l.problem(Problem{Path: f.Root, Text: "closing the folder: " + err.Error()})
 	}
 }
 
 // folder reads one source's Markdown files, in the order of their names.
-func (l *loader) folder(base, shown, name string, in files) {
+func (l *loader) folder(base, shown, name string, in front.Folder) {
 	l.fresh = map[string]string{}
 	names, problems := markdown(in, name, 0)
 	for _, p := range problems {
@@ -128,13 +157,17 @@ func (l *loader) folder(base, shown, name string, in files) {
 				"replace an agent or give it more than yours have"})
 			continue
 		}
+		if l.each != nil {
+			l.each(file, n, in)
+			continue
+		}
 		l.file(file, n, in)
 	}
 }
 
 // markdown lists the .md files below dir.
-func markdown(in files, dir string, depth int) (names []string, problems []Problem) {
-	f, err := openQuietly(in, dir)
+func markdown(in front.Folder, dir string, depth int) (names []string, problems []Problem) {
+	f, err := front.Open(in, dir)
 	if errors.Is(err, fs.ErrNotExist) && depth == 0 {
 		return nil, nil
 	}
@@ -167,11 +200,6 @@ func markdown(in files, dir string, depth int) (names []string, problems []Probl
 	return names, problems
 }
 
-// openQuietly opens without waiting, should the name be a pipe that nobody writes to.
-func openQuietly(in files, name string) (*os.File, error) {
-	return in.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-}
-
 func reason(err error) string {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err.Error()
@@ -179,57 +207,47 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (l *loader) file(shown, name string, in files) {
-	base := path.Base(name)
-	agent := base[:len(base)-len(path.Ext(base))]
-	data, err := readFile(in, name)
-	if err != nil {
-		l.unusable(agent, Problem{Path: shown, Text: "the file cannot be used: " + reason(err)})
-		return
-	}
-	front, line, body, problem := split(data)
-	if problem != nil {
-		problem.Path = shown
-		if front == nil && strings.HasPrefix(problem.Text, "there is no front matter") {
-			l.problem(*problem) // some other document that lies there
-		} else {
-			l.unusable(agent, *problem)
-		}
-		return
-	}
-	fields, problems := readFields(front, line)
-	for _, p := range problems {
-		p.Path = shown
-		l.problem(p)
-	}
-	l.define(origin{shown, line, agent}, fields, body)
+// document: a file that is about a folder of agents, unless it says that it is one.
+func document(name string) bool {
+	return slices.Contains([]string{"readme", "claude", "agents", "gemini", "index", "contributing", "changelog",
+		"license"}, strings.ToLower(name))
 }
 
-func readFile(in files, name string) (data []byte, err error) {
-	f, err := openQuietly(in, name)
+func (l *loader) file(shown, name string, in front.Folder) {
+	base := path.Base(name)
+	at := origin{path: shown, line: 1, name: base[:len(base)-len(path.Ext(base))]}
+	data, err := front.ReadFile(in, name)
 	if err != nil {
-		return nil, err
+		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + reason(err)})
+		return
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
+	doc, err := front.Parse(data, KeyInUse)
+	named := slices.ContainsFunc(doc.Fields, func(f front.Field) bool {
+		return canonicalKey(f.Key) == keyName || canonicalKey(f.Key) == keyDescription
+	})
+	if document(at.name) && !named {
+		l.problem(Problem{Path: shown, Text: "it has no name and no description, so it is taken for documentation",
+			Note: true})
+		return
+	}
 	if err != nil {
-		return nil, err
+		p := Problem{Path: shown, Text: err.Error()}
+		if e, ok := errors.AsType[*front.Problem](err); ok {
+			p.Line = e.Line
+		}
+		l.unusable(at.name, p)
+		return
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
+	for _, n := range doc.Notes {
+		l.problem(Problem{Path: shown, Line: n.Line, Text: n.Text, Note: true})
 	}
-	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("it is larger than %d KB", maxFile>>10)
-	case !utf8.Valid(data):
-		return nil, errors.New("it is not UTF-8 text")
-	case strings.ContainsRune(string(data), 0):
-		return nil, errors.New("it contains a NUL byte")
+	at.line = doc.Line
+	if !doc.Marked {
+		l.problem(at.problem(at.line, "there is no front matter (lines between two of three dashes), so this agent "+
+			"has "+
+			"the name of its file and all the tools of its parent"))
 	}
-	return data, nil
+	l.define(at, doc.Fields, doc.Body)
 }
 
 // origin is where a definition stands, and the name it has if it gives itself none.
@@ -244,9 +262,9 @@ func (o origin) problem(line int, format string, args ...any) Problem {
 }
 
 // define adds one definition to the set, over one of the same name from a weaker source.
-func (l *loader) define(at origin, fields []field, prompt string) {
-	d := Definition{Name: at.name, Source: at.path, All: true, Prompt: prompt}
-	b := builder{loader: l, at: at, def: &d, seen: map[string]bool{}}
+func (l *loader) define(at origin, fields []front.Field, prompt string) {
+	d := Definition{Name: at.name, Origin: Origin{Source: at.path, Scope: l.scope}, All: true, Prompt: prompt}
+	b := builder{loader: l, at: at, def: &d, seen: map[string]front.Field{}}
 	for _, f := range fields {
 		b.field(f)
 	}
@@ -265,8 +283,25 @@ func (l *loader) define(at origin, fields []field, prompt string) {
 		l.unusable(d.Name, at.problem(at.line, "there is no prompt"))
 	default:
 		l.fresh[key] = at.path
+		if weaker, ok := l.set.types[key]; ok {
+			d.Shadows = append([]string{weaker.Source}, weaker.Shadows...)
+		}
+		l.ceiling(&d)
 		l.set.types[key] = d
 		delete(l.set.broken, key)
+	}
+}
+
+// ceiling keeps what a project puts in the place of a built-in type that only reads from doing more: a parent
+// starts one by its name and relies on that.
+func (l *loader) ceiling(d *Definition) {
+	if l.scope != ScopeProject {
+		return
+	}
+	for _, b := range builtins() {
+		if strings.EqualFold(b.Name, d.Name) && b.Sandbox == troupe.LevelReadOnly {
+			d.Reads, d.Sandbox = true, troupe.LevelReadOnly
+		}
 	}
 }
 
@@ -282,7 +317,8 @@ func (l *loader) unusable(name string, p Problem) {
 	l.set.broken[key] = p
 }
 
-// badName completes "the name …". Names stand in rules, paths of agents and lists.
+// badName completes "the name …". Names stand in rules, such as Agent(NAME), in lists and in what models read.
+// The colon is between a plugin's name and those of its agents.
 func badName(name string) string {
 	switch {
 	case name == "":
@@ -291,13 +327,13 @@ func badName(name string) string {
 		return fmt.Sprintf("is longer than %d bytes", maxName)
 	case strings.TrimSpace(name) != name:
 		return "begins or ends with a blank"
+	case strings.HasPrefix(name, "-"):
+		return "begins with a dash, as an option does"
 	}
 	for _, r := range name {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_. :+", r) {
-			return fmt.Sprintf("contains %q; use letters, digits, - and _", r)
+		if !unicode.IsPrint(r) || strings.ContainsRune(":,()<>*\"`\\", r) {
+			return fmt.Sprintf("contains %q; use letters, digits, blanks, - and _", r)
 		}
 	}
 	return ""
 }
-
-func printable(r rune) bool { return unicode.IsPrint(r) }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -22,14 +23,23 @@ type Definition struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Prompt      string `json:"prompt,omitempty"`
-	Source      string `json:"source"` // "built-in", "--agents", or a file
+	// WhenToUse stands behind the description where a parent reads it.
+	WhenToUse string `json:"when_to_use,omitempty"`
+	Origin
 	// Model is an alias, a full name, or "inherit"; "" means inherit.
 	Model string `json:"model,omitempty"`
 	// All: every tool that children get. Otherwise only Tools, which is sorted.
 	All   bool     `json:"all,omitempty"`
 	Tools []string `json:"tools,omitempty"`
+	// Missing are names on its tools line that are no tools here. With no others than these it cannot be
+	// started: it was meant to have some.
+	Missing []string `json:"missing,omitempty"`
 	// Without are tools it does not get even so, sorted.
 	Without []string `json:"without,omitempty"`
+	// Reads: it gets no tool that changes files, and its commands only read.
+	Reads bool `json:"reads,omitempty"`
+	// Starts are the only types that it may start; nil: all.
+	Starts []string `json:"starts,omitempty"`
 	// Mode is a permission mode of its own, which counts beside its parent's: the stricter of
 	// the two holds. Sandbox is the most that its commands are left.
 	Mode    troupe.Mode  `json:"mode,omitempty"`
@@ -37,6 +47,22 @@ type Definition struct {
 	// MaxTurns is how many model replies a run may have; 0: as many as others. Whoever starts one
 	// can only lower it.
 	MaxTurns int `json:"max_turns,omitempty"`
+	// MaxTokens bounds the tokens of any kind that it uses in its life; 0: nothing does.
+	MaxTokens int64 `json:"max_tokens,omitempty"`
+	// InitialPrompt stands before the first prompt that it is given.
+	InitialPrompt string `json:"initial_prompt,omitempty"`
+	// Background: it works in the background, whether or not the call says so.
+	Background bool `json:"background,omitempty"`
+	// Color is the one it is shown in.
+	Color string `json:"color,omitempty"`
+}
+
+// Origin is where a definition comes from.
+type Origin struct {
+	Source string `json:"source"` // "built-in", "--agents", or a file
+	Scope  Scope  `json:"scope,omitempty"`
+	// Shadows are the sources of weaker definitions of this name, the strongest first.
+	Shadows []string `json:"shadows,omitempty"`
 }
 
 // Problem is something about a definition that its author should know.
@@ -155,17 +181,23 @@ func (d Definition) turns(at Place, asked int) int {
 }
 
 // Resolve makes the profile that a session of this type is born with. Of the birth's own
-// wishes Model and MaxTurns count here. A model that was asked for by name and is not to
-// be had is an error; one that only a built-in type prefers is replaced by the parent's,
-// so that built-in types work with every provider.
+// wishes Model and MaxTurns count here. A model that the birth asks for and that is not to be had is an
+// error; one that only the definition names is replaced by the parent's, which a note says.
 func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
-	model, err := d.resolveModel(at, s.Model)
+	if none := d.noneOf(); none != "" {
+		return troupe.Profile{}, fmt.Errorf("%s: %s", d.Source, none)
+	}
+	model, note, err := d.resolveModel(at, s.Model)
 	if err != nil {
 		return troupe.Profile{}, fmt.Errorf("the model of agent type %q: %w", d.Name, err)
 	}
 	p := troupe.Profile{
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
+		Starts: d.Starts, InitialPrompt: d.InitialPrompt, Background: d.Background, Color: d.Color,
+	}
+	if note != "" {
+		p.Notes = append(p.Notes, note)
 	}
 	if at.Child {
 		p.Prompt = strings.TrimSpace(strings.TrimSpace(promptCommon) + "\n\n" + d.Prompt)
@@ -174,42 +206,61 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		p.Mode = d.Mode
 	}
 	p.Limits.MaxTurns = d.turns(at, s.MaxTurns)
+	if d.MaxTokens > 0 && (p.Limits.MaxTokens == 0 || d.MaxTokens < p.Limits.MaxTokens) {
+		p.Limits.MaxTokens = d.MaxTokens
+	}
 	for _, tool := range at.Offer {
 		if d.has(tool) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
-	slices.Sort(p.Tools)
-	p.Tools = slices.Compact(p.Tools)
+	p.Tools = sorted(p.Tools)
 	return p, nil
 }
 
-// has reports whether agents of this type get a tool. Those that start agents are not among
-// "all", because helpers that start helpers should be a person's decision.
+// has reports whether agents of this type get a tool.
 func (d Definition) has(tool troupe.ToolFacts) bool {
+	has, _ := d.Holds(tool)
+	return has
+}
+
+// Holds reports whether agents of this type get a tool, and says why. Those that start agents are not among
+// "all", because helpers that start helpers should be a person's decision.
+func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 	switch {
 	case slices.Contains(d.Without, tool.Name):
-		return false
+		return false, "disallowedTools names it"
+	case d.Reads && tool.Class == troupe.ClassEdit:
+		return false, "it takes the place of a built-in agent that only reads"
+	case !d.All && slices.Contains(d.Tools, tool.Name):
+		return true, "tools names it"
 	case !d.All:
-		return slices.Contains(d.Tools, tool.Name)
+		return false, "tools does not name it"
+	case tool.Schedule == troupe.Birth && d.Name != Main:
+		return false, "agents start others only if tools names it"
 	default:
-		return tool.Schedule != troupe.Birth || d.Name == Main
+		return true, "tools leaves all to it"
 	}
 }
 
-func (d Definition) resolveModel(at Place, wish string) (string, error) {
+// resolveModel finds the full name of a model. The note says that another one than the definition names is
+// taken; that a built-in type has another where its own is not to be had needs no words.
+func (d Definition) resolveModel(at Place, wish string) (full, note string, err error) {
 	name := wish
 	if name == "" {
 		name = d.Model
 	}
 	if name == "" || strings.EqualFold(name, "inherit") {
-		return at.Model, nil
+		return at.Model, "", nil
 	}
-	full, err := at.Named(name)
-	if err != nil && wish == "" && d.Source == troupe.BuiltIn {
-		return at.Model, nil
+	if full, err = at.Named(name); err == nil || wish != "" {
+		return full, "", err
 	}
-	return full, err
+	if d.Source != troupe.BuiltIn {
+		note = fmt.Sprintf("its definition names the model %q, which is not to be had here (%v); it has its "+
+			"parent's, %s", name, err, at.Model)
+	}
+	return at.Model, note, nil
 }
 
 // Describe tells a parent which types it can start. It belongs into a session's first
@@ -224,7 +275,7 @@ func Describe(s Set, allowed func(name string) bool) string {
 		if b.Len() == 0 {
 			b.WriteString("Agents you can start with Agent, as subagent_type:\n")
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", d.Name, oneLine(d.Description))
+		fmt.Fprintf(&b, "- %s: %s\n", d.Name, oneLine(strings.TrimSpace(d.Description+" "+d.WhenToUse)))
 	}
 	return b.String()
 }
@@ -243,7 +294,7 @@ func oneLine(s string) string {
 			return '‹'
 		case r == '>':
 			return '›'
-		case !printable(r):
+		case !unicode.IsPrint(r):
 			return -1
 		default:
 			return r

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // A cloned repository must not make a prompt of what lies outside it, nor make us wait.
@@ -51,7 +53,7 @@ func TestHostileProject(t *testing.T) {
 			if err := prepare(t, agents); err != nil {
 				t.Fatal(err)
 			}
-			set, problems := Load(Sources{Project: dir, Tools: allTools()})
+			set, problems := Load(Sources{Folders: inProject(dir), Tools: allTools()})
 			if d, err := set.Lookup("leak"); err == nil {
 				t.Errorf("%+v", d)
 			}
@@ -65,12 +67,13 @@ func TestHostileProject(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(user, "mine.md")); err != nil {
 		t.Fatal(err)
 	}
-	set, problems := Load(Sources{User: user, Project: filepath.Join(user, "missing"), Tools: allTools()})
-	if _, err := set.Lookup("leak"); err != nil || len(problems) != 1 ||
-		!strings.Contains(problems[0].Text, "cannot be opened") {
+	set, problems := Load(Sources{Folders: append(ofUser(user), inProject(filepath.Join(user, "missing"))...),
+		Tools: allTools()})
+	if _, err := set.Lookup("leak"); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", err, problems)
 	}
-	if _, problems = Load(Sources{User: filepath.Join(user, "missing"), Project: user}); len(problems) > 0 {
+	if _, problems = Load(Sources{Folders: append(ofUser(filepath.Join(user, "missing")),
+		inProject(user)...)}); len(problems) > 0 {
 		t.Errorf("folders that are not there: %v", problems)
 	}
 }
@@ -82,7 +85,7 @@ func TestManyFiles(t *testing.T) {
 		write(t, filepath.Join(user, fmt.Sprintf("%04d.md", i)), "---\ndescription: d\n---\nBody")
 	}
 	write(t, filepath.Join(user, "a/b/c/d/e/f.md"), "---\ndescription: d\n---\nBody")
-	set, problems := Load(Sources{User: user})
+	set, problems := Load(Sources{Folders: ofUser(user)})
 	if n := len(set.List()); n != maxFiles+4 || len(problems) != 2 {
 		t.Errorf("%d types, %v", n, problems)
 	}
@@ -104,7 +107,7 @@ func TestPrecedence(t *testing.T) {
 	write(t, filepath.Join(agents, "team", "z.md"), agent("one", "project, again"))
 	write(t, filepath.Join(agents, "three.md"), "---\nname: three\n")
 	write(t, filepath.Join(agents, "explore.md"), "---\n")
-	src := Sources{User: user, Project: project, Tools: allTools(),
+	src := Sources{Folders: append(ofUser(user), inProject(project)...), Tools: allTools(),
 		Flag: `{"TWO": {"description": "d", "prompt": "flag"}, "explore": {"description": "mine", "prompt": "flag"}}`}
 	set, problems := Load(src)
 	got := map[string]string{}
@@ -163,8 +166,7 @@ func TestFlag(t *testing.T) {
 	want := []string{
 		`--agents:3: the type "good" is already defined in --agents`,
 		`--agents:6: the name of an agent is its key, "odd"`,
-		`--agents:6: tools cannot be read, so these agents get no tools`,
-		`--agents:6: not used yet: color`,
+		`--agents:6: tools cannot be read at "7"`,
 		`--agents:8: there is no prompt`,
 		`--agents:9: agent "list" is not an object`,
 		`--agents:10: agent "null" is not an object`,
@@ -186,7 +188,7 @@ func TestFlag(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for _, bad := range []string{"x", "[]", "null", "{\n\"a\": }", `{"a": {"prompt": "p"}`, "{} {}", "\xff",
-		strings.Repeat(" ", maxFile) + "x"} {
+		strings.Repeat(" ", front.MaxFile) + "x"} {
 		set, problems := Load(Sources{Flag: bad})
 		if len(problems) != 1 || problems[0].Note || len(set.List()) != 4 {
 			t.Errorf("%.20q: %v", bad, problems)

@@ -7,44 +7,44 @@ import (
 	"unicode"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // toolList is what a tools line says.
 type toolList struct {
 	all      bool
 	names    []string // sorted, canonical
+	starts   []string // types of Agent(…); nil: it does not say
+	missing  []string // names of tools that are not here
 	problems []string
+	notes    []string
 	broken   bool // nothing of it can be relied on
 }
 
 // readTools reads a tools line: names in a list, or in one text between commas and blanks,
 // or a star. What cannot be read means no tools.
-func readTools(v value, known []troupe.ToolFacts) toolList { return readNames(v, known, false) }
+func readTools(v front.Value, known []troupe.ToolFacts) toolList { return readNames(v, known, false) }
 
 // readWithout reads a line of tools that agents do not get. In doubt they do not.
-func readWithout(v value, known []troupe.ToolFacts) toolList { return readNames(v, known, true) }
+func readWithout(v front.Value, known []troupe.ToolFacts) toolList { return readNames(v, known, true) }
 
-func readNames(v value, known []troupe.ToolFacts, without bool) toolList {
+func readNames(v front.Value, known []troupe.ToolFacts, without bool) toolList {
 	var words []string
-	switch v.kind {
-	case valueText:
-		words = splitNames(v.text)
-	case valueList:
-		for _, item := range v.list {
-			words = append(words, strings.TrimSpace(item))
-		}
-	case valueNothing:
-		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, " +
-			"or leave it out"}}
+	switch v.Kind {
+	case front.Text:
+		words = splitNames(v.Text)
+	case front.List:
+		// In [Agent(a, b), Read] YAML ends an item at the first comma.
+		words = splitNames(strings.Join(v.List, ","))
+	case front.Nothing:
 	default:
 		return toolList{broken: true, problems: []string{"cannot be read, so these agents get no tools; write names " +
 			"with commas between them, a list, or *"}}
 	}
-	if len(words) == 0 && v.kind == valueText {
+	if len(words) == 0 && v.Kind != front.List {
 		return toolList{broken: true, problems: []string{"is empty, so these agents get no tools; write * for all, " +
 			"or leave it out"}}
 	}
-	var out toolList
 	for _, w := range words {
 		if strings.ContainsFunc(w, func(r rune) bool { return !toolRune(r) }) ||
 			w != "*" && !strings.ContainsFunc(w, unicode.IsLetter) {
@@ -52,42 +52,56 @@ func readNames(v value, known []troupe.ToolFacts, without bool) toolList {
 				"write names with commas between them, a list, or *", w)}, broken: true}
 		}
 	}
+	var out toolList
 	for _, w := range words {
-		if w == "*" {
-			out.all = true
-			continue
-		}
-		if without { // denied in part: denied
-			w, _, _ = strings.Cut(w, "(")
-			if w = strings.TrimSpace(w); w == "*" {
-				continue
-			}
-		}
-		name, problem := toolName(w, known)
-		if problem != "" {
-			out.problems = append(out.problems, problem)
-		} else if !slices.Contains(out.names, name) {
-			out.names = append(out.names, name)
-		}
+		out.word(w, known, without)
 	}
-	slices.Sort(out.names)
+	out.names = sorted(out.names)
 	return out
 }
 
-// toolRune is what may be in a tool's name, or in parentheses after it.
-func toolRune(r rune) bool {
-	return r == '_' || r == '-' || r == '.' || r == ':' || r == '*' || r == '(' || r == ')' || r == ' ' || r == ',' ||
-		r == '/' ||
-		unicode.IsLetter(r) || unicode.IsDigit(r)
+// word takes one name up.
+func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
+	if w == "*" {
+		l.all = true
+		return
+	}
+	name, inside, narrow := strings.Cut(w, "(")
+	if name = strings.TrimSpace(name); without && name == "*" {
+		return
+	}
+	full, hint := toolName(name, known)
+	switch {
+	case full == "":
+		l.missing = append(l.missing, name)
+		l.problems = append(l.problems, fmt.Sprintf("names %q, which is not a tool here%s", w, hint))
+		return
+	case without: // denied in part: denied
+	case narrow && strings.EqualFold(full, agentTool):
+		l.starts = append(l.starts, splitNames(strings.TrimSuffix(strings.TrimSpace(inside), ")"))...)
+	case narrow:
+		l.missing = append(l.missing, w)
+		l.problems = append(l.problems, fmt.Sprintf("names %q; parentheses are for Agent alone, and without them it "+
+			"would get more than was meant, so it does not get this tool", w))
+		return
+	}
+	if !strings.EqualFold(full, name) {
+		l.notes = append(l.notes, fmt.Sprintf("names %q, which is %s here", name, full))
+	}
+	l.names = append(l.names, full)
 }
 
-func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
-	if strings.ContainsAny(word, "()") {
-		return "", fmt.Sprintf("names %q; parentheses are not supported here so far, and without them it would get "+
-			"more than was meant, so it does not get this tool", word)
-	}
+// agentTool is the tool that starts agents.
+const agentTool = "Agent"
+
+// toolRune is what may be in a tool's name, or in parentheses after it.
+func toolRune(r rune) bool {
+	return strings.ContainsRune("_-.:*() ,/", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// toolName finds the tool that a word means; "" and a hint if there is none.
+func toolName(word string, known []troupe.ToolFacts) (name, hint string) {
 	plain := strings.ToLower(word)
-	hint := ""
 	for _, k := range known {
 		switch {
 		case strings.EqualFold(k.Name, word), k.OldName != "" && strings.EqualFold(k.OldName, word),
@@ -97,7 +111,7 @@ func toolName(word string, known []troupe.ToolFacts) (name, problem string) {
 			hint = "; " + k.Name + " was probably meant"
 		}
 	}
-	return "", fmt.Sprintf("names %q, which is not a tool here%s", word, hint)
+	return "", hint
 }
 
 // splitNames splits at commas and blanks outside parentheses.
@@ -114,4 +128,9 @@ func splitNames(s string) []string {
 		}
 		return false
 	})
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
@@ -108,7 +109,8 @@ func (bs *births) plan(calls []int, environment func(folder string) string) ([]b
 			}
 			continue
 		}
-		b.Prompt = []troupe.Block{troupe.Text(sp.Prompt)}
+		sp.Background = b.Background
+		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
 		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, sp.Background)
 		births = append(births, birth{i, d, sp.Background, b})
 	}
@@ -141,7 +143,8 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	return fleet.Birth{
 		Offer: offer, Root: bs.a.root, Parent: bs.a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
 		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: folder,
-		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: bs.a.id, Background: sp.Background,
+		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: bs.a.id,
+		Background: sp.Background || profile.Background,
 	}, nil
 }
 

@@ -84,12 +84,16 @@ type Subject struct {
 	Home string // the user's, "" if there is none
 	// Agents are names of agents that a definition in the folder would replace.
 	Agents []string
+	// AgentKey tells which keys of a definition of agents have a meaning.
+	AgentKey func(key string) bool
+	// AgentFolders are where the folder has definitions of agents, with slashes.
+	AgentFolders []string
 }
 
 const (
 	maxFile   = 1 << 20
 	maxScript = 16 << 20
-	maxFiles  = 500 // of agents, of skills, of scripts
+	maxFiles  = 2000 // of agents, of skills, of scripts
 	maxDeep   = 4
 )
 
@@ -118,8 +122,10 @@ func examine(s Subject) (Fingerprint, error) {
 		l.file(name, l.settings)
 	}
 	l.file(".mcp.json", l.servers)
+	for _, dir := range s.AgentFolders {
+		l.folder(dir, 0, l.agent)
+	}
 	for _, base := range []string{".claude", ".troupe"} {
-		l.folder(base+"/agents", 0, l.agent)
 		l.folder(base+"/commands", 0, l.skill)
 		l.folder(base+"/skills", 0, l.skill)
 	}

@@ -8,10 +8,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // object reads JSON that is one object. What cannot be read has no items: it does not count
@@ -139,8 +139,8 @@ func compact(v any) string {
 	return string(data)
 }
 
-// front is the front matter of a Markdown file.
-func front(data []byte) string {
+// head is the front matter of a Markdown file.
+func head(data []byte) string {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "\r\n", "\n")
 	text = strings.TrimLeft(text, " \t\n")
 	text, ok := strings.CutPrefix(text, "---")
@@ -154,38 +154,35 @@ func front(data []byte) string {
 }
 
 // agent finds definitions that get more than any agent would: another mode, hooks or servers of
-// its own, or the place of one that is built in. Front matter can be written in many ways; what
-// cannot be seen at once counts as more.
+// its own, or the place of one that is built in. They are read as they are when agents are made of them.
 func (l *look) agent(name string, data []byte) {
-	text := withoutComments(front(data))
-	lower := plainKey(text)
-	base := path.Base(name)
-	id := strings.TrimSuffix(base, path.Ext(base))
-	if named, ok := value(text, "name"); ok {
-		id = named
+	doc, err := front.Parse(data, l.subject.AgentKey)
+	if err != nil {
+		return // no agent can be made of it
 	}
+	base := path.Base(name)
+	id, tools := strings.TrimSuffix(base, path.Ext(base)), "all"
 	var why []string
-	for _, key := range []string{"permissionMode", "hooks", "mcpServers"} {
-		switch v, ok := value(text, key); {
-		case ok && key == "permissionMode" && bindsOnly(v) && strings.Count(lower, plainKey(key)) == 1:
-		case ok && v != "":
-			why = append(why, key+": "+v)
-		case strings.Contains(lower, plainKey(key)):
-			why = append(why, key)
+	for _, f := range doc.Fields {
+		switch key := plainKey(f.Key); key {
+		case "name":
+			if text := strings.TrimSpace(f.Value.Text); text != "" {
+				id = text
+			}
+		case "permissionmode":
+			if !bindsOnly(strings.TrimSpace(f.Value.Text)) && f.Value.Kind != front.Nothing {
+				why = append(why, "permissionMode: "+f.Value.Text)
+			}
+		case "hooks", "mcpservers":
+			if f.Value.Kind != front.Nothing {
+				why = append(why, f.Key)
+			}
+		case "tools", "allowedtools":
+			tools = strings.Join(f.Value.Words(), ", ")
 		}
 	}
 	if slices.ContainsFunc(l.subject.Agents, func(known string) bool { return strings.EqualFold(known, id) }) {
-		tools, ok := value(text, "tools")
-		if !ok {
-			tools = "all"
-		}
 		why = append(why, "takes the place of a built-in agent, tools: "+tools)
-	} else if strings.ContainsAny(text, `\&*!`) || strings.HasPrefix(strings.TrimSpace(text), "{") ||
-		strings.ContainsAny(id, "|>") {
-		// Escapes, references and other forms of YAML can spell any of these names.
-		if strings.Contains(lower, "name") || strings.Contains(text, `\`) {
-			why = l.unclear(why, text)
-		}
 	}
 	if len(why) > 0 {
 		l.add(KindAgent, name, id+": "+strings.Join(why, "; "))
@@ -194,50 +191,13 @@ func (l *look) agent(name string, data []byte) {
 
 // bindsOnly: in this mode an agent may do no more than in any that it is started from.
 func bindsOnly(mode string) bool {
-	return slices.Contains([]troupe.Mode{troupe.ModePlan, troupe.ModeDefault, troupe.ModeDontAsk, "inherit"},
-		troupe.Mode(mode))
-}
-
-// withoutComments leaves out the comments of front matter that is plain YAML. It leaves all where a line could
-// end, or a comment begin, elsewhere than it seems: a key must not hide in what looks like a comment.
-func withoutComments(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if strings.ContainsAny(text, "{\r\u0085\u2028\u2029") {
-		return text
-	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if rest := strings.TrimLeft(line, " \t"); strings.HasPrefix(rest, "#") {
-			continue
-		}
-		at := max(strings.Index(line, " #"), strings.Index(line, "\t#"))
-		if at >= 0 && !strings.ContainsAny(line[:at], `"'`) {
-			line = line[:at] + "\n"
-		}
-		b.WriteString(line)
-	}
-	return b.String()
+	return slices.ContainsFunc([]troupe.Mode{troupe.ModePlan, troupe.ModeDefault, troupe.ModeDontAsk, "inherit", ""},
+		func(m troupe.Mode) bool { return strings.EqualFold(string(m), mode) })
 }
 
 // plainKey is a key in the one spelling of the several that count.
 func plainKey(key string) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
-}
-
-// unclear adds a reason where the keys of front matter are not plain words.
-func (l *look) unclear(why []string, text string) []string {
-	for line := range strings.Lines(text) {
-		key, _, ok := strings.Cut(line, ":")
-		if !ok || strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "#") {
-			continue
-		}
-		plain := strings.TrimFunc(key, func(r rune) bool { return unicode.IsLetter(r) || r == '_' || r == '-' }) == ""
-		name, _ := value(line, "name")
-		if !plain || strings.ContainsAny(name, `\&*!|>`) {
-			return append(why, "its front matter cannot be read with certainty")
-		}
-	}
-	return why
 }
 
 // value is what stands after a key at the beginning of a line.
@@ -254,13 +214,13 @@ func value(text, key string) (string, bool) {
 // skill finds skills and commands that run something when they are read, or bring permissions.
 func (l *look) skill(name string, data []byte) {
 	text := string(data)
-	if tools, ok := value(front(data), "allowed-tools"); ok {
+	if tools, ok := value(head(data), "allowed-tools"); ok {
 		if tools == "" {
 			tools = "a list"
 		}
 		l.add(KindSkill, name, "may use without asking: "+tools)
-	} else if strings.Contains(strings.ToLower(front(data)), "allowed-tools") ||
-		strings.Contains(strings.ToLower(front(data)), "hooks") {
+	} else if strings.Contains(strings.ToLower(head(data)), "allowed-tools") ||
+		strings.Contains(strings.ToLower(head(data)), "hooks") {
 		l.add(KindSkill, name, "brings permissions or hooks")
 	}
 	for rest := text; ; {

@@ -31,9 +31,16 @@ func folder(t *testing.T) string {
 	return dir
 }
 
+// subject looks for definitions of agents where they usually are.
+func subject(s Subject) Subject {
+	s.AgentKey = func(string) bool { return true }
+	s.AgentFolders = []string{".claude/agents", ".troupe/agents"}
+	return s
+}
+
 func fingerprint(t *testing.T, dir string) Fingerprint {
 	t.Helper()
-	fp, err := examine(Subject{Folder: dir, Agents: []string{"Explore", "general-purpose"}})
+	fp, err := examine(subject(Subject{Folder: dir, Agents: []string{"Explore", "general-purpose"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +98,14 @@ func TestItems(t *testing.T) {
 		{".claude/agents/a.md", "---\n{name: x, \"permissionMode\": bypassPermissions}\n---\nx",
 			[]string{"permissionMode"}},
 		{".claude/agents/a.md", "---\nname: x\n\"permission\\x4dode\": bypassPermissions\n---\nx",
-			[]string{"cannot be read with certainty"}},
-		{".claude/agents/a.md", "---\nname: \"\\x45xplore\"\n---\nx", []string{"cannot be read with certainty"}},
+			[]string{"permissionMode: bypassPermissions"}},
+		{".claude/agents/a.md", "---\nname: \"\\x45xplore\"\n---\nx",
+			[]string{"Explore: takes the place of a built-in agent"}},
+		{".claude/agents/a.md", "---\nname: x\nname: Explore\n---\nx",
+			[]string{"Explore: takes the place of a built-in agent"}},
+		{".claude/agents/Explore.md", "no front matter", []string{"Explore: takes the place of a built-in agent"}},
+		{".claude/agents/a.md", "---\ndescription: it: is\nname: Explore\n---\nx",
+			[]string{"Explore: takes the place of a built-in agent"}},
 		{".claude/agents/a.md", "---\nname: helper\ndescription: does * things & more!\n---\nx", nil},
 		{".claude/skills/s/SKILL.md", "---\nname: s\nallowed-tools: Bash(git *)\n---\nx !`git status`",
 			[]string{"skill in .claude/skills/s/SKILL.md: may use without asking: Bash(git *)", "runs git status"}},
@@ -207,7 +220,7 @@ func TestLook(t *testing.T) {
 	read := map[string]string{a: digest([]byte(text)), b: digest([]byte(text))}
 	look := func() Status {
 		t.Helper()
-		st, err := s.Look([]Subject{{Folder: top}, {Folder: sub}}, read)
+		st, err := s.Look([]Subject{subject(Subject{Folder: top}), subject(Subject{Folder: sub})}, read)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +242,7 @@ func TestLook(t *testing.T) {
 	if st := look(); st.Trusted {
 		t.Error("what was read is not what is trusted")
 	}
-	st, err := s.Look([]Subject{{Folder: folder(t)}}, nil)
+	st, err := s.Look([]Subject{subject(Subject{Folder: folder(t)})}, nil)
 	if err != nil || st.Trusted || len(st.Questions) > 0 {
 		t.Errorf("nothing to trust: %+v, %v", st, err)
 	}
@@ -265,7 +278,7 @@ func TestLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for root, items := range map[string]int{"": 0, repo: 1, sub: 0, outside: 0} {
-		if fp, err := examine(Subject{Folder: sub, Root: root}); err != nil || len(fp.Items) != items ||
+		if fp, err := examine(subject(Subject{Folder: sub, Root: root})); err != nil || len(fp.Items) != items ||
 			len(fp.Problems) != 1-items {
 			t.Errorf("root %q: %+v, %v", root, fp, err)
 		}
@@ -379,7 +392,7 @@ func TestWide(t *testing.T) {
 	write(t, filepath.Join(many, "a/.mcp.json"), `{"mcpServers": {"a": {"command": "b"}}}`)
 	for dir, want := range map[string]string{home: "is your home folder", many: "holds several repositories",
 		filepath.Join(many, "a"): ""} {
-		fp, err := examine(Subject{Folder: dir, Home: home})
+		fp, err := examine(subject(Subject{Folder: dir, Home: home}))
 		if err != nil || fp.Wide != want {
 			t.Errorf("%s: %q, %v", dir, fp.Wide, err)
 		}
@@ -501,7 +514,7 @@ func FuzzRead(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	dir := b.TempDir()
 	for b.Loop() {
-		if _, err := examine(Subject{Folder: dir}); err != nil {
+		if _, err := examine(subject(Subject{Folder: dir})); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -48,6 +48,8 @@ func routes() []Route {
 		route("models", get, "/v1/models", "The models that could be used"),
 		route("default-model", get, "/v1/model", "The model that a new session would begin with"),
 		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
+		route("agents", post, "/v1/agents", "The types of agent that can be started, and their files").large(),
+		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large(),
 		route("rules", post, "/v1/rules", "The rules that hold for a run"),
 		route("explain", post, "/v1/explain", "What the gate would answer to calls").large(),
 	}

@@ -107,6 +107,12 @@ func asks() []ask {
 	})
 	place := wire.Place{Cwd: "/src", Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Edit(<a>)"},
 		Trust: true}, Agents: "{}"}
+	add("Agents", func(ctx context.Context, a api.API) (any, error) {
+		return a.Agents(ctx, wire.AgentQuery{Place: place, Check: true, Paths: []string{"a.md"}})
+	})
+	add("Agent", func(ctx context.Context, a api.API) (any, error) {
+		return a.Agent(ctx, wire.AgentName{Place: place, Name: "Explore"})
+	})
 	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Rules(ctx, place) })
 	add("Explain", func(ctx context.Context, a api.API) (any, error) {
 		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)},

@@ -66,7 +66,8 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
-		"Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models", "PlanUndo", "Report",
+		"Agent", "Agents", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models",
+		"PlanUndo", "Report",
 		"Request", "Requests",
 		"Rules", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
 	}
@@ -407,6 +408,26 @@ func (l *live) child() {
 	}
 }
 
+// agents looks at the types of agent.
+func (l *live) agents() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.write("kinds/reviewer.md", "---\ndescription: d\ntools: Read\n---\nReview.")
+	list, err := a.Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: l.dir}, Check: true,
+		Paths: []string{filepath.Join(l.dir, "kinds")}})
+	if err != nil || len(list.Agents) == 0 || list.Problems == nil || len(list.Files) != 1 ||
+		list.Files[0].Name != "reviewer" || !list.Files[0].Loaded ||
+		!slices.Equal(list.Files[0].Tools, []string{"Read"}) {
+		l.t.Errorf("the agents are %+v, %v", list, err)
+	}
+	p, err := a.Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "explore"})
+	if err != nil || p.Name != "Explore" || p.Sandbox != troupe.LevelReadOnly || len(p.Has) == 0 {
+		l.t.Errorf("Explore is %+v, %v", p, err)
+	}
+	_, err = a.Agent(ctx, wire.AgentName{Place: wire.Place{Cwd: l.dir}, Name: "nothing"})
+	l.fails("a type that there is not", err, nil)
+}
+
 func (l *live) machine() {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
@@ -421,6 +442,7 @@ func (l *live) machine() {
 	if c, err := a.Doctor(ctx, l.dir); err != nil || c.Version == "" || len(c.Agents) == 0 {
 		l.t.Errorf("the doctor found %+v, %v", c, err)
 	}
+	l.agents()
 	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}
 	if r, err := a.Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
 		l.t.Errorf("the rules are %+v, %v", r, err)

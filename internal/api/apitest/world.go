@@ -439,6 +439,19 @@ func (w *World) Doctor(_ context.Context, cwd string) (wire.Diagnosis, error) {
 		Waiting: []wire.WaitingSession{{ID: Root, Until: Born()}}}, nil
 }
 
+// Agents implements api.Machine.
+func (w *World) Agents(_ context.Context, q wire.AgentQuery) (wire.AgentList, error) {
+	return wire.AgentList{Agents: []wire.AgentType{{Name: "a", Source: q.Cwd, Tools: []string{}}},
+		Files:    []wire.AgentCheck{{Path: fmt.Sprint(q.Paths, q.Check), Loaded: true, Warnings: []string{"a:1: odd"}}},
+		Problems: []string{}}, nil
+}
+
+// Agent implements api.Machine.
+func (w *World) Agent(_ context.Context, n wire.AgentName) (wire.AgentProfile, error) {
+	return wire.AgentProfile{AgentType: wire.AgentType{Name: n.Name, Source: n.Cwd}, Resolved: "x/y",
+		Has: []wire.ToolOf{{Tool: "Read", Has: true, Why: "all"}}, Notes: []string{}}, nil
+}
+
 func (w *World) Rules(_ context.Context, p wire.Place) (wire.RuleList, error) {
 	return wire.RuleList{Mode: p.Mode, Rules: []wire.RuleRow{{Rule: fmt.Sprint(p.Allow, p.Deny, p.Trust)}},
 		Warnings: []string{p.Cwd + p.Agents}}, nil

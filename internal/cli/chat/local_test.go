@@ -66,7 +66,7 @@ func TestLocal(t *testing.T) {
 		"nobody\nthanks\n")
 	dir := inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
 		b.MaxTokens = 100_000
-		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
+		if err := Run(t.Context(), c, h.API, b, Options{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,8 +102,8 @@ func TestLocal(t *testing.T) {
 func TestLocalAgain(t *testing.T) {
 	t.Parallel()
 	inHome(t, strings.NewReader(""), io.Discard, func(_ *console.Console, h *home.Home, b wire.Begin) {
-		first := begin(t, h, b, "hello")
-		if err := h.Wait(t.Context(), first.root); err != nil {
+		first := begin(t, h.API, b, "hello")
+		if err := h.API.Wait(t.Context(), first.root); err != nil {
 			t.Fatal(err)
 		}
 		again, err := first.begin(t.Context(), wire.Begin{Resume: string(first.root)}, true)
@@ -114,7 +114,7 @@ func TestLocalAgain(t *testing.T) {
 		if again.root != first.root || len(again.before) != 1 || again.before[0].Status != troupe.Completed {
 			t.Errorf("%+v", again)
 		}
-		if _, err := h.Send(t.Context(), again.root, wire.Message{Text: "more"}); err != nil {
+		if _, err := h.API.Send(t.Context(), again.root, wire.Message{Text: "more"}); err != nil {
 			t.Fatal(err)
 		}
 		if said := replies(t, again, 1); !slices.Equal(said, []string{"Hello."}) {
@@ -128,7 +128,7 @@ func TestLocalDrive(t *testing.T) {
 	var out bytes.Buffer
 	in := strings.NewReader(`{"type":"user","text":"look around"}` + "\n" + `{"type":"user"}` + "\n")
 	inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
-		run, err := Drive(t.Context(), c, h, b)
+		run, err := Drive(t.Context(), c, h.API, b)
 		if err != nil || run.Result != "There are three." || len(run.Agents) != 2 {
 			t.Errorf("%v: %+v", err, run)
 		}

@@ -92,10 +92,10 @@ func elsewhere(t *testing.T, c *console.Console, fn func(other *home.Home)) {
 func TestTakenMeanwhile(t *testing.T) {
 	t.Parallel()
 	inHome(t, strings.NewReader(""), io.Discard, func(c *console.Console, h *home.Home, b wire.Begin) {
-		tree := begin(t, h, b, "hello")
+		tree := begin(t, h.API, b, "hello")
 		replies(t, tree, 1)
 		elsewhere(t, c, func(other *home.Home) {
-			runs(t, other, wire.Begin{Cwd: b.Cwd, Prompt: "look around"}, tree.root)
+			runs(t, other.API, wire.Begin{Cwd: b.Cwd, Prompt: "look around"}, tree.root)
 		})
 		if err := send(t.Context(), tree, "thanks"); err != nil {
 			t.Fatal(err)
@@ -104,18 +104,19 @@ func TestTakenMeanwhile(t *testing.T) {
 			"I will have somebody look.|There are three.|") {
 			t.Errorf("it said %q", said)
 		}
-		if err := h.Wait(t.Context(), tree.root); err != nil {
+		if err := h.API.Wait(t.Context(), tree.root); err != nil {
 			t.Error(err)
 		}
 
 		// While the other one is at work, nothing is sent, and what to do is said.
 		elsewhere(t, c, func(other *home.Home) {
-			begun, err := other.Begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root), Prompt: "write it",
-				AskMS: time.Hour.Milliseconds()})
+			begun, err := other.API.Begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root),
+				Prompt: "write it",
+				AskMS:  time.Hour.Milliseconds()})
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := other.Follow(t.Context(), wire.Follow{Root: begun.Root, From: begun.After})
+			f, err := other.API.Follow(t.Context(), wire.Follow{Root: begun.Root, From: begun.After})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,10 +141,10 @@ func TestTakenMeanwhile(t *testing.T) {
 		if err := send(t.Context(), tree, "more"); err != nil {
 			t.Error(err)
 		}
-		if err := h.Stop(t.Context(), tree.root, wire.Stop{Now: true, Tree: true}); err != nil {
+		if err := h.API.Stop(t.Context(), tree.root, wire.Stop{Now: true, Tree: true}); err != nil {
 			t.Error(err)
 		}
-		if err := h.Wait(t.Context(), tree.root); err != nil {
+		if err := h.API.Wait(t.Context(), tree.root); err != nil {
 			t.Error(err)
 		}
 	})
@@ -154,29 +155,29 @@ func TestTakenMeanwhile(t *testing.T) {
 func TestResumeTaken(t *testing.T) {
 	t.Parallel()
 	inHome(t, strings.NewReader(""), io.Discard, func(c *console.Console, h *home.Home, b wire.Begin) {
-		tree := begin(t, h, b, "hello")
+		tree := begin(t, h.API, b, "hello")
 		replies(t, tree, 1)
-		hello := func(other *home.Home) { runs(t, other, wire.Begin{Cwd: b.Cwd, Prompt: "hello"}, tree.root) }
+		hello := func(other *home.Home) { runs(t, other.API, wire.Begin{Cwd: b.Cwd, Prompt: "hello"}, tree.root) }
 		elsewhere(t, c, hello)
 		again, err := tree.begin(t.Context(), wire.Begin{Cwd: b.Cwd, Resume: string(tree.root)}, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer again.close()
-		if now, err := h.Tree(t.Context(), tree.root); err != nil || !now.Here {
+		if now, err := h.API.Tree(t.Context(), tree.root); err != nil || !now.Here {
 			t.Errorf("%+v %v", now, err)
 		}
 		// What is open here nobody removes; what another process had last, and left, is free.
 		elsewhere(t, c, hello)
 		elsewhere(t, c, func(other *home.Home) {
-			if err := other.Remove(t.Context(), tree.root); err != nil {
+			if err := other.API.Remove(t.Context(), tree.root); err != nil {
 				t.Fatal(err)
 			}
 		})
 		if err := send(t.Context(), tree, "more"); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
-		if _, err := h.Report(t.Context(), tree.root); !errors.Is(err, troupe.ErrNotFound) {
+		if _, err := h.API.Report(t.Context(), tree.root); !errors.Is(err, troupe.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -190,7 +191,7 @@ func TestFlagsOfABirth(t *testing.T) {
 		elsewhere(t, c, func(other *home.Home) {
 			b := b
 			b.Prompt = "hello"
-			runs(t, other, b, "")
+			runs(t, other.API, b, "")
 		})
 		for name, set := range map[string]func(*wire.Begin){
 			"the name":                      func(b *wire.Begin) { b.Name = "x" },
@@ -205,17 +206,17 @@ func TestFlagsOfABirth(t *testing.T) {
 			talks := &console.Console{In: strings.NewReader(""), Out: out, Err: out, Cwd: b.Cwd, Now: c.Now,
 				Lookup: c.Lookup, Interrupts: c.Interrupts}
 			var said *troupe.UserError
-			if err := Run(t.Context(), talks, h, b, Options{}); !errors.As(err, &said) ||
+			if err := Run(t.Context(), talks, h.API, b, Options{}); !errors.As(err, &said) ||
 				said.Code != troupe.ExitUsage || !strings.Contains(said.Problem, name) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if _, err := Drive(t.Context(), talks, h, b); !errors.As(err, &said) ||
+			if _, err := Drive(t.Context(), talks, h.API, b); !errors.As(err, &said) ||
 				!strings.Contains(said.Problem, name) {
 				t.Errorf("%s, driven: %v", name, err)
 			}
 		}
 		b.MaxTurns = 1
-		ts, _ := newTrees(h, b)
+		ts, _ := newTrees(h.API, b)
 		next := resumable(ts.next)
 		next.Continue = true
 		tree, err := ts.begin(t.Context(), next, false)
@@ -233,14 +234,14 @@ func TestFirstModel(t *testing.T) {
 	in := strings.NewReader("/mode plan\n/model script:s.yaml\n/model\nhello\n")
 	inHome(t, in, &out, func(c *console.Console, h *home.Home, b wire.Begin) {
 		b.Model = ""
-		if err := Run(t.Context(), c, h, b, Options{}); err != nil {
+		if err := Run(t.Context(), c, h.API, b, Options{}); err != nil {
 			t.Error(err)
 		}
-		list, err := h.List(t.Context(), wire.Listing{Cwd: b.Cwd, Limit: 1})
+		list, err := h.API.List(t.Context(), wire.Listing{Cwd: b.Cwd, Limit: 1})
 		if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Model, "script/") {
 			t.Fatalf("%+v %v\n%s", list, err, &out)
 		}
-		events, err := h.Events(t.Context(), list[0].ID, 0, 1)
+		events, err := h.API.Events(t.Context(), list[0].ID, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

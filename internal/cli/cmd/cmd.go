@@ -23,7 +23,7 @@ func All(c *console.Console, runner Runner) []*cobra.Command {
 		newRecord(c, runner), newReplay(c, runner),
 		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c),
 		newAnswer(c),
-		newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),
+		newAgents(c), newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),
 	}
 }
 
@@ -32,7 +32,7 @@ func inHome(c *console.Console, fn func(context.Context, api.API, []string) erro
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return c.With(cmd.Context(), troupe.SurfaceCommand,
-			func(h *home.Home) error { return fn(cmd.Context(), h, args) })
+			func(h *home.Home) error { return fn(cmd.Context(), h.API, args) })
 	}
 }
 

@@ -177,7 +177,7 @@ func exportRecording(ctx context.Context, c *console.Console, file string, force
 		return err
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		s, err := h.Find(ctx, ref, c.Cwd)
+		s, err := h.API.Find(ctx, ref, c.Cwd)
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ git diff | troupe send main -`,
 				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
 					return err
 				}
-				return send(cmd.Context(), c, h, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
+				return send(cmd.Context(), c, h.API, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
 			})
 		},
 	}
@@ -65,7 +65,7 @@ func takeOver(ctx context.Context, c *console.Console, h *home.Home, ref string,
 	if !wanted {
 		return nil
 	}
-	s, err := h.Find(ctx, ref, c.Cwd)
+	s, err := h.API.Find(ctx, ref, c.Cwd)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ several sessions have a command with that id, write SESSION/ID.`,
 						return err
 					}
 				}
-				return stop(cmd.Context(), c, h, args[0], now, asJSON)
+				return stop(cmd.Context(), c, h.API, args[0], now, asJSON)
 			})
 		},
 	}
@@ -69,7 +69,7 @@ func stopOver(
 			of = "main"
 		}
 	}
-	s, err := h.Find(ctx, of, c.Cwd)
+	s, err := h.API.Find(ctx, of, c.Cwd)
 	if err != nil {
 		return false, err
 	}

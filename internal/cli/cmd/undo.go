@@ -55,7 +55,7 @@ func newUndo(c *console.Console) *cobra.Command {
 				ref = args[0]
 			}
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
-				return undo(cmd.Context(), c, h, ref, f)
+				return undo(cmd.Context(), c, h.API, ref, f)
 			})
 		},
 	}

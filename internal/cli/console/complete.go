@@ -73,7 +73,7 @@ func (c *Console) Requests(cmd *cobra.Command, args []string, typed string) ([]c
 func (c *Console) Models(cmd *cobra.Command, _ []string, typed string) (out []cobra.Completion,
 	_ cobra.ShellCompDirective) {
 	err := c.WithSettings(func(h *home.Home) error {
-		words, err := ModelWords(cmd.Context(), h, c.Cwd)
+		words, err := ModelWords(cmd.Context(), h.API, c.Cwd)
 		out = begins(words, typed)
 		return err
 	})
@@ -97,11 +97,15 @@ func ModelWords(ctx context.Context, a api.Machine, cwd string) ([]string, error
 }
 
 // Agents completes the types of agents.
-func (c *Console) Agents(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion,
+func (c *Console) Agents(cmd *cobra.Command, _ []string, typed string) (out []cobra.Completion,
 	_ cobra.ShellCompDirective) {
 	err := c.WithSettings(func(h *home.Home) error {
-		words, err := h.AgentTypes(c.Cwd)
-		out = begins(append([]string{"main"}, words...), typed)
+		list, err := h.API.Agents(cmd.Context(), wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
+		words := []string{"main"}
+		for _, a := range list.Agents {
+			words = append(words, a.Name)
+		}
+		out = begins(words, typed)
 		return err
 	})
 	return complete(out, err)
@@ -114,7 +118,7 @@ func (c *Console) fromHome(cmd *cobra.Command, typed string,
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	err := c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
-		all, err := words(cmd.Context(), h)
+		all, err := words(cmd.Context(), h.API)
 		out = begins(all, typed)
 		return err
 	})

@@ -102,7 +102,7 @@ func (d demo) play(ctx context.Context) error {
 	fmt.Fprintln(c.Out, "Scripted model: the agents' words come from a file. Every tool call is real.")
 	fmt.Fprintln(c.Out)
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		report, err := run.Follow(ctx, &c, h, wire.Begin{
+		report, err := run.Follow(ctx, &c, h.API, wire.Begin{
 			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
 			Permissions: wire.Permissions{Allow: []string{
 				"Edit, Bash(go test ./...), Bash(go test -count=1 ./...)",
@@ -116,7 +116,7 @@ func (d demo) play(ctx context.Context) error {
 			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error),
 				Hint: "Is `go` on your PATH?"}
 		}
-		return d.conclude(ctx, h, report)
+		return d.conclude(ctx, h.API, report)
 	})
 }
 

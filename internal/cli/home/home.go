@@ -35,7 +35,7 @@ type Env struct {
 // Home is an open home: all that a surface can ask for, bound to its caller. What is said to a
 // session goes to the process that runs it.
 type Home struct {
-	api.API
+	API    api.API
 	app    *app.App
 	agent  string // the session whose agent has started this process; "" if none has
 	caller troupe.Caller
@@ -96,9 +96,6 @@ func (env Env) app() app.Env {
 
 // Warnings lists what is odd in the user's settings.
 func (h *Home) Warnings() []string { return h.app.Warnings() }
-
-// AgentTypes are the names of the types of agents that can be started in a folder.
-func (h *Home) AgentTypes(cwd string) ([]string, error) { return h.app.AgentTypes(cwd) }
 
 // Mask takes secrets out of a text.
 func (h *Home) Mask(s string) string { return h.app.Mask(s) }

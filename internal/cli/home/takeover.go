@@ -35,7 +35,7 @@ func (h *Home) StopOver(ctx context.Context, s wire.Session, st wire.Stop) (take
 // silent reports whether another process runs the tree of a session and does not answer. It is an error if that
 // process answers.
 func silent(ctx context.Context, h *Home, id troupe.SessionID) (t wire.Tree, silent bool, err error) {
-	t, err = h.Tree(ctx, id)
+	t, err = h.API.Tree(ctx, id)
 	if err != nil || !t.Running || t.Here {
 		return t, false, err
 	}
@@ -69,7 +69,7 @@ func (h *Home) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 		if b.Continue {
 			ref = "main"
 		}
-		s, err := h.Find(ctx, ref, b.Cwd)
+		s, err := h.API.Find(ctx, ref, b.Cwd)
 		if err == nil {
 			err = h.TakeOver(ctx, s.ID)
 		}

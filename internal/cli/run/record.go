@@ -82,7 +82,7 @@ func Parse(c *console.Console, args []string, otherwise string) (Asked, error) {
 func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked, p *home.Player) (wire.Report, error) {
 	b := asked.Begin
 	if asked.Way == InputPrompt {
-		return Follow(ctx, c, h, b, asked.Output)
+		return Follow(ctx, c, h.API, b, asked.Output)
 	}
 	b.Prompt = asked.Words
 	if p != nil {
@@ -93,7 +93,7 @@ func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked,
 			b.Prompt, b.Images = text, images
 		}
 	}
-	one := &single{API: h}
+	one := &single{API: h.API}
 	var err error
 	if asked.Way == InputJSON {
 		_, err = chat.Drive(ctx, c, one, b)
@@ -106,7 +106,7 @@ func Execute(ctx context.Context, c *console.Console, h *home.Home, asked Asked,
 	case one.root == "":
 		return wire.Report{}, console.Usage("there was no conversation: standard input held no message")
 	}
-	return h.Report(ctx, one.root)
+	return h.API.Report(ctx, one.root)
 }
 
 // single begins one tree and no other.

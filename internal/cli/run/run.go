@@ -178,11 +178,12 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 	}
 	return c.With(ctx, troupe.SurfaceChat, func(h *home.Home) error {
 		if c.InTTY && c.OutTTY && !b.Trust {
-			if err := askTrust(ctx, c, h, b.Cwd); err != nil {
+			if err := askTrust(ctx, c, h.API, b.Cwd); err != nil {
 				return err
 			}
 		}
-		return chat.Run(ctx, c, h, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp, Status: true})
+		return chat.Run(ctx, c, h.API, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp,
+			Status: true})
 	})
 }
 
@@ -196,7 +197,7 @@ func drive(ctx context.Context, c *console.Console, f flags, args []string) erro
 		return err
 	}
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		report, err := chat.Drive(ctx, c, h, b)
+		report, err := chat.Drive(ctx, c, h.API, b)
 		if err != nil {
 			return err
 		}
@@ -239,7 +240,10 @@ func execute(ctx context.Context, c *console.Console, f flags, args []string) er
 	if b.Resume == "" && !b.Continue {
 		c.Ahead = b.Cwd
 	}
-	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error { return headless(ctx, c, h, b, f.output(c)) })
+	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
+		return headless(ctx, c, h.API, b,
+			f.output(c))
+	})
 }
 
 // output is how a run is shown.

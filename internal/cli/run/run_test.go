@@ -36,7 +36,7 @@ func TestShowing(t *testing.T) {
 			Interrupts: &console.Interrupts{Leave: func(code int) { t.Errorf("left with %d", code) }},
 		}
 		err := c.With(t.Context(), troupe.SurfaceHeadless, func(h *home.Home) error {
-			return run.Headless(t.Context(), c, h, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"}, o)
+			return run.Headless(t.Context(), c, h.API, wire.Begin{Prompt: "go", Cwd: dir, Model: "script:s.yaml"}, o)
 		})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", o.Format, err, &errOut)

@@ -43,7 +43,7 @@ func (t globTool) describe() tool.Descriptor {
 	return tool.Describe(troupe.ToolFacts{
 		Name: "Glob", Class: troupe.ClassRead, Schedule: troupe.Parallel, Argument: troupe.PathArgument, Like: "Read",
 		Doing:   "listing",
-		Aliases: []string{"list_files"}, Misspellings: []string{"ls", "list", "listdir", "listdirectory", "find",
+		Aliases: []string{"list_files", "ls"}, Misspellings: []string{"list", "listdir", "listdirectory", "find",
 			"findfiles",
 			"filesearch"},
 	}, globDoc, new(globInput).fields()).With(t)

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Agents lists the types of agent that can be started at a place, and looks at their files.
+func (a machine) Agents(ctx context.Context, q wire.AgentQuery) (out wire.AgentList, err error) {
+	out = wire.AgentList{Agents: []wire.AgentType{}, Problems: []string{}}
+	x, problems, err := a.explainerAt(ctx, at(q.Place))
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if e := x.close(); err == nil {
+			err = e
+		}
+	}()
+	out.Problems = append(out.Problems, problems...)
+	for _, d := range x.profiles.Types.List() {
+		out.Agents = append(out.Agents, agentType(d))
+	}
+	if !q.Check {
+		return out, nil
+	}
+	tools := x.tools.Callable()
+	checked := profile.Check(q.Paths, tools)
+	if len(q.Paths) == 0 {
+		for _, f := range agentFolders(a.app.dirs, q.Cwd) {
+			checked = append(checked, profile.CheckFolder(f, tools)...)
+		}
+	}
+	for _, c := range checked {
+		out.Files = append(out.Files, a.checkedFile(c, x, q.Cwd))
+	}
+	return out, nil
+}
+
+func agentType(d profile.Definition) wire.AgentType {
+	t := wire.AgentType{Name: d.Name, Description: strings.TrimSpace(d.Description + " " + d.WhenToUse),
+		Source: d.Source,
+		Scope:  string(d.Scope), Shadows: d.Shadows, Model: d.Model, Color: d.Color}
+	if !d.All {
+		t.Tools = append([]string{}, d.Tools...)
+	}
+	return t
+}
+
+func (a machine) checkedFile(c profile.Checked, x *explainer, cwd string) wire.AgentCheck {
+	out := wire.AgentCheck{Path: c.Path, Loaded: c.Definition != nil, Document: c.Document, Warnings: []string{}}
+	for _, p := range c.Problems {
+		out.Warnings = append(out.Warnings, p.String())
+	}
+	if d := c.Definition; d != nil {
+		t := agentType(*d)
+		out.Name, out.Description, out.Tools, out.Model = t.Name, t.Description, t.Tools, t.Model
+		if d.Model != "" && !strings.EqualFold(d.Model, "inherit") {
+			if _, err := a.app.models.Resolve(d.Model, x.main.Model, cwd); err != nil {
+				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+
+					" is not to be had here, so these agents "+
+					"have their parent's")
+			}
+		}
+	}
+	return out
+}
+
+// Agent says what an agent of a type would be born with.
+func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentProfile, err error) {
+	x, _, err := a.explainerAt(ctx, at(n.Place))
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if e := x.close(); err == nil {
+			err = e
+		}
+	}()
+	d, p := x.profiles.Types.Main(), x.main
+	if !strings.EqualFold(n.Name, profile.Main) {
+		if d, err = x.profiles.Types.Lookup(n.Name); err != nil {
+			return out, x.profiles.noSuchAgent(n.Name, err)
+		}
+		if p, err = x.profiles.Resolve(troupe.Session{Model: x.main.Model, Cwd: x.request.Cwd},
+			troupe.Spawn{Type: d.Name}); err != nil {
+			return out, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
+		}
+	}
+	chain, err := x.chain(wire.Call{Agent: d.Name})
+	if err != nil {
+		return out, err
+	}
+	last := chain[len(chain)-1]
+	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model, Mode: last.Mode,
+		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
+		Initial: p.InitialPrompt, Background: p.Background, Notes: append([]string{}, p.Notes...)}
+	for _, f := range x.tools.Callable() {
+		has, why := d.Holds(f)
+		if filter := x.tools.gate.Withheld(chain, f.Name); has && filter != "" {
+			has, why = false, filter
+		}
+		out.Has = append(out.Has, wire.ToolOf{Tool: f.Name, Has: has, Why: why})
+	}
+	return out, nil
+}

@@ -1,0 +1,300 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/home"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// newAgents makes the command.
+func newAgents(c *console.Console) *cobra.Command {
+	q := wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "agents", Short: "List the types of agents, and where each is defined", Args: console.NoArgs,
+		Long: `List the types of agents that can be started in this folder: where each is defined, and which
+definitions of its name it replaces. Definitions are Markdown files. Of two with one name the one that
+comes later here counts:
+
+  built in
+  yours:       ~/.claude/agents, ~/.config/troupe/agents
+  the project: .agents/subagents, .claude/agents, .troupe/agents, from the repository's root down to
+               this folder
+  --agents     of a run
+  managed:     /etc/claude-code/agents, /etc/troupe/agents`,
+		Example: "troupe agents\ntroupe agents show Explore\ntroupe agents check\ntroupe agents new migrations",
+		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
+			list, err := a.Agents(ctx, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.JSON(list)
+			}
+			return writeAgents(c, list)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.Flags().StringVar(&q.Agents, "agents", "", "Agents as JSON, as for a run")
+	cmd.AddCommand(newAgentsCheck(c), newAgentsShow(c), newAgentsNew(c))
+	return cmd
+}
+
+// inSettings makes what a command runs of a function that needs settings and no open home.
+func inSettings(c *console.Console, fn func(context.Context, api.API, []string) error) func(*cobra.Command,
+	[]string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return c.WithSettings(func(h *home.Home) error { return fn(cmd.Context(), h.API, args) })
+	}
+}
+
+func writeAgents(c *console.Console, list wire.AgentList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	type col = console.Column
+	t := c.Table(col{Title: "NAME"}, col{Title: "MODEL", Spare: 3}, col{Title: "TOOLS", Spare: 2}, col{Title: "FROM"},
+		col{Title: "WHEN TO USE", Spare: 1})
+	for _, a := range list.Agents {
+		model := a.Model
+		if model == "" {
+			model = "inherit"
+		}
+		from := place(c, a.Source)
+		if len(a.Shadows) > 0 {
+			from += " (replaces " + place(c, a.Shadows[0]) + ")"
+		}
+		t.Row(console.Line(a.Name, 40), console.Line(model, 24), console.Line(toolsText(a.Tools), 48),
+			console.Line(from, 0), console.Line(a.Description, 200))
+	}
+	return t.Write()
+}
+
+// place shows a path, or a text that begins with one, from the folder that the person is in.
+func place(c *console.Console, path string) string {
+	if below, ok := strings.CutPrefix(path, strings.TrimSuffix(c.Cwd, "/")+"/"); ok {
+		return below
+	}
+	return c.ShortPath(path)
+}
+
+func toolsText(tools []string) string {
+	switch {
+	case tools == nil:
+		return "all"
+	case len(tools) == 0:
+		return "none"
+	}
+	return strings.Join(tools, ", ")
+}
+
+func newAgentsCheck(c *console.Console) *cobra.Command {
+	q := wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}, Check: true}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "check [PATH...]", Short: "Say what is wrong with definitions of agents, with file and line",
+		Long: `Read definitions of agents and print everything about them that is not followed as it is written, with
+file and line. PATH is a file, or a folder with its subfolders; without one, all that count in this folder
+are read. It ends with 1 if an agent cannot be made of some file. With --json, one object for each file:
+
+  {"path": "…", "name": "…", "description": "…", "tools": null, "model": "…", "loaded": true, "warnings": []}
+
+tools is null where all tools are left to the agent.`,
+		Example: "troupe agents check\ntroupe agents check .claude/agents/reviewer.md\ntroupe agents check --json " +
+			"~/agents",
+		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+			for _, path := range args {
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(c.Cwd, path)
+				}
+				q.Paths = append(q.Paths, path)
+			}
+			list, err := a.Agents(ctx, q)
+			if err != nil {
+				return err
+			}
+			return writeChecks(c, list.Files, asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error {
+	agents, failed, odd := 0, 0, 0
+	for _, f := range files {
+		switch {
+		case f.Loaded:
+			agents++
+		case !f.Document:
+			failed++
+		}
+		if len(f.Warnings) > 0 {
+			odd++
+		}
+		if asJSON {
+			if err := c.JSON(f); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, w := range f.Warnings {
+			if _, err := fmt.Fprintln(c.Out, console.Clean(place(c, w))); err != nil {
+				return err
+			}
+		}
+	}
+	if !asJSON {
+		if _, err := fmt.Fprintf(c.Out, "%d files: %d agents, %d that cannot be used; something was said about %d\n",
+			len(files), agents, failed, odd); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return &console.Exit{Code: troupe.ExitFailed}
+	}
+	return nil
+}
+
+func newAgentsShow(c *console.Console) *cobra.Command {
+	n := wire.AgentName{Place: wire.Place{Cwd: c.Cwd}}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show what agents of a type would be born with here",
+		Long: `Show what an agent of a type would be born with if it was started in this folder: its model, permission
+mode, sandbox and limits, each tool with the reason why it has it or not, and its prompt. main is the agent
+that you talk to.`,
+		Example:           "troupe agents show Explore\ntroupe agents show main --permission-mode plan",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: c.Agents,
+		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+			n.Name = args[0]
+			p, err := a.Agent(ctx, n)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.JSON(p)
+			}
+			return writeAgent(c, p)
+		}),
+	}
+	decisionFlags(cmd, c, &n.Place)
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func writeAgent(c *console.Console, p wire.AgentProfile) error {
+	for _, note := range p.Notes {
+		c.Warn(note)
+	}
+	var b strings.Builder
+	line := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", title, console.Clean(text))
+		}
+	}
+	count := func(title string, n int64) {
+		if n > 0 {
+			line(title, fmt.Sprint(n))
+		}
+	}
+	line("agent", p.Name)
+	line("use", strings.Join(strings.Fields(p.Description), " "))
+	line("from", place(c, p.Source))
+	for _, s := range p.Shadows {
+		line("replaces", place(c, s))
+	}
+	line("model", p.Resolved)
+	line("mode", string(p.Mode))
+	line("sandbox", string(p.Sandbox))
+	line("starts only", strings.Join(p.Starts, ", "))
+	count("max turns", int64(p.MaxTurns))
+	count("max tokens", p.Tokens)
+	if p.Background {
+		line("works", "in the background")
+	}
+	line("begins with", p.Initial)
+	for _, t := range p.Has {
+		word := "no"
+		if t.Has {
+			word = "yes"
+		}
+		line("tool", fmt.Sprintf("%-12s %-3s  %s", t.Tool, word, t.Why))
+	}
+	fmt.Fprintf(&b, "\n%s\n", console.Clean(p.Prompt))
+	_, err := fmt.Fprint(c.Out, b.String())
+	return err
+}
+
+func newAgentsNew(c *console.Console) *cobra.Command {
+	var mine bool
+	cmd := &cobra.Command{
+		Use: "new NAME", Short: "Write a definition to begin with",
+		Long: `Write .claude/agents/NAME.md in this folder, or in your own home with --user: a definition with each field
+that is often wanted and a word on it. A file that is there already is left alone.`,
+		Example: "troupe agents new migrations\ntroupe agents new --user reviewer",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			base := c.Cwd
+			if mine {
+				if base, _ = c.Lookup("HOME"); base == "" {
+					return console.Usage("HOME is not set, so there is no folder of yours to write to")
+				}
+			}
+			return writeNew(c, filepath.Join(base, ".claude", "agents"), args[0])
+		},
+	}
+	cmd.Flags().BoolVar(&mine, "user", false, "Write it for all your projects, in ~/.claude/agents")
+	return cmd
+}
+
+func writeNew(c *console.Console, dir, name string) error {
+	if name == "" || strings.ContainsAny(name, "/\\:") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+		return console.Usage("%q cannot be the name of an agent's file: use letters, digits, - and _", name)
+	}
+	path := filepath.Join(dir, name+".md")
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is part of a project, as others' files in it
+		return fmt.Errorf("make the folder of agents: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as above
+	if errors.Is(err, fs.ErrExist) {
+		return &troupe.UserError{Problem: path + " is there already", Hint: "Change it, or choose another name.",
+			Code: troupe.ExitUsage}
+	}
+	if err != nil {
+		return fmt.Errorf("write the definition: %w", err)
+	}
+	_, err = fmt.Fprintf(f, newAgent, name)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the definition: %w", err)
+	}
+	_, err = fmt.Fprintf(c.Out, "%s\nWhat it comes to: troupe agents show %s\n", place(c, path), name)
+	return err
+}
+
+// newAgent is a definition to begin with.
+const newAgent = `---
+name: %s
+description: Say here what it is for and when to start one; the main agent chooses by this.
+tools: Read, Grep, Glob, Bash   # leave the line out for all tools
+# model: inherit                # or haiku, sonnet, opus, provider/name
+# permissionMode: plan          # it only reads; its parent's mode holds without this
+# sandbox: read-only            # the most that its commands are left
+# maxTurns: 30
+# background: true
+---
+Say what it is to do, how, and what its last message must hold: its parent sees nothing else of its work.
+`

@@ -1,0 +1,190 @@
+// Package front reads Markdown files that begin with front matter, as people and other programs write
+// them: agents, skills, commands, rules. Much of what is in use is not quite YAML. What can be put right is,
+// and is said; what cannot be read is a value of its own kind, so that a restriction in it is not taken
+// for one that is missing.
+package front
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+// MaxFile is the most bytes of a file that are read, far more than a prompt should have.
+const MaxFile = 256 << 10
+
+// Document is a file, taken apart.
+type Document struct {
+	// Marked: there is front matter, however empty.
+	Marked bool
+	Fields []Field
+	Body   string // without blank lines around it
+	// Line is the first line of the front matter, or of the body where there is none.
+	Line int
+	// Notes are what was put right.
+	Notes []Problem
+}
+
+// Field is one key. A key that stands twice is two fields.
+type Field struct {
+	Key   string
+	Line  int // from 1
+	Value Value
+}
+
+// Problem is something about a file that its author should know.
+type Problem struct {
+	Line int // 0: the whole file
+	Text string
+}
+
+func (p *Problem) Error() string { return p.Text }
+
+// Kind is what a value is.
+type Kind int
+
+// Kinds of values.
+const (
+	unreadable Kind = iota // written so that nothing certain can be said of it
+	Nothing                // the key alone, or null
+	Text                   // also numbers and truth values, as written
+	List                   // of texts
+	Tree                   // anything deeper, in JSON
+)
+
+// Value is the value of a field.
+type Value struct {
+	Kind Kind
+	Text string
+	List []string
+	JSON json.RawMessage
+}
+
+// Words are the texts of a list, or of a text with commas between them.
+func (v Value) Words() []string {
+	words := v.List
+	if v.Kind == Text {
+		words = strings.Split(v.Text, ",")
+	}
+	var out []string
+	for _, w := range words {
+		if w = strings.TrimSpace(w); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Folder is where files are opened: an *os.Root where links must not lead out, or Plain.
+type Folder interface {
+	OpenFile(name string, flag int, perm os.FileMode) (*os.File, error)
+}
+
+// Plain is a folder whose links may lead anywhere.
+type Plain string
+
+// OpenFile implements Folder.
+func (p Plain) OpenFile(name string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(filepath.Join(string(p), name), flag, perm)
+}
+
+// Open opens without waiting, should the name be a pipe that no process writes to.
+func Open(in Folder, name string) (*os.File, error) {
+	return in.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// ReadFile reads a regular file of at most MaxFile bytes.
+func ReadFile(in Folder, name string) (data []byte, err error) {
+	f, err := Open(in, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	data, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		return nil, fmt.Errorf("it is larger than %d KB", MaxFile>>10)
+	}
+	return data, err
+}
+
+// Parse takes a file apart. known tells which keys have a meaning: in front matter that is not YAML only their
+// lines begin a field. The error, a *Problem, means that the file is not text or that its front matter
+// has no end.
+func Parse(data []byte, known func(key string) bool) (Document, error) {
+	var doc Document
+	text, err := doc.normalise(data)
+	if err != nil {
+		return Document{}, err
+	}
+	front, body, err := doc.split(text)
+	if err != nil {
+		return Document{}, err
+	}
+	doc.Body = strings.TrimSpace(body)
+	if doc.Marked {
+		doc.readFields(front, known)
+	}
+	return doc, nil
+}
+
+// normalise makes UTF-8 text with line feeds of what there is.
+func (d *Document) normalise(data []byte) (string, error) {
+	if bytes.IndexByte(data, 0) >= 0 {
+		return "", &Problem{Text: "the file contains a NUL byte, so it is not text"}
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		at := 0
+		for at < len(data) {
+			r, size := utf8.DecodeRune(data[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
+		d.Notes = append(d.Notes, Problem{Line: 1 + bytes.Count(data[:at], []byte("\n")),
+			Text: "this is not UTF-8; what cannot be read is shown as �"})
+	}
+	text := strings.ToValidUTF8(string(data), "�")
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), nil
+}
+
+// split finds the front matter.
+func (d *Document) split(text string) (front, body string, err error) {
+	n, open, start, at := 0, 0, 0, 0
+	for line := range strings.Lines(text) {
+		n++
+		end := at + len(line)
+		switch line = strings.TrimRight(line, " \t\n"); {
+		case open == 0 && line == "":
+		case open == 0 && line != "---":
+			d.Line = n
+			return "", text, nil
+		case open == 0:
+			open, start = n, end
+		case line == "---":
+			d.Marked, d.Line = true, open+1
+			return text[start:at], text[end:], nil
+		}
+		at = end
+	}
+	if open == 0 {
+		return "", "", &Problem{Text: "the file is empty"}
+	}
+	return "", "", &Problem{Line: open, Text: "the front matter that begins here does not end; close it with a line " +
+		"of three dashes"}
+}

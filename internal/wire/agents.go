@@ -1,0 +1,75 @@
+package wire
+
+import "github.com/troupe-dev/troupe"
+
+// AgentQuery asks which types of agent there are at a place.
+type AgentQuery struct {
+	Place
+	// Check has files looked at too: all that definitions are read from, or these files and folders.
+	Check bool     `json:"check,omitempty"`
+	Paths []string `json:"paths,omitempty"`
+}
+
+// AgentList is what can be started, and what was found wrong.
+type AgentList struct {
+	Agents   []AgentType  `json:"agents"`
+	Files    []AgentCheck `json:"files,omitempty"` // if they were asked for
+	Problems []string     `json:"problems"`
+}
+
+// AgentType is a type of agent, as it is defined.
+type AgentType struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"` // a file, "--agents" or "built-in"
+	Scope       string   `json:"scope"`  // built-in, user, project, flag or managed
+	Shadows     []string `json:"shadows,omitempty"`
+	Model       string   `json:"model,omitempty"` // as it is written
+	Tools       []string `json:"tools"`           // null: all that sub-agents get
+	Color       string   `json:"color,omitempty"`
+}
+
+// AgentCheck is what a file was read as.
+type AgentCheck struct {
+	Path        string   `json:"path"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Tools       []string `json:"tools"` // null: all that sub-agents get
+	Model       string   `json:"model"`
+	Loaded      bool     `json:"loaded"`
+	// Document: it is taken for a text about agents, not for one of them.
+	Document bool     `json:"document,omitempty"`
+	Warnings []string `json:"warnings"` // with file and line
+}
+
+// AgentName asks for one type of agent.
+type AgentName struct {
+	Place
+	Name string `json:"name"`
+}
+
+// AgentProfile is what an agent of a type would be born with as a child of the main agent, or as the main
+// agent itself.
+type AgentProfile struct {
+	AgentType
+
+	Prompt   string       `json:"prompt"`
+	Resolved string       `json:"resolved_model"`
+	Mode     troupe.Mode  `json:"mode"`    // that holds for it
+	Sandbox  troupe.Level `json:"sandbox"` // the most that its commands are left
+	Has      []ToolOf     `json:"has"`     // every tool there is, and why it has it or not
+	Starts   []string     `json:"starts,omitempty"`
+	MaxTurns int          `json:"max_turns,omitempty"`
+	Tokens   int64        `json:"max_tokens,omitempty"`
+	Initial  string       `json:"initial_prompt,omitempty"`
+
+	Background bool     `json:"background,omitempty"`
+	Notes      []string `json:"notes"`
+}
+
+// ToolOf says whether an agent has a tool.
+type ToolOf struct {
+	Tool string `json:"tool"`
+	Has  bool   `json:"has"`
+	Why  string `json:"why"`
+}
