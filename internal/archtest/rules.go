@@ -33,7 +33,7 @@ func granted() allowance {
 		// repair lost the end, 700 limits and faults that are named and bounded, 100 that ends, answers and
 		// reasons are told of what they are about, 500 that a yes is for operations, 800 agents defined in every place
 		// and in whatever form, and what each comes to.
-		productLines: 75_300,
+		productLines: 76_000,
 		wideLines:    0,
 	}
 }

@@ -75,3 +75,25 @@ func TestFilter(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 }
+
+// TestStarts: what a definition lets an agent start binds it, and not the agents that it starts.
+func TestStarts(t *testing.T) {
+	t.Parallel()
+	lead := Layer{Agent: "main/L", Mode: troupe.ModeBypass, Starts: []string{"Explore", "near"}}
+	none := Layer{Agent: "main/L", Mode: troupe.ModeBypass, Starts: []string{}}
+	for _, test := range []struct {
+		chain  []Layer
+		asked  string
+		denied bool
+	}{
+		{[]Layer{{}, lead}, "explore", false}, {[]Layer{{}, lead}, "Plan", true}, {[]Layer{lead}, "Plan", true},
+		{[]Layer{{}, none}, "Explore", true}, {[]Layer{lead, {Mode: troupe.ModeBypass, MayHaveAgents: true}}, "Plan",
+			false},
+	} {
+		d := Decide(Query{Tool: "Agent", Access: troupe.Access{Agent: test.asked}, Chain: test.chain})
+		if (d.Effect == troupe.Deny) != test.denied || test.denied && (d.Step != StepProfile ||
+			!strings.Contains(d.Why, "may not start "+test.asked)) {
+			t.Errorf("%s: %+v", test.asked, d)
+		}
+	}
+}
