@@ -20,7 +20,11 @@ func TestNumberOfWhatWasMade(t *testing.T) {
 	number := func(path string) uint64 {
 		info, err := os.Lstat(path)
 		check(t, "look at "+path, err)
-		return info.Sys().(*syscall.Stat_t).Ino
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			t.Fatalf("%s has no number", path)
+		}
+		return st.Ino
 	}
 	for name, kind := range map[string]troupe.Made{"file": "", "folder": troupe.KindFolder} {
 		t.Run(name, func(t *testing.T) {
