@@ -20,6 +20,7 @@ type asked struct {
 	pid  int
 	by   who // once it was asked for
 	read bool
+	anew bool // to be judged anew: something has moved since it was looked at
 	// Of opens, in the place of arguments; of a new symbolic link, what it says.
 	openFlags, openMode uint32
 	resolve             uint64
@@ -47,6 +48,12 @@ func (a *asked) as(do func() error) error {
 		return do()
 	}
 	return a.who().as(do)
+}
+
+// judgeAnew is the answer of a call about which another command has changed something since it was judged.
+func (a *asked) judgeAnew() answer {
+	a.anew = true
+	return fail(unix.EBUSY)
 }
 
 func (a *asked) flagBits() uint32 { return uint32(a.arg(a.flags)) }

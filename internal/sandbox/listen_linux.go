@@ -186,12 +186,25 @@ func (w *watch) one() {
 // judge decides about a call. It is now unless the answer comes from elsewhere.
 func (w *watch) judge(n *notification, s shape) (a answer, now bool) {
 	q := &asked{notification: n, shape: s, pid: int(n.pid)}
+	for range maxJudged {
+		q.anew = false
+		if a, now = w.judgeOnce(q); !q.anew {
+			break
+		}
+	}
+	return a, now
+}
+
+// maxJudged is how often a call is judged while other commands move what it is about.
+const maxJudged = 16
+
+func (w *watch) judgeOnce(q *asked) (a answer, now bool) {
 	switch {
-	case s.op == opKill:
+	case q.op == opKill:
 		return kill(q), true
-	case s.op == opSchedule:
+	case q.op == opSchedule:
 		return inSession(q, int(int32(q.arg(q.path)))), true
-	case s.op >= opSocket:
+	case q.op >= opSocket:
 		return w.net.judge(q)
 	default:
 		return w.files.judge(q)

@@ -189,6 +189,9 @@ func (r *reach) bindLocal(q *asked, p place, said string) answer {
 	}
 	r.files.changes.Lock()
 	defer r.files.changes.Unlock()
+	if !p.isThere() {
+		return q.judgeAnew()
+	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &now); err != nil {
 		return answered(err)

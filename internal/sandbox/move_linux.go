@@ -44,6 +44,9 @@ func (f *files) pair(q *asked) answer {
 	if q.op == opRename {
 		f.changes.Lock() // nobody makes anything in a folder while it is looked through and moved
 		defer f.changes.Unlock()
+		if !from.isSame() || !to.isSame() {
+			return q.judgeAnew()
+		}
 	}
 	if q.op == opRename && flags == 0 {
 		if a, ok := f.replace(q, from, to); ok {
@@ -109,6 +112,7 @@ func (f *files) nameless(q *asked, fd int32) (p place, a answer, ok bool) {
 	}
 	p.exists, p.mode, p.names = true, st.Mode, uint64(st.Nlink)
 	if p.bare = st.Nlink == 0; !p.bare {
+		p.folder = p.path // it stands for one
 		if p.dir, err = f.here(q, p.dir, p.path); err != nil {
 			p.close()
 			return p, answered(err), false

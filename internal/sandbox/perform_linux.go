@@ -34,7 +34,10 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 	// beside the other calls.
 	flags := int(q.openFlags&passed) | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NOCTTY | unix.O_NONBLOCK
 	fd := -1
-	err := f.make(q, func(w *who) (err error) {
+	if q.openFlags&unix.O_CREAT != 0 && !p.exists {
+		flags |= unix.O_EXCL // leave to make a file is none to write one that is there by now
+	}
+	err := f.make(q, p.isThere, func(w *who) (err error) {
 		mode := uint32(0)
 		if q.creates() {
 			mode = q.openMode & 0o7777 &^ w.umask
@@ -51,7 +54,9 @@ func (f *files) openFor(q *asked, p place) (a answer, now bool) {
 		defer unix.Close(fd) //nolint:errcheck // the command has its own and writes by that
 	}
 	switch {
-	//nolint:errorlint // the system's own
+	case err == unix.EEXIST && q.openFlags&unix.O_EXCL == 0: //nolint:errorlint // the system's own
+		return q.judgeAnew(), true
+	//nolint:errorlint // as above
 	case (err == unix.EAGAIN || err == unix.ENXIO) && q.openFlags&unix.O_NONBLOCK == 0:
 		return f.openPipe(q, p)
 	case err != nil:
@@ -99,7 +104,7 @@ func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 		defer unix.Close(h) //nolint:errcheck // nothing was written
 		for {
 			fd := -1
-			err := f.make(q, func(*who) (err error) {
+			err := f.make(q, nil, func(*who) (err error) {
 				fd, err = openat(unix.AT_FDCWD, link(h), how, 0)
 				return err
 			})
@@ -130,7 +135,7 @@ func (f *files) openPipe(q *asked, p place) (a answer, now bool) {
 
 // holdFor holds what was looked at, and nothing that has its name by now.
 func (f *files) holdFor(q *asked, p place) (h int, err error) {
-	err = f.make(q, func(*who) (err error) {
+	err = f.make(q, p.isThere, func(*who) (err error) {
 		h, err = openat(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		return err
 	})
@@ -146,10 +151,15 @@ func (f *files) holdFor(q *asked, p place) (h int, err error) {
 }
 
 // make makes a change as the user that asked for it, while no folder is moved. The call still waits
-// then, so that what was read of its memory is what it said.
-func (f *files) make(q *asked, do func(w *who) error) error {
+// then, so that what was read of its memory is what it said. What was judged must still be so: until then another
+// command could give a folder another name.
+func (f *files) make(q *asked, still func() bool, do func(w *who) error) error {
 	f.changes.RLock()
 	defer f.changes.RUnlock()
+	if still != nil && !still() {
+		q.anew = true
+		return unix.EBUSY
+	}
 	return f.makeAlone(q, do)
 }
 
@@ -164,7 +174,7 @@ func (f *files) makeAlone(q *asked, do func(w *who) error) error {
 }
 
 func (f *files) truncate(q *asked, p place) answer {
-	return answered(f.make(q, func(*who) error {
+	return answered(f.make(q, p.isThere, func(*who) error {
 		fd, err := openat(p.dir, p.name, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
 			return err
@@ -175,12 +185,12 @@ func (f *files) truncate(q *asked, p place) answer {
 }
 
 func (f *files) remove(q *asked, p place, flags int) answer {
-	return answered(f.make(q, func(*who) error { return unix.Unlinkat(p.dir, p.name, flags) }))
+	return answered(f.make(q, p.isThere, func(*who) error { return unix.Unlinkat(p.dir, p.name, flags) }))
 }
 
 // create makes a folder, link or file without opening it.
 func (f *files) create(q *asked, p place) answer {
-	err := f.make(q, func(w *who) (err error) {
+	err := f.make(q, p.isThere, func(w *who) (err error) {
 		mode := uint32(q.arg(q.mode)) &^ w.umask
 		kind := mode & unix.S_IFMT
 		switch {
@@ -211,7 +221,7 @@ func (f *files) move(q *asked, from, to place, flags uint32) (err error) {
 	own = own || from.bare || f.plan.zone(from.path) != zoneOutside && f.plan.zone(from.path) != zoneProtected
 	puts := q.puts(from, to)
 	if q.op == opLink {
-		err = f.make(q, func(*who) error {
+		err = f.make(q, func() bool { return from.isSame() && to.isSame() }, func(*who) error {
 			if from.name == "" { // a file that is open
 				return unix.Linkat(unix.AT_FDCWD, link(from.dir), to.dir, to.name, unix.AT_SYMLINK_FOLLOW)
 			}

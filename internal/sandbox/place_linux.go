@@ -19,6 +19,7 @@ type place struct {
 	pid    int    // who named it
 	path   string // absolute, without symbolic links as far as it exists
 	dir    int    // the folder it lies in, opened; -1: none
+	folder string // where that was when it was opened; "": nowhere
 	name   string // in that folder
 	exists bool
 	mode   uint32 // what exists
@@ -61,6 +62,29 @@ func (p *place) occupied(q *asked) bool {
 	defer dir.Close() //nolint:errcheck // nothing was written
 	names, _ := dir.Readdirnames(1)
 	return len(names) > 0
+}
+
+// isThere reports whether the folder of a place still is where it was: what was judged is the path.
+func (p *place) isThere() bool {
+	if p.folder == "" {
+		return true
+	}
+	now, err := readlink(unix.AT_FDCWD, link(p.dir))
+	return err == nil && now == p.folder
+}
+
+// isSame reports whether what lies at a place is what was judged, too.
+func (p *place) isSame() bool {
+	if p.name == "" || !p.isThere() {
+		return p.name == "" && p.isThere() // it is open
+	}
+	var st unix.Stat_t
+	err := unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if !p.exists {
+		return err == unix.ENOENT
+	}
+	return err == nil && p.id == (inode{uint64(st.Dev), st.Ino}) && p.kind() == st.Mode&unix.S_IFMT &&
+		p.names == uint64(st.Nlink)
 }
 
 func (p *place) kind() uint32 { return p.mode & unix.S_IFMT }
@@ -213,7 +237,7 @@ func (w *lookup) step(pid int, path string) (p place, target string, err error) 
 			return p, "", err
 		}
 	}
-	p.name, p.path = name, strings.TrimSuffix(parent, "/")+"/"+name
+	p.folder, p.name, p.path = parent, name, strings.TrimSuffix(parent, "/")+"/"+name
 	if name == "." {
 		p.path = parent
 	}
