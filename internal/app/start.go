@@ -68,7 +68,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Keep: a.keep, Kept: a.kept, Guard: e.guard,
 		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
 		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
-		Notify: a.followers.Commit, Log: a.env.Log,
+		Notify: a.followers.Commit, Log: a.env.Log, PulseEvery: pulseEvery,
 	}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
@@ -85,6 +85,9 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 // lookEvery is how often a process that others cannot reach looks for mail that was left in the
 // home.
 const lookEvery = 2 * time.Second
+
+// pulseEvery is how long a process that was frozen goes on, once it wakes, with a tree that another has taken over.
+const pulseEvery = time.Second
 
 // serve opens the socket by which other processes reach what runs here. Without one the run
 // goes on; it can then only be reached through the home, when it looks for mail again.

@@ -9,8 +9,8 @@
 // staged in memory and committed together before anything that others can see depends on
 // them: before a model call, before a call with effects, before an end is told, and always
 // before the actor parks. Ownership: the hub's owner holds the lease of every session that
-// has an actor; a commit that finds the lease gone ends all that the hub does for that tree,
-// with troupe.ErrFenced, until the tree is adopted again.
+// has an actor; a commit, or a look once a second, that finds the lease gone ends all that the hub
+// does for that tree, with troupe.ErrFenced, until the tree is adopted again.
 // Backpressure: actors wait for their commits, so a slow disk slows the agents. Shutdown:
 // cancel the scheduler's context; what was not committed had not happened.
 package session
@@ -112,6 +112,8 @@ type Deps struct {
 	// LookEvery is how often a process that others cannot reach looks for mail that they have left
 	// in the home for a tree that it hosts; 0: they can.
 	LookEvery time.Duration
+	// PulseEvery is how often a tree looks whether another process has taken it over; 0: at its next commit.
+	PulseEvery time.Duration
 	// Keep stores what files of a tree held before they were changed.
 	Keep func(root troupe.SessionID, content []byte) (hash string, err error)
 	// Kept is what Keep stored under a hash; nil: nothing can be looked up.

@@ -349,6 +349,7 @@ func (t *tree) replace(got adopted) {
 		t.install(a)
 	}
 	t.keepLooking()
+	t.keepPulse()
 }
 
 // begin notes that the tree is there: its root has been born.
@@ -357,4 +358,5 @@ func (t *tree) begin(st *turn.State, roles Roles) {
 	defer t.mu.Unlock()
 	t.up, t.caps, t.run, t.roles = true, st.Caps, st.Settings, roles
 	t.keepLooking()
+	t.keepPulse()
 }

@@ -33,6 +33,7 @@ type tree struct {
 	run      troupe.Settings
 	roles    Roles
 	looking  bool // for mail, before long
+	pulsing  bool // a pulse is on its way
 }
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
