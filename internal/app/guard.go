@@ -107,12 +107,13 @@ func lacking(r sandbox.Support) []string {
 }
 
 // Protected implements session.Guard.
-func (g *guard) Protected(cwd string) (places []string, partOfGit func(string) string) {
+func (g *guard) Protected(cwd string) session.Protected {
 	gr, err := g.folder(cwd)
 	if err != nil {
-		return []string{"/**"}, nil // what cannot be known is not open
+		return session.Protected{Places: []string{"/**"}} // what cannot be known is not open
 	}
-	return gr.protected.Globs(), gr.protected.PartOfGit
+	p := gr.protected
+	return session.Protected{Places: p.Globs(), PartOfGit: p.PartOfGit, Closed: p.Denied}
 }
 
 // Git implements session.Guard.

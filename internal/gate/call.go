@@ -43,6 +43,7 @@ type hits struct {
 	managed, deny, ask, allow hit
 	judged                    *troupe.Judgement
 	tree                      []target // the protected files that git would change
+	closedWhy                 string   // why no answer lets it write what it would write; "" if one may
 }
 
 type callPath struct {
@@ -91,6 +92,7 @@ func newCall(q *Query) call {
 	for _, p := range q.Access.Writes {
 		c.addPath(p, true)
 	}
+	c.closedWhy = closedIn(&c, q.Closed)
 	if len(c.paths) == 0 && !c.isCommand() && (c.facts.Argument == troupe.PathArgument || c.class == troupe.ClassEdit) {
 		c.unclear = true // a tool for files that names none
 	}
@@ -115,6 +117,35 @@ func (c *call) addPath(name string, write bool) {
 	c.inside = c.inside && p.inside
 	c.protected = c.protected || len(p.guards) > 0
 	c.paths = append(c.paths, p)
+}
+
+// closedIn says why settings keep a file as it is, of those that a tool would write, a command redirects to, or git
+// would change.
+func closedIn(c *call, closed func(path string) (why string)) string {
+	if closed == nil {
+		return ""
+	}
+	var names []string
+	for i := range c.paths {
+		if c.paths[i].write {
+			names = append(names, c.paths[i].name)
+		}
+	}
+	targets := slices.Clone(c.tree)
+	if strings.Contains(c.shell.text, ">") {
+		for _, p := range c.parsed().parts {
+			targets = append(targets, p.writes...)
+		}
+	}
+	for _, t := range targets {
+		names = append(names, t.name)
+	}
+	for _, name := range names {
+		if why := closed(name); why != "" {
+			return rule.Visible(name) + " stays as it is: " + why
+		}
+	}
+	return ""
 }
 
 // checkHidden notes a path that nothing an agent does may read.

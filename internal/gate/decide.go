@@ -78,10 +78,11 @@ func hookAllow(v *view) (troupe.Effect, bool) {
 		(!v.call.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
 }
 
-// denyRule also stands for what is kept from agents without anybody's rule: keys, and Troupe's
-// own.
+// denyRule also stands for what is kept from agents without a rule: keys, and Troupe's own, and what
+// sandbox.deny_write names, as far as there is a sandbox.
 func denyRule(v *view) (troupe.Effect, bool) {
-	return troupe.Deny, v.call.hiddenWhy != "" || v.call.deny.holds(v.layer)
+	return troupe.Deny, v.call.hiddenWhy != "" || v.call.deny.holds(v.layer) ||
+		v.call.closedWhy != "" && v.mode.Self < troupe.ClassExec
 }
 
 // askRule asks; where the mode turns questions into denials, or no answer could let the

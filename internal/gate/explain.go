@@ -32,6 +32,10 @@ func explain(q *Query, c *call, v verdict, grantable bool) troupe.Decision {
 	case StepManagedDeny:
 		d.Rule, d.Source, d.Why = c.managed.cite(q, "denies it")
 	case StepDenyRule:
+		if !c.deny.holds(v.layer) && c.hiddenWhy == "" {
+			d.Source, d.Why = "sandbox.deny_write", c.closedWhy
+			break
+		}
 		if !c.deny.holds(v.layer) {
 			d.Source, d.Why = "sandbox.deny_read", c.hiddenWhy+"; sandbox.allow_read in your settings can make it "+
 				"readable, unless a deny_read setting names it"

@@ -34,6 +34,9 @@ type Query struct {
 	// PartOfGit names what is as protected as those and can only be told by what lies beside it: the part of
 	// a repository's own folder that a path would be or lie in; "" if it would not. nil: that is not known.
 	PartOfGit func(path string) string
+	// Closed says why settings keep a path from being written whatever a person answers, "" if they do not; nil: they
+	// keep none.
+	Closed func(path string) (why string)
 	// SafeGit: git runs with everything switched off that a repository's own settings could
 	// have it run.
 	SafeGit bool

@@ -19,10 +19,8 @@ type Guard interface {
 	// Machine tells the sandboxes there are (none: commands are judged by reading them), and
 	// what they have to do without here, in words for people.
 	Machine() (levels []troupe.Level, lacks []string)
-	// Protected are patterns of paths below and around a folder that nothing leaves open to
-	// writing by itself, and what tells which part of a repository's own folder a path would be or lie
-	// in if it was written; "" if it is nothing of the kind.
-	Protected(cwd string) (places []string, partOfGit func(path string) string)
+	// Protected tells what nothing leaves open to writing by itself.
+	Protected(cwd string) Protected
 	// Git tells of git in a folder.
 	Git(cwd string) Git
 	// Hidden tells what nothing an agent does may read.
@@ -34,6 +32,16 @@ type Guard interface {
 	// Confine says what one command of a session may touch, and what its environment has
 	// besides.
 	Confine(ctx context.Context, c Confine) (*troupe.Confinement, []string, error)
+}
+
+// Protected is what stays as it is below and around a folder. What is nil covers nothing.
+type Protected struct {
+	Places []string // patterns of paths
+	// PartOfGit tells which part of a repository's own folder a path would be or lie in if it was written; "" if it is
+	// nothing of the kind.
+	PartOfGit func(path string) string
+	// Closed tells of a path why settings keep it as it is whatever a person answers, "" if they do not.
+	Closed func(path string) (why string)
 }
 
 // Git is asked when it is needed, for it starts processes. What is nil is not known.
@@ -77,12 +85,12 @@ type Confine struct {
 // unguarded confines nothing.
 type unguarded struct{}
 
-func (unguarded) Machine() ([]troupe.Level, []string)              { return nil, nil }
-func (unguarded) Protected(string) ([]string, func(string) string) { return nil, nil }
-func (unguarded) Git(string) Git                                   { return Git{} }
-func (unguarded) Resolve(path string) string                       { return path }
-func (unguarded) HiddenFiles(string) []string                      { return nil }
-func (unguarded) Hidden(string) Hidden                             { return Hidden{} }
+func (unguarded) Machine() ([]troupe.Level, []string) { return nil, nil }
+func (unguarded) Protected(string) Protected          { return Protected{} }
+func (unguarded) Git(string) Git                      { return Git{} }
+func (unguarded) Resolve(path string) string          { return path }
+func (unguarded) HiddenFiles(string) []string         { return nil }
+func (unguarded) Hidden(string) Hidden                { return Hidden{} }
 func (unguarded) Confine(context.Context, Confine) (*troupe.Confinement, []string, error) {
 	return nil, nil, nil
 }

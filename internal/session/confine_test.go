@@ -22,8 +22,8 @@ type confines struct{ asked *[]session.Confine }
 func (confines) Machine() ([]troupe.Level, []string) {
 	return []troupe.Level{troupe.LevelReadOnly, troupe.LevelWorkspace}, []string{"mount namespaces"}
 }
-func (confines) Protected(string) ([]string, func(string) string) { return nil, nil }
-func (confines) Git(string) session.Git                           { return session.Git{} }
+func (confines) Protected(string) session.Protected { return session.Protected{} }
+func (confines) Git(string) session.Git             { return session.Git{} }
 
 func (confines) Resolve(path string) string { return path }
 

@@ -249,11 +249,11 @@ func (c *candidate) query(name string, access troupe.Access) gate.Query {
 // look at the disk, which takes time.
 func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 	levels, _ := guard.Machine()
-	protected, partOfGit := guard.Protected(cwd)
+	protected := guard.Protected(cwd)
 	git := guard.Git(cwd)
 	q := gate.Query{
-		Access: access, Levels: levels, Protected: protected, PartOfGit: partOfGit, Hidden: guard.Hidden(cwd).Path,
-		Resolve: guard.Resolve, GitChanges: git.Changes,
+		Access: access, Levels: levels, Protected: protected.Places, PartOfGit: protected.PartOfGit,
+		Closed: protected.Closed, Hidden: guard.Hidden(cwd).Path, Resolve: guard.Resolve, GitChanges: git.Changes,
 	}
 	if access.Command != "" && len(q.Levels) == 0 {
 		// A command without that word runs no git that could pass for reading.

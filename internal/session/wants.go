@@ -140,11 +140,13 @@ func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []trou
 	return wants, blocked, more
 }
 
-// withoutDenied takes out what rules keep from being written, for no answer opens that, and says so of the first.
+// withoutDenied takes out what rules and settings keep from being written, for no answer opens that, and says so of
+// the first.
 func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) []troupe.Attempt {
 	c := cs.candidate(i)
 	keeps := gate.Kept(c.tree.chain.chain(c.self.ID), c.roots(), c.h.d.Home)
-	if keeps == nil {
+	closed := c.h.d.Guard.Protected(c.self.Cwd).Closed
+	if keeps == nil && closed == nil {
 		return wants
 	}
 	why := ""
@@ -152,7 +154,13 @@ func (cs *calls) withoutDenied(i int, wants []troupe.Attempt, out *tool.Output) 
 		if !w.Changes() {
 			return false
 		}
-		rule := keeps(w.Path)
+		rule := ""
+		if keeps != nil {
+			rule = keeps(w.Path)
+		}
+		if rule == "" && closed != nil {
+			rule = closed(w.Path)
+		}
 		if rule != "" && why == "" {
 			why = w.Path + ": " + rule
 		}

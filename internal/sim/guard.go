@@ -19,7 +19,7 @@ type guard struct{ w *world }
 
 func (g guard) Machine() ([]troupe.Level, []string) { return g.w.climate.levels, nil }
 
-func (guard) Protected(string) ([]string, func(string) string) { return []string{guarded}, nil }
+func (guard) Protected(string) session.Protected { return session.Protected{Places: []string{guarded}} }
 
 func (guard) Git(string) session.Git { return session.Git{} }
 
