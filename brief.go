@@ -4,6 +4,8 @@ package troupe
 // begin in one place have in common stands first.
 type Brief struct {
 	Place string `json:"place,omitempty"` // the machine and the folder
+	// Instructions are what people wrote for agents in the folder.
+	Instructions string `json:"instructions,omitempty"`
 	// Holds is what holds for the session now: its model, its mode, what its commands may do. When
 	// that changes it is told again.
 	Holds  string `json:"holds,omitempty"`
@@ -12,7 +14,7 @@ type Brief struct {
 
 // String is the brief as a model reads it.
 func (b *Brief) String() string {
-	text := b.Place + b.Holds
+	text := b.Place + b.Instructions + b.Holds
 	if b.Agents != "" {
 		text += "\n" + b.Agents
 	}

@@ -33,6 +33,8 @@ type Profile struct {
 	// Background: it goes to work in the background, whether or not the call says so.
 	Background bool   `json:"background,omitempty"`
 	Color      string `json:"color,omitempty"` // it is shown in; "" is any
+	// OmitInstructions: it is not told what people wrote for agents in its folder.
+	OmitInstructions bool `json:"omit_instructions,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.
 	Notes []string `json:"notes,omitempty"`
 }

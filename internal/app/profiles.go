@@ -260,6 +260,6 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 }
 
 // Describe implements session.Roles.
-func (p *profiles) Describe(allowed func(kind string) bool) string {
-	return profile.Describe(p.Types, allowed)
+func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
+	return profile.Describe(p.Types, allowed, room)
 }

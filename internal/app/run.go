@@ -15,7 +15,9 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/instruction"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
@@ -97,9 +99,11 @@ func (l *Look) wait() string {
 	return l.text
 }
 
-// environment is what a session is told of the folder it begins in.
-func (a *App) environment(ctx context.Context, cwd string) string {
-	return LookAt(ctx, cwd, a.env.Environ, a.env.Now).wait()
+// surroundings are what a session is told of the folder it begins in.
+// Problems are for people: what of the instructions is left out.
+func (e *engine) surroundings(a *App, cwd string, look *Look) (s session.Surroundings, problems []string) {
+	files, problems := instruction.Load(instructionSources(a.dirs, cwd, e.guard.Hidden(cwd).Path))
+	return session.Surroundings{Place: look.wait(), Instructions: a.Mask(instruction.Block(files))}, problems
 }
 
 // folders implements session.Workspaces: each session works in the folder of its parent.
@@ -155,7 +159,8 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	e.hub.Seen(b.Cwd, look.wait(), look.at)
+	around, left := e.surroundings(a.app, b.Cwd, look)
+	e.hub.Seen(b.Cwd, around, look.at)
 	err = e.hub.Begin(ctx, fleet.Birth{
 		Root: id, ID: id, Name: b.Name, Title: title(b.Prompt), Cwd: b.Cwd,
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
@@ -168,7 +173,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err := a.followRecording(ctx, e, id); err != nil {
 		return begun, err
 	}
-	return wire.Begun{Root: id, Warnings: slices.Concat(problems, main.Notes, warnings)}, nil
+	return wire.Begun{Root: id, Warnings: slices.Concat(problems, main.Notes, left, warnings)}, nil
 }
 
 // lookOf looks at a folder, unless it is the one that is looked at since the process began.

@@ -66,8 +66,11 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		},
 		SaveResult: saveResult, Deltas: a.followers.Delta,
 		Keep: a.keep, Kept: a.kept, Guard: e.guard,
-		Environment: func(cwd string) string { return a.environment(context.WithoutCancel(ctx), cwd) },
-		OutputDir:   a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
+		Environment: func(cwd string) session.Surroundings {
+			s, _ := e.surroundings(a, cwd, LookAt(context.WithoutCancel(ctx), cwd, a.env.Environ, a.env.Now))
+			return s // what of it is left out was said when the run began
+		},
+		OutputDir: a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.followers.Commit, Log: a.env.Log, PulseEvery: pulseEvery,
 	}
 	if p := a.models.player; p != nil {

@@ -115,6 +115,7 @@ func house() []room {
 	rooms = append(rooms,
 		room{path: "internal/front", floor: 1, why: mechanism},
 		room{path: "internal/profile", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+		room{path: "internal/instruction", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/trust", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 	)
 	for _, name := range []string{

@@ -76,7 +76,7 @@ func (m *encoding) session(b *testing.B) {
 			ToolFacts: troupe.ToolFacts{Name: "Read", Schedule: troupe.Parallel}, Description: "reads",
 			Runner: reading{},
 		}), Profiles: m, Workspaces: m, Sched: pool, Now: time.Now,
-		Environment: func(string) string { return "nowhere" },
+		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "nowhere"} },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	})
 	err := hub.Begin(ctx, fleet.Birth{

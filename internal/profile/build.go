@@ -39,6 +39,7 @@ const (
 	keyInitial     = "initialprompt"
 	keyBackground  = "background"
 	keyColor       = "color"
+	keyOmit        = "omitinstructions"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -50,6 +51,8 @@ func canonicalKey(key string) string {
 		return keyTokens
 	case "colour":
 		return keyColor
+	case "omitclaudemd":
+		return keyOmit
 	default:
 		return k
 	}
@@ -60,7 +63,7 @@ func KeyInUse(key string) bool {
 	return slices.Contains([]string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, "skills", "mcpservers", "hooks", "memory", "isolation", "effort",
-		"requiredmcpservers", "omitclaudemd", "omitinstructions", "outputstyle", "version", "author", "tags",
+		"requiredmcpservers", keyOmit, "outputstyle", "version", "author", "tags",
 		"category",
 	}, canonicalKey(key))
 }
@@ -112,7 +115,9 @@ func (b *builder) field(f front.Field) {
 	case keyInitial:
 		b.def.InitialPrompt = b.text(f)
 	case keyBackground:
-		b.background(f)
+		b.truth(f, &b.def.Background)
+	case keyOmit:
+		b.truth(f, &b.def.OmitInstructions)
 	case keyColor:
 		b.def.Color = strings.ToLower(b.text(f))
 	default:
@@ -167,13 +172,13 @@ func (b *builder) bound(f front.Field, before int64, what string) int64 {
 	}
 }
 
-func (b *builder) background(f front.Field) {
+func (b *builder) truth(f front.Field, to *bool) {
 	on, err := strconv.ParseBool(strings.ToLower(b.text(f)))
 	if err != nil {
 		b.problem(b.at.problem(f.Line, "%s must be true or false; it is left out", f.Key))
 		return
 	}
-	b.def.Background = on
+	*to = on
 }
 
 // mode reads a permission mode. Without one the parent's holds, and it bounds each other one.
@@ -238,6 +243,7 @@ func (b *builder) text(f front.Field) string {
 		return strings.TrimSpace(f.Value.Text)
 	case front.Nothing:
 		return ""
+	default:
 	}
 	b.problem(b.at.problem(f.Line, "%s is not a text, so it counts as missing", f.Key))
 	return ""

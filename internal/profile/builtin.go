@@ -49,14 +49,14 @@ func builtins() []Definition {
 		},
 		{
 			Name: "Explore", Prompt: promptExplore, Tools: []string{"Bash", "Glob", "Grep", "Read"},
-			Sandbox: troupe.LevelReadOnly, Model: "haiku",
+			Sandbox: troupe.LevelReadOnly, Model: "haiku", OmitInstructions: true,
 			Description: "Finding things in code, quickly and cheaply: where something is, how it works, who uses " +
 				"it. Say how thorough: quick, medium or very thorough. Reads only. Not for a file you can name, nor " +
 				"for judging a change.",
 		},
 		{
 			Name: "Plan", Prompt: promptPlan, Tools: []string{"Bash", "Glob", "Grep", "Read"},
-			Sandbox: troupe.LevelReadOnly,
+			Sandbox: troupe.LevelReadOnly, OmitInstructions: true,
 			Description: "Designing a change before it is made: the steps, their order, the risks, the critical " +
 				"files. Reads only. For changes of several files or with more than one way; not for obvious ones.",
 		},

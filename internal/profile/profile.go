@@ -53,6 +53,8 @@ type Definition struct {
 	InitialPrompt string `json:"initial_prompt,omitempty"`
 	// Background: it works in the background, whether or not the call says so.
 	Background bool `json:"background,omitempty"`
+	// OmitInstructions: it is not told what CLAUDE.md and AGENTS.md say.
+	OmitInstructions bool `json:"omit_instructions,omitempty"`
 	// Color is the one it is shown in.
 	Color string `json:"color,omitempty"`
 }
@@ -102,12 +104,7 @@ func (s Set) Lookup(name string) (Definition, error) {
 	}
 	d, ok := s.types[key]
 	if !ok || key == Main {
-		var names []string
-		for _, d := range s.List() {
-			names = append(names, d.Name)
-		}
-		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; the types are %s", name,
-			strings.Join(names, ", "))}
+		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; %s", name, s.Find(name))}
 	}
 	return d, nil
 }
@@ -195,6 +192,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
 		Starts: d.Starts, InitialPrompt: d.InitialPrompt, Background: d.Background, Color: d.Color,
+		OmitInstructions: d.OmitInstructions,
 	}
 	if note != "" {
 		p.Notes = append(p.Notes, note)
@@ -265,28 +263,99 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 
 // Describe tells a parent which types it can start. It belongs into a session's first
 // message, not into a tool's description, which must be the same for everybody. allowed,
-// if not nil, leaves out types that rules forbid.
-func Describe(s Set, allowed func(name string) bool) string {
-	var b strings.Builder
+// if not nil, leaves out types that rules forbid. Where the list is longer than room, in bytes, descriptions
+// are shortened, and at last types are left out: Find tells of those.
+func Describe(s Set, allowed func(name string) bool, room int) string {
+	var list []Definition
 	for _, d := range s.List() {
-		if allowed != nil && !allowed(d.Name) {
-			continue
+		if allowed == nil || allowed(d.Name) {
+			list = append(list, d)
 		}
-		if b.Len() == 0 {
-			b.WriteString("Agents you can start with Agent, as subagent_type:\n")
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	const head = "Agents you can start with Agent, as subagent_type:\n"
+	lines := make([]string, len(list))
+	for most := maxDescription; ; most = most * 2 / 3 {
+		size := len(head)
+		for i, d := range list {
+			lines[i] = fmt.Sprintf("- %s: %s\n", d.Name, d.words(most))
+			size += len(lines[i])
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", d.Name, oneLine(strings.TrimSpace(d.Description+" "+d.WhenToUse)))
+		if size <= room {
+			return head + strings.Join(lines, "")
+		}
+		if most < minDescription {
+			break
+		}
+	}
+	n, size := 0, len(head)+200 // the words behind the list
+	for ; n < len(lines) && size+len(lines[n]) <= room; n++ {
+		size += len(lines[n])
+	}
+	return head + strings.Join(lines[:n], "") + fmt.Sprintf("- and %d more. Call Agent with words for what you need "+
+		"as "+
+		"subagent_type: no agent is started, and you are told which of them fit.\n", len(lines)-n)
+}
+
+// Find completes the error about a type that there is not: the types whose names and descriptions hold most of the
+// words that were asked for, best first. With few types it names all.
+func (s Set) Find(words string) string {
+	const few = 12
+	list := s.List()
+	if len(list) <= few {
+		names := make([]string, len(list))
+		for i, d := range list {
+			names[i] = d.Name
+		}
+		return "the types are " + strings.Join(names, ", ")
+	}
+	asked := strings.FieldsFunc(strings.ToLower(words), func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	})
+	score := make(map[string]int, len(list))
+	for _, d := range list {
+		name, text := strings.ToLower(d.Name), strings.ToLower(d.Description+" "+d.WhenToUse)
+		for _, w := range asked {
+			switch {
+			case strings.Contains(name, w):
+				score[d.Name] += 3
+			case strings.Contains(text, w):
+				score[d.Name]++
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Definition) int { return score[b.Name] - score[a.Name] })
+	var b strings.Builder
+	fmt.Fprintf(&b, "of %d types these fit best:", len(list))
+	for _, d := range list[:few] {
+		if score[d.Name] > 0 {
+			fmt.Fprintf(&b, "\n- %s: %s", d.Name, d.words(maxDescription))
+		}
+	}
+	if score[list[0].Name] == 0 {
+		return fmt.Sprintf("none of the %d types has these words in its name or description; try others", len(list))
 	}
 	return b.String()
 }
 
 // maxDescription is enough to choose by. Some files in the wild hold pages of examples,
-// which every session would pay for.
-const maxDescription = 300
+// which every session would pay for. With less than minDescription types cannot be told apart.
+const (
+	maxDescription = 300
+	minDescription = 40
+)
+
+// words are the description as it stands in a list, in at most so many characters.
+func (d Definition) words(most int) string {
+	return oneLine(strings.TrimSpace(d.Description+" "+d.WhenToUse), most)
+}
 
 // oneLine makes a stranger's text safe to stand in a list: it cannot begin a line or a tag
 // of its own.
-func oneLine(s string) string {
+func oneLine(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -303,8 +372,8 @@ func oneLine(s string) string {
 	if s == "" {
 		return "(no description)"
 	}
-	if runes := []rune(s); len(runes) > maxDescription {
-		s = strings.TrimSpace(string(runes[:maxDescription])) + "…"
+	if runes := []rune(s); len(runes) > most {
+		s = strings.TrimSpace(string(runes[:most])) + "…"
 	}
 	return s
 }

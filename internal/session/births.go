@@ -31,7 +31,7 @@ type birth struct {
 
 // spawn carries out calls that ask for children. The children, their first events and the
 // parent's note of each are one transaction.
-func (bs *births) spawn(ctx context.Context, calls []int, environment func(folder string) string) error {
+func (bs *births) spawn(ctx context.Context, calls []int, environment func(folder string) Surroundings) error {
 	calls, err := bs.reborn(ctx, calls)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (bs *births) spawn(ctx context.Context, calls []int, environment func(folde
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (bs *births) plan(calls []int, environment func(folder string) string) ([]birth, error) {
+func (bs *births) plan(calls []int, environment func(folder string) Surroundings) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := bs.a.st.Calls[i]

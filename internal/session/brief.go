@@ -18,18 +18,31 @@ type briefing struct {
 	parents bool         // it may have agents of its own
 }
 
-// brief is what a session is told of where it is. place describes its folder.
-func (h *Hub) brief(place string, b briefing, roles Roles) *troupe.Brief {
-	out := &troupe.Brief{Place: place, Holds: h.holds(b)}
+// brief is what a session is told of where it is.
+func (h *Hub) brief(at Surroundings, b briefing, roles Roles) *troupe.Brief {
+	out := &troupe.Brief{Place: at.Place, Holds: h.holds(b)}
+	if !b.profile.OmitInstructions {
+		out.Instructions = at.Instructions
+	}
 	for _, name := range b.profile.Tools {
 		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {
 			out.Agents = roles.Describe(func(kind string) bool {
 				access := troupe.Access{Class: t.Class, Agent: kind}
 				return h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
-			})
+			}, h.roomForAgents(b.model))
 		}
 	}
 	return out
+}
+
+// roomForAgents is how many bytes the list of agents may take of a model's window: one in fifty.
+func (h *Hub) roomForAgents(model string) int {
+	const usual, bytesPerToken = 200_000, 4
+	window := h.d.Models.Window(model)
+	if window <= 0 {
+		window = usual
+	}
+	return int(window/50) * bytesPerToken
 }
 
 // holds says in a few sentences what holds for a session: only what it can come upon with the tools it
@@ -102,12 +115,12 @@ func ofCommands(mode gate.Mode, bound troupe.Level, confined bool, refused strin
 }
 
 // rootBrief is the brief of a root that is about to be born.
-func (h *Hub) rootBrief(place string, p troupe.Profile, granted troupe.Authority, s *troupe.Settings,
+func (h *Hub) rootBrief(at Surroundings, p troupe.Profile, granted troupe.Authority, s *troupe.Settings,
 	caps *troupe.Caps, roles Roles) *troupe.Brief {
 	b := briefing{profile: p, model: p.Model, parents: caps != nil && caps.MaxDepth > 0,
 		asks: s != nil && s.AskFor > 0}
 	b.line = []gate.Layer{h.gate.LayerOf("main", p, granted, b.parents, false)}
-	return h.brief(place, b, roles)
+	return h.brief(at, b, roles)
 }
 
 // briefing is what holds for a session as it is now.
@@ -119,7 +132,7 @@ func (a *actor) briefing() briefing {
 }
 
 // childBrief is the brief of a child that is about to be born.
-func (bs *births) childBrief(place string, p troupe.Profile, background bool) *troupe.Brief {
+func (bs *births) childBrief(at Surroundings, p troupe.Profile, background bool) *troupe.Brief {
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
 	b.profile, b.model, b.parents = p, p.Model, bs.a.tree.limits().MaxDepth > depth
@@ -128,7 +141,7 @@ func (bs *births) childBrief(place string, p troupe.Profile, background bool) *t
 		own.Mode = b.line[len(b.line)-1].Mode
 	}
 	b.line = append(b.line, own)
-	return bs.a.h.brief(place, b, bs.a.tree.kinds())
+	return bs.a.h.brief(at, b, bs.a.tree.kinds())
 }
 
 // tellChanges tells the session before its next reply what holds for it by now, if it was told something

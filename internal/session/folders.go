@@ -10,9 +10,16 @@ import (
 // fifty agents; what people change meanwhile by themselves may be missing for that long.
 const freshFor = 5 * time.Second
 
+// Surroundings are what a session is told of its folder, each as a block of text.
+type Surroundings struct {
+	Place string // the machine and the folder
+	// Instructions are what people wrote for agents in the folder.
+	Instructions string
+}
+
 // folderCache has descriptions of folders for the agents that begin in them.
 type folderCache struct {
-	look func(folder string) string
+	look func(folder string) Surroundings
 	now  func() time.Time
 
 	mu       sync.Mutex
@@ -22,26 +29,27 @@ type folderCache struct {
 }
 
 type description struct {
-	text string
-	at   time.Time // when somebody began to look
+	Surroundings
+
+	at time.Time // when the look began
 }
 
 // of describes a folder.
-func (s *folderCache) of(folder string) string {
+func (s *folderCache) of(folder string) Surroundings {
 	at := s.now()
 	s.mu.Lock()
 	d, ok := s.known[folder]
 	s.mu.Unlock()
 	if ok && at.Sub(d.at) < freshFor && !at.Before(d.at) {
-		return d.text
+		return d.Surroundings
 	}
-	text := s.look(folder)
-	s.seen(folder, text, at)
-	return text
+	found := s.look(folder)
+	s.seen(folder, found, at)
+	return found
 }
 
 // seen notes how a folder looked, unless something has been at work since that may have changed it.
-func (s *folderCache) seen(folder, text string, at time.Time) {
+func (s *folderCache) seen(folder string, found Surroundings, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changing > 0 || !at.After(s.changed) {
@@ -53,7 +61,7 @@ func (s *folderCache) seen(folder, text string, at time.Time) {
 	if len(s.known) == maxCached {
 		clear(s.known)
 	}
-	s.known[folder] = description{text, at}
+	s.known[folder] = description{found, at}
 }
 
 // invalidate begins something that may change files; the returned function ends it. Nothing that was

@@ -13,18 +13,18 @@ func TestSurroundings(t *testing.T) {
 	var during func() // happens while somebody looks
 	s := folderCache{
 		now: func() time.Time { return now },
-		look: func(folder string) string {
+		look: func(folder string) Surroundings {
 			looks++
 			if during != nil {
 				during()
 			}
-			return fmt.Sprintf("%s, look %d", folder, looks)
+			return Surroundings{Place: fmt.Sprintf("%s, look %d", folder, looks)}
 		},
 	}
 	want := func(folder, text string) {
 		t.Helper()
 		now = now.Add(time.Millisecond)
-		if got := s.of(folder); got != text {
+		if got := s.of(folder).Place; got != text {
 			t.Fatalf("%s is described as %q, want %q", folder, got, text)
 		}
 	}
@@ -50,9 +50,9 @@ func TestSurroundings(t *testing.T) {
 	now = now.Add(-time.Hour) // the clock is set back
 	want("b", "b, look 9")
 
-	s.seen("c", "as the run was told", now.Add(-time.Second))
+	s.seen("c", Surroundings{Place: "as the run was told"}, now.Add(-time.Second))
 	want("c", "c, look 10") // that was before the change
 	now = now.Add(2 * time.Hour)
-	s.seen("d", "as the run was told", now)
+	s.seen("d", Surroundings{Place: "as the run was told"}, now)
 	want("d", "as the run was told")
 }

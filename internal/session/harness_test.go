@@ -64,7 +64,7 @@ func (h *home) start(reply func(model.Request) troupe.Reply, change ...func(*pro
 	d := session.Deps{
 		Store: st, Owner: owner, Models: p.llm, Tools: tools(), Profiles: p, Workspaces: p, Sched: p.pool,
 		Now:         time.Now,
-		Environment: func(string) string { return "env" },
+		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "env"} },
 		OutputDir:   func(troupe.SessionID) string { return "/out" },
 	}
 	if p.deps != nil {
@@ -287,7 +287,7 @@ func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) 
 	return role("helper"), nil
 }
 
-func (p *process) Describe(allowed func(string) bool) string {
+func (p *process) Describe(allowed func(string) bool, _ int) string {
 	if allowed("helper") {
 		return "agents: helper\n"
 	}

@@ -52,8 +52,8 @@ type Roles interface {
 	// Resolve makes the profile that a child of parent is born with. A profile without a
 	// mode works in its parent's, whatever that is at the time.
 	Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error)
-	// Describe lists the types of agents that may be started, for a session's brief.
-	Describe(allowed func(kind string) bool) string
+	// Describe lists the types of agents that may be started, for a session's brief, in at most room bytes.
+	Describe(allowed func(kind string) bool, room int) string
 }
 
 // Workspaces says where sessions work.
@@ -87,8 +87,8 @@ type Deps struct {
 
 	Sched Scheduler
 	Now   func() time.Time
-	// Environment describes a folder to a session that begins there, as one block of text.
-	Environment func(cwd string) string
+	// Environment describes a folder to a session that begins there.
+	Environment func(cwd string) Surroundings
 	// OutputDir is where a session's tools may put output too large to return.
 	OutputDir func(troupe.SessionID) string
 
@@ -339,6 +339,6 @@ func (h *Hub) Move(root, child troupe.SessionID, by *troupe.Caller, told func(er
 }
 
 // Seen tells the hub how a folder looked at a time, for agents that begin there soon.
-func (h *Hub) Seen(folder, description string, at time.Time) {
-	h.folders.seen(folder, description, at)
+func (h *Hub) Seen(folder string, s Surroundings, at time.Time) {
+	h.folders.seen(folder, s, at)
 }

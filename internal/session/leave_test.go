@@ -150,7 +150,12 @@ func TestFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Agent:Away", "Agent:Here"), say("ok")}}.reply, func(p *process) {
-			p.deps = func(d *session.Deps) { d.Environment = func(cwd string) string { return "this is " + cwd } }
+			p.deps = func(d *session.Deps) {
+				d.Environment = func(cwd string) session.Surroundings {
+					return session.Surroundings{Place: "this is " +
+						cwd}
+				}
+			}
 		}).begin(troupe.Caps{MaxDepth: 1}).end()
 		for name, folder := range map[string]string{"Away": "/away", "Here": "/ws"} {
 			s := h.called(name)

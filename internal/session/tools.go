@@ -32,8 +32,8 @@ func (cs *calls) runCalls(ctx context.Context, calls []int) error {
 		}
 	}
 	// Siblings that begin in the same folder are told the same of it.
-	seen := make(map[string]string)
-	environment := func(folder string) string {
+	seen := make(map[string]Surroundings)
+	environment := func(folder string) Surroundings {
 		if _, ok := seen[folder]; !ok {
 			seen[folder] = cs.a.h.folders.of(folder)
 		}

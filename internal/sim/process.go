@@ -45,7 +45,7 @@ func (w *world) start() *process {
 		Store: &crashStore{Store: w.store, p: p}, Owner: p.owner,
 		Models: models{p, ""}, Tools: tools(p), Profiles: profiles{w}, Workspaces: profiles{w}, Sched: p,
 		Now:         func() time.Time { return w.now },
-		Environment: func(string) string { return "env" },
+		Environment: func(string) session.Surroundings { return session.Surroundings{Place: "env"} },
 		OutputDir:   outputDir,
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},

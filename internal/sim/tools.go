@@ -29,7 +29,7 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 }
 
 // Describe implements session.Roles.
-func (profiles) Describe(func(string) bool) string { return "" }
+func (profiles) Describe(func(string) bool, int) string { return "" }
 
 // drawCall is what a model asks for. Inputs are words; a leading & is for the background.
 func (w *world) drawCall(id troupe.SessionID) (name, input string) {
