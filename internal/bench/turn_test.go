@@ -145,7 +145,7 @@ func (m *encoding) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error)
 	return troupe.Profile{}, troupe.ErrNotFound
 }
 
-func (m *encoding) Describe(func(string) bool) string { return "" }
+func (m *encoding) Describe(func(string) bool, int) string { return "" }
 
 // reading is a tool whose every result is two kilobytes.
 type reading struct{}
