@@ -110,6 +110,7 @@ type Outcome struct {
 	Type       string    `json:"type"`
 	Status     Status    `json:"status"`
 	Cause      Cause     `json:"cause,omitempty"`
+	Limit      string    `json:"limit,omitempty"`  // that ended it, as BudgetWarned names it
 	Result     string    `json:"result,omitempty"` // final words, whole
 	Error      string    `json:"error,omitempty"`
 	Evidence   Evidence  `json:"evidence"`

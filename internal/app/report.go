@@ -110,7 +110,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	if main.Cause == troupe.CauseNoModel {
 		out.Suspects = a.app.models.suspects(main.Model)
 	}
-	evidence, err := a.app.trees.evidence(ctx, t.Sessions)
+	ends, err := a.app.trees.ends(ctx, t.Sessions)
 	if err != nil {
 		return out, err
 	}
@@ -120,10 +120,10 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	}
 	for i := range out.Agents {
 		row := &out.Agents[i]
-		row.Evidence, row.ActiveMS = wire.EvidenceOf(evidence[row.ID]), active[row.ID]
+		row.Evidence, row.ActiveMS = wire.EvidenceOf(ends[row.ID].Evidence), active[row.ID]
 	}
-	out.ActiveMS = active[s.Root]
-	for _, d := range evidence[s.Root].Denied {
+	out.ActiveMS, out.Limit = active[s.Root], limitName(ends[s.Root].Limit)
+	for _, d := range ends[s.Root].Evidence.Denied {
 		if d.Agent != "" {
 			d.Agent = "/" + d.Agent
 		}
@@ -133,9 +133,17 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	return out, nil
 }
 
-// evidence reads what was measured in the last run of each session from the event that ended it.
-func (a trees) evidence(ctx context.Context, sessions []troupe.Session) (map[troupe.SessionID]troupe.Evidence, error) {
-	out := make(map[troupe.SessionID]troupe.Evidence)
+// limitName is what a limit of the log is called in reports. Of a sub-agent's own limits they have none.
+func limitName(limit string) string {
+	return map[string]string{
+		turn.LimitTurns: wire.LimitTurns, turn.LimitTime: wire.LimitTime, turn.TreeTurns: wire.LimitAll,
+		turn.TreeTokens: wire.LimitTokens, turn.TreeCost: wire.LimitCost,
+	}[limit]
+}
+
+// ends reads what the last run of each session came to, if it has ended.
+func (a trees) ends(ctx context.Context, sessions []troupe.Session) (map[troupe.SessionID]troupe.Outcome, error) {
+	out := make(map[troupe.SessionID]troupe.Outcome)
 	err := a.store.View(ctx, func(r store.Reader) error {
 		clear(out)
 		for _, s := range sessions {
@@ -146,7 +154,7 @@ func (a trees) evidence(ctx context.Context, sessions []troupe.Session) (map[tro
 			if err != nil {
 				return fmt.Errorf("read the end of session %s: %w", s.ID, err)
 			}
-			out[s.ID] = end.Outcome.Evidence
+			out[s.ID] = end.Outcome
 		}
 		return nil
 	})

@@ -83,6 +83,9 @@ func TestFrozenOwner(t *testing.T) {
 	if run.Result != "from the new process" {
 		t.Errorf("%s: %q %s", run.Status, run.Result, run.Error)
 	}
+	if log := p.troupe("log", "job").out; strings.Contains(log, "resumed before a stop") {
+		t.Errorf("the stop had ended the run:\n%s", log)
+	}
 	before := len(p.audit("job"))
 	if err := old.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

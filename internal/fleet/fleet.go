@@ -221,8 +221,8 @@ func HasSlot(t troupe.Tree) bool { return t.Caps.MaxActive == 0 || t.Active < t.
 
 // Room says whether a model call that is expected to use r fits into what is left of a
 // tree's limits. If it does not fit now but may once calls under way have ended, wait is set.
-func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
-	if over := overLimit(t); over != "" {
+func Room(t troupe.Tree, r troupe.Reservation) (over turn.Bound, wait bool) {
+	if over := overLimit(t); over.Limit != "" {
 		return over, false
 	}
 	tokens := t.Tally.Usage.Total() + t.Reserved.Tokens + r.Tokens
@@ -230,40 +230,42 @@ func Room(t troupe.Tree, r troupe.Reservation) (over string, wait bool) {
 	turns := int64(t.Tally.Turns + t.Reserved.Turns + r.Turns)
 	if (t.Caps.MaxTokens == 0 || tokens <= t.Caps.MaxTokens) && (t.Caps.MaxCost == 0 || cost <= t.Caps.MaxCost) &&
 		(t.Caps.MaxTurns == 0 || turns <= t.Caps.MaxTurns) {
-		return "", false
+		return turn.Bound{}, false
 	}
 	if t.Reserved != (troupe.Reservation{}) {
-		return "", true
+		return turn.Bound{}, true
 	}
 	// Nobody else is at it, and the estimate is on the high side: one call may try.
-	return "", false
+	return turn.Bound{}, false
 }
 
-// Again says why an attempt that failed is not made again, or "": what it cost, another one may cost, and no
+// Again is the limit for which an attempt that failed is not made again, or empty: what it cost, another one may cost,
+// and no
 // estimate has to stand for it.
-func Again(t troupe.Tree, before troupe.Reservation) string {
+func Again(t troupe.Tree, before troupe.Reservation) turn.Bound {
 	tokens := t.Tally.Usage.Total()
 	switch {
 	case t.Caps.MaxCost > 0 && t.Tally.Cost+before.Cost > t.Caps.MaxCost:
-		return fmt.Sprintf("the tree has cost %s of its %s, and another attempt at a call that failed may cost %s as "+
-			"before", t.Tally.Cost, t.Caps.MaxCost, before.Cost)
+		return turn.Bound{Limit: turn.TreeCost, Words: fmt.Sprintf("the tree has cost %s of its %s, and another "+
+			"attempt "+
+			"at a call that failed may cost %s as before", t.Tally.Cost, t.Caps.MaxCost, before.Cost)}
 	case t.Caps.MaxTokens > 0 && tokens+before.Tokens > t.Caps.MaxTokens:
-		return fmt.Sprintf("the tree has used %d of its %d tokens, and another attempt at a call that failed may use "+
-			"%d "+
-			"as before", tokens, t.Caps.MaxTokens, before.Tokens)
+		return turn.Bound{Limit: turn.TreeTokens, Words: fmt.Sprintf("the tree has used %d of its %d tokens, and "+
+			"another "+
+			"attempt at a call that failed may use %d as before", tokens, t.Caps.MaxTokens, before.Tokens)}
 	}
-	return ""
+	return turn.Bound{}
 }
 
 // Near warns of a limit of the tree of which most is used up.
 func Near(t troupe.Tree) troupe.BudgetWarned {
 	tokens := t.Tally.Usage.Total()
 	for _, b := range [...]turn.Bound{
-		{Limit: "tree cost", Used: float64(t.Tally.Cost), Of: float64(t.Caps.MaxCost),
+		{Limit: turn.TreeCost, Used: float64(t.Tally.Cost), Of: float64(t.Caps.MaxCost),
 			Words: fmt.Sprintf("all agents together have spent %s of %s", t.Tally.Cost, t.Caps.MaxCost)},
-		{Limit: "tree tokens", Used: float64(tokens), Of: float64(t.Caps.MaxTokens),
+		{Limit: turn.TreeTokens, Used: float64(tokens), Of: float64(t.Caps.MaxTokens),
 			Words: fmt.Sprintf("all agents together have used %d of %d tokens", tokens, t.Caps.MaxTokens)},
-		{Limit: "tree turns", Used: float64(t.Tally.Turns), Of: float64(t.Caps.MaxTurns),
+		{Limit: turn.TreeTurns, Used: float64(t.Tally.Turns), Of: float64(t.Caps.MaxTurns),
 			Words: fmt.Sprintf("all agents together have had %d of %d model replies", t.Tally.Turns, t.Caps.MaxTurns)},
 	} {
 		if b.Near() {
@@ -273,18 +275,20 @@ func Near(t troupe.Tree) troupe.BudgetWarned {
 	return troupe.BudgetWarned{}
 }
 
-// overLimit says which limit of the tree its bill has reached, or "".
-func overLimit(t troupe.Tree) string {
+// overLimit is the limit of the tree that its bill has reached, or empty.
+func overLimit(t troupe.Tree) turn.Bound {
 	switch {
 	case t.Caps.MaxTokens > 0 && t.Tally.Usage.Total() >= t.Caps.MaxTokens:
-		return fmt.Sprintf("the tree has used %d of its %d tokens", t.Tally.Usage.Total(), t.Caps.MaxTokens)
+		return turn.Bound{Limit: turn.TreeTokens,
+			Words: fmt.Sprintf("the tree has used %d of its %d tokens", t.Tally.Usage.Total(), t.Caps.MaxTokens)}
 	case t.Caps.MaxCost > 0 && t.Tally.Cost >= t.Caps.MaxCost:
-		return fmt.Sprintf("the tree has cost %s of its %s", t.Tally.Cost, t.Caps.MaxCost)
+		return turn.Bound{Limit: turn.TreeCost,
+			Words: fmt.Sprintf("the tree has cost %s of its %s", t.Tally.Cost, t.Caps.MaxCost)}
 	case t.Caps.MaxTurns > 0 && int64(t.Tally.Turns) >= t.Caps.MaxTurns:
-		return fmt.Sprintf("the tree has had %d of its %d model replies (agents.max_turns)", t.Tally.Turns,
-			t.Caps.MaxTurns)
+		return turn.Bound{Limit: turn.TreeTurns, Words: fmt.Sprintf("the tree has had %d of its %d model replies "+
+			"(agents.max_turns)", t.Tally.Turns, t.Caps.MaxTurns)}
 	}
-	return ""
+	return turn.Bound{}
 }
 
 func capped(t troupe.Tree, b Birth) error {
@@ -300,8 +304,8 @@ func capped(t troupe.Tree, b Birth) error {
 			"prompt starts the count again, and agents.max_total in the settings or --max-agents raises the limit",
 			t.SincePrompt)}
 	}
-	if over := overLimit(t); over != "" {
-		return &capError{over + "; no more agents are started"}
+	if over := overLimit(t); over.Limit != "" {
+		return &capError{over.Words + "; no more agents are started"}
 	}
 	return nil
 }

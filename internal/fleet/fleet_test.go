@@ -100,13 +100,13 @@ func TestRoom(t *testing.T) {
 		for wants, fits := range map[int]bool{3: true, 4: false} {
 			tree := troupe.Tree{Caps: caps, Tally: used, Reserved: troupe.Reservation{Tokens: 3, Cost: 3, Turns: 3}}
 			r := troupe.Reservation{Tokens: int64(wants), Cost: troupe.Money(wants), Turns: wants}
-			if over, wait := fleet.Room(tree, r); over != "" || wait == fits {
-				t.Errorf("%s: 4 used, 3 reserved and %d wanted of 10: %q, it waits: %v", name, wants, over, wait)
+			if over, wait := fleet.Room(tree, r); over.Limit != "" || wait == fits {
+				t.Errorf("%s: 4 used, 3 reserved and %d wanted of 10: %q, it waits: %v", name, wants, over.Words, wait)
 			}
 			// Alone it may try whatever is left.
 			tree.Reserved = troupe.Reservation{}
-			if over, wait := fleet.Room(tree, r); over != "" || wait {
-				t.Errorf("%s: 4 used and %d wanted of 10: %q, it waits: %v", name, wants, over, wait)
+			if over, wait := fleet.Room(tree, r); over.Limit != "" || wait {
+				t.Errorf("%s: 4 used and %d wanted of 10: %q, it waits: %v", name, wants, over.Words, wait)
 			}
 		}
 	}
@@ -120,8 +120,8 @@ func TestAgain(t *testing.T) {
 		for before, again := range map[int]bool{4: true, 5: false} {
 			why := fleet.Again(troupe.Tree{Caps: caps, Tally: used},
 				troupe.Reservation{Tokens: int64(before), Cost: troupe.Money(before)})
-			if (why == "") != again {
-				t.Errorf("%s: 6 used and %d before of 10: %q", name, before, why)
+			if (why.Limit == "") != again {
+				t.Errorf("%s: 6 used and %d before of 10: %q", name, before, why.Words)
 			}
 		}
 	}

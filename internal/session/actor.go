@@ -26,7 +26,7 @@ type actor struct {
 	staged staging
 	unread []troupe.Mail
 	known  map[troupe.MailID]bool // every mail this actor was ever handed
-	over   string                 // the tree's limit that was found reached
+	over   turn.Bound             // the tree's limit that was found reached
 	near   troupe.BudgetWarned    // the tree's limit that is mostly used up
 	why    string                 // of the summary under way
 	flags  flags

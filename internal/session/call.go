@@ -132,11 +132,11 @@ func (ex *exchange) seal(ctx context.Context, s troupe.CallSealed) (sealed, agai
 			return fmt.Errorf("read tree %s: %w", ex.a.root, err)
 		}
 		over, wait := fleet.Room(tree, s.Reserved)
-		if before, failed := ex.a.st.Dearest(); failed && over == "" && !wait {
+		if before, failed := ex.a.st.Dearest(); failed && over.Limit == "" && !wait {
 			over = fleet.Again(tree, before)
 		}
 		ex.a.over, ex.a.near = over, fleet.Near(tree)
-		again = over != "" || !s.Compact && ex.a.st.Session.Parent == "" && ex.a.st.Unwarned(ex.a.near)
+		again = over.Limit != "" || !s.Compact && ex.a.st.Session.Parent == "" && ex.a.st.Unwarned(ex.a.near)
 		if again || wait {
 			return nil
 		}

@@ -85,7 +85,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	s := &a.st.Session
 	o := troupe.Outcome{
 		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
-		Status: act.Status, Cause: act.Cause, Result: plain(act.Result), Error: plain(act.Error),
+		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
 		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
 	}
 	if s.Depth > 0 {
@@ -123,7 +123,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	if err != nil {
 		return err
 	}
-	a.flags, a.over = flags{}, ""
+	a.flags, a.over = flags{}, turn.Bound{}
 	if s.Parent != "" {
 		a.tree.mailed(mail)
 	}

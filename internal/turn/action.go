@@ -64,6 +64,7 @@ type (
 		Status        troupe.Status
 		Cause         troupe.Cause
 		Result, Error string
+		Limit         string // that was reached; "" if it was none of those that can be set
 	}
 	// Park does nothing until something happens, or until then if a time is set. Look is a
 	// time to look again that nobody waits for: the tree may be over before.

@@ -57,7 +57,8 @@ func (d *decision) gaveUp() (Action, bool) {
 		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %d attempts that were billed)", f.message,
 			f.paid)), true
 	case d.dearer():
-		return d.limited(fmt.Sprintf("%s (no other attempt: one has cost %s, and %s of its limit of %s are spent)",
+		return d.limited(limitCost, fmt.Sprintf("%s (no other attempt: one has cost %s, and %s of its limit of %s "+
+			"are spent)",
 			f.message, f.cost, d.s.Session.Tally.Cost, d.s.Profile.Limits.MaxCost)), true
 	case p.MaxAttempts > 0 && f.attempt >= p.MaxAttempts:
 		return d.fail(causeOf(f.fault), fmt.Sprintf("%s (gave up after %s)", f.message, attempts(f.attempt))), true
@@ -150,13 +151,13 @@ func (d *decision) spent() (end Action, ok bool) {
 		return d.fail(troupe.CausePermission, why), true
 	case d.s.spent():
 		return End{troupe.MaxTurns, troupe.CauseLimit, d.s.last.text,
-			"reached its limit of " + replies(limits.MaxTurns)}, true
+			"reached its limit of " + replies(limits.MaxTurns), LimitTurns}, true
 	case limits.MaxTokens > 0 && d.s.Session.Tally.Usage.Total() >= limits.MaxTokens:
-		return d.limited(fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
+		return d.limited(limitTokens, fmt.Sprintf("reached its limit of %d tokens", limits.MaxTokens)), true
 	case limits.MaxCost > 0 && d.s.Session.Tally.Cost >= limits.MaxCost:
-		return d.limited(fmt.Sprintf("reached its limit of %s", limits.MaxCost)), true
-	case d.in.Over != "":
-		return d.limited(d.in.Over), true
+		return d.limited(limitCost, fmt.Sprintf("reached its limit of %s", limits.MaxCost)), true
+	case d.in.Over.Limit != "":
+		return d.limited(d.in.Over.Limit, d.in.Over.Words), true
 	}
 	return nil, false
 }
@@ -168,6 +169,21 @@ func (d *decision) dearer() bool {
 	r, ok := d.s.Dearest()
 	return ok && most > 0 && d.s.Session.Tally.Cost+r.Cost > most
 }
+
+// Names of limits in the log. Those of one session:
+const (
+	LimitTurns  = "turns"
+	LimitTime   = "time"
+	limitTokens = "tokens"
+	limitCost   = "cost"
+)
+
+// Those of all sessions of a tree together:
+const (
+	TreeTurns  = "tree turns"
+	TreeTokens = "tree tokens"
+	TreeCost   = "tree cost"
+)
 
 // Bound is a limit, how much of it is used up, and that in words.
 type Bound struct {
@@ -189,12 +205,12 @@ func (b Bound) Warning() troupe.BudgetWarned {
 func (d *decision) warning() (troupe.BudgetWarned, bool) {
 	l, t, passed := d.s.Profile.Limits, d.s.Session.Tally, d.in.Now.Sub(d.s.since(d.in.Taken))
 	for _, b := range [...]Bound{
-		{"turns", float64(d.s.RunTurns()), float64(l.MaxTurns),
+		{LimitTurns, float64(d.s.RunTurns()), float64(l.MaxTurns),
 			fmt.Sprintf("%d of %s are used up", d.s.RunTurns(), replies(l.MaxTurns))},
-		{"tokens", float64(t.Usage.Total()), float64(l.MaxTokens),
+		{limitTokens, float64(t.Usage.Total()), float64(l.MaxTokens),
 			fmt.Sprintf("%d of %d tokens are used up", t.Usage.Total(), l.MaxTokens)},
-		{"cost", float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
-		{"time", float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed",
+		{limitCost, float64(t.Cost), float64(l.MaxCost), fmt.Sprintf("%s of %s are spent", t.Cost, l.MaxCost)},
+		{LimitTime, float64(passed), float64(l.MaxTime), fmt.Sprintf("%s of %s have passed",
 			passed.Truncate(100*time.Millisecond), l.MaxTime)},
 	} {
 		if b.Near() && b.Used < b.Of && !slices.Contains(d.s.warned, b.Limit) {
@@ -243,9 +259,9 @@ func (d *decision) finish() Action {
 
 // limited ends a run whose money or tokens are used up. A root's commands in the background end with it: no reply
 // will tell what came of them, and whoever waits for the tree would wait for them.
-func (d *decision) limited(why string) Action {
+func (d *decision) limited(limit, why string) Action {
 	if d.s.Session.Depth > 0 {
-		return d.fail(troupe.CauseLimit, why)
+		return End{troupe.Failed, troupe.CauseLimit, d.s.last.text, why, limit}
 	}
 	var untold []troupe.TaskID
 	shells := d.s.Shells()
@@ -262,9 +278,9 @@ func (d *decision) limited(why string) Action {
 	case len(shells) > 1:
 		why += fmt.Sprintf("; %d commands in the background were stopped with it", len(shells))
 	}
-	return d.fail(troupe.CauseLimit, why)
+	return End{troupe.Failed, troupe.CauseLimit, d.s.last.text, why, limit}
 }
 
 func (d *decision) fail(cause troupe.Cause, why string) Action {
-	return End{troupe.Failed, cause, d.s.last.text, why}
+	return End{Status: troupe.Failed, Cause: cause, Result: d.s.last.text, Error: why}
 }

@@ -11,8 +11,8 @@ import (
 type Inputs struct {
 	Now    time.Time
 	Unread []troupe.Mail // in order of sending
-	// Over says which limit of the tree has been reached; empty while none has.
-	Over string
+	// Over is the limit of the tree that has been reached; empty while none has.
+	Over Bound
 	// Near warns of a limit of the tree that is mostly used up; empty if none is. It is set
 	// for roots.
 	Near troupe.BudgetWarned

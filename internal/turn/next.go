@@ -44,7 +44,7 @@ func (d *decision) next() Action {
 		return d.nextEnded()
 	case d.late():
 		return d.windDown(End{troupe.Failed, troupe.CauseLimit, d.s.last.text,
-			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime) + d.stalled()})
+			fmt.Sprintf("reached its limit of %s", d.s.Profile.Limits.MaxTime) + d.stalled(), LimitTime})
 	case d.s.halted() && (d.s.halt.now || d.s.Session.Status == troupe.Spawning):
 		return d.windDown(d.cancelled())
 	case d.s.Session.Status == troupe.Spawning:

@@ -281,7 +281,8 @@ func (s *State) Resume(unread []troupe.Mail, now time.Time) (out troupe.MailDeli
 			out.Mail = append(out.Mail, m)
 		}
 	}
-	if s.halted() && !s.halt.taskStop && len(out.Mail) == 0 {
+	over := s.Session.Status.Ended() && !s.working() // then the stop has done all there was to do
+	if s.halted() && !over && !s.halt.taskStop && len(out.Mail) == 0 {
 		out.Mail = append(out.Mail, troupe.Mail{
 			ID: troupe.MailID(fmt.Sprintf("resume:%s:%d", s.Session.ID, s.Session.Seq)), Root: s.Session.Root,
 			To:   s.Session.ID,

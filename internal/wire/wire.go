@@ -31,7 +31,9 @@ type Report struct {
 	ActiveMS int64           `json:"active_ms"`
 	NumTurns int             `json:"num_turns"` // model replies of the main agent
 	Denials  []troupe.Denial `json:"denials,omitempty"`
-	// Limits tells, of a run that a limit has ended, how much of each is used.
+	// Limit names, of a run that a limit has ended, that one; "" if it is none of Limits, which tells how much of
+	// each is used.
+	Limit  string  `json:"limit,omitempty"`
 	Limits []Limit `json:"limits,omitempty"`
 	// Suspects asks, of a run whose model was not to be had, what may be wrong with it.
 	Suspects string    `json:"suspects,omitempty"`

@@ -84,33 +84,38 @@ func (w warnings) take(id troupe.SessionID, b troupe.BudgetWarned) (text string,
 	return "most of a limit is used up: " + console.Line(text, 0), first
 }
 
-// Raise says how to go on after the limit that was reached, or that came nearest: a call that
-// would go beyond a limit is not made, so nothing needs to be used up whole. Of what a reply may overshoot, the new
-// limit has twice what is used: with less, the next call would not be made either.
-func Raise(root troupe.SessionID, limits []wire.Limit) string {
-	again := fmt.Sprintf("go on with: troupe -p --resume %s", root)
-	var most wire.Limit
-	for _, l := range limits {
-		if l.Name != wire.LimitAgents && l.Limit > 0 && (most.Limit == 0 || l.Used/l.Limit > most.Used/most.Limit) {
-			most = l
+// Raise says how to go on after a limit was reached. Of what a reply may overshoot, the new limit has twice what is
+// used: with less, the next call would not be made either. A call that would go beyond a limit is not made, so how much
+// of each is used does not tell which one it was; but one that is used up, and does not begin anew, has to be raised
+// too.
+func Raise(r wire.Report) string {
+	again, notes := fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID), []string(nil)
+	for _, l := range r.Limits {
+		lasts := l.Name == wire.LimitTokens || l.Name == wire.LimitCost || l.Name == wire.LimitAll
+		if l.Name != r.Limit && (!lasts || l.Used < l.Limit) {
+			continue
+		}
+		switch l.Name {
+		case wire.LimitTokens:
+			again += fmt.Sprintf(" --max-tokens %.0f", 2*max(l.Used, l.Limit))
+			notes = append(notes, fmt.Sprintf("it has used %.0f of %.0f", l.Used, l.Limit))
+		case wire.LimitCost:
+			again += fmt.Sprintf(" --max-cost %.2f", max(2*l.Used, 2*l.Limit, 0.01))
+			notes = append(notes, fmt.Sprintf("it has spent %s of %s", troupe.Dollars(l.Used), troupe.Dollars(l.Limit)))
+		case wire.LimitAll:
+			notes = append(notes, fmt.Sprintf("with more than the %s that agents.max_turns of the settings has for "+
+				"all "+
+				"agents", replies(l.Limit)))
+		case wire.LimitTurns:
+			notes = append(notes, fmt.Sprintf("it gets %s again; a new session takes a higher --max-turns",
+				replies(l.Limit)))
+		case wire.LimitTime:
+			notes = append(notes, fmt.Sprintf("it gets %s again; a new session takes a longer --max-time",
+				time.Duration(l.Limit)*time.Millisecond))
 		}
 	}
-	switch most.Name {
-	case wire.LimitTokens:
-		return fmt.Sprintf("%s --max-tokens %.0f (it has used %.0f of %.0f)", again, 2*max(most.Used, most.Limit),
-			most.Used, most.Limit)
-	case wire.LimitCost:
-		return fmt.Sprintf("%s --max-cost %.2f (it has spent %s of %s)", again, max(2*most.Used, 2*most.Limit, 0.01),
-			troupe.Dollars(most.Used), troupe.Dollars(most.Limit))
-	case wire.LimitAll:
-		return fmt.Sprintf("%s, with more than the %s "+
-			"that agents.max_turns of the settings has for all agents", again, replies(most.Limit))
-	case wire.LimitTurns:
-		return fmt.Sprintf("%s (it gets %s again; a new session takes a higher --max-turns)", again,
-			replies(most.Limit))
-	case wire.LimitTime:
-		return fmt.Sprintf("%s (it gets %s again; a new session takes a longer --max-time)", again,
-			time.Duration(most.Limit)*time.Millisecond)
+	if len(notes) > 0 {
+		again += " (" + strings.Join(notes, "; ") + ")"
 	}
 	return again
 }

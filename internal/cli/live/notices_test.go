@@ -2,6 +2,7 @@ package live
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,28 +57,31 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestRaise: the advice is for the limit that was reached.
+// TestRaise: the advice is for the limit that was reached, however much of the others is used.
 func TestRaise(t *testing.T) {
 	t.Parallel()
-	all := func(tokens, cost, turns, ms float64) []wire.Limit {
-		return []wire.Limit{
-			{Name: wire.LimitTokens, Used: tokens, Limit: 10_000}, {Name: wire.LimitCost, Used: cost, Limit: 2},
-			{Name: wire.LimitAgents, Used: 200, Limit: 200},
-			{Name: wire.LimitTurns, Used: turns, Limit: 5}, {Name: wire.LimitTime, Used: ms, Limit: 1000},
-		}
+	limits := []wire.Limit{
+		{Name: wire.LimitTokens, Used: 9500, Limit: 10_000}, {Name: wire.LimitCost, Used: 1.99, Limit: 2},
+		{Name: wire.LimitAgents, Used: 200, Limit: 200},
+		{Name: wire.LimitTurns, Used: 5, Limit: 5}, {Name: wire.LimitTime, Used: 1020, Limit: 1000},
 	}
-	for want, limits := range map[string][]wire.Limit{
-		"go on with: troupe -p --resume 7k3f --max-tokens 20000 (it has used 9500 of " +
-			"10000)": all(9500, 1, 4, 900),
-		"go on with: troupe -p --resume 7k3f --max-cost 4.00 (it has spent $1.99 of " +
-			"$2.00)": all(9500, 1.99, 4, 900),
-		"go on with: troupe -p --resume 7k3f (it gets 5 model replies again; a new session takes a higher " +
-			"--max-turns)": all(9500, 1, 5, 900),
-		"go on with: troupe -p --resume 7k3f (it gets 1s again; a new session takes a longer " +
-			"--max-time)": all(9500, 1, 4, 1020),
-		"go on with: troupe -p --resume 7k3f": nil,
+	for reached, want := range map[string]string{
+		wire.LimitTokens: " --max-tokens 20000 (it has used 9500 of 10000)",
+		wire.LimitCost:   " --max-cost 4.00 (it has spent $1.99 of $2.00)",
+		wire.LimitTurns:  " (it gets 5 model replies again; a new session takes a higher --max-turns)",
+		wire.LimitTime:   " (it gets 1s again; a new session takes a longer --max-time)",
+		"":               "",
+		// A time does not help a session that has no tokens left.
+		"time_ms, none left": " --max-tokens 20000 (it has used 10000 of 10000; it gets 1s again; a new session " +
+			"takes a longer " +
+			"--max-time)",
 	} {
-		if got := Raise("7k3f", limits); got != want {
+		limits := slices.Clone(limits)
+		if name, none := strings.CutSuffix(reached, ", none left"); none {
+			reached, limits[0].Used = name, 10_000
+		}
+		want = "go on with: troupe -p --resume 7k3f" + want
+		if got := Raise(wire.Report{SessionID: "7k3f", Limit: reached, Limits: limits}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -185,7 +185,7 @@ func printText(c *console.Console, r wire.Report, o Output) {
 		case troupe.CauseNoModel:
 			c.Warn(mend(r))
 		case troupe.CauseLimit:
-			c.Warn(live.Raise(r.SessionID, r.Limits))
+			c.Warn(live.Raise(r))
 		case troupe.CauseNone, troupe.CauseError, troupe.CausePermission, troupe.CauseInterrupt:
 			c.Warn(fmt.Sprintf("go on with: troupe -p --resume %s", r.SessionID))
 		}
