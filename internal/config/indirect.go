@@ -82,6 +82,7 @@ type named struct {
 	hooks   []string // as they are written
 	places  []place
 	unknown bool // there may be more
+	entries []gitconfig.Entry
 }
 
 type place struct{ path, why string }
@@ -108,6 +109,27 @@ func configsOf(top string, homes, gits []string) []*named {
 		}
 	}
 	return out
+}
+
+// BesideGit reads the settings of git that hold beside a repository's own, with all that they include: the machine's
+// and the user's, at each place where a git looks for them.
+func BesideGit(home string, lookup func(name string) (value string, ok bool)) gitconfig.Beside {
+	n := named{home: home, files: []string{"/etc/gitconfig", "/usr/local/etc/gitconfig"}}
+	for _, name := range []string{"GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"} {
+		if file, _ := lookup(name); filepath.IsAbs(file) {
+			n.files = append(n.files, file)
+		}
+	}
+	if folder, _ := lookup("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
+		n.files = append(n.files, filepath.Join(folder, "git/config"))
+	}
+	if home != "" {
+		n.files = append(n.files, filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config/git/config"))
+	}
+	for _, file := range n.files {
+		n.file(file, maxSteps)
+	}
+	return gitconfig.Beside{Entries: n.entries, Unsure: n.unknown}
 }
 
 // read reads the configs as git does.
@@ -158,6 +180,7 @@ func (n *named) file(path string, steps int) {
 	}
 	entries, ok := gitconfig.Parse(text)
 	n.unknown = n.unknown || !ok
+	n.entries = append(n.entries, entries...)
 	for _, e := range entries {
 		section := e.Section()
 		switch {

@@ -189,3 +189,40 @@ func TestHooksOfAnyConfig(t *testing.T) {
 		})
 	}
 }
+
+// TestBesideGit: what holds beside a repository's config is read from each place where it may stand, with all that it
+// includes; what cannot be read leaves it unsure.
+func TestBesideGit(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	home := filepath.Join(base, "home")
+	for name, text := range map[string]string{
+		"home/.gitconfig":         "[includeIf \"gitdir:/nowhere/\"] path = work\n",
+		"home/work":               "[remote \"a\"] prune = true\n",
+		"home/.config/git/config": "[remote \"b\"] prune = true\n",
+		"xdg/git/config":          "[remote \"c\"] prune = true\n",
+		"system":                  "[remote \"d\"] prune = true\n",
+		"global":                  "[remote \"e\"] prune = true\n",
+	} {
+		writeUnder(t, base, name, text)
+	}
+	environ := map[string]string{"XDG_CONFIG_HOME": base + "/xdg", "GIT_CONFIG_SYSTEM": base + "/system",
+		"GIT_CONFIG_GLOBAL": base + "/global"}
+	look := func(name string) (string, bool) {
+		value, ok := environ[name]
+		return value, ok
+	}
+	beside, has := BesideGit(home, look), ""
+	for _, e := range beside.Entries {
+		if sub, _ := e.Sub(); e.Name() == "prune" {
+			has += sub
+		}
+	}
+	if has != "decab" || beside.Unsure {
+		t.Errorf("%q, %+v", has, beside)
+	}
+	writeUnder(t, home, "work", "[remote\n")
+	if !BesideGit(home, look).Unsure {
+		t.Error("what cannot be read is left out")
+	}
+}

@@ -100,7 +100,12 @@ func (r *repository) command(line string) {
 	file := filepath.Join(r.top, "work/.git/config")
 	before := r.config()
 	r.person(line)
-	if !Harmless([]byte(before), []byte(r.config())) {
+	theirs, err := os.ReadFile(filepath.Join(r.top, "home/.gitconfig"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	entries, ok := Parse(theirs)
+	if !Harmless([]byte(before), []byte(r.config()), Beside{entries, !ok}) {
 		if err := os.WriteFile(file, []byte(before), 0o600); err != nil {
 			r.t.Fatal(err)
 		}

@@ -108,7 +108,7 @@ func TestHarmless(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			is := strings.Replace(ordinary, c.remove, c.by, 1) + c.add
-			if got := Harmless([]byte(ordinary), []byte(is)); got != c.want {
+			if got := Harmless([]byte(ordinary), []byte(is), Beside{}); got != c.want {
 				t.Errorf("harmless: %v\n%s", got, is)
 			}
 		})
@@ -144,11 +144,54 @@ func TestHarmlessRemote(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			with := c.config + strings.ReplaceAll(branch, "NAME", c.remote)
-			if got := Harmless([]byte(c.config), []byte(with)); got != c.want {
+			if got := Harmless([]byte(c.config), []byte(with), Beside{}); got != c.want {
 				t.Errorf("it comes: %v\n%s", got, with)
 			}
-			if got := Harmless([]byte(with), []byte(c.config)); got != c.want {
+			if got := Harmless([]byte(with), []byte(c.config), Beside{}); got != c.want {
 				t.Errorf("it goes: %v\n%s", got, with)
+			}
+		})
+	}
+}
+
+// What holds beside a repository's config counts for where git goes.
+func TestHarmlessBeside(t *testing.T) {
+	const one = "[remote \"up\"]\nurl = x\n"
+	for _, c := range []struct {
+		name, beside, config, remote string
+		want                         bool
+	}{
+		{"nothing of it", "[user]\nname = A\n[alias]\nx = y\n", one, "up", true},
+		{"the same remote", "[remote \"up\"]\nprune = true\n", one, "up", true},
+		{"another remote", "[remote \"fork\"]\nprune = true\n", one, "up", false},
+		{"another beside origin", "[remote \"fork\"]\nurl = y\n", "[remote \"origin\"]\nurl = x\n", "origin", true},
+		{"an origin", "[remote \"origin\"]\nurl = y\n", one, "up", false},
+		{"an origin, and that", "[remote \"origin\"]\nurl = y\n", one, "origin", false},
+		{"another, and this repository", "[remote \"fork\"]\nprune = true\n", one, ".", true},
+		{"a remote for this repository", "[remote \".\"]\nprune = true\n", "[remote \"origin\"]\nurl = x\n", ".",
+			false},
+		{"the branch", "[branch \"x\"]\nremote = fork\n", one, "up", false},
+		{"no address", "[remote \"up\"]\nurl =\n", one, "up", false},
+		{"where pushes go", "[remote]\npushDefault = fork\n", one, "up", true},
+		{"pushed to what it follows", "[push]\ndefault = upstream\n", one, "up", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			entries, ok := Parse([]byte(c.beside))
+			if !ok {
+				t.Fatal("it cannot be read")
+			}
+			with := c.config + "[branch \"x\"]\nremote = " + c.remote + "\nmerge = refs/heads/main\n"
+			if got := Harmless([]byte(c.config), []byte(with), Beside{Entries: entries}); got != c.want {
+				t.Errorf("it comes: %v", got)
+			}
+			if got := Harmless([]byte(with), []byte(c.config), Beside{Entries: entries}); got != c.want {
+				t.Errorf("it goes: %v", got)
+			}
+			if Harmless([]byte(c.config), []byte(with), Beside{Unsure: true}) {
+				t.Error("it comes, though not all is known")
+			}
+			if !Harmless([]byte(c.config), []byte(c.config+"[user]\nname = B\n"), Beside{entries, true}) {
+				t.Error("the identity is refused")
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 //   - a branch that followed so and has nothing any more.
 //
 // All else has to be as it was and in its order. A config that cannot be read for certain is never harmless.
-func Harmless(was, is []byte) bool {
+func Harmless(was, is []byte, beside Beside) bool {
 	before, ok := Parse(was)
 	if !ok {
 		return false
@@ -25,8 +25,21 @@ func Harmless(was, is []byte) bool {
 		return false
 	}
 	remote, known := defaultRemote(before)
-	c := change{branchesOf(before), branchesOf(after), remote, !known || isSplit(before), followsNames(before)}
+	all := slices.Concat(beside.Entries, before)
+	with, alsoKnown := defaultRemote(all)
+	if with != remote {
+		remote = "" // git may go elsewhere with what holds beside it
+	}
+	unsure := !known || !alsoKnown || beside.Unsure || isSplit(before) || len(branchesOf(beside.Entries)) > 0
+	c := change{branchesOf(before), branchesOf(after), remote, unsure, followsNames(all)}
 	return slices.Equal(rest(before), rest(after)) && identities(after) && c.harmless()
+}
+
+// Beside are the settings that hold beside a repository's own: the user's and the machine's, some of them on a
+// condition.
+type Beside struct {
+	Entries []Entry
+	Unsure  bool // there may be others
 }
 
 // rest is what may not change: all but branches and the identity.
