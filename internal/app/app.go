@@ -76,6 +76,9 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	if a.db, err = sqlite.Open(ctx, a.dirs.Database(), sqlite.Options{Beside: []string{a.dirs.Outputs()}}); err != nil {
 		return nil, err
 	}
+	if torn := a.db.Torn(); torn != "" {
+		a.warnings = append(a.warnings, torn)
+	}
 	a.trees.store = a.db
 	a.followers = follow.New(a.trees.store, a.advances)
 	return a, nil

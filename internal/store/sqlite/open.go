@@ -51,6 +51,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	} else if err := checkEmptied(path, o.Beside); err != nil {
 		return nil, err
 	}
+	torn, err := keepTorn(path)
+	if err != nil {
+		return nil, err
+	}
 	c, err := connect(ctx, path, writerPragmas)
 	if err != nil {
 		return nil, explain(path, "open the database", err)
@@ -58,7 +62,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := makeCurrent(ctx, c, path); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	return newStore(path, c, o.withDefaults()), nil
+	s := newStore(path, c, o.withDefaults())
+	s.torn = torn
+	return s, nil
 }
 
 // checkEmptied refuses a database file that holds nothing where there were sessions: their log, or one of the

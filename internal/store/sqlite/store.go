@@ -36,6 +36,7 @@ func (o Options) withDefaults() Options {
 // Store is one process's hold on a home's database.
 type Store struct {
 	path string
+	torn string // what its log had lost when it was opened
 	w    *writer
 	// mu guards closed against the queue: senders hold it shared, so that Close cannot
 	// close the queue under them.

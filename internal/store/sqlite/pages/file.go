@@ -90,17 +90,8 @@ func (p *File) readLog() error {
 	} else if err != nil {
 		return err
 	}
-	magic := binary.BigEndian.Uint32(head)
-	if magic&^1 != logMagic || int(binary.BigEndian.Uint32(head[8:])) != p.size {
-		return nil
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if magic&1 != 0 {
-		order = binary.BigEndian
-	}
-	sum := checksum{order: order}
-	sum.add(head[:24])
-	if !sum.is(head[24:]) {
+	sum, ok := logSum(head, p.size)
+	if !ok {
 		return nil
 	}
 	frame := make([]byte, frameHeader+p.size)
@@ -125,6 +116,17 @@ func (p *File) readLog() error {
 			p.count = pages
 		}
 	}
+}
+
+// logSum begins the running sum of a log by its header; ok is false if that is damaged, or for other pages.
+func logSum(head []byte, size int) (sum checksum, ok bool) {
+	magic := binary.BigEndian.Uint32(head)
+	sum.order = binary.LittleEndian
+	if magic&1 != 0 {
+		sum.order = binary.BigEndian
+	}
+	sum.add(head[:24])
+	return sum, magic&^1 == logMagic && int(binary.BigEndian.Uint32(head[8:])) == size && sum.is(head[24:])
 }
 
 // checksum is the running sum of a log.
