@@ -116,6 +116,8 @@ type Outcome struct {
 	Evidence   Evidence  `json:"evidence"`
 	Tally      Tally     `json:"tally"` // of this run
 	DurationMS int64     `json:"duration_ms"`
+	// SilentMS is for how long the model had not answered the agent, or one that it waited for, when it was ended.
+	SilentMS int64 `json:"silent_ms,omitempty"`
 	// Stopped names the commands in the background that were ended with the agent.
 	Stopped []string `json:"stopped,omitempty"`
 	// Output is the file with all of Result; "" if there is none.

@@ -51,6 +51,27 @@ func TestLimitNamesTheStall(t *testing.T) {
 	}
 }
 
+// TestLimitNamesTheStallBelow: so it does where an agent waits for its model and the main agent for the agent.
+func TestLimitNamesTheStallBelow(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	p, _ := newServed(t, func(r *modeltest.Request) modeltest.Reply {
+		if isMain(r) {
+			return modeltest.Calls(agentCall("name", "kid", "prompt", "look"))
+		}
+		<-never
+		return modeltest.Text("Late.")
+	})
+	run := p.run(4, "-p", "go", "--max-time", "12s")
+	close(never)
+	if !strings.Contains(run.Error, `reached its limit of 12s; the model of agent "kid" had not answered for 1`) {
+		t.Errorf("%s", run.Error)
+	}
+	if kid := run.Agents[1]; !strings.Contains(kid.Error, "; the model had not answered for 1") {
+		t.Errorf("%s: %s", kid.Path, kid.Error)
+	}
+}
+
 // TestEmptyDatabase: a database without content is a new one only where nothing tells of sessions.
 func TestEmptyDatabase(t *testing.T) {
 	t.Parallel()

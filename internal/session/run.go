@@ -86,7 +86,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 	o := troupe.Outcome{
 		Session: a.id, Run: s.Run, Coord: s.Coord, Name: s.Name, Type: s.Type,
 		Status: act.Status, Cause: act.Cause, Limit: act.Limit, Result: plain(act.Result), Error: plain(act.Error),
-		Evidence: a.st.Evidence, Tally: a.st.RunTally(),
+		Evidence: a.st.Evidence, Tally: a.st.RunTally(), SilentMS: a.st.Silent().Milliseconds(),
 	}
 	if s.Depth > 0 {
 		o.Stopped = a.tasks.endShells()

@@ -122,7 +122,7 @@ func (f *fold) started(b troupe.Started) error {
 	p := &f.s.Session
 	p.Run, p.Status, p.Waiting, p.Cause, p.Error = b.Run, troupe.Running, "", "", ""
 	p.StartedAt, p.EndedAt = f.e.At, time.Time{}
-	f.s.base, f.s.fault, f.s.Evidence = p.Tally, nil, troupe.Evidence{}
+	f.s.base, f.s.fault, f.s.mute, f.s.Evidence = p.Tally, nil, mute{}, troupe.Evidence{}
 	if !b.Again {
 		f.s.spoken = p.Tally.Turns
 	}
@@ -168,7 +168,7 @@ func (f *fold) applyReply(b troupe.Replied) error {
 	}
 	f.s.seal.open, f.s.seal.unanswered = false, false
 	f.s.asked = slices.DeleteFunc(f.s.asked, func(seq int64) bool { return seq <= f.s.seal.seq })
-	f.s.reply, f.s.fault, f.s.replied = b.Reply, nil, f.e.Seq
+	f.s.reply, f.s.fault, f.s.mute, f.s.replied = b.Reply, nil, mute{}, f.e.Seq
 	f.s.Session.Error, f.s.Session.Reserved = "", troupe.Reservation{}
 	f.s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks)}
 	f.s.Calls = nil

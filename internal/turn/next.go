@@ -76,20 +76,37 @@ func (d *decision) next() Action {
 // stallAfter is how long a model has to be silent to be named as what the time was spent on.
 const stallAfter = 10 * time.Second
 
-// stalled says that the model did not answer, if the run ends while it was waited for.
+// stalled says that the model did not answer the session, or an agent of it, if the run ends while it was waited for.
 func (d *decision) stalled() string {
-	if f := d.s.fault; f != nil && f.fault == troupe.FaultInterrupted && f.silent >= stallAfter {
-		return fmt.Sprintf("; the model had not answered for %s", f.silent.Round(time.Second))
+	silent := d.s.Silent()
+	if silent < stallAfter {
+		return ""
 	}
-	return ""
+	whose := "the model"
+	if d.s.silent() < stallAfter {
+		whose = fmt.Sprintf("the model of agent %q", d.s.mute.name)
+	}
+	return fmt.Sprintf("; %s had not answered for %s", whose, silent.Round(time.Second))
 }
+
+// silent is for how long its model had not answered when the call was given up.
+func (s *State) silent() time.Duration {
+	if f := s.fault; f != nil && f.fault == troupe.FaultInterrupted {
+		return f.silent
+	}
+	return 0
+}
+
+// Silent is that of the session or, if it waited for agents that were ended, of theirs.
+func (s *State) Silent() time.Duration { return max(s.silent(), s.mute.silent) }
 
 func (d *decision) cancelled() Action {
 	why := "stopped"
 	if d.s.halt.by != "" {
 		why += " by " + d.s.halt.by
 	}
-	return End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: d.s.last.text, Error: why}
+	return End{Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Result: d.s.last.text,
+		Error: why + d.stalled()}
 }
 
 // ofThisRun picks the mail that the run there is can still answer, or must not outlive. What people and

@@ -69,7 +69,14 @@ type exchange struct {
 	nudges      int         // replies in a row that said nothing or were cut
 	spoken      int         // replies before it was last set to work by more than the ends of its tasks
 	lostEnd     cut         // of the log, if a repair could not save it
+	mute        mute        // of its agents, the one whose model was silent for longest when it was ended in this run
 	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
+}
+
+// mute is an agent that was ended while it waited for its model.
+type mute struct {
+	name   string
+	silent time.Duration
 }
 
 // halt is a stop as far as it has been heard of.

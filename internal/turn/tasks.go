@@ -41,6 +41,9 @@ func (f *fold) endTask(o troupe.Outcome, sent time.Time) {
 		return
 	}
 	id, took := o.TaskID(), time.Duration(o.DurationMS)*time.Millisecond
+	if silent := time.Duration(o.SilentMS) * time.Millisecond; silent > f.s.mute.silent {
+		f.s.mute = mute{o.Name, silent}
+	}
 	for i := range f.s.Tasks {
 		if t := &f.s.Tasks[i]; t.ID == id {
 			end := f.e.At
