@@ -111,7 +111,7 @@ func (v *conversation) yellow(s string) string {
 	return s
 }
 
-// send sends a message with what it names; the first one begins the conversation.
+// send sends a message with what it names to the agent that is shown; the first one begins the conversation.
 func (v *conversation) send(ctx context.Context, text string) error {
 	m, notes := attach(v.trees.next.Cwd, v.home, text)
 	for _, n := range notes {
@@ -126,21 +126,40 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		}
 		return err
 	}
+	to := v.listener()
 	var sent wire.Sent
 	err := v.tree.held(ctx, func() (err error) {
-		sent, err = v.trees.api.Send(ctx, v.tree.root, m)
+		sent, err = v.trees.api.Send(ctx, to, m)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	if to != v.tree.root {
+		v.beside.view.Mine(sent.Mail)
+		if len(v.m.asks) == 0 { // else the machine says so, with what is asked
+			v.say("Sent to " + v.m.to + ".")
+		}
+		return nil
+	}
 	v.view.Mine(sent.Mail)
+	if v.m.beside && len(v.m.asks) == 0 {
+		v.say("Sent to the main agent; a command takes no words.")
+	}
 	if v.m.working && sent.Effect == "steers" {
 		v.board.work.Queued(sent.Mail, text)
 		v.flow("")
 	}
 	v.m.working = v.m.working || sent.Effect != "waits"
 	return nil
+}
+
+// listener is the agent that words go to: the one that is shown.
+func (v *conversation) listener() troupe.SessionID {
+	if v.beside != nil && v.beside.out == nil {
+		return v.beside.id
+	}
+	return v.tree.root
 }
 
 // atWork counts what quitting would leave behind.

@@ -143,7 +143,7 @@ func help() string {
   A request is answered with a key and Enter: y yes, once; s for this session; f for its folder;
   a always; n no (n and words says why); v shows all of it; ? shows it again, and what each key gives.
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
-  While agents work, what you send steers the main agent.
+  While agents work, what you send steers the main agent, or the agent that /foreground or /log shows.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.
   Ctrl-B, where nothing is typed, is /background.
   Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line.

@@ -277,7 +277,11 @@ func (f *fake) Wait(ctx context.Context, _ troupe.SessionID) error {
 	return nil
 }
 
-func (f *fake) Send(_ context.Context, _ troupe.SessionID, m wire.Message) (wire.Sent, error) {
+func (f *fake) Send(_ context.Context, to troupe.SessionID, m wire.Message) (wire.Sent, error) {
+	if to != rootID {
+		f.tell("to " + string(to) + ": " + m.Text)
+		return wire.Sent{Session: to, Mail: "mailB", Effect: "steers"}, nil
+	}
 	f.mu.Lock()
 	if err := f.refused; err != nil {
 		f.refused = nil

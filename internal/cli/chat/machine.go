@@ -32,6 +32,7 @@ type machine struct {
 	now             time.Time         // when it happens what the machine is told of
 	ending          bool              // no more messages: the tree is waited for
 	beside          bool              // an agent or a command is shown, and not the conversation
+	to              string            // the agent that is shown, which has what is sent; "" is the main agent
 	returned        time.Time         // when the conversation was shown again because that had ended
 }
 
@@ -118,8 +119,8 @@ func (m *machine) line(text string, mark int) []act {
 		return []act{say("The end is waited for; Ctrl-C leaves without waiting.")}
 	}
 	if m.tooLate(word) {
-		return []act{say("Not sent: the request of %s was gone when %q came. Enter it again to send it to the main "+
-			"agent.", m.went, word)}
+		return []act{say("Not sent: the request of %s was gone when %q came. Enter it again to send it to %s.", m.went,
+			word, m.listener())}
 	}
 	send := act{kind: actSend, text: unescape(text)}
 	if len(m.asks) > 0 {
@@ -150,9 +151,12 @@ func (m *machine) waits() act {
 	if keys := keysOf(m.asks[0]); len(keys) > 0 {
 		words = strings.Join(keys[:len(keys)-1], ", ") + " or n"
 	}
-	return say("Sent to the main agent. The request of %s is still open: answer with %s "+
-		"(n and words: no, and why), or ? to see it again.", m.asks[0].Path, words)
+	return say("Sent to %s. The request of %s is still open: answer with %s "+
+		"(n and words: no, and why), or ? to see it again.", m.listener(), m.asks[0].Path, words)
 }
+
+// listener names the agent that words go to.
+func (m *machine) listener() string { return cmp.Or(m.to, "the main agent") }
 
 // reply reads a line as the answer to the request that is shown. Anything else than an
 // answer is a message as ever.

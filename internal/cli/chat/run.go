@@ -265,7 +265,8 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 	v.view.Flush()
 	v.board.follow(b)
 	for _, text := range v.board.work.Unanswered() {
-		v.say("Read, but not answered: “" + console.Line(text, 200) + "”. The agent has it before what you send next.")
+		v.say("Not answered before the turn ended: “" + console.Line(text, 200) +
+			"”. The agent has it before what you send next.")
 	}
 	v.board.status = statusLine(v)
 	ended := v.beside != nil && v.beside.follow(b, v.view)

@@ -147,9 +147,12 @@ func foreground(ctx context.Context, v *conversation, word string) error {
 // stay shows a transcript from here on, and nothing of the conversation.
 func (v *conversation) stay(x *transcript) {
 	v.beside, v.m.beside = x, true
+	if x.out == nil {
+		v.m.to = v.view.Cast.Called(x.id)
+	}
 	v.board.work.Beside(true)
 	v.board.beside = func() string {
-		what, keys := "", " · Esc returns to the conversation"
+		what, keys := "", " · your words go to it · Esc returns"
 		if x.out != nil {
 			what, keys = string(x.out.task.ID)+" "+console.Line(x.out.task.Name, 0),
 				" · Esc or Ctrl-B returns, it goes on"
@@ -167,7 +170,7 @@ func (v *conversation) back() {
 		return
 	}
 	v.say("── back in the conversation")
-	v.beside, v.m.beside, v.board.beside = nil, false, nil
+	v.beside, v.m.beside, v.m.to, v.board.beside = nil, false, "", nil
 	v.board.work.Beside(false)
 	v.flow("")
 }

@@ -40,7 +40,7 @@ func TestTranscript(t *testing.T) {
 		p.shows("✓ Read auth.go")
 		p.Keys("/log 1\r")
 		p.shows("• two")
-		p.shows("#1 Auth Explorer · Esc returns to the conversation\n»")
+		p.shows("#1 Auth Explorer · your words go to it · Esc returns\n»")
 		f.add(childID, troupe.Replied{Reply: 2, Blocks: []troupe.Block{troupe.Text("And now the tests."),
 			callBlock(2, 0, "Glob", `{"pattern":"*_test.go"}`)}}, finished(2, 0, "Glob", "auth_test.go"))
 		p.shows("\nAnd now the tests.\n✓ Glob *_test.go\n")
@@ -58,7 +58,10 @@ func TestForeground(t *testing.T) {
 		p.Keys("go\r")
 		p.shows("✓ Read auth.go")
 		p.Keys("/fg auth explorer\r")
-		p.shows("Esc returns")
+		p.shows("your words go to it")
+		p.Keys("and the logout\r")
+		p.shows("Sent to #1 Auth Explorer.")
+		f.heardAll(t, "begin false", "go", "to a00000000000: and the logout")
 		end := ended(troupe.Completed)
 		end.Outcome.Result = "It is in auth.go:12."
 		f.add(childID, troupe.Replied{Reply: 2, Blocks: []troupe.Block{troupe.Text("It is in auth.go:12.")}}, end)

@@ -139,7 +139,7 @@ func TestStopTellsWhatWasQueued(t *testing.T) {
 	f.add(rootID, troupe.MailDelivered{Mail: []troupe.Mail{{ID: "mail2", Kind: troupe.MailPrompt,
 		Blocks: []troupe.Block{troupe.Text("write slowly")}}}})
 	p.Keys("\x1b")
-	p.shows("Read, but not answered: “write slowly”. The agent has it before what you send next.\n>")
+	p.shows("Not answered before the turn ended: “write slowly”. The agent has it before what you send next.\n>")
 }
 
 // TestRetryIsPlain: what cannot be reached, which attempt comes, of how many, and in how long.
