@@ -22,6 +22,16 @@ type Tree struct {
 	Running  bool // a live process has it in hand
 	Owner    troupe.Owner
 	Lease    troupe.Lease // of the root
+	// still is when the sessions that no process runs, though they have not ended, were last at work.
+	still map[troupe.SessionID]time.Time
+}
+
+// now is the time until which a session's is counted: none goes by where no process works.
+func (t Tree) now(id troupe.SessionID, now time.Time) time.Time {
+	if at, ok := t.still[id]; ok {
+		return at
+	}
+	return now
 }
 
 // tree reads the whole tree that a session belongs to.
@@ -53,7 +63,31 @@ func (a *App) tree(ctx context.Context, root troupe.SessionID) (Tree, error) {
 	if t.Running && a.isOwner(t.Lease.Owner) {
 		t.Running = a.hosting(root) != nil
 	}
+	if err != nil || t.Running {
+		return t, err
+	}
+	t.still = make(map[troupe.SessionID]time.Time)
+	err = a.trees.store.View(ctx, func(r store.Reader) (err error) {
+		for _, s := range t.Sessions {
+			if err == nil && s.Status.Live() {
+				t.still[s.ID], err = lastAt(r, s)
+			}
+		}
+		return err
+	})
 	return t, err
+}
+
+// lastAt is when the last event of a session happened.
+func lastAt(r store.Reader, s troupe.Session) (time.Time, error) {
+	events, err := r.Events(s.ID, max(0, s.Seq-1), 1)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read session %s: %w", s.ID, err)
+	}
+	if len(events) == 0 {
+		return s.StartedAt, nil
+	}
+	return events[len(events)-1].At, nil
 }
 
 // owner looks up who holds a lease. An owner that is not known any more is a dead one.
@@ -99,7 +133,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	out := wire.Report{
 		Type: "result", SessionID: s.Root, Name: main.Name, Status: main.Status, Cause: main.Cause,
 		Result: main.Result, Error: main.Error, Usage: t.Sum.Tally.Usage,
-		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, now),
+		CostUSD: t.Sum.Tally.Cost.Dollars(), DurationMS: wire.DurationMS(main, t.now(main.ID, now)),
 		NumTurns: main.Tally.Turns, Agents: a.app.rows(t),
 	}
 	for _, row := range out.Agents {
@@ -114,7 +148,7 @@ func (a sessions) Report(ctx context.Context, id troupe.SessionID) (wire.Report,
 	if err != nil {
 		return out, err
 	}
-	active, err := a.app.trees.active(ctx, t.Sessions, now)
+	active, err := a.app.trees.active(ctx, t, now)
 	if err != nil {
 		return out, err
 	}
@@ -162,14 +196,13 @@ func (a trees) ends(ctx context.Context, sessions []troupe.Session) (map[troupe.
 }
 
 // active is how long each session was at work in all its runs, this one until now.
-func (a trees) active(ctx context.Context, sessions []troupe.Session, now time.Time) (map[troupe.SessionID]int64,
-	error) {
+func (a trees) active(ctx context.Context, t Tree, now time.Time) (map[troupe.SessionID]int64, error) {
 	out := make(map[troupe.SessionID]int64)
 	err := a.store.View(ctx, func(r store.Reader) error {
 		clear(out)
-		for _, s := range sessions {
+		for _, s := range t.Sessions {
 			if s.Run <= 1 || !s.Status.Ended() {
-				out[s.ID] = wire.DurationMS(s, now)
+				out[s.ID] = wire.DurationMS(s, t.now(s.ID, now))
 			}
 			if s.Run <= 1 {
 				continue

@@ -92,6 +92,7 @@ func (a *App) rows(t Tree) []wire.Session {
 	out := make([]wire.Session, len(t.Sessions))
 	for i, s := range t.Sessions {
 		out[i] = a.wireSession(s, t.Paths[s.ID], t.Running)
+		out[i].DurationMS = wire.DurationMS(s, t.now(s.ID, a.env.Now()))
 		out[i].Number = i // in order of birth, the main agent first
 	}
 	out[0].Tree = wire.SumsOf(t.Sum)

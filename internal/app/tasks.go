@@ -170,7 +170,8 @@ func (a sessions) mainAgent(s troupe.Session, tree Tree) wire.Task {
 	out := wire.Task{
 		Session: s.ID, Root: s.Root, Path: tree.Paths[s.ID], ID: troupe.TaskID(s.ID), Kind: troupe.TaskAgent,
 		Name: tree.Paths[s.ID], Title: s.Title,
-		Status: troupe.TaskRunning, DurationMS: wire.DurationMS(s, a.app.env.Now()), Left: !tree.Running,
+		Status: troupe.TaskRunning, Left: !tree.Running,
+		DurationMS: wire.DurationMS(s, tree.now(s.ID, a.app.env.Now())),
 	}
 	if tree.Running {
 		out.Doing = doing(s, a.app.env.Now())
@@ -205,8 +206,12 @@ func (a sessions) task(r store.Reader, s troupe.Session, tree Tree, t troupe.Tas
 			out.Doing = doing(child, a.app.env.Now())
 		}
 	}
+	var err error
 	if out.Left = out.Status == troupe.TaskRunning && !tree.Running; out.Left {
 		out.Doing = ""
+		if end, err = lastAt(r, cmp.Or(all[troupe.SessionID(t.ID)], s)); err != nil {
+			return out, err
+		}
 	}
 	if end.IsZero() {
 		end = a.app.env.Now()

@@ -126,7 +126,7 @@ func (v *conversation) send(ctx context.Context, text string) error {
 		}
 		return err
 	}
-	to := v.listener()
+	to := listener(v)
 	var sent wire.Sent
 	err := v.tree.held(ctx, func() (err error) {
 		sent, err = v.trees.api.Send(ctx, to, m)
@@ -155,7 +155,7 @@ func (v *conversation) send(ctx context.Context, text string) error {
 }
 
 // listener is the agent that words go to: the one that is shown.
-func (v *conversation) listener() troupe.SessionID {
+func listener(v *conversation) troupe.SessionID {
 	if v.beside != nil && v.beside.out == nil {
 		return v.beside.id
 	}

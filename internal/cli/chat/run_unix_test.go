@@ -126,7 +126,7 @@ func TestConversation(t *testing.T) {
 	p.Keys("y\r")
 	p.sees("allowed by user at terminal\nIt is gone.\n── done · 0 tool uses · 2k tokens · 1.5 s\n>")
 	p.Keys("/cost\r")
-	p.sees("\n  cost: $0.2500 of $1.00 used (25 %)\n>")
+	p.sees("\n  limit of cost: $0.2500 of $1.00 used (25 %)\n>")
 	p.Keys("/modeel\r")
 	p.sees("\nThere is no /modeel. Did you mean /model? Nothing was sent.\n>")
 	p.Keys("\x04")

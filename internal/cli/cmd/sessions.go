@@ -74,6 +74,8 @@ func sessionStatus(s wire.Session) string {
 	switch {
 	case s.Status.Ended() && s.Running && s.Tree.Active > 0:
 		return console.Count(s.Tree.Active, "agent") + " at work"
+	case s.Status.Ended() && s.Tree.Active > 0:
+		return console.Count(s.Tree.Active, "agent") + " left behind"
 	case s.Status.Ended():
 		return console.EndWord(string(s.Status))
 	case !s.Running:

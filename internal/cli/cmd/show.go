@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/cli/run"
@@ -67,11 +68,25 @@ func narrow(r wire.Report, s wire.Session) wire.Report {
 	return r
 }
 
+func leftBehind(root troupe.SessionID) string {
+	return "left behind by a process that is gone; go on with: troupe -p --resume " + string(root)
+}
+
+// agentsLeft counts the sub-agents that have not ended and that no process runs.
+func agentsLeft(t wire.Tree) (n int) {
+	for _, a := range t.Sessions {
+		if a.Parent != "" && a.Status.Live() && !t.Running {
+			n++
+		}
+	}
+	return n
+}
+
 func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session) {
 	status := console.EndWord(string(s.Status))
 	switch {
 	case s.Status.Live() && !t.Running:
-		status = "left behind by a process that is gone; go on with: troupe -p --resume " + string(s.Root)
+		status = leftBehind(s.Root)
 	case s.Status.Live():
 		status += fmt.Sprintf(", run by process %d", t.Owner.PID)
 		if s.Waiting != "" {
@@ -82,6 +97,9 @@ func writeSession(c *console.Console, t wire.Tree, r wire.Report, s wire.Session
 		}
 	case s.Cause != "":
 		status += " (" + string(s.Cause) + ")"
+	}
+	if left := agentsLeft(t); s.Parent == "" && s.Status.Ended() && left > 0 {
+		status += fmt.Sprintf("; %s %s", console.Count(left, "agent"), leftBehind(s.Root))
 	}
 	fmt.Fprintf(c.Out, "session  %s %s\nwhat     %s\nfolder   %s\nmodel    %s\nstatus   %s\nbegan    %s\ntime     %s\n",
 		s.ID,

@@ -211,6 +211,14 @@ func agentPath(a wire.Session) string {
 	return path
 }
 
+// statusOf is an agent's status. One that has not ended and that no process runs was left behind.
+func statusOf(a wire.Session) string {
+	if a.Status.Live() && !a.Running {
+		return "left behind"
+	}
+	return console.EndWord(string(a.Status))
+}
+
 // Table writes the bill: a row per agent, and their sum.
 func Table(w io.Writer, r wire.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -228,7 +236,7 @@ func Table(w io.Writer, r wire.Report) {
 	fmt.Fprintln(tw, "AGENT\tTYPE\tSTATUS\tTURNS\tTOOLS\tTOKENS\tCOST\t"+title)
 	for _, a := range r.Agents {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", agentPath(a), console.Line(a.Type, 40),
-			console.EndWord(string(a.Status)), a.Turns, a.ToolUses,
+			statusOf(a), a.Turns, a.ToolUses,
 			troupe.FormatTokens(a.Usage.Total()), troupe.Dollars(a.CostUSD), times(a.DurationMS, a.ActiveMS))
 	}
 	if len(r.Agents) > 1 {
