@@ -108,7 +108,8 @@ func checkLog(r store.Reader, id troupe.SessionID) error {
 	}
 	said := st.Session
 	if s.Root != said.Root || s.Parent != said.Parent || s.Name != said.Name || s.Seq != said.Seq ||
-		s.Status != said.Status || s.Run != said.Run || s.Tally != said.Tally {
+		s.Depth != said.Depth || s.Coord != said.Coord || s.Status != said.Status || s.Run != said.Run ||
+		s.Tally != said.Tally {
 		return fmt.Errorf("%w: its row and its log differ", troupe.ErrDamaged)
 	}
 	return nil

@@ -209,7 +209,11 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 	}
 	err = errNoLog
 	if len(log) > 0 {
+		placeByRow(log, row.session)
 		x, err = s.rebuild(log, lost)
+	}
+	if err == nil && !placed(x.Session) {
+		err = errNoPlace // what became of its birth is no place in a tree; its row does not tell either
 	}
 	if err != nil { // too little is left of it
 		if !known {
@@ -231,7 +235,30 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 	return x, true, s.writeLog(x)
 }
 
-var errNoLog = errors.New("there is no log")
+var (
+	errNoLog   = errors.New("there is no log")
+	errNoPlace = errors.New("its place in the tree is damaged")
+)
+
+// placed reports whether a session has a place in a tree that there can be.
+func placed(s troupe.Session) bool {
+	if s.ID == s.Root {
+		return s.Parent == "" && s.Depth == 0 && s.Coord == troupe.Coord{}
+	}
+	return s.Parent != "" && s.Depth > 0 && s.Name != ""
+}
+
+// placeByRow gives a session the place that its row has, where its birth names one that cannot be.
+func placeByRow(log []troupe.Event, row troupe.Session) {
+	e := &log[0]
+	b, ok := e.Body.(troupe.Created)
+	s := troupe.Session{ID: e.Session, Root: e.Root, Parent: b.Parent, Depth: b.Depth, Name: b.Name, Coord: b.Coord}
+	if !ok || placed(s) || row.ID != e.Session || row.Root != e.Root || !placed(row) {
+		return
+	}
+	b.Parent, b.Depth, b.Name, b.Coord = row.Parent, row.Depth, row.Name, row.Coord
+	e.Body = b
+}
 
 // log reads what was saved of a log, as far as there is no gap in it.
 func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
