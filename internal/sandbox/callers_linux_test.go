@@ -62,7 +62,8 @@ threading.Thread(target=swap).start()
 fd=os.open('open/p',os.O_WRONLY); os.write(fd,b'evil'); print('GOT')
 EOF
 nobody="setpriv --reuid 65534 --regid 65534 --clear-groups timeout 3"
-$nobody bash $TMPDIR/as.sh < /dev/null; $nobody python3 $TMPDIR/fifo.py`)
+$nobody bash $TMPDIR/as.sh < /dev/null; $nobody python3 $TMPDIR/fifo.py
+setpriv --regid 65534 --clear-groups mkdir open/theirs`)
 	if !strings.HasPrefix(out, "65534\n") || strings.Contains(out, "GOT") {
 		t.Errorf("nobody ran, or got what is root's")
 	}
@@ -73,6 +74,10 @@ $nobody bash $TMPDIR/as.sh < /dev/null; $nobody python3 $TMPDIR/fifo.py`)
 	var mine syscall.Stat_t
 	if err := syscall.Stat(at("open/mine"), &mine); err != nil || mine.Uid != 65534 {
 		t.Errorf("open/mine is %+v (%v)", mine, err)
+	}
+	var theirs syscall.Stat_t // of root, in another group
+	if err := syscall.Stat(at("open/theirs"), &theirs); err != nil || theirs.Uid != 0 || theirs.Gid != 65534 {
+		t.Errorf("open/theirs is %+v (%v)", theirs, err)
 	}
 	for _, path := range []string{"rootfile", "closed/open/f", "open/rootfile", "open/p"} {
 		info, err := os.Lstat(at(path))
@@ -100,8 +105,11 @@ func TestChangesAreOfTheirCallersPowers(t *testing.T) {
 	r, _ := attackedRoom(t)
 	has(t, "python3")
 	at := func(name string) string { return filepath.Join(r.ws, name) }
-	for _, path := range []string{"other", "others/f", "mine", "moved"} {
+	for _, path := range []string{"other", "others/f", "mine", "moved", "theirs"} {
 		r.file(path, "as it was")
+	}
+	if err := os.Chown(at("theirs"), 0, 65534); err != nil {
+		t.Fatal(err)
 	}
 	for path, mode := range map[string]os.FileMode{"other": 0, "others/f": 0o644, "others": 0o755} {
 		if err := os.Chown(at(path), 65534, 65534); err != nil {
@@ -127,7 +135,16 @@ def all():
 def weak():
     print(libc.capset(struct.pack('Ii',0x20080522,0),struct.pack('6I',0,0,0,0,0,0)))
     all(); write('mine'); os.chmod('mine',0o600); os.mkdir('own')
-w=threading.Thread(target=weak); w.start(); w.join()
+def nearly(without): # root with all but one of its powers
+    own=0
+    for line in open('/proc/thread-self/status'):
+        if line.startswith('CapEff'): own=int(line.split()[1],16)
+    own&=~(1<<without)
+    low,high=own&0xffffffff,own>>32
+    if libc.capset(struct.pack('Ii',0x20080522,0),struct.pack('6I',low,low,0,high,high,0)): print('it kept it')
+def fsetid(): nearly(4); os.chmod('theirs',0o2755)
+for thread in (weak,fsetid):
+    w=threading.Thread(target=thread); w.start(); w.join()
 os.chown('other',0,0); os.mkdir('others/strong')`))
 	if strings.Contains(out, "DID") || !strings.HasPrefix(out, "0\n") || strings.Count(out, "not ") != 12 ||
 		!strings.HasSuffix(out, "DONE\n") {
@@ -137,6 +154,9 @@ os.chown('other',0,0); os.mkdir('others/strong')`))
 		if data, err := os.ReadFile(at(path)); err != nil || string(data) != want {
 			t.Errorf("%s holds %q (%v)", path, data, err)
 		}
+	}
+	if info, err := os.Stat(at("theirs")); err != nil || info.Mode() != 0o755 {
+		t.Errorf("without the power to set it a file runs as its group: %v (%v)", info.Mode(), err)
 	}
 	if !exists(at("own")) || !exists(at("others/strong")) {
 		t.Errorf("what is its own was not changed\n%s", out)

@@ -57,12 +57,16 @@ func TestLeaveIsForOneOperation(t *testing.T) {
 			"mkdir bin; echo evil > bin/HEAD", []string{"bin/HEAD"}, "create bin/HEAD"},
 		"a folder that is there by now": {[]troupe.Attempt{create("data", troupe.KindFolder)},
 			"mkdir data; echo evil > data/f; echo evil > data/new", []string{"data/f", "data/new"}, "write data/f"},
+		"what no leave opens": {[]troupe.Attempt{write("keep"), remove("keep")}, "echo evil > keep; mv new keep; " +
+			"rm keep; ln -s evil keep", []string{"keep"}, "write keep"},
+		"what no leave opens, in a tree": {[]troupe.Attempt{create("bin", troupe.KindTree)},
+			"mkdir bin; echo evil > bin/keep", []string{"bin/keep"}, "create bin/keep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, _ := attackedRoom(t)
 			base := filepath.Dir(r.ws)
-			for _, file := range []string{"rc", "new", "data/f", "ws/HEAD"} {
+			for _, file := range []string{"rc", "new", "data/f", "ws/HEAD", "keep"} {
 				if err := os.MkdirAll(filepath.Dir(filepath.Join(base, file)), 0o700); err != nil {
 					t.Fatal(err)
 				}
@@ -71,6 +75,7 @@ func TestLeaveIsForOneOperation(t *testing.T) {
 				}
 			}
 			r.conf.Level = troupe.LevelGranted
+			r.conf.Closed = func(path string) bool { return filepath.Base(path) == "keep" }
 			for _, a := range tt.granted {
 				a.Path = filepath.Join(base, a.Path)
 				r.conf.Granted = append(r.conf.Granted, a)

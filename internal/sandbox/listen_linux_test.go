@@ -60,3 +60,15 @@ func TestErrorOfTheFileEndsAtItsDeadline(t *testing.T) {
 		t.Errorf("it looked %d times; it ended by itself: %v", looks, ended)
 	}
 }
+
+// A file that is opened in a command's place is inherited by its programs just if the command said so.
+func TestOpenedIsInheritedAsAsked(t *testing.T) {
+	t.Parallel()
+	r, _ := attackedRoom(t)
+	if out, _, _ := r.brief(python(`
+for at,flags in ((b'main.c',os.O_RDWR),(b'new',os.O_WRONLY|os.O_CREAT)):
+    for flag in (0,os.O_CLOEXEC): print(os.get_inheritable(libc.open(at,flags|flag,0o600)))
+`)); out != "True\nFalse\nTrue\nFalse\nDONE\n" {
+		t.Errorf("files are inherited: %s", out)
+	}
+}

@@ -13,19 +13,18 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// number is what a file system knows a file by.
+func number(t *testing.T, path string) uint64 {
+	t.Helper()
+	var st syscall.Stat_t
+	check(t, "look at "+path, syscall.Lstat(path, &st))
+	return st.Ino
+}
+
 // TestNumberOfWhatWasMade: a file that a person puts where the command had made one is the person's, though file
 // systems give it the number of the one that is gone.
 func TestNumberOfWhatWasMade(t *testing.T) {
 	t.Parallel()
-	number := func(path string) uint64 {
-		info, err := os.Lstat(path)
-		check(t, "look at "+path, err)
-		st, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			t.Fatalf("%s has no number", path)
-		}
-		return st.Ino
-	}
 	for name, kind := range map[string]troupe.Made{"file": "", "folder": troupe.KindFolder} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,13 +47,13 @@ func TestNumberOfWhatWasMade(t *testing.T) {
 					case <-time.After(time.Millisecond):
 					}
 				}
-				was := number(path)
+				was := number(t, path)
 				check(t, "remove", os.Remove(path))
 				if kind == troupe.KindFolder {
 					check(t, "make a folder", os.Mkdir(path, 0o700))
 				}
 				check(t, "write", os.WriteFile(victim, []byte("a person's"), 0o600))
-				reused <- number(path) == was
+				reused <- number(t, path) == was
 			}()
 			go func() { // the command goes on once the person is done
 				if ok := <-reused; !ok {
@@ -70,5 +69,26 @@ func TestNumberOfWhatWasMade(t *testing.T) {
 				t.Errorf("%s holds %q, attempted %s\n%s", victim, read(t, victim), attempts(w), out)
 			}
 		})
+	}
+}
+
+// TestNumberOfAnEarlierRun: nor is it the command's own when that runs again.
+func TestNumberOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	r, _ := attackedRoom(t)
+	path := filepath.Join(r.home, "x")
+	r.conf.Level, r.conf.Writable = troupe.LevelGranted, nil
+	r.conf.Granted = []troupe.Attempt{{Op: troupe.OpCreate, Path: path}}
+	if out, code, w := r.brief("echo made > " + path + "; sleep 0.05"); code != 0 || len(w.Attempts) > 0 {
+		t.Fatalf("exit %d, attempted %s\n%s", code, attempts(w), out)
+	}
+	was := number(t, path)
+	check(t, "remove", os.Remove(path))
+	check(t, "write", os.WriteFile(path, []byte("a person's"), 0o600))
+	if number(t, path) != was {
+		t.Log("the number was not given again")
+	}
+	if out, _, w := r.brief("echo evil > " + path); read(t, path) != "a person's" || attempts(w) != "write "+path {
+		t.Errorf("it holds %q, attempted %s\n%s", read(t, path), attempts(w), out)
 	}
 }

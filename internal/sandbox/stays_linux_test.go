@@ -5,6 +5,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -100,6 +101,23 @@ for name in (b'cache',b'extra',b'ws',b'temp',b'wide/a',b'wide/a/cache'):
 	}
 }
 
+// A file that is granted by its name stays a file: a link in its place would choose what the next one may write.
+func TestGrantedFilesStayFiles(t *testing.T) {
+	t.Parallel()
+	p := newPlaces(t, Options{})
+	file := p.file("granted", "as it was")
+	p.conf.Writable, p.conf.Fixed = append(p.conf.Writable, file), append(p.conf.Fixed, file)
+	out, _, _ := p.brief(python(`
+v=os.environ['VICTIM']; os.symlink(v+'/f','l'); os.symlink(v+'/f',os.environ['TMPDIR']+'/l')
+for l in (b'l',os.environ['TMPDIR'].encode()+b'/l'):
+    for flags in (2,0):
+        print(libc.renameat2(-100,b'granted',-100,l,flags),libc.renameat2(-100,l,-100,b'granted',flags))
+`))
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		t.Errorf("it is %v by now\n%s", info.Mode(), out)
+	}
+}
+
 // What was a folder and is a link by now is not followed, whoever put it there.
 func TestLinksAreNotGranted(t *testing.T) {
 	t.Parallel()
@@ -159,5 +177,23 @@ mv d .github; cp -a .github/f .envrc; mv .github d; rm -r d .envrc l; echo y > $
 ! ln -s / go; ! ln -sT /etc go; mkdir -p go/a; echo z > go/a/f; ! mv go elsewhere; ! rmdir go; cat go/a/f`)
 	if info, err := os.Lstat(missing); code != 0 || len(w.Attempts) > 0 || err != nil || !info.IsDir() {
 		t.Errorf("exit %d, attempted %s, %v\n%s", code, attempts(w), err, out)
+	}
+}
+
+// A cache in which a folder must stay is the kernel's to judge only where a mount keeps that folder.
+func TestCacheWithAFolderThatStaysIsHeld(t *testing.T) {
+	t.Parallel()
+	r := newRoom(t, Options{})
+	cache := filepath.Join(filepath.Dir(r.ws), "cache")
+	stays := filepath.Join(cache, "go")
+	if err := os.MkdirAll(stays, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.conf.Scratch, r.conf.Fixed = []string{cache}, []string{stays}
+	for _, mounts := range []bool{false, true} {
+		p := newPlan(r.conf, Support{Notify: true, Namespaces: mounts})
+		if native := slices.Contains(p.scratch, cache); native != mounts || slices.Contains(p.held, cache) == mounts {
+			t.Errorf("with mounts %v: the kernel judges %q, the listener %q", mounts, p.scratch, p.held)
+		}
 	}
 }
