@@ -239,6 +239,13 @@ func TestDeniedByRules(t *testing.T) {
 			t.Errorf("%s: an answer about a folder that is there opens %q", deny, c.Granted)
 		}
 	}
+	// A change of git's config by which no program runs needs no question, and no leave to write that file.
+	named := []byte("[user]\n\tname = a\n")
+	for deny, want := range map[string]bool{"Edit(*.md)": true, "Edit(.git/config)": false, "Write(**)": false} {
+		if confined(deny).Replaces(filepath.Join(dir, ".git/config"), nil, named) != want {
+			t.Errorf("%s: the user is named in git's config: %v", deny, !want)
+		}
+	}
 }
 
 // TestOtherTemps: a command is kept from the temporary files of other trees, of its own process and of others.
@@ -268,6 +275,12 @@ func TestOtherTemps(t *testing.T) {
 		filepath.Dir(first.Temp): false, filepath.Dir(child.Temp): false, g.temps[0].Path: false} {
 		if slices.Contains(now, path) != want {
 			t.Errorf("%s: hidden %v, want %v", path, !want, want)
+		}
+	}
+	for path, want := range map[string]bool{other.Temp: true, child.Temp: true, first.Temp: false} {
+		path = filepath.Join(path, "x")
+		if why := first.Guarded(path); (why != "") != want || first.Closed(path) != want {
+			t.Errorf("%s: %q, closed %v", path, why, !want)
 		}
 	}
 }

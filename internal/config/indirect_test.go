@@ -147,6 +147,11 @@ func TestHooksOfAnyConfig(t *testing.T) {
 			want: []string{"main.go"}},
 		"broken where it is included": {files: map[string]string{".git/config": "[include]\n\tpath = ../team\n",
 			"team": "oops\x00"}, want: []string{"main.go"}},
+		"broken, and one that is not": {files: map[string]string{".git/config": inWorktree + "[oops\n",
+			".git/config.worktree": "[core]\n\thooksPath = tools/hooks\n"}, want: []string{"main.go"}},
+		"broken where it is included, and one that is not": {files: map[string]string{
+			".git/config": "[include]\n\tpath = ../team\n[include]\n\tpath = ../more\n", "team": "oops\x00",
+			"more": "[core]\n\thooksPath = tools/hooks\n"}, want: []string{"main.go"}},
 		"large": {files: map[string]string{
 			".git/config": strings.Repeat("#", maxSettings) + "\n[core]\n\thooksPath = tools/hooks\n"},
 			want: []string{"main.go"}},

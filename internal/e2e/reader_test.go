@@ -43,6 +43,9 @@ func TestReaderGoesAway(t *testing.T) {
 				strings.Contains(errOut.String(), "goroutine") {
 				t.Errorf("%v, exit %d\n%s", err, code, errOut.String())
 			}
+			if format == "stream-json" && !strings.Contains(errOut.String(), "see its result with: troupe show ") {
+				t.Errorf("it does not say where the result is:\n%s", errOut.String())
+			}
 			if run := p.report("job"); run.Result != "all done" || run.Agents[1].Status != "completed" {
 				t.Errorf("the run did not go on: %+v", run)
 			}

@@ -40,7 +40,7 @@ func (c confines) Confine(_ context.Context, q session.Confine) (*troupe.Confine
 	return &out, nil, nil
 }
 
-// confined runs a command as its words say: each names a path that it creates, host:port is
+// confined runs a command as its words say: each names a path that it creates, path->to is a link, host:port is
 // reached, and false fails. What it may not is seen.
 func (f fake) confined(env tool.Env) tool.Output {
 	run := troupe.CommandRun{Command: f.input, Sandbox: troupe.LevelNone}
@@ -54,6 +54,9 @@ func (f fake) confined(env tool.Env) tool.Output {
 				w = "/ws/late"
 			}
 			a := troupe.Attempt{Op: troupe.OpCreate, Path: w}
+			if path, to, ok := strings.Cut(w, "->"); ok {
+				a.Path, a.Kind, a.To = path, troupe.KindLink, to
+			}
 			if strings.Contains(w, ":") {
 				a.Op, a.Path = troupe.OpConnect, strings.TrimSuffix(w, ":")
 			}
@@ -258,7 +261,7 @@ func TestRequestIsMasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []session.Confine
 		h := newHome(t)
-		p := h.start(plays{"main": {call("Sh:/ws/secret"), say("ok")}}.reply, func(p *process) {
+		p := h.start(plays{"main": {call("Sh:/ws/secret /ws/l->/ws/secret"), say("ok")}}.reply, func(p *process) {
 			p.deps = func(d *session.Deps) {
 				d.Guard, d.Mask = confines{&asked}, func(s string) string {
 					return strings.ReplaceAll(s, "secret",
@@ -276,8 +279,8 @@ func TestRequestIsMasked(t *testing.T) {
 		if err != nil || strings.Contains(string(told), "secret") {
 			t.Errorf("the request says %s, %v", told, err)
 		}
-		wants(t, session.Wanted(opened[0].Wants), "create /ws/‹…›")
-		wants(t, opened[0].Output, "/ws/‹…› read-only: 1")
+		wants(t, session.Wanted(opened[0].Wants), "create /ws/‹…›", "make the link /ws/l to /ws/‹…›")
+		wants(t, opened[0].Output, "/ws/l->/ws/‹…› read-only: 1")
 		p.send(allow(h.root, 1, 0, troupe.Deny))
 		p.end()
 		h.checkTree()

@@ -50,6 +50,10 @@ func TestPatience(t *testing.T) {
 			Usage: used},
 			limits: troupe.Limits{MaxCost: 5 * troupe.Dollar / 2}, attempts: 2, least: 2,
 			says: "no other attempt: one has cost $1.00", within: time.Hour},
+		"just what the session may cost": {fault: model.Error{Fault: troupe.FaultRetry, Message: "nonsense",
+			Usage: used},
+			limits: troupe.Limits{MaxCost: 3 * troupe.Dollar}, attempts: 3, least: 3,
+			says: "no other attempt: one has cost $1.00", within: time.Hour},
 	}
 	for name, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/store"
 )
 
 // rebuildRow makes of a log what these tests put into a row: a session of one event.
@@ -74,6 +76,39 @@ func TestRepairSavesEveryCap(t *testing.T) {
 		}
 		if b, err := tx.Document(id, "hash"); err != nil || string(b) != `{"a":1}` {
 			t.Errorf("%s, %v", b, err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRepairOfUpgraded: the rows of an older version, which end before the columns that were added since, are saved
+// as all others, with their bill.
+func TestRepairOfUpgraded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	const id = "000000000001"
+	want := plantWhole(t, path, id)
+	raw(t, path, dropHeldTurns+"PRAGMA user_version = 4; UPDATE sessions SET seq = 2, cost = 7")
+	s := mustOpen(t, path, Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var lost Loss
+	r, err := Repair(t.Context(), path, func(log []troupe.Event, l Loss) (Rebuilt, error) {
+		lost = l
+		return rebuildRow(log, l)
+	})
+	if err != nil || r.UnknownRows != 0 || lost.Events != 1 || lost.Row.Tally.Cost != 7 {
+		t.Errorf("%d rows are unknown, of the lost events is known %+v: %v", r.UnknownRows, lost, err)
+	}
+	s = mustOpen(t, path, Options{})
+	err = s.View(t.Context(), func(r store.Reader) error {
+		tree, err := r.Tree(id)
+		if d := cmp.Diff(want, tree.Caps); d != "" {
+			t.Error(d)
 		}
 		return err
 	})
@@ -170,5 +205,55 @@ func TestRepairMakesNoEventOfMail(t *testing.T) {
 	r, err := Repair(t.Context(), path, rebuildRow)
 	if err != nil || r.Events != 2 || r.Mail != 2 {
 		t.Errorf("%d events and %d pieces of mail were saved, want 2 of each: %v", r.Events, r.Mail, err)
+	}
+}
+
+// TestRepairTellsOfTheLastRun: the end that a parent waits for is told as that of the run which it waits for, also
+// where the agent's log was cut before that run began.
+func TestRepairTellsOfTheLastRun(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "troupe.db")
+	const id = "000000000001"
+	plantWhole(t, path, id)
+	kid := childSession(id, 1)
+	s := mustOpen(t, path, Options{})
+	lease := troupe.Lease{Owner: "me", Epoch: 4}
+	err := s.write(t.Context(), id, func(tx *tx) error {
+		if err := tx.Insert(kid, lease, nil); err != nil {
+			return err
+		}
+		row := kid
+		row.Seq = 1
+		return tx.Append(lease, row, []troupe.Event{{Root: id, Session: kid.ID, Seq: 1, At: born(),
+			Body: troupe.Created{Parent: id, Coord: kid.Coord, Depth: 1}}})
+	})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Repair(t.Context(), path, func(log []troupe.Event, l Loss) (Rebuilt, error) {
+		x, err := rebuildRow(log, l)
+		if log[0].Session == id {
+			x.Waits = []troupe.Task{{ID: troupe.TaskID(kid.ID), Kind: troupe.TaskAgent, Run: 2}}
+			return x, err
+		}
+		x.Session = kid
+		x.Session.Seq, x.Session.Run, x.Session.Status = 1, 1, troupe.Completed
+		x.Session.StartedAt, x.Session.EndedAt = born(), born()
+		x.End = troupe.Outcome{Session: kid.ID, Run: 1, Status: troupe.Completed}
+		return x, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path, Options{})
+	err = s.View(t.Context(), func(r store.Reader) error {
+		unread, err := r.Unread(id)
+		if len(unread) != 1 || unread[0].ID != troupe.ChildEndedMailID(kid.ID, 2) || unread[0].Ended.Run != 2 {
+			t.Errorf("its parent is told %+v", unread)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
