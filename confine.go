@@ -82,7 +82,8 @@ type Confinement struct {
 	// may be moved or linked there. nil: no.
 	Leads func(path string) bool `json:"-"`
 	// Replaces reports whether a guarded file may get another content, in one piece and under its own name, for
-	// what it held and what it is to hold; nil: no. It is asked where calls are watched.
+	// what it held and what it is to hold; nil: no. It is asked where calls are watched. No content: the file is not
+	// there before, or is not to be there after.
 	Replaces func(path string, was, is []byte) bool `json:"-"`
 	// Protected are those of the guarded paths that have a fixed place, whether they exist or
 	// not, and those that exist: what can be kept where no listener asks Guarded.

@@ -45,8 +45,15 @@ func (g *guard) protect(gr *folder, c session.Confine, out *troupe.Confinement) 
 	}
 	out.Leads = gr.protected.Leads
 	out.Replaces = func(path string, was, is []byte) bool {
-		return denied(path) == "" && !troupe.WithinAny(path, own) && gr.protected.Config(path) &&
-			gitconfig.Harmless(was, is, config.BesideGit(g.app.dirs.Home, g.app.env.Lookup))
+		switch {
+		case closed(path) != "":
+			return false
+		case gr.protected.Unfinished(path):
+			return gitconfig.HarmlessTodo(was, is)
+		default:
+			return was != nil && is != nil && gr.protected.Config(path) &&
+				gitconfig.Harmless(was, is, config.BesideGit(g.app.dirs.Home, g.app.env.Lookup))
+		}
 	}
 	out.Protected = gr.protected.Paths()
 	for _, glob := range c.Unwritable {

@@ -20,6 +20,8 @@ type Guard struct {
 	// Path is where it is if it has a fixed place, "" if it has none or Glob says it already.
 	Path string
 	Why  string
+	// Judged: it changes day by day, and each change is judged by what it is to hold.
+	Judged bool
 }
 
 // Protection is what no command and no tool may change, and no mode leaves open: what will run later without
@@ -32,6 +34,8 @@ type Protection struct {
 	folders []string
 	matcher
 	denied matcher // what settings add
+	// judged are those that each change of is judged, lasting all others.
+	judged, lasting matcher
 }
 
 // Protect says what stays as it is for sessions that work in these folders, which are absolute and resolved.
@@ -62,6 +66,9 @@ func Protect(folders []string, d Dirs, deny []string) *Protection {
 		}
 	}
 	p.matcher, p.denied = newMatcher(p.guards), newMatcher(p.guards[builtin:])
+	isJudged := func(g Guard) bool { return g.Judged }
+	p.lasting = newMatcher(slices.DeleteFunc(slices.Clone(p.guards), isJudged))
+	p.judged = newMatcher(slices.DeleteFunc(slices.Clone(p.guards), func(g Guard) bool { return !isJudged(g) }))
 	return p
 }
 
@@ -72,6 +79,14 @@ func (p *Protection) Config(path string) bool {
 		return false
 	}
 	return p.Denied(path) == ""
+}
+
+// Unfinished reports whether a path is the list of what a rebase has still to do, and nothing else protects it.
+func (p *Protection) Unfinished(path string) bool {
+	path = fold(path)
+	_, judged := p.judged.covers(path)
+	_, lasting := p.lasting.covers(path)
+	return judged && !lasting
 }
 
 // Denied says why a path is one that sandbox.deny_write names, "" if it is not. No leave for a command opens it.
@@ -115,20 +130,31 @@ func guards(project string, d Dirs, add func(Guard)) {
 			}
 		case project == "":
 		case e.section == "project":
-			add(Guard{escapeGlob(top) + "/**/" + name, filepath.Join(project, name), why})
+			if strings.Contains(name, "*") {
+				add(Guard{Glob: escapeGlob(top) + "/**/" + name, Why: why})
+				continue
+			}
+			add(Guard{Glob: escapeGlob(top) + "/**/" + name, Path: filepath.Join(project, name), Why: why})
 			own = append(own, filepath.Join(top, name))
-		case e.section == "git":
-			add(Guard{Glob: "/**/.git/" + name, Why: why})
-			add(Guard{Glob: "/**/.git/modules/**/" + name, Why: why})
-			for _, git := range gits {
-				add(Guard{Glob: escapeGlob(git) + "/" + name, Why: why})
-				add(Guard{Glob: escapeGlob(git) + "/modules/**/" + name, Why: why})
+		default: // of git
+			judged := e.section == "unfinished"
+			for _, git := range append([]string{"/**/.git"}, escaped(gits)...) {
+				add(Guard{Glob: git + "/" + name, Why: why, Judged: judged})
+				add(Guard{Glob: git + "/modules/**/" + name, Why: why, Judged: judged})
 			}
 		}
 	}
 	if project != "" {
 		indirect(top, homes, gits, own, fixed)
 	}
+}
+
+func escaped(paths []string) []string {
+	out := make([]string, 0, len(paths))
+	for _, path := range paths {
+		out = append(out, escapeGlob(path))
+	}
+	return out
 }
 
 // entry is one line of the table.
@@ -179,7 +205,7 @@ func (p *Protection) Paths() []string {
 	for _, g := range p.guards {
 		if g.Path != "" {
 			out = append(out, g.Path)
-		} else if path, ok := Literal(g.Glob); ok {
+		} else if path, ok := Literal(g.Glob); ok && !g.Judged {
 			out = append(out, path)
 		}
 	}

@@ -209,6 +209,10 @@ func (f *files) zoneOf(try troupe.Attempt, p place) zone {
 	if z == zoneGranted && try.Op == troupe.OpWrite && f.plan.isTwin(p) {
 		return zoneProtected
 	}
+	if z == zoneProtected && try.Op == troupe.OpRemove && p.kind() == unix.S_IFREG && f.plan.replaces != nil &&
+		f.plan.replaces(p.path, nil, nil) {
+		return zoneGranted
+	}
 	if (z == zoneOutside || z == zoneProtected) && f.plan.may(try, p) && (z == zoneProtected || !f.plan.isTwin(p)) {
 		return zoneGranted
 	}

@@ -21,13 +21,19 @@ const maxReplaced = 1 << 20
 // judged, and the guarded name. ok is false if the rename is to be judged like any other.
 func (f *files) replace(q *asked, from, to place) (a answer, ok bool) {
 	plain := func(p place) bool { return p.exists && !p.bare && p.kind() == unix.S_IFREG && p.names == 1 }
-	if f.plan.replaces == nil || !plain(from) || !plain(to) || f.zoneOf(at(troupe.OpWrite, to), to) != zoneProtected ||
+	if f.plan.replaces == nil || !plain(from) || to.exists && !plain(to) ||
+		f.zoneOf(at(troupe.OpWrite, to), to) != zoneProtected ||
 		f.zoneOf(at(troupe.OpWrite, from), from) != zoneGranted {
 		return a, false
 	}
-	was, err := contentOf(q, to)
-	if err != nil {
-		return a, false
+	var was []byte
+	if to.exists {
+		var err error
+		if was, err = contentOf(q, to); err != nil {
+			return a, false
+		}
+	} else {
+		to.mode = from.mode
 	}
 	is, err := contentOf(q, from)
 	if err != nil || !f.plan.replaces(to.path, was, is) {

@@ -67,6 +67,11 @@ func (c *changed) command(name string, args []string) bool {
 			c.diff("HEAD", commit)
 			c.diff(commit + "...HEAD")
 		}
+		if slices.ContainsFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "-x") || strings.HasPrefix(a, "--exec")
+		}) {
+			c.ownFile("rebase-merge/git-rebase-todo") // it would be there with lines that run something
+		}
 		return len(commits) > 0
 	case "cherry-pick", "revert":
 		for _, commit := range commits {
@@ -87,6 +92,18 @@ func (c *changed) command(name string, args []string) bool {
 		return true
 	}
 	return false
+}
+
+// ownFile adds a file of the repository's own.
+func (c *changed) ownFile(name string) {
+	out := capped{limit: 64 << 10}
+	if c.err = c.ask(&out, "rev-parse", "--git-path", name); c.err != nil {
+		return
+	}
+	if name = strings.TrimSpace(out.buf.String()); !filepath.IsAbs(name) {
+		name = filepath.Join(c.top, name)
+	}
+	c.names = append(c.names, name)
 }
 
 // commits are those of the arguments that name one.
