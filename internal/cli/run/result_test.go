@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -28,6 +29,22 @@ func TestResultOnTerminal(t *testing.T) {
 		}
 		if out.String() != tt.want || warned.Len() > 0 {
 			t.Errorf("on a terminal: %v: %q, want %q; and %q", tt.tty, &out, tt.want, &warned)
+		}
+	}
+}
+
+// TestStoppedInWords: people read "stopped" of a run, as in tables; JSON has the status of the wire.
+func TestStoppedInWords(t *testing.T) {
+	t.Parallel()
+	r := wire.Report{SessionID: "7k3f", Status: troupe.Cancelled, Cause: troupe.CauseInterrupt, Error: "stopped by you"}
+	for format, want := range map[string]string{formatText: "troupe: stopped: ", formatJSON: `"status":"cancelled"`} {
+		var out, warned bytes.Buffer
+		c := &console.Console{Out: &out, Err: &warned}
+		if err := Finish(c, r, Output{Format: format}); console.Code(err) != troupe.ExitInterrupted {
+			t.Errorf("%s: %v", format, err)
+		}
+		if said := out.String() + warned.String(); !strings.Contains(said, want) {
+			t.Errorf("%s does not say %q: %s", format, want, said)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func printText(c *console.Console, r wire.Report, o Output) {
 		c.Warn(text)
 	}
 	if r.Status != troupe.Completed {
-		c.Warn(fmt.Sprintf("%s: %s", r.Status, r.Error))
+		c.Warn(fmt.Sprintf("%s: %s", console.EndWord(string(r.Status)), r.Error))
 		if o.Gone {
 			return
 		}
