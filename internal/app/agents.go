@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -32,7 +33,7 @@ func (a machine) Agents(ctx context.Context, q wire.AgentQuery) (out wire.AgentL
 	checked := profile.Check(q.Paths, tools)
 	if len(q.Paths) == 0 {
 		for _, f := range agentFolders(a.app.dirs, q.Cwd) {
-			checked = append(checked, profile.CheckFolder(f, tools)...)
+			checked = append(checked, profile.CheckFolder(f, x.skip, tools)...)
 		}
 	}
 	for _, c := range checked {
@@ -52,7 +53,8 @@ func agentType(d profile.Definition) wire.AgentType {
 }
 
 func (a machine) checkedFile(c profile.Checked, x *explainer, cwd string) wire.AgentCheck {
-	out := wire.AgentCheck{Path: c.Path, Loaded: c.Definition != nil, Document: c.Document, Warnings: []string{}}
+	out := wire.AgentCheck{Path: c.Path, Loaded: c.Definition != nil, Startable: c.Startable, Document: c.Document,
+		Warnings: []string{}}
 	for _, p := range c.Problems {
 		out.Warnings = append(out.Warnings, p.String())
 	}
@@ -95,8 +97,11 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 	if err != nil {
 		return out, err
 	}
-	last := chain[len(chain)-1]
-	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model, Mode: last.Mode,
+	mode := chain[0].Mode
+	for _, l := range chain[1:] {
+		mode = config.Closer(mode, l.Mode)
+	}
+	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model, Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Notes: append([]string{}, p.Notes...)}
 	for _, f := range x.tools.Callable() {

@@ -30,7 +30,8 @@ type explainer struct {
 	authority troupe.Authority
 	guard     *guard
 	request   wire.Begin
-	depth     int // how deep trees may grow
+	skip      func(file string, data []byte) bool // definitions that do not count
+	depth     int                                 // how deep trees may grow
 }
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
@@ -42,7 +43,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	if r.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
-	x := &explainer{app: a.app, request: r, depth: p.settings.Agents.MaxDepth}
+	x := &explainer{app: a.app, request: r, skip: p.untrustedAgents(), depth: p.settings.Agents.MaxDepth}
 	x.guard = a.app.newGuard(ctx)
 	if x.tools, err = a.app.newToolbox(x.guard); err != nil {
 		return nil, nil, err

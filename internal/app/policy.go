@@ -1,6 +1,8 @@
 package app
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -50,11 +52,14 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 		p.settings = all.Settings(false)
 		return p, nil
 	}
+	// An agent of the user's own is not replaced unasked either.
+	own, _ := profile.Load(profile.Sources{Folders: userAgents(a.dirs)})
 	store := trust.In(filepath.Join(a.dirs.Data, "trust"))
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
-			Agents: profile.BuiltIn(), AgentKey: profile.KeyInUse, AgentFolders: profile.ProjectFolders()})
+			Agents: append(names(own), profile.Main), AgentKey: profile.KeyInUse,
+			AgentFolders: profile.ProjectFolders()})
 	}
 	for {
 		if p.trust, err = store.Look(subjects, all.Read()); err != nil {
@@ -79,8 +84,9 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	return p, nil
 }
 
-// untrustedAgents tells which files of agent definitions do not count; nil: all do.
-func (p *policy) untrustedAgents() func(file string) bool {
+// untrustedAgents tells which files of agent definitions do not count: those that have to be trusted first, and what
+// is not as it was when that was looked at.
+func (p *policy) untrustedAgents() func(file string, data []byte) bool {
 	files := map[string]bool{}
 	for _, q := range p.trust.Questions {
 		for _, i := range q.Fingerprint.Items {
@@ -89,10 +95,10 @@ func (p *policy) untrustedAgents() func(file string) bool {
 			}
 		}
 	}
-	if len(files) == 0 {
-		return nil
+	return func(file string, data []byte) bool {
+		sum := sha256.Sum256(data)
+		return files[file] || p.trust.Seen[file] != hex.EncodeToString(sum[:])
 	}
-	return func(file string) bool { return files[file] }
 }
 
 // rules are those that hold in a folder before any flag: the settings', and what the user

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,6 +122,7 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	set, problems := profile.Load(profile.Sources{
 		Folders: agentFolders(a.dirs, b.Cwd), Flag: b.Agents, Tools: tools.Callable(), Skip: p.untrustedAgents(),
+		Mask: a.Mask,
 	})
 	told, err := tellProblems(a, problems)
 	if err != nil {
@@ -134,13 +136,22 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}, told, nil
 }
 
-// mostTold is how much about definitions a run says by itself; `troupe agents check` says all.
-const mostTold = 4
+// userAgents are where the user's own definitions lie.
+func userAgents(dirs config.Dirs) []profile.Folder {
+	var out []profile.Folder
+	if dirs.Home != "" {
+		out = append(out, profile.Folder{Path: filepath.Join(dirs.Home, ".claude", "agents"), Scope: profile.ScopeUser})
+	}
+	return append(out, profile.Folder{Path: filepath.Join(dirs.Config, "agents"), Scope: profile.ScopeUser})
+}
+
+// mostTold is how many definitions that cannot be used a run names by itself; `troupe agents check` says all.
+const mostTold = 3
 
 // tellProblems is what a run says about definitions of agents. One on the command line that cannot be followed
 // ends it.
 func tellProblems(a *App, problems []profile.Problem) (told []string, err error) {
-	more := 0
+	more, first := 0, ""
 	for _, p := range problems {
 		switch {
 		case p.Path == profile.FlagName && !p.Note:
@@ -149,14 +160,18 @@ func tellProblems(a *App, problems []profile.Problem) (told []string, err error)
 				Code: troupe.ExitUsage}
 		case p.Note:
 			a.env.Log.Info("agent definition", "note", p.String())
-		case len(told) < mostTold:
+		case p.Unusable && len(told) < mostTold:
 			told = append(told, p.String())
 		default:
 			more++
+			first = cmp.Or(first, p.String())
 		}
 	}
-	if more > 0 {
-		told = append(told, fmt.Sprintf("%d more about definitions of agents: troupe agents check", more))
+	switch {
+	case more == 1:
+		told = append(told, first)
+	case more > 1:
+		told = append(told, fmt.Sprintf("%s (and %d more: troupe agents check)", first, more-1))
 	}
 	return told, nil
 }
@@ -164,14 +179,10 @@ func tellProblems(a *App, problems []profile.Problem) (told []string, err error)
 // agentFolders are where definitions of agents lie that hold in a folder: the user's, those of the project from its
 // repository's root down to the folder, and an administrator's.
 func agentFolders(dirs config.Dirs, cwd string) []profile.Folder {
-	var out []profile.Folder
+	out := userAgents(dirs)
 	add := func(dir, root string, scope profile.Scope) {
 		out = append(out, profile.Folder{Path: dir, Root: root, Scope: scope})
 	}
-	if dirs.Home != "" {
-		add(filepath.Join(dirs.Home, ".claude", "agents"), "", profile.ScopeUser)
-	}
-	add(filepath.Join(dirs.Config, "agents"), "", profile.ScopeUser)
 	folders := config.Folders(cwd)
 	for _, dir := range folders {
 		for _, name := range profile.ProjectFolders() {

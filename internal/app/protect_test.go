@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -419,19 +420,44 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// TestAgentTypesAreTrusted: what can be started in a folder does not name agents of its own that are not trusted.
+// TestAgentTypesAreTrusted: what can be started in a folder does not name agents of its own that are not trusted,
+// however
+// many files lie beside them, and what is read is what was looked at.
 func TestAgentTypesAreTrusted(t *testing.T) {
 	t.Parallel()
 	g, dir := guardedFolder(t)
+	g.app.env.Log = slog.New(slog.DiscardHandler)
 	for name, mode := range map[string]string{"bold": "acceptEdits", "meek": "plan"} {
 		writeFile(t, filepath.Join(dir, ".claude/agents", name+".md"),
 			"---\nname: "+name+"\ndescription: d\npermissionMode: "+mode+"\n---\nx")
 	}
+	for i := range 2100 {
+		if err := os.MkdirAll(filepath.Join(dir, ".claude/agents/a/b/c/d", fmt.Sprintf("%d.md", i)),
+			0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(dir, ".claude/agents/z.md"), "---\nname: general-purpose\ndescription: d\n---\nx")
 	list, err := machine{bound{app: g.app}}.Agents(t.Context(), wire.AgentQuery{Place: wire.Place{Cwd: dir}})
 	has := func(name string) bool {
-		return slices.ContainsFunc(list.Agents, func(a wire.AgentType) bool { return a.Name == name })
+		return slices.ContainsFunc(list.Agents, func(a wire.AgentType) bool {
+			return a.Name == name &&
+				a.Scope == "project"
+		})
 	}
-	if err != nil || !has("meek") || has("bold") {
-		t.Errorf("there are %+v, %v", list, err)
+	if err != nil || !has("meek") || has("bold") || has("general-purpose") {
+		t.Errorf("there are %+v, %v", list.Agents, err)
+	}
+	if len(list.Problems) > 10 {
+		t.Errorf("%d problems are told", len(list.Problems))
+	}
+	// A file that is exchanged between the look and the reading does not count.
+	p, err := g.app.policyOf(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meek := filepath.Join(dir, ".claude/agents/meek.md")
+	if skip := p.untrustedAgents(); !skip(meek, []byte("---\nname: Explore\n---\nx")) || !skip(meek+"x", nil) {
+		t.Error("what was not looked at counts")
 	}
 }

@@ -103,7 +103,12 @@ func (l *Look) wait() string {
 // Problems are for people: what of the instructions is left out.
 func (e *engine) surroundings(a *App, cwd string, look *Look) (s session.Surroundings, problems []string) {
 	files, problems := instruction.Load(instructionSources(a.dirs, cwd, e.guard.Hidden(cwd).Path))
-	return session.Surroundings{Place: look.wait(), Instructions: a.Mask(instruction.Block(files))}, problems
+	s.Folder, s.Place = cwd, look.wait()
+	for _, f := range files {
+		s.Instructions = append(s.Instructions, session.Instruction{Paths: []string{f.Path, f.Real},
+			Text: a.Mask(f.Block())})
+	}
+	return s, problems
 }
 
 // folders implements session.Workspaces: each session works in the folder of its parent.

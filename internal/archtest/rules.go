@@ -31,10 +31,10 @@ func granted() allowance {
 		// 250 background commands in hand in the conversation, 300 that what is granted keeps its place, 800 tables,
 		// followed commands and what a command waits for in the conversation, 500 that a session goes on of which a
 		// repair lost the end, 700 limits and faults that are named and bounded, 100 that ends, answers and
-		// reasons are told of what they are about, 500 that a yes is for operations, 800 agents defined in every place
-		// and in whatever form, and what each comes to, 500 limits, taken trees and damaged logs that are told,
-		// 150 that no command gives a person's rebase what runs.
-		productLines: 76_500,
+		// reasons are told of what they are about, 500 that a yes is for operations, 1,400 agents defined in every
+		// place and in whatever form, what each comes to, and instructions, 500 limits, taken trees and damaged logs
+		// that are told, 150 that no command gives a person's rebase what runs.
+		productLines: 77_500,
 		wideLines:    0,
 	}
 }

@@ -42,7 +42,8 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 	for _, git := range gits {
 		protected = append(protected, entriesOf(filepath.Join(git, "hooks"))...)
 	}
-	for _, folder := range []string{".claude", ".claude/agents"} {
+	for _, folder := range []string{".claude", ".claude/agents", ".claude/commands", ".claude/skills", ".troupe",
+		".troupe/agents", ".agents", ".agents/subagents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
 	}
 	for _, path := range protected {

@@ -347,6 +347,8 @@ func nameFor(title string) string {
 // CheckName says what is wrong with a name that somebody chose.
 func CheckName(name string) error {
 	switch {
+	case strings.EqualFold(name, "main"):
+		return fmt.Errorf("the name %q is the main agent's", name)
 	case name != clean(name):
 		return fmt.Errorf("the name %q must not hold slashes, control characters or spaces at its ends", name)
 	case len([]rune(name)) > maxName:

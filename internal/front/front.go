@@ -25,7 +25,9 @@ type Document struct {
 	// Marked: there is front matter, however empty.
 	Marked bool
 	Fields []Field
-	Body   string // without blank lines around it
+	// Loose are lines of front matter that is not YAML which may be fields of known keys, or parts of a text.
+	Loose []Field
+	Body  string // without blank lines around it
 	// Line is the first line of the front matter, or of the body where there is none.
 	Line int
 	// Notes are what was put right.
@@ -52,7 +54,7 @@ type Kind int
 
 // Kinds of values.
 const (
-	unreadable Kind = iota // written so that nothing certain can be said of it
+	Unreadable Kind = iota // written so that nothing certain can be said of it
 	Nothing                // the key alone, or null
 	Text                   // also numbers and truth values, as written
 	List                   // of texts
@@ -130,7 +132,7 @@ func Parse(data []byte, known func(key string) bool) (Document, error) {
 	if err != nil {
 		return Document{}, err
 	}
-	front, body, err := doc.split(text)
+	front, body, err := doc.split(text, known)
 	if err != nil {
 		return Document{}, err
 	}
@@ -164,14 +166,18 @@ func (d *Document) normalise(data []byte) (string, error) {
 }
 
 // split finds the front matter.
-func (d *Document) split(text string) (front, body string, err error) {
+func (d *Document) split(text string, known func(string) bool) (front, body string, err error) {
 	n, open, start, at := 0, 0, 0, 0
 	for line := range strings.Lines(text) {
 		n++
 		end := at + len(line)
 		switch line = strings.TrimRight(line, " \t\n"); {
 		case open == 0 && line == "":
-		case open == 0 && line != "---":
+		case open == 0 && !opens(line):
+			if at := late(text, known); at > 0 {
+				return "", "", &Problem{Line: at, Text: "front matter begins here, and something stands before it; " +
+					"nothing may"}
+			}
 			d.Line = n
 			return "", text, nil
 		case open == 0:
@@ -187,4 +193,24 @@ func (d *Document) split(text string) (front, body string, err error) {
 	}
 	return "", "", &Problem{Line: open, Text: "the front matter that begins here does not end; close it with a line " +
 		"of three dashes"}
+}
+
+// opens: three dashes begin front matter, also with a comment behind them.
+func opens(line string) bool {
+	rest, ok := strings.CutPrefix(line, "---")
+	return ok && (rest == "" || strings.HasPrefix(strings.TrimLeft(rest, " \t"), "#") && rest[0] != '#')
+}
+
+// late finds front matter that is not at the beginning: three dashes with a known field behind them.
+func late(text string, known func(string) bool) int {
+	n, dashes := 0, false
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, " \t\n")
+		if key, _, ok := cutKey(line); dashes && ok && known(key) {
+			return n - 1
+		}
+		dashes = opens(line)
+	}
+	return 0
 }

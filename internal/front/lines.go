@@ -18,9 +18,8 @@ func cutKey(line string) (key, value string, ok bool) {
 }
 
 // readLines reads what is not YAML: a line that begins with a known key begins a field, and each other line
-// goes on with the one before.
-func readLines(front string, line int, known func(string) bool) []Field {
-	var fields []Field
+// goes on with the one before. Loose are lines that would begin one if they stood otherwise.
+func readLines(front string, line int, known func(string) bool) (fields, loose []Field) {
 	var rest []string // further lines of the last field
 	done := func() {
 		if len(fields) > 0 {
@@ -36,12 +35,26 @@ func readLines(front string, line int, known func(string) bool) []Field {
 		if key, value, ok := cutKey(text); ok && known(key) {
 			done()
 			fields = append(fields, Field{Key: key, Line: n, Value: Value{Text: value}})
-		} else if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, "#") {
+			continue
+		}
+		if key, _, ok := cutKey(plainLine(text)); ok && known(key) {
+			loose = append(loose, Field{Key: key, Line: n})
+		}
+		if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, "#") {
 			rest = append(rest, text)
 		}
 	}
 	done()
-	return fields
+	return fields, loose
+}
+
+// plainLine is a line without what may stand around a key: blanks before it, quotes, a blank before its colon.
+func plainLine(line string) string {
+	key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+	if !ok {
+		return ""
+	}
+	return strings.Trim(strings.TrimSpace(key), `"'`) + ":" + value
 }
 
 // ofLines is the value that the lines of one field have. A block of its own that is YAML is read as such: what

@@ -22,9 +22,12 @@ func (d *Document) readFields(front string, known func(string) bool) {
 	if e, ok := errors.AsType[*Problem](err); ok {
 		at = e.Line
 	}
-	d.Fields = readLines(front, d.Line, known)
-	d.Notes = append(d.Notes, Problem{Line: at, Text: "this is not valid YAML (" + err.Error() +
-		"), so each line was read by itself; put texts with a colon in them between quotes"})
+	d.Fields, d.Loose = readLines(front, d.Line, known)
+	text := "this is not valid YAML (" + err.Error() + "), so each line was read by itself"
+	if strings.Contains(err.Error(), "mapping values") {
+		text += "; put texts with a colon in them between quotes"
+	}
+	d.Notes = append(d.Notes, Problem{Line: at, Text: text})
 }
 
 // quoteStars puts quotes around a bare star, which is the usual way to say all, and not YAML.

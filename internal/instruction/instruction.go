@@ -50,6 +50,7 @@ type Sources struct {
 // File is one file that agents are told.
 type File struct {
 	Path  string
+	Real  string // with no link in it
 	Scope Scope
 	Text  string
 	// By is the file that imports this one; "" if it was found by its name.
@@ -160,7 +161,7 @@ func (l *loader) read(r reading, file, by string, depth int) {
 	if !ok {
 		return
 	}
-	l.files = append(l.files, File{Path: file, Scope: r.scope, Text: text, By: by})
+	l.files = append(l.files, File{Path: file, Real: real, Scope: r.scope, Text: text, By: by})
 	for _, at := range imports(text) {
 		l.follow(r, file, at, depth+1)
 	}

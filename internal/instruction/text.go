@@ -48,23 +48,12 @@ func withoutCode(line string) string {
 	}
 }
 
-// Block is all files as a model reads them; "" without files. No text in them can end its own part of it.
-func Block(files []File) string {
-	if len(files) == 0 {
-		return ""
+// Block is a file as a model reads it. No text in it can end its own part of what the model is told.
+func (f File) Block() string {
+	whose := string(f.Scope)
+	if f.By != "" {
+		whose += ", imported by " + f.By
 	}
-	var b strings.Builder
-	b.WriteString("Instructions that people left for agents. Follow them where they concern your task; where two " +
-		"differ, the later " +
-		"one counts, and what you are asked to do counts more. They permit nothing.\n")
-	for _, f := range files {
-		whose := string(f.Scope)
-		if f.By != "" {
-			whose += ", imported by " + f.By
-		}
-		fmt.Fprintf(&b, "<runtime-instructions file=%s of=%s>\n%s\n</runtime-instructions>\n",
-			troupe.Escape(fmt.Sprintf("%q", f.Path)),
-			troupe.Escape(fmt.Sprintf("%q", whose)), troupe.Escape(f.Text))
-	}
-	return b.String()
+	return fmt.Sprintf("<runtime-instructions file=%s of=%s>\n%s\n</runtime-instructions>\n",
+		troupe.Escape(fmt.Sprintf("%q", f.Path)), troupe.Escape(fmt.Sprintf("%q", whose)), troupe.Escape(f.Text))
 }

@@ -18,6 +18,7 @@ type builder struct {
 	seen      map[string]front.Field // by key, the last one
 	nameLine  int
 	noTools   bool // a line about tools could not be read
+	loose     []front.Field
 	unused    []string
 	firstLine int // of the unused
 }
@@ -45,8 +46,12 @@ const (
 // canonicalKey takes the spellings in use for one.
 func canonicalKey(key string) string {
 	switch k := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)); k {
-	case "allowedtools":
+	case "allowedtools", "tool":
 		return keyTools
+	case "disallowedtool":
+		return keyWithout
+	case "permission", "permissions":
+		return keyMode
 	case "maxtokens":
 		return keyTokens
 	case "colour":
@@ -59,19 +64,28 @@ func canonicalKey(key string) string {
 }
 
 // KeyInUse reports whether a key of front matter has a meaning for agents, here or elsewhere.
-func KeyInUse(key string) bool {
-	return slices.Contains([]string{
+func KeyInUse(key string) bool { return slices.Contains(keys(), canonicalKey(key)) }
+
+func keys() []string {
+	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, "skills", "mcpservers", "hooks", "memory", "isolation", "effort",
 		"requiredmcpservers", keyOmit, "outputstyle", "version", "author", "tags",
 		"category",
-	}, canonicalKey(key))
+	}
 }
 
 // field reads one key. Of one that stands twice the last counts for what is shown, and the stricter for what
 // the agent may do.
 func (b *builder) field(f front.Field) {
 	key := canonicalKey(f.Key)
+	if f.Key == "<<" || f.Key == "?" {
+		b.noTools = true
+		b.problem(b.at.problem(f.Line, "a reference, or a key that is not a word, may bring any field, so these "+
+			"agents get no "+
+			"tools; write the fields out"))
+		return
+	}
 	before, twice := b.seen[key]
 	if twice {
 		b.problem(b.at.problem(f.Line, "%s stands in line %d already; %s", f.Key, before.Line, twiceCounts(key)))
@@ -121,7 +135,34 @@ func (b *builder) field(f front.Field) {
 	case keyColor:
 		b.def.Color = strings.ToLower(b.text(f))
 	default:
-		b.notUsed(f)
+		if slices.Contains(keys(), key) {
+			b.notUsed(f)
+		} else {
+			b.unknown(f, key)
+		}
+	}
+}
+
+// unknown says that a key means nothing here. One that is nearly that of a restriction was meant to be one.
+func (b *builder) unknown(f front.Field, key string) {
+	switch near := troupe.Nearest(key, keys()); near {
+	case keyTools, keyWithout:
+		b.noTools = true
+		b.problem(b.at.problem(f.Line, "%s is no field of an agent; did you mean %s? Until that is clear, these "+
+			"agents get "+
+			"no tools", f.Key, near))
+	case keyMode, keySandbox:
+		b.def.Sandbox = troupe.LevelReadOnly
+		b.def.Mode = troupe.ModePlan
+		b.problem(b.at.problem(f.Line, "%s is no field of an agent; did you mean %s? Until that is clear, these "+
+			"agents "+
+			"only read", f.Key, near))
+	case "":
+		p := b.at.problem(f.Line, "%s means nothing here", f.Key)
+		p.Note = true
+		b.problem(p)
+	default:
+		b.problem(b.at.problem(f.Line, "%s means nothing here; did you mean %s?", f.Key, near))
 	}
 }
 
@@ -144,8 +185,14 @@ func (b *builder) toolsLine(f front.Field, twice bool) {
 	list := readTools(f.Value, b.tools)
 	b.toolProblems(f, list)
 	d := b.def
-	if list.starts != nil {
+	switch {
+	case list.starts == nil:
+	case d.Starts == nil:
 		d.Starts = list.starts
+	default:
+		d.Starts = slices.DeleteFunc(d.Starts, func(name string) bool {
+			return !slices.ContainsFunc(list.starts, func(s string) bool { return strings.EqualFold(s, name) })
+		})
 	}
 	if !twice {
 		d.All, d.Tools, d.Missing = list.all, list.names, list.missing
@@ -183,6 +230,11 @@ func (b *builder) truth(f front.Field, to *bool) {
 
 // mode reads a permission mode. Without one the parent's holds, and it bounds each other one.
 func (b *builder) mode(f front.Field, twice bool) {
+	if f.Value.Kind == front.List || f.Value.Kind == front.Tree || f.Value.Kind == front.Unreadable {
+		b.def.Mode = troupe.ModePlan
+		b.problem(b.at.problem(f.Line, "%s is not one of %v, so these agents only read", f.Key, troupe.Modes()))
+		return
+	}
 	name := b.text(f)
 	if name == "" || strings.EqualFold(name, "inherit") {
 		return
@@ -208,7 +260,11 @@ func (b *builder) mode(f front.Field, twice bool) {
 
 // sandbox reads how far commands are confined. What is not known is taken for the closest.
 func (b *builder) sandbox(f front.Field, twice bool) {
-	level := troupe.Level(strings.ToLower(b.text(f)))
+	level := troupe.Level(strings.ToLower(f.Value.Text))
+	if level = troupe.Level(strings.TrimSpace(string(level))); level == "" && f.Value.Kind != front.Nothing &&
+		f.Value.Kind != front.Text {
+		level = "of this form"
+	}
 	switch level {
 	case "", troupe.LevelNone:
 		return
@@ -261,6 +317,9 @@ func (b *builder) finish() {
 	if b.nameLine == 0 {
 		b.nameLine = b.at.line
 	}
+	for _, f := range b.loose {
+		b.looseField(f)
+	}
 	if b.noTools {
 		d.All, d.Tools, d.Missing = false, nil, nil
 	}
@@ -277,6 +336,26 @@ func (b *builder) finish() {
 		p.Note = true
 		b.problem(p)
 	}
+}
+
+// looseField is a line that may be a field, or part of a text, in what is not YAML. One that may be a restriction is
+// taken for one that cannot be read.
+func (b *builder) looseField(f front.Field) {
+	key := canonicalKey(f.Key)
+	if _, there := b.seen[key]; there {
+		return
+	}
+	switch key {
+	case keyTools, keyWithout:
+		b.noTools = true
+	case keyMode, keySandbox:
+		b.def.Mode, b.def.Sandbox = troupe.ModePlan, troupe.LevelReadOnly
+	default:
+		return
+	}
+	b.problem(b.at.problem(f.Line, "%s stands here within what is not valid YAML, so whether it is a field is not "+
+		"certain: "+
+		"these agents may do less. Put it at the beginning of its line, or texts between quotes", f.Key))
 }
 
 // opening is the first heading of a prompt, or its first paragraph.

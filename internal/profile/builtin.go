@@ -29,15 +29,6 @@ var (
 // Main is the root agent's type; no child can have it.
 const Main = "main"
 
-// BuiltIn lists the names of the types that every installation has.
-func BuiltIn() []string {
-	var names []string
-	for _, d := range builtins() {
-		names = append(names, d.Name)
-	}
-	return names
-}
-
 // builtins are the types every installation has, in the order they are shown.
 func builtins() []Definition {
 	defs := []Definition{

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,6 +16,8 @@ type Checked struct {
 	Path string
 	// Definition is nil if no agent can be made of the file.
 	Definition *Definition
+	// Startable: agents of it can be started.
+	Startable bool
 	// Document: the file is taken for a text about agents.
 	Document bool
 	Problems []Problem
@@ -41,33 +44,55 @@ func Check(paths []string, tools []troupe.ToolFacts) []Checked {
 			}
 		}
 		for _, n := range names {
-			out = append(out, checkFile(filepath.Join(dir, filepath.FromSlash(n)), n, front.Plain(dir), tools))
+			data, err := front.ReadFile(front.Plain(dir), n)
+			out = append(out, checkFile(filepath.Join(dir, filepath.FromSlash(n)), n, data, err, tools))
 		}
 	}
 	return out
 }
 
 // CheckFolder reads each file of a source by itself.
-func CheckFolder(f Folder, tools []troupe.ToolFacts) []Checked {
+func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []troupe.ToolFacts) []Checked {
 	var out []Checked
 	l := loader{tools: tools, set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}, scope: f.Scope}
-	l.each = func(shown, name string, in front.Folder) {
-		out = append(out, checkFile(shown, name, in, tools))
+	if f.Scope == ScopeProject {
+		l.skip = skip
+	}
+	seen := map[string]string{}
+	l.each = func(shown, name string, data []byte, err error) {
+		c := checkFile(shown, name, data, err, tools)
+		if d := c.Definition; d != nil {
+			key := fold(d.Name)
+			if first := seen[key]; first != "" {
+				c.Startable = false
+				c.Problems = append(c.Problems, Problem{Path: shown,
+					Text: fmt.Sprintf("the type %q is already defined in %s, "+
+						"which counts; this one is not used", d.Name, first)})
+			} else {
+				seen[key] = shown
+			}
+		}
+		if err == nil && l.skip != nil && l.skip(shown, data) {
+			c.Startable = false
+			c.Problems = append(c.Problems, Problem{Path: shown, Text: notTrusted})
+		}
+		out = append(out, c)
 	}
 	l.open(f)
 	return out
 }
 
-func checkFile(shown, name string, in front.Folder, tools []troupe.ToolFacts) Checked {
+func checkFile(shown, name string, data []byte, err error, tools []troupe.ToolFacts) Checked {
 	l := loader{tools: tools, fresh: map[string]string{},
 		set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
-	l.file(shown, name, in)
+	l.file(shown, name, data, err)
 	out := Checked{Path: shown, Problems: l.problems}
 	for _, d := range l.set.types {
-		if none := d.noneOf(); none != "" {
+		none := d.noneOf()
+		if none != "" {
 			out.Problems = append(out.Problems, Problem{Path: shown, Text: none})
 		}
-		out.Definition = &d
+		out.Definition, out.Startable = &d, none == ""
 	}
 	base := path.Base(name)
 	out.Document = out.Definition == nil && len(l.set.broken) == 0 &&

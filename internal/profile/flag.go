@@ -41,7 +41,7 @@ func (l *loader) flag(text string) {
 			}
 			fields = append(fields, front.Field{Key: part.key, Line: part.line, Value: jsonValue(part.raw)})
 		}
-		l.define(at, fields, "")
+		l.define(at, fields, nil, "")
 	}
 }
 

@@ -3,7 +3,6 @@ package profile
 import (
 	"encoding/json"
 	"maps"
-	"strings"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -17,7 +16,7 @@ type kept struct {
 func builtInSet() Set {
 	s := Set{types: map[string]Definition{}, broken: map[string]Problem{}}
 	for _, d := range builtins() {
-		s.types[strings.ToLower(d.Name)] = d
+		s.types[fold(d.Name)] = d
 	}
 	return s
 }
@@ -36,10 +35,12 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = builtInSet()
-	maps.Copy(s.types, k.Types)
-	maps.Copy(s.broken, k.Broken)
-	for key := range k.Broken {
-		delete(s.types, key)
+	for _, d := range k.Types {
+		s.types[fold(d.Name)] = d
+	}
+	for key, p := range k.Broken {
+		s.broken[fold(key)] = p
+		delete(s.types, fold(key))
 	}
 	return nil
 }

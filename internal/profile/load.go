@@ -39,8 +39,10 @@ type Sources struct {
 	// Folders are in the order of their strength, the weakest first. Those of an administrator are
 	// stronger than Flag, all others weaker. One that is not there holds nothing.
 	Folders []Folder
-	// Skip names definitions of projects, by file, that do not count; nil: all do.
-	Skip func(file string) bool
+	// Skip tells which definitions of projects do not count, by file and by what was read; nil: all do.
+	Skip func(file string, data []byte) bool
+	// Mask takes secrets out of a text; nil: there are none.
+	Mask func(string) string
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
 	// Tools are all tools there are, for checking those in definitions.
@@ -59,12 +61,13 @@ const (
 	maxFiles    = 2000
 	maxFolders  = 4 // folders within folders that are searched
 	maxName     = 100
-	maxProblems = 20 // told of one file
+	maxProblems = 20      // told of one file
+	maxRead     = 8 << 20 // bytes of all files together
 )
 
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
-	l := loader{tools: src.Tools, set: builtInSet()}
+	l := loader{tools: src.Tools, set: builtInSet(), mask: src.Mask}
 	flag := func() {
 		if strings.TrimSpace(src.Flag) != "" {
 			l.scope = ScopeFlag
@@ -88,14 +91,16 @@ func Load(src Sources) (Set, []Problem) {
 
 type loader struct {
 	tools    []troupe.ToolFacts
-	skip     func(file string) bool // while a project's are read
-	scope    Scope                  // of the source that is read
+	skip     func(file string, data []byte) bool // while a project's are read
+	mask     func(string) string
+	read     int   // bytes
+	scope    Scope // of the source that is read
 	set      Set
 	problems []Problem
 	fresh    map[string]string // names of the current source: where they were defined
 	told     map[string]int    // problems by path
 	// each is what becomes of a file, if it is not to be added to the set.
-	each func(shown, name string, in front.Folder)
+	each func(shown, name string, data []byte, err error)
 }
 
 // problem keeps what a person may want to read; nobody reads a thousand lines about one file.
@@ -152,16 +157,54 @@ func (l *loader) folder(base, shown, name string, in front.Folder) {
 	}
 	for _, n := range names {
 		file := filepath.Join(base, filepath.FromSlash(n))
-		if l.skip != nil && l.skip(file) {
-			l.problem(Problem{Path: file, Text: "it does not count, because this folder is not trusted: it would " +
-				"replace an agent or give it more than yours have"})
-			continue
-		}
+		data, err := l.data(file, n, in)
 		if l.each != nil {
-			l.each(file, n, in)
+			l.each(file, n, data, err)
 			continue
 		}
-		l.file(file, n, in)
+		if l.skip != nil && err == nil && l.skip(file, data) {
+			l.untrusted(file, n, data)
+			continue
+		}
+		l.file(file, n, data, err)
+	}
+}
+
+// data reads a file. A project's has to lie in a folder of definitions, also if it is a link: what commands may
+// write, or may not read, is no definition.
+func (l *loader) data(file, name string, in front.Folder) ([]byte, error) {
+	if l.scope == ScopeProject {
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(ProjectFolders(), func(dir string) bool {
+			return strings.Contains(filepath.ToSlash(real), "/"+dir+"/")
+		}) {
+			return nil, fmt.Errorf("it is a link to %s, which lies in no folder of definitions; copy it", real)
+		}
+	}
+	if l.read > maxRead {
+		return nil, fmt.Errorf("the definitions before it have %d MB together, and no more is read", maxRead>>20)
+	}
+	data, err := front.ReadFile(in, name)
+	l.read += len(data)
+	return data, err
+}
+
+// notTrusted is why a definition does not count.
+const notTrusted = "it does not count, because this folder is not trusted: it would replace an agent or give it more " +
+	"than yours have"
+
+// untrusted notes a definition that does not count, so that it is not said of its agents that there are none. What
+// it would have replaced stays.
+func (l *loader) untrusted(shown, name string, data []byte) {
+	p := Problem{Path: shown, Text: notTrusted, Unusable: true}
+	l.problem(p)
+	if d := checkFile(shown, name, data, nil, l.tools).Definition; d != nil {
+		if _, there := l.set.types[fold(d.Name)]; !there {
+			l.set.broken[fold(d.Name)] = p
+		}
 	}
 }
 
@@ -180,6 +223,7 @@ func markdown(in front.Folder, dir string, depth int) (names []string, problems 
 		return nil, []Problem{{Path: dir, Text: "the folder cannot be read: " + reason(err)}}
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	deep := 0
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
 		switch {
@@ -187,8 +231,11 @@ func markdown(in front.Folder, dir string, depth int) (names []string, problems 
 			more, p := markdown(in, name, depth+1)
 			names, problems = append(names, more...), append(problems, p...)
 		case e.IsDir():
-			problems = append(problems, Problem{Path: name, Text: "the folder lies too deep to be searched for agent " +
-				"definitions"})
+			if deep++; deep == 1 { // one of many is enough to say
+				problems = append(problems, Problem{Path: name,
+					Text: "the folder lies too deep to be searched for agent " +
+						"definitions"})
+			}
 		case strings.EqualFold(path.Ext(e.Name()), ".md"):
 			names = append(names, name)
 		case e.Type()&fs.ModeSymlink != 0:
@@ -213,10 +260,9 @@ func document(name string) bool {
 		"license"}, strings.ToLower(name))
 }
 
-func (l *loader) file(shown, name string, in front.Folder) {
+func (l *loader) file(shown, name string, data []byte, err error) {
 	base := path.Base(name)
 	at := origin{path: shown, line: 1, name: base[:len(base)-len(path.Ext(base))]}
-	data, err := front.ReadFile(in, name)
 	if err != nil {
 		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + reason(err)})
 		return
@@ -247,7 +293,7 @@ func (l *loader) file(shown, name string, in front.Folder) {
 			"has "+
 			"the name of its file and all the tools of its parent"))
 	}
-	l.define(at, doc.Fields, doc.Body)
+	l.define(at, doc.Fields, doc.Loose, doc.Body)
 }
 
 // origin is where a definition stands, and the name it has if it gives itself none.
@@ -262,18 +308,18 @@ func (o origin) problem(line int, format string, args ...any) Problem {
 }
 
 // define adds one definition to the set, over one of the same name from a weaker source.
-func (l *loader) define(at origin, fields []front.Field, prompt string) {
+func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 	d := Definition{Name: at.name, Origin: Origin{Source: at.path, Scope: l.scope}, All: true, Prompt: prompt}
-	b := builder{loader: l, at: at, def: &d, seen: map[string]front.Field{}}
+	b := builder{loader: l, at: at, def: &d, seen: map[string]front.Field{}, loose: loose}
 	for _, f := range fields {
 		b.field(f)
 	}
 	b.finish()
-	key := strings.ToLower(d.Name)
+	key := fold(d.Name)
 	switch {
 	case badName(d.Name) != "":
 		l.unusable(at.name, at.problem(b.nameLine, "the name %q %s", d.Name, badName(d.Name)))
-	case key == Main:
+	case key == fold(Main):
 		l.problem(at.problem(b.nameLine, "main is the root agent's own type, which a definition cannot replace; "+
 			"--append-system-prompt adds to its prompt"))
 	case l.fresh[key] != "":
@@ -287,6 +333,11 @@ func (l *loader) define(at origin, fields []front.Field, prompt string) {
 			d.Shadows = append([]string{weaker.Source}, weaker.Shadows...)
 		}
 		l.ceiling(&d)
+		if l.mask != nil {
+			for _, text := range []*string{&d.Description, &d.WhenToUse, &d.Prompt, &d.InitialPrompt} {
+				*text = l.mask(*text)
+			}
+		}
 		l.set.types[key] = d
 		delete(l.set.broken, key)
 	}
@@ -308,10 +359,14 @@ func (l *loader) ceiling(d *Definition) {
 // unusable records a definition that cannot be used. It still counts for its name: an
 // agent of a weaker source must not take the place of the one that was meant.
 func (l *loader) unusable(name string, p Problem) {
+	p.Unusable = true
 	l.problem(p)
-	key := strings.ToLower(name)
-	if key == Main || l.fresh[key] != "" {
+	key := fold(name)
+	if key == fold(Main) || l.fresh[key] != "" {
 		return
+	}
+	if _, there := l.set.types[key]; there && l.scope == ScopeProject {
+		return // a stranger's file takes no agent away
 	}
 	delete(l.set.types, key)
 	l.set.broken[key] = p
@@ -336,4 +391,15 @@ func badName(name string) string {
 		}
 	}
 	return ""
+}
+
+// fold is a name as it is looked up: two names are one if strings.EqualFold says so.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, strings.TrimSpace(name))
 }

@@ -74,13 +74,22 @@ type Problem struct {
 	Text string `json:"text"`
 	// Note: the definition is followed; this only says what is not used yet.
 	Note bool `json:"note,omitempty"`
+	// Unusable: no agent can be made of it.
+	Unusable bool `json:"unusable,omitempty"`
 }
 
+// String is one line, whatever stands in the names of files and in the files.
 func (p Problem) String() string {
-	if p.Line == 0 {
-		return p.Path + ": " + p.Text
+	text := p.Path + ": " + p.Text
+	if p.Line > 0 {
+		text = fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
 	}
-	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
+	return strings.Map(func(r rune) rune {
+		if troupe.Unseen(r) {
+			return '�'
+		}
+		return r
+	}, text)
 }
 
 // Set is the types known to one session tree. It does not change.
@@ -90,7 +99,7 @@ type Set struct {
 }
 
 // Main is the root agent's type.
-func (s Set) Main() Definition { return s.types[Main] }
+func (s Set) Main() Definition { return s.types[fold(Main)] }
 
 // Lookup finds the type that a birth asks for, without regard to case; "" is
 // general-purpose. The error lists the types there are and is meant for whoever asked.
@@ -98,12 +107,12 @@ func (s Set) Lookup(name string) (Definition, error) {
 	if name == "" {
 		name = troupe.GeneralAgent
 	}
-	key := strings.ToLower(strings.TrimSpace(name))
+	key := fold(name)
 	if p, ok := s.broken[key]; ok {
 		return Definition{}, &unknownError{fmt.Sprintf("the agent type %q is defined but cannot be used (%s)", name, p)}
 	}
 	d, ok := s.types[key]
-	if !ok || key == Main {
+	if !ok || key == fold(Main) {
 		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; %s", name, s.Find(name))}
 	}
 	return d, nil
@@ -111,7 +120,7 @@ func (s Set) Lookup(name string) (Definition, error) {
 
 // Broken reports whether a type of this name is defined and cannot be used.
 func (s Set) Broken(name string) bool {
-	_, broken := s.broken[strings.ToLower(strings.TrimSpace(name))]
+	_, broken := s.broken[fold(name)]
 	return broken
 }
 
@@ -125,9 +134,9 @@ func (e *unknownError) Unwrap() error { return troupe.ErrNotFound }
 // others by name.
 func (s Set) List() []Definition {
 	var out []Definition
-	listed := map[string]bool{Main: true}
+	listed := map[string]bool{fold(Main): true}
 	for _, b := range builtins() {
-		key := strings.ToLower(b.Name)
+		key := fold(b.Name)
 		if d, ok := s.types[key]; ok && !listed[key] {
 			out = append(out, d)
 		}
@@ -255,8 +264,9 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 		return full, "", err
 	}
 	if d.Source != troupe.BuiltIn {
-		note = fmt.Sprintf("its definition names the model %q, which is not to be had here (%v); it has its "+
-			"parent's, %s", name, err, at.Model)
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		note = fmt.Sprintf("its definition names the model %q, which is not to be had here (%s); it has its "+
+			"parent's, %s", name, strings.TrimSuffix(why, "."), at.Model)
 	}
 	return at.Model, note, nil
 }

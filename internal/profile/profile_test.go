@@ -249,7 +249,16 @@ func TestToolsLine(t *testing.T) {
 		{"disallowedTools: Bash, write", []string{"Edit", "Glob", "Grep", "Read"}, ""},
 		{"tools: Read, Bash\ndisallowedTools: [Bash]", []string{"Read"}, ""},
 		{"disallowedTools: Bash(rm *)", []string{"Edit", "Glob", "Grep", "Read", "Write"}, ""},
-		{"disallowedTools: Bsh", all, "not a tool"},
+		{"disallowedTools: Bsh", []string{"Edit", "Glob", "Grep", "Read", "Write"}, "not a tool"},
+		{"disallowedTools: B*", []string{"Edit", "Glob", "Grep", "Read", "Write"}, "not a tool"},
+		{"disallowedTools: '*(x)'", []string{}, "not a tool"},
+		{"tools: Agent(), Read", []string{"Agent", "Read"}, ""},
+		{"tols: Read", []string{}, "did you mean tools?"},
+		{"tool: Read", []string{"Read"}, ""},
+		{"<<: {tools: Read}", []string{}, "may bring any field"},
+		{"color: a: b\n\"disallowedTools\": Bash", []string{}, "is not certain"},
+		{"color: a: b\n  tools: Read", []string{}, "is not certain"},
+		{"color: a: b\ntools : Read", []string{}, "is not certain"},
 		{"disallowedTools: (x)", all, "is not a tool"},
 		{"disallowedTools: {a: b}", []string{}, "cannot be read"},
 		{"disallowedTools: '*'", []string{}, ""},
@@ -378,6 +387,62 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestStartsLine: what Agent(…) leaves, however it is written; of two lines what both leave.
+func TestStartsLine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][]string{
+		"tools: Agent": nil, "tools: '*'": nil, "tools: Agent()": {}, "tools: Agent(,)": {},
+		"tools: Agent (Explore)":                             {"Explore"},
+		"tools: [Agent(Explore, Plan)]":                      {"Explore", "Plan"},
+		"tools: Task( Explore ), Agent(Plan)":                {"Explore", "Plan"},
+		"tools: Agent(Explore)\ntools: Agent(explore, Plan)": {"Explore"}, "tools: Agent\ntools: Agent(Plan)": {"Plan"},
+		"tools: Agent(Plan)\ntools: Agent": {"Plan"},
+	} {
+		set, _ := load(t, "x.md", "---\ndescription: d\n"+line+"\n---\nPrompt.")
+		d, err := set.Lookup("x")
+		if err != nil || (d.Starts == nil) != (want == nil) || !slices.Equal(d.Starts, want) {
+			t.Errorf("%s: %#v, %v", line, d.Starts, err)
+		}
+	}
+}
+
+// TestStrangersFiles: what a repository's files bring or take away that nobody trusted.
+func TestStrangersFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	agents := filepath.Join(dir, ".claude", "agents")
+	write(t, filepath.Join(dir, ".env"), "KEY=secret")
+	write(t, filepath.Join(dir, "docs", "d.md"), "---\ndescription: d\n---\nsecret")
+	write(t, filepath.Join(agents, "shared", "real.md"), "---\ndescription: d\n---\nBody KEY")
+	write(t, filepath.Join(agents, "Explore.md"), "NUL \x00")
+	write(t, filepath.Join(agents, "odd\nforged: line.md"), "---\ntools: (\n---\nBody")
+	write(t, filepath.Join(agents, "v.md"), "---\nname: Ver\u0130fication\ndescription: d\n---\nBody")
+	for name, to := range map[string]string{"env.md": "../../.env", "doc.md": "../../docs/d.md",
+		"own.md": "shared/real.md"} {
+		if err := os.Symlink(to, filepath.Join(agents, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, problems := Load(Sources{Folders: inProject(dir), Tools: allTools(),
+		Mask: func(s string) string { return strings.ReplaceAll(s, "KEY", "‹masked›") }})
+	for name, want := range map[string]string{"env": "cannot be used", "doc": "cannot be used", "own": "",
+		"Explore": ""} {
+		d, err := set.Lookup(name)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) ||
+			strings.Contains(d.Prompt+d.Description, "KEY") {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	if d, err := set.Lookup("Verification"); err != nil || d.Source != troupe.BuiltIn {
+		t.Errorf("another name that looks alike counts for Verification: %+v, %v", d, err)
+	}
+	for _, p := range problems {
+		if strings.Contains(p.String(), "\n") {
+			t.Errorf("a problem of two lines: %q", p.String())
+		}
+	}
+}
+
 // A sandbox that is not understood is taken for the closest one. A mode that is not is the parent's, which
 // bounds every mode.
 func TestUnknownBounds(t *testing.T) {
@@ -387,6 +452,14 @@ func TestUnknownBounds(t *testing.T) {
 		def, err := set.Lookup("a")
 		if err != nil || def.Mode != "" || def.Sandbox != troupe.LevelReadOnly || len(problems) != 2 {
 			t.Errorf("%s: mode %q, sandbox %q, %v, %v", mode, def.Mode, def.Sandbox, problems, err)
+		}
+	}
+	for _, form := range []string{"[plan]", "{a: plan}"} {
+		set, problems := load(t, "a.md", "---\ndescription: d\npermissionMode: "+form+"\nsandbox: "+form+"\n---\nBody")
+		if def, err := set.Lookup("a"); err != nil || def.Mode != troupe.ModePlan ||
+			def.Sandbox != troupe.LevelReadOnly ||
+			len(problems) != 2 {
+			t.Errorf("%s: %+v, %v, %v", form, def, problems, err)
 		}
 	}
 	for _, mode := range []string{"", "inherit"} {

@@ -116,12 +116,22 @@ func TestPrecedence(t *testing.T) {
 	}
 	delete(got, "general-purpose")
 	delete(got, "Verification")
-	if diff := cmp.Diff(map[string]string{"One": "project", "TWO": "flag", "PLAN": "user", "explore": "flag"},
+	if diff := cmp.Diff(map[string]string{"One": "project", "TWO": "flag", "PLAN": "user", "explore": "flag",
+		"three": "user"},
 		got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := set.Lookup("three"); err == nil || !strings.Contains(err.Error(), "cannot be used") {
-		t.Errorf("a broken definition lets a weaker one of the same name through: %v", err)
+	write(t, filepath.Join(user, "e.md"), "---\nname: x\n")
+	write(t, filepath.Join(user, "Verification.md"), "---\nname: x\n")
+	broken, _ := Load(Sources{Folders: ofUser(user), Tools: allTools()})
+	if _, err := broken.Lookup("verification"); err == nil || !strings.Contains(err.Error(), "cannot be used") {
+		t.Errorf("a definition of the user's that is broken lets a weaker one of the same name through: %v", err)
+	}
+	if err := os.Remove(filepath.Join(user, "e.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(user, "Verification.md")); err != nil {
+		t.Fatal(err)
 	}
 	var duplicate bool
 	for _, p := range problems {

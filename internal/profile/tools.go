@@ -67,10 +67,11 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 		return
 	}
 	name, inside, narrow := strings.Cut(w, "(")
-	if name = strings.TrimSpace(name); without && name == "*" {
-		return
-	}
+	name = strings.TrimSpace(name)
 	full, hint := toolName(name, known)
+	if full == "" && without {
+		l.deny(name, known)
+	}
 	switch {
 	case full == "":
 		l.missing = append(l.missing, name)
@@ -79,6 +80,9 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 	case without: // denied in part: denied
 	case narrow && strings.EqualFold(full, agentTool):
 		l.starts = append(l.starts, splitNames(strings.TrimSuffix(strings.TrimSpace(inside), ")"))...)
+		if l.starts == nil {
+			l.starts = []string{}
+		}
 	case narrow:
 		l.missing = append(l.missing, w)
 		l.problems = append(l.problems, fmt.Sprintf("names %q; parentheses are for Agent alone, and without them it "+
@@ -89,6 +93,27 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 		l.notes = append(l.notes, fmt.Sprintf("names %q, which is %s here", name, full))
 	}
 	l.names = append(l.names, full)
+}
+
+// deny takes away what a word may mean that is no tool's name: all that a star stands for, or the nearest name.
+func (l *toolList) deny(word string, known []troupe.ToolFacts) {
+	near := ""
+	if !strings.Contains(word, "*") {
+		var all []string
+		for _, k := range known {
+			all = append(all, k.Name)
+		}
+		near = troupe.Nearest(word, all)
+	}
+	for _, k := range known {
+		begin, end, star := strings.Cut(strings.ToLower(word), "*")
+		plain := strings.ToLower(k.Name)
+		if k.Name == near || star && strings.HasPrefix(plain, begin) &&
+			strings.HasSuffix(plain, strings.Trim(end, "*")) ||
+			slices.Contains(k.Misspellings, strings.ToLower(word)) {
+			l.names = append(l.names, k.Name)
+		}
+	}
 }
 
 // agentTool is the tool that starts agents.
@@ -117,6 +142,9 @@ func toolName(word string, known []troupe.ToolFacts) (name, hint string) {
 // splitNames splits at commas and blanks outside parentheses.
 func splitNames(s string) []string {
 	depth := 0
+	for strings.Contains(s, " (") { // Agent (Explore) is Agent(Explore)
+		s = strings.ReplaceAll(s, " (", "(")
+	}
 	return strings.FieldsFunc(s, func(r rune) bool {
 		switch r {
 		case '(':

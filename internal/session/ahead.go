@@ -34,15 +34,15 @@ func (bs *births) askAhead(births []birth) ([]birth, error) {
 			out = append(out, *b)
 			continue
 		}
-		needs := bs.needs(troupe.JoinText(b.Prompt[:1]), b.Profile)
+		needs := bs.needs(b.asked, b.Profile)
 		if len(needs) == 0 {
 			out = append(out, *b)
 			continue
 		}
 		asking = append(asking, b.call)
 		byCall[b.call] = needs
-		lines = append(lines, b.Profile.Type+": "+b.Title)
-		if job := firstLine(troupe.JoinText(b.Prompt[:1])); job != "" && job != b.Title {
+		lines = append(lines, b.Profile.Type+": "+strings.Join(strings.Fields(b.Title), " "))
+		if job := firstLine(b.asked); job != "" && job != b.Title {
 			lines = append(lines, "  “"+job+"”")
 		}
 		for _, r := range needs {

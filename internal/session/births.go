@@ -26,6 +26,7 @@ type birth struct {
 	call       int
 	decision   troupe.Decision
 	background bool
+	asked      string // the call's own prompt, without what the definition puts before it
 	fleet.Birth
 }
 
@@ -112,7 +113,7 @@ func (bs *births) plan(calls []int, environment func(folder string) Surroundings
 		sp.Background = b.Background
 		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
 		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, sp.Background)
-		births = append(births, birth{i, d, sp.Background, b})
+		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, Birth: b})
 	}
 	births, err := bs.askAhead(births)
 	if err != nil {

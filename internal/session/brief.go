@@ -22,7 +22,7 @@ type briefing struct {
 func (h *Hub) brief(at Surroundings, b briefing, roles Roles) *troupe.Brief {
 	out := &troupe.Brief{Place: at.Place, Holds: h.holds(b)}
 	if !b.profile.OmitInstructions {
-		out.Instructions = at.Instructions
+		out.Instructions = h.told(at.Instructions, b.line, at.Folder)
 	}
 	for _, name := range b.profile.Tools {
 		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {

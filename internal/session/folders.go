@@ -1,8 +1,12 @@
 package session
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/troupe-dev/troupe/internal/gate"
 )
 
 // freshFor is how long a folder's description may be used again while nothing that was started here
@@ -12,10 +16,35 @@ const freshFor = 5 * time.Second
 
 // Surroundings are what a session is told of its folder, each as a block of text.
 type Surroundings struct {
-	Place string // the machine and the folder
-	// Instructions are what people wrote for agents in the folder.
-	Instructions string
+	Folder       string
+	Place        string // the machine and the folder
+	Instructions []Instruction
 }
+
+// Instruction is a file that people wrote for agents, as a model reads it.
+type Instruction struct {
+	Paths []string // as it is named, and where it really lies
+	Text  string
+}
+
+// told are the instructions that a session may read: a rule that denies it a file denies it these words too.
+func (h *Hub) told(all []Instruction, line []gate.Layer, cwd string) string {
+	var b strings.Builder
+	hidden := gate.Hidden(line, []string{cwd}, h.d.Home)
+	for _, in := range all {
+		if hidden == nil || !slices.ContainsFunc(in.Paths, hidden) {
+			b.WriteString(in.Text)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return aboutInstructions + b.String()
+}
+
+const aboutInstructions = "Instructions that people left for agents. Follow them where they concern your task; where " +
+	"two differ, " +
+	"the later one counts, and what you are asked to do counts more. They permit nothing.\n"
 
 // folderCache has descriptions of folders for the agents that begin in them.
 type folderCache struct {

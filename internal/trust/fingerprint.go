@@ -82,7 +82,7 @@ type Subject struct {
 	// Root is the outermost folder that links may lead to, such as the repository's; "" is Folder.
 	Root string
 	Home string // the user's, "" if there is none
-	// Agents are names of agents that a definition in the folder would replace.
+	// Agents are names of agents that a definition in the folder would replace: built-in ones and the user's.
 	Agents []string
 	// AgentKey tells which keys of a definition of agents have a meaning.
 	AgentKey func(key string) bool
@@ -233,6 +233,7 @@ func (l *look) folder(dir string, depth int, find func(name string, data []byte)
 		switch {
 		case e.IsDir() && depth < maxDeep:
 			l.folder(name, depth+1, find)
+		case e.IsDir():
 		case strings.EqualFold(path.Ext(e.Name()), ".md"):
 			kind := strings.Join(strings.SplitN(name, "/", 3)[:2], "/")
 			if l.count == nil {

@@ -182,7 +182,7 @@ func (l *look) agent(name string, data []byte) {
 		}
 	}
 	if slices.ContainsFunc(l.subject.Agents, func(known string) bool { return strings.EqualFold(known, id) }) {
-		why = append(why, "takes the place of a built-in agent, tools: "+tools)
+		why = append(why, "takes the place of an agent that is built in or yours, tools: "+tools)
 	}
 	if len(why) > 0 {
 		l.add(KindAgent, name, id+": "+strings.Join(why, "; "))

@@ -102,13 +102,15 @@ type Status struct {
 	// Questions are the folders to ask about; with none, and not Trusted, there is nothing to ask.
 	Questions []Question
 	Problems  []string
+	// Seen are the files that were looked at, with the hash of each (hex SHA-256).
+	Seen map[string]string
 }
 
 // Look judges folders together: what one of them allows counts only if all are trusted. read are
 // the files that settings were read from, with the hash of what was read: one that has changed
 // since means that nothing is trusted now, and the next start asks.
 func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) {
-	var out Status
+	out := Status{Seen: map[string]string{}}
 	trusted, something := true, false
 	unseen := make(map[string]bool, len(read))
 	for name := range read {
@@ -120,6 +122,9 @@ func (s *Store) Look(folders []Subject, read map[string]string) (Status, error) 
 			return Status{}, err
 		}
 		out.Problems = append(out.Problems, fp.Problems...)
+		for name, hash := range fp.seen {
+			out.Seen[filepath.Join(fp.Folder, filepath.FromSlash(name))] = hash
+		}
 		for name, hash := range read {
 			if fp.Saw(name, hash) {
 				delete(unseen, name)

@@ -37,6 +37,8 @@ type AgentCheck struct {
 	Tools       []string `json:"tools"` // null: all that sub-agents get
 	Model       string   `json:"model"`
 	Loaded      bool     `json:"loaded"`
+	// Startable: agents of it can be started here.
+	Startable bool `json:"startable"`
 	// Document: it is taken for a text about agents, not for one of them.
 	Document bool     `json:"document,omitempty"`
 	Warnings []string `json:"warnings"` // with file and line
@@ -55,7 +57,8 @@ type AgentProfile struct {
 
 	Prompt   string       `json:"prompt"`
 	Resolved string       `json:"resolved_model"`
-	Mode     troupe.Mode  `json:"mode"`    // that holds for it
+	Mode     troupe.Mode  `json:"mode"` // that holds for it, with the main agent's
+	Own      troupe.Mode  `json:"own_mode,omitempty"`
 	Sandbox  troupe.Level `json:"sandbox"` // the most that its commands are left
 	Has      []ToolOf     `json:"has"`     // every tool there is, and why it has it or not
 	Starts   []string     `json:"starts,omitempty"`

@@ -107,9 +107,10 @@ func newAgentsCheck(c *console.Console) *cobra.Command {
 		Use: "check [PATH...]", Short: "Say what is wrong with definitions of agents, with file and line",
 		Long: `Read definitions of agents and print everything about them that is not followed as it is written, with
 file and line. PATH is a file, or a folder with its subfolders; without one, all that count in this folder
-are read. It ends with 1 if an agent cannot be made of some file. With --json, one object for each file:
+are read. It ends with 1 if some file defines an agent that cannot be started here. With --json, one object for each file:
 
-  {"path": "…", "name": "…", "description": "…", "tools": null, "model": "…", "loaded": true, "warnings": []}
+  {"path": "…", "name": "…", "description": "…", "tools": null, "model": "…", "loaded": true,
+   "startable": true, "warnings": []}
 
 tools is null where all tools are left to the agent.`,
 		Example: "troupe agents check\ntroupe agents check .claude/agents/reviewer.md\ntroupe agents check --json " +
@@ -136,7 +137,7 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 	agents, failed, odd := 0, 0, 0
 	for _, f := range files {
 		switch {
-		case f.Loaded:
+		case f.Startable:
 			agents++
 		case !f.Document:
 			failed++
@@ -157,8 +158,8 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 		}
 	}
 	if !asJSON {
-		if _, err := fmt.Fprintf(c.Out, "%d files: %d agents, %d that cannot be used; something was said about %d\n",
-			len(files), agents, failed, odd); err != nil {
+		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be started here; notes on %s\n",
+			counted(len(files), "file"), counted(agents, "agent"), failed, counted(odd, "file")); err != nil {
 			return err
 		}
 	}
@@ -203,7 +204,7 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	var b strings.Builder
 	line := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-12s %s\n", title, console.Clean(text))
+			fmt.Fprintf(&b, "%-12s %s\n", title, strings.ReplaceAll(console.Clean(text), "\n", " "))
 		}
 	}
 	count := func(title string, n int64) {
@@ -218,7 +219,11 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 		line("replaces", place(c, s))
 	}
 	line("model", p.Resolved)
-	line("mode", string(p.Mode))
+	mode := string(p.Mode)
+	if p.Own != "" && p.Own != p.Mode {
+		mode += " (its definition says " + string(p.Own) + "; the main agent's mode bounds it)"
+	}
+	line("mode", mode)
 	line("sandbox", string(p.Sandbox))
 	line("starts only", strings.Join(p.Starts, ", "))
 	count("max turns", int64(p.MaxTurns))
@@ -247,29 +252,62 @@ func newAgentsNew(c *console.Console) *cobra.Command {
 that is often wanted and a word on it. A file that is there already is left alone.`,
 		Example: "troupe agents new migrations\ntroupe agents new --user reviewer",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+			if err := isFree(ctx, c, a, args[0]); err != nil {
+				return err
+			}
 			base := c.Cwd
 			if mine {
 				if base, _ = c.Lookup("HOME"); base == "" {
 					return console.Usage("HOME is not set, so there is no folder of yours to write to")
 				}
 			}
-			return writeNew(c, filepath.Join(base, ".claude", "agents"), args[0])
-		},
+			return writeNew(c, base, args[0])
+		}),
 	}
 	cmd.Flags().BoolVar(&mine, "user", false, "Write it for all your projects, in ~/.claude/agents")
 	return cmd
 }
 
-func writeNew(c *console.Console, dir, name string) error {
+// isFree refuses the name of a type that there is: a definition would take its place unnoticed.
+func isFree(ctx context.Context, c *console.Console, a api.API, name string) error {
+	list, err := a.Agents(ctx, wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}})
+	if err != nil {
+		return err
+	}
+	for _, t := range list.Agents {
+		if strings.EqualFold(t.Name, name) {
+			return &troupe.UserError{Problem: fmt.Sprintf("there is an agent %s already (%s)", t.Name,
+				place(c, t.Source)),
+				Hint: "A definition of this name would take its place. Choose another name.", Code: troupe.ExitUsage}
+		}
+	}
+	return nil
+}
+
+// counted is a number of things in words: "1 file", "2 files".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func writeNew(c *console.Console, base, name string) error {
 	if name == "" || strings.ContainsAny(name, "/\\:") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
 		return console.Usage("%q cannot be the name of an agent's file: use letters, digits, - and _", name)
 	}
-	path := filepath.Join(dir, name+".md")
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it is part of a project, as others' files in it
+	const dir = ".claude/agents"
+	path := filepath.Join(base, filepath.FromSlash(dir), name+".md")
+	root, err := os.OpenRoot(base) // a link does not lead the file out of it
+	if err != nil {
+		return fmt.Errorf("open the folder for the definition: %w", err)
+	}
+	defer root.Close() //nolint:errcheck // it was only a way to the file
+	if err := root.MkdirAll(filepath.FromSlash(dir), 0o755); err != nil {
 		return fmt.Errorf("make the folder of agents: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as above
+	f, err := root.OpenFile(filepath.FromSlash(dir+"/"+name+".md"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return &troupe.UserError{Problem: path + " is there already", Hint: "Change it, or choose another name.",
 			Code: troupe.ExitUsage}
