@@ -131,7 +131,7 @@ func (bs *births) background(calls []int, by *troupe.Caller) error {
 		}
 		bs.a.tree.setAwaited(c.Child, false)
 		child := troupe.Session{ID: c.Child, Parent: bs.a.id, Name: t.Name, Title: t.Title}
-		moved := bs.wentBackground(c, child, "It takes long, so it was moved on; it is at work")
+		moved := bs.wentBackground(c, child, "It was moved to the background while it works; it is at work")
 		moved.Caller = by
 		if err := bs.a.stage(moved); err != nil {
 			return err

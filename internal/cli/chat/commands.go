@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 )
 
 // command is one of the words that begin with a slash.
@@ -23,7 +24,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "help", help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
-			run: func(_ context.Context, v *conversation, _ string) error { v.say(help()); return nil }},
+			run: func(_ context.Context, v *conversation, _ string) error { v.say(help(v.width())); return nil }},
 		{name: "agents", help: "every agent of this conversation", aliases: []string{"agent"}, late: true,
 			run: listAgents},
 		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
@@ -47,8 +48,9 @@ func commands() []command {
 			run: func(ctx context.Context, v *conversation, hint string) error {
 				return v.tree.held(ctx, func() error { return v.trees.api.Compact(ctx, v.tree.root, hint) })
 			}},
-		{name: "undo", args: "[TURN|redo]", help: "take back what tools did to files, or take that back",
-			run: planUndo},
+		{name: "undo", args: "[TURN|redo]",
+			help: "take back what tools did to files, or take that back; `troupe undo main --list` lists turns",
+			run:  planUndo},
 		{name: "background", args: "[NAME|#]", help: "what is waited for goes on in the background: all, or one agent",
 			aliases: []string{"bg"}, run: background},
 		{name: "foreground", args: "NAME|#|TASK", help: "follow an agent's work, or a command; Esc returns",
@@ -129,15 +131,23 @@ func findCommand(word string) (name, problem string) {
 		"To send a message that begins with a slash, write two.", word)
 }
 
-// help is the text of /help.
-func help() string {
+// helpIndent is where the words about a command begin.
+const helpIndent = 23
+
+// help is the text of /help. Words that go on in another row begin where they began.
+func help(width int) string {
 	var b strings.Builder
+	room := 0
+	if width > 2*helpIndent {
+		room = width - helpIndent
+	}
 	for _, c := range commands() {
 		head := "/" + c.name
 		if c.args != "" {
 			head += " " + c.args
 		}
-		fmt.Fprintf(&b, "  %-20s %s\n", head, c.help)
+		rows := console.Wrap(c.help, room)
+		fmt.Fprintf(&b, "  %-20s %s\n", head, strings.Join(rows, "\n"+strings.Repeat(" ", helpIndent)))
 	}
 	b.WriteString(`  @path                the file, picture or folder goes with the message
   A request is answered with a key and Enter: y yes, once; s for this session; f for its folder;

@@ -68,7 +68,7 @@ func later(t wire.Tree) string {
 func oneSession(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return console.Usage("troupe %s takes one session: an id, the beginning of one, a name, or a path "+
-			"such as \"main/Auth Explorer\"", cmd.Name())
+			"such as \"main/Auth Explorer\"; main is the newest of this folder", cmd.Name())
 	}
 	return nil
 }

@@ -146,7 +146,11 @@ func line(format string, args ...any) string { return console.Line(fmt.Sprintf(f
 func describeEvent(e troupe.Event) string {
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		return line("born as %s on %s, mode %s, tools %s", b.Profile.Type, b.Profile.Model, b.Authority.Mode,
+		mode := ""
+		if b.Authority.Mode != "" {
+			mode = ", mode " + string(b.Authority.Mode)
+		}
+		return line("born as %s on %s%s, tools %s", b.Profile.Type, b.Profile.Model, mode,
 			strings.Join(b.Profile.Tools, " "))
 	case troupe.Started:
 		return line("run %d begins", b.Run)

@@ -127,7 +127,7 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 				return console.Usage("--%s 0 would leave the run nothing; leave the flag out for no limit", name)
 			}
 		}
-		if !f.print && len(args) == 1 && !c.InPiped &&
+		if !f.print && len(args) == 1 && !c.InPiped && !cmd.Flags().Changed("agent") &&
 			!strings.ContainsAny(strings.TrimSpace(args[0]), " \t\n") {
 			return unknown(cmd, args)
 		}
@@ -182,9 +182,25 @@ func talk(ctx context.Context, c *console.Console, f flags, args []string) error
 				return err
 			}
 		}
+		if err := agentIsThere(ctx, h.API, b); err != nil {
+			return err
+		}
 		return chat.Run(ctx, c, h.API, b, chat.Options{History: h.History(), Mask: h.Mask, HangUp: c.HangUp,
 			Status: true})
 	})
+}
+
+// agentIsThere refuses to begin a conversation as an agent that there is not: words would be typed for nothing.
+func agentIsThere(ctx context.Context, a api.API, b wire.Begin) error {
+	if b.Agent == "" || b.Resume != "" || b.Continue {
+		return nil
+	}
+	if _, err := a.Model(ctx, b.Model, b.Cwd); err != nil {
+		return nil //nolint:nilerr // the conversation says so itself, and can be given another model
+	}
+	_, err := a.Agent(ctx, wire.AgentName{Name: b.Agent,
+		Place: wire.Place{Cwd: b.Cwd, Permissions: b.Permissions, Model: b.Model, Agents: b.Agents}})
+	return err
 }
 
 // drive has a program hold the conversation.
