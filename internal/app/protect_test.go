@@ -243,7 +243,7 @@ func TestDeniedByRules(t *testing.T) {
 	// A change of git's config by which no program runs needs no question, and no leave to write that file.
 	named := []byte("[user]\n\tname = a\n")
 	for deny, want := range map[string]bool{"Edit(*.md)": true, "Edit(.git/config)": false, "Write(**)": false} {
-		if confined(deny).Replaces(filepath.Join(dir, ".git/config"), nil, named) != want {
+		if confined(deny).Replaces(filepath.Join(dir, ".git/config"), []byte{}, named) != want {
 			t.Errorf("%s: the user is named in git's config: %v", deny, !want)
 		}
 	}
