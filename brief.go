@@ -6,17 +6,32 @@ type Brief struct {
 	Place string `json:"place,omitempty"` // the machine and the folder
 	// Instructions are what people wrote for agents in the folder.
 	Instructions string `json:"instructions,omitempty"`
+	// About are the files for which instructions are told besides, because an agent has read or written something that
+	// they are for.
+	About []string `json:"about,omitempty"`
 	// Holds is what holds for the session now: its model, its mode, what its commands may do. When
 	// that changes it is told again.
 	Holds  string `json:"holds,omitempty"`
+	Skills string `json:"skills,omitempty"` // those that it can use
 	Agents string `json:"agents,omitempty"` // the types of agents that it can start
+	Tools  string `json:"tools,omitempty"`  // those that it has by name alone
+	Memory string `json:"memory,omitempty"` // what agents of its type have kept, as it was then
 }
 
 // String is the brief as a model reads it.
 func (b *Brief) String() string {
 	text := b.Place + b.Instructions + b.Holds
+	if b.Skills != "" {
+		text += "\n" + b.Skills
+	}
 	if b.Agents != "" {
 		text += "\n" + b.Agents
+	}
+	if b.Tools != "" {
+		text += "\n" + b.Tools
+	}
+	if b.Memory != "" {
+		text += "\n" + b.Memory
 	}
 	return text
 }

@@ -32,6 +32,7 @@ const (
 	SurfaceCommand  Surface = "command"  // one command on the command line
 	SurfaceHeadless Surface = "headless" // troupe -p
 	SurfaceSocket   Surface = "socket"   // HTTP on the owner's socket
+	SurfaceMCP      Surface = "mcp"      // a program that speaks to troupe mcp serve
 	SurfaceReplay   Surface = "replay"   // a recording that is played again
 )
 

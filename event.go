@@ -41,6 +41,10 @@ const (
 	KindCompacted        Kind = "model.compacted"
 	KindBudgetWarned     Kind = "budget.warned"
 	KindSettingsChanged  Kind = "session.settings"
+	KindBoardChanged     Kind = "board.changed"
+	KindHookRan          Kind = "hook.ran"
+	KindAutoAsked        Kind = "auto.asked"
+	KindAutoJudged       Kind = "auto.judged"
 )
 
 // Created is the first event of every session: everything it was born with.
@@ -164,6 +168,10 @@ type Judgement struct {
 	By     string `json:"by"`               // what it was, for people
 	Effect Effect `json:"effect,omitempty"` // "": it has nothing to say
 	Why    string `json:"why,omitempty"`
+	// Input replaces what the model wrote, which stays in the event of its reply; "": it stands.
+	Input string `json:"input,omitempty"`
+	// Context is told to the model beside the call's result.
+	Context string `json:"context,omitempty"`
 }
 
 // ToolStarted is written before a call may have its first effect. A call that was started
@@ -199,6 +207,8 @@ type ToolFinished struct {
 	// Usage and Cost are of a model that the tool itself asked.
 	Usage Usage `json:"usage,omitzero"`
 	Cost  Money `json:"cost,omitempty"`
+	// Skill is the skill that the call began to use.
+	Skill *SkillUse `json:"skill,omitempty"`
 	// Caller is who had it go on in the background, if neither the model did nor the time.
 	Caller *Caller `json:"caller,omitempty"`
 }
@@ -221,19 +231,20 @@ type RequestAnswered struct {
 	By          string      `json:"by"`
 	Effect      Effect      `json:"effect"` // Allow or Deny
 	Note        string      `json:"note,omitempty"`
-	Rule        string      `json:"rule,omitempty"` // what was granted beyond this call
-	Choices     []string    `json:"choices,omitempty"`
-	Text        string      `json:"text,omitempty"`
+	Rule        string      `json:"rule,omitempty"`   // what was granted beyond this call
+	Said        []Said      `json:"said,omitempty"`   // of a question
+	Mode        Mode        `json:"mode,omitempty"`   // of an approved plan
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
+	Auto        bool        `json:"auto,omitempty"`   // the model of mode auto did
 }
 
 // Answer is what was said.
 func (b RequestAnswered) Answer() *Answer {
 	return &Answer{
 		Request: b.ID, Coord: Coord{Reply: b.Reply, Call: b.Call}, By: b.By, Effect: b.Effect, Note: b.Note,
-		Rule:    b.Rule,
-		Choices: b.Choices, Text: b.Text,
+		Rule: b.Rule,
+		Said: b.Said, Mode: b.Mode, Auto: b.Auto,
 	}
 }
 
@@ -299,6 +310,7 @@ func (RequestAnswered) Kind() Kind  { return KindRequestAnswered }
 func (Compacted) Kind() Kind        { return KindCompacted }
 func (BudgetWarned) Kind() Kind     { return KindBudgetWarned }
 func (SettingsChanged) Kind() Kind  { return KindSettingsChanged }
+func (HookRan) Kind() Kind          { return KindHookRan }
 
 // Kinds lists every kind this version knows.
 func Kinds() []Kind {
@@ -306,7 +318,7 @@ func Kinds() []Kind {
 		KindCreated, KindStarted, KindEnded, KindMailDelivered, KindCallSealed, KindReplied,
 		KindModelFailed, KindModelChanged, KindAuthorityChanged, KindToolJudged, KindToolStarted,
 		KindToolFinished, KindRequestOpened, KindRequestAnswered, KindCompacted, KindBudgetWarned,
-		KindSettingsChanged,
+		KindSettingsChanged, KindBoardChanged, KindHookRan, KindAutoAsked, KindAutoJudged,
 	}
 }
 
@@ -361,6 +373,14 @@ func DecodeBody(k Kind, data []byte) (Body, error) {
 		return decode[BudgetWarned](k, data)
 	case KindSettingsChanged:
 		return decode[SettingsChanged](k, data)
+	case KindBoardChanged:
+		return decode[BoardChanged](k, data)
+	case KindHookRan:
+		return decode[HookRan](k, data)
+	case KindAutoAsked:
+		return decode[AutoAsked](k, data)
+	case KindAutoJudged:
+		return decode[AutoJudged](k, data)
 	default:
 		return nil, fmt.Errorf("event kind %q: %w", k, ErrNewer)
 	}

@@ -2,6 +2,7 @@ package troupe
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -57,12 +58,17 @@ type Mail struct {
 	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact
 	// Brief is what the runtime tells besides: before the first words, and in a notice what of it
 	// has changed.
-	Brief  *Brief   `json:"brief,omitempty"`
+	Brief *Brief `json:"brief,omitempty"`
+	// Uses is the command that a person's words began with.
+	Uses *SkillUse `json:"uses,omitempty"` // MailPrompt
+	// Typed is what a person typed, where Blocks hold words of others as well: of a command's file, of a server, of
+	// attached files. nil: a person's Blocks are all theirs.
+	Typed  *string  `json:"typed,omitempty"`  // MailPrompt
 	Ended  *Outcome `json:"ended,omitempty"`  // MailTaskEnded
 	Stop   *Stop    `json:"stop,omitempty"`   // MailStop
 	Answer *Answer  `json:"answer,omitempty"` // MailAnswer
 	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
-	Mode   Mode     `json:"mode,omitempty"`   // MailGrant
+	Mode   Mode     `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
 	Model  string   `json:"model,omitempty"`  // MailModel
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
@@ -164,3 +170,13 @@ func CallMailID(from SessionID, c Coord, n int) MailID {
 
 // PromptMailID is the id of the prompt that a birth carries.
 func PromptMailID(child SessionID) MailID { return MailID("prompt:" + string(child)) }
+
+const newsMail = "news:"
+
+// NewsMailID is the id of what a session is told of tools that servers got or took back, when its log had seq events.
+func NewsMailID(s SessionID, seq int64) MailID {
+	return MailID(fmt.Sprintf("%s%s:%d", newsMail, s, seq))
+}
+
+// News reports whether it is one of NewsMailID.
+func (id MailID) News() bool { return strings.HasPrefix(string(id), newsMail) }

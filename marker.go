@@ -12,8 +12,10 @@ import (
 // here: they are words of HTML and of code, and mean nothing outside one.
 func markers() []string {
 	return []string{
-		"agent-result", "agent-said", "attached-", "conversation-summary", "environment", "output-file", "runtime-",
-		"system-reminder", "task-id", "task-notification", "tool-use-id", "web-",
+		"agent-result", "agent-said", "approved-plan", "attached-", "auto-", "conversation-summary", "environment",
+		"output-file", "runtime-", "skill",
+		"system-reminder", "task-id", "task-notification", "tool-use-id", "user-answer",
+		"web-",
 	}
 }
 

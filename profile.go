@@ -17,6 +17,8 @@ type Profile struct {
 	Prompt      string `json:"prompt"`           // system prompt
 	// Tools are the names offered, sorted.
 	Tools []string `json:"tools"`
+	// Deferred are names of tools that are not offered, and that it calls through another tool.
+	Deferred []string `json:"deferred,omitempty"`
 	// Offer is the hash of the tree's document that holds what its model is told of them; "" in
 	// logs of old, where it is told what the tools are now.
 	Offer  string `json:"offer,omitempty"`
@@ -27,7 +29,7 @@ type Profile struct {
 	// the parent's.
 	Sandbox Level `json:"sandbox,omitempty"`
 	// Starts are the only types of agent that it may start; nil: all.
-	Starts []string `json:"starts,omitempty"`
+	Starts []string `json:"starts,omitzero"` // empty: none
 	// InitialPrompt stands before the first prompt that it is given.
 	InitialPrompt string `json:"initial_prompt,omitempty"`
 	// Background: it goes to work in the background, whether or not the call says so.
@@ -35,6 +37,10 @@ type Profile struct {
 	Color      string `json:"color,omitempty"` // it is shown in; "" is any
 	// OmitInstructions: it is not told what people wrote for agents in its folder.
 	OmitInstructions bool `json:"omit_instructions,omitempty"`
+	// Skills are those whose texts it is told at its birth.
+	Skills []string `json:"skills,omitempty"`
+	// Memory is what it keeps for agents of its type; nil: nothing.
+	Memory *Memory `json:"memory,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.
 	Notes []string `json:"notes,omitempty"`
 }
@@ -78,13 +84,14 @@ const (
 	ModeDefault     Mode = "default"
 	ModeAcceptEdits Mode = "acceptEdits"
 	ModePlan        Mode = "plan"
+	ModeAuto        Mode = "auto"
 	ModeDontAsk     Mode = "dontAsk"
 	ModeBypass      Mode = "bypassPermissions"
 )
 
 // Modes lists the modes, most careful first among equals in help texts.
 func Modes() []Mode {
-	return []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeDontAsk, ModeBypass}
+	return []Mode{ModeDefault, ModeAcceptEdits, ModePlan, ModeAuto, ModeDontAsk, ModeBypass}
 }
 
 // ModeNames lists the modes in words; last stands before the last of them.
@@ -145,6 +152,11 @@ func (r Rule) Granted() bool { return strings.HasPrefix(r.Source, grantedBy) }
 type Authority struct {
 	Mode  Mode   `json:"mode,omitempty"` // "" is the parent's
 	Rules []Rule `json:"rules,omitempty"`
+	// Planning is set while the session plans.
+	Planning *Planning `json:"planning,omitempty"`
+	// AutoModel is the model that judges in mode auto, "provider/id"; "" if the user has chosen none. That of the root
+	// counts for its whole tree.
+	AutoModel string `json:"auto_model,omitempty"`
 }
 
 // Step names what decided: a row of the gate's table ("deny rule", "mode"), an answer, a price. It
@@ -170,4 +182,6 @@ type Decision struct {
 	// Opens are protected files that the command may write in its sandbox all the same: rules name them, or
 	// the question does.
 	Opens []string `json:"opens,omitempty"`
+	// Auto: of what is asked about, in Effect or Beyond, the model of mode auto is asked first, and its yes counts.
+	Auto bool `json:"auto,omitempty"`
 }

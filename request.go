@@ -34,6 +34,12 @@ const (
 // MostTold is how many wishes of a command are told in the sentence that says why it is asked about; more are listed.
 const MostTold = 5
 
+// OfAgent reports whether an agent itself puts the request to a person: no rule, mode or hook answers it.
+func (k RequestKind) OfAgent() bool { return k == RequestQuestion || k == RequestPlan }
+
+// Midway reports whether the call that it is about is under way while it is open.
+func (b RequestBody) Midway() bool { return b.Server != "" }
+
 // AboutBirths reports whether agents are to be started, which no rule allows or denies.
 func (k RequestKind) AboutBirths() bool { return k == RequestCost || k == RequestBackground }
 
@@ -62,6 +68,11 @@ type RequestBody struct {
 	Action string `json:"action"`
 	// Until is when it is denied if it has no answer by then; zero: it waits for ever.
 	Until time.Time `json:"until,omitzero"`
+	// Questions are what a request of kind question asks.
+	Questions []Question `json:"questions,omitempty"`
+	// Server is the MCP server that asks them, in the middle of the call; "": the agent does. That call is under way
+	// meanwhile, and goes on with the answer. None of its questions has an answer by default.
+	Server string `json:"server,omitempty"`
 	// With lists further calls of the reply that the answer is for as well.
 	With []int `json:"with,omitempty"`
 	// Wants is what the command attempted in its sandbox and was not let, and Output what it
@@ -78,6 +89,8 @@ type RequestBody struct {
 	Places string `json:"places,omitempty"`
 	// Mode is the mode of the root in which this would not be asked about; "" if none but bypassPermissions is.
 	Mode Mode `json:"mode,omitempty"`
+	// Auto: the model of mode auto has said yes to it already, and nobody waits for an answer.
+	Auto bool `json:"auto,omitempty"`
 	// Rules are what leave grants besides: what agents that are to work in the background would
 	// have to ask for. Needs are the same by the call that starts the agent: each gets its own.
 	Rules []string         `json:"rules,omitempty"`
@@ -129,9 +142,12 @@ type Answer struct {
 	// Rule is what was granted beyond this one call, if anything; it is sent to the root as
 	// a MailGrant of its own.
 	Rule string `json:"rule,omitempty"`
-	// Choices and Text answer a question: the options that were chosen, and words beside them.
-	Choices []string `json:"choices,omitempty"`
-	Text    string   `json:"text,omitempty"`
+	// Said answers a request of kind question: what was said to each of its questions, in their order.
+	Said []Said `json:"said,omitempty"`
+	// Mode is the one in which an approved plan is carried out; "" is the one before it.
+	Mode Mode `json:"mode,omitempty"`
+	// Auto: the model of mode auto gave it. It counts for as long as the gate leaves the call to that model.
+	Auto bool `json:"auto,omitempty"`
 }
 
 // AnswerMailID makes the answer to a request a single piece of mail: the first one counts.

@@ -63,7 +63,9 @@ type Wait struct {
 }
 
 // Intent is the decoded input of a tool that does nothing itself: the session's driver
-// carries it out. It is one of Spawn, SendMessage, TaskQuery and TaskStop.
+// carries it out. It is one
+// of Spawn, SendMessage, TaskQuery, TaskStop, AskUser, EnterPlan, ExitPlan, and BoardCreate, BoardUpdate and
+// BoardQuery.
 type Intent interface{ intent() }
 
 // SendMessage is the input of the tool of that name: words for another agent.

@@ -66,8 +66,10 @@ const (
 	AnyAgent Holder = iota
 	// Parents: agents that may have agents of their own.
 	Parents
-	// MainAgent: it stops a conversation to deal with people.
+	// MainAgent: it stops a conversation to deal with people, or keeps the list that they see.
 	MainAgent
+	// NamedAgents: the main agent, and agents whose definition names the tool.
+	NamedAgents
 	// Planners: the main agent, and children in plan mode.
 	Planners
 	// BuiltInTypes: what it starts outlasts the agent.
@@ -112,6 +114,8 @@ type Access struct {
 	Command string `json:"command,omitempty"`
 	// Agent is the type of agent asked for, if the call is a birth.
 	Agent string `json:"agent,omitempty"`
+	// Tool is the tool that the call is about, if it is made through another one: rules about it hold.
+	Tool string `json:"tool,omitempty"`
 	// URL is what would be fetched, if the call goes to the network by itself.
 	URL string `json:"url,omitempty"`
 }
@@ -177,6 +181,10 @@ type Spawn struct {
 	Model       string // alias or id; "" means the profile's
 	Name        string // "" means one made from Description
 	MaxTurns    int    // 0 means the profile's
+	// Tools are the only ones of the profile's that it gets, and Without some that it does not get; nil: all of it.
+	Tools, Without []string
+	// Role is its system prompt in the place of the profile's, for work that no type is for.
+	Role string
 	// Background: the call is answered at once, and the end comes as mail.
 	Background bool
 }

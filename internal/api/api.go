@@ -32,6 +32,7 @@ func (e *HeldError) Error() string {
 // API is all that a surface can ask for.
 type API interface {
 	Sessions
+	Measures
 	Runs
 	Steering
 	Requests
@@ -39,6 +40,10 @@ type API interface {
 	Trusting
 	Undoing
 	Machine
+	// Setup is what is set up for sessions.
+	Setup() Setup
+	Serving
+	Using
 }
 
 // Sessions looks at sessions and trees. It answers from the log, whoever runs them.
@@ -53,10 +58,16 @@ type Sessions interface {
 	Tree(ctx context.Context, id troupe.SessionID) (wire.Tree, error)
 	// Events reads up to limit events of one session after a number; 0 is no limit.
 	Events(ctx context.Context, id troupe.SessionID, after int64, limit int) ([]troupe.Event, error)
+}
+
+// Measures says what trees and contexts come to, and what is at work. It answers from the log, as Sessions does.
+type Measures interface {
 	// Report is what the last run of the tree that a session belongs to came to.
 	Report(ctx context.Context, id troupe.SessionID) (wire.Report, error)
 	// Cost is the bill of the tree that a session belongs to, with its limits.
 	Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, error)
+	// Context is what the next model call of a session sends, by where it comes from.
+	Context(ctx context.Context, id troupe.SessionID) (wire.Context, error)
 	// Tasks lists what is, or was, at work for a session and for all below it, and a main agent at
 	// work as its own task; without a session, that of every tree with something at work.
 	Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error)
@@ -105,6 +116,9 @@ type Requests interface {
 	Request(ctx context.Context, id string) (wire.Request, error)
 	// Answer answers a request, named as for Request.
 	Answer(ctx context.Context, id string, a wire.Answer) error
+	// Plans lists the plans that sessions have written, the last changed first. With a name, or the beginning of
+	// one, it is that plan alone, with its text.
+	Plans(ctx context.Context, name string) ([]wire.Plan, error)
 }
 
 // Following follows trees.
@@ -144,6 +158,12 @@ type Undoing interface {
 	Undo(ctx context.Context, root troupe.SessionID, o wire.UndoOrder) (wire.Undo, error)
 }
 
+// Using is about what people wrote for sessions to use.
+type Using interface {
+	// Skills lists the skills and commands that there are at a place, or one with its text, and looks at their files.
+	Skills(ctx context.Context, q wire.SkillQuery) (wire.SkillList, error)
+}
+
 // Machine is about what holds in a folder on the machine that answers.
 type Machine interface {
 	// Models lists the models of every provider that is configured.
@@ -161,6 +181,30 @@ type Machine interface {
 	Rules(ctx context.Context, p wire.Place) (wire.RuleList, error)
 	// Explain says what the gate would answer to calls at a place, in their order.
 	Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error)
+}
+
+// Setup is about what is set up for sessions: what runs at certain moments of them, and plugins, which are folders of
+// agents, skills, commands, hooks and MCP servers.
+type Setup interface {
+	// Memories lists what agents have kept that work in a folder, or what one file of it holds.
+	Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error)
+	// SetMemory makes a text what a file of a memory holds, or forgets the file or all of it.
+	SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error)
+	// Hooks lists the hooks that are set at a place. With an event it runs those that are due at a made-up one.
+	Hooks(ctx context.Context, q wire.HookQuery) (wire.HookList, error)
+	// Plugins lists the plugins that there are, and looks at their files.
+	Plugins(ctx context.Context, q wire.PluginQuery) (wire.PluginList, error)
+	// SetPlugin enables or disables a plugin, or adds or removes a folder.
+	SetPlugin(ctx context.Context, c wire.PluginChange) (wire.PluginList, error)
+}
+
+// Serving is about MCP servers.
+type Serving interface {
+	// Servers lists the MCP servers that are written down at a place, with what is known of each. It starts none but
+	// one that is to be tested.
+	Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error)
+	// SetServer writes an entry down, or takes it out.
+	SetServer(ctx context.Context, c wire.ServerChange) (wire.ServerChanged, error)
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -29,10 +30,10 @@ func (a machine) Agents(ctx context.Context, q wire.AgentQuery) (out wire.AgentL
 	if !q.Check {
 		return out, nil
 	}
-	tools := x.tools.Callable()
+	tools := slices.Concat(x.tools.Callable(), x.servers.everything(x.request.Cwd, x.profiles.inline()))
 	checked := profile.Check(q.Paths, tools)
 	if len(q.Paths) == 0 {
-		for _, f := range agentFolders(a.app.dirs, q.Cwd) {
+		for _, f := range x.folders {
 			checked = append(checked, profile.CheckFolder(f, x.skip, tools)...)
 		}
 	}
@@ -104,7 +105,14 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model, Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Notes: append([]string{}, p.Notes...)}
-	for _, f := range x.tools.Callable() {
+	if m := p.Memory; m != nil {
+		out.Memory = &wire.Memory{Agent: d.Name, Scope: m.Scope, Folder: m.Folder, Files: []string{}}
+	}
+	more, err := x.profiles.ofServers(d)
+	if err != nil {
+		out.Notes = append(out.Notes, err.Error())
+	}
+	for _, f := range slices.Concat(x.tools.Callable(), more) {
 		has, why := d.Holds(f)
 		if filter := x.tools.gate.Withheld(chain, f.Name); has && filter != "" {
 			has, why = false, filter

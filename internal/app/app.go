@@ -20,6 +20,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/follow"
+	"github.com/troupe-dev/troupe/internal/app/plugins"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store/sqlite"
@@ -61,9 +62,13 @@ type App struct {
 
 	followers *follow.Broker
 
+	pluginsOnce sync.Once
+	plugins     *plugins.Home // see pluginHome
+
 	starting sync.Mutex             // held while the engine is made, and to close it
 	engine   atomic.Pointer[engine] // nil until something runs here
 	learned  learned
+	defined  definedAgents
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd
@@ -185,13 +190,17 @@ type engine struct {
 	served   Served // nil if nobody can reach this process
 	governor session.Governor
 	guard    *guard
+	servers  *serverHost
 	ctx      func() context.Context // for what is done while closing
+
+	instructions instructions
 }
 
 // servedPatience is how long callers of other processes may take to be done at the end.
 const servedPatience = 2 * time.Second
 
 func (e *engine) close() {
+	e.hub.FarewellAll(e.ctx())
 	if e.served != nil {
 		ctx, cancel := context.WithTimeout(e.ctx(), servedPatience)
 		defer cancel()
@@ -200,6 +209,9 @@ func (e *engine) close() {
 		}
 	}
 	e.pool.Close()
+	if err := e.servers.close(); err != nil {
+		e.log.Warn("close the MCP servers", "err", err)
+	}
 	if err := e.tools.Close(); err != nil {
 		e.log.Warn("close the tools", "err", err)
 	}

@@ -8,7 +8,8 @@ import (
 // As is the use cases as one caller asks for them. The caller stands on every event they cause.
 func (a *App) As(c troupe.Caller) api.API {
 	u := bound{a, c}
-	return &boundAPI{sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u}, machine{u}}
+	return &boundAPI{sessions{u}, sessions{u}, runs{u}, steering{u}, requests{u}, following{u}, trusting{u}, undoing{u},
+		machine{u}, serving{u}, using{u}, setup{u}}
 }
 
 // bound is a home and who uses it.
@@ -21,6 +22,7 @@ type bound struct {
 // what their types do besides is theirs.
 type boundAPI struct {
 	api.Sessions
+	api.Measures
 	api.Runs
 	api.Steering
 	requesting
@@ -28,7 +30,16 @@ type boundAPI struct {
 	api.Trusting
 	api.Undoing
 	api.Machine
+	api.Serving
+	api.Using
+	setup setup
 }
+
+// Setup implements api.API.
+func (b *boundAPI) Setup() api.Setup { return b.setup }
+
+// setup implements api.Setup.
+type setup struct{ bound }
 
 // requesting is api.Requests under a name that is not one of its methods: a field hides a method of its name.
 type requesting = api.Requests

@@ -36,7 +36,16 @@ func (a *App) authority(tools *gate.Tools, b wire.Begin, p *policy, before *trou
 		out.Mode = p.all.Mode(p.trusted())
 	}
 	warnings := slices.Clone(p.warnings)
-	if most := config.Closer(out.Mode, p.all.Most()); most != out.Mode {
+	used, _ := a.models.Default(b.Model, p.settings.Model, b.Cwd) // without one the run says so elsewhere
+	if before != nil && strings.HasPrefix(before.AutoModel, "script/") {
+		used = before.AutoModel
+	}
+	if out.AutoModel, err = judgeOf(a, p, used, b.Cwd); err != nil && b.Mode == troupe.ModeAuto {
+		return troupe.Authority{}, nil, err
+	} else if err != nil && out.Mode == troupe.ModeAuto {
+		warnings, out.Mode = append(warnings, err.Error()+"; the mode is default"), troupe.ModeDefault
+	}
+	if most := config.AtMost(out.Mode, p.all.Most()); most != out.Mode {
 		warnings = append(warnings, fmt.Sprintf("mode %s is not allowed by the administrator's settings; it is %s",
 			out.Mode, most))
 		out.Mode = most
@@ -97,7 +106,8 @@ func flagRules(effect troupe.Effect, source string, values []string) []troupe.Ru
 }
 
 func sameAuthority(a, b troupe.Authority) bool {
-	if a.Mode != b.Mode || len(a.Rules) != len(b.Rules) {
+	if a.Mode != b.Mode || a.AutoModel != b.AutoModel || (a.Planning == nil) != (b.Planning == nil) ||
+		len(a.Rules) != len(b.Rules) {
 		return false
 	}
 	for i := range a.Rules {

@@ -94,7 +94,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	}
 	_, c.Environment = config.Environment(a.app.env.Environ, p.settings)
 	c.Problems = append(c.Problems, guard.tryHidden(ctx, cwd)...)
-	set, problems := profile.Load(profile.Sources{Folders: agentFolders(a.app.dirs, cwd), Tools: tools.Callable(),
+	set, problems := profile.Load(profile.Sources{Folders: p.agentFolders(a.app.dirs, cwd), Tools: tools.Callable(),
 		Skip: p.untrustedAgents()})
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())

@@ -160,7 +160,11 @@ func (g *guard) folder(cwd string) (*folder, error) {
 		return nil, err
 	}
 	gr := &folder{cwd: cwd, policy: p, hidden: p.all.Hidden()}
-	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite)
+	run, err := p.hookFiles(g.app, cwd)
+	if err != nil {
+		return nil, err
+	}
+	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[cwd] = gr
 	return gr, nil
 }

@@ -3,10 +3,56 @@ package app
 import (
 	"path/filepath"
 	"runtime"
+	"sync"
+	"time"
 
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/instruction"
+	"github.com/troupe-dev/troupe/internal/session"
 )
+
+// instructions remember what was found for agents that work in a folder. Without it each file that an agent reads would
+// have all of it looked for.
+type instructions struct {
+	mu    sync.Mutex
+	known map[string]loadedAt
+}
+
+type loadedAt struct {
+	instruction.Loaded
+
+	at time.Time
+}
+
+// instructionsFresh is for how long what was found is used again. Files that come meanwhile are told later.
+const instructionsFresh = 5 * time.Second
+
+// load finds what is told in a folder. fresh: it is not remembered from before.
+func (x *instructions) load(a *App, guard *guard, cwd string, fresh bool) instruction.Loaded {
+	now := a.env.Now()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if had, ok := x.known[cwd]; ok && !fresh && now.Sub(had.at) < instructionsFresh && !now.Before(had.at) {
+		return had.Loaded
+	}
+	found := instruction.Load(instructionSources(a.dirs, cwd, guard.Hidden(cwd).Path))
+	if x.known == nil || len(x.known) > mostInstructed {
+		x.known = make(map[string]loadedAt)
+	}
+	x.known[cwd] = loadedAt{found, now}
+	return found
+}
+
+// mostInstructed is how many folders are remembered.
+const mostInstructed = 100
+
+// blocks are files of instructions as a model reads them.
+func (a *App) blocks(files []instruction.File) (out []session.Instruction) {
+	for _, f := range files {
+		out = append(out, session.Instruction{Paths: []string{f.Path, f.Real}, Text: a.Mask(f.Block())})
+	}
+	return out
+}
 
 // instructionSources are where people leave instructions for agents that work in a folder: an administrator, the user,
 // and the project from its repository's root down to the folder.

@@ -29,9 +29,13 @@ type explainer struct {
 	main      troupe.Profile
 	authority troupe.Authority
 	guard     *guard
+	servers   *serverHost
+	unread    []string // what is odd about MCP servers
 	request   wire.Begin
 	skip      func(file string, data []byte) bool // definitions that do not count
+	folders   []profile.Folder                    // of definitions
 	depth     int                                 // how deep trees may grow
+	judged    *troupe.Judgement                   // what hooks say about the call; nil: nothing
 }
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
@@ -43,7 +47,8 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	if r.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
-	x := &explainer{app: a.app, request: r, skip: p.untrustedAgents(), depth: p.settings.Agents.MaxDepth}
+	x := &explainer{app: a.app, request: r, skip: p.untrustedAgents(),
+		folders: p.agentFolders(a.app.dirs, r.Cwd), depth: p.settings.Agents.MaxDepth}
 	x.guard = a.app.newGuard(ctx)
 	if x.tools, err = a.app.newToolbox(x.guard); err != nil {
 		return nil, nil, err
@@ -52,6 +57,9 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 	if x.profiles, problems, err = newProfiles(a.app, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}
+	x.servers = newServerHost(ctx, a.app, x.guard)
+	_, x.unread = x.servers.Look(ctx, serverPlaces(a.app, p, r.Cwd), x.profiles.inline(), nil)
+	x.profiles.servers = x.servers.Registry
 	model, err := a.app.models.Default(r.Model, p.settings.Model, r.Cwd)
 	if err != nil {
 		model = defaultModel // which one it is decides nothing here
@@ -66,7 +74,9 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 }
 
 // close ends what judging needed.
-func (x *explainer) close() error { return errors.Join(x.tools.Close(), x.guard.close()) }
+func (x *explainer) close() error {
+	return errors.Join(x.servers.close(), x.tools.Close(), x.guard.close())
+}
 
 // judge says what would become of one call.
 func (x *explainer) judge(c wire.Call) wire.Verdict {
@@ -88,6 +98,7 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 	}
 	q := session.QueryIn(x.guard, x.request.Cwd, access)
 	q.Tool, q.Chain, q.Home, q.Roots = c.Tool, chain, resolved(x.app.dirs.Home), []string{x.request.Cwd}
+	q.Judged = x.judged
 	if last := &chain[len(chain)-1]; x.later(c.Tool) && len(chain) == 1 {
 		last.Offered = append(slices.Clip(last.Offered), c.Tool)
 	}
@@ -95,6 +106,11 @@ func (x *explainer) judge(c wire.Call) wire.Verdict {
 	out.Decision, out.Rule, out.Source, out.Why = d.Effect, d.Rule, d.Source, d.Why
 	if d.Effect != troupe.Deny && d.Sandbox != "" {
 		out.Sandbox = d.Sandbox
+	}
+	if d.Auto && x.authority.AutoModel != "" {
+		out.Why += "; in mode auto a model is asked first, and its yes counts: " + x.authority.AutoModel
+	} else if d.Auto {
+		out.Why += "; mode auto has a model asked first, and none is chosen (permissions.auto_model)"
 	}
 	if out.Decision != troupe.Deny && out.Sandbox != troupe.LevelNone {
 		if out.Kept = x.kept(access.Command); out.Kept != "" {
@@ -291,7 +307,11 @@ func (a machine) Rules(ctx context.Context, place wire.Place) (wire.RuleList, er
 	for _, h := range p.all.Hidden().Entries() {
 		out.Hidden = append(out.Hidden, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
-	for _, h := range config.Protect([]string{r.Cwd}, a.app.dirs, p.settings.Sandbox.DenyWrite).Guards() {
+	run, err := p.hookFiles(a.app, r.Cwd)
+	if err != nil {
+		return wire.RuleList{}, err
+	}
+	for _, h := range config.Protect([]string{r.Cwd}, a.app.dirs, p.settings.Sandbox.DenyWrite, run...).Guards() {
 		out.Protected = append(out.Protected, wire.Kept{Path: h.Glob, Why: h.Why})
 	}
 	out.Warnings = warnings

@@ -8,8 +8,11 @@ import (
 	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/plugins"
+	"github.com/troupe-dev/troupe/internal/app/servers"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/trust"
 )
 
@@ -19,6 +22,7 @@ type policy struct {
 	all      config.All
 	trust    trust.Status
 	settings config.Settings
+	plugins  []plugins.Found // of which something counts
 	warnings []string
 }
 
@@ -52,14 +56,20 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 		p.settings = all.Settings(false)
 		return p, nil
 	}
+	var told []string
+	if p.plugins, told, err = pluginHome(a).Active(all.Plugins(), folder); err != nil {
+		return nil, err
+	}
+	p.warnings = append(p.warnings, told...)
 	// An agent of the user's own is not replaced unasked either.
-	own, _ := profile.Load(profile.Sources{Folders: userAgents(a.dirs)})
-	store := trust.In(filepath.Join(a.dirs.Data, "trust"))
+	own := a.defined.own(a)
+	store := trust.In(trustFolder(a.dirs))
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
-			Agents: append(names(own), profile.Main), AgentKey: profile.KeyInUse,
-			AgentFolders: profile.ProjectFolders()})
+			Agents: append(own, profile.Main), AgentKey: profile.Key,
+			AgentFolders: profile.ProjectFolders(), Skills: ownSkills(a.dirs, skillsOf(p.plugins, true)),
+			SkillKey: skill.KeyInUse, Servers: servers.Own(a.dirs, all.Servers(false))})
 	}
 	for {
 		if p.trust, err = store.Look(subjects, all.Read()); err != nil {
@@ -84,13 +94,18 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	return p, nil
 }
 
-// untrustedAgents tells which files of agent definitions do not count: those that have to be trusted first, and what
-// is not as it was when that was looked at.
+// untrustedAgents is untrusted for definitions of agents.
 func (p *policy) untrustedAgents() func(file string, data []byte) bool {
+	return p.untrusted(trust.KindAgent)
+}
+
+// untrusted tells which files of a kind do not count: those that have to be trusted first, and what is not as it was
+// when that was looked at.
+func (p *policy) untrusted(kind trust.Kind) func(file string, data []byte) bool {
 	files := map[string]bool{}
 	for _, q := range p.trust.Questions {
 		for _, i := range q.Fingerprint.Items {
-			if i.Kind == trust.KindAgent {
+			if i.Kind == kind {
 				files[filepath.Join(q.Fingerprint.Folder, filepath.FromSlash(i.File))] = true
 			}
 		}
@@ -100,6 +115,9 @@ func (p *policy) untrustedAgents() func(file string, data []byte) bool {
 		return files[file] || p.trust.Seen[file] != hex.EncodeToString(sum[:])
 	}
 }
+
+// trustFolder is where it is kept which folders are trusted as what.
+func trustFolder(dirs config.Dirs) string { return filepath.Join(dirs.Data, "trust") }
 
 // rules are those that hold in a folder before any flag: the settings', and what the user
 // answered "always" to.

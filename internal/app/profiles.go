@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/app/servers"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -27,8 +30,12 @@ const defaultChildTurns = 200
 
 // roles opens what trees keep of the types of their agents.
 type roles struct {
-	tools  *toolbox
-	models *models
+	tools   *toolbox
+	models  *models
+	runner  *hook.Runner      // nil: no hooks run
+	servers *servers.Registry // nil: there are none
+	dirs    config.Dirs
+	look    lookForAgents // nil: what people change counts for the next run
 }
 
 // profiles resolves the roles of one tree. Its definitions are those that held where and when
@@ -36,6 +43,11 @@ type roles struct {
 type profiles struct {
 	roles
 	definitions
+	set  *hook.Set        // nil: there are no hooks
+	tree troupe.SessionID // that is about to be born; "" if none is
+	// style is the text of the output style that was chosen; "" if none was.
+	style string
+	renewals
 }
 
 // definitions are what a tree keeps of the types of its agents, as a document.
@@ -45,6 +57,10 @@ type definitions struct {
 	Limits troupe.Limits `json:"limits"` // of a child
 	// model replies of a child in a run, whatever asks for more; 0: nothing does
 	Most int `json:"most_turns,omitempty"`
+	// Hooks are those that counted when the run began.
+	Hooks []hook.Hook `json:"hooks,omitempty"`
+	// Cwd is the folder whose MCP servers hold.
+	Cwd string `json:"cwd,omitempty"`
 }
 
 // Open implements session.Profiles. Without definitions there are the types that are built in.
@@ -53,12 +69,15 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 	if document == nil {
 		p.Types, _ = profile.Load(profile.Sources{})
 		p.Depth, p.Limits.MaxTurns = 1, defaultChildTurns
-		return p, nil
+		return p.withServers(), nil
 	}
 	if err := json.Unmarshal(document, &p.definitions); err != nil {
 		return nil, fmt.Errorf("read the definitions of agents: %w", err)
 	}
-	return p, nil
+	if len(p.definitions.Hooks) > 0 {
+		p.set = hook.NewSet(p.definitions.Hooks)
+	}
+	return p.withServers(), nil
 }
 
 // runSettings are what a run with these profiles is started with; a fallback that is not named stays as
@@ -120,20 +139,28 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // newProfiles reads every agent definition that holds in the request's folder. What is
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
-	set, problems := profile.Load(profile.Sources{
-		Folders: agentFolders(a.dirs, b.Cwd), Flag: b.Agents, Tools: tools.Callable(), Skip: p.untrustedAgents(),
-		Mask: a.Mask,
-	})
-	told, err := tellProblems(a, problems)
+	from := agentSources(a, tools, p, b.Cwd, b.Agents)
+	load := profile.Load
+	if !b.Trust { // what is only supposed to be trusted is kept for nothing else
+		load = func(from profile.Sources) (profile.Set, []profile.Problem) { return a.defined.read(a, b.Cwd, from) }
+	}
+	set, problems := load(from)
+	told, err := tellProblems(a, p.toTell(problems))
 	if err != nil {
 		return nil, nil, err
 	}
+	hooks, odd := p.hooksIn(b.Cwd, set)
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
+	style, missing := styleOf(a, p.settings.Style)
+	if missing != "" {
+		told = append(told, missing)
+	}
 	return &profiles{
-		roles{tools, a.models},
-		definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits, Most: p.settings.Agents.EachTurns},
-	}, told, nil
+		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
+		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
+			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},
+	}, append(told, odd...), nil
 }
 
 // userAgents are where the user's own definitions lie.
@@ -215,15 +242,23 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	if b.Model != "" {
 		d.Model = "" // it was chosen for this session
 	}
+	more, err := p.ofServers(d)
+	if err != nil {
+		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
+	}
 	out, err := d.Resolve(profile.Place{
-		Offer: p.tools.Callable(), Model: model,
+		Offer: slices.Concat(p.tools.Callable(), more), Model: model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
+		Memory: p.memories(p.tree, b.Cwd),
 	}, troupe.Spawn{MaxTurns: b.MaxTurns})
+	if d.Name == profile.Main && p.style != "" {
+		out.Prompt += "\n\n" + p.style
+	}
 	if b.AppendText != "" {
 		out.Prompt += "\n\n" + b.AppendText
 	}
-	return out, err
+	return p.settle(d, out, err)
 }
 
 // noSuchAgent says that a session cannot run as an agent.
@@ -259,18 +294,28 @@ func boundOf(first troupe.Event, mode troupe.Mode) troupe.Mode {
 
 // Resolve implements session.Roles. A child without a mode of its own works in its parent's.
 func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profile, error) {
-	d, err := p.Types.Lookup(sp.Type)
+	d, err := p.kinds().Lookup(sp.Type)
 	if err != nil {
 		return troupe.Profile{}, err
 	}
-	return d.Resolve(profile.Place{
-		Offer: p.tools.offer(parent.Depth+1 < p.Depth), Model: parent.Model,
+	if d.Name == profile.Guide && d.Source == troupe.BuiltIn {
+		if d, err = withDocuments(p.dirs, d); err != nil {
+			return troupe.Profile{}, err
+		}
+	}
+	more, err := p.ofServers(d)
+	if err != nil {
+		return troupe.Profile{}, err
+	}
+	out, err := d.Resolve(profile.Place{
+		Offer: slices.Concat(p.tools.offer(parent.Depth+1 < p.Depth), more), Model: parent.Model,
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
-		Limits: p.Limits, MostTurns: p.Most, Child: true,
+		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
+	return p.settle(d, out, err)
 }
 
 // Describe implements session.Roles.
 func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
-	return profile.Describe(p.Types, allowed, room)
+	return profile.Describe(p.kinds(), allowed, room)
 }

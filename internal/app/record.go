@@ -274,7 +274,7 @@ func (s *recorder) write(e troupe.Event) error {
 	case troupe.Created:
 		s.add(e, replay.Line{Agent: &replay.Agent{
 			Path: s.path, Session: s.session.ID, Type: b.Profile.Type, Title: b.Title,
-			System: b.Profile.Prompt, Tools: b.Profile.Tools, Status: s.session.Status,
+			System: b.Profile.Prompt, Tools: b.Profile.Tools, Deferred: b.Profile.Deferred, Status: s.session.Status,
 		}})
 	case troupe.Started:
 		s.attempt, s.last, s.stopped = 0, nil, false
@@ -296,8 +296,12 @@ func (s *recorder) write(e troupe.Event) error {
 	case troupe.Compacted:
 		s.compacted(b)
 	case troupe.RequestAnswered:
+		if r := s.state.Calls[b.Call].Request; r != nil && r.Midway() {
+			return nil // a replay runs no server that would ask
+		}
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
-		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule}
+		s.answers[at] = &troupe.Answer{Coord: at, By: b.By, Effect: b.Effect, Note: b.Note, Rule: b.Rule,
+			Said: b.Said, Mode: b.Mode, Auto: b.Auto}
 	case troupe.ToolStarted:
 		s.begun[troupe.Coord{Reply: b.Reply, Call: b.Call}] = b
 	case troupe.ToolFinished:
@@ -322,6 +326,9 @@ func (s *recorder) delivered(e troupe.Event, b troupe.MailDelivered) {
 			s.prompt = troupe.JoinText(m.Blocks[:min(len(m.Blocks), 1)])
 		case m.Kind == troupe.MailStop && m.From != "":
 			s.stopped = true
+		case m.ID.News() && s.session.Parent == "":
+			m.From = "" // a replay has no servers that would tell it
+			fallthrough
 		case m.From == "":
 			s.add(e, replay.Line{Mail: &replay.Sent{Agent: s.path, Mail: m}})
 			fallthrough

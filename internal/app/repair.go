@@ -133,6 +133,7 @@ func Repair(ctx context.Context, env Env) (wire.Repair, error) {
 	case err != nil:
 		return out, err
 	default:
+		out.Torn = db.Torn()
 		d, err := damageOf(ctx, db)
 		// What cannot be moved into a damaged file stays in its log, which the repair reads.
 		if closed := db.Close(); err == nil && len(d.found) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/memory"
 	"github.com/troupe-dev/troupe/internal/store"
 	"github.com/troupe-dev/troupe/internal/turn"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -329,7 +330,8 @@ func (a runs) remove(ctx context.Context, root troupe.SessionID) error {
 	if err != nil {
 		return fmt.Errorf("remove session %s: %w", root, err)
 	}
-	return a.app.removeOutputs(ids)
+	return errors.Join(plansOf(a.app).remove(t.Sessions), memory.RemoveTree(memoryData(a.app.dirs), root),
+		a.app.removeOutputs(ids))
 }
 
 func (a runs) deleteTree(ctx context.Context, t Tree) error {

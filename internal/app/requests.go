@@ -99,9 +99,9 @@ func (a requests) show(r store.Reader, q troupe.Request) (wire.Request, error) {
 		ID: string(q.ID), Kind: q.Kind, Session: q.Session, Root: q.Root, Tool: q.Tool,
 		Action: q.Action,
 		Why:    q.Decision.Why, Rule: q.Decision.Rule, Grant: q.Decision.Grant,
-		Beyond: wire.Beyond{Wider: q.Decision.Wider, Mode: q.Mode},
+		Beyond: wire.Beyond{Wider: q.Decision.Wider, Mode: q.Mode, Rules: q.Rules},
 		Since:  q.Opened.UTC(), Until: q.Until.UTC(), Calls: 1 + len(q.With),
-		Wants: q.Wants, Output: q.Output, Rules: q.Rules, Folder: s.Cwd,
+		Wants: q.Wants, Output: q.Output, Folder: s.Cwd, Questions: q.Questions, Server: q.Server,
 	}
 	if w.Grant != "" {
 		w.File = a.app.dirs.Kept(w.Folder)
@@ -136,6 +136,12 @@ func (a requests) Answer(ctx context.Context, id string, ans wire.Answer) error 
 	answer := troupe.Answer{Request: troupe.RequestID(req.ID), By: by, Effect: troupe.Deny, Note: a.app.Mask(ans.Note)}
 	if ans.Allow {
 		answer.Effect = troupe.Allow
+	}
+	if answer.Said, err = a.said(q, ans); err != nil {
+		return err
+	}
+	if answer.Mode, err = modeFor(q, ans); err != nil {
+		return err
 	}
 	var rules []troupe.Rule
 	source := troupe.GrantedBy(by)

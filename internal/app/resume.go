@@ -36,7 +36,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	}
 	ad := session.Adoption{Root: s.ID, Expect: t.Lease, Idle: b.Idle, Quiet: b.Idle, Caller: &a.caller}
 	if b.Prompt != "" {
-		ad.Prompt, ad.MailID = words(b.Prompt, b.Images), promptID()
+		ad.Prompt, ad.MailID, ad.Typed = words(b.Prompt, b.Images), promptID(), asTyped(b.Prompt).typed
 	}
 	b.Cwd = s.Cwd
 	p, err := grantedPolicy(a.app, b.Cwd, b.Trust)
@@ -48,7 +48,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		return begun, err
 	}
 	e.guard.sweepFolder(s.Cwd)
-	warnings, err := a.changes(ctx, e.tools.gate, b, p, s, &ad)
+	authority, warnings, err := a.changes(ctx, e.tools.gate, b, p, s, &ad)
 	if err != nil {
 		return begun, err
 	}
@@ -59,11 +59,17 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 	if err != nil {
 		return begun, err
 	}
+	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, s.ID, b.Cwd, s.Type, authority)...)
 	if err := profiles.recall(ctx, a.app.trees.store, s.ID, ad.Settings.Definitions); err != nil {
 		return begun, err
 	}
 	if ad.Settings, ad.Definitions, err = a.runSettings(b, p.settings, profiles, *ad.Settings); err != nil {
 		return begun, err
+	}
+	if isCommand(b.Prompt) {
+		if err := a.command(ctx, e, p, profiles, s, b, &ad); err != nil {
+			return begun, err
+		}
 	}
 	// What is shown of this run begins behind what is there now.
 	begun = wire.Begun{Root: s.ID, Warnings: append(problems, warnings...), After: map[troupe.SessionID]int64{}}
@@ -148,20 +154,18 @@ func (a runs) findForResume(ctx context.Context, b wire.Begin) (troupe.Session, 
 // authority. A model that cannot be had any more stops the resuming before anything of the
 // session is touched.
 func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *policy, s troupe.Session,
-	ad *session.Adoption) ([]string,
-	error) {
+	ad *session.Adoption) (authority troupe.Authority, warnings []string, err error) {
 	full := s.Model
 	if b.Model != "" {
-		var err error
 		if full, err = a.app.models.Resolve(b.Model, "", b.Cwd); err != nil {
-			return nil, err
+			return authority, nil, err
 		}
 	}
 	if _, _, err := a.app.models.Provider(full); err != nil {
 		if b.Model != "" {
-			return nil, err
+			return authority, nil, err
 		}
-		return nil, &troupe.UserError{
+		return authority, nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
 			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel),
 			Code:    troupe.ExitUsage, Err: err,
@@ -172,39 +176,40 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	}
 	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
 	if err != nil {
-		return nil, err
+		return authority, nil, err
 	}
 	st, err := turn.Fold(events)
 	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", s.ID, err)
+		return authority, nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
 	ad.Settings = &st.Settings
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !b.Idle {
 		// Its own run is over. What it left in the background may not be: then the tree goes on,
 		// and whatever comes of that wakes it.
 		if ad.Idle, err = a.app.trees.unfinished(ctx, s.ID, &st); err != nil {
-			return nil, err
+			return authority, nil, err
 		}
 	}
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !ad.Idle {
-		return nil, &troupe.UserError{
+		return authority, nil, &troupe.UserError{
 			Problem: fmt.Sprintf("session %s has ended (%s); there is nothing left to continue", s.ID,
 				s.Status),
 			Hint: fmt.Sprintf(`Give it a new prompt: troupe -p --resume %s "..."`, s.ID), Code: troupe.ExitUsage,
 		}
 	}
 	if err := a.checkPrice(b, full); err != nil {
-		return nil, err
+		return authority, nil, err
 	}
-	authority, warnings, err := a.app.authority(tools, b, p, &st.Authority)
+	authority, warnings, err = a.app.authority(tools, b, p, &st.Authority)
 	if err != nil {
-		return nil, err
+		return authority, nil, err
 	}
 	authority.Mode = boundBy(st.Profile, authority.Mode)
+	authority = plansOf(a.app).planned(authority, &st.Authority, "", s)
 	if !sameAuthority(authority, st.Authority) {
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority, Caller: ad.Caller})
 	}
-	return warnings, nil
+	return authority, warnings, nil
 }
 
 // unfinished reports whether a tree whose root's run is over has something left to do: agents

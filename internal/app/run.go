@@ -15,9 +15,10 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/fleet"
-	"github.com/troupe-dev/troupe/internal/instruction"
+	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/wire"
 	"github.com/troupe-dev/troupe/internal/workspace"
 )
@@ -101,14 +102,20 @@ func (l *Look) wait() string {
 
 // surroundings are what a session is told of the folder it begins in.
 // Problems are for people: what of the instructions is left out.
-func (e *engine) surroundings(a *App, cwd string, look *Look) (s session.Surroundings, problems []string) {
-	files, problems := instruction.Load(instructionSources(a.dirs, cwd, e.guard.Hidden(cwd).Path))
+func (e *engine) surroundings(a *App, cwd string, p *policy, look *Look) (s session.Surroundings, problems []string) {
+	found := e.instructions.load(a, e.guard, cwd, true)
+	set, wrong := skill.Load(skills{a, e.guard}.sources(p, cwd))
+	s.Skills = toldSkills{set}
 	s.Folder, s.Place = cwd, look.wait()
-	for _, f := range files {
-		s.Instructions = append(s.Instructions, session.Instruction{Paths: []string{f.Path, f.Real},
-			Text: a.Mask(f.Block())})
+	s.Instructions, problems = a.blocks(found.Files), found.Problems
+	if more := len(problems) - mostTold; more > 1 {
+		problems = append(slices.Clip(problems[:mostTold]), fmt.Sprintf("%d more things about instructions: they are "+
+			"in the log that --debug writes", more))
+		for _, p := range found.Problems {
+			a.env.Log.Info("instructions", "note", p)
+		}
 	}
-	return s, problems
+	return s, append(problems, tellSkills(a.env.Log, wrong)...)
 }
 
 // folders implements session.Workspaces: each session works in the folder of its parent.
@@ -141,35 +148,51 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err != nil {
 		return begun, err
 	}
-	main, err := a.mainProfile(profiles, p, b, model)
-	if err != nil {
-		return begun, err
-	}
-	if main.InitialPrompt != "" {
-		b.Prompt = strings.TrimSpace(main.InitialPrompt + "\n\n" + b.Prompt)
-	}
 	id, err := newRoot(a.app.models.player, rand.Reader)
 	if err != nil {
 		return begun, err
 	}
-	caps := askedCaps(p.settings.Caps(), given(b, troupe.Given{}), troupe.Caps{})
+	profiles.tree = id
 	authority, warnings, err := a.app.authority(e.tools.gate, b, p, nil)
 	if err != nil {
 		return begun, err
 	}
+	warnings = append(warnings, e.lookAtServers(ctx, a.app, profiles, p, id, b.Cwd,
+		cmp.Or(b.Agent, profile.Main), authority)...)
+	main, err := a.mainProfile(profiles, p, b, model)
+	if err != nil {
+		return begun, err
+	}
+	name := title(b.Prompt)
+	caps := askedCaps(p.settings.Caps(), given(b, troupe.Given{}), troupe.Caps{})
 	if authority.Mode = boundBy(main, authority.Mode); main.Type == profile.Main {
 		main.Mode = authority.Mode
+	}
+	if usual := boundBy(main, config.AtMost(p.all.Mode(p.trusted()), p.all.Most())); main.Type == profile.Main ||
+		usual != troupe.ModePlan {
+		authority = plansOf(a.app).planned(authority, nil, usual,
+			troupe.Session{ID: id, Name: b.Name, Title: name})
+	}
+	said, err := a.heard(ctx, b.Prompt, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
+		at: session.Aside{Session: troupe.Session{ID: id, Root: id, Type: main.Type, Model: main.Model, Cwd: b.Cwd},
+			Roles: profiles, Line: []gate.Layer{e.tools.gate.LayerOf(profile.Main, main, authority,
+				p.settings.Agents.MaxDepth > 0, false)}}})
+	if err != nil {
+		return begun, err
+	}
+	if main.InitialPrompt != "" {
+		said = said.amid(strings.TrimSpace(main.InitialPrompt + "\n\n" + said.text))
 	}
 	settings, document, err := a.runSettings(b, p.settings, profiles, troupe.Settings{})
 	if err != nil {
 		return begun, err
 	}
-	around, left := e.surroundings(a.app, b.Cwd, look)
+	around, left := e.surroundings(a.app, b.Cwd, p, look)
 	e.hub.Seen(b.Cwd, around, look.at)
 	err = e.hub.Begin(ctx, fleet.Birth{
-		Root: id, ID: id, Name: b.Name, Title: title(b.Prompt), Cwd: b.Cwd,
+		Root: id, ID: id, Name: b.Name, Title: name, Cwd: b.Cwd,
 		Profile: main, Authority: authority, Caps: &caps, Settings: settings, Definitions: document,
-		Prompt: words(b.Prompt, b.Images),
+		Prompt: words(said.text, b.Images), Spoken: fleet.Spoken{Uses: said.uses, Typed: said.typed},
 		Caller: &a.caller,
 	})
 	if err != nil {

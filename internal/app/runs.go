@@ -44,6 +44,7 @@ func (a runs) Leave(ctx context.Context, root troupe.SessionID) (bool, error) {
 	if e == nil {
 		return false, notRun(root)
 	}
+	e.hub.Farewell(ctx, root)
 	now, cancel := context.WithCancel(ctx)
 	cancel() // so that it only looks
 	defer a.app.followers.Moved(root)

@@ -55,8 +55,11 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		served: served, ctx: func() context.Context { return context.WithoutCancel(ctx) },
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
+	e.servers = newServerHost(ctx, a, guard)
 	deps := session.Deps{
-		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set, Profiles: roles{tools, a.models},
+		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set,
+		Profiles: roles{tools, a.models, a.newRunner(e, e.servers.shell, environ), e.servers.Registry, a.dirs,
+			lookingForAgents(a, tools)},
 		Workspaces: folders{}, Sched: pool,
 		Now:      a.env.Now,
 		Governor: e.governor,
@@ -64,15 +67,26 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 			error) {
 			return e.askSmall(ctx, a.models, s, question, text)
 		},
-		SaveResult: saveResult, Deltas: a.followers.Delta,
+		SaveResult: saveResult, Plans: plansOf(a), Memories: memories{a}, Deltas: a.followers.Delta,
 		Keep: a.keep, Kept: a.kept, Guard: e.guard,
 		Environment: func(cwd string) session.Surroundings {
-			s, _ := e.surroundings(a, cwd, LookAt(context.WithoutCancel(ctx), cwd, a.env.Environ, a.env.Now))
+			p, err := a.policyOf(cwd)
+			if err != nil {
+				a.env.Log.Warn("skills are left out: settings cannot be read", "folder", cwd, "err", err)
+				p = &policy{}
+			}
+			s, _ := e.surroundings(a, cwd, p, LookAt(context.WithoutCancel(ctx), cwd, a.env.Environ, a.env.Now))
 			return s // what of it is left out was said when the run began
 		},
+		About: func(cwd, file string) []session.Instruction {
+			files, _ := e.instructions.load(a, e.guard, cwd, false).About(file)
+			return a.blocks(files)
+		},
+		Readable:  []string{documents(a.dirs)},
 		OutputDir: a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,
 		Notify: a.followers.Commit, Log: a.env.Log, PulseEvery: pulseEvery,
 	}
+	deps.Auto = autoModel{e, a.models, a.env.Now}
 	if p := a.models.player; p != nil {
 		deps.Tools, deps.Replay, deps.Governor = replayTools(deps.Tools, p), p, nil
 	}

@@ -118,7 +118,11 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 			Code: troupe.ExitUsage}
 	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
-	blocks := words(a.app.Mask(m.Text), m.Images)
+	said, err := a.command(ctx, s, a.app.Mask(m.Text))
+	if err != nil {
+		return wire.Sent{}, err
+	}
+	blocks := words(said.text, m.Images)
 	hosted := a.app.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
@@ -127,7 +131,8 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		if err != nil {
 			return nil, err
 		}
-		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: blocks}}
+		mail := []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailPrompt, Blocks: blocks, Uses: said.uses,
+			Typed: said.typed}}
 		if !live {
 			return mail, nil
 		}
@@ -247,7 +252,7 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 	if err != nil {
 		return err
 	}
-	if config.Closer(mode, p.all.Most()) != mode {
+	if config.AtMost(mode, p.all.Most()) != mode {
 		return &troupe.UserError{
 			Problem: fmt.Sprintf("mode %s is not allowed by settings (permissions.disableBypassPermissionsMode)", mode),
 			Hint:    "Choose another one, such as " + string(p.all.Most()) + ".", Code: troupe.ExitUsage,
@@ -266,5 +271,11 @@ func (a steering) SetMode(ctx context.Context, root troupe.SessionID, mode troup
 			}
 		}
 	}
-	return a.tell(ctx, s.Root, troupe.Mail{To: s.Root, Kind: troupe.MailGrant, Mode: mode})
+	m := troupe.Mail{To: s.Root, Kind: troupe.MailGrant, Mode: mode}
+	if mode == troupe.ModeAuto {
+		if m.Model, err = judgeOf(a.app, p, s.Model, s.Cwd); err != nil {
+			return err
+		}
+	}
+	return a.tell(ctx, s.Root, m)
 }

@@ -258,6 +258,9 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 		SessionID: s.Root, Usage: report.Usage, CostUSD: report.CostUSD, Unpriced: report.Unpriced,
 		Agents: report.Agents, Limits: []wire.Limit{},
 	}
+	if out.Spared, err = a.spared(ctx, events, report.Agents); err != nil {
+		return wire.Cost{}, err
+	}
 	c, own := t.Sum.Caps, st.Profile.Limits
 	for _, l := range []wire.Limit{
 		{Name: wire.LimitTokens, Used: float64(t.Sum.Tally.Usage.Total()), Limit: float64(c.MaxTokens)},

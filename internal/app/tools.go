@@ -9,6 +9,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/tool/skill"
 	"github.com/troupe-dev/troupe/internal/tool/web"
 )
 
@@ -20,6 +21,7 @@ type toolbox struct {
 
 func (a *App) newToolbox(g *guard) (*toolbox, error) {
 	o := all.Options{
+		Skill: skill.Options{Use: skills{a, g}.use},
 		Shell: shell.Options{Confine: g.confine},
 		Web:   web.Options{UserAgent: "troupe/" + a.env.Version, Local: a.settings.LocalHosts},
 	}

@@ -30,7 +30,6 @@ func exported() map[string]string {
 		before    = "was there before the rule"
 	)
 	out := map[string]string{
-		"all.Known":          "tests of other packages judge by the tools that there are",
 		"config.Parse":       "tests of other packages read with it what was written for a run",
 		"memstore.New":       "tests of other packages run on it",
 		"run.Finish":         "tests of other commands hold it to printing nothing that a terminal obeys",
@@ -38,7 +37,7 @@ func exported() map[string]string {
 		"rule.ParseWildcard": "tests of gate hold its matching to what a pattern says",
 		"gate.Meaning":       "tests of other packages hold them to what a mode means",
 		"httpd.Target":       reflected, "httpd.Where": reflected, "httpd.Asked": reflected,
-		"troupe.RightParent": laterUse, "troupe.RightSystem": laterUse, "troupe.RequestPlan": laterUse,
+		"troupe.RightParent": laterUse,
 	}
 	for _, name := range []string{
 		"sandbox.UnavailableError", "session.Wanted", "turn.Allowed",

@@ -114,12 +114,20 @@ func house() []room {
 	// What a Markdown file says is a fact, whoever reads it, and trust must see in it what is made of it.
 	rooms = append(rooms,
 		room{path: "internal/front", floor: 1, why: mechanism},
-		room{path: "internal/profile", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+		room{path: "docs", floor: 1, why: "the documents are text, embedded for the agent that answers from them"},
+		room{path: "internal/mcp", floor: 1, packages: []string{"internal/mcp/entry"}, why: mechanism},
+		room{path: "internal/mcp/entry", floor: 1, why: "what an entry says is a fact, and trust must see what is " +
+			"started"},
+		room{path: "internal/profile", floor: 1, packages: []string{"internal/front", "internal/mcp/entry"},
+			why: mechanism},
+		room{path: "internal/skill", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+		room{path: "internal/plugin", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/instruction", floor: 1, packages: []string{"internal/front"}, why: mechanism},
-		room{path: "internal/trust", floor: 1, packages: []string{"internal/front"}, why: mechanism},
+		room{path: "internal/trust", floor: 1, packages: []string{"internal/front", "internal/mcp/entry",
+			"internal/hook"}, why: "it shows what the readers of these make of a file, and nothing less"},
 	)
 	for _, name := range []string{
-		"store", "model", "tool", "sandbox", "workspace", "hook", "skill", "memory", "mcp",
+		"store", "model", "tool", "sandbox", "workspace", "hook", "memory",
 		"content", "proxy", "hidden",
 	} {
 		rooms = append(rooms, room{path: "internal/" + name, floor: 1, why: mechanism})

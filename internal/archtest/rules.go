@@ -20,9 +20,13 @@ func granted() allowance {
 	return allowance{
 		types: excused(),
 		// Nothing is over these budgets, and what comes to be is split, or names the field that it embeds.
-		methods:  map[string]string{},
-		promoted: map[string]string{},
-		exports:  exported(),
+		methods: map[string]string{
+			"client.Client": "one method for each verb of the api, of a line or two: with one less it is no api",
+		},
+		promoted: map[string]string{
+			"router.router": "one method for each verb of the api, most of them those of the process itself",
+		},
+		exports: exported(),
 		// A program is read more often than it is extended. ADR 0015 moved the walls in no more
 		// lines than stood before it (59,981). What is above that buys the mending of what trying
 		// it brought up: see "2 of 7" in docs/promises.md. Raise it only in the change that needs
@@ -33,8 +37,12 @@ func granted() allowance {
 		// repair lost the end, 700 limits and faults that are named and bounded, 100 that ends, answers and
 		// reasons are told of what they are about, 500 that a yes is for operations, 1,400 agents defined in every
 		// place and in whatever form, what each comes to, and instructions, 500 limits, taken trees and damaged logs
-		// that are told, 150 that no command gives a person's rebase what runs.
-		productLines: 77_500,
+		// that are told, 150 that no command gives a person's rebase what runs, 3,000 hooks, 3,000 skills, commands and
+		// output styles, 4,500 MCP servers, 2,600 what servers get later, ask and prompt, and `troupe mcp serve`,
+		// 1,000 a model that judges in mode auto, 2,500 plugins, 1,500 memory, styles, contexts by their parts and
+		// definitions that change, 150 that hooks leave nothing and are all logged,
+		// 250 that what a server says unasked is bounded.
+		productLines: 95_000,
 		wideLines:    0,
 	}
 }

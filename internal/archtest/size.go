@@ -25,11 +25,15 @@ func excused() map[string]string {
 	return map[string]string{
 		"api.API":      "all that a surface can ask for: the small interfaces that it embeds are what code takes",
 		"wire.Session": "the one shape of a session outside of the engine, a field per fact of troupe.Session",
+		"wire.Request": "the one shape of a request outside of the engine, a field per fact that a person decides by",
 		"troupe.Session": "the projection of a whole log: one field per column of the sessions table, filled by one " +
 			"fold",
+		"tool.Env":     "all that a call may know of its session: a parameter list with names",
 		"session.Deps": "what an engine is given, once, at one place: a parameter list with names",
-		"chat.screen":  "what is typed and what is shown share one terminal and one cursor, so they are one value",
-		"store.Reader": "one consistent state is one value, and each method is one kind of row in it",
+		"chat.screen": "what is typed and what is shown share one terminal and one cursor, so they are one " +
+			"value",
+		"profile.Definition": "a field for each key that the front matter of an agent has a meaning for",
+		"store.Reader":       "one consistent state is one value, and each method is one kind of row in it",
 		"store.Tx": "one transaction is one value; its reading half is Reader, and the two must see the same " +
 			"state",
 	}

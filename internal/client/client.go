@@ -85,7 +85,7 @@ func (c *Client) Ping(ctx context.Context) error {
 const maxAnswer = 256 << 20
 
 // call calls a verb about what ref names. Neither ref, query nor in need be given.
-func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, in, into any) (http.Header, error) {
+func call(ctx context.Context, c *Client, verb, ref string, query url.Values, in, into any) (http.Header, error) {
 	var body []byte
 	if in != nil {
 		var err error
@@ -98,7 +98,7 @@ func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, i
 	if wire.RouteOf(verb).Slow {
 		hc = c.slow
 	}
-	resp, err := c.do(ctx, hc, method, path, body, nil)
+	resp, err := do(ctx, c, hc, method, path, body, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,24 +111,24 @@ func (c *Client) call(ctx context.Context, verb, ref string, query url.Values, i
 		err = json.NewDecoder(r).Decode(into)
 	}
 	if err != nil {
-		return nil, c.connectionLost(method, err)
+		return nil, connectionLost(c.socket, method, err)
 	}
 	return resp.Header, nil
 }
 
 // get asks for a value, post has something done, and postFor has something done that has an answer.
 func get[T any](ctx context.Context, c *Client, verb, ref string, query url.Values) (out T, err error) {
-	_, err = c.call(ctx, verb, ref, query, nil, &out)
+	_, err = call(ctx, c, verb, ref, query, nil, &out)
 	return out, err
 }
 
-func (c *Client) post(ctx context.Context, verb, ref string, in any) error {
-	_, err := c.call(ctx, verb, ref, nil, in, nil)
+func post(ctx context.Context, c *Client, verb, ref string, in any) error {
+	_, err := call(ctx, c, verb, ref, nil, in, nil)
 	return err
 }
 
 func postFor[T any](ctx context.Context, c *Client, verb, ref string, in any) (out T, err error) {
-	_, err = c.call(ctx, verb, ref, nil, in, &out)
+	_, err = call(ctx, c, verb, ref, nil, in, &out)
 	return out, err
 }
 
@@ -158,7 +158,7 @@ func queryOf(pairs ...string) url.Values {
 }
 
 // do makes one request. The answer is a good one, and its body must be closed.
-func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, body []byte,
+func do(ctx context.Context, c *Client, hc *http.Client, method, path string, body []byte,
 	header http.Header) (*http.Response, error) {
 	var r io.Reader
 	if body != nil {
@@ -188,7 +188,7 @@ func (c *Client) do(ctx context.Context, hc *http.Client, method, path string, b
 			Hint:    "The process that ran the session may just have ended; try again.", Err: err,
 		}
 	case err != nil:
-		return nil, c.connectionLost(method, err)
+		return nil, connectionLost(c.socket, method, err)
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		defer resp.Body.Close() //nolint:errcheck // all that mattered was read
 		return nil, refused(resp)
@@ -216,8 +216,8 @@ func refused(resp *http.Response) error {
 }
 
 // connectionLost is a call whose answer never came.
-func (c *Client) connectionLost(method string, err error) error {
-	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", c.socket,
+func connectionLost(socket, method string, err error) error {
+	u := &troupe.UserError{Problem: fmt.Sprintf("the process behind %s went away before it had answered: %v", socket,
 		err), Err: err}
 	if method != http.MethodGet {
 		u.Hint = "What was asked for may or may not have been done; look before you try again."

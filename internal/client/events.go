@@ -31,7 +31,8 @@ func (c *Client) Events(ctx context.Context, id troupe.SessionID, after int64, l
 		if limit > 0 {
 			n = min(n, limit-len(out))
 		}
-		page, err := c.events(ctx, id, url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(n)}})
+		page, err := eventsOf(ctx, c, id, url.Values{"after": {strconv.FormatInt(after, 10)},
+			"limit": {strconv.Itoa(n)}})
 		if err != nil {
 			return nil, err
 		}
@@ -43,9 +44,9 @@ func (c *Client) Events(ctx context.Context, id troupe.SessionID, after int64, l
 	}
 }
 
-func (c *Client) events(ctx context.Context, id troupe.SessionID, query url.Values) ([]troupe.Event, error) {
+func eventsOf(ctx context.Context, c *Client, id troupe.SessionID, query url.Values) ([]troupe.Event, error) {
 	var page []wire.Event
-	header, err := c.call(ctx, "events", string(id), query, nil, &page)
+	header, err := call(ctx, c, "events", string(id), query, nil, &page)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (s *stream) Rest(ctx context.Context) ([]troupe.Event, error) {
 	var all []troupe.Event
 	var err error
 	if only := s.follow.Only; only == "" {
-		all, err = s.client.events(ctx, s.follow.Root, s.query())
+		all, err = eventsOf(ctx, s.client, s.follow.Root, s.query())
 	} else {
 		all, err = s.client.Events(ctx, only, s.cursors[only], 0)
 	}
@@ -228,7 +229,7 @@ func (s *stream) connect(ctx context.Context) error {
 		query.Set("deltas", "true")
 	}
 	method, path := route("events", string(cmp.Or(s.follow.Only, s.follow.Root)), query)
-	resp, err := s.client.do(life, s.client.http, method, path, nil, http.Header{"Accept": {"text/event-stream"}})
+	resp, err := do(life, s.client, s.client.http, method, path, nil, http.Header{"Accept": {"text/event-stream"}})
 	if !stop() && err == nil {
 		err = errors.Join(ctx.Err(), resp.Body.Close())
 	}

@@ -34,6 +34,10 @@ func (c *Client) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, erro
 	return get[wire.Cost](ctx, c, "cost", string(id), nil)
 }
 
+func (c *Client) Context(ctx context.Context, id troupe.SessionID) (wire.Context, error) {
+	return get[wire.Context](ctx, c, "context", string(id), nil)
+}
+
 func (c *Client) Tasks(ctx context.Context, id troupe.SessionID) ([]wire.Task, error) {
 	if id == "" {
 		return get[[]wire.Task](ctx, c, "tasks", "", nil)
@@ -60,7 +64,7 @@ func (c *Client) Leave(ctx context.Context, root troupe.SessionID) (bool, error)
 }
 
 func (c *Client) Remove(ctx context.Context, root troupe.SessionID) error {
-	return c.post(ctx, "remove", string(root), nil)
+	return post(ctx, c, "remove", string(root), nil)
 }
 
 // Send implements api.Steering, as do the methods below.
@@ -69,19 +73,19 @@ func (c *Client) Send(ctx context.Context, id troupe.SessionID, m wire.Message) 
 }
 
 func (c *Client) Stop(ctx context.Context, id troupe.SessionID, s wire.Stop) error {
-	return c.post(ctx, "stop", string(id), s)
+	return post(ctx, c, "stop", string(id), s)
 }
 
 func (c *Client) Background(ctx context.Context, id troupe.SessionID) error {
-	return c.post(ctx, "background", string(id), nil)
+	return post(ctx, c, "background", string(id), nil)
 }
 
 func (c *Client) Compact(ctx context.Context, id troupe.SessionID, hint string) error {
-	return c.post(ctx, "compact", string(id), wire.Hint{Hint: hint})
+	return post(ctx, c, "compact", string(id), wire.Hint{Hint: hint})
 }
 
 func (c *Client) SetMode(ctx context.Context, root troupe.SessionID, mode troupe.Mode) error {
-	return c.post(ctx, "mode", string(root), wire.ModeChoice{Mode: string(mode)})
+	return post(ctx, c, "mode", string(root), wire.ModeChoice{Mode: string(mode)})
 }
 
 func (c *Client) SetModel(ctx context.Context, id troupe.SessionID, name string) (string, error) {
@@ -99,7 +103,11 @@ func (c *Client) Request(ctx context.Context, id string) (wire.Request, error) {
 }
 
 func (c *Client) Answer(ctx context.Context, id string, a wire.Answer) error {
-	return c.post(ctx, "answer", cmp.Or(id, wire.OnlyRequest), a)
+	return post(ctx, c, "answer", cmp.Or(id, wire.OnlyRequest), a)
+}
+
+func (c *Client) Plans(ctx context.Context, name string) ([]wire.Plan, error) {
+	return get[[]wire.Plan](ctx, c, "plans", "", queryOf("name", name))
 }
 
 // Untrusted implements api.Trusting, as does Trust.
@@ -107,7 +115,7 @@ func (c *Client) Untrusted(ctx context.Context, cwd string) ([]wire.Untrusted, e
 	return get[[]wire.Untrusted](ctx, c, "untrusted", "", queryOf("cwd", cwd))
 }
 
-func (c *Client) Trust(ctx context.Context, t wire.Trust) error { return c.post(ctx, "trust", "", t) }
+func (c *Client) Trust(ctx context.Context, t wire.Trust) error { return post(ctx, c, "trust", "", t) }
 
 // Turns implements api.Undoing, as do the methods below.
 func (c *Client) Turns(ctx context.Context, root troupe.SessionID) ([]wire.Turn, error) {
@@ -141,6 +149,11 @@ func (c *Client) Agents(ctx context.Context, q wire.AgentQuery) (wire.AgentList,
 	return postFor[wire.AgentList](ctx, c, "agents", "", q)
 }
 
+// Skills implements api.Using.
+func (c *Client) Skills(ctx context.Context, q wire.SkillQuery) (wire.SkillList, error) {
+	return postFor[wire.SkillList](ctx, c, "skills", "", q)
+}
+
 func (c *Client) Agent(ctx context.Context, n wire.AgentName) (wire.AgentProfile, error) {
 	return postFor[wire.AgentProfile](ctx, c, "agent", "", n)
 }
@@ -149,6 +162,42 @@ func (c *Client) Rules(ctx context.Context, p wire.Place) (wire.RuleList, error)
 	return postFor[wire.RuleList](ctx, c, "rules", "", p)
 }
 
+// Setup implements api.API.
+func (c *Client) Setup() api.Setup { return setup{c} }
+
+// setup implements api.Setup.
+type setup struct{ to *Client }
+
+func (c setup) Hooks(ctx context.Context, q wire.HookQuery) (wire.HookList, error) {
+	return postFor[wire.HookList](ctx, c.to, "hooks", "", q)
+}
+
+func (c setup) Plugins(ctx context.Context, q wire.PluginQuery) (wire.PluginList, error) {
+	return postFor[wire.PluginList](ctx, c.to, "plugins", "", q)
+}
+
+func (c setup) SetPlugin(ctx context.Context, p wire.PluginChange) (wire.PluginList, error) {
+	return postFor[wire.PluginList](ctx, c.to, "set-plugin", "", p)
+}
+
+func (c *Client) Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error) {
+	return postFor[wire.ServerList](ctx, c, "servers", "", q)
+}
+
+func (c *Client) SetServer(ctx context.Context, s wire.ServerChange) (wire.ServerChanged, error) {
+	return postFor[wire.ServerChanged](ctx, c, "set-server", "", s)
+}
+
 func (c *Client) Explain(ctx context.Context, p wire.Place, calls []wire.Call) (wire.Explained, error) {
 	return postFor[wire.Explained](ctx, c, "explain", "", wire.Explain{Place: p, Calls: calls})
+}
+
+// Memories implements api.Setup.
+func (c setup) Memories(ctx context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
+	return postFor[[]wire.Memory](ctx, c.to, "memories", "", q)
+}
+
+// SetMemory implements api.Setup.
+func (c setup) SetMemory(ctx context.Context, m wire.MemoryChange) (wire.Memory, error) {
+	return postFor[wire.Memory](ctx, c.to, "set-memory", "", m)
 }

@@ -25,7 +25,20 @@ func (p *parser) theirs(root node) Settings {
 				"disableBypassPermissionsMode": func(n node) { p.noBypass(n, &t.NoBypass) },
 			})
 		},
+		"outputStyle":                     func(n node) { p.str(n, &s.Style) },
+		"hooks":                           func(n node) { p.hooks(n, &s.Hooks) },
+		"disableAllHooks":                 func(n node) { p.boolean(n, &s.Hooks.Disable) },
+		"allowManagedHooksOnly":           func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
 		"allowManagedPermissionRulesOnly": func(n node) { p.boolean(n, &managedOnly) },
+		"mcpServers":                      func(n node) { p.servers(n, &s.MCP) },
+		"disabledMcpjsonServers":          func(n node) { p.strings(n, &s.MCP.Disabled) },
+		"enabledPlugins":                  func(n node) { p.plugins(n, &s.Plugins) },
+		"extraKnownMarketplaces":          func(n node) { markets(p, n, &s.Plugins) },
+		"deniedMcpServers":                func(n node) { p.serverNames(n, &s.MCP.Denied) },
+		"allowedMcpServers": func(n node) {
+			s.MCP.Allowed = []string{}
+			p.serverNames(n, &s.MCP.Allowed)
+		},
 		"sandbox": func(n node) {
 			p.object(n, "sandbox.", map[string]func(node){
 				"enabled": func(n node) { p.boolean(n, &enabled) },
@@ -130,11 +143,11 @@ func (p *parser) leftOut(but func(key string) bool) {
 // folder should know that they are there.
 func dangerous(key string) bool {
 	switch key {
-	case "disabledMcpjsonServers", "sandbox.failIfUnavailable":
+	case "sandbox.failIfUnavailable":
 		return false // these only forbid
 	case "env", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper",
-		"statusLine", "fileSuggestion", "enableAllProjectMcpServers", "enabledMcpjsonServers", "enabledPlugins",
-		"extraKnownMarketplaces", "forceLoginMethod", "forceLoginOrgUUID", "skipDangerousModePermissionPrompt",
+		"statusLine", "fileSuggestion", "enableAllProjectMcpServers", "enabledMcpjsonServers", "forceLoginMethod",
+		"forceLoginOrgUUID", "skipDangerousModePermissionPrompt",
 		"permissions.skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt", "allowedHttpHookUrls":
 		return true
 	}

@@ -151,8 +151,8 @@ func TestParseComplaints(t *testing.T) {
 		{`{"modell": "a"}`, `f:1:2: "modell" is not a setting; did you mean "model"?`},
 		{`{"permissions": {"defaultmode": "plan"}}`, `did you mean "defaultMode"?`},
 		{`{"agents": {"maxDepth": "x"}}`, `did you mean "max_depth"?`},
-		{`{"hooks": {"a": [1, {"b": null}]}}`,
-			`"hooks" is not a setting; known here: agents, fallback_model, fetch, model, permissions, providers, retry_seconds, sandbox, search, sessions`},
+		{`{"hoaxes": {"a": [1, {"b": null}]}}`,
+			`"hoaxes" is not a setting; known here: agents, allowManagedHooksOnly, deniedMcpServers, disableAllHooks, disabledMcpjsonServers, fallback_model, fetch, hooks, mcpServers, model, outputStyle, permissions, providers, retry_seconds, sandbox, search, sessions`},
 	} {
 		_, warnings, err := Parse("f", []byte(test.in))
 		if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], test.says) {

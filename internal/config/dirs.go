@@ -85,5 +85,8 @@ func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 // History is the file in which what a person entered is kept for them.
 func (d Dirs) History() string { return filepath.Join(d.Data, "history") }
 
+// PlansFolder is the folder of plans, below Data.
+const PlansFolder = "plans"
+
 // Outputs is the folder of outputs too large for a log, a folder per session.
 func (d Dirs) Outputs() string { return filepath.Join(d.Data, "outputs") }

@@ -34,10 +34,20 @@ func (p *parser) ours(root node) Settings {
 	p.object(root, "", map[string]func(node){
 		"model":          func(n node) { p.str(n, &s.Model) },
 		"fallback_model": func(n node) { p.str(n, &s.Fallback) },
+		"outputStyle":    func(n node) { p.str(n, &s.Style) },
 		"retry_seconds":  func(n node) { p.integer(n, &s.RetrySeconds, maxSeconds) },
 		"providers":      func(n node) { p.providers(n, &s) },
 		"permissions":    func(n node) { p.permissions(n, &s.Permissions) },
 		"sandbox":        func(n node) { p.sandbox(n, &s.Sandbox) },
+		"hooks":          func(n node) { p.hooks(n, &s.Hooks) },
+
+		"disableAllHooks":       func(n node) { p.boolean(n, &s.Hooks.Disable) },
+		"allowManagedHooksOnly": func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
+
+		"mcpServers":             func(n node) { p.servers(n, &s.MCP) },
+		"disabledMcpjsonServers": func(n node) { p.strings(n, &s.MCP.Disabled) },
+		"deniedMcpServers":       func(n node) { p.serverNames(n, &s.MCP.Denied) },
+
 		"fetch": func(n node) {
 			p.object(n, "fetch.", map[string]func(node){
 				"local_hosts": func(n node) { p.localHosts(n, &s.LocalHosts) },
@@ -83,6 +93,7 @@ func (p *parser) permissions(n node, to *Permissions) {
 		"allow":                        func(n node) { p.strings(n, &to.Allow) },
 		"deny":                         func(n node) { p.strings(n, &to.Deny) },
 		"ask":                          func(n node) { p.strings(n, &to.Ask) },
+		"auto_model":                   func(n node) { p.str(n, &to.AutoModel) },
 		"ask_seconds":                  func(n node) { p.integer(n, &to.AskSeconds, maxSeconds) },
 		"additionalDirectories":        func(n node) { p.paths(n, &to.Directories) },
 		"disableBypassPermissionsMode": func(n node) { p.noBypass(n, &to.NoBypass) },

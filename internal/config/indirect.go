@@ -42,6 +42,9 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 	for _, git := range gits {
 		protected = append(protected, entriesOf(filepath.Join(git, "hooks"))...)
 	}
+	for _, file := range strategies(top, gits) {
+		inside(file, "it may have git run a program of a folder git-merge-*")
+	}
 	for _, folder := range []string{".claude", ".claude/agents", ".claude/commands", ".claude/skills", ".troupe",
 		".troupe/agents", ".agents", ".agents/subagents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
@@ -59,6 +62,30 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 			inside(real, whyLinked)
 		}
 	}
+}
+
+// strategies are the files in which a rebase or a cherry-pick that is under way names its way to merge, if there is a
+// folder git-merge-* in the work tree: git runs git-merge-x/y for x/y, also if y leads out of it again. None is made
+// there unasked; this is for one that the repository brings.
+func strategies(top string, gits []string) (files []string) {
+	folders, err := filepath.Glob(escapeGlob(top) + "/git-merge-*")
+	if err != nil || !slices.ContainsFunc(folders, func(f string) bool {
+		info, err := os.Stat(f)
+		return err == nil && info.IsDir()
+	}) {
+		return nil
+	}
+	for _, git := range gits {
+		trees, err := filepath.Glob(escapeGlob(git) + "/worktrees/*")
+		if err != nil {
+			trees = nil
+		}
+		for _, dir := range append(trees, git) {
+			files = append(files, filepath.Join(dir, "rebase-merge", "strategy"),
+				filepath.Join(dir, "sequencer", "opts"))
+		}
+	}
+	return files
 }
 
 func entriesOf(folder string) []string {

@@ -86,6 +86,37 @@ func TestHooksOfOtherConfigs(t *testing.T) {
 	}
 }
 
+// TestStrategies: where a repository brings a folder git-merge-*, the files that name a way to merge are protected, for
+// what they name may lie there or lead out of it again; elsewhere git writes them as it likes.
+func TestStrategies(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"plain/.git/HEAD", "brings/.git/HEAD", "brings/git-merge-x/evil", "file/.git/HEAD",
+		"file/git-merge-octopus.sh", "linked/.git/HEAD", "linked/y/evil"} {
+		writeUnder(t, base, name, "ref: refs/heads/main\n")
+	}
+	if err := os.Symlink("y", filepath.Join(base, "linked", "git-merge-y")); err != nil {
+		t.Fatal(err)
+	}
+	for project, want := range map[string]bool{"plain": false, "brings": true, "file": false, "linked": true} {
+		dir := filepath.Join(base, project)
+		p := Protect([]string{dir}, Dirs{}, nil)
+		for _, file := range []string{".git/rebase-merge/strategy", ".git/sequencer/opts"} {
+			if _, covered := p.Covers(filepath.Join(dir, file)); covered != want {
+				t.Errorf("%s/%s: protected %v, want %v", project, file, covered, want)
+			}
+		}
+		for _, made := range []string{"git-merge-z", "git-merge-z/evil"} {
+			if _, covered := p.Covers(filepath.Join(dir, made)); !covered {
+				t.Errorf("%s/%s is not protected", project, made)
+			}
+		}
+	}
+}
+
 func writeUnder(t *testing.T, base, name, text string) {
 	t.Helper()
 	path := filepath.Join(base, name)

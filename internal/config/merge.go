@@ -80,16 +80,29 @@ func (a All) Rules(trusted bool) []troupe.Rule {
 // gate gives them their meaning, and a test there holds them to this order.
 func openness(m troupe.Mode) int {
 	return slices.Index([]troupe.Mode{
-		troupe.ModePlan, troupe.ModeDontAsk, troupe.ModeDefault, troupe.ModeAcceptEdits, troupe.ModeBypass,
+		troupe.ModePlan, troupe.ModeDontAsk, troupe.ModeDefault, troupe.ModeAuto, troupe.ModeAcceptEdits,
+		troupe.ModeBypass,
 	}, m)
 }
 
-// Closer is the mode that does less.
+// Closer is the mode that does what both do: of any two the one that does less. Auto and acceptEdits each do what the
+// other does not, and share what the default does.
 func Closer(a, b troupe.Mode) troupe.Mode {
+	if a == troupe.ModeAuto && b == troupe.ModeAcceptEdits || a == troupe.ModeAcceptEdits && b == troupe.ModeAuto {
+		return troupe.ModeDefault
+	}
 	if openness(b) < openness(a) {
 		return b
 	}
 	return a
+}
+
+// AtMost is a mode, or the most open one where it is more open than that.
+func AtMost(m, most troupe.Mode) troupe.Mode {
+	if openness(m) > openness(most) {
+		return most
+	}
+	return m
 }
 
 // Most is the most open mode that may be chosen by anybody, flags included.
@@ -103,7 +116,7 @@ func (a All) Most() troupe.Mode {
 }
 
 // Mode is the mode that settings choose. Without trust, a project can only make it closer; with
-// it, it can choose any but the one that never asks.
+// it, it can choose any but the one that never asks and the one in which a model is asked first.
 func (a All) Mode(trusted bool) troupe.Mode {
 	mode, most := troupe.ModeDefault, a.Most()
 	for i := range a.layers {
@@ -117,7 +130,7 @@ func (a All) Mode(trusted bool) troupe.Mode {
 		switch chosen := l.settings.Permissions.DefaultMode; {
 		case l.Scope.trusted():
 			mode = chosen
-		case chosen == troupe.ModeBypass:
+		case chosen == troupe.ModeBypass, chosen == troupe.ModeAuto: // a person is asked unless the user says otherwise
 		case trusted:
 			mode = chosen
 		default:
@@ -127,7 +140,7 @@ func (a All) Mode(trusted bool) troupe.Mode {
 	if openness(mode) > openness(most) && most == troupe.ModeAcceptEdits {
 		return troupe.ModeDefault // who forbids one mode has not chosen the next
 	}
-	return Closer(mode, most)
+	return AtMost(mode, most)
 }
 
 // Directories are the folders that count as the session's own besides its own: absolute,
@@ -192,6 +205,10 @@ func (a All) Settings(trusted bool) Settings {
 		if l.counts(trusted) {
 			l.chooses(&out)
 		}
+		// Whoever names one, it is among the user's own and an administrator's that it is looked for.
+		if l.has("outputStyle") && !l.Broken {
+			out.Style = l.settings.Style
+		}
 	}
 	// Last, for what bounds holds whatever stands elsewhere.
 	for i := range a.layers {
@@ -222,6 +239,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	}
 	if l.has("permissions.ask_seconds") {
 		out.Permissions.AskSeconds = l.settings.Permissions.AskSeconds
+	}
+	if l.has("permissions.auto_model") {
+		out.Permissions.AutoModel = l.settings.Permissions.AutoModel
 	}
 	if l.has("retry_seconds") {
 		out.RetrySeconds = l.settings.RetrySeconds
@@ -416,12 +436,16 @@ func (r *reader) refuse(l *layer) {
 			}
 		case key == "permissions.defaultMode" && s.Permissions.DefaultMode == troupe.ModeBypass:
 			no(key, "chooses bypassPermissions, which a project cannot; it is ignored")
+		case key == "permissions.defaultMode" && s.Permissions.DefaultMode == troupe.ModeAuto:
+			no(key, "chooses auto, which a project cannot; it is ignored")
 		case key == "permissions.additionalDirectories":
 			for _, text := range s.Permissions.Directories {
 				if dir := (All{places: r.places}).place(l, text); (All{places: r.places}).tooWide(dir) {
 					no(key, "has "+quote(text)+", which is more than a project can open; it is ignored")
 				}
 			}
+		case key == "disableAllHooks" && s.Hooks.Disable:
+			no(key, "turns off what the project's own files set, and nothing of yours")
 		case key == "sandbox.network" && !l.claude && !s.Sandbox.Offline:
 			no(key, "cannot be turned on by a project; it is ignored")
 		case !slices.Contains(projectKeys(), key) && !l.groups(key):
@@ -460,11 +484,13 @@ func (l *layer) groups(key string) bool {
 // waits for trust.
 func projectKeys() []string {
 	return []string{
-		"model", "fallback_model", "permissions", "permissions.allow", "permissions.deny", "permissions.ask",
+		"model", "fallback_model", "outputStyle",
+		"permissions", "permissions.allow", "permissions.deny", "permissions.ask",
 		"permissions.defaultMode", "permissions.additionalDirectories", "permissions.disableBypassPermissionsMode",
 		"agents", "sandbox", "sandbox.deny_read", "sandbox.deny_write", "sandbox.denied_hosts", "sandbox.network",
 		"sandbox.limits",
-		"sandbox.enabled", "sandbox.filesystem", "sandbox.filesystem.denyRead", "sandbox.filesystem.denyWrite",
-		"sandbox.network.deniedDomains",
+		"hooks", "disableAllHooks", "sandbox.enabled", "sandbox.filesystem", "sandbox.filesystem.denyRead",
+		"sandbox.filesystem.denyWrite",
+		"sandbox.network.deniedDomains", "enabledPlugins", "extraKnownMarketplaces",
 	}
 }

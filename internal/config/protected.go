@@ -39,8 +39,8 @@ type Protection struct {
 }
 
 // Protect says what stays as it is for sessions that work in these folders, which are absolute and resolved.
-// deny are the globs that settings add (Sandbox.DenyWrite).
-func Protect(folders []string, d Dirs, deny []string) *Protection {
+// deny are the globs that settings add (Sandbox.DenyWrite), run are files that run by themselves, as hooks do.
+func Protect(folders []string, d Dirs, deny []string, run ...string) *Protection {
 	p := &Protection{folders: folders}
 	seen := map[Guard]bool{}
 	add := func(g Guard) {
@@ -51,6 +51,9 @@ func Protect(folders []string, d Dirs, deny []string) *Protection {
 	}
 	for _, folder := range folders {
 		guards(folder, d, add)
+	}
+	for _, path := range run {
+		add(Guard{Glob: escapeGlob(path), Path: path, Why: "a hook names it, and hooks run outside of the sandbox"})
 	}
 	builtin := len(p.guards)
 	for _, glob := range deny {

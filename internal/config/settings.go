@@ -17,6 +17,7 @@ type Settings struct {
 	Path        string // the file; "" if there was none
 	Model       string // alias or full name; "" leaves the choice to Troupe
 	Fallback    string // the model to go on with when the chosen one is not to be had; "" is none
+	Style       string // the output style of the main agent; "" is none
 	Permissions Permissions
 	Agents      Agents
 	// Providers are model servers by the name that stands before the slash in a model's.
@@ -29,6 +30,10 @@ type Settings struct {
 	KeepDays int
 	// LocalHosts are hosts on this machine or in its network that WebFetch may read.
 	LocalHosts []string
+	Hooks      HookSettings
+	// MCP is what it says of MCP servers.
+	MCP     MCP
+	Plugins PluginSettings
 }
 
 // SearchSettings are the provider that web searches go to. Without a URL there are none.
@@ -63,6 +68,8 @@ type Permissions struct {
 	Ask         []string
 	// AskSeconds is how long a request waits for somebody's answer where somebody is there.
 	AskSeconds int64
+	// AutoModel is the model that judges in mode auto, as one is named; "": that mode cannot be entered.
+	AutoModel string
 	// Directories are folders that count as the session's own besides its own, as written.
 	Directories []string
 	// NoBypass: nobody may choose the mode that never asks.

@@ -40,7 +40,7 @@ type Source struct {
 	// Folder is what paths in it begin at if they do not say: the project's for a project's
 	// files, "" for the others, which mean each session's own.
 	Folder string
-	// Tracked: a local file that came with the repository, so it is anybody's.
+	// Tracked: a local file that came with the repository, or is reached by a link, which may have; so it is anybody's.
 	Tracked bool
 	// Hash is of its bytes, hex SHA-256.
 	Hash string
@@ -292,7 +292,7 @@ func (r *reader) file(root *os.Root, name string, s Source, claude bool) {
 	}
 	s.Hash = hash(data)
 	l, p := read(s, data, claude)
-	if l.Scope == ScopeLocal && tracked(root.Name(), filepath.ToSlash(name)) {
+	if l.Scope == ScopeLocal && (linked(root, name) || tracked(root.Name(), filepath.ToSlash(name))) {
 		l.Scope, l.Tracked = ScopeProject, true
 	}
 	if p.err != nil {
@@ -303,6 +303,16 @@ func (r *reader) file(root *os.Root, name string, s Source, claude bool) {
 		p.leftOut(dangerous)
 	}
 	r.keep(l, p)
+}
+
+// linked: the name leads through a link. What git keeps stands then under another name. In doubt it does.
+func linked(root *os.Root, name string) bool {
+	for n := name; n != "."; n = filepath.Dir(n) {
+		if info, err := root.Lstat(n); err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // problem is an error without what to do about it: that depends on whose file it is.

@@ -460,7 +460,7 @@ func TestUnknownMode(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.write(h.userTheirs, `{"permissions": {"defaultMode": "allowEdits"}}`)
-	h.project(".claude/settings.json", `{"permissions": {"defaultMode": "auto", "deny": ["Bash"]}}`)
+	h.project(".claude/settings.json", `{"permissions": {"defaultMode": "automatic", "deny": ["Bash"]}}`)
 	h.project(".troupe/settings.json", `{"permissions": {"defaultMode": "yolo", "deny": ["Edit"]}}`)
 	all := h.read()
 	if all.Mode(true) != troupe.ModeDefault || len(all.Rules(true)) != 2 || !h.warned(h.userTheirs, "allowEdits") ||
@@ -476,7 +476,8 @@ func TestModeOrder(t *testing.T) {
 		for _, b := range troupe.Modes() {
 			x, _ := gate.Meaning(a)
 			y, _ := gate.Meaning(b)
-			both := gate.Mode{Ceiling: min(x.Ceiling, y.Ceiling), Self: min(x.Self, y.Self), OnAsk: x.OnAsk}
+			both := gate.Mode{Ceiling: min(x.Ceiling, y.Ceiling), Self: min(x.Self, y.Self), OnAsk: x.OnAsk,
+				Judged: x.Judged && y.Judged}
 			if strict := []troupe.Effect{troupe.Allow, troupe.Ask, troupe.Deny}; slices.Index(strict,
 				y.OnAsk) > slices.Index(strict, x.OnAsk) {
 				both.OnAsk = y.OnAsk
@@ -527,6 +528,25 @@ func TestTracked(t *testing.T) {
 		git("add", "-f", ".claude/settings.local.json")
 		if s := scope(); s.Scope != ScopeProject || !s.Tracked {
 			t.Errorf("version %s: a file that git keeps is %+v", version, s)
+		}
+	}
+}
+
+// TestLinkedIsTheProjects: a local file that a link leads to is the project's: the link, and the file under its own
+// name, may have come with the repository.
+func TestLinkedIsTheProjects(t *testing.T) {
+	t.Parallel()
+	for link, target := range map[string]string{".claude": "cfg", ".claude/settings.local.json": "../cfg.json"} {
+		h := newHouse(t)
+		h.project("cfg/settings.local.json", `{}`)
+		h.project("cfg.json", `{}`)
+		h.mkdir(filepath.Dir(filepath.Join(h.repo, link)))
+		if err := os.Symlink(target, filepath.Join(h.repo, link)); err != nil {
+			t.Fatal(err)
+		}
+		s, ok := h.read().Source(filepath.Join(h.repo, ".claude/settings.local.json"))
+		if !ok || s.Scope != ScopeProject || !s.Tracked {
+			t.Errorf("%s is a link: %+v %v", link, s, ok)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,11 +93,14 @@ func undocumented(t *testing.T, dir string) []string {
 
 // reader plays the part of a model that has been asked to find every exported function
 // without a doc comment, one sub-agent per package. It knows only what it is sent.
-type reader struct{ packages []string }
+type reader struct {
+	packages []string
+	seen     sync.Map // what was sent about a package, by its path: for the report of a failure
+}
 
 const question = "find every exported function without a doc comment, one sub-agent per package"
 
-func (m reader) answer(r *modeltest.Request) modeltest.Reply {
+func (m *reader) answer(r *modeltest.Request) modeltest.Reply {
 	main := slices.Contains(r.Tools(), "Agent")
 	switch {
 	case main && r.Turn == 1:
@@ -128,7 +132,22 @@ func (m reader) answer(r *modeltest.Request) modeltest.Reply {
 			"-B": 1, "head_limit": 5000,
 		}))
 	default:
+		dir := regexp.MustCompile(`PACKAGE<([^>]*)>`).FindStringSubmatch(r.FirstText())[1]
+		before, _ := m.seen.LoadOrStore(dir, "")
+		m.seen.Store(dir, fmt.Sprintf("%vreply %d: %s\n", before, r.Turn, r.LastText()))
 		return modeltest.Text(missing(r.LastText()))
+	}
+}
+
+// report says what is missing or too much, and what the sub-agent of its package had been sent.
+func (m *reader) report(t *testing.T, got, want []string) {
+	t.Helper()
+	for _, name := range slices.Concat(got, want) {
+		if slices.Contains(got, name) != slices.Contains(want, name) {
+			file, _, _ := strings.Cut(name, ":")
+			text, _ := m.seen.Load(filepath.Dir(file))
+			t.Errorf("%s: found %v; its agent was sent\n%v", name, slices.Contains(got, name), text)
+		}
 	}
 }
 
@@ -172,7 +191,7 @@ func TestOwnCheckout(t *testing.T) {
 			p := newPlace(t, "ANTHROPIC_API_KEY=test-key-0123456789", "ANTHROPIC_BASE_URL="+srv.URL())
 			packages := copySources(t, p)
 			p.write("../home/settings.json", `{"agents": {"background_seconds": 0}}`) // however slow the machine is
-			m.Store(&reader{packages})
+			m.Store(&reader{packages: packages})
 			args := []string{"-p", question}
 			if kill {
 				killMidway(t, p, srv, args, len(packages))
@@ -181,7 +200,8 @@ func TestOwnCheckout(t *testing.T) {
 			run := p.run(0, args...)
 			want := undocumented(t, p.dir)
 			if got := strings.Fields(run.Result); !slices.Equal(got, want) {
-				t.Errorf("the team found %d functions, there are %d:\n%v\n%v", len(got), len(want), got, want)
+				t.Errorf("the team found %d functions, there are %d", len(got), len(want))
+				m.Load().report(t, got, want)
 			}
 			t.Logf("%d packages, %d functions without a comment, %d requests", len(packages), len(want), srv.Count())
 			if len(run.Agents) != 1+len(packages) {

@@ -113,6 +113,17 @@ func TestTakeOver(t *testing.T) {
 	if run := p.run(0, "-p", "--resume", "job", "--model", "script:quick.yaml"); run.Result != "from the new process" {
 		t.Errorf("%s: %q %s", run.Status, run.Result, run.Error)
 	}
+	// The command that the refusal names does it in one step.
+	for _, which := range [][]string{{"--resume", "job"}, {"--continue"}} {
+		again := newPlace(t)
+		again.write("asks.yaml", p.read("asks.yaml"))
+		again.write("quick.yaml", p.read("quick.yaml"))
+		frozen(t, again, `"request.opened"`, "--model", "script:asks.yaml", "--ask", "10m", "go")
+		args := append([]string{"-p", "--take-over", "--model", "script:quick.yaml", "go on"}, which...)
+		if run := again.run(0, args...); run.Result != "from the new process" {
+			t.Errorf("%s: %s: %q %s", which, run.Status, run.Result, run.Error)
+		}
+	}
 	awake := newPlace(t)
 	awake.write("asks.yaml", p.read("asks.yaml"))
 	running := frozen(t, awake, `"request.opened"`, "--model", "script:asks.yaml", "--ask", "10m", "go")

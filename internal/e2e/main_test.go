@@ -12,6 +12,7 @@ import (
 	// What the program is made of, so that a change of it runs these tests again instead of
 	// being answered from go's cache.
 	_ "github.com/troupe-dev/troupe/internal/cli"
+	"github.com/troupe-dev/troupe/internal/mcp/mcptest"
 )
 
 // binary is the real program. Scripts find it on their PATH.
@@ -28,6 +29,13 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == withoutName {
 		fmt.Fprintln(os.Stderr, without(os.Args[1:]))
 		os.Exit(1)
+	}
+	if filepath.Base(os.Args[0]) == mcptest.Name {
+		if err := mcptest.Main(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
 	code, err := build(m)
 	if err == nil && code == 0 {
@@ -54,8 +62,10 @@ func build(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if err := os.Symlink(self, filepath.Join(dir, withoutName)); err != nil {
-		return 1, err
+	for _, name := range []string{withoutName, mcptest.Name} {
+		if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+			return 1, err
+		}
 	}
 	return m.Run(), nil
 }

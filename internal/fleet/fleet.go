@@ -35,11 +35,18 @@ type Birth struct {
 	// Definitions is the document that the settings name, if they do.
 	Definitions Document
 	Prompt      []troupe.Block // its first mail
-	Brief       *troupe.Brief  // what stands before that
-	From        troupe.SessionID
+	Spoken
+	Brief *troupe.Brief // what stands before that
+	From  troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
 	Caller     *troupe.Caller // who began the tree; roots only
+}
+
+// Spoken is what is known of how a person gave a prompt, see troupe.Mail.
+type Spoken struct {
+	Uses  *troupe.SkillUse // the command that it begins with
+	Typed *string          // what of it they typed; nil: all
 }
 
 // Document is a document of a tree, by the hash of its content; the zero value is none.
@@ -203,7 +210,8 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 	if len(b.Prompt) > 0 {
 		bodies = append(bodies, troupe.MailDelivered{Mail: []troupe.Mail{{
 			ID: troupe.PromptMailID(b.ID), Root: b.Root, To: b.ID, From: b.From, Caller: b.Caller,
-			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt, Brief: b.Brief,
+			Kind: troupe.MailPrompt, SentAt: now, Blocks: b.Prompt, Brief: b.Brief, Uses: b.Uses,
+			Typed: b.Typed,
 		}}})
 	}
 	if admitted {

@@ -97,30 +97,60 @@ func (p Plain) OpenFile(name string, flag int, perm os.FileMode) (*os.File, erro
 	return os.OpenFile(filepath.Join(string(p), name), flag, perm)
 }
 
-// Open opens without waiting, should the name be a pipe that no process writes to.
-func Open(in Folder, name string) (*os.File, error) {
+// open opens without waiting, should the name be a pipe that no process writes to.
+func open(in Folder, name string) (*os.File, error) {
 	return in.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
 // ReadFile reads a regular file of at most MaxFile bytes.
-func ReadFile(in Folder, name string) (data []byte, err error) {
-	f, err := Open(in, name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a regular file")
-	}
-	data, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
+func ReadFile(in Folder, name string) ([]byte, error) {
+	data, _, err := read(in, name, nil)
 	if err == nil && len(data) > MaxFile {
 		return nil, fmt.Errorf("it is larger than %d KB", MaxFile>>10)
 	}
 	return data, err
+}
+
+// ReadReal is ReadFile of a file whose whole name is path, if allow lets the one that is read: it is told its name
+// without links. Who changes a link between the look and the reading has another file read than was looked at; such a
+// file is an error. Of a file that is larger than MaxFile the beginning is returned, with one byte more.
+func ReadReal(in Folder, name, path string, allow func(real string) error) (data []byte, real string, err error) {
+	return read(in, name, func(f *os.File) (string, error) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return "", err
+		}
+		opened, err := f.Stat()
+		if err != nil {
+			return "", err
+		}
+		if named, err := os.Lstat(real); err != nil || !os.SameFile(opened, named) {
+			return "", errors.New("a link in its name was changed while it was opened")
+		}
+		return real, allow(real)
+	})
+}
+
+func read(in Folder, name string, look func(f *os.File) (string, error)) (data []byte, real string, err error) {
+	f, err := open(in, name)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", errors.New("it is not a regular file")
+	}
+	if look != nil {
+		if real, err = look(f); err != nil {
+			return nil, real, err
+		}
+	}
+	data, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
+	return data, real, err
 }
 
 // Parse takes a file apart. known tells which keys have a meaning: in front matter that is not YAML only their
@@ -139,6 +169,8 @@ func Parse(data []byte, known func(key string) bool) (Document, error) {
 	doc.Body = strings.TrimSpace(body)
 	if doc.Marked {
 		doc.readFields(front, known)
+	} else {
+		doc.Loose = opening(body, known)
 	}
 	return doc, nil
 }
@@ -162,7 +194,7 @@ func (d *Document) normalise(data []byte) (string, error) {
 			Text: "this is not UTF-8; what cannot be read is shown as �"})
 	}
 	text := strings.ToValidUTF8(string(data), "�")
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), nil
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n"), nil
 }
 
 // split finds the front matter.
@@ -213,4 +245,9 @@ func late(text string, known func(string) bool) int {
 		dashes = opens(line)
 	}
 	return 0
+}
+
+// PlainKey is a key of front matter without regard to case and to how its words are joined.
+func PlainKey(key string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(key, "-", ""), "_", ""))
 }

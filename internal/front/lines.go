@@ -34,11 +34,13 @@ func readLines(front string, line int, known func(string) bool) (fields, loose [
 		text = strings.TrimRight(text, " \t\n")
 		if key, value, ok := cutKey(text); ok && known(key) {
 			done()
-			fields = append(fields, Field{Key: key, Line: n, Value: Value{Text: value}})
+			fields = append(fields, Field{Key: key, Line: n, Value: Value{Text: withoutComment(value)}})
 			continue
 		}
-		if key, _, ok := cutKey(plainLine(text)); ok && known(key) {
-			loose = append(loose, Field{Key: key, Line: n})
+		for _, key := range looseKeys(text) {
+			if known(key) {
+				loose = append(loose, Field{Key: key, Line: n})
+			}
 		}
 		if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, "#") {
 			rest = append(rest, text)
@@ -48,14 +50,50 @@ func readLines(front string, line int, known func(string) bool) (fields, loose [
 	return fields, loose
 }
 
-// plainLine is a line without what may stand around a key: blanks before it, quotes, a blank before its colon.
-func plainLine(line string) string {
-	key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
-	if !ok {
-		return ""
+// looseKeys are the words of a line that may be keys, whatever stands around them: blanks, dashes, quotes and braces
+// before one, no blank behind its colon, or an equals sign.
+func looseKeys(line string) (keys []string) {
+	parts := []string{line}
+	if strings.Contains(line, "{") {
+		parts = strings.FieldsFunc(line, func(r rune) bool { return r == '{' || r == ',' })
 	}
-	return strings.Trim(strings.TrimSpace(key), `"'`) + ":" + value
+	for _, part := range parts {
+		part = strings.TrimLeft(part, " \t-*+?\"'")
+		n := strings.IndexFunc(part, func(r rune) bool {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+			return !letter && r != '_' && r != '-'
+		})
+		if n <= 0 {
+			continue
+		}
+		if rest := strings.TrimLeft(part[n:], "\"' \t"); strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "=") {
+			keys = append(keys, part[:n])
+		}
+	}
+	return keys
 }
+
+// opening are the keys that may stand at the top of a file without front matter: what begins with other marks than
+// three dashes may have been meant as such.
+func opening(text string, known func(string) bool) (loose []Field) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		blank := strings.TrimSpace(line) == ""
+		if n > maxOpening || blank && n > 1 {
+			break
+		}
+		for _, key := range looseKeys(line) {
+			if known(key) {
+				loose = append(loose, Field{Key: key, Line: n})
+			}
+		}
+	}
+	return loose
+}
+
+// maxOpening is how many lines of a file without front matter are looked at.
+const maxOpening = 40
 
 // ofLines is the value that the lines of one field have. A block of its own that is YAML is read as such: what
 // follows "hooks:" or "tools:" is not at fault for a colon in the description.
@@ -103,6 +141,24 @@ func items(lines []string) Value {
 		v.List = append(v.List, unquote(strings.TrimSpace(item)))
 	}
 	return v
+}
+
+// withoutComment takes the comment from behind a value, as YAML does.
+func withoutComment(value string) string {
+	if value != "" && (value[0] == '"' || value[0] == '\'') {
+		if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
+			if rest := strings.TrimSpace(value[end+2:]); strings.HasPrefix(rest, "#") {
+				return value[:end+2]
+			}
+		}
+		return value
+	}
+	for i := 1; i < len(value); i++ {
+		if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') {
+			return strings.TrimRight(value[:i], " \t")
+		}
+	}
+	return value
 }
 
 func unquote(s string) string {

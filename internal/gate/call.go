@@ -18,7 +18,7 @@ type call struct {
 	host  rule.Host
 	class troupe.Class
 	at    rule.Places
-	roots []string
+	ownFolders
 	paths []callPath
 	// unclear: a path is not absolute, so that nobody can say where it leads. It matches
 	// every deny rule of its tool and no allow rule.
@@ -38,12 +38,21 @@ type call struct {
 	hits
 }
 
+// ownFolders are what counts as the session's own.
+type ownFolders struct {
+	roots []string
+	also  []string // further ones, for reading alone
+}
+
 // hits are the first rules of each kind that cover the call, and what something else said about it.
 type hits struct {
 	managed, deny, ask, allow hit
 	judged                    *troupe.Judgement
 	tree                      []target // the protected files that git would change
-	closedWhy                 string   // why no answer lets it write what it would write; "" if one may
+	plan                      string   // the file that the caller writes its plan to; "" if it does not plan
+	strips                    bool     // rules that leave open what is run do not count
+	memory                    *troupe.Memory
+	closedWhy                 string // why no answer lets it write what it would write; "" if one may
 }
 
 type callPath struct {
@@ -58,8 +67,10 @@ type callPath struct {
 func newCall(q *Query) call {
 	c := call{
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
-		at: placesOf(q.Roots, q.Home), roots: q.Roots, inside: true, levels: q.Levels, resolve: q.Resolve,
-		hidden: q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged},
+		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable}, inside: true, levels: q.Levels,
+		resolve: q.Resolve,
+		hidden:  q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: planOf(q.Chain),
+			strips: strips(q.Chain), memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.
 	c.shell.text, c.shell.safeGit = q.Access.Command, q.SafeGit || slices.Contains(q.Levels, troupe.LevelWorkspace)
@@ -108,8 +119,15 @@ func (c *call) addPath(name string, write bool) {
 		return
 	}
 	p := callPath{name: path.Clean(name), write: write, since: -1}
-	c.checkHidden(p.name)
-	p.inside = c.isInside(p.name)
+	if c.plan != "" && p.name == c.plan && !c.isCommand() {
+		p.inside, p.free = true, c.class == troupe.ClassRead
+		c.paths = append(c.paths, p)
+		return
+	}
+	if !ownMemory(c, p.name) {
+		c.checkHidden(p.name)
+	}
+	p.inside = c.isInside(p.name) || !write && (inAny(c.also, p.name) || !c.isCommand() && c.memory.Shows(p.name))
 	if write {
 		p.guards = c.guarded(p.name)
 	}
@@ -186,8 +204,10 @@ func (c *call) runsGit() bool {
 }
 
 // isInside: it lies in one of the session's own folders.
-func (c *call) isInside(name string) bool {
-	for _, root := range c.roots {
+func (c *call) isInside(name string) bool { return inAny(c.roots, name) }
+
+func inAny(folders []string, name string) bool {
+	for _, root := range folders {
 		if path.IsAbs(root) {
 			if _, ok := rule.Below(path.Clean(root), name, false); ok {
 				return true
@@ -219,7 +239,7 @@ func (c *call) matchRules(chain []Layer) {
 				c.shell.note(r, i)
 			case troupe.Allow:
 				switch {
-				case !isFor(r, chain):
+				case !isFor(r, chain) || c.strips && dangerous(r):
 				case c.isCommand():
 					c.matchCommand(r, i)
 				default:
@@ -237,6 +257,10 @@ func isFor(r *rule.Rule, chain []Layer) bool {
 }
 
 func (c *call) matchAllow(r *rule.Rule, layer int) {
+	// Of a server's tool the rule that names it says more than one for the whole server.
+	if c.allow.found && isServer(c.tool) && c.allow.rule.Tool != c.tool && r.Tool == c.tool {
+		c.allow = hit{r, layer, true}
+	}
 	if c.allow.found {
 		return
 	}

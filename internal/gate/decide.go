@@ -74,7 +74,9 @@ func hookDeny(v *view) (troupe.Effect, bool) { return troupe.Deny, v.call.says(t
 // hookAllow allows what a rule that names no protected path could.
 func hookAllow(v *view) (troupe.Effect, bool) {
 	_, possible := v.level(troupe.LevelWorkspace)
-	return troupe.Allow, v.call.says(troupe.Allow) && !v.call.protected &&
+	// Where a mode answers no instead of asking, only rules say yes.
+	return troupe.Allow, v.call.says(troupe.Allow) && !v.call.protected && v.mode.OnAsk != troupe.Deny &&
+		!v.outside() &&
 		(!v.call.isCommand() || possible && v.mode.Ceiling == troupe.ClassExec)
 }
 
@@ -101,10 +103,14 @@ func byMode(v *view) (troupe.Effect, bool) {
 	switch {
 	case v.call.isCommand():
 		return v.commandByMode()
+	case writesPlan(v.call):
+		return troupe.Allow, true
 	case v.call.class > v.mode.Ceiling:
 		return troupe.Deny, true
-	case v.mode.Self == troupe.ClassExec:
+	case writesMemory(v.call):
 		return troupe.Allow, true
+	case v.mode.Self == troupe.ClassExec:
+		return troupe.Allow, !v.outside()
 	case v.call.class == troupe.ClassEdit && v.mode.Self >= troupe.ClassEdit:
 		return troupe.Allow, v.call.inside && !v.call.protected
 	default:
@@ -116,7 +122,7 @@ func allowRule(v *view) (troupe.Effect, bool) {
 	if v.call.isCommand() {
 		return troupe.Allow, v.commandByRule() && v.gitNamed()
 	}
-	return troupe.Allow, v.call.allow.holds(v.layer)
+	return troupe.Allow, v.call.allow.holds(v.layer) && (!v.outside() || v.call.allow.rule.Tool == v.call.tool)
 }
 
 // declared allows what says of itself that it only reads, within the session's folders. What
@@ -135,6 +141,9 @@ func readOnlyRun(v *view) (troupe.Effect, bool) {
 }
 
 func ask(v *view) (troupe.Effect, bool) {
+	if !v.call.isCommand() && v.outside() {
+		return stricter(troupe.Ask, v.mode.OnAsk), true
+	}
 	if !v.call.isCommand() {
 		return v.mode.OnAsk, true
 	}
@@ -188,8 +197,20 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) + " " + why,
 		}
 	}
+	if q.Access.Tool != "" { // from here on it is about the tool that it goes to
+		if q.Tool = q.Access.Tool; withheld(q.Chain, t.Facts(q.Tool)) != "" {
+			return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: nameOf(q.Chain[len(q.Chain)-1].Agent) +
+				" " + withheld(q.Chain, t.Facts(q.Tool))}
+		}
+	}
 	if why := q.startsNot(); why != "" {
 		return troupe.Decision{Effect: troupe.Deny, Step: StepProfile, Why: why}
+	}
+	if why := q.narrowedOut(); why != "" {
+		return troupe.Decision{Effect: troupe.Deny, Step: StepSkill, Why: why}
+	}
+	if why := q.notForMemory(); why != "" {
+		return troupe.Decision{Effect: troupe.Deny, Step: StepMemory, Why: why}
 	}
 	c := newCall(&q)
 	c.checkHiddenNamed(q.Chain)
@@ -197,7 +218,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 	rows := table()
 	all := verdict{effect: troupe.Allow, level: troupe.LevelNone, leave: troupe.LevelNone, beyond: troupe.Allow}
 	worst := all
-	grantable, bound := true, troupe.LevelNone
+	grantable, auto, bound := true, true, troupe.LevelNone
 	for i := range q.Chain {
 		if s := q.Chain[i].Sandbox; s != "" {
 			bound = bound.Meet(s)
@@ -205,7 +226,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 		mode, _ := Meaning(q.Chain[i].Mode)
 		v := view{call: &c, layer: i, mode: mode, bound: bound}
 		this := v.judge(rows)
-		grantable = grantable && v.grantable(this)
+		grantable, auto = grantable && v.grantable(this), auto && v.auto(this)
 		// Among equals the layer nearest to the caller explains best.
 		if i == 0 || !this.opener(worst) {
 			worst = this
@@ -219,6 +240,7 @@ func (t *Tools) Decide(q Query) troupe.Decision {
 			d.Opens = opens(&c, d.Effect)
 		}
 	}
+	d.Auto = auto && (d.Effect == troupe.Ask || d.Effect == troupe.Allow && d.Beyond == troupe.Ask)
 	return d
 }
 

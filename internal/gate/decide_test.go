@@ -69,6 +69,7 @@ func TestModes(t *testing.T) {
 	want := map[troupe.Mode][]string{
 		troupe.ModeDefault:     {"aa?-", "?a?-", "aa?-", "?a?-", "?a?-", "?a?-"},
 		troupe.ModeAcceptEdits: {"aa?-", "?a?-", "aa?-", "aa?-", "?a?-", "?a?-"},
+		troupe.ModeAuto:        {"aa?-", "?a?-", "aa?-", "?a?-", "?a?-", "???-"}, // Bash leaves open what is run
 		troupe.ModePlan:        {"aa--", "-a--", "aa--", "----", "----", "----"},
 		troupe.ModeDontAsk:     {"aa--", "-a--", "aa--", "-a--", "-a--", "-a--"},
 		troupe.ModeBypass:      {"aa?-", "aa?-", "aa?-", "aa?-", "aa?-", "aa?-"},

@@ -161,6 +161,11 @@ func (c *call) allowed(d *troupe.Decision, v verdict, mode troupe.Mode) {
 		}
 	default:
 		d.Why = "mode " + string(mode) + " allows it"
+		if writesPlan(c) {
+			d.Why = "it writes the plan, and nothing else"
+		} else if writesMemory(c) {
+			d.Why = "it writes its own memory, and nothing else"
+		}
 	}
 }
 
@@ -205,6 +210,8 @@ func (c *call) does() string {
 		return "does not say clearly which files it is about"
 	case c.isCommand():
 		return c.doesRun()
+	case isServer(c.tool):
+		return "goes to an MCP server, which may change anything"
 	case c.class == troupe.ClassExec:
 		return "may change anything"
 	}
@@ -298,6 +305,8 @@ func (c *call) grants() []string {
 	}
 	tool := c.tool
 	switch {
+	case isServer(c.tool):
+		return []string{tool}
 	case c.facts.Argument != troupe.PathArgument:
 		return nil
 	case rule.EditsFiles(c.facts):

@@ -23,6 +23,8 @@ type Query struct {
 	// workspace first, then its output folder. Reads and acceptEdits are free only there, and
 	// commands begin in the first.
 	Roots []string
+	// Readable are folders that may be read as the session's own are, and no more than read.
+	Readable []string
 	// Home anchors rules that begin with ~/.
 	Home string
 	// Levels are the sandboxes that this machine has; none: commands cannot be confined, and
@@ -81,10 +83,16 @@ type Layer struct {
 	MayHaveAgents bool
 	// Sandbox is the most that commands are left, here and below; "" is no bound of its own.
 	Sandbox troupe.Level
+	// Plan is the file that it may write its plan to while it is in plan mode; "" if it has none.
+	Plan string
+	// Memory is what it keeps for agents of its type; nil: nothing.
+	Memory *troupe.Memory
 	// Managed are the rules of whoever manages the machine. Those that deny come before
 	// everything else; the others count like rules of the session.
 	Managed []rule.Rule
 	Rules   []rule.Rule
+
+	narrowed []narrowing
 }
 
 // rules walks what a layer adds to the rules in force, the managed ones first.

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"slices"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate/command"
 	"github.com/troupe-dev/troupe/internal/gate/rule"
@@ -13,6 +15,13 @@ func (t *Tools) LayerOf(agent string, p troupe.Profile, granted troupe.Authority
 	l := Layer{
 		Agent: agent, Mode: granted.Mode, Offered: p.Tools, Sandbox: p.Sandbox, Starts: p.Starts,
 		UserDefined: p.Source != troupe.BuiltIn, MayHaveAgents: mayHaveAgents, Background: background,
+	}
+	l.Memory = p.Memory
+	if granted.Planning != nil {
+		l.Plan = granted.Planning.File
+	}
+	if len(p.Deferred) > 0 {
+		l.Offered = slices.Concat(p.Tools, p.Deferred)
 	}
 	for _, r := range granted.Rules {
 		// What is wrong with a rule was said when it was given; what remains of it is safe.

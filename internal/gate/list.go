@@ -64,6 +64,9 @@ func InForce(chain []Layer) []Listed {
 	out := make([]Listed, len(all))
 	for i := range all {
 		out[i] = all[i].Listed
+		if r := all[i].rule; r.Written.Effect == troupe.Allow && strips(chain) && dangerous(r) {
+			out[i].Problem = "it does not count in plan mode and in mode auto: it leaves open what is run"
+		}
 	}
 	return out
 }

@@ -12,6 +12,9 @@ type Mode struct {
 	Self troupe.Class
 	// OnAsk is what becomes of a call that nothing decided.
 	OnAsk troupe.Effect
+	// Judged: of a call that would be asked about, the user's model is asked first, and its yes counts. A mode that
+	// asks nothing has no objection.
+	Judged bool
 }
 
 // Meaning says what a mode means. A name that is not known means reading only, and never
@@ -19,18 +22,25 @@ type Mode struct {
 func Meaning(m troupe.Mode) (meaning Mode, known bool) {
 	switch m {
 	case troupe.ModeDefault:
-		return Mode{troupe.ClassExec, troupe.ClassRead, troupe.Ask}, true
+		return Mode{Ceiling: troupe.ClassExec, Self: troupe.ClassRead, OnAsk: troupe.Ask}, true
+	case troupe.ModeAuto:
+		return Mode{Ceiling: troupe.ClassExec, Self: troupe.ClassRead, OnAsk: troupe.Ask, Judged: true}, true
 	case troupe.ModeAcceptEdits:
-		return Mode{troupe.ClassExec, troupe.ClassEdit, troupe.Ask}, true
+		return Mode{Ceiling: troupe.ClassExec, Self: troupe.ClassEdit, OnAsk: troupe.Ask}, true
 	case troupe.ModePlan:
-		return Mode{troupe.ClassRead, troupe.ClassRead, troupe.Deny}, true
+		return Mode{Ceiling: troupe.ClassRead, Self: troupe.ClassRead, OnAsk: troupe.Deny}, true
 	case troupe.ModeDontAsk:
-		return Mode{troupe.ClassExec, troupe.ClassRead, troupe.Deny}, true
+		return Mode{Ceiling: troupe.ClassExec, Self: troupe.ClassRead, OnAsk: troupe.Deny}, true
 	case troupe.ModeBypass:
-		return Mode{troupe.ClassExec, troupe.ClassExec, troupe.Allow}, true
+		return Mode{Ceiling: troupe.ClassExec, Self: troupe.ClassExec, OnAsk: troupe.Allow, Judged: true}, true
 	default:
-		return Mode{troupe.ClassRead, troupe.ClassRead, troupe.Deny}, false
+		return Mode{Ceiling: troupe.ClassRead, Self: troupe.ClassRead, OnAsk: troupe.Deny}, false
 	}
+}
+
+func meaningOf(m troupe.Mode) Mode {
+	meaning, _ := Meaning(m)
+	return meaning
 }
 
 // Standing is what the modes of a line of authority leave its last session, the mode that comes to that,
@@ -42,12 +52,16 @@ func Standing(line []Layer) (name troupe.Mode, mode Mode, bound troupe.Level) {
 		if i == 0 {
 			mode = m
 		}
-		mode = Mode{min(mode.Ceiling, m.Ceiling), min(mode.Self, m.Self), stricter(mode.OnAsk, m.OnAsk)}
+		mode = Mode{min(mode.Ceiling, m.Ceiling), min(mode.Self, m.Self), stricter(mode.OnAsk, m.OnAsk),
+			mode.Judged && m.Judged}
 	}
 	for i := len(line) - 1; i >= 0; i-- {
 		if m, _ := Meaning(line[i].Mode); m == mode {
 			return line[i].Mode, mode, bound
 		}
+	}
+	if len(line) > 0 && mode == meaningOf(troupe.ModeDefault) {
+		return troupe.ModeDefault, mode, bound // what auto and acceptEdits both leave
 	}
 	return troupe.ModePlan, mode, bound // there is no line: nothing but reading
 }

@@ -202,7 +202,8 @@ func TestChainIsMeetOfModes(t *testing.T) {
 		for i := range q.Chain[1:] {
 			l := &q.Chain[i+1]
 			m, _ := Meaning(l.Mode)
-			meet = Mode{min(meet.Ceiling, m.Ceiling), min(meet.Self, m.Self), stricter(meet.OnAsk, m.OnAsk)}
+			meet = Mode{min(meet.Ceiling, m.Ceiling), min(meet.Self, m.Self), stricter(meet.OnAsk, m.OnAsk),
+				meet.Judged && m.Judged}
 			l.Rules, l.Managed = nil, nil
 		}
 		q.known = known()
@@ -245,7 +246,8 @@ func TestRulesAreMonotone(t *testing.T) {
 	})
 }
 
-// No definition, however written, gets past the first three filters.
+// No definition, however written, gets past the first three filters. It may name what asks the user: that changes
+// nothing.
 func TestDefinitionsOpenNothing(t *testing.T) {
 	t.Parallel()
 	tools := []string{"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "SendMessage", "TaskOutput", "TaskStop",
@@ -266,13 +268,14 @@ func TestDefinitionsOpenNothing(t *testing.T) {
 		}
 		before := usable(bare)
 		for _, tool := range usable(written) {
-			if !slices.Contains(before, tool) {
+			if !slices.Contains(before, tool) && !(tool == "AskUserQuestion" && !written.Background) {
 				t.Fatalf("the definition %+v opens %s", written, tool)
 			}
 		}
 		for _, tool := range tools {
 			q := Query{Tool: tool, Access: troupe.Access{Class: troupe.ClassExec}, Chain: []Layer{parent, written}}
-			if d := Decide(q); d.Effect != troupe.Deny && !slices.Contains(before, tool) {
+			if d := Decide(q); d.Effect != troupe.Deny && !slices.Contains(before, tool) &&
+				tool != "AskUserQuestion" {
 				t.Fatalf("%s: %+v", tool, d)
 			}
 		}
@@ -300,6 +303,9 @@ func TestGrantIsEnoughAndExact(t *testing.T) {
 		}
 		if strings.HasSuffix(d.Grant, "(//)") {
 			return // the call was about the whole file system
+		}
+		if strings.HasPrefix(q.Tool, "mcp__") {
+			return // there is no rule about less than a tool of a server
 		}
 		other := query(q.Tool, q.Access, r)
 		other.Access.Command += "x"

@@ -45,8 +45,7 @@ func filters() [4]filter {
 			name:  "definition",
 			holds: func(*Layer, bool) bool { return true },
 			withholds: func(l *Layer, tool *troupe.ToolFacts) bool {
-				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !slices.Contains(l.Offered,
-					tool.Name)
+				return slices.Contains(l.Without, tool.Name) || l.Offered != nil && !l.offers(tool.Name)
 			},
 			why: "its definition does not have it",
 		},
@@ -60,6 +59,8 @@ func steers(l *Layer, tool *troupe.ToolFacts) bool {
 	switch tool.Holder {
 	case troupe.MainAgent:
 		return true
+	case troupe.NamedAgents:
+		return !slices.Contains(l.Offered, tool.Name)
 	case troupe.Planners:
 		return l.Mode != troupe.ModePlan
 	case troupe.Parents:
@@ -74,7 +75,7 @@ func steers(l *Layer, tool *troupe.ToolFacts) bool {
 // and whoever may have no agents is told why.
 func inBackground(l *Layer, tool *troupe.ToolFacts) bool {
 	switch tool.Holder {
-	case troupe.BuiltInTypes:
+	case troupe.BuiltInTypes, troupe.NamedAgents:
 		return false
 	case rule.UnknownHolder:
 		return strings.HasPrefix(tool.Name, rule.MCPPrefix)

@@ -51,8 +51,14 @@ func TestFilter(t *testing.T) {
 				[]string{"Bash"}
 		})}, "Bash", "definition"},
 		{"a definition opens nothing",
+			[]Layer{root, child(func(l *Layer) { l.UserDefined = true; l.Offered = []string{"EnterPlanMode"} })},
+			"EnterPlanMode", "steering"},
+		{"a definition that names it may ask",
 			[]Layer{root, child(func(l *Layer) { l.UserDefined = true; l.Offered = []string{"AskUserQuestion"} })},
-			"AskUserQuestion", "steering"},
+			"AskUserQuestion", ""},
+		{"but not where nobody waits",
+			[]Layer{root, child(func(l *Layer) { l.Background = true; l.Offered = []string{"AskUserQuestion"} })},
+			"AskUserQuestion", "background"},
 		{"what binds a parent does not bind its child", []Layer{{Offered: []string{"Agent"}, Mode: troupe.ModeBypass},
 			plain}, "Bash", ""},
 	}

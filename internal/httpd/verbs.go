@@ -32,6 +32,7 @@ func (o *operations) sessions(h huma.API) {
 	querySession(o, h, "tree", api.API.Tree)
 	querySession(o, h, "report", api.API.Report)
 	querySession(o, h, "cost", api.API.Cost)
+	querySession(o, h, "context", api.API.Context)
 	querySession(o, h, "session-tasks", api.API.Tasks)
 	query(o, h, "tasks", func(a api.API, ctx context.Context, _ *struct{}) ([]wire.Task,
 		error) {
@@ -110,6 +111,12 @@ func (o *operations) requests(h huma.API) {
 		error) {
 		return a.Request(ctx, in.id())
 	})
+	query(o, h, "plans", func(a api.API, ctx context.Context, in *struct {
+		Name string `query:"name" maxLength:"1024" doc:"Only this one, with its text; the beginning of its name will do"`
+	},
+	) ([]wire.Plan, error) {
+		return a.Plans(ctx, in.Name)
+	})
 	do(o, h, "answer", func(a api.API, ctx context.Context, in *struct {
 		Asked
 
@@ -157,9 +164,22 @@ func (o *operations) machine(h huma.API) {
 	})
 	queryFolder(o, h, "doctor", api.API.Doctor)
 	queryBody(o, h, "agents", api.API.Agents)
+	setup(o, h, "hooks", api.Setup.Hooks)
+	setup(o, h, "plugins", api.Setup.Plugins)
+	setup(o, h, "set-plugin", api.Setup.SetPlugin)
+	queryBody(o, h, "servers", api.API.Servers)
+	queryBody(o, h, "set-server", api.API.SetServer)
 	queryBody(o, h, "agent", api.API.Agent)
+	queryBody(o, h, "skills", api.API.Skills)
+	setup(o, h, "memories", api.Setup.Memories)
+	setup(o, h, "set-memory", api.Setup.SetMemory)
 	queryBody(o, h, "rules", api.API.Rules)
 	queryBody(o, h, "explain", func(a api.API, ctx context.Context, x wire.Explain) (wire.Explained, error) {
 		return a.Explain(ctx, x.Place, x.Calls)
 	})
+}
+
+// setup registers a verb of api.Setup.
+func setup[B, T any](o *operations, h huma.API, id string, fn func(api.Setup, context.Context, B) (T, error)) {
+	queryBody(o, h, id, func(a api.API, ctx context.Context, in B) (T, error) { return fn(a.Setup(), ctx, in) })
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -61,6 +62,7 @@ const (
 	maxDepth = 5         // imports of imports
 	maxFile  = 64 << 10  // bytes of a file; the rest is left out, and that is said
 	maxAll   = 128 << 10 // bytes of all files together
+	maxFiles = 500
 )
 
 // names are what is looked for in each folder, in the order in which it is told.
@@ -71,22 +73,35 @@ func names(s Scope) []string {
 	return []string{"AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.local.md", "CLAUDE.local.md"}
 }
 
-// Load reads all files. Problems are for people: what was left out, and why.
-func Load(s Sources) (files []File, problems []string) {
+// Load reads all files that are told from the beginning, and keeps the rules that are for some files only.
+func Load(s Sources) Loaded {
 	l := loader{Sources: s, seen: map[string]bool{}}
 	for _, f := range s.Folders {
 		l.folder(f)
 	}
-	return l.files, l.problems
+	files := l.fit()
+	return Loaded{Files: files, Problems: l.problems, sources: s, rules: l.rules, seen: l.seen}
+}
+
+// Loaded is what was found for agents that work in one folder. It does not change.
+type Loaded struct {
+	Files []File
+	// Problems are for people: what was left out, and why.
+	Problems []string
+
+	sources Sources
+	rules   []rule
+	seen    map[string]bool
 }
 
 type loader struct {
 	Sources
 
 	seen     map[string]bool // real paths
+	rules    []rule
 	files    []File
 	problems []string
-	size     int
+	nested   bool // only what lies below the folder in which an agent works is looked for
 }
 
 func (l *loader) problem(format string, args ...any) {
@@ -106,6 +121,9 @@ func (l *loader) folder(f Folder) {
 			scope = ScopeLocal
 		}
 		l.read(reading{in: in, base: base, scope: scope}, filepath.Join(f.Dir, filepath.FromSlash(name)), "", 0)
+	}
+	if !l.nested {
+		l.ruleFolders(f, reading{in: in, base: base, scope: f.Scope})
 	}
 }
 
@@ -129,62 +147,117 @@ type reading struct {
 	in    front.Folder
 	base  string // what names in it begin at
 	scope Scope
+	// shared: it is one of the Shared files. What it imports lies among them too.
+	shared bool
 }
 
 // read takes one file up, and then what it imports. A file that is not there is nothing to speak of, unless another
 // one imports it.
 func (l *loader) read(r reading, file, by string, depth int) {
-	name, err := filepath.Rel(r.base, file)
-	if err != nil {
-		return
-	}
-	real, err := filepath.EvalSymlinks(file)
+	data, real, err := l.open1(r, file)
 	switch {
-	case err != nil:
+	case errors.Is(err, fs.ErrNotExist):
 		if by != "" {
 			l.problem("%s imports %s, which is not there", by, file)
 		}
-		return
-	case l.seen[real]:
-		return
-	case l.Hidden != nil && (l.Hidden(file) || l.Hidden(real)):
-		l.problem("%s is hidden from agents, so it is no instruction for them", file)
-		return
-	}
-	data, err := front.ReadFile(r.in, filepath.ToSlash(name))
-	if err != nil {
-		l.problem("%s is not read: %v", file, reason(err))
-		return
-	}
-	l.seen[real] = true
-	text, ok := l.fit(file, data)
-	if !ok {
-		return
-	}
-	l.files = append(l.files, File{Path: file, Real: real, Scope: r.scope, Text: text, By: by})
-	for _, at := range imports(text) {
-		l.follow(r, file, at, depth+1)
+	case err != nil:
+		l.refused(file, err)
+	default:
+		l.take(r, File{Path: file, Real: real, Scope: r.scope, By: by}, string(data), depth)
 	}
 }
 
-// fit makes text of a file's bytes, as much as there is room for.
-func (l *loader) fit(file string, data []byte) (string, bool) {
-	text := strings.TrimPrefix(strings.ToValidUTF8(string(data), "�"), "\ufeff")
+var (
+	errSeen   = errors.New("it was told before")
+	errHidden = errors.New("it is hidden from agents, so it is no instruction for them")
+)
+
+// open1 reads a file that agents may read, once.
+func (l *loader) open1(r reading, file string) (data []byte, real string, err error) {
+	name, err := filepath.Rel(r.base, file)
+	if err != nil {
+		return nil, "", err
+	}
+	data, real, err = front.ReadReal(r.in, filepath.ToSlash(name), file, func(real string) error {
+		switch {
+		case l.seen[real]:
+			return errSeen
+		case l.Hidden != nil && (l.Hidden(file) || l.Hidden(real)):
+			return errHidden
+		case len(l.seen) >= maxFiles:
+			return fmt.Errorf("there are %d files of instructions already", maxFiles)
+		}
+		return nil
+	})
+	if err == nil {
+		l.seen[real] = true
+	}
+	return data, real, err
+}
+
+// refused tells of a file that is not read.
+func (l *loader) refused(file string, err error) {
+	if !errors.Is(err, errSeen) {
+		l.problem("%s is not read: %v", file, front.Reason(err))
+	}
+}
+
+// take takes up the text of a file, and then what it imports.
+func (l *loader) take(r reading, f File, text string, depth int) {
+	text = strings.TrimPrefix(strings.ToValidUTF8(text, "�"), "\ufeff")
 	text = strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "").Replace(text))
 	if text == "" {
-		return "", false
+		return
 	}
-	most := min(maxFile, maxAll-l.size)
-	if most <= 0 {
-		l.problem("%s is left out: the instructions before it have %d KB, and more is not told", file, maxAll>>10)
-		return "", false
+	f.Text = text
+	if len(text) > maxFile {
+		f.Text = cutTo(text, maxFile)
+		l.problem("%s is told only in part: its first %d KB", f.Path, maxFile>>10)
 	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "\n[the rest of this file is left out; Read shows it]"
-		l.problem("%s is told only in part: its first %d KB", file, most>>10)
+	l.files = append(l.files, f)
+	for _, at := range imports(f.Text) {
+		l.follow(r, f.Path, at, depth+1)
 	}
-	l.size += len(text)
-	return text, true
+}
+
+func cutTo(text string, most int) string {
+	return strings.ToValidUTF8(text[:most], "") + "\n[the rest of this file is left out; Read shows it]"
+}
+
+// fit leaves out what there is no room for. What counts more stays: an administrator's, the user's, and then of the
+// project's what lies nearest.
+func (l *loader) fit() []File {
+	order := make([]int, 0, len(l.files))
+	for i, f := range l.files {
+		if f.Scope == ScopeManaged || f.Scope == ScopeUser {
+			order = append(order, i)
+		}
+	}
+	for i, f := range slices.Backward(l.files) {
+		if f.Scope != ScopeManaged && f.Scope != ScopeUser {
+			order = append(order, i)
+		}
+	}
+	left, out := maxAll, make(map[int]bool)
+	for _, i := range order {
+		f := &l.files[i]
+		switch {
+		case left <= 0:
+			out[i] = true
+			l.problem("%s is left out: others that count more have %d KB, and more is not told", f.Path, maxAll>>10)
+		case len(f.Text) > left:
+			f.Text = cutTo(f.Text, left)
+			l.problem("%s is told only in part: its first %d KB", f.Path, left>>10)
+		}
+		left -= len(f.Text)
+	}
+	var files []File
+	for i, f := range l.files {
+		if !out[i] {
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // follow reads what a file imports, if it lies where imports may lead.
@@ -206,23 +279,20 @@ func (l *loader) follow(r reading, by, at string, depth int) {
 		}
 		return // a word that begins so
 	}
-	if r.base == "/" || troupe.Within(file, r.base) {
+	if !r.shared && (r.base == "/" || troupe.Within(file, r.base)) {
 		l.read(r, file, by, depth)
 		return
 	}
 	real, err := filepath.EvalSymlinks(file)
 	for _, shared := range l.Shared {
 		if err == nil && strings.EqualFold(path.Ext(real), ".md") && troupe.Within(real, shared) {
-			l.read(reading{front.Plain("/"), "/", r.scope}, real, by, depth)
+			l.read(reading{front.Plain("/"), "/", r.scope, true}, real, by, depth)
 			return
 		}
 	}
-	l.problem("%s imports %s, which lies outside of %s: it is left out", by, at, r.base)
-}
-
-func reason(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err.Error()
+	where := r.base
+	if r.shared {
+		where = strings.Join(l.Shared, " and ")
 	}
-	return err.Error()
+	l.problem("%s imports %s, which lies outside of %s: it is left out", by, at, where)
 }

@@ -53,8 +53,13 @@ func (p *place) link(to, name string) {
 }
 
 func (p *place) load() ([]instruction.File, []string) {
+	found := p.loaded()
+	return p.short(found.Files, found.Problems)
+}
+
+func (p *place) loaded() instruction.Loaded {
 	user := filepath.Join(p.home, ".claude")
-	files, problems := instruction.Load(instruction.Sources{
+	return instruction.Load(instruction.Sources{
 		Folders: []instruction.Folder{{Dir: user, Scope: instruction.ScopeUser},
 			{Dir: p.repo, Root: p.repo, Scope: instruction.ScopeProject}, {Dir: p.sub, Root: p.repo,
 				Scope: instruction.ScopeProject}},
@@ -64,6 +69,10 @@ func (p *place) load() ([]instruction.File, []string) {
 				strings.Contains(path, "credentials")
 		},
 	})
+}
+
+// short is without what differs between places.
+func (p *place) short(files []instruction.File, problems []string) ([]instruction.File, []string) {
 	for i := range files {
 		files[i].Real = ""
 		files[i].Path, _ = filepath.Rel(p.at, files[i].Path)
@@ -155,21 +164,23 @@ func TestBounds(t *testing.T) {
 	p.write("repo/AGENTS.md", "@a.md")
 	p.write("repo/CLAUDE.md", strings.Repeat("ä", 60<<10))
 	p.write("repo/CLAUDE.local.md", strings.Repeat("x", 90<<10))
-	p.write("repo/sub/AGENTS.md", "no room")
+	p.write("repo/sub/AGENTS.md", "nearest")
+	p.write("home/.claude/CLAUDE.md", "mine")
 	files, problems := p.load()
 	size := 0
 	for _, f := range files {
 		size += len(f.Text)
 	}
-	if size > 130<<10 || slices.ContainsFunc(files, func(f instruction.File) bool {
-		return f.Text == "too deep" ||
-			f.Text == "no room"
-	}) {
-		t.Errorf("%d bytes of %d files", size, len(files))
+	has := func(text string) bool {
+		return slices.ContainsFunc(files, func(f instruction.File) bool { return f.Text == text })
+	}
+	if size > 130<<10 || has("too deep") || !has("nearest") || !has("mine") {
+		t.Errorf("%d bytes of %d files, the nearest is there: %v, the user's: %v", size, len(files), has("nearest"),
+			has("mine"))
 	}
 	all := strings.Join(problems, "\n")
 	for _, says := range []string{"6 imports deep", "repo/CLAUDE.md is told only in part: its first 64 KB",
-		"repo/sub/AGENTS.md is left out"} {
+		"repo/AGENTS.md is left out: others that count more"} {
 		if !strings.Contains(all, says) {
 			t.Errorf("not told: %s\n%s", says, all)
 		}
@@ -201,4 +212,121 @@ func FuzzImports(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAbout: rules without patterns are told at once; those with patterns, and what lies in folders below, when a file
+// is touched that they are for. Nothing is told twice, and nothing from outside.
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("repo/.claude/rules/all.md", "For all. @../../more.md")
+	p.write("repo/more.md", "More")
+	p.write("repo/.claude/rules/go/tests.md", "---\npaths:\n  - \"sub/**/*_test.go\"\n---\nTests are short.")
+	p.write("repo/.claude/rules/web.md", "---\npaths: src/**/*.{ts,tsx}, ./*.json\n---\nWeb.")
+	p.write("repo/.claude/rules/odd.md", "---\npaths: {a: b}\n---\nOdd")
+	p.write("repo/.claude/rules/up.md", "---\nglobs: /etc/**\n---\nUp")
+	p.write("repo/.claude/rules/.env.md", "---\npaths: '**'\n---\n")
+	p.write("home/.claude/rules/mine.md", "---\nglobs: [\"**/*.sql\"]\n---\nMine for SQL.")
+	p.write("repo/sub/a/AGENTS.md", "In a. @../../more.md")
+	p.write("repo/sub/a/b/CLAUDE.md", "In b")
+	p.write("repo/sub/linked/x.md", "x")
+	p.write("outside.md", "Outside")
+	p.link("../../../outside.md", "repo/sub/linked/CLAUDE.md")
+	found := p.loaded()
+	files, problems := p.short(found.Files, found.Problems)
+	texts := func(files []instruction.File) (out []string) {
+		for _, f := range files {
+			out = append(out, f.Text)
+		}
+		return out
+	}
+	if got := texts(files); !slices.Equal(got, []string{"For all. @../../more.md", "More"}) {
+		t.Errorf("from the beginning: %q", got)
+	}
+	want := []string{
+		"repo/.claude/rules/odd.md:2: paths is not a list of patterns, so the rule is told for no file",
+		`repo/.claude/rules/up.md:2: "/etc/**" is no pattern for files of the project`,
+	}
+	if !slices.Equal(problems, want) {
+		t.Errorf("problems: %q", problems)
+	}
+	for file, want := range map[string][]string{
+		"repo/sub/x_test.go":        {"Tests are short."},
+		"repo/sub/a/b/c/x_test.go":  {"Tests are short.", "In a. @../../more.md", "In b"},
+		"repo/sub/a/x.go":           {"In a. @../../more.md"},
+		"repo/sub/x.go":             nil,
+		"repo/src/deep/x.tsx":       {"Web."},
+		"repo/package.json":         {"Web."},
+		"repo/sub/package.json":     nil,
+		"repo/sub/a/../schema.sql":  {"Mine for SQL."},
+		"home/x.sql":                nil,
+		"repo/sub/linked/x.md":      nil,
+		"repo/other/AGENTS.md":      nil,
+		"repo/sub/a/b/CLAUDE.md":    {"In a. @../../more.md", "In b"},
+		"repo/.claude/rules/all.md": nil,
+	} {
+		files, _ := found.About(filepath.Join(p.at, file))
+		if got := texts(files); !slices.Equal(got, want) {
+			t.Errorf("about %s: %q, want %q", file, got, want)
+		}
+	}
+}
+
+// TestLinksThatChange: a file is told only if it is the one that was looked at, whatever becomes of links in its name
+// meanwhile; and what a shared file imports is no way out of the shared folders.
+func TestLinksThatChange(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write("repo/.env", "ENVSECRET")
+	p.write("repo/safe/x.md", "fine")
+	p.link("../.env", "repo/bad.link") // a name that is not used; the folder below is
+	p.write("repo/bad/y", "")
+	p.link("../.env", "repo/bad/x.md")
+	p.link("safe", "repo/n")
+	p.write("repo/CLAUDE.md", "@n/x.md")
+	stop, flipped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(flipped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			to, tmp := []string{"safe", "bad"}[i%2], filepath.Join(p.repo, "tmp")
+			_ = os.Symlink(to, tmp) // the next round tries again
+			_ = os.Rename(tmp, filepath.Join(p.repo, "n"))
+		}
+	}()
+	fine := 0
+	for range 3000 {
+		files, _ := p.load()
+		for _, f := range files {
+			if strings.Contains(f.Text, "ENVSECRET") {
+				t.Error("a hidden file is told")
+			}
+			if f.Text == "fine" {
+				fine++
+			}
+		}
+	}
+	close(stop)
+	<-flipped
+	t.Logf("%d of 3000 looks told the file that may be told", fine)
+
+	p = newPlace(t)
+	p.write("repo/CLAUDE.md", "@~/.claude/plugins/p.md")
+	p.write("home/.claude/plugins/p.md", "Shared @~/private.txt @~/private.md @../team.md")
+	p.write("home/.claude/team.md", "Team")
+	p.write("home/private.txt", "PRIVATE")
+	p.write("home/private.md", "PRIVATE")
+	files, problems := p.load()
+	for _, f := range files {
+		if strings.Contains(f.Text, "PRIVATE") {
+			t.Errorf("%+v", f)
+		}
+	}
+	if len(files) != 3 || len(problems) != 2 {
+		t.Errorf("%+v %q", files, problems)
+	}
 }

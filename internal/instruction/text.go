@@ -41,6 +41,7 @@ func withoutCode(line string) string {
 		b.WriteString(before)
 		_, after, closed := strings.Cut(rest, "`")
 		if !ok || !closed {
+			b.WriteString(rest) // a lone mark begins no code
 			return b.String()
 		}
 		b.WriteByte(' ')

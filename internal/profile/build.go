@@ -40,12 +40,17 @@ const (
 	keyInitial     = "initialprompt"
 	keyBackground  = "background"
 	keyColor       = "color"
+	keySkills      = "skills"
+	keyHooks       = "hooks"
 	keyOmit        = "omitinstructions"
+	keyServers     = "mcpservers"
+	keyNeeds       = "requiredmcpservers"
+	keyMemory      = "memory"
 )
 
 // canonicalKey takes the spellings in use for one.
 func canonicalKey(key string) string {
-	switch k := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(key)); k {
+	switch k := front.PlainKey(key); k {
 	case "allowedtools", "tool":
 		return keyTools
 	case "disallowedtool":
@@ -63,14 +68,21 @@ func canonicalKey(key string) string {
 	}
 }
 
-// KeyInUse reports whether a key of front matter has a meaning for agents, here or elsewhere.
-func KeyInUse(key string) bool { return slices.Contains(keys(), canonicalKey(key)) }
+// Key is the one spelling of a key of front matter that has a meaning for agents, here or elsewhere; "" has none.
+func Key(key string) string {
+	if key = canonicalKey(key); slices.Contains(keys(), key) {
+		return key
+	}
+	return ""
+}
+
+func keyInUse(key string) bool { return Key(key) != "" }
 
 func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
-		keyInitial, keyBackground, keyColor, "skills", "mcpservers", "hooks", "memory", "isolation", "effort",
-		"requiredmcpservers", keyOmit, "outputstyle", "version", "author", "tags",
+		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, "isolation", "effort",
+		keyNeeds, keyOmit, "outputstyle", "version", "author", "tags",
 		"category",
 	}
 }
@@ -91,6 +103,9 @@ func (b *builder) field(f front.Field) {
 		b.problem(b.at.problem(f.Line, "%s stands in line %d already; %s", f.Key, before.Line, twiceCounts(key)))
 	}
 	b.seen[key] = f
+	if b.plugin != "" && b.notForPlugins(f, key) {
+		return
+	}
 	switch key {
 	case keyName:
 		b.nameLine = f.Line
@@ -132,8 +147,18 @@ func (b *builder) field(f front.Field) {
 		b.truth(f, &b.def.Background)
 	case keyOmit:
 		b.truth(f, &b.def.OmitInstructions)
+	case keyHooks:
+		b.hooks(f, twice)
+	case keySkills:
+		b.def.Skills = f.Value.Words()
 	case keyColor:
 		b.def.Color = strings.ToLower(b.text(f))
+	case keyServers:
+		b.servers(f, twice)
+	case keyMemory:
+		b.memory(f, twice)
+	case keyNeeds:
+		b.def.Servers.Needs = append(b.def.Servers.Needs, f.Value.Words()...)
 	default:
 		if slices.Contains(keys(), key) {
 			b.notUsed(f)
@@ -216,6 +241,19 @@ func (b *builder) bound(f front.Field, before int64, what string) int64 {
 		return min(before, n)
 	default:
 		return n
+	}
+}
+
+// hooks keeps what is written. Guards that cannot be read are not taken for none.
+func (b *builder) hooks(f front.Field, twice bool) {
+	switch {
+	case f.Value.Kind == front.Nothing && !twice:
+	case f.Value.Kind == front.Tree && !twice:
+		b.def.Hooks = f.Value.JSON
+	default:
+		b.def.Hooks = json.RawMessage(`"unreadable"`)
+		b.problem(b.at.problem(f.Line, "the hooks cannot be read, so each call of these agents is refused; they are "+
+			"written as in settings, a moment with its hooks below it"))
 	}
 }
 
@@ -324,7 +362,7 @@ func (b *builder) finish() {
 		d.All, d.Tools, d.Missing = false, nil, nil
 	}
 	if d.Description == "" && d.WhenToUse == "" {
-		d.Description = opening(d.Prompt)
+		d.Description = front.Opening(d.Prompt)
 		p := b.at.problem(b.at.line, "there is no description; a parent is shown how the prompt begins")
 		if d.Description == "" {
 			p.Text = "there is no description, so a parent cannot tell when to start agents of this type"
@@ -350,30 +388,16 @@ func (b *builder) looseField(f front.Field) {
 		b.noTools = true
 	case keyMode, keySandbox:
 		b.def.Mode, b.def.Sandbox = troupe.ModePlan, troupe.LevelReadOnly
+	case keyHooks:
+		if b.plugin == "" {
+			b.def.Hooks = json.RawMessage(`"unreadable"`)
+		}
 	default:
 		return
 	}
 	b.problem(b.at.problem(f.Line, "%s stands here within what is not valid YAML, so whether it is a field is not "+
 		"certain: "+
 		"these agents may do less. Put it at the beginning of its line, or texts between quotes", f.Key))
-}
-
-// opening is the first heading of a prompt, or its first paragraph.
-func opening(prompt string) string {
-	var paragraph []string
-	for line := range strings.Lines(prompt) {
-		line = strings.TrimSpace(line)
-		if heading := strings.TrimLeft(line, "#"); heading != line && strings.HasPrefix(heading, " ") {
-			return strings.TrimSpace(heading)
-		}
-		if line == "" && len(paragraph) > 0 {
-			break
-		}
-		if line != "" {
-			paragraph = append(paragraph, line)
-		}
-	}
-	return strings.Join(paragraph, " ")
 }
 
 // jsonValue is a value of --agents as front matter would have it.

@@ -24,7 +24,18 @@ var (
 	promptPlan string
 	//go:embed prompts/verification.md
 	promptVerification string
+	//go:embed prompts/review.md
+	promptReview string
+	//go:embed prompts/worker.md
+	promptWorker string
+	//go:embed prompts/bash.md
+	promptBash string
+	//go:embed prompts/guide.md
+	promptGuide string
 )
+
+// Guide is the type that answers about Troupe from its own documents.
+const Guide = "Guide"
 
 // Main is the root agent's type; no child can have it.
 const Main = "main"
@@ -57,6 +68,28 @@ func builtins() []Definition {
 			Description: "Trying to break finished work by running it; tell it the task, what changed and how. For " +
 				"changes that others rely on, not before they are done. Reports commands and outcomes, and ends " +
 				"with VERDICT: PASS, FAIL or PARTIAL.",
+		},
+		{
+			Name: "Review", Prompt: promptReview, Tools: []string{"Bash", "Glob", "Grep", "Read"},
+			Sandbox: troupe.LevelReadOnly,
+			Description: "Reading a diff with fresh eyes, for faults; say which one. Reads only and runs no tests: " +
+				"Verification does. Not for work that is under way.",
+		},
+		{
+			Name: "worker", Prompt: promptWorker, All: true,
+			Description: "One part of a plan whose parts are done at the same time; name its files. For work that " +
+				"stands alone take general-purpose.",
+		},
+		{
+			Name: "Bash", Prompt: promptBash, Tools: []string{"Bash"}, Model: "haiku",
+			Description: "Running commands whose long output you do not need to see: builds, test suites, " +
+				"logs. Reports and mends nothing. Not for a command or two.",
+		},
+		{
+			Name: Guide, Prompt: promptGuide, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
+			Model: "haiku", OmitInstructions: true,
+			Description: "Answering how Troupe itself is used: commands, settings, rules, definitions, hooks. For " +
+				"questions of the user about it; not about their project.",
 		},
 	}
 	for i := range defs {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -27,25 +28,24 @@ type Checked struct {
 // is not there has a problem.
 func Check(paths []string, tools []troupe.ToolFacts) []Checked {
 	var out []Checked
+	l := newLoader(tools, Set{})
 	for _, name := range paths {
 		info, err := os.Stat(name)
 		if err != nil {
-			out = append(out, Checked{Path: name, Problems: []Problem{{Path: name, Text: reason(err)}}})
+			out = append(out, Checked{Path: name, Problems: []Problem{{Path: name, Text: front.Reason(err)}}})
 			continue
 		}
-		dir, names := filepath.Dir(name), []string{filepath.Base(name)}
-		if info.IsDir() {
-			var problems []Problem
-			dir = name
-			names, problems = markdown(front.Plain(dir), ".", 0)
-			for _, p := range problems {
-				p.Path = filepath.Join(dir, p.Path)
-				out = append(out, Checked{Path: p.Path, Document: p.Note, Problems: []Problem{p}})
-			}
+		if !info.IsDir() {
+			data, err := front.ReadFile(front.Plain(filepath.Dir(name)), filepath.Base(name))
+			out = append(out, l.checkFile(name, name, data, err))
+			continue
 		}
-		for _, n := range names {
-			data, err := front.ReadFile(front.Plain(dir), n)
-			out = append(out, checkFile(filepath.Join(dir, filepath.FromSlash(n)), n, data, err, tools))
+		files, problems := l.reader.Files(Folder{Path: name})
+		for _, p := range problems {
+			out = append(out, Checked{Path: p.Path, Document: p.Note, Problems: []Problem{p}})
+		}
+		for _, f := range files {
+			out = append(out, l.checkFile(f.Path, f.Name, f.Data, f.Err))
 		}
 	}
 	return out
@@ -54,15 +54,16 @@ func Check(paths []string, tools []troupe.ToolFacts) []Checked {
 // CheckFolder reads each file of a source by itself.
 func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []troupe.ToolFacts) []Checked {
 	var out []Checked
-	l := loader{tools: tools, set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}, scope: f.Scope}
+	l := newLoader(tools, Set{types: map[string]Definition{}, broken: map[string]Problem{}})
+	l.scope = f.Scope
 	if f.Scope == ScopeProject {
 		l.skip = skip
 	}
 	seen := map[string]string{}
 	l.each = func(shown, name string, data []byte, err error) {
-		c := checkFile(shown, name, data, err, tools)
+		c := l.checkFile(shown, name, data, err)
 		if d := c.Definition; d != nil {
-			key := fold(d.Name)
+			key := front.Fold(d.Name)
 			if first := seen[key]; first != "" {
 				c.Startable = false
 				c.Problems = append(c.Problems, Problem{Path: shown,
@@ -82,13 +83,17 @@ func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []tro
 	return out
 }
 
-func checkFile(shown, name string, data []byte, err error, tools []troupe.ToolFacts) Checked {
-	l := loader{tools: tools, fresh: map[string]string{},
-		set: Set{types: map[string]Definition{}, broken: map[string]Problem{}}}
+// checkFile reads one file by itself.
+func (l *loader) checkFile(shown, name string, data []byte, err error) Checked {
+	return checkFile(loader{tools: l.tools, plugin: l.plugin}, shown, name, data, err)
+}
+
+func checkFile(l loader, shown, name string, data []byte, err error) Checked {
+	l.fresh, l.set = map[string]string{}, Set{types: map[string]Definition{}, broken: map[string]Problem{}}
 	l.file(shown, name, data, err)
 	out := Checked{Path: shown, Problems: l.problems}
 	for _, d := range l.set.types {
-		none := d.noneOf()
+		none := d.noneOf(l.tools)
 		if none != "" {
 			out.Problems = append(out.Problems, Problem{Path: shown, Text: none})
 		}
@@ -101,10 +106,11 @@ func checkFile(shown, name string, data []byte, err error, tools []troupe.ToolFa
 }
 
 // noneOf says that agents of this type cannot be started, for want of all their tools.
-func (d Definition) noneOf() string {
-	if d.All || len(d.Tools) > 0 || len(d.Missing) == 0 {
+func (d Definition) noneOf(offer []troupe.ToolFacts) string {
+	unmet := d.unmet(offer)
+	if d.All || len(d.Tools) > len(unmet) || len(d.Missing)+len(unmet) == 0 {
 		return ""
 	}
 	return "agents of this type cannot be started: its tools line names only tools that are not here (" +
-		strings.Join(d.Missing, ", ") + ")"
+		strings.Join(slices.Concat(d.Missing, unmet), ", ") + ")"
 }

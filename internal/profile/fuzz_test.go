@@ -33,7 +33,7 @@ func FuzzFrontMatter(f *testing.F) {
 				t.Errorf("%d lines, problem %+v", lines, p)
 			}
 		}
-		doc, _ := front.Parse(data, KeyInUse)
+		doc, _ := front.Parse(data, keyInUse)
 		hasTools, star := false, false
 		for _, f := range doc.Fields {
 			hasTools = hasTools || canonicalKey(f.Key) == keyTools
@@ -43,7 +43,7 @@ func FuzzFrontMatter(f *testing.F) {
 			if d.Source == troupe.BuiltIn {
 				continue
 			}
-			if badName(d.Name) != "" || d.Prompt == "" {
+			if front.BadName(d.Name) != "" || d.Prompt == "" {
 				t.Errorf("%+v", d)
 			}
 			if hasTools && d.All && !star {

@@ -1,10 +1,13 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // kept is a set in its stored form: what people defined. What is built in comes with the program.
@@ -16,7 +19,7 @@ type kept struct {
 func builtInSet() Set {
 	s := Set{types: map[string]Definition{}, broken: map[string]Problem{}}
 	for _, d := range builtins() {
-		s.types[fold(d.Name)] = d
+		s.types[front.Fold(d.Name)] = d
 	}
 	return s
 }
@@ -36,11 +39,11 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	}
 	*s = builtInSet()
 	for _, d := range k.Types {
-		s.types[fold(d.Name)] = d
+		s.types[front.Fold(d.Name)] = d
 	}
 	for key, p := range k.Broken {
-		s.broken[fold(key)] = p
-		delete(s.types, fold(key))
+		s.broken[front.Fold(key)] = p
+		delete(s.types, front.Fold(key))
 	}
 	return nil
 }
@@ -56,4 +59,31 @@ func (s Set) Or(before Set) Set {
 		}
 	}
 	return out
+}
+
+// Renewed is the set with what another one, read later, has new or changed, and the names of that. What came by a flag
+// stays, and so does what is gone or cannot be used any more: agents were told of it. A type whose hooks are others
+// stays as it is too, or is not there yet: hooks are those that the run began with, and it may not work without its
+// own.
+func (s Set) Renewed(by Set) (now Set, names []string) {
+	now = Set{types: maps.Clone(s.types), broken: maps.Clone(s.broken)}
+	for key, d := range by.types {
+		had, there := s.types[key]
+		if d.Source == troupe.BuiltIn || d.Scope == ScopeFlag || !bytes.Equal(had.Hooks, d.Hooks) ||
+			there && (had.Scope == ScopeFlag || same(had, d)) {
+			continue
+		}
+		now.types[key] = d
+		delete(now.broken, key)
+		names = append(names, d.Name)
+	}
+	slices.Sort(names)
+	return now, names
+}
+
+// same reports whether two definitions are stored the same way.
+func same(a, b Definition) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }

@@ -3,36 +3,28 @@ package profile
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // Scope is whose a definition is, the weakest first: of two of one name the stronger counts.
-type Scope string
+type Scope = front.Scope
 
 // Scopes. What is built in has troupe.BuiltIn.
 const (
-	ScopeUser    Scope = "user"
-	ScopeProject Scope = "project"
-	ScopeFlag    Scope = "flag"
-	ScopeManaged Scope = "managed" // an administrator's, for all users of the machine
+	ScopePlugin  = front.ScopePlugin
+	ScopeUser    = front.ScopeUser
+	ScopeProject = front.ScopeProject
+	ScopeFlag    = front.ScopeFlag
+	ScopeManaged = front.ScopeManaged
 )
 
 // Folder holds definitions, in folders of their own as well.
-type Folder struct {
-	Path string
-	// Root is what links below Path must not lead out of; "": they may lead anywhere.
-	Root  string
-	Scope Scope
-}
+type Folder = front.Source
 
 // Sources are where definitions come from.
 type Sources struct {
@@ -57,17 +49,12 @@ func ProjectFolders() []string {
 	return []string{".agents/subagents", ".claude/agents", ".troupe/agents"}
 }
 
-const (
-	maxFiles    = 2000
-	maxFolders  = 4 // folders within folders that are searched
-	maxName     = 100
-	maxProblems = 20      // told of one file
-	maxRead     = 8 << 20 // bytes of all files together
-)
+const maxProblems = 20 // told of one file
 
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
-	l := loader{tools: src.Tools, set: builtInSet(), mask: src.Mask}
+	l := newLoader(src.Tools, builtInSet())
+	l.mask = src.Mask
 	flag := func() {
 		if strings.TrimSpace(src.Flag) != "" {
 			l.scope = ScopeFlag
@@ -89,12 +76,17 @@ func Load(src Sources) (Set, []Problem) {
 	return l.set, l.problems
 }
 
+func newLoader(tools []troupe.ToolFacts, set Set) loader {
+	return loader{tools: tools, set: set, reader: front.Reader{What: "agent definitions", Among: ProjectFolders()}}
+}
+
 type loader struct {
 	tools    []troupe.ToolFacts
 	skip     func(file string, data []byte) bool // while a project's are read
 	mask     func(string) string
-	read     int   // bytes
-	scope    Scope // of the source that is read
+	reader   front.Reader
+	scope    Scope  // of the source that is read
+	plugin   string // and its plugin
 	set      Set
 	problems []Problem
 	fresh    map[string]string // names of the current source: where they were defined
@@ -117,79 +109,24 @@ func (l *loader) problem(p Problem) {
 	}
 }
 
-// open reads one source. A project's is read through an os.Root: a repository's links may not lead out of it,
-// or a prompt could be made of the user's private files.
+// open reads one source.
 func (l *loader) open(f Folder) {
-	if f.Root == "" {
-		l.folder(f.Path, f.Path, ".", front.Plain(f.Path))
-		return
-	}
-	name, err := filepath.Rel(f.Root, f.Path)
-	var root *os.Root
-	if err == nil {
-		root, err = os.OpenRoot(f.Root)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	if err != nil {
-		l.problem(Problem{Path: f.Root, Text: "the folder cannot be opened for its agent definitions: " + reason(err)})
-		return
-	}
-	l.folder(f.Root, f.Path, filepath.ToSlash(name), root)
-	if err := root.Close(); err != nil {
-		l.problem(Problem{Path: f.Root, Text: "closing the folder: " + err.Error()})
-	}
-}
-
-// folder reads one source's Markdown files, in the order of their names.
-func (l *loader) folder(base, shown, name string, in front.Folder) {
-	l.fresh = map[string]string{}
-	names, problems := markdown(in, name, 0)
+	l.fresh, l.plugin = map[string]string{}, f.Plugin
+	files, problems := l.reader.Files(f)
 	for _, p := range problems {
-		p.Path = filepath.Join(base, p.Path)
 		l.problem(p)
 	}
-	if len(names) > maxFiles {
-		l.problem(Problem{Path: shown, Text: fmt.Sprintf("there are %d files; only the first %d are read", len(names),
-			maxFiles)})
-		names = names[:maxFiles]
-	}
-	for _, n := range names {
-		file := filepath.Join(base, filepath.FromSlash(n))
-		data, err := l.data(file, n, in)
+	for _, f := range files {
 		if l.each != nil {
-			l.each(file, n, data, err)
+			l.each(f.Path, f.Name, f.Data, f.Err)
 			continue
 		}
-		if l.skip != nil && err == nil && l.skip(file, data) {
-			l.untrusted(file, n, data)
+		if l.skip != nil && f.Err == nil && l.skip(f.Path, f.Data) {
+			l.untrusted(f.Path, f.Name, f.Data)
 			continue
 		}
-		l.file(file, n, data, err)
+		l.file(f.Path, f.Name, f.Data, f.Err)
 	}
-}
-
-// data reads a file. A project's has to lie in a folder of definitions, also if it is a link: what commands may
-// write, or may not read, is no definition.
-func (l *loader) data(file, name string, in front.Folder) ([]byte, error) {
-	if l.scope == ScopeProject {
-		real, err := filepath.EvalSymlinks(file)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(ProjectFolders(), func(dir string) bool {
-			return strings.Contains(filepath.ToSlash(real), "/"+dir+"/")
-		}) {
-			return nil, fmt.Errorf("it is a link to %s, which lies in no folder of definitions; copy it", real)
-		}
-	}
-	if l.read > maxRead {
-		return nil, fmt.Errorf("the definitions before it have %d MB together, and no more is read", maxRead>>20)
-	}
-	data, err := front.ReadFile(in, name)
-	l.read += len(data)
-	return data, err
 }
 
 // notTrusted is why a definition does not count.
@@ -201,57 +138,11 @@ const notTrusted = "it does not count, because this folder is not trusted: it wo
 func (l *loader) untrusted(shown, name string, data []byte) {
 	p := Problem{Path: shown, Text: notTrusted, Unusable: true}
 	l.problem(p)
-	if d := checkFile(shown, name, data, nil, l.tools).Definition; d != nil {
-		if _, there := l.set.types[fold(d.Name)]; !there {
-			l.set.broken[fold(d.Name)] = p
+	if d := l.checkFile(shown, name, data, nil).Definition; d != nil {
+		if _, there := l.set.types[front.Fold(d.Name)]; !there {
+			l.set.broken[front.Fold(d.Name)] = p
 		}
 	}
-}
-
-// markdown lists the .md files below dir.
-func markdown(in front.Folder, dir string, depth int) (names []string, problems []Problem) {
-	f, err := front.Open(in, dir)
-	if errors.Is(err, fs.ErrNotExist) && depth == 0 {
-		return nil, nil
-	}
-	var entries []fs.DirEntry
-	if err == nil {
-		entries, err = f.ReadDir(-1)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return nil, []Problem{{Path: dir, Text: "the folder cannot be read: " + reason(err)}}
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	deep := 0
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		switch {
-		case e.IsDir() && depth < maxFolders:
-			more, p := markdown(in, name, depth+1)
-			names, problems = append(names, more...), append(problems, p...)
-		case e.IsDir():
-			if deep++; deep == 1 { // one of many is enough to say
-				problems = append(problems, Problem{Path: name,
-					Text: "the folder lies too deep to be searched for agent " +
-						"definitions"})
-			}
-		case strings.EqualFold(path.Ext(e.Name()), ".md"):
-			names = append(names, name)
-		case e.Type()&fs.ModeSymlink != 0:
-			// Following links to folders could go round in circles.
-			problems = append(problems, Problem{Path: name, Text: "this is a link; links to .md files are read, " +
-				"links to folders are not searched", Note: true})
-		}
-	}
-	return names, problems
-}
-
-func reason(err error) string {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err.Error()
-	}
-	return err.Error()
 }
 
 // document: a file that is about a folder of agents, unless it says that it is one.
@@ -264,10 +155,10 @@ func (l *loader) file(shown, name string, data []byte, err error) {
 	base := path.Base(name)
 	at := origin{path: shown, line: 1, name: base[:len(base)-len(path.Ext(base))]}
 	if err != nil {
-		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + reason(err)})
+		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + front.Reason(err)})
 		return
 	}
-	doc, err := front.Parse(data, KeyInUse)
+	doc, err := front.Parse(data, keyInUse)
 	named := slices.ContainsFunc(doc.Fields, func(f front.Field) bool {
 		return canonicalKey(f.Key) == keyName || canonicalKey(f.Key) == keyDescription
 	})
@@ -315,18 +206,21 @@ func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 		b.field(f)
 	}
 	b.finish()
-	key := fold(d.Name)
+	bad := front.BadName(d.Name)
+	own := d.Name
+	d.Name = l.full(own)
+	key := front.Fold(d.Name)
 	switch {
-	case badName(d.Name) != "":
-		l.unusable(at.name, at.problem(b.nameLine, "the name %q %s", d.Name, badName(d.Name)))
-	case key == fold(Main):
+	case bad != "":
+		l.unusable(at.name, at.problem(b.nameLine, "the name %q %s", own, bad))
+	case key == front.Fold(Main):
 		l.problem(at.problem(b.nameLine, "main is the root agent's own type, which a definition cannot replace; "+
 			"--append-system-prompt adds to its prompt"))
 	case l.fresh[key] != "":
 		l.problem(at.problem(b.nameLine, "the type %q is already defined in %s, which counts; this one is not used",
 			d.Name, l.fresh[key]))
 	case strings.TrimSpace(d.Prompt) == "":
-		l.unusable(d.Name, at.problem(at.line, "there is no prompt"))
+		l.unusable(own, at.problem(at.line, "there is no prompt"))
 	default:
 		l.fresh[key] = at.path
 		if weaker, ok := l.set.types[key]; ok {
@@ -351,7 +245,7 @@ func (l *loader) ceiling(d *Definition) {
 	}
 	for _, b := range builtins() {
 		if strings.EqualFold(b.Name, d.Name) && b.Sandbox == troupe.LevelReadOnly {
-			d.Reads, d.Sandbox = true, troupe.LevelReadOnly
+			d.Reads, d.Sandbox, d.Starts = true, troupe.LevelReadOnly, []string{} // what it starts could do more
 		}
 	}
 }
@@ -361,8 +255,8 @@ func (l *loader) ceiling(d *Definition) {
 func (l *loader) unusable(name string, p Problem) {
 	p.Unusable = true
 	l.problem(p)
-	key := fold(name)
-	if key == fold(Main) || l.fresh[key] != "" {
+	key := front.Fold(l.full(name))
+	if key == front.Fold(Main) || l.fresh[key] != "" {
 		return
 	}
 	if _, there := l.set.types[key]; there && l.scope == ScopeProject {
@@ -370,36 +264,4 @@ func (l *loader) unusable(name string, p Problem) {
 	}
 	delete(l.set.types, key)
 	l.set.broken[key] = p
-}
-
-// badName completes "the name …". Names stand in rules, such as Agent(NAME), in lists and in what models read.
-// The colon is between a plugin's name and those of its agents.
-func badName(name string) string {
-	switch {
-	case name == "":
-		return "is empty"
-	case len(name) > maxName:
-		return fmt.Sprintf("is longer than %d bytes", maxName)
-	case strings.TrimSpace(name) != name:
-		return "begins or ends with a blank"
-	case strings.HasPrefix(name, "-"):
-		return "begins with a dash, as an option does"
-	}
-	for _, r := range name {
-		if !unicode.IsPrint(r) || strings.ContainsRune(":,()<>*\"`\\", r) {
-			return fmt.Sprintf("contains %q; use letters, digits, blanks, - and _", r)
-		}
-	}
-	return ""
-}
-
-// fold is a name as it is looked up: two names are one if strings.EqualFold says so.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, strings.TrimSpace(name))
 }

@@ -10,12 +10,13 @@
 package profile
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/front"
 )
 
 // Definition is one type of agent.
@@ -39,7 +40,7 @@ type Definition struct {
 	// Reads: it gets no tool that changes files, and its commands only read.
 	Reads bool `json:"reads,omitempty"`
 	// Starts are the only types that it may start; nil: all.
-	Starts []string `json:"starts,omitempty"`
+	Starts []string `json:"starts,omitzero"` // empty: none
 	// Mode is a permission mode of its own, which counts beside its parent's: the stricter of
 	// the two holds. Sandbox is the most that its commands are left.
 	Mode    troupe.Mode  `json:"mode,omitempty"`
@@ -51,12 +52,25 @@ type Definition struct {
 	MaxTokens int64 `json:"max_tokens,omitempty"`
 	// InitialPrompt stands before the first prompt that it is given.
 	InitialPrompt string `json:"initial_prompt,omitempty"`
-	// Background: it works in the background, whether or not the call says so.
-	Background bool `json:"background,omitempty"`
+	Beside
 	// OmitInstructions: it is not told what CLAUDE.md and AGENTS.md say.
-	OmitInstructions bool `json:"omit_instructions,omitempty"`
+	OmitInstructions bool    `json:"omit_instructions,omitempty"`
+	Servers          Servers `json:"servers,omitzero"`
 	// Color is the one it is shown in.
 	Color string `json:"color,omitempty"`
+}
+
+// Beside is what goes on beside an agent's own work.
+type Beside struct {
+	// Background: it works in the background, whether or not the call says so.
+	Background bool `json:"background,omitempty"`
+	// Skills are those whose texts it is born with.
+	Skills []string `json:"skills,omitempty"`
+	// Memory is how far what it keeps reaches; "": it keeps nothing.
+	Memory troupe.MemoryScope `json:"memory,omitempty"`
+	// Hooks run at its moments and at those of all agents below it, as settings write them. What could not be read is
+	// a text that says so, which nothing takes for hooks.
+	Hooks json.RawMessage `json:"hooks,omitempty"`
 }
 
 // Origin is where a definition comes from.
@@ -68,38 +82,16 @@ type Origin struct {
 }
 
 // Problem is something about a definition that its author should know.
-type Problem struct {
-	Path string `json:"path"`           // file or flag
-	Line int    `json:"line,omitempty"` // 0: the whole
-	Text string `json:"text"`
-	// Note: the definition is followed; this only says what is not used yet.
-	Note bool `json:"note,omitempty"`
-	// Unusable: no agent can be made of it.
-	Unusable bool `json:"unusable,omitempty"`
-}
-
-// String is one line, whatever stands in the names of files and in the files.
-func (p Problem) String() string {
-	text := p.Path + ": " + p.Text
-	if p.Line > 0 {
-		text = fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Text)
-	}
-	return strings.Map(func(r rune) rune {
-		if troupe.Unseen(r) {
-			return '�'
-		}
-		return r
-	}, text)
-}
+type Problem = front.Finding
 
 // Set is the types known to one session tree. It does not change.
 type Set struct {
-	types  map[string]Definition // by name in lower case
-	broken map[string]Problem    // names whose definition cannot be used, in lower case
+	types  map[string]Definition // by folded name
+	broken map[string]Problem    // names whose definition cannot be used, folded as types
 }
 
 // Main is the root agent's type.
-func (s Set) Main() Definition { return s.types[fold(Main)] }
+func (s Set) Main() Definition { return s.types[front.Fold(Main)] }
 
 // Lookup finds the type that a birth asks for, without regard to case; "" is
 // general-purpose. The error lists the types there are and is meant for whoever asked.
@@ -107,20 +99,36 @@ func (s Set) Lookup(name string) (Definition, error) {
 	if name == "" {
 		name = troupe.GeneralAgent
 	}
-	key := fold(name)
+	key := front.Fold(name)
 	if p, ok := s.broken[key]; ok {
 		return Definition{}, &unknownError{fmt.Sprintf("the agent type %q is defined but cannot be used (%s)", name, p)}
 	}
 	d, ok := s.types[key]
-	if !ok || key == fold(Main) {
+	if !ok || key == front.Fold(Main) {
 		return Definition{}, &unknownError{fmt.Sprintf("there is no agent type %q to start; %s", name, s.Find(name))}
 	}
 	return d, nil
 }
 
+// Names are those of all types that are defined, also those whose definition cannot be used, and those that come with
+// the program.
+func (s Set) Names() (names []string) {
+	for _, d := range s.types {
+		names = append(names, d.Name)
+	}
+	for name := range s.broken {
+		names = append(names, name)
+	}
+	for _, d := range builtins() {
+		names = append(names, d.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Broken reports whether a type of this name is defined and cannot be used.
 func (s Set) Broken(name string) bool {
-	_, broken := s.broken[fold(name)]
+	_, broken := s.broken[front.Fold(name)]
 	return broken
 }
 
@@ -134,9 +142,9 @@ func (e *unknownError) Unwrap() error { return troupe.ErrNotFound }
 // others by name.
 func (s Set) List() []Definition {
 	var out []Definition
-	listed := map[string]bool{fold(Main): true}
+	listed := map[string]bool{front.Fold(Main): true}
 	for _, b := range builtins() {
-		key := fold(b.Name)
+		key := front.Fold(b.Name)
 		if d, ok := s.types[key]; ok && !listed[key] {
 			out = append(out, d)
 		}
@@ -169,6 +177,8 @@ type Place struct {
 	Child bool
 	// MostTurns bounds the turns of a run whatever anybody says; 0: nothing does.
 	MostTurns int
+	// Memory finds the folders of a definition's memory; nil: there are none.
+	Memory func(d Definition) (*troupe.Memory, error)
 }
 
 // turns is how many model replies a run may have.
@@ -190,8 +200,12 @@ func (d Definition) turns(at Place, asked int) int {
 // wishes Model and MaxTurns count here. A model that the birth asks for and that is not to be had is an
 // error; one that only the definition names is replaced by the parent's, which a note says.
 func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
-	if none := d.noneOf(); none != "" {
+	if none := d.noneOf(at.Offer); none != "" {
 		return troupe.Profile{}, fmt.Errorf("%s: %s", d.Source, none)
+	}
+	d, err := d.narrowed(at, s)
+	if err != nil {
+		return troupe.Profile{}, err
 	}
 	model, note, err := d.resolveModel(at, s.Model)
 	if err != nil {
@@ -200,7 +214,7 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	p := troupe.Profile{
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
 		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
-		Starts: d.Starts, InitialPrompt: d.InitialPrompt, Background: d.Background, Color: d.Color,
+		Starts: d.Starts, InitialPrompt: d.InitialPrompt, Background: d.Background, Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}
 	if note != "" {
@@ -216,12 +230,17 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	if d.MaxTokens > 0 && (p.Limits.MaxTokens == 0 || d.MaxTokens < p.Limits.MaxTokens) {
 		p.Limits.MaxTokens = d.MaxTokens
 	}
+	d = d.remembering(at, &p)
 	for _, tool := range at.Offer {
 		if d.has(tool) {
 			p.Tools = append(p.Tools, tool.Name)
 		}
 	}
 	p.Tools = sorted(p.Tools)
+	if unmet := d.unmet(at.Offer); len(unmet) > 0 {
+		note := "its definition names tools that no MCP server here offers: " + strings.Join(unmet, ", ")
+		p.Notes = append(p.Notes, note)
+	}
 	return p, nil
 }
 
@@ -237,14 +256,26 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 	switch {
 	case slices.Contains(d.Without, tool.Name):
 		return false, "disallowedTools names it"
-	case d.Reads && tool.Class == troupe.ClassEdit:
+	case namesServer(d.Without, tool.Name):
+		return false, "disallowedTools names its server"
+	case keepsOfServer(d.Without, tool.Name):
+		return false, "disallowedTools names tools of its server, which may come later"
+	case d.Reads && (tool.Class == troupe.ClassEdit || strings.HasPrefix(tool.Name, serverPrefix)):
 		return false, "it takes the place of a built-in agent that only reads"
-	case !d.All && slices.Contains(d.Tools, tool.Name):
+	case !d.All && (slices.Contains(d.Tools, tool.Name) || namesServer(d.Tools, tool.Name)):
 		return true, "tools names it"
+	case !d.All && d.forMemory(tool.Name):
+		return true, "for its memory alone"
 	case !d.All:
 		return false, "tools does not name it"
 	case tool.Schedule == troupe.Birth && d.Name != Main:
 		return false, "agents start others only if tools names it"
+	case tool.Holder == troupe.NamedAgents && d.Name != Main:
+		return false, "agents ask the user only if tools names it"
+	case tool.Holder == troupe.MainAgent && d.Name != Main:
+		return false, "it is the main agent's"
+	case tool.Holder == troupe.Planners && d.Name != Main && d.Mode != troupe.ModePlan:
+		return false, "agents show a plan only if permissionMode is plan, or tools names it"
 	default:
 		return true, "tools leaves all to it"
 	}
@@ -276,114 +307,27 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 // if not nil, leaves out types that rules forbid. Where the list is longer than room, in bytes, descriptions
 // are shortened, and at last types are left out: Find tells of those.
 func Describe(s Set, allowed func(name string) bool, room int) string {
-	var list []Definition
+	var list []front.Entry
 	for _, d := range s.List() {
 		if allowed == nil || allowed(d.Name) {
-			list = append(list, d)
+			list = append(list, d.entry())
 		}
 	}
-	if len(list) == 0 {
-		return ""
-	}
-	const head = "Agents you can start with Agent, as subagent_type:\n"
-	lines := make([]string, len(list))
-	for most := maxDescription; ; most = most * 2 / 3 {
-		size := len(head)
-		for i, d := range list {
-			lines[i] = fmt.Sprintf("- %s: %s\n", d.Name, d.words(most))
-			size += len(lines[i])
-		}
-		if size <= room {
-			return head + strings.Join(lines, "")
-		}
-		if most < minDescription {
-			break
-		}
-	}
-	n, size := 0, len(head)+200 // the words behind the list
-	for ; n < len(lines) && size+len(lines[n]) <= room; n++ {
-		size += len(lines[n])
-	}
-	return head + strings.Join(lines[:n], "") + fmt.Sprintf("- and %d more. Call Agent with words for what you need "+
-		"as "+
-		"subagent_type: no agent is started, and you are told which of them fit.\n", len(lines)-n)
+	return front.Listing("Agents you can start with Agent, as subagent_type:\n", list, room,
+		"Call Agent with words for what "+
+			"you need as subagent_type: no agent is started, and you are told which of them fit.")
 }
 
-// Find completes the error about a type that there is not: the types whose names and descriptions hold most of the
-// words that were asked for, best first. With few types it names all.
+// Find completes the error about a type that there is not (see front.Find).
 func (s Set) Find(words string) string {
-	const few = 12
-	list := s.List()
-	if len(list) <= few {
-		names := make([]string, len(list))
-		for i, d := range list {
-			names[i] = d.Name
-		}
-		return "the types are " + strings.Join(names, ", ")
+	var list []front.Entry
+	for _, d := range s.List() {
+		list = append(list, d.entry())
 	}
-	asked := strings.FieldsFunc(strings.ToLower(words), func(r rune) bool {
-		return !unicode.IsLetter(r) &&
-			!unicode.IsDigit(r)
-	})
-	score := make(map[string]int, len(list))
-	for _, d := range list {
-		name, text := strings.ToLower(d.Name), strings.ToLower(d.Description+" "+d.WhenToUse)
-		for _, w := range asked {
-			switch {
-			case strings.Contains(name, w):
-				score[d.Name] += 3
-			case strings.Contains(text, w):
-				score[d.Name]++
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Definition) int { return score[b.Name] - score[a.Name] })
-	var b strings.Builder
-	fmt.Fprintf(&b, "of %d types these fit best:", len(list))
-	for _, d := range list[:few] {
-		if score[d.Name] > 0 {
-			fmt.Fprintf(&b, "\n- %s: %s", d.Name, d.words(maxDescription))
-		}
-	}
-	if score[list[0].Name] == 0 {
-		return fmt.Sprintf("none of the %d types has these words in its name or description; try others", len(list))
-	}
-	return b.String()
+	return front.Find(words, list, "types")
 }
 
-// maxDescription is enough to choose by. Some files in the wild hold pages of examples,
-// which every session would pay for. With less than minDescription types cannot be told apart.
-const (
-	maxDescription = 300
-	minDescription = 40
-)
-
-// words are the description as it stands in a list, in at most so many characters.
-func (d Definition) words(most int) string {
-	return oneLine(strings.TrimSpace(d.Description+" "+d.WhenToUse), most)
-}
-
-// oneLine makes a stranger's text safe to stand in a list: it cannot begin a line or a tag
-// of its own.
-func oneLine(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '<':
-			return '‹'
-		case r == '>':
-			return '›'
-		case !unicode.IsPrint(r):
-			return -1
-		default:
-			return r
-		}
-	}, s)
-	if s == "" {
-		return "(no description)"
-	}
-	if runes := []rune(s); len(runes) > most {
-		s = strings.TrimSpace(string(runes[:most])) + "…"
-	}
-	return s
+// entry is the type as it stands in a list.
+func (d Definition) entry() front.Entry {
+	return front.Entry{Name: d.Name, Text: strings.TrimSpace(d.Description + " " + d.WhenToUse)}
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -90,7 +91,9 @@ func TestBuiltins(t *testing.T) {
 			t.Errorf("%s has no description", d.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification", "Review", "worker", "Bash",
+		"Guide"},
+		names); diff != "" {
 		t.Error(diff)
 	}
 	read := []string{"Bash", "Glob", "Grep", "Read"}
@@ -134,7 +137,7 @@ func TestLookupErrors(t *testing.T) {
 	t.Parallel()
 	set, _ := load(t, "Broken.md", "---\nname: Broken\n")
 	for name, says := range map[string][]string{
-		"Exploer": {`"Exploer"`, "general-purpose, Explore, Plan, Verification"},
+		"Exploer": {`"Exploer"`, "general-purpose, Explore, Plan, Verification, Review"},
 		"main":    {`"main"`, "general-purpose"},
 		"broken":  {"cannot be used", "Broken.md:1", "does not end"},
 	} {
@@ -335,8 +338,10 @@ func TestFiles(t *testing.T) {
 		{"a.md", "---\ndescription: d\npermissionMode: allowEdits\nsandbox: tight\n---\nBody", "a",
 			[]string{"a.md:3: there is no permission mode \"allowEdits\", so these agents have their parent's",
 				"a.md:4: there is no sandbox \"tight\", so their commands only read"}},
-		{"a.md", "---\ndescription: d\nhooks: {a: [1]}\nprompt: x\n---\nBody", "a",
-			[]string{"a.md:3: not used yet: hooks, prompt"}},
+		{"a.md", "---\ndescription: d\nhooks: {Stop: [{hooks: [{command: x}]}]}\nskills: x\nprompt: x\n---\nBody", "a",
+			[]string{"a.md:5: not used yet: prompt"}},
+		{"a.md", "---\ndescription: d\nhooks: x\n---\nBody", "a",
+			[]string{"a.md:3: the hooks cannot be read, so each call of these agents is refused"}},
 		{"a.md", "---\ndescription: d\nmaxTurns: many\n---\nBody", "a",
 			[]string{"a.md:3: maxTurns must be a number of model replies from 1; it is left out"}},
 		{"a.md", "---\n- a\n- b\n---\nBody", "a", []string{"a.md:2: this is not valid YAML (there are no keys)",
@@ -378,7 +383,7 @@ func TestFiles(t *testing.T) {
 			}
 		}
 		if test.usable == "" {
-			if n := len(set.List()); n != 4 {
+			if n := len(set.List()); n != len(builtins())-1 {
 				t.Errorf("%.60q: %d types", test.content, n)
 			}
 		} else if d, err := set.Lookup(test.usable); err != nil || d.Prompt != "Body" || d.Source == "built-in" {
@@ -484,7 +489,8 @@ func TestDescribe(t *testing.T) {
 		name, _, _ := strings.Cut(l, ":")
 		names = append(names, name)
 	}
-	if diff := cmp.Diff([]string{"- general-purpose", "- Explore", "- Verification", "- alpha", "- Beta", "- zeta"},
+	if diff := cmp.Diff([]string{"- general-purpose", "- Explore", "- Verification", "- Review", "- worker", "- Bash",
+		"- Guide", "- alpha", "- Beta", "- zeta"},
 		names); diff != "" {
 		t.Error(diff)
 	}
@@ -493,7 +499,7 @@ func TestDescribe(t *testing.T) {
 		!strings.Contains(text, "- Beta: p") {
 		t.Error(text)
 	}
-	if n := len(lines[4]); n > 2*maxDescription+20 {
+	if n := len(lines[4]); n > 2*300+20 {
 		t.Errorf("a description of %d bytes", n)
 	}
 	if got := Describe(set, func(string) bool { return false }, 1<<20); got != "" {
@@ -587,10 +593,163 @@ func TestManyAgents(t *testing.T) {
 	for asked, says := range map[string]string{
 		"a database release": "best:\n- zebra: Migrates databases before a release",
 		"agent 007":          "best:\n- agent-007: Number 7.",
-		"qqq":                "none of the 305 types has these words",
+		"qqq":                "none of the 309 types has these words",
 	} {
 		if _, err := set.Lookup(asked); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", asked, err)
 		}
+	}
+}
+
+// TestRestrictionsOfOddHeads: a restriction in what is not quite front matter is not lost, whatever stands around it.
+func TestRestrictionsOfOddHeads(t *testing.T) {
+	t.Parallel()
+	for _, head := range []string{
+		"---\nname: a\ndescription: x: y\ntools:Read\n---\n", "---\nname: a\ntools:Read\n---\n",
+		"---\nname: a\ndescription: x: y\n- tools: Read\n---\n",
+		"---\n{name: a, description: x: y, tools: Read}\n---\n",
+		"---\nname: a\ndescription: x: y\ntools = Read\n---\n", "----\nname: a\ntools: Read\n----\n",
+		"+++\nname = \"a\"\ntools = [\"Read\"]\n+++\n", "```yaml\nname: a\ndisallowedTools: Bash\n```\n",
+		"---\nname: a\ndescription: x: y\ndisallowedTools:Bash\n---\n",
+	} {
+		set, problems := load(t, "a.md", head+"\nBody")
+		if def, err := set.Lookup("a"); err == nil && (def.All || len(def.Tools) > 0) || len(problems) == 0 {
+			t.Errorf("%q: all %v, tools %v, %v, %v", head, def.All, def.Tools, problems, err)
+		}
+	}
+	for _, head := range []string{"description: x: y\nsandbox:read-only",
+		"description: x: y\npermissionMode: plan   # only looks",
+		"description: x: y\npermission-mode: 'plan' # only looks"} {
+		set, _ := load(t, "a.md", "---\n"+head+"\n---\nBody")
+		if def, err := set.Lookup("a"); err != nil || def.Mode != troupe.ModePlan {
+			t.Errorf("%q: mode %q, sandbox %q, %v", head, def.Mode, def.Sandbox, err)
+		}
+	}
+	// What only looks like one in a prompt, or where the head is YAML, takes nothing away.
+	for _, text := range []string{"---\ndescription: \"tools: Read\"\n---\nBody", "Body\n\ntools: Read",
+		"---\ndescription: d\n---\ntools: Read"} {
+		set, _ := load(t, "a.md", text)
+		if def, err := set.Lookup("a"); err != nil || !def.All {
+			t.Errorf("%q: tools %v, %v", text, def.Tools, err)
+		}
+	}
+}
+
+// TestNoneIsKept: an agent that may start no type may start none after it was written down and read, and after a
+// restart.
+func TestNoneIsKept(t *testing.T) {
+	t.Parallel()
+	set, _ := load(t, "x.md", "---\ndescription: d\ntools: Read, Agent()\n---\nPrompt.")
+	kept, err := json.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Set
+	if err := json.Unmarshal(kept, &again); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := again.Lookup("x"); err != nil || d.Starts == nil || len(d.Starts) != 0 {
+		t.Errorf("%#v, %v", d.Starts, err)
+	}
+	body, err := troupe.EncodeBody(troupe.Created{Profile: troupe.Profile{Starts: []string{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := troupe.DecodeBody(troupe.KindCreated, body)
+	if c, ok := b.(troupe.Created); err != nil || !ok || c.Profile.Starts == nil {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// TestScopesHaveRoomOfTheirOwn: no project's files use up what an administrator's need.
+func TestScopesHaveRoomOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	project, managed := t.TempDir(), t.TempDir()
+	for i := range 34 {
+		write(t, filepath.Join(project, ".claude", "agents", fmt.Sprintf("a%d.md", i)),
+			"---\ndescription: d\n---\n"+strings.Repeat("x", 255<<10))
+	}
+	write(t, filepath.Join(managed, "general-purpose.md"), "---\ndescription: d\ntools: Read\n---\nManaged")
+	set, _ := Load(Sources{Folders: append(inProject(project), Folder{Path: managed, Scope: ScopeManaged}),
+		Tools: allTools()})
+	if d, err := set.Lookup("general-purpose"); err != nil || d.Prompt != "Managed" {
+		t.Errorf("%.40q, %v", d.Prompt, err)
+	}
+}
+
+// TestNamesKnowAll: names of definitions that cannot be used are somebody's, and so are those that come with the
+// program.
+func TestNamesKnowAll(t *testing.T) {
+	t.Parallel()
+	set, _ := load(t, "reviewer.md", "---\ndescription: d\n")
+	names := set.Names()
+	for _, want := range []string{"reviewer", "Explore", "general-purpose"} {
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, want) }) {
+			t.Errorf("%s is not among %v", want, names)
+		}
+	}
+	// A project's Explore starts no agents that could do more.
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, ".claude", "agents", "Explore.md"), "---\ndescription: d\n---\nBody")
+	set, _ = Load(Sources{Folders: inProject(dir), Tools: allTools()})
+	if d, err := set.Lookup("Explore"); err != nil || d.Starts == nil || len(d.Starts) > 0 {
+		t.Errorf("%#v, %v", d.Starts, err)
+	}
+}
+
+// TestNarrowedByBirth: a birth takes tools away and gives none, whatever it names; a role of its own is for the type
+// that has none which others rely on.
+func TestNarrowedByBirth(t *testing.T) {
+	t.Parallel()
+	set, _ := load(t, "a.md", "---\ndescription: d\ntools: Read, Bash, Agent(Explore, Plan)\n---\nPrompt.")
+	at := Place{Offer: allTools(), Model: "m", Child: true, MostTurns: 9,
+		Named: func(name string) (string, error) { return name, nil }}
+	for _, c := range []struct {
+		s    troupe.Spawn
+		want []string
+		says string
+	}{
+		{troupe.Spawn{Type: "a"}, []string{"Agent", "Bash", "Read"}, ""},
+		{troupe.Spawn{Type: "a", Tools: []string{"read", "Write", "Edit"}}, []string{"Read"}, ""},
+		{troupe.Spawn{Type: "a", Tools: []string{"*"}}, []string{"Agent", "Bash", "Read"}, ""},
+		{troupe.Spawn{Type: "a", Tools: []string{"Write"}}, []string{}, ""},
+		{troupe.Spawn{Type: "a", Tools: []string{"Agent(Explore)", "Read"}, Without: []string{"Task"}},
+			[]string{"Read"}, ""},
+		{troupe.Spawn{Type: "a", Without: []string{"Bash", "agent"}}, []string{"Read"}, ""},
+		{troupe.Spawn{Type: "a", Without: []string{"*"}}, nil, "takes every tool away"},
+		{troupe.Spawn{Type: "a", Tools: []string{"Raed"}}, nil, `tools names "Raed", which is not a tool here`},
+		{troupe.Spawn{Type: "a", Tools: []string{"Bash(git *)"}}, nil, "parentheses are for Agent alone"},
+		{troupe.Spawn{Type: "a", Without: []string{"Bahs"}}, nil, `disallowed_tools names "Bahs"`},
+		{troupe.Spawn{Type: "a", Role: "You are free."}, nil, "have a prompt of their own"},
+		{troupe.Spawn{Type: "Explore", Role: "You are free."}, nil, "have a prompt of their own"},
+		{troupe.Spawn{Tools: []string{"Agent", "Read"}}, []string{"Read"}, ""},
+		{troupe.Spawn{Tools: []string{"Read"}, Role: "You only look."}, []string{"Read"}, ""},
+	} {
+		d, err := set.Lookup(c.s.Type)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := d.Resolve(at, c.s)
+		switch {
+		case c.says != "":
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%+v: %v, want %s", c.s, err, c.says)
+			}
+		case err != nil || !slices.Equal(p.Tools, c.want):
+			t.Errorf("%+v: %v, %v, want %v", c.s, p.Tools, err, c.want)
+		case c.s.Role != "" && !strings.HasSuffix(p.Prompt, c.s.Role):
+			t.Errorf("%+v: the prompt is %q", c.s, p.Prompt)
+		}
+	}
+	d, err := set.Lookup("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.Resolve(at, troupe.Spawn{Tools: []string{"Agent(explore)"}})
+	if err != nil || !slices.Equal(p.Starts, []string{"Explore"}) {
+		t.Errorf("%v, %v", p.Starts, err)
+	}
+	if d, _ := set.Lookup("a"); len(d.Starts) != 2 || len(d.Without) != 0 {
+		t.Errorf("the definition was changed: %+v", d)
 	}
 }

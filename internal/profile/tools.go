@@ -32,10 +32,10 @@ func readNames(v front.Value, known []troupe.ToolFacts, without bool) toolList {
 	var words []string
 	switch v.Kind {
 	case front.Text:
-		words = splitNames(v.Text)
+		words = front.Names(v.Text)
 	case front.List:
 		// In [Agent(a, b), Read] YAML ends an item at the first comma.
-		words = splitNames(strings.Join(v.List, ","))
+		words = front.Names(strings.Join(v.List, ","))
 	case front.Nothing:
 	default:
 		return toolList{broken: true, problems: []string{"cannot be read, so these agents get no tools; write names " +
@@ -68,7 +68,11 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 	}
 	name, inside, narrow := strings.Cut(w, "(")
 	name = strings.TrimSpace(name)
-	full, hint := toolName(name, known)
+	if server, ok := serverTools(name); ok && !narrow {
+		l.names = append(l.names, server)
+		return
+	}
+	full, hint := front.ToolName(name, known)
 	if full == "" && without {
 		l.deny(name, known)
 	}
@@ -79,7 +83,7 @@ func (l *toolList) word(w string, known []troupe.ToolFacts, without bool) {
 		return
 	case without: // denied in part: denied
 	case narrow && strings.EqualFold(full, agentTool):
-		l.starts = append(l.starts, splitNames(strings.TrimSuffix(strings.TrimSpace(inside), ")"))...)
+		l.starts = append(l.starts, front.Names(strings.TrimSuffix(strings.TrimSpace(inside), ")"))...)
 		if l.starts == nil {
 			l.starts = []string{}
 		}
@@ -122,40 +126,6 @@ const agentTool = "Agent"
 // toolRune is what may be in a tool's name, or in parentheses after it.
 func toolRune(r rune) bool {
 	return strings.ContainsRune("_-.:*() ,/", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
-}
-
-// toolName finds the tool that a word means; "" and a hint if there is none.
-func toolName(word string, known []troupe.ToolFacts) (name, hint string) {
-	plain := strings.ToLower(word)
-	for _, k := range known {
-		switch {
-		case strings.EqualFold(k.Name, word), k.OldName != "" && strings.EqualFold(k.OldName, word),
-			slices.Contains(k.Aliases, plain):
-			return k.Name, ""
-		case slices.Contains(k.Misspellings, plain):
-			hint = "; " + k.Name + " was probably meant"
-		}
-	}
-	return "", hint
-}
-
-// splitNames splits at commas and blanks outside parentheses.
-func splitNames(s string) []string {
-	depth := 0
-	for strings.Contains(s, " (") { // Agent (Explore) is Agent(Explore)
-		s = strings.ReplaceAll(s, " (", "(")
-	}
-	return strings.FieldsFunc(s, func(r rune) bool {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth = max(depth-1, 0)
-		case ',', ' ', '\t', '\n', '\r':
-			return depth == 0
-		}
-		return false
-	})
 }
 
 func sorted(names []string) []string {

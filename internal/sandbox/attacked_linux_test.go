@@ -151,11 +151,13 @@ func TestGrantedSocketIsNotExchanged(t *testing.T) {
 	r.conf.Level, r.conf.Writable = troupe.LevelGranted, nil
 	r.conf.Network.Addresses = []string{filepath.Join(r.temp, "s")}
 	out, _, _ := r.brief("cd $TMPDIR; ln -s " + other + " l\n" + python(`
+n=0; tried=0; END=time.time()
 def swap():
     for i in range(20000): libc.renameat2(-100,b's',-100,b'l',2)
+    while (n==0 or tried<100) and time.time()<END+30: libc.renameat2(-100,b's',-100,b'l',2)
 t=threading.Thread(target=swap); t.start()
-n=0
 while t.is_alive():
+    tried+=1
     try: socket.socket(socket.AF_UNIX).connect('s'); n+=1
     except OSError: pass
 print(n)

@@ -225,11 +225,17 @@ func TestRestlessRootIsNotTrusted(t *testing.T) {
 
 // What is in use stays open, what is neither in use nor kept does not, and there is a bound.
 func TestRulesetsAreClosed(t *testing.T) {
-	r := newRoom(t, Options{})
-	needLandlock(t, r)
-	version := r.box.report().Landlock
+	version, why := landlockVersion()
+	if version == 0 {
+		t.Skip(why)
+	}
+	aside(t, func() { rulesetsAreClosed(t, min(version, newestLandlock)) }) // where no other test mounts anything
+}
+
+func rulesetsAreClosed(t *testing.T, version int) {
+	t.Helper()
 	terms := func(i int) terms {
-		dir := filepath.Join(r.temp, fmt.Sprint(i))
+		dir := filepath.Join("/site", fmt.Sprint(i))
 		check(t, "make", os.MkdirAll(dir, 0o755))
 		return terms{version: version, tcp: true, changeable: []string{dir}}
 	}

@@ -154,7 +154,11 @@ func (a *actor) step(ctx context.Context) error {
 			a.begun = false
 			a.linger(ctx)
 		default:
-			return a.flush(ctx, nil)
+			if err := a.flush(ctx, nil); err != nil {
+				return err
+			}
+			a.requests.tellMidway()
+			return nil
 		}
 	}
 }
@@ -200,6 +204,7 @@ func (a *actor) inputs() turn.Inputs {
 		Settings: a.tree.settings(),
 		Taken:    a.taken,
 		Window:   a.h.d.Models.Window(a.st.Session.Model),
+		Hooks:    a.hooks.due(), Hooking: a.hooks.cancel != nil,
 	}
 	if a.st.Session.Parent == "" {
 		in.Near = a.near
@@ -223,6 +228,16 @@ func (a *actor) inputs() turn.Inputs {
 func (a *actor) take(ctx context.Context, in input) error {
 	switch in := in.(type) {
 	case inNudge:
+	case inHooksRan:
+		return a.noteHooks(in.ran)
+	case inAfterHooks:
+		return a.hooks.afterDone(in)
+	case inAsked:
+		return a.hooks.answered(in)
+	case inAutoJudged:
+		return a.calls.autoJudged(ctx, in)
+	case inMoment:
+		return a.hooks.done(ctx, in)
 	case inAuthorityChanged:
 		a.requests.rejudgeOpen(ctx)
 	case inMail:
@@ -243,6 +258,10 @@ func (a *actor) take(ctx context.Context, in input) error {
 		return a.calls.judged(in)
 	case inIntentsJudged:
 		return a.calls.judgedAll(in)
+	case inPlanRead:
+		return a.requests.planRead(in)
+	case inMidway:
+		return a.requests.askMidway(in)
 	case inRejudged:
 		return a.requests.rejudged(ctx, in)
 	case inToolDone:
@@ -302,6 +321,9 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 		return true, nil
 	case turn.Interrupt:
 		a.interrupt()
+		return false, nil
+	case turn.Hook:
+		a.hooks.run(ctx, act)
 		return false, nil
 	case turn.End:
 		return true, a.end(ctx, act)

@@ -108,7 +108,8 @@ func (bs *births) needs(prompt string, p troupe.Profile) []string {
 		}
 		q := c.query(tool, access)
 		q.Chain = chain
-		if d := bs.a.h.gate.Decide(q); d.Effect == troupe.Ask && !slices.Contains(out, rule) {
+		if d := bs.a.h.gate.Decide(q); d.Effect == troupe.Ask &&
+			!(d.Auto && c.auto != "") && !slices.Contains(out, rule) {
 			out = append(out, rule)
 		}
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
@@ -112,7 +113,7 @@ func (bs *births) plan(calls []int, environment func(folder string) Surroundings
 		}
 		sp.Background = b.Background
 		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
-		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, sp.Background)
+		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, b.Authority, sp.Background)
 		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, Birth: b})
 	}
 	births, err := bs.askAhead(births)
@@ -137,16 +138,30 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	if err != nil {
 		return fleet.Birth{}, err
 	}
-	offer, err := bs.a.h.offer(profile.Tools)
+	offer, err := bs.a.h.offer(toolsOf(bs.a, profile.Type), profile.Tools)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
 	return fleet.Birth{
 		Offer: offer, Root: bs.a.root, Parent: bs.a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
 		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: folder,
-		Profile: profile, Authority: troupe.Authority{Mode: profile.Mode}, From: bs.a.id,
+		Profile: profile, Authority: bs.authority(c, sp, profile), From: bs.a.id,
 		Background: sp.Background || profile.Background,
 	}, nil
+}
+
+// authority is what a child is born with. One whose own definition has it plan, and which can show its plan, has a
+// file for it.
+func (bs *births) authority(c turn.Call, sp troupe.Spawn, p troupe.Profile) troupe.Authority {
+	out := troupe.Authority{Mode: p.Mode}
+	if plans := bs.a.h.d.Plans; plans != nil && p.Mode == troupe.ModePlan && slices.ContainsFunc(p.Tools,
+		func(name string) bool { t, _ := bs.a.h.d.Tools.Find(name); return t.Holder == troupe.Planners }) {
+		out.Planning = &troupe.Planning{File: plans.File(troupe.Session{
+			ID: troupe.ChildID(bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}), Parent: bs.a.id,
+			Title: sp.Description,
+		})}
+	}
+	return out
 }
 
 // start gives a session that was just born its actor and sets it going.

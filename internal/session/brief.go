@@ -20,19 +20,28 @@ type briefing struct {
 
 // brief is what a session is told of where it is.
 func (h *Hub) brief(at Surroundings, b briefing, roles Roles) *troupe.Brief {
-	out := &troupe.Brief{Place: at.Place, Holds: h.holds(b)}
+	out := &troupe.Brief{Tools: byName(b.profile, h.roomForAgents(b.model)), Place: at.Place, Holds: h.holds(b),
+		Skills: h.skillsFor(at, b)}
 	if !b.profile.OmitInstructions {
 		out.Instructions = h.told(at.Instructions, b.line, at.Folder)
 	}
+	out.Agents = h.agentsFor(b, roles, func(string) bool { return true })
+	out.Memory = remembered(h, at, b)
+	return out
+}
+
+// agentsFor lists the types of agents that a session may start, those of them that are asked for; "" if there are none.
+func (h *Hub) agentsFor(b briefing, roles Roles, asked func(kind string) bool) (list string) {
 	for _, name := range b.profile.Tools {
 		if t, ok := h.d.Tools.Find(name); ok && t.Schedule == troupe.Birth && b.parents && roles != nil {
-			out.Agents = roles.Describe(func(kind string) bool {
+			list = roles.Describe(func(kind string) bool {
 				access := troupe.Access{Class: t.Class, Agent: kind}
-				return h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
+				return asked(kind) &&
+					h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
 			}, h.roomForAgents(b.model))
 		}
 	}
-	return out
+	return list
 }
 
 // roomForAgents is how many bytes the list of agents may take of a model's window: one in fifty.
@@ -52,7 +61,7 @@ func (h *Hub) holds(b briefing) string {
 	fmt.Fprintf(&out, "- model: %s\n", b.model)
 	edits, runs := false, false
 	for _, name := range b.profile.Tools {
-		t, _ := h.d.Tools.Find(name)
+		t, _ := h.d.Tools.Find(name) // what only this tree has is no command
 		edits, runs = edits || t.Class == troupe.ClassEdit, runs || t.Class == troupe.ClassExec
 	}
 	name, mode, bound := gate.Standing(b.line)
@@ -60,14 +69,31 @@ func (h *Hub) holds(b briefing) string {
 	if b.asks && mode.OnAsk == troupe.Ask {
 		refused = "waits for a person's yes"
 	}
-	if edits {
-		fmt.Fprintf(&out, "- permissions: mode %s. %s\n", name, ofEdits(mode, refused))
+	edit := refused
+	if mode.Judged {
+		edit = "is first judged by another model, which may allow it, and else " + refused
+	}
+	if file := planFileOf(b.line); file != "" {
+		out.WriteString(ofPlanning(b, file, func(name string) bool { return slices.Contains(b.profile.Tools, name) }))
+	} else if edits {
+		fmt.Fprintf(&out, "- permissions: mode %s. %s\n", name, ofEdits(mode, edit))
+	}
+	if text := gate.Narrowed(b.line); text != "" {
+		fmt.Fprintf(&out, "- tools: %s\n", text)
 	}
 	levels, _ := h.d.Guard.Machine()
 	if text := ofCommands(mode, bound, slices.Contains(levels, troupe.LevelReadOnly), refused); runs && text != "" {
 		fmt.Fprintf(&out, "- commands: %s\n", text)
 	}
 	return out.String()
+}
+
+// planFileOf is the file that the last session of a line writes its plan to; "" if it does not plan.
+func planFileOf(line []gate.Layer) string {
+	if n := len(line); n > 0 && line[n-1].Mode == troupe.ModePlan {
+		return line[n-1].Plan
+	}
+	return ""
 }
 
 // ofEdits says what becomes of a change of a file.
@@ -110,6 +136,10 @@ func ofCommands(mode gate.Mode, bound troupe.Level, confined bool, refused strin
 	if refused != "is refused" {
 		beyond = "is put to a person, and it runs again with what they allow."
 	}
+	if mode.Judged {
+		beyond = "is first judged by another model, as far as it stays in the folder; what that does not allow " +
+			beyond
+	}
 	return "one that no rule allows runs read-only first: it writes only in " + own +
 		", and has no network. What it attempts beyond that " + beyond + keys
 }
@@ -132,11 +162,12 @@ func (a *actor) briefing() briefing {
 }
 
 // childBrief is the brief of a child that is about to be born.
-func (bs *births) childBrief(at Surroundings, p troupe.Profile, background bool) *troupe.Brief {
+func (bs *births) childBrief(at Surroundings, p troupe.Profile, granted troupe.Authority,
+	background bool) *troupe.Brief {
 	b := bs.a.briefing()
 	depth := bs.a.st.Session.Depth + 1
 	b.profile, b.model, b.parents = p, p.Model, bs.a.tree.limits().MaxDepth > depth
-	own := bs.a.h.gate.LayerOf("", p, troupe.Authority{Mode: p.Mode}, b.parents, background)
+	own := bs.a.h.gate.LayerOf("", p, granted, b.parents, background)
 	if own.Mode == "" && len(b.line) > 0 {
 		own.Mode = b.line[len(b.line)-1].Mode
 	}

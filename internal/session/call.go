@@ -36,7 +36,7 @@ func (ex *exchange) callModel(ctx context.Context, act turn.CallModel) (again bo
 	if ok, again, err := ex.openModel(ctx); !ok {
 		return again, err
 	}
-	if err := ex.tellChanges(); err != nil {
+	if err := ex.tellNews(ctx); err != nil {
 		return false, err
 	}
 	s := troupe.CallSealed{
@@ -80,8 +80,9 @@ func (ex *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 	}
 	var gone *modelGoneError
 	if errors.As(err, &gone) {
-		return false, true, ex.a.end(ctx, turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel,
-			Error: gone.Error()})
+		end := turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: gone.Error()}
+		again, err := ex.a.do(ctx, turn.Ending(&ex.a.st, ex.a.inputs(), end))
+		return false, again, err
 	}
 	return false, false, err
 }

@@ -19,7 +19,9 @@ type chain struct {
 type layer struct {
 	parent  troupe.SessionID
 	gate    gate.Layer
-	version int // how often it was placed
+	kind    string // the type of agent
+	auto    string // the model of mode auto
+	version int    // how often it was placed
 }
 
 // set gives a session its place, as it is now. Those above it have theirs already.
@@ -38,8 +40,10 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	}
 	at := l.gate.LayerOf(path, st.Profile, st.Authority, caps.MaxDepth > st.Session.Depth, st.Background)
 	at.Session = st.Session.ID
+	at = l.gate.Following(at, st.Skills())
 	l.layers[st.Session.ID] = layer{
-		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at,
+		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at, kind: st.Profile.Type,
+		auto: st.Authority.AutoModel,
 	}
 }
 
@@ -109,4 +113,25 @@ func (l *chain) path(id troupe.SessionID) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.layers[id].gate.Agent
+}
+
+// autoModel is the model of mode auto for a session: that of its root.
+func (l *chain) autoModel(id troupe.SessionID) (model string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ; id != ""; id = l.layers[id].parent {
+		model = l.layers[id].auto
+	}
+	return model
+}
+
+// kinds are the types of the agents from the root down to a session.
+func (l *chain) kinds(id troupe.SessionID) (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for ; id != ""; id = l.layers[id].parent {
+		out = append(out, l.layers[id].kind)
+	}
+	slices.Reverse(out)
+	return out
 }

@@ -41,11 +41,12 @@ func (s *staging) read(seq int64, id troupe.MailID) {
 
 // stage applies an event to the actor's state and keeps it for the next commit.
 func (a *actor) stage(b troupe.Body) error {
-	e := a.event(&a.st, b)
+	e := a.event(&a.st, withContext(&a.st, b))
 	if err := a.st.Apply(e); err != nil {
 		return err
 	}
 	a.staged.add(e, a.st.Changed())
+	a.follow()
 	return a.convo.add(e)
 }
 
@@ -89,7 +90,7 @@ func (a *actor) transact(ctx context.Context, fn func(tx store.Tx, emit func(tro
 			if !emitted {
 				emitted, next = true, a.st.Clone()
 			}
-			e := a.event(&next, b)
+			e := a.event(&next, withContext(&next, b))
 			if err := next.Apply(e); err != nil {
 				return err
 			}

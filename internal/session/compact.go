@@ -66,7 +66,8 @@ func (ex *exchange) summaryRequest(ctx context.Context, act turn.Compact) ([][]b
 	if err != nil {
 		return nil, err
 	}
-	text := turn.Digest(append(events, ex.a.staged.events...), int(ex.windowBytes()/2)>>ex.a.st.CompactFailures())
+	text := turn.Digest(turn.Heard(append(events, ex.a.staged.events...)),
+		int(ex.windowBytes()/2)>>ex.a.st.CompactFailures())
 	return ex.encodeAll(nil, []troupe.Message{{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(text), ask}}})
 }
 
@@ -120,6 +121,7 @@ func (ex *exchange) summarised(ctx context.Context, in inModelDone, cost troupe.
 		Model: in.reply.Model,
 		Usage: in.reply.Usage, Cost: cost, Unpriced: !priced, DurationMS: in.took.Milliseconds(),
 	})
+	ex.a.hooks.tell(troupe.HookPostCompact, turn.Trigger(ex.a.why), map[string]any{"trigger": turn.Trigger(ex.a.why)})
 	ex.a.why = ""
 	return err
 }
@@ -135,7 +137,7 @@ func (ex *exchange) unanswered(ctx context.Context) ([]troupe.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	events = slices.DeleteFunc(events, func(e troupe.Event) bool {
+	events = slices.DeleteFunc(turn.Heard(events), func(e troupe.Event) bool {
 		return e.Seq > ex.a.st.SealedAt() || !slices.Contains(asked, e.Seq)
 	})
 	return turn.Verbatim(events, ex.windowBytes()/4), nil
@@ -179,6 +181,9 @@ func (ex *exchange) restate() string {
 	if files := ex.a.st.Evidence.Files; len(files) > 0 {
 		b.WriteString("Files you have written in this run:\n")
 		b.WriteString(turn.RenderFiles(files))
+	}
+	if ex.a.st.Board.Open() {
+		fmt.Fprintf(&b, "The list of what is to be done:\n%s\n", ex.a.st.Board)
 	}
 	b.WriteString("</system-reminder>")
 	return b.String()

@@ -11,6 +11,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 	"github.com/troupe-dev/troupe/internal/tool"
+	"github.com/troupe-dev/troupe/internal/turn"
 )
 
 // Guard knows what this machine can confine commands with, and what they may touch. Its
@@ -229,23 +230,22 @@ func (cs *calls) skipped(i int, why string) string {
 // afterConfinedRun looks at what a confined command attempted. If somebody can be asked about what was
 // not asked about before, the call waits for the answer; else its result says what was
 // refused, and what would allow it.
-func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits bool, err error) {
+func (cs *calls) afterConfinedRun(in inToolDone, out *tool.Output) (waits bool, err error) {
+	i, j := in.call, in.judged
 	if cs.a.h.d.Replay != nil && len(out.Evidence.Denied) > 0 {
 		return false, nil // what is played says already what was refused
 	}
-	wants, blocked, more := cs.wants(i, *out, j.decision.Sandbox)
+	wants, blocked, more := cs.wants(i, *out, j.decision)
 	if wants = cs.withoutDenied(i, wants, out); len(wants) == 0 {
 		return false, nil
 	}
 	c, d := cs.a.st.Calls[i], j.decision
 	wants = cs.a.h.gate.Completes(j.access, wants)
+	if more := cs.beyondAuto(in, c, d, wants, more, out); more {
+		return true, nil
+	}
 	if d.Beyond == troupe.Ask && cs.a.tree.settings().AskFor > 0 && c.Rounds < maxRounds {
-		b := cs.question(&c, d, wants, more)
-		b.Action, b.Output = out.Evidence.Commands[0].Command, shorten(troupe.JoinText(out.Blocks))
-		if mayChange(d.Sandbox) {
-			ran := out.Evidence.Commands[0]
-			ran.Watched, b.Ran = nil, &ran
-		}
+		b := cs.questionAfter(&c, d, wants, more, out)
 		if err := cs.a.requests.openRequest(i, b); err != nil {
 			return true, err
 		}
@@ -263,13 +263,26 @@ func (cs *calls) afterConfinedRun(i int, j *judged, out *tool.Output) (waits boo
 		note = "Permission denied for what it attempted beyond its workspace"
 	}
 	remedy := cs.remedy(d, alone, wants)
-	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants)
+	why := "it " + ranAs(d.Sandbox) + " and wanted to " + Wanted(wants) + notAllowedByAuto(c.Verdict)
 	out.Blocks = append(out.Blocks, troupe.Text("("+note+remedy+".)"))
 	out.Evidence.Denied = append(out.Evidence.Denied, troupe.Denial{Tool: c.Name, Why: why + remedy, Grant: d.Grant})
 	if n := len(out.Evidence.Commands); out.Evidence.Commands[n-1].ExitCode != 0 {
 		out.IsError = true
 	}
 	return false, nil
+}
+
+// questionAfter is the question about what a run wanted, with what that run was.
+func (cs *calls) questionAfter(c *turn.Call, d troupe.Decision, wants []troupe.Attempt, more bool,
+	out *tool.Output) troupe.RequestBody {
+	b := cs.question(c, d, wants, more)
+	b.Action, b.Output = out.Evidence.Commands[0].Command, shorten(troupe.JoinText(out.Blocks))
+	if mayChange(d.Sandbox) {
+		ran := out.Evidence.Commands[0]
+		ran.Watched, b.Ran = nil, &ran
+	}
+	b.Decision.Why += notAllowedByAuto(c.Verdict)
+	return b
 }
 
 // remedy is what would allow what a command was kept from.

@@ -78,11 +78,11 @@ func (ex *exchange) openConversation(ctx context.Context) (conversation, error) 
 // offered is what the session's model was told of its tools when it was born, whatever has
 // become of them. Those of old logs, and of such as lost it, are told what the tools are now.
 func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
-	p := ex.a.st.Profile
+	p, all := ex.a.st.Profile, toolsOf(ex.a, ex.a.st.Session.Type)
 	if p.Offer == "" {
-		return ex.a.h.d.Tools.Specs(p.Tools), nil
+		return all.Specs(p.Tools), nil
 	}
-	o, _ := ex.a.h.offers.get(strings.Join(p.Tools, ","))
+	o, _ := ex.a.h.offers.get(offerKey(all, p.Tools))
 	if o.Hash != p.Offer { // it was born when the tools were others
 		err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
 			o.Body, err = r.Document(ex.a.root, p.Offer)
@@ -90,7 +90,7 @@ func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error
 		})
 	}
 	if errors.Is(err, troupe.ErrNotFound) { // it was lost with a damaged database
-		return ex.a.h.d.Tools.Specs(p.Tools), nil
+		return all.Specs(p.Tools), nil
 	}
 	if err == nil {
 		if err = json.Unmarshal(o.Body, &tools); err != nil {
@@ -103,16 +103,18 @@ func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error
 	return tools, nil
 }
 
+func offerKey(tools tool.Set, names []string) string { return tools.Stamp() + strings.Join(names, ",") }
+
 // offer is what a session with these tools is told of them from now on.
-func (h *Hub) offer(names []string) (fleet.Document, error) {
-	key := strings.Join(names, ",")
+func (h *Hub) offer(tools tool.Set, names []string) (fleet.Document, error) {
+	key := offerKey(tools, names)
 	if o, known := h.offers.get(key); known {
 		return o, nil
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // the same bytes as in the descriptors
-	if err := e.Encode(h.d.Tools.Specs(names)); err != nil {
+	if err := e.Encode(tools.Specs(names)); err != nil {
 		return fleet.Document{}, fmt.Errorf("write down what is offered: %w", err)
 	}
 	o := fleet.Document{Hash: tool.Hash(b.Bytes()), Body: b.Bytes()}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -93,7 +94,8 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 		case m.Rule != nil:
 			auth.Rules, by = append(slices.Clone(auth.Rules), *m.Rule), m.Rule.Source
 		case m.Mode != "":
-			auth.Mode = m.Mode
+			auth = auth.InMode(m.Mode, fileOfPlan(a))
+			auth.AutoModel = cmp.Or(m.Model, auth.AutoModel)
 		default:
 			return nil
 		}

@@ -1,11 +1,13 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/gate"
 )
 
@@ -19,12 +21,41 @@ type Surroundings struct {
 	Folder       string
 	Place        string // the machine and the folder
 	Instructions []Instruction
+	Skills       Skills // nil: there are none
 }
 
 // Instruction is a file that people wrote for agents, as a model reads it.
 type Instruction struct {
 	Paths []string // as it is named, and where it really lies
 	Text  string
+}
+
+// about looks up the instructions for files that an agent has read or written.
+func (c *candidate) about(touched []troupe.FileTouch) (out []Instruction) {
+	look := c.h.d.About
+	for i := 0; i < len(touched) && look != nil && !c.plain; i++ {
+		out = append(out, look(c.self.Cwd, touched[i].Path)...)
+	}
+	return out
+}
+
+// tellAbout tells a session of instructions for what it has read or written, those that it was not told of before.
+func (cs *calls) tellAbout(found []Instruction) error {
+	var fresh []Instruction
+	brief := &troupe.Brief{}
+	for _, in := range found {
+		if at := in.Paths[0]; !cs.a.st.Instructed(at) && !slices.Contains(brief.About, at) {
+			fresh, brief.About = append(fresh, in), append(brief.About, at)
+		}
+	}
+	brief.Instructions = cs.a.h.told(fresh, cs.a.tree.chain.chain(cs.a.id), cs.a.st.Session.Cwd)
+	if brief.Instructions == "" {
+		return nil
+	}
+	return cs.a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{
+		ID: troupe.MailID(fmt.Sprintf("about:%s:%d", cs.a.id, cs.a.st.Session.Seq)), Root: cs.a.root, To: cs.a.id,
+		From: cs.a.id, Kind: troupe.MailNotice, SentAt: cs.a.h.d.Now(), Brief: brief,
+	}}})
 }
 
 // told are the instructions that a session may read: a rule that denies it a file denies it these words too.

@@ -89,8 +89,14 @@ type Deps struct {
 	Now   func() time.Time
 	// Environment describes a folder to a session that begins there.
 	Environment func(cwd string) Surroundings
+	// About finds the instructions for a file that a session in the folder cwd has read or written; nil: there are
+	// none.
+	About func(cwd, file string) []Instruction
 	// OutputDir is where a session's tools may put output too large to return.
 	OutputDir func(troupe.SessionID) string
+
+	// Readable are folders besides that every session may read.
+	Readable []string
 
 	Environ []string                                 // of commands that tools start
 	Log     *slog.Logger                             // for --debug
@@ -104,6 +110,8 @@ type Deps struct {
 	Guard Guard
 	// Judge judges calls besides the rules; nil: the rules alone do.
 	Judge Judge
+	// Auto is the model of mode auto; nil: there is none, and people are asked.
+	Auto Auto
 	// Ask has a small model answer a question about a text for a session; nil: there is none.
 	Ask func(ctx context.Context, s troupe.Session, question, text string) (answer string, used troupe.Usage,
 		cost troupe.Money, err error)
@@ -120,6 +128,10 @@ type Deps struct {
 	Kept func(root troupe.SessionID, hash string) (content []byte, err error)
 	// SaveResult keeps the final words of a child in a file that its parent may read.
 	SaveResult func(file, text string) error
+	// Plans are where sessions write their plans; nil: nobody plans.
+	Plans Plans
+	// Memories are what agents keep for others of their type; nil: none keeps anything.
+	Memories Memories
 	// Replay, if set, has sessions do as they did when a run was recorded; failed calls are
 	// then made again at once.
 	Replay Replay

@@ -37,7 +37,7 @@ type (
 	inIntentsJudged struct { // what the judge said about calls that the session carries out itself
 		calls []int
 		jobs  []*job
-		said  []*troupe.Judgement // nil: it was told to stop
+		said  []*judgement // nil: it was told to stop
 	}
 	inRejudged struct { // what the gate says by now about a call that waits for an answer
 		call     int
@@ -46,7 +46,19 @@ type (
 		decision troupe.Decision
 		version  int
 	}
+	inPlanRead struct { // the plan that a call wants approved
+		call int
+		job  *job
+		text string
+		err  error
+	}
+	inMidway struct { // a question in the middle of a call
+		call int
+		job  *job
+		*midway
+	}
 	inToolDone struct {
+		about  []Instruction // for the files that it has read or written
 		call   int
 		job    *job
 		judged *judged
@@ -66,6 +78,10 @@ type (
 
 func (inNudge) input() {}
 
+func (inHooksRan) input() {}
+
+func (inAfterHooks) input() {}
+
 func (inAuthorityChanged) input() {}
 
 func (inMail) input() {}
@@ -84,4 +100,8 @@ func (inJudged) input() {}
 
 func (inIntentsJudged) input() {}
 
+func (inPlanRead) input() {}
+
 func (inRejudged) input() {}
+
+func (inMidway) input() {}

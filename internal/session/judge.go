@@ -17,8 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// Judge judges calls by other things than rules: a hook, a person's model. It is the place for hooks before a call.
-// Nothing in the product sets one yet; the tests and the simulation do, so that what may take seconds has its stage.
+// Judge judges calls by other things than rules and hooks, such as a person's model. Hooks are asked before it.
 type Judge interface {
 	// Judge is asked once about each call that the rules do not deny, before it begins. It may take
 	// seconds: everything else goes on meanwhile. It ends with ctx. What it says is in the log, so
@@ -48,11 +47,19 @@ type snapshot struct {
 	tree  *tree
 	self  troupe.Session
 	files map[string]string // content hashes that it last saw
+	also  []string          // further folders that it may read
 	asks  bool              // somebody may answer requests
+	hooks Hooks             // nil: there are none
+	plain bool              // it is told nothing of what people wrote for agents
+	auto  string            // the model of mode auto, if it is asked
+
+	memory *troupe.Memory // what it keeps for agents of its type; nil: nothing
 }
 
 func (a *actor) snapshot() *snapshot {
-	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), a.tree.settings().AskFor > 0}
+	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), skillFolders(a.st.Skills()),
+		a.tree.settings().AskFor > 0, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
+		a.st.Profile.Memory}
 }
 
 func (cs *calls) candidate(i int) candidate {
@@ -74,11 +81,11 @@ func (c *candidate) coord() troupe.Coord {
 
 // judged is what came of judging a call.
 type judged struct {
-	stopped    bool              // it was told to stop before it had come to anything
-	refused    string            // the call cannot run, and why; "" if it can
-	judgement  *troupe.Judgement // what something else than rules said just now
-	decision   troupe.Decision   // with answers, and whether somebody can be asked
-	version    int               // of the line of authority
+	stopped    bool            // it was told to stop before it had come to anything
+	refused    string          // the call cannot run, and why; "" if it can
+	judgement  *judgement      // what something else than rules said just now
+	decision   troupe.Decision // with answers, and whether somebody can be asked
+	version    int             // of the line of authority
 	access     troupe.Access
 	action     string      // exactly what would be done, if that is to be asked about
 	mode       troupe.Mode // in which it would not be asked about
@@ -87,6 +94,7 @@ type judged struct {
 	absent     bool   // the file that it writes is not there
 	background string // its name as a task, if it is to run in the background
 	bill       *bill
+	about      func([]troupe.FileTouch) []Instruction
 }
 
 // changes: what the kernel keeps from changing anything can be run again after a crash.
@@ -117,27 +125,14 @@ func (j *judged) leaveTurn() {
 // judge prepares the call and judges it. A tool that panics, perhaps on one odd input, fails this call
 // and not the process.
 func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
-	j = &judged{env: c.env(), bill: &bill{}}
+	j = &judged{env: c.env(), bill: &bill{}, about: c.about}
 	defer func() {
 		if r := recover(); r != nil {
 			j.refused = fmt.Sprintf("the tool itself failed: %v\n%s", r, debug.Stack())
 		}
 	}()
-	var err error
-	if j.prepared, err = runner.Prepare(j.env, c.call.Input); err != nil {
-		j.refused = err.Error()
+	if !c.prepare(j, runner) {
 		return j
-	}
-	j.access = j.prepared.Access()
-	if j.access.Class == troupe.ClassEdit && c.h.d.Masked(c.call.Input) {
-		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden " +
-			"from you and would be overwritten; edit around it."
-		return j
-	}
-	if b, ok := j.prepared.(tool.Backgrounder); ok {
-		if label, wanted := b.Background(); wanted {
-			j.background = c.h.d.Mask(label)
-		}
 	}
 	d, version := c.decide(j.access)
 	if c.needsJudge(d) {
@@ -145,10 +140,16 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 		if j.stopped = ctx.Err() != nil; j.stopped {
 			return j
 		}
-		j.judgement, c.call.Judged = &said, &said
+		j.judgement, c.call.Judged = &said, &said.Judgement
+		if said.Input != "" {
+			if c.call.Input = said.Input; !c.prepare(j, runner) {
+				return j
+			}
+		}
 		d, version = c.decide(j.access)
 	}
-	if j.background != "" && gate.IsReadOnlyRun(d) && d.Beyond == troupe.Ask && c.asks {
+	if j.background != "" && gate.IsReadOnlyRun(d) && d.Beyond == troupe.Ask &&
+		(c.asks || c.leaves(d)) {
 		// Nobody waits for its end, so it is asked about before it begins.
 		d.Effect, d.Why = troupe.Ask, "it runs in the background, where it cannot be asked about later; "+
 			yesToFolder(c.self.Cwd, false, true)
@@ -172,6 +173,28 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	case troupe.Deny:
 	}
 	return j
+}
+
+// prepare decodes the call's input. It is false if the call cannot run, and j says why.
+func (c *candidate) prepare(j *judged, runner tool.Runner) bool {
+	var err error
+	if j.prepared, err = runner.Prepare(j.env, c.call.Input); err != nil {
+		j.refused = err.Error()
+		return false
+	}
+	j.access = j.prepared.Access()
+	if j.access.Class == troupe.ClassEdit && c.h.d.Masked(c.call.Input) {
+		j.refused = "refused: the text holds the mark of a masked secret. What stands there in the file was hidden " +
+			"from you and would be overwritten; edit around it."
+		return false
+	}
+	j.background = ""
+	if b, ok := j.prepared.(tool.Backgrounder); ok {
+		if label, wanted := b.Background(); wanted {
+			j.background = c.h.d.Mask(label)
+		}
+	}
+	return true
 }
 
 // ask is what a request about the call says.
@@ -207,6 +230,7 @@ func (c *candidate) equip(j *judged) {
 		j.prepared = confined{j.prepared, settle}
 	}
 	j.env.Hidden, j.env.HiddenIn = c.hidden(), c.hiddenIn()
+	j.env.Service = c.service
 	if ask := c.h.d.Ask; ask != nil && j.background == "" {
 		j.env.Ask = func(ctx context.Context, question, text string) (string, error) {
 			answer, usage, cost, err := ask(ctx, c.self, question, text)
@@ -214,20 +238,6 @@ func (c *candidate) equip(j *judged) {
 			return answer, err
 		}
 	}
-}
-
-// needsJudge: there is a judge who has not been asked about the call, and whose word counts.
-func (c *candidate) needsJudge(d troupe.Decision) bool {
-	return c.h.d.Judge != nil && c.call.Judged == nil && d.Effect != troupe.Deny
-}
-
-// askJudge asks the judge.
-func (c *candidate) askJudge(ctx context.Context, access troupe.Access, d troupe.Decision) troupe.Judgement {
-	said, err := c.h.d.Judge.Judge(ctx, Judging{c.self, c.call.Call, access, d})
-	if err != nil {
-		said.Effect, said.Why = troupe.Deny, "it could not be judged: "+err.Error()
-	}
-	return said
 }
 
 // decide asks the gate. The version is the one that the line of authority had, or an older one.
@@ -241,7 +251,7 @@ func (c *candidate) decide(access troupe.Access) (d troupe.Decision, version int
 // query is a call as the gate is asked about it, but for the line of authority.
 func (c *candidate) query(name string, access troupe.Access) gate.Query {
 	q := QueryIn(c.h.d.Guard, c.self.Cwd, access)
-	q.Tool, q.Home, q.Roots, q.Judged = name, c.h.d.Home, c.roots(), c.call.Judged
+	q.Tool, q.Home, q.Roots, q.Readable, q.Judged = name, c.h.d.Home, c.roots(), c.also, c.call.Judged
 	return q
 }
 
@@ -267,7 +277,7 @@ func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 // env is what a call may know of its session while it is prepared.
 func (c *candidate) env() tool.Env {
 	env := tool.Env{
-		Cwd:       c.self.Cwd,
+		Cwd: c.self.Cwd, Session: c.self.ID, Kind: c.self.Type,
 		OutputDir: c.h.d.OutputDir(c.self.ID),
 		CallID:    fmt.Sprintf("r%dc%d", c.call.Reply, c.call.Index),
 		Environ:   append(slices.Clip(c.h.d.Environ), troupe.AgentVariable+"="+string(c.self.ID)),
@@ -287,6 +297,7 @@ func (c *candidate) env() tool.Env {
 			deltas(c.self.Root, c.self.ID, piece)
 		}
 	}
+	env.Check = c.memorable
 	if keep := c.h.d.Keep; keep != nil {
 		env.Keep = func(content []byte) (string, error) { return keep(c.self.Root, content) }
 	}
@@ -295,7 +306,7 @@ func (c *candidate) env() tool.Env {
 
 // roots are the folders in which the session may read as it likes.
 func (c *candidate) roots() []string {
-	return []string{c.self.Cwd, filepath.Clean(c.h.d.OutputDir(c.self.ID))}
+	return append([]string{c.self.Cwd, filepath.Clean(c.h.d.OutputDir(c.self.ID))}, c.h.d.Readable...)
 }
 
 // hidden is a test for paths that tools which walk folders leave out; nil if there are none.
@@ -399,7 +410,7 @@ func (cs *calls) judged(in inJudged) error {
 		return nil
 	}
 	if in.judged.judgement != nil && cs.a.st.Calls[in.call].Judged == nil {
-		if err := cs.noteJudgement(in.call, *in.judged.judgement); err != nil {
+		if err := cs.noteJudgement(in.call, in.judged.judgement); err != nil {
 			return err
 		}
 	}
@@ -410,32 +421,38 @@ func (cs *calls) judged(in inJudged) error {
 	return nil
 }
 
-func (cs *calls) noteJudgement(i int, said troupe.Judgement) error {
+func (cs *calls) noteJudgement(i int, said *judgement) error {
+	if err := cs.a.noteHooks(said.ran); err != nil {
+		return err
+	}
 	c := cs.a.st.Calls[i]
-	return cs.a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said})
+	if err := cs.a.stage(troupe.ToolJudged{Reply: c.Reply, Call: c.Index, Judgement: said.Judgement}); err != nil {
+		return err
+	}
+	return cs.a.stopBy(said.stop)
 }
 
 // askJudge asks the judge, if there is one, about calls that the session carries out itself, and returns
 // those that can go on. Those of one reply go on together.
 func (cs *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
-	if cs.a.h.d.Judge == nil {
+	if cs.a.h.d.Judge == nil && hooksOf(cs.a.tree) == nil {
 		return calls
 	}
 	in := new(inIntentsJudged)
-	var ask []func(context.Context) troupe.Judgement
+	var ask []func(context.Context) judgement
 	for _, i := range calls {
 		c := cs.candidate(i)
 		if t, ok := cs.a.h.d.Tools.Find(c.call.Name); ok && t.Intent != nil {
 			access, err := t.Access(c.env(), c.call.Input)
 			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {
 				in.calls = append(in.calls, i)
-				ask = append(ask, func(ctx context.Context) troupe.Judgement { return c.askJudge(ctx, access, d) })
+				ask = append(ask, func(ctx context.Context) judgement { return c.askJudge(ctx, access, d) })
 				continue
 			}
 		}
 		rest = append(rest, i)
 	}
-	in.jobs, in.said = make([]*job, len(ask)), make([]*troupe.Judgement, len(ask))
+	in.jobs, in.said = make([]*job, len(ask)), make([]*judgement, len(ask))
 	var heard atomic.Int32
 	for n, i := range in.calls {
 		cs.startJob(ctx, i, func(ctx context.Context, job *job) {
@@ -461,7 +478,7 @@ func (cs *calls) judgedAll(in inIntentsJudged) error {
 		if in.said[n] == nil {
 			continue // it was told to stop
 		}
-		if err := cs.noteJudgement(i, *in.said[n]); err != nil {
+		if err := cs.noteJudgement(i, in.said[n]); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	defer h.unhold(t)
 	defer t.buffer(b.Root)()
 	var born []fleet.Born
-	if b.Offer, err = h.offer(b.Profile.Tools); err != nil {
+	if b.Offer, err = h.offer(rolesOf(roles).tools(h, b.Profile.Type), b.Profile.Tools); err != nil {
 		return err
 	}
 	b.Brief = h.rootBrief(h.folders.of(b.Cwd), b.Profile, b.Authority, b.Settings, b.Caps, roles)
@@ -49,10 +49,12 @@ type Adoption struct {
 	// Expect is the lease whose owner was found dead. If the root is held under another
 	// one by now, somebody else was faster, and the adoption is troupe.ErrFenced.
 	Expect troupe.Lease
-	Prompt []troupe.Block // new words for the root; none: it goes on where it stopped
-	MailID troupe.MailID  // of the prompt
-	Events []troupe.Body  // logged before anything else: another model, another authority
-	Caps   *troupe.Caps   // replaces the tree's
+	Prompt []troupe.Block   // new words for the root; none: it goes on where it stopped
+	Uses   *troupe.SkillUse // the command that they begin with
+	Typed  *string          // what of them a person typed, see troupe.Mail
+	MailID troupe.MailID    // of the prompt
+	Events []troupe.Body    // logged before anything else: another model, another authority
+	Caps   *troupe.Caps     // replaces the tree's
 	// Settings replace those of the run before; nil: they stay. Definitions is the document that
 	// they name, if it is new.
 	Settings    *troupe.Settings
@@ -173,7 +175,7 @@ func (ad *Adoption) opening(now time.Time) func(*turn.State) []troupe.Body {
 		if len(ad.Prompt) > 0 {
 			out = append(out, troupe.MailDelivered{Mail: []troupe.Mail{{
 				ID: ad.MailID, Root: ad.Root, To: ad.Root, Caller: ad.Caller, Kind: troupe.MailPrompt,
-				SentAt: now, Blocks: ad.Prompt,
+				SentAt: now, Blocks: ad.Prompt, Uses: ad.Uses, Typed: ad.Typed,
 			}}})
 		}
 		return out
@@ -341,7 +343,8 @@ func (t *tree) replace(got adopted) {
 	defer t.mu.Unlock()
 	t.drop()
 	t.up, t.lost = true, nil
-	t.caps, t.run, t.roles = got.caps, got.actors[0].st.Settings, got.roles
+	t.caps, t.run = got.caps, got.actors[0].st.Settings
+	t.roles.replace(t.h, got.roles)
 	for _, st := range got.line {
 		t.chain.set(st, t.caps)
 	}
@@ -356,7 +359,8 @@ func (t *tree) replace(got adopted) {
 func (t *tree) begin(st *turn.State, roles Roles) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.up, t.caps, t.run, t.roles = true, st.Caps, st.Settings, roles
+	t.up, t.caps, t.run = true, st.Caps, st.Settings
+	t.roles.replace(t.h, roles)
 	t.keepLooking()
 	t.keepPulse()
 }

@@ -38,6 +38,7 @@ func (t *tree) drop() {
 	t.chain.clear()
 	t.slots.clear()
 	t.up, t.live = false, 0
+	t.roles.close(t.h)
 }
 
 // given is the error for which the tree was lost, unless it is just being adopted again.
@@ -95,6 +96,8 @@ func (a *actor) letGo() {
 	for _, cancel := range a.tasks.shells {
 		cancel()
 	}
+	a.hooks.last = false
+	a.hooks.end()
 	if a.timer != nil {
 		a.timer()
 	}
@@ -102,5 +105,5 @@ func (a *actor) letGo() {
 	a.exchange.callCancel, a.exchange.start = nil, nil
 	a.calls.working, a.calls.ready, a.calls.now = nil, nil, nil
 	a.tasks.shells, a.tasks.told = nil, nil
-	a.timer, a.begun = nil, false
+	a.timer, a.begun, a.hooks.cancel = nil, false, nil
 }

@@ -13,6 +13,7 @@ type work struct {
 	requests requests
 	births   births
 	tasks    tasks
+	hooks    hooking
 	timer    func() // cancels the wait for the time to look again
 	begun    bool   // calls were begun and nothing was committed since
 }
@@ -32,9 +33,13 @@ type (
 		working map[int]*job    // under way, by index
 		ready   map[int]*judged // judged, and to be acted on next
 		now     *snapshot       // for those that begin together; nil: to be made anew
+		forAuto []autoQuestion  // what the model of mode auto is asked next
 	}
 	// requests asks those with authority, and takes their answers.
-	requests struct{ a *actor }
+	requests struct {
+		a      *actor
+		midway map[int]*midway // questions of calls that are under way, by index
+	}
 	// births starts sub-agents.
 	births struct{ a *actor }
 	// tasks is what goes on beside calls: commands and agents in the background, and what is said
@@ -48,5 +53,5 @@ type (
 
 func newWork(a *actor) work {
 	return work{exchange: exchange{a: a}, calls: calls{a: a}, requests: requests{a: a},
-		births: births{a: a}, tasks: tasks{a: a}}
+		births: births{a: a}, tasks: tasks{a: a}, hooks: hooking{a: a}}
 }

@@ -23,6 +23,12 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 	asked := c.call.Asked
 	wanted := asked != nil && len(asked.Wants) > 0
 	ans := c.call.Answer
+	if d.Auto {
+		c.call.Granted, c.call.Lent = slices.Concat(c.call.Granted, c.call.Lent), nil
+	}
+	if ans != nil && ans.Auto && !d.Auto {
+		ans, c.call.Granted, c.call.Asked = nil, nil, nil // by now a person is wanted, or a rule says something
+	}
 	if ans != nil && ans.Effect == troupe.Allow && asked != nil && !wanted && !asked.Kind.AboutBirths() &&
 		asked.Places != placesOf(access, d.Opens) {
 		ans = nil // it was for other places: they are asked about anew
@@ -42,7 +48,10 @@ func (c *candidate) withLeave(d troupe.Decision, access troupe.Access) troupe.De
 		d = c.allowedBy(d)
 		d.Effect, d.Step = troupe.Allow, stepAnswer
 	}
-	if d.Effect == troupe.Ask && !c.asks {
+	if d.Effect == troupe.Ask {
+		d = c.afterAuto(d)
+	}
+	if d.Effect == troupe.Ask && !c.asks && !c.leaves(d) {
 		d = gate.WithoutAsker(d)
 	}
 	return d
@@ -93,6 +102,10 @@ func (cs *calls) applyDecision(i int, d troupe.Decision, ask func() troupe.Reque
 	case troupe.Ask:
 		b := ask()
 		b.Kind, b.Decision = troupe.RequestPermission, d
+		if c := cs.candidate(i); c.leaves(d) {
+			cs.forAuto = append(cs.forAuto, autoQuestion{call: i, body: b})
+			return true, nil
+		}
 		return true, cs.a.requests.openRequest(i, b)
 	case troupe.Deny:
 	}
@@ -105,13 +118,24 @@ const (
 	stepAnswer     troupe.Step = "answer"
 	stepCost       troupe.Step = "cost"
 	stepBackground troupe.Step = "background"
+	stepOfAgent    troupe.Step = "agent" // it asks itself
 )
 
 // openRequest asks whoever has the authority. The call waits; nothing else does.
 func (rs *requests) openRequest(i int, b troupe.RequestBody) error {
+	if err := rs.noteRequest(i, b); err != nil {
+		return err
+	}
+	rs.a.hooks.opened(i)
+	return nil
+}
+
+func (rs *requests) noteRequest(i int, b troupe.RequestBody) error {
 	c := rs.a.st.Calls[i]
 	b = rs.a.h.maskRequest(b)
-	b.Reason, b.Tool = troupe.WaitApproval, c.Name
+	if b.Tool = c.Name; b.Reason == "" {
+		b.Reason = troupe.WaitApproval
+	}
 	b.Until = rs.a.h.d.Now().Add(rs.a.tree.settings().AskFor)
 	return rs.a.stage(troupe.RequestOpened{ID: rs.a.st.NextRequest(i), Reply: c.Reply, Call: c.Index, RequestBody: b})
 }
@@ -154,6 +178,10 @@ func (rs *requests) settle(m troupe.Mail) troupe.Body {
 
 func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *troupe.Caller) troupe.Body {
 	c := rs.a.st.Calls[i]
+	rs.a.hooks.settled(c.Request.ID)
+	if q := rs.midway[i]; q != nil && q.id == c.Request.ID {
+		q.answer = &ans
+	}
 	effect := ans.Effect
 	if effect != troupe.Allow {
 		effect = troupe.Deny
@@ -161,7 +189,7 @@ func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *tro
 	return troupe.RequestAnswered{
 		ID: c.Request.ID, RequestKind: c.Request.Kind, Reply: c.Reply, Call: c.Index, By: ans.By, Effect: effect,
 		Note: ans.Note, Rule: ans.Rule,
-		Choices: ans.Choices, Text: ans.Text, Mail: mail, Caller: by,
+		Said: ans.Said, Mode: ans.Mode, Mail: mail, Caller: by, Auto: ans.Auto,
 	}
 }
 
@@ -273,10 +301,10 @@ func (bs *births) refuseAll(births []birth, why string) error {
 func (rs *requests) rejudgeOpen(ctx context.Context) {
 	for i := range rs.a.st.Calls {
 		r := rs.a.st.Calls[i].Request
-		if r == nil || r.Kind.AboutBirths() || rs.a.calls.working[i] != nil {
+		if r == nil || r.Kind.AboutBirths() || r.Kind.OfAgent() || rs.a.calls.working[i] != nil {
 			continue
 		}
-		t, ok := rs.a.h.d.Tools.Find(rs.a.st.Calls[i].Name)
+		t, ok := toolsOf(rs.a, rs.a.st.Session.Type).Find(rs.a.st.Calls[i].Name)
 		if !ok {
 			continue
 		}
@@ -316,6 +344,12 @@ func (rs *requests) answerIfAllowed(i int, d troupe.Decision) error {
 	if d.Effect != troupe.Allow || gate.IsReadOnlyRun(d) || len(r.Wants) > 0 && d.Sandbox != troupe.LevelNone {
 		return nil
 	}
+	// A yes that waits to be read says the same, and who said it: that belongs into the log.
+	if slices.ContainsFunc(rs.a.unread, func(m troupe.Mail) bool {
+		return m.Answer != nil && m.Answer.Effect == troupe.Allow && rs.asked(*m.Answer) == i
+	}) {
+		return nil
+	}
 	return rs.a.stage(rs.answer(i, troupe.Answer{By: "a rule that was granted since", Effect: troupe.Allow}, "", nil))
 }
 
@@ -330,7 +364,7 @@ func (rs *requests) readable() []troupe.Mail {
 			return false
 		}
 		i := rs.asked(*m.Answer)
-		return i >= 0 && rs.a.calls.working[i] != nil
+		return i >= 0 && rs.a.calls.working[i] != nil && !rs.a.st.Calls[i].Request.Midway()
 	}
 	if !slices.ContainsFunc(rs.a.unread, waits) {
 		return rs.a.unread

@@ -73,6 +73,7 @@ func (a *actor) interrupt() {
 	for _, j := range a.calls.working {
 		j.cancel()
 	}
+	a.hooks.end()
 }
 
 // plain makes text storable as text everywhere: valid UTF-8 without NUL.

@@ -291,6 +291,14 @@ func (ts *tasks) report(calls []int) error {
 func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) error {
 	c := cs.a.st.Calls[i]
 	t, _ := cs.a.h.d.Tools.Find(c.Name) // it was decoded, so it is there
+	switch in := intent.(type) {
+	case troupe.AskUser:
+		return cs.a.requests.askUser(i, t, in)
+	case troupe.EnterPlan:
+		return cs.a.requests.enterPlan(ctx, i, t, in)
+	case troupe.ExitPlan:
+		return cs.a.requests.exitPlan(ctx, i, t, in)
+	}
 	d, settled, err := cs.judgeIntent(i, t.Intended(intent), func() string { return c.Name + " " + c.Input })
 	if err != nil || settled {
 		return err
@@ -302,7 +310,9 @@ func (cs *calls) carryOut(ctx context.Context, i int, intent troupe.Intent) erro
 		return cs.a.tasks.query(ctx, i, d, in)
 	case troupe.TaskStop:
 		return cs.a.tasks.stopTask(ctx, c, in)
-	case troupe.Spawn:
+	case troupe.BoardCreate, troupe.BoardUpdate, troupe.BoardQuery:
+		return cs.a.onBoard(c, in)
+	case troupe.Spawn, troupe.AskUser, troupe.EnterPlan, troupe.ExitPlan:
 	}
 	return fmt.Errorf("%s: an intent of type %T is not carried out here", c.Name, intent)
 }

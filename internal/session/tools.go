@@ -46,7 +46,7 @@ func (cs *calls) runCalls(ctx context.Context, calls []int) error {
 		}
 		births = births[n:]
 	}
-	return nil
+	return cs.askAuto(ctx)
 }
 
 // withoutMissing answers the calls of tools that the session does not have, before anything else is found
@@ -71,7 +71,7 @@ func (cs *calls) withoutMissing(calls []int) (rest []int, err error) {
 // runCall carries out a call, or has its tool do so.
 func (cs *calls) runCall(ctx context.Context, i int) error {
 	call := cs.a.st.Calls[i].Call
-	t, ok := cs.a.h.d.Tools.Find(call.Name)
+	t, ok := toolsOf(cs.a, cs.a.st.Session.Type).Find(call.Name)
 	switch {
 	case !ok:
 		return cs.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name,
@@ -175,10 +175,12 @@ func (cs *calls) begin(ctx context.Context, i int, j *judged) (begun bool, err e
 // run runs a call in its job.
 func (cs *calls) run(ctx context.Context, i int, job *job, j *judged) {
 	job.since = cs.a.h.d.Now()
+	j.env.Question = cs.a.requests.questionOf(i, job)
 	job.runs.Store(j)
 	out, err := runPrepared(ctx, j.prepared, j.env)
-	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, err: err, stopped: ctx.Err() != nil,
-		took: max(0, cs.a.h.d.Now().Sub(job.since))})
+	cs.a.post(inToolDone{call: i, job: job, judged: j, out: out, about: j.about(out.Evidence.Files), err: err,
+		stopped: ctx.Err() != nil,
+		took:    max(0, cs.a.h.d.Now().Sub(job.since))})
 }
 
 // runPrepared runs a call. A tool that panics, perhaps on one odd file, fails this call and
@@ -200,15 +202,26 @@ func (cs *calls) toolDone(ctx context.Context, in inToolDone) error {
 		return nil
 	}
 	delete(cs.working, in.call)
+	return cs.ran(ctx, in)
+}
+
+// ran goes on with a call that has run: it has its result, or what it wanted is asked about.
+func (cs *calls) ran(ctx context.Context, in inToolDone) error {
 	out := in.out
 	if in.err != nil {
 		out = tool.Errorf("the tool itself failed: %v", in.err)
 	}
 	out = cs.a.h.maskOutput(out)
 	if in.err == nil {
-		if waits, err := cs.afterConfinedRun(in.call, in.judged, &out); waits || err != nil {
-			return err
+		if waits, err := cs.afterConfinedRun(in, &out); waits || err != nil {
+			return errors.Join(err, cs.askAuto(ctx))
 		}
+	}
+	if err := cs.tellAbout(in.about); err != nil {
+		return err
+	}
+	if cs.a.hooks.afterCall(ctx, in, out) {
+		return nil
 	}
 	return cs.finishBilled(in.call, out, in.took, nil, in.judged.bill)
 }
@@ -276,7 +289,7 @@ func (cs *calls) finishBilled(i int, out tool.Output, took time.Duration, denied
 		Name: c.Name, Usage: usage, Cost: cost,
 		Result: troupe.Result{Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID, Blocks: out.Blocks,
 			IsError: out.IsError},
-		Evidence: out.Evidence, DurationMS: took.Milliseconds(), Denied: denied,
+		Evidence: out.Evidence, Skill: out.Skill, DurationMS: took.Milliseconds(), Denied: denied,
 	})
 }
 

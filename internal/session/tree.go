@@ -31,9 +31,17 @@ type tree struct {
 	waiters  []chan struct{}
 	caps     troupe.Caps
 	run      troupe.Settings
-	roles    Roles
-	looking  bool // for mail, before long
-	pulsing  bool // a pulse is on its way
+	roles    treeRoles
+	marks
+}
+
+// marks are what is under way for a tree, or was done.
+type marks struct {
+	looking bool // for mail, before long
+	pulsing bool // a pulse is on its way
+	parted  bool // hooks were told that the tree is left
+	fresh   freshTypes
+	beside  map[*beside]bool // hooks that run and nothing waits for
 }
 
 func newTree(h *Hub, root troupe.SessionID) *tree {
@@ -60,6 +68,7 @@ func (t *tree) add(a *actor) bool {
 		return false
 	}
 	t.install(a)
+	t.fresh.born(a.id)
 	return true
 }
 
@@ -113,7 +122,7 @@ func (t *tree) settings() troupe.Settings {
 func (t *tree) kinds() Roles {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.roles
+	return t.roles.Roles
 }
 
 // setAwaited notes whether the end of a child will be the result of its parent's call.
@@ -163,9 +172,12 @@ func (t *tree) settled(a *actor) {
 	if !t.has(a) {
 		return
 	}
+	if !live && t.roles.own != nil {
+		t.roles.own.Ended(a.id)
+	}
 	switch {
 	case live && !a.counted:
-		t.live++
+		t.live, t.parted = t.live+1, false
 		a.since = a.st.Session.StartedAt
 	case !live && a.counted:
 		t.live--

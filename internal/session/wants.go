@@ -114,8 +114,11 @@ func keepsAsking(d troupe.Decision, wants []troupe.Attempt, ordinary int) string
 
 // wants lists what the command attempted beyond what was granted. Blocked: it had been
 // granted some of it, and the kernel still did not let it. More: there was more than is listed.
-func (cs *calls) wants(i int, out tool.Output, level troupe.Level) (wants []troupe.Attempt, blocked, more bool) {
-	granted := cs.a.st.Calls[i].Granted
+func (cs *calls) wants(i int, out tool.Output, d troupe.Decision) (wants []troupe.Attempt, blocked, more bool) {
+	granted, level := cs.a.st.Calls[i].Granted, d.Sandbox
+	if d.Auto {
+		granted = slices.Concat(granted, cs.a.st.Calls[i].Lent)
+	}
 	for _, cmd := range out.Evidence.Commands {
 		if cmd.Watched == nil {
 			continue
@@ -250,6 +253,7 @@ func (h *Hub) maskOutput(out tool.Output) tool.Output {
 func (h *Hub) maskRequest(b troupe.RequestBody) troupe.RequestBody {
 	b.Action, b.Output = h.d.Mask(b.Action), h.d.Mask(b.Output)
 	b.Decision = h.maskDecision(b.Decision)
+	b.Questions = h.maskQuestions(b.Questions)
 	return b
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -200,6 +201,9 @@ func (r *reader) compare(e troupe.Event) {
 		log, err := s.Events(e.Session, e.Seq-1, 1)
 		if err != nil {
 			return err
+		}
+		if len(log) == 0 {
+			return errors.New("the log does not have it")
 		}
 		want, err := troupe.EncodeBody(log[0].Body)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/store"
@@ -110,7 +111,7 @@ func (h *history) session(r store.Reader, s troupe.Session) error {
 	l := life{h: h, s: s, results: make(map[troupe.Coord]int), asked: make(map[troupe.Coord]bool),
 		open: make(map[troupe.Coord]bool), wanted: make(map[troupe.Coord]bool), begun: make(map[troupe.Coord]bool),
 		answers: make(map[troupe.Coord]troupe.RequestAnswered), stops: make(map[int]bool),
-		warned: make(map[string]bool)}
+		warned: make(map[string]bool), board: make(map[string]troupe.BoardStatus)}
 	for _, e := range events {
 		if err := l.event(e); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
@@ -134,6 +135,7 @@ type life struct {
 	words   map[troupe.SessionID]int
 	stops   map[int]bool // runs that somebody stopped
 	warned  map[string]bool
+	board   map[string]troupe.BoardStatus
 	tally   troupe.Tally
 	runs    troupe.Tally // as the ends of the runs say
 }
@@ -168,6 +170,8 @@ func (l *life) event(e troupe.Event) error {
 		l.unseen = append(l.unseen, e.Seq)
 		l.told(b.Mail)
 		return l.finished(b)
+	case troupe.AutoJudged:
+		l.bill(b.Usage, b.Cost)
 	case troupe.RequestOpened:
 		at := troupe.Coord{Reply: b.Reply, Call: b.Call}
 		if l.open[at] {
@@ -200,6 +204,10 @@ func (l *life) event(e troupe.Event) error {
 		}
 		l.runs = l.runs.Add(b.Outcome.Tally)
 		return l.stopped(b.Outcome)
+	case troupe.BoardChanged:
+		for _, it := range b.Items {
+			l.board[it.ID] = it.Status
+		}
 	case troupe.Created, troupe.Started, troupe.SettingsChanged:
 	}
 	return nil
@@ -249,10 +257,24 @@ func (l *life) finished(b troupe.ToolFinished) error {
 	switch {
 	case n == 0 && b.Name == "Edit" && !b.Result.IsError:
 		return fmt.Errorf("the edit %v is said to be done, and took no effect", at)
+	case !b.Result.IsError && strings.HasPrefix(b.Name, "Task") && !l.onBoard(troupe.JoinText(b.Result.Blocks)):
+		return fmt.Errorf("call %v is told of a list that the log does not have", at)
 	case n > 0 && b.Denied != nil && !l.wanted[at]:
 		return fmt.Errorf("call %v was denied, and took effect", at)
 	}
 	return nil
+}
+
+// onBoard: what a call is told of an item is what the log says of it.
+func (l *life) onBoard(told string) bool {
+	var id string
+	var status troupe.BoardStatus
+	if n, _ := fmt.Sscanf(told, "Task #%s created", &id); n == 1 {
+		id, status = strings.TrimSuffix(id, ":"), troupe.BoardPending
+	} else if n, _ = fmt.Sscanf(told, "Updated: #%s [%s", &id, &status); n == 2 {
+		status = troupe.BoardStatus(strings.TrimSuffix(string(status), "]"))
+	}
+	return id == "" || l.board[id] == status
 }
 
 func (l *life) told(id troupe.MailID) {

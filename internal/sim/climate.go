@@ -130,7 +130,9 @@ func (c climate) profile(kind string) troupe.Profile {
 	}
 	p := troupe.Profile{
 		Type: kind, Prompt: "You are " + kind + ".", Model: "sim/one", Limits: limits,
-		Tools: []string{"Agent", "Bash", "Edit", "Read", "SendMessage", "TaskOutput", "TaskStop"},
+		Tools: []string{"Agent", "AskUserQuestion", "Bash", "Edit", "EnterPlanMode", "ExitPlanMode", "Read",
+			"SendMessage", "TaskCreate", "TaskOutput", "TaskStop",
+			"TaskUpdate"},
 	}
 	switch kind {
 	case "reader":

@@ -210,6 +210,7 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 			"again", id, e.Seq, b.Call)
 	}
 	h.founded(st, e, b, c)
+	h.writesWhilePlanning(st, e, c)
 	key := effectKey(outputDir(id), callID(b.Reply, b.Call))
 	now := h.begun[key]
 	if now == nil {
@@ -218,9 +219,12 @@ func (h *watch) began(st *turn.State, e troupe.Event, b troupe.ToolStarted) {
 	}
 	now.times++
 	now.level, now.granted, now.why = b.Decision.Sandbox, c.Granted, b.Decision
+	if b.Decision.Auto {
+		now.granted = slices.Concat(c.Granted, c.Lent)
+	}
 	now.reach = b.Decision.Sandbox != troupe.LevelGranted &&
 		(b.Decision.Step != stepAnswer || c.Asked == nil || len(c.Asked.Wants) == 0 ||
-			slices.ContainsFunc(c.Granted, opens))
+			slices.ContainsFunc(now.granted, opens))
 }
 
 // opens: leave for this is leave for the network.
@@ -234,11 +238,12 @@ func (h *watch) founded(st *turn.State, e troupe.Event, b troupe.ToolStarted, c 
 	found := false
 	h.law.chains(id, e.At, e.At, func(chain []gate.Layer) bool {
 		last = h.law.decide(id, c, access, chain)
-		if !h.allows(last, b.Decision, c) {
+		if !h.allows(last, b.Decision, c) || c.Answer != nil && c.Answer.Auto && b.Decision.Step == stepAnswer &&
+			!letByModel(last, chain, c) {
 			return true
 		}
 		found = true
-		if n := len(chain); n > 1 {
+		if n := len(chain); n > 1 && !ownPlan(chain[n-1], access) {
 			above := leftTo(chain)[:n-1]
 			parents = above[n-2]
 			above[n-2].Offered, above[n-2].UserDefined, above[n-2].Background = nil, false, false
@@ -432,6 +437,10 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 		since = e.At.Add(-time.Minute) // it may have been busy
 	}
 	needed := func(d troupe.Decision) bool { return !settles(d, &c.Request.RequestBody) }
+	if c.Request.Kind.OfAgent() {
+		h.answeredInPerson(e, c.Request, b)
+		return
+	}
 	if c.Name != "Agent" && !since.IsZero() && !h.law.some(e.Session, c, since, h.w.now, needed) {
 		h.w.broken("session %s: event %d answers for %s(%s), and a grant had settled that before", e.Session, e.Seq,
 			c.Name, c.Input)
@@ -440,6 +449,8 @@ func (h *watch) answered(st *turn.State, e troupe.Event, b troupe.RequestAnswere
 	case b.Mail != "" && (said == nil || said.Request != c.Request.ID || said.Effect != b.Effect):
 		h.w.broken("session %s: event %d has %s say %s to call %d.%d; what was said is %+v", e.Session, e.Seq, b.By,
 			b.Effect, b.Reply, b.Call, said)
+	case b.Auto:
+		h.answeredByModel(st, e, b)
 	case b.Mail != "" || b.Effect == troupe.Deny:
 	case b.By == "a rule that was granted since":
 		i := slices.IndexFunc(h.w.people.asked, func(q question) bool {
@@ -465,6 +476,7 @@ func (h *watch) granted(st *turn.State, e troupe.Event, b troupe.AuthorityChange
 	h.law.add(e.Session, e.Seq, b.Authority)
 	h.w.res.Grants++
 	if b.Mail == "" {
+		h.planned(st, e, b)
 		return
 	}
 	want := st.Authority
@@ -472,9 +484,10 @@ func (h *watch) granted(st *turn.State, e troupe.Event, b troupe.AuthorityChange
 	case said.rule.Text != "":
 		want.Rules = append(slices.Clone(want.Rules), said.rule)
 	default:
-		want.Mode = said.mode
+		want = want.InMode(said.mode, plans{}.File(st.Session))
 	}
-	if want.Mode != b.Authority.Mode || !slices.Equal(want.Rules, b.Authority.Rules) {
+	if want.Mode != b.Authority.Mode || !samePlanning(want.Planning, b.Authority.Planning) ||
+		!slices.Equal(want.Rules, b.Authority.Rules) {
 		h.w.broken("session %s: event %d changes its authority to %+v; what was said comes to %+v", e.Session, e.Seq,
 			b.Authority, want)
 	}

@@ -154,8 +154,21 @@ func (w *world) answers(q question) []troupe.Mail {
 		}
 		out = append(out, w.grant(w.root, troupe.Rule{Effect: troupe.Allow, Text: ans.Rule, Source: "somebody"}))
 	}
-	// Mostly as the surfaces do, which have one answer to a request; sometimes as others may.
+	you := troupe.You("")
 	m := troupe.Mail{Kind: troupe.MailAnswer, Answer: &ans}
+	switch q.RequestBody.Kind {
+	case troupe.RequestQuestion:
+		ans.Said = []troupe.Said{{Choices: []string{[]string{"left", "right"}[w.rng.IntN(2)]}}}
+	case troupe.RequestPlan:
+		if w.one(3) {
+			ans.Mode = troupe.ModeAcceptEdits
+		}
+		if !w.one(4) { // else it is nobody's who could approve a plan
+			m.Caller = &you
+		}
+	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground:
+	}
+	// Mostly as the surfaces do, which have one answer to a request; sometimes as others may.
 	if !w.one(3) {
 		m.ID = troupe.AnswerMailID(q.ID)
 	}

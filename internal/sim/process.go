@@ -49,6 +49,8 @@ func (w *world) start() *process {
 		OutputDir:   outputDir,
 		SaveResult:  func(string, string) error { return nil },
 		Guard:       guard{w},
+		Plans:       plans{w},
+		Auto:        autoModel{p},
 		Notify: func(root, id troupe.SessionID, seq int64, events []troupe.Event) {
 			w.watch.law.placed(p, id, seq)
 			w.audience.announced(p, root, id, seq, events)

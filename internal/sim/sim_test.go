@@ -77,7 +77,8 @@ func TestSeeds(t *testing.T) {
 		"requests about wants": sum.Wants, "requests ahead": sum.Ahead, "grants": sum.Grants,
 		"effects by an answer alone": sum.Leaves,
 		"trees taken back":           sum.Returns * 4, "trees left": sum.Left, "judgements": sum.Judged,
-		"pieces of replies": sum.Pieces, "readers that were behind": sum.Behind,
+		"verdicts of mode auto": sum.Verdicts,
+		"pieces of replies":     sum.Pieces, "readers that were behind": sum.Behind,
 	} {
 		if !t.Failed() && n < *seeds/10 {
 			t.Errorf("only %d %s in %d seeds: the simulation is not trying hard enough", n, what, *seeds)

@@ -37,11 +37,11 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 	if w.one(2) {
 		and = "&"
 	}
-	switch n := w.rng.IntN(20); {
+	switch n := w.rng.IntN(28); {
 	case n < 2:
 		return "Read", ""
 	case n < 4:
-		return "Edit", []string{"", "", "", "etc", "guarded"}[w.rng.IntN(5)]
+		return "Edit", []string{"", "", "", "etc", "guarded", "plan:" + string(id)}[w.rng.IntN(6)]
 	case n < 8:
 		return "Bash", and + w.drawCommand()
 	case n < 9:
@@ -57,8 +57,17 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 			return "TaskOutput", ""
 		}
 		return "TaskOutput", w.drawTask(id) + and
-	default:
+	case n < 20:
 		return "TaskStop", w.drawTask(id)
+	case n < 22:
+		return "TaskCreate", ""
+	case n < 23:
+		return "AskUserQuestion", ""
+	case n < 25:
+		return []string{"EnterPlanMode", "ExitPlanMode"}[w.rng.IntN(2)], ""
+	default:
+		status := troupe.BoardStatuses()[w.rng.IntN(4)]
+		return "TaskUpdate", fmt.Sprintf("%d %s", 1+w.rng.IntN(3), status)
 	}
 }
 
@@ -92,6 +101,11 @@ func tools(p *process) tool.Set {
 		{Name: "SendMessage", Holder: troupe.Parents},
 		{Name: "TaskOutput", Schedule: troupe.Parallel, Holder: troupe.Parents},
 		{Name: "TaskStop", Holder: troupe.Parents},
+		{Name: "TaskCreate", Holder: troupe.MainAgent},
+		{Name: "TaskUpdate", Holder: troupe.MainAgent},
+		{Name: "AskUserQuestion", Holder: troupe.NamedAgents},
+		{Name: "EnterPlanMode", Holder: troupe.MainAgent},
+		{Name: "ExitPlanMode", Holder: troupe.Planners},
 	} {
 		out = append(out, tool.Descriptor{ToolFacts: f, Intent: func(input string) (troupe.Intent,
 			error) {
@@ -122,6 +136,19 @@ func intent(name, input string) (troupe.Intent, error) {
 		return troupe.SendMessage{To: bare, Text: "how far are you?", Cancel: and}, nil
 	case "TaskOutput":
 		return troupe.TaskQuery{Task: bare, Block: and, Timeout: time.Duration(1+len(bare)) * time.Second}, nil
+	case "AskUserQuestion":
+		return troupe.AskUser{Questions: []troupe.Question{{Header: "Way", Text: "Which?", Default: "left", Multi: true,
+			Options: []troupe.Option{{Label: "left"}, {Label: "right"}}}}}, nil
+	case "EnterPlanMode":
+		return troupe.EnterPlan{}, nil
+	case "ExitPlanMode":
+		return troupe.ExitPlan{}, nil
+	case "TaskCreate":
+		return troupe.BoardCreate{Subject: "a part"}, nil
+	case "TaskUpdate":
+		item, status, _ := strings.Cut(bare, " ")
+		return troupe.BoardUpdate{Item: item, Status: troupe.BoardStatus(status),
+			AddBlocks: []string{"3"}[:len(item)%2]}, nil
 	default:
 		return troupe.TaskStop{Task: bare}, nil
 	}
@@ -149,6 +176,9 @@ func accessOf(name, input string) troupe.Access {
 	switch name {
 	case "Edit":
 		file := map[string]string{"etc": "/etc/file", "guarded": guarded}[input]
+		if id, ok := strings.CutPrefix(input, "plan:"); ok {
+			file = plans{}.File(troupe.Session{ID: troupe.SessionID(id)})
+		}
 		if file == "" {
 			file = "/sim/file"
 		}

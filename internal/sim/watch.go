@@ -35,9 +35,9 @@ type watch struct {
 	taken   turn.Taken                      // when the tree was taken over
 	took    map[troupe.SessionID]turn.Taken // and when each session at work was
 	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
-	stays   bool                            // the root is idle, and its tree was stopped since somebody spoke
 	docket  docket
-	halts   map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
+	pairing
+	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -248,8 +248,15 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.Ended:
 		delete(h.halted, id)
+		h.unpaired(e, st.Session.Run)
+	case troupe.HookRan:
+		h.hooked(e, b)
 	case troupe.ToolJudged:
 		h.judged(e, b)
+	case troupe.AutoAsked:
+		h.autoAsked(st, e, b)
+	case troupe.AutoJudged:
+		h.autoJudged(st, e, b)
 	case troupe.ToolStarted:
 		h.began(st, e, b)
 		h.w.people.note(id, b.Task)
@@ -297,15 +304,21 @@ func (h *watch) idles(until time.Time) {
 	for _, id := range h.order {
 		st := h.states[id]
 		if d := st.Deadline(h.took[id]); st.Session.Status.Live() && st.Session.Run > 0 && !d.IsZero() &&
-			until.After(d.Add(grace)) {
+			until.After(h.noticed(id, d).Add(h.w.grace())) {
 			h.w.broken("session %s: its time was up at %s, and it is %s and waits until %s", id, d,
 				st.Session.Status.For(st.Session.Waiting), until)
 		}
 	}
 }
 
-// grace is what a session may take to come to its end when its time is up.
-const grace = time.Second
+// grace is what a session may take to come to its end when its time is up: where hooks are told of ends, their
+// patience besides for each level of the tree.
+func (w *world) grace() time.Duration {
+	if w.hooked() {
+		return time.Second + time.Duration(w.climate.caps.MaxDepth+1)*5*time.Second
+	}
+	return time.Second
+}
 
 // restated: a summary names what is at work, and what was not answered yet stands behind it
 // word for word.
@@ -384,7 +397,7 @@ func brief(body troupe.Body) string {
 	case troupe.ToolStarted:
 		return fmt.Sprintf("%d.%d %s child %s wait %+v by %+v", b.Reply, b.Call, b.Name, b.Child, b.Wait, b.Decision)
 	case troupe.AuthorityChanged:
-		return fmt.Sprintf("%+v", b.Authority)
+		return fmt.Sprintf("%+v by %s", b.Authority.Rules, b.By) + briefMode(b.Authority)
 	case troupe.ToolFinished:
 		return fmt.Sprintf("%d.%d %s mail %s: %.60q", b.Result.Reply, b.Result.Call, b.Name, b.Mail,
 			troupe.JoinText(b.Result.Blocks))

@@ -48,6 +48,7 @@ type world struct {
 	runs     map[string]int // how often each command was run
 	// verdicts are what the judge said last about each call.
 	verdicts map[string]troupe.Judgement
+	autoSaid map[string]troupe.Effect        // what the model of mode auto said, by the question
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
 	calls    int                             // model calls so far
 }
@@ -82,7 +83,8 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 		rng: rand.New(rand.NewPCG(opt.Seed, 0x7e0)), opt: opt, store: st, kill: kill,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		effects: make(map[string]int), runs: make(map[string]int), verdicts: make(map[string]troupe.Judgement),
-		sent: make(map[troupe.SessionID]sentBefore),
+		autoSaid: make(map[string]troupe.Effect),
+		sent:     make(map[troupe.SessionID]sentBefore),
 	}
 	w.watch = newWatch(w)
 	defer w.close()
@@ -96,6 +98,9 @@ func Run(opt Options, st store.Store, kill func(troupe.OwnerID)) (Result, error)
 func (w *world) play() error {
 	w.climate = drawClimate(w.rng)
 	w.climate.judge = w.one(3)
+	if w.one(8) {
+		w.climate.mode = troupe.ModeAuto
+	}
 	w.trace("%+v", w.climate)
 	id, err := troupe.NewRootID(byteReader{w.rng})
 	if err != nil {
@@ -304,7 +309,7 @@ func (w *world) birth(p *process) fleet.Birth {
 	return fleet.Birth{
 		Root: w.root, ID: w.root, Cwd: "/sim", Title: "the job", Caps: &caps, Settings: p.settings(),
 		Profile:   w.climate.profile("main"),
-		Authority: troupe.Authority{Mode: w.climate.mode, Rules: w.climate.rules},
+		Authority: troupe.Authority{Mode: w.climate.mode, Rules: w.climate.rules, AutoModel: "sim/two"},
 		Prompt:    []troupe.Block{troupe.Text("do the job")},
 	}
 }
@@ -322,7 +327,8 @@ func (w *world) adoption() (session.Adoption, error) {
 		ad.MailID = troupe.MailID(fmt.Sprintf("adopt:%d", w.procs))
 	}
 	if w.one(8) {
-		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: troupe.Authority{Mode: w.climate.mode}})
+		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: troupe.Authority{Mode: w.climate.mode,
+			AutoModel: "sim/two"}})
 	}
 	if w.one(8) {
 		ad.Events = append(ad.Events, troupe.ModelChanged{Model: "sim/two", Why: "--model"})

@@ -35,12 +35,15 @@ type Field struct {
 	Int    *int
 	Bool   *bool
 	List   *[]string // of strings
+	// Objects stands for a list of objects. It is called once for each, and returns the fields that this one is
+	// read into; once more for the schema.
+	Objects func() []Field
 
 	Required bool
 	NotEmpty bool     // String: "" is refused
 	Enum     []string // String: the only values
 	MaxBytes int      // String, and each of a List: its longest; 0 means no limit of its own
-	Min, Max int      // Int: the range; Max 0 means no upper end
+	Min, Max int      // Int: the range, Objects: how many; Max 0 means no upper end
 }
 
 // Decode reads a call's input into the places its fields point to. It is strict: whatever
@@ -52,14 +55,7 @@ func Decode(tool, input string, fields []Field) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range members {
-		d.member(m.Name.Of(input), m.Value.Of(input))
-	}
-	for i, f := range fields {
-		if f.Required && !d.set[i] {
-			d.problem("`%s` is required", f.Name)
-		}
-	}
+	d.take(input, members)
 	if len(d.problems) == 0 {
 		return nil
 	}
@@ -78,6 +74,18 @@ type decoder struct {
 
 func (d *decoder) problem(format string, args ...any) {
 	d.problems = append(d.problems, fmt.Sprintf(format, args...))
+}
+
+// take reads the members of an object, and says which are missing.
+func (d *decoder) take(text string, members []jsonspan.Member) {
+	for _, m := range members {
+		d.member(m.Name.Of(text), m.Value.Of(text))
+	}
+	for i, f := range d.fields {
+		if f.Required && !d.set[i] {
+			d.problem("`%s` is required", f.Name)
+		}
+	}
 }
 
 // members checks the input as a whole and takes it apart into its members.
@@ -132,6 +140,8 @@ func (d *decoder) member(key, value string) {
 		d.boolValue(f, value)
 	case f.List != nil:
 		d.listValue(f, value)
+	case f.Objects != nil:
+		d.objectsValue(f, value)
 	}
 }
 
@@ -167,6 +177,10 @@ func (d *decoder) unknown(name string) {
 	}
 	if near := Nearest(name, names); near != "" {
 		d.problem("there is no parameter `%s`; did you mean `%s`?", quoteShort(name), near)
+		return
+	}
+	if len(names) == 0 {
+		d.problem("there is no parameter `%s`; it takes none", quoteShort(name))
 		return
 	}
 	d.problem("there is no parameter `%s`; there are: %s", quoteShort(name), strings.Join(names, ", "))

@@ -183,3 +183,19 @@ func BenchmarkDecode10MB(b *testing.B) {
 		}
 	}
 }
+
+// TestAdvertised: who looks at an input from outside finds each parameter under the name that is advertised.
+func TestAdvertised(t *testing.T) {
+	t.Parallel()
+	d := tool.Describe(troupe.ToolFacts{Name: "T"}, "d", new(sample).fields())
+	for in, want := range map[string]string{
+		`{"path":"a","mode":"path"}`:     `{"file_path":"a","mode":"path"}`,
+		` { "p\u0061th" : {"path":1} } `: ` { "file_path" : {"path":1} } `,
+		`{"path":1,"path":2}`:            `{"file_path":1,"file_path":2}`, `["path"]`: `["path"]`,
+		`{"path":`: `{"path":`, ``: ``,
+	} {
+		if got := d.Advertised(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}

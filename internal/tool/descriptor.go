@@ -24,6 +24,8 @@ type Descriptor struct {
 	Intent func(input string) (troupe.Intent, error)
 	// Close releases what the tool holds; nil: nothing.
 	Close func() error
+
+	also map[string]string // parameters by other names for them
 }
 
 // Spec is what a model is told about the tool.
@@ -58,6 +60,7 @@ type Set struct {
 	byName   map[string]Descriptor
 	facts    []troupe.ToolFacts
 	callable []troupe.ToolFacts // sorted
+	stamp    string
 }
 
 // NewSet makes a set. Two tools of one name are a mistake in the program.
@@ -103,6 +106,32 @@ func (s Set) Map(fn func(Descriptor) Descriptor) Set {
 	}
 	return NewSet(out...)
 }
+
+// With is the set with tools that only one tree has. One that is known and not here gives its place up.
+func (s Set) With(more ...Descriptor) Set {
+	if len(more) == 0 {
+		return s
+	}
+	var out []Descriptor
+	for _, f := range s.facts {
+		if !slices.ContainsFunc(more, func(d Descriptor) bool {
+			return d.Name == f.Name &&
+				!s.byName[f.Name].Callable()
+		}) {
+			out = append(out, s.byName[f.Name])
+		}
+	}
+	all := NewSet(append(out, more...)...)
+	h := NewHasher()
+	for _, d := range more {
+		_, _ = fmt.Fprintf(h, "%q %q %s\n", d.Name, d.Description, d.Schema)
+	}
+	all.stamp = h.Sum()
+	return all
+}
+
+// Stamp tells sets apart that differ in tools which only one tree has; "" without any.
+func (s Set) Stamp() string { return s.stamp }
 
 // Facts lists what is known of all tools, also of those that are not here, in the order given.
 func (s Set) Facts() []troupe.ToolFacts { return s.facts }

@@ -3,14 +3,41 @@ package tool
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/tool/internal/jsonspan"
 )
 
 // Describe puts together a descriptor from what is known of a tool and what a model is told.
 func Describe(facts troupe.ToolFacts, description string, fields []Field) Descriptor {
-	return Descriptor{ToolFacts: facts, Description: strings.TrimSpace(description), Schema: Schema(fields)}
+	d := Descriptor{ToolFacts: facts, Description: strings.TrimSpace(description), Schema: Schema(fields)}
+	for _, f := range fields {
+		if f.Also != "" {
+			if d.also == nil {
+				d.also = make(map[string]string)
+			}
+			d.also[f.Also] = f.Name
+		}
+	}
+	return d
+}
+
+// Advertised is a call's input with each parameter under the name that is told to models: who looks at an input from
+// outside knows only that one.
+func (d Descriptor) Advertised(input string) string {
+	if len(d.also) == 0 || !json.Valid([]byte(input)) || !strings.HasPrefix(strings.TrimLeft(input, jsonspan.Blanks),
+		"{") {
+		return input
+	}
+	for _, m := range slices.Backward(jsonspan.Members(input, jsonspan.Span{To: len(input)})) {
+		if name, ok := d.also[m.Key]; ok {
+			input = input[:m.Name.From] + strconv.Quote(name) + input[m.Name.To:]
+		}
+	}
+	return input
 }
 
 // With is the descriptor with what does the work.
@@ -47,12 +74,14 @@ func Schema(fields []Field) json.RawMessage {
 
 type property struct {
 	Type        string   `json:"type"`
-	Items       *items   `json:"items,omitempty"`
+	Items       any      `json:"items,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
 	MinLength   int      `json:"minLength,omitempty"`
 	Minimum     *int     `json:"minimum,omitempty"`
 	Maximum     int      `json:"maximum,omitempty"`
+	MinItems    int      `json:"minItems,omitempty"`
+	MaxItems    int      `json:"maxItems,omitempty"`
 }
 
 type items struct {
@@ -72,7 +101,9 @@ func (f Field) property() property {
 	case f.Bool != nil:
 		p.Type = "boolean"
 	case f.List != nil:
-		p.Type, p.Items = "array", &items{"string"}
+		p.Type, p.Items = "array", items{"string"}
+	case f.Objects != nil:
+		p.Type, p.Items, p.MinItems, p.MaxItems = "array", Schema(f.Objects()), f.Min, f.Max
 	}
 	return p
 }

@@ -35,6 +35,12 @@ type Prepared interface {
 // Env is what a call may know of the session it runs for.
 type Env struct {
 	Cwd string // absolute; relative paths are taken from here
+	// Session is who calls, and Kind its type of agent.
+	Session troupe.SessionID
+	Kind    string
+	// Service says what a program may touch that is started for the call and stays: for all of the tree if it is
+	// shared, else for the session alone. It is nil before the call may run.
+	Service Service
 	// Seen returns the content hash (see Hash) that the session last read from or wrote
 	// to a file, by absolute path.
 	Seen func(path string) (hash string, ok bool)
@@ -56,6 +62,9 @@ type Env struct {
 	// Keep stores the content that a file is about to lose, so that the change can be undone,
 	// and returns its hash (see Hash); nil if nobody keeps it.
 	Keep func(content []byte) (hash string, err error)
+	// Check says why a file may not hold a content, nil if it may. It is asked before anything is written; nil: every
+	// content is fine.
+	Check func(path string, content []byte) error
 	// Absent is what a Lander said of its file before it ran; false if that is not known.
 	Absent bool
 	// Kept is what was stored under a hash. It is set for a Lander, and nil if nobody keeps it.
@@ -66,6 +75,8 @@ type Env struct {
 	// Ask has a small model answer a question about a text that a tool found; what it cost is
 	// on the session's bill. It is nil if there is none.
 	Ask func(ctx context.Context, question, text string) (answer string, err error)
+	// Question puts questions of a server to a person, while the call runs. It is nil where the call cannot ask.
+	Question func(ctx context.Context, server string, list []troupe.Question) (troupe.Answer, error)
 	// Shows is called now and then with the end of what a command has printed so far, for people who
 	// watch; it does not block. It is nil if nobody can.
 	Shows func(tail string)
@@ -76,6 +87,10 @@ type Env struct {
 	// runs; "" in the foreground.
 	Log string
 }
+
+// Service is what a program that stays may touch, at most as far as the level says, and what its environment has
+// besides. Without a confinement nothing here can confine it.
+type Service func(ctx context.Context, level troupe.Level, shared bool) (*troupe.Confinement, []string, error)
 
 // Lander is a Prepared that can find out whether it took effect, after the process that ran it has died
 // without a word.
@@ -118,6 +133,8 @@ type Output struct {
 	Blocks   []troupe.Block
 	IsError  bool
 	Evidence troupe.Evidence
+	// Skill is the skill that the session uses from here on; nil: the call began none.
+	Skill *troupe.SkillUse
 }
 
 // Errorf is an Output that tells the model what went wrong.

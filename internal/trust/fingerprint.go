@@ -29,6 +29,7 @@ const (
 	KindServer    Kind = "MCP server"
 	KindAgent     Kind = "agent"
 	KindSkill     Kind = "skill"
+	KindPlugin    Kind = "plugin"
 	// KindScript is a file of the folder that one of the others runs.
 	KindScript Kind = "script"
 )
@@ -84,10 +85,17 @@ type Subject struct {
 	Home string // the user's, "" if there is none
 	// Agents are names of agents that a definition in the folder would replace: built-in ones and the user's.
 	Agents []string
-	// AgentKey tells which keys of a definition of agents have a meaning.
-	AgentKey func(key string) bool
+	// AgentKey is the one spelling of a key of definitions of agents; "" has no meaning in one.
+	AgentKey func(key string) string
 	// AgentFolders are where the folder has definitions of agents, with slashes.
 	AgentFolders []string
+	// Skills reports whether the user has a skill or command of this name, which a file in the folder would replace.
+	Skills func(name string) bool
+	// Servers reports whether the user has an MCP server of this name, which an entry in the folder would replace;
+	// nil: none.
+	Servers func(name string) bool
+	// SkillKey tells which keys of a skill have a meaning.
+	SkillKey func(key string) bool
 }
 
 const (
@@ -125,9 +133,13 @@ func examine(s Subject) (Fingerprint, error) {
 	for _, dir := range s.AgentFolders {
 		l.folder(dir, 0, l.agent)
 	}
-	for _, base := range []string{".claude", ".troupe"} {
-		l.folder(base+"/commands", 0, l.skill)
+	for _, base := range []string{".claude", ".troupe", ".agents"} {
+		if base != ".agents" {
+			l.folder(base+"/commands", 0, l.skill)
+		}
+		l.only = "SKILL.md"
 		l.folder(base+"/skills", 0, l.skill)
+		l.only = ""
 	}
 	l.scripts()
 	if err := root.Close(); err != nil {
@@ -147,8 +159,15 @@ type look struct {
 	subject Subject
 	fp      Fingerprint
 	count   map[string]int
+	only    string // the one name of files that count; "": all Markdown files do
 	// commands are what would be run, with the file that says so: words of them may be scripts.
-	commands []Item
+	commands []command
+}
+
+// command is something that would be run.
+type command struct {
+	Item
+	names []string // of files that its reader knows it to name
 }
 
 // hash covers the name and the bytes of each file that has an item. Folders are not in it, so
@@ -234,6 +253,7 @@ func (l *look) folder(dir string, depth int, find func(name string, data []byte)
 		case e.IsDir() && depth < maxDeep:
 			l.folder(name, depth+1, find)
 		case e.IsDir():
+		case l.only != "" && !strings.EqualFold(e.Name(), l.only):
 		case strings.EqualFold(path.Ext(e.Name()), ".md"):
 			kind := strings.Join(strings.SplitN(name, "/", 3)[:2], "/")
 			if l.count == nil {
@@ -253,7 +273,7 @@ func (l *look) folder(dir string, depth int, find func(name string, data []byte)
 func (l *look) scripts() {
 	seen := 0
 	for _, c := range l.commands {
-		for _, word := range words(c.Text) {
+		for _, word := range append(words(c.Text), c.names...) {
 			name, ok := l.inside(word)
 			if _, known := l.fp.Files[name]; !ok || known || seen == maxFiles {
 				continue
@@ -274,11 +294,11 @@ func (l *look) scripts() {
 // words takes a command apart far enough to find names of files in it: with its quotes as if they
 // were not there, and as if they were blanks. A command can hide what it runs; this is for those
 // that do not.
-func words(command string) []string {
+func words(text string) []string {
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\n\r;|&()<>=,`", r) })
 	}
-	quotes := func(by string) string { return strings.NewReplacer(`"`, by, `'`, by).Replace(command) }
+	quotes := func(by string) string { return strings.NewReplacer(`"`, by, `'`, by).Replace(text) }
 	return append(split(quotes("")), split(quotes(" "))...)
 }
 

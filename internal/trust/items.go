@@ -12,6 +12,8 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
+	"github.com/troupe-dev/troupe/internal/hook"
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
 // object reads JSON that is one object. What cannot be read has no items: it does not count
@@ -64,69 +66,100 @@ func (l *look) settings(name string, data []byte) {
 			}
 		}
 	}
-	l.hooks(name, all["hooks"])
+	if enabled, ok := all["enabledPlugins"].(map[string]any); ok {
+		for _, id := range slices.Sorted(maps.Keys(enabled)) {
+			if enabled[id] == true {
+				l.add(KindPlugin, name, id)
+			}
+		}
+	}
+	if all != nil {
+		for _, raw := range hookValues(data) {
+			l.hooks(name, raw)
+		}
+	}
+	if servers, ok := all["mcpServers"]; ok {
+		found, _ := entry.ParseServers([]byte(compact(servers)))
+		l.entries(name, found)
+	}
 }
 
-// hooks finds what would run by itself.
-func (l *look) hooks(name string, v any) {
-	events, _ := v.(map[string]any)
+// hooks finds what would run by itself: each hook that the reader makes which they are run from, in its words.
+func (l *look) hooks(name string, raw []byte) {
+	// What is for no moment that there is runs with a version that has it.
+	events := object(raw)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
-		found := len(l.commands)
-		l.hook(name, event, "", events[event], 0)
-		if len(l.commands) == found && events[event] != nil {
+		if !slices.Contains(troupe.HookEvents(), troupe.HookEvent(event)) && events[event] != nil {
 			l.add(KindHook, name, fmt.Sprintf("on %s: %s", event, compact(events[event])))
 		}
 	}
-}
-
-func (l *look) hook(name, event, matcher string, v any, depth int) {
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			if depth < 8 {
-				l.hook(name, event, matcher, item, depth+1)
-			}
-		}
-	case map[string]any:
-		if m, ok := v["matcher"].(string); ok && m != "" {
-			matcher = " (" + m + ")"
-		}
-		for _, key := range []string{"command", "url", "prompt"} {
-			if text, ok := v[key].(string); ok {
-				l.run(KindHook, name, fmt.Sprintf("on %s%s: %s", event, matcher, text), text)
-			}
-		}
-		if depth < 8 {
-			l.hook(name, event, matcher, v["hooks"], depth+1)
+	found, _ := hook.Read(raw, hook.Origin{Source: name, Scope: "project", Folder: l.fp.Folder})
+	for i := range found {
+		h := &found[i]
+		l.add(KindHook, name, h.Line())
+		if h.Kind == hook.Command {
+			l.commands = append(l.commands, command{Item{KindHook, name, h.Run}, h.Names(l.fp.Folder)})
 		}
 	}
 }
 
-// run adds an item that runs a command.
-func (l *look) run(kind Kind, name, text, command string) {
-	l.add(kind, name, text)
-	l.commands = append(l.commands, Item{kind, name, command})
+// hookValues are the values of "hooks" in an object, however often it has the key.
+func hookValues(data []byte) (out []json.RawMessage) {
+	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		var value json.RawMessage
+		if err != nil || dec.Decode(&value) != nil {
+			return out
+		}
+		if key == "hooks" && !bytes.Equal(value, []byte("null")) {
+			out = append(out, value)
+		}
+	}
+	return out
 }
 
 // servers finds the servers that .mcp.json would have started.
 func (l *look) servers(name string, data []byte) {
-	all := object(data)
-	servers, _ := all["mcpServers"].(map[string]any)
-	for _, id := range slices.Sorted(maps.Keys(servers)) {
-		server, _ := servers[id].(map[string]any)
-		command, _ := server["command"].(string)
-		line := strings.TrimSpace(command + " " + strings.Join(texts(server["args"]), " "))
-		url, _ := server["url"].(string)
+	found, problems := entry.Parse(data)
+	l.entries(name, found)
+	for _, p := range problems { // what cannot be used today may be tomorrow
+		if p.Unusable && p.Server != "" {
+			l.add(KindServer, name, p.Server+": "+p.Text)
+		}
+	}
+}
+
+func (l *look) entries(name string, found []entry.Entry) {
+	for _, e := range found {
+		if e.Off {
+			continue
+		}
+		with := slices.Concat(slices.Collect(maps.Keys(e.Env)), e.Variables())
+		slices.Sort(with)
+		text := e.Name + " connects to " + e.Line()
+		if e.Type == entry.Stdio {
+			text = e.Name + " runs " + e.Line()
+		}
+		if len(with) > 0 {
+			text += " (with " + strings.Join(slices.Compact(with), ", ") + ")"
+		}
 		switch {
-		case line != "":
-			if env, ok := server["env"].(map[string]any); ok && len(env) > 0 {
-				line += " (with " + strings.Join(slices.Sorted(maps.Keys(env)), ", ") + ")"
-			}
-			l.run(KindServer, name, id+" runs "+line, line)
-		case url != "":
-			l.add(KindServer, name, id+" connects to "+url)
-		default:
-			l.add(KindServer, name, id+": "+compact(servers[id]))
+		case e.Type != entry.Stdio:
+		case e.Sandbox == troupe.LevelReadOnly:
+			text += ", sandbox read-only"
+		default: // of what a project asks for no more is given
+			text += ", sandbox workspace"
+		}
+		if l.subject.Servers != nil && l.subject.Servers(e.Name) {
+			text += "; it takes the place of your own server " + e.Name
+		}
+		l.add(KindServer, name, text)
+		if e.Type == entry.Stdio {
+			l.commands = append(l.commands, command{Item: Item{KindServer, name, e.Line()}})
 		}
 	}
 }
@@ -139,24 +172,10 @@ func compact(v any) string {
 	return string(data)
 }
 
-// head is the front matter of a Markdown file.
-func head(data []byte) string {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "\r\n", "\n")
-	text = strings.TrimLeft(text, " \t\n")
-	text, ok := strings.CutPrefix(text, "---")
-	if !ok {
-		return ""
-	}
-	if end := strings.Index(text, "\n---"); end >= 0 {
-		return text[:end]
-	}
-	return text
-}
-
 // agent finds definitions that get more than any agent would: another mode, hooks or servers of
 // its own, or the place of one that is built in. They are read as they are when agents are made of them.
 func (l *look) agent(name string, data []byte) {
-	doc, err := front.Parse(data, l.subject.AgentKey)
+	doc, err := front.Parse(data, func(key string) bool { return l.subject.AgentKey(key) != "" })
 	if err != nil {
 		return // no agent can be made of it
 	}
@@ -164,7 +183,7 @@ func (l *look) agent(name string, data []byte) {
 	id, tools := strings.TrimSuffix(base, path.Ext(base)), "all"
 	var why []string
 	for _, f := range doc.Fields {
-		switch key := plainKey(f.Key); key {
+		switch key := l.subject.AgentKey(f.Key); key {
 		case "name":
 			if text := strings.TrimSpace(f.Value.Text); text != "" {
 				id = text
@@ -177,7 +196,18 @@ func (l *look) agent(name string, data []byte) {
 			if f.Value.Kind != front.Nothing {
 				why = append(why, f.Key)
 			}
-		case "tools", "allowedtools":
+			if key == "hooks" && f.Value.Kind == front.Tree {
+				l.hooks(name, f.Value.JSON)
+			}
+			if key == "mcpservers" && f.Value.Kind == front.Tree {
+				l.inline(name, f.Value.JSON)
+			}
+		case "memory": // it writes there unasked, where agents of other folders read, or other people
+			if scope := strings.TrimSpace(f.Value.Text); f.Value.Kind != front.Nothing &&
+				!strings.EqualFold(scope, string(troupe.MemoryLocal)) {
+				why = append(why, "memory: "+scope)
+			}
+		case "tools":
 			tools = strings.Join(f.Value.Words(), ", ")
 		}
 	}
@@ -186,6 +216,16 @@ func (l *look) agent(name string, data []byte) {
 	}
 	if len(why) > 0 {
 		l.add(KindAgent, name, id+": "+strings.Join(why, "; "))
+	}
+}
+
+// inline finds the servers that a definition brings itself.
+func (l *look) inline(name string, data []byte) {
+	refs, _ := entry.Refs(data)
+	for _, r := range refs {
+		if r.Inline != nil {
+			l.entries(name, []entry.Entry{*r.Inline})
+		}
 	}
 }
 
@@ -200,42 +240,52 @@ func plainKey(key string) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
 }
 
-// value is what stands after a key at the beginning of a line.
-func value(text, key string) (string, bool) {
-	for line := range strings.Lines(text) {
-		k, v, ok := strings.Cut(line, ":")
-		if ok && plainKey(strings.Trim(k, `"' `)) == plainKey(key) && !strings.HasPrefix(line, " ") {
-			return strings.Trim(strings.TrimSpace(v), `"'`), true
-		}
-	}
-	return "", false
-}
-
-// skill finds skills and commands that run something when they are read, or bring permissions.
+// skill finds skills and commands that run something when a person uses them, or take the place of one of the
+// user's. What they say of tools only takes away.
 func (l *look) skill(name string, data []byte) {
 	text := string(data)
-	if tools, ok := value(head(data), "allowed-tools"); ok {
-		if tools == "" {
-			tools = "a list"
+	if l.subject.Skills != nil {
+		if names := l.skillNames(name, data); slices.ContainsFunc(names, l.subject.Skills) {
+			l.add(KindSkill, name, names[len(names)-1]+" takes the place of one of yours")
 		}
-		l.add(KindSkill, name, "may use without asking: "+tools)
-	} else if strings.Contains(strings.ToLower(head(data)), "allowed-tools") ||
-		strings.Contains(strings.ToLower(head(data)), "hooks") {
-		l.add(KindSkill, name, "brings permissions or hooks")
+	}
+	run := func(text string) {
+		here := "${PWD}/" + path.Dir(name)
+		l.add(KindSkill, name, "runs "+strings.TrimSpace(text))
+		l.commands = append(l.commands, command{Item: Item{KindSkill, name, strings.NewReplacer("${CLAUDE_SKILL_DIR}",
+			here, "${TROUPE_SKILL_DIR}", here).Replace(text)}})
 	}
 	for rest := text; ; {
 		_, after, ok := strings.Cut(rest, "!`")
 		if !ok {
 			break
 		}
-		command, tail, _ := strings.Cut(after, "`")
-		l.run(KindSkill, name, "runs "+command, command)
+		text, tail, _ := strings.Cut(after, "`")
+		run(text)
 		rest = tail
 	}
 	if _, after, ok := strings.Cut(text, "```!"); ok {
 		block, _, _ := strings.Cut(after, "```")
-		l.run(KindSkill, name, "runs "+strings.TrimSpace(block), block)
+		run(block)
 	}
+}
+
+// skillNames are the names that a file may have as a skill or command, read as it is when one is made of it.
+func (l *look) skillNames(name string, data []byte) []string {
+	out := []string{path.Base(path.Dir(name))}
+	if _, below, ok := strings.Cut(name, "/commands/"); ok {
+		out = []string{strings.ReplaceAll(strings.TrimSuffix(below, path.Ext(below)), "/", ":")}
+	}
+	doc, err := front.Parse(data, l.subject.SkillKey)
+	if err != nil {
+		return out
+	}
+	for _, f := range doc.Fields {
+		if plainKey(f.Key) == "name" {
+			out = append(out, strings.TrimSpace(f.Value.Text))
+		}
+	}
+	return out
 }
 
 // maxText is more than anybody reads; what comes after it is counted, and in the hash.

@@ -33,7 +33,14 @@ func folder(t *testing.T) string {
 
 // subject looks for definitions of agents where they usually are.
 func subject(s Subject) Subject {
-	s.AgentKey = func(string) bool { return true }
+	s.AgentKey = func(key string) string {
+		if key = plainKey(key); key == "permission" {
+			return "permissionmode"
+		}
+		return key
+	}
+	s.SkillKey, s.Skills = func(string) bool { return true }, func(name string) bool { return name == "Mine" }
+	s.Servers = func(name string) bool { return name == "mine" }
 	s.AgentFolders = []string{".claude/agents", ".troupe/agents"}
 	return s
 }
@@ -70,14 +77,24 @@ func TestItems(t *testing.T) {
 				"on Stop: https://x.example"}},
 		{".mcp.json",
 			`{"mcpServers": {"gh": {"command": "npx", "args": ["-y", "pkg"], "env": {"TOKEN": "${T}"}}, "web": {"type": "http", "url": "https://x.example/mcp"}, "odd": 1}}`,
-			[]string{"MCP server in .mcp.json: gh runs npx -y pkg (with TOKEN)", "odd: 1",
-				"web connects to https://x.example/mcp"}},
+			[]string{"MCP server in .mcp.json: gh runs npx -y pkg (with T, TOKEN), sandbox workspace",
+				"web connects to https://x.example/mcp",
+				"odd: it is not an object with a command or a url, so it is left out"}},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "sandbox": "read-only"}}}`,
+			[]string{"a runs x, sandbox read-only"}},
+		{".mcp.json", `{"mcpServers": {"mine": {"command": "x"}}}`,
+			[]string{"sandbox workspace; it takes the place of your own server mine"}},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "sandbox": "none"}}}`,
+			[]string{"a runs x, sandbox workspace"}},
 		{".claude/agents/a.md", "---\nname: helper\ntools: Read\n---\nx", nil},
 		{".claude/agents/a.md", "---\nname: helper\nsandbox: read-only # or permissionMode: plan\n---\nx", nil},
 		{".claude/agents/a.md", "---\nname: helper\n  # hooks: none\ndescription: \"a # b\"\n---\nx", nil},
 		{".claude/agents/a.md", "---\nname: helper\npermissionMode: plan\nsandbox: read-only\n---\nx", nil},
 		{".claude/agents/a.md", "---\r\nname: helper # hooks\r\npermission-mode: dontAsk\r\n---\r\nx", nil},
+		{".claude/agents/a.md", "---\nname: helper\nmemory: user\n---\nx", []string{"memory: user"}},
+		{".claude/agents/a.md", "---\nname: helper\nmemory: local\n---\nx", nil},
 		{".claude/agents/a.md", "---\nname: helper\npermission_mode: acceptEdits\n---\nx", []string{"acceptEdits"}},
+		{".claude/agents/a.md", "---\nname: helper\npermission: acceptEdits\n---\nx", []string{"acceptEdits"}},
 		{".claude/agents/a.md", "---\nname: x\npermissionMode: plan\n\"permissionMode\": bypassPermissions\n---\nx",
 			[]string{"permissionMode"}},
 		{".claude/agents/a.md", "---\nname: x\n# one\rpermissionMode: acceptEdits\n---\nx",
@@ -109,7 +126,12 @@ func TestItems(t *testing.T) {
 			[]string{"Explore: takes the place of an agent that is built in or yours"}},
 		{".claude/agents/a.md", "---\nname: helper\ndescription: does * things & more!\n---\nx", nil},
 		{".claude/skills/s/SKILL.md", "---\nname: s\nallowed-tools: Bash(git *)\n---\nx !`git status`",
-			[]string{"skill in .claude/skills/s/SKILL.md: may use without asking: Bash(git *)", "runs git status"}},
+			[]string{"skill in .claude/skills/s/SKILL.md: runs git status"}},
+		{".claude/skills/s/SKILL.md", "---\nname: s\nallowed-tools: Bash(git *)\n---\nx", nil},
+		{".claude/skills/s/reference.md", "see !`git status`", nil},
+		{".agents/skills/s/SKILL.md", "see !`make`", []string{"skill in .agents/skills/s/SKILL.md: runs make"}},
+		{".claude/skills/s/SKILL.md", "---\nname: Mine\n---\nx",
+			[]string{"skill in .claude/skills/s/SKILL.md: Mine takes the place of one of yours"}},
 		{".claude/commands/c.md", "plain words", nil},
 		{".claude/commands/c.md", "see !`git status`", []string{"skill in .claude/commands/c.md: runs git status"}},
 		{".troupe/commands/c.md", "see !`make`", []string{"skill in .troupe/commands/c.md: runs make"}},
@@ -118,6 +140,7 @@ func TestItems(t *testing.T) {
 		{".claude/settings.json", `{"permissions": {"allow": ["Bash(x\u001b[2J\u202e` + strings.Repeat(" ", 5000) +
 			`; rm -rf ~)"]}}`, []string{"Bash(x‹U+001B›[2J‹U+202E› ‹5000 blanks› ; rm -rf ~)"}},
 		{".claude/settings.json", `{"permissions": {"allow": ["Bash`, nil},
+		{".claude/settings.json", `{"enabledPlugins": {"a@m": true, "b@m": false, "c@m": "x"}}`, []string{"a@m"}},
 		{".claude/settings.json", "\xef\xbb\xbf" + `{"permissions": {"allow": ["Bash"]}}`, []string{"Bash"}},
 	} {
 		dir := folder(t)

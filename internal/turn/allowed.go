@@ -8,13 +8,17 @@ import "github.com/troupe-dev/troupe"
 //
 // The empty status is a session before its first event.
 func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
+	if k == troupe.KindHookRan {
+		return st != "" // what runs beside a session may end whenever it does
+	}
 	switch st {
 	case "":
 		return k == troupe.KindCreated
 	case troupe.Spawning:
 		// It is handed its prompt, and may be stopped or change hands, before it ever ran.
 		return k == troupe.KindStarted || k == troupe.KindEnded || k == troupe.KindMailDelivered ||
-			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged || k == troupe.KindSettingsChanged
+			k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged || k == troupe.KindSettingsChanged ||
+			k == troupe.KindBoardChanged
 	case troupe.Running:
 		return k != troupe.KindCreated && k != troupe.KindStarted &&
 			k != troupe.KindReplied && k != troupe.KindModelFailed && k != troupe.KindCompacted
@@ -24,7 +28,7 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 		// Mail that asks for something stays in the mailbox until a run has begun that can
 		// answer it.
 		return k == troupe.KindStarted || k == troupe.KindModelChanged || k == troupe.KindAuthorityChanged ||
-			k == troupe.KindMailDelivered || k == troupe.KindSettingsChanged
+			k == troupe.KindMailDelivered || k == troupe.KindSettingsChanged || k == troupe.KindBoardChanged
 	default:
 		return false
 	}
@@ -32,7 +36,8 @@ func Allowed(st troupe.Status, w troupe.WaitReason, k troupe.Kind) bool {
 
 func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 	switch k {
-	case troupe.KindAuthorityChanged, troupe.KindMailDelivered, troupe.KindModelChanged, troupe.KindSettingsChanged:
+	case troupe.KindAuthorityChanged, troupe.KindMailDelivered, troupe.KindModelChanged, troupe.KindSettingsChanged,
+		troupe.KindBoardChanged:
 		return true
 	case troupe.KindReplied, troupe.KindModelFailed, troupe.KindCompacted:
 		return w == troupe.WaitModel
@@ -40,12 +45,12 @@ func allowedWaiting(w troupe.WaitReason, k troupe.Kind) bool {
 		// The next attempt after a failed one, or what woke a session that waited for mail.
 		return w == troupe.WaitModel || w == troupe.WaitMail
 	case troupe.KindToolJudged, troupe.KindToolStarted, troupe.KindToolFinished, troupe.KindRequestOpened,
-		troupe.KindRequestAnswered:
+		troupe.KindRequestAnswered, troupe.KindAutoAsked, troupe.KindAutoJudged:
 		return w == troupe.WaitApproval || w == troupe.WaitQuestion || w == troupe.WaitChildren
 	case troupe.KindEnded:
 		// Calls must have had their results first, which ends every other kind of waiting.
 		return w == troupe.WaitModel || w == troupe.WaitMail
-	case troupe.KindCreated, troupe.KindStarted:
+	case troupe.KindCreated, troupe.KindStarted, troupe.KindHookRan:
 		return false
 	}
 	return false

@@ -74,8 +74,16 @@ func (f *fold) apply() error {
 		f.s.Authority = b.Authority
 	case troupe.ToolJudged:
 		return f.toolJudged(b)
+	case troupe.AutoAsked:
+		return f.autoAsked(b)
+	case troupe.AutoJudged:
+		return f.autoJudged(b)
+	case troupe.HookRan:
+		f.hookRan(b)
 	case troupe.SettingsChanged:
 		f.s.Settings = b.Settings
+	case troupe.BoardChanged:
+		return f.boardChanged(b)
 	case troupe.ToolStarted:
 		return f.toolStarted(b)
 	case troupe.ToolFinished:
@@ -126,10 +134,11 @@ func (f *fold) started(b troupe.Started) error {
 	if !b.Again {
 		f.s.spoken = p.Tally.Turns
 	}
-	f.s.refused.denied, f.s.refused.held = 0, 0
+	f.s.refused = refused{}
 	f.startClock()
 	f.s.seal.attempt = 0 // what failed in the run before does not count against this one
 	f.s.nudges, f.s.window.failed = 0, 0
+	f.s.hooks.refused, f.s.hooks.no = 0, ""
 	f.s.compactOnly = f.s.window.wanted && f.s.reply > 0
 	return nil
 }
@@ -158,6 +167,7 @@ func (f *fold) sealed(b troupe.CallSealed) error {
 	}
 	f.s.seal = seal{reply: b.Reply, attempt: attempt, open: true, unanswered: true, seq: f.e.Seq, at: f.e.At}
 	f.s.mail, f.s.replied, f.s.window.summary = nil, 0, 0
+	f.s.hooks.words, f.s.hooks.held = nil, nil
 	f.s.Generation, f.s.Chain = b.Generation, b.Chain
 	return nil
 }

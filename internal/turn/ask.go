@@ -94,7 +94,7 @@ func (d *decision) callModel() Action {
 	full := d.in.Window > 0 && !d.s.window.fresh && d.s.Context() >= d.in.Window
 	switch {
 	case d.s.window.wanted && d.s.reply > 0:
-		return d.compact(d.s.window.failed > 0, "it was requested")
+		return d.compact(d.s.window.failed > 0, requested)
 	case full && d.s.window.failed < maxSummaries:
 		return d.compact(d.s.window.failed > 0, "the model's window is nearly full")
 	case d.s.window.wanted && !d.s.Awaits():
@@ -105,6 +105,9 @@ func (d *decision) callModel() Action {
 	}
 	return CallModel{Reply: d.s.reply + 1, Attempt: d.attempt()}
 }
+
+// requested is why a summary is made that somebody wants.
+const requested = "it was requested"
 
 // maxSummaries is how many attempts to shorten a conversation may fail before it goes on as
 // it is: one of the whole, one of what fits.

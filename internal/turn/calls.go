@@ -43,7 +43,7 @@ func (d *decision) work() Action {
 func (d *decision) unanswered() (Action, bool) {
 	for i := range d.s.Calls {
 		c := &d.s.Calls[i]
-		if c.Stage != CallAsked || d.in.Working(i) {
+		if c.Stage != CallAsked || d.in.Working(i) && !c.Request.Midway() {
 			continue // while it is judged anew, an answer that came in time is held back for it
 		}
 		calls := append([]int{i}, c.Request.With...)

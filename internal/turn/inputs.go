@@ -41,6 +41,10 @@ type Inputs struct {
 	// Schedule says how calls of a tool may be arranged.
 	Schedule func(tool string) troupe.Schedule
 	Settings troupe.Settings // of the tree
+	// Hooks reports whether hooks are due at a moment of the session; nil: there are none. Hooking: some run now, and
+	// what they say is waited for.
+	Hooks   func(event troupe.HookEvent, match string) bool
+	Hooking bool
 }
 
 // begun reports whether this process has begun a call and not ended it.

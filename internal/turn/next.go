@@ -12,7 +12,7 @@ import (
 // input; the same state and inputs always give the same action.
 func Next(s *State, in Inputs) Action {
 	d := decision{s: s, in: &in}
-	act := d.next()
+	act := d.hook(d.next())
 	p, ok := act.(Park)
 	if !ok {
 		return act
@@ -66,6 +66,8 @@ func (d *decision) next() Action {
 		return d.retry()
 	case d.s.window.wanted, d.s.Awaits():
 		return d.callModel()
+	case d.s.hooks.no != "" && d.s.RunTally().Turns == 0:
+		return d.refusedWords()
 	case d.s.reply == 0:
 		return Park{} // born without a word; its first mail is on the way
 	default:

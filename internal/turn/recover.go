@@ -6,7 +6,7 @@ import "github.com/troupe-dev/troupe"
 // a model call that nobody will finish, and effects of which nobody knows whether they
 // happened. Read-only calls and queued births need nothing: they are still pending. A call
 // with a child needs nothing either, the child's end will come as mail; nor does one that
-// waits for a task, it waits on; nor an open request.
+// waits for a task, it waits on; nor an open request, unless its call was under way meanwhile.
 func Recover(s *State) []troupe.Body {
 	var out []troupe.Body
 	if s.seal.open {
@@ -17,7 +17,8 @@ func Recover(s *State) []troupe.Body {
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if c.Stage != CallStarted || c.Child != "" || c.Wait != nil {
+		midway := c.Stage == CallAsked && c.Request.Midway() // who asked is gone with the process
+		if c.Stage != CallStarted && !midway || c.Child != "" || c.Wait != nil {
 			continue
 		}
 		out = append(out, troupe.ToolFinished{

@@ -54,6 +54,7 @@ type counts struct {
 type ofTree struct {
 	Caps     troupe.Caps
 	Settings troupe.Settings
+	Board    board
 }
 
 // exchange is how far the session has come in talking to its model.
@@ -66,11 +67,14 @@ type exchange struct {
 	asked       []int64     // events with words of people and agents that no reply has followed yet
 	replied     int64       // event of the last reply if no seal has covered it yet, else 0
 	told        string      // what the session was told holds for it
+	instructed  []string    // files of instructions it was told besides, since the last summary
 	nudges      int         // replies in a row that said nothing or were cut
 	spoken      int         // replies before it was last set to work by more than the ends of its tasks
 	lostEnd     cut         // of the log, if a repair could not save it
+	skills      following   // the skills that it uses
 	mute        mute        // of its agents, the one whose model was silent for longest when it was ended in this run
-	compactOnly bool        // the run was begun for a summary, and nobody has said anything since
+	hooks       hooked
+	compactOnly bool // the run was begun for a summary, and nobody has said anything since
 }
 
 // mute is an agent that was ended while it waited for its model.
@@ -104,6 +108,7 @@ type window struct {
 // Call is one tool call of the last reply and how far it has come.
 type Call struct {
 	troupe.Call
+	ofAuto
 	Stage CallStage
 	Child troupe.SessionID // the session it gave birth to
 	// Judged is what something else than rules said about it; nil: it was not asked.
@@ -119,6 +124,8 @@ type Call struct {
 	Request *troupe.Request
 	Asked   *troupe.Request
 	Answer  *troupe.Answer
+	// AnsweredBy is who sent that answer; nil: no person did, but a rule or a deadline.
+	AnsweredBy *troupe.Caller
 	// Granted is what was allowed of what a confined run of the command wanted, and Rounds counts
 	// the requests about such.
 	Granted  []troupe.Attempt
@@ -134,6 +141,7 @@ type Call struct {
 type refused struct {
 	denied int // all of whose calls were denied
 	held   int // the same, where some may have been commands that the sandbox held back
+	auto   int // what the model of mode auto did not allow, in a row
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }
@@ -245,10 +253,18 @@ func (s *State) SealedAt() int64 { return s.seal.seq }
 // Told is what the session was told last of what holds for it (troupe.Brief.Holds); "" if that is not known.
 func (s *State) Told() string { return s.told }
 
-// told notes what a session is told of what holds for it.
+// Instructed reports whether the session was told of a file of instructions because of something that it has read,
+// and no summary has taken that away.
+func (s *State) Instructed(file string) bool { return slices.Contains(s.instructed, file) }
+
+// told notes what a session is told of what holds for it, and of instructions.
 func (f *fold) told(b *troupe.Brief) {
+	before := f.s.told
 	if b != nil {
-		f.s.told = b.Holds
+		if f.s.told = b.Holds; len(b.About) > 0 {
+			f.s.told = before
+		}
+		f.s.instructed = append(f.s.instructed, b.About...)
 		f.s.window.pending += int64(len(b.String()))
 	}
 }
@@ -336,7 +352,7 @@ func (s *State) Refs() []int64 {
 			refs = append(refs, s.Calls[i].seq)
 		}
 	}
-	return append(refs, s.mail...)
+	return append(append(refs, s.hooks.held...), s.mail...)
 }
 
 // Awaits reports whether the model has something to answer.
@@ -351,6 +367,7 @@ func (s *State) Clone() State {
 	c.Calls = slices.Clone(s.Calls)
 	c.mail = slices.Clone(s.mail)
 	c.asked = slices.Clone(s.asked)
+	c.instructed = slices.Clip(s.instructed)
 	c.Tasks = slices.Clone(s.Tasks)
 	c.warned = slices.Clip(s.warned)
 	c.Files = maps.Clone(s.Files)

@@ -114,13 +114,15 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			}
 		case troupe.MailNotice:
 			words = true
-			if m.From == f.e.Session && m.Brief == nil {
+			if m.From == f.e.Session && m.Brief == nil && m.Caller == nil {
 				f.s.nudges++
 			}
 		case troupe.MailPrompt:
 			words, asks = true, true
 			f.s.compactOnly = false
+			f.said(m, len(b.Mail) == 1)
 			f.restartClock(m)
+			f.prompted(m)
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}
@@ -171,6 +173,8 @@ func (f *fold) compacted(b troupe.Compacted) error {
 	}
 	owes := f.s.Awaits() && !f.s.compactOnly // what was left unanswered when it was stopped stays so
 	f.s.Generation, f.s.window = b.Generation, window{summary: f.e.Seq, fresh: true}
+	f.s.instructed = nil
+	f.s.hooks.summary, f.s.hooks.held = f.e.Seq, nil
 	f.told(b.Brief)
 	for _, block := range b.Blocks {
 		f.s.window.pending += size(block)

@@ -17,6 +17,9 @@ func (f *fold) toolJudged(b troupe.ToolJudged) error {
 		return f.refuse("call %d was judged before, by %s", b.Call, c.Judged.By)
 	}
 	c.Judged = &b.Judgement
+	if b.Input != "" {
+		c.Input = b.Input // the reply in the log keeps what the model wrote
+	}
 	return nil
 }
 
@@ -39,6 +42,7 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 		return err
 	}
 	f.settleRequest(c, nil)
+	release(f, c)
 	f.move(c, CallDone)
 	c.seq = f.e.Seq
 	// A command that failed for what it was kept from got as little done as one that never ran.
@@ -59,6 +63,9 @@ func (f *fold) toolFinished(b troupe.ToolFinished) error {
 	t := &f.s.Session.Tally
 	t.ToolUses++
 	t.Usage, t.Cost = t.Usage.Add(b.Usage), t.Cost+b.Cost
+	if b.Skill != nil {
+		f.use(*b.Skill)
+	}
 	for _, touch := range b.Evidence.Files {
 		if f.s.Files == nil {
 			f.s.Files = make(map[string]string)
@@ -151,7 +158,8 @@ func (f *fold) requestOpened(b troupe.RequestOpened) error {
 	if err != nil {
 		return err
 	}
-	if c.Stage == CallStarted && (c.Child != "" || c.Wait != nil || len(b.Wants) == 0) {
+	if c.Stage == CallStarted && (c.Child != "" || c.Wait != nil || len(b.Wants) == 0 && !b.Midway()) ||
+		b.Midway() && c.Stage != CallStarted {
 		return f.refuse("call %d is under way", b.Call)
 	}
 	c.requests++
@@ -162,7 +170,9 @@ func (f *fold) requestOpened(b troupe.RequestOpened) error {
 		r.ID = troupe.NewRequestID(f.e.Session, r.Coord, c.requests)
 	}
 	f.move(c, CallAsked)
-	c.Request, c.Answer, f.s.changed = &r, nil, &r
+	if c.Request, f.s.changed = &r, &r; !r.Midway() {
+		c.Answer = nil
+	}
 	return nil
 }
 
@@ -175,14 +185,28 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 		return f.refuse("the open request about call %d is %s", b.Call, c.Request.ID)
 	}
 	if len(c.Request.Wants) > 0 {
+		c.Verdict = nil // what it wants next is another question
 		c.Rounds++
-		if b.Effect == troupe.Allow {
+		switch {
+		case b.Effect != troupe.Allow:
+		case b.Auto:
+			c.Lent = append(slices.Clip(c.Lent), c.Request.Wants...)
+		default:
 			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
 		}
 	}
+	midway := c.Request.Midway()
 	f.settleRequest(c, b.Answer())
+	if midway {
+		f.move(c, CallStarted) // whoever runs it has the answer
+		return nil
+	}
 	f.move(c, CallPending)
-	c.Asked, c.Answer = f.s.changed, f.s.changed.Answer
+	c.Asked, c.Answer, c.AnsweredBy = f.s.changed, f.s.changed.Answer, nil
+	if b.Mail != "" && b.Caller != nil && b.Caller.Right == troupe.RightOwner {
+		c.AnsweredBy = b.Caller
+		f.s.refused.auto = 0
+	}
 	return nil
 }
 

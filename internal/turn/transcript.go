@@ -24,6 +24,8 @@ func (t *Transcript) Add(e troupe.Event) ([]troupe.Message, error) {
 			t.content = make(map[int64]troupe.Body)
 		}
 		t.content[e.Seq] = b
+	case troupe.HookRan:
+		t.refuse(b)
 	case troupe.Compacted:
 		// What the summary covers will not be asked for again.
 		for seq := range t.content {
@@ -41,6 +43,18 @@ func (t *Transcript) Add(e troupe.Event) ([]troupe.Message, error) {
 		}
 	}
 	return nil, nil
+}
+
+// refuse forgets words that a hook has refused.
+func (t *Transcript) refuse(b troupe.HookRan) {
+	if !refuses(b) {
+		return
+	}
+	for seq, body := range t.content {
+		if d, ok := body.(troupe.MailDelivered); ok {
+			t.content[seq] = without(d, func(m troupe.MailID) bool { return m == b.Mail })
+		}
+	}
 }
 
 func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error) {
@@ -100,7 +114,10 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 		}
 	case troupe.MailNotice:
 		text := troupe.JoinText(m.Blocks)
-		if m.Brief != nil {
+		switch {
+		case m.Brief != nil && len(m.Brief.About) > 0: // it has marks of the runtime's own, and cannot close them
+			return []troupe.Block{troupe.Text("About files that you have read or written:\n" + m.Brief.String())}
+		case m.Brief != nil:
 			text = strings.TrimSpace("This holds from now on:\n" + m.Brief.String() + text)
 		}
 		return []troupe.Block{troupe.Text(reminder(text))}

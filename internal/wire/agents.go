@@ -61,10 +61,12 @@ type AgentProfile struct {
 	Own      troupe.Mode  `json:"own_mode,omitempty"`
 	Sandbox  troupe.Level `json:"sandbox"` // the most that its commands are left
 	Has      []ToolOf     `json:"has"`     // every tool there is, and why it has it or not
-	Starts   []string     `json:"starts,omitempty"`
+	Starts   []string     `json:"starts,omitzero" doc:"The only types it may start; left out: all, empty: none"`
 	MaxTurns int          `json:"max_turns,omitempty"`
 	Tokens   int64        `json:"max_tokens,omitempty"`
-	Initial  string       `json:"initial_prompt,omitempty"`
+	// Memory is what it keeps for agents of its type; null: nothing.
+	Memory  *Memory `json:"memory,omitempty"`
+	Initial string  `json:"initial_prompt,omitempty"`
 
 	Background bool     `json:"background,omitempty"`
 	Notes      []string `json:"notes"`

@@ -7,6 +7,9 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
+// Attached begins what a surface puts behind a person's words: files, in blocks. No words of theirs stand behind it.
+const Attached = "\n\n<attached-"
+
 // Message is words for a session: a prompt, or steering while it works.
 type Message struct {
 	Text   string         `json:"text"`
@@ -71,13 +74,15 @@ type Request struct {
 	Until   time.Time          `json:"until,omitzero"` // denied then, if nobody has answered
 	Running bool               `json:"running"`        // a process waits for the answer
 	Calls   int                `json:"calls"`          // how many calls the answer is for
+	// Questions are what a request of kind question asks; Action has them as text.
+	Questions []troupe.Question `json:"questions,omitempty"`
+	// Server is the MCP server that asks them; "": the agent does. Without an answer it is declined.
+	Server string `json:"server,omitempty"`
 	// Wants is what a command attempted in its sandbox and was not let; leave to run it is leave
 	// for these. Output is what it had printed by then.
 	Wants  []troupe.Attempt `json:"wants,omitempty"`
 	Output string           `json:"output,omitempty"`
 	Beyond
-	// Rules are what leave grants besides to the agents that are started with it.
-	Rules []string `json:"rules,omitempty"`
 	// Folder is where the agent works, and File what the rule Grant is written into if the
 	// answer is "always": it holds for that folder.
 	Folder string `json:"folder"`
@@ -102,6 +107,8 @@ type Beyond struct {
 	Wider string `json:"wider,omitempty"`
 	// Mode is the mode of the session in which it would not be asked about.
 	Mode troupe.Mode `json:"mode,omitempty"`
+	// Rules are what leave grants besides to the agents that are started with it.
+	Rules []string `json:"rules,omitempty"`
 }
 
 // WiderFolder is the folder that Wider is about, absolute; "" if it names none.
@@ -132,6 +139,10 @@ type Answer struct {
 	// come.
 	Always bool   `json:"always,omitempty"`
 	Note   string `json:"note,omitempty"` // words for the agent
+	// Mode is the one in which an approved plan is carried out: acceptEdits; "" is the one before the plan.
+	Mode troupe.Mode `json:"mode,omitempty"`
+	// Answers are what is said to the questions of a request, one for each in their order: with Allow.
+	Answers []troupe.Said `json:"answers,omitempty"`
 }
 
 // Cost is the bill of a tree.
@@ -142,6 +153,25 @@ type Cost struct {
 	Unpriced  []string         `json:"unpriced,omitempty"`
 	Limits    []Limit          `json:"limits"`
 	Agents    []Session        `json:"agents"`
+	Spared    *Spared          `json:"spared,omitempty"`
+}
+
+// Spared is what the main agent was told of instructions and agents of some types are not.
+type Spared struct {
+	Agents int   `json:"agents"`
+	Calls  int   `json:"calls"`  // of a model that they made without them
+	Tokens int64 `json:"tokens"` // in all of these, by an estimate of the instructions' size
+}
+
+// Context is what stands in the context of a session: what its next model call sends.
+type Context struct {
+	Session Session `json:"session"`
+	Window  int64   `json:"window"` // tokens that the model takes; 0: that is not known
+	// Tokens are what the provider counted for the last call, and an estimate of what has come since; before the first
+	// call all of it is one.
+	Tokens int64                `json:"tokens"`
+	Bytes  int64                `json:"bytes"`
+	Parts  []troupe.ContextPart `json:"parts"`
 }
 
 // Names of limits. Turns and time are those of the main agent's run, the others the whole tree's.

@@ -76,6 +76,7 @@ type Database struct {
 type Repair struct {
 	Database string             `json:"database"`
 	Damaged  string             `json:"damaged,omitempty"` // where the damaged file is now
+	Torn     string             `json:"torn,omitempty"`    // what was lost with the write-ahead log
 	Whole    int                `json:"whole"`             // sessions that lost nothing
 	Cut      []CutSession       `json:"cut,omitempty"`     // those that lost the end of their log
 	Lost     []troupe.SessionID `json:"lost,omitempty"`    // those of which too little was left

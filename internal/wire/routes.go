@@ -7,7 +7,7 @@ type Route struct {
 	ID, Method, Path, Summary string
 
 	Large bool // words, pictures or many calls are sent with it
-	Slow  bool // the answer may take minutes: it asks a model
+	Slow  bool // the answer may take minutes: it asks a model, or runs what a command of a file names
 }
 
 // routes are all there are. {id} is a session, {request} a request.
@@ -24,13 +24,14 @@ func routes() []Route {
 		route("events", get, one+"/events", "Read a session's log, page by page or as a stream"),
 		route("report", get, one+"/report", "What the whole tree of a session has come to"),
 		route("cost", get, one+"/cost", "The bill of a tree, agent by agent, and its limits"),
+		route("context", get, one+"/context", "What stands in a session's context, by where it comes from"),
 		route("session-tasks", get, one+"/tasks", "What is at work for a session and for all below it"),
 		route("tasks", get, "/v1/tasks", "What is at work in every live tree"),
-		route("begin", post, all, "Begin a tree in the process that answers, or go on with one there").large(),
+		route("begin", post, all, "Begin a tree in the process that answers, or go on with one there").large().slow(),
 		route("wait", post, one+"/wait", "Wait, for a while, until every session of a tree has ended"),
 		route("leave", post, one+"/leave", "Have the process that answers let go of a tree that is over"),
 		route("remove", http.MethodDelete, one, "Forget a whole tree that no process has in hand"),
-		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go on").large(),
+		route("send", post, one+"/messages", "Say something to a session: steer it, or have it go on").large().slow(),
 		route("stop", post, one+"/stop", "End a session's run; all of it can be resumed"),
 		route("background", post, one+"/background", "Let a sub-agent go on in the background, so that its parent "+
 			"does; of a main agent, every agent and command that it waits for"),
@@ -40,6 +41,7 @@ func routes() []Route {
 		route("list-requests", get, "/v1/requests", "List the open requests"),
 		route("request", get, request, "Find an open request"),
 		route("answer", post, request+"/answer", "Answer a request"),
+		route("plans", get, "/v1/plans", "The plans that sessions have written, or the text of one"),
 		route("untrusted", get, "/v1/trust", "What the files of a folder would allow and was not trusted yet"),
 		route("trust", post, "/v1/trust", "Trust a folder with what was shown of it"),
 		route("turns", get, one+"/turns", "What each turn of a tree has changed"),
@@ -50,6 +52,15 @@ func routes() []Route {
 		route("doctor", get, "/v1/doctor", "What a run in a folder would find on this machine").slow(),
 		route("agents", post, "/v1/agents", "The types of agent that can be started, and their files").large(),
 		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large(),
+		route("hooks", post, "/v1/hooks", "The hooks that are set, and what they say to a made-up "+
+			"event").large().slow(),
+		route("plugins", post, "/v1/plugins", "The plugins that there are, and their files").large(),
+		route("set-plugin", post, "/v1/plugins/change", "Enable, disable, add or remove a plugin"),
+		route("servers", post, "/v1/servers", "The MCP servers that are written down").large().slow(),
+		route("set-server", post, "/v1/servers/change", "Write an MCP server down, or take it out"),
+		route("skills", post, "/v1/skills", "The skills and commands that can be used, and their files").large(),
+		route("memories", post, "/v1/memories", "What agents have kept for others of their type"),
+		route("set-memory", post, "/v1/memories/change", "Change what agents have kept, or forget it").large(),
 		route("rules", post, "/v1/rules", "The rules that hold for a run"),
 		route("explain", post, "/v1/explain", "What the gate would answer to calls").large(),
 	}

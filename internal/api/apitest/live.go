@@ -66,15 +66,16 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
-		"Agent", "Agents", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "List", "Model", "Models",
-		"PlanUndo", "Report",
+		"Agent", "Agents", "Context", "Cost", "Doctor", "Events", "Explain", "Find", "Follow", "Hooks", "List", "Model",
+		"Models",
+		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
-		"Rules", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
+		"Rules", "Servers", "Skills", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
 	}
-	silent := []string{"Leave", "Remove", "Trust"} // nothing of them is in a log, or the log is gone
-	all := reflect.TypeFor[api.API]()
-	for i := range all.NumMethod() {
-		if name := all.Method(i).Name; !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
+	// Nothing of these is in a log, or the log is gone.
+	silent := []string{"Leave", "Remove", "SetMemory", "SetPlugin", "SetServer", "Trust"}
+	for _, name := range verbs() {
+		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)
 		}
 	}
@@ -238,6 +239,9 @@ func (l *live) asks() (troupe.SessionID, api.Stream) {
 	}
 	if c, err := a.Cost(ctx, b.Root); err != nil || len(c.Agents) != 1 {
 		l.t.Errorf("it cost %+v, %v", c, err)
+	}
+	if c, err := a.Context(ctx, b.Root); err != nil || c.Session.ID != b.Root || c.Bytes == 0 || len(c.Parts) < 3 {
+		l.t.Errorf("its context is %+v, %v", c, err)
 	}
 	l.caused("Begin", b.Root, 0, func(b troupe.Body) (*troupe.Caller, bool) {
 		c, ok := b.(troupe.Created)
@@ -428,6 +432,25 @@ func (l *live) agents() {
 	l.fails("a type that there is not", err, nil)
 }
 
+// skills looks at skills and commands, and says one.
+func (l *live) skills() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.write(".claude/commands/greet.md", "---\ndescription: d\nallowed-tools: Read\n---\nGreet $1.")
+	place := wire.Place{Cwd: l.dir}
+	list, err := a.Skills(ctx, wire.SkillQuery{Place: place, Check: true})
+	if err != nil || len(list.Skills) != 1 || list.Skills[0].Name != "greet" || !list.Skills[0].People ||
+		len(list.Files) != 1 || !list.Files[0].Loaded || !slices.Equal(list.Files[0].Tools, []string{"Read"}) {
+		l.t.Errorf("the skills are %+v, %v", list, err)
+	}
+	list, err = a.Skills(ctx, wire.SkillQuery{Place: place, Name: "/Greet"})
+	if err != nil || len(list.Skills) != 1 || list.Skills[0].Text != "Greet $1." {
+		l.t.Errorf("the skill is %+v, %v", list, err)
+	}
+	_, err = a.Skills(ctx, wire.SkillQuery{Place: place, Name: "nothing"})
+	l.fails("a skill that there is not", err, nil)
+}
+
 func (l *live) machine() {
 	l.t.Helper()
 	ctx, a := l.t.Context(), l.a
@@ -443,6 +466,19 @@ func (l *live) machine() {
 		l.t.Errorf("the doctor found %+v, %v", c, err)
 	}
 	l.agents()
+	if p, err := a.Plans(ctx, ""); err != nil || len(p) != 0 {
+		l.t.Errorf("the plans are %+v, %v", p, err)
+	}
+	_, err = a.Plans(ctx, "none")
+	l.fails("a plan that is none", err, troupe.ErrNotFound)
+	if h, err := a.Setup().Hooks(ctx, wire.HookQuery{Place: wire.Place{Cwd: l.dir}}); err != nil || len(h.Hooks) != 0 ||
+		h.Ran != nil {
+		l.t.Errorf("the hooks are %+v, %v", h, err)
+	}
+	l.servers()
+	l.plugins()
+	l.skills()
+	l.memories()
 	place := wire.Place{Cwd: l.dir, Permissions: wire.Permissions{Deny: []string{"Bash(rm:*)"}}}
 	if r, err := a.Rules(ctx, place); err != nil || r.Untrusted || len(r.Rules) != 2 {
 		l.t.Errorf("the rules are %+v, %v", r, err)
@@ -455,4 +491,79 @@ func (l *live) machine() {
 		x.Verdicts[1].Decision != troupe.Allow || string(x.Verdicts[1].ID) != "2" {
 		l.t.Errorf("explained is %+v, %v", x, err)
 	}
+}
+
+func (l *live) plugins() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.write("plug/plugin.json", `{"name": "plug"}`)
+	l.write("plug/agents/one.md", "---\nname: one\ndescription: d\n---\nYou are one.")
+	set := func(action wire.PluginAction, name string) wire.PluginList {
+		l.t.Helper()
+		list, err := a.Setup().SetPlugin(ctx, wire.PluginChange{Cwd: l.dir, Action: action, Name: name})
+		if err != nil {
+			l.t.Errorf("%s %s: %v", action, name, err)
+		}
+		return list
+	}
+	set(wire.PluginAdd, "plug")
+	if list := set(wire.PluginEnable, "plug"); len(list.Plugins) != 1 || list.Plugins[0].State != "on" ||
+		!slices.Equal(list.Plugins[0].Agents, []string{"plug:one"}) {
+		l.t.Errorf("the plugin is %+v", list)
+	}
+	place := wire.Place{Cwd: l.dir}
+	if p, err := a.Agent(ctx, wire.AgentName{Place: place, Name: "plug:one"}); err != nil || p.Scope != "plugin" {
+		l.t.Errorf("the plugin's agent is %+v, %v", p, err)
+	}
+	set(wire.PluginDisable, "plug")
+	if list, err := a.Setup().Plugins(ctx, wire.PluginQuery{Place: place}); err != nil || len(list.Plugins) != 1 ||
+		list.Plugins[0].State != "off" {
+		l.t.Errorf("the plugins are %+v, %v", list, err)
+	}
+	set(wire.PluginRemove, "plug")
+	_, err := a.Setup().Plugins(ctx, wire.PluginQuery{Place: place, Name: "plug"})
+	l.fails("a plugin that there is not", err, troupe.ErrNotFound)
+}
+
+func (l *live) servers() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	q := wire.ServerQuery{Place: wire.Place{Cwd: l.dir}}
+	c := wire.ServerChange{Cwd: l.dir, Name: "live", Entry: []byte(`{"command": "no-such-program-here"}`)}
+	if s, err := a.SetServer(ctx, c); err != nil || s.File == "" {
+		l.t.Errorf("the change is %+v, %v", s, err)
+	}
+	if s, err := a.Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Line != "no-such-program-here" {
+		l.t.Errorf("the servers are %+v, %v", s, err)
+	}
+	q.Test = "live"
+	if s, err := a.Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Failed == "" {
+		l.t.Errorf("the server is %+v, %v", s, err)
+	}
+	c.Entry = nil
+	if _, err := a.SetServer(ctx, c); err != nil {
+		l.t.Error(err)
+	}
+	_, err := a.Servers(ctx, q)
+	l.fails("a server that there is not", err, troupe.ErrNotFound)
+}
+
+// memories keeps something for a type of agents, reads it, and forgets it.
+func (l *live) memories() {
+	l.t.Helper()
+	q := wire.MemoryQuery{Cwd: l.dir, Agent: "keeper", Scope: troupe.MemoryProject, File: troupe.MemoryFile}
+	text := "Tabs, not spaces.\n"
+	if m, err := l.a.Setup().SetMemory(l.t.Context(), wire.MemoryChange{MemoryQuery: q, Text: &text}); err != nil ||
+		len(m.Files) != 1 {
+		l.t.Errorf("a memory became %+v, %v", m, err)
+	}
+	if m, err := l.a.Setup().Memories(l.t.Context(), q); err != nil || len(m) != 1 || m[0].Text != text {
+		l.t.Errorf("the memories are %+v, %v", m, err)
+	}
+	if _, err := l.a.Setup().SetMemory(l.t.Context(), wire.MemoryChange{MemoryQuery: q}); err != nil {
+		l.t.Errorf("forget: %v", err)
+	}
+	q.File = "none.md"
+	_, err := l.a.Setup().Memories(l.t.Context(), q)
+	l.fails("a file that is none", err, troupe.ErrNotFound)
 }

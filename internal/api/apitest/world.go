@@ -251,6 +251,18 @@ func (w *World) Requests(_ context.Context, root troupe.SessionID) ([]wire.Reque
 	return out, nil
 }
 
+func (w *World) Context(_ context.Context, id troupe.SessionID) (wire.Context, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, err := w.session(id)
+	if err != nil {
+		return wire.Context{}, err
+	}
+	return wire.Context{Session: wire.Session{ID: s.ID, Name: s.Name}, Window: 200_000, Tokens: 1234, Bytes: 4000,
+		Parts: []troupe.ContextPart{{Kind: troupe.ContextInstructions, Name: "/src/CLAUDE.md", Count: 1, Bytes: 4000,
+			Tokens: 1234}}}, nil
+}
+
 func (w *World) Cost(_ context.Context, id troupe.SessionID) (wire.Cost, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -385,6 +397,11 @@ func (w *World) Answer(_ context.Context, id string, a wire.Answer) error {
 	return err
 }
 
+func (w *World) Plans(_ context.Context, name string) ([]wire.Plan, error) {
+	return []wire.Plan{{Name: "a<b>", File: "/p/a.md", Session: Child, Root: Root, State: wire.PlanWaits,
+		Request: Request, Changed: Born(), Text: name}}, nil
+}
+
 func (w *World) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, error) {
 	return []wire.Untrusted{{Folder: cwd, Lines: []string{"allow <Bash>"}, Changed: true, Added: []string{"allow"},
 		Hash: "h"}}, nil
@@ -446,10 +463,68 @@ func (w *World) Agents(_ context.Context, q wire.AgentQuery) (wire.AgentList, er
 		Problems: []string{}}, nil
 }
 
+// Skills implements api.Using.
+func (w *World) Skills(_ context.Context, q wire.SkillQuery) (wire.SkillList, error) {
+	return wire.SkillList{Skills: []wire.Skill{{Name: "s" + q.Name, Source: q.Cwd, Tools: []string{}}},
+		Files:    []wire.SkillCheck{{Path: fmt.Sprint(q.Paths, q.Check), Loaded: true, Warnings: []string{"a:1: odd"}}},
+		Problems: []string{}}, nil
+}
+
 // Agent implements api.Machine.
 func (w *World) Agent(_ context.Context, n wire.AgentName) (wire.AgentProfile, error) {
 	return wire.AgentProfile{AgentType: wire.AgentType{Name: n.Name, Source: n.Cwd}, Resolved: "x/y",
 		Has: []wire.ToolOf{{Tool: "Read", Has: true, Why: "all"}}, Notes: []string{}}, nil
+}
+
+// Setup implements api.API.
+func (w *World) Setup() api.Setup { return setup{w} }
+
+// setup implements api.Setup.
+type setup struct{ *World }
+
+// Hooks implements api.Setup.
+func (setup) Hooks(_ context.Context, q wire.HookQuery) (wire.HookList, error) {
+	return wire.HookList{Hooks: []wire.HookRow{{Event: q.Event, Type: "command", Run: q.Tool + string(q.Input)}},
+		Problems: []string{}, Ran: []troupe.HookRan{{Event: q.Event, Name: "sh", Effect: troupe.HookDenied}},
+		Follows: q.Cwd}, nil
+}
+
+// Servers implements api.Serving.
+func (w *World) Servers(_ context.Context, q wire.ServerQuery) (wire.ServerList, error) {
+	return wire.ServerList{Servers: []wire.ServerRow{{Name: q.Test, Source: q.Cwd,
+		Tools: []wire.ServerTool{{Name: "t"}}}},
+		Problems: []string{}}, nil
+}
+
+// Plugins implements api.Setup.
+func (setup) Plugins(_ context.Context, q wire.PluginQuery) (wire.PluginList, error) {
+	return wire.PluginList{Plugins: []wire.PluginRow{{ID: q.Name, Folder: q.Cwd, State: "on", Agents: q.Paths}},
+		Problems: []string{fmt.Sprint(q.Check)}}, nil
+}
+
+// SetPlugin implements api.Setup.
+func (setup) SetPlugin(_ context.Context, c wire.PluginChange) (wire.PluginList, error) {
+	return wire.PluginList{Plugins: []wire.PluginRow{{ID: c.Name, Folder: c.Cwd, Why: string(c.Action)}}}, nil
+}
+
+// Memories implements api.Setup.
+func (w setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
+	return []wire.Memory{{Agent: "a<b>" + q.Agent, Scope: q.Scope, Folder: q.Cwd, Files: []string{q.File}, Text: "t"}},
+		nil
+}
+
+// SetMemory implements api.Setup.
+func (w setup) SetMemory(_ context.Context, c wire.MemoryChange) (wire.Memory, error) {
+	if c.Text == nil {
+		return wire.Memory{}, &troupe.UserError{Problem: "no <memory>", Err: troupe.ErrNotFound}
+	}
+	w.did("memory %s %q", c.Agent, *c.Text)
+	return wire.Memory{Agent: c.Agent, Files: []string{}, Text: *c.Text}, nil
+}
+
+// SetServer implements api.Serving.
+func (w *World) SetServer(_ context.Context, c wire.ServerChange) (wire.ServerChanged, error) {
+	return wire.ServerChanged{File: c.Cwd + c.Scope + c.Name, Notes: []string{string(c.Entry)}}, nil
 }
 
 func (w *World) Rules(_ context.Context, p wire.Place) (wire.RuleList, error) {

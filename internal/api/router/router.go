@@ -100,7 +100,7 @@ func silent(t wire.Tree, err error) error {
 }
 
 // held says of what another process has in hand whether that one answers: its advice is worth nothing else.
-func (r *router) held(ctx context.Context, err error) error {
+func held(ctx context.Context, r *router, err error) error {
 	var held *api.HeldError
 	if !errors.As(err, &held) {
 		return err
@@ -119,11 +119,11 @@ func (r *router) held(ctx context.Context, err error) error {
 
 func (r *router) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	begun, err := r.API.Begin(ctx, b)
-	return begun, r.held(ctx, err)
+	return begun, held(ctx, r, err)
 }
 
 func (r *router) Remove(ctx context.Context, root troupe.SessionID) error {
-	return r.held(ctx, r.API.Remove(ctx, root))
+	return held(ctx, r, r.API.Remove(ctx, root))
 }
 
 // elsewhere: another process runs the tree, and can be called.

@@ -61,7 +61,9 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 	case actSend:
 		return v.send(ctx, a.text)
 	case actCommand:
-		return commandNamed(a.name).run(ctx, v, a.text)
+		err := commandNamed(a.name).run(ctx, v, a.text)
+		v.board.status = statusLine(v) // it may have changed what the next conversation begins with
+		return err
 	case actAnswer:
 		return v.trees.api.Answer(ctx, a.request, a.answer)
 	case actStop:
@@ -70,7 +72,8 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		if len(v.m.asks) > 0 {
 			text := showRequest(v.m.asks[0], &box{waiting: len(v.m.asks) - 1, whole: a.name == "whole",
 				explain: a.name == "explained", width: v.width(),
-				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role()})
+				color: v.color, local: v.o.Local, now: v.board.now(), home: v.home, main: v.role(),
+				said: len(v.m.said)})
 			v.flow(v.bell() + v.yellow(text))
 		}
 	case actCount:
@@ -113,7 +116,7 @@ func (v *conversation) yellow(s string) string {
 
 // send sends a message with what it names to the agent that is shown; the first one begins the conversation.
 func (v *conversation) send(ctx context.Context, text string) error {
-	m, notes := attach(v.trees.next.Cwd, v.home, text)
+	m, notes := attach(v.trees.next.Cwd, v.home, literal(&v.m, text))
 	for _, n := range notes {
 		v.say("  " + console.Clean(n))
 	}
@@ -258,6 +261,20 @@ func (v *conversation) find(word string) (troupe.SessionID, error) {
 			Hint: "/agents lists them with their numbers, /tasks the commands in the background."}
 	}
 	return id, nil
+}
+
+// listTodos shows all of the list of which the foot of the conversation shows a part.
+func listTodos(_ context.Context, v *conversation, _ string) error {
+	lines := v.board.work.Todos()
+	if len(lines) == 0 {
+		v.say("There is no list: the main agent makes one for work of several steps.")
+		return nil
+	}
+	for i := range lines {
+		lines[i] = console.Line(lines[i], 0)
+	}
+	v.say(strings.Join(lines, "\n"))
+	return nil
 }
 
 func listAgents(ctx context.Context, v *conversation, _ string) error {

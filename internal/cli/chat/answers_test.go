@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -25,7 +26,7 @@ func TestAnswersMeanWhatTheySay(t *testing.T) {
 				got = append(got, a.answer)
 			}
 		}
-		if len(got) != 1 || got[0] != want {
+		if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			t.Errorf("%q answers %+v, want %+v", word, got, want)
 		}
 	}

@@ -31,6 +31,7 @@ type box struct {
 	now     time.Time
 	home    string // paths below it begin with ~
 	main    string // what the main agent was begun as, if that is not main
+	said    int    // how many of its questions are answered
 	b       strings.Builder
 }
 
@@ -57,6 +58,9 @@ func showRequest(r wire.Request, x *box) string {
 		who += " (" + x.main + ")"
 	}
 	head, lines := asked(r)
+	if q, ok := questionOf(r, x.said); ok {
+		head, lines = x.question(r, q)
+	}
 	x.put("┏━ ", who+" asks: "+head)
 	if first := x.b.String(); x.color {
 		x.b.Reset()
@@ -73,7 +77,7 @@ func showRequest(r wire.Request, x *box) string {
 	if hidden > 0 {
 		x.put("┃   ", fmt.Sprintf("… %s; v shows all", console.Count(hidden, "more line")))
 	}
-	if r.Why != "" {
+	if r.Why != "" && len(r.Questions) == 0 {
 		x.put("┃ ", "why: "+short(console.Visible(console.Line(r.Why, 600)), r.Folder, x.home))
 	}
 	for _, want := range r.Listed() {
@@ -102,8 +106,12 @@ func showRequest(r wire.Request, x *box) string {
 // asked says what is asked for: in the first line, and in those below it.
 func asked(r wire.Request) (head string, lines []string) {
 	head = console.Line(r.Tool, 60)
-	if r.Kind == troupe.RequestQuestion {
+	switch r.Kind {
+	case troupe.RequestQuestion:
 		head = "a question"
+	case troupe.RequestPlan:
+		head = "shall this plan be carried out?"
+	case troupe.RequestPermission, troupe.RequestCost, troupe.RequestBackground:
 	}
 	if r.Calls > 1 {
 		head += fmt.Sprintf(" (%d calls)", r.Calls)

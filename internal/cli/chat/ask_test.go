@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,7 @@ func TestRequestOffersTheFolder(t *testing.T) {
 		t.Errorf("the prompt is %q", p)
 	}
 	yes := wire.Answer{Allow: true, Session: true, Wider: true}
-	if acts := m.line("f", -1); len(acts) != 1 || acts[0].request != "r" || acts[0].answer != yes {
+	if acts := m.line("f", -1); len(acts) != 1 || acts[0].request != "r" || !reflect.DeepEqual(acts[0].answer, yes) {
 		t.Errorf("f does %+v", acts)
 	}
 	r.Wider = ""

@@ -286,6 +286,6 @@ func (a *attacher) block(kind, path, more, content string) {
 	}
 	end := "</attached-" + kind + ">"
 	content = strings.ReplaceAll(content, "</attached-", "<\\/attached-")
-	fmt.Fprintf(&a.text, "\n\n<attached-%s path=%q%s>\n%s\n%s", kind, path, more, strings.TrimSuffix(content, "\n"),
+	fmt.Fprintf(&a.text, wire.Attached+"%s path=%q%s>\n%s\n%s", kind, path, more, strings.TrimSuffix(content, "\n"),
 		end)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 func project(t *testing.T) (cwd, home string) {
@@ -106,7 +108,7 @@ func TestCompletePath(t *testing.T) {
 	cwd, home := project(t)
 	complete := completer(cwd, home, func(command string) []string {
 		return map[string][]string{"mode": {"plan", "default"}, "resume": {"7k3f", "job"}}[command]
-	})
+	}, func() []wire.Skill { return []wire.Skill{{Name: "ship"}, {Name: "sub:dir"}} })
 	for _, tt := range []struct {
 		before string
 		from   int
@@ -119,6 +121,8 @@ func TestCompletePath(t *testing.T) {
 		{"@~/pro", 0, []string{"@~/project/"}},
 		{"@nowhere/", 0, nil},
 		{"/ta", 0, []string{"/tasks "}},
+		{"/sh", 0, []string{"/show ", "/ship "}},
+		{"/sub", 0, []string{"/sub:dir "}},
 		{"hello", 0, nil},
 		{"/mode p", 6, []string{"plan"}},
 		{"/res ", 5, []string{"7k3f", "job"}},

@@ -15,6 +15,8 @@ func keysOf(r wire.Request) []string {
 	switch {
 	case r.Kind == troupe.RequestQuestion:
 		return nil
+	case r.Kind == troupe.RequestPlan:
+		return []string{"y", "e", "n"}
 	case r.Grant == "":
 		return []string{"y", "n"}
 	case r.Wider == "":
@@ -30,7 +32,7 @@ const near = 15 * time.Minute
 func (x *box) choices(r wire.Request) []string {
 	var out []string
 	if r.Kind == troupe.RequestQuestion {
-		out = []string{"write your answer, or n for none"}
+		out = x.options(r)
 	}
 	for _, key := range keysOf(r) {
 		line := key + "  " + x.choice(r, key)
@@ -58,6 +60,9 @@ func (x *box) choices(r wire.Request) []string {
 
 // choice is what a key answers.
 func (x *box) choice(r wire.Request, key string) string {
+	if r.Kind == troupe.RequestPlan {
+		return ofPlan(key)
+	}
 	switch key {
 	case "y":
 		if r.Kind == troupe.RequestBackground {
@@ -80,6 +85,9 @@ func (x *box) choice(r wire.Request, key string) string {
 
 // meaning says more of a key than the line that offers it.
 func meaning(r wire.Request, key string) string {
+	if r.Kind == troupe.RequestPlan {
+		return "."
+	}
 	switch key {
 	case "y":
 		if r.Kind == troupe.RequestBackground {
@@ -121,7 +129,7 @@ func (x *box) folder(path string) string {
 func (x *box) also(r wire.Request) string {
 	var also []string
 	if left := r.Until.Sub(x.now); !r.Until.IsZero() && left < near {
-		also = append(also, "denied at "+r.Until.In(x.local).Format("15:04")+" unless answered")
+		also = append(also, unanswered(r)+r.Until.In(x.local).Format("15:04")+" unless answered")
 	}
 	switch {
 	case x.waiting == 1:

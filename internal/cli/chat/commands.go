@@ -24,11 +24,15 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "help", help: "what there is", aliases: []string{"h", "?"}, early: true, late: true,
-			run: func(_ context.Context, v *conversation, _ string) error { v.say(help(v.width())); return nil }},
+			run: func(ctx context.Context, v *conversation, _ string) error {
+				v.say(help(v.width()) + skillHelp(skillsOf(ctx, v), v.width()))
+				return nil
+			}},
 		{name: "agents", help: "every agent of this conversation", aliases: []string{"agent"}, late: true,
 			run: listAgents},
 		{name: "tasks", help: "what is at work", aliases: []string{"task", "ps", "jobs"}, late: true,
 			run: listTasks},
+		{name: "todos", help: "the list of what is to be done", aliases: []string{"todo"}, late: true, run: listTodos},
 		{name: "show", args: "[N|TASK]", help: "all of a result that was shown in part, or a command's output",
 			aliases: []string{"expand"}, late: true, run: showWhole},
 		{name: "log", args: "[NAME|#|TASK]", help: "all that an agent said and did, or a command's output",
@@ -38,6 +42,8 @@ func commands() []command {
 			run: clearTree},
 		{name: "cost", help: "the bill, and how much of the limits is used", aliases: []string{"usage", "bill"},
 			late: true, run: showCost},
+		{name: "context", args: "[NAME|#]", help: "what stands in an agent's context, and what each part takes",
+			late: true, run: showContext},
 		{name: "model", args: "[NAME]", help: "the main agent's model, or another one from here on", early: true,
 			run: setModel},
 		{name: "mode", args: "[NAME]", help: "what is allowed without a question: default, acceptEdits, plan, …",
@@ -155,7 +161,7 @@ func help(width int) string {
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
   While agents work, what you send steers the main agent, or the agent that /foreground or /log shows.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.
-  Ctrl-B, where nothing is typed, is /background.
+  Ctrl-B, where nothing is typed, is /background. Shift-Tab begins plan mode, and ends it.
   Up, Down and Ctrl-R find what was entered before: Ctrl-R what holds the words on the line.
 `)
 	return b.String()

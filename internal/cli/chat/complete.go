@@ -10,10 +10,12 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // completer proposes commands at the beginning of a line, what they take behind them, and paths behind an @.
-func completer(cwd, home string, values func(command string) []string) func(before string) (int, []string) {
+func completer(cwd, home string, values func(command string) []string,
+	skills func() []wire.Skill) func(before string) (int, []string) {
 	return func(before string) (int, []string) {
 		if name, typed, ok := strings.Cut(before, " "); ok && strings.HasPrefix(name, "/") &&
 			!strings.ContainsAny(typed, " \n") {
@@ -31,6 +33,11 @@ func completer(cwd, home string, values func(command string) []string) func(befo
 			for _, c := range commands() {
 				if strings.HasPrefix("/"+c.name, before) {
 					out = append(out, "/"+c.name+" ")
+				}
+			}
+			for _, s := range skills() {
+				if strings.HasPrefix("/"+s.Name, before) && !slices.Contains(out, "/"+s.Name+" ") {
+					out = append(out, "/"+s.Name+" ")
 				}
 			}
 			return 0, out

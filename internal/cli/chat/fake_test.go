@@ -437,3 +437,7 @@ func (f *fake) heardAll(t *testing.T, want ...string) {
 		t.Errorf("it was told\n%q\nand not\n%q", f.told, want)
 	}
 }
+
+func (f *fake) Skills(context.Context, wire.SkillQuery) (wire.SkillList, error) {
+	return wire.SkillList{Skills: []wire.Skill{{Name: "ship", People: true}}}, nil
+}

@@ -84,7 +84,8 @@ func TestLocal(t *testing.T) {
 		"There are three.\n",
 		"┏━ main asks: Write\n", "was written\n", "✓ Write note.txt  +1 −0\n", "Hello.\n",
 		"note.txt", "is removed; it was not there\n", "Undo this?", "1 of 1 file was put back.",
-		"tokens: 15k of 100k used (", "main/Trace callers (Explore)", "script:", "/resume ID goes on with one.",
+		"limit of tokens: ", "k of 100k used (", "main/Trace callers (Explore)", "script:",
+		"/resume ID goes on with one.",
 		"troupe: ", "Hello.\n",
 	} {
 		_, after, ok := strings.Cut(rest, want)

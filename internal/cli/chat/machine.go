@@ -14,26 +14,33 @@ import (
 // machine decides what a person's lines and keys mean. It is pure: what happened goes in,
 // what is to be done comes out.
 type machine struct {
-	terminal        bool   // somebody sits there; else the lines come from a pipe
-	begun           bool   // there is a tree
-	working         bool   // the main agent has a run under way
-	interrupts      int    // Ctrl-C, one after the other
-	interruptedLine string // what stood on the line at the first of them
-	left            int    // commands at work that would end with the conversation
+	skills          map[string]bool // the commands of files, in lower case
+	terminal        bool            // somebody sits there; else the lines come from a pipe
+	begun           bool            // there is a tree
+	working         bool            // the main agent has a run under way
+	interrupts      int             // Ctrl-C, one after the other
+	interruptedLine string          // what stood on the line at the first of them
+	left            int             // commands at work that would end with the conversation
 	asks            []wire.Request
 	shown           string          // the request that was shown last
+	said            []troupe.Said   // to its questions so far
 	settled         map[string]bool // requests that were answered here
 	mark            int             // grows with each question that is shown
 	dialog          dialog
-	proposed        string            // the words of that question
-	closing         map[string]string // why requests go away, if it was something done here
-	went            string            // the path of a request that went away unanswered here
-	wentAt          time.Time         // and when
-	now             time.Time         // when it happens what the machine is told of
-	ending          bool              // no more messages: the tree is waited for
-	beside          bool              // an agent or a command is shown, and not the conversation
-	to              string            // the agent that is shown, which has what is sent; "" is the main agent
-	returned        time.Time         // when the conversation was shown again because that had ended
+	proposed        string // the words of that question
+	gone
+	now      time.Time // when it happens what the machine is told of
+	ending   bool      // no more messages: the tree is waited for
+	beside   bool      // an agent or a command is shown, and not the conversation
+	to       string    // the agent that is shown, which has what is sent; "" is the main agent
+	returned time.Time // when the conversation was shown again because that had ended
+}
+
+// gone is what is known of requests that went away.
+type gone struct {
+	closing map[string]string // why, if it was something done here
+	went    string            // the path of one that went away unanswered here
+	wentAt  time.Time         // and when
 }
 
 // act is something to be done.
@@ -112,6 +119,9 @@ func (m *machine) line(text string, mark int) []act {
 	case word == "?" && m.terminal:
 		text = "/help" // to a model it would say nothing
 	}
+	if m.ofFile(text) && !m.ending {
+		return m.sends(text)
+	}
 	if name, args, ok := parseCommand(text); ok {
 		return m.command(name, args)
 	}
@@ -122,7 +132,12 @@ func (m *machine) line(text string, mark int) []act {
 		return []act{say("Not sent: the request of %s was gone when %q came. Enter it again to send it to %s.", m.went,
 			word, m.listener())}
 	}
-	send := act{kind: actSend, text: unescape(text)}
+	return m.sends(unescape(text))
+}
+
+// sends sends a message, and reminds of the question that is open.
+func (m *machine) sends(text string) []act {
+	send := act{kind: actSend, text: text}
 	if len(m.asks) > 0 {
 		return []act{send, m.waits()}
 	}
@@ -163,9 +178,16 @@ func (m *machine) listener() string { return cmp.Or(m.to, "the main agent") }
 func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 	ask := m.asks[0]
 	a := wire.Answer{}
+	if q, ok := questionOf(ask, len(m.said)); ok {
+		if said, problem, taken := chosen(q, text, word); taken {
+			return m.tellQuestion(ask, said, problem, mark)
+		}
+	}
 	switch {
 	case word == "y" || word == "yes":
 		a.Allow = true
+	case word == "e" && ask.Kind == troupe.RequestPlan:
+		a.Allow, a.Mode = true, troupe.ModeAcceptEdits
 	case word == "s" || word == "session" || word == "a" || word == "always":
 		if ask.Grant == "" {
 			return []act{say("There is no rule that could allow this from now on; y allows it once.")}, true
@@ -190,12 +212,16 @@ func (m *machine) reply(text, word string, mark int) ([]act, bool) {
 		return nil, false
 	}
 	if mark >= 0 && mark < m.mark {
-		late := say("This request came up while you were typing. Answer once more, if that was meant for it.")
-		return []act{late}, true
+		return []act{lateFor()}, true
 	}
+	return m.settle(ask, a), true
+}
+
+// settle answers the request that is shown.
+func (m *machine) settle(ask wire.Request, a wire.Answer) []act {
 	m.settled[ask.ID] = true
 	m.asks = m.asks[1:]
-	return append([]act{{kind: actAnswer, request: ask.ID, answer: a}}, m.next()...), true
+	return append([]act{{kind: actAnswer, request: ask.ID, answer: a}}, m.next()...)
 }
 
 func hasWord(s, word string) bool {
@@ -212,7 +238,7 @@ func (m *machine) next() []act {
 	if m.asks[0].ID == m.shown {
 		return nil
 	}
-	m.shown = m.asks[0].ID
+	m.shown, m.said = m.asks[0].ID, nil
 	m.mark++
 	return []act{{kind: actShow}}
 }

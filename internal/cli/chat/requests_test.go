@@ -208,3 +208,14 @@ func TestQuestionMark(t *testing.T) {
 		}
 	}
 }
+
+// TestShiftTabPlans: the key begins plan mode, and ends it.
+func TestShiftTabPlans(t *testing.T) {
+	t.Parallel()
+	p := sitAt(t, newFake(func(*fake, string) {}), wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("\x1b[Z")
+	p.shows("The conversation will begin with: plan")
+	p.Keys("\x1b[Z")
+	p.shows("The conversation will begin with: default")
+}

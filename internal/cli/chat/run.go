@@ -154,7 +154,8 @@ func (v *conversation) open(ctx context.Context) (func() error, error) {
 	}
 	e, err := editor.Open(in, v.c.Out,
 		editor.Options{History: v.o.History, Mask: v.o.Mask,
-			Complete: completer(v.trees.next.Cwd, home, valuesOf(ctx, v.trees.api, v.trees.next.Cwd))})
+			Complete: completer(v.trees.next.Cwd, home, valuesOf(ctx, v.trees.api, v.trees.next.Cwd),
+				func() []wire.Skill { return skillsOf(ctx, v) })})
 	if e == nil {
 		return nil, err
 	}
@@ -221,6 +222,7 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 			v.complain(ev.Err)
 			return
 		}
+		know(ctx, v, ev.Text)
 		v.perform(ctx, v.m.line(ev.Text, ev.Mark))
 	case editor.Interrupt:
 		v.perform(ctx, v.m.interrupt(ev.Text))
@@ -228,6 +230,11 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		v.perform(ctx, v.m.escape())
 	case editor.Background:
 		v.perform(ctx, v.m.background())
+	case editor.Plan:
+		if err := togglePlan(ctx, v); err != nil {
+			v.complain(err)
+		}
+		v.board.status = statusLine(v)
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:

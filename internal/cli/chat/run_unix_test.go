@@ -241,7 +241,7 @@ func TestBeforeTheFirstWords(t *testing.T) {
 	p.sees("\nThe conversation will begin with: anthropic/haiku\n>")
 	p.Keys("/mode foo\r")
 	p.sees("\ntroupe: there is no permission mode \"foo\"\nThe modes are default, acceptEdits, plan, " +
-		"dontAsk,\nbypassPermissions.\n>")
+		"auto, dontAsk,\nbypassPermissions.\n>")
 	p.Keys("/mode plan\r")
 	p.sees("\nThe conversation will begin with: plan\n>")
 	p.Keys("hello\r")

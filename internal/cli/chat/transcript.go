@@ -114,6 +114,29 @@ func showLog(ctx context.Context, v *conversation, word string) error {
 	return nil
 }
 
+// showContext shows what the next model call of an agent sends; without a name, the main agent's.
+func showContext(ctx context.Context, v *conversation, word string) error {
+	id := v.tree.root
+	if word != "" && word != "main" {
+		var err error
+		if id, err = v.find(word); err != nil {
+			return err
+		}
+	}
+	x, err := v.trees.api.Context(ctx, id)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	c := *v.c
+	c.Out, c.Width = &b, v.width()
+	if err := c.Context(x); err != nil {
+		return err
+	}
+	v.say(strings.TrimSuffix(b.String(), "\n"))
+	return nil
+}
+
 // foreground shows an agent or a command at work until its end; the conversation waits meanwhile.
 func foreground(ctx context.Context, v *conversation, word string) error {
 	switch t, err := v.command(ctx, word); {

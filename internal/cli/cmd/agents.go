@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ func writeAgents(c *console.Console, list wire.AgentList) error {
 		if model == "" {
 			model = "inherit"
 		}
-		from := place(c, a.Source)
+		from := fromPlugin(a.Scope, a.Name, place(c, a.Source))
 		if len(a.Shadows) > 0 {
 			from += " (replaces " + place(c, a.Shadows[0]) + ")"
 		}
@@ -159,7 +160,8 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 	}
 	if !asJSON {
 		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be started here; notes on %s\n",
-			counted(len(files), "file"), counted(agents, "agent"), failed, counted(odd, "file")); err != nil {
+			console.Count(len(files), "file"), console.Count(agents, "agent"), failed,
+			console.Count(odd, "file")); err != nil {
 			return err
 		}
 	}
@@ -228,6 +230,9 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	line("starts only", strings.Join(p.Starts, ", "))
 	count("max turns", int64(p.MaxTurns))
 	count("max tokens", p.Tokens)
+	if m := p.Memory; m != nil {
+		line("memory", string(m.Scope)+" ("+place(c, m.Folder)+")")
+	}
 	if p.Background {
 		line("works", "in the background")
 	}
@@ -285,16 +290,11 @@ func isFree(ctx context.Context, c *console.Console, a api.API, name string) err
 	return nil
 }
 
-// counted is a number of things in words: "1 file", "2 files".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 func writeNew(c *console.Console, base, name string) error {
-	if name == "" || strings.ContainsAny(name, "/\\:") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, ".") {
+	odd := strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+	})
+	if name == "" || odd || strings.HasPrefix(name, "-") || strings.EqualFold(name, "main") {
 		return console.Usage("%q cannot be the name of an agent's file: use letters, digits, - and _", name)
 	}
 	const dir = ".claude/agents"

@@ -48,50 +48,78 @@ func takeWord(args []string) (ref []string, word string, ok bool) {
 func newAnswer(c *console.Console) *cobra.Command {
 	var asJSON bool
 	var ans wire.Answer
+	var pick picked
+	var edits bool
 	cmd := &cobra.Command{
 		// Without brackets: what writes the usage line would move an optional word to its end.
-		Use: "answer REQUEST allow|deny", Short: "Allow or deny a permission request",
-		Long: `Answer a permission request, from any terminal. REQUEST is its id, as troupe requests shows
+		Use: "answer REQUEST allow|deny", Short: "Answer a request: allow or deny it, or choose",
+		Long: `Answer a request, from any terminal. REQUEST is its id, as troupe requests shows
 it, or the beginning of its id. You can leave it out if exactly one request is open, and you
-can also write it after allow or deny.`,
+can also write it after allow or deny. A question is answered with --choice, --text or both in
+the place of the word; deny says that you will not answer it. Allowing a plan ends plan mode;
+deny --note WORDS says what to change.`,
 		Example: `troupe answer allow
 troupe answer 9m20 deny --note "use the test database"
 troupe answer 9m20 allow --session   # and calls like it, for all agents of the session
 troupe answer 9m20 allow --folder    # and for all files of the folder
-troupe answer 9m20 allow --always    # and saves a rule for this folder`,
+troupe answer 9m20 allow --always    # and saves a rule for this folder
+troupe answer 9m20 --choice SQLite   # of the options of a question, by label or number
+troupe answer 9m20 --choice Store=2 --text "Name=billing"   # of several questions`,
 		Args: func(_ *cobra.Command, args []string) error {
 			ref, word, ok := takeWord(args)
+			if pick.any() && !ok && len(args) < 2 {
+				ref, ok = args, true
+			}
+			if pick.any() && word == denyWord {
+				return console.Usage("--choice and --text answer a question; deny says that there is no answer")
+			}
 			if !ok {
 				return console.Usage("troupe answer takes a request and a word: troupe answer 9m20 allow, or deny")
 			}
 			if len(ref) > 0 && ref[0] == "" {
 				return console.Usage("the request is empty; is a variable not set?")
 			}
-			if word == denyWord && (ans.Session || ans.Wider || ans.Always) {
-				return console.Usage("--session, --folder and --always go with allow only")
+			if word == denyWord && (ans.Session || ans.Wider || ans.Always || edits) {
+				return console.Usage("--session, --folder, --always and --accept-edits go with allow only")
 			}
 			return nil
 		},
 		ValidArgsFunction: c.Requests,
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {
-			ref, word, _ := takeWord(args)
-			ans.Allow = word == allowWord
-			return answer(ctx, c, a, ref, ans, asJSON)
+			ref, word, ok := takeWord(args)
+			if !ok {
+				ref = args
+			}
+			ans.Allow = word == allowWord || pick.any()
+			if edits {
+				ans.Mode = troupe.ModeAcceptEdits
+			}
+			return answer(ctx, c, a, ref, ans, pick, asJSON)
 		}),
 	}
 	cmd.Flags().BoolVar(&ans.Session, "session", false, "Allow it, and calls like it, for the rest of the session")
 	cmd.Flags().BoolVar(&ans.Wider, "folder", false,
 		"Allow it for all files of the same folder, for the rest of the session")
 	cmd.Flags().BoolVar(&ans.Always, "always", false, "Always allow it in this folder: saves a rule")
+	cmd.Flags().BoolVar(&edits, "accept-edits", false, "Of a plan: allow it, and edits in the folder without asking")
+	cmd.Flags().StringArrayVar(&pick.choices, "choice", nil,
+		"Of a question: an option, by label or number; QUESTION=OPTION where there are several questions")
+	cmd.Flags().StringArrayVar(&pick.texts, "text", nil, "Of a question: an answer in your own words")
 	cmd.Flags().StringVar(&ans.Note, "note", "", "Message for the agent")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func answer(ctx context.Context, c *console.Console, a api.API, ref []string, ans wire.Answer, asJSON bool) error {
+func answer(ctx context.Context, c *console.Console, a api.API, ref []string, ans wire.Answer, pick picked,
+	asJSON bool) error {
 	r, err := a.Request(ctx, strings.Join(ref, ""))
 	if err != nil {
 		return err
+	}
+	if pick.any() {
+		if ans.Answers, err = pick.answers(r); err != nil {
+			return err
+		}
 	}
 	if (ans.Session || ans.Always) && r.Grant == "" {
 		return &troupe.UserError{
@@ -134,6 +162,12 @@ func tellAnswer(c *console.Console, t wire.Tree, r wire.Request, out answered) e
 			console.VisibleLine(r.File))
 	case out.Session || out.Folder:
 		word = fmt.Sprintf("allowed, and %s for this session", console.VisibleLine(r.Grant))
+	case out.Allow && r.Kind == troupe.RequestQuestion:
+		word = "answered"
+	case out.Allow && r.Kind == troupe.RequestPlan:
+		word = "approved"
+	case r.Kind == troupe.RequestPlan:
+		word = "not approved; it goes on planning"
 	case out.Allow:
 		word = "allowed"
 	}

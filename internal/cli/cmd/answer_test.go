@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		h := leftWorld{apitest.New()}
-		err := answer(t.Context(), &console.Console{Out: &b}, h, []string{"9m2"}, x.answer, x.json)
+		err := answer(t.Context(), &console.Console{Out: &b}, h, []string{"9m2"}, x.answer, picked{}, x.json)
 		if err != nil || !strings.HasPrefix(b.String(), x.says) {
 			t.Errorf("%+v: %v\n%s", x.answer, err, b.String())
 		}
@@ -48,7 +48,7 @@ func TestNoRule(t *testing.T) {
 	t.Parallel()
 	h := noRule{leftWorld{apitest.New()}}
 	err := answer(t.Context(), &console.Console{Out: &bytes.Buffer{}}, h, nil, wire.Answer{Allow: true, Session: true},
-		false)
+		picked{}, false)
 	if err == nil || !strings.Contains(err.Error(), "no rule would allow") || len(h.Calls()) > 0 {
 		t.Errorf("%v, did %q", err, h.Calls())
 	}

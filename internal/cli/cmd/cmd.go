@@ -21,9 +21,14 @@ import (
 func All(c *console.Console, runner Runner) []*cobra.Command {
 	return []*cobra.Command{
 		newRecord(c, runner), newReplay(c, runner),
-		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newRequests(c),
+		newSessions(c), newShow(c), newLog(c), newSend(c), newStop(c), newTasks(c), newCost(c), newContext(c),
+		newRequests(c),
 		newAnswer(c),
-		newAgents(c), newPermissions(c), newRemove(c), newDoctor(c), newModels(c), newUndo(c), newVersion(c),
+		newAgents(c), newSkills(c), newPlans(c), newHooks(c), newMCP(c), newPlugins(c), newPermissions(c), newRemove(c),
+		newDoctor(c),
+		newModels(c), newMemory(c),
+		newUndo(c),
+		newVersion(c),
 	}
 }
 

@@ -68,6 +68,10 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	if cut := console.Cut(bill.Agents); cut != "" {
 		fmt.Fprintln(c.Out, cut)
 	}
+	if s := bill.Spared; s != nil {
+		fmt.Fprintf(c.Out, "about %s tokens of instructions were not sent in %s of %s that need none\n",
+			troupe.FormatTokens(s.Tokens), console.Count(s.Calls, "call"), console.Count(s.Agents, "agent"))
+	}
 	if len(bill.Limits) > 0 {
 		fmt.Fprintln(c.Out)
 	}

@@ -167,6 +167,9 @@ func repairDatabase(ctx context.Context, c *console.Console, asJSON bool) error 
 	if asJSON {
 		return c.JSON(r)
 	}
+	if r.Torn != "" {
+		fmt.Fprintf(c.Out, "lost    %s\n", console.Line(r.Torn, 0))
+	}
 	if r.Damaged == "" {
 		fmt.Fprintf(c.Out, "%s is not damaged. Nothing was changed.\n", c.ShortPath(r.Database))
 		return nil

@@ -89,10 +89,10 @@ func plantedEvents() []troupe.Event {
 	var out []troupe.Event
 	for i, b := range []troupe.Body{
 		first, troupe.Started{Run: 2}, mails, full[troupe.CallSealed](), full[troupe.ModelFailed](), again, replied,
-		full[troupe.ModelChanged](), full[troupe.AuthorityChanged](), full[troupe.ToolJudged](),
+		full[troupe.ModelChanged](), full[troupe.AuthorityChanged](), full[troupe.ToolJudged](), full[troupe.HookRan](),
 		full[troupe.ToolStarted](), finished, failed, denied, full[troupe.ToolFinished](), full[troupe.RequestOpened](),
 		full[troupe.RequestAnswered](), full[troupe.Compacted](), full[troupe.BudgetWarned](),
-		full[troupe.SettingsChanged](), full[troupe.Ended](),
+		full[troupe.SettingsChanged](), full[troupe.AutoAsked](), full[troupe.AutoJudged](), full[troupe.Ended](),
 	} {
 		out = append(out, troupe.Event{Session: "7k3f00000000", Root: "7k3f00000000", Seq: int64(i + 1), Body: b})
 	}
@@ -120,8 +120,9 @@ func TestNothingPrintedActsOnTheTerminal(t *testing.T) {
 		"answer": func(c *console.Console) error {
 			return tellAnswer(c, tree, request, answered{Allow: true, Always: true})
 		},
-		"cost":   func(c *console.Console) error { return writeCost(c, full[wire.Cost]()) },
-		"models": func(c *console.Console) error { return writeModels(c, full[wire.ModelList]()) },
+		"cost":    func(c *console.Console) error { return writeCost(c, full[wire.Cost]()) },
+		"context": func(c *console.Console) error { return c.Context(full[wire.Context]()) },
+		"models":  func(c *console.Console) error { return writeModels(c, full[wire.ModelList]()) },
 		"none": func(c *console.Console) error {
 			return writeModels(c,
 				wire.ModelList{Providers: []string{planted}})

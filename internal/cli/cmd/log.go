@@ -257,11 +257,35 @@ func describeReply(b troupe.Replied) string {
 	return text
 }
 
+// describeAuto is what the model of mode auto is asked, and says.
+func describeAuto(e troupe.Event) string {
+	switch b := e.Body.(type) {
+	case troupe.AutoAsked:
+		return line("call %d of reply %d: the model of mode auto is asked (%s)", b.Call, b.Reply,
+			console.Model(b.Model))
+	case troupe.AutoJudged:
+		word := "does not allow it"
+		switch {
+		case b.Failed:
+			word = "gives no verdict"
+		case b.Effect == troupe.Allow:
+			word = "allows it"
+		}
+		return line("call %d of reply %d: the model of mode auto %s: %s · %s tokens · %s", b.Call, b.Reply, word,
+			console.Line(b.Why, 0), troupe.FormatTokens(b.Usage.Total()), b.Cost)
+	}
+	return ""
+}
+
 func describeCall(e troupe.Event) string {
 	switch b := e.Body.(type) {
+	case troupe.HookRan:
+		return describeHook(b)
 	case troupe.ToolJudged:
 		return line("call %d of reply %d is judged by %s: %s %s", b.Call, b.Reply, b.By,
 			cmp.Or(string(b.Effect), "nothing to say"), console.Line(b.Why, 0))
+	case troupe.AutoAsked, troupe.AutoJudged:
+		return describeAuto(e)
 	case troupe.ToolStarted:
 		text := line("call %d of reply %d begins: %s (%s)", b.Call, b.Reply, b.Name, b.Decision.Step)
 		if b.Child != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -18,7 +19,7 @@ import (
 func newRequests(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "requests", Short: "List open permission requests", Args: console.NoArgs,
+		Use: "requests", Short: "List open requests", Args: console.NoArgs,
 		Long: `List the open requests of all sessions: which agent asks, why, and the exact
 action. Invisible characters are shown as escapes. A request stays open when its process ends.`,
 		Example: "troupe requests\ntroupe answer 9m20 allow",
@@ -54,7 +55,7 @@ func listRequests(ctx context.Context, c *console.Console, a api.API, asJSON boo
 // writeRequest shows one request whole. Every line of what an agent wrote is marked, so that none
 // of it can pass for words of ours.
 func writeRequest(w io.Writer, r wire.Request, now time.Time) {
-	fmt.Fprintf(w, "%s  %s asks for %s\n", r.ID, console.VisibleLine(r.Path), console.VisibleLine(r.Tool))
+	fmt.Fprintf(w, "%s  %s asks %s\n", r.ID, console.VisibleLine(r.Path), askedFor(r))
 	fmt.Fprintf(w, "  why      %s\n", console.VisibleLine(r.Why))
 	for i, want := range r.Listed() {
 		label := ""
@@ -88,6 +89,14 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 	if !r.Running {
 		fmt.Fprintf(w, "  waits    no process is running it; resume it with: troupe -p --resume %s\n", r.Root)
 	}
+	if len(r.Questions) > 0 {
+		fmt.Fprintf(w, "  answer   %s\n", howToChoose(r))
+		return
+	}
+	if r.Kind == troupe.RequestPlan {
+		fmt.Fprintf(w, "  answer   troupe answer %s allow [--accept-edits], or deny --note WHAT TO CHANGE\n", r.ID)
+		return
+	}
 	always := ""
 	if r.Grant != "" {
 		always = fmt.Sprintf("   (--session, --always: %s from now on)", console.VisibleLine(r.Grant))
@@ -114,6 +123,42 @@ func untilText(r wire.Request, now time.Time) string {
 	case left <= 0:
 		return ", its time is over"
 	default:
-		return fmt.Sprintf(", denied in %s unless answered", console.Duration(left.Milliseconds()))
+		what := "denied"
+		switch {
+		case r.Server != "":
+			what = "declined"
+		case r.Kind == troupe.RequestQuestion:
+			what = "the default holds"
+		}
+		if r.Kind == troupe.RequestPlan {
+			what = "not approved"
+		}
+		return fmt.Sprintf(", %s in %s unless answered", what, console.Duration(left.Milliseconds()))
 	}
+}
+
+// askedFor completes the line that says who asks.
+func askedFor(r wire.Request) string {
+	switch n := len(r.Questions); {
+	case n == 1:
+		return "a question"
+	case n > 1:
+		return fmt.Sprintf("%d questions", n)
+	}
+	if r.Kind == troupe.RequestPlan {
+		return "to carry out its plan"
+	}
+	return "for " + console.VisibleLine(r.Tool)
+}
+
+// howToChoose says how the questions of a request are answered.
+func howToChoose(r wire.Request) string {
+	if len(r.Questions) == 1 {
+		return fmt.Sprintf("troupe answer %s --choice LABEL, or --text WORDS", r.ID)
+	}
+	text := "troupe answer " + r.ID
+	for i := range r.Questions {
+		text += fmt.Sprintf(" --choice %d=LABEL", i+1)
+	}
+	return text + "   (or --text 1=WORDS)"
 }

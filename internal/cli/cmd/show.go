@@ -10,6 +10,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
 	"github.com/troupe-dev/troupe/internal/cli/run"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
@@ -49,7 +50,14 @@ func show(ctx context.Context, c *console.Console, a api.API, ref string, asJSON
 	if err != nil {
 		return err
 	}
+	events, err := a.Events(ctx, s.Root, 0, 0)
+	if err != nil {
+		return err
+	}
 	writeSession(c, t, report, s)
+	if s.Parent == "" {
+		writeBoard(c, events)
+	}
 	return nil
 }
 
@@ -66,6 +74,22 @@ func narrow(r wire.Report, s wire.Session) wire.Report {
 		}
 	}
 	return r
+}
+
+// writeBoard tells what the agents of a tree have put down to be done.
+func writeBoard(c *console.Console, events []troupe.Event) {
+	var board live.Board
+	for _, e := range events {
+		if b, ok := e.Body.(troupe.BoardChanged); ok {
+			board.Take(b)
+		}
+	}
+	for i, l := range board.Lines() {
+		if i == 0 {
+			fmt.Fprintln(c.Out)
+		}
+		fmt.Fprintln(c.Out, l)
+	}
 }
 
 func leftBehind(root troupe.SessionID) string {

@@ -22,26 +22,33 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-//go:embed login.yaml
-var loginScript []byte
-
-const prompt = "People say they are signed out as soon as they sign in. Find out why and fix the login bug."
-
 // New makes the command.
 func New(c *console.Console) *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo", Short: "Watch a whole run, offline and without a key", Args: console.NoArgs,
+		Use: "demo [plan]", Short: "Watch a whole run, offline and without a key",
 		Long: `Copies a small Go project with a login bug into a temporary folder and has a team of agents
 find it, fix it and check the fix. The agents' words come from a file; every tool call is
-real, and so is what is measured: the diff, the tests, the durations.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd.Context(), c, keep) },
+real, and so is what is measured: the diff, the tests, the durations.
+
+With the word plan an agent looks first, asks a question, and writes a plan. Only when that
+is approved does it change anything. The demo answers in your place, and says what.`,
+		Example:   "troupe demo\ntroupe demo plan\ntroupe demo plan --keep",
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{"plan"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s := fixing()
+			if len(args) > 0 {
+				s = planning()
+			}
+			return execute(cmd.Context(), c, s, keep)
+		},
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "Keep the folder, to look around in it afterwards")
 	return cmd
 }
 
-func execute(ctx context.Context, c *console.Console, keep bool) (err error) {
+func execute(ctx context.Context, c *console.Console, s scene, keep bool) (err error) {
 	temp, err := home.MakeTemp("demo-")
 	if err != nil {
 		return err
@@ -54,17 +61,17 @@ func execute(ctx context.Context, c *console.Console, keep bool) (err error) {
 		}
 	}()
 	dir := temp.Path
-	project, script := filepath.Join(dir, "porch"), filepath.Join(dir, "login.yaml")
+	project, script := filepath.Join(dir, "porch"), filepath.Join(dir, "script.yaml")
 	if err := os.Mkdir(project, 0o755); err != nil {
 		return fmt.Errorf("make a folder for the demo: %w", err)
 	}
 	if err := unpackProject(project); err != nil {
 		return err
 	}
-	if err := os.WriteFile(script, loginScript, 0o600); err != nil {
+	d := demo{c: c, scene: s, home: filepath.Join(dir, "home"), project: project, script: script, bold: "%s"}
+	if err := os.WriteFile(script, d.replies(d.home), 0o600); err != nil {
 		return fmt.Errorf("write the demo's script: %w", err)
 	}
-	d := demo{c: c, home: filepath.Join(dir, "home"), project: project, script: script, bold: "%s"}
 	if c.Color(c.OutTTY) {
 		d.bold = "\x1b[1m%s\x1b[0m"
 	}
@@ -78,6 +85,8 @@ func execute(ctx context.Context, c *console.Console, keep bool) (err error) {
 }
 
 type demo struct {
+	scene
+
 	c             *console.Console
 	home, project string
 	script, bold  string
@@ -98,17 +107,19 @@ func (d demo) play(ctx context.Context) error {
 		return d.c.Lookup(name)
 	}
 	c.Err, c.ErrTTY = d.c.Out, d.c.OutTTY
-	fmt.Fprintf(c.Out, d.bold+"\n", "$ troupe -p \""+prompt+"\"")
+	fmt.Fprintf(c.Out, d.bold+"\n", "$ troupe -p "+d.flags+"\""+d.begin.Prompt+"\"")
 	fmt.Fprintln(c.Out, "Scripted model: the agents' words come from a file. Every tool call is real.")
 	fmt.Fprintln(c.Out)
 	return c.With(ctx, troupe.SurfaceHeadless, func(h *home.Home) error {
-		report, err := run.Follow(ctx, &c, h.API, wire.Begin{
-			Prompt: prompt, Cwd: d.project, Model: "script:" + d.script,
-			Permissions: wire.Permissions{Allow: []string{
-				"Edit, Bash(go test ./...), Bash(go test -count=1 ./...)",
-				"Bash(go test -count=1 -v -run TestLogin ./internal/auth), Bash(go vet ./...)",
-			}},
-		}, run.Output{Live: true})
+		begin := d.begin
+		begin.Cwd, begin.Model = d.project, "script:"+d.script
+		answering, done := context.WithCancel(ctx)
+		defer done()
+		said := make(chan []exchange, 1)
+		go func() { said <- answer(answering, h.API) }()
+		report, err := run.Follow(ctx, &c, h.API, begin, run.Output{Live: true})
+		done()
+		asked := <-said
 		if err != nil {
 			return err
 		}
@@ -116,6 +127,7 @@ func (d demo) play(ctx context.Context) error {
 			return &troupe.UserError{Problem: fmt.Sprintf("the demo ended as %s: %s", report.Status, report.Error),
 				Hint: "Is `go` on your PATH?"}
 		}
+		d.tell(asked)
 		return d.conclude(ctx, h.API, report)
 	})
 }

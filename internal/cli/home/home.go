@@ -55,7 +55,9 @@ func Open(ctx context.Context, env Env, from troupe.Surface) (*Home, error) {
 	agent, _ := env.Lookup(troupe.AgentVariable)
 	dial := func(socket string) router.Peer { return client.Dial(socket) }
 	you := troupe.You(from)
-	return &Home{router.New(a.As(you), dial, agent), a, agent, you}, nil
+	h := &Home{router.New(a.As(you), dial, agent), a, agent, you}
+	h.API = taking{h.API, h}
+	return h, nil
 }
 
 // OpenSettings opens no more of a home than its settings: no home is made, and none is written to.

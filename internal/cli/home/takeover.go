@@ -62,20 +62,27 @@ func silent(ctx context.Context, h *Home, id troupe.SessionID) (t wire.Tree, sil
 	return t, true, nil
 }
 
-// Begin begins a tree, or goes on with one, which it takes over first if that is wanted.
-func (h *Home) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
+// taking is the api of a home, which takes a tree over before it goes on with it, if that is wanted.
+type taking struct {
+	api.API
+
+	home *Home
+}
+
+// Begin begins a tree, or goes on with one.
+func (t taking) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 	if b.TakeOver {
 		ref := b.Resume
 		if b.Continue {
 			ref = "main"
 		}
-		s, err := h.API.Find(ctx, ref, b.Cwd)
+		s, err := t.Find(ctx, ref, b.Cwd)
 		if err == nil {
-			err = h.TakeOver(ctx, s.ID)
+			err = t.home.TakeOver(ctx, s.ID)
 		}
 		if err != nil {
 			return wire.Begun{}, err
 		}
 	}
-	return h.API.Begin(ctx, b)
+	return t.API.Begin(ctx, b)
 }

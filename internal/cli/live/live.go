@@ -25,6 +25,7 @@ type View struct {
 	cwd    string
 	agents map[troupe.SessionID]*agent
 	warned warnings
+	board  Board
 }
 
 type agent struct {
@@ -88,11 +89,25 @@ func (v *View) event(e troupe.Event) {
 		v.failed(a, e.At, b)
 	case troupe.ModelChanged:
 		v.line(a, "│", "goes on with "+console.Model(b.Model))
+	case troupe.AutoJudged:
+		if b.Effect == troupe.Allow {
+			v.line(a, "│", v.paint(2, "allowed by the model of mode auto: "+console.Line(b.Why, v.room(120))))
+		}
 	case troupe.RequestOpened:
-		v.line(a, "│", v.paint(33, "waits for permission: ")+console.Line(b.Decision.Why, v.room(160)))
+		if !b.Auto {
+			v.asks(a, b)
+		}
+	case troupe.HookRan:
+		if text := console.Hook(b); text != "" {
+			v.line(a, "│", v.paint(2, text))
+		}
 	case troupe.BudgetWarned:
 		if text, first := v.warned.take(e.Session, b); first {
 			v.line(a, "│", v.paint(33, "! "+text))
+		}
+	case troupe.BoardChanged:
+		for _, l := range v.board.Take(b) {
+			v.line(a, "│", console.Line(l, v.room(160)))
 		}
 	case troupe.Ended:
 		v.ended(a, b.Outcome)
@@ -141,6 +156,8 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	switch {
 	case b.Outcome != nil:
 		return // the child's own frame said it
+	case TellsBoard(b.Name) && !b.Result.IsError && b.Denied == nil:
+		return // what it changed was said
 	case b.Denied != nil:
 		v.line(a, "│", v.paint(31, "✗ ")+text+v.paint(31, " denied: "+console.Line(b.Denied.Why, v.room(200))))
 		return
@@ -235,7 +252,8 @@ func What(c troupe.Call, cwd string) string {
 	if json.Unmarshal([]byte(c.Input), &in) != nil {
 		return ""
 	}
-	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path", "to", "task"} {
+	for _, key := range [...]string{"file_path", "command", "pattern", "description", "url", "path", "to", "task",
+		"subject", "taskId"} {
 		if s, ok := in[key].(string); ok && s != "" {
 			return strings.TrimPrefix(s, cwd+"/")
 		}
@@ -253,4 +271,16 @@ func palette(id string, depth int) int {
 	h := fnv.New32a()
 	h.Write([]byte(id))
 	return [...]int{36, 35, 34, 33, 96, 95, 94}[h.Sum32()%7]
+}
+
+// asks says what an agent waits for an answer to.
+func (v *View) asks(a *agent, b troupe.RequestOpened) {
+	what, text := "waits for permission: ", b.Decision.Why
+	switch {
+	case b.RequestBody.Kind == troupe.RequestQuestion && len(b.Questions) > 0:
+		what, text = "asks: ", b.Questions[0].Text
+	case b.RequestBody.Kind == troupe.RequestPlan:
+		what = "waits for a word on its plan: "
+	}
+	v.line(a, "│", v.paint(33, what)+console.Line(text, v.room(160)))
 }

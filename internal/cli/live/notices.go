@@ -41,6 +41,10 @@ func (n *Notices) Show(events []troupe.Event) {
 		switch b := e.Body.(type) {
 		case troupe.Created:
 			n.names[e.Session] = b.Name
+		case troupe.HookRan:
+			if text := console.Hook(b); text != "" {
+				n.warn(n.of(e.Session) + ": " + text)
+			}
 		case troupe.BudgetWarned:
 			if text, first := n.warned.take(e.Session, b); first {
 				n.warn(n.of(e.Session) + ": " + text)

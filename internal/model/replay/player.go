@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -418,3 +419,22 @@ func (p *Player) count() {
 
 // ErrNotRecorded is a tool call for which the recording has no result.
 var ErrNotRecorded = errors.New("the recording has no result for this call")
+
+// ServerTools are the tools of MCP servers that agents of the recorded run had, and the types of agent that had them by
+// name alone.
+func (p *Player) ServerTools() (tools []string, byName map[string]bool) {
+	byName = map[string]bool{}
+	for _, a := range p.agents {
+		for _, name := range slices.Concat(a.agent.Tools, a.agent.Deferred) {
+			if strings.HasPrefix(name, "mcp__") {
+				tools = append(tools, name)
+			}
+		}
+		// One that has tools itself, and may get others, calls only those by name.
+		if slices.Contains(a.agent.Tools, "CallMcpTool") && !slices.ContainsFunc(a.agent.Tools,
+			func(name string) bool { return strings.HasPrefix(name, "mcp__") }) {
+			byName[a.agent.Type] = true
+		}
+	}
+	return tools, byName
+}

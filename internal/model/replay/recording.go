@@ -72,6 +72,8 @@ type Agent struct {
 	Title   string           `json:"title,omitempty"`
 	System  string           `json:"system"`
 	Tools   []string         `json:"tools"`
+	// Deferred are tools that it had by name alone.
+	Deferred []string `json:"deferred,omitempty"`
 	// Status is how its last run ended, or where it was when it was exported.
 	Status troupe.Status `json:"status"`
 }

@@ -438,7 +438,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(doc, -1)
-	if len(blocks) != 3 {
+	if len(blocks) != 4 {
 		t.Fatalf("%d scripts in the manual", len(blocks))
 	}
 	first := open(t, load(t, string(blocks[0][1])), "main")
@@ -463,6 +463,7 @@ func TestManual(t *testing.T) {
 	scout := open(t, team, "Explore")
 	scout.want("", "Which tests cover the login?")
 	scout.want("There is one test file for it, auth/login_test.go.", "auth/login_test.go")
+	open(t, load(t, string(blocks[3][1])), "main").want("", "plan it")
 }
 
 // FuzzScript: a file is either refused, with its name, or can be played without a panic.

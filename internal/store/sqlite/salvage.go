@@ -229,9 +229,6 @@ func (s *salvage) session(l savedLog, twice bool) (x Rebuilt, ok bool, err error
 	} else {
 		s.out.Cut = append(s.out.Cut, CutSession{ID: l.id, Name: x.Session.Name, Why: x.Lost})
 	}
-	if err := s.keep(forgetUnwritten+` ?`, string(l.root), string(l.id), x.Kept); err != nil {
-		return x, false, err
-	}
 	return x, true, s.writeLog(x)
 }
 
@@ -278,8 +275,12 @@ func (s *salvage) log(l savedLog) (log []troupe.Event, err error) {
 	return log, nil
 }
 
-// writeLog puts the log of a session, and what was asked in it, into the new database.
+// writeLog puts the log of a session into the new database, and forgets the mail that stands as read by an event
+// which was not saved.
 func (s *salvage) writeLog(x Rebuilt) error {
+	if err := s.keep(forgetUnwritten+` ?`, string(x.Session.Root), string(x.Session.ID), x.Kept); err != nil {
+		return err
+	}
 	for _, e := range x.Log {
 		body, err := troupe.EncodeBody(e.Body)
 		if err != nil {

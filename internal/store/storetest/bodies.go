@@ -28,8 +28,9 @@ func bodies() []troupe.Body {
 		Evidence: evidence, Tally: tally, DurationMS: 77,
 	}
 	authority := troupe.Authority{
-		Mode:  troupe.ModePlan,
-		Rules: []troupe.Rule{{Effect: troupe.Allow, Text: "Read(//etc/**)", Source: "--allowed-tools"}},
+		Mode:     troupe.ModePlan,
+		Rules:    []troupe.Rule{{Effect: troupe.Allow, Text: "Read(//etc/**)", Source: "--allowed-tools"}},
+		Planning: &troupe.Planning{Before: troupe.ModeBypass, File: "/home/plans/p.md"},
 	}
 	blocks := []troupe.Block{
 		troupe.Text("Grüße, 世界 \u2028 \"quoted\" \\ \t\n"),
@@ -53,6 +54,8 @@ func bodies() []troupe.Body {
 		Until:  at, With: []int{3}, Wants: []troupe.Attempt{{Op: troupe.OpWrite, Path: "/x"}}, Output: "half",
 		Ran:   &troupe.CommandRun{Command: "make", ExitCode: 2, Sandbox: troupe.LevelGranted},
 		Rules: []string{"Bash(ls)"},
+		Questions: []troupe.Question{{Header: "Store", Text: "Which?", Multi: true, Default: "A", Named: true,
+			Options: []troupe.Option{{Label: "A", Description: "a"}, {Label: "B"}}}},
 	}
 	you := troupe.Caller{Name: "ada", Right: troupe.RightOwner, Surface: troupe.SurfaceSocket, Process: 7}
 	return []troupe.Body{
@@ -79,8 +82,8 @@ func bodies() []troupe.Body {
 			Quiet: true,
 			Answer: &troupe.Answer{
 				Request: "t.1.0", Coord: troupe.Coord{Reply: 1}, By: "ada", Effect: troupe.Deny, Note: "no",
-				Rule:    "Bash",
-				Choices: []string{"the second"}, Text: "because",
+				Rule: "Bash",
+				Said: []troupe.Said{{Choices: []string{"the second"}, Text: "because"}},
 			},
 		}}},
 		troupe.CallSealed{
@@ -99,7 +102,7 @@ func bodies() []troupe.Body {
 		troupe.ModelChanged{Model: "script/other", Why: "it is gone", Caller: &you},
 		troupe.AuthorityChanged{Authority: authority, Caller: &you},
 		troupe.ToolJudged{Reply: 1, Call: 2, Judgement: troupe.Judgement{By: "a hook", Effect: troupe.Ask,
-			Why: "it is Friday"}},
+			Why: "it is Friday", Input: "{}", Context: "the gap"}},
 		troupe.ToolStarted{
 			Reply: 1, Call: 2, Name: "Agent", Decision: decision, Child: "c", Task: &task,
 			Wait: &troupe.Wait{Task: "c", Until: at}, Absent: true,
@@ -114,7 +117,9 @@ func bodies() []troupe.Body {
 		troupe.RequestAnswered{
 			ID: "s.1.2", RequestKind: troupe.RequestQuestion, Reply: 1, Call: 2, By: "ada", Effect: troupe.Allow,
 			Note: "once",
-			Rule: "Bash(rm -r ./x)", Choices: []string{"the first"}, Text: "or none", Mail: "m", Caller: &you,
+			Rule: "Bash(rm -r ./x)", Said: []troupe.Said{{Choices: []string{"the first"}, Text: "or none"}},
+			Mode: troupe.ModeAcceptEdits, Mail: "m",
+			Caller: &you, Auto: true,
 		},
 		troupe.Compacted{
 			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8,
@@ -122,5 +127,15 @@ func bodies() []troupe.Body {
 		},
 		troupe.BudgetWarned{Limit: "tree cost", Text: "most of it"},
 		troupe.SettingsChanged{Settings: settings, Caller: &you},
+		troupe.BoardChanged{Items: []troupe.BoardItem{{ID: "2", Subject: "Run the tests", Description: "all <of> them",
+			ActiveForm: "Running the tests", Status: troupe.BoardInProgress, Owner: "Bob", BlockedBy: []string{"1"}}}},
+		troupe.HookRan{
+			Event: troupe.HookPreToolUse, Source: "/s.json", Type: "command", Name: "sh check.sh",
+			Coord: &troupe.Coord{Reply: 1, Call: 2}, Run: 1, DurationMS: 3, Exit: 2, Effect: troupe.HookDenied,
+			Why: "it is Friday", Said: "no", Message: "look", Mail: "m", Async: true, Usage: usage, Cost: 8,
+		},
+		troupe.AutoAsked{Reply: 1, Call: 2, Model: "m", Reserved: troupe.Reservation{Tokens: 9, Cost: 10}},
+		troupe.AutoJudged{Reply: 1, Call: 2, Verdict: troupe.Verdict{Model: "m", Effect: troupe.Ask, Why: "it pushes",
+			Failed: true, Usage: usage, Cost: 8, Unpriced: true, DurationMS: 9}},
 	}
 }

@@ -59,7 +59,7 @@ func testRequests(e *env) {
 
 	second.Settled = epoch().Add(time.Minute)
 	second.Answer = &troupe.Answer{Request: second.ID, By: "ada", Effect: troupe.Allow, Note: "once",
-		Choices: []string{"a"}, Text: "b"}
+		Said: []troupe.Said{{Choices: []string{"a"}, Text: "b"}}}
 	put(second)
 	child.Settled = second.Settled // without an answer
 	put(child)

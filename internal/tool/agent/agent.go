@@ -33,6 +33,9 @@ func fields(in *troupe.Spawn) []tool.Field {
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
+		{Name: "tools", List: &in.Tools, Doc: "only these of the type's", MaxBytes: maxName},
+		{Name: "disallowed_tools", List: &in.Without, Doc: "not these", MaxBytes: maxName},
+		{Name: "system_prompt", String: &in.Role, Doc: "a role of its own, instead of a type"},
 		{Name: "run_in_background", Bool: &in.Background},
 	}
 }
@@ -61,6 +64,10 @@ func Decode(input string) (troupe.Spawn, error) {
 	}
 	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
 		*s = strings.TrimSpace(*s)
+	}
+	if in.Tools != nil && len(in.Tools) == 0 {
+		return troupe.Spawn{}, &tool.InputError{Tool: Name,
+			Problem: "`tools` names none; leave it out for all tools of the type"}
 	}
 	// Names are parts of paths such as main/Auth Explorer, and stand on one line of a list.
 	if strings.ContainsFunc(in.Name, func(r rune) bool { return r == '/' || r < ' ' || r >= 0x7f && r <= 0x9f }) {

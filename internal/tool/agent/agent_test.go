@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	tooltest.Spec(t, agent.Tools()[0].Spec())
 	tooltest.Inputs(t, agent.Tools()[0].Spec(),
-		`{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true}`, func(in string) error {
+		`{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true,"tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`, func(in string) error {
 			_, err := agent.Decode(in)
 			return err
 		})
@@ -24,20 +25,22 @@ func TestConformance(t *testing.T) {
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]troupe.Spawn{
-		`{"description":"Find auth","prompt":"Look."}`:                                                      {Description: "Find auth", Prompt: "Look."},
-		`{"description":" Find auth ","prompt":" Look.\n","type":"Explore"}`:                                {Description: "Find auth", Prompt: " Look.\n", Type: "Explore"},
-		`{"description":"d","prompt":"p","subagent_type":"Plan","model":"opus","name":"N","max_turns":"7"}`: {Description: "d", Prompt: "p", Type: "Plan", Model: "opus", Name: "N", MaxTurns: 7},
-		`{"description":"d","prompt":"p","run_in_background":"True"}`:                                       {Description: "d", Prompt: "p", Background: true},
-		`{"description":"d","prompt":"p","run_in_background":false}`:                                        {Description: "d", Prompt: "p"},
-		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                    {Description: "d", Prompt: "p"},
+		`{"description":"Find auth","prompt":"Look."}`:                                                              {Description: "Find auth", Prompt: "Look."},
+		`{"description":" Find auth ","prompt":" Look.\n","type":"Explore"}`:                                        {Description: "Find auth", Prompt: " Look.\n", Type: "Explore"},
+		`{"description":"d","prompt":"p","subagent_type":"Plan","model":"opus","name":"N","max_turns":"7"}`:         {Description: "d", Prompt: "p", Type: "Plan", Model: "opus", Name: "N", MaxTurns: 7},
+		`{"description":"d","prompt":"p","run_in_background":"True"}`:                                               {Description: "d", Prompt: "p", Background: true},
+		`{"description":"d","prompt":"p","tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`: {Description: "d", Prompt: "p", Tools: []string{"Read"}, Without: []string{"Bash"}, Role: "You look."},
+		`{"description":"d","prompt":"p","run_in_background":false}`:                                                {Description: "d", Prompt: "p"},
+		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                            {Description: "d", Prompt: "p"},
 	} {
-		if got, err := agent.Decode(in); err != nil || got != want {
+		if got, err := agent.Decode(in); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v %v\nwant %+v", in, got, err, want)
 		}
 	}
 	for in, want := range map[string]string{
 		`{"description":"d","prompt":"p","type":"a","subagent_type":"b"}`: "given twice",
 		`{"description":"d","prompt":" "}`:                                "`prompt` must not be empty",
+		`{"description":"d","prompt":"p","tools":[]}`:                     "names none",
 		`{"description":"d","prompt":"p","name":"a/b"}`:                   "without a slash",
 		`{"description":"d","prompt":"p","name":"a\nb"}`:                  "one line",
 		`{"description":"d","prompt":"p","agent_type":"x"}`:               "did you mean `subagent_type`?",

@@ -8,10 +8,14 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/agent"
+	"github.com/troupe-dev/troupe/internal/tool/board"
 	"github.com/troupe-dev/troupe/internal/tool/files"
 	"github.com/troupe-dev/troupe/internal/tool/notebook"
+	"github.com/troupe-dev/troupe/internal/tool/plan"
+	"github.com/troupe-dev/troupe/internal/tool/question"
 	"github.com/troupe-dev/troupe/internal/tool/search"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/tool/skill"
 	"github.com/troupe-dev/troupe/internal/tool/task"
 	"github.com/troupe-dev/troupe/internal/tool/web"
 )
@@ -21,6 +25,7 @@ import (
 type Options struct {
 	Shell shell.Options
 	Web   web.Options
+	Skill skill.Options
 }
 
 // Tools makes every tool. Whoever runs calls closes the set of them. An error is about the
@@ -39,6 +44,10 @@ func Tools(o Options) ([]tool.Descriptor, error) {
 		fromWeb,
 		agent.Tools(),
 		task.Tools(),
+		board.Tools(),
+		plan.Tools(),
+		question.Tools(),
+		skill.Tools(o.Skill),
 		ruleOnly(),
 	), nil
 }
@@ -62,12 +71,8 @@ func ruleOnly() []tool.Descriptor {
 				Holder: holder}})
 		}
 	}
-	know(troupe.AnyAgent, "Skill", "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit",
-		"NotebookRead", "SlashCommand",
-		"ListMcpResourcesTool", "ReadMcpResourceTool")
-	know(troupe.MainAgent, "AskUserQuestion", "EnterPlanMode")
-	know(troupe.Planners, "ExitPlanMode")
+	know(troupe.AnyAgent, "TodoWrite", "TodoRead", "BashOutput", "KillShell", "LS", "MultiEdit", "NotebookRead",
+		"ListMcpResourcesTool", "ReadMcpResourceTool", "ToolSearch", "CallMcpTool")
 	know(troupe.BuiltInTypes, "TeamCreate", "TeamDelete", "CronCreate", "CronDelete", "Workflow", "Monitor")
-	out[0].Argument = troupe.SkillArgument
 	return out
 }

@@ -47,15 +47,15 @@ func (c *readCall) image(env tool.Env, r io.Reader) (tool.Output, error) {
 		return tool.Errorf("%s is an image of more than %s. Make it smaller first.", env.Rel(c.target.Path),
 			tool.FormatBytes(maxImage)), nil
 	}
-	img, err := imageBlock(data)
+	img, err := ImageBlock(data)
 	if err != nil {
 		return tool.Errorf("%s: %v.", env.Rel(c.target.Path), err), nil
 	}
 	return c.done(tool.Hash(data), img), nil
 }
 
-// imageBlock checks that an image is one a model can be sent.
-func imageBlock(data []byte) (troupe.Block, error) {
+// ImageBlock checks that an image is one a model can be sent.
+func ImageBlock(data []byte) (troupe.Block, error) {
 	media := imageType(data)
 	var size image.Config
 	err := errors.New("no known kind of image")

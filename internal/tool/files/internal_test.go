@@ -29,7 +29,7 @@ func TestImageHeaders(t *testing.T) {
 		"jpeg":     {[]byte("\xff\xd8\xff\xe0"), false},
 		"gif":      {[]byte("GIF89a\x01\x00\x01\x00\x00\x00\x00"), true},
 	} {
-		if _, err := imageBlock(c.data); (err == nil) != c.ok {
+		if _, err := ImageBlock(c.data); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

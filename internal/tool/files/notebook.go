@@ -169,7 +169,7 @@ func (v *notebookView) picture(data map[string]lines) bool {
 		if err != nil {
 			return false
 		}
-		img, err := imageBlock(raw)
+		img, err := ImageBlock(raw)
 		if err != nil {
 			return false
 		}

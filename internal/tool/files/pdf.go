@@ -74,7 +74,7 @@ func (c *readCall) pdf(ctx context.Context, env tool.Env, f *os.File) (tool.Outp
 	cmd := exec.CommandContext(ctx, bin, "-q", "-layout", "-enc", "UTF-8", "-f", strconv.Itoa(first), "-l",
 		strconv.Itoa(last), "-", "-")
 	cmd.Stdin = f
-	cmd.Dir, cmd.Env, cmd.WaitDelay = env.Cwd, append([]string{}, env.Environ...), time.Second
+	cmd.Dir, cmd.Env = env.Cwd, append([]string{}, env.Environ...)
 	out, problem := capped{max: maxText}, capped{max: 300}
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	if err := cmd.Run(); err != nil {

@@ -152,6 +152,25 @@ func TestRipgrepEvents(t *testing.T) {
 	}
 }
 
+// What rg found is whole when its output has ended, however long its other pipe takes: on a busy machine that can
+// be seconds. Here a process holds it.
+func TestRipgrepOnABusyMachine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits more than a second")
+	}
+	t.Parallel()
+	dir := tree(t, map[string]string{"rg": "#!/bin/sh\nprintf './a.txt\\0'\nsleep 1.5 >/dev/null &\n"})
+	fake := filepath.Join(dir, "rg")
+	if err := os.Chmod(fake, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	grep := search.New(search.Options{LookPath: func(string) (string, error) { return fake, nil }})[1]
+	got, failed := ask(t, grep, tool.Env{Cwd: dir}, map[string]any{"pattern": "needle"})
+	if failed || got != "a.txt\n" {
+		t.Errorf("%v %q", failed, got)
+	}
+}
+
 // The own search looks into files of any size. Only what must be in memory as a whole has a
 // bound, and the result says what was left out for it.
 func TestLargeFiles(t *testing.T) {

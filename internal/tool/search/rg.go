@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/troupe-dev/troupe/internal/tool/internal/safefile"
 )
@@ -29,7 +28,8 @@ func ripgrep(ctx context.Context, bin string, q query, rep *report) error {
 	}
 	defer end()
 	cmd.Env = []string{"LC_ALL=C"} // neither a configuration file nor anything else of the user's
-	cmd.WaitDelay = time.Second
+	// There is no WaitDelay: rg starts no program that could hold its output, and on a busy machine what it wrote
+	// may take seconds to come through.
 	var problem bytes.Buffer
 	cmd.Stderr = &limited{w: &problem, left: 4 << 10}
 	stdout, err := cmd.StdoutPipe()

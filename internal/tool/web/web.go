@@ -16,6 +16,7 @@ package web
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 
 	"github.com/troupe-dev/troupe/internal/tool"
@@ -35,6 +36,20 @@ type Options struct {
 	UserAgent string
 	// Search is the user's search service; without it there is no WebSearch.
 	Search SearchSettings
+}
+
+// Client reaches what WebFetch may reach: public addresses, and the hosts nearby that the user named. It follows no
+// redirect. An error is about the settings.
+func Client(o Options) (*http.Client, error) {
+	local, err := readLocal(o.Local)
+	if err != nil {
+		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
+	}
+	d := &guardedDialer{allow: publicOnly(), local: local, resolver: net.DefaultResolver}
+	return &http.Client{
+		Transport:     newGetter(d.dial, local, o.UserAgent).transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, nil
 }
 
 // New returns WebFetch and WebSearch, which is only known, and cannot be had, unless a search

@@ -21,6 +21,7 @@ const (
 	Interrupt                   // Ctrl-C; Text is what stands there unfinished
 	EOF                         // Ctrl-D on an empty line, or the end of the input
 	Background                  // Ctrl-B where no text is
+	Plan                        // Shift-Tab
 	Escape                      // the Esc key; Text is what stands there unfinished
 	Closed                      // the terminal is gone; Err says how. It is the last event
 )
@@ -311,6 +312,8 @@ func (e *Editor) key(k key) []Event {
 		} else {
 			e.text.edit(key{name: keyLeft})
 		}
+	case keyPlan:
+		out = []Event{{Kind: Plan}}
 	case keyTab:
 		e.complete(tabbed)
 	case keyUp, keyDown, keyPrevious, keyNext, keySearch:

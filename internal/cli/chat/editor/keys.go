@@ -43,6 +43,7 @@ const (
 	keyEOF // or delete, if there is something
 	keySuspend
 	keyBackground // or left, if there is something
+	keyPlan
 )
 
 // decoder turns the bytes of a terminal into keys. It keeps what is not whole yet.
@@ -206,6 +207,8 @@ func final(c byte, params string) keyName {
 		return keyHome
 	case 'F':
 		return keyEnd
+	case 'Z':
+		return keyPlan
 	case '~':
 		return tilde(first, mod)
 	case 'u': // terminals that name every key: only Enter with a modifier comes this way

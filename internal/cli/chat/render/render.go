@@ -49,6 +49,7 @@ type View struct {
 	whole  int64      // of these, the one that ended its last reply
 	heard  wire.Delta // the last piece
 	shelf  *shelf
+	board  live.Board
 	past   bool // what is shown happened before: a person's own words are not on the screen
 	out    strings.Builder
 }
@@ -156,6 +157,14 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			v.sealed, v.mute = false, false
 		}
 		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
+	case troupe.BoardChanged:
+		for _, l := range v.board.Take(b) {
+			v.line(a, "", l)
+		}
+	case troupe.HookRan:
+		if text := console.Hook(b); text != "" {
+			wrapped(v, a, "", "· ", 2, text)
+		}
 	case troupe.BudgetWarned:
 		wrapped(v, a, "", "! ", 33, b.Text)
 	}
@@ -256,6 +265,7 @@ func (v *View) finished(a *agent, b troupe.ToolFinished) {
 	case b.Task != nil:
 		v.call(a, v.paint(32, "✓ "), call.Name, what, "in the background as "+string(b.Task.ID))
 	case b.Outcome != nil: // the child's own frame said it
+	case live.TellsBoard(b.Name) && !b.Result.IsError && b.Denied == nil: // what it changed was said
 	case b.Denied != nil:
 		v.call(a, v.paint(31, "✗ "), call.Name, what, "")
 		wrapped(v, a, "  ", "denied: ", 31, b.Denied.Why)

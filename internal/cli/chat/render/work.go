@@ -35,6 +35,7 @@ type Work struct {
 	mode     troupe.Mode
 	cost     troupe.Money
 	beside   bool
+	board    live.Board
 }
 
 // Standing is what the main agent works with, and what its tree has cost as far as events told it.
@@ -138,6 +139,9 @@ type queuedWords struct {
 	text string
 }
 
+// Todos are the items of the list of what is to be done, one line each.
+func (w *Work) Todos() []string { return w.board.Lines() }
+
 // NewWork makes the board of one tree. The view names its agents.
 func NewWork(v *View) *Work {
 	return &Work{view: v, byID: make(map[troupe.SessionID]*worker), attempts: troupe.DefaultPolicy().MaxAttempts}
@@ -236,6 +240,8 @@ func (w *Work) Event(e troupe.Event) {
 		a.waits(troupe.Coord{Reply: b.Reply, Call: b.Call}, false, e.At)
 	case troupe.MailDelivered:
 		w.delivered(b)
+	case troupe.BoardChanged:
+		w.board.Take(b)
 	case troupe.Ended:
 		*a = worker{id: a.id}
 	}
@@ -327,6 +333,7 @@ func (w *Work) delivered(b troupe.MailDelivered) {
 const (
 	maxRows   = 8
 	tailRows  = 3               // of a command's output
+	boardRows = 6               // of the list of what is to be done
 	settled   = 1 * time.Second // what takes no longer is not worth a row
 	tailAfter = 3 * time.Second
 )
@@ -343,6 +350,11 @@ func (w *Work) Rows(now time.Time, all bool) []string {
 	}
 	if more := len(rows) - maxRows; more > 0 && !all {
 		rows = append(rows[:maxRows], w.view.paint(2, fmt.Sprintf("… and %d more at work; /tasks lists them", more)))
+	}
+	if w.Live(w.view.root) && !all {
+		for _, l := range w.board.Short(boardRows) {
+			rows = append(rows, w.view.paint(2, "  "+w.view.fit(l, 3)))
+		}
 	}
 	for _, q := range w.queued {
 		rows = append(rows, w.row("", "queued: “"+console.Line(q.text, 200)+"”", " · read after this step"))

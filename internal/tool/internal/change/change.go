@@ -148,6 +148,11 @@ func (f *File) seen() (hash string, ok bool) {
 func (f *File) Commit(content []byte) (troupe.FileTouch, error) {
 	touch := troupe.FileTouch{Path: f.target.Real(), Hash: tool.Hash(content), Wrote: true, New: !f.Exists()}
 	touch.Added, touch.Removed = CountLines(string(f.Old), string(content))
+	if f.env.Check != nil {
+		if err := f.env.Check(f.target.Real(), content); err != nil {
+			return touch, Refuse("%s was not changed: %v.", f.Name, err)
+		}
+	}
 	if err := f.writable(); err != nil {
 		return touch, f.failed(err)
 	}

@@ -1,0 +1,10 @@
+// Package docs holds the documents that the Guide agent answers from.
+package docs
+
+import "embed"
+
+// Files are the documents that people who use Troupe read.
+//
+//go:embed agents.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md settings.md
+//go:embed skills.md stream-json.md
+var Files embed.FS

@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+//go:embed auto.md
+var autoPrompt string
+
+const (
+	// autoType is how calls of the model of mode auto are named to a script, which may have replies for them.
+	autoType = "auto"
+	// maxVerdict bounds an answer in tokens, maxReason what is kept of its reason in bytes.
+	maxVerdict = 1000
+	maxReason  = 300
+	// autoWithin is how long it may take. A person is asked then.
+	autoWithin = time.Minute
+	// mostRules and what follows bound what it is told, in bytes.
+	mostRules  = 3000
+	mostAction = 16_000
+	mostWords  = 2000
+)
+
+// autoModel asks the model of mode auto.
+type autoModel struct {
+	engine *engine
+	models *models
+	now    func() time.Time
+}
+
+// Judge implements session.Auto.
+func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) (out troupe.Verdict) {
+	began := a.now()
+	ctx, cancel := context.WithTimeout(ctx, autoWithin)
+	defer cancel()
+	out.Model = q.Model
+	text, err := "", error(nil)
+	if len(q.Input) > mostAction || len(q.Action) > mostAction {
+		err = errors.New("the call is too long to be judged by a part of it")
+	} else {
+		text, err = a.ask(ctx, q, &out)
+	}
+	out.DurationMS = max(0, a.now().Sub(began).Milliseconds())
+	if err == nil {
+		out.Effect, out.Why, err = verdict(text)
+	}
+	if err != nil {
+		out.Effect, out.Failed, out.Why = troupe.Ask, true, oneLine(err.Error())
+	}
+	return out
+}
+
+// ask makes the call, once. What it used is in out, whatever came of it.
+func (a autoModel) ask(ctx context.Context, q session.AutoAsking, out *troupe.Verdict) (string, error) {
+	p, id, err := a.models.Provider(q.Model)
+	if err != nil {
+		return "", err
+	}
+	head, err := p.EncodeHead(model.Head{Model: id, System: autoPrompt,
+		MaxTokens: min(maxVerdict, a.models.MaxOutput(q.Model))})
+	if err != nil {
+		return "", err
+	}
+	msg, err := p.EncodeMessage(troupe.Message{Role: troupe.User, Blocks: []troupe.Block{troupe.Text(toldAuto(q))}})
+	if err != nil {
+		return "", err
+	}
+	if err := a.engine.enter(ctx, p.Name()); err != nil {
+		return "", err
+	}
+	reply, err := p.Stream(ctx, model.Request{
+		Agent: model.Agent{Session: troupe.SessionID(q.ID), Type: autoType, Name: autoType,
+			Path:  q.Path + "/" + autoType,
+			Reply: 1, Attempt: 1},
+		Model: id, Generation: 1, Head: head, Messages: [][]byte{msg}, Fresh: 1, FreshBlocks: 1,
+	}, nil)
+	a.engine.governor.Leave(p.Name(), err)
+	out.Usage = reply.Usage
+	if failed, ok := errors.AsType[*model.Error](err); ok {
+		out.Usage = failed.Usage
+	}
+	cost, priced := a.models.Cost(q.Model, out.Usage)
+	out.Cost, out.Unpriced = cost, !priced
+	switch {
+	case err != nil:
+		return "", err
+	case reply.Stop != troupe.StopEndTurn:
+		return "", fmt.Errorf("its answer did not end by itself (%s)", reply.Stop)
+	}
+	return troupe.JoinText(reply.Blocks), nil
+}
+
+// toldAuto is the message: parts between tags that no part can close.
+func toldAuto(q session.AutoAsking) string {
+	call := "agent " + q.Path + " calls " + q.Tool + " with " + q.Input
+	parts := []string{
+		troupe.Quote("auto-person", cutTo(q.Person, mostWords)),
+		troupe.Quote("auto-given", cutTo(q.Given, mostWords)),
+		troupe.Quote("auto-task", cutTo(q.Task, mostWords)),
+		troupe.Quote("auto-agent", cutTo(q.Said, mostWords)),
+		troupe.Quote("auto-rules", cutTo(strings.Join(q.Rules, "\n"), mostRules)),
+		troupe.Quote("auto-why-asked", cutTo(q.Why, mostWords)),
+		troupe.Quote("auto-call", call),
+		troupe.Quote("auto-action", q.Action),
+		"May this call run? One line: \"allow: REASON\" or \"ask: REASON\".",
+	}
+	return strings.Join(parts, "\n")
+}
+
+// cutTo is text as far as the model is told it.
+func cutTo(text string, most int) string {
+	short, more := tool.Cut(strings.ToValidUTF8(text, "�"), most)
+	if more > 0 {
+		short += fmt.Sprintf("\n[%d more bytes]", more)
+	}
+	return short
+}
+
+// verdict reads an answer. What is not exactly one of the two is none.
+func verdict(text string) (effect troupe.Effect, why string, err error) {
+	line := strings.TrimSpace(text)
+	word, reason, ok := strings.Cut(line, ":")
+	reason = strings.TrimSpace(reason)
+	switch effect = troupe.Effect(strings.ToLower(strings.TrimSpace(word))); {
+	case !ok || strings.Contains(line, "\n") || reason == "" || effect != troupe.Allow && effect != troupe.Ask:
+		return troupe.Ask, "", fmt.Errorf("its answer is neither \"allow: REASON\" nor \"ask: REASON\": %q",
+			oneLine(line))
+	}
+	return effect, oneLine(reason), nil
+}
+
+// oneLine is a reason as it is kept.
+func oneLine(text string) string {
+	short, more := tool.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " "), maxReason)
+	if more > 0 {
+		short += "…"
+	}
+	return short
+}
+
+// judgeOf is the model that judges in mode auto where these settings hold: the one that the user named and no other,
+// but that a script which the session uses speaks for all models.
+func judgeOf(a *App, p *policy, used, cwd string) (full string, err error) {
+	name, parent := p.settings.Permissions.AutoModel, ""
+	if name == "" {
+		return "", &troupe.UserError{Problem: "mode auto needs a model that judges, and none is chosen",
+			Hint: `Choose one in ` + a.dirs.Settings() + `: {"permissions": {"auto_model": "haiku"}}.`,
+			Code: troupe.ExitUsage}
+	}
+	if strings.HasPrefix(used, "script/") {
+		parent = used
+	}
+	if full, err = a.models.Resolve(name, parent, cwd); err == nil {
+		_, _, err = a.models.Provider(full)
+	}
+	if err != nil {
+		return "", &troupe.UserError{Problem: fmt.Sprintf("the model of mode auto, %s, is not to be had: %v", name,
+			err),
+			Hint: `Choose another one for "permissions.auto_model" in ` + a.dirs.Settings() + ".",
+			Code: troupe.ExitUsage, Err: err}
+	}
+	return full, nil
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/hook"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool/shell"
+	"github.com/troupe-dev/troupe/internal/tool/web"
+)
+
+// setHook is a hook that is set somewhere, whether or not it counts.
+type setHook struct {
+	hook.Hook
+	off string // why it does not; "": it does
+}
+
+// hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in them.
+func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, problems []string) {
+	add := func(raw []byte, from hook.Origin, off string) {
+		hooks, odd := hook.Read(raw, from)
+		for _, h := range hooks {
+			h.Pin(folder)
+			out = append(out, setHook{h, off})
+		}
+		for _, o := range odd {
+			if off == "" && !o.Note {
+				problems = append(problems, fmt.Sprintf("%s: %s", from.Source, o.Text))
+			}
+		}
+	}
+	out = p.pluginHooks(folder)
+	for _, src := range p.all.Hooks(p.trusted()) {
+		add(src.Raw, hook.Origin{Source: src.Path, Scope: src.Scope.String(), Folder: src.Folder}, src.Off)
+	}
+	for _, d := range append(types.List(), types.Main()) {
+		if len(d.Hooks) > 0 {
+			scope := scopeOf(d.Scope)
+			add(d.Hooks, hook.Origin{Source: d.Source, Scope: scope.String(), Agent: d.Name}, p.all.HooksOff(scope))
+		}
+	}
+	return out, problems
+}
+
+// hookFiles are the files of a folder that its hooks name, whether or not they count yet: what an agent writes there
+// would run as the user once they do.
+func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
+	tools, err := a.known()
+	if err != nil {
+		return nil, err
+	}
+	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.dirs, folder), Tools: tools.Callable(),
+		Mask: a.masker()})
+	set, _ := p.hooksIn(folder, types)
+	var out []string
+	for i := range set {
+		out = append(out, slices.Collect(maps.Keys(set[i].Files))...)
+	}
+	out = append(out, p.pluginFolders()...)
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// scopeOf is whose a definition is, as settings have it.
+func scopeOf(s profile.Scope) config.Scope {
+	switch s {
+	case profile.ScopeManaged:
+		return config.ScopeManaged
+	case profile.ScopeProject:
+		return config.ScopeProject
+	}
+	return config.ScopeUser
+}
+
+// thatCount are those that count.
+func thatCount(all []setHook) (out []hook.Hook) {
+	for _, h := range all {
+		if h.off == "" {
+			out = append(out, h.Hook)
+		}
+	}
+	return out
+}
+
+// treeHooks implements session.Hooks with what holds in one tree.
+type treeHooks struct {
+	set    *hook.Set
+	runner *hook.Runner
+}
+
+// Due implements session.Hooks.
+func (t treeHooks) Due(m troupe.HookMoment) bool {
+	return len(t.set.Of(m, false)) > 0 || len(t.set.Of(m, true)) > 0
+}
+
+// Begun implements session.Hooks.
+func (t treeHooks) Begun(m troupe.HookMoment) []troupe.HookRan {
+	return t.runner.Begun(t.set.Of(m, true), m)
+}
+
+// Run implements session.Hooks.
+func (t treeHooks) Run(ctx context.Context, m troupe.HookMoment, async bool) troupe.HookSaid {
+	return t.runner.Run(ctx, t.set.Of(m, async), m)
+}
+
+// Hooks are those of the tree; nil if there are none.
+func (p *profiles) Hooks() session.Hooks {
+	if p.set == nil || p.runner == nil {
+		return nil
+	}
+	return treeHooks{p.set, p.runner}
+}
+
+// newRunner makes what runs the hooks of this process, their commands by a shell that ends all of theirs.
+func (a *App) newRunner(e *engine, sh *shell.Shell, environ []string) *hook.Runner {
+	client, err := web.Client(web.Options{Local: a.settings.LocalHosts})
+	if err != nil {
+		client = nil // said where the tools are made
+	}
+	return &hook.Runner{
+		Client: client,
+		Exec: func(ctx context.Context, p hook.Program) (int, error) {
+			return sh.Once(ctx, shell.Service{Command: "/bin/sh", Args: []string{"-c", p.Command}, Env: p.Environ,
+				Dir: p.Dir, Stderr: p.Stderr}, p.Stdin, p.Stdout)
+		},
+		Environ: environ, Lookup: a.env.Lookup, Mask: a.masker(), Now: a.env.Now,
+		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,
+			error) {
+			return e.askSmall(ctx, a.models, s, question, text)
+		},
+	}
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/memory"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// memoryPlaces are where memories lie of agents that work in a folder.
+func memoryPlaces(dirs config.Dirs, cwd string, tree troupe.SessionID) memory.Places {
+	out := memory.Places{Project: config.Folders(resolved(cwd)), Data: memoryData(dirs), Tree: tree}
+	if dirs.Home != "" {
+		out.Home = resolved(dirs.Home)
+	}
+	return out
+}
+
+// memoryData is where memories of trees lie. Tools follow links before they are judged, so that links in the name of
+// the home are followed here too.
+func memoryData(dirs config.Dirs) string { return filepath.Join(resolved(dirs.Data), "memory") }
+
+// memories finds the memories of types of agents that are born in a tree.
+func (p *profiles) memories(tree troupe.SessionID, cwd string) func(profile.Definition) (*troupe.Memory, error) {
+	return func(d profile.Definition) (*troupe.Memory, error) {
+		name, err := memory.FolderName(d.Name)
+		if err != nil {
+			return nil, err
+		}
+		if other, err := p.kinds().Lookup(name); err == nil && !strings.EqualFold(other.Name, d.Name) &&
+			other.Memory == d.Memory {
+			return nil, fmt.Errorf("the agent %s has the folder that would be its own", other.Name)
+		}
+		return memoryPlaces(p.dirs, cwd, tree).Of(d.Memory, d.Name)
+	}
+}
+
+// memories implements session.Memories.
+type memories struct{ app *App }
+
+// Told implements session.Memories. What cannot be read is left out: an agent is born without it.
+func (m memories) Told(of troupe.Memory) (out []session.Instruction) {
+	for _, folder := range []string{of.Also, of.Folder} {
+		if folder == "" {
+			continue
+		}
+		text, file, err := memory.Head(folder)
+		if err != nil {
+			m.app.env.Log.Warn("a memory is left out", "file", file, "err", err)
+			continue
+		}
+		if text != "" {
+			block := fmt.Sprintf("<runtime-memory file=%s>\n%s\n</runtime-memory>\n",
+				troupe.Escape(fmt.Sprintf("%q", file)), troupe.Escape(text))
+			out = append(out, session.Instruction{Paths: []string{file}, Text: m.app.Mask(block)})
+		}
+	}
+	return out
+}
+
+// Check implements session.Memories.
+func (m memories) Check(of troupe.Memory, path string, content []byte) error {
+	return memory.Check(of.Folder, path, content, secretIn(m.app))
+}
+
+// secretIn reports whether a text holds what looks like a credential.
+func secretIn(a *App) func(text string) bool {
+	return func(text string) bool { return a.Mask(text) != text || masked(text) }
+}

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/memory"
+	"github.com/troupe-dev/troupe/internal/wire"
+	"github.com/troupe-dev/troupe/internal/workspace"
+)
+
+// Memories lists what agents have kept that work in a folder.
+func (a setup) Memories(_ context.Context, q wire.MemoryQuery) ([]wire.Memory, error) {
+	found, _, err := a.memoriesOf(q)
+	if err != nil {
+		return nil, err
+	}
+	out := []wire.Memory{}
+	for _, k := range found {
+		row, err := memoryRow(k)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	if q.Agent != "" && len(out) == 0 {
+		return nil, noMemory(q)
+	}
+	if q.File == "" {
+		return out, nil
+	}
+	if len(out) > 1 {
+		return nil, severalMemories(q, out)
+	}
+	if !slices.Contains(out[0].Files, q.File) {
+		return nil, &troupe.UserError{Problem: fmt.Sprintf("the memory of %s has no file %q", out[0].Agent, q.File),
+			Hint: "It has: " + strings.Join(out[0].Files, ", "), Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+	}
+	text, err := memory.Text(out[0].Folder, q.File)
+	out[0].Text = a.app.Mask(text)
+	return out, err
+}
+
+// memoriesOf are the memories that a query is about.
+func (a setup) memoriesOf(q wire.MemoryQuery) ([]memory.Kept, memory.Places, error) {
+	cwd, err := workspace.Resolve("", q.Cwd)
+	if err != nil {
+		return nil, memory.Places{}, err
+	}
+	places := memoryPlaces(a.app.dirs, cwd, "")
+	all, err := places.List()
+	if err != nil {
+		return nil, places, err
+	}
+	folder := ""
+	if q.Agent != "" {
+		if folder, err = memory.FolderName(q.Agent); err != nil {
+			return nil, places, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
+		}
+	}
+	return slices.DeleteFunc(all, func(k memory.Kept) bool {
+		return folder != "" && !strings.EqualFold(k.Agent, folder) || q.Scope != "" && k.Scope != q.Scope ||
+			q.Session != "" && !strings.HasPrefix(string(k.Tree), q.Session)
+	}), places, nil
+}
+
+func memoryRow(k memory.Kept) (wire.Memory, error) {
+	files, err := memory.Files(k.Folder)
+	if err != nil {
+		return wire.Memory{}, fmt.Errorf("look into the memory of %s: %w", k.Agent, err)
+	}
+	return wire.Memory{Agent: k.Agent, Scope: k.Scope, Folder: k.Folder, Session: k.Tree,
+		Files: append([]string{}, files...)}, nil
+}
+
+func noMemory(q wire.MemoryQuery) error {
+	return &troupe.UserError{Problem: fmt.Sprintf("agents of type %s have kept nothing here", q.Agent),
+		Hint: "`troupe memory` lists what there is.", Code: troupe.ExitUsage, Err: troupe.ErrNotFound}
+}
+
+func severalMemories(q wire.MemoryQuery, found []wire.Memory) error {
+	var where []string
+	for _, m := range found {
+		where = append(where, string(m.Scope)+" ("+m.Folder+")")
+	}
+	return &troupe.UserError{Problem: fmt.Sprintf("agents of type %s have %d memories: %s", q.Agent, len(found),
+		strings.Join(where, ", ")), Hint: "Say which: --scope user, project or local; --session ID is a local one of " +
+		"that session.", Code: troupe.ExitUsage,
+		Err: troupe.ErrAmbiguous}
+}
+
+// SetMemory makes a text what a file of a memory holds, or forgets the file or all of it. A memory that is not there
+// is made where its scope is said.
+func (a setup) SetMemory(_ context.Context, c wire.MemoryChange) (out wire.Memory, err error) {
+	found, places, err := a.memoriesOf(c.MemoryQuery)
+	switch {
+	case err != nil:
+		return out, err
+	case c.Agent == "":
+		return out, &troupe.UserError{Problem: "it is not said whose memory it is", Code: troupe.ExitUsage}
+	case c.File != "" && !filepath.IsLocal(c.File):
+		return out, &troupe.UserError{Problem: fmt.Sprintf("%q is no file of a memory", c.File), Code: troupe.ExitUsage}
+	case len(found) > 1:
+		rows := make([]wire.Memory, len(found))
+		for i, k := range found {
+			rows[i] = wire.Memory{Scope: k.Scope, Folder: k.Folder}
+		}
+		return out, severalMemories(c.MemoryQuery, rows)
+	case len(found) == 0 && (c.Text == nil || c.Scope == "" || c.Scope == troupe.MemoryLocal):
+		return out, noMemory(c.MemoryQuery)
+	case len(found) == 0:
+		m, err := places.Of(c.Scope, c.Agent)
+		if err != nil {
+			return out, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
+		}
+		found = append(found, memory.Kept{Agent: c.Agent, Scope: c.Scope, Folder: m.Folder})
+	}
+	if c.Text == nil {
+		err = memory.Forget(found[0].Folder, c.File)
+	} else {
+		err = memory.Write(found[0].Folder, c.File, *c.Text, secretIn(a.app))
+	}
+	if err != nil {
+		problem := &troupe.UserError{Problem: "the memory of " + c.Agent + " was not changed: " + err.Error(),
+			Code: troupe.ExitUsage, Err: err}
+		if errors.Is(err, fs.ErrNotExist) {
+			problem.Err = troupe.ErrNotFound
+		}
+		return out, problem
+	}
+	return memoryRow(found[0])
+}

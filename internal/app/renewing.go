@@ -1,0 +1,141 @@
+package app
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/front"
+	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// definedAgents are the definitions of agents that were read last for folders, each with the signature of the files:
+// whether people have changed one is looked at before each reply of a main agent, and costs no reading.
+type definedAgents struct {
+	mu    sync.Mutex
+	known map[string]readAgents
+	users readAgents // the user's own alone
+}
+
+type readAgents struct {
+	signature string
+	set       profile.Set
+	folders   []profile.Folder // that were read: which plugins count is settled where a run begins
+}
+
+// definedAs is a signature of definitions, and of what is trusted: both say which of them count.
+func definedAs(a *App, folders []profile.Folder) string {
+	return front.Signature(append(slices.Clip(folders), profile.Folder{Path: trustFolder(a.dirs)}))
+}
+
+// mostDefined is how many folders are remembered.
+const mostDefined = 100
+
+// read reads the definitions that hold in a folder.
+func (d *definedAgents) read(a *App, cwd string, from profile.Sources) (profile.Set, []profile.Problem) {
+	signature := definedAs(a, from.Folders) // before they are read: what changes meanwhile is read again
+	set, problems := profile.Load(from)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known == nil || len(d.known) > mostDefined {
+		d.known = make(map[string]readAgents)
+	}
+	d.known[cwd] = readAgents{signature, set, from.Folders}
+	return set, problems
+}
+
+// own are the names of the user's own definitions, and of those that come with the program.
+func (d *definedAgents) own(a *App) []string {
+	folders := userAgents(a.dirs)
+	signature := front.Signature(folders)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.users.signature != signature {
+		set, _ := profile.Load(profile.Sources{Folders: folders})
+		d.users = readAgents{signature: signature, set: set}
+	}
+	return d.users.set.Names()
+}
+
+// agentSources are where the definitions of agents come from that hold in a folder under a policy.
+func agentSources(a *App, tools *toolbox, p *policy, cwd, flag string) profile.Sources {
+	return profile.Sources{Folders: p.agentFolders(a.dirs, cwd), Flag: flag, Tools: tools.Callable(),
+		Skip: p.untrustedAgents(), Mask: a.masker()}
+}
+
+// lookForAgents looks for definitions that hold in a folder; ok is false if they are those of the signature seen.
+type lookForAgents func(cwd, seen string) (found readAgents, ok bool)
+
+// lookingForAgents is nil where a run is played again: there nothing changes.
+func lookingForAgents(a *App, tools *toolbox) lookForAgents {
+	if a.models.player != nil {
+		return nil
+	}
+	return func(cwd, seen string) (found readAgents, ok bool) {
+		a.defined.mu.Lock()
+		found, ok = a.defined.known[cwd]
+		a.defined.mu.Unlock()
+		folders := found.folders
+		if !ok {
+			folders = agentFolders(a.dirs, cwd)
+		}
+		now := definedAs(a, folders)
+		if now == seen {
+			return found, false
+		}
+		if ok && found.signature == now {
+			return found, true
+		}
+		p, err := readPolicy(a, cwd, false)
+		if err != nil {
+			a.env.Log.Warn("changed definitions of agents are left out: settings cannot be read", "folder", cwd, "err",
+				err)
+			return found, false // it is looked at again before the next reply
+		}
+		set, problems := a.defined.read(a, cwd, agentSources(a, tools, p, cwd, ""))
+		for _, p := range problems {
+			a.env.Log.Info("agent definition", "note", p.String())
+		}
+		return readAgents{signature: now, set: set}, true
+	}
+}
+
+// renewals are what changes of a tree's types while it is at work.
+type renewals struct {
+	mu   sync.Mutex // guards the types once a tree has them
+	seen string     // the signature of the files that they were compared with last
+}
+
+// kinds are the types as they are now.
+func (p *profiles) kinds() profile.Set {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Types
+}
+
+// Renew has the tree's types follow their files. Hooks and servers stay those that the run began with.
+func (p *profiles) Renew() (session.Renewal, bool) {
+	if p.look == nil || p.Cwd == "" {
+		return session.Renewal{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found, ok := p.look(p.Cwd, p.seen)
+	if !ok {
+		return session.Renewal{}, false
+	}
+	p.seen = found.signature
+	types, names := p.Types.Renewed(found.set)
+	if len(names) == 0 {
+		return session.Renewal{}, false
+	}
+	p.Types = types
+	body, err := json.Marshal(p.definitions)
+	if err != nil {
+		return session.Renewal{}, false // what was read from files can be written
+	}
+	return session.Renewal{Definitions: fleet.Document{Hash: tool.Hash(body), Body: body}, Agents: names}, true
+}

@@ -1,0 +1,79 @@
+package servers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/troupe-dev/troupe/internal/mcp"
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
+)
+
+// Kept is the folder in which the lists of servers are kept, a file for each entry that was ever started.
+type Kept string
+
+// keptForm is raised when what is kept means something else: lists of before are made anew then.
+const keptForm = 2
+
+// failedFor is how long a server that could not be listed is not tried again: else each session would wait for it.
+const failedFor = 10 * time.Minute
+
+type keptList struct {
+	Form   int       `json:"form"`
+	Server string    `json:"server"` // for people who look
+	List   mcp.List  `json:"list"`
+	Failed string    `json:"failed,omitempty"` // why there is none
+	At     time.Time `json:"at"`
+}
+
+func (k Kept) file(e entry.Entry) string { return filepath.Join(string(k), e.Hash()+".json") }
+
+// Get returns the list of an entry, or why there was none a short while ago. One that cannot be read is as good as
+// none: it is made anew.
+func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed string) {
+	data, err := os.ReadFile(k.file(e))
+	if err != nil {
+		return mcp.List{}, false, ""
+	}
+	var kept keptList
+	if json.Unmarshal(data, &kept) != nil || kept.Form != keptForm {
+		return mcp.List{}, false, ""
+	}
+	if kept.Failed != "" {
+		if age := now.Sub(kept.At); age < 0 || age > failedFor {
+			kept.Failed = ""
+		}
+		return mcp.List{}, false, kept.Failed
+	}
+	return kept.List, true, ""
+}
+
+// Put keeps a list, or why there is none. Several processes may do so at once: a file is there whole, or not at all.
+func (k Kept) Put(e entry.Entry, l mcp.List, failed error, now time.Time) error {
+	kept := keptList{Form: keptForm, Server: e.Name, List: l, At: now}
+	if failed != nil {
+		kept.Failed = failed.Error()
+	}
+	data, err := json.Marshal(kept)
+	if err != nil {
+		return fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err)
+	}
+	if err := os.MkdirAll(string(k), 0o700); err != nil {
+		return fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err)
+	}
+	f, err := os.CreateTemp(string(k), ".list-*")
+	if err != nil {
+		return fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), k.file(e))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("keep the tools of MCP server %s: %w", e.Name, err), os.Remove(f.Name()))
+	}
+	return nil
+}

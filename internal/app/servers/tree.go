@@ -1,0 +1,183 @@
+package servers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/mcp"
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
+	"github.com/troupe-dev/troupe/internal/tool"
+)
+
+// Tree is the servers of one hosted tree: which agents have which of them, and the connections, which all agents of
+// the tree share. Servers that an agent's definition brings belong to each such agent alone, and are ended with it.
+type Tree struct {
+	r      *Registry
+	cwd    string
+	static tool.Set
+	wrap   func([]tool.Descriptor) []tool.Descriptor // what a replay does to tools; nil: nothing
+	refs   func(kind string) ([]entry.Ref, string)
+
+	mu   sync.Mutex
+	pool *mcp.Servers // made by the first call
+	sets map[string]tool.Set
+	over bool
+
+	later later
+}
+
+// Open makes the servers of a tree. refs are those that the definition of a type of agent names, and its file; nil:
+// it names none, and has all.
+func (r *Registry) Open(cwd string, static tool.Set, refs func(kind string) ([]entry.Ref, string),
+	wrap func([]tool.Descriptor) []tool.Descriptor) *Tree {
+	return &Tree{r: r, cwd: cwd, static: static, refs: refs, wrap: wrap, sets: map[string]tool.Set{}}
+}
+
+// Tools implements session.TreeTools.
+func (t *Tree) Tools(kind string) tool.Set {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if set, ok := t.sets[kind]; ok {
+		return set
+	}
+	set := t.static
+	if k := t.r.Known(t.cwd); k != nil {
+		refs, source := t.refs(kind)
+		have, _ := k.Of(refs, source) // what is missing was said at the birth
+		more := t.descriptors(k, have)
+		if t.wrap != nil {
+			more = t.wrap(more)
+		}
+		set = set.With(more...)
+	}
+	t.sets[kind] = set
+	return set
+}
+
+// Ended implements session.TreeTools.
+func (t *Tree) Ended(id troupe.SessionID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pool != nil {
+		t.pool.End(mcp.Owner(id))
+	}
+}
+
+// Close implements session.TreeTools.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	t.over = true
+	pool := t.pool
+	t.mu.Unlock()
+	if pool != nil {
+		pool.Close()
+	}
+	t.r.mu.Lock()
+	delete(t.r.trees, t)
+	t.r.mu.Unlock()
+}
+
+// servers are the connections. They are nil once the tree is left.
+func (t *Tree) servers() *mcp.Servers {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return nil
+	}
+	if t.pool == nil {
+		t.pool = t.r.pool(t.r.ctx, t.later.changed)
+		t.r.mu.Lock()
+		t.r.trees[t] = true
+		t.r.mu.Unlock()
+	}
+	return t.pool
+}
+
+// States says how the connections of the tree are.
+func (t *Tree) States() []mcp.State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.pool == nil {
+		return nil
+	}
+	return t.pool.States()
+}
+
+// Of are the servers that an agent has: those that its definition names, all that hold in the folder if it names
+// none. missing says which of those that it names are not to be had, and why.
+func (k *Known) Of(refs []entry.Ref, source string) (have []Server, missing []string) {
+	if refs == nil {
+		return slices.DeleteFunc(slices.Clone(k.Servers), func(s Server) bool { return s.Why != "" }), nil
+	}
+	for _, ref := range refs {
+		s := Server{Scope: ScopeAgent, Source: source}
+		if ref.Inline != nil {
+			s.Entry, s.Why = *ref.Inline, cmp.Or(ref.Bad, k.forbids(ref.Inline.Name))
+		} else {
+			i := slices.IndexFunc(k.Servers, func(s Server) bool {
+				return strings.EqualFold(entry.Safe(s.Name),
+					entry.Safe(ref.Name))
+			})
+			if i < 0 && k.played != nil {
+				continue
+			}
+			if i < 0 {
+				missing = append(missing, ref.Name+" (no server of this name is configured here)")
+				continue
+			}
+			s = k.Servers[i]
+		}
+		if _, why := k.List(s.Entry); s.Why != "" || why != "" {
+			missing = append(missing, s.Name+" ("+cmp.Or(s.Why, why)+")")
+			continue
+		}
+		have = append(have, s)
+	}
+	return have, missing
+}
+
+// Facts are what is known of the tools of servers, for a profile to choose from.
+func (k *Known) Facts(have []Server) (out []troupe.ToolFacts) {
+	for _, s := range have {
+		l, _ := k.List(s.Entry)
+		for _, name := range entry.ToolNames(s.Name, namesOf(l)) {
+			out = append(out, factsOf(name))
+		}
+		if l.Changes {
+			out = append(out, factsOf(entry.Head(s.Name)+"*"))
+		}
+		if l.Resources && !slices.ContainsFunc(out, func(f troupe.ToolFacts) bool { return f.Name == readResource }) {
+			out = append(out, factsOf(listResources), factsOf(readResource))
+		}
+	}
+	return out
+}
+
+func namesOf(l mcp.List) []string {
+	names := make([]string, len(l.Tools))
+	for i, t := range l.Tools {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// factsOf is what the gate knows of each tool of a server: that it may do anything, whatever the server says.
+func factsOf(name string) troupe.ToolFacts {
+	return troupe.ToolFacts{Name: name, Class: troupe.ClassExec, Schedule: troupe.Alone}
+}
+
+// descriptors are the tools of servers.
+func (t *Tree) descriptors(k *Known, have []Server) (out []tool.Descriptor) {
+	for _, s := range have {
+		l, _ := k.List(s.Entry)
+		for i, name := range entry.ToolNames(s.Name, namesOf(l)) {
+			d := tool.Descriptor{ToolFacts: factsOf(name), Description: l.Tools[i].Description,
+				Schema: l.Tools[i].Schema}
+			out = append(out, d.With(runner{tree: t, server: s, tool: l.Tools[i].Name, name: name}))
+		}
+	}
+	return append(out, t.ownTools(k, have, out)...)
+}

@@ -1,0 +1,189 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/api"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// newSkills makes the command.
+func newSkills(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "skills", Short: "List skills and commands, and where each is defined", Args: console.NoArgs,
+		Long: `List the skills and commands that can be used in this folder. A skill is a folder with a SKILL.md, a command
+a Markdown file. People use either as /name; models use skills, and commands that say what they are for,
+when a task needs them. Of two with one name the one that comes later here counts:
+
+  yours:       ~/.claude/commands, ~/.claude/skills, ~/.config/troupe/commands, ~/.config/troupe/skills
+  the project: .claude/commands, .troupe/commands, .agents/skills, .claude/skills, .troupe/skills,
+               from the repository's root down to this folder
+  managed:     commands and skills in /etc/claude-code and /etc/troupe`,
+		Example: "troupe skills\ntroupe skills show pdf\ntroupe skills check",
+		RunE: inSettings(c, func(ctx context.Context, a api.API, _ []string) error {
+			list, err := a.Skills(ctx, wire.SkillQuery{Place: wire.Place{Cwd: c.Cwd}})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return c.JSON(list)
+			}
+			return writeSkills(c, list)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	cmd.AddCommand(newSkillsCheck(c), newSkillsShow(c))
+	return cmd
+}
+
+func writeSkills(c *console.Console, list wire.SkillList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	if len(list.Skills) == 0 {
+		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe skills --help` says where they are looked for.")
+		return err
+	}
+	type col = console.Column
+	t := c.Table(col{Title: "NAME"}, col{Title: "USED BY", Spare: 3}, col{Title: "LEAVES", Spare: 2},
+		col{Title: "FROM"}, col{Title: "WHAT FOR", Spare: 1})
+	for _, s := range list.Skills {
+		from := fromPlugin(s.Scope, s.Name, place(c, s.Source))
+		if len(s.Shadows) > 0 {
+			from += " (replaces " + place(c, s.Shadows[0]) + ")"
+		}
+		t.Row(console.Line("/"+s.Name, 40), usedBy(s), console.Line(leaves(s), 48), console.Line(from, 0),
+			console.Line(s.Description, 200))
+	}
+	return t.Write()
+}
+
+func usedBy(s wire.Skill) string {
+	switch {
+	case s.Models && s.People:
+		return "people, models"
+	case s.Models:
+		return "models"
+	case s.People:
+		return "people"
+	}
+	return "none"
+}
+
+// leaves is what a skill leaves of a session's tools.
+func leaves(s wire.Skill) string {
+	text := toolsText(s.Tools)
+	if len(s.Without) > 0 {
+		text += " without " + strings.Join(s.Without, ", ")
+	}
+	return text
+}
+
+func newSkillsShow(c *console.Console) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Print a skill or command, and what holds for it",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return console.Usage("troupe skills show takes one name; `troupe skills` lists them")
+			}
+			return nil
+		},
+		Example: "troupe skills show pdf",
+		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+			list, err := a.Skills(ctx, wire.SkillQuery{Place: wire.Place{Cwd: c.Cwd}, Name: args[0]})
+			if err != nil {
+				return err
+			}
+			s := list.Skills[0]
+			if asJSON {
+				return c.JSON(s)
+			}
+			runs := "run"
+			if !s.Runs {
+				runs = "not run: the folder is not trusted"
+				if s.Scope == pluginScope {
+					runs = "not run: the plugin is not enabled as it is now"
+				}
+			}
+			_, err = fmt.Fprintf(c.Out, "/%s  %s\nfrom: %s\nused by: %s\nleaves: %s\nits commands are %s\n\n%s\n",
+				console.Line(s.Name, 100), console.Line(s.Description, 400), place(c, s.Source), usedBy(s),
+				console.Line(leaves(s), 0), runs, console.Clean(s.Text))
+			return err
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func newSkillsCheck(c *console.Console) *cobra.Command {
+	q := wire.SkillQuery{Place: wire.Place{Cwd: c.Cwd}, Check: true}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "check [PATH...]", Short: "Say what is wrong with skills and commands, with file and line",
+		Long: `Read skills and commands and print everything about them that is not followed as it is written, with file and
+line. PATH is a SKILL.md, a file of commands, or a folder with its subfolders; without one, all that count
+in this folder are read. It ends with 1 if some file cannot be used. With --json, one object for each file.`,
+		Example: "troupe skills check\ntroupe skills check .claude/skills/pdf\ntroupe skills check --json ~/skills",
+		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
+			for _, path := range args {
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(c.Cwd, path)
+				}
+				q.Paths = append(q.Paths, path)
+			}
+			list, err := a.Skills(ctx, q)
+			if err != nil {
+				return err
+			}
+			return writeSkillChecks(c, list.Files, asJSON)
+		}),
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+func writeSkillChecks(c *console.Console, files []wire.SkillCheck, asJSON bool) error {
+	loaded, failed, odd := 0, 0, 0
+	for _, f := range files {
+		switch {
+		case f.Loaded:
+			loaded++
+		case !f.Document:
+			failed++
+		}
+		if len(f.Warnings) > 0 {
+			odd++
+		}
+		if asJSON {
+			if err := c.JSON(f); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, w := range f.Warnings {
+			if _, err := fmt.Fprintln(c.Out, console.Clean(place(c, w))); err != nil {
+				return err
+			}
+		}
+	}
+	if !asJSON {
+		if _, err := fmt.Fprintf(c.Out, "%s: %s, %d that cannot be used; notes on %s\n",
+			console.Count(len(files), "file"),
+			console.Count(loaded, "skill"), failed, console.Count(odd, "file")); err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return &console.Exit{Code: troupe.ExitFailed}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package live
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
+)
+
+// Board is the list of what is to be done in a tree, as its events tell it.
+type Board struct {
+	items []troupe.BoardItem
+	lines map[string]string // as they were told last
+}
+
+// Take follows an event. It returns a line for each item that reads otherwise now.
+func (b *Board) Take(e troupe.BoardChanged) (lines []string) {
+	for _, it := range e.Items {
+		same := func(x troupe.BoardItem) bool { return x.ID == it.ID }
+		switch i := slices.IndexFunc(b.items, same); {
+		case it.Status == troupe.BoardDeleted:
+			b.items = slices.DeleteFunc(b.items, same)
+		case i < 0:
+			b.items = append(b.items, it)
+		default:
+			b.items[i] = it
+		}
+		line := itemLine(it)
+		if b.lines == nil {
+			b.lines = make(map[string]string)
+		}
+		if b.lines[it.ID] != line {
+			lines = append(lines, line)
+		}
+		b.lines[it.ID] = line
+	}
+	return lines
+}
+
+// Lines are the items, one each.
+func (b *Board) Lines() (lines []string) {
+	for _, it := range b.items {
+		lines = append(lines, itemLine(it))
+	}
+	return lines
+}
+
+// Short is as much of the list as fits into a few lines: from the first item that is not completed on. It is empty
+// once all are.
+func (b *Board) Short(most int) []string {
+	first := slices.IndexFunc(b.items, func(x troupe.BoardItem) bool { return x.Status != troupe.BoardCompleted })
+	if first < 0 {
+		return nil
+	}
+	if len(b.items) <= most {
+		return b.Lines()
+	}
+	done := 0
+	for _, it := range b.items {
+		if it.Status == troupe.BoardCompleted {
+			done++
+		}
+	}
+	from := min(first, len(b.items)-(most-1))
+	lines := b.Lines()[from : from+most-1]
+	return append(lines, fmt.Sprintf("… %d of %d are done", done, len(b.items)))
+}
+
+// itemLine is one item with its tick.
+func itemLine(it troupe.BoardItem) string {
+	mark, text := "☐", it.Subject
+	switch it.Status {
+	case troupe.BoardPending:
+	case troupe.BoardInProgress:
+		mark = "▶"
+		if it.ActiveForm != "" {
+			text = it.ActiveForm
+		}
+	case troupe.BoardCompleted:
+		mark = "☑"
+	case troupe.BoardDeleted:
+		mark, text = "✗", text+" (taken off the list)"
+	}
+	line := fmt.Sprintf("%s %s %s", mark, it.ID, console.Line(text, 160))
+	if it.Owner != "" {
+		line += " (" + console.Line(it.Owner, 40) + ")"
+	}
+	return line
+}
+
+// TellsBoard reports whether a call that went well is told by what it changed on the list.
+func TellsBoard(tool string) bool { return tool == "TaskCreate" || tool == "TaskUpdate" }

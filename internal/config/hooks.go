@@ -1,0 +1,66 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// HookSettings are what a file says about hooks.
+type HookSettings struct {
+	Raw json.RawMessage // the value of "hooks", as written
+	// Disable turns off the hooks of this file and of those that anybody with less of a say wrote.
+	Disable bool
+	// ManagedOnly, in a managed file: hooks of all other sources count for nothing.
+	ManagedOnly bool
+}
+
+// hooks keeps what is written: package hook reads it, so that one hook that is wrong does not take the others with it.
+func (p *parser) hooks(n node, to *HookSettings) {
+	if err := json.NewDecoder(bytes.NewReader(p.data[n.at:])).Decode(&to.Raw); err != nil {
+		p.fail(n.at, "\"hooks\" cannot be read: "+err.Error())
+	}
+}
+
+// HookSource is a file with hooks.
+type HookSource struct {
+	Source
+	Raw json.RawMessage
+	Off string // why they do not count; "": they do
+}
+
+// Hooks are the files with hooks, the weakest first. What a project turns off is its own: an administrator's hooks and
+// the user's guard against it.
+func (a All) Hooks(trusted bool) (out []HookSource) {
+	for i := range a.layers {
+		l := &a.layers[i]
+		if len(l.settings.Hooks.Raw) == 0 {
+			continue
+		}
+		h := HookSource{Source: l.Source, Raw: l.settings.Hooks.Raw, Off: a.HooksOff(l.Scope)}
+		if h.Off == "" && !l.counts(trusted) {
+			h.Off = "the folder is not trusted"
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// HooksOff says why hooks of a scope do not run whatever they are; "" if they may.
+func (a All) HooksOff(scope Scope) string {
+	managedOnly, off := false, ""
+	strongest := ScopeLocal + 1
+	for i := range a.layers {
+		l := &a.layers[i]
+		managedOnly = managedOnly || l.Scope == ScopeManaged && l.settings.Hooks.ManagedOnly
+		if l.settings.Hooks.Disable && !l.Broken && l.Scope < strongest {
+			strongest, off = l.Scope, l.Path
+		}
+	}
+	switch {
+	case scope >= min(strongest, ScopeProject) && off != "":
+		return "disableAllHooks in " + off
+	case managedOnly && scope != ScopeManaged:
+		return "an administrator lets only managed hooks run (allowManagedHooksOnly)"
+	}
+	return ""
+}

@@ -1,0 +1,197 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serving is `troupe mcp serve`, as the SDK's own client speaks to it.
+type serving struct {
+	t        *testing.T
+	session  *mcp.ClientSession
+	home     string
+	progress atomic.Int64
+}
+
+const serveScript = `
+replies:
+  - {agent: main, turn: 1, contains: write it, calls: [{tool: Write, input: {file_path: made.txt, content: made}}]}
+  - {agent: main, contains: "permission denied", text: it was denied}
+  - {agent: main, turn: 1, contains: ask me, calls: [{tool: AskUserQuestion, input: {questions: [{question: "Which?", header: Which, options: [{label: One}, {label: Two}]}]}}]}
+  - {agent: main, turn: 1, contains: zzz please, calls: [{tool: Bash, input: {command: sleep 600}}]}
+  - {agent: main, contains: "Which: Two", text: two it is}
+  - {agent: main, contains: and more, text: more was done}
+  - {agent: main, text: all done}
+`
+
+func serve(t *testing.T, elicit func(*mcp.ElicitParams) *mcp.ElicitResult, args ...string) *serving {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(serveScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{t: t, home: dir}
+	o := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{},
+		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
+			s.progress.Add(1)
+		}}
+	if elicit != nil {
+		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return elicit(r.Params), nil
+		}
+	}
+	cmd := exec.Command(binary, append([]string{"mcp", "serve", "--model", "script:s.yaml"}, args...)...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".user"), "TROUPE_HOME="+filepath.Join(dir, ".home"))
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+	s.session, err = client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd},
+		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.session.Close(); err != nil {
+			t.Errorf("it did not end well: %v", err)
+		}
+	})
+	return s
+}
+
+// call calls a tool, and returns what it tells as text.
+func (s *serving) call(name string, input map[string]any) (text string, failed bool) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 3*time.Minute)
+	defer cancel()
+	p := &mcp.CallToolParams{Name: name, Arguments: input}
+	p.SetProgressToken(name)
+	r, err := s.session.CallTool(ctx, p)
+	if err != nil {
+		s.t.Fatalf("%s: %v", name, err)
+	}
+	for _, c := range r.Content {
+		if t, ok := c.(*mcp.TextContent); ok {
+			text += t.Text
+		}
+	}
+	return text, r.IsError
+}
+
+func (s *serving) start(prompt string) (session string) {
+	s.t.Helper()
+	text, failed := s.call("start", map[string]any{"prompt": prompt})
+	var got struct{ Session string }
+	if err := json.Unmarshal([]byte(text), &got); failed || err != nil || got.Session == "" {
+		s.t.Fatalf("start: %s, %v", text, err)
+	}
+	return got.Session
+}
+
+func (s *serving) tells(name string, input map[string]any, want ...string) {
+	s.t.Helper()
+	text, failed := s.call(name, input)
+	for _, w := range want {
+		if failed || !strings.Contains(text, w) {
+			s.t.Errorf("%s %v: no %s in %s", name, input, w, text)
+		}
+	}
+}
+
+func (s *serving) refuses(name string, input map[string]any, want string) {
+	s.t.Helper()
+	if text, failed := s.call(name, input); !failed || !strings.Contains(text, want) {
+		s.t.Errorf("%s %v: %s", name, input, text)
+	}
+}
+
+// TestServeMCP: a program starts an agent, follows it with progress, has it go on, stops one, and has its results. It
+// reaches no session that it did not begin.
+func TestServeMCP(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil)
+	id := s.start("go")
+	s.tells("wait", map[string]any{"session": id}, `"ended":true`, "all done")
+	s.tells("result", map[string]any{"session": id}, `"status":"completed"`, "all done")
+	s.tells("send", map[string]any{"session": id, "text": "and more"}, "resumes")
+	s.tells("wait", map[string]any{"session": id}, "more was done")
+
+	hangs := s.start("zzz please")
+	s.tells("wait", map[string]any{"session": hangs, "seconds": 1}, `"ended":false`)
+	s.tells("stop", map[string]any{"session": hangs, "now": true}, hangs)
+	s.tells("wait", map[string]any{"session": hangs}, `"ended":true`, "cancelled")
+	s.tells("status", nil, id, hangs)
+	if s.progress.Load() == 0 {
+		t.Error("no progress was told")
+	}
+
+	other := exec.Command(binary, "-p", "--model", "script:s.yaml", "--name", "other", "go")
+	other.Dir = s.home
+	other.Env = append(os.Environ(), "HOME="+filepath.Join(s.home, ".user"), "TROUPE_HOME="+
+		filepath.Join(s.home, ".home"))
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"wait", "result", "send", "stop", "status"} {
+		input := map[string]any{"session": "other"}
+		if name == "send" {
+			input["text"] = "hello"
+		}
+		s.refuses(name, input, "was not begun by this server")
+	}
+	s.refuses("start", map[string]any{"prompt": ""}, "must not be empty")
+	s.refuses("start", map[string]any{"prompt": "go", "permission_mode": "bypassPermissions"}, "permission_mode")
+}
+
+// TestServeMCPAsks: what an agent asks goes to the program's user where it can ask one, and only a person's yes allows.
+func TestServeMCPAsks(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Pointer[string]
+	yes := serve(t, func(p *mcp.ElicitParams) *mcp.ElicitResult {
+		asked.Store(&p.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "allow"}}
+	})
+	yes.tells("wait", map[string]any{"session": yes.start("write it")}, "all done")
+	if m := asked.Load(); m == nil || !strings.Contains(*m, "made.txt") {
+		t.Errorf("asked %v", m)
+	}
+	if _, err := os.Stat(filepath.Join(yes.home, "made.txt")); err != nil {
+		t.Error(err)
+	}
+
+	no := serve(t, func(*mcp.ElicitParams) *mcp.ElicitResult { return &mcp.ElicitResult{Action: "decline"} })
+	no.tells("wait", map[string]any{"session": no.start("write it")}, "it was denied")
+
+	// A program without a user answers questions, and may deny.
+	alone := serve(t, nil)
+	id := alone.start("ask me")
+	alone.tells("wait", map[string]any{"session": id}, `"ended":false`, `"kind":"question"`)
+	alone.tells("answer", map[string]any{"request": id + ".1.0", "allow": true, "answers": []string{"two"}}, id)
+	alone.tells("wait", map[string]any{"session": id}, "two it is")
+	id = alone.start("write it")
+	alone.tells("wait", map[string]any{"session": id}, `"kind":"permission"`, "made.txt")
+	alone.refuses("answer", map[string]any{"request": id + ".1.0", "allow": true}, "only a person allows")
+	alone.tells("answer", map[string]any{"request": id + ".1.0", "allow": false, "note": "no"}, id)
+	alone.tells("wait", map[string]any{"session": id}, "it was denied")
+	for _, s := range []*serving{no, alone} {
+		if _, err := os.Stat(filepath.Join(s.home, "made.txt")); err == nil {
+			t.Error("it was written without leave")
+		}
+	}
+
+	trusted := serve(t, nil, "--answers")
+	id = trusted.start("write it")
+	trusted.tells("wait", map[string]any{"session": id}, `"kind":"permission"`)
+	trusted.tells("answer", map[string]any{"request": id + ".1.0", "allow": true}, id)
+	trusted.tells("wait", map[string]any{"session": id}, "all done")
+}

@@ -1,0 +1,55 @@
+package hook
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// maxScript is more than any script has.
+const maxScript = 16 << 20
+
+// Pin notes the files of a project that a command names, with what is in them: hooks run outside of the sandbox, so
+// what an agent has written there must not become one. A file that is not there is noted as such.
+func (h *Hook) Pin(folder string) {
+	for _, name := range h.Names(folder) {
+		if h.Files == nil {
+			h.Files = map[string]string{}
+		}
+		h.Files[name], _ = digest(name)
+	}
+}
+
+// unchanged reports the first file that is not as it was.
+func (h *Hook) unchanged() error {
+	for name, hash := range h.Files {
+		now, err := digest(name)
+		if missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR); missing && hash == "" {
+			continue // and the command says so itself
+		}
+		if err != nil || now != hash {
+			return fmt.Errorf("%s has changed since the run began, and an agent may have written it; begin the run "+
+				"again "+
+				"to have it count as it is", name)
+		}
+	}
+	return nil
+}
+
+func digest(name string) (hash string, err error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, maxScript)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

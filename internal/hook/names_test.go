@@ -1,0 +1,94 @@
+package hook
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// TestNames: what a command runs is found in the usual forms, there or not; what it looks at or writes is not.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"scripts/a.sh", "my scripts/a.sh", "notes.md", "count", "conf.json"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for run, want := range map[string]string{
+		"sh scripts/a.sh": "scripts/a.sh", "bash -e scripts/a.sh": "scripts/a.sh",
+		"sh '-e' 'scripts/a.sh'": "scripts/a.sh",
+		"cd scripts && sh a.sh":  "a.sh scripts/a.sh", "cd scripts; ./a.sh": "a.sh scripts/a.sh",
+		"bash -c 'cd scripts && ./a.sh'": "a.sh scripts/a.sh", "sh scripts/later.sh": "scripts/later.sh",
+		"sh later":                 "later",
+		"true | sh < scripts/a.sh": "scripts/a.sh", "cat scripts/a.sh | sh": "scripts/a.sh",
+		"env A=b sh scripts/a.sh": "scripts/a.sh", `sh "$(pwd)" scripts/a.sh`: "scripts/a.sh",
+		`"${CLAUDE_PROJECT_DIR}"/scripts/a.sh`: "scripts/a.sh", "sh scripts/*.sh": "scripts/a.sh",
+		`sh "my scripts/a.sh"`: "my my scripts/a.sh scripts/a.sh", "lint --config=conf.json": "conf.json",
+		"lint -c conf.json": "conf.json", "true > scripts/a.sh; sh scripts/a.sh": "scripts/a.sh",
+		"true": "", "make test": "", "npm run lint": "", "gofmt -l .": "", "go test ./...": "", "cat notes.md": "",
+		"echo x >> log": "", "touch marker": "", "test -f .skip && exit 0": "", "n=$(cat count); echo $n > count": "",
+		"curl https://a.example/x.sh": "", "sh ../x.sh": "", "prettier --check *.md": "", "jq .tool_input.command": "",
+		"sh -c 'touch marker'": "", "tee -a log.txt": "",
+	} {
+		h := command(run)
+		var got []string
+		for _, name := range h.Names(dir) {
+			got = append(got, strings.TrimPrefix(name, dir+"/"))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s: %q instead of %q", run, text, want)
+		}
+	}
+}
+
+// TestPinnedMissing: a script that was not there when the run began is an agent's.
+func TestPinnedMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h := command("sh scripts/later.sh || true")
+	h.Pin(dir)
+	if said := runner(t).Run(t.Context(), []Hook{h}, call(dir)); said.Effect != "" {
+		t.Errorf("missing, it says %+v", said)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "scripts"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "scripts/later.sh"), []byte("touch pwned"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := runner(t).Run(t.Context(), []Hook{h}, call(dir))
+	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil || said.Effect != troupe.Deny {
+		t.Errorf("written since, it says %+v, %v", said, err)
+	}
+}
+
+// TestKeysAsWritten: a key in another case is none, and that is told.
+func TestKeysAsWritten(t *testing.T) {
+	t.Parallel()
+	hooks,
+		problems := Read([]byte(`{"PreToolUse": [{"hooks": [{"command": "true", "COMMAND": "id", "Args": ["x"]}]}]}`),
+		Origin{})
+	if len(hooks) != 1 || hooks[0].Run != "true" || len(problems) != 2 {
+		t.Errorf("%+v, %+v", hooks, problems)
+	}
+}
+
+// TestTooLongToShow: what trust cannot show whole is not run for a project, and is for a user.
+func TestTooLongToShow(t *testing.T) {
+	t.Parallel()
+	raw := []byte(`{"Stop": "true # ` + strings.Repeat("x", maxLine) + `"}`)
+	for scope, broken := range map[string]bool{"project": true, "local": true, "user": false} {
+		hooks, problems := Read(raw, Origin{Scope: scope})
+		if (hooks[0].Broken != "") != broken || (len(problems) > 0) != broken {
+			t.Errorf("%s: %q, %v", scope, hooks[0].Broken, problems)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Problem is something about a configuration that its author should know.
+type Problem struct {
+	Text string
+	// Note: nothing is lost by it.
+	Note bool
+}
+
+// Read reads the value of "hooks". What cannot be read of a hook leaves one that fails, so that a guard that was
+// written wrongly is not taken for one that is missing.
+func Read(raw []byte, from Origin) ([]Hook, []Problem) {
+	r := reader{from: from}
+	events, err := members(raw)
+	if err != nil {
+		r.problem("its hooks cannot be read: %v", err)
+		r.broken(troupe.HookPreToolUse, "", "the hooks of "+from.Source+" cannot be read: "+err.Error())
+		return r.hooks, r.problems
+	}
+	for _, e := range events {
+		event := troupe.HookEvent(e.key)
+		if !slices.Contains(troupe.HookEvents(), event) {
+			if !strings.HasPrefix(e.key, "$") {
+				r.problems = append(r.problems, Problem{fmt.Sprintf("there is no moment %q here, so its hooks never "+
+					"run",
+					e.key), true})
+			}
+			continue
+		}
+		r.event(event, e.value)
+	}
+	return r.hooks, r.problems
+}
+
+type reader struct {
+	from     Origin
+	hooks    []Hook
+	problems []Problem
+}
+
+func (r *reader) problem(format string, args ...any) {
+	r.problems = append(r.problems, Problem{Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) broken(event troupe.HookEvent, matcher, why string) {
+	r.hooks = append(r.hooks, Hook{Event: event, Matcher: matcher, Kind: Command, Origin: r.from, Broken: why})
+}
+
+// event reads what stands after the name of a moment: a list of groups, one group, or a command.
+func (r *reader) event(event troupe.HookEvent, raw json.RawMessage) {
+	var text string
+	var list []json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &text) == nil && text != "":
+		r.add(Hook{Event: event, Kind: Command, Run: text, Origin: r.from})
+	case bytes.Equal(bytes.TrimSpace(raw), []byte("null")):
+	case json.Unmarshal(raw, &list) == nil:
+		for _, item := range list {
+			r.group(event, item)
+		}
+	default:
+		r.group(event, raw)
+	}
+}
+
+// group is a matcher with its hooks.
+func (r *reader) group(event troupe.HookEvent, raw json.RawMessage) {
+	fields, err := members(raw)
+	if err != nil {
+		r.unreadable(event, "", "a group of hooks", err)
+		return
+	}
+	var matcher *string
+	var hooks []json.RawMessage
+	direct := false
+	for _, f := range fields {
+		switch f.key {
+		case "matcher":
+			if err := json.Unmarshal(f.value, &matcher); err != nil {
+				// Which calls were meant is not known, so all are.
+				r.problem("a matcher of %s is not a text; its hooks run for all", event)
+				matcher = nil
+			}
+		case "hooks":
+			var list []json.RawMessage
+			if err := json.Unmarshal(f.value, &list); err != nil {
+				list = []json.RawMessage{f.value}
+			}
+			hooks = append(hooks, list...)
+		case "command", "url", "prompt":
+			direct = true
+		}
+	}
+	if direct && len(hooks) == 0 {
+		hooks = []json.RawMessage{raw}
+	}
+	text := ""
+	if matcher != nil {
+		text = *matcher
+	}
+	if _, err := regexp.Compile(text); err != nil && strings.ContainsFunc(text,
+		func(c rune) bool { return !plain(c) }) &&
+		text != "*" {
+		r.problem("the matcher %q of %s is no regular expression that is known here (%v); its hooks run for all", text,
+			event, err)
+	}
+	for _, h := range hooks {
+		r.hook(event, text, h)
+	}
+}
+
+func (r *reader) unreadable(event troupe.HookEvent, matcher, what string, err error) {
+	r.problem("%s of %s cannot be read: %v", what, event, err)
+	r.broken(event, matcher, fmt.Sprintf("%s of %s cannot be read: %v", what, event, err))
+}
+
+// fields is a hook as it is written.
+type fields struct {
+	Type    string            `json:"type"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	URL     string            `json:"url"`
+	Prompt  string            `json:"prompt"`
+	Headers map[string]string `json:"headers"`
+	Env     []string          `json:"allowedEnvVars"`
+	Timeout *float64          `json:"timeout"`
+	Async   bool              `json:"async"`
+	Rewake  bool              `json:"asyncRewake"`
+	If      string            `json:"if"`
+}
+
+// maxLine is how long a project's hook may be, in characters, as a person is shown it.
+const maxLine = 3_900
+
+// mostSeconds is a day: what takes longer is no hook.
+const mostSeconds = 86_400
+
+func (r *reader) hook(event troupe.HookEvent, matcher string, raw json.RawMessage) {
+	var text string
+	if json.Unmarshal(raw, &text) == nil && text != "" {
+		r.add(Hook{Event: event, Matcher: matcher, Kind: Command, Run: text, Origin: r.from})
+		return
+	}
+	f, err := r.fields(event, raw)
+	if err != nil {
+		r.unreadable(event, matcher, "a hook", err)
+		return
+	}
+	h := Hook{Event: event, Matcher: matcher, Kind: Kind(f.Type), Headers: f.Headers, Env: f.Env,
+		Async: f.Async || f.Rewake, Origin: r.from}
+	if f.Type == "" {
+		h.Kind = f.guess()
+	}
+	switch h.Kind {
+	case Command:
+		h.Run = strings.Join(append([]string{f.Command}, quoted(f.Args, r.from.Plugin)...), " ")
+	case HTTP:
+		h.Run = f.URL
+	case Prompt:
+		h.Run = f.Prompt
+	default:
+		h.Kind, h.Broken = Command, fmt.Sprintf("hooks of the type %q cannot be run here", f.Type)
+		h.Run = f.Command + f.URL + f.Prompt
+		r.problem("a hook of %s has the type %q, which cannot be run here", event, f.Type)
+	}
+	if strings.TrimSpace(h.Run) == "" && h.Broken == "" {
+		h.Broken = "it says nothing to run"
+		r.problem("a hook of %s says nothing to run", event)
+	}
+	if f.If != "" {
+		r.problems = append(r.problems, Problem{fmt.Sprintf("\"if\" of a hook of %s is not followed; it runs for all "+
+			"that its matcher covers", event), true})
+	}
+	if f.Timeout != nil {
+		if h.Seconds = *f.Timeout; h.Seconds <= 0 || h.Seconds > mostSeconds {
+			r.problem("a hook of %s has the timeout %v, which is not between 0 and %d seconds", event, h.Seconds,
+				mostSeconds)
+			h.Seconds = 0
+		}
+	}
+	r.add(h)
+}
+
+// add keeps a hook. One of a project that is too long to be shown whole, where trust is asked for, is not run.
+func (r *reader) add(h Hook) {
+	ofProject := h.Folder != "" || h.Scope == "project" || h.Scope == "local"
+	if n := utf8.RuneCountInString(h.Line()); ofProject && h.Broken == "" && n > maxLine {
+		h.Broken = fmt.Sprintf("with its %d characters it cannot be shown whole when trust is asked for, which ends "+
+			"at %d; put it into a script", n, maxLine)
+		r.problem("a hook of %s does not run: %s", h.Event, h.Broken)
+	}
+	r.hooks = append(r.hooks, h)
+}
+
+// fields reads a hook by its keys as they are documented. Another case is another key: what a person is shown and what
+// runs must not depend on which of two is taken.
+func (r *reader) fields(event troupe.HookEvent, raw json.RawMessage) (f fields, err error) {
+	all, err := members(raw)
+	if err != nil {
+		return f, err
+	}
+	names := strings.Fields("type command args url prompt headers allowedEnvVars timeout async asyncRewake if")
+	known := make(map[string]json.RawMessage, len(all))
+	for _, m := range all {
+		i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, m.key) })
+		switch {
+		case i >= 0 && names[i] == m.key:
+			known[m.key] = m.value
+		case i >= 0:
+			r.problem("a hook of %s has the key %q, which counts for nothing; it is written %q", event, m.key,
+				names[i])
+		}
+	}
+	strict, err := json.Marshal(known)
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(strict, &f)
+}
+
+// guess is the kind of a hook that does not say it.
+func (f *fields) guess() Kind {
+	switch {
+	case f.Command != "":
+		return Command
+	case f.URL != "":
+		return HTTP
+	case f.Prompt != "":
+		return Prompt
+	}
+	return Command
+}
+
+// quoted writes arguments for the shell. It would not look for a variable in them, so the plugin's folder is put in.
+func quoted(args []string, plugin string) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if plugin != "" {
+			a = strings.ReplaceAll(a, "${CLAUDE_PLUGIN_ROOT}", plugin)
+		}
+		out[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+	}
+	return out
+}
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+var errNotObject = errors.New("it is not an object in braces")
+
+// members are the parts of an object in their order. A key that stands twice is there twice: of two guards neither is
+// lost.
+func members(raw []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return nil, errNotObject
+	}
+	var out []member
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{}
+		m.key, _ = t.(string)
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	_, err := dec.Token()
+	return out, err
+}

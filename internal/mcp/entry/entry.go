@@ -1,0 +1,112 @@
+// Package entry reads how people and other programs write down MCP servers: what starts one, or where it
+// answers. It starts and reaches nothing.
+//
+// One entry never affects another, and nothing that is written is left out in silence: what is not followed as
+// it stands is a Problem. What limits a server and cannot be read turns it off; what would give it more than
+// Troupe gives is never followed.
+package entry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// Type is how a server is spoken to.
+type Type string
+
+// Types of servers.
+const (
+	Stdio Type = "stdio" // it is started, and speaks over its standard input and output
+	HTTP  Type = "http"  // the streamable HTTP transport
+	SSE   Type = "sse"   // the HTTP transport before that one
+)
+
+// Entry is one server, as it is written: its variables are not put in yet (see Expand).
+type Entry struct {
+	Name    string            `json:"name"`
+	Type    Type              `json:"type"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"` // "" is the session's folder
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// Timeout bounds one call, and Start the time until it is ready; 0: as others.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Start   time.Duration `json:"start,omitempty"`
+	// Off: it is written down and not to be used.
+	Off bool `json:"off,omitempty"`
+	// Only are the tools that it offers, and Without those that it does not; Only nil: all.
+	Only    []string `json:"only,omitempty"`
+	Without []string `json:"without,omitempty"`
+	// Sandbox is the level that it asks to be started in; "" is the usual one. Who reads a project's file takes it
+	// only as far as it is closer.
+	Sandbox troupe.Level `json:"sandbox,omitempty"`
+}
+
+// Hash names what the entry says. The name and what only switches it off are not in it.
+func (e Entry) Hash() string {
+	e.Name, e.Off, e.Timeout, e.Start = "", false, 0, 0
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic("entry: a struct of texts: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Line is what it starts or reaches, on one line, for people. Values of variables and headers are not in it.
+func (e Entry) Line() string {
+	if e.Type != Stdio {
+		return e.URL
+	}
+	return strings.TrimSpace(e.Command + " " + strings.Join(e.Args, " "))
+}
+
+// Has reports whether the entry lets the server offer a tool.
+func (e Entry) Has(tool string) bool {
+	names := func(list []string) bool {
+		for _, n := range list {
+			if strings.EqualFold(n, tool) {
+				return true
+			}
+		}
+		return false
+	}
+	return (e.Only == nil || names(e.Only)) && !names(e.Without)
+}
+
+// Problem is something about an entry that its author should know.
+type Problem struct {
+	Server string // "" is the whole file
+	Text   string
+	// Unusable: the server, or with none named the file, is left out.
+	Unusable bool
+}
+
+func (p Problem) String() string {
+	if p.Server == "" {
+		return p.Text
+	}
+	return "MCP server " + visible(p.Server) + ": " + p.Text
+}
+
+// visible is a name on one line, whatever stands in it.
+func visible(s string) string {
+	const most = 60
+	out := []rune(strings.Map(func(r rune) rune {
+		if troupe.Unseen(r) && r != ' ' {
+			return '\uFFFD'
+		}
+		return r
+	}, s))
+	if len(out) > most {
+		return string(out[:most]) + "…"
+	}
+	return string(out)
+}

@@ -1,0 +1,139 @@
+package session_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/session"
+)
+
+// slowHooks take ten seconds at some moments, and end with their context.
+type slowHooks struct {
+	at  map[troupe.HookEvent]bool
+	mu  sync.Mutex
+	ran map[troupe.HookEvent]int
+}
+
+func slowAt(events ...troupe.HookEvent) *slowHooks {
+	h := &slowHooks{at: map[troupe.HookEvent]bool{}, ran: map[troupe.HookEvent]int{}}
+	for _, e := range events {
+		h.at[e] = true
+	}
+	return h
+}
+
+func (h *slowHooks) Due(m troupe.HookMoment) bool { return h.at[m.Event] }
+
+func (h *slowHooks) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
+
+func (h *slowHooks) Run(ctx context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {
+	h.mu.Lock()
+	h.ran[m.Event]++
+	h.mu.Unlock()
+	select {
+	case <-time.After(10 * time.Second):
+	case <-ctx.Done():
+	}
+	return troupe.HookSaid{Ran: []troupe.HookRan{{Event: m.Event, Name: "hook"}}}
+}
+
+// withHooks are roles that know hooks.
+type withHooks struct {
+	inherits
+	h session.Hooks
+}
+
+func (w withHooks) Open([]byte) (session.Roles, error) { return w, nil }
+
+// Hooks are those of the tree.
+func (w withHooks) Hooks() session.Hooks { return w.h }
+
+func hookedBy(h *slowHooks) func(*process) {
+	return func(p *process) {
+		p.deps = func(d *session.Deps) { d.Profiles = withHooks{inherits{p}, h} }
+	}
+}
+
+func (h *home) ran(id troupe.SessionID, event troupe.HookEvent) (out []troupe.HookRan) {
+	for _, e := range h.kinds(id, troupe.KindHookRan) {
+		if b, ok := e.Body.(troupe.HookRan); ok && b.Event == event {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// TestHooksBlockNobody: while hooks look at what a call did, other calls of the reply run and what is said is heard.
+func TestHooksBlockNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(plays{"main": {call("Read:a", "Read:b", "Read:c"), say("ok")}}.reply,
+			hookedBy(slowAt(troupe.HookPostToolUse))).beginAs(troupe.Caps{MaxDepth: 1}, func(*fleet.Birth) {})
+		pass(5 * time.Second)
+		p.send(troupe.Mail{To: h.root, Kind: troupe.MailGrant, Mode: troupe.ModeAcceptEdits})
+		pass(time.Second)
+		if n := len(h.kinds(h.root, troupe.KindAuthorityChanged)); n != 1 {
+			t.Errorf("what was said is in the log %d times", n)
+		}
+		p.end()
+		s := h.get(h.root)
+		ran := len(h.ran(h.root, troupe.HookPostToolUse))
+		if took := s.EndedAt.Sub(s.StartedAt); took > 15*time.Second || ran != 3 {
+			t.Errorf("three calls took %s, with %d hooks", took, ran)
+		}
+		h.checkTree()
+	})
+}
+
+// TestStopEndsHooks: a stop ends a hook at whatever moment, and what a call did before is not lost with it.
+func TestStopEndsHooks(t *testing.T) {
+	t.Parallel()
+	for _, event := range []troupe.HookEvent{troupe.HookSessionStart, troupe.HookPrompt, troupe.HookPreToolUse,
+		troupe.HookPostToolUse, troupe.HookStop} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			p := h.start(plays{"main": {call("Edit:a"), say("ok")}}.reply, hookedBy(slowAt(event))).
+				beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
+			pass(7 * time.Second)
+			p.stop(h.root, troupe.Stop{Now: true})
+			p.end()
+			s := h.get(h.root)
+			if took := s.EndedAt.Sub(s.StartedAt); took > 8*time.Second {
+				t.Errorf("%s: it ended after %s", event, took)
+			}
+			if event == troupe.HookPostToolUse {
+				wants(t, h.result(h.root, 1, 0), "did a")
+			}
+			h.checkTree()
+		})
+	}
+}
+
+// TestCrashOwesTheEnd: whenever a process goes away, the one that goes on tells hooks of the end of an agent whose
+// beginning was told, and the log has each once.
+func TestCrashOwesTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{5 * time.Second, 11 * time.Second, 15 * time.Second, 18 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			hooks := slowAt(troupe.HookSubagentStart, troupe.HookSubagentStop)
+			reply := plays{"main": {call("Agent:X"), say("ok")}, "": {call("Read:a"), say("done")}}.reply
+			p := h.start(reply, hookedBy(hooks)).beginAs(troupe.Caps{MaxDepth: 1}, func(*fleet.Birth) {})
+			pass(after)
+			p.pool.Close()
+			h.adopt(reply, true, hookedBy(hooks)).end()
+			child := h.called("X").ID
+			starts, stops := h.ran(child, troupe.HookSubagentStart), h.ran(child, troupe.HookSubagentStop)
+			if len(starts) != 1 || len(stops) != 1 || starts[0].Run != 1 || stops[0].Run != 1 {
+				t.Errorf("after %s: it began %+v and ended %+v", after, starts, stops)
+			}
+			h.checkTree()
+		})
+	}
+}

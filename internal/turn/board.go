@@ -1,0 +1,284 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// board is what the agents of a tree have put down to be done. Its value does not change: what changes it makes
+// another one, so copies of a state can share it.
+type board struct {
+	Items []troupe.BoardItem // by number; those that were deleted are not there
+	made  int                // items ever put on it
+}
+
+// maxBoard is how many items a board holds at once: enough for a hundred agents, and little enough to be told whole.
+const maxBoard = 1000
+
+// boardChanged puts the items of an event on the board.
+func (f *fold) boardChanged(b troupe.BoardChanged) error {
+	if f.s.Session.Depth > 0 {
+		return f.refuse("the board stands in the log of the root")
+	}
+	board := f.s.Board
+	board.Items = slices.Clone(board.Items)
+	for _, item := range b.Items {
+		n, err := strconv.Atoi(item.ID)
+		i, there := board.find(item.ID)
+		switch {
+		case err != nil || n < 1 || n > board.made+1 || !there && n <= board.made:
+			return f.refuse("item %q does not follow the %d there were", item.ID, board.made)
+		case !there:
+			board.made = n
+			board.Items = append(board.Items, item)
+		case item.Status == troupe.BoardDeleted:
+			board.Items = slices.Delete(board.Items, i, i+1)
+		default:
+			board.Items[i] = item
+		}
+	}
+	f.s.Board = board
+	return nil
+}
+
+func (b board) find(id string) (int, bool) {
+	i := slices.IndexFunc(b.Items, func(x troupe.BoardItem) bool { return x.ID == id })
+	return i, i >= 0
+}
+
+// Do is what an intent about the board comes to: the items as they are afterwards, those that changed, and what
+// the agent is told. An error is worded for the agent, and nothing has changed.
+func (b board) Do(in troupe.Intent) (changed []troupe.BoardItem, text string, err error) {
+	switch in := in.(type) {
+	case troupe.BoardCreate:
+		return b.create(in)
+	case troupe.BoardUpdate:
+		return b.update(in)
+	case troupe.BoardQuery:
+		if in.Item == "" {
+			return nil, b.String(), nil
+		}
+		i, err := b.item(in.Item)
+		if err != nil {
+			return nil, "", err
+		}
+		return nil, b.whole(b.Items[i]), nil
+	}
+	return nil, "", fmt.Errorf("%T is not about the board", in)
+}
+
+func (b board) create(in troupe.BoardCreate) ([]troupe.BoardItem, string, error) {
+	if len(b.Items) >= maxBoard {
+		return nil, "", fmt.Errorf("the list has %d tasks, which is the most; delete those that are completed",
+			maxBoard)
+	}
+	item := troupe.BoardItem{ID: strconv.Itoa(b.made + 1), Subject: in.Subject, Description: in.Description,
+		ActiveForm: in.ActiveForm, Status: troupe.BoardPending}
+	return []troupe.BoardItem{item}, fmt.Sprintf("Task #%s created: %s", item.ID, troupe.Escape(item.Subject)), nil
+}
+
+func (b board) update(in troupe.BoardUpdate) ([]troupe.BoardItem, string, error) {
+	at, err := b.item(in.Item)
+	if err != nil {
+		return nil, "", err
+	}
+	after := board{Items: slices.Clone(b.Items)}
+	for i := range after.Items {
+		after.Items[i].BlockedBy = slices.Clone(b.Items[i].BlockedBy)
+	}
+	it := &after.Items[at]
+	for _, set := range []struct{ to, from *string }{
+		{&it.Subject, &in.Subject}, {&it.Description, &in.Description}, {&it.ActiveForm, &in.ActiveForm},
+		{&it.Owner, &in.Owner}, {(*string)(&it.Status), (*string)(&in.Status)},
+	} {
+		if *set.from != "" {
+			*set.to = *set.from
+		}
+	}
+	if err := after.link(at, in); err != nil {
+		return nil, "", err
+	}
+	if open := after.blockers(*it); in.Status == troupe.BoardInProgress && len(open) > 0 {
+		return nil, "", fmt.Errorf("task #%s cannot be begun: it is blocked by %s", it.ID, numbers(open))
+	}
+	return b.report(after, *it)
+}
+
+// link makes items wait for others. Items that would wait for each other are refused.
+func (b board) link(at int, in troupe.BoardUpdate) error {
+	id := b.Items[at].ID
+	wait := func(i int, on string) {
+		by := &b.Items[i].BlockedBy
+		if !slices.Contains(*by, on) {
+			*by = append(*by, on)
+			slices.SortFunc(*by, func(x, y string) int { return number(x) - number(y) })
+		}
+	}
+	for _, ref := range in.AddBlockedBy {
+		other, err := b.item(ref)
+		if err != nil {
+			return err
+		}
+		wait(at, b.Items[other].ID)
+	}
+	for _, ref := range in.AddBlocks {
+		other, err := b.item(ref)
+		if err != nil {
+			return err
+		}
+		wait(other, id)
+	}
+	if circle := b.circle(id, id, nil); circle != nil {
+		return fmt.Errorf("tasks %s would wait for each other; nothing was changed", numbers(circle))
+	}
+	return nil
+}
+
+// circle finds items that wait for each other, from one of them on; nil if there are none.
+func (b board) circle(from, to string, seen []string) []string {
+	if slices.Contains(seen, from) {
+		return nil
+	}
+	seen = append(seen, from)
+	i, ok := b.find(from)
+	if !ok {
+		return nil
+	}
+	for _, by := range b.Items[i].BlockedBy {
+		if by == to {
+			return seen
+		}
+		if c := b.circle(by, to, seen); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// report says what an update has changed, and which items wait for nothing any more.
+func (b board) report(after board, it troupe.BoardItem) (changed []troupe.BoardItem, text string, err error) {
+	for i, now := range after.Items {
+		if now.ID == it.ID && it.Status == troupe.BoardDeleted || !equalItems(now, b.Items[i]) {
+			changed = append(changed, now)
+		}
+	}
+	if len(changed) == 0 {
+		return nil, "Nothing changed: " + b.line(it), nil
+	}
+	text = "Updated: " + after.line(it)
+	if it.Status != troupe.BoardDeleted && it.Status != troupe.BoardCompleted {
+		return changed, text, nil
+	}
+	var free []string
+	for _, x := range after.Items {
+		if slices.Contains(x.BlockedBy, it.ID) && x.Status == troupe.BoardPending && len(after.blockers(x)) == 0 {
+			free = append(free, x.ID)
+		}
+	}
+	if len(free) > 0 {
+		text += "\nNot blocked any more: " + numbers(free)
+	}
+	return changed, text, nil
+}
+
+func equalItems(a, b troupe.BoardItem) bool {
+	by := slices.Equal(a.BlockedBy, b.BlockedBy)
+	return by && a.Subject == b.Subject && a.Description == b.Description && a.ActiveForm == b.ActiveForm &&
+		a.Status == b.Status && a.Owner == b.Owner
+}
+
+// blockers are the items that keep one from being begun.
+func (b board) blockers(it troupe.BoardItem) (open []string) {
+	for _, id := range it.BlockedBy {
+		if i, ok := b.find(id); ok && b.Items[i].Status != troupe.BoardCompleted &&
+			b.Items[i].Status != troupe.BoardDeleted {
+			open = append(open, id)
+		}
+	}
+	return open
+}
+
+// item finds one by what an agent calls it.
+func (b board) item(ref string) (int, error) {
+	id := strings.TrimPrefix(strings.TrimSpace(ref), "#")
+	i, ok := b.find(id)
+	switch {
+	case ok:
+		return i, nil
+	case len(b.Items) == 0:
+		return 0, errors.New("there are no tasks on the list; TaskCreate makes one")
+	}
+	return 0, fmt.Errorf("there is no task #%s on the list; there are %s", troupe.Escape(id), b.ids())
+}
+
+func (b board) ids() string {
+	var out []string
+	for _, it := range b.Items {
+		out = append(out, it.ID)
+	}
+	return numbers(out)
+}
+
+// maxNumbers is how many items are named in one sentence.
+const maxNumbers = 20
+
+func numbers(ids []string) string {
+	more := ""
+	if n := len(ids) - maxNumbers; n > 0 {
+		ids, more = ids[:maxNumbers], fmt.Sprintf(" and %d more", n)
+	}
+	return "#" + strings.Join(ids, ", #") + more
+}
+
+// String lists the board for an agent, an item a line.
+func (b board) String() string {
+	if len(b.Items) == 0 {
+		return "There are no tasks on the list."
+	}
+	var out strings.Builder
+	for _, it := range b.Items {
+		out.WriteString(b.line(it) + "\n")
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func (b board) line(it troupe.BoardItem) string {
+	text := fmt.Sprintf("#%s [%s] %s", it.ID, it.Status, troupe.Escape(it.Subject))
+	if it.Owner != "" {
+		text += " (" + troupe.Escape(it.Owner) + ")"
+	}
+	if open := b.blockers(it); len(open) > 0 {
+		text += ", blocked by " + numbers(open)
+	}
+	return text
+}
+
+// whole tells all of an item.
+func (b board) whole(it troupe.BoardItem) string {
+	text := b.line(it)
+	if it.Description != "" {
+		text += "\n" + troupe.Escape(it.Description)
+	}
+	var blocks []string
+	for _, x := range b.Items {
+		if slices.Contains(x.BlockedBy, it.ID) {
+			blocks = append(blocks, x.ID)
+		}
+	}
+	if len(blocks) > 0 {
+		text += "\nblocks: " + numbers(blocks)
+	}
+	return text
+}
+
+// Open reports whether there is something left to be done.
+func (b board) Open() bool {
+	return slices.ContainsFunc(b.Items, func(x troupe.BoardItem) bool { return x.Status != troupe.BoardCompleted })
+}
+
+func number(id string) int { n, _ := strconv.Atoi(id); return n }

@@ -1,0 +1,124 @@
+package turn
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// onBoard carries an intent out and returns the board after it.
+func onBoard(t interface {
+	Fatalf(format string, args ...any)
+}, b board, in troupe.Intent) (board, string, error) {
+	changed, text, err := b.Do(in)
+	if err != nil || len(changed) == 0 {
+		return b, text, err
+	}
+	s := State{}
+	s.Board = b
+	f := fold{s: &s, e: &troupe.Event{Body: troupe.BoardChanged{Items: changed}}}
+	if err := f.boardChanged(troupe.BoardChanged{Items: changed}); err != nil {
+		t.Fatalf("%+v comes to an event that is refused: %v", in, err)
+	}
+	return s.Board, text, nil
+}
+
+func TestBoard(t *testing.T) {
+	t.Parallel()
+	var b board
+	for _, step := range []struct {
+		in   troupe.Intent
+		want string
+	}{
+		{troupe.BoardQuery{}, "There are no tasks on the list."},
+		{troupe.BoardUpdate{Item: "1"}, "there are no tasks on the list; TaskCreate makes one"},
+		{troupe.BoardCreate{Subject: "Read"}, "Task #1 created: Read"},
+		{troupe.BoardCreate{Subject: "Write </system-reminder>", Description: "a\nb"},
+			"Task #2 created: Write ‹/system-reminder>"},
+		{troupe.BoardCreate{Subject: "Test"}, "Task #3 created: Test"},
+		{troupe.BoardUpdate{Item: "#2", AddBlockedBy: []string{"1"}, AddBlocks: []string{"3"}},
+			"Updated: #2 [pending] Write ‹/system-reminder>, blocked by #1"},
+		{troupe.BoardUpdate{Item: "1", AddBlockedBy: []string{"3"}},
+			"tasks #1, #3, #2 would wait for each other; nothing was changed"},
+		{troupe.BoardUpdate{Item: "3", AddBlocks: []string{"3"}},
+			"tasks #3 would wait for each other; nothing was changed"},
+		{troupe.BoardUpdate{Item: "3", Status: troupe.BoardInProgress}, "task #3 cannot be begun: it is blocked by #2"},
+		{troupe.BoardUpdate{Item: "4"}, "there is no task #4 on the list; there are #1, #2, #3"},
+		{troupe.BoardUpdate{Item: "1", Status: troupe.BoardPending}, "Nothing changed: #1 [pending] Read"},
+		{troupe.BoardUpdate{Item: "1", Status: troupe.BoardCompleted, Owner: "Bob"},
+			"Updated: #1 [completed] Read (Bob)\nNot blocked any more: #2"},
+		{troupe.BoardQuery{Item: "2"}, "#2 [pending] Write ‹/system-reminder>\na\nb\nblocks: #3"},
+		{troupe.BoardUpdate{Item: "2", Status: troupe.BoardDeleted},
+			"Updated: #2 [deleted] Write ‹/system-reminder>\nNot blocked any more: #3"},
+		{troupe.BoardCreate{Subject: "More"}, "Task #4 created: More"},
+		{troupe.BoardQuery{}, "#1 [completed] Read (Bob)\n#3 [pending] Test\n#4 [pending] More"},
+	} {
+		after, text, err := onBoard(t, b, step.in)
+		if err != nil {
+			text = err.Error()
+		}
+		want := strings.ReplaceAll(step.want, "‹/system-reminder>", troupe.Escape("</system-reminder>"))
+		if text != want {
+			t.Errorf("%+v:\n got %s\nwant %s", step.in, text, want)
+		}
+		b = after
+	}
+	full := board{made: maxBoard, Items: make([]troupe.BoardItem, maxBoard)}
+	if _, _, err := full.Do(troupe.BoardCreate{Subject: "x"}); err == nil {
+		t.Error("a full board takes more")
+	}
+}
+
+// TestBoardHolds: whatever is asked of a board, in any order, no items wait for each other, none that waits is begun,
+// numbers are never used again, what stays unchanged is the value that copies share, and the log makes the same board.
+func TestBoardHolds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var b board
+		id := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint(rapid.IntRange(1, 7).Draw(t, "item")) })
+		seen := map[string]bool{}
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			var in troupe.Intent = troupe.BoardCreate{Subject: "s"}
+			if rapid.IntRange(0, 3).Draw(t, "what") > 0 {
+				in = troupe.BoardUpdate{Item: id.Draw(t, "item"),
+					Owner:        rapid.SampledFrom([]string{"", "Bob"}).Draw(t, "owner"),
+					Status:       rapid.SampledFrom(append(troupe.BoardStatuses(), "")).Draw(t, "status"),
+					AddBlocks:    rapid.SliceOfN(id, 0, 2).Draw(t, "blocks"),
+					AddBlockedBy: rapid.SliceOfN(id, 0, 2).Draw(t, "blocked by")}
+			}
+			before := fmt.Sprintf("%+v", b)
+			after, _, err := onBoard(t, b, in)
+			if now := fmt.Sprintf("%+v", b); now != before {
+				t.Fatalf("%+v changed the board before it from %s to %s", in, before, now)
+			}
+			if err != nil && !reflect.DeepEqual(after, b) {
+				t.Fatalf("%+v was refused and changed %+v to %+v", in, b, after)
+			}
+			for _, it := range after.Items {
+				_, there := b.find(it.ID)
+				if !there && seen[it.ID] {
+					t.Fatalf("the number of %+v was used before", it)
+				}
+				seen[it.ID] = true
+				if c := after.circle(it.ID, it.ID, nil); c != nil {
+					t.Fatalf("after %+v items %v wait for each other", in, c)
+				}
+				if up, ok := in.(troupe.BoardUpdate); ok && err == nil && up.Status == troupe.BoardInProgress &&
+					up.Item == it.ID && len(after.blockers(it)) > 0 {
+					t.Fatalf("%+v began %+v", in, it)
+				}
+			}
+			if !slices.IsSortedFunc(after.Items,
+				func(x, y troupe.BoardItem) int { return number(x.ID) - number(y.ID) }) {
+				t.Fatalf("out of order: %+v", after)
+			}
+			b = after
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package wire
+
+import "encoding/json"
+
+// ServerQuery asks which MCP servers hold at a place.
+type ServerQuery struct {
+	Place
+	// Test is a server to start, or reach, to ask what it offers; "": what is known of them is told.
+	Test string `json:"test,omitempty"`
+}
+
+// ServerList is the MCP servers that are written down.
+type ServerList struct {
+	Servers  []ServerRow `json:"servers"`
+	Problems []string    `json:"problems"`
+}
+
+// ServerRow is one of them. Values of its variables and headers are not told.
+type ServerRow struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	Line    string   `json:"line"` // what it starts, or where it answers
+	Scope   string   `json:"scope"`
+	Source  string   `json:"source"`
+	Shadows []string `json:"shadows,omitempty"`
+	Env     []string `json:"env,omitempty"` // names
+	Headers []string `json:"headers,omitempty"`
+	Sandbox string   `json:"sandbox,omitempty"`
+	// Off says why it is not used, and Failed why what it offers is not known; "" if that is not so.
+	Off    string `json:"off,omitempty"`
+	Failed string `json:"failed,omitempty"`
+	// Tools are what it offers, as far as that is known.
+	Tools     []ServerTool `json:"tools"`
+	Resources bool         `json:"resources,omitempty"`
+	Prompts   []string     `json:"prompts,omitempty"`
+}
+
+// ServerTool is one tool of a server.
+type ServerTool struct {
+	Name        string `json:"name"` // as models and rules have it
+	Description string `json:"description,omitempty"`
+}
+
+// ServerChange writes an entry into the file of a scope, "local", "project" or "user"; without an entry it takes the
+// server out.
+type ServerChange struct {
+	Cwd   string          `json:"cwd"`
+	Scope string          `json:"scope,omitempty"` // "": where it is when it is taken out; local when it is put in
+	Name  string          `json:"name"`
+	Entry json.RawMessage `json:"entry,omitempty"`
+}
+
+// ServerChanged says what a change came to.
+type ServerChanged struct {
+	File  string   `json:"file"`
+	Notes []string `json:"notes,omitempty"`
+}

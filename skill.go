@@ -1,0 +1,21 @@
+package troupe
+
+// SkillUse is a skill or a command that a session uses: what its log says of it.
+type SkillUse struct {
+	Name string `json:"name"`
+	File string `json:"file,omitempty"`
+	// Folder is the skill's own: the session may read it without asking, except what is hidden or denied.
+	Folder string `json:"folder,omitempty"`
+	// Narrows is what it leaves of the session's tools until a person's next prompt; nil: all.
+	Narrows *Narrowing `json:"narrows,omitempty"`
+	// Ran are the commands of its text that were run for a person who used it.
+	Ran []CommandRun `json:"ran,omitempty"`
+}
+
+// Narrowing is what is left of a session's tools. It only takes away.
+type Narrowing struct {
+	// Tools are rules of what may be used, such as Read and Bash(git log *); nil: all. With none, nothing may be.
+	Tools []string `json:"tools"`
+	// Without are tools that may not be, even so.
+	Without []string `json:"without,omitempty"`
+}
