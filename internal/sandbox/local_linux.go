@@ -172,11 +172,10 @@ func (r *reach) bind(q *asked, raw []byte) answer {
 
 // bindLocal makes a socket where we looked. Nothing in the folders that the listener guards moves meanwhile.
 func (r *reach) bindLocal(q *asked, p place, said string) answer {
-	fd, err := r.socketOf(q)
-	if err != nil {
-		return fail(unix.EACCES)
-	}
-	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	return r.withSocket(q, func(fd int) answer { return r.bindSocket(q, p, said, fd) })
+}
+
+func (r *reach) bindSocket(q *asked, p place, said string, fd int) answer {
 	if !isLocal(fd) {
 		return fail(unix.EINVAL)
 	}

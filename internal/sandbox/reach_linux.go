@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -178,12 +179,12 @@ func (r *reach) dial(q *asked, may func(fd int) bool, connect func(fd int) error
 			r.calls.send(id, fail(unix.EACCES))
 			return
 		}
-		defer unix.Close(fd) //nolint:errcheck // the command has its own
-		if !may(fd) {
-			r.calls.send(id, fail(unix.EACCES))
-			return
+		a := fail(unix.EACCES)
+		if may(fd) {
+			a = answered(r.connected(id, fd, connect))
 		}
-		r.calls.send(id, answered(r.connected(id, fd, connect)))
+		_ = unix.Close(fd) // before the answer: what the command closes next is closed
+		r.calls.send(id, a)
 	})
 }
 
@@ -227,6 +228,20 @@ func connectRaw(fd int, raw []byte) error {
 		return errno
 	}
 	return nil
+}
+
+// withSocket answers a call on a descriptor of our own of the socket that it is about. No process of ours is made
+// meanwhile: until it is another program it would hold the socket too, and one that listens would go on to be reached
+// after the command has closed it.
+func (r *reach) withSocket(q *asked, do func(fd int) answer) answer {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	fd, err := r.socketOf(q)
+	if err != nil {
+		return fail(unix.EACCES)
+	}
+	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	return do(fd)
 }
 
 // socketOf is a descriptor of our own of the socket that a call is about.
@@ -306,27 +321,23 @@ func (r *reach) address(q *asked) answer {
 // of it: listening is refused, and tells what the port was for. The kernel would have to believe
 // what memory says, so we do it.
 func (r *reach) bindFor(q *asked, raw []byte) (a answer, ok bool) {
-	fd, err := r.socketOf(q)
-	if err != nil {
-		return a, false
-	}
-	defer unix.Close(fd) //nolint:errcheck // the command has its own
-	at := sockaddrOf(raw)
-	if at == nil || !isTCP(fd) {
-		return a, false
-	}
-	return answered(unix.Bind(fd, at)), true
+	r.withSocket(q, func(fd int) answer {
+		if at := sockaddrOf(raw); at != nil && isTCP(fd) {
+			a, ok = answered(unix.Bind(fd, at)), true
+		}
+		return a
+	})
+	return a, ok
 }
 
 // await listens in the command's place, at what it may. Where the network is closed its port was picked by the
 // kernel, for any other was refused when it was asked for; so the number would be another one each time and is
 // left out.
 func (r *reach) await(q *asked) answer {
-	fd, err := r.socketOf(q)
-	if err != nil {
-		return fail(unix.EACCES)
-	}
-	defer unix.Close(fd) //nolint:errcheck // the command has its own
+	return r.withSocket(q, func(fd int) answer { return r.awaits(q, fd) })
+}
+
+func (r *reach) awaits(q *asked, fd int) answer {
 	listen := func() answer { return answered(unix.Listen(fd, int(int32(q.args[1])))) }
 	if isLocal(fd) {
 		if r.awaitsLocal(fd) {
