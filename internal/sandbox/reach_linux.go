@@ -34,7 +34,7 @@ func (r *reach) judge(q *asked) (a answer, now bool) {
 	case opConnect:
 		return r.connect(q)
 	case opListen:
-		return r.await(q), true
+		return r.withSocket(q, func(fd int) answer { return r.await(q, fd) }), true
 	default:
 		return r.address(q), true
 	}
@@ -333,11 +333,7 @@ func (r *reach) bindFor(q *asked, raw []byte) (a answer, ok bool) {
 // await listens in the command's place, at what it may. Where the network is closed its port was picked by the
 // kernel, for any other was refused when it was asked for; so the number would be another one each time and is
 // left out.
-func (r *reach) await(q *asked) answer {
-	return r.withSocket(q, func(fd int) answer { return r.awaits(q, fd) })
-}
-
-func (r *reach) awaits(q *asked, fd int) answer {
+func (r *reach) await(q *asked, fd int) answer {
 	listen := func() answer { return answered(unix.Listen(fd, int(int32(q.args[1])))) }
 	if isLocal(fd) {
 		if r.awaitsLocal(fd) {
