@@ -17,14 +17,14 @@ func (v *view) auto(this verdict) bool {
 	c, judged := v.call, v.mode.Judged && v.mode.OnAsk == troupe.Ask
 	if c.isCommand() {
 		// A command runs read-only without a question. What is asked about before it runs is a rule's, or would have
-		// git
-		// stop half-way at protected files, or cannot be confined: a person's.
+		// git stop half-way at protected files, or cannot be confined: a person's.
 		workspace, possible := v.level(troupe.LevelWorkspace)
 		return this.effect != troupe.Ask && (this.beyond != troupe.Ask ||
 			judged && possible && workspace == troupe.LevelWorkspace && !v.doubtful())
 	}
 	return this.effect != troupe.Ask ||
-		this.step == StepAsk && judged && !v.outside() && !c.protected && !c.unclear
+		this.step == StepAsk && judged && !v.outside() && !c.protected && !c.unclear &&
+			(c.inside || c.class == troupe.ClassRead) // as far as commands go in their sandbox
 }
 
 // strips reports whether the allow rules that leave open what is run do not count in this line: somebody plans, or a

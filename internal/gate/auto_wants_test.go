@@ -7,8 +7,7 @@ import (
 )
 
 // The model of mode auto is asked about files, folders and hosts. A link, a repository, a moved folder and a socket are
-// a
-// person's, whatever they are called.
+// a person's, whatever they are called.
 func TestAskedOf(t *testing.T) {
 	t.Parallel()
 	file := troupe.Attempt{Op: troupe.OpCreate, Path: "/proj/a"}
