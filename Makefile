@@ -85,8 +85,8 @@ test-projects: build ## everyday commands in real-shaped projects, against docs/
 	TROUPE_E2E_BINARY=$(CURDIR)/bin/troupe $(GO) test -count=1 -timeout 90m -parallel 4 ./internal/e2e \
 		-run '^TestProjects$$$(if $(NAME),/commands/$(NAME)$$)' -args -projects $(if $(UPDATE),-update)
 
-test-mcp: ## the public MCP servers, through npx and the network; says so when Node is missing
-	TROUPE_TEST_NPM=1 $(GO) test ./internal/e2e -run TestNPMServers -count 1 -v
+test-mcp: ## the public MCP servers and the conformance suite, from npm; says so when Node is missing
+	TROUPE_TEST_NPM=1 $(GO) test ./internal/e2e -run '^TestNPM|^TestConformance' -count 1 -v
 
 fmt: ## gofmt, and lines of more than 120 columns wrapped
 	@git ls-files -z --cached --others --exclude-standard '*.go' | grep -zv '/testdata/' | xargs -0 $(GO) run ./scripts/wrap

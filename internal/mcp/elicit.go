@@ -246,7 +246,7 @@ type field struct {
 
 // mostFields and mostChoices bound what a person is asked at once.
 const (
-	mostFields  = 12
+	mostFields  = 20
 	mostChoices = 50
 	leaveOut    = "(leave it out)"
 )
