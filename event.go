@@ -142,8 +142,10 @@ type ModelFailed struct {
 // ModelChanged moves the session to another model, which begins a new generation.
 type ModelChanged struct {
 	Model string `json:"model"`
-	Why   string `json:"why"`
-	Mail  MailID `json:"mail,omitempty"` // the mail that brought it
+	// Effort is that of its replies from here on; "": as before.
+	Effort Effort `json:"effort,omitempty"`
+	Why    string `json:"why"`
+	Mail   MailID `json:"mail,omitempty"` // the mail that brought it
 	// Caller is who chose it; nil: Troupe itself did, because the one before was not to be had.
 	Caller *Caller `json:"caller,omitempty"`
 }

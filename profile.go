@@ -22,8 +22,9 @@ type Profile struct {
 	// Offer is the hash of the tree's document that holds what its model is told of them; "" in
 	// logs of old, where it is told what the tools are now.
 	Offer  string `json:"offer,omitempty"`
-	Model  string `json:"model"`          // resolved: "provider/id"
-	Mode   Mode   `json:"mode,omitempty"` // "" is the parent's, whatever that is at the time
+	Model  string `json:"model"`            // resolved: "provider/id"
+	Effort Effort `json:"effort,omitempty"` // of its model, as far as that takes it; "" is the model's own
+	Mode   Mode   `json:"mode,omitempty"`   // "" is the parent's, whatever that is at the time
 	Limits Limits `json:"limits"`
 	// Sandbox is the most that its commands, and those of all below it, are ever left; "" is
 	// the parent's.

@@ -181,6 +181,7 @@ type Spawn struct {
 	Model       string // alias or id; "" means the profile's
 	Name        string // "" means one made from Description
 	MaxTurns    int    // 0 means the profile's
+	Effort      Effort // "" means the profile's
 	// Tools are the only ones of the profile's that it gets, and Without some that it does not get; nil: all of it.
 	Tools, Without []string
 	// Role is its system prompt in the place of the profile's, for work that no type is for.

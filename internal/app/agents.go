@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (a machine) Agents(ctx context.Context, q wire.AgentQuery) (out wire.AgentL
 func agentType(d profile.Definition) wire.AgentType {
 	t := wire.AgentType{Name: d.Name, Description: strings.TrimSpace(d.Description + " " + d.WhenToUse),
 		Source: d.Source,
-		Scope:  string(d.Scope), Shadows: d.Shadows, Model: d.Model, Color: d.Color}
+		Scope:  string(d.Scope), Shadows: d.Shadows, Model: d.Model, Effort: d.Effort, Color: d.Color}
 	if !d.All {
 		t.Tools = append([]string{}, d.Tools...)
 	}
@@ -93,6 +94,7 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 			troupe.Spawn{Type: d.Name}); err != nil {
 			return out, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
 		}
+		p.Effort = cmp.Or(p.Effort, x.main.Effort)
 	}
 	chain, err := x.chain(wire.Call{Agent: d.Name})
 	if err != nil {
@@ -102,7 +104,8 @@ func (a machine) Agent(ctx context.Context, n wire.AgentName) (out wire.AgentPro
 	for _, l := range chain[1:] {
 		mode = config.Closer(mode, l.Mode)
 	}
-	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model, Mode: mode, Own: d.Mode,
+	out = wire.AgentProfile{AgentType: agentType(d), Prompt: p.Prompt, Resolved: p.Model,
+		Asked: a.app.models.Effort(p.Model, p.Effort), Mode: mode, Own: d.Mode,
 		Sandbox: p.Sandbox, Starts: p.Starts, MaxTurns: p.Limits.MaxTurns, Tokens: p.Limits.MaxTokens,
 		Initial: p.InitialPrompt, Background: p.Background, Notes: append([]string{}, p.Notes...)}
 	if m := p.Memory; m != nil {

@@ -187,6 +187,9 @@ func (p *profiles) settle(d profile.Definition, out troupe.Profile, err error) (
 	if err == nil {
 		known, have, _ := p.serversOf(d) // it is not born without those that it needs
 		known.Settle(&out, have, p.models.Window(out.Model))
+		if note := p.models.lessEffort(out.Model, out.Effort); note != "" {
+			out.Notes = append(out.Notes, note)
+		}
 	}
 	return out, err
 }

@@ -426,6 +426,28 @@ const summaryReserve = 3000
 // maxRequests is how many calls of a provider the user allows at once.
 func (m *models) maxRequests(provider string) int { return m.settings.Providers[provider].MaxRequests }
 
+// Effort implements session.Models. A script, which stands for any model, is asked for whatever is wished.
+func (m *models) Effort(full string, wished troupe.Effort) troupe.Effort {
+	if strings.HasPrefix(full, "script/") {
+		return wished
+	}
+	i, _ := m.info(full)
+	return wished.Among(i.Efforts)
+}
+
+// lessEffort says that a model is not asked for the effort that was wished; "": it is.
+func (m *models) lessEffort(full string, wished troupe.Effort) string {
+	switch asked := m.Effort(full, wished); asked {
+	case wished:
+		return ""
+	case "":
+		return fmt.Sprintf("%s is not known to take an effort, so it is not asked for %s (\"efforts\" in %s says "+
+			"which it takes)", full, wished, m.file)
+	default:
+		return fmt.Sprintf("%s does not take the effort %s, so it is asked for %s", full, wished, asked)
+	}
+}
+
 // MaxOutput implements session.Models.
 func (m *models) MaxOutput(full string) int {
 	if i, ok := m.info(full); ok && i.MaxOutput > 0 {

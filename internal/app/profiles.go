@@ -47,6 +47,8 @@ type profiles struct {
 	tree troupe.SessionID // that is about to be born; "" if none is
 	// style is the text of the output style that was chosen; "" if none was.
 	style string
+	// effort is what settings choose for a main agent whose definition says nothing of it.
+	effort troupe.Effort
 	renewals
 }
 
@@ -158,6 +160,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
+		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},
 	}, append(told, odd...), nil
@@ -251,7 +254,8 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 		Memory: p.memories(p.tree, b.Cwd),
-	}, troupe.Spawn{MaxTurns: b.MaxTurns})
+	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort})
+	out.Effort = cmp.Or(out.Effort, p.effort)
 	if d.Name == profile.Main && p.style != "" {
 		out.Prompt += "\n\n" + p.style
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,9 +172,6 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 			Code:    troupe.ExitUsage, Err: err,
 		}
 	}
-	if full != s.Model {
-		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Why: "it was chosen", Caller: ad.Caller})
-	}
 	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
 	if err != nil {
 		return authority, nil, err
@@ -183,6 +181,13 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		return authority, nil, fmt.Errorf("read session %s: %w", s.ID, err)
 	}
 	ad.Settings = &st.Settings
+	if full != s.Model || b.Effort != "" && b.Effort != st.Profile.Effort {
+		ad.Events = append(ad.Events, troupe.ModelChanged{Model: full, Effort: b.Effort, Why: "it was chosen",
+			Caller: ad.Caller})
+		if less := a.app.models.lessEffort(full, cmp.Or(b.Effort, st.Profile.Effort)); less != "" {
+			warnings = append(warnings, less)
+		}
+	}
 	if b.Prompt == "" && s.Status.Ended() && !st.Awaits() && !b.Idle {
 		// Its own run is over. What it left in the background may not be: then the tree goes on,
 		// and whatever comes of that wakes it.

@@ -43,6 +43,11 @@ func (a runs) Begin(ctx context.Context, b wire.Begin) (wire.Begun, error) {
 			return wire.Begun{}, err
 		}
 	}
+	if b.Effort != "" {
+		if b.Effort, err = troupe.ParseEffort(string(b.Effort)); err != nil {
+			return wire.Begun{}, err
+		}
+	}
 	if a.app.models.player != nil {
 		if resumes {
 			return wire.Begun{}, errNotPlayable

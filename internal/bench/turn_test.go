@@ -133,6 +133,8 @@ func (m *encoding) Cost(string, troupe.Usage) (troupe.Money, bool) { return 0, t
 
 func (m *encoding) MaxOutput(string) int { return 1000 }
 
+func (m *encoding) Effort(string, troupe.Effort) troupe.Effort { return "" }
+
 func (m *encoding) Window(string) int64 { return 0 }
 
 func (m *encoding) Open([]byte) (session.Roles, error) { return m, nil }

@@ -33,6 +33,7 @@ func (p *parser) ours(root node) Settings {
 	s.Path = p.path
 	p.object(root, "", map[string]func(node){
 		"model":          func(n node) { p.str(n, &s.Model) },
+		"effort":         func(n node) { effortOf(p, n, &s.Effort) },
 		"fallback_model": func(n node) { p.str(n, &s.Fallback) },
 		"outputStyle":    func(n node) { p.str(n, &s.Style) },
 		"retry_seconds":  func(n node) { p.integer(n, &s.RetrySeconds, maxSeconds) },
@@ -213,6 +214,23 @@ func (p *parser) mode(n node, to *troupe.Mode) {
 	}
 	*to = troupe.ModeDefault
 	p.warn(n.at, p.key, problem+"; default counts")
+}
+
+func effortOf(p *parser, n node, to *troupe.Effort) {
+	if !p.want(n, kindString, "an effort in quotes") {
+		return
+	}
+	effort, err := troupe.ParseEffort(n.text)
+	if err == nil {
+		*to = effort
+		return
+	}
+	problem := fmt.Sprintf("%s is %s, but the levels are %s", quote(p.key), quote(n.text), troupe.EffortNames())
+	if !p.lenient {
+		p.fail(n.at, problem)
+		return
+	}
+	p.warn(n.at, p.key, problem+"; it is left out")
 }
 
 func (p *parser) boolean(n node, to *bool) {

@@ -274,6 +274,9 @@ func (l *layer) chooses(out *Settings) {
 	if l.has("model") {
 		out.Model = l.settings.Model
 	}
+	if l.has("effort") {
+		out.Effort = l.settings.Effort
+	}
 	if l.has("fallback_model") {
 		out.Fallback = l.settings.Fallback
 	}
@@ -484,7 +487,7 @@ func (l *layer) groups(key string) bool {
 // waits for trust.
 func projectKeys() []string {
 	return []string{
-		"model", "fallback_model", "outputStyle",
+		"model", "effort", "fallback_model", "outputStyle",
 		"permissions", "permissions.allow", "permissions.deny", "permissions.ask",
 		"permissions.defaultMode", "permissions.additionalDirectories", "permissions.disableBypassPermissionsMode",
 		"agents", "sandbox", "sandbox.deny_read", "sandbox.deny_write", "sandbox.denied_hosts", "sandbox.network",

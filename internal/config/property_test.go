@@ -35,6 +35,8 @@ func samples(key string) []any {
 		return []any{[]any{"AWS_*"}, []any{"SECRET"}, []any{"a b"}}
 	case key == "model" || key == "fallback_model":
 		return []any{"one", "two"}
+	case key == "effort":
+		return []any{"low", "max", "much", 3}
 	case key == "providers":
 		return []any{map[string]any{"p": map[string]any{"base_url": "http://x"}},
 			map[string]any{"openai": map[string]any{"api": "responses"}}, map[string]any{}}
@@ -79,7 +81,7 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 		with("sandbox", box)
 	} else {
 		with("permissions", anyObject(t, label, append(permissions, "ask_seconds", "managed_rules_only")...))
-		for key, v := range anyObject(t, label, "model", "fallback_model", "providers", "retry_seconds") {
+		for key, v := range anyObject(t, label, "model", "effort", "fallback_model", "providers", "retry_seconds") {
 			all[key] = v
 		}
 		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd",

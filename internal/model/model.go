@@ -36,6 +36,8 @@ type Head struct {
 	System    string
 	Tools     []troupe.Tool // sorted by name
 	MaxTokens int           // of output per reply
+	// Effort is a level that the model takes; "": none is named.
+	Effort troupe.Effort
 }
 
 // Request is one model call.

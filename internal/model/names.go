@@ -26,6 +26,8 @@ type Info struct {
 	// 0: not known.
 	Window    int
 	MaxOutput int
+	// Efforts are the levels of effort that it can be asked for; nil: none, or it is not known.
+	Efforts []troupe.Effort `json:",omitempty"`
 }
 
 // Cost prices one request.
@@ -65,7 +67,8 @@ func LoadCatalog(override []byte, overridePath string) (*Catalog, error) {
 			return nil, &troupe.UserError{
 				Problem: err.Error(),
 				Hint: "It adds to the built-in list of models: providers: NAME: {aliases: {ALIAS: ID}, models: " +
-					"{ID: {window: N, max_output: N, price: {input: $, output: $, cache_read: $, cache_write: $}}}}",
+					"{ID: {window: N, max_output: N, efforts: [low, high], price: {input: $, output: $, cache_read: " +
+					"$, cache_write: $}}}}",
 				Code: troupe.ExitUsage, Err: err,
 			}
 		}
@@ -272,6 +275,18 @@ func readInfo(n yamlfile.Node, i *Info) error {
 	return n.Fields("a model", map[string]func(yamlfile.Node) error{
 		"window":     count("window", &i.Window),
 		"max_output": count("max_output", &i.MaxOutput),
+		"efforts": func(v yamlfile.Node) error {
+			names, err := v.Strings("efforts")
+			i.Efforts = nil
+			for _, name := range names {
+				e, bad := troupe.ParseEffort(name)
+				if bad != nil && err == nil {
+					err = v.Errorf("%q is no effort; the levels are %s", name, troupe.EffortNames())
+				}
+				i.Efforts = append(i.Efforts, e)
+			}
+			return err
+		},
 		"price": func(v yamlfile.Node) (err error) {
 			i.Priced = true
 			i.Price, err = v.Price("price", nil)

@@ -65,6 +65,44 @@ providers:
 	}
 }
 
+func TestEfforts(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, `
+providers:
+  local:
+    models:
+      one: {efforts: [High]}
+  anthropic:
+    models:
+      claude-opus-5-5: {efforts: []}
+`)
+	for _, tt := range []struct {
+		model        string
+		wished, want troupe.Effort
+	}{
+		{"anthropic/claude-sonnet-5-5", troupe.EffortMax, troupe.EffortMax},
+		{"anthropic/claude-sonnet-5-5", "", ""},
+		{"anthropic/claude-opus-4-6", troupe.EffortXHigh, troupe.EffortHigh},
+		{"anthropic/claude-opus-4-5-20251101", troupe.EffortMax, troupe.EffortHigh},
+		{"anthropic/claude-haiku-4-5", troupe.EffortLow, ""},
+		{"anthropic/claude-opus-5-5", troupe.EffortLow, ""}, // the user's own table says that it takes none
+		{"openai/gpt-5.4", troupe.EffortMax, troupe.EffortXHigh},
+		{"openai/gpt-6-sol", troupe.EffortMax, troupe.EffortMax},
+		{"local/one", troupe.EffortMax, troupe.EffortHigh},
+		{"local/one", troupe.EffortMedium, ""}, // nothing that is not above it
+		{"nobody/knows", troupe.EffortHigh, ""},
+	} {
+		i, _ := c.Lookup(tt.model)
+		if got := tt.wished.Among(i.Efforts); got != tt.want {
+			t.Errorf("%s, asked for %q: %q, want %q", tt.model, tt.wished, got, tt.want)
+		}
+	}
+	_, err := LoadCatalog([]byte("providers:\n  a:\n    models:\n      b: {efforts: [low, much]}\n"), "mine.yaml")
+	if err == nil || !strings.Contains(err.Error(), `"much" is no effort`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestLookupAndCost(t *testing.T) {
 	t.Parallel()
 	c := catalog(t, `

@@ -32,6 +32,7 @@ const (
 	keyTools       = "tools"
 	keyWithout     = "disallowedtools"
 	keyModel       = "model"
+	keyEffort      = "effort"
 	keyPrompt      = "prompt"
 	keyMode        = "permissionmode"
 	keySandbox     = "sandbox"
@@ -59,6 +60,8 @@ func canonicalKey(key string) string {
 		return keyMode
 	case "maxtokens":
 		return keyTokens
+	case "effortlevel", "reasoningeffort":
+		return keyEffort
 	case "colour":
 		return keyColor
 	case "omitclaudemd":
@@ -81,7 +84,7 @@ func keyInUse(key string) bool { return Key(key) != "" }
 func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
-		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, "isolation", "effort",
+		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, "isolation", keyEffort,
 		keyNeeds, keyOmit, "outputstyle", "version", "author", "tags",
 		"category",
 	}
@@ -120,6 +123,8 @@ func (b *builder) field(f front.Field) {
 		b.def.WhenToUse = b.text(f)
 	case keyModel:
 		b.def.Model = b.text(f)
+	case keyEffort:
+		b.effort(f)
 	case keyTools:
 		b.toolsLine(f, twice)
 	case keyWithout:
@@ -254,6 +259,20 @@ func (b *builder) hooks(f front.Field, twice bool) {
 		b.def.Hooks = json.RawMessage(`"unreadable"`)
 		b.problem(b.at.problem(f.Line, "the hooks cannot be read, so each call of these agents is refused; they are "+
 			"written as in settings, a moment with its hooks below it"))
+	}
+}
+
+// effort reads how much work the model puts into a reply. Of one that is not known the parent's holds.
+func (b *builder) effort(f front.Field) {
+	b.def.Effort = ""
+	name := b.text(f)
+	if name == "" || strings.EqualFold(name, "inherit") || strings.EqualFold(name, "auto") {
+		return
+	}
+	var err error
+	if b.def.Effort, err = troupe.ParseEffort(name); err != nil {
+		b.problem(b.at.problem(f.Line, "there is no effort %q, so these agents have their parent's; there are %s", name,
+			troupe.EffortNames()))
 	}
 }
 

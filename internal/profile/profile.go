@@ -10,6 +10,7 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,6 +30,7 @@ type Definition struct {
 	Origin
 	// Model is an alias, a full name, or "inherit"; "" means inherit.
 	Model string `json:"model,omitempty"`
+	Manner
 	// All: every tool that children get. Otherwise only Tools, which is sorted.
 	All   bool     `json:"all,omitempty"`
 	Tools []string `json:"tools,omitempty"`
@@ -71,6 +73,12 @@ type Beside struct {
 	// Hooks run at its moments and at those of all agents below it, as settings write them. What could not be read is
 	// a text that says so, which nothing takes for hooks.
 	Hooks json.RawMessage `json:"hooks,omitempty"`
+}
+
+// Manner is how an agent goes about its work and its words.
+type Manner struct {
+	// Effort is that of its model; "" means its parent's.
+	Effort troupe.Effort `json:"effort,omitempty"`
 }
 
 // Origin is where a definition comes from.
@@ -213,7 +221,8 @@ func (d Definition) Resolve(at Place, s troupe.Spawn) (troupe.Profile, error) {
 	}
 	p := troupe.Profile{
 		Type: d.Name, Description: d.Description, Source: d.Source, Prompt: d.Prompt,
-		Tools: []string{}, Model: model, Mode: at.Mode, Sandbox: d.Sandbox, Limits: at.Limits,
+		Tools: []string{}, Model: model, Effort: cmp.Or(s.Effort, d.Effort), Mode: at.Mode, Sandbox: d.Sandbox,
+		Limits: at.Limits,
 		Starts: d.Starts, InitialPrompt: d.InitialPrompt, Background: d.Background, Color: d.Color, Skills: d.Skills,
 		OmitInstructions: d.OmitInstructions,
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -134,6 +135,7 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	if err != nil {
 		return fleet.Birth{}, err
 	}
+	profile.Effort = cmp.Or(profile.Effort, bs.a.st.Profile.Effort)
 	folder, err := bs.a.h.d.Workspaces.Folder(s, sp)
 	if err != nil {
 		return fleet.Birth{}, err

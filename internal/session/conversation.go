@@ -55,7 +55,9 @@ func (ex *exchange) openConversation(ctx context.Context) (conversation, error) 
 		return conversation{}, &modelGoneError{p.Model, err}
 	}
 	c := conversation{provider: provider, modelID: id}
-	key := strings.Join([]string{provider.Name(), id, p.Prompt, p.Offer, strings.Join(p.Tools, ",")}, "\x00")
+	effort := ex.a.h.d.Models.Effort(p.Model, p.Effort)
+	key := strings.Join([]string{provider.Name(), id, string(effort), p.Prompt, p.Offer, strings.Join(p.Tools, ",")},
+		"\x00")
 	var known bool
 	if c.head, known = ex.a.h.heads.get(key); !known {
 		tools, err := ex.offered(ctx)
@@ -64,6 +66,7 @@ func (ex *exchange) openConversation(ctx context.Context) (conversation, error) 
 		}
 		c.head, err = provider.EncodeHead(model.Head{
 			Model: id, System: p.Prompt, Tools: tools, MaxTokens: ex.a.h.d.Models.MaxOutput(p.Model),
+			Effort: effort,
 		})
 		if err != nil {
 			return conversation{}, &modelGoneError{p.Model, fmt.Errorf("encode the head of %s: %w", p.Type, err)}

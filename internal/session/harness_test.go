@@ -169,6 +169,8 @@ func (l *llm) Cost(string, troupe.Usage) (troupe.Money, bool) { return 1, true }
 
 func (l *llm) MaxOutput(string) int { return 100 }
 
+func (l *llm) Effort(_ string, wished troupe.Effort) troupe.Effort { return wished }
+
 func (l *llm) Window(string) int64 { return l.window }
 
 func (l *llm) Name() string { return "llm" }

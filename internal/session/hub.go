@@ -39,6 +39,8 @@ type Models interface {
 	// Window is how many tokens a call may send before the conversation is shortened; 0 if
 	// that is not known.
 	Window(full string) int64
+	// Effort is the level that the model is asked for where this one is wished; "": none is named.
+	Effort(full string, wished troupe.Effort) troupe.Effort
 }
 
 // Profiles reads what a tree keeps of the types of agents that hold in it.

@@ -31,6 +31,8 @@ func (m models) Cost(_ string, u troupe.Usage) (troupe.Money, bool) {
 
 func (m models) MaxOutput(string) int { return 400 }
 
+func (m models) Effort(_ string, wished troupe.Effort) troupe.Effort { return wished }
+
 func (m models) Window(string) int64 { return m.p.w.climate.window }
 
 func (m models) Name() string { return "sim" }

@@ -60,7 +60,7 @@ func (l *look) settings(name string, data []byte) {
 		}
 	}
 	if strings.HasPrefix(name, ".troupe/") {
-		for _, key := range []string{"model", "fallback_model"} {
+		for _, key := range []string{"model", "fallback_model", "effort"} {
 			for _, model := range texts(all[key]) {
 				l.add(KindModel, name, key+" "+model)
 			}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -67,6 +68,7 @@ func (f *fold) apply() error {
 		}
 		f.s.Session.Model = b.Model
 		f.s.Profile.Model = b.Model
+		f.s.Profile.Effort = cmp.Or(b.Effort, f.s.Profile.Effort)
 		f.s.Generation++
 		f.s.fault, f.s.seal.attempt = nil, 0
 		f.s.window.context, f.s.window.failed = 0, 0

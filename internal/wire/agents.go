@@ -19,14 +19,15 @@ type AgentList struct {
 
 // AgentType is a type of agent, as it is defined.
 type AgentType struct {
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Source      string   `json:"source"` // a file, "--agents" or "built-in"
-	Scope       string   `json:"scope"`  // built-in, user, project, flag or managed
-	Shadows     []string `json:"shadows,omitempty"`
-	Model       string   `json:"model,omitempty"` // as it is written
-	Tools       []string `json:"tools"`           // null: all that sub-agents get
-	Color       string   `json:"color,omitempty"`
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Source      string        `json:"source"` // a file, "--agents" or "built-in"
+	Scope       string        `json:"scope"`  // built-in, user, project, flag or managed
+	Shadows     []string      `json:"shadows,omitempty"`
+	Model       string        `json:"model,omitempty"` // as it is written
+	Effort      troupe.Effort `json:"effort,omitempty"`
+	Tools       []string      `json:"tools"` // null: all that sub-agents get
+	Color       string        `json:"color,omitempty"`
 }
 
 // AgentCheck is what a file was read as.
@@ -55,15 +56,17 @@ type AgentName struct {
 type AgentProfile struct {
 	AgentType
 
-	Prompt   string       `json:"prompt"`
-	Resolved string       `json:"resolved_model"`
-	Mode     troupe.Mode  `json:"mode"` // that holds for it, with the main agent's
-	Own      troupe.Mode  `json:"own_mode,omitempty"`
-	Sandbox  troupe.Level `json:"sandbox"` // the most that its commands are left
-	Has      []ToolOf     `json:"has"`     // every tool there is, and why it has it or not
-	Starts   []string     `json:"starts,omitzero" doc:"The only types it may start; left out: all, empty: none"`
-	MaxTurns int          `json:"max_turns,omitempty"`
-	Tokens   int64        `json:"max_tokens,omitempty"`
+	Prompt   string `json:"prompt"`
+	Resolved string `json:"resolved_model"`
+	// Asked is the effort that its model is asked for; left out: none.
+	Asked    troupe.Effort `json:"resolved_effort,omitempty"`
+	Mode     troupe.Mode   `json:"mode"` // that holds for it, with the main agent's
+	Own      troupe.Mode   `json:"own_mode,omitempty"`
+	Sandbox  troupe.Level  `json:"sandbox"` // the most that its commands are left
+	Has      []ToolOf      `json:"has"`     // every tool there is, and why it has it or not
+	Starts   []string      `json:"starts,omitzero" doc:"The only types it may start; left out: all, empty: none"`
+	MaxTurns int           `json:"max_turns,omitempty"`
+	Tokens   int64         `json:"max_tokens,omitempty"`
 	// Memory is what it keeps for agents of its type; null: nothing.
 	Memory  *Memory `json:"memory,omitempty"`
 	Initial string  `json:"initial_prompt,omitempty"`

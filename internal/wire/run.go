@@ -30,13 +30,14 @@ type Begin struct {
 	Idle bool `json:"idle,omitempty"`
 
 	Permissions
-	Model     string  `json:"model,omitempty"`
-	Fallback  string  `json:"fallback,omitempty"` // the model to go on with when the chosen one is not to be had
-	MaxTurns  int     `json:"max_turns,omitempty"`
-	MaxUSD    float64 `json:"max_usd,omitempty"` // of the whole tree, as are tokens
-	MaxTokens int64   `json:"max_tokens,omitempty"`
-	MaxAgents int     `json:"max_agents,omitempty"` // started after each prompt of a person
-	MaxMS     int64   `json:"max_ms,omitempty"`     // of the tree, from when it was set to work
+	Model     string        `json:"model,omitempty"`
+	Effort    troupe.Effort `json:"effort,omitempty"`   // of the model of the main agent
+	Fallback  string        `json:"fallback,omitempty"` // the model to go on with when the chosen one is not to be had
+	MaxTurns  int           `json:"max_turns,omitempty"`
+	MaxUSD    float64       `json:"max_usd,omitempty"` // of the whole tree, as are tokens
+	MaxTokens int64         `json:"max_tokens,omitempty"`
+	MaxAgents int           `json:"max_agents,omitempty"` // started after each prompt of a person
+	MaxMS     int64         `json:"max_ms,omitempty"`     // of the tree, from when it was set to work
 	Role
 	// Attended: a person is there to answer requests. They wait for AskMS, or else for as long as the
 	// settings say. Where no one is there they wait for AskMS, and without it are denied at once. Both

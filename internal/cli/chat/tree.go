@@ -190,7 +190,7 @@ func (t *tree) held(ctx context.Context, fn func() error) error {
 	b := resumable(t.next)
 	b.Resume, b.Idle = string(t.root), true
 	// What it works with may have been changed since this conversation began.
-	b.Model, b.Mode = "", ""
+	b.Model, b.Effort, b.Mode = "", "", ""
 	if _, err = t.api.Begin(ctx, b); err == nil {
 		return fn()
 	}

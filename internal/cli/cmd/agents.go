@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,6 +222,11 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 		line("replaces", place(c, s))
 	}
 	line("model", p.Resolved)
+	effort := string(p.Asked)
+	if p.Effort != "" && p.Effort != p.Asked {
+		effort = cmp.Or(effort, "none") + " (its definition says " + string(p.Effort) + ")"
+	}
+	line("effort", effort)
 	mode := string(p.Mode)
 	if p.Own != "" && p.Own != p.Mode {
 		mode += " (its definition says " + string(p.Own) + "; the main agent's mode bounds it)"

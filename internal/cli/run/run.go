@@ -72,6 +72,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	fs.BoolVar(&f.quiet, "quiet", false, "Do not show the agents at work")
 	fs.BoolVar(&f.verbose, "verbose", false, "Show the agents at work even if standard error is not a terminal")
 	fs.StringVar(&f.begin.Model, "model", "", "Model: opus, sonnet, haiku, provider/id, or script:FILE")
+	fs.StringVar((*string)(&f.begin.Effort), "effort", "", "How much work the main agent's model puts into a reply: "+
+		troupe.EffortNames())
 	fs.StringVar((*string)(&f.begin.Mode), "permission-mode", "",
 		"How calls are decided: "+troupe.ModeNames(" or "))
 	fs.StringArrayVar(&f.begin.Allow, "allowed-tools", nil,
@@ -116,7 +118,8 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		// An empty value is most often a variable that was not set. Taken for no flag, it
 		// would begin a new session where an old one was meant to go on.
-		for _, name := range [...]string{"resume", "name", "model", "agent", "cwd", "permission-mode", "output-format",
+		for _, name := range [...]string{"resume", "name", "model", "effort", "agent", "cwd", "permission-mode",
+			"output-format",
 			"input-format"} {
 			if fl := cmd.Flag(name); fl.Changed && fl.Value.String() == "" {
 				return console.Usage("--%s is empty; is a variable not set?", name)
@@ -145,11 +148,15 @@ func configure(cmd *cobra.Command, c *console.Console, run func(context.Context,
 
 // completions says what a shell completes the values of flags to.
 func completions(cmd *cobra.Command, c *console.Console) {
-	var modes []string
+	var modes, efforts []string
 	for _, m := range troupe.Modes() {
 		modes = append(modes, string(m))
 	}
+	for _, e := range troupe.Efforts() {
+		efforts = append(efforts, string(e))
+	}
 	for flag, values := range map[string]console.Completing{
+		"effort":          console.OneOf(efforts...),
 		"output-format":   console.OneOf(formatText, formatJSON, formatStream),
 		"input-format":    console.OneOf(formatWords, formatStream),
 		"permission-mode": console.OneOf(modes...),

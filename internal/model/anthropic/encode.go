@@ -37,6 +37,9 @@ func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 	b = jscan.AppendQuoted(b, h.Model)
 	b = append(b, `,"max_tokens":`...)
 	b = strconv.AppendInt(b, int64(h.MaxTokens), 10)
+	if h.Effort != "" {
+		b = append(jscan.AppendQuoted(append(b, `,"output_config":{"effort":`...), string(h.Effort)), '}')
+	}
 	b = append(b, `,"stream":true`...)
 	for i, t := range h.Tools {
 		if i == 0 {

@@ -32,6 +32,10 @@ func TestHeadOnTheWire(t *testing.T) {
 		string(got) != `{"model":"m","max_tokens":1,"stream":true,"messages":[` {
 		t.Errorf("bare head: %s, %v", got, err)
 	}
+	if got, err = p.EncodeHead(model.Head{Model: "m", MaxTokens: 1, Effort: troupe.EffortXHigh}); err != nil ||
+		string(got) != `{"model":"m","max_tokens":1,"output_config":{"effort":"xhigh"},"stream":true,"messages":[` {
+		t.Errorf("head with an effort: %s, %v", got, err)
+	}
 	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1},
 		{Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
 		if got, err := p.EncodeHead(h); err == nil {

@@ -38,8 +38,8 @@ func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 	b = jscan.AppendQuoted(b, h.Model)
 	b = p.appendLimit(b, h.MaxTokens)
 	b = append(b, `,"stream":true,"stream_options":{"include_usage":true}`...)
-	if p.official && len(h.Tools) > 0 && reasonsUnasked(h.Model) {
-		b = append(b, `,"reasoning_effort":"none"`...)
+	if effort := p.chatEffort(h); effort != "" {
+		b = jscan.AppendQuoted(append(b, `,"reasoning_effort":`...), effort)
 	}
 	for i, t := range h.Tools {
 		if i == 0 {
@@ -60,6 +60,14 @@ func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 		b = append(appendText(append(b, `{"role":"system","content":`...), h.System), '}')
 	}
 	return b, nil
+}
+
+// chatEffort is how much a model is asked to reason over Chat Completions; "": nothing is said of it.
+func (p *Provider) chatEffort(h model.Head) string {
+	if p.official && len(h.Tools) > 0 && reasonsUnasked(h.Model) {
+		return "none"
+	}
+	return string(h.Effort)
 }
 
 func (p *Provider) appendLimit(b []byte, tokens int) []byte {

@@ -33,6 +33,9 @@ func (p *Provider) responsesHead(h model.Head) ([]byte, error) {
 	b := jscan.AppendQuoted([]byte(`{"model":`), h.Model)
 	b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(h.MaxTokens), 10)
 	b = append(b, `,"stream":true,"store":false`...)
+	if h.Effort != "" {
+		b = append(jscan.AppendQuoted(append(b, `,"reasoning":{"effort":`...), string(h.Effort)), '}')
+	}
 	if familyOf(h.Model).reasons {
 		b = append(b, `,"include":["reasoning.encrypted_content"]`...)
 	}

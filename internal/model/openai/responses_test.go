@@ -100,6 +100,11 @@ func TestResponsesHead(t *testing.T) {
 	if got, err := p.EncodeHead(model.Head{Model: "m", MaxTokens: 1}); err != nil || string(got) != bare {
 		t.Errorf("bare head: %s, %v", got, err)
 	}
+	const effort = `{"model":"m","max_output_tokens":1,"stream":true,"store":false,"reasoning":{"effort":"max"},"input":[`
+	if got, err := p.EncodeHead(model.Head{Model: "m", MaxTokens: 1, Effort: troupe.EffortMax}); err != nil ||
+		string(got) != effort {
+		t.Errorf("head with an effort: %s, %v", got, err)
+	}
 	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1},
 		{Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
 		if got, err := p.EncodeHead(h); err == nil {

@@ -48,6 +48,25 @@ func TestHeadOnTheWire(t *testing.T) {
 		string(got) != bare {
 		t.Errorf("bare head: %s, %v", got, err)
 	}
+	const chat = `,"stream":true,"stream_options":{"include_usage":true},"reasoning_effort":`
+	a := []troupe.Tool{{Name: "A"}}
+	for want, tt := range map[string]struct {
+		p     *Provider
+		model string
+		tools []troupe.Tool
+	}{
+		`{"model":"gpt-6-sol","max_completion_tokens":1` + chat + `"low"`: {official(), "gpt-6-sol", nil},
+		// it has no choice
+		`{"model":"gpt-6-sol","max_completion_tokens":1` + chat + `"none"`: {official(), "gpt-6-sol", a},
+		`{"model":"o3","max_completion_tokens":1` + chat + `"low"`:         {official(), "o3", a},
+		`{"model":"gpt-6-sol","max_tokens":1` + chat + `"low"`:             {local(), "gpt-6-sol", a},
+	} {
+		got, err := tt.p.EncodeHead(model.Head{Model: tt.model, MaxTokens: 1, Tools: tt.tools,
+			Effort: troupe.EffortLow})
+		if err != nil || !strings.HasPrefix(string(got), want) {
+			t.Errorf("head with an effort, %v:\n%s\nwant\n%s", err, got, want)
+		}
+	}
 	for _, h := range []model.Head{{Model: "m"}, {MaxTokens: 1},
 		{Model: "m", MaxTokens: 1, Tools: []troupe.Tool{{Name: "A", Schema: json.RawMessage("{")}}}} {
 		if got, err := local().EncodeHead(h); err == nil {

@@ -75,7 +75,8 @@ func (p *Provider) EncodeHead(h model.Head) ([]byte, error) {
 		MaxTokens int    `json:"max_tokens,omitempty"`
 		Tools     []tool `json:"tools,omitempty"`
 		System    string `json:"system,omitempty"`
-	}{Model: h.Model, MaxTokens: h.MaxTokens, System: h.System}
+		Effort    string `json:"effort,omitempty"`
+	}{Model: h.Model, MaxTokens: h.MaxTokens, System: h.System, Effort: string(h.Effort)}
 	for _, t := range h.Tools {
 		head.Tools = append(head.Tools, tool(t))
 	}

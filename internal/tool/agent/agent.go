@@ -31,6 +31,7 @@ func fields(in *troupe.Spawn) []tool.Field {
 		{Name: "subagent_type", Also: "type", String: &in.Type, Doc: "default: " + troupe.GeneralAgent,
 			MaxBytes: maxName},
 		{Name: "model", String: &in.Model, Doc: "only if another than the type's is needed", MaxBytes: maxName},
+		{Name: "effort", String: (*string)(&in.Effort), Doc: troupe.EffortNames(), MaxBytes: maxName},
 		{Name: "name", String: &in.Name, Doc: "to tell it from others", MaxBytes: maxName},
 		{Name: "max_turns", Int: &in.MaxTurns, Max: maxTurns},
 		{Name: "tools", List: &in.Tools, Doc: "only these of the type's", MaxBytes: maxName},
@@ -64,6 +65,13 @@ func Decode(input string) (troupe.Spawn, error) {
 	}
 	for _, s := range []*string{&in.Description, &in.Type, &in.Model, &in.Name} {
 		*s = strings.TrimSpace(*s)
+	}
+	if in.Effort != "" {
+		var err error
+		if in.Effort, err = troupe.ParseEffort(string(in.Effort)); err != nil {
+			return troupe.Spawn{}, &tool.InputError{Tool: Name,
+				Problem: "`effort` must be one of " + troupe.EffortNames()}
+		}
 	}
 	if in.Tools != nil && len(in.Tools) == 0 {
 		return troupe.Spawn{}, &tool.InputError{Tool: Name,

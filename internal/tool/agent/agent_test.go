@@ -16,7 +16,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	tooltest.Spec(t, agent.Tools()[0].Spec())
 	tooltest.Inputs(t, agent.Tools()[0].Spec(),
-		`{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","name":"Auth Explorer","max_turns":5,"run_in_background":true,"tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`, func(in string) error {
+		`{"description":"Find auth","prompt":"Look.","subagent_type":"Explore","model":"haiku","effort":"low","name":"Auth Explorer","max_turns":5,"run_in_background":true,"tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`, func(in string) error {
 			_, err := agent.Decode(in)
 			return err
 		})
@@ -30,6 +30,7 @@ func TestDecode(t *testing.T) {
 		`{"description":"d","prompt":"p","subagent_type":"Plan","model":"opus","name":"N","max_turns":"7"}`:         {Description: "d", Prompt: "p", Type: "Plan", Model: "opus", Name: "N", MaxTurns: 7},
 		`{"description":"d","prompt":"p","run_in_background":"True"}`:                                               {Description: "d", Prompt: "p", Background: true},
 		`{"description":"d","prompt":"p","tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`: {Description: "d", Prompt: "p", Tools: []string{"Read"}, Without: []string{"Bash"}, Role: "You look."},
+		`{"description":"d","prompt":"p","effort":"XHigh"}`:                                                         {Description: "d", Prompt: "p", Effort: troupe.EffortXHigh},
 		`{"description":"d","prompt":"p","run_in_background":false}`:                                                {Description: "d", Prompt: "p"},
 		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                            {Description: "d", Prompt: "p"},
 	} {
@@ -45,6 +46,7 @@ func TestDecode(t *testing.T) {
 		`{"description":"d","prompt":"p","name":"a\nb"}`:                  "one line",
 		`{"description":"d","prompt":"p","agent_type":"x"}`:               "did you mean `subagent_type`?",
 		`{"description":"d","prompt":"p","max_turns":-1}`:                 "at least 0",
+		`{"description":"d","prompt":"p","effort":"some"}`:                "low, medium, high, xhigh, max",
 		`{"description":"d","prompt":"p","run_in_background":"later"}`:    "true or false",
 		`{"description":"d","prompt":"p","background":true}`:              "there is no parameter `background`",
 	} {

@@ -1,0 +1,105 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/troupe-dev/troupe/internal/model/modeltest"
+)
+
+// effortOf is what a request asks its model for; "" is nothing.
+func effortOf(t *testing.T, r *modeltest.Request) string {
+	t.Helper()
+	var body struct {
+		Output *struct {
+			Effort string `json:"effort"`
+		} `json:"output_config"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	if body.Output == nil {
+		return ""
+	}
+	return body.Output.Effort
+}
+
+// TestEffort: what a definition, a call, a flag and settings say of effort is what the provider is asked for, as far as
+// the model takes it, and stays so in another process.
+func TestEffort(t *testing.T) {
+	t.Parallel()
+	p, s := newServed(t, func(r *modeltest.Request) modeltest.Reply {
+		if isMain(r) && r.Turn == 1 {
+			return modeltest.Calls(
+				agentCall("subagent_type", "plain", "prompt", "heir"),
+				agentCall("subagent_type", "low", "prompt", "own"),
+				agentCall("subagent_type", "low", "prompt", "called", "effort", "xhigh"),
+				agentCall("subagent_type", "old", "prompt", "clipped"),
+				agentCall("subagent_type", "none", "prompt", "silent"),
+				agentCall("subagent_type", "odd", "prompt", "unclear"))
+		}
+		return modeltest.Text("Done.")
+	})
+	define := func(name, fields string) {
+		p.write("../user/.claude/agents/"+name+".md", "---\nname: "+name+"\ndescription: d\ntools: Read\n"+fields+
+			"---\nWork.\n")
+	}
+	define("plain", "")
+	define("low", "effort: Low\n")
+	define("old", "model: claude-opus-4-6\neffort: xhigh\n")
+	define("none", "model: claude-haiku-4-5\neffort: high\n")
+	define("odd", "effort: much\n")
+	p.write("../home/settings.json", `{"effort": "max"}`)
+	p.run(0, "-p", "go", "--name", "job")
+	p.audit("job")
+	p.run(0, "-p", "--resume", "job", "again")
+	p.run(0, "-p", "--resume", "job", "--effort", "medium", "and again")
+	p.audit("job")
+	want := map[string]string{"heir": "max", "own": "low", "called": "xhigh", "clipped": "high", "silent": "",
+		"unclear": "max"}
+	var main []string
+	seen := map[string]bool{}
+	for _, r := range s.Requests() {
+		effort := effortOf(t, r)
+		if isMain(r) {
+			main = append(main, effort)
+			continue
+		}
+		for prompt, e := range want {
+			if !strings.Contains(string(r.Body), prompt) {
+				continue
+			}
+			if seen[prompt] = true; effort != e {
+				t.Errorf("the agent told %q is asked for the effort %q, want %q", prompt, effort, e)
+			}
+		}
+	}
+	if len(seen) != len(want) {
+		t.Errorf("only %v were asked for", seen)
+	}
+	if got := strings.Join(main, " "); got != "max max max medium" {
+		t.Errorf("the main agent is asked for %q", got)
+	}
+
+	for name, says := range map[string]string{"old": "effort       high (its definition says xhigh)",
+		"none": "effort       none (its definition says high)", "plain": "effort       max",
+		"low": "effort       low"} {
+		if r := p.troupe("agents", "show", name); r.code != 0 || !strings.Contains(r.out, says+"\n") {
+			t.Errorf("agents show %s: %d\n%s\n%s", name, r.code, r.out, r.errOut)
+		}
+	}
+	if r := p.troupe("agents", "show", "old"); !strings.Contains(r.errOut, "does not take the effort xhigh") {
+		t.Errorf("agents show old does not say so:\n%s", r.errOut)
+	}
+	if r := p.troupe("agents", "check"); !strings.Contains(r.out+r.errOut, `odd.md:5: there is no effort "much"`) {
+		t.Errorf("agents check:\n%s%s", r.out, r.errOut)
+	}
+	if r := p.troupe("-p", "--effort", "much", "go"); r.code != 2 || !strings.Contains(r.errOut, "low, medium, high") {
+		t.Errorf("--effort much: %d %s", r.code, r.errOut)
+	}
+	if r := p.troupe("-p", "--model", "claude-haiku-4-5", "--effort", "low", "go"); r.code != 0 ||
+		!strings.Contains(r.errOut, "is not known to take an effort") {
+		t.Errorf("a model without efforts: %d %s", r.code, r.errOut)
+	}
+}
