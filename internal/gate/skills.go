@@ -94,7 +94,7 @@ func (n *narrowing) covers(q *Query) bool {
 	if slices.Contains(n.without, q.Tool) {
 		return false
 	}
-	if n.all {
+	if n.all || q.ofSession() {
 		return true
 	}
 	narrow := false
@@ -113,4 +113,12 @@ func (n *narrowing) covers(q *Query) bool {
 	alone.Protected, alone.GitChanges = nil, nil
 	d := q.known.Decide(alone)
 	return d.Effect == troupe.Allow && d.Step == StepAllowRule
+}
+
+// ofSession reports whether a call touches nothing but the session itself: its list, its tasks, a question to a person.
+// What a skill allows is about the world outside of that.
+func (q *Query) ofSession() bool {
+	a, facts := &q.Access, q.known.Facts(q.Tool)
+	return a.Class == troupe.ClassRead && facts.Class == troupe.ClassRead && facts.Argument == troupe.NoArgument &&
+		a.Command == "" && a.Agent == "" && a.Tool == "" && a.URL == "" && len(a.Reads)+len(a.Writes) == 0
 }

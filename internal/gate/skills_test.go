@@ -62,12 +62,22 @@ func TestNarrowing(t *testing.T) {
 		{[]string{"Agent(Explore)"}, nil, "Agent", troupe.Access{Agent: "Explore"}, true},
 		{[]string{}, nil, "Read", troupe.Access{Reads: []string{"/proj/a"}}, false},
 		{[]string{"Bash(("}, nil, "Bash", bash("ls"), false},
+		{[]string{"Read"}, nil, "TaskCreate", troupe.Access{}, true},
+		{[]string{}, nil, "AskUserQuestion", troupe.Access{}, true},
+		{[]string{}, []string{"AskUserQuestion"}, "AskUserQuestion", troupe.Access{}, false},
+		{[]string{"Edit"}, nil, "Grep", troupe.Access{}, false},
+		{[]string{"Read"}, nil, "Skill", troupe.Access{Agent: "other"}, false},
+		{[]string{"Read"}, nil, "WebSearch", troupe.Access{URL: "https://example.com/"}, false},
+		{[]string{"Read"}, nil, "mcp__a__b", troupe.Access{Class: troupe.ClassExec}, false},
 		{nil, []string{"Bash"}, "Bash", bash("ls"), false},
 		{nil, []string{"Bash"}, "Read", troupe.Access{Reads: []string{"/proj/a"}}, true},
 	} {
 		use := []troupe.SkillUse{{Name: "s", Narrows: &troupe.Narrowing{Tools: c.tools, Without: c.without}}}
 		l := known().Following(Layer{Agent: "main", Mode: troupe.ModeBypass}, use)
 		for _, chain := range [][]Layer{{l}, {l, {Agent: "main/x", Mode: troupe.ModeBypass}}} {
+			if len(chain) > 1 && known().Facts(c.tool).Holder != troupe.AnyAgent {
+				continue
+			}
 			d := Decide(Query{Tool: c.tool, Access: c.access, Chain: chain, Roots: []string{"/proj"}, Levels: levels})
 			if (d.Effect == troupe.Allow) != c.left || !c.left && (d.Step != StepSkill ||
 				!strings.Contains(d.Why, "the skill s leaves")) {
