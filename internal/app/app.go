@@ -69,6 +69,8 @@ type App struct {
 	engine   atomic.Pointer[engine] // nil until something runs here
 	learned  learned
 	defined  definedAgents
+	// environMask takes the credentials of the environment out of a text.
+	environMask func() func(string) string
 }
 
 // Open opens the home that the environment names and makes it if it is new. What is odd
@@ -89,7 +91,10 @@ func Open(ctx context.Context, env Env) (*App, error) {
 	return a, nil
 }
 
-func newApp(env Env) *App { return &App{env: env, tools: all.Tools} }
+func newApp(env Env) *App {
+	return &App{env: env, tools: all.Tools,
+		environMask: sync.OnceValue(func() func(string) string { return findSecrets(env.Environ).mask })}
+}
 
 // OpenSettings opens no more of a home than its settings, which may be on a disk that cannot be
 // written to. What has to do with sessions is not to be asked of it.

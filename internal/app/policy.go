@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/app/plugins"
@@ -62,12 +63,12 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	}
 	p.warnings = append(p.warnings, told...)
 	// An agent of the user's own is not replaced unasked either.
-	own := a.defined.own(a)
+	own := sync.OnceValue(func() []string { return append(a.defined.own(a), profile.Main) })
 	store := trust.In(trustFolder(a.dirs))
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
-			Agents: append(own, profile.Main), AgentKey: profile.Key,
+			Agents: own, AgentKey: profile.Key,
 			AgentFolders: profile.ProjectFolders(), Skills: ownSkills(a.dirs, skillsOf(p.plugins, true)),
 			SkillKey: skill.KeyInUse, Servers: servers.Own(a.dirs, all.Servers(false))})
 	}

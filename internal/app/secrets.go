@@ -57,7 +57,7 @@ func (a *App) Mask(text string) string { return a.masker()(text) }
 // masker takes credentials out of text: those of the environment, and those that hidden files
 // of the folders at work were found to hold, by then.
 func (a *App) masker() func(string) string {
-	environ := findSecrets(a.env.Environ).mask
+	environ := a.environMask()
 	return func(t string) string { return a.learned.mask(environ(t)) }
 }
 
@@ -122,24 +122,43 @@ const keyShapes = `\bsk-ant-[A-Za-z0-9_-]{20,}|\bsk-(?:proj-)?[A-Za-z0-9_-]{40,}
 // keyMarks are what every shape begins with. Looking for them first keeps ordinary text from
 // passing through the expression.
 func keyMarks() []string {
-	return []string{"sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "AKIA", "AIza", "xox",
-		"k_live_", "PRIVATE KEY"}
+	return []string{"sk-", "glpat-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "k_live_", "AKIA",
+		"PRIVATE KEY", "AIza", "xox"}
+}
+
+// marked reports whether a text holds one of them. Each has a character that is rare in words, which is quickly found:
+// all definitions of agents pass through here when a run begins.
+func marked(text string) bool {
+	marks := keyMarks()
+	for _, rare := range []byte("-_Kzx") {
+		for at := 0; ; at++ {
+			next := strings.IndexByte(text[at:], rare)
+			if next < 0 {
+				break
+			}
+			at += next
+			for _, mark := range marks {
+				if i := strings.IndexByte(mark, rare); i >= 0 && at >= i && strings.HasPrefix(text[at-i:], mark) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func maskShapes(t string, shapes func() *regexp.Regexp) string {
-	for _, mark := range keyMarks() {
-		if strings.Contains(t, mark) {
-			return shapes().ReplaceAllStringFunc(t, func(key string) string {
-				switch {
-				case strings.HasPrefix(key, "-----"):
-					return maskMark + "private key›"
-				case !strings.ContainsAny(key[4:], "0123456789") ||
-					strings.ToLower(key) == key && strings.Count(key, "-") > 3:
-					return key // words with hyphens, not a key
-				}
-				return maskMark + "key " + key[:4] + "…›"
-			})
-		}
+	if !marked(t) {
+		return t
 	}
-	return t
+	return shapes().ReplaceAllStringFunc(t, func(key string) string {
+		switch {
+		case strings.HasPrefix(key, "-----"):
+			return maskMark + "private key›"
+		case !strings.ContainsAny(key[4:], "0123456789") ||
+			strings.ToLower(key) == key && strings.Count(key, "-") > 3:
+			return key // words with hyphens, not a key
+		}
+		return maskMark + "key " + key[:4] + "…›"
+	})
 }

@@ -72,3 +72,17 @@ func TestMaskedIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMarked: looking for the rare characters finds what looking for the whole marks finds.
+func FuzzMarked(f *testing.F) {
+	for _, text := range []string{"", "-", "a sk-1", "sk_live", "github_pat_x", "AIz", "AIza", "xxox", "K", "AKI",
+		"RIVATE KEY", "PRIVATE KEY", "AK_live_", "gh-p_ ghp-", "_ghp_"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := slices.ContainsFunc(keyMarks(), func(mark string) bool { return strings.Contains(text, mark) })
+		if got := marked(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	})
+}

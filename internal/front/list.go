@@ -23,25 +23,46 @@ func Listing(head string, list []Entry, room int, rest string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	lines := make([]string, len(list))
-	for most := maxWords; ; most = most * 2 / 3 {
+	lines := make([]line, len(list))
+	for i, e := range list {
+		lines[i] = line{"- " + e.Name + ": ", clean(e.Text)}
+	}
+	most := maxWords
+	for ; ; most = most * 2 / 3 {
 		size := len(head)
-		for i, e := range list {
-			lines[i] = fmt.Sprintf("- %s: %s\n", e.Name, oneLine(e.Text, most))
-			size += len(lines[i])
+		for _, l := range lines {
+			size += l.size(most)
 		}
 		if size <= room {
-			return head + strings.Join(lines, "")
+			return listed(head, lines, most)
 		}
 		if most < minWords {
 			break
 		}
 	}
 	n, size := 0, len(head)+200 // the words behind the list
-	for ; n < len(lines) && size+len(lines[n]) <= room; n++ {
-		size += len(lines[n])
+	for ; n < len(lines) && size+lines[n].size(most) <= room; n++ {
+		size += lines[n].size(most)
 	}
-	return head + strings.Join(lines[:n], "") + fmt.Sprintf("- and %d more. %s\n", len(lines)-n, rest)
+	return listed(head, lines[:n], most) + fmt.Sprintf("- and %d more. %s\n", len(lines)-n, rest)
+}
+
+// line is one of a list, whose text may be shortened.
+type line struct{ head, text string }
+
+func (l line) size(most int) int {
+	text, more := shortened(l.text, most)
+	return len(l.head) + len(text) + len(more) + len("\n")
+}
+
+func listed(head string, lines []line, most int) string {
+	var b strings.Builder
+	b.WriteString(head)
+	for _, l := range lines {
+		text, more := shortened(l.text, most)
+		b.WriteString(l.head + text + more + "\n")
+	}
+	return b.String()
 }
 
 // fewEntries are named whole where one was asked for that there is not.
@@ -86,8 +107,32 @@ func Find(words string, list []Entry, what string) string {
 	return b.String()
 }
 
-// oneLine makes a stranger's text safe to stand in a list: it cannot begin a line or a tag of its own.
+// oneLine is a text as it stands in a list, at most so many characters of it.
 func oneLine(s string, most int) string {
+	text, more := shortened(clean(s), most)
+	return text + more
+}
+
+// shortened are the first characters of a text, and the mark of what is left out.
+func shortened(s string, most int) (text, more string) {
+	if len(s) <= most {
+		return s, ""
+	}
+	n := 0
+	for i := range s {
+		if n == most {
+			return strings.TrimSpace(s[:i]), "…"
+		}
+		n++
+	}
+	return s, ""
+}
+
+// clean makes a stranger's text safe to stand in a list: it cannot begin a line or a tag of its own.
+func clean(s string) string {
+	if isClean(s) {
+		return s
+	}
 	s = strings.Join(strings.Fields(s), " ")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -104,8 +149,18 @@ func oneLine(s string, most int) string {
 	if s == "" {
 		return "(no description)"
 	}
-	if runes := []rune(s); len(runes) > most {
-		s = strings.TrimSpace(string(runes[:most])) + "…"
-	}
 	return s
+}
+
+// isClean: most texts are plain ASCII with single blanks, and stay as they are.
+func isClean(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return before != ' '
 }

@@ -111,15 +111,22 @@ func (r *reader) group(event troupe.HookEvent, raw json.RawMessage) {
 	if matcher != nil {
 		text = *matcher
 	}
-	if _, err := regexp.Compile(text); err != nil && strings.ContainsFunc(text,
-		func(c rune) bool { return !plain(c) }) &&
-		text != "*" {
+	if err := unknownPattern(text); err != nil {
 		r.problem("the matcher %q of %s is no regular expression that is known here (%v); its hooks run for all", text,
 			event, err)
 	}
 	for _, h := range hooks {
 		r.hook(event, text, h)
 	}
+}
+
+// unknownPattern says what is wrong with a matcher that is meant as a regular expression.
+func unknownPattern(matcher string) error {
+	if matcher == "*" || !strings.ContainsFunc(matcher, func(c rune) bool { return !plain(c) }) {
+		return nil
+	}
+	_, err := regexp.Compile(matcher)
+	return err
 }
 
 func (r *reader) unreadable(event troupe.HookEvent, matcher, what string, err error) {

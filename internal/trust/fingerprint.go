@@ -83,8 +83,9 @@ type Subject struct {
 	// Root is the outermost folder that links may lead to, such as the repository's; "" is Folder.
 	Root string
 	Home string // the user's, "" if there is none
-	// Agents are names of agents that a definition in the folder would replace: built-in ones and the user's.
-	Agents []string
+	// Agents are names of agents that a definition in the folder would replace: built-in ones and the user's. They
+	// are asked for only if there is a definition; nil: none.
+	Agents func() []string
 	// AgentKey is the one spelling of a key of definitions of agents; "" has no meaning in one.
 	AgentKey func(key string) string
 	// AgentFolders are where the folder has definitions of agents, with slashes.

@@ -211,7 +211,8 @@ func (l *look) agent(name string, data []byte) {
 			tools = strings.Join(f.Value.Words(), ", ")
 		}
 	}
-	if slices.ContainsFunc(l.subject.Agents, func(known string) bool { return strings.EqualFold(known, id) }) {
+	if known := l.subject.Agents; known != nil && slices.ContainsFunc(known(),
+		func(known string) bool { return strings.EqualFold(known, id) }) {
 		why = append(why, "takes the place of an agent that is built in or yours, tools: "+tools)
 	}
 	if len(why) > 0 {

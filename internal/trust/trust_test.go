@@ -47,7 +47,10 @@ func subject(s Subject) Subject {
 
 func fingerprint(t *testing.T, dir string) Fingerprint {
 	t.Helper()
-	fp, err := examine(subject(Subject{Folder: dir, Agents: []string{"Explore", "general-purpose"}}))
+	fp, err := examine(subject(Subject{Folder: dir, Agents: func() []string {
+		return []string{"Explore",
+			"general-purpose"}
+	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
