@@ -32,10 +32,10 @@ func (a machine) Agents(ctx context.Context, q wire.AgentQuery) (out wire.AgentL
 		return out, nil
 	}
 	tools := slices.Concat(x.tools.Callable(), x.servers.everything(x.request.Cwd, x.profiles.inline()))
-	checked := profile.Check(q.Paths, tools)
+	checked := profile.Check(q.Paths, tools, x.style)
 	if len(q.Paths) == 0 {
 		for _, f := range x.folders {
-			checked = append(checked, profile.CheckFolder(f, x.skip, tools)...)
+			checked = append(checked, profile.CheckFolder(f, x.skip, tools, x.style)...)
 		}
 	}
 	for _, c := range checked {

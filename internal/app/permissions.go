@@ -34,8 +34,9 @@ type explainer struct {
 	request   wire.Begin
 	skip      func(file string, data []byte) bool // definitions that do not count
 	folders   []profile.Folder                    // of definitions
-	depth     int                                 // how deep trees may grow
-	judged    *troupe.Judgement                   // what hooks say about the call; nil: nothing
+	style     profile.Styling
+	depth     int               // how deep trees may grow
+	judged    *troupe.Judgement // what hooks say about the call; nil: nothing
 }
 
 // explainerAt makes one. What is odd in the rules is in the warnings.
@@ -54,6 +55,7 @@ func (a machine) explainerAt(ctx context.Context, r wire.Begin) (*explainer, []s
 		return nil, nil, err
 	}
 	var problems, more []string
+	x.style = agentSources(a.app, x.tools, p, r.Cwd, "").Style
 	if x.profiles, problems, err = newProfiles(a.app, x.tools, p, r); err != nil {
 		return nil, nil, err
 	}

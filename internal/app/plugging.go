@@ -104,7 +104,7 @@ func pluginRow(f *plugins.Found, whole bool) wire.PluginRow {
 	return row
 }
 
-// rowTexts looks at the files of agents, skills and commands.
+// rowTexts looks at the files of agents, skills, commands and output styles.
 func rowTexts(f *plugins.Found, row *wire.PluginRow) {
 	tools := all.Known().Callable()
 	warn := func(problems []front.Finding) {
@@ -113,7 +113,7 @@ func rowTexts(f *plugins.Found, row *wire.PluginRow) {
 		}
 	}
 	for _, folder := range f.Agents {
-		for _, c := range profile.CheckFolder(folder, nil, tools) {
+		for _, c := range profile.CheckFolder(folder, nil, tools, nil) {
 			warn(c.Problems)
 			if c.Definition != nil {
 				row.Agents = append(row.Agents, c.Definition.Name)
@@ -121,6 +121,11 @@ func rowTexts(f *plugins.Found, row *wire.PluginRow) {
 				row.Failed++
 			}
 		}
+	}
+	found := readStyles(f.Styles, nil, func(text string) string { return text })
+	warn(found.problems)
+	for _, s := range found.list() {
+		row.Styles = append(row.Styles, s.Name)
 	}
 	folders := skillsOf([]plugins.Found{{Plugin: f.Plugin, Usable: true, State: plugins.On}}, true)
 	for _, c := range skill.Check(skill.Sources{Folders: folders, Tools: tools}) {

@@ -45,8 +45,8 @@ type profiles struct {
 	definitions
 	set  *hook.Set        // nil: there are no hooks
 	tree troupe.SessionID // that is about to be born; "" if none is
-	// style is the text of the output style that was chosen; "" if none was.
-	style string
+	// style is the output style that was chosen for the main agent.
+	style styleText
 	// effort is what settings choose for a main agent whose definition says nothing of it.
 	effort troupe.Effort
 	renewals
@@ -154,9 +154,13 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	hooks, odd := p.hooksIn(b.Cwd, set)
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
-	style, missing := styleOf(a, p.settings.Style)
-	if missing != "" {
-		told = append(told, missing)
+	var style styleText
+	if p.settings.Style != "" {
+		found, missing := stylesOf(a, p, b.Cwd), ""
+		found.tell(a)
+		if style, missing = found.named(p.settings.Style); missing != "" {
+			told = append(told, missing)
+		}
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
@@ -245,6 +249,9 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	if b.Model != "" {
 		d.Model = "" // it was chosen for this session
 	}
+	if p.style.alone {
+		d = d.NotCoding()
+	}
 	more, err := p.ofServers(d)
 	if err != nil {
 		return troupe.Profile{}, &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
@@ -256,8 +263,8 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 		Memory: p.memories(p.tree, b.Cwd),
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort})
 	out.Effort = cmp.Or(out.Effort, p.effort)
-	if d.Name == profile.Main && p.style != "" {
-		out.Prompt += "\n\n" + p.style
+	if d.Name == profile.Main && p.style.text != "" {
+		out.Prompt += "\n\n" + p.style.text
 	}
 	if b.AppendText != "" {
 		out.Prompt += "\n\n" + b.AppendText

@@ -62,7 +62,13 @@ func (d *definedAgents) own(a *App) []string {
 
 // agentSources are where the definitions of agents come from that hold in a folder under a policy.
 func agentSources(a *App, tools *toolbox, p *policy, cwd, flag string) profile.Sources {
-	return profile.Sources{Folders: p.agentFolders(a.dirs, cwd), Flag: flag, Tools: tools.Callable(),
+	known := sync.OnceValue(func() styles { return stylesOf(a, p, cwd) })
+	style := func(name string) (text, problem string) {
+		found := known()
+		st, problem := found.named(name)
+		return st.text, problem
+	}
+	return profile.Sources{Style: style, Folders: p.agentFolders(a.dirs, cwd), Flag: flag, Tools: tools.Callable(),
 		Skip: p.untrustedAgents(), Mask: a.masker()}
 }
 

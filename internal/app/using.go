@@ -23,6 +23,20 @@ func (a using) Skills(ctx context.Context, q wire.SkillQuery) (out wire.SkillLis
 	if q.Trust {
 		p.trust.Trusted, p.trust.Questions = true, nil
 	}
+	if q.Styles {
+		found := stylesOf(a.app, p, q.Cwd)
+		out.Styles = found.list()
+		for i := range out.Styles {
+			out.Styles[i].Chosen = front.Fold(out.Styles[i].Name) == front.Fold(p.settings.Style)
+		}
+		for _, f := range found.problems {
+			out.Problems = append(out.Problems, f.String())
+		}
+		if _, missing := found.named(p.settings.Style); missing != "" {
+			out.Problems = append(out.Problems, missing)
+		}
+		return out, nil
+	}
 	guard := a.app.newGuard(ctx)
 	defer func() { err = errors.Join(err, guard.close()) }()
 	src := skills{a.app, guard}.sources(p, q.Cwd)

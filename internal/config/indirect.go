@@ -45,8 +45,8 @@ func indirect(top string, homes, gits, protected []string, add func(path, why st
 	for _, file := range strategies(top, gits) {
 		inside(file, "it may have git run a program of a folder git-merge-*")
 	}
-	for _, folder := range []string{".claude", ".claude/agents", ".claude/commands", ".claude/skills", ".troupe",
-		".troupe/agents", ".agents", ".agents/subagents"} {
+	for _, folder := range []string{".claude", ".claude/agents", ".claude/commands", ".claude/skills",
+		".claude/output-styles", ".troupe", ".troupe/agents", ".troupe/output-styles", ".agents", ".agents/subagents"} {
 		protected = append(protected, entriesOf(filepath.Join(top, folder))...)
 	}
 	for _, path := range protected {

@@ -18,6 +18,7 @@ const (
 	keyAgents   = "agents"
 	keyCommands = "commands"
 	keySkills   = "skills"
+	keyStyles   = "outputStyles"
 	keyHooks    = "hooks"
 	keyServers  = "mcpServers"
 )
@@ -29,6 +30,8 @@ func usual(key string) string {
 		return "hooks/hooks.json"
 	case keyServers:
 		return ".mcp.json"
+	case keyStyles:
+		return "output-styles"
 	}
 	return key
 }
@@ -89,7 +92,7 @@ func (r *reader) read() {
 	if bad := BadName(r.plugin.Name); bad != "" {
 		r.unusable(r.plugin.Root, fmt.Sprintf("the plugin's name %q %s", r.plugin.Name, bad))
 	}
-	for _, key := range []string{keyAgents, keyCommands, keySkills, keyHooks, keyServers} {
+	for _, key := range []string{keyAgents, keyCommands, keySkills, keyStyles, keyHooks, keyServers} {
 		if !r.listed[key] {
 			r.part(r.plugin.Root, key, usual(key), true)
 		}
@@ -99,7 +102,8 @@ func (r *reader) read() {
 			r.source(keySkills, ".", "")
 		}
 	}
-	for _, list := range [][]front.Source{r.plugin.Agents, r.plugin.Commands, r.plugin.Skills} {
+	for _, list := range [][]front.Source{r.plugin.Agents, r.plugin.Commands, r.plugin.Skills,
+		r.plugin.Styles} {
 		for i := range list {
 			list[i].Plugin = r.plugin.Name
 		}
@@ -129,7 +133,7 @@ func (r *reader) manifest(file string, data []byte, index bool) {
 			_ = json.Unmarshal(f.value, &r.plugin.Version) // for people alone
 		case "description":
 			_ = json.Unmarshal(f.value, &r.plugin.Description)
-		case keyAgents, keyCommands, keySkills, keyHooks, keyServers:
+		case keyAgents, keyCommands, keySkills, keyStyles, keyHooks, keyServers:
 			r.value(file, f.key, f.value)
 			if index {
 				if r.listed == nil {
@@ -137,7 +141,7 @@ func (r *reader) manifest(file string, data []byte, index bool) {
 				}
 				r.listed[f.key] = true
 			}
-		case "lspServers", "outputStyles", "themes", "monitors", "userConfig", "channels", "dependencies", "settings",
+		case "lspServers", "themes", "monitors", "userConfig", "channels", "dependencies", "settings",
 			"workflows":
 			ignored = append(ignored, f.key)
 		}
@@ -240,7 +244,7 @@ func (r *reader) part(file, key, name string, usual bool) {
 func (r *reader) source(key, dir, only string) {
 	s := front.Source{Path: r.at(dir), Root: r.plugin.Root, Scope: front.ScopePlugin, Only: only}
 	to := map[string]*[]front.Source{keyAgents: &r.plugin.Agents, keyCommands: &r.plugin.Commands,
-		keySkills: &r.plugin.Skills}[key]
+		keySkills: &r.plugin.Skills, keyStyles: &r.plugin.Styles}[key]
 	if !slices.Contains(*to, s) {
 		*to = append(*to, s)
 	}

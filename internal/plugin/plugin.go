@@ -28,8 +28,8 @@ type Plugin struct {
 	Manifest    string // its file; "" if it has none
 	// Index is the entry of a marketplace that adds to the manifest; nil: none does.
 	Index json.RawMessage
-	// Agents, Commands and Skills are where these lie. Each names the plugin.
-	Agents, Commands, Skills []front.Source
+	// Agents, Commands, Skills and Styles (output styles) are where these lie. Each names the plugin.
+	Agents, Commands, Skills, Styles []front.Source
 	// Hooks and Servers are what would run, as written.
 	Hooks, Servers []Config
 }

@@ -18,6 +18,7 @@ type builder struct {
 	seen      map[string]front.Field // by key, the last one
 	nameLine  int
 	noTools   bool // a line about tools could not be read
+	styleLine int
 	loose     []front.Field
 	unused    []string
 	firstLine int // of the unused
@@ -47,6 +48,7 @@ const (
 	keyServers     = "mcpservers"
 	keyNeeds       = "requiredmcpservers"
 	keyMemory      = "memory"
+	keyStyle       = "outputstyle"
 )
 
 // canonicalKey takes the spellings in use for one.
@@ -85,7 +87,7 @@ func keys() []string {
 	return []string{
 		keyName, keyDescription, keyWhen, keyTools, keyWithout, keyModel, keyMode, keySandbox, keyTurns, keyTokens,
 		keyInitial, keyBackground, keyColor, keySkills, keyServers, keyHooks, keyMemory, "isolation", keyEffort,
-		keyNeeds, keyOmit, "outputstyle", "version", "author", "tags",
+		keyNeeds, keyOmit, keyStyle, "version", "author", "tags",
 		"category",
 	}
 }
@@ -162,6 +164,9 @@ func (b *builder) field(f front.Field) {
 		b.servers(f, twice)
 	case keyMemory:
 		b.memory(f, twice)
+	case keyStyle:
+		b.def.Style = b.text(f)
+		b.styleLine = f.Line
 	case keyNeeds:
 		b.def.Servers.Needs = append(b.def.Servers.Needs, f.Value.Words()...)
 	default:

@@ -40,10 +40,35 @@ const Guide = "Guide"
 // Main is the root agent's type; no child can have it.
 const Main = "main"
 
+// mainPrompt is the prompt of the main agent: whole, or without what is about writing software, which an output style
+// can do without. Its lines say of which of the two they are; most are of both.
+func mainPrompt(coding bool) string {
+	var b strings.Builder
+	for line := range strings.Lines(promptMain) {
+		for mark, in := range map[string]bool{"[coding]": coding, "[else]": !coding} {
+			if text, only := strings.CutPrefix(line, mark); only {
+				if line = strings.TrimPrefix(text, " "); !in {
+					line = ""
+				}
+			}
+		}
+		b.WriteString(line)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// NotCoding is the main agent, its prompt without what is about writing software.
+func (d Definition) NotCoding() Definition {
+	if d.Name == Main && d.Source == troupe.BuiltIn {
+		d.Prompt = mainPrompt(false)
+	}
+	return d
+}
+
 // builtins are the types every installation has, in the order they are shown.
 func builtins() []Definition {
 	defs := []Definition{
-		{Name: Main, Description: "The agent one talks to.", Prompt: promptMain, All: true},
+		{Name: Main, Description: "The agent one talks to.", Prompt: mainPrompt(true), All: true},
 		{
 			Name: troupe.GeneralAgent, Prompt: promptGeneral, All: true,
 			Description: "Any task of several steps, in particular one that changes files: finding out, editing, " +

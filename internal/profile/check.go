@@ -26,9 +26,10 @@ type Checked struct {
 
 // Check reads files by themselves, and all Markdown files below folders, whatever their names shadow. A name that
 // is not there has a problem.
-func Check(paths []string, tools []troupe.ToolFacts) []Checked {
+func Check(paths []string, tools []troupe.ToolFacts, style Styling) []Checked {
 	var out []Checked
 	l := newLoader(tools, Set{})
+	l.style = style
 	for _, name := range paths {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -52,10 +53,11 @@ func Check(paths []string, tools []troupe.ToolFacts) []Checked {
 }
 
 // CheckFolder reads each file of a source by itself.
-func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []troupe.ToolFacts) []Checked {
+func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []troupe.ToolFacts,
+	style Styling) []Checked {
 	var out []Checked
 	l := newLoader(tools, Set{types: map[string]Definition{}, broken: map[string]Problem{}})
-	l.scope = f.Scope
+	l.scope, l.style = f.Scope, style
 	if f.Scope == ScopeProject {
 		l.skip = skip
 	}
@@ -85,7 +87,7 @@ func CheckFolder(f Folder, skip func(file string, data []byte) bool, tools []tro
 
 // checkFile reads one file by itself.
 func (l *loader) checkFile(shown, name string, data []byte, err error) Checked {
-	return checkFile(loader{tools: l.tools, plugin: l.plugin}, shown, name, data, err)
+	return checkFile(loader{tools: l.tools, plugin: l.plugin, style: l.style}, shown, name, data, err)
 }
 
 func checkFile(l loader, shown, name string, data []byte, err error) Checked {

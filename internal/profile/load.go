@@ -34,12 +34,16 @@ type Sources struct {
 	// Skip tells which definitions of projects do not count, by file and by what was read; nil: all do.
 	Skip func(file string, data []byte) bool
 	// Mask takes secrets out of a text; nil: there are none.
-	Mask func(string) string
+	Mask  func(string) string
+	Style Styling
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
 	// Tools are all tools there are, for checking those in definitions.
 	Tools []troupe.ToolFacts
 }
+
+// Styling finds the text of an output style, which may be none, or says that there is no such; nil leaves styles out.
+type Styling func(name string) (text, problem string)
 
 // FlagName is the Path of problems with the value of Sources.Flag.
 const FlagName = "--agents"
@@ -54,7 +58,7 @@ const maxProblems = 20 // told of one file
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
 	l := newLoader(src.Tools, builtInSet())
-	l.mask = src.Mask
+	l.mask, l.style = src.Mask, src.Style
 	flag := func() {
 		if strings.TrimSpace(src.Flag) != "" {
 			l.scope = ScopeFlag
@@ -84,6 +88,7 @@ type loader struct {
 	tools    []troupe.ToolFacts
 	skip     func(file string, data []byte) bool // while a project's are read
 	mask     func(string) string
+	style    Styling
 	reader   front.Reader
 	scope    Scope  // of the source that is read
 	plugin   string // and its plugin
@@ -231,6 +236,13 @@ func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 			for _, text := range []*string{&d.Description, &d.WhenToUse, &d.Prompt, &d.InitialPrompt} {
 				*text = l.mask(*text)
 			}
+		}
+		if l.style != nil && d.Style != "" {
+			text, problem := l.style(d.Style)
+			if problem != "" {
+				l.problem(at.problem(b.styleLine, "%s", problem))
+			}
+			d.Prompt = strings.TrimSpace(d.Prompt + "\n\n" + text)
 		}
 		l.set.types[key] = d
 		delete(l.set.broken, key)

@@ -79,6 +79,8 @@ type Beside struct {
 type Manner struct {
 	// Effort is that of its model; "" means its parent's.
 	Effort troupe.Effort `json:"effort,omitempty"`
+	// Style is the output style whose text its prompt ends with.
+	Style string `json:"style,omitempty"`
 }
 
 // Origin is where a definition comes from.

@@ -30,6 +30,7 @@ const (
 	KindAgent     Kind = "agent"
 	KindSkill     Kind = "skill"
 	KindPlugin    Kind = "plugin"
+	KindStyle     Kind = "output style"
 	// KindScript is a file of the folder that one of the others runs.
 	KindScript Kind = "script"
 )
@@ -43,6 +44,9 @@ type Item struct {
 
 // Line is the item as a person reads it.
 func (i Item) Line() string { return fmt.Sprintf("%s in %s: %s", i.Kind, visible(i.File), i.Text) }
+
+// StyleFolders are where a folder has output styles, with slashes, the weakest first.
+func StyleFolders() []string { return []string{".claude/output-styles", ".troupe/output-styles"} }
 
 // Fingerprint is what in a folder would take effect.
 type Fingerprint struct {
@@ -141,6 +145,11 @@ func examine(s Subject) (Fingerprint, error) {
 		l.only = "SKILL.md"
 		l.folder(base+"/skills", 0, l.skill)
 		l.only = ""
+	}
+	for _, dir := range StyleFolders() {
+		l.folder(dir, 0, func(name string, _ []byte) {
+			l.add(KindStyle, name, "its text may stand in the system prompts of agents")
+		})
 	}
 	l.scripts()
 	if err := root.Close(); err != nil {

@@ -72,6 +72,8 @@ func TestItems(t *testing.T) {
 		{".claude/settings.json", `{"permissions": {"defaultMode": "acceptEdits", "additionalDirectories": ["../x"]}}`,
 			[]string{"additional directory in .claude/settings.json: ../x",
 				"permission mode in .claude/settings.json: acceptEdits"}},
+		{".claude/output-styles/a/b.md", "Talk.", []string{
+			"output style in .claude/output-styles/a/b.md: its text may stand in the system prompts of agents"}},
 		{".troupe/settings.local.json", `{"model": "dear", "effort": "max"}`,
 			[]string{"model in .troupe/settings.local.json: model dear", "effort max"}},
 		{".claude/settings.json",

@@ -32,6 +32,7 @@ type PluginRow struct {
 	Agents   []string `json:"agents"`
 	Skills   []string `json:"skills"`
 	Commands []string `json:"commands"`
+	Styles   []string `json:"output_styles,omitempty"`
 	// Hooks and Servers are what it runs. Added and Gone are such lines as came and went since it was enabled.
 	Hooks   []string `json:"hooks"`
 	Servers []string `json:"servers"`

@@ -14,6 +14,8 @@ type SkillQuery struct {
 	// Check has files looked at: all that skills are read from, or these files and folders.
 	Check bool     `json:"check,omitempty"`
 	Paths []string `json:"paths,omitempty"`
+	// Styles asks for the output styles instead.
+	Styles bool `json:"styles,omitempty"`
 }
 
 // SkillList is what can be used, and what was found wrong.
@@ -21,6 +23,20 @@ type SkillList struct {
 	Skills   []Skill      `json:"skills"`
 	Files    []SkillCheck `json:"files,omitempty"` // if they were asked for
 	Problems []string     `json:"problems"`
+	Styles   []Style      `json:"styles,omitempty"` // if they were asked for
+}
+
+// Style is an output style: how an agent talks and answers.
+type Style struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Source      string   `json:"source"` // a file
+	Scope       string   `json:"scope"`  // plugin, user, project or managed
+	Shadows     []string `json:"shadows,omitempty"`
+	// Keeps: the main agent is told besides how to write software.
+	Keeps bool `json:"keep_coding_instructions"`
+	// Chosen: settings choose it for main agents that begin here.
+	Chosen bool `json:"chosen,omitempty"`
 }
 
 // Skill is a skill or a command.

@@ -160,6 +160,7 @@ func writePlugin(c *console.Console, p wire.PluginRow) error {
 	line("agents", strings.Join(p.Agents, ", "))
 	line("skills", strings.Join(p.Skills, ", "))
 	line("commands", strings.Join(p.Commands, ", "))
+	line("styles", strings.Join(p.Styles, ", "))
 	for _, h := range p.Hooks {
 		line("hook", h)
 	}
