@@ -159,14 +159,28 @@ func (g *guard) folder(cwd string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	gr := &folder{cwd: cwd, policy: p, hidden: p.all.Hidden()}
 	run, err := p.hookFiles(g.app, cwd)
 	if err != nil {
 		return nil, err
 	}
+	return g.take(cwd, p, run), nil
+}
+
+// meet takes up a folder, unless it is known, as a run that begins there has found it: its policy, and the files that
+// hooks name. With g.mu held, take does.
+func (g *guard) meet(cwd string, p *policy, run []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, known := g.folders[cwd]; !known {
+		g.take(cwd, p, run)
+	}
+}
+
+func (g *guard) take(cwd string, p *policy, run []string) *folder {
+	gr := &folder{cwd: cwd, policy: p, hidden: p.all.Hidden()}
 	gr.protected = config.Protect(gr.folders(cwd), g.app.dirs, p.settings.Sandbox.DenyWrite, run...)
 	g.folders[cwd] = gr
-	return gr, nil
+	return gr
 }
 
 // Resolve implements session.Guard.

@@ -24,11 +24,8 @@ type setHook struct {
 // hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in them.
 func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, problems []string) {
 	add := func(raw []byte, from hook.Origin, off string) {
-		hooks, odd := hook.Read(raw, from)
-		for _, h := range hooks {
-			h.Pin(folder)
-			out = append(out, setHook{h, off})
-		}
+		hooks, odd := readHooks(raw, from, folder, off)
+		out = append(out, hooks...)
 		for _, o := range odd {
 			if off == "" && !o.Note {
 				problems = append(problems, fmt.Sprintf("%s: %s", from.Source, o.Text))
@@ -41,11 +38,25 @@ func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, probl
 	}
 	for _, d := range append(types.List(), types.Main()) {
 		if len(d.Hooks) > 0 {
-			scope := scopeOf(d.Scope)
-			add(d.Hooks, hook.Origin{Source: d.Source, Scope: scope.String(), Agent: d.Name}, p.all.HooksOff(scope))
+			add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
 		}
 	}
 	return out, problems
+}
+
+// originOf is where the hooks of a definition stand.
+func originOf(d profile.Definition) hook.Origin {
+	return hook.Origin{Source: d.Source, Scope: scopeOf(d.Scope).String(), Agent: d.Name}
+}
+
+// readHooks reads hooks that are set somewhere, with the files of a folder that they name as these are now.
+func readHooks(raw []byte, from hook.Origin, folder, off string) (out []setHook, odd []hook.Problem) {
+	hooks, odd := hook.Read(raw, from)
+	for _, h := range hooks {
+		h.Pin(folder)
+		out = append(out, setHook{h, off})
+	}
+	return out, odd
 }
 
 // hookFiles are the files of a folder that its hooks name, whether or not they count yet: what an agent writes there
@@ -56,15 +67,23 @@ func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
 		return nil, err
 	}
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.dirs, folder), Tools: tools.Callable(),
-		Mask: a.masker()})
+		Skip: p.untrustedAgents(), Mask: a.masker()})
 	set, _ := p.hooksIn(folder, types)
-	var out []string
+	return p.filesOf(folder, set, types), nil
+}
+
+// filesOf are hookFiles of hooks and definitions that were read.
+func (p *policy) filesOf(folder string, set []setHook, types profile.Set) (out []string) {
+	for _, d := range types.Hooked() { // also those that do not count
+		more, _ := readHooks(d.Hooks, originOf(d), folder, "")
+		set = append(slices.Clip(set), more...)
+	}
 	for i := range set {
 		out = append(out, slices.Collect(maps.Keys(set[i].Files))...)
 	}
 	out = append(out, p.pluginFolders()...)
 	slices.Sort(out)
-	return slices.Compact(out), nil
+	return slices.Compact(out)
 }
 
 // scopeOf is whose a definition is, as settings have it.

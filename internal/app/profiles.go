@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -36,6 +38,48 @@ type roles struct {
 	servers *servers.Registry // nil: there are none
 	dirs    config.Dirs
 	look    lookForAgents // nil: what people change counts for the next run
+	made    *madeDefinitions
+}
+
+// document is how a tree keeps them.
+func (d *definitions) document() (fleet.Document, error) {
+	body, err := json.Marshal(struct {
+		Types profile.Kept `json:"types"` // in the place of the set
+		definitions
+	}{d.Types.Keep(), *d})
+	if err != nil {
+		return fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
+	}
+	return fleet.Document{Hash: tool.Hash(body), Body: body}, nil
+}
+
+// madeDefinitions are those that this process made a document of last, until they are opened: with many agents, to
+// read them from the document takes longer than all else of that.
+type madeDefinitions struct {
+	mu   sync.Mutex
+	body []byte
+	definitions
+}
+
+func (m *madeDefinitions) put(body []byte, d definitions) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.body, m.definitions = body, d
+}
+
+// take returns the definitions of a document, if they are these.
+func (m *madeDefinitions) take(document []byte) (definitions, bool) {
+	if m == nil {
+		return definitions{}, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.body == nil || !bytes.Equal(m.body, document) {
+		return definitions{}, false
+	}
+	d := m.definitions
+	m.body, m.definitions = nil, definitions{}
+	return d, true
 }
 
 // profiles resolves the roles of one tree. Its definitions are those that held where and when
@@ -44,6 +88,7 @@ type profiles struct {
 	roles
 	definitions
 	set  *hook.Set        // nil: there are no hooks
+	runs []string         // files that hooks name, where they were read from files
 	tree troupe.SessionID // that is about to be born; "" if none is
 	// style is the output style that was chosen for the main agent.
 	style styleText
@@ -73,7 +118,9 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 		p.Depth, p.Limits.MaxTurns = 1, defaultChildTurns
 		return p.withServers(), nil
 	}
-	if err := json.Unmarshal(document, &p.definitions); err != nil {
+	if made, ok := r.made.take(document); ok {
+		p.definitions = made
+	} else if err := json.Unmarshal(document, &p.definitions); err != nil {
 		return nil, fmt.Errorf("read the definitions of agents: %w", err)
 	}
 	if len(p.definitions.Hooks) > 0 {
@@ -90,11 +137,11 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}
-	body, err := json.Marshal(p.definitions)
+	doc, err := p.definitions.document()
 	if err != nil {
-		return nil, fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
+		return nil, fleet.Document{}, err
 	}
-	doc := fleet.Document{Hash: tool.Hash(body), Body: body}
+	a.app.defined.made.put(doc.Body, p.definitions)
 	ask := time.Duration(b.AskMS) * time.Millisecond
 	if b.Attended && ask == 0 {
 		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
@@ -164,6 +211,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
+		runs:   p.filesOf(b.Cwd, hooks, set),
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},

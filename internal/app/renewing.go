@@ -1,15 +1,12 @@
 package app
 
 import (
-	"encoding/json"
 	"slices"
 	"sync"
 
-	"github.com/troupe-dev/troupe/internal/fleet"
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
-	"github.com/troupe-dev/troupe/internal/tool"
 )
 
 // definedAgents are the definitions of agents that were read last for folders, each with the signature of the files:
@@ -18,6 +15,7 @@ type definedAgents struct {
 	mu    sync.Mutex
 	known map[string]readAgents
 	users readAgents // the user's own alone
+	made  madeDefinitions
 }
 
 type readAgents struct {
@@ -139,9 +137,9 @@ func (p *profiles) Renew() (session.Renewal, bool) {
 		return session.Renewal{}, false
 	}
 	p.Types = types
-	body, err := json.Marshal(p.definitions)
+	doc, err := p.definitions.document()
 	if err != nil {
 		return session.Renewal{}, false // what was read from files can be written
 	}
-	return session.Renewal{Definitions: fleet.Document{Hash: tool.Hash(body), Body: body}, Agents: names}, true
+	return session.Renewal{Definitions: doc, Agents: names}, true
 }

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
-// kept is a set in its stored form: what people defined. What is built in comes with the program.
-type kept struct {
+// Kept is a set in its stored form: what people defined. What is built in comes with the program.
+type Kept struct {
 	Types  map[string]Definition `json:"types,omitempty"`
 	Broken map[string]Problem    `json:"broken,omitempty"`
 }
@@ -24,16 +25,20 @@ func builtInSet() Set {
 	return s
 }
 
-// MarshalJSON implements json.Marshaler.
-func (s Set) MarshalJSON() ([]byte, error) {
+// Keep is the set as it is stored. What holds one and writes many bytes writes this in its place: what a Marshaler
+// returns is read once more.
+func (s Set) Keep() Kept {
 	own := maps.Clone(s.types)
 	maps.DeleteFunc(own, func(_ string, d Definition) bool { return d.Source == troupe.BuiltIn })
-	return json.Marshal(kept{own, s.broken})
+	return Kept{own, s.broken}
 }
+
+// MarshalJSON implements json.Marshaler.
+func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Keep()) }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *Set) UnmarshalJSON(data []byte) error {
-	var k kept
+	var k Kept
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}
@@ -47,6 +52,9 @@ func (s *Set) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
+
+// Hooked are all definitions with hooks that were read, also those that do not count or whose name another one has.
+func (s Set) Hooked() []Definition { return s.hooked }
 
 // Or is the set with those types of another that it says nothing of. A tree goes on with what it was
 // told there is, as far as that was not replaced.
@@ -83,6 +91,9 @@ func (s Set) Renewed(by Set) (now Set, names []string) {
 
 // same reports whether two definitions are stored the same way.
 func same(a, b Definition) bool {
+	if reflect.DeepEqual(a, b) {
+		return true // which is quickly seen, and nearly always so
+	}
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)

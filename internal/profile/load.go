@@ -144,6 +144,8 @@ func (l *loader) untrusted(shown, name string, data []byte) {
 	p := Problem{Path: shown, Text: notTrusted, Unusable: true}
 	l.problem(p)
 	if d := l.checkFile(shown, name, data, nil).Definition; d != nil {
+		d.Scope = l.scope
+		l.noteHooks(*d)
 		if _, there := l.set.types[front.Fold(d.Name)]; !there {
 			l.set.broken[front.Fold(d.Name)] = p
 		}
@@ -245,7 +247,14 @@ func (l *loader) define(at origin, fields, loose []front.Field, prompt string) {
 			d.Prompt = strings.TrimSpace(d.Prompt + "\n\n" + text)
 		}
 		l.set.types[key] = d
+		l.noteHooks(d)
 		delete(l.set.broken, key)
+	}
+}
+
+func (l *loader) noteHooks(d Definition) {
+	if len(d.Hooks) > 0 {
+		l.set.hooked = append(l.set.hooked, d)
 	}
 }
 

@@ -98,6 +98,7 @@ type Problem = front.Finding
 type Set struct {
 	types  map[string]Definition // by folded name
 	broken map[string]Problem    // names whose definition cannot be used, folded as types
+	hooked []Definition          // see Hooked
 }
 
 // Main is the root agent's type.
