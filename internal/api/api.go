@@ -205,6 +205,9 @@ type Serving interface {
 	Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerList, error)
 	// SetServer writes an entry down, or takes it out.
 	SetServer(ctx context.Context, c wire.ServerChange) (wire.ServerChanged, error)
+	// Login logs the user in to a server, in two calls that the same process answers, or out. Nothing but this begins
+	// a login.
+	Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error)
 }
 
 // Finish waits until a tree is over and lets go of it: when it returns, nothing that is said to

@@ -68,6 +68,7 @@ type App struct {
 	starting sync.Mutex             // held while the engine is made, and to close it
 	engine   atomic.Pointer[engine] // nil until something runs here
 	learned  learned
+	logins   logins
 	defined  definedAgents
 	// environMask takes the credentials of the environment out of a text.
 	environMask func() func(string) string
@@ -119,6 +120,7 @@ func (a *App) Warnings() []string { return a.warnings }
 // Close cancels what runs here and waits for it, then closes the home. Nothing that was
 // logged is lost; what was under way is resumed by whoever takes over.
 func (a *App) Close() error {
+	a.logins.close()
 	a.starting.Lock()
 	e := a.engine.Swap(nil)
 	a.starting.Unlock()

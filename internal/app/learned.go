@@ -56,6 +56,21 @@ func (l *learned) from(files []string) {
 	slices.SortStableFunc(l.pairs, func(a, b pair) int { return len(b.value) - len(a.value) })
 }
 
+// secret is a credential that Troupe itself keeps.
+func (l *learned) secret(value, name string) {
+	if !worthMasking(value) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := pair{value, maskMark + name + "›"}
+	if len(l.pairs) >= maxLearned || slices.Contains(l.pairs, p) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(l.pairs, p, func(a, b pair) int { return len(b.value) - len(a.value) })
+	l.pairs = slices.Insert(l.pairs, i, p)
+}
+
 func (l *learned) mask(t string) string {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

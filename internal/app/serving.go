@@ -33,7 +33,7 @@ func (a serving) Servers(ctx context.Context, q wire.ServerQuery) (out wire.Serv
 	out = wire.ServerList{Servers: []wire.ServerRow{}, Problems: append([]string{}, x.unread...)}
 	found := q.Test == ""
 	for _, s := range known.Servers {
-		row := serverRow(s)
+		row := a.serverRow(x, s)
 		l, why := known.List(s.Entry)
 		if strings.EqualFold(q.Test, s.Name) {
 			found = true
@@ -73,13 +73,15 @@ func (a serving) try(ctx context.Context, x *explainer, s servers.Server) (mcp.L
 
 type serverRowOf struct{ wire.ServerRow }
 
-func serverRow(s servers.Server) serverRowOf {
+func (a serving) serverRow(x *explainer, s servers.Server) serverRowOf {
 	row := wire.ServerRow{Name: s.Name, Type: string(s.Type), Line: s.Line(), Scope: string(s.Scope), Source: s.Source,
 		Shadows: s.Shadows, Off: s.Why, Env: slices.Sorted(maps.Keys(s.Env)),
 		Headers: slices.Sorted(maps.Keys(s.Headers)),
 		Tools:   []wire.ServerTool{}}
 	if s.Type == entry.Stdio {
 		row.Sandbox = string(s.Level())
+	} else if l, err := x.servers.Login(s, x.request.Cwd); err == nil {
+		row.Login = string(l.State())
 	}
 	return serverRowOf{row}
 }

@@ -56,6 +56,10 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		governor: governor.New(governor.Options{Max: a.models.maxRequests, Now: a.env.Now, After: pool.After}),
 	}
 	e.servers = newServerHost(ctx, a, guard)
+	// What is hidden is as of the start of a command: the folder is there before the first one runs.
+	if err := os.MkdirAll(a.dirs.Logins(), 0o700); err != nil {
+		a.env.Log.Warn("make the folder of logins", "err", err)
+	}
 	deps := session.Deps{
 		Store: a.trees.store, Owner: owner.ID, Models: a.models, Tools: e.tools.Set,
 		Profiles: roles{tools, a.models, a.newRunner(e, e.servers.shell, environ), e.servers.Registry, a.dirs,

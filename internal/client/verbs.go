@@ -184,6 +184,10 @@ func (c *Client) Servers(ctx context.Context, q wire.ServerQuery) (wire.ServerLi
 	return postFor[wire.ServerList](ctx, c, "servers", "", q)
 }
 
+func (c *Client) Login(ctx context.Context, l wire.ServerLogin) (wire.ServerLogged, error) {
+	return postFor[wire.ServerLogged](ctx, c, "login", "", l)
+}
+
 func (c *Client) SetServer(ctx context.Context, s wire.ServerChange) (wire.ServerChanged, error) {
 	return postFor[wire.ServerChanged](ctx, c, "set-server", "", s)
 }

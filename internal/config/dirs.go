@@ -82,6 +82,9 @@ func (d Dirs) Models() string { return filepath.Join(d.Config, "models.yaml") }
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 
+// Logins is the folder of what users got by logging in to MCP servers.
+func (d Dirs) Logins() string { return filepath.Join(d.Data, "logins") }
+
 // History is the file in which what a person entered is kept for them.
 func (d Dirs) History() string { return filepath.Join(d.Data, "history") }
 

@@ -118,6 +118,7 @@ func (a All) Hidden() Hidden {
 			d.Database() + ".lock", filepath.Join(filepath.Dir(d.Database()), "owners"), d.History(), d.Run} {
 			h.add(secret{glob: escapeGlob(path), why: "what other sessions said and did"})
 		}
+		h.add(secret{glob: escapeGlob(d.Logins()), why: "logins at MCP servers"})
 	}
 	if len(a.Folders) > 0 {
 		h.top = a.Folders[0]

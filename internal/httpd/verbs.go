@@ -169,6 +169,7 @@ func (o *operations) machine(h huma.API) {
 	setup(o, h, "set-plugin", api.Setup.SetPlugin)
 	queryBody(o, h, "servers", api.API.Servers)
 	queryBody(o, h, "set-server", api.API.SetServer)
+	queryBody(o, h, "login", api.API.Login)
 	queryBody(o, h, "agent", api.API.Agent)
 	queryBody(o, h, "skills", api.API.Skills)
 	setup(o, h, "memories", api.Setup.Memories)

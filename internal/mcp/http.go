@@ -23,13 +23,15 @@ const (
 // httpClient sends what the entry says with each request, and to no other origin than that of the entry: where a
 // server redirects to, or wants to be spoken to, would get its keys. Requests end with ctx, but for the one that says
 // goodbye.
-func httpClient(ctx context.Context, e entry.Entry, c *conn) *http.Client {
-	return &http.Client{Transport: bounded{ctx: ctx, entry: e, base: http.DefaultTransport, conn: c}}
+func httpClient(ctx context.Context, t Target, c *conn) *http.Client {
+	return &http.Client{Transport: bounded{ctx: ctx, entry: t.Entry, login: t.Login, base: http.DefaultTransport,
+		conn: c}}
 }
 
 type bounded struct {
 	ctx   context.Context //nolint:containedctx // of the connection that it is part of
 	entry entry.Entry
+	login Login
 	base  http.RoundTripper
 	conn  *conn
 }
@@ -60,7 +62,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if streams && isAnswer(r) {
 		defer b.conn.in.answered()
 	}
-	out, err := b.base.RoundTrip(r)
+	out, err := b.send(r)
 	if err != nil {
 		cancel()
 		return nil, err

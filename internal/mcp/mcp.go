@@ -52,6 +52,8 @@ type Target struct {
 	Entry entry.Entry // with its variables put in
 	// Start starts its program and lets it be spoken to. What it prints beside what it says goes to stderr.
 	Start func(ctx context.Context, stderr io.Writer) (Process, error)
+	// Login is the user's at a server at an address; nil: there can be none.
+	Login Login
 }
 
 // Process is a program that was started.
@@ -154,6 +156,7 @@ type conn struct {
 	ready  chan struct{}         // closed when it is made, or has failed
 	astray atomic.Pointer[error] // why a request was not sent where the server wanted it; the library may lose that
 
+	login   refusal       // why the server wants to know who asks
 	asks    asks          // of the calls under way
 	in      intake        // of what it says by itself
 	changes chan struct{} // holds one while its tools have to be listed anew
@@ -201,7 +204,11 @@ func (s *Servers) take(t Target) (*conn, error) {
 		if before.err == nil && !before.gone.Load() {
 			return before, nil
 		}
-		if wait := before.pause - s.o.Now().Sub(before.failed); before.err != nil && wait > 0 {
+		wait := before.pause - s.o.Now().Sub(before.failed)
+		if errors.As(before.err, new(*LoginError)) {
+			wait = 0 // the user may have logged in meanwhile, and a refusal is quick
+		}
+		if before.err != nil && wait > 0 {
 			return nil, fmt.Errorf("%w (it is tried again in %v at the earliest)", before.err,
 				wait.Round(time.Second))
 		}
@@ -305,13 +312,15 @@ func (s *Servers) open(ctx context.Context, c *conn, t Target) (session *mcp.Cli
 		options.ProtocolVersion = "2025-11-25"
 		transport = reined{&mcp.IOTransport{Reader: io.NopCloser(p), Writer: writing{p}}, &c.in, &s.wait}
 	case entry.SSE:
-		transport = reined{&mcp.SSEClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, e, c)}, &c.in, &s.wait}
+		transport = reined{&mcp.SSEClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, t, c)}, &c.in, &s.wait}
 	default:
 		// The library does not let a connection of this kind be wrapped: its streams are sifted instead.
-		transport = &mcp.StreamableClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, e, c)}
+		transport = &mcp.StreamableClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, t, c)}
 	}
 	session, err = client.Connect(ctx, transport, options)
-	if why := c.astray.Load(); err != nil && why != nil {
+	if why := c.login.get(); err != nil && why != nil {
+		err = why
+	} else if why := c.astray.Load(); err != nil && why != nil {
 		err = *why
 	}
 	return session, end, err
@@ -359,7 +368,9 @@ func (c *conn) failure(ctx context.Context, err error, what string) error {
 	if why := c.astray.Load(); why != nil {
 		err = *why
 	}
-	switch {
+	switch why := c.login.get(); {
+	case why != nil:
+		return why
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		return fmt.Errorf("%s had no answer in time, and was given up; it may have taken effect", what)
 	case ctx.Err() != nil:

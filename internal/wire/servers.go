@@ -26,6 +26,7 @@ type ServerRow struct {
 	Env     []string `json:"env,omitempty"` // names
 	Headers []string `json:"headers,omitempty"`
 	Sandbox string   `json:"sandbox,omitempty"`
+	Login   string   `json:"login,omitempty"` // of the user: "in", "expired", "" without one
 	// Off says why it is not used, and Failed why what it offers is not known; "" if that is not so.
 	Off    string `json:"off,omitempty"`
 	Failed string `json:"failed,omitempty"`
@@ -33,6 +34,38 @@ type ServerRow struct {
 	Tools     []ServerTool `json:"tools"`
 	Resources bool         `json:"resources,omitempty"`
 	Prompts   []string     `json:"prompts,omitempty"`
+}
+
+// LoginAction is what is to become of a login.
+type LoginAction string
+
+// What can be done.
+const (
+	LoginBegin LoginAction = "begin" // tells what a person has to open
+	LoginWait  LoginAction = "wait"  // until that has come to something, or the caller goes, which gives it up
+	LoginOut   LoginAction = "out"   // forgets it
+)
+
+// ServerLogin is about the user's login at an MCP server that holds in a folder as it is trusted.
+type ServerLogin struct {
+	Cwd    string      `json:"cwd"`
+	Name   string      `json:"name"`
+	Action LoginAction `json:"action"`
+	Scopes []string    `json:"scopes,omitempty"` // to begin with: what is asked for besides what the server names
+	ID     string      `json:"id,omitempty"`     // to wait for
+}
+
+// ServerLogged is how that stands.
+type ServerLogged struct {
+	// ID names a login that was begun, Address is what a person opens in a browser, and Redirect where the browser is
+	// sent then.
+	ID       string `json:"id,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Redirect string `json:"redirect,omitempty"`
+	// Server is what it offers, once the user is logged in.
+	Server *ServerRow `json:"server,omitempty"`
+	// Gone: there was a login, which is forgotten.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // ServerTool is one tool of a server.

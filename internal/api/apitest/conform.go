@@ -145,6 +145,10 @@ func asks() []ask {
 		return a.SetServer(ctx, wire.ServerChange{Cwd: "/w", Scope: "user", Name: "github",
 			Entry: []byte(`{"command":"x"}`)})
 	})
+	add("Login", func(ctx context.Context, a api.API) (any, error) {
+		return a.Login(ctx, wire.ServerLogin{Cwd: "/w", Name: "github", Action: wire.LoginBegin, ID: "x",
+			Scopes: []string{"a", "b"}})
+	})
 	add("Rules", func(ctx context.Context, a api.API) (any, error) { return a.Rules(ctx, place) })
 	add("Explain", func(ctx context.Context, a api.API) (any, error) {
 		return a.Explain(ctx, place, []wire.Call{{ID: []byte("1"), Tool: "Bash", Input: []byte(`{"command":"ls"}`)},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/troupe-dev/troupe"
@@ -73,7 +74,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Rules", "Servers", "Skills", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
 	}
 	// Nothing of these is in a log, or the log is gone.
-	silent := []string{"Leave", "Remove", "SetMemory", "SetPlugin", "SetServer", "Trust"}
+	silent := []string{"Leave", "Login", "Remove", "SetMemory", "SetPlugin", "SetServer", "Trust"}
 	for _, name := range verbs() {
 		if !slices.Contains(slices.Concat(looks, silent, l.wrote), name) {
 			t.Errorf("it is not known whether %s puts its caller on what it causes", name)
@@ -540,11 +541,21 @@ func (l *live) servers() {
 	if s, err := a.Servers(ctx, q); err != nil || len(s.Servers) != 1 || s.Servers[0].Failed == "" {
 		l.t.Errorf("the server is %+v, %v", s, err)
 	}
+	login := wire.ServerLogin{Cwd: l.dir, Name: "live", Action: wire.LoginOut}
+	if s, err := a.Login(ctx, login); err != nil || s.Gone {
+		l.t.Errorf("a login that there was not: %+v, %v", s, err)
+	}
+	login.Action = wire.LoginBegin
+	if _, err := a.Login(ctx, login); err == nil || !strings.Contains(err.Error(), "nobody logs in") {
+		l.t.Errorf("a login at a program: %v", err)
+	}
 	c.Entry = nil
 	if _, err := a.SetServer(ctx, c); err != nil {
 		l.t.Error(err)
 	}
-	_, err := a.Servers(ctx, q)
+	_, err := a.Login(ctx, login)
+	l.fails("a login at a server that there is not", err, troupe.ErrNotFound)
+	_, err = a.Servers(ctx, q)
 	l.fails("a server that there is not", err, troupe.ErrNotFound)
 }
 

@@ -527,6 +527,12 @@ func (w *World) SetServer(_ context.Context, c wire.ServerChange) (wire.ServerCh
 	return wire.ServerChanged{File: c.Cwd + c.Scope + c.Name, Notes: []string{string(c.Entry)}}, nil
 }
 
+// Login implements api.Serving.
+func (w *World) Login(_ context.Context, l wire.ServerLogin) (wire.ServerLogged, error) {
+	return wire.ServerLogged{ID: l.ID, Address: l.Cwd + l.Name, Redirect: fmt.Sprint(l.Action, l.Scopes),
+		Server: &wire.ServerRow{Name: l.Name}, Gone: true}, nil
+}
+
 func (w *World) Rules(_ context.Context, p wire.Place) (wire.RuleList, error) {
 	return wire.RuleList{Mode: p.Mode, Rules: []wire.RuleRow{{Rule: fmt.Sprint(p.Allow, p.Deny, p.Trust)}},
 		Warnings: []string{p.Cwd + p.Agents}}, nil

@@ -26,6 +26,7 @@ type keptList struct {
 	Server string    `json:"server"` // for people who look
 	List   mcp.List  `json:"list"`
 	Failed string    `json:"failed,omitempty"` // why there is none
+	Login  bool      `json:"login,omitempty"`  // because it wants to know who asks
 	At     time.Time `json:"at"`
 }
 
@@ -43,6 +44,9 @@ func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed 
 		return mcp.List{}, false, ""
 	}
 	if kept.Failed != "" {
+		if kept.Login {
+			kept.Failed = (&mcp.LoginError{Server: e.Name}).Error() // under the name that it has here
+		}
 		if age := now.Sub(kept.At); age < 0 || age > failedFor {
 			kept.Failed = ""
 		}
@@ -55,7 +59,7 @@ func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed 
 func (k Kept) Put(e entry.Entry, l mcp.List, failed error, now time.Time) error {
 	kept := keptList{Form: keptForm, Server: e.Name, List: l, At: now}
 	if failed != nil {
-		kept.Failed = failed.Error()
+		kept.Failed, kept.Login = failed.Error(), errors.As(failed, new(*mcp.LoginError))
 	}
 	data, err := json.Marshal(kept)
 	if err != nil {

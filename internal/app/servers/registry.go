@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/mcp"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
+	"github.com/troupe-dev/troupe/internal/mcp/login"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
@@ -23,6 +24,7 @@ type Options struct {
 	Cache   string   // the folder of what servers fetch to run; "": there is none
 	Environ []string // of the process: what of it a server gets is in environment
 	Lookup  func(name string) (string, bool)
+	Logins  *login.Store
 	// Start starts a program with what it may touch.
 	Start func(Program) (mcp.Process, error)
 	Now   func() time.Time
@@ -49,6 +51,9 @@ func New(ctx context.Context, o Options) *Registry {
 	r.ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
+
+// Kept is where lists are kept.
+func (r *Registry) Kept() Kept { return r.o.Kept }
 
 // Close ends what trees and lists still run, and waits for it.
 func (r *Registry) Close() {

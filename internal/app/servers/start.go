@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/mcp"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
+	"github.com/troupe-dev/troupe/internal/mcp/login"
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
@@ -29,7 +30,12 @@ func (r *Registry) target(s Server, cwd string, owner mcp.Owner, service tool.Se
 	if err != nil {
 		return mcp.Target{}, err
 	}
-	return mcp.Target{Owner: owner, Entry: e, Start: func(ctx context.Context, stderr io.Writer) (mcp.Process, error) {
+	var user mcp.Login
+	if e.Type != entry.Stdio && r.o.Logins != nil {
+		user = r.o.Logins.Of(s.Hash(), s.Source, e)
+	}
+	return mcp.Target{Owner: owner, Entry: e, Login: user, Start: func(ctx context.Context,
+		stderr io.Writer) (mcp.Process, error) {
 		if service == nil {
 			return nil, fmt.Errorf("nothing here can start it")
 		}
@@ -46,6 +52,15 @@ func (r *Registry) target(s Server, cwd string, owner mcp.Owner, service tool.Se
 		}
 		return r.o.Start(Program{Entry: e, Env: r.environment(environ, e.Env), Confine: confine, Stderr: stderr})
 	}}, nil
+}
+
+// Login is the user's login at a server; the error says why there can be none.
+func (r *Registry) Login(s Server, cwd string) (*login.Login, error) {
+	e, err := s.Expand(entry.Places{Cwd: cwd, Home: r.o.Home, Lookup: r.o.Lookup})
+	if err != nil {
+		return nil, err
+	}
+	return r.o.Logins.Of(s.Hash(), s.Source, e), nil
 }
 
 // cache gives a confined server a folder for what npx, uvx and their like fetch and run. The user's own ones are not

@@ -25,8 +25,8 @@ yourself with mcp add. See docs/mcp.md.`,
 			"@modelcontextprotocol/server-github\ntroupe mcp test github",
 		Args: console.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newMCPList(c), newMCPGet(c), newMCPAdd(c), newMCPRemove(c), newMCPTest(c),
-		newMCPServe(c))
+	cmd.AddCommand(newMCPList(c), newMCPGet(c), newMCPAdd(c), newMCPRemove(c), newMCPTest(c), newMCPLogin(c),
+		newMCPLogout(c), newMCPServe(c))
 	return cmd
 }
 
@@ -168,6 +168,12 @@ func writeServer(c *console.Console, s wire.ServerRow, asJSON bool) error {
 	line("variables", strings.Join(s.Env, ", "))
 	line("headers", strings.Join(s.Headers, ", "))
 	line("sandbox", s.Sandbox)
+	switch s.Login {
+	case "in":
+		line("login", "yes")
+	case "expired":
+		line("login", "it has expired; troupe mcp login renews it")
+	}
 	line("off", s.Off)
 	line("failed", s.Failed)
 	if s.Off == "" && s.Failed == "" {

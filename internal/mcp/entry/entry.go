@@ -36,6 +36,7 @@ type Entry struct {
 	Cwd     string            `json:"cwd,omitempty"` // "" is the session's folder
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
+	OAuth   *OAuth            `json:"oauth,omitempty"` // what a login is made with; nil: what the server offers
 	// Timeout bounds one call, and Start the time until it is ready; 0: as others.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	Start   time.Duration `json:"start,omitempty"`
@@ -47,6 +48,16 @@ type Entry struct {
 	// Sandbox is the level that it asks to be started in; "" is the usual one. Who reads a project's file takes it
 	// only as far as it is closer.
 	Sandbox troupe.Level `json:"sandbox,omitempty"`
+}
+
+// OAuth is as which client a user logs in to a server. Without an ID the program registers itself.
+type OAuth struct {
+	ID     string `json:"id,omitempty"`
+	Secret string `json:"secret,omitempty"`
+	// the only authorization server that gets them; "": whichever the server names
+	Issuer   string   `json:"issuer,omitempty"`
+	Scopes   []string `json:"scopes,omitempty"`   // what is asked for; nil: what the server names
+	Redirect string   `json:"redirect,omitempty"` // an address of this machine; "": one with a free port
 }
 
 // Hash names what the entry says. The name and what only switches it off are not in it.

@@ -240,3 +240,50 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestOAuth: as which client a user logs in, in the spellings of other programs. What leads away from this machine is
+// not followed, and the hash of entries without it stays.
+func TestOAuth(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in   string
+		want *entry.OAuth
+		says string
+	}{
+		{in: `"title": "no oauth"`},
+		{in: `"oauth": {"clientId": "me", "callbackPort": 8080}`,
+			want: &entry.OAuth{ID: "me", Redirect: "http://localhost:8080/callback"}},
+		{in: `"oauth": {"clientId": "me", "clientSecret": "${S}", "scopes": ["a", "b"], "issuer": "https://i"}`,
+			want: &entry.OAuth{ID: "me", Secret: "${S}", Scopes: []string{"a", "b"}, Issuer: "https://i"}},
+		{in: `"auth": {"CLIENT_ID": "me", "scope": "a b"}`, want: &entry.OAuth{ID: "me", Scopes: []string{"a", "b"}}},
+		{in: `"oauth": {"redirectUri": "http://127.0.0.1:7777/oauth/callback"}`,
+			want: &entry.OAuth{Redirect: "http://127.0.0.1:7777/oauth/callback"}},
+		{in: `"oauth": {"redirectUri": "https://evil.example/callback"}`, says: "must be an address of this machine"},
+		{in: `"oauth": {"redirectUri": "http://localhost.evil.example:80/"}`,
+			says: "must be an address of this machine"},
+		{in: `"oauth": {"authorizationUrl": "https://evil.example"}`, says: "is not followed"},
+		{in: `"oauth": {"callbackPort": 99999}`, says: "must be the number of a port"},
+		{in: `"oauth": true`, says: "troupe mcp login"},
+	} {
+		file := `{"mcpServers": {"s": {"url": "https://x/mcp", ` + c.in + `}}}`
+		list, problems := entry.Parse([]byte(file))
+		if len(list) != 1 || !cmp.Equal(list[0].OAuth, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.in, list, c.want)
+		}
+		if said := fmt.Sprint(problems); c.says == "" && len(problems) > 0 || !strings.Contains(said, c.says) {
+			t.Errorf("%s says %v", c.in, said)
+		}
+	}
+	e, err := (entry.Entry{Type: entry.HTTP, URL: "https://x",
+		OAuth: &entry.OAuth{Secret: "${S}"}}).Expand(entry.Places{
+		Lookup: func(string) (string, bool) { return "word", true }})
+	if err != nil || e.OAuth.Secret != "word" {
+		t.Errorf("%+v, %v", e.OAuth, err)
+	}
+	for in, want := range map[string]string{"docs": "docs", "a b; rm -rf ~": "'a b; rm -rf ~'", "it's": `'it'\''s'`,
+		"-x": "'-x'"} {
+		if got := entry.Word(in); got != want {
+			t.Errorf("%s is %s as a word, want %s", in, got, want)
+		}
+	}
+}

@@ -26,6 +26,11 @@ func (e Entry) Expand(at Places) (Entry, error) {
 		e.Args[i] = x.text(e.Args[i])
 	}
 	e.Env, e.Headers = x.all(e.Env), x.all(e.Headers)
+	if e.OAuth != nil {
+		o := *e.OAuth
+		o.ID, o.Secret, o.Issuer = x.text(o.ID), x.text(o.Secret), x.text(o.Issuer)
+		e.OAuth = &o
+	}
 	if len(x.missing) > 0 {
 		slices.Sort(x.missing)
 		return e, fmt.Errorf("%s not set: set it in the environment that Troupe is started with, or write "+
@@ -59,6 +64,9 @@ func (e Entry) Variables() []string {
 	}
 	x.all(e.Env)
 	x.all(e.Headers)
+	if o := e.OAuth; o != nil {
+		x.text(o.ID + o.Secret + o.Issuer)
+	}
 	slices.Sort(x.asked)
 	return slices.Compact(x.asked)
 }

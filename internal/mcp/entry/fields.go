@@ -129,7 +129,9 @@ func (b *builder) field(key string, raw json.RawMessage) {
 		"$schema", "tags", "category", "":
 	case "autoapprove", "alwaysallow", "trust", "autoallow", "approved", "autostart":
 		b.say("%s gives nothing here: calls are asked about unless a permission rule allows them", visible(key))
-	case "envfile", "headershelper", "oauth", "auth", "authorization", "scopes":
+	case "oauth", "auth":
+		b.oauth(key, raw)
+	case "envfile", "headershelper", "authorization", "scopes":
 		b.say("%s is not followed here", visible(key))
 	default:
 		b.say("%s means nothing here", visible(key))
@@ -335,7 +337,7 @@ func (b *builder) settle() {
 		b.bad("it has no command to start it and no url to reach it at, so it is left out")
 	case e.Type == Stdio && e.URL != "":
 		b.say("it has a command and a url; the command counts")
-		e.URL, e.Headers = "", nil
+		e.URL, e.Headers, e.OAuth = "", nil, nil
 	case e.Type != Stdio && e.Command != "":
 		b.say("it has a url and a command; the url counts")
 		e.Command, e.Args, e.Env = "", nil, nil

@@ -82,7 +82,9 @@ func (h localHosts) names(host string, port uint16) bool {
 
 // judge is what the addresses of a host are judged by.
 func (d *guardedDialer) judge(host string, port uint16) func(netip.AddrPort) error {
-	if d.local.names(host, port) {
+	ip, err := netip.ParseAddr(host)
+	self := host == "localhost" || err == nil && ip.IsLoopback()
+	if d.local.names(host, port) || d.loopback && self {
 		return func(ap netip.AddrPort) error { return near(host, ap) }
 	}
 	return d.allow
@@ -110,6 +112,7 @@ func near(host string, ap netip.AddrPort) error {
 type guardedDialer struct {
 	allow    func(netip.AddrPort) error
 	local    localHosts
+	loopback bool // this machine may be reached under its own names
 	resolver *net.Resolver
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	// Local are hosts on this machine or in its network that may be read all the same, each with :port
 	// at its end if that is neither 80 nor 443.
 	Local []string
+	// Loopback lets Client reach this machine under its own names (localhost, 127.0.0.1, ::1).
+	Loopback bool
 	// Resolver finds the addresses of names; nil means the system's.
 	Resolver *net.Resolver
 	// UserAgent is how servers are told who asks; "" means "troupe".
@@ -45,7 +47,7 @@ func Client(o Options) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
 	}
-	d := &guardedDialer{allow: publicOnly(), local: local, resolver: net.DefaultResolver}
+	d := &guardedDialer{allow: publicOnly(), local: local, resolver: net.DefaultResolver, loopback: o.Loopback}
 	return &http.Client{
 		Transport:     newGetter(d.dial, local, o.UserAgent).transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -1,0 +1,146 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
+)
+
+// home is where the server answers.
+func (l *Login) home() (*url.URL, error) {
+	u, err := url.Parse(l.entry.URL)
+	if err != nil {
+		return nil, fmt.Errorf("read its url: %w", err)
+	}
+	return u, nil
+}
+
+// possible says why nobody can log in to the server; nil if that is not known.
+func (l *Login) possible() error {
+	if l.entry.Type == entry.Stdio {
+		return errors.New("it is a program on this machine, to which nobody logs in; its entry may give it a key in " +
+			"env")
+	}
+	for name := range l.entry.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return errors.New("its entry says what is sent for Authorization, and that counts; take that header out " +
+				"to " +
+				"log in")
+		}
+	}
+	u, err := l.home()
+	if err != nil {
+		return err
+	}
+	return secure(u, entry.Loopback(u.Hostname()))
+}
+
+// secure says why no secret is sent to an address.
+func secure(u *url.URL, loopback bool) error {
+	switch {
+	case u.Scheme == "https" && u.Host != "" && u.User == nil:
+		return nil
+	case u.Scheme == "http" && loopback && entry.Loopback(u.Hostname()) && u.User == nil:
+		return nil
+	}
+	return fmt.Errorf("%s is not encrypted, or no address to log in with, so nothing is sent there", shown(u.String()))
+}
+
+// client reaches what the server names.
+func (l *Login) client() (*http.Client, error) {
+	u, err := l.home()
+	if err != nil {
+		return nil, err
+	}
+	loopback := entry.Loopback(u.Hostname())
+	near := []string{u.Host} // whoever wrote the entry chose it, wherever it is
+	if loopback {
+		near = nil
+	}
+	c, err := l.store.o.Client(near, loopback)
+	if err != nil {
+		return nil, err
+	}
+	out := *c
+	out.Transport, out.Timeout = outbound{c.Transport, loopback}, renewTime
+	out.CheckRedirect = sameHost
+	return &out, nil
+}
+
+// outbound sends requests encrypted, or not at all.
+type outbound struct {
+	base     http.RoundTripper
+	loopback bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o outbound) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := secure(r.URL, o.loopback); err != nil {
+		return nil, err
+	}
+	return o.base.RoundTrip(r)
+}
+
+// sameHost follows redirects of questions within a host. What is sent elsewhere would be a code or a token.
+func sameHost(r *http.Request, via []*http.Request) error {
+	const most = 3
+	if first := via[0]; len(via) > most || first.Method != http.MethodGet || r.URL.Host != first.URL.Host ||
+		r.URL.Scheme != first.URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// plain is an error without what it may hold of codes and tokens: servers repeat in their answers what they were sent.
+func plain(err error) error {
+	var said *oauth2.RetrieveError
+	var registering *oauthex.ClientRegistrationError
+	var lost *url.Error
+	switch {
+	case errors.As(err, &said):
+		status := ""
+		if said.Response != nil {
+			status = said.Response.Status
+		}
+		return fmt.Errorf("the authorization server gave no token (%s)", shown(strings.TrimSpace(status+" "+
+			said.ErrorCode)))
+	case errors.As(err, &registering):
+		return fmt.Errorf("the authorization server did not register this program (%s: %s); if it has given you a "+
+			"client id, write that into the entry: \"oauth\": {\"clientId\": \"…\"}", shown(registering.ErrorCode),
+			shown(registering.ErrorDescription))
+	case errors.As(err, &lost):
+		where := lost.URL
+		if u, perr := url.Parse(lost.URL); perr == nil {
+			where = u.Scheme + "://" + u.Host
+		}
+		return fmt.Errorf("%s could not be asked: %s", shown(where), shown(lost.Err.Error()))
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("there was no answer in time")
+	default:
+		return errors.New(shown(err.Error()))
+	}
+}
+
+// shown is text of strangers on one line, for a person.
+func shown(s string) string {
+	const most = 300
+	out := []rune(strings.Map(func(r rune) rune {
+		if troupe.Unseen(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�")))
+	if len(out) > most {
+		return string(out[:most]) + "…"
+	}
+	return string(out)
+}
