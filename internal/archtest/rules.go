@@ -41,7 +41,7 @@ func granted() allowance {
 		// output styles, 4,500 MCP servers, 2,600 what servers get later, ask and prompt, and `troupe mcp serve`,
 		// 1,000 a model that judges in mode auto, 2,500 plugins, 1,500 memory, styles, contexts by their parts and
 		// definitions that change, 150 that hooks leave nothing and are all logged,
-// 250 that what a server says unasked is bounded, 250 effort,
+		// 250 that what a server says unasked is bounded, 250 effort,
 		// 250 output styles of projects, plugins and definitions,
 		// 650 definitions that are read once, and from an index,
 		// 1,150 logins at MCP servers.

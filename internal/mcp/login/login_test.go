@@ -55,7 +55,7 @@ func newHome(t *testing.T) *home {
 	h := &home{t: t, Authorizing: mcptest.Authorize(), dir: filepath.Join(t.TempDir(), "logins"), now: time.Now()}
 	t.Cleanup(func() {
 		h.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:forcetypeassert // it is one
+		http.DefaultClient.CloseIdleConnections()
 	})
 	h.entry = entry.Entry{Name: "docs", Type: entry.HTTP, URL: h.URL(),
 		Headers: map[string]string{"X-Key": "of-the-entry"}}

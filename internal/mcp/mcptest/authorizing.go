@@ -245,13 +245,12 @@ func (a *Authorizing) token(w http.ResponseWriter, r *http.Request) {
 		scopes = s
 		a.renewals++
 	}
-	out := map[string]any{"access_token": "at-" + rand.Text(), "refresh_token": "rt-" + rand.Text(),
-		"token_type": "Bearer"}
+	access, refresh := "at-"+rand.Text(), "rt-"+rand.Text()
+	out := map[string]any{"access_token": access, "refresh_token": refresh, "token_type": "Bearer"}
 	if a.Lasts != 0 {
 		out["expires_in"] = int(a.Lasts.Seconds())
 	}
-	a.tokens[out["access_token"].(string)] = scopes   //nolint:forcetypeassert // it stands above
-	a.refresh[out["refresh_token"].(string)] = scopes //nolint:forcetypeassert // the same
+	a.tokens[access], a.refresh[refresh] = scopes, scopes
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(out)
 }
