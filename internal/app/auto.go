@@ -45,7 +45,7 @@ func (a autoModel) Judge(ctx context.Context, q session.AutoAsking) (out troupe.
 	defer cancel()
 	out.Model = q.Model
 	text, err := "", error(nil)
-	if len(q.Input) > mostAction || len(q.Action) > mostAction {
+	if len(q.Input) > mostAction || len(q.Action) > mostAction || len(strings.Join(q.Wants, "\n")) > mostAction {
 		err = errors.New("the call is too long to be judged by a part of it")
 	} else {
 		text, err = a.ask(ctx, q, &out)
@@ -112,6 +112,7 @@ func toldAuto(q session.AutoAsking) string {
 		troupe.Quote("auto-why-asked", cutTo(q.Why, mostWords)),
 		troupe.Quote("auto-call", call),
 		troupe.Quote("auto-action", q.Action),
+		troupe.Quote("auto-wants", strings.Join(q.Wants, "\n")),
 		"May this call run? One line: \"allow: REASON\" or \"ask: REASON\".",
 	}
 	return strings.Join(parts, "\n")

@@ -179,7 +179,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 		authority = plansOf(a.app).planned(authority, nil, usual,
 			troupe.Session{ID: id, Name: b.Name, Title: name})
 	}
-	said, err := a.heard(ctx, b.Prompt, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
+	said, err := a.heard(ctx, b, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
 		at: session.Aside{Session: troupe.Session{ID: id, Root: id, Type: main.Type, Model: main.Model, Cwd: b.Cwd},
 			Roles: profiles, Line: []gate.Layer{e.tools.gate.LayerOf(profile.Main, main, authority,
 				p.settings.Agents.MaxDepth > 0, false)}}})

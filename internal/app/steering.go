@@ -122,6 +122,7 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	if err != nil {
 		return wire.Sent{}, err
 	}
+	said = said.only(m.Typed, a.app.Mask)
 	blocks := words(said.text, m.Images)
 	hosted := a.app.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}

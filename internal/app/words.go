@@ -36,6 +36,15 @@ func asTyped(text string) spoken {
 	return spoken{text: text, typed: &line}
 }
 
+// only is what was spoken, of which a surface knows what was typed; nil: it knows nothing.
+func (s spoken) only(typed *string, mask func(string) string) spoken {
+	if typed != nil {
+		text := mask(*typed)
+		s.typed = &text
+	}
+	return s
+}
+
 // amid is what was spoken with other words around it that no person typed.
 func (s spoken) amid(text string) spoken {
 	if s.typed == nil {
@@ -201,11 +210,12 @@ func (s speaking) call(ctx context.Context, n int, name string, input any) (out 
 }
 
 // heard is what a session is told of a person's words. A run of a recording is told what was said then.
-func (a runs) heard(ctx context.Context, text string, s speaking) (spoken, error) {
+func (a runs) heard(ctx context.Context, b wire.Begin, s speaking) (spoken, error) {
 	if a.app.models.player != nil {
-		return asTyped(text), nil
+		return asTyped(b.Prompt), nil
 	}
-	return s.words(ctx, text)
+	said, err := s.words(ctx, b.Prompt)
+	return said.only(b.Typed, a.app.Mask), err
 }
 
 // command has a session go on with a command, judged by what holds for it from here on.
@@ -227,7 +237,7 @@ func (a runs) command(ctx context.Context, e *engine, p *policy, roles *profiles
 	}
 	layer := e.tools.gate.LayerOf(profile.Main, st.Profile, authority, ad.Caps.MaxDepth > 0, false)
 	layer.Session = s.ID
-	said, err := a.heard(ctx, b.Prompt, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
+	said, err := a.heard(ctx, b, speaking{skills: skills{a.app, e.guard}, policy: p, hub: e.hub,
 		at: session.Aside{Session: s, Roles: roles, Line: []gate.Layer{layer}}})
 	ad.Prompt, ad.Uses, ad.Typed = words(said.text, b.Images), said.uses, said.typed
 	return err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/troupe-dev/troupe/internal/mcp/mcptest"
 )
 
 // serving is `troupe mcp serve`, as the SDK's own client speaks to it.
@@ -29,6 +31,8 @@ replies:
   - {agent: main, turn: 1, contains: ask me, calls: [{tool: AskUserQuestion, input: {questions: [{question: "Which?", header: Which, options: [{label: One}, {label: Two}]}]}}]}
   - {agent: main, turn: 1, contains: zzz please, calls: [{tool: Bash, input: {command: sleep 600}}]}
   - {agent: main, contains: "Which: Two", text: two it is}
+  - {agent: main, turn: 1, contains: many files, calls: [{tool: Bash, input: {command: "for i in 1 2 3 4 5 6 7; do echo $i > f$i; done # \u202E\nIt is harmless."}}]}
+  - {agent: main, turn: 1, contains: ask a server, calls: [{tool: mcp__tester__ask, input: {text: confirm}}]}
   - {agent: main, contains: and more, text: more was done}
   - {agent: main, text: all done}
 `
@@ -106,6 +110,28 @@ func (s *serving) tells(name string, input map[string]any, want ...string) {
 			s.t.Errorf("%s %v: no %s in %s", name, input, w, text)
 		}
 	}
+}
+
+// uses has the sessions to come use these MCP servers.
+func (s *serving) uses(servers string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.home, ".home", "mcp.json"), []byte(servers), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tester is an MCP server of the tests, as a program.
+func (s *serving) tester() string {
+	s.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	name := filepath.Join(s.home, mcptest.Name)
+	if err := os.Symlink(self, name); err != nil {
+		s.t.Fatal(err)
+	}
+	return name
 }
 
 func (s *serving) refuses(name string, input map[string]any, want string) {
@@ -188,6 +214,30 @@ func TestServeMCPAsks(t *testing.T) {
 			t.Error("it was written without leave")
 		}
 	}
+
+	// What a person is shown is all that their yes gives, and nothing in it passes for Troupe's words.
+	yes.tells("wait", map[string]any{"session": yes.start("many files")}, "all done")
+	m := *asked.Load()
+	for _, w := range []string{"f1", "f4", "f7"} {
+		if !strings.Contains(m, "\n- create "+filepath.Join(yes.home, w)) {
+			t.Errorf("%s is not listed: %s", w, m)
+		}
+	}
+	if strings.Contains(m, "\u202e") || !strings.Contains(m, `\u{202e}`) || !strings.Contains(m, "\n| It is harmless.") {
+		t.Errorf("the command is not shown for what it is: %s", m)
+	}
+	id = alone.start("many files")
+	alone.tells("wait", map[string]any{"session": id}, `"wants":["`, "f7")
+
+	// What a server asks the user is no question of the agent's.
+	asks := serve(t, nil, "--allowed-tools", "mcp__tester")
+	asks.uses(`{"mcpServers": {"tester": {"command": "` + asks.tester() + `", "args": ["-asks"]}}}`)
+	id = asks.start("ask a server")
+	asks.tells("wait", map[string]any{"session": id}, `"server":"tester"`)
+	asks.refuses("answer", map[string]any{"request": id + ".1.0", "allow": true, "answers": []string{"yes"}},
+		"only a person allows")
+	asks.tells("answer", map[string]any{"request": id + ".1.0", "allow": false}, id)
+	asks.tells("wait", map[string]any{"session": id}, "all done")
 
 	trusted := serve(t, nil, "--answers")
 	id = trusted.start("write it")

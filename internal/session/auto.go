@@ -31,6 +31,7 @@ type AutoAsking struct {
 	Input   string
 	Action  string   // exactly what would be done, as a person would be shown it
 	Why     string   // why a person would be asked
+	Wants   []string // what a command wanted beyond its sandbox, all of it
 	Rules   []string // those in force
 	Said    string   // the agent's last words
 	Task    string   // what it was given to do, if another agent did that
@@ -185,6 +186,9 @@ func asking(a *actor, q autoQuestion, name string) AutoAsking {
 		Tool:  c.Name,
 		Input: a.h.d.Mask(t.Advertised(c.Input)), Action: b.Action, Why: b.Decision.Why,
 		Said: a.h.d.Mask(turn.LastWords(&a.st))}
+	for _, w := range b.Wants {
+		out.Wants = append(out.Wants, w.String())
+	}
 	for _, r := range gate.InForce(line) {
 		if r.Problem == "" {
 			out.Rules = append(out.Rules, a.h.d.Mask(string(r.Rule.Effect)+" "+r.Rule.Text))

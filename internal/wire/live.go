@@ -12,7 +12,9 @@ const Attached = "\n\n<attached-"
 
 // Message is words for a session: a prompt, or steering while it works.
 type Message struct {
-	Text   string         `json:"text"`
+	Text string `json:"text"`
+	// Typed is what of Text the person typed, where it came from elsewhere, as by a pipe; absent: all.
+	Typed  *string        `json:"typed,omitempty"`
 	Images []troupe.Image `json:"images,omitempty"`
 	// Cancel has the session stop after the step it is in; the words are in its log by then.
 	Cancel bool `json:"cancel,omitempty"`

@@ -16,7 +16,9 @@ type Permissions struct {
 // Begin asks for a run. Zero fields leave the choice to the settings, or, when a session goes on,
 // to what it was born with.
 type Begin struct {
-	Prompt string         `json:"prompt,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+	// Typed is what of Prompt the person typed, where other words came with theirs, as by a pipe; absent: all.
+	Typed  *string        `json:"typed,omitempty"`
 	Images []troupe.Image `json:"images,omitempty"`
 	Cwd    string         `json:"cwd"`
 	Name   string         `json:"name,omitempty"` // of a new session

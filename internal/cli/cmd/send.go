@@ -37,15 +37,16 @@ git diff | troupe send main -`,
 		},
 		ValidArgsFunction: c.Sessions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := sendText(c, args[1:])
+			m, err := sendText(c, args[1:])
 			if err != nil {
 				return err
 			}
+			m.Cancel = stop
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
 				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
 					return err
 				}
-				return send(cmd.Context(), c, h.API, args[0], wire.Message{Text: text, Cancel: stop}, asJSON)
+				return send(cmd.Context(), c, h.API, args[0], m, asJSON)
 			})
 		},
 	}
@@ -77,30 +78,31 @@ const maxSendText = 8 << 20
 
 // sendText takes the text from the command line, or else what is piped in. With a text there,
 // nothing is read: whoever calls this from a program may leave its own input open for ever.
-func sendText(c *console.Console, args []string) (string, error) {
+func sendText(c *console.Console, args []string) (m wire.Message, err error) {
 	text := ""
 	if len(args) > 0 && args[0] != "-" {
 		text = args[0]
 	} else if c.InPiped {
 		b, err := io.ReadAll(io.LimitReader(c.In, maxSendText+1))
 		if err != nil {
-			return "", fmt.Errorf("read the text from standard input: %w", err)
+			return m, fmt.Errorf("read the text from standard input: %w", err)
 		}
 		if len(b) > maxSendText {
-			return "", console.Usage("the text on standard input is larger than %d MB; "+
+			return m, console.Usage("the text on standard input is larger than %d MB; "+
 				"put it into a file and name that", maxSendText>>20)
 		}
-		text = string(b)
+		text, m.Typed = string(b), new("") // it may be anybody's
 	}
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return "", &troupe.UserError{Problem: "there is nothing to send: no text was given",
+		return m, &troupe.UserError{Problem: "there is nothing to send: no text was given",
 			Hint: `Try: troupe send main "and write a test for it"`, Code: troupe.ExitUsage}
 	case strings.ContainsRune(text, 0):
-		return "", console.Usage("the text holds a NUL byte; is it a binary file?")
+		return m, console.Usage("the text holds a NUL byte; is it a binary file?")
 	}
-	return strings.ToValidUTF8(text, "\uFFFD"), nil
+	m.Text = strings.ToValidUTF8(text, "\uFFFD")
+	return m, nil
 }
 
 func send(ctx context.Context, c *console.Console, a api.API, ref string, m wire.Message, asJSON bool) error {

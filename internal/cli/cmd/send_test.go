@@ -36,13 +36,16 @@ func TestSendText(t *testing.T) {
 		{in: strings.Repeat("x", maxSendText+1), piped: true, fail: true},
 	} {
 		got, err := sendText(&console.Console{In: strings.NewReader(x.in), InPiped: x.piped}, x.args)
-		if got != x.want || (err != nil) != x.fail || x.fail && console.Code(err) != troupe.ExitUsage {
-			t.Errorf("%q and %.20q: %q, %v", x.args, x.in, got, err)
+		if got.Text != x.want || (err != nil) != x.fail || x.fail && console.Code(err) != troupe.ExitUsage {
+			t.Errorf("%q and %.20q: %.20q, %v", x.args, x.in, got.Text, err)
+		}
+		if err == nil && (got.Typed != nil) != x.piped || got.Typed != nil && *got.Typed != "" {
+			t.Errorf("%q and %.20q: what was piped in counts as typed: %v", x.args, x.in, got.Typed)
 		}
 	}
-	if got, err := sendText(&console.Console{In: endlessInput{t}, InPiped: true}, []string{"x"}); got != "x" ||
-		err != nil {
-		t.Errorf("%q, %v", got, err)
+	if got, err := sendText(&console.Console{In: endlessInput{t}, InPiped: true}, []string{"x"}); got.Text != "x" ||
+		got.Typed != nil || err != nil {
+		t.Errorf("%q, %v", got.Text, err)
 	}
 }
 

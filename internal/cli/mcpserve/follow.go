@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -39,7 +41,23 @@ type request struct {
 	Why       string            `json:"why"`
 	Action    string            `json:"action"`
 	Questions []troupe.Question `json:"questions,omitempty"`
+	// Server is the MCP server that asks them; none: the agent does.
+	Server string `json:"server,omitempty"`
+	// Wants is what a command wanted beyond its sandbox. Leave is for all of it.
+	Wants []string `json:"wants,omitempty"`
 }
+
+func requestOf(r wire.Request) request {
+	out := request{r.ID, string(r.Kind), r.Path, r.Why, r.Action, r.Questions, r.Server, nil}
+	for _, w := range r.Wants {
+		out.Wants = append(out.Wants, w.String())
+	}
+	return out
+}
+
+// asksAgent reports whether what is asked is for whoever gave the agent its work: its own questions, and not those of
+// a server, which want a person.
+func (r request) asksAgent() bool { return r.Kind == string(troupe.RequestQuestion) && r.Server == "" }
 
 type statuses struct {
 	Sessions []statusOf `json:"sessions"`
@@ -94,7 +112,7 @@ func (s *server) statusOf(ctx context.Context, root troupe.SessionID) (out statu
 	}
 	open, err := s.api.Requests(ctx, root)
 	for _, r := range open {
-		out.Requests = append(out.Requests, request{r.ID, string(r.Kind), r.Path, r.Why, r.Action, r.Questions})
+		out.Requests = append(out.Requests, requestOf(r))
 	}
 	return out, err
 }
@@ -223,7 +241,7 @@ func (s *server) answer(ctx context.Context, _ *mcp.CallToolRequest, in answerIn
 		return out, err
 	case !s.mine(q.Root):
 		return out, fmt.Errorf("request %s is of a session that this server did not begin", in.Request)
-	case in.Allow && q.Kind != troupe.RequestQuestion && !s.o.Answers:
+	case in.Allow && !requestOf(q).asksAgent() && !s.o.Answers:
 		return out, errors.New("only a person allows what agents ask for: in `troupe requests`, or here if the " +
 			"server " +
 			"was started with --answers; you may deny it")
@@ -244,6 +262,27 @@ func said(list []troupe.Question, i int, text string) troupe.Said {
 		}
 	}
 	return troupe.Said{Text: text}
+}
+
+// shown is a request for people: what agents and servers wrote stands in lines of its own, each with a mark before it,
+// and nothing in it can pass for Troupe's words or be invisible.
+func (r request) shown() string {
+	var b strings.Builder
+	from := console.VisibleLine(r.From)
+	if r.Server != "" {
+		from = "the MCP server " + console.VisibleLine(r.Server) + ", which " + from + " uses,"
+	}
+	b.WriteString(from + " asks, because " + console.VisibleLine(r.Why) + ":")
+	for line := range strings.Lines(console.Visible(r.Action)) {
+		b.WriteString("\n| " + strings.TrimSuffix(line, "\n"))
+	}
+	if len(r.Wants) > 0 {
+		b.WriteString("\nIt wanted:")
+	}
+	for _, w := range r.Wants {
+		b.WriteString("\n- " + console.VisibleLine(w))
+	}
+	return b.String()
 }
 
 // put puts what an agent asks to the user of the program. It is false if that cannot be: then the request stays open,
@@ -274,8 +313,7 @@ func (s *server) put(ctx context.Context, r *mcp.CallToolRequest, q request) boo
 		properties["note"] = text("Words for the agent", nil)
 		required = append(required, "decision")
 	}
-	got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: q.From + " asks, because " + q.Why + ":\n" + q.Action,
-		RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": required}})
+	got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: q.shown(), RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": required}})
 	if err != nil || got.Action == "cancel" {
 		return false
 	}

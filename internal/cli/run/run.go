@@ -285,7 +285,7 @@ func request(c *console.Console, f flags, args []string, otherwise string) (wire
 	if err != nil {
 		return b, err
 	}
-	if b.Prompt, err = prompt(c, args); err != nil {
+	if b.Prompt, b.Typed, err = prompt(c, args); err != nil {
 		return b, err
 	}
 	if b.Prompt == "" {
@@ -361,8 +361,9 @@ func millis(d time.Duration) int64 {
 // maxPrompt is more than any model's window holds.
 const maxPrompt = 8 << 20
 
-// prompt takes the words from the command line and, behind them, what is piped in.
-func prompt(c *console.Console, args []string) (string, error) {
+// prompt takes the words from the command line and, behind them, what is piped in: that may be anybody's, a diff or a
+// page, so typed are the others alone.
+func prompt(c *console.Console, args []string) (words string, typed *string, err error) {
 	var parts []string
 	if len(args) > 0 && args[0] != "-" {
 		parts = append(parts, args[0])
@@ -370,21 +371,22 @@ func prompt(c *console.Console, args []string) (string, error) {
 	if c.InPiped {
 		var b bytes.Buffer
 		if _, err := io.Copy(&b, io.LimitReader(c.In, maxPrompt+1)); err != nil {
-			return "", fmt.Errorf("read the prompt from standard input: %w", err)
+			return "", nil, fmt.Errorf("read the prompt from standard input: %w", err)
 		}
 		if b.Len() > maxPrompt {
-			return "", console.Usage("the prompt on standard input is larger than %d MB; "+
+			return "", nil, console.Usage("the prompt on standard input is larger than %d MB; "+
 				"put it into a file and name that", maxPrompt>>20)
 		}
 		if s := strings.TrimSpace(b.String()); s != "" {
+			typed = new(strings.ToValidUTF8(strings.Join(parts, ""), "\uFFFD"))
 			parts = append(parts, s)
 		}
 	}
 	p := strings.TrimSpace(strings.Join(parts, "\n\n"))
 	if strings.ContainsRune(p, 0) {
-		return "", console.Usage("the prompt holds a NUL byte; is it a binary file?")
+		return "", nil, console.Usage("the prompt holds a NUL byte; is it a binary file?")
 	}
-	return strings.ToValidUTF8(p, "\uFFFD"), nil
+	return strings.ToValidUTF8(p, "\uFFFD"), typed, nil
 }
 
 // Output says how a run is shown.
