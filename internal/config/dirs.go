@@ -79,6 +79,12 @@ func (d Dirs) Settings() string { return filepath.Join(d.Config, "settings.json"
 // Models is the user's own table of models and prices.
 func (d Dirs) Models() string { return filepath.Join(d.Config, "models.yaml") }
 
+// Servers is the file of the user's own MCP servers, with their keys.
+func (d Dirs) Servers() string { return filepath.Join(d.Config, "mcp.json") }
+
+// Folders holds what the user chose for single folders: rules, and MCP servers with their keys.
+func (d Dirs) Folders() string { return filepath.Join(d.Config, "folders") }
+
 // Database is the file that holds every session.
 func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 

@@ -120,6 +120,11 @@ func (a All) Hidden() Hidden {
 		}
 		h.add(secret{glob: escapeGlob(d.Logins()), why: "logins at MCP servers"})
 	}
+	if d := a.places.Dirs; d.Config != "" {
+		for _, path := range []string{d.Servers(), d.Folders()} {
+			h.add(secret{glob: escapeGlob(path), why: "keys of MCP servers"})
+		}
+	}
 	if len(a.Folders) > 0 {
 		h.top = a.Folders[0]
 		top := escapeGlob(h.top)

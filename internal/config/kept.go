@@ -36,7 +36,7 @@ func (d Dirs) Kept(folder string) string {
 		}
 		return '-'
 	}, filepath.Base(folder))
-	return filepath.Join(d.Config, "folders", strings.TrimLeft(name, ".")+"-"+hex.EncodeToString(sum[:6])+".json")
+	return filepath.Join(d.Folders(), strings.TrimLeft(name, ".")+"-"+hex.EncodeToString(sum[:6])+".json")
 }
 
 // KeptRules reads that file. None is no error.

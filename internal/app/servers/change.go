@@ -17,7 +17,7 @@ import (
 func FileOf(d config.Dirs, scope Scope, cwd string) (string, error) {
 	switch scope {
 	case ScopeUser:
-		return ownFile(d), nil
+		return d.Servers(), nil
 	case ScopeLocal:
 		return localFile(d, cwd), nil
 	case ScopeProject:

@@ -88,11 +88,8 @@ func Own(dirs config.Dirs, settings []config.ServerSource) func(name string) boo
 	}
 }
 
-// ownFile is where the user's servers are kept, and localFile those that are for one folder alone.
-func ownFile(d config.Dirs) string { return filepath.Join(d.Config, "mcp.json") }
-
-// localFile is the user's own file for a folder. It does not stand in the folder: nothing that comes with that can
-// look like it.
+// localFile is the user's own file of servers for a folder. It does not stand in the folder: nothing that comes with
+// that can look like it.
 func localFile(d config.Dirs, folder string) string {
 	return strings.TrimSuffix(d.Kept(folder), ".json") + ".mcp.json"
 }
@@ -148,7 +145,7 @@ func (r *reader) others() {
 	r.problems = append(r.problems, r.places.Odd...)
 	r.settings(config.ScopeUser)
 	r.claude(ScopeUser)
-	r.file(ownFile(d), ScopeUser, nil)
+	r.file(d.Servers(), ScopeUser, nil)
 	r.settings(config.ScopeProject)
 	if len(r.places.Folders) > 0 {
 		r.project()
