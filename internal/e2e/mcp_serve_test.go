@@ -31,6 +31,7 @@ replies:
   - {agent: main, turn: 1, contains: ask me, calls: [{tool: AskUserQuestion, input: {questions: [{question: "Which?", header: Which, options: [{label: One}, {label: Two}]}]}}]}
   - {agent: main, turn: 1, contains: zzz please, calls: [{tool: Bash, input: {command: sleep 600}}]}
   - {agent: main, contains: "Which: Two", text: two it is}
+  - {agent: main, turn: 1, contains: zzz choose, calls: [{tool: AskUserQuestion, input: {questions: [{question: "Which ones?", header: Which, multiSelect: true, options: [{label: One}, {label: Two}]}]}}]}
   - {agent: main, turn: 1, contains: many files, calls: [{tool: Bash, input: {command: "for i in 1 2 3 4 5 6 7; do echo $i > f$i; done # \u202E\nIt is harmless."}}]}
   - {agent: main, turn: 1, contains: ask a server, calls: [{tool: mcp__tester__ask, input: {text: confirm}}]}
   - {agent: main, contains: and more, text: more was done}
@@ -110,6 +111,19 @@ func (s *serving) tells(name string, input map[string]any, want ...string) {
 			s.t.Errorf("%s %v: no %s in %s", name, input, w, text)
 		}
 	}
+}
+
+// log is what a session's log says.
+func (s *serving) log(id string) string {
+	s.t.Helper()
+	cmd := exec.Command(binary, "log", id, "--json")
+	cmd.Dir, cmd.Env = s.home, append(os.Environ(), "HOME="+filepath.Join(s.home, ".user"),
+		"TROUPE_HOME="+filepath.Join(s.home, ".home"))
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(out)
 }
 
 // uses has the sessions to come use these MCP servers.
@@ -223,11 +237,23 @@ func TestServeMCPAsks(t *testing.T) {
 			t.Errorf("%s is not listed: %s", w, m)
 		}
 	}
-	if strings.Contains(m, "\u202e") || !strings.Contains(m, `\u{202e}`) || !strings.Contains(m, "\n| It is harmless.") {
+	if strings.Contains(m, "\u202e") || !strings.Contains(m, `\u{202e}`) ||
+		!strings.Contains(m, "\n| It is harmless.") {
 		t.Errorf("the command is not shown for what it is: %s", m)
 	}
 	id = alone.start("many files")
 	alone.tells("wait", map[string]any{"session": id}, `"wants":["`, "f7")
+
+	// Several options may be chosen. What is no answer leaves the question open, for others to answer.
+	id = alone.start("zzz choose")
+	alone.tells("wait", map[string]any{"session": id}, `"multi":true`)
+	alone.tells("answer", map[string]any{"request": id + ".1.0", "allow": true, "answers": []string{"one, Two"}}, id)
+	alone.tells("wait", map[string]any{"session": id}, "all done")
+	if log := alone.log(id); !strings.Contains(log, `"choices":["One","Two"]`) {
+		t.Errorf("not both were chosen: %s", log)
+	}
+	empty := serve(t, func(*mcp.ElicitParams) *mcp.ElicitResult { return &mcp.ElicitResult{Action: "accept"} })
+	empty.tells("wait", map[string]any{"session": empty.start("ask me")}, `"ended":false`, `"kind":"question"`)
 
 	// What a server asks the user is no question of the agent's.
 	asks := serve(t, nil, "--allowed-tools", "mcp__tester")

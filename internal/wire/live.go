@@ -10,12 +10,17 @@ import (
 // Attached begins what a surface puts behind a person's words: files, in blocks. No words of theirs stand behind it.
 const Attached = "\n\n<attached-"
 
+// Spoken is what comes with a person's words.
+type Spoken struct {
+	// Typed is what of them the person typed, where others came with theirs, as by a pipe; absent: all.
+	Typed  *string        `json:"typed,omitempty"`
+	Images []troupe.Image `json:"images,omitempty"`
+}
+
 // Message is words for a session: a prompt, or steering while it works.
 type Message struct {
 	Text string `json:"text"`
-	// Typed is what of Text the person typed, where it came from elsewhere, as by a pipe; absent: all.
-	Typed  *string        `json:"typed,omitempty"`
-	Images []troupe.Image `json:"images,omitempty"`
+	Spoken
 	// Cancel has the session stop after the step it is in; the words are in its log by then.
 	Cancel bool `json:"cancel,omitempty"`
 }

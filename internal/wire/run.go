@@ -17,11 +17,9 @@ type Permissions struct {
 // to what it was born with.
 type Begin struct {
 	Prompt string `json:"prompt,omitempty"`
-	// Typed is what of Prompt the person typed, where other words came with theirs, as by a pipe; absent: all.
-	Typed  *string        `json:"typed,omitempty"`
-	Images []troupe.Image `json:"images,omitempty"`
-	Cwd    string         `json:"cwd"`
-	Name   string         `json:"name,omitempty"` // of a new session
+	Spoken
+	Cwd  string `json:"cwd"`
+	Name string `json:"name,omitempty"` // of a new session
 
 	// Resume is a session to go on with (see Find); Continue means the newest of Cwd.
 	Resume   string `json:"resume,omitempty"`

@@ -75,7 +75,7 @@ func asks() []ask {
 		add("Send", func(ctx context.Context, a api.API) (any, error) {
 			return a.Send(ctx, id, wire.Message{
 				Text: "look at <a> & \u2028b\x00", Cancel: true,
-				Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}},
+				Spoken: wire.Spoken{Images: []troupe.Image{{MediaType: "image/png", Data: []byte{0, 255}}}},
 			})
 		})
 	}
@@ -86,7 +86,9 @@ func asks() []ask {
 	for _, b := range []wire.Begin{
 		{Resume: "gone"},
 		{
-			Prompt: "do <it>", Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}, Cwd: "/src",
+			Prompt: "do <it>", Cwd: "/src",
+			Spoken: wire.Spoken{Typed: new("do"),
+				Images: []troupe.Image{{MediaType: "image/png", Data: []byte{1}}}},
 			Name: "n", Idle: true,
 			Permissions: wire.Permissions{Mode: troupe.ModePlan, Allow: []string{"Read"}, Deny: []string{"Bash"},
 				Trust: true},

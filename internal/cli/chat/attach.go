@@ -48,7 +48,7 @@ func attach(cwd, home, prompt string) (wire.Message, []string) {
 			a.dropped(w)
 		}
 	}
-	return wire.Message{Text: prompt + a.text.String(), Images: a.images}, a.notes
+	return wire.Message{Text: prompt + a.text.String(), Spoken: wire.Spoken{Images: a.images}}, a.notes
 }
 
 // word is a piece of a prompt that may name a file.

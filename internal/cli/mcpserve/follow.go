@@ -224,7 +224,7 @@ type answerInput struct {
 	Request string   `json:"request" jsonschema:"its id"`
 	Allow   bool     `json:"allow" jsonschema:"false denies it, or leaves its questions without an answer"`
 	Note    string   `json:"note,omitempty" jsonschema:"words for the agent"`
-	Answers []string `json:"answers,omitempty" jsonschema:"to its questions: the label of an option, or words"`
+	Answers []string `json:"answers,omitempty" jsonschema:"to its questions: the label of an option, or words; several labels with commas between them where several may be chosen"`
 }
 
 type answered struct {
@@ -256,12 +256,22 @@ func (s *server) answer(ctx context.Context, _ *mcp.CallToolRequest, in answerIn
 }
 
 func said(list []troupe.Question, i int, text string) troupe.Said {
-	if i < len(list) {
-		if label := list[i].Option(text); label != "" {
-			return troupe.Said{Choices: []string{label}}
-		}
+	if i >= len(list) {
+		return troupe.Said{Text: text}
 	}
-	return troupe.Said{Text: text}
+	words := []string{text}
+	if list[i].Multi && list[i].Option(text) == "" {
+		words = strings.Split(text, ",")
+	}
+	var said troupe.Said
+	for _, w := range words {
+		label := list[i].Option(strings.TrimSpace(w))
+		if label == "" {
+			return troupe.Said{Text: text}
+		}
+		said.Choices = append(said.Choices, label)
+	}
+	return said
 }
 
 // shown is a request for people: what agents and servers wrote stands in lines of its own, each with a mark before it,
@@ -303,6 +313,9 @@ func (s *server) put(ctx context.Context, r *mcp.CallToolRequest, q request) boo
 	for i, asked := range q.Questions {
 		key := fmt.Sprintf("answer_%d", i+1)
 		about := asked.Text
+		if asked.Multi {
+			about += " (several may be chosen, with commas between them)"
+		}
 		for _, o := range asked.Options {
 			about += "\n- " + o.Label
 		}
@@ -313,7 +326,8 @@ func (s *server) put(ctx context.Context, r *mcp.CallToolRequest, q request) boo
 		properties["note"] = text("Words for the agent", nil)
 		required = append(required, "decision")
 	}
-	got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: q.shown(), RequestedSchema: map[string]any{"type": "object", "properties": properties, "required": required}})
+	form := map[string]any{"type": "object", "properties": properties, "required": required}
+	got, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: q.shown(), RequestedSchema: form})
 	if err != nil || got.Action == "cancel" {
 		return false
 	}
@@ -327,6 +341,6 @@ func (s *server) put(ctx context.Context, r *mcp.CallToolRequest, q request) boo
 			ans.Answers = append(ans.Answers, said(q.Questions, i, word(fmt.Sprintf("answer_%d", i+1))))
 		}
 	}
-	// Another answer may have come first, and then it is settled as well.
-	return s.api.Answer(ctx, q.ID, ans) == nil || ctx.Err() == nil
+	err = s.api.Answer(ctx, q.ID, ans)
+	return err == nil || errors.Is(err, troupe.ErrNotFound) // another answer may have come first
 }
