@@ -7,6 +7,7 @@ package apitest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -330,7 +331,8 @@ func (w *World) Begin(_ context.Context, b wire.Begin) (wire.Begun, error) {
 	if b.Resume == "gone" {
 		return wire.Begun{}, notFound(b.Resume)
 	}
-	w.did("begin %+v", b)
+	asked, err := json.Marshal(b) // with what pointers lead to
+	w.did("begin %s %v", asked, err)
 	return wire.Begun{
 		Root: Root, Warnings: []string{"a <warning>"}, Before: []wire.Session{w.shape(w.sessions[0])},
 		After: map[troupe.SessionID]int64{Root: 2},

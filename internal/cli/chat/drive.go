@@ -169,7 +169,8 @@ func (d *driver) carryOut(ctx context.Context, o order) error {
 	return d.tree.held(ctx, func() error {
 		switch o.Type {
 		case orderUser:
-			_, err := d.trees.api.Send(ctx, d.tree.root, wire.Message{Text: o.Text, Spoken: wire.Spoken{Images: o.Images}, Cancel: o.Cancel})
+			_, err := d.trees.api.Send(ctx, d.tree.root, wire.Message{Text: o.Text,
+				Spoken: wire.Spoken{Images: o.Images}, Cancel: o.Cancel})
 			return err
 		case orderStop:
 			return d.trees.api.Stop(ctx, d.tree.root, wire.Stop{Now: o.Now})
