@@ -65,7 +65,8 @@ type Set struct {
 
 // NewSet makes a set. Two tools of one name are a mistake in the program.
 func NewSet(tools ...Descriptor) Set {
-	s := Set{byName: make(map[string]Descriptor, len(tools))}
+	s := Set{byName: make(map[string]Descriptor, len(tools)), facts: make([]troupe.ToolFacts, 0, len(tools)),
+		callable: make([]troupe.ToolFacts, 0, len(tools))}
 	for _, d := range tools {
 		if _, twice := s.byName[d.Name]; twice || d.Name == "" {
 			panic(fmt.Sprintf("tool: two tools are named %q, or one has no name", d.Name))
@@ -112,13 +113,14 @@ func (s Set) With(more ...Descriptor) Set {
 	if len(more) == 0 {
 		return s
 	}
-	var out []Descriptor
+	comes := make(map[string]bool, len(more))
+	for i := range more {
+		comes[more[i].Name] = true
+	}
+	out := make([]Descriptor, 0, len(s.facts)+len(more))
 	for _, f := range s.facts {
-		if !slices.ContainsFunc(more, func(d Descriptor) bool {
-			return d.Name == f.Name &&
-				!s.byName[f.Name].Callable()
-		}) {
-			out = append(out, s.byName[f.Name])
+		if d := s.byName[f.Name]; d.Callable() || !comes[f.Name] {
+			out = append(out, d)
 		}
 	}
 	all := NewSet(append(out, more...)...)

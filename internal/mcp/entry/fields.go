@@ -20,7 +20,13 @@ const (
 
 // plain is a key in one spelling: programs write the same ones with other letters and separators.
 func plain(key string) string {
-	switch k := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(key)); k {
+	separator := func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' {
+			return -1
+		}
+		return r
+	}
+	switch k := strings.ToLower(strings.Map(separator, key)); k {
 	case "cmd":
 		return keyCommand
 	case "serverurl", "httpurl", "endpoint", "uri", "baseurl":
