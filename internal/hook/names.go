@@ -127,6 +127,13 @@ func (r *reading) read(words []string) {
 			if strings.Contains(w, "/") {
 				r.name(w, useRun)
 			}
+		case last == "-m" && strings.HasPrefix(program, "python"):
+			// The folder comes first where modules are looked for.
+			at := strings.ReplaceAll(w, ".", "/")
+			for _, file := range []string{at + ".py", at + "/__init__.py", at + "/__main__.py"} {
+				r.name(file, useRun)
+			}
+			script = true
 		case interprets(program) && !script:
 			r.name(w, useRun)
 			script = strings.ContainsAny(w, "/.")
