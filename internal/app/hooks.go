@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/session"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/web"
+	"github.com/troupe-dev/troupe/internal/trust"
 )
 
 // setHook is a hook that is set somewhere, whether or not it counts.
@@ -34,7 +36,11 @@ func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, probl
 	}
 	out = p.pluginHooks(folder)
 	for _, src := range p.all.Hooks(p.trusted()) {
+		before := len(out)
 		add(src.Raw, hook.Origin{Source: src.Path, Scope: src.Scope.String(), Folder: src.Folder}, src.Off)
+		if src.Untrusted && p.wasTrusted(src.Path) {
+			refuse(out[before:])
+		}
 	}
 	for _, d := range append(types.List(), types.Main()) {
 		if len(d.Hooks) > 0 {
@@ -42,6 +48,25 @@ func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, probl
 		}
 	}
 	return out, problems
+}
+
+// wasTrusted reports whether a file of a project was trusted as it once was, and is not as it is now.
+func (p *policy) wasTrusted(file string) bool {
+	return slices.ContainsFunc(p.trust.Questions, func(q trust.Question) bool {
+		return q.Verdict.Before && troupe.Within(file, q.Fingerprint.Folder)
+	})
+}
+
+// refuse has hooks that guarded calls while their folder was trusted refuse those calls now that they do not run: what
+// changed may be any other line of the project, and a guard is not lost by that.
+func refuse(hooks []setHook) {
+	for i := range hooks {
+		if h := &hooks[i]; h.Event == troupe.HookPreToolUse {
+			h.off, h.Broken = "", cmp.Or(h.Broken, "the folder has changed since it was trusted, so its hooks do not "+
+				"run; "+
+				"`troupe --trust` accepts it as it is now")
+		}
+	}
 }
 
 // originOf is where the hooks of a definition stand.

@@ -26,6 +26,8 @@ type HookSource struct {
 	Source
 	Raw json.RawMessage
 	Off string // why they do not count; "": they do
+	// Untrusted: it is because the folder is not trusted as it is.
+	Untrusted bool
 }
 
 // Hooks are the files with hooks, the weakest first. What a project turns off is its own: an administrator's hooks and
@@ -38,7 +40,7 @@ func (a All) Hooks(trusted bool) (out []HookSource) {
 		}
 		h := HookSource{Source: l.Source, Raw: l.settings.Hooks.Raw, Off: a.HooksOff(l.Scope)}
 		if h.Off == "" && !l.counts(trusted) {
-			h.Off = "the folder is not trusted"
+			h.Off, h.Untrusted = "the folder is not trusted", true
 		}
 		out = append(out, h)
 	}
