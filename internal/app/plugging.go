@@ -91,12 +91,10 @@ func pluginRow(f *plugins.Found, whole bool) wire.PluginRow {
 			row.Failed++
 		}
 	}
-	lines, odd := hooksOfPlugin(f)
-	row.Hooks = append(row.Hooks, lines...)
-	list, more := f.Servers(true)
-	for _, s := range list {
-		row.Servers = append(row.Servers, s.Name+": "+s.Line())
-	}
+	hooks, servers := f.Told()
+	row.Hooks, row.Servers = append(row.Hooks, hooks...), append(row.Servers, servers...)
+	odd := oddHooks(f)
+	_, more := f.Servers(true)
 	row.Warnings = slices.Concat(row.Warnings, odd, more)
 	if whole {
 		rowTexts(f, &row)

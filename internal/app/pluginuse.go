@@ -115,16 +115,13 @@ func (p *policy) pluginServers() (out []servers.Server, problems []string) {
 	return out, problems
 }
 
-// hooksOfPlugin are a plugin's hooks, for people, with what is odd about them.
-func hooksOfPlugin(f *plugins.Found) (lines, problems []string) {
+// oddHooks is what is odd about a plugin's hooks.
+func oddHooks(f *plugins.Found) (problems []string) {
 	for _, c := range f.Plugin.Hooks {
-		found, odd := hook.Read(c.Raw, hook.Origin{Source: c.File, Plugin: f.Root})
-		for i := range found {
-			lines = append(lines, found[i].Line())
-		}
+		_, odd := hook.Read(c.Raw, hook.Origin{Source: c.File, Plugin: f.Root})
 		for _, o := range odd {
 			problems = append(problems, filepath.Clean(c.File)+": "+o.Text)
 		}
 	}
-	return lines, problems
+	return problems
 }

@@ -71,7 +71,11 @@ func (h *Hook) Label() string {
 	return text
 }
 
-// Line is all of the hook that decides what it does, for a person who is asked whether it may run.
+// brokenShown is how many bytes are shown of a hook that does not run.
+const brokenShown = 400
+
+// Line is all of the hook that decides what it does, for a person who is asked whether it may run. Of one that does not
+// run it is the beginning.
 func (h *Hook) Line() string {
 	var b strings.Builder
 	b.WriteString("on " + string(h.Event))
@@ -91,6 +95,9 @@ func (h *Hook) Line() string {
 	}
 	if len(h.Env) > 0 {
 		b.WriteString(", with the values of " + strings.Join(h.Env, ", "))
+	}
+	if text, more := cut(b.String(), brokenShown); more && h.Broken != "" {
+		return text + "…"
 	}
 	return b.String()
 }

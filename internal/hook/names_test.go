@@ -82,14 +82,17 @@ func TestKeysAsWritten(t *testing.T) {
 	}
 }
 
-// TestTooLongToShow: what trust cannot show whole is not run for a project, and is for a user.
+// TestTooLongToShow: what cannot be shown whole is not run for a project or a plugin, and is for a user.
 func TestTooLongToShow(t *testing.T) {
 	t.Parallel()
-	raw := []byte(`{"Stop": "true # ` + strings.Repeat("x", maxLine) + `"}`)
+	raw := []byte(`{"Stop": "true # ` + strings.Repeat("x", troupe.MostShown) + `"}`)
 	for scope, broken := range map[string]bool{"project": true, "local": true, "user": false} {
 		hooks, problems := Read(raw, Origin{Scope: scope})
 		if (hooks[0].Broken != "") != broken || (len(problems) > 0) != broken {
 			t.Errorf("%s: %q, %v", scope, hooks[0].Broken, problems)
 		}
+	}
+	if hooks, _ := Read(raw, Origin{Scope: "plugin p", Plugin: "/p"}); hooks[0].Broken == "" {
+		t.Error("a plugin's hook runs that cannot be shown whole")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -149,9 +148,6 @@ type fields struct {
 	If      string            `json:"if"`
 }
 
-// maxLine is how long a project's hook may be, in characters, as a person is shown it.
-const maxLine = 3_900
-
 // mostSeconds is a day: what takes longer is no hook.
 const mostSeconds = 86_400
 
@@ -201,13 +197,13 @@ func (r *reader) hook(event troupe.HookEvent, matcher string, raw json.RawMessag
 	r.add(h)
 }
 
-// add keeps a hook. One of a project that is too long to be shown whole, where trust is asked for, is not run.
+// add keeps a hook. One of a project or a plugin that is too long to be shown whole, where trust is asked for, is not
+// run.
 func (r *reader) add(h Hook) {
-	ofProject := h.Folder != "" || h.Scope == "project" || h.Scope == "local"
-	if n := utf8.RuneCountInString(h.Line()); ofProject && h.Broken == "" && n > maxLine {
-		h.Broken = fmt.Sprintf("with its %d characters it cannot be shown whole when trust is asked for, which ends "+
-			"at %d; put it into a script", n, maxLine)
-		r.problem("a hook of %s does not run: %s", h.Event, h.Broken)
+	strangers := h.Folder != "" || h.Scope == "project" || h.Scope == "local" || h.Plugin != ""
+	if why := troupe.TooLong(h.Line()); strangers && h.Broken == "" && why != "" {
+		h.Broken = why
+		r.problem("a hook of %s does not run: %s", h.Event, why)
 	}
 	r.hooks = append(r.hooks, h)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
@@ -69,7 +70,12 @@ func (f *Found) Servers(all bool) (out []Server, problems []string) {
 			problems = append(problems, c.File+": "+p.String())
 		}
 		for _, e := range found {
-			out = append(out, Server{f.placed(e), c.File})
+			s := Server{f.placed(e), c.File}
+			if why := s.TooLong(); why != "" {
+				problems = append(problems, c.File+": MCP server "+e.Name+" is not used: "+why)
+				continue
+			}
+			out = append(out, s)
 		}
 	}
 	return out, problems
@@ -93,15 +99,27 @@ func (f *Found) placed(e entry.Entry) entry.Entry {
 	return e
 }
 
-// Lines are what the plugin runs, for people.
+// Lines are what the plugin runs, all of it, each on one line for people.
 func (f *Found) Lines() (out []string) {
-	hooks := f.read()
-	for i := range hooks {
-		out = append(out, "hook "+hooks[i].Line())
+	hooks, servers := f.Told()
+	for _, h := range hooks {
+		out = append(out, "hook "+h)
+	}
+	for _, s := range servers {
+		out = append(out, "MCP server "+s)
+	}
+	return out
+}
+
+// Told are the hooks and the servers that the plugin brings, for a person who is asked whether they may run.
+func (f *Found) Told() (hooks, servers []string) {
+	read := f.read()
+	for i := range read {
+		hooks = append(hooks, troupe.VisibleLine(read[i].Line()))
 	}
 	list, _ := f.Servers(true)
 	for _, s := range list {
-		out = append(out, "MCP server "+s.Name+": "+s.Line())
+		servers = append(servers, troupe.VisibleLine(s.Name+" "+s.Told()))
 	}
-	return out
+	return hooks, servers
 }

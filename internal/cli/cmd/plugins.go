@@ -161,18 +161,15 @@ func writePlugin(c *console.Console, p wire.PluginRow) error {
 	line("skills", strings.Join(p.Skills, ", "))
 	line("commands", strings.Join(p.Commands, ", "))
 	line("styles", strings.Join(p.Styles, ", "))
-	for _, h := range p.Hooks {
-		line("hook", h)
+	runs := func(name string, lines []string) {
+		for _, l := range lines {
+			fmt.Fprintf(&b, "%-12s %s\n", name, console.VisibleLine(l))
+		}
 	}
-	for _, s := range p.Servers {
-		line("MCP server", s)
-	}
-	for _, l := range p.Added {
-		line("new", l)
-	}
-	for _, l := range p.Gone {
-		line("gone", l)
-	}
+	runs("hook", p.Hooks)
+	runs("MCP server", p.Servers)
+	runs("new", p.Added)
+	runs("gone", p.Gone)
 	for _, w := range p.Warnings {
 		line("note", place(c, w))
 	}
@@ -319,7 +316,7 @@ func writePluginSet(c *console.Console, action wire.PluginAction, name string, l
 			continue
 		}
 		for _, l := range append(p.Hooks, p.Servers...) {
-			if _, err := fmt.Fprintln(c.Out, "it runs: "+console.Line(l, 2000)); err != nil {
+			if _, err := fmt.Fprintln(c.Out, "it runs: "+console.VisibleLine(l)); err != nil {
 				return err
 			}
 		}

@@ -10,6 +10,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +80,35 @@ func (e Entry) Line() string {
 	}
 	return strings.TrimSpace(e.Command + " " + strings.Join(e.Args, " "))
 }
+
+// Told is all of the entry that decides what it does, for a person who is asked whether it may. Variables stand in it
+// as
+// they are written.
+func (e Entry) Told() string {
+	text, with := "connects to "+e.Line(), []string{}
+	if e.Type == Stdio {
+		text = "runs " + e.Line()
+	}
+	if e.Cwd != "" {
+		text += " in " + e.Cwd
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
+		with = append(with, name+"="+e.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		with = append(with, "the header "+name+": "+e.Headers[name])
+	}
+	if len(with) > 0 {
+		text += " (with " + strings.Join(with, ", ") + ")"
+	}
+	return text
+}
+
+// TooLong says why the entry of a stranger is not used: it cannot be shown whole. "" if it can.
+func (e Entry) TooLong() string { return troupe.TooLong(e.Name + " " + e.Told()) }
+
+// Alike reports whether the tools of two servers would have the same names.
+func Alike(a, b string) bool { return strings.EqualFold(Safe(a), Safe(b)) }
 
 // Has reports whether the entry lets the server offer a tool.
 func (e Entry) Has(tool string) bool {
