@@ -81,6 +81,10 @@ func untrustedText(q trust.Question) string {
 	if q.Verdict.Before {
 		what = "has changed since it was trusted"
 	}
+	if q.Fingerprint.TooMuch != "" {
+		return fmt.Sprintf("%s cannot be trusted, so what its own files allow does not count: %s", q.Fingerprint.Folder,
+			q.Fingerprint.TooMuch)
+	}
 	return fmt.Sprintf("%s %s: what its own files allow does not count (%d settings; `troupe --trust` accepts them)",
 		q.Fingerprint.Folder, what, len(q.Fingerprint.Items))
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/troupe-dev/troupe/internal/app/servers"
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/profile"
-	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/trust"
 )
 
@@ -65,12 +65,14 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	// An agent of the user's own is not replaced unasked either.
 	own := sync.OnceValue(func() []string { return append(a.defined.own(a), profile.Main) })
 	store := trust.In(trustFolder(a.dirs))
+	brought, _ := p.pluginServers()
+	ownServers := servers.Own(servers.Places{Dirs: a.dirs, Cwd: folder, Settings: all.Servers(false), Plugins: brought})
 	var subjects []trust.Subject
 	for _, dir := range all.Folders {
 		subjects = append(subjects, trust.Subject{Folder: dir, Root: all.Folders[0], Home: a.dirs.Home,
 			Agents: own, AgentKey: profile.Key,
 			AgentFolders: profile.ProjectFolders(), Skills: ownSkills(a.dirs, skillsOf(p.plugins, true)),
-			SkillKey: skill.KeyInUse, Servers: servers.Own(a.dirs, all.Servers(false))})
+			Servers: ownServers})
 	}
 	for {
 		if p.trust, err = store.Look(subjects, all.Read()); err != nil {
@@ -83,9 +85,7 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 			// Whoever says --trust means the folder they stand in, and what is above it only as far
 			// as it is a project.
 			if err := store.Grant(q.Fingerprint, q.Fingerprint.Folder == folder); err != nil {
-				return nil, &troupe.UserError{Problem: err.Error(),
-					Hint: "Trust it by starting Troupe in that very folder, if you mean it.", Code: troupe.ExitUsage,
-					Err: err}
+				return nil, refusedTrust(err)
 			}
 		}
 		grant = false
@@ -93,6 +93,18 @@ func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	p.warnings = append(p.warnings, p.trust.Problems...)
 	p.settings = all.Settings(p.trust.Trusted)
 	return p, nil
+}
+
+// refusedTrust is why a folder is not trusted, for whoever wanted it.
+func refusedTrust(err error) error {
+	out := &troupe.UserError{Problem: err.Error(), Code: troupe.ExitUsage, Err: err}
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](err); ok {
+		out.Hint = h.Hint()
+	}
+	return out
 }
 
 // untrustedAgents is untrusted for definitions of agents.

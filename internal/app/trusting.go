@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/trust"
@@ -22,6 +21,7 @@ func (a trusting) Untrusted(_ context.Context, cwd string) ([]wire.Untrusted, er
 		out = append(out, wire.Untrusted{
 			Folder: q.Fingerprint.Folder, Lines: q.Fingerprint.Lines(), Changed: q.Verdict.Before,
 			Added: q.Verdict.Added, Gone: q.Verdict.Gone, Wide: q.Fingerprint.Wide, Hash: q.Fingerprint.Hash,
+			TooMuch: q.Fingerprint.TooMuch,
 		})
 	}
 	return out, nil
@@ -34,7 +34,10 @@ func (a trusting) Trust(_ context.Context, t wire.Trust) error {
 	}
 	for _, q := range p.trust.Questions {
 		if q.Fingerprint.Folder == t.Folder && q.Fingerprint.Hash == t.Hash {
-			return trust.In(filepath.Join(a.app.dirs.Data, "trust")).Grant(q.Fingerprint, true)
+			if err := trust.In(trustFolder(a.app.dirs)).Grant(q.Fingerprint, true); err != nil {
+				return refusedTrust(err)
+			}
+			return nil
 		}
 	}
 	return &troupe.UserError{

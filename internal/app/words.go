@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,7 +130,7 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 	s.at.Use = *use
 	why := s.mute
 	if !k.Runs {
-		why = "this folder is not trusted (--trust, once you have looked at it)"
+		why = cmp.Or(k.Mute, "this folder is not trusted (--trust, once you have looked at it)")
 	}
 	var b strings.Builder
 	b.WriteString(typed + "\n\n" + aboutSkill(k) + "\n")

@@ -124,7 +124,8 @@ func house() []room {
 		room{path: "internal/plugin", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/instruction", floor: 1, packages: []string{"internal/front"}, why: mechanism},
 		room{path: "internal/trust", floor: 1, packages: []string{"internal/front", "internal/mcp/entry",
-			"internal/hook"}, why: "it shows what the readers of these make of a file, and nothing less"},
+			"internal/hook", "internal/skill"}, why: "it shows what the readers of these make of a file, and nothing " +
+			"less"},
 	)
 	for _, name := range []string{
 		"store", "model", "tool", "sandbox", "workspace", "hook", "memory",

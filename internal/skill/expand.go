@@ -1,10 +1,14 @@
 package skill
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/troupe-dev/troupe"
 )
 
 // Piece is a part of a text with its arguments in place: words, or a command whose output is to stand there, or a
@@ -19,6 +23,28 @@ type Piece struct {
 // begins with three backquotes and a !, and a file behind an @.
 func marks() *regexp.Regexp {
 	return regexp.MustCompile("(?s)(^|\\s)(?:!`([^`\n]+)`|```!\\s*\n(.*?)\n[ \t]*```|@([^\\s`'\"<>,;()\\[\\]]+))")
+}
+
+// maxCommands is more than the text of a skill has a use for.
+const maxCommands = 100
+
+// Commands are what a text has run when a person uses it, as it is written there: Pieces runs these and no others. why
+// is why none of them runs where it is a project's text: they cannot be shown whole to the person who is asked to trust
+// it.
+func Commands(body string) (list []string, why string) {
+	if !strings.Contains(body, "!`") && !strings.Contains(body, "```!") {
+		return nil, ""
+	}
+	for _, m := range marks().FindAllStringSubmatch(body, -1) {
+		if command := strings.TrimSpace(m[2] + m[3]); command != "" {
+			list = append(list, command)
+			why = cmp.Or(why, troupe.TooLong(command))
+		}
+	}
+	if len(list) > maxCommands {
+		why = fmt.Sprintf("a text may have %d commands, and this one has %d", maxCommands, len(list))
+	}
+	return list, why
 }
 
 // Pieces are the text of a skill with its arguments. What the arguments say is words alone: neither a command nor a

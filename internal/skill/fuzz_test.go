@@ -71,6 +71,16 @@ func expanded(t *testing.T, k Skill, args string) {
 		}
 		return runs, files
 	}
+	// What trust shows is what runs.
+	var run []string
+	for _, p := range k.Pieces("") {
+		if p.Run != "" {
+			run = append(run, p.Run)
+		}
+	}
+	if shown, _ := Commands(k.Body); !strings.Contains(k.Body, "$") && !slices.Equal(run, shown) {
+		t.Errorf("%q: runs %q, and %q is shown", k.Body, run, shown)
+	}
 	// Arguments may leave a command or a file empty, and so without a place; they add none.
 	runs, files := count(k.Pieces(args))
 	mostRuns, mostFiles := count(k.Pieces("x x x x x x x x x"))

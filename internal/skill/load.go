@@ -196,7 +196,24 @@ func (l *loader) file(f Folder, file front.File) (k *Skill, name string, problem
 		return unusable(0, "%s", text)
 	}
 	k.Runs = !f.Still && (f.Scope != front.ScopeProject || l.Trusted != nil && l.Trusted(file.Path, file.Data))
+	if k.Mute = l.mute(f, k, doc.Body); k.Mute != "" {
+		k.Runs = false
+		problems = append(problems, front.Finding{Path: file.Path, Text: "its commands do not run: " + k.Mute})
+	}
 	return k, name, problems
+}
+
+// mute says why the commands of a project's text do not run though it is trusted: they are not those that are shown
+// when trust is asked for.
+func (l *loader) mute(f Folder, k *Skill, written string) string {
+	if f.Scope != front.ScopeProject {
+		return ""
+	}
+	shown, why := Commands(written)
+	if now, _ := Commands(k.Body); why == "" && !slices.Equal(now, shown) {
+		why = "what is masked in its text would change them"
+	}
+	return why
 }
 
 // badNames is badName for the parts of a command's name.

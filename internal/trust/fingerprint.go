@@ -35,6 +35,12 @@ const (
 	KindScript Kind = "script"
 )
 
+// kinds are all of them in the order in which they are shown: what runs stands before rules and texts.
+func kinds() []Kind {
+	return []Kind{KindHook, KindServer, KindSkill, KindScript, KindPlugin, KindAgent, KindMode, KindDirectory, KindRule,
+		KindModel, KindStyle}
+}
+
 // Item is one thing that would take effect.
 type Item struct {
 	Kind Kind
@@ -43,7 +49,9 @@ type Item struct {
 }
 
 // Line is the item as a person reads it.
-func (i Item) Line() string { return fmt.Sprintf("%s in %s: %s", i.Kind, visible(i.File), i.Text) }
+func (i Item) Line() string {
+	return fmt.Sprintf("%s in %s: %s", i.Kind, troupe.VisibleLine(i.File), i.Text)
+}
 
 // StyleFolders are where a folder has output styles, with slashes, the weakest first.
 func StyleFolders() []string { return []string{".claude/output-styles", ".troupe/output-styles"} }
@@ -59,6 +67,8 @@ type Fingerprint struct {
 	Files map[string]string
 	// Problems are files that could not be read, which do not count then.
 	Problems []string
+	// TooMuch says why the folder cannot be trusted: there is more in it than can be shown. "" if it can.
+	TooMuch string
 	// Wide says why trusting this folder would trust more than a project; "" if it would not.
 	Wide string
 
@@ -96,11 +106,9 @@ type Subject struct {
 	AgentFolders []string
 	// Skills reports whether the user has a skill or command of this name, which a file in the folder would replace.
 	Skills func(name string) bool
-	// Servers reports whether the user has an MCP server of this name, which an entry in the folder would replace;
-	// nil: none.
-	Servers func(name string) bool
-	// SkillKey tells which keys of a skill have a meaning.
-	SkillKey func(key string) bool
+	// Servers finds a server of one's own whose tools have the names that those of an MCP server in the folder would
+	// have, "" if there is none. stays: the folder's does not take its place. nil: there are none.
+	Servers func(name string) (own string, stays bool)
 }
 
 const (
@@ -108,6 +116,9 @@ const (
 	maxScript = 16 << 20
 	maxFiles  = 2000 // of agents, of skills, of scripts
 	maxDeep   = 4
+	// maxItems and maxShown are more than anybody reads, in things and in bytes. A folder that has more is not trusted.
+	maxItems = 2000
+	maxShown = 256 << 10
 )
 
 // examine looks at one folder. Everything is opened through an os.Root: a link that leads out of
@@ -155,6 +166,9 @@ func examine(s Subject) (Fingerprint, error) {
 	if err := root.Close(); err != nil {
 		return Fingerprint{}, fmt.Errorf("look at what is in %s: %w", s.Folder, err)
 	}
+	slices.SortStableFunc(l.fp.Items, func(a, b Item) int {
+		return slices.Index(kinds(), a.Kind) - slices.Index(kinds(), b.Kind)
+	})
 	l.fp.Hash = l.hash()
 	if l.fp.Hash != "" {
 		l.fp.Wide = wide(dir, s.Home)
@@ -172,6 +186,7 @@ type look struct {
 	only    string // the one name of files that count; "": all Markdown files do
 	// commands are what would be run, with the file that says so: words of them may be scripts.
 	commands []command
+	shown    int // bytes of items
 }
 
 // command is something that would be run.
@@ -183,7 +198,7 @@ type command struct {
 // hash covers the name and the bytes of each file that has an item. Folders are not in it, so
 // that two with the same contents have the same.
 func (l *look) hash() string {
-	if len(l.fp.Items) == 0 {
+	if len(l.fp.Items) == 0 && l.fp.TooMuch == "" {
 		return ""
 	}
 	h := sha256.New()
@@ -198,12 +213,24 @@ func (l *look) hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// add notes one thing, all of it: what is not shown whole must not run.
 func (l *look) add(kind Kind, file, text string) {
-	l.fp.Items = append(l.fp.Items, Item{kind, file, visible(text)})
+	i := Item{kind, file, troupe.VisibleLine(text)}
+	if l.shown += len(i.Text); len(l.fp.Items) == maxItems || l.shown > maxShown {
+		l.fp.TooMuch = fmt.Sprintf("it has more settings than can be shown: what would take effect ends at %d lines "+
+			"and %d KB, and is passed in %s", maxItems, maxShown>>10, troupe.VisibleLine(file))
+	}
+	if l.fp.TooMuch == "" {
+		l.fp.Items = append(l.fp.Items, i)
+	}
 }
 
-// file reads one file and has its items found; if there are any, its bytes count.
+// file reads one file and has its items found; if there are any, its bytes count. Once there is too much to show it
+// looks no further, and no file counts as seen.
 func (l *look) file(name string, find func(name string, data []byte)) {
+	if l.fp.TooMuch != "" {
+		return
+	}
 	data, err := l.read(name, maxFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return
@@ -214,6 +241,10 @@ func (l *look) file(name string, find func(name string, data []byte)) {
 	}
 	before := len(l.fp.Items)
 	find(name, data)
+	if l.fp.TooMuch != "" {
+		clear(l.fp.seen)
+		return
+	}
 	l.fp.seen[name] = digest(data)
 	if len(l.fp.Items) > before {
 		l.fp.Files[name] = l.fp.seen[name]
@@ -224,7 +255,7 @@ func (l *look) problem(name string, err error) {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
-	l.fp.Problems = append(l.fp.Problems, visible(name)+": "+err.Error())
+	l.fp.Problems = append(l.fp.Problems, troupe.VisibleLine(name)+": "+err.Error())
 }
 
 func digest(data []byte) string {
@@ -281,6 +312,9 @@ func (l *look) folder(dir string, depth int, find func(name string, data []byte)
 // scripts finds files of the folder among the words of commands: a command stays the same when
 // the script that it runs does not.
 func (l *look) scripts() {
+	if l.fp.TooMuch != "" {
+		return
+	}
 	seen := 0
 	for _, c := range l.commands {
 		for _, word := range append(words(c.Text), c.names...) {

@@ -8,12 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/mcp/entry"
+	"github.com/troupe-dev/troupe/internal/skill"
 )
 
 // object reads JSON that is one object. What cannot be read has no items: it does not count
@@ -80,7 +80,7 @@ func (l *look) settings(name string, data []byte) {
 	}
 	if servers, ok := all["mcpServers"]; ok {
 		found, _ := entry.ParseServers([]byte(compact(servers)))
-		l.entries(name, found)
+		l.entries(name, found, false)
 	}
 }
 
@@ -97,7 +97,7 @@ func (l *look) hooks(name string, raw []byte) {
 	for i := range found {
 		h := &found[i]
 		l.add(KindHook, name, h.Line())
-		if h.Kind == hook.Command {
+		if h.Kind == hook.Command && h.Broken == "" {
 			l.commands = append(l.commands, command{Item{KindHook, name, h.Run}, h.Names(l.fp.Folder)})
 		}
 	}
@@ -125,7 +125,7 @@ func hookValues(data []byte) (out []json.RawMessage) {
 // servers finds the servers that .mcp.json would have started.
 func (l *look) servers(name string, data []byte) {
 	found, problems := entry.Parse(data)
-	l.entries(name, found)
+	l.entries(name, found, false)
 	for _, p := range problems { // what cannot be used today may be tomorrow
 		if p.Unusable && p.Server != "" {
 			l.add(KindServer, name, p.Server+": "+p.Text)
@@ -133,20 +133,16 @@ func (l *look) servers(name string, data []byte) {
 	}
 }
 
-func (l *look) entries(name string, found []entry.Entry) {
+func (l *look) entries(name string, found []entry.Entry, inline bool) {
 	for _, e := range found {
 		if e.Off {
 			continue
 		}
-		with := slices.Concat(slices.Collect(maps.Keys(e.Env)), e.Variables())
-		slices.Sort(with)
-		text := e.Name + " connects to " + e.Line()
-		if e.Type == entry.Stdio {
-			text = e.Name + " runs " + e.Line()
+		if why := e.TooLong(); why != "" {
+			l.add(KindServer, name, notRun(e.Name, why, e.Told()))
+			continue
 		}
-		if len(with) > 0 {
-			text += " (with " + strings.Join(slices.Compact(with), ", ") + ")"
-		}
+		text := e.Name + " " + e.Told()
 		switch {
 		case e.Type != entry.Stdio:
 		case e.Sandbox == troupe.LevelReadOnly:
@@ -154,14 +150,49 @@ func (l *look) entries(name string, found []entry.Entry) {
 		default: // of what a project asks for no more is given
 			text += ", sandbox workspace"
 		}
-		if l.subject.Servers != nil && l.subject.Servers(e.Name) {
-			text += "; it takes the place of your own server " + e.Name
-		}
+		text += l.beside(e.Name, inline)
 		l.add(KindServer, name, text)
 		if e.Type == entry.Stdio {
-			l.commands = append(l.commands, command{Item: Item{KindServer, name, e.Line()}})
+			c := command{Item: Item{KindServer, name, e.Line()}}
+			for _, value := range e.Env {
+				c.Text += " " + value
+			}
+			for _, word := range words(c.Text) {
+				c.names = append(c.names, path.Join(e.Cwd, word))
+			}
+			l.commands = append(l.commands, c)
 		}
 	}
+}
+
+// beside says what becomes of a server of one's own that has the same tools by name. inline: a definition brings the
+// other one, for its agent alone.
+func (l *look) beside(name string, inline bool) string {
+	if l.subject.Servers == nil {
+		return ""
+	}
+	switch own, stays := l.subject.Servers(name); {
+	case own == "":
+		return ""
+	case !stays || inline && own == name:
+		return "; it takes the place of your own server " + own
+	default:
+		return "; it does not run beside your own server " + own + ", whose tools have the same names"
+	}
+}
+
+// notRun is the line of what does not run.
+func notRun(what, why, text string) string {
+	return fmt.Sprintf("%s, does not run (%s): %s", cut(what), why, cut(text))
+}
+
+// cut is the beginning of a text that does not run.
+func cut(text string) string {
+	const most = 200
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 func compact(v any) string {
@@ -225,7 +256,7 @@ func (l *look) inline(name string, data []byte) {
 	refs, _ := entry.Refs(data)
 	for _, r := range refs {
 		if r.Inline != nil {
-			l.entries(name, []entry.Entry{*r.Inline})
+			l.entries(name, []entry.Entry{*r.Inline}, true)
 		}
 	}
 }
@@ -244,30 +275,25 @@ func plainKey(key string) string {
 // skill finds skills and commands that run something when a person uses them, or take the place of one of the
 // user's. What they say of tools only takes away.
 func (l *look) skill(name string, data []byte) {
-	text := string(data)
 	if l.subject.Skills != nil {
 		if names := l.skillNames(name, data); slices.ContainsFunc(names, l.subject.Skills) {
 			l.add(KindSkill, name, names[len(names)-1]+" takes the place of one of yours")
 		}
 	}
-	run := func(text string) {
-		here := "${PWD}/" + path.Dir(name)
-		l.add(KindSkill, name, "runs "+strings.TrimSpace(text))
+	doc, err := front.Parse(data, skill.KeyInUse)
+	if err != nil {
+		return // no skill can be made of it
+	}
+	commands, why := skill.Commands(doc.Body)
+	if why != "" {
+		l.add(KindSkill, name, notRun(fmt.Sprintf("%d commands", len(commands)), why, strings.Join(commands, "; ")))
+		return
+	}
+	here := "${PWD}/" + path.Dir(name)
+	for _, text := range commands {
+		l.add(KindSkill, name, "runs "+text)
 		l.commands = append(l.commands, command{Item: Item{KindSkill, name, strings.NewReplacer("${CLAUDE_SKILL_DIR}",
 			here, "${TROUPE_SKILL_DIR}", here).Replace(text)}})
-	}
-	for rest := text; ; {
-		_, after, ok := strings.Cut(rest, "!`")
-		if !ok {
-			break
-		}
-		text, tail, _ := strings.Cut(after, "`")
-		run(text)
-		rest = tail
-	}
-	if _, after, ok := strings.Cut(text, "```!"); ok {
-		block, _, _ := strings.Cut(after, "```")
-		run(block)
 	}
 }
 
@@ -277,7 +303,7 @@ func (l *look) skillNames(name string, data []byte) []string {
 	if _, below, ok := strings.Cut(name, "/commands/"); ok {
 		out = []string{strings.ReplaceAll(strings.TrimSuffix(below, path.Ext(below)), "/", ":")}
 	}
-	doc, err := front.Parse(data, l.subject.SkillKey)
+	doc, err := front.Parse(data, skill.KeyInUse)
 	if err != nil {
 		return out
 	}
@@ -287,40 +313,4 @@ func (l *look) skillNames(name string, data []byte) []string {
 		}
 	}
 	return out
-}
-
-// maxText is more than anybody reads; what comes after it is counted, and in the hash.
-const maxText = 4000
-
-// visible makes one line of a stranger's text: what would not be seen is written out, so that
-// nothing can hide behind it, and a long run of blanks is told by its length.
-func visible(s string) string {
-	var b strings.Builder
-	blanks, n := 0, 0
-	flush := func() {
-		if blanks > 8 {
-			fmt.Fprintf(&b, " ‹%d blanks› ", blanks)
-		} else {
-			b.WriteString(strings.Repeat(" ", blanks))
-		}
-		blanks = 0
-	}
-	for i, r := range s {
-		if r == ' ' {
-			blanks++
-			continue
-		}
-		flush()
-		if n++; n > maxText {
-			fmt.Fprintf(&b, "‹and %d more›", utf8.RuneCountInString(s[i:]))
-			return b.String()
-		}
-		if troupe.Unseen(r) || r == utf8.RuneError {
-			fmt.Fprintf(&b, "‹U+%04X›", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	flush()
-	return b.String()
 }

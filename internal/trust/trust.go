@@ -59,7 +59,7 @@ func (s *Store) name(folder string) string {
 // Check says whether a folder is trusted as it is. A worktree of a trusted repository is, if it
 // has the same contents and the repository knows it as its own.
 func (s *Store) Check(fp Fingerprint) (Verdict, error) {
-	if fp.Hash == "" {
+	if fp.Hash == "" || fp.TooMuch != "" {
 		return Verdict{}, nil
 	}
 	own, found, err := s.record(fp.Folder)
@@ -155,10 +155,28 @@ func (e *wideError) Error() string {
 	return fmt.Sprintf("%s %s: what is put there by anybody else would be trusted with it", e.Folder, e.Why)
 }
 
+// Hint says what to do about it.
+func (e *wideError) Hint() string {
+	return "Trust it by starting Troupe in that very folder, if you mean it."
+}
+
+// tooMuchError says that a folder has more than a person could have been shown.
+type tooMuchError struct{ Folder, Why string }
+
+func (e *tooMuchError) Error() string {
+	return fmt.Sprintf("%s cannot be trusted: %s", e.Folder, e.Why)
+}
+
+// Hint says what to do about it.
+func (e *tooMuchError) Hint() string { return "Look at that file, and take away what nobody needs." }
+
 // Grant trusts a folder with what a person was shown. If the folder is changed in between, the
 // hash that is kept is that of what was shown. explicit is for somebody who named the folder: a
 // folder that is too wide is otherwise refused with a *wideError.
 func (s *Store) Grant(fp Fingerprint, explicit bool) error {
+	if fp.TooMuch != "" {
+		return &tooMuchError{fp.Folder, fp.TooMuch}
+	}
 	if fp.Wide != "" && !explicit {
 		return &wideError{fp.Folder, fp.Wide}
 	}

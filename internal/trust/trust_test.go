@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/troupe-dev/troupe/internal/mcp/entry"
 )
 
 func write(t *testing.T, path, text string) {
@@ -39,8 +41,13 @@ func subject(s Subject) Subject {
 		}
 		return key
 	}
-	s.SkillKey, s.Skills = func(string) bool { return true }, func(name string) bool { return name == "Mine" }
-	s.Servers = func(name string) bool { return name == "mine" }
+	s.Skills = func(name string) bool { return name == "Mine" }
+	s.Servers = func(name string) (string, bool) {
+		if entry.Alike(name, "mine") {
+			return "mine", name != "mine"
+		}
+		return "", false
+	}
 	s.AgentFolders = []string{".claude/agents", ".troupe/agents"}
 	return s
 }
@@ -70,8 +77,8 @@ func TestItems(t *testing.T) {
 		{".claude/settings.json", `{"permissions": {"deny": ["Bash"], "defaultMode": "plan"}, "env": {"A": "b"}}`, nil},
 		{".claude/settings.json", `{"permissions": {"defaultMode": "bypassPermissions"}}`, nil},
 		{".claude/settings.json", `{"permissions": {"defaultMode": "acceptEdits", "additionalDirectories": ["../x"]}}`,
-			[]string{"additional directory in .claude/settings.json: ../x",
-				"permission mode in .claude/settings.json: acceptEdits"}},
+			[]string{"permission mode in .claude/settings.json: acceptEdits",
+				"additional directory in .claude/settings.json: ../x"}},
 		{".claude/output-styles/a/b.md", "Talk.", []string{
 			"output style in .claude/output-styles/a/b.md: its text may stand in the system prompts of agents"}},
 		{".troupe/settings.local.json", `{"model": "dear", "effort": "max"}`,
@@ -82,7 +89,7 @@ func TestItems(t *testing.T) {
 				"on Stop: https://x.example"}},
 		{".mcp.json",
 			`{"mcpServers": {"gh": {"command": "npx", "args": ["-y", "pkg"], "env": {"TOKEN": "${T}"}}, "web": {"type": "http", "url": "https://x.example/mcp"}, "odd": 1}}`,
-			[]string{"MCP server in .mcp.json: gh runs npx -y pkg (with T, TOKEN), sandbox workspace",
+			[]string{"MCP server in .mcp.json: gh runs npx -y pkg (with TOKEN=${T}), sandbox workspace",
 				"web connects to https://x.example/mcp",
 				"odd: it is not an object with a command or a url, so it is left out"}},
 		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "sandbox": "read-only"}}}`,
@@ -137,13 +144,38 @@ func TestItems(t *testing.T) {
 		{".agents/skills/s/SKILL.md", "see !`make`", []string{"skill in .agents/skills/s/SKILL.md: runs make"}},
 		{".claude/skills/s/SKILL.md", "---\nname: Mine\n---\nx",
 			[]string{"skill in .claude/skills/s/SKILL.md: Mine takes the place of one of yours"}},
+		{".claude/skills/s/SKILL.md", "a\n```! \necho 1\n```\nb\n```!\necho 2\necho 3\n```\n",
+			[]string{"runs echo 1", `runs echo 2\necho 3`}},
+		{".claude/commands/c.md", "wow!`see !`echo HIDDENRUN`", []string{"runs echo HIDDENRUN"}},
+		{".claude/commands/c.md", "---\ndescription: not !`this`\n---\nx!`nor this` !`but this`",
+			[]string{"runs but this"}},
+		{".claude/commands/c.md", "!`a` !`" + strings.Repeat("x", 5000) + "`",
+			[]string{"2 commands, does not run (with its 5000 characters"}},
+		{".claude/commands/c.md", strings.Repeat("!`a` ", 101), []string{"101 commands, does not run"}},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "args": ["` + strings.Repeat("y", 5000) + `"]}}}`,
+			[]string{"MCP server in .mcp.json: a, does not run (with its 5009 characters"}},
+		{".mcp.json", `{"mcpServers": {"a": {"command": "x", "cwd": "sub", "env": {"B": "c\nd"}}}}`,
+			[]string{`a runs x in sub (with B=c\nd), sandbox workspace`}},
+		{".mcp.json", `{"mcpServers": {"a": {"url": "https://x.example", "headers": {"K": "Bearer ${T}"}}}}`,
+			[]string{"a connects to https://x.example (with the header K: Bearer ${T})"}},
+		{".mcp.json", `{"mcpServers": {"M.ine": {"command": "x"}, "MINE": {"command": "x"}}}`,
+			[]string{"M.ine runs x, sandbox workspace", "MINE runs x, sandbox workspace; it does not run beside your " +
+				"own server mine"}},
+		{".claude/agents/a.md", "---\nname: a\nmcpServers:\n  - mIne: {command: x}\n---\nx",
+			[]string{"mIne runs x, sandbox workspace; it does not run beside", "a: mcpServers"}},
+		{".claude/settings.json", `{"permissions": {"allow": ["Edit"], "defaultMode": "acceptEdits"}, "mcpServers": ` +
+			`{"a": {"command": "b"}}, "hooks": {"Stop": "c"}}`,
+			[]string{"hook in", "MCP server in", "permission mode in",
+				"allow rule in"}},
+		{".claude/settings.json", `{"permissions": {"allow": ["` + strings.Repeat("x", 5000) + `END"]}}`,
+			[]string{strings.Repeat("x", 5000) + "END"}},
 		{".claude/commands/c.md", "plain words", nil},
 		{".claude/commands/c.md", "see !`git status`", []string{"skill in .claude/commands/c.md: runs git status"}},
 		{".troupe/commands/c.md", "see !`make`", []string{"skill in .troupe/commands/c.md: runs make"}},
 		{".troupe/skills/s/SKILL.md", "see !`make`", []string{"skill in .troupe/skills/s/SKILL.md: runs make"}},
 		{".troupe/agents/a.md", "---\nname: a\nhooks: x\n---\nx", []string{"agent in .troupe/agents/a.md: a: hooks"}},
 		{".claude/settings.json", `{"permissions": {"allow": ["Bash(x\u001b[2J\u202e` + strings.Repeat(" ", 5000) +
-			`; rm -rf ~)"]}}`, []string{"Bash(x‹U+001B›[2J‹U+202E› ‹5000 blanks› ; rm -rf ~)"}},
+			`; rm -rf ~)"]}}`, []string{`Bash(x\u{001b}[2J\u{202e} ‹5000 blanks› ; rm -rf ~)`}},
 		{".claude/settings.json", `{"permissions": {"allow": ["Bash`, nil},
 		{".claude/settings.json", `{"enabledPlugins": {"a@m": true, "b@m": false, "c@m": "x"}}`, []string{"a@m"}},
 		{".claude/settings.json", "\xef\xbb\xbf" + `{"permissions": {"allow": ["Bash"]}}`, []string{"Bash"}},
@@ -161,6 +193,33 @@ func TestItems(t *testing.T) {
 		}
 		if slices.ContainsFunc(lines, func(s string) bool { return strings.ContainsAny(s, "\n\x1b\u202e") }) {
 			t.Errorf("a line is not safe to show: %q", lines)
+		}
+	}
+}
+
+// TestTooMuch: what is more than anybody reads is not trusted, and looked at no further.
+func TestTooMuch(t *testing.T) {
+	t.Parallel()
+	s := In(filepath.Join(folder(t), "trust"))
+	for name, text := range map[string]string{
+		".claude/settings.json": `{"permissions": {"allow": ["x"` + strings.Repeat(`,"x"`, maxItems) + `]}}`,
+		".mcp.json":             `{"mcpServers": {"a": {"command": "` + strings.Repeat("x", maxShown) + `"}}}`,
+		".claude/agents/a.md":   "---\nname: a\npermissionMode: " + strings.Repeat("x", maxShown) + "\n---\nx",
+	} {
+		dir := folder(t)
+		write(t, filepath.Join(dir, name), text)
+		write(t, filepath.Join(dir, ".claude/commands/c.md"), "!`id`")
+		fp := fingerprint(t, dir)
+		if cut := name == ".mcp.json"; cut != (fp.TooMuch == "") ||
+			cut != fp.Saw(filepath.Join(dir, name), digest([]byte(text))) {
+			t.Errorf("%s: %q", name, fp.TooMuch)
+		}
+		err := s.Grant(fp, true)
+		if _, refused := errors.AsType[*tooMuchError](err); refused != (fp.TooMuch != "") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if v, err := s.Check(fp); err != nil || v.Trusted != (fp.TooMuch == "") {
+			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 	}
 }

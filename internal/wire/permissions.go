@@ -24,7 +24,9 @@ type Untrusted struct {
 	Added   []string `json:"added,omitempty"`
 	Gone    []string `json:"gone,omitempty"`
 	Wide    string   `json:"wide,omitempty"` // why it is more than a project
-	Hash    string   `json:"hash"`           // of the exact bytes that Lines are of
+	// TooMuch is why it cannot be trusted: there is more than can be shown, and Lines are not all of it.
+	TooMuch string `json:"too_much,omitempty"`
+	Hash    string `json:"hash"` // of the exact bytes that Lines are of
 }
 
 // Trust trusts a folder with what Untrusted showed of it.

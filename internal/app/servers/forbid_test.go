@@ -35,7 +35,7 @@ func TestProjectsFoldersBind(t *testing.T) {
 	}
 	k := &Known{limits: all.ServerLimits()}
 	if have, missing := k.Of([]entry.Ref{{Name: "Ev", Inline: &entry.Entry{Name: "Ev"}}}, ""); len(have) > 0 ||
-		len(missing) != 1 || k.forbids("other") != "" {
+		len(missing) != 1 || k.keepsOut(entry.Entry{Name: "other"}) != "" {
 		t.Error(have, missing)
 	}
 }

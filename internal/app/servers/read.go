@@ -77,16 +77,25 @@ type Places struct {
 	Reads bool
 }
 
-// Own tells which servers the user has for all folders. They are looked up once, if at all.
-func Own(dirs config.Dirs, settings []config.ServerSource) func(name string) bool {
-	own := sync.OnceValue(func() []Server {
-		list, _ := read(Places{Dirs: dirs, Settings: settings})
-		return list
+// Own finds the server of one's own, of those places, whose tools have the names that those of another would have; ""
+// if there is none. stays: a project's server does not take its place. They are looked up once, if at all.
+func Own(p Places) func(name string) (own string, stays bool) {
+	servers := sync.OnceValue(func() []Server {
+		list, _ := read(p)
+		return slices.DeleteFunc(list, func(s Server) bool { return s.strange() || s.Why != "" })
 	})
-	return func(name string) bool {
-		return slices.ContainsFunc(own(), func(s Server) bool { return s.Name == name && s.Scope == ScopeUser })
+	return func(name string) (string, bool) {
+		for _, s := range servers() {
+			if entry.Alike(s.Name, name) {
+				return s.Name, s.Scope != ScopeUser || s.Name != name
+			}
+		}
+		return "", false
 	}
 }
+
+// strange: whoever wrote it may be anybody. It does not count before it is trusted.
+func (s Server) strange() bool { return s.Brought || s.Scope == ScopeProject || s.Scope == ScopeAgent }
 
 // localFile is the user's own file of servers for a folder. It does not stand in the folder: nothing that comes with
 // that can look like it.
@@ -110,24 +119,47 @@ func read(p Places) (out []Server, problems []string) {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
-	safe := map[string]string{}
+	r.settle(out)
+	return out, r.problems
+}
+
+// settle says which servers are used. Of two whose tools would have the same names that is one's own: rules that speak
+// of it, and answers that were given, would else hold for what comes with a project.
+func (r *reader) settle(out []Server) {
+	order := make([]*Server, len(out))
 	for i := range out {
-		s := &out[i]
-		if setting, file := p.Limits.Forbids(s.Name, s.Scope == ScopeProject); setting != "" {
+		order[i] = &out[i]
+	}
+	strength := []Scope{ScopeManaged, ScopeLocal, ScopeUser, ScopePlugin, ScopeProject}
+	slices.SortStableFunc(order, func(a, b *Server) int {
+		switch {
+		case a.strange() && !b.strange():
+			return 1
+		case b.strange() && !a.strange():
+			return -1
+		}
+		return slices.Index(strength, a.Scope) - slices.Index(strength, b.Scope)
+	})
+	safe := map[string]string{}
+	for _, s := range order {
+		if setting, file := r.places.Limits.Forbids(s.Name, s.Scope == ScopeProject); setting != "" {
 			s.Why = setting + " in " + file
 		}
 		if s.Off {
 			s.Why = cmp.Or(s.Why, "its entry is switched off")
 		}
+		if long := s.TooLong(); long != "" && s.Why == "" && (s.strange() || s.Scope == ScopePlugin) {
+			s.Why = long
+			r.say(s.Source, "MCP server "+s.Name+" is not used: "+s.Why)
+		}
 		key := strings.ToLower(entry.Safe(s.Name))
 		if first, taken := safe[key]; taken && s.Why == "" {
-			s.Why = "its tools would have the names of those of " + first + "; give it another name"
+			s.Why = sameTools(first)
 			r.say(s.Source, "MCP server "+s.Name+": "+s.Why)
 		} else if s.Why == "" {
 			safe[key] = s.Name
 		}
 	}
-	return out, r.problems
 }
 
 type reader struct {
@@ -164,12 +196,7 @@ func (r *reader) settings(scope config.Scope) {
 		// An administrator's settings bring servers for all, and bind no one to them.
 		if s.Scope == scope || s.Scope == config.ScopeManaged && scope == config.ScopeUser {
 			found, problems := entry.ParseServers(s.Servers)
-			r.take(s.Path, as, found, problems)
-			for _, e := range found {
-				kept := r.byName[e.Name]
-				kept.Brought = s.Folder != ""
-				r.byName[e.Name] = kept
-			}
+			r.take(Server{Scope: as, Source: s.Path, Brought: s.Folder != ""}, found, problems)
 		}
 	}
 }
@@ -207,7 +234,7 @@ func (r *reader) file(path string, scope Scope, open func() (*os.File, error)) {
 		return // what is not trusted is asked about by name elsewhere
 	}
 	found, problems := entry.Parse(data)
-	r.take(path, scope, found, problems)
+	r.take(Server{Scope: scope, Source: path}, found, problems)
 }
 
 func cause(err error) string {
@@ -234,13 +261,19 @@ func readAll(open func() (*os.File, error), most int64) (data []byte, err error)
 }
 
 // take has entries replace weaker ones of their names.
-func (r *reader) take(path string, scope Scope, found []entry.Entry, problems []entry.Problem) {
+func (r *reader) take(from Server, found []entry.Entry, problems []entry.Problem) {
 	for _, p := range problems {
-		r.say(path, p.String())
+		r.say(from.Source, p.String())
 	}
 	for _, e := range found {
-		s := Server{Entry: e, Scope: scope, Source: path}
-		if before, ok := r.byName[e.Name]; ok {
+		s := from
+		s.Entry = e
+		before, ok := r.byName[e.Name]
+		if ok && s.strange() && before.Scope == ScopePlugin {
+			r.say(s.Source, "MCP server "+s.Name+" is not used: it has the name of one of a plugin's")
+			continue
+		}
+		if ok {
 			s.Shadows = append([]string{before.Source}, before.Shadows...)
 		}
 		r.byName[e.Name] = s
@@ -278,7 +311,7 @@ func (r *reader) claude(scope Scope) {
 	}
 	if len(servers) > 0 {
 		found, problems := entry.ParseServers(servers)
-		r.take(path, scope, found, problems)
+		r.take(Server{Scope: scope, Source: path}, found, problems)
 	}
 	if scope != ScopeLocal {
 		return

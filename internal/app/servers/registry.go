@@ -79,12 +79,22 @@ type Known struct {
 	byName map[string]bool
 }
 
-// forbids says what keeps a server of an agent from being used; "" if nothing does.
-func (k *Known) forbids(name string) string {
-	if setting, file := k.limits.Forbids(name, false); setting != "" {
+// keepsOut says what keeps a server that a definition brings from being used; "" if nothing does.
+func (k *Known) keepsOut(e entry.Entry) string {
+	if setting, file := k.limits.Forbids(e.Name, false); setting != "" {
 		return setting + " in " + file
 	}
-	return ""
+	for _, s := range k.Servers {
+		if s.Why == "" && !s.strange() && s.Name != e.Name && entry.Alike(s.Name, e.Name) {
+			return sameTools(s.Name)
+		}
+	}
+	return e.TooLong()
+}
+
+// sameTools is why a server is not used beside another.
+func sameTools(other string) string {
+	return "its tools would have the names of those of " + other + "; give it another name"
 }
 
 // List is what a server offers, or why that is not known.
@@ -110,7 +120,7 @@ func (r *Registry) Look(ctx context.Context, p Places, more []Server, service to
 	k.Servers, problems = read(p)
 	var unknown []Server
 	for _, s := range append(slices.Clone(k.Servers), more...) {
-		if s.Why != "" || s.Scope == ScopeAgent && k.forbids(s.Name) != "" {
+		if s.Why != "" || s.Scope == ScopeAgent && k.keepsOut(s.Entry) != "" {
 			continue
 		}
 		l, found, why := r.o.Kept.Get(s.Entry, r.o.Now())

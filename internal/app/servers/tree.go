@@ -3,7 +3,6 @@ package servers
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
@@ -115,12 +114,15 @@ func (k *Known) Of(refs []entry.Ref, source string) (have []Server, missing []st
 	for _, ref := range refs {
 		s := Server{Scope: ScopeAgent, Source: source}
 		if ref.Inline != nil {
-			s.Entry, s.Why = *ref.Inline, cmp.Or(ref.Bad, k.forbids(ref.Inline.Name))
+			s.Entry, s.Why = *ref.Inline, cmp.Or(ref.Bad, k.keepsOut(*ref.Inline))
 		} else {
 			i := slices.IndexFunc(k.Servers, func(s Server) bool {
-				return strings.EqualFold(entry.Safe(s.Name),
-					entry.Safe(ref.Name))
+				return s.Why == "" &&
+					entry.Alike(s.Name, ref.Name)
 			})
+			if i < 0 {
+				i = slices.IndexFunc(k.Servers, func(s Server) bool { return entry.Alike(s.Name, ref.Name) })
+			}
 			if i < 0 && k.played != nil {
 				continue
 			}

@@ -7,13 +7,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
+
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
-
-// maxTrustLines is how many lines of what a folder would allow are shown.
-const maxTrustLines = 30
 
 // askTrust shows a person what a folder's own files would allow, before anything of it counts,
 // and asks. Whatever is not a yes leaves it as it is.
@@ -23,38 +22,16 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 		return err
 	}
 	for _, u := range list {
-		fmt.Fprintf(c.Out, "%s has settings of its own that would allow agents more than yours do",
-			console.VisibleLine(c.ShortPath(u.Folder)))
-		if u.Changed {
-			fmt.Fprintf(c.Out, ", and they have changed since you trusted them")
-		}
-		fmt.Fprintln(c.Out, ":")
-		for i, line := range u.Lines {
-			if i == maxTrustLines {
-				fmt.Fprintf(c.Out, "  … and %d more\n", len(u.Lines)-i)
-				break
+		if u.TooMuch != "" {
+			if _, err := fmt.Fprintf(c.Out, "%s cannot be trusted, so Troupe works here with your own settings alone: "+
+				"%s.\n", console.VisibleLine(c.ShortPath(u.Folder)), console.VisibleLine(u.TooMuch)); err != nil {
+				return err
 			}
-			mark := " "
-			for _, added := range u.Added {
-				if added == line {
-					mark = "+"
-				}
-			}
-			fmt.Fprintf(c.Out, "  %s %s\n", mark, console.VisibleLine(line))
+			continue
 		}
-		for _, line := range u.Gone {
-			fmt.Fprintf(c.Out, "  - %s\n", console.VisibleLine(line))
-		}
-		if u.Wide != "" {
-			fmt.Fprintf(c.Out, "Mind: %s.\n", console.VisibleLine(u.Wide))
-		}
-		fmt.Fprint(c.Out, "Trust them, until they change? "+
-			"Without it Troupe works here with your own settings alone. y/n + Enter? ")
-		word, err := readWord(c.In)
-		if err != nil {
+		if yes, err := asksFor(c, u); err != nil {
 			return err
-		}
-		if word != "y" && word != "yes" {
+		} else if !yes {
 			continue
 		}
 		if err := a.Trust(ctx, wire.Trust{Cwd: cwd, Folder: u.Folder, Hash: u.Hash}); err != nil {
@@ -62,6 +39,78 @@ func askTrust(ctx context.Context, c *console.Console, a api.Trusting, cwd strin
 		}
 	}
 	return nil
+}
+
+// asksFor shows all that a folder would allow, a screen at a time, and asks at its end. Before that there is only a no.
+func asksFor(c *console.Console, u wire.Untrusted) (bool, error) {
+	rows := trustRows(c, u)
+	for page := pageRows(c); len(rows) > page; rows = rows[page:] {
+		fmt.Fprintf(c.Out, "%s\n%s more. Enter shows them, n + Enter trusts nothing: ",
+			strings.Join(rows[:page], "\n"), console.Count(len(rows)-page, "row"))
+		if word, err := readWord(c.In); err != nil || word == "n" || word == "no" {
+			return false, err
+		}
+	}
+	question := "Trust them, until they change? Without it Troupe works here with your own settings alone. y/n + " +
+		"Enter? "
+	rows = append(rows, console.WrapText(strings.TrimSpace(question), c.Width)+" ")
+	if _, err := fmt.Fprint(c.Out, strings.Join(rows, "\n")); err != nil {
+		return false, err
+	}
+	word, err := readWord(c.In)
+	return word == "y" || word == "yes", err
+}
+
+// pageRows is how many rows are shown at a time: as many as the terminal has, but for the question.
+func pageRows(c *console.Console) int {
+	const usual, least = 24, 6
+	rows := usual
+	if f, ok := c.Out.(interface{ Fd() uintptr }); ok {
+		if _, n, err := term.GetSize(f.Fd()); err == nil && n > 0 {
+			rows = n
+		}
+	}
+	return max(rows-3, least)
+}
+
+// trustRows are what is shown of a folder, in rows of the terminal.
+func trustRows(c *console.Console, u wire.Untrusted) (rows []string) {
+	add := func(mark, text string) {
+		const in = "  " // what goes on in a further row is not taken for another line
+		room := 0
+		if c.Width > 0 {
+			room = max(c.Width-len(mark)-len(in), 1)
+		}
+		for i, row := range console.Wrap(console.VisibleLine(text), room) {
+			if i == 1 {
+				mark = strings.Repeat(" ", len(mark)) + in
+			}
+			rows = append(rows, mark+row)
+		}
+	}
+	head := c.ShortPath(u.Folder) + " has settings of its own that would allow agents more than yours do"
+	if u.Changed {
+		head += ", and they have changed since you trusted them"
+	}
+	add("", head+":")
+	added := map[string]bool{}
+	for _, line := range u.Added {
+		added[line] = true
+	}
+	for _, line := range u.Lines {
+		mark := "    "
+		if added[line] {
+			mark = "  + "
+		}
+		add(mark, line)
+	}
+	for _, line := range u.Gone {
+		add("  - ", line)
+	}
+	if u.Wide != "" {
+		add("", "Mind: "+u.Wide+".")
+	}
+	return rows
 }
 
 // readWord reads one line, and not a byte more: what follows is for the conversation.
