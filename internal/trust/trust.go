@@ -59,12 +59,12 @@ func (s *Store) name(folder string) string {
 // Check says whether a folder is trusted as it is. A worktree of a trusted repository is, if it
 // has the same contents and the repository knows it as its own.
 func (s *Store) Check(fp Fingerprint) (Verdict, error) {
-	if fp.Hash == "" || fp.TooMuch != "" {
+	if fp.Hash == "" {
 		return Verdict{}, nil
 	}
 	own, found, err := s.record(fp.Folder)
-	if err != nil {
-		return Verdict{}, err
+	if err != nil || fp.TooMuch != "" {
+		return Verdict{Before: found}, err
 	}
 	if found && own.Hash == fp.Hash {
 		return Verdict{Trusted: true}, nil

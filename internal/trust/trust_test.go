@@ -207,9 +207,15 @@ func TestTooMuch(t *testing.T) {
 		".claude/agents/a.md":   "---\nname: a\npermissionMode: " + strings.Repeat("x", maxShown) + "\n---\nx",
 	} {
 		dir := folder(t)
-		write(t, filepath.Join(dir, name), text)
 		write(t, filepath.Join(dir, ".claude/commands/c.md"), "!`id`")
+		if err := s.Grant(fingerprint(t, dir), true); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, name), text)
 		fp := fingerprint(t, dir)
+		if v, err := s.Check(fp); err != nil || v.Trusted || !v.Before {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
 		if cut := name == ".mcp.json"; cut != (fp.TooMuch == "") ||
 			cut != fp.Saw(filepath.Join(dir, name), digest([]byte(text))) {
 			t.Errorf("%s: %q", name, fp.TooMuch)
