@@ -77,9 +77,10 @@ func builtInCommands() []string {
 	return []string{"agent", "agents", "background", "bg", "bill", "bye", "clear", "compact", "context", "continue",
 		"cost",
 		"exit",
-		"expand", "fg", "foreground", "h", "help", "jobs", "kill", "log", "mode", "model", "new",
+		"expand", "fg", "foreground", "h", "help", "hooks", "jobs", "kill", "log", "mcp", "mode", "model", "new",
 		"output-style",
-		"permissions", "ps", "q", "quit", "reset", "resume", "show", "status", "stop", "task", "tasks", "todo", "todos",
+		"permissions", "plans", "ps", "q", "quit", "reset", "resume", "show", "skills", "status", "stop", "task",
+		"tasks", "todo", "todos",
 		"transcript",
 		"undo", "usage"}
 }

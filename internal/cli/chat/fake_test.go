@@ -438,6 +438,9 @@ func (f *fake) heardAll(t *testing.T, want ...string) {
 	}
 }
 
-func (f *fake) Skills(context.Context, wire.SkillQuery) (wire.SkillList, error) {
-	return wire.SkillList{Skills: []wire.Skill{{Name: "ship", People: true}}}, nil
+// Skills implements api.Using.
+func (f *fake) Skills(_ context.Context, q wire.SkillQuery) (wire.SkillList, error) {
+	return wire.SkillList{Skills: []wire.Skill{{Name: "ship", Source: q.Cwd + "/.claude/skills/ship/SKILL.md",
+		Description: "Ships what is ready, after all tests have passed and the notes are written.", People: true,
+		Models: true, Tools: []string{"Read", "Bash"}}}}, nil
 }

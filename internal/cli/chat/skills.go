@@ -23,8 +23,7 @@ func know(ctx context.Context, v *conversation, line string) {
 
 // skillsOf are the commands of files that people can say here. That they cannot be read is said where one is used.
 func skillsOf(ctx context.Context, v *conversation) []wire.Skill {
-	b := v.trees.next
-	list, err := v.trees.api.Skills(ctx, wire.SkillQuery{Place: wire.Place{Cwd: b.Cwd, Permissions: b.Permissions}})
+	list, err := v.trees.api.Skills(ctx, wire.SkillQuery{Place: placeOf(v)})
 	if err != nil {
 		return nil
 	}

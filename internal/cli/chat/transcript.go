@@ -127,14 +127,7 @@ func showContext(ctx context.Context, v *conversation, word string) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	c := *v.c
-	c.Out, c.Width = &b, v.width()
-	if err := c.Context(x); err != nil {
-		return err
-	}
-	v.say(strings.TrimSuffix(b.String(), "\n"))
-	return nil
+	return printed(v, func(c *console.Console) error { return c.Context(x) })
 }
 
 // foreground shows an agent or a command at work until its end; the conversation waits meanwhile.

@@ -74,34 +74,17 @@ func writeAgents(c *console.Console, list wire.AgentList) error {
 		if model == "" {
 			model = "inherit"
 		}
-		from := fromPlugin(a.Scope, a.Name, place(c, a.Source))
+		from := console.FromPlugin(a.Scope, a.Name, c.Place(a.Source))
 		if len(a.Shadows) > 0 {
-			from += " (replaces " + place(c, a.Shadows[0]) + ")"
+			from += " (replaces " + c.Place(a.Shadows[0]) + ")"
 		}
-		t.Row(console.Line(a.Name, 40), console.Line(model, 24), console.Line(toolsText(a.Tools), 48),
+		t.Row(console.Line(a.Name, 40), console.Line(model, 24), console.Line(console.ToolsText(a.Tools), 48),
 			console.Line(from, 0), console.Line(a.Description, 200))
 	}
 	return t.Write()
 }
 
 // place shows a path, or a text that begins with one, from the folder that the person is in.
-func place(c *console.Console, path string) string {
-	if below, ok := strings.CutPrefix(path, strings.TrimSuffix(c.Cwd, "/")+"/"); ok {
-		return below
-	}
-	return c.ShortPath(path)
-}
-
-func toolsText(tools []string) string {
-	switch {
-	case tools == nil:
-		return "all"
-	case len(tools) == 0:
-		return "none"
-	}
-	return strings.Join(tools, ", ")
-}
-
 func newAgentsCheck(c *console.Console) *cobra.Command {
 	q := wire.AgentQuery{Place: wire.Place{Cwd: c.Cwd}, Check: true}
 	var asJSON bool
@@ -154,7 +137,7 @@ func writeChecks(c *console.Console, files []wire.AgentCheck, asJSON bool) error
 			continue
 		}
 		for _, w := range f.Warnings {
-			if _, err := fmt.Fprintln(c.Out, console.Clean(place(c, w))); err != nil {
+			if _, err := fmt.Fprintln(c.Out, console.Clean(c.Place(w))); err != nil {
 				return err
 			}
 		}
@@ -217,9 +200,9 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	}
 	line("agent", p.Name)
 	line("use", strings.Join(strings.Fields(p.Description), " "))
-	line("from", place(c, p.Source))
+	line("from", c.Place(p.Source))
 	for _, s := range p.Shadows {
-		line("replaces", place(c, s))
+		line("replaces", c.Place(s))
 	}
 	line("model", p.Resolved)
 	effort := string(p.Asked)
@@ -237,7 +220,7 @@ func writeAgent(c *console.Console, p wire.AgentProfile) error {
 	count("max turns", int64(p.MaxTurns))
 	count("max tokens", p.Tokens)
 	if m := p.Memory; m != nil {
-		line("memory", string(m.Scope)+" ("+place(c, m.Folder)+")")
+		line("memory", string(m.Scope)+" ("+c.Place(m.Folder)+")")
 	}
 	if p.Background {
 		line("works", "in the background")
@@ -289,7 +272,7 @@ func isFree(ctx context.Context, c *console.Console, a api.API, name string) err
 	for _, t := range list.Agents {
 		if strings.EqualFold(t.Name, name) {
 			return &troupe.UserError{Problem: fmt.Sprintf("there is an agent %s already (%s)", t.Name,
-				place(c, t.Source)),
+				c.Place(t.Source)),
 				Hint: "A definition of this name would take its place. Choose another name.", Code: troupe.ExitUsage}
 		}
 	}
@@ -325,7 +308,7 @@ func writeNew(c *console.Console, base, name string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the definition: %w", err)
 	}
-	_, err = fmt.Fprintf(c.Out, "%s\nWhat it comes to: troupe agents show %s\n", place(c, path), name)
+	_, err = fmt.Fprintf(c.Out, "%s\nWhat it comes to: troupe agents show %s\n", c.Place(path), name)
 	return err
 }
 

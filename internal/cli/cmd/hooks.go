@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +31,7 @@ whether it counts. See docs/hooks.md.`,
 			if asJSON {
 				return c.JSON(list)
 			}
-			return writeHooks(c, list)
+			return c.Hooks(list)
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -71,38 +70,6 @@ troupe hooks try UserPromptSubmit --text "what is the password?"`,
 	fs.BoolVar(&q.Trust, "trust", false, "As if this folder were trusted")
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func writeHooks(c *console.Console, list wire.HookList) error {
-	for _, p := range list.Problems {
-		c.Warn(p)
-	}
-	if len(list.Hooks) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No hooks are set here; see docs/hooks.md.")
-		return err
-	}
-	type col = console.Column
-	t := c.Table(col{Title: "MOMENT"}, col{Title: "FOR", Spare: 2}, col{Title: "TYPE"}, col{Title: "RUNS", Spare: 1},
-		col{Title: "FROM", Spare: 3}, col{Title: "COUNTS"})
-	for _, h := range list.Hooks {
-		counts := "yes"
-		switch {
-		case h.Off != "":
-			counts = "no: " + h.Off
-		case h.Broken != "":
-			counts = "fails: " + h.Broken
-		}
-		from := place(c, h.Source)
-		if strings.HasPrefix(h.Scope, pluginScope+" ") {
-			from = h.Scope
-		}
-		if h.Agent != "" {
-			from += " (" + h.Agent + " and below)"
-		}
-		t.Row(string(h.Event), console.Line(cmp.Or(h.Matcher, "all"), 40), h.Type, console.Line(h.Run, 120),
-			console.Line(from, 0), console.Line(counts, 0))
-	}
-	return t.Write()
 }
 
 func writeTry(c *console.Console, list wire.HookList) error {

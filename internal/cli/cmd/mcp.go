@@ -45,52 +45,12 @@ started for it.`,
 			if asJSON {
 				return c.JSON(list)
 			}
-			return writeServers(c, list)
+			return c.Servers(list)
 		}),
 	}
 	cmd.Flags().BoolVar(&q.Trust, "trust", false, "As if this folder were trusted")
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func writeServers(c *console.Console, list wire.ServerList) error {
-	for _, p := range list.Problems {
-		c.Warn(p)
-	}
-	if len(list.Servers) == 0 {
-		_, err := fmt.Fprintln(c.Out, "No MCP servers hold here; `troupe mcp add` writes one down. A project's count "+
-			"once "+
-			"its folder is trusted.")
-		return err
-	}
-	type col = console.Column
-	t := c.Table(col{Title: "NAME"}, col{Title: "TYPE"}, col{Title: "TOOLS"}, col{Title: "SCOPE"}, col{Title: "FROM"},
-		col{Title: "RUNS", Spare: 1})
-	for _, s := range list.Servers {
-		t.Row(console.Line(s.Name, 40), s.Type, toolCount(s), s.Scope, console.Line(place(c, s.Source), 0),
-			console.Line(s.Line, 200))
-	}
-	if err := t.Write(); err != nil {
-		return err
-	}
-	for _, s := range list.Servers {
-		if why := cmp.Or(s.Off, s.Failed); why != "" {
-			if _, err := fmt.Fprintf(c.Out, "%s: %s\n", console.Line(s.Name, 40), console.Line(why, 500)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func toolCount(s wire.ServerRow) string {
-	switch {
-	case s.Off != "":
-		return "off"
-	case s.Failed != "":
-		return "?"
-	}
-	return fmt.Sprint(len(s.Tools))
 }
 
 func newMCPGet(c *console.Console) *cobra.Command {
@@ -105,7 +65,10 @@ func newMCPGet(c *console.Console) *cobra.Command {
 			}
 			for _, s := range list.Servers {
 				if strings.EqualFold(s.Name, args[0]) {
-					return writeServer(c, s, asJSON)
+					if asJSON {
+						return c.JSON(s)
+					}
+					return c.Server(s)
 				}
 			}
 			return console.Usage("there is no MCP server %q here; `troupe mcp list` shows those there are", args[0])
@@ -130,7 +93,11 @@ asked what it offers, and ended. What it says is kept, for the next session.`,
 				return err
 			}
 			s := list.Servers[0]
-			if err := writeServer(c, s, asJSON); err != nil {
+			show := c.Server
+			if asJSON {
+				show = func(s wire.ServerRow) error { return c.JSON(s) }
+			}
+			if err := show(s); err != nil {
 				return err
 			}
 			if s.Failed != "" {
@@ -141,53 +108,6 @@ asked what it offers, and ended. What it says is kept, for the next session.`,
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func writeServer(c *console.Console, s wire.ServerRow, asJSON bool) error {
-	if asJSON {
-		return c.JSON(s)
-	}
-	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, console.Line(value, 500))
-		}
-	}
-	line("name", s.Name)
-	line("type", s.Type)
-	if s.Type == "stdio" {
-		line("runs", s.Line)
-	} else {
-		line("url", s.Line)
-	}
-	line("scope", s.Scope)
-	line("from", place(c, s.Source))
-	for _, f := range s.Shadows {
-		line("replaces", place(c, f))
-	}
-	line("variables", strings.Join(s.Env, ", "))
-	line("headers", strings.Join(s.Headers, ", "))
-	line("sandbox", s.Sandbox)
-	switch s.Login {
-	case "in":
-		line("login", "yes")
-	case "expired":
-		line("login", "it has expired; troupe mcp login renews it")
-	}
-	line("off", s.Off)
-	line("failed", s.Failed)
-	if s.Off == "" && s.Failed == "" {
-		line("tools", fmt.Sprint(len(s.Tools)))
-		for _, t := range s.Tools {
-			fmt.Fprintf(&b, "  %s  %s\n", t.Name, console.Line(t.Description, 80))
-		}
-		line("prompts", strings.Join(s.Prompts, ", "))
-		if s.Resources {
-			line("resources", "yes")
-		}
-	}
-	_, err := fmt.Fprint(c.Out, b.String())
-	return err
 }
 
 func newMCPAdd(c *console.Console) *cobra.Command {
@@ -221,7 +141,7 @@ troupe mcp add odd --json '{"command": "odd", "timeout": 60000}'`,
 				c.Warn(n)
 			}
 			_, err = fmt.Fprintf(c.Out, "Wrote %s to %s. `troupe mcp test %s` tries it.\n", args[0],
-				place(c, done.File),
+				c.Place(done.File),
 				args[0])
 			return err
 		}),
@@ -291,7 +211,7 @@ func newMCPRemove(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(c.Out, "Took %s out of %s.\n", args[0], place(c, done.File))
+			_, err = fmt.Fprintf(c.Out, "Took %s out of %s.\n", args[0], c.Place(done.File))
 			return err
 		}),
 	}

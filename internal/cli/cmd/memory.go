@@ -60,7 +60,7 @@ func listMemories(c *console.Console, asJSON *bool) func(*cobra.Command, []strin
 			console.Column{Title: "FOLDER", Spare: 1})
 		for _, m := range found {
 			t.Row(console.Line(m.Agent, 40), memoryScope(m), fmt.Sprint(len(m.Files)),
-				console.Line(place(c, m.Folder), 0))
+				console.Line(c.Place(m.Folder), 0))
 		}
 		return t.Write()
 	})

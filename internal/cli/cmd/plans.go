@@ -2,14 +2,11 @@ package cmd
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/troupe-dev/troupe/internal/api"
 	"github.com/troupe-dev/troupe/internal/cli/console"
-	"github.com/troupe-dev/troupe/internal/wire"
 )
 
 // newPlans makes the command with its part.
@@ -28,7 +25,7 @@ person, was approved or was rejected.`,
 			if asJSON {
 				return jsonList(c, list)
 			}
-			return listPlans(c, list)
+			return c.Plans(list)
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
@@ -53,33 +50,9 @@ func newPlansShow(c *console.Console) *cobra.Command {
 			if asJSON {
 				return c.JSON(list[0])
 			}
-			_, err = fmt.Fprintln(c.Out, console.Visible(strings.TrimRight(list[0].Text, "\n")))
-			return err
+			return c.Plan(list[0])
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
-}
-
-func listPlans(c *console.Console, list []wire.Plan) error {
-	if len(list) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are no plans. `troupe --permission-mode plan` begins with one.")
-		return err
-	}
-	for _, p := range list {
-		state := string(p.State)
-		switch {
-		case p.State == "":
-			state = "its session is gone"
-		case p.Request != "":
-			state = "waits: troupe answer " + p.Request + " allow|deny"
-		case p.By != "":
-			state += " by " + console.VisibleLine(p.By)
-		}
-		if _, err := fmt.Fprintf(c.Out, "%s  %s  %s\n  %s\n", p.Changed.Local().Format("2006-01-02 15:04"),
-			console.VisibleLine(p.Name), state, console.VisibleLine(p.File)); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -81,7 +81,7 @@ func writePlugins(c *console.Console, list wire.PluginList) error {
 	t := c.Table(col{Title: "NAME"}, col{Title: "STATE"}, col{Title: "FROM", Spare: 3}, col{Title: "RUNS"},
 		col{Title: "WHAT FOR", Spare: 1})
 	for _, p := range list.Plugins {
-		t.Row(console.Line(p.ID, 60), pluginState(p), console.Line(place(c, p.From), 60), runsWhat(p),
+		t.Row(console.Line(p.ID, 60), pluginState(p), console.Line(c.Place(p.From), 60), runsWhat(p),
 			console.Line(p.Description, 200))
 	}
 	if err := t.Write(); err != nil {
@@ -155,8 +155,8 @@ func writePlugin(c *console.Console, p wire.PluginRow) error {
 	line("what for", p.Description)
 	line("state", pluginState(p))
 	line("because", p.Why)
-	line("folder", place(c, p.Folder))
-	line("from", place(c, p.From))
+	line("folder", c.Place(p.Folder))
+	line("from", c.Place(p.From))
 	line("agents", strings.Join(p.Agents, ", "))
 	line("skills", strings.Join(p.Skills, ", "))
 	line("commands", strings.Join(p.Commands, ", "))
@@ -171,7 +171,7 @@ func writePlugin(c *console.Console, p wire.PluginRow) error {
 	runs("new", p.Added)
 	runs("gone", p.Gone)
 	for _, w := range p.Warnings {
-		line("note", place(c, w))
+		line("note", c.Place(w))
 	}
 	_, err := fmt.Fprint(c.Out, b.String())
 	return err
@@ -229,7 +229,7 @@ func writePluginChecks(c *console.Console, list wire.PluginList, asJSON bool) er
 			continue
 		}
 		for _, w := range p.Warnings {
-			if _, err := fmt.Fprintln(c.Out, p.ID+": "+console.Clean(place(c, w))); err != nil {
+			if _, err := fmt.Fprintln(c.Out, p.ID+": "+console.Clean(c.Place(w))); err != nil {
 				return err
 			}
 		}
@@ -251,14 +251,6 @@ func writePluginChecks(c *console.Console, list wire.PluginList, asJSON bool) er
 
 // pluginScope is the scope of what plugins bring.
 const pluginScope = "plugin"
-
-// fromPlugin names the plugin that brings something, in the place of its file.
-func fromPlugin(scope, name, file string) string {
-	if plugin, _, ok := strings.Cut(name, ":"); ok && scope == pluginScope {
-		return "plugin " + plugin
-	}
-	return file
-}
 
 // newPluginsSet makes a command that changes what counts.
 func newPluginsSet(c *console.Console, action wire.PluginAction, use, short, long, example string) *cobra.Command {
@@ -303,7 +295,7 @@ func writePluginSet(c *console.Console, action wire.PluginAction, name string, l
 		if len(list.Plugins) == 1 {
 			text = fmt.Sprintf("`troupe plugins enable %s` has it count.", console.Line(list.Plugins[0].ID, 60))
 		}
-		_, err := fmt.Fprintf(c.Out, "Added %s with %s. %s\n", console.Line(place(c, name), 0),
+		_, err := fmt.Fprintf(c.Out, "Added %s with %s. %s\n", console.Line(c.Place(name), 0),
 			console.Count(len(list.Plugins), "plugin"), text)
 		return err
 	case wire.PluginEnable, wire.PluginDisable:
@@ -329,6 +321,6 @@ func writePluginSet(c *console.Console, action wire.PluginAction, name string, l
 func tellNotes(c *console.Console, n int, folder string) {
 	if n > 0 {
 		c.Warn(fmt.Sprintf("there is something to say about its files, %s: troupe plugins check %s",
-			console.Count(n, "note"), place(c, folder)))
+			console.Count(n, "note"), c.Place(folder)))
 	}
 }

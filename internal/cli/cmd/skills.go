@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,55 +35,12 @@ when a task needs them. Of two with one name the one that comes later here count
 			if asJSON {
 				return c.JSON(list)
 			}
-			return writeSkills(c, list)
+			return c.Skills(list)
 		}),
 	}
 	jsonFlag(cmd, &asJSON)
 	cmd.AddCommand(newSkillsCheck(c), newSkillsShow(c))
 	return cmd
-}
-
-func writeSkills(c *console.Console, list wire.SkillList) error {
-	for _, p := range list.Problems {
-		c.Warn(p)
-	}
-	if len(list.Skills) == 0 {
-		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe skills --help` says where they are looked for.")
-		return err
-	}
-	type col = console.Column
-	t := c.Table(col{Title: "NAME"}, col{Title: "USED BY", Spare: 3}, col{Title: "LEAVES", Spare: 2},
-		col{Title: "FROM"}, col{Title: "WHAT FOR", Spare: 1})
-	for _, s := range list.Skills {
-		from := fromPlugin(s.Scope, s.Name, place(c, s.Source))
-		if len(s.Shadows) > 0 {
-			from += " (replaces " + place(c, s.Shadows[0]) + ")"
-		}
-		t.Row(console.Line("/"+s.Name, 40), usedBy(s), console.Line(leaves(s), 48), console.Line(from, 0),
-			console.Line(s.Description, 200))
-	}
-	return t.Write()
-}
-
-func usedBy(s wire.Skill) string {
-	switch {
-	case s.Models && s.People:
-		return "people, models"
-	case s.Models:
-		return "models"
-	case s.People:
-		return "people"
-	}
-	return "none"
-}
-
-// leaves is what a skill leaves of a session's tools.
-func leaves(s wire.Skill) string {
-	text := toolsText(s.Tools)
-	if len(s.Without) > 0 {
-		text += " without " + strings.Join(s.Without, ", ")
-	}
-	return text
 }
 
 func newSkillsShow(c *console.Console) *cobra.Command {
@@ -115,8 +71,8 @@ func newSkillsShow(c *console.Console) *cobra.Command {
 				}
 			}
 			_, err = fmt.Fprintf(c.Out, "/%s  %s\nfrom: %s\nused by: %s\nleaves: %s\nits commands are %s\n\n%s\n",
-				console.Line(s.Name, 100), console.Line(s.Description, 400), place(c, s.Source), usedBy(s),
-				console.Line(leaves(s), 0), runs, console.Clean(s.Text))
+				console.Line(s.Name, 100), console.Line(s.Description, 400), c.Place(s.Source), console.UsedBy(s),
+				console.Line(console.Leaves(s), 0), runs, console.Clean(s.Text))
 			return err
 		}),
 	}
@@ -170,7 +126,7 @@ func writeSkillChecks(c *console.Console, files []wire.SkillCheck, asJSON bool) 
 			continue
 		}
 		for _, w := range f.Warnings {
-			if _, err := fmt.Fprintln(c.Out, console.Clean(place(c, w))); err != nil {
+			if _, err := fmt.Fprintln(c.Out, console.Clean(c.Place(w))); err != nil {
 				return err
 			}
 		}

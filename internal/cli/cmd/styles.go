@@ -42,7 +42,7 @@ definition of an agent one for its agents. Of two with one name the one that com
 
 func writeStyles(c *console.Console, list wire.SkillList) error {
 	for _, p := range list.Problems {
-		c.Warn(place(c, p))
+		c.Warn(c.Place(p))
 	}
 	if len(list.Styles) == 0 {
 		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe styles --help` says where they are looked for.")
@@ -52,9 +52,9 @@ func writeStyles(c *console.Console, list wire.SkillList) error {
 	t := c.Table(col{Title: "NAME"}, col{Title: "CHOSEN"}, col{Title: "PROMPT", Spare: 2}, col{Title: "FROM"},
 		col{Title: "WHAT FOR", Spare: 1})
 	for _, s := range list.Styles {
-		from := fromPlugin(s.Scope, s.Name, place(c, s.Source))
+		from := console.FromPlugin(s.Scope, s.Name, c.Place(s.Source))
 		if len(s.Shadows) > 0 {
-			from += " (replaces " + place(c, s.Shadows[0]) + ")"
+			from += " (replaces " + c.Place(s.Shadows[0]) + ")"
 		}
 		chosen, prompt := "", "without coding"
 		if s.Chosen {

@@ -20,6 +20,13 @@ type Table struct {
 	c       *Console
 	columns []Column
 	rows    [][]string
+	whole   bool
+}
+
+// Whole leaves no column out: what a terminal has no room for stands below the first of a row, with its title.
+func (t *Table) Whole() *Table {
+	t.whole = true
+	return t
 }
 
 // Table makes one. Without any title it has no line of them.
@@ -55,6 +62,9 @@ func (t *Table) Write() error {
 		room = t.c.Width
 	}
 	shown := t.fitting(widths, room)
+	if t.whole && len(shown) < len(t.columns) {
+		return t.below(room)
+	}
 	for _, row := range rows {
 		var b strings.Builder
 		for n, i := range shown {
@@ -68,6 +78,23 @@ func (t *Table) Write() error {
 			line = ansi.Truncate(line, room, "…")
 		}
 		if _, err := fmt.Fprintln(t.c.Out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below prints each row as its first cell and, wrapped, the others with their titles.
+func (t *Table) below(room int) error {
+	for _, row := range t.rows {
+		var more []string
+		for i, cell := range row[1:] {
+			if cell != "" {
+				more = append(more, strings.ToLower(t.columns[i+1].Title)+" "+cell)
+			}
+		}
+		lines := append([]string{ansi.Truncate(row[0], room, "…")}, Wrap(strings.Join(more, " · "), room-gap)...)
+		if _, err := fmt.Fprintln(t.c.Out, strings.Join(lines, "\n"+strings.Repeat(" ", gap))); err != nil {
 			return err
 		}
 	}

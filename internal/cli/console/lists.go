@@ -1,0 +1,236 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/troupe-dev/troupe/internal/wire"
+)
+
+// Lists of what is set up, as the commands print them and the conversation shows them.
+
+// pluginScope is the scope of what plugins bring.
+const pluginScope = "plugin"
+
+// Place is a path as it is shown: from this folder, or the home.
+func (c *Console) Place(path string) string {
+	if below, ok := strings.CutPrefix(path, strings.TrimSuffix(c.Cwd, "/")+"/"); ok {
+		return below
+	}
+	return c.ShortPath(path)
+}
+
+// ToolsText is a list of tools; nil is all of them.
+func ToolsText(tools []string) string {
+	switch {
+	case tools == nil:
+		return "all"
+	case len(tools) == 0:
+		return "none"
+	}
+	return strings.Join(tools, ", ")
+}
+
+// FromPlugin names the plugin that brings something, in the place of its file.
+func FromPlugin(scope, name, file string) string {
+	if plugin, _, ok := strings.Cut(name, ":"); ok && scope == pluginScope {
+		return "plugin " + plugin
+	}
+	return file
+}
+
+// Servers lists MCP servers.
+func (c *Console) Servers(list wire.ServerList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	if len(list.Servers) == 0 {
+		_, err := fmt.Fprintln(c.Out, "No MCP servers hold here; `troupe mcp add` writes one down. A project's count "+
+			"once "+
+			"its folder is trusted.")
+		return err
+	}
+	type col = Column
+	t := c.Table(col{Title: "NAME"}, col{Title: "TYPE"}, col{Title: "TOOLS"}, col{Title: "SCOPE", Spare: 3},
+		col{Title: "FROM", Spare: 2},
+		col{Title: "RUNS", Spare: 1}).Whole()
+	for _, s := range list.Servers {
+		t.Row(Line(s.Name, 40), s.Type, toolCount(s), s.Scope, Line(c.Place(s.Source), 0),
+			Line(s.Line, 200))
+	}
+	if err := t.Write(); err != nil {
+		return err
+	}
+	for _, s := range list.Servers {
+		if why := cmp.Or(s.Off, s.Failed); why != "" {
+			if _, err := fmt.Fprintf(c.Out, "%s: %s\n", Line(s.Name, 40), Line(why, 500)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func toolCount(s wire.ServerRow) string {
+	switch {
+	case s.Off != "":
+		return "off"
+	case s.Failed != "":
+		return "?"
+	}
+	return fmt.Sprint(len(s.Tools))
+}
+
+// Server shows one.
+func (c *Console) Server(s wire.ServerRow) error {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", name, Line(value, 500))
+		}
+	}
+	line("name", s.Name)
+	line("type", s.Type)
+	if s.Type == "stdio" {
+		line("runs", s.Line)
+	} else {
+		line("url", s.Line)
+	}
+	line("scope", s.Scope)
+	line("from", c.Place(s.Source))
+	for _, f := range s.Shadows {
+		line("replaces", c.Place(f))
+	}
+	line("variables", strings.Join(s.Env, ", "))
+	line("headers", strings.Join(s.Headers, ", "))
+	line("sandbox", s.Sandbox)
+	switch s.Login {
+	case "in":
+		line("login", "yes")
+	case "expired":
+		line("login", "it has expired; troupe mcp login renews it")
+	}
+	line("off", s.Off)
+	line("failed", s.Failed)
+	if s.Off == "" && s.Failed == "" {
+		line("tools", fmt.Sprint(len(s.Tools)))
+		for _, t := range s.Tools {
+			fmt.Fprintf(&b, "  %s  %s\n", t.Name, Line(t.Description, 80))
+		}
+		line("prompts", strings.Join(s.Prompts, ", "))
+		if s.Resources {
+			line("resources", "yes")
+		}
+	}
+	_, err := fmt.Fprint(c.Out, b.String())
+	return err
+}
+
+// Hooks lists hooks.
+func (c *Console) Hooks(list wire.HookList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	if len(list.Hooks) == 0 {
+		_, err := fmt.Fprintln(c.Out, "No hooks are set here; see docs/hooks.md.")
+		return err
+	}
+	type col = Column
+	t := c.Table(col{Title: "MOMENT"}, col{Title: "FOR", Spare: 2}, col{Title: "TYPE"}, col{Title: "RUNS", Spare: 1},
+		col{Title: "FROM", Spare: 3}, col{Title: "COUNTS"}).Whole()
+	for _, h := range list.Hooks {
+		counts := "yes"
+		switch {
+		case h.Off != "":
+			counts = "no: " + h.Off
+		case h.Broken != "":
+			counts = "fails: " + h.Broken
+		}
+		from := c.Place(h.Source)
+		if strings.HasPrefix(h.Scope, pluginScope+" ") {
+			from = h.Scope
+		}
+		if h.Agent != "" {
+			from += " (" + h.Agent + " and below)"
+		}
+		t.Row(string(h.Event), Line(cmp.Or(h.Matcher, "all"), 40), h.Type, Line(h.Run, 120),
+			Line(from, 0), Line(counts, 0))
+	}
+	return t.Write()
+}
+
+// Skills lists skills and commands of files.
+func (c *Console) Skills(list wire.SkillList) error {
+	for _, p := range list.Problems {
+		c.Warn(p)
+	}
+	if len(list.Skills) == 0 {
+		_, err := fmt.Fprintln(c.Out, "There are none here; `troupe skills --help` says where they are looked for.")
+		return err
+	}
+	type col = Column
+	t := c.Table(col{Title: "NAME"}, col{Title: "USED BY", Spare: 3}, col{Title: "LEAVES", Spare: 2},
+		col{Title: "FROM"}, col{Title: "WHAT FOR", Spare: 1}).Whole()
+	for _, s := range list.Skills {
+		from := FromPlugin(s.Scope, s.Name, c.Place(s.Source))
+		if len(s.Shadows) > 0 {
+			from += " (replaces " + c.Place(s.Shadows[0]) + ")"
+		}
+		t.Row(Line("/"+s.Name, 40), UsedBy(s), Line(Leaves(s), 48), Line(from, 0),
+			Line(s.Description, 200))
+	}
+	return t.Write()
+}
+
+// UsedBy says who uses a skill.
+func UsedBy(s wire.Skill) string {
+	switch {
+	case s.Models && s.People:
+		return "people, models"
+	case s.Models:
+		return "models"
+	case s.People:
+		return "people"
+	}
+	return "none"
+}
+
+// Leaves is what a skill leaves of a session's tools.
+func Leaves(s wire.Skill) string {
+	text := ToolsText(s.Tools)
+	if len(s.Without) > 0 {
+		text += " without " + strings.Join(s.Without, ", ")
+	}
+	return text
+}
+
+// Plans lists plans.
+func (c *Console) Plans(list []wire.Plan) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(c.Out, "There are no plans. `troupe --permission-mode plan` begins with one.")
+		return err
+	}
+	for _, p := range list {
+		state := string(p.State)
+		switch {
+		case p.State == "":
+			state = "its session is gone"
+		case p.Request != "":
+			state = "waits: troupe answer " + p.Request + " allow|deny"
+		case p.By != "":
+			state += " by " + VisibleLine(p.By)
+		}
+		if _, err := fmt.Fprintf(c.Out, "%s  %s  %s\n  %s\n", p.Changed.Local().Format("2006-01-02 15:04"),
+			VisibleLine(p.Name), state, VisibleLine(p.File)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plan prints the text of one.
+func (c *Console) Plan(p wire.Plan) error {
+	_, err := fmt.Fprintln(c.Out, Visible(strings.TrimRight(p.Text, "\n")))
+	return err
+}
