@@ -239,6 +239,9 @@ type RequestAnswered struct {
 	Mail        MailID      `json:"mail,omitempty"`   // the mail that brought it; "" if a deadline did
 	Caller      *Caller     `json:"caller,omitempty"` // who answered; nil: a rule or a deadline did
 	Auto        bool        `json:"auto,omitempty"`   // the model of mode auto did
+	// Input replaces what was asked about, and Places are those of the call with it; only hooks say that.
+	Input  string `json:"input,omitempty"`
+	Places string `json:"places,omitempty"`
 }
 
 // Answer is what was said.

@@ -14,6 +14,7 @@ type inAsked struct {
 	request  troupe.RequestID
 	said     troupe.HookSaid
 	decision troupe.Decision // with what they say
+	places   string          // of the call with the input that they give it
 	version  int
 }
 
@@ -49,11 +50,13 @@ func (hk *hooking) opened(i int) {
 		in := inAsked{call: i, request: r.ID, said: h.Run(ctx, m, false)}
 		in.said.Ran = append(in.said.Ran, runBeside(a.tree, h, m)...)
 		if in.said.Effect == troupe.Allow {
-			access, err := t.Access(c.env(), c.call.Input)
+			input := cmp.Or(in.said.Input, c.call.Input)
+			access, err := t.Access(c.env(), input)
 			c.call.Judged = &troupe.Judgement{By: in.said.By, Effect: troupe.Allow}
 			if in.decision, in.version = c.decide(access); err != nil {
 				in.decision.Effect = troupe.Deny
 			}
+			in.places = placesOf(access, in.decision.Opens)
 		}
 		a.post(in)
 	})
@@ -130,7 +133,11 @@ func (hk *hooking) answered(in inAsked) error {
 	default:
 		return hk.a.stopBy(stopOf(in.said))
 	}
-	if err := hk.a.stage(hk.a.requests.answer(in.call, ans, "", nil)); err != nil {
+	settles := hk.a.requests.answer(in.call, ans, "", nil)
+	if ans.Effect == troupe.Allow && in.said.Input != "" {
+		settles.Input, settles.Places = in.said.Input, in.places
+	}
+	if err := hk.a.stage(settles); err != nil {
 		return err
 	}
 	return hk.a.stopBy(stopOf(in.said))

@@ -176,7 +176,8 @@ func (rs *requests) settle(m troupe.Mail) troupe.Body {
 	return rs.answer(c, *m.Answer, m.ID, m.Caller)
 }
 
-func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID, by *troupe.Caller) troupe.Body {
+func (rs *requests) answer(i int, ans troupe.Answer, mail troupe.MailID,
+	by *troupe.Caller) troupe.RequestAnswered {
 	c := rs.a.st.Calls[i]
 	rs.a.hooks.settled(c.Request.ID)
 	if q := rs.midway[i]; q != nil && q.id == c.Request.ID {

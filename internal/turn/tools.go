@@ -203,11 +203,26 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 	}
 	f.move(c, CallPending)
 	c.Asked, c.Answer, c.AnsweredBy = f.s.changed, f.s.changed.Answer, nil
+	if b.Input != "" {
+		c.replaced(b)
+	}
 	if b.Mail != "" && b.Caller != nil && b.Caller.Right == troupe.RightOwner {
 		c.AnsweredBy = b.Caller
 		f.s.refused.auto = 0
 	}
 	return nil
+}
+
+// replaced gives a call the input for which it was allowed. The request stays as it was opened.
+func (c *Call) replaced(b troupe.RequestAnswered) {
+	var said troupe.Judgement
+	if c.Judged != nil {
+		said = *c.Judged
+	}
+	said.By, said.Input = b.By, b.Input
+	asked := *c.Asked
+	asked.Places = b.Places
+	c.Input, c.Judged, c.Asked = b.Input, &said, &asked
 }
 
 // settleRequest closes the open request about a call, if there is one. Requests are shared with

@@ -313,6 +313,9 @@ func describeCall(e troupe.Event) string {
 		if b.Rule != "" {
 			text += ", and from now on " + console.Line(b.Rule, 0)
 		}
+		if b.Input != "" {
+			text += ", with another input: " + console.Line(b.Input, 0)
+		}
 		return text + indent(b.Note)
 	case troupe.Ended:
 		text := line("run %d ends: %s", b.Outcome.Run, console.EndWord(string(b.Outcome.Status)))

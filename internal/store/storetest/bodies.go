@@ -119,7 +119,7 @@ func bodies() []troupe.Body {
 			Note: "once",
 			Rule: "Bash(rm -r ./x)", Said: []troupe.Said{{Choices: []string{"the first"}, Text: "or none"}},
 			Mode: troupe.ModeAcceptEdits, Mail: "m",
-			Caller: &you, Auto: true,
+			Caller: &you, Auto: true, Input: `{"file_path":"safe"}`, Places: "1234",
 		},
 		troupe.Compacted{
 			Generation: 3, Blocks: blocks, Covers: 41, Why: "the window is full", Model: "m-1", Usage: usage, Cost: 8,
