@@ -70,15 +70,15 @@ func (s Set) Or(before Set) Set {
 }
 
 // Renewed is the set with what another one, read later, has new or changed, and the names of that. What came by a flag
-// stays, and so does what is gone or cannot be used any more: agents were told of it. A type whose hooks are others
-// stays as it is too, or is not there yet: hooks are those that the run began with, and it may not work without its
-// own.
+// stays, and so does what is gone or cannot be used any more: agents were told of it. A type whose hooks or servers are
+// others stays as it is too: both are those that the run began with. A new one with hooks is not there yet: it may not
+// work without its own.
 func (s Set) Renewed(by Set) (now Set, names []string) {
 	now = Set{types: maps.Clone(s.types), broken: maps.Clone(s.broken)}
 	for key, d := range by.types {
 		had, there := s.types[key]
 		if d.Source == troupe.BuiltIn || d.Scope == ScopeFlag || !bytes.Equal(had.Hooks, d.Hooks) ||
-			there && (had.Scope == ScopeFlag || same(had, d)) {
+			there && (had.Scope == ScopeFlag || !same(had.Servers, d.Servers) || same(had, d)) {
 			continue
 		}
 		now.types[key] = d
@@ -89,8 +89,8 @@ func (s Set) Renewed(by Set) (now Set, names []string) {
 	return now, names
 }
 
-// same reports whether two definitions are stored the same way.
-func same(a, b Definition) bool {
+// same reports whether two definitions, or parts of them, are stored the same way.
+func same[T any](a, b T) bool {
 	if reflect.DeepEqual(a, b) {
 		return true // which is quickly seen, and nearly always so
 	}

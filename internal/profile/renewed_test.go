@@ -33,6 +33,11 @@ func TestRenewed(t *testing.T) {
 	write("other.md", agent("other", "as it was"))
 	write("gone.md", agent("gone", "as it was"))
 	write("spoilt.md", agent("spoilt", "as it was"))
+	served := func(name, text, server string) string {
+		return strings.Replace(agent(name, text), "tools: Read", "mcpServers: ["+server+"]", 1)
+	}
+	write("served.md", served("served", "as it was", "one"))
+	write("worded.md", served("worded", "as it was", "one"))
 	had := load(`{"flagged": {"description": "by flag", "prompt": "x"}}`)
 	// As another process reads it.
 	var kept profile.Set
@@ -48,17 +53,20 @@ func TestRenewed(t *testing.T) {
 	guard := "hooks: {PreToolUse: [{hooks: [{type: command, command: guard}]}]}\ntools: Read"
 	write("guarded.md", strings.Replace(agent("guarded", "begins with hooks"), "tools: Read", guard, 1))
 	write("same.md", strings.Replace(agent("same", "gets hooks"), "tools: Read", guard, 1))
+	write("served.md", served("served", "has another server", "two"))
+	write("worded.md", served("worded", "otherwise", "one"))
 	write("spoilt.md", "---\nname: spoilt\ntools: [\n---\n")
 	write("explore.md", agent("Explore", "of the user's own"))
 	if err := os.Remove(filepath.Join(dir, "gone.md")); err != nil {
 		t.Fatal(err)
 	}
 	now, names := kept.Renewed(load(""))
-	if want := []string{"Explore", "new", "other"}; !slices.Equal(names, want) {
+	if want := []string{"Explore", "new", "other", "worded"}; !slices.Equal(names, want) {
 		t.Errorf("told are %q, want %q", names, want)
 	}
 	for name, want := range map[string]string{"same": "as it was", "other": "otherwise", "gone": "as it was",
-		"spoilt": "as it was", "new": "it is new", "flagged": "by flag", "Explore": "of the user's own"} {
+		"spoilt": "as it was", "new": "it is new", "flagged": "by flag", "Explore": "of the user's own",
+		"served": "as it was", "worded": "otherwise"} {
 		if d, err := now.Lookup(name); err != nil || d.Description != want {
 			t.Errorf("%s is %q (%v), want %q", name, d.Description, err, want)
 		}

@@ -140,7 +140,7 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 	if err != nil {
 		return fleet.Birth{}, err
 	}
-	offer, err := bs.a.h.offer(toolsOf(bs.a, profile.Type), profile.Tools)
+	offer, err := bs.a.h.offer(toolsOf(bs.a, &profile), profile.Tools)
 	if err != nil {
 		return fleet.Birth{}, err
 	}

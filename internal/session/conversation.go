@@ -81,7 +81,7 @@ func (ex *exchange) openConversation(ctx context.Context) (conversation, error) 
 // offered is what the session's model was told of its tools when it was born, whatever has
 // become of them. Those of old logs, and of such as lost it, are told what the tools are now.
 func (ex *exchange) offered(ctx context.Context) (tools []troupe.Tool, err error) {
-	p, all := ex.a.st.Profile, toolsOf(ex.a, ex.a.st.Session.Type)
+	p, all := ex.a.st.Profile, toolsOf(ex.a, &ex.a.st.Profile)
 	if p.Offer == "" {
 		return all.Specs(p.Tools), nil
 	}

@@ -23,7 +23,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 	defer h.unhold(t)
 	defer t.buffer(b.Root)()
 	var born []fleet.Born
-	if b.Offer, err = h.offer(rolesOf(roles).tools(h, b.Profile.Type), b.Profile.Tools); err != nil {
+	if b.Offer, err = h.offer(rolesOf(roles).tools(h, &b.Profile), b.Profile.Tools); err != nil {
 		return err
 	}
 	b.Brief = h.rootBrief(h.folders.of(b.Cwd), b.Profile, b.Authority, b.Settings, b.Caps, roles)

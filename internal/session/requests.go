@@ -305,7 +305,7 @@ func (rs *requests) rejudgeOpen(ctx context.Context) {
 		if r == nil || r.Kind.AboutBirths() || r.Kind.OfAgent() || rs.a.calls.working[i] != nil {
 			continue
 		}
-		t, ok := toolsOf(rs.a, rs.a.st.Session.Type).Find(rs.a.st.Calls[i].Name)
+		t, ok := toolsOf(rs.a, &rs.a.st.Profile).Find(rs.a.st.Calls[i].Name)
 		if !ok {
 			continue
 		}

@@ -71,7 +71,7 @@ func (cs *calls) withoutMissing(calls []int) (rest []int, err error) {
 // runCall carries out a call, or has its tool do so.
 func (cs *calls) runCall(ctx context.Context, i int) error {
 	call := cs.a.st.Calls[i].Call
-	t, ok := toolsOf(cs.a, cs.a.st.Session.Type).Find(call.Name)
+	t, ok := toolsOf(cs.a, &cs.a.st.Profile).Find(call.Name)
 	switch {
 	case !ok:
 		return cs.finishText(i, fmt.Sprintf("there is no tool %q; the tools here are %s", call.Name,

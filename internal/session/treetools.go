@@ -14,8 +14,8 @@ import (
 // treeTools is what Roles also are where a tree has tools beside those that every tree has: those of servers, which
 // its sessions share. They come with the tree and go with it.
 type treeTools interface {
-	// Tools are all tools of the agents of a type.
-	Tools(kind string) tool.Set
+	// Tools are all tools of an agent with this profile. It may have been born when its type was another.
+	Tools(p *troupe.Profile) tool.Set
 	// Ended is told that a run of a session is over, and must not block.
 	Ended(id troupe.SessionID)
 	// News is what became of the tools of a session that was born with this profile since it was last asked: words
@@ -36,12 +36,12 @@ func rolesOf(r Roles) treeRoles {
 	return treeRoles{r, own}
 }
 
-// tools are those of the agents of a type.
-func (r treeRoles) tools(h *Hub, kind string) tool.Set {
+// tools are those of an agent with this profile.
+func (r treeRoles) tools(h *Hub, p *troupe.Profile) tool.Set {
 	if r.own == nil {
 		return h.d.Tools
 	}
-	return r.own.Tools(kind)
+	return r.own.Tools(p)
 }
 
 func (r *treeRoles) replace(h *Hub, with Roles) {
@@ -57,12 +57,12 @@ func (r *treeRoles) close(h *Hub) {
 	}
 }
 
-// toolsOf are the tools of the agents of a type in the tree of a session.
-func toolsOf(a *actor, kind string) tool.Set {
+// toolsOf are the tools of an agent with this profile in the tree of a session.
+func toolsOf(a *actor, p *troupe.Profile) tool.Set {
 	a.tree.mu.Lock()
 	r := a.tree.roles
 	a.tree.mu.Unlock()
-	return r.tools(a.h, kind)
+	return r.tools(a.h, p)
 }
 
 // tellTools tells the session before its next reply which of its tools came and went.

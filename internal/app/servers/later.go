@@ -78,10 +78,8 @@ func (t *Tree) News(id troupe.SessionID, p troupe.Profile) string {
 	if k == nil || k.played != nil {
 		return ""
 	}
-	refs, source := t.refs(p.Type)
-	have, _ := k.Of(refs, source)
 	var b strings.Builder
-	for _, s := range have {
+	for _, s := range t.serversOf(k, &p) {
 		now, ok := t.later.list(s, id)
 		if !ok {
 			continue

@@ -36,24 +36,48 @@ func (r *Registry) Open(cwd string, static tool.Set, refs func(kind string) ([]e
 }
 
 // Tools implements session.TreeTools.
-func (t *Tree) Tools(kind string) tool.Set {
+func (t *Tree) Tools(p *troupe.Profile) tool.Set {
+	k := t.r.Known(t.cwd)
+	if k == nil {
+		return t.static
+	}
+	have := t.serversOf(k, p)
+	key := p.Type
+	for i := range have {
+		key += "\n" + have[i].Name
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if set, ok := t.sets[kind]; ok {
-		return set
-	}
-	set := t.static
-	if k := t.r.Known(t.cwd); k != nil {
-		refs, source := t.refs(kind)
-		have, _ := k.Of(refs, source) // what is missing was said at the birth
+	set, ok := t.sets[key]
+	if !ok {
 		more := t.descriptors(k, have)
 		if t.wrap != nil {
 			more = t.wrap(more)
 		}
-		set = set.With(more...)
+		set = t.static.With(more...)
+		t.sets[key] = set
 	}
-	t.sets[kind] = set
 	return set
+}
+
+// serversOf are the servers of an agent with this profile: those that its type has, and of the others that hold in
+// the folder those whose tools it was born with.
+func (t *Tree) serversOf(k *Known, p *troupe.Profile) []Server {
+	refs, source := t.refs(p.Type)
+	have, _ := k.Of(refs, source) // what is missing was said at the birth
+	if refs == nil {
+		return have
+	}
+	all, _ := k.Of(nil, "")
+	for _, s := range all {
+		head := entry.Head(s.Name)
+		born := func(name string) bool { return strings.HasPrefix(name, head) }
+		if (slices.ContainsFunc(p.Tools, born) || slices.ContainsFunc(p.Deferred, born)) &&
+			!slices.ContainsFunc(have, func(h Server) bool { return entry.Head(h.Name) == head }) {
+			have = append(have, s)
+		}
+	}
+	return have
 }
 
 // Ended implements session.TreeTools.
