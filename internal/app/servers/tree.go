@@ -3,6 +3,7 @@ package servers
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/troupe-dev/troupe"
