@@ -73,7 +73,8 @@ func begins(tb testing.TB, r *Registry, p Places) {
 	facts := k.Facts(have)
 	t := r.Open(p.Cwd, tool.Set{}, func(string) ([]entry.Ref, string) { return nil, "" }, nil)
 	defer t.Close()
-	if set := t.Tools(&troupe.Profile{Type: "main"}); len(problems) > 0 || len(have) != 50 || len(facts) != 1000 || len(t.States()) > 0 {
+	if set := t.Tools(&troupe.Profile{Type: "main"}); len(problems) > 0 || len(have) != 50 || len(facts) != 1000 ||
+		len(t.States()) > 0 {
 		tb.Fatal(problems, len(have), len(facts), set)
 	}
 }
