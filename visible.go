@@ -3,6 +3,7 @@ package troupe
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -70,4 +71,64 @@ func VisibleLine(s string) string {
 		s = text[end:]
 	}
 	return b.String()
+}
+
+// Clean makes text from elsewhere safe to print, and leaves it the text it is: what is not seen is written out, as
+// Visible does, but for line breaks, tabs, spaces of other kinds, icons, and the joiners and selectors of form without
+// which emoji and some scripts cannot be written.
+func Clean(s string) string {
+	if strings.IndexFunc(s, hides) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	var before rune
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i-1])
+			before = 0
+		case !hides(r) || joins(before, r, s[i:]):
+			b.WriteRune(r)
+			before = r
+		default:
+			fmt.Fprintf(&b, `\u{%04x}`, r)
+			before = 0
+		}
+	}
+	return b.String()
+}
+
+// hides reports whether a character moves the cursor, turns the direction of writing, or is not there to be seen.
+func hides(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || !Unseen(r) || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	case unicode.IsPrint(r):
+		return true
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// joins reports whether a joiner or a selector of form belongs to what stands before it.
+func joins(before, r rune, rest string) bool {
+	const (
+		text, emoji       = 0xfe0e, 0xfe0f
+		nonJoiner, joiner = 0x200c, 0x200d
+		keycap            = "\u20e3"
+	)
+	switch r {
+	case text, emoji:
+		return strings.HasPrefix(rest, keycap) ||
+			before > unicode.MaxASCII && !hides(before) && !unicode.IsLetter(before)
+	case nonJoiner, joiner:
+		if unicode.In(before, unicode.So, unicode.Sk) || before == emoji {
+			return true
+		}
+		return unicode.In(before, unicode.L, unicode.Mn, unicode.Mc) && !hides(before) &&
+			!unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Inherited)
+	}
+	return false
 }

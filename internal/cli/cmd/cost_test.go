@@ -29,10 +29,10 @@ func TestWriteCost(t *testing.T) {
 	if err := writeCost(&console.Console{Out: &b}, bill); err != nil {
 		t.Fatal(err)
 	}
-	want := `AGENT                    MODEL        TURNS  INPUT  CACHED  WRITTEN  OUTPUT  COST     TIME
-main                     anthropic/x  2      1k     30k     900      500     $1.50    1 min 1 s
-main/Auth\u202eExplorer  script:x     1      1k     30k     900      500     $0.0042  0.9 s
-all                                   3      2k     60k     2k       1k      $1.50
+	want := `AGENT                      MODEL        TURNS  INPUT  CACHED  WRITTEN  OUTPUT  COST     TIME
+main                       anthropic/x  2      1k     30k     900      500     $1.50    1 min 1 s
+main/Auth\u{202e}Explorer  script:x     1      1k     30k     900      500     $0.0042  0.9 s
+all                                     3      2k     60k     2k       1k      $1.50
 No price is known for script:x; its tokens are counted, its cost is not.
 
 limit of tokens                             65k of 100k             65 %

@@ -16,8 +16,12 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// planted sets a terminal's title, clears the screen, and goes on on a line that passes for one of ours.
-const planted = "x\x1b]0;PWN\x07\x1b[2J\u009b31m\u202e\nFORGED"
+// planted holds what nobody sees, goes on on a line that passes for one of ours, sets a terminal's title and clears the
+// screen.
+const planted = "x" + unseen + "\x1b\nFORGED]0;PWN\x07\x1b[2J\u009b31m\u202e\u200e\u061c\ufeff\u00ad\U000e0041\u3164"
+
+// unseen is short, for lists cut texts.
+const unseen = "\u200b"
 
 // plant puts it into every text below a value, but not into ids and words of our own, which have types.
 func plant(v reflect.Value, depth int) {
@@ -169,7 +173,7 @@ func TestNothingPrintedActsOnTheTerminal(t *testing.T) {
 			t.Errorf("%s shows nothing of what was planted:\n%s", name, out.String())
 		}
 		for line := range strings.Lines(out.String()) {
-			if strings.ContainsAny(line, "\x1b\a\u009b\u202e") {
+			if strings.ContainsAny(line, "\x1b\a\u009b\u202e\u2028\u200e\u061c\ufeff\u00ad\U000e0041\u3164"+unseen) {
 				t.Errorf("%s: %q", name, line)
 			}
 			// Replies, results and problems may have lines.

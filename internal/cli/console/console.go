@@ -287,27 +287,8 @@ func (c *Console) Color(tty bool) bool {
 	return tty && term != "dumb"
 }
 
-// Clean makes text from elsewhere safe to print: control characters, which could move the
-// cursor or hide what follows, become visible. Newlines and tabs stay.
-func Clean(s string) string {
-	if strings.IndexFunc(s, isControl) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if isControl(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-func isControl(r rune) bool {
-	return (r < 0x20 && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) || (r >= 0x202a && r <= 0x202e) ||
-		(r >= 0x2066 && r <= 0x2069)
-}
+// Clean is troupe.Clean.
+func Clean(s string) string { return troupe.Clean(s) }
 
 // Line puts text on one line of at most n characters.
 func Line(s string, n int) string {

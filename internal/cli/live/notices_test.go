@@ -40,8 +40,8 @@ func TestNotices(t *testing.T) {
 		"main: most of a limit is used up: all agents together have used 8 of 10 tokens",
 		"main: most of a limit is used up: 4 of 5 model replies are used up",
 		"Auth Explorer: most of a limit is used up: 4 of 5 model replies are used up",
-		"main: waits until " + clock(time.Hour) + `, then tries again: rate limit\u202e`,
-		"Auth Explorer: waits until " + clock(2*time.Hour) + `, then tries again: rate limit\u202e`,
+		"main: waits until " + clock(time.Hour) + `, then tries again: rate limit\u{202e}`,
+		"Auth Explorer: waits until " + clock(2*time.Hour) + `, then tries again: rate limit\u{202e}`,
 		"main: goes on with x/small: overloaded",
 	}
 	if fmt.Sprint(told) != fmt.Sprint(want) {

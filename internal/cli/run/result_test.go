@@ -19,7 +19,7 @@ func TestResultOnTerminal(t *testing.T) {
 		tty  bool
 		want string
 	}{
-		{true, "a\\u001b[2J\\u001b]0;t\\u0007\\u202eb\tc\n\nd\\u009b1A\\u000d\n"},
+		{true, "a\\u{001b}[2J\\u{001b}]0;t\\u{0007}\\u{202e}b\tc\n\nd\\u{009b}1A\\u{000d}\n"},
 		{false, "a\x1b[2J\x1b]0;t\a\u202eb\tc\n\nd\u009b1A\r\n"},
 	} {
 		var out, warned bytes.Buffer
