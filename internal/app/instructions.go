@@ -7,21 +7,53 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe/internal/config"
+	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/instruction"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/skill"
 )
 
 // instructions remember what was found for agents that work in a folder. Without it each file that an agent reads would
 // have all of it looked for.
 type instructions struct {
-	mu    sync.Mutex
-	known map[string]loadedAt
+	mu     sync.Mutex
+	known  map[string]loadedAt
+	skills map[string]*skillsAt // of folders, as they were read last
 }
 
 type loadedAt struct {
 	instruction.Loaded
 
 	at time.Time
+	// skills are those that models are told of when a file is touched that they are for; nil: not looked for yet.
+	skills *skillsAt
+}
+
+type skillsAt struct {
+	signature string // of the folders that they were read from
+	some      []skill.Skill
+}
+
+// skillsFor are the skills that are for a file which a session in a folder has read or written.
+func (x *instructions) skillsFor(s skills, cwd, file string) (out []session.Instruction) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	had := x.known[cwd] // it was loaded just now
+	if had.skills == nil {
+		had.skills = s.limited(cwd, x.skills[cwd])
+		if x.skills == nil || len(x.skills) > mostInstructed {
+			x.skills = make(map[string]*skillsAt)
+		}
+		x.known[cwd], x.skills[cwd] = had, had.skills
+	}
+	folders := config.Folders(cwd)
+	for _, k := range had.skills.some {
+		if k.For(file, folders[0]) {
+			out = append(out, session.Instruction{Paths: []string{k.Source, k.Real}, Skill: k.Name,
+				Text: front.Listing("", []front.Entry{{Name: k.Name, Text: k.Description}}, 1000, "")})
+		}
+	}
+	return out
 }
 
 // instructionsFresh is for how long what was found is used again. Files that come meanwhile are told later.
@@ -39,7 +71,7 @@ func (x *instructions) load(a *App, guard *guard, cwd string, fresh bool) instru
 	if x.known == nil || len(x.known) > mostInstructed {
 		x.known = make(map[string]loadedAt)
 	}
-	x.known[cwd] = loadedAt{found, now}
+	x.known[cwd] = loadedAt{Loaded: found, at: now}
 	return found
 }
 

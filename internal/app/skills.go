@@ -98,6 +98,32 @@ func (s skills) load(cwd string) (skill.Set, []front.Finding, error) {
 	return set, p.toTell(problems), nil
 }
 
+// limited are the skills of a folder that are for some files only. Where no file of a skill has changed since they were
+// read last, they are those.
+func (s skills) limited(cwd string, before *skillsAt) *skillsAt {
+	out := &skillsAt{}
+	p, err := s.app.policyOf(cwd)
+	if err != nil {
+		s.app.env.Log.Warn("skills are left out: settings cannot be read", "folder", cwd, "err", err)
+		return out
+	}
+	src := s.sources(p, cwd)
+	folders := []front.Source{{Path: trustFolder(s.app.dirs)}}
+	for _, f := range src.Folders {
+		folders = append(folders, f.Source)
+	}
+	if out.signature = front.Signature(folders); before != nil && before.signature == out.signature {
+		return before
+	}
+	set, _ := skill.Load(src)
+	for _, k := range set.List() {
+		if k.Offered() && len(k.Paths) > 0 {
+			out.some = append(out.some, k)
+		}
+	}
+	return out
+}
+
 // toldSkills implements session.Skills.
 type toldSkills struct{ skill.Set }
 

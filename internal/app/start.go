@@ -84,7 +84,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		},
 		About: func(cwd, file string) []session.Instruction {
 			files, _ := e.instructions.load(a, e.guard, cwd, false).About(file)
-			return a.blocks(files)
+			return append(a.blocks(files), e.instructions.skillsFor(skills{a, e.guard}, cwd, file)...)
 		},
 		Readable:  []string{documents(a.dirs)},
 		OutputDir: a.outputDir, Environ: environ, Home: resolved(a.dirs.Home), Mask: a.masker(), Masked: masked,

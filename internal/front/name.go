@@ -94,3 +94,17 @@ func Opening(text string) string {
 	}
 	return strings.Join(paragraph, " ")
 }
+
+// SplitPatterns takes a line of patterns for names of files apart at its commas, those within braces apart.
+func SplitPatterns(line string) []string {
+	depth := 0
+	return strings.FieldsFunc(line, func(r rune) bool {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		}
+		return r == ',' && depth <= 0
+	})
+}

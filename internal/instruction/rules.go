@@ -107,7 +107,7 @@ func (l *loader) patterns(file string, doc front.Document) (patterns []string, l
 		words := f.Value.List
 		switch f.Value.Kind {
 		case front.Text:
-			words = splitPatterns(f.Value.Text)
+			words = front.SplitPatterns(f.Value.Text)
 		case front.Nothing, front.List:
 		case front.Unreadable, front.Tree:
 			l.problem("%s:%d: %s is not a list of patterns, so the rule is told for no file", file, f.Line, f.Key)
@@ -123,20 +123,6 @@ func (l *loader) patterns(file string, doc front.Document) (patterns []string, l
 		}
 	}
 	return patterns, limited
-}
-
-// splitPatterns takes a line of patterns apart at its commas, those within braces apart.
-func splitPatterns(line string) []string {
-	depth := 0
-	return strings.FieldsFunc(line, func(r rune) bool {
-		switch r {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		return r == ',' && depth <= 0
-	})
 }
 
 // About finds what is told when an agent has read or written a file: the rules for it, and what lies in the folders

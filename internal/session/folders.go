@@ -28,13 +28,18 @@ type Surroundings struct {
 type Instruction struct {
 	Paths []string // as it is named, and where it really lies
 	Text  string
+	// Skill is the name of the skill that it is instead, with Text as its line of a list.
+	Skill string
 }
 
 // about looks up the instructions for files that an agent has read or written.
 func (c *candidate) about(touched []troupe.FileTouch) (out []Instruction) {
 	look := c.h.d.About
-	for i := 0; i < len(touched) && look != nil && !c.plain; i++ {
+	for i := 0; i < len(touched) && look != nil; i++ {
 		out = append(out, look(c.self.Cwd, touched[i].Path)...)
+	}
+	if c.plain {
+		out = slices.DeleteFunc(out, func(in Instruction) bool { return in.Skill == "" })
 	}
 	return out
 }
@@ -43,13 +48,28 @@ func (c *candidate) about(touched []troupe.FileTouch) (out []Instruction) {
 func (cs *calls) tellAbout(found []Instruction) error {
 	var fresh []Instruction
 	brief := &troupe.Brief{}
+	line, cwd := cs.a.tree.chain.chain(cs.a.id), cs.a.st.Session.Cwd
 	for _, in := range found {
-		if at := in.Paths[0]; !cs.a.st.Instructed(at) && !slices.Contains(brief.About, at) {
-			fresh, brief.About = append(fresh, in), append(brief.About, at)
+		at := in.Paths[0]
+		switch {
+		case cs.a.st.Instructed(at) || slices.Contains(brief.About, at):
+			continue
+		case in.Skill == "":
+			fresh = append(fresh, in)
+		default:
+			may := cs.a.h.mayUse(cs.a.st.Profile, line, cwd)
+			if may == nil || slices.ContainsFunc(in.Paths, func(file string) bool { return !may(in.Skill, file) }) {
+				continue
+			}
+			if brief.Skills == "" {
+				brief.Skills = "Skills for such files, which you can use with Skill:\n"
+			}
+			brief.Skills += in.Text
 		}
+		brief.About = append(brief.About, at)
 	}
-	brief.Instructions = cs.a.h.told(fresh, cs.a.tree.chain.chain(cs.a.id), cs.a.st.Session.Cwd)
-	if brief.Instructions == "" {
+	brief.Instructions = cs.a.h.told(fresh, line, cwd)
+	if brief.Instructions == "" && brief.Skills == "" {
 		return nil
 	}
 	return cs.a.stage(troupe.MailDelivered{Mail: []troupe.Mail{{

@@ -51,19 +51,27 @@ func (h *Hub) bornWith(at Surroundings, b briefing) string {
 }
 
 func (h *Hub) listed(at Surroundings, b briefing) string {
-	for _, name := range b.profile.Tools {
+	if may := h.mayUse(b.profile, b.line, at.Folder); may != nil {
+		return at.Skills.Describe(may, h.roomForAgents(b.model))
+	}
+	return ""
+}
+
+// mayUse tells which skills rules leave to a session, by name and file; nil: it has no tool for them.
+func (h *Hub) mayUse(p troupe.Profile, line []gate.Layer, folder string) func(skill, file string) bool {
+	for _, name := range p.Tools {
 		t, ok := h.d.Tools.Find(name)
 		if !ok || t.Argument != troupe.SkillArgument {
 			continue
 		}
-		hidden := gate.Hidden(b.line, []string{at.Folder}, h.d.Home)
-		return at.Skills.Describe(func(skill, file string) bool {
+		hidden := gate.Hidden(line, []string{folder}, h.d.Home)
+		return func(skill, file string) bool {
 			access := troupe.Access{Class: t.Class, Agent: skill}
 			return (hidden == nil || !hidden(file)) &&
-				h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: b.line}).Effect != troupe.Deny
-		}, h.roomForAgents(b.model))
+				h.gate.Decide(gate.Query{Tool: name, Access: access, Chain: line}).Effect != troupe.Deny
+		}
 	}
-	return ""
+	return nil
 }
 
 // skillFolders are the folders of skills that a session uses.

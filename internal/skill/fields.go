@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
 )
@@ -24,6 +26,7 @@ const (
 	keyUser        = "userinvocable"
 	keyContext     = "context"
 	keyAgent       = "agent"
+	keyPaths       = "paths"
 )
 
 // refused are fields that other programs follow and Troupe does not, and why.
@@ -33,7 +36,6 @@ func refused() map[string]string {
 			"with this model can be given the work",
 		"effort": "the session keeps the effort of its model",
 		"hooks":  "hooks come from settings",
-		"paths":  "it is offered whatever files are at hand",
 		"shell":  "commands run in the shell that all commands run in",
 	}
 }
@@ -62,7 +64,7 @@ func canonicalKey(key string) string {
 
 func keys() []string {
 	out := []string{keyName, keyDescription, keyWhen, keyHint, keyArguments, keyTools, keyWithout, keyModelOff, keyUser,
-		keyContext, keyAgent}
+		keyContext, keyAgent, keyPaths}
 	for k := range refused() {
 		out = append(out, k)
 	}
@@ -156,8 +158,33 @@ func (b *builder) field(f front.Field) {
 		}
 	case keyAgent:
 		k.Agent = b.text(f)
+	case keyPaths:
+		b.paths(f)
 	default:
 		b.other(f, key)
+	}
+}
+
+// paths reads the patterns of the files that it is for.
+func (b *builder) paths(f front.Field) {
+	words := f.Value.List
+	switch f.Value.Kind {
+	case front.Nothing:
+		return
+	case front.Text:
+		words = front.SplitPatterns(f.Value.Text)
+	case front.List:
+	default:
+		b.say(false, f.Line, "%s is not a list of patterns, so models are told of it for no file", f.Key)
+	}
+	b.skill.Paths = []string{}
+	for _, w := range words {
+		w = strings.TrimPrefix(strings.TrimSpace(w), "./")
+		if w == "" || strings.HasPrefix(w, "/") || !doublestar.ValidatePattern(w) {
+			b.say(false, f.Line, "%q is no pattern for files of the project", w)
+			continue
+		}
+		b.skill.Paths = append(b.skill.Paths, w)
 	}
 }
 

@@ -10,8 +10,11 @@ package skill
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/front"
@@ -38,6 +41,9 @@ type Skill struct {
 	Uses *Uses
 	// ModelOff: models are neither told of it nor may use it. UserOff: it is no command of people.
 	ModelOff, UserOff bool
+	// Paths are patterns, with slashes, of the files for which models are told of it, in the project or in the folder
+	// of it that has the skill; nil: they are told of it from the beginning. With none they never are.
+	Paths []string
 	// Fork: an agent of its own is to do it, of the type Agent if that is named.
 	Fork  bool
 	Agent string
@@ -125,11 +131,31 @@ func (e *unknownError) Unwrap() error { return troupe.ErrNotFound }
 func (s Set) entries(allowed func(name, file string) bool) []front.Entry {
 	var out []front.Entry
 	for _, k := range s.List() {
-		if !k.ModelOff && (!k.Command || k.Described) && (allowed == nil || allowed(k.Name, k.Source)) {
+		if k.Offered() && k.Paths == nil && (allowed == nil || allowed(k.Name, k.Source)) {
 			out = append(out, front.Entry{Name: k.Name, Text: k.Description})
 		}
 	}
 	return out
+}
+
+// Offered reports whether models are told of it at all.
+func (k Skill) Offered() bool { return !k.ModelOff && (!k.Command || k.Described) }
+
+// For reports whether its patterns name a file. project is the root of the project.
+func (k Skill) For(file, project string) bool {
+	if k.Scope == front.ScopeProject {
+		for _, p := range ProjectPlaces() {
+			if dir, _, below := strings.Cut(filepath.ToSlash(k.Source), "/"+p.Dir+"/"); below {
+				project = filepath.FromSlash(dir)
+			}
+		}
+	}
+	name, err := filepath.Rel(project, file)
+	if err != nil || project == "" || !troupe.Within(file, project) {
+		return false
+	}
+	name = filepath.ToSlash(name)
+	return slices.ContainsFunc(k.Paths, func(p string) bool { return doublestar.MatchUnvalidated(p, name) })
 }
 
 // Describe tells a model which skills it can use, in room bytes. allowed, if not nil, leaves out what rules forbid,

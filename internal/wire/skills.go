@@ -51,6 +51,9 @@ type Skill struct {
 	// Tools is what it leaves of a session's tools; null: all. Without are those that it takes away even so.
 	Tools   []string `json:"tools"`
 	Without []string `json:"without,omitempty"`
+	// Paths are the files of which an agent has to have touched one before its model is told of it; null: it is from
+	// the beginning.
+	Paths []string `json:"paths,omitzero"`
 	// Models are told of it, and People can say /name.
 	Models bool `json:"models"`
 	People bool `json:"people"`

@@ -185,11 +185,15 @@ func (c *Console) Skills(list wire.SkillList) error {
 
 // UsedBy says who uses a skill.
 func UsedBy(s wire.Skill) string {
+	files := ""
+	if s.Paths != nil {
+		files = " for " + Line(strings.Join(s.Paths, " "), 60)
+	}
 	switch {
 	case s.Models && s.People:
-		return "people, models"
+		return "people, models" + files
 	case s.Models:
-		return "models"
+		return "models" + files
 	case s.People:
 		return "people"
 	}
