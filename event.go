@@ -144,8 +144,11 @@ type ModelChanged struct {
 	Model string `json:"model"`
 	// Effort is that of its replies from here on; "": as before.
 	Effort Effort `json:"effort,omitempty"`
-	Why    string `json:"why"`
-	Mail   MailID `json:"mail,omitempty"` // the mail that brought it
+	// Skill is the skill in use that wants it so. Back: both are again as they were before such a skill.
+	Skill string `json:"skill,omitempty"`
+	Back  bool   `json:"back,omitempty"`
+	Why   string `json:"why"`
+	Mail  MailID `json:"mail,omitempty"` // the mail that brought it
 	// Caller is who chose it; nil: Troupe itself did, because the one before was not to be had.
 	Caller *Caller `json:"caller,omitempty"`
 }

@@ -41,7 +41,10 @@ type HookMoment struct {
 	// Line are the types of the agents from the main one down to this one: the hooks of an agent's
 	// definition hold for it and for all below.
 	Line []string
-	Mode Mode // in force
+	// Skills are the files of the skills that the agents of that line use, and Own those that this one does: the hooks
+	// of a skill hold for whoever has used it, and for all below.
+	Skills, Own []string
+	Mode        Mode // in force
 	// Match are what matchers are compared with: the names of a tool, a type of agent, a source.
 	// nil: the moment has nothing to match.
 	Match []string

@@ -8,6 +8,9 @@ type SkillUse struct {
 	Folder string `json:"folder,omitempty"`
 	// Narrows is what it leaves of the session's tools until a person's next prompt; nil: all.
 	Narrows *Narrowing `json:"narrows,omitempty"`
+	// Model ("provider/id") and Effort are what replies are asked for until then; "": as before.
+	Model  string `json:"model,omitempty"`
+	Effort Effort `json:"effort,omitempty"`
 	// Ran are the commands of its text that were run for a person who used it.
 	Ran []CommandRun `json:"ran,omitempty"`
 }

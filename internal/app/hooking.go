@@ -32,15 +32,16 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 	}
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.app.dirs, q.Cwd), Flag: q.Agents,
 		Tools: tools.Callable(), Skip: p.untrustedAgents(), Mask: a.app.masker()})
-	set, problems := p.hooksIn(q.Cwd, types)
+	set, problems := p.hooksIn(q.Cwd, types, p.hookedSkills(a.app.dirs, q.Cwd))
 	out.Problems = append(out.Problems, problems...)
 	for _, h := range set {
 		if idle := h.Idle(matched(tools)); idle != "" {
 			out.Problems = append(out.Problems, h.Source+": "+idle)
 		}
 		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, Type: string(h.Kind),
-			Run: a.app.Mask(h.Run), Source: h.Source, Scope: h.Scope, Agent: h.Agent, Seconds: h.Limit().Seconds(),
-			Async: h.Async, Off: h.off, Broken: h.Broken})
+			Run: a.app.Mask(h.Run), Source: h.Source, Scope: h.Scope, Agent: h.Agent, Skill: h.Skill,
+			Seconds: h.Limit().Seconds(),
+			Async:   h.Async, Off: h.off, Broken: h.Broken})
 	}
 	if q.Event == "" {
 		return out, nil

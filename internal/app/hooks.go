@@ -12,6 +12,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/hook"
 	"github.com/troupe-dev/troupe/internal/profile"
 	"github.com/troupe-dev/troupe/internal/session"
+	"github.com/troupe-dev/troupe/internal/skill"
 	"github.com/troupe-dev/troupe/internal/tool/shell"
 	"github.com/troupe-dev/troupe/internal/tool/web"
 	"github.com/troupe-dev/troupe/internal/trust"
@@ -24,7 +25,7 @@ type setHook struct {
 }
 
 // hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in them.
-func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, problems []string) {
+func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook, problems []string) {
 	add := func(raw []byte, from hook.Origin, off string) {
 		hooks, odd := readHooks(raw, from, folder, off)
 		out = append(out, hooks...)
@@ -45,6 +46,18 @@ func (p *policy) hooksIn(folder string, types profile.Set) (out []setHook, probl
 	for _, d := range append(types.List(), types.Main()) {
 		if len(d.Hooks) > 0 {
 			add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
+		}
+	}
+	for i := range used {
+		k := &used[i]
+		off, before := p.all.HooksOff(scopeOf(k.Scope)), len(out)
+		lost := off == "" && !k.Runs
+		if lost {
+			off = "the folder is not trusted"
+		}
+		add(k.Hooks, hook.Origin{Source: k.Source, Scope: scopeOf(k.Scope).String(), Skill: k.Name}, off)
+		if lost && p.wasTrusted(k.Source) {
+			refuse(out[before:])
 		}
 	}
 	return out, problems
@@ -84,6 +97,14 @@ func readHooks(raw []byte, from hook.Origin, folder, off string) (out []setHook,
 	return out, odd
 }
 
+// hookedSkills are the skills of a folder that have hooks.
+func (p *policy) hookedSkills(dirs config.Dirs, folder string) []skill.Skill {
+	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(dirs, folder)...)}
+	untrusted := p.untrusted(trust.KindSkill)
+	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
+	return skill.Hooked(src)
+}
+
 // hookFiles are the files of a folder that its hooks name, whether or not they count yet: what an agent writes there
 // would run as the user once they do.
 func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
@@ -93,7 +114,7 @@ func (p *policy) hookFiles(a *App, folder string) ([]string, error) {
 	}
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.dirs, folder), Tools: tools.Callable(),
 		Skip: p.untrustedAgents(), Mask: a.masker()})
-	set, _ := p.hooksIn(folder, types)
+	set, _ := p.hooksIn(folder, types, p.hookedSkills(a.dirs, folder))
 	return p.filesOf(folder, set, types), nil
 }
 

@@ -198,7 +198,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks, odd := p.hooksIn(b.Cwd, set)
+	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(a.dirs, b.Cwd))
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
 	var style styleText

@@ -15,6 +15,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/front"
 	"github.com/troupe-dev/troupe/internal/skill"
+	"github.com/troupe-dev/troupe/internal/tool"
 	"github.com/troupe-dev/troupe/internal/tool/all"
 	"github.com/troupe-dev/troupe/internal/trust"
 )
@@ -135,7 +136,7 @@ func (s toldSkills) Whole(name string) (text, file string, ok bool) {
 		return "", "", false
 	}
 	text, _ = k.Text("")
-	k.Uses, k.Fork = nil, false
+	k.Uses, k.Fork = nil, false // its definition says with which model it works, too
 	return aboutSkill(k) + "\n" + text, k.Source, true
 }
 
@@ -156,9 +157,8 @@ func tellSkills(log *slog.Logger, found []front.Finding) []string {
 }
 
 // use finds the text of a skill that a model asks for, as it is now.
-func (s skills) use(_ context.Context, cwd, name, args string, hidden func(string) bool) (string, *troupe.SkillUse,
-	error) {
-	set, _, err := s.load(cwd)
+func (s skills) use(ctx context.Context, env tool.Env, name, args string) (string, *troupe.SkillUse, error) {
+	set, _, err := s.load(env.Cwd)
 	if err != nil {
 		return "", nil, err
 	}
@@ -166,15 +166,53 @@ func (s skills) use(_ context.Context, cwd, name, args string, hidden func(strin
 	if err != nil {
 		return "", nil, err
 	}
-	if hidden != nil && (hidden(k.Source) || hidden(k.Real)) {
+	if env.Hidden != nil && (env.Hidden(k.Source) || env.Hidden(k.Real)) {
 		return "", nil, &troupe.UserError{Problem: "a rule keeps the skill " + k.Name + " from being read"}
 	}
 	text, runs := k.Text(args)
-	about := aboutSkill(k)
+	use, about := usesSkill(s.app.dirs, k), aboutSkill(k)
+	if k.Model != "" || k.Effort != "" {
+		self, err := s.app.trees.session(ctx, env.Session)
+		if err != nil {
+			return "", nil, err
+		}
+		about += s.wishes(k, self, use)
+	}
 	if runs {
 		about += "What stands in it between !` and ` was not run: run it with Bash where you need what it prints.\n"
 	}
-	return about + "\n" + text, usesSkill(s.app.dirs, k), nil
+	return about + "\n" + text, use, nil
+}
+
+// wishes puts into the use of a skill which model and effort it wants, as far as they are to be had. What it wants and
+// does not get is said.
+func (s skills) wishes(k skill.Skill, self troupe.Session, use *troupe.SkillUse) (not string) {
+	switch {
+	case k.Fork || k.Model == "" && k.Effort == "":
+		return ""
+	case !k.Runs:
+		return "The model and the effort that it names do not count: what it asks for is not trusted.\n"
+	}
+	use.Effort = k.Effort
+	if k.Model == "" {
+		return ""
+	}
+	full, err := s.app.models.Resolve(k.Model, self.Model, self.Cwd)
+	if err == nil {
+		_, _, err = s.app.models.Provider(full)
+	}
+	_, priced := s.app.models.Cost(full, troupe.Usage{})
+	_, was := s.app.models.Cost(self.Model, troupe.Usage{})
+	switch {
+	case err != nil:
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		return fmt.Sprintf("It names the model %q, which is not to be had here (%s).\n", troupe.Escape(k.Model),
+			strings.TrimSuffix(why, "."))
+	case was && !priced: // a limit in money would not hold
+		return fmt.Sprintf("It names the model %s, whose price is not known, so the model stays.\n", full)
+	}
+	use.Model = full
+	return ""
 }
 
 // aboutSkill says what a model has to know of a skill besides its text.
@@ -204,7 +242,13 @@ func aboutSkill(k skill.Skill) string {
 		if kind == "" {
 			kind = troupe.GeneralAgent
 		}
-		b.WriteString("An agent of its own is to do this: start one with Agent (" + kind +
+		if k.Model != "" {
+			kind += ", model " + k.Model
+		}
+		if k.Effort != "" {
+			kind += ", effort " + string(k.Effort)
+		}
+		b.WriteString("An agent of its own is to do this: start one with Agent (" + troupe.Escape(kind) +
 			"), give it the text below, " +
 			"and report what it found. Do it yourself only if you cannot start agents.\n")
 	}

@@ -133,7 +133,7 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 		why = cmp.Or(k.Mute, "this folder is not trusted (--trust, once you have looked at it)")
 	}
 	var b strings.Builder
-	b.WriteString(typed + "\n\n" + aboutSkill(k) + "\n")
+	b.WriteString(typed + "\n\n" + aboutSkill(k) + s.wishes(k, s.at.Session, use) + "\n")
 	calls := 0
 	for _, p := range k.Pieces(args) {
 		switch {

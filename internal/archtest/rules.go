@@ -44,8 +44,8 @@ func granted() allowance {
 		// 250 that what a server says unasked is bounded, 250 effort,
 		// 250 output styles of projects, plugins and definitions,
 		// 650 definitions that are read once, and from an index,
-		// 1,150 logins at MCP servers.
-		productLines: 97_300,
+		// 1,150 logins at MCP servers, 400 a skill's paths, hooks, model and effort.
+		productLines: 97_700,
 		wideLines:    0,
 	}
 }

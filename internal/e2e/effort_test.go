@@ -103,3 +103,54 @@ func TestEffort(t *testing.T) {
 		t.Errorf("a model without efforts: %d %s", r.code, r.errOut)
 	}
 }
+
+// TestSkillsModel: the model and the effort of a skill hold for the replies in which it is followed, whoever used it,
+// and
+// those of the session again from a person's next prompt on, in another process too. A project's count once it is
+// trusted.
+func TestSkillsModel(t *testing.T) {
+	t.Parallel()
+	p, s := newServed(t, func(r *modeltest.Request) modeltest.Reply {
+		last := string(r.Messages[len(r.Messages)-1])
+		switch {
+		case strings.Contains(last, "use it"):
+			return modeltest.Calls(modeltest.Call{Name: "Skill", Input: `{"skill":"quick"}`})
+		case strings.Contains(last, "Skill quick") && strings.Contains(last, "tool_result"):
+			return modeltest.Calls(modeltest.Call{Name: "Glob", Input: `{"pattern":"*"}`})
+		}
+		return modeltest.Text("Done.")
+	})
+	p.write("../user/.claude/skills/quick/SKILL.md", "---\ndescription: d\nmodel: haiku\neffort: low\n---\nBe quick.\n")
+	p.write(".claude/skills/theirs/SKILL.md", "---\ndescription: d\nmodel: opus\n---\nBe dear.\n")
+	p.write("../home/settings.json", `{"effort": "high"}`)
+	asked := func(says string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range s.Requests()[s.Count()-len(want):] {
+			got = append(got, strings.TrimPrefix(r.Model, "claude-")+" "+effortOf(t, r))
+		}
+		if strings.Join(got, ", ") != strings.Join(want, ", ") {
+			t.Errorf("%s: asked %q, want %q", says, got, want)
+		}
+	}
+	p.run(0, "-p", "--name", "job", "/quick now")
+	asked("a person uses it", "haiku-5-5 low")
+	p.run(0, "-p", "--resume", "job", "and then")
+	asked("their next prompt, in another process", "sonnet-5-5 high")
+	p.run(0, "-p", "--resume", "job", "use it")
+	asked("a model uses it", "sonnet-5-5 high", "haiku-5-5 low", "haiku-5-5 low")
+	p.run(0, "-p", "--resume", "job", "--model", "opus", "other")
+	asked("the person's choice", "opus-5-5 high")
+	p.run(0, "-p", "--resume", "job", "/quick")
+	p.run(0, "-p", "--resume", "job", "last")
+	asked("and again, and back to that", "haiku-5-5 low", "opus-5-5 high")
+	p.audit("job")
+
+	p.run(0, "-p", "--name", "two", "/theirs")
+	asked("a stranger's", "sonnet-5-5 high")
+	if r := p.troupe("log", "two"); !strings.Contains(r.out, "do not count: what it asks for is not trusted") {
+		t.Errorf("the log does not say so:\n%s", r.out)
+	}
+	p.run(0, "-p", "--trust", "--name", "three", "/theirs")
+	asked("a trusted one's", "opus-5-5 high")
+}

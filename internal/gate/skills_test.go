@@ -18,7 +18,8 @@ func TestNoSkillWidens(t *testing.T) {
 		without := Decide(q)
 		n := rapid.IntRange(0, len(q.Chain)-1).Draw(t, "who uses it")
 		q.Chain = slices.Clone(q.Chain)
-		use := troupe.SkillUse{Name: "s", Folder: "/etc"}
+		use := troupe.SkillUse{Name: "s", Folder: "/etc", Model: rapid.String().Draw(t, "model"),
+			Effort: troupe.Effort(rapid.String().Draw(t, "effort"))}
 		if rapid.Bool().Draw(t, "narrows") {
 			use.Narrows = &troupe.Narrowing{}
 			for range rapid.IntRange(0, 3).Draw(t, "tools") {

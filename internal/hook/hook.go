@@ -60,6 +60,8 @@ type Origin struct {
 	Plugin string `json:"plugin,omitempty"`
 	// Agent is the type of agent in whose definition it stands: it holds for that agent and for all below it.
 	Agent string `json:"agent,omitempty"`
+	// Skill is the name of the skill whose file Source is: it holds for an agent that has used it, and for all below.
+	Skill string `json:"skill,omitempty"`
 }
 
 // Label names the hook for people, in one line.
@@ -130,6 +132,13 @@ func (s *Set) Of(m troupe.HookMoment, async bool) (out []Hook) {
 // covers compares everything but the matcher.
 func (h *Hook) covers(m troupe.HookMoment) bool {
 	own := len(m.Line) > 0 && strings.EqualFold(m.Line[len(m.Line)-1], h.Agent)
+	if h.Skill != "" {
+		if h.Event == troupe.HookStop {
+			return slices.Contains(m.Own, h.Source) && (m.Event == troupe.HookStop ||
+				m.Event == troupe.HookSubagentStop)
+		}
+		return h.Event == m.Event && slices.Contains(m.Skills, h.Source)
+	}
 	switch {
 	case h.Agent == "":
 		return h.Event == m.Event

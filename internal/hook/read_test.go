@@ -147,4 +147,23 @@ func TestScope(t *testing.T) {
 			t.Errorf("%s of %v: %d hooks", tt.event, tt.line, got)
 		}
 	}
+	// Those of a skill hold for whoever has used that very file, and for all below; their Stop is the end of the
+	// former.
+	s = NewSet([]Hook{{Event: troupe.HookPreToolUse, Origin: Origin{Source: "/a/SKILL.md", Skill: "a"}},
+		{Event: troupe.HookStop, Origin: Origin{Source: "/a/SKILL.md", Skill: "a"}}})
+	a, b := []string{"/a/SKILL.md"}, []string{"/b/SKILL.md"}
+	for _, tt := range []struct {
+		event       troupe.HookEvent
+		skills, own []string
+		want        int
+	}{
+		{troupe.HookPreToolUse, nil, nil, 0}, {troupe.HookPreToolUse, a, a, 1}, {troupe.HookPreToolUse, a, nil, 1},
+		{troupe.HookPreToolUse, b, b, 0}, {troupe.HookPostToolUse, a, a, 0},
+		{troupe.HookStop, a, a, 1}, {troupe.HookSubagentStop, a, a, 1}, {troupe.HookSubagentStop, a, nil, 0},
+	} {
+		m := troupe.HookMoment{Event: tt.event, Line: []string{"main"}, Skills: tt.skills, Own: tt.own}
+		if got := len(s.Of(m, false)); got != tt.want {
+			t.Errorf("%s with %v, %v its own: %d hooks", tt.event, tt.skills, tt.own, got)
+		}
+	}
 }

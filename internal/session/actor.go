@@ -304,7 +304,8 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 	case turn.Warn:
 		return true, a.stage(act.Warning)
 	case turn.Switch:
-		return true, a.change(act.Model, act.Why)
+		return true, a.change(troupe.ModelChanged{Model: act.Model, Effort: act.Effort, Why: act.Why,
+			Skill: act.Skill, Back: act.Back})
 	case turn.Nudge:
 		return true, a.nudge(act.Text)
 	case turn.RunCalls:
@@ -333,9 +334,9 @@ func (a *actor) do(ctx context.Context, act turn.Action) (again bool, err error)
 }
 
 // change moves the session to another model. Its conversation is encoded anew.
-func (a *actor) change(model, why string) error {
+func (a *actor) change(to troupe.ModelChanged) error {
 	a.convo = conversation{}
-	return a.stage(troupe.ModelChanged{Model: model, Why: why})
+	return a.stage(to)
 }
 
 // setDue notes whether something will have the actor look again by itself: a time, or the end of a command.

@@ -19,9 +19,10 @@ type chain struct {
 type layer struct {
 	parent  troupe.SessionID
 	gate    gate.Layer
-	kind    string // the type of agent
-	auto    string // the model of mode auto
-	version int    // how often it was placed
+	kind    string   // the type of agent
+	skills  []string // files of those that it uses
+	auto    string   // the model of mode auto
+	version int      // how often it was placed
 }
 
 // set gives a session its place, as it is now. Those above it have theirs already.
@@ -43,7 +44,7 @@ func (l *chain) set(st *turn.State, caps troupe.Caps) {
 	at = l.gate.Following(at, st.Skills())
 	l.layers[st.Session.ID] = layer{
 		version: l.layers[st.Session.ID].version + 1, parent: st.Session.Parent, gate: at, kind: st.Profile.Type,
-		auto: st.Authority.AutoModel,
+		auto: st.Authority.AutoModel, skills: skillFiles(st.Skills()),
 	}
 }
 
@@ -123,6 +124,17 @@ func (l *chain) autoModel(id troupe.SessionID) (model string) {
 		model = l.layers[id].auto
 	}
 	return model
+}
+
+// skills are the files of the skills that a session uses, and of those that it or one above it does.
+func (l *chain) skills(id troupe.SessionID) (own, all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own = l.layers[id].skills
+	for ; id != ""; id = l.layers[id].parent {
+		all = append(all, l.layers[id].skills...)
+	}
+	return own, all
 }
 
 // kinds are the types of the agents from the root down to a session.

@@ -57,7 +57,7 @@ func (cs *calls) tellAbout(found []Instruction) error {
 		case in.Skill == "":
 			fresh = append(fresh, in)
 		default:
-			may := cs.a.h.mayUse(cs.a.st.Profile, line, cwd)
+			may := mayUse(cs.a.h, cs.a.st.Profile, line, cwd)
 			if may == nil || slices.ContainsFunc(in.Paths, func(file string) bool { return !may(in.Skill, file) }) {
 				continue
 			}

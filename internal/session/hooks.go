@@ -39,6 +39,7 @@ func hooksOf(t *tree) Hooks {
 // moment is a moment of a session. Without match there is nothing that matchers could be compared with.
 func moment(t *tree, s troupe.Session, event troupe.HookEvent, match ...string) troupe.HookMoment {
 	m := troupe.HookMoment{Event: event, Session: s, Path: t.chain.path(s.ID), Line: t.chain.kinds(s.ID), Match: match}
+	m.Own, m.Skills = t.chain.skills(s.ID)
 	if line := t.chain.chain(s.ID); len(line) > 0 {
 		m.Mode = line[len(line)-1].Mode
 	}

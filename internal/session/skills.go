@@ -51,14 +51,14 @@ func (h *Hub) bornWith(at Surroundings, b briefing) string {
 }
 
 func (h *Hub) listed(at Surroundings, b briefing) string {
-	if may := h.mayUse(b.profile, b.line, at.Folder); may != nil {
+	if may := mayUse(h, b.profile, b.line, at.Folder); may != nil {
 		return at.Skills.Describe(may, h.roomForAgents(b.model))
 	}
 	return ""
 }
 
 // mayUse tells which skills rules leave to a session, by name and file; nil: it has no tool for them.
-func (h *Hub) mayUse(p troupe.Profile, line []gate.Layer, folder string) func(skill, file string) bool {
+func mayUse(h *Hub, p troupe.Profile, line []gate.Layer, folder string) func(skill, file string) bool {
 	for _, name := range p.Tools {
 		t, ok := h.d.Tools.Find(name)
 		if !ok || t.Argument != troupe.SkillArgument {
@@ -81,6 +81,14 @@ func skillFolders(uses []troupe.SkillUse) []string {
 		if u.Folder != "" {
 			out = append(out, u.Folder)
 		}
+	}
+	return out
+}
+
+// skillFiles are the files of skills.
+func skillFiles(uses []troupe.SkillUse) (out []string) {
+	for _, u := range uses {
+		out = append(out, u.File)
 	}
 	return out
 }

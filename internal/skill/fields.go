@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,16 +28,16 @@ const (
 	keyContext     = "context"
 	keyAgent       = "agent"
 	keyPaths       = "paths"
+	keyModel       = "model"
+	keyEffort      = "effort"
+	keyHooks       = "hooks"
 )
 
 // refused are fields that other programs follow and Troupe does not, and why.
 func refused() map[string]string {
 	return map[string]string{
-		"model": "the session keeps its model, for another one would read the whole conversation anew; an agent " +
-			"with this model can be given the work",
-		"effort": "the session keeps the effort of its model",
-		"hooks":  "hooks come from settings",
-		"shell":  "commands run in the shell that all commands run in",
+		"background": "whether an agent that does it is waited for is for the model to say that starts it",
+		"shell":      "commands run in the shell that all commands run in",
 	}
 }
 
@@ -64,7 +65,7 @@ func canonicalKey(key string) string {
 
 func keys() []string {
 	out := []string{keyName, keyDescription, keyWhen, keyHint, keyArguments, keyTools, keyWithout, keyModelOff, keyUser,
-		keyContext, keyAgent, keyPaths}
+		keyContext, keyAgent, keyPaths, keyModel, keyEffort, keyHooks}
 	for k := range refused() {
 		out = append(out, k)
 	}
@@ -73,6 +74,9 @@ func keys() []string {
 
 // KeyInUse reports whether a key of front matter has a meaning for skills or commands, here or elsewhere.
 func KeyInUse(key string) bool { return slices.Contains(keys(), canonicalKey(key)) }
+
+// unreadable is what hooks are that cannot be read.
+const unreadable = `"unreadable"`
 
 // builder makes a skill of fields.
 type builder struct {
@@ -160,8 +164,41 @@ func (b *builder) field(f front.Field) {
 		k.Agent = b.text(f)
 	case keyPaths:
 		b.paths(f)
+	case keyModel:
+		if k.Model = b.text(f); strings.EqualFold(k.Model, "inherit") {
+			k.Model = ""
+		}
+	case keyEffort:
+		b.effort(f)
+	case keyHooks:
+		b.hooks(f)
 	default:
 		b.other(f, key)
+	}
+}
+
+// hooks keeps what is written. Guards that cannot be read are not taken for none.
+func (b *builder) hooks(f front.Field) {
+	switch {
+	case f.Value.Kind == front.Nothing && b.skill.Hooks == nil:
+	case f.Value.Kind == front.Tree && b.skill.Hooks == nil:
+		b.skill.Hooks = f.Value.JSON
+	default:
+		b.skill.Hooks = json.RawMessage(unreadable)
+		b.say(false, f.Line, "the hooks cannot be read, so each call of an agent that has used it is refused; they "+
+			"are "+
+			"written as in settings, a moment with its hooks below it")
+	}
+}
+
+func (b *builder) effort(f front.Field) {
+	name, err := b.text(f), error(nil)
+	if b.skill.Effort = ""; name == "" || strings.EqualFold(name, "inherit") || strings.EqualFold(name, "auto") {
+		return
+	}
+	if b.skill.Effort, err = troupe.ParseEffort(name); err != nil {
+		b.say(false, f.Line, "there is no effort %q, so that of the session stays; there are %s", name,
+			troupe.EffortNames())
 	}
 }
 
@@ -240,6 +277,8 @@ func (b *builder) loose(f front.Field) {
 		b.noTools = true
 	case keyModelOff:
 		b.skill.ModelOff = true
+	case keyHooks:
+		b.skill.Hooks = json.RawMessage(unreadable)
 	default:
 		return
 	}

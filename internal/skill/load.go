@@ -1,6 +1,7 @@
 package skill
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -71,6 +72,24 @@ func Load(src Sources) (Set, []front.Finding) {
 		})
 	}
 	return l.set, l.problems
+}
+
+// Hooked are the skills and commands that have hooks, those in whose place a stronger one counts included: hooks hold
+// for who has used that very file.
+func Hooked(src Sources) (out []Skill) {
+	l := newLoader(src)
+	for _, f := range src.Folders {
+		files, _ := l.reader.Files(f.Source)
+		for _, file := range files {
+			if file.Err == nil && !bytes.Contains(bytes.ToLower(file.Data), []byte(keyHooks)) {
+				continue // most are not taken apart
+			}
+			if k, _, _ := l.file(f, file); k != nil && k.Hooks != nil {
+				out = append(out, *k)
+			}
+		}
+	}
+	return out
 }
 
 type loader struct {
@@ -182,6 +201,12 @@ func (l *loader) file(f Folder, file front.File) (k *Skill, name string, problem
 			Command: f.Commands, Body: doc.Body},
 		line: doc.Line}
 	b.build(doc)
+	if f.Plugin != "" && b.skill.Hooks != nil {
+		b.skill.Hooks = nil
+		b.say(false, b.seen[keyHooks].Line, "hooks is not followed in a skill of a plugin; those of its manifest "+
+			"are, once "+
+			"it is enabled")
+	}
 	problems, k = append(problems, b.problems...), b.skill
 	bad = badNames(k.Name)
 	k.Name = full(f, k.Name)

@@ -9,6 +9,7 @@
 package skill
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,7 @@ type Skill struct {
 	// Paths are patterns, with slashes, of the files for which models are told of it, in the project or in the folder
 	// of it that has the skill; nil: they are told of it from the beginning. With none they never are.
 	Paths []string
+	Wishes
 	// Fork: an agent of its own is to do it, of the type Agent if that is named.
 	Fork  bool
 	Agent string
@@ -51,6 +53,16 @@ type Skill struct {
 	Runs bool
 	Mute string
 	Body string
+}
+
+// Wishes are what a skill wants besides that its text is read.
+type Wishes struct {
+	// Model is an alias or a full name, for the replies in which it is followed; "" is the session's. So is Effort.
+	Model  string
+	Effort troupe.Effort
+	// Hooks are what runs at the moments of an agent that has used it, and of all below that, as settings write them.
+	// What cannot be read is a text that says so, which nothing takes for hooks.
+	Hooks json.RawMessage
 }
 
 // Uses is what a skill leaves of a session's tools.

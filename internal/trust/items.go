@@ -284,6 +284,7 @@ func (l *look) skill(name string, data []byte) {
 	if err != nil {
 		return // no skill can be made of it
 	}
+	l.skillFields(name, doc)
 	commands, why := skill.Commands(doc.Body)
 	if why != "" {
 		l.add(KindSkill, name, notRun(fmt.Sprintf("%d commands", len(commands)), why, strings.Join(commands, "; ")))
@@ -294,6 +295,24 @@ func (l *look) skill(name string, data []byte) {
 		l.add(KindSkill, name, "runs "+text)
 		l.commands = append(l.commands, command{Item: Item{KindSkill, name, strings.NewReplacer("${CLAUDE_SKILL_DIR}",
 			here, "${TROUPE_SKILL_DIR}", here).Replace(text)}})
+	}
+}
+
+// skillFields finds what a skill asks for besides its text: another model or effort for the session that follows it,
+// and hooks, which run in the session that has used it.
+func (l *look) skillFields(name string, doc front.Document) {
+	for _, f := range doc.Fields {
+		text := strings.TrimSpace(f.Value.Text)
+		switch key := plainKey(f.Key); {
+		case f.Value.Kind == front.Nothing:
+		case key == "hooks":
+			l.add(KindSkill, name, "has hooks")
+			if f.Value.Kind == front.Tree {
+				l.hooks(name, f.Value.JSON)
+			}
+		case (key == "model" || key == "effort") && !strings.EqualFold(text, "inherit"):
+			l.add(KindSkill, name, "wants the "+key+" "+text)
+		}
 	}
 }
 

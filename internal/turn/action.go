@@ -56,7 +56,12 @@ type (
 	// Nudge has the model go on after a reply that said nothing or was cut.
 	Nudge struct{ Text string }
 	// Switch moves the session to another model.
-	Switch struct{ Model, Why string }
+	Switch struct {
+		Model, Why string
+		Effort     troupe.Effort // "": as before
+		Skill      string        // that wants it; "": none does
+		Back       bool          // it is again as before a skill, effort and all
+	}
 	// Warn tells the session of a limit that is mostly used up.
 	Warn struct{ Warning troupe.BudgetWarned }
 	// End ends the run.

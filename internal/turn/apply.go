@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -66,9 +65,7 @@ func (f *fold) apply() error {
 		if f.s.seal.open {
 			return f.refuse("a model call is under way")
 		}
-		f.s.Session.Model = b.Model
-		f.s.Profile.Model = b.Model
-		f.s.Profile.Effort = cmp.Or(b.Effort, f.s.Profile.Effort)
+		modelChanged(f, b)
 		f.s.Generation++
 		f.s.fault, f.s.seal.attempt = nil, 0
 		f.s.window.context, f.s.window.failed = 0, 0

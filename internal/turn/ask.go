@@ -14,7 +14,7 @@ func (d *decision) retry() Action {
 	lost := f.fault == troupe.FaultNoModel || f.fault == troupe.FaultAuth ||
 		!f.retryAt.IsZero() && f.attempt >= d.in.Settings.Policy.FallbackAfter
 	if lost && d.in.Settings.Fallback != "" && d.in.Settings.Fallback != d.s.Session.Model {
-		return Switch{d.in.Settings.Fallback, f.message}
+		return Switch{Model: d.in.Settings.Fallback, Why: f.message}
 	}
 	if !f.retryAt.IsZero() {
 		if end, ok := d.gaveUp(); ok {

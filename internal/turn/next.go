@@ -65,6 +65,9 @@ func (d *decision) next() Action {
 	case d.s.fault != nil:
 		return d.retry()
 	case d.s.window.wanted, d.s.Awaits():
+		if s, ok := d.forSkill(); ok {
+			return s
+		}
 		return d.callModel()
 	case d.s.hooks.no != "" && d.s.RunTally().Turns == 0:
 		return d.refusedWords()

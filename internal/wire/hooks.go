@@ -39,6 +39,7 @@ type HookRow struct {
 	Source  string           `json:"source"`
 	Scope   string           `json:"scope"`
 	Agent   string           `json:"agent,omitempty"` // whose definition it stands in
+	Skill   string           `json:"skill,omitempty"` // in whose file it stands
 	Seconds float64          `json:"seconds"`         // that it may take
 	Async   bool             `json:"async,omitempty"`
 	// Off says why it does not count, and Broken why it fails; "" if that is not so.

@@ -154,6 +154,9 @@ func (c *Console) Hooks(list wire.HookList) error {
 		if h.Agent != "" {
 			from += " (" + h.Agent + " and below)"
 		}
+		if h.Skill != "" {
+			from += " (who has used " + h.Skill + ", and below)"
+		}
 		t.Row(string(h.Event), Line(cmp.Or(h.Matcher, "all"), 40), h.Type, Line(h.Run, 120),
 			Line(from, 0), Line(counts, 0))
 	}

@@ -21,10 +21,8 @@ const maxName = 200 // bytes
 
 // Options are what the tool needs of the program around it.
 type Options struct {
-	// Use finds a skill for a session in a folder. hidden, if not nil, tells what it may not read. An error is meant
-	// for the model. Nil: there are no skills.
-	Use func(ctx context.Context, cwd, name, args string, hidden func(path string) bool) (string, *troupe.SkillUse,
-		error)
+	// Use finds a skill for the session that calls. An error is meant for the model. Nil: there are no skills.
+	Use func(ctx context.Context, env tool.Env, name, args string) (string, *troupe.SkillUse, error)
 }
 
 // Tools returns Skill.
@@ -72,7 +70,7 @@ func (c *call) Run(ctx context.Context, env tool.Env) (tool.Output, error) {
 	if c.Use == nil {
 		return tool.Errorf("%v", errNone), nil
 	}
-	text, use, err := c.Use(ctx, env.Cwd, c.skill, c.args, env.Hidden)
+	text, use, err := c.Use(ctx, env, c.skill, c.args)
 	if err != nil {
 		return tool.Errorf("%v", err), nil //nolint:nilerr // it is the model's to read
 	}
