@@ -44,6 +44,13 @@ func serve(t *testing.T, elicit func(*mcp.ElicitParams) *mcp.ElicitResult, args 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveIn(t, dir, elicit, args...)
+}
+
+// serveIn serves a folder, and the home in it.
+func serveIn(t *testing.T, dir string, elicit func(*mcp.ElicitParams) *mcp.ElicitResult, args ...string) *serving {
+	t.Helper()
+	var err error
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(serveScript), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +163,7 @@ func (s *serving) refuses(name string, input map[string]any, want string) {
 }
 
 // TestServeMCP: a program starts an agent, follows it with progress, has it go on, stops one, and has its results. It
-// reaches no session that it did not begin.
+// reaches no session that it did not begin, and answers nothing that one asks.
 func TestServeMCP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
@@ -189,6 +196,13 @@ func TestServeMCP(t *testing.T) {
 		}
 		s.refuses(name, input, "was not begun by this server")
 	}
+	second := serveIn(t, s.home, nil)
+	id = second.start("write it")
+	second.tells("wait", map[string]any{"session": id}, `"kind":"permission"`)
+	s.refuses("answer", map[string]any{"request": id + ".1.0", "allow": false}, "did not begin")
+	second.tells("status", map[string]any{"session": id}, `"kind":"permission"`)
+	second.tells("answer", map[string]any{"request": id + ".1.0", "allow": false}, id)
+	second.tells("wait", map[string]any{"session": id}, "it was denied")
 	s.refuses("start", map[string]any{"prompt": ""}, "must not be empty")
 	s.refuses("start", map[string]any{"prompt": "go", "permission_mode": "bypassPermissions"}, "permission_mode")
 }

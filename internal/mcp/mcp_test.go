@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,6 +172,38 @@ func TestUnauthorized(t *testing.T) {
 	if told {
 		t.Error("the other place was told")
 	}
+}
+
+// later is a login that a user makes while the program runs.
+type later struct{ token atomic.Pointer[string] }
+
+func (l *later) Token(context.Context) (string, error) {
+	if token := l.token.Load(); token != nil {
+		return *token, nil
+	}
+	return "", nil
+}
+
+func (*later) Renew(context.Context, string) (string, error) { return "", nil }
+
+// TestLoginCountsAtOnce: a server that refused its caller is asked again by the next call, without the pause that one
+// has which failed: the user may have logged in meanwhile.
+func TestLoginCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(mcptest.Handler(mcptest.New(0), "secret", false))
+	defer server.Close()
+	now := time.Now() // and for as long as the test takes
+	s := mcp.New(t.Context(), mcp.Options{Now: func() time.Time { return now }})
+	defer s.Close()
+	var user later
+	to := mcp.Target{Entry: entry.Entry{Name: "test", Type: entry.HTTP, URL: server.URL}, Login: &user}
+	var refused *mcp.LoginError
+	if _, err := s.List(t.Context(), to); !errors.As(err, &refused) {
+		t.Fatalf("%v, want a login to be asked for", err)
+	}
+	token := "secret"
+	user.token.Store(&token)
+	says(t, s, to, "echo", `{"text": "hello"}`, "echo: hello")
 }
 
 // TestDies: a server that ends in the middle of a call is an error, and the next call starts it again. One that does

@@ -281,6 +281,49 @@ func TestAutoHoldsWhatNow(t *testing.T) {
 	}
 }
 
+// TestAutoIsToldNoSecret: nothing that the model is told holds a secret, whoever said it: it may be another company's.
+func TestAutoIsToldNoSecret(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		why := troupe.Verdict{Effect: troupe.Ask, Why: "it sends hunter2"}
+		h, m := newHome(t), &autoModel{says: map[string]troupe.Verdict{"***": why}}
+		first := call("Edit:hunter2")
+		first.Blocks = append([]troupe.Block{troupe.Text("I write hunter2")}, first.Blocks...)
+		typed := "the key is hunter2"
+		by := autoBy(m, 0)
+		h.start(plays{"main": {call("Agent:X hunter2"), say("ok")}, "": {first, say("done")}}.reply, func(p *process) {
+			by(p)
+			auto := p.deps
+			p.deps = func(d *session.Deps) {
+				auto(d)
+				d.Mask = strings.NewReplacer("hunter2", "***", "help", "***").Replace // help is what each agent is to do
+			}
+		}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
+			inAuto(b)
+			b.Prompt, b.Typed = []troupe.Block{troupe.Text(typed + ", hunter2")}, &typed
+			b.Authority.Rules = []troupe.Rule{{Effect: troupe.Deny, Text: "Bash(echo hunter2)"}}
+		}).end()
+		if len(m.all()) != 1 {
+			t.Fatalf("asked %d times", len(m.all()))
+		}
+		q := m.all()[0]
+		for what, text := range map[string]string{"person": q.Person, "given": q.Given, "task": q.Task, "agent": q.Said,
+			"input": q.Input, "action": q.Action, "why": q.Why, "rules": strings.Join(q.Rules, "|")} {
+			if strings.Contains(text, "hunter2") || text == "help" || what != "why" && !strings.Contains(text, "***") {
+				t.Errorf("%s: it is told %q", what, text)
+			}
+		}
+		for _, s := range h.tree() {
+			for _, e := range h.kinds(s.ID, troupe.KindAutoJudged) {
+				if b, ok := e.Body.(troupe.AutoJudged); !ok || b.Verdict.Why != "it sends ***" {
+					t.Errorf("the log has %+v", e.Body)
+				}
+			}
+		}
+		h.checkTree()
+	})
+}
+
 // TestAutoIsLimited: what asking may cost is held back while it is asked, and without room a person is asked.
 func TestAutoIsLimited(t *testing.T) {
 	t.Parallel()
