@@ -7,7 +7,8 @@ import (
 )
 
 // The model of mode auto is asked about files, folders and hosts. A link, a repository, a moved folder and a socket are
-// a person's, whatever they are called.
+// a person's, whatever they are called, and so is a change elsewhere or of what is protected: alone, and beside what is
+// not.
 func TestAskedOf(t *testing.T) {
 	t.Parallel()
 	file := troupe.Attempt{Op: troupe.OpCreate, Path: "/proj/a"}
@@ -25,6 +26,8 @@ func TestAskedOf(t *testing.T) {
 		{"a host", connect("93.184.216.34:443"), true},
 		{"a host by name", connect("example.com:443"), true},
 		{"a host of version 6", connect("[::1]:80"), true},
+		{"a file outside", troupe.Attempt{Op: troupe.OpCreate, Path: "/else/a"}, false},
+		{"a protected file", troupe.Attempt{Op: troupe.OpCreate, Path: "/proj/.envrc"}, false},
 		{"a link", of(troupe.KindLink), false},
 		{"another name", of(troupe.KindName), false},
 		{"a moved folder", of(troupe.KindMoved), false},
@@ -38,7 +41,7 @@ func TestAskedOf(t *testing.T) {
 		{"no port", connect("example.com"), false},
 		{"to listen", troupe.Attempt{Op: troupe.OpListen, Path: "127.0.0.1:80"}, false},
 	} {
-		q := &Query{}
+		q := &Query{Protected: []string{"/proj/.envrc"}}
 		if got := AskedOf(q, "/proj", []troupe.Attempt{c.want}); got != c.ok {
 			t.Errorf("%s: %v", c.name, got)
 		}

@@ -107,7 +107,8 @@ func TestQuestionOutlivesCall(t *testing.T) {
 	})
 }
 
-// TestManyQuestions: those that are too many at once are declined, and the others stay open.
+// TestManyQuestions: those that are too many at once are declined, and the others stay open. What is settled counts no
+// more.
 func TestManyQuestions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,6 +130,9 @@ func TestManyQuestions(t *testing.T) {
 		work.Wait()
 		if taken.Load() != mostOpen || len(c.asks.notes(x)) != 5 || ctx.Err() != nil {
 			t.Errorf("%d were taken, %d noted, %v", taken.Load(), len(c.asks.notes(x)), ctx.Err())
+		}
+		if r := c.elicit(t.Context(), "s", shallIt); r.Action != accepted {
+			t.Errorf("one more, when none was open, came to %s", r.Action)
 		}
 	})
 }

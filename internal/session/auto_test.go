@@ -335,6 +335,10 @@ func TestAutoIsLimited(t *testing.T) {
 		if s := h.get(h.root); s.Reserved.Tokens == 0 {
 			t.Errorf("%+v is held back", s.Reserved)
 		}
+		pass(6500 * time.Millisecond)
+		if s := h.get(h.root); len(h.kinds(h.root, troupe.KindToolStarted)) != 1 || s.Reserved != (troupe.Reservation{}) {
+			t.Errorf("%+v is held back while the call runs", s.Reserved)
+		}
 		p.end()
 		wants(t, h.result(h.root, 1, 0), "did a")
 		h.checkTree()
@@ -351,6 +355,32 @@ func TestAutoIsLimited(t *testing.T) {
 		}
 		h.checkTree()
 	})
+}
+
+// TestHooksBeforeAuto: the model is not asked where a hook is to be, neither before a command runs nor about what it
+// wanted: its yes would go past the hook.
+func TestHooksBeforeAuto(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{"Edit:/ws/a", "Sh:/ws/a"} {
+		for _, hooked := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				h, m := newHome(t), &autoModel{says: map[string]troupe.Verdict{"/ws/a": yes}}
+				hooks := slowAt()
+				hooks.at[troupe.HookPermissionRequest] = hooked
+				h.start(plays{"main": {call(input), say("ok")}}.reply, func(p *process) {
+					p.deps = func(d *session.Deps) {
+						d.Auto, d.Guard, d.Profiles = m, confines{new([]session.Confine)}, withHooks{inherits{p}, hooks}
+					}
+					p.settings.AskFor = time.Hour
+				}).beginAs(troupe.Caps{}, inAuto).end()
+				ran, asked := len(h.ran(h.root, troupe.HookPermissionRequest)) > 0, len(m.all()) > 0
+				if ran != hooked || asked == hooked {
+					t.Errorf("%s, with a hook %v: the hook ran %v, the model was asked %v", input, hooked, ran, asked)
+				}
+				h.checkTree()
+			})
+		}
+	}
 }
 
 // TestCrashWhileAutoJudges: the model is asked again by the process that goes on, and nothing is held back for the

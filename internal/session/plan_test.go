@@ -102,3 +102,35 @@ func TestNoRuleAnswers(t *testing.T) {
 		h.checkTree()
 	})
 }
+
+// TestPlanIsBounded: a plan that no person would read is not put before one, and neither is none.
+func TestPlanIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text, result string
+		opened       int
+	}{
+		{strings.Repeat("x", 100_000), "no answer in time", 1},
+		{strings.Repeat("x", 100_001), "shorten it to at most 100000", 0},
+		{" \n", "write it first", 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHome(t)
+			h.start(plays{"main": {call("Enter:"), call("Exit:"), say("ok")}}.reply, func(p *process) {
+				p.deps = func(d *session.Deps) {
+					withPlans(d)
+					d.Plans = planFiles{tt.text}
+				}
+				p.settings.AskFor = time.Minute
+			}).beginAs(troupe.Caps{}, func(b *fleet.Birth) {
+				b.Authority.Mode, b.Profile.Mode = troupe.ModeAcceptEdits, ""
+				b.Profile.Tools = append(b.Profile.Tools, "Enter", "Exit")
+			}).end()
+			if opened, _ := h.requests(h.root); len(opened) != tt.opened {
+				t.Errorf("a plan of %d bytes was put before a person %d times", len(tt.text), len(opened))
+			}
+			wants(t, h.result(h.root, 2, 0), tt.result)
+			h.checkTree()
+		})
+	}
+}
