@@ -168,6 +168,10 @@ func TestHash(t *testing.T) {
 		}
 		before = now
 	}
+	p.Index = json.RawMessage(`{"name": "p", "hooks": {}}`) // a marketplace says what runs, too
+	if now := sums(); now[0] == before[0] || now[1] == before[1] {
+		t.Error("what an index says is not hashed")
+	}
 	for _, to := range []string{".git/x", ".git", ".git/later", "../.git/x", "../a/../.git", ".."} {
 		below := "b/l"
 		if !strings.HasPrefix(to, "..") {

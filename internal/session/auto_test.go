@@ -296,7 +296,8 @@ func TestAutoIsToldNoSecret(t *testing.T) {
 			auto := p.deps
 			p.deps = func(d *session.Deps) {
 				auto(d)
-				d.Mask = strings.NewReplacer("hunter2", "***", "help", "***").Replace // help is what each agent is to do
+				// help is what each agent is to do
+				d.Mask = strings.NewReplacer("hunter2", "***", "help", "***").Replace
 			}
 		}).beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) {
 			inAuto(b)
@@ -336,7 +337,8 @@ func TestAutoIsLimited(t *testing.T) {
 			t.Errorf("%+v is held back", s.Reserved)
 		}
 		pass(6500 * time.Millisecond)
-		if s := h.get(h.root); len(h.kinds(h.root, troupe.KindToolStarted)) != 1 || s.Reserved != (troupe.Reservation{}) {
+		if s := h.get(h.root); len(h.kinds(h.root, troupe.KindToolStarted)) != 1 ||
+			s.Reserved != (troupe.Reservation{}) {
 			t.Errorf("%+v is held back while the call runs", s.Reserved)
 		}
 		p.end()

@@ -73,7 +73,8 @@ func TestServerAsksAgain(t *testing.T) {
 func TestQuestionsAreMasked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		asks := troupe.AskUser{Questions: []troupe.Question{{Header: "h hunter2", Text: "q hunter2", Default: "a hunter2",
+		asks := troupe.AskUser{Questions: []troupe.Question{{Header: "h hunter2", Text: "q hunter2",
+			Default: "a hunter2",
 			Options: []troupe.Option{{Label: "a hunter2", Description: "d hunter2"}, {Label: "b"}}}}}
 		h := newHome(t)
 		p := h.start(plays{"main": {call("Ask:"), say("ok")}}.reply, func(p *process) {
