@@ -133,6 +133,13 @@ func TestCheck(t *testing.T) {
 	if err := Check(dir, file, []byte("fine"), secret); err == nil {
 		t.Error("there is no bound on all files")
 	}
+	full := filepath.Join(dir, "more")
+	if err := os.Remove(filepath.Join(full, "xx")); err != nil { // now it has as much as it may
+		t.Fatal(err)
+	}
+	if err := Write(full, "x", strings.Repeat("z", maxFile), secret); err != nil {
+		t.Errorf("a file cannot be written anew: %v", err)
+	}
 	if err := Write(dir, "../x", "fine", secret); err == nil {
 		t.Error("a file outside was written")
 	}
