@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model"
 	"github.com/troupe-dev/troupe/internal/session"
 )
 
@@ -136,4 +138,82 @@ func TestCrashOwesTheEnd(t *testing.T) {
 			h.checkTree()
 		})
 	}
+}
+
+// speaking are hooks that say one thing at one moment.
+type speaking struct {
+	at   troupe.HookEvent
+	said troupe.HookSaid
+}
+
+func (h speaking) Due(m troupe.HookMoment) bool { return m.Event == h.at }
+
+func (speaking) Begun(troupe.HookMoment) []troupe.HookRan { return nil }
+
+func (h speaking) Run(_ context.Context, m troupe.HookMoment, _ bool) troupe.HookSaid {
+	out := h.said
+	out.By, out.Ran = "a hook", []troupe.HookRan{{Event: m.Event, Name: "hook", Effect: troupe.HookDenied}}
+	return out
+}
+
+func spokenTo(h speaking) func(*process) {
+	return func(p *process) {
+		p.deps = func(d *session.Deps) { d.Profiles = withHooks{inherits{p}, h} }
+	}
+}
+
+// TestEndsAreRefusedAnew: hooks may hold back an end three times in a row, and anew once a person has said something:
+// in
+// the midst of a run, or to begin another.
+func TestEndsAreRefusedAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(model.Request) troupe.Reply { return say("ok") }, spokenTo(speaking{troupe.HookStop,
+			troupe.HookSaid{Effect: troupe.Deny, Why: "more"}})).beginAs(troupe.Caps{}, func(*fleet.Birth) {})
+		held := func() (n int) {
+			for _, r := range h.ran(h.root, troupe.HookStop) {
+				if r.GoesOn {
+					n++
+				}
+			}
+			return n
+		}
+		pass(2500 * time.Millisecond) // each reply takes a second
+		if n := held(); n != 2 {
+			t.Fatalf("held back %d times so far", n)
+		}
+		for i, want := range []int{2 + 3, 2 + 3 + 3} {
+			p.send(prompt(h.root, "and now"))
+			pass(time.Minute)
+			if s := h.get(h.root); held() != want || s.Status != troupe.Completed || s.Run != i+1 {
+				t.Errorf("run %d is %s, and ends were held back %d times, not %d", s.Run, s.Status, held(), want)
+			}
+		}
+		p.end()
+		h.checkTree()
+	})
+}
+
+// TestRefusedWordsLeaveNothing: of words that a hook refuses the model is told nothing, and nothing about them.
+func TestRefusedWordsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHome(t)
+		p := h.start(func(model.Request) troupe.Reply { return say("ok") }, spokenTo(speaking{troupe.HookPrompt,
+			troupe.HookSaid{Effect: troupe.Deny, Why: "not that", Context: "they said go"}})).
+			beginAs(troupe.Caps{}, func(*fleet.Birth) {}).end()
+		for _, e := range h.kinds(h.root, troupe.KindMailDelivered) {
+			b, ok := e.Body.(troupe.MailDelivered)
+			for _, m := range b.Mail {
+				if ok && strings.Contains(troupe.JoinText(m.Blocks), "they said go") {
+					t.Errorf("the session is told %+v", m)
+				}
+			}
+		}
+		if s := h.get(h.root); s.Status != troupe.Failed || len(p.llm.requests) != 0 {
+			t.Errorf("it is %s, and the model was asked %d times", s.Status, len(p.llm.requests))
+		}
+		h.checkTree()
+	})
 }

@@ -28,7 +28,8 @@ func (c changing) Renew() (session.Renewal, bool) {
 		return session.Renewal{}, false
 	}
 	*c.renewed = true
-	return session.Renewal{Definitions: fleet.Document{Hash: "h2", Body: []byte("as they are now")}, Agents: []string{"X"}},
+	return session.Renewal{Definitions: fleet.Document{Hash: "h2", Body: []byte("as they are now")},
+			Agents: []string{"X"}},
 		true
 }
 
@@ -55,7 +56,8 @@ func TestRenewedOutlivesTheProcess(t *testing.T) {
 		}
 		opened = nil
 		q := h.start(reply, by)
-		if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(), Idle: true}); err != nil {
+		if err := q.hub.Adopt(h.t.Context(), session.Adoption{Root: h.root, Expect: h.lease(),
+			Idle: true}); err != nil {
 			t.Fatal(err)
 		}
 		q.end()
