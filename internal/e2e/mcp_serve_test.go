@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ type serving struct {
 	t        *testing.T
 	session  *mcp.ClientSession
 	home     string
-	progress atomic.Int64
+	progress chan struct{} // closed once there was some
 }
 
 const serveScript = `
@@ -54,10 +55,10 @@ func serveIn(t *testing.T, dir string, elicit func(*mcp.ElicitParams) *mcp.Elici
 	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte(serveScript), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &serving{t: t, home: dir}
+	s, once := &serving{t: t, home: dir, progress: make(chan struct{})}, sync.Once{}
 	o := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{},
 		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
-			s.progress.Add(1)
+			once.Do(func() { close(s.progress) })
 		}}
 	if elicit != nil {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -178,7 +179,9 @@ func TestServeMCP(t *testing.T) {
 	s.tells("stop", map[string]any{"session": hangs, "now": true}, hangs)
 	s.tells("wait", map[string]any{"session": hangs}, `"ended":true`, "cancelled")
 	s.tells("status", nil, id, hangs)
-	if s.progress.Load() == 0 {
+	select {
+	case <-s.progress: // it is told beside the answers
+	case <-time.After(time.Minute):
 		t.Error("no progress was told")
 	}
 

@@ -160,6 +160,9 @@ func (s *server) wait(ctx context.Context, r *mcp.CallToolRequest, in waitInput)
 		if err != nil || out.Ended {
 			return out, err
 		}
+		if p.n == 0 {
+			p.say(waiting, out.atWork())
+		}
 		for _, q := range out.Requests {
 			if asked[q.ID] {
 				continue
@@ -189,10 +192,6 @@ type progress struct {
 }
 
 func (p *progress) tell(ctx context.Context, events []troupe.Event) {
-	token := p.r.Params.GetProgressToken()
-	if token == nil {
-		return
-	}
 	for _, e := range events {
 		text := ""
 		switch b := e.Body.(type) {
@@ -207,17 +206,35 @@ func (p *progress) tell(ctx context.Context, events []troupe.Event) {
 		case troupe.Ended:
 			text = "an agent ends: " + string(b.Outcome.Status)
 		}
-		if text == "" {
-			continue
+		if text != "" {
+			p.say(ctx, text)
 		}
-		const most = 300
-		if r := []rune(text); len(r) > most {
-			text = string(r[:most]) + "…"
-		}
-		p.n++
-		_ = p.r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: p.n,
-			Message: text}) // one that is lost is followed by another
 	}
+}
+
+func (p *progress) say(ctx context.Context, text string) {
+	p.n++
+	token := p.r.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	const most = 300
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	_ = p.r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: p.n,
+		Message: text}) // one that is lost is followed by another
+}
+
+// atWork says how many agents are not done.
+func (s *statusOf) atWork() string {
+	n := 0
+	for _, a := range s.Agents {
+		if !troupe.Status(a.Status).Ended() {
+			n++
+		}
+	}
+	return fmt.Sprintf("%d of %d agents are not done", n, len(s.Agents))
 }
 
 type answerInput struct {
