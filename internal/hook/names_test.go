@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 		`"${CLAUDE_PROJECT_DIR}"/scripts/a.sh`: "scripts/a.sh", "sh scripts/*.sh": "scripts/a.sh",
 		`sh "my scripts/a.sh"`: "my my scripts/a.sh scripts/a.sh", "lint --config=conf.json": "conf.json",
 		"python3 -m scripts.check x.json": "scripts/check.py scripts/check/__init__.py scripts/check/__main__.py",
-		"lint -c conf.json": "conf.json", "true > scripts/a.sh; sh scripts/a.sh": "scripts/a.sh",
+		"lint -c conf.json":               "conf.json", "true > scripts/a.sh; sh scripts/a.sh": "scripts/a.sh",
 		"true": "", "make test": "", "npm run lint": "", "gofmt -l .": "", "go test ./...": "", "cat notes.md": "",
 		"echo x >> log": "", "touch marker": "", "test -f .skip && exit 0": "", "n=$(cat count); echo $n > count": "",
 		"curl https://a.example/x.sh": "", "sh ../x.sh": "", "prettier --check *.md": "", "jq .tool_input.command": "",
