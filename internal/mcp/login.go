@@ -63,30 +63,32 @@ func (b bounded) send(r *http.Request) (*http.Response, error) {
 	if b.login == nil || r.Header.Get("Authorization") != "" { // the entry's own counts
 		return b.base.RoundTrip(r)
 	}
+	refused := b.conn.login.set
+	if r.Method != http.MethodPost && b.entry.Type != entry.SSE {
+		refused = func(error) {} // nothing is asked by it
+	}
 	token, err := b.login.Token(r.Context())
 	if err != nil {
 		err = fmt.Errorf("it was not asked, for its login could not be renewed: %w", err)
-		b.conn.login.set(err)
+		refused(err)
 		return nil, err
 	}
 	out, err := b.base.RoundTrip(authorized(r, token))
 	if err == nil && out.StatusCode == http.StatusUnauthorized && token != "" {
 		out, err = b.again(r, out, token)
 	}
-	if err != nil {
-		return nil, err
-	}
+	var why error
 	switch {
-	case out.StatusCode/100 == 2:
-		b.conn.login.set(nil)
+	case err != nil:
 	case out.StatusCode == http.StatusUnauthorized:
-		b.conn.login.set(&LoginError{Server: b.entry.Name})
+		why = &LoginError{Server: b.entry.Name}
 	case out.StatusCode == http.StatusForbidden:
 		if scope, more := wanted(out.Header); more {
-			b.conn.login.set(&LoginError{Server: b.entry.Name, More: true, Scope: scope})
+			why = &LoginError{Server: b.entry.Name, More: true, Scope: scope}
 		}
 	}
-	return out, nil
+	refused(why)
+	return out, err
 }
 
 // again sends a request with another token, if there is one. Else the refusal stands.

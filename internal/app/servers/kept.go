@@ -34,25 +34,25 @@ func (k Kept) file(e entry.Entry) string { return filepath.Join(string(k), e.Has
 
 // Get returns the list of an entry, or why there was none a short while ago. One that cannot be read is as good as
 // none: it is made anew.
-func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed string) {
+func (k Kept) Get(e entry.Entry, now time.Time) (l mcp.List, found bool, failed error) {
 	data, err := os.ReadFile(k.file(e))
 	if err != nil {
-		return mcp.List{}, false, ""
+		return mcp.List{}, false, nil
 	}
 	var kept keptList
 	if json.Unmarshal(data, &kept) != nil || kept.Form != keptForm {
-		return mcp.List{}, false, ""
+		return mcp.List{}, false, nil
 	}
 	if kept.Failed != "" {
-		if kept.Login {
-			kept.Failed = (&mcp.LoginError{Server: e.Name}).Error() // under the name that it has here
-		}
 		if age := now.Sub(kept.At); age < 0 || age > failedFor {
-			kept.Failed = ""
+			return mcp.List{}, false, nil
 		}
-		return mcp.List{}, false, kept.Failed
+		if kept.Login {
+			return mcp.List{}, false, &mcp.LoginError{Server: e.Name} // under the name that it has here
+		}
+		return mcp.List{}, false, errors.New(kept.Failed)
 	}
-	return kept.List, true, ""
+	return kept.List, true, nil
 }
 
 // Put keeps a list, or why there is none. Several processes may do so at once: a file is there whole, or not at all.

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -127,8 +128,8 @@ func (r *Registry) Look(ctx context.Context, p Places, more []Server, service to
 		switch {
 		case found:
 			k.lists[s.Hash()] = l
-		case why != "":
-			k.failed[s.Hash()] = why
+		case why != nil && !(errors.As(why, new(*mcp.LoginError)) && r.loggedIn(s, p.Cwd)):
+			k.failed[s.Hash()] = why.Error()
 		default:
 			unknown = append(unknown, s)
 		}
@@ -146,6 +147,12 @@ func (r *Registry) Look(ctx context.Context, p Places, more []Server, service to
 	r.known[p.Cwd] = k
 	r.mu.Unlock()
 	return k, problems
+}
+
+// loggedIn reports whether the user is logged in to a server: then what one without a login was told says nothing.
+func (r *Registry) loggedIn(s Server, cwd string) bool {
+	l, err := r.Login(s, cwd)
+	return err == nil && l.State() == login.In
 }
 
 // Known is what Look has found last; nil if it did not look there.

@@ -16,11 +16,11 @@ func placeOf(v *conversation) wire.Place {
 }
 
 // printed shows what a command of the command line prints, as wide as the screen is.
-func printed(v *conversation, print func(c *console.Console) error) error {
+func printed(v *conversation, write func(c *console.Console) error) error {
 	var b strings.Builder
 	c := *v.c
 	c.Out, c.Err, c.Width, c.Cwd = &b, &b, v.width(), v.trees.next.Cwd
-	if err := print(&c); err != nil {
+	if err := write(&c); err != nil {
 		return err
 	}
 	v.say(b.String())

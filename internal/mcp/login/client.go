@@ -46,10 +46,12 @@ func (l *Login) possible() error {
 
 // secure says why no secret is sent to an address.
 func secure(u *url.URL, loopback bool) error {
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
-	case u.Scheme == "https" && u.Host != "" && u.User == nil:
+	case u.User != nil || strings.ContainsFunc(u.Host, strange):
+	case u.Scheme == "https" && u.Host != "":
 		return nil
-	case u.Scheme == "http" && loopback && entry.Loopback(u.Hostname()) && u.User == nil:
+	case u.Scheme == "http" && loopback && entry.Loopback(u.Hostname()):
 		return nil
 	}
 	return fmt.Errorf("%s is not encrypted, or no address to log in with, so nothing is sent there", shown(u.String()))

@@ -1,6 +1,7 @@
 package login_test
 
 import (
+	"context"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -89,9 +90,17 @@ func (h *home) in(scopes ...string) {
 	if said, err := mcptest.Browse(p.Address()); err != nil || !strings.Contains(said, "close this page") {
 		h.t.Fatalf("the browser shows %q, %v", said, err)
 	}
-	if err := p.Wait(h.t.Context()); err != nil {
+	if err := p.Wait(soon(h.t)); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// soon is far more time than a login takes that goes as it should.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func (h *home) token(l *login.Login) string {
@@ -143,6 +152,39 @@ func TestLogin(t *testing.T) {
 	}
 	if there, err := h.login().Forget(t.Context()); there || err != nil {
 		t.Errorf("it was forgotten again: %v, %v", there, err)
+	}
+}
+
+// TestWhatIsNotTold: what stands behind the address of an entry may be a key, and the address that a person opens holds
+// nothing that looks like something else.
+func TestWhatIsNotTold(t *testing.T) {
+	h := newHome(t)
+	h.entry.URL += "?api_key=of-the-entry"
+	h.Metadata = func(m map[string]any) {
+		if m["authorization_endpoint"] != nil {
+			m["authorization_endpoint"] = h.Auth.URL + "/authorize?from=\u202egro.knab"
+		}
+	}
+	p, err := h.login().Begin(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.End()
+	address := p.Address()
+	if strings.Contains(address, "of-the-entry") || strings.ContainsFunc(address,
+		func(r rune) bool { return r > '~' }) {
+		t.Errorf("the address is %q", address)
+	}
+	if _, err := mcptest.Browse(address); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range h.Asked() {
+		if strings.Contains(sent, "of-the-entry") {
+			t.Errorf("the authorization server was sent %s", sent)
+		}
 	}
 }
 
@@ -261,7 +303,7 @@ func TestRefused(t *testing.T) {
 	if _, err := mcptest.Browse(p.Address()); err != nil {
 		t.Fatal(err)
 	}
-	err = p.Wait(t.Context())
+	err = p.Wait(soon(t))
 	if err == nil || !strings.Contains(err.Error(), "the login was refused (access_denied not") ||
 		strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("it says %v", err)
@@ -274,7 +316,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	given.End()
-	if err := given.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "given up") {
+	if err := given.Wait(soon(t)); err == nil || !strings.Contains(err.Error(), "given up") {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -307,10 +349,11 @@ func TestStrangeAddresses(t *testing.T) {
 	private := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told++ }))
 	defer private.Close()
 	for key, values := range map[string][]string{
-		"token_endpoint":         {"http://10.0.0.1/token", "https://169.254.169.254/latest"},
-		"registration_endpoint":  {"http://192.168.1.1/x", "https://10.1.2.3/register", "file:///etc/passwd"},
-		"authorization_endpoint": {"http://10.0.0.1/", "javascript:alert(1)", "http://example.com/login", "file:///x"},
-		"authorization_servers":  {"http://10.0.0.1", "https://169.254.169.254", "https://user:pw@127.0.0.1:1"},
+		"token_endpoint":        {"http://10.0.0.1/token", "https://169.254.169.254/latest"},
+		"registration_endpoint": {"http://192.168.1.1/x", "https://10.1.2.3/register", "file:///etc/passwd"},
+		"authorization_endpoint": {"http://10.0.0.1/", "javascript:alert(1)", "http://example.com/login", "file:///x",
+			"https://bank.example@10.0.0.1/", "https://bank.example/#x", "https://b\u0430nk.example/"},
+		"authorization_servers": {"http://10.0.0.1", "https://169.254.169.254", "https://user:pw@127.0.0.1:1"},
 	} {
 		for _, value := range values {
 			h.Metadata = func(m map[string]any) {
@@ -323,7 +366,7 @@ func TestStrangeAddresses(t *testing.T) {
 			p, err := h.login().Begin(t.Context(), nil)
 			if err == nil {
 				if _, err = mcptest.Browse(p.Address()); err == nil {
-					err = p.Wait(t.Context())
+					err = p.Wait(soon(t))
 				}
 				p.End()
 			}

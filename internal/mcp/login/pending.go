@@ -158,6 +158,8 @@ func (p *Pending) run(ctx context.Context, client *http.Client) error {
 		_ = resp.Body.Close() // nothing in it is wanted
 		return fmt.Errorf("the server answered %s, and asks for no login", shown(resp.Status))
 	}
+	r = r.Clone(ctx)
+	r.URL.RawQuery, r.URL.Fragment = "", ""   // the address becomes the name of what is logged in to; this may be a key
 	resp.StatusCode = http.StatusUnauthorized // a 403 without a challenge would not be looked at
 	var got *record
 	h, err := auth.NewAuthorizationCodeHandler(p.config(client, func(cfg *oauth2.Config, t *oauth2.Token) {
@@ -263,8 +265,13 @@ func (p *Pending) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.A
 	if err := secure(u, entry.Loopback(home.Hostname())); err != nil {
 		return nil, err
 	}
+	q := u.Query()
+	if q.Get("state") == "" { // it is behind a # of the server's, and no browser would bring it back
+		return nil, errors.New("the server names an address to log in at that cannot be used")
+	}
+	u.RawQuery, u.Fragment = q.Encode(), "" // nothing in it can look like something else
 	p.mu.Lock()
-	p.address, p.state = u.String(), u.Query().Get("state")
+	p.address, p.state = u.String(), q.Get("state")
 	p.mu.Unlock()
 	close(p.asked)
 	select {

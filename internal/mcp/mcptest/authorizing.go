@@ -40,6 +40,7 @@ type Authorizing struct {
 	refresh  map[string]string
 	renewals int
 	heard    []http.Header // what the authorization server was sent
+	asked    []string      // and where and what it was asked
 	sent     []string      // and the MCP server for Authorization
 }
 
@@ -76,8 +77,9 @@ func Authorize() *Authorizing {
 	mux.HandleFunc("/authorize", a.authorize)
 	mux.HandleFunc("/token", a.token)
 	a.Auth = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm() // what cannot be read is not understood below
 		a.mu.Lock()
-		a.heard = append(a.heard, r.Header.Clone())
+		a.heard, a.asked = append(a.heard, r.Header.Clone()), append(a.asked, r.URL.String()+" "+r.PostForm.Encode())
 		a.mu.Unlock()
 		mux.ServeHTTP(w, r)
 	}))
@@ -95,6 +97,13 @@ func (a *Authorizing) Heard() []http.Header {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.heard)
+}
+
+// Asked is what the authorization server was asked.
+func (a *Authorizing) Asked() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.asked)
 }
 
 // Sent is what the MCP server was sent for Authorization.
