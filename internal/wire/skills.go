@@ -57,8 +57,9 @@ type Skill struct {
 	// Models are told of it, and People can say /name.
 	Models bool `json:"models"`
 	People bool `json:"people"`
-	// Runs: the commands in it may be run.
-	Runs bool `json:"runs"`
+	// Runs: the commands in it may be run. Mute is what keeps them from it besides trust.
+	Runs bool   `json:"runs"`
+	Mute string `json:"mute,omitempty"`
 	// Fork: an agent of its own is to do it.
 	Fork bool   `json:"fork,omitempty"`
 	Text string `json:"text,omitempty"` // if it was asked for by name

@@ -66,8 +66,11 @@ func newSkillsShow(c *console.Console) *cobra.Command {
 			runs := "run"
 			if !s.Runs {
 				runs = "not run: the folder is not trusted"
-				if s.Scope == pluginScope {
+				switch {
+				case s.Scope == pluginScope:
 					runs = "not run: the plugin is not enabled as it is now"
+				case s.Mute != "":
+					runs = "not run: " + console.Line(s.Mute, 0)
 				}
 			}
 			_, err = fmt.Fprintf(c.Out, "/%s  %s\nfrom: %s\nused by: %s\nleaves: %s\nits commands are %s\n\n%s\n",
