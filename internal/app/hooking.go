@@ -34,10 +34,8 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 		Tools: tools.Callable(), Skip: p.untrustedAgents(), Mask: a.app.masker()})
 	set, problems := p.hooksIn(q.Cwd, types, p.hookedSkills(a.app.dirs, q.Cwd))
 	out.Problems = append(out.Problems, problems...)
+	out.Problems = append(out.Problems, idleHooks(set, tools)...)
 	for _, h := range set {
-		if idle := h.Idle(matched(tools)); idle != "" {
-			out.Problems = append(out.Problems, h.Source+": "+idle)
-		}
 		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, Type: string(h.Kind),
 			Run: a.app.Mask(h.Run), Source: h.Source, Scope: h.Scope, Agent: h.Agent, Skill: h.Skill,
 			Seconds: h.Limit().Seconds(),
@@ -144,6 +142,17 @@ func (x *explainer) follows(m troupe.HookMoment, said troupe.HookSaid) string {
 		text += "; with the input " + said.Input
 	}
 	return text
+}
+
+// idleHooks says of hooks that they never run.
+func idleHooks(set []setHook, tools tool.Set) (out []string) {
+	names := matched(tools)
+	for i := range set {
+		if idle := set[i].Idle(names); idle != "" {
+			out = append(out, set[i].Source+": "+idle)
+		}
+	}
+	return out
 }
 
 // matched are the names with which matchers are compared, older ones included.

@@ -199,6 +199,8 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 		return nil, nil, err
 	}
 	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(a.dirs, b.Cwd))
+	counts := slices.DeleteFunc(slices.Clone(hooks), func(h setHook) bool { return h.off != "" })
+	odd = append(odd, idleHooks(counts, tools.Set)...)
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
 	var style styleText

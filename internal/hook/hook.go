@@ -156,7 +156,7 @@ type matcher struct {
 	re    *regexp.Regexp // or what this finds
 }
 
-// newMatcher reads a matcher: nothing, an empty text and a star cover all; names with bars between them cover these;
+// newMatcher reads a matcher: nothing, an empty text and a star cover all; names with bars or commas between them cover these;
 // anything else is a regular expression, found anywhere. One that cannot be read covers all: a guard that looks at too
 // much is better than one that looks away.
 func newMatcher(text string) matcher {
@@ -165,7 +165,7 @@ func newMatcher(text string) matcher {
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		var m matcher
-		for name := range strings.SplitSeq(text, "|") {
+		for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '|' || r == ',' }) {
 			if name = strings.TrimSpace(name); name != "" {
 				m.names = append(m.names, name)
 			}
@@ -213,8 +213,7 @@ func (h *Hook) Idle(tools []string) string {
 		return ""
 	}
 	return fmt.Sprintf("the matcher %q of %s finds no tool that there is, so its hook never runs; matchers are names "+
-		"of "+
-		"tools in their case, such as Bash, and no rules", h.Matcher, h.Event)
+		"of tools in their case, such as Bash, and no rules", h.Matcher, h.Event)
 }
 
 // cut is the beginning of a text, at most n bytes of it, whole runes.

@@ -121,6 +121,8 @@ func TestMatchers(t *testing.T) {
 		{"mcp__memory", []string{"mcp__memory2__x"}, false}, {"mcp__a__b", []string{"mcp__a__b__c"}, false},
 		{"Task", []string{"Agent", "Task"}, true}, {"^(?!Read).*$", []string{"Bash"}, true},
 		{"[", []string{"Bash"}, true}, {"Bash", nil, true},
+		{"Bash, Edit", []string{"Edit"}, true}, {"Bash,Edit|Write", []string{"Bash"}, true},
+		{"Bash, Edit", []string{"Write"}, false}, {",", []string{"Bash"}, true},
 	} {
 		if got := newMatcher(tt.matcher).covers(tt.names); got != tt.want {
 			t.Errorf("%q on %q: %v", tt.matcher, tt.names, got)

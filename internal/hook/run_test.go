@@ -227,7 +227,22 @@ func TestPinned(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "pwned")); err == nil {
 		t.Error("it was run")
 	}
-	h := command("grep -q x main.go")
+	// All of a file counts, however large it is.
+	large := strings.Repeat("# a comment line\n", 20<<20/17)
+	write("#!/bin/sh\n" + large + "exit 0")
+	h := command("sh check.sh")
+	h.Pin(dir)
+	write("#!/bin/sh\n" + large + "exit 1")
+	if err := h.unchanged(); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Errorf("a change behind 16 MB is not seen: %v", err)
+	}
+	if err := os.Remove(script); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.unchanged(); err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("of a script that is gone it is said: %v", err)
+	}
+	h = command("grep -q x main.go")
 	write("x")
 	if h.Pin(dir); h.Files != nil {
 		t.Errorf("what a command looks at is pinned: %v", h.Files)
