@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -69,15 +68,7 @@ func (s *serverHost) service(id troupe.SessionID, cwd, home, outputs string, lin
 			level = level.Meet(troupe.LevelReadOnly)
 		}
 		ask := session.ServiceOf(home, troupe.Session{ID: id, Root: id, Cwd: cwd}, []string{cwd, outputs}, line, level)
-		levels, _ := s.guard.Machine()
-		if reads && !slices.Contains(levels, ask.Level) {
-			return nil, nil, errors.New("it was not started: nothing is to be changed here, and this machine cannot " +
-				"hold it to that")
-		}
-		if ask.Level == troupe.LevelNone || !slices.Contains(levels, ask.Level) {
-			return nil, nil, nil
-		}
-		return s.guard.Confine(ctx, ask)
+		return session.Hold(ctx, s.guard, ask)
 	}
 }
 

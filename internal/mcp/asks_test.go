@@ -35,8 +35,8 @@ func yesAfter(t *testing.T, d time.Duration, open, put *atomic.Int32) Ask {
 	}
 }
 
-// TestPatienceStands: while a server's questions are open, no call's time runs, be they of one call or of several, and
-// it runs on after the last. Questions are put one after another.
+// TestPatienceStands: while a server's questions are open, no call's time runs, be they of one call or of several, also
+// that of a call that begins meanwhile, and it runs on after the last. Questions are put one after another.
 func TestPatienceStands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,6 +59,12 @@ func TestPatienceStands(t *testing.T) {
 				}
 			})
 		}
+		synctest.Wait()
+		late, p := withPatience(t.Context(), 40*time.Second)
+		defer p.end()
+		x := c.asks.begin(yesAfter(t, time.Hour, &open, &put), p)
+		defer c.asks.end(x)
+		calls = append(calls, late)
 		work.Wait()
 		<-time.After(39 * time.Second)
 		synctest.Wait()

@@ -32,6 +32,7 @@ const mostOpen = 8
 type asking struct {
 	ask      Ask
 	patience *patience
+	resume   func() // its time stands until then, for a question is open; nil: it runs
 	notes    []string
 }
 
@@ -39,6 +40,9 @@ func (a *asks) begin(ask Ask, p *patience) *asking {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := &asking{ask: ask, patience: p}
+	if a.open > 0 {
+		out.resume = p.pause()
+	}
 	a.list = append(a.list, out)
 	return out
 }
@@ -58,7 +62,8 @@ func (a *asks) first() *asking {
 	return a.list[0]
 }
 
-// enter opens a question, during which no call's time runs: it may be of any. ok is false if too many are open.
+// enter opens a question, during which the time of no call of a tool runs: it may be of any. ok is false if too many are
+// open.
 func (a *asks) enter() (leave func(), ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,16 +74,19 @@ func (a *asks) enter() (leave func(), ok bool) {
 	if a.turn == nil {
 		a.turn = make(chan struct{}, 1)
 	}
-	var resume []func()
-	for _, x := range a.list {
-		resume = append(resume, x.patience.pause())
+	if a.open == 1 {
+		for _, x := range a.list {
+			x.resume = x.patience.pause()
+		}
 	}
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.open--
-		for _, f := range resume {
-			f()
+		if a.open--; a.open > 0 {
+			return
+		}
+		for _, x := range a.list {
+			x.resume()
 		}
 	}, true
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,9 +108,18 @@ func (c *candidate) service(ctx context.Context, level troupe.Level, shared bool
 	if shared {
 		s = troupe.Session{ID: s.Root, Root: s.Root, Cwd: s.Cwd}
 	}
-	guard := c.h.d.Guard
-	ask := ServiceOf(c.h.d.Home, s, c.roots(), c.tree.chain.chain(s.ID), level)
-	if levels, _ := guard.Machine(); ask.Level == troupe.LevelNone || !slices.Contains(levels, ask.Level) {
+	return Hold(ctx, c.h.d.Guard, ServiceOf(c.h.d.Home, s, c.roots(), c.tree.chain.chain(s.ID), level))
+}
+
+// Hold makes the confinement of a program that stays; nil: it has none. What is to change nothing is not started where
+// the kernel cannot hold it to that.
+func Hold(ctx context.Context, guard Guard, ask Confine) (*troupe.Confinement, []string, error) {
+	levels, _ := guard.Machine()
+	switch held := slices.Contains(levels, ask.Level); {
+	case !held && ask.Level != troupe.LevelWorkspace && ask.Level != troupe.LevelNone:
+		return nil, nil, errors.New("it was not started: nothing is to be changed here, and this machine cannot " +
+			"hold it to that")
+	case ask.Level == troupe.LevelNone, !held:
 		return nil, nil, nil
 	}
 	return guard.Confine(ctx, ask)
