@@ -322,10 +322,10 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	return p.settle(d, out, err)
 }
 
-// noSuchAgent says that a session cannot run as an agent.
+// noSuchAgent says that there is no agent of this name.
 func (p *profiles) noSuchAgent(name string, err error) error {
 	names := names(p.Types)
-	out := &troupe.UserError{Problem: fmt.Sprintf("there is no agent %q to run as", name),
+	out := &troupe.UserError{Problem: fmt.Sprintf("there is no agent %q", name),
 		Hint: "There are: main, " + strings.Join(names, ", ") + ".", Code: troupe.ExitUsage, Err: err}
 	switch near := troupe.Nearest(name, names); {
 	case p.Types.Broken(name):

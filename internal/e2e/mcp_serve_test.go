@@ -168,6 +168,16 @@ func (s *serving) refuses(name string, input map[string]any, want string) {
 func TestServeMCP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, nil)
+	tools, err := s.session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		reads := tool.Annotations != nil && tool.Annotations.ReadOnlyHint
+		if want := tool.Name == "status" || tool.Name == "result"; reads != want {
+			t.Errorf("%s is told as one that only reads: %v", tool.Name, reads)
+		}
+	}
 	id := s.start("go")
 	s.tells("wait", map[string]any{"session": id}, `"ended":true`, "all done")
 	s.tells("result", map[string]any{"session": id}, `"status":"completed"`, "all done")

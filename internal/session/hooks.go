@@ -74,7 +74,7 @@ func (c *candidate) needsJudge(d troupe.Decision) bool {
 }
 
 // askJudge asks the hooks, and then the judge about what they leave open.
-func (c *candidate) askJudge(ctx context.Context, access troupe.Access, d troupe.Decision) (out judgement) {
+func (c *candidate) askJudge(ctx context.Context) (out judgement) {
 	call := c.call.Call
 	if m := c.ofCall(troupe.HookPreToolUse, call); c.hooks != nil && c.hooks.Due(m) {
 		said := c.hooks.Run(ctx, m, false)
@@ -91,7 +91,7 @@ func (c *candidate) askJudge(ctx context.Context, access troupe.Access, d troupe
 	if c.h.d.Judge == nil || out.Effect == troupe.Deny || ctx.Err() != nil {
 		return out
 	}
-	said, err := c.h.d.Judge.Judge(ctx, Judging{c.self, call, access, d})
+	said, err := c.h.d.Judge.Judge(ctx, Judging{c.self, call})
 	if err != nil {
 		said.Effect, said.Why = troupe.Deny, "it could not be judged: "+err.Error()
 	}

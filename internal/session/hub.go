@@ -110,7 +110,7 @@ type Deps struct {
 
 	// Guard confines commands; nil: nothing can be confined.
 	Guard Guard
-	// Judge judges calls besides the rules; nil: the rules alone do.
+	// Judge is set by tests alone; nil: rules and hooks judge.
 	Judge Judge
 	// Auto is the model of mode auto; nil: there is none, and people are asked.
 	Auto Auto

@@ -17,7 +17,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/turn"
 )
 
-// Judge judges calls by other things than rules and hooks, such as a person's model. Hooks are asked before it.
+// Judge stands where hooks stand, so that tests and the simulation judge calls without programs. No product sets one.
 type Judge interface {
 	// Judge is asked once about each call that the rules do not deny, before it begins. It may take
 	// seconds: everything else goes on meanwhile. It ends with ctx. What it says is in the log, so
@@ -27,10 +27,8 @@ type Judge interface {
 
 // Judging is a call as a Judge is asked about it.
 type Judging struct {
-	Session  troupe.Session
-	Call     troupe.Call
-	Access   troupe.Access
-	Decision troupe.Decision // by the rules alone
+	Session troupe.Session
+	Call    troupe.Call
 }
 
 // candidate is a call as it is prepared and judged. It holds copies of all that this takes, because
@@ -136,7 +134,7 @@ func (c *candidate) judge(ctx context.Context, runner tool.Runner) (j *judged) {
 	}
 	d, version := c.decide(j.access)
 	if c.needsJudge(d) {
-		said := c.askJudge(ctx, j.access, d)
+		said := c.askJudge(ctx)
 		if j.stopped = ctx.Err() != nil; j.stopped {
 			return j
 		}
@@ -446,7 +444,7 @@ func (cs *calls) askJudge(ctx context.Context, calls []int) (rest []int) {
 			access, err := t.Access(c.env(), c.call.Input)
 			if d, _ := c.decide(access); err == nil && c.needsJudge(d) {
 				in.calls = append(in.calls, i)
-				ask = append(ask, func(ctx context.Context) judgement { return c.askJudge(ctx, access, d) })
+				ask = append(ask, c.askJudge)
 				continue
 			}
 		}

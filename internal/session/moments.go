@@ -96,8 +96,13 @@ func (hk *hooking) moments(act turn.Hook, in *inMoment) (out []troupe.HookMoment
 		add(st.Session.Type, map[string]any{"parent_agent_id": st.Session.Parent, "run": act.Run,
 			"status": end.Status, "error": end.Error, "last_assistant_message": end.Result,
 			"stop_hook_active": refused > 0})
-	default:
-		add("", map[string]any{"last_assistant_message": act.End.Result, "stop_hook_active": refused > 0})
+	case troupe.HookStop:
+		end := cmp.Or(act.End, &turn.End{Status: troupe.Cancelled})
+		add("", map[string]any{"last_assistant_message": end.Result, "stop_hook_active": refused > 0})
+	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest,
+		troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
+		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove:
+		hk.a.tree.fail(hk.a, fmt.Errorf("session %s: hooks cannot be waited for at %s", hk.a.id, act.Event))
 	}
 	return out
 }

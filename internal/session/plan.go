@@ -41,10 +41,13 @@ func (rs *requests) enterPlan(ctx context.Context, i int, t tool.Descriptor, in 
 	switch file := fileOfPlan(rs.a); {
 	case auth.Mode == troupe.ModePlan:
 		return rs.a.stage(resultOf(c, "You are in plan mode already.", false))
-	case file == "" || rs.a.tree.settings().AskFor <= 0 && rs.a.h.d.Replay == nil:
+	case file == "":
+		return rs.a.stage(resultOf(c, "Plan mode was not entered: there is no place for the plan's file. Go on "+
+			"without "+
+			"it; if the task is only to plan, answer with the plan.", true))
+	case rs.a.tree.settings().AskFor <= 0 && rs.a.h.d.Replay == nil:
 		return rs.a.stage(resultOf(c, "Plan mode was not entered: nobody can approve a plan in this run (troupe -p "+
-			"asks "+
-			"with --ask). Go on without it; if the task is only to plan, answer with the plan.", true))
+			"asks with --ask). Go on without it; if the task is only to plan, answer with the plan.", true))
 	default:
 		auth = auth.InMode(troupe.ModePlan, file)
 		if err := rs.a.stage(troupe.AuthorityChanged{Authority: auth, By: "the agent itself"}); err != nil {

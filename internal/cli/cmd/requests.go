@@ -86,6 +86,11 @@ func writeRequest(w io.Writer, r wire.Request, now time.Time) {
 	}
 	fmt.Fprintf(w, "  since    %s (%s)%s\n", r.Since.Local().Format("2006-01-02 15:04:05"),
 		console.Duration(max(0, now.Sub(r.Since).Milliseconds())), untilText(r, now))
+	if !r.Running && r.Server != "" {
+		fmt.Fprintf(w, "  lost     the process that ran it has ended, and with it the call that asked, which is\n"+
+			"           interrupted when the session goes on: troupe -p --resume %s\n", r.Root)
+		return
+	}
 	if !r.Running {
 		fmt.Fprintf(w, "  waits    no process is running it; resume it with: troupe -p --resume %s\n", r.Root)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/api/apitest"
 	"github.com/troupe-dev/troupe/internal/cli/console"
 	"github.com/troupe-dev/troupe/internal/wire"
@@ -35,6 +36,23 @@ func TestWriteRequest(t *testing.T) {
 `
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestLostQuestion: no answer to the question of a server helps whose process is gone.
+func TestLostQuestion(t *testing.T) {
+	t.Parallel()
+	r := wire.Request{ID: "9m20-1.0", Root: "7k3f00000000", Path: "main", Kind: troupe.RequestQuestion,
+		Server:    "tester",
+		Questions: []troupe.Question{{Text: "Shall it?"}}, Since: apitest.Born()}
+	for running, want := range map[bool]bool{true: true, false: false} {
+		var b bytes.Buffer
+		r.Running = running
+		writeRequest(&b, r, apitest.Born())
+		if got := b.String(); strings.Contains(got, "troupe answer") != want ||
+			strings.Contains(got, "lost") == want {
+			t.Errorf("running %v:\n%s", running, got)
+		}
 	}
 }
 

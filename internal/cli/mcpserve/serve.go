@@ -74,7 +74,8 @@ func (s *server) server() *mcp.Server {
 	add(srv, "status", "How a session and the agents below it are, and what they ask; without one, of all sessions "+
 		"that this server began.", reads, s.status)
 	add(srv, "wait", "Follow a session until it ends, asks something that nobody here can be asked, or the time is "+
-		"over. Tells its progress meanwhile.", reads, s.wait)
+		"over. Tells its progress meanwhile, and puts what is asked to the user of the client that can be asked.", nil,
+		s.wait)
 	add(srv, "send", "Say something to a session or to an agent below one: it steers one at work, and has one that "+
 		"ended go on.", nil, s.send)
 	add(srv, "stop", "Stop a session with all that it has at work, or one agent below it.", nil, s.stop)
@@ -171,9 +172,12 @@ func (s *server) send(ctx context.Context, _ *mcp.CallToolRequest, in sendInput)
 	return sent{got.Effect}, s.resumed(ctx, found)
 }
 
+// mostResuming is how long a session may take to begin again that was told to go on.
+const mostResuming = 10 * time.Second
+
 // resumed waits until a session that was told to go on does, so that the next wait does not find the end of before.
 func (s *server) resumed(ctx context.Context, before wire.Session) error {
-	ctx, cancel := context.WithTimeout(ctx, usualWait)
+	ctx, cancel := context.WithTimeout(ctx, mostResuming)
 	defer cancel()
 	tick := time.NewTicker(look / 20)
 	defer tick.Stop()
@@ -185,7 +189,8 @@ func (s *server) resumed(ctx context.Context, before wire.Session) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return fmt.Errorf("session %s was told, and has not begun to go on yet; status tells when it does",
+				before.ID)
 		}
 	}
 }

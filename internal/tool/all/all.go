@@ -61,8 +61,8 @@ func Known() tool.Set {
 	return tool.NewSet(tools...)
 }
 
-// ruleOnly are tools that are not here, and that people have rules about for other programs.
-// One that comes here leaves this list for a folder of its own.
+// ruleOnly are names of tools that have no folder here: those that a tree's MCP servers bring, and such as people have
+// rules about for other programs. One that gets a folder leaves this list.
 func ruleOnly() []tool.Descriptor {
 	var out []tool.Descriptor
 	know := func(holder troupe.Holder, names ...string) {

@@ -11,6 +11,22 @@ import (
 	"github.com/troupe-dev/troupe/internal/tool"
 )
 
+// TestClientNamesTheSetting: what cannot be reached because it is nearby says what would let it.
+func TestClientNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	c, err := Client(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Get("http://127.0.0.1:9/")
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "fetch.local_hosts") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What the user named nearby is read; what was not named, on the same machine, is not.
 func TestLocalHosts(t *testing.T) {
 	t.Parallel()

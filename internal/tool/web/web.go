@@ -14,6 +14,8 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -48,8 +50,15 @@ func Client(o Options) (*http.Client, error) {
 		return nil, fmt.Errorf("fetch.local_hosts: %w", err)
 	}
 	d := &guardedDialer{allow: publicOnly(), local: local, resolver: net.DefaultResolver, loopback: o.Loopback}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := d.dial(ctx, network, addr)
+		if refused := (*refusedError)(nil); errors.As(err, &refused) {
+			err = fmt.Errorf("%w; if that is wanted, name it in fetch.local_hosts of the settings", err)
+		}
+		return conn, err
+	}
 	return &http.Client{
-		Transport:     newGetter(d.dial, local, o.UserAgent).transport,
+		Transport:     newGetter(dial, local, o.UserAgent).transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}, nil
 }
