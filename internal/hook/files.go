@@ -39,7 +39,8 @@ func (h *Hook) unchanged() error {
 		case missing:
 			return fmt.Errorf("%s is gone since the run began, and an agent may have removed it"+again, name)
 		case err != nil:
-			return fmt.Errorf("whether %s has changed since the run began cannot be told (%w), so it is not run", name, err)
+			return fmt.Errorf("whether %s has changed since the run began cannot be told (%w), so it is not run", name,
+				err)
 		case now != hash:
 			return fmt.Errorf("%s has changed since the run began, and an agent may have written it"+again, name)
 		}

@@ -156,9 +156,9 @@ type matcher struct {
 	re    *regexp.Regexp // or what this finds
 }
 
-// newMatcher reads a matcher: nothing, an empty text and a star cover all; names with bars or commas between them cover these;
-// anything else is a regular expression, found anywhere. One that cannot be read covers all: a guard that looks at too
-// much is better than one that looks away.
+// newMatcher reads a matcher: nothing, an empty text and a star cover all; names with bars or commas between them cover
+// these; anything else is a regular expression, found anywhere. One that cannot be read covers all: a guard that looks
+// at too much is better than one that looks away.
 func newMatcher(text string) matcher {
 	if text == "" || text == "*" {
 		return matcher{}

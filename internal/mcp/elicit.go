@@ -62,8 +62,8 @@ func (a *asks) first() *asking {
 	return a.list[0]
 }
 
-// enter opens a question, during which the time of no call of a tool runs: it may be of any. ok is false if too many are
-// open.
+// enter opens a question, during which the time of no call of a tool runs: it may be of any. ok is false if too many
+// are open.
 func (a *asks) enter() (leave func(), ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
