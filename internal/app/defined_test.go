@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/troupe-dev/troupe/internal/config"
 	"github.com/troupe-dev/troupe/internal/profile"
+	"github.com/troupe-dev/troupe/internal/trust"
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
@@ -118,5 +120,22 @@ func TestMadeIsAsRead(t *testing.T) {
 				t.Errorf("%s has %s: %v, or %v", name, tool.Name, has, other)
 			}
 		}
+	}
+}
+
+// TestTrustChangesDefinitions: who trusts a folder while agents are at work there has changed what definitions count:
+// it is looked at before the next reply, though no definition has changed.
+func TestTrustChangesDefinitions(t *testing.T) {
+	t.Parallel()
+	a := &App{dirs: config.Dirs{Data: t.TempDir()}}
+	before := definedAs(a, nil)
+	if definedAs(a, nil) != before {
+		t.Fatal("nothing changed, and it looks as if")
+	}
+	if err := trust.In(trustFolder(a.dirs)).Grant(trust.Fingerprint{Folder: "/proj", Hash: "h"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if definedAs(a, nil) == before {
+		t.Error("that a folder is trusted was not seen")
 	}
 }
