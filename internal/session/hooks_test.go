@@ -96,11 +96,17 @@ func TestHooksBlockNobody(t *testing.T) {
 // TestStopEndsHooks: a stop ends a hook at whatever moment, and what a call did before is not lost with it.
 func TestStopEndsHooks(t *testing.T) {
 	t.Parallel()
-	for _, event := range []troupe.HookEvent{troupe.HookSessionStart, troupe.HookPrompt, troupe.HookPreToolUse,
-		troupe.HookPostToolUse, troupe.HookStop} {
+	type stopped struct {
+		event troupe.HookEvent
+		call  string
+	}
+	for _, of := range []stopped{{troupe.HookSessionStart, "Edit:a"}, {troupe.HookPrompt, "Edit:a"},
+		{troupe.HookPreToolUse, "Edit:a"}, {troupe.HookPostToolUse, "Edit:a"}, {troupe.HookPostToolUse, "Read:a"},
+		{troupe.HookStop, "Edit:a"}} {
+		event := of.event
 		synctest.Test(t, func(t *testing.T) {
 			h := newHome(t)
-			p := h.start(plays{"main": {call("Edit:a"), say("ok")}}.reply, hookedBy(slowAt(event))).
+			p := h.start(plays{"main": {call(of.call), say("ok")}}.reply, hookedBy(slowAt(event))).
 				beginAs(troupe.Caps{MaxDepth: 1}, func(b *fleet.Birth) { b.Authority.Mode = troupe.ModeBypass })
 			pass(7 * time.Second)
 			p.stop(h.root, troupe.Stop{Now: true})
