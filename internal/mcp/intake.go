@@ -58,6 +58,7 @@ type reined struct {
 	mcp.Transport
 	in   *intake
 	work *sync.WaitGroup
+	gone *atomic.Bool // set once nothing more is heard: whoever calls next must not be sent there
 }
 
 // Connect implements mcp.Transport.
@@ -83,6 +84,7 @@ func (c *reinedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		msg, err := c.Connection.Read(ctx)
 		if err != nil {
+			c.reined.gone.Store(true)
 			return nil, err
 		}
 		select {

@@ -312,9 +312,10 @@ func (s *Servers) open(ctx context.Context, c *conn, t Target) (session *mcp.Cli
 		end = sync.OnceFunc(p.End)
 		// A program of old may not survive a first word that it does not know.
 		options.ProtocolVersion = "2025-11-25"
-		transport = reined{&mcp.IOTransport{Reader: io.NopCloser(p), Writer: writing{p}}, &c.in, &s.wait}
+		transport = reined{&mcp.IOTransport{Reader: io.NopCloser(p), Writer: writing{p}}, &c.in, &s.wait, &c.gone}
 	case entry.SSE:
-		transport = reined{&mcp.SSEClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, t, c)}, &c.in, &s.wait}
+		transport = reined{&mcp.SSEClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, t, c)}, &c.in, &s.wait,
+			&c.gone}
 	default:
 		// The library does not let a connection of this kind be wrapped: its streams are sifted instead.
 		transport = &mcp.StreamableClientTransport{Endpoint: e.URL, HTTPClient: httpClient(ctx, t, c)}

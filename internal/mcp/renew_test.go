@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -70,7 +71,7 @@ func TestChangesWhileListed(t *testing.T) {
 	c := &conn{changes: make(chan struct{}, 1)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.changes <- struct{}{} }})
-	session, err := client.Connect(s.ctx, reined{heeded{ours, word}, &c.in, &s.wait},
+	session, err := client.Connect(s.ctx, reined{heeded{ours, word}, &c.in, &s.wait, &c.gone},
 		&mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
@@ -89,4 +90,28 @@ func TestChangesWhileListed(t *testing.T) {
 			t.Fatalf("a list with %d tools was not told", want)
 		}
 	}
+}
+
+// TestGoneAtOnce: a connection on which nothing more is heard is of no use from that moment on. A call that was sent
+// there would be told as one that may have taken effect.
+func TestGoneAtOnce(t *testing.T) {
+	t.Parallel()
+	var c conn
+	var work sync.WaitGroup
+	theirs, ours := mcp.NewInMemoryTransports()
+	other, err := theirs.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := reined{ours, &c.in, &work, &c.gone}.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil || c.gone.Load() {
+		t.Fatal(err, c.gone.Load())
+	}
+	if _, err := mine.Read(t.Context()); err == nil || !c.gone.Load() {
+		t.Errorf("%v, and the next call would be sent there", err)
+	}
+	work.Wait()
 }
