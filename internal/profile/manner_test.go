@@ -60,7 +60,7 @@ func TestMannerOpensNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir) //nolint:errcheck // a folder of the test's
+			defer os.RemoveAll(dir)
 			text := "---\nname: x\ndescription: d\n" + fields + "---\nWork.\n"
 			if err := os.WriteFile(filepath.Join(dir, "x.md"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
