@@ -207,7 +207,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if err := a.checkPrice(b, full); err != nil {
 		return authority, nil, err
 	}
-	authority, warnings, err = a.app.authority(tools, b, p, &st.Authority)
+	authority, more, err := a.app.authority(tools, b, p, &st.Authority)
 	if err != nil {
 		return authority, nil, err
 	}
@@ -216,7 +216,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 	if !sameAuthority(authority, st.Authority) {
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority, Caller: ad.Caller})
 	}
-	return authority, warnings, nil
+	return authority, append(warnings, more...), nil
 }
 
 // unfinished reports whether a tree whose root's run is over has something left to do: agents

@@ -82,6 +82,11 @@ func TestEffort(t *testing.T) {
 		t.Errorf("the main agent is asked for %q", got)
 	}
 
+	if r := p.troupe("-p", "--resume", "job", "--model", "claude-opus-4-6", "--effort", "xhigh", "less"); r.code != 0 ||
+		!strings.Contains(r.errOut, "does not take the effort xhigh, so it is asked for high") {
+		t.Errorf("a resumed session: %d %s", r.code, r.errOut)
+	}
+
 	for name, says := range map[string]string{"old": "effort       high (its definition says xhigh)",
 		"none": "effort       none (its definition says high)", "plain": "effort       max",
 		"low": "effort       low"} {
