@@ -13,6 +13,8 @@ type SkillUse struct {
 	Effort Effort `json:"effort,omitempty"`
 	// Ran are the commands of its text that were run for a person who used it.
 	Ran []CommandRun `json:"ran,omitempty"`
+	// Left says what of its text was not run or read for a person who used it, and why.
+	Left []string `json:"left,omitempty"`
 }
 
 // Narrowing is what is left of a session's tools. It only takes away.

@@ -128,6 +128,10 @@ func noSuchCommand(name string, set skill.Set, err error) error {
 func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string) (spoken, error) {
 	use := usesSkill(s.app.dirs, k)
 	s.at.Use = *use
+	left := func(what, why string) string {
+		use.Left = append(use.Left, s.app.Mask(what+why))
+		return "[" + what + why + "]"
+	}
 	why := s.mute
 	if !k.Runs {
 		why = cmp.Or(k.Mute, "this folder is not trusted (--trust, once you have looked at it)")
@@ -138,15 +142,15 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 	for _, p := range k.Pieces(args) {
 		switch {
 		case p.Run != "" && why != "":
-			fmt.Fprintf(&b, "[`%s` was not run: %s]", p.Run, why)
+			b.WriteString(left("`"+p.Run+"` was not run: ", why))
 		case p.Run != "":
 			calls++
-			text, ran := s.run(ctx, calls, p.Run)
+			text, ran := s.run(ctx, calls, p.Run, left)
 			b.WriteString(text)
 			use.Ran = append(use.Ran, ran...)
 		case p.File != "":
 			calls++
-			b.WriteString(s.file(ctx, calls, p))
+			b.WriteString(s.file(ctx, calls, p, left))
 		default:
 			b.WriteString(p.Text)
 		}
@@ -159,16 +163,20 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 	return said, nil
 }
 
+// notDone notes for the person what of a text was not done, and why, and words it for the model.
+type notDone func(what, why string) string
+
 // run is what stands in a text for a command.
-func (s speaking) run(ctx context.Context, n int, command string) (text string, ran []troupe.CommandRun) {
+func (s speaking) run(ctx context.Context, n int, command string, left notDone) (text string,
+	ran []troupe.CommandRun) {
 	out, refused := s.call(ctx, n, "Bash", map[string]string{"command": command,
 		"description": "for /" + s.at.Use.Name})
 	text = strings.TrimRight(troupe.JoinText(out.Blocks), "\n")
 	switch {
 	case refused != "" && len(out.Evidence.Commands) == 0:
-		text = fmt.Sprintf("[`%s` was not run: %s]", command, refused)
+		text = left("`"+command+"` was not run: ", refused)
 	case refused != "":
-		text += fmt.Sprintf("\n[`%s`: %s]", command, refused)
+		text += "\n" + left("`"+command+"`: ", refused)
 	}
 	for _, c := range out.Evidence.Commands {
 		c.Watched = nil
@@ -178,7 +186,7 @@ func (s speaking) run(ctx context.Context, n int, command string) (text string, 
 }
 
 // file is what stands in a text for a file. What is no file stays as it is written.
-func (s speaking) file(ctx context.Context, n int, p skill.Piece) string {
+func (s speaking) file(ctx context.Context, n int, p skill.Piece, left notDone) string {
 	name := p.File
 	switch {
 	case strings.HasPrefix(name, "~/"):
@@ -190,11 +198,11 @@ func (s speaking) file(ctx context.Context, n int, p skill.Piece) string {
 		return p.Text
 	}
 	if s.mute != "" {
-		return fmt.Sprintf("%s [was not read: %s]", p.Text, s.mute)
+		return left(p.Text+" was not read: ", s.mute)
 	}
 	out, refused := s.call(ctx, n, "Read", map[string]string{"file_path": name})
 	if refused != "" {
-		return fmt.Sprintf("%s [was not read: %s]", p.Text, refused)
+		return left(p.Text+" was not read: ", refused)
 	}
 	return fmt.Sprintf("%s:\n%s\n", p.Text, strings.TrimRight(troupe.JoinText(out.Blocks), "\n"))
 }

@@ -109,6 +109,7 @@ func (b *builder) build(doc front.Document) {
 	if b.noTools {
 		k.Uses = &Uses{Tools: []string{}}
 	}
+	b.takesAway()
 	k.Described = k.Description != "" || b.when != ""
 	if k.Description = strings.TrimSpace(k.Description + " " + b.when); k.Description == "" {
 		k.Description = front.Opening(k.Body)
@@ -118,6 +119,42 @@ func (b *builder) build(doc front.Document) {
 		b.say(true, b.seen[keyAgent].Line, "agent counts only with context: fork")
 		k.Agent = ""
 	}
+}
+
+// takesAway says what a line about tools comes to, which elsewhere allows what it names.
+func (b *builder) takesAway() {
+	line := b.seen[keyTools].Line
+	if line == 0 || b.skill.Uses == nil || len(b.skill.Uses.Tools) == 0 {
+		return
+	}
+	b.say(true, line, "%s takes away and allows nothing: until a person's next prompt there is only what it names, "+
+		"and "+
+		"that is asked about as ever", b.seen[keyTools].Key)
+	var files, commands []string
+	for _, p := range b.skill.Pieces("") {
+		if p.File != "" && !b.skill.Uses.leaves("Read") {
+			files = append(files, p.Text)
+		}
+		if p.Run != "" && !b.skill.Uses.leaves("Bash") {
+			commands = append(commands, "`"+p.Run+"`")
+		}
+	}
+	if files != nil {
+		b.say(true, line, "%s names no Read, so these are not read where they are files: %s", b.seen[keyTools].Key,
+			strings.Join(files, ", "))
+	}
+	if commands != nil {
+		b.say(true, line, "%s names no Bash, so these are not run: %s", b.seen[keyTools].Key,
+			strings.Join(commands, ", "))
+	}
+}
+
+// leaves reports whether a tool may be used, or some of its calls.
+func (u *Uses) leaves(tool string) bool {
+	return !slices.Contains(u.Without, tool) && (u.Tools == nil || slices.ContainsFunc(u.Tools, func(t string) bool {
+		name, _, _ := strings.Cut(t, "(")
+		return name == tool
+	}))
 }
 
 // field reads one key. Of one that stands twice the last counts for what is shown, and both for what is taken away.

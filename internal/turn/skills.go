@@ -91,7 +91,7 @@ func (s *State) SkillsChanged() bool {
 
 // use notes a skill. The list is never changed in place, for copies of the state share it.
 func (f *fold) use(u troupe.SkillUse) {
-	u.Ran = nil
+	u.Ran, u.Left = nil, nil
 	uses := slices.DeleteFunc(slices.Clone(f.s.skills.uses), func(k troupe.SkillUse) bool { return k.Name == u.Name })
 	f.s.skills.uses, f.s.skills.changed = append(uses, u), f.e.Seq
 }

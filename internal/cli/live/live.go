@@ -72,6 +72,9 @@ func (v *View) event(e troupe.Event) {
 		a = &agent{name: "main", calls: make(map[troupe.Coord]string)}
 		v.agents[e.Session] = a
 	}
+	for _, l := range console.SkillsOf(e.Body) {
+		v.line(a, "│", v.paint(33, "! "+l))
+	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		a.kind, a.title, a.depth = b.Profile.Type, b.Title, b.Depth

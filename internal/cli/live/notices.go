@@ -38,6 +38,9 @@ const shortWait = 5 * time.Second
 func (n *Notices) Show(events []troupe.Event) {
 	console.Arrange(events)
 	for _, e := range events {
+		for _, l := range console.SkillsOf(e.Body) {
+			n.warn(n.of(e.Session) + ": " + l)
+		}
 		switch b := e.Body.(type) {
 		case troupe.Created:
 			n.names[e.Session] = b.Name

@@ -19,6 +19,9 @@ const promptRows = 10
 // asked shows the words that set an agent to work, as they stood where they were entered.
 func (v *View) asked(m troupe.Mail) {
 	text, with := withoutAttached(troupe.JoinText(m.Blocks))
+	if m.Typed != nil && strings.HasPrefix(*m.Typed, "/") {
+		text = *m.Typed // what stands behind a command is for the model
+	}
 	mark := "> "
 	if m.From != "" {
 		v.put(v.paint(36, "← ") + "message from " + v.Cast.who(m.From) + ":")

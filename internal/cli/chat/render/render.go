@@ -122,6 +122,9 @@ func (v *View) Event(e troupe.Event) {
 	default:
 		v.remark(a, e.Body)
 	}
+	for _, l := range console.SkillsOf(e.Body) {
+		wrapped(v, a, "", "! ", 33, l)
+	}
 }
 
 // remark shows the events that are a line and nothing more. A request is none: whoever shows this
