@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -64,10 +65,18 @@ func (a machine) checkedFile(c profile.Checked, x *explainer, cwd string) wire.A
 		t := agentType(*d)
 		out.Name, out.Description, out.Tools, out.Model = t.Name, t.Description, t.Tools, t.Model
 		if d.Model != "" && !strings.EqualFold(d.Model, "inherit") {
-			if _, err := a.app.models.Resolve(d.Model, x.main.Model, cwd); err != nil {
+			full, err := a.app.models.named(d.Model, x.main.Model, cwd)
+			var elsewhere *profile.Elsewhere
+			switch {
+			case errors.As(err, &elsewhere):
+				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+" is not to be had here ("+
+					elsewhere.Why+"), so these agents have their parent's")
+			case err != nil:
 				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+
-					" is not to be had here, so these agents "+
-					"have their parent's")
+					" is not to be had here, so these agents have their parent's")
+			case a.app.models.odd(full):
+				out.Warnings = append(out.Warnings, c.Path+": the model "+d.Model+" is not in the list of models "+
+					"(`troupe models`); "+full+" is asked for all the same")
 			}
 		}
 	}

@@ -99,6 +99,10 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	for _, p := range problems {
 		c.Problems = append(c.Problems, p.String())
 	}
+	_, odd := p.hooksIn(cwd, set, p.hookedSkills(a.app.dirs, cwd))
+	for _, o := range odd {
+		c.Problems = append(c.Problems, o.Text)
+	}
 	if err := a.waiting(ctx, c); err != nil && len(c.Database.Damage) == 0 {
 		return err
 	}
@@ -114,7 +118,7 @@ func (a machine) checkFolder(ctx context.Context, c *wire.Diagnosis, cwd string)
 	c.Problems = append(c.Problems, warnings...)
 	for _, d := range set.List() {
 		p, err := d.Resolve(profile.Place{Offer: tools.Callable(), Model: c.Model,
-			Named: func(n string) (string, error) { return a.app.models.Resolve(n, c.Model, cwd) }}, troupe.Spawn{})
+			Named: func(n string) (string, error) { return a.app.models.named(n, c.Model, cwd) }}, troupe.Spawn{})
 		if err != nil {
 			c.Problems = append(c.Problems, err.Error())
 			continue

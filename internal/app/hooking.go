@@ -33,7 +33,9 @@ func (a setup) Hooks(ctx context.Context, q wire.HookQuery) (out wire.HookList, 
 	types, _ := profile.Load(profile.Sources{Folders: p.agentFolders(a.app.dirs, q.Cwd), Flag: q.Agents,
 		Tools: tools.Callable(), Skip: p.untrustedAgents(), Mask: a.app.masker()})
 	set, problems := p.hooksIn(q.Cwd, types, p.hookedSkills(a.app.dirs, q.Cwd))
-	out.Problems = append(out.Problems, problems...)
+	for _, p := range problems {
+		out.Problems = append(out.Problems, p.Text)
+	}
 	out.Problems = append(out.Problems, idleHooks(set, tools)...)
 	for _, h := range set {
 		out.Hooks = append(out.Hooks, wire.HookRow{Event: h.Event, Matcher: h.Matcher, Type: string(h.Kind),

@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -24,14 +23,15 @@ type setHook struct {
 	off string // why it does not; "": it does
 }
 
-// hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in them.
-func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook, problems []string) {
+// hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in those that count.
+func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook, problems []hook.Problem) {
 	add := func(raw []byte, from hook.Origin, off string) {
 		hooks, odd := readHooks(raw, from, folder, off)
 		out = append(out, hooks...)
 		for _, o := range odd {
-			if off == "" && !o.Note {
-				problems = append(problems, fmt.Sprintf("%s: %s", from.Source, o.Text))
+			if off == "" {
+				o.Text = from.Source + ": " + o.Text
+				problems = append(problems, o)
 			}
 		}
 	}

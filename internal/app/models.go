@@ -18,6 +18,7 @@ import (
 	"github.com/troupe-dev/troupe/internal/model/anthropic"
 	"github.com/troupe-dev/troupe/internal/model/openai"
 	"github.com/troupe-dev/troupe/internal/model/script"
+	"github.com/troupe-dev/troupe/internal/profile"
 )
 
 // scriptPrefix makes a file of replies a model: --model script:FILE.
@@ -153,15 +154,41 @@ func (m *models) Resolve(name, parent, cwd string) (string, error) {
 		provider = services()[0].name
 	}
 	full, err := c.Resolve(name, provider)
-	if parent == "" {
+	if parent == "" || err != nil {
 		return full, err
 	}
 	// A model that an agent type prefers may be one that is not to be had here: then its
 	// parent's will do.
-	if other, _, _ := strings.Cut(full, "/"); err == nil && other != provider && !m.configured(other) {
+	if other, _, _ := strings.Cut(full, "/"); other != provider && !m.configured(other) {
 		return parent, nil
 	}
-	return full, err
+	return full, nil
+}
+
+// named is Resolve for the model that a definition names: where its parent's has to do, that is a profile.Elsewhere.
+func (m *models) named(name, parent, cwd string) (string, error) {
+	full, err := m.Resolve(name, parent, cwd)
+	if err != nil || full != parent || parent == "" || strings.HasPrefix(parent, "script/") ||
+		strings.EqualFold(name, inheritModel) {
+		return full, err
+	}
+	wanted, err := m.Resolve(name, "", cwd)
+	other, _, _ := strings.Cut(wanted, "/")
+	if err != nil || wanted == parent || m.configured(other) {
+		return full, nil //nolint:nilerr // it is known by its parent's provider alone
+	}
+	why := "no provider " + other + " is set up"
+	if key := m.keyOf(other); key != "" {
+		why = key + " is not set"
+	}
+	return full, &profile.Elsewhere{Why: why}
+}
+
+// odd reports whether a public service is asked for a model that the table does not have.
+func (m *models) odd(full string) bool {
+	name, _, _ := strings.Cut(full, "/")
+	_, known := serviceOf(name)
+	return known && !m.own(name) && !m.listed(full)
 }
 
 // configured reports whether a provider could be asked.

@@ -199,8 +199,15 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 		return nil, nil, err
 	}
 	hooks, odd := p.hooksIn(b.Cwd, set, p.hookedSkills(a.dirs, b.Cwd))
+	for _, o := range odd {
+		if o.Note {
+			a.env.Log.Info("hook", "note", o.Text)
+			continue
+		}
+		told = append(told, o.Text)
+	}
 	counts := slices.DeleteFunc(slices.Clone(hooks), func(h setHook) bool { return h.off != "" })
-	odd = append(odd, idleHooks(counts, tools.Set)...)
+	told = append(told, idleHooks(counts, tools.Set)...)
 	limits := p.settings.Agents.Limits()
 	limits.MaxTurns = defaultChildTurns
 	var style styleText
@@ -217,7 +224,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},
-	}, append(told, odd...), nil
+	}, told, nil
 }
 
 // userAgents are where the user's own definitions lie.
@@ -308,7 +315,7 @@ func (p *profiles) main(b wire.Begin, model string) (troupe.Profile, error) {
 	}
 	out, err := d.Resolve(profile.Place{
 		Offer: slices.Concat(p.tools.Callable(), more), Model: model,
-		Named:  func(name string) (string, error) { return p.models.Resolve(name, model, b.Cwd) },
+		Named:  func(name string) (string, error) { return p.models.named(name, model, b.Cwd) },
 		Limits: troupe.Limits{MaxTurns: b.MaxTurns, MaxTime: time.Duration(b.MaxMS) * time.Millisecond},
 		Memory: p.memories(p.tree, b.Cwd),
 	}, troupe.Spawn{MaxTurns: b.MaxTurns, Effort: b.Effort})
@@ -370,7 +377,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	}
 	out, err := d.Resolve(profile.Place{
 		Offer: slices.Concat(p.tools.offer(parent.Depth+1 < p.Depth), more), Model: parent.Model,
-		Named:  func(name string) (string, error) { return p.models.Resolve(name, parent.Model, parent.Cwd) },
+		Named:  func(name string) (string, error) { return p.models.named(name, parent.Model, parent.Cwd) },
 		Limits: p.Limits, MostTurns: p.Most, Child: true, Memory: p.memories(parent.Root, parent.Cwd),
 	}, sp)
 	return p.settle(d, out, err)

@@ -33,15 +33,27 @@ func Read(raw []byte, from Origin) ([]Hook, []Problem) {
 		event := troupe.HookEvent(e.key)
 		if !slices.Contains(troupe.HookEvents(), event) {
 			if !strings.HasPrefix(e.key, "$") {
-				r.problems = append(r.problems, Problem{fmt.Sprintf("there is no moment %q here, so its hooks never "+
-					"run",
-					e.key), true})
+				r.problems = append(r.problems, noMoment(e.key))
 			}
 			continue
 		}
 		r.event(event, e.value)
 	}
 	return r.hooks, r.problems
+}
+
+// noMoment says that hooks never run. A name that is nearly that of a moment was meant to be it, and what was to guard
+// something does not.
+func noMoment(name string) Problem {
+	known := make([]string, 0, len(troupe.HookEvents()))
+	for _, e := range troupe.HookEvents() {
+		known = append(known, string(e))
+	}
+	text := fmt.Sprintf("there is no moment %q here, so its hooks never run", name)
+	if near := troupe.Nearest(name, known); near != "" {
+		return Problem{Text: text + "; did you mean " + near + "?"}
+	}
+	return Problem{Text: text, Note: true}
 }
 
 type reader struct {

@@ -12,6 +12,7 @@ package profile
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -293,6 +294,12 @@ func (d Definition) Holds(tool troupe.ToolFacts) (has bool, why string) {
 	}
 }
 
+// Elsewhere is the error of Place.Named for a model of a provider that is not set up here. The name with it is the
+// parent's.
+type Elsewhere struct{ Why string }
+
+func (e *Elsewhere) Error() string { return e.Why }
+
 // resolveModel finds the full name of a model. The note says that another one than the definition names is
 // taken; that a built-in type has another where its own is not to be had needs no words.
 func (d Definition) resolveModel(at Place, wish string) (full, note string, err error) {
@@ -303,7 +310,12 @@ func (d Definition) resolveModel(at Place, wish string) (full, note string, err 
 	if name == "" || strings.EqualFold(name, "inherit") {
 		return at.Model, "", nil
 	}
-	if full, err = at.Named(name); err == nil || wish != "" {
+	full, err = at.Named(name)
+	var elsewhere *Elsewhere
+	switch gone := errors.As(err, &elsewhere); {
+	case wish != "" && gone:
+		return full, "", nil
+	case err == nil, wish != "":
 		return full, "", err
 	}
 	if d.Source != troupe.BuiltIn {

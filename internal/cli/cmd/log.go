@@ -150,8 +150,12 @@ func describeEvent(e troupe.Event) string {
 		if b.Authority.Mode != "" {
 			mode = ", mode " + string(b.Authority.Mode)
 		}
-		return line("born as %s on %s%s, tools %s", b.Profile.Type, b.Profile.Model, mode,
+		text := line("born as %s on %s%s, tools %s", b.Profile.Type, b.Profile.Model, mode,
 			strings.Join(b.Profile.Tools, " "))
+		for _, note := range b.Profile.Notes {
+			text += "; " + console.Line(note, 0)
+		}
+		return text
 	case troupe.Started:
 		return line("run %d begins", b.Run)
 	case troupe.MailDelivered:

@@ -82,6 +82,11 @@ func (v *View) event(e troupe.Event) {
 			a.name = b.Name
 		}
 		a.color = palette(string(e.Session), b.Depth)
+		if b.Depth > 0 {
+			for _, n := range b.Profile.Notes {
+				v.line(a, "│", v.paint(33, "! "+console.Line(n, 0)))
+			}
+		}
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.Replied:

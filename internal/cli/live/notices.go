@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -44,6 +45,11 @@ func (n *Notices) Show(events []troupe.Event) {
 		switch b := e.Body.(type) {
 		case troupe.Created:
 			n.names[e.Session] = b.Name
+			if b.Depth > 0 { // those of the main agent are told as it begins
+				for _, note := range b.Profile.Notes {
+					n.warn(console.Line(cmp.Or(b.Name, b.Profile.Type), 40) + ": " + console.Line(note, 0))
+				}
+			}
 		case troupe.HookRan:
 			if text := console.Hook(b); text != "" {
 				n.warn(n.of(e.Session) + ": " + text)

@@ -66,6 +66,7 @@ type agent struct {
 	open       bool
 	shared     bool // its frame was open beside another
 	background bool
+	notes      []string // what of its definition does not hold
 	fault      string // what its last model call failed with for good, which was shown
 }
 
@@ -103,6 +104,7 @@ func (v *View) Event(e troupe.Event) {
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Type, b.Title, b.Parent
+		a.notes = b.Profile.Notes
 	case troupe.Started:
 		v.started(a, b)
 	case troupe.MailDelivered:
@@ -214,6 +216,10 @@ func (v *View) started(a *agent, b troupe.Started) {
 		a.open = true
 		v.open++
 	}
+	for _, n := range a.notes {
+		wrapped(v, a, "", "! ", 33, n)
+	}
+	a.notes = nil
 	if v.open > 1 {
 		for _, x := range v.Cast.byNum {
 			x.shared = x.shared || x.open
