@@ -24,7 +24,8 @@ type setHook struct {
 }
 
 // hooksIn are the hooks that are set in a folder, the weakest source first, and what is odd in those that count.
-func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook, problems []hook.Problem) {
+func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (out []setHook,
+	problems []hook.Problem) {
 	add := func(raw []byte, from hook.Origin, off string) {
 		hooks, odd := readHooks(raw, from, folder, off)
 		out = append(out, hooks...)

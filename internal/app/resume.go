@@ -168,11 +168,7 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		if b.Model != "" {
 			return authority, nil, err
 		}
-		return authority, nil, &troupe.UserError{
-			Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: %v", s.ID, s.Model, err),
-			Hint:    fmt.Sprintf("Go on with another one: troupe -p --resume %s --model %s", s.ID, defaultModel),
-			Code:    troupe.ExitUsage, Err: err,
-		}
+		return authority, nil, a.modelGone(s, err)
 	}
 	events, err := a.app.trees.events(ctx, s.ID, 0, 0)
 	if err != nil {
@@ -217,6 +213,38 @@ func (a runs) changes(ctx context.Context, tools *gate.Tools, b wire.Begin, p *p
 		ad.Events = append(ad.Events, troupe.AuthorityChanged{Authority: authority, Caller: ad.Caller})
 	}
 	return authority, append(warnings, more...), nil
+}
+
+// modelGone says what to do where the model of a session is not to be had any more.
+func (a runs) modelGone(s troupe.Session, err error) error {
+	out := &troupe.UserError{
+		Problem: fmt.Sprintf("session %s works with the model %s, which is not to be had: ", s.ID, s.Model),
+		Code:    troupe.ExitUsage, Err: err,
+	}
+	others := a.app.models.askable()
+	script := strings.HasPrefix(s.Model, "script/")
+	if len(others) == 0 && !script {
+		out.Problem += err.Error() // which tells how to set one up
+		return out
+	}
+	var why *troupe.UserError
+	if errors.As(err, &why) {
+		err = errors.New(why.Problem)
+	}
+	other, none := a.app.models.choose()
+	switch {
+	case len(others) == 0:
+		other = "NAME"
+	case none != nil:
+		other = others[0] + "/NAME (`troupe models` lists them)"
+	}
+	command := "troupe -p"
+	if a.caller.Surface == troupe.SurfaceChat {
+		command = "troupe"
+	}
+	out.Problem += err.Error()
+	out.Hint = fmt.Sprintf("Go on with another one: %s --resume %s --model %s", command, s.ID, other)
+	return out
 }
 
 // unfinished reports whether a tree whose root's run is over has something left to do: agents

@@ -87,6 +87,19 @@ func (l *life) held(n int) *life {
 	return l
 }
 
+// no adds n replies with a call each to which a person says no.
+func (l *life) no(n int) *life {
+	l.t.Helper()
+	for range n {
+		l.turn(troupe.StopToolUse, "Edit")
+		at := l.st.Reply()
+		l.add(troupe.RequestOpened{Reply: at, RequestBody: troupe.RequestBody{Reason: troupe.WaitApproval}},
+			troupe.RequestAnswered{Reply: at, Effect: troupe.Deny, Mail: "m",
+				Caller: &troupe.Caller{Right: troupe.RightOwner}}).denied(0)
+	}
+	return l
+}
+
 func schedule(tool string) troupe.Schedule {
 	switch tool {
 	case "Read", "Grep":
@@ -247,6 +260,11 @@ func TestNext(t *testing.T) {
 			"Edit").denied(0), inputs(), turn.End{Status: troupe.Failed, Cause: troupe.CausePermission,
 			Result: "reply 3", Error: "stopped after 3 replies in a row whose every tool call was denied; the last " +
 				"one needs the rule Edit(//x)"}},
+		"a person's own no is no wall": {born(t, troupe.Limits{}).no(4), inputs(),
+			turn.CallModel{Reply: 5, Attempt: 1}},
+		"and the count begins anew behind it": {born(t, troupe.Limits{}).turn(troupe.StopToolUse, "Edit").denied(0).
+			turn(troupe.StopToolUse, "Edit").denied(0).no(1).turn(troupe.StopToolUse, "Edit").denied(0), inputs(),
+			turn.CallModel{Reply: 5, Attempt: 1}},
 		"who looks around may be held back more often": {born(t, troupe.Limits{}).held(11), inputs(),
 			turn.CallModel{Reply: 12, Attempt: 1}},
 		"but not for ever, either": {born(t, troupe.Limits{}).held(12), inputs(), turn.End{Status: troupe.Failed,

@@ -139,9 +139,10 @@ type Call struct {
 
 // refused counts replies in a row.
 type refused struct {
-	denied int // all of whose calls were denied
-	held   int // the same, where some may have been commands that the sandbox held back
-	auto   int // what the model of mode auto did not allow, in a row
+	answered bool // a person has answered a request of the last one: a no that was said here is no loop
+	denied   int  // all of whose calls were denied
+	held     int  // the same, where some may have been commands that the sandbox held back
+	auto     int  // what the model of mode auto did not allow, in a row
 }
 
 func (c *Call) coord() troupe.Coord { return troupe.Coord{Reply: c.Reply, Call: c.Index} }

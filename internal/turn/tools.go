@@ -126,6 +126,10 @@ func (f *fold) noteDenials(c *Call, b troupe.ToolFinished) {
 }
 
 func (f *fold) countDenials() {
+	if r := &f.s.refused; r.answered {
+		r.answered, r.denied, r.held = false, 0, 0
+		return
+	}
 	denied := true
 	for i := range f.s.Calls {
 		if !f.s.Calls[i].deny {
@@ -195,6 +199,8 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 			c.Granted = append(slices.Clip(c.Granted), c.Request.Wants...)
 		}
 	}
+	person := b.Mail != "" && b.Caller != nil && b.Caller.Right == troupe.RightOwner
+	f.s.refused.answered = f.s.refused.answered || person
 	midway := c.Request.Midway()
 	f.settleRequest(c, b.Answer())
 	if midway {
@@ -206,7 +212,7 @@ func (f *fold) requestAnswered(b troupe.RequestAnswered) error {
 	if b.Input != "" {
 		c.replaced(b)
 	}
-	if b.Mail != "" && b.Caller != nil && b.Caller.Right == troupe.RightOwner {
+	if person {
 		c.AnsweredBy = b.Caller
 		f.s.refused.auto = 0
 	}

@@ -87,3 +87,18 @@ func TestErrorsAreSaidOnce(t *testing.T) {
 	p.Keys("go\r")
 	p.sees("✗ the key was refused\n── failed · 0 tool uses · 2k tokens · 1.5 s\n(gave up after 3 attempts)\n>")
 }
+
+// TestDenialsAreNoFailure: a run that ends because nothing is allowed has not failed for those who said so.
+func TestDenialsAreNoFailure(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, _ string) {
+		end := ended(troupe.Failed)
+		end.Outcome.Cause = troupe.CausePermission
+		end.Outcome.Error = "stopped after 3 replies in a row whose every tool call was denied"
+		f.add(rootID, end)
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	p.sees("── stopped · 0 tool uses · 2k tokens · 1.5 s\nstopped after 3 replies in a row whose every tool call was denied\n>")
+}

@@ -326,9 +326,14 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 	if v.isMain(a) {
 		v.endReply()
 	}
-	text := "done"
+	text, red := "done", 31
 	if o.Status != troupe.Completed {
-		text = v.paint(31, console.EndWord(string(o.Status)))
+		text = console.EndWord(string(o.Status))
+		if v.isMain(a) && o.Cause == troupe.CausePermission {
+			// It did as it was told, and whoever said so is here.
+			text, red = "stopped", 33
+		}
+		text = v.paint(red, text)
 	}
 	bill := fmt.Sprintf(" · %s · %s tokens · %s", console.Count(o.Tally.ToolUses, "tool use"),
 		troupe.FormatTokens(o.Tally.Usage.Total()), console.Duration(o.DurationMS))
@@ -358,7 +363,7 @@ func (v *View) ended(a *agent, o troupe.Outcome) {
 			indent = "   "
 		}
 		for _, row := range console.Wrap(console.Line(problem, 400), v.room(len(indent))) {
-			v.put(indent + v.paint(31, row))
+			v.put(indent + v.paint(red, row))
 		}
 	}
 }
