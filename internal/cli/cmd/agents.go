@@ -164,7 +164,7 @@ func newAgentsShow(c *console.Console) *cobra.Command {
 mode, sandbox and limits, each tool with the reason why it has it or not, and its prompt. main is the agent
 that you talk to.`,
 		Example:           "troupe agents show Explore\ntroupe agents show main --permission-mode plan",
-		Args:              cobra.ExactArgs(1),
+		Args:              console.Args(1, 1),
 		ValidArgsFunction: c.Agents,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			n.Name = args[0]
@@ -245,7 +245,7 @@ func newAgentsNew(c *console.Console) *cobra.Command {
 		Long: `Write .claude/agents/NAME.md in this folder, or in your own home with --user: a definition with each field
 that is often wanted and a word on it. A file that is there already is left alone.`,
 		Example: "troupe agents new migrations\ntroupe agents new --user reviewer",
-		Args:    cobra.ExactArgs(1),
+		Args:    console.Args(1, 1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			if err := isFree(ctx, c, a, args[0]); err != nil {
 				return err

@@ -44,7 +44,7 @@ func newHooksTry(c *console.Console) *cobra.Command {
 	var asJSON bool
 	var input string
 	cmd := &cobra.Command{
-		Use: "try EVENT", Short: "Run the hooks of a moment on a made-up one", Args: cobra.ExactArgs(1),
+		Use: "try EVENT", Short: "Run the hooks of a moment on a made-up one", Args: console.Args(1, 1),
 		Long: `Run the hooks that are due at a moment, with a made-up call or text, and show what each said and what
 would follow. The hooks really run; the call does not.`,
 		Example: `troupe hooks try PreToolUse --tool Write --input '{"file_path":"a.txt","content":"x"}'

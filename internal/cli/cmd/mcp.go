@@ -57,7 +57,7 @@ func newMCPGet(c *console.Console) *cobra.Command {
 	q := wire.ServerQuery{Place: wire.Place{Cwd: c.Cwd}}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "get NAME", Short: "Show one MCP server", Args: cobra.ExactArgs(1),
+		Use: "get NAME", Short: "Show one MCP server", Args: console.Args(1, 1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			list, err := a.Servers(ctx, q)
 			if err != nil {
@@ -83,7 +83,7 @@ func newMCPTest(c *console.Console) *cobra.Command {
 	q := wire.ServerQuery{Place: wire.Place{Cwd: c.Cwd}}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "test NAME", Short: "Start an MCP server and ask what it offers", Args: cobra.ExactArgs(1),
+		Use: "test NAME", Short: "Start an MCP server and ask what it offers", Args: console.Args(1, 1),
 		Long: `Start an MCP server, or reach it, as a session in this folder would: in its sandbox, with its environment. It is
 asked what it offers, and ended. What it says is kept, for the next session.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
@@ -124,7 +124,7 @@ file.`,
 troupe mcp add --scope user docs https://docs.example.com/mcp
 troupe mcp add issues https://issues.example.com/mcp -H 'Authorization: Bearer ${ISSUES_TOKEN}'
 troupe mcp add odd --json '{"command": "odd", "timeout": 60000}'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: console.Args(1, -1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			raw, err := newEntry(args[1:], transport, env, headers)
 			if asEntry != "" {
@@ -205,7 +205,7 @@ func newEntry(words []string, transport string, env, headers []string) (json.Raw
 func newMCPRemove(c *console.Console) *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
-		Use: "remove NAME", Short: "Take an MCP server out of its file", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Short: "Take an MCP server out of its file", Args: console.Args(1, 1),
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			done, err := a.SetServer(ctx, wire.ServerChange{Cwd: c.Cwd, Scope: scope, Name: args[0]})
 			if err != nil {

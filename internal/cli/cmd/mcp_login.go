@@ -15,7 +15,7 @@ import (
 func newMCPLogin(c *console.Console) *cobra.Command {
 	q := wire.ServerLogin{Cwd: c.Cwd, Action: wire.LoginBegin}
 	cmd := &cobra.Command{
-		Use: "login NAME", Short: "Log in to an MCP server at an address", Args: cobra.ExactArgs(1),
+		Use: "login NAME", Short: "Log in to an MCP server at an address", Args: console.Args(1, 1),
 		Long: `Log in to an MCP server that answers at an address and wants to know who asks (OAuth). The address to open in a
 browser of this machine is printed; the browser comes back to a port of it. What the server gives is kept for the entry as
 it stands, in a file that only you may read and that is hidden from agents.`,
@@ -55,7 +55,7 @@ it stands, in a file that only you may read and that is hidden from agents.`,
 
 func newMCPLogout(c *console.Console) *cobra.Command {
 	return &cobra.Command{
-		Use: "logout NAME", Short: "Forget the login at an MCP server", Args: cobra.ExactArgs(1),
+		Use: "logout NAME", Short: "Forget the login at an MCP server", Args: console.Args(1, 1),
 		Long: `Forget the login at an MCP server. The server is not told: what it lists as having access can be removed there.`,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			done, err := a.Login(ctx, wire.ServerLogin{Cwd: c.Cwd, Name: args[0], Action: wire.LoginOut})

@@ -77,7 +77,7 @@ func memoryScope(m wire.Memory) string {
 func memoryCommand(c *console.Console, cmd *cobra.Command, run func(context.Context, api.API, wire.MemoryQuery) error,
 ) *cobra.Command {
 	scope, of := "", ""
-	cmd.Args = cobra.RangeArgs(1, 2)
+	cmd.Args = console.Args(1, 2)
 	cmd.Flags().StringVar(&scope, "scope", "", "Which memory: user, project or local")
 	cmd.Flags().StringVar(&of, "session", "", "The local memory of this session")
 	cmd.RunE = inSettings(c, func(ctx context.Context, a api.API, args []string) error {

@@ -53,8 +53,10 @@ func decisionFlags(cmd *cobra.Command, c *console.Console, p *wire.Place) {
 func newExplain(c *console.Console) *cobra.Command {
 	var p wire.Place
 	cmd := &cobra.Command{
-		Use: "explain", Short: "Say whether calls would be allowed, one JSON object per line", Args: console.NoArgs,
-		Long: `Read calls from standard input, a JSON object each:
+		Use: "explain [CALL...]", Short: "Say whether calls would be allowed, one JSON object per line",
+		Long: `Say what would become of calls. CALL is a command, or a tool with what it would be used on, written as in a
+rule: 'git push', 'Edit(main.go)', 'WebFetch(domain:go.dev)'. Without one, calls are read from standard input, a
+JSON object each:
 
   {"id": 1, "agent": "Explore", "mode": "default", "tool": "Bash", "input": {"command": "ls"}}
 
@@ -67,14 +69,27 @@ them; mode is the main agent's. decision is allow, ask or deny; sandbox is what 
 command that is allowed, or that leave is given for: read-only, workspace or none. kept, if it is
 there, names what such a command may not read all the same, and what would change that. Nothing is
 run. A line that cannot be read gets a verdict that says so, and the exit code is 2.`,
-		Example: `echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | ` +
+		Example: `troupe permissions explain 'Bash(git push)'
+echo '{"tool":"Edit","input":{"file_path":"main.go","old_string":"a","new_string":"b"}}' | ` +
 			"troupe permissions explain\ntroupe permissions explain --permission-mode plan < calls.jsonl",
-		RunE: inHome(c, func(ctx context.Context, a api.API, _ []string) (err error) {
-			if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := c.In
+			switch lines, err := writtenCalls(args); {
+			case err != nil:
 				return err
+			case len(args) > 0:
+				in = strings.NewReader(lines)
+			case c.InTTY:
+				return console.Usage("troupe permissions explain takes calls, such as: troupe permissions explain " +
+					"'Bash(git push)'; without one it reads them from standard input, which is a terminal here")
 			}
-			return explainCalls(ctx, c, a, p)
-		}),
+			return inHome(c, func(ctx context.Context, a api.API, _ []string) (err error) {
+				if p.Cwd, err = realFolder(c, p.Cwd); err != nil {
+					return err
+				}
+				return explainCalls(ctx, c, in, a, p)
+			})(cmd, args)
+		},
 	}
 	decisionFlags(cmd, c, &p)
 	cmd.Flags().Bool("json", true, "Accepted as everywhere: verdicts are always JSON")
@@ -96,7 +111,7 @@ func realFolder(c *console.Console, name string) (string, error) {
 const maxCallLine = 16 << 20
 
 // explainCalls answers each line in its turn. Those that have come already are asked about together.
-func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Place) error {
+func explainCalls(ctx context.Context, c *console.Console, from io.Reader, a api.API, p wire.Place) error {
 	odd, err := a.Explain(ctx, p, nil)
 	if err != nil {
 		return err
@@ -104,7 +119,7 @@ func explainCalls(ctx context.Context, c *console.Console, a api.API, p wire.Pla
 	for _, w := range odd.Warnings {
 		c.WarnOnce(w)
 	}
-	in := bufio.NewReaderSize(c.In, 1<<20)
+	in := bufio.NewReaderSize(from, 1<<20)
 	bad, ignored := 0, map[string]bool{}
 	var verdicts []wire.Verdict
 	var calls []wire.Call

@@ -36,7 +36,7 @@ person, was approved or was rejected.`,
 func newPlansShow(c *console.Console) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Print a plan", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Print a plan", Args: console.Args(1, 1),
 		Long:    "Print a plan. The beginning of its name will do.",
 		Example: "troupe plans show fix-the-login",
 		RunE: inHome(c, func(ctx context.Context, a api.API, args []string) error {

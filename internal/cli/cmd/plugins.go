@@ -126,7 +126,7 @@ func newPluginsShow(c *console.Console) *cobra.Command {
 	q := wire.PluginQuery{Place: wire.Place{Cwd: c.Cwd}}
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show one plugin: what it brings, and what it runs", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show one plugin: what it brings, and what it runs", Args: console.Args(1, 1),
 		Example: "troupe plugins show code-review",
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			q.Name = args[0]
@@ -256,7 +256,7 @@ const pluginScope = "plugin"
 func newPluginsSet(c *console.Console, action wire.PluginAction, use, short, long, example string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1),
+		Use: use, Short: short, Long: long, Args: console.Args(1, 1),
 		Example: "troupe plugins " + string(action) + " " + example,
 		RunE: inSettings(c, func(ctx context.Context, a api.API, args []string) error {
 			if agent, _ := c.Lookup(troupe.AgentVariable); agent != "" {

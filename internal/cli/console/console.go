@@ -122,10 +122,39 @@ func FlagError(_ *cobra.Command, err error) error {
 
 // NoArgs refuses arguments of a command that takes none.
 func NoArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return Usage("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasAvailableSubCommands():
+		var all []string
+		for _, below := range cmd.Commands() {
+			all = append(all, below.Name())
+		}
+		near := troupe.Nearest(args[0], all)
+		if near != "" {
+			near = fmt.Sprintf("; did you mean `%s %s`?", cmd.CommandPath(), near)
+		}
+		return Usage("there is no command `%s %s`%s", cmd.CommandPath(), args[0], near)
 	}
-	return nil
+	return Usage("%s takes no arguments, and %q is one", cmd.CommandPath(), args[0])
+}
+
+// Args demands as many arguments as the line of use names; most < 0: as many as one likes.
+func Args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if n := len(args); n < least || most >= 0 && n > most {
+			_, takes, _ := strings.Cut(cmd.Use, " ")
+			given := "there are " + strconv.Itoa(n)
+			switch n {
+			case 0:
+				given = "it is missing"
+			case 1:
+				given = "there is one"
+			}
+			return Usage("%s takes %s, and %s", cmd.CommandPath(), takes, given)
+		}
+		return nil
+	}
 }
 
 // Code is the exit code of an error.

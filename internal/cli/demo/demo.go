@@ -33,8 +33,13 @@ real, and so is what is measured: the diff, the tests, the durations.
 
 With the word plan an agent looks first, asks a question, and writes a plan. Only when that
 is approved does it change anything. The demo answers in your place, and says what.`,
-		Example:   "troupe demo\ntroupe demo plan\ntroupe demo plan --keep",
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Example: "troupe demo\ntroupe demo plan\ntroupe demo plan --keep",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] != "plan" {
+				return console.Usage("there is no demo %q; there are `troupe demo` and `troupe demo plan`", args[0])
+			}
+			return console.Args(0, 1)(cmd, args)
+		},
 		ValidArgs: []string{"plan"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s := fixing()

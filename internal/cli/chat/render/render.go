@@ -67,7 +67,7 @@ type agent struct {
 	shared     bool // its frame was open beside another
 	background bool
 	notes      []string // what of its definition does not hold
-	fault      string // what its last model call failed with for good, which was shown
+	fault      string   // what its last model call failed with for good, which was shown
 }
 
 // New makes the view of one tree.
