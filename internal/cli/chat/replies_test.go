@@ -100,5 +100,6 @@ func TestDenialsAreNoFailure(t *testing.T) {
 	p := sitAt(t, f, wire.Begin{}, 100)
 	p.sees("\n>")
 	p.Keys("go\r")
-	p.sees("── stopped · 0 tool uses · 2k tokens · 1.5 s\nstopped after 3 replies in a row whose every tool call was denied\n>")
+	p.sees("── stopped · 0 tool uses · 2k tokens · 1.5 s\nstopped after 3 replies in a row whose every tool call was " +
+		"denied\n>")
 }

@@ -19,7 +19,8 @@ func writtenCalls(args []string) (lines string, err error) {
 		switch {
 		case input != nil && narrow == ends:
 		case narrow && ends && isToolName(name):
-			return "", console.Usage("%q cannot be written so: there are Bash, Read, Edit, Write, Glob, Grep, WebFetch "+
+			return "", console.Usage("%q cannot be written so: there are Bash, Read, Edit, Write, Glob, Grep, "+
+				"WebFetch "+
 				"and WebSearch. Of others a call is read as JSON from standard input", arg)
 		default:
 			name, input = "Bash", map[string]string{"command": arg}

@@ -6,9 +6,9 @@ import (
 	"github.com/troupe-dev/troupe"
 )
 
-// Skill is what a person should know of the use of a skill, a line each: what it leaves of the tools, and what of its
+// ofSkill is what a person should know of the use of a skill, a line each: what it leaves of the tools, and what of its
 // text was not done.
-func Skill(u *troupe.SkillUse) (lines []string) {
+func ofSkill(u *troupe.SkillUse) (lines []string) {
 	if u == nil {
 		return nil
 	}
@@ -33,14 +33,14 @@ func Skill(u *troupe.SkillUse) (lines []string) {
 	return lines
 }
 
-// SkillsOf are those lines of an event.
+// SkillsOf is what a person should know of the skills that an event brings into use, a line each.
 func SkillsOf(body troupe.Body) (lines []string) {
 	switch b := body.(type) {
 	case troupe.ToolFinished:
-		return Skill(b.Skill)
+		return ofSkill(b.Skill)
 	case troupe.MailDelivered:
 		for i := range b.Mail {
-			lines = append(lines, Skill(b.Mail[i].Uses)...)
+			lines = append(lines, ofSkill(b.Mail[i].Uses)...)
 		}
 	}
 	return lines
