@@ -316,7 +316,7 @@ func TestAutoIsToldNoSecret(t *testing.T) {
 		}
 		for _, s := range h.tree() {
 			for _, e := range h.kinds(s.ID, troupe.KindAutoJudged) {
-				if b, ok := e.Body.(troupe.AutoJudged); !ok || b.Verdict.Why != "it sends ***" {
+				if b, ok := e.Body.(troupe.AutoJudged); !ok || b.Why != "it sends ***" {
 					t.Errorf("the log has %+v", e.Body)
 				}
 			}
