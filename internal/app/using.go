@@ -99,7 +99,7 @@ func checkSkills(src skill.Sources, paths []string) []wire.SkillCheck {
 func skillRow(k skill.Skill) wire.Skill {
 	out := wire.Skill{Name: k.Name, Description: k.Description, Source: k.Source, Scope: string(k.Scope),
 		Shadows: k.Shadows, Command: k.Command, Hint: k.Hint, Models: k.Offered(), Paths: k.Paths,
-		People: !k.UserOff && !wire.BuiltInCommand(k.Name), Runs: k.Runs, Mute: k.Mute, Fork: k.Fork}
+		People: !k.UserOff && !wire.BuiltInCommand(k.Name), Runs: k.Runs && k.Mute == "", Mute: k.Mute, Fork: k.Fork}
 	if k.Uses != nil {
 		out.Tools, out.Without = k.Uses.Tools, k.Uses.Without
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,8 +132,11 @@ func (s speaking) expand(ctx context.Context, k skill.Skill, typed, args string)
 		return "[" + what + why + "]"
 	}
 	why := s.mute
-	if !k.Runs {
-		why = cmp.Or(k.Mute, "this folder is not trusted (--trust, once you have looked at it)")
+	switch {
+	case !k.Runs:
+		why = "this folder is not trusted (--trust, once you have looked at it)"
+	case k.Mute != "":
+		why = k.Mute
 	}
 	var b strings.Builder
 	b.WriteString(typed + "\n\n" + aboutSkill(k) + s.wishes(k, s.at.Session, use) + "\n")

@@ -222,7 +222,6 @@ func (l *loader) file(f Folder, file front.File) (k *Skill, name string, problem
 	}
 	k.Runs = !f.Still && (f.Scope != front.ScopeProject || l.Trusted != nil && l.Trusted(file.Path, file.Data))
 	if k.Mute = l.mute(f, k, doc.Body); k.Mute != "" {
-		k.Runs = false
 		problems = append(problems, front.Finding{Path: file.Path, Text: "its commands do not run: " + k.Mute})
 	}
 	return k, name, problems

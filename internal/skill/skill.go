@@ -49,7 +49,7 @@ type Skill struct {
 	// Fork: an agent of its own is to do it, of the type Agent if that is named.
 	Fork  bool
 	Agent string
-	// Runs: commands in it may be run. Mute is what keeps them from it besides trust; "" if nothing does.
+	// Runs: commands in it may be run. Mute is what keeps them from it all the same; "" if nothing does.
 	Runs bool
 	Mute string
 	Body string

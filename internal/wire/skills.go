@@ -57,7 +57,7 @@ type Skill struct {
 	// Models are told of it, and People can say /name.
 	Models bool `json:"models"`
 	People bool `json:"people"`
-	// Runs: the commands in it may be run. Mute is what keeps them from it besides trust.
+	// Runs: the commands in it may be run. Mute is what keeps those of a trusted project from it.
 	Runs bool   `json:"runs"`
 	Mute string `json:"mute,omitempty"`
 	// Fork: an agent of its own is to do it.
