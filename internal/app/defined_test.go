@@ -82,7 +82,7 @@ func TestMadeIsAsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made madeDefinitions
-	made.put(doc.Body, d)
+	made.put(doc.Body, d, "")
 	opened := func(r roles) *profiles {
 		o, err := r.Open(slices.Clone(doc.Body))
 		if err != nil {

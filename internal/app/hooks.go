@@ -44,10 +44,8 @@ func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (
 			refuse(out[before:])
 		}
 	}
-	for _, d := range append(types.List(), types.Main()) {
-		if len(d.Hooks) > 0 {
-			add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
-		}
+	for _, d := range types.Hooking() {
+		add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
 	}
 	for i := range used {
 		k := &used[i]
@@ -100,7 +98,7 @@ func readHooks(raw []byte, from hook.Origin, folder, off string) (out []setHook,
 
 // hookedSkills are the skills of a folder that have hooks.
 func (p *policy) hookedSkills(dirs config.Dirs, folder string) []skill.Skill {
-	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(dirs, folder)...)}
+	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(dirs, folder)...), Index: dirs.Definitions()}
 	untrusted := p.untrusted(trust.KindSkill)
 	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
 	return skill.Hooked(src)

@@ -43,13 +43,18 @@ type roles struct {
 
 // document is how a tree keeps them.
 func (d *definitions) document() (fleet.Document, error) {
-	body, err := json.Marshal(struct {
-		Types profile.Kept `json:"types"` // in the place of the set
+	rest, err := json.Marshal(struct {
+		Types any `json:"types,omitempty"` // in the place of the set
 		definitions
-	}{d.Types.Keep(), *d})
+	}{nil, *d})
+	var body []byte
+	if err == nil {
+		body, err = d.Types.AppendJSON([]byte(`{"types":`))
+	}
 	if err != nil {
 		return fleet.Document{}, fmt.Errorf("write the definitions of agents: %w", err)
 	}
+	body = append(append(body, ','), rest[1:]...)
 	return fleet.Document{Hash: tool.Hash(body), Body: body}, nil
 }
 
@@ -59,27 +64,28 @@ type madeDefinitions struct {
 	mu   sync.Mutex
 	body []byte
 	definitions
+	seen string // the signature of the files that they were read from
 }
 
-func (m *madeDefinitions) put(body []byte, d definitions) {
+func (m *madeDefinitions) put(body []byte, d definitions, seen string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.body, m.definitions = body, d
+	m.body, m.definitions, m.seen = body, d, seen
 }
 
 // take returns the definitions of a document, if they are these.
-func (m *madeDefinitions) take(document []byte) (definitions, bool) {
+func (m *madeDefinitions) take(document []byte) (d definitions, seen string, ok bool) {
 	if m == nil {
-		return definitions{}, false
+		return d, "", false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.body == nil || !bytes.Equal(m.body, document) {
-		return definitions{}, false
+		return d, "", false
 	}
-	d := m.definitions
+	d, seen = m.definitions, m.seen
 	m.body, m.definitions = nil, definitions{}
-	return d, true
+	return d, seen, true
 }
 
 // profiles resolves the roles of one tree. Its definitions are those that held where and when
@@ -118,8 +124,8 @@ func (r roles) Open(document []byte) (session.Roles, error) {
 		p.Depth, p.Limits.MaxTurns = 1, defaultChildTurns
 		return p.withServers(), nil
 	}
-	if made, ok := r.made.take(document); ok {
-		p.definitions = made
+	if made, seen, ok := r.made.take(document); ok {
+		p.definitions, p.seen = made, seen
 	} else if err := json.Unmarshal(document, &p.definitions); err != nil {
 		return nil, fmt.Errorf("read the definitions of agents: %w", err)
 	}
@@ -141,7 +147,7 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}
-	a.app.defined.made.put(doc.Body, p.definitions)
+	a.app.defined.made.put(doc.Body, p.definitions, p.seen)
 	ask := time.Duration(b.AskMS) * time.Millisecond
 	if b.Attended && ask == 0 {
 		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
@@ -189,11 +195,15 @@ func (p *profiles) recall(ctx context.Context, st store.Store, root troupe.Sessi
 // wrong with one is told; notes on what is not used yet go to the debug log.
 func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []string, error) {
 	from := agentSources(a, tools, p, b.Cwd, b.Agents)
-	load := profile.Load
-	if !b.Trust { // what is only supposed to be trusted is kept for nothing else
-		load = func(from profile.Sources) (profile.Set, []profile.Problem) { return a.defined.read(a, b.Cwd, from) }
+	load := a.defined.read
+	if b.Trust { // what is only supposed to be trusted is kept for nothing else
+		load = func(_ *App, _ string, from profile.Sources) (readAgents, []profile.Problem) {
+			set, problems := profile.Load(from)
+			return readAgents{set: set}, problems
+		}
 	}
-	set, problems := load(from)
+	read, problems := load(a, b.Cwd, from)
+	set := read.set
 	told, err := tellProblems(a, p.toTell(problems))
 	if err != nil {
 		return nil, nil, err
@@ -220,7 +230,7 @@ func newProfiles(a *App, tools *toolbox, p *policy, b wire.Begin) (*profiles, []
 	}
 	return &profiles{
 		roles: roles{tools: tools, models: a.models, dirs: a.dirs}, style: style,
-		runs:   p.filesOf(b.Cwd, hooks, set),
+		runs: p.filesOf(b.Cwd, hooks, set), renewals: renewals{seen: read.signature},
 		effort: p.settings.Effort,
 		definitions: definitions{Types: set, Depth: p.settings.Agents.MaxDepth, Limits: limits,
 			Most: p.settings.Agents.EachTurns, Hooks: thatCount(hooks), Cwd: b.Cwd},

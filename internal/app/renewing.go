@@ -33,7 +33,7 @@ func definedAs(a *App, folders []profile.Folder) string {
 const mostDefined = 100
 
 // read reads the definitions that hold in a folder.
-func (d *definedAgents) read(a *App, cwd string, from profile.Sources) (profile.Set, []profile.Problem) {
+func (d *definedAgents) read(a *App, cwd string, from profile.Sources) (readAgents, []profile.Problem) {
 	signature := definedAs(a, from.Folders) // before they are read: what changes meanwhile is read again
 	set, problems := profile.Load(from)
 	d.mu.Lock()
@@ -42,7 +42,7 @@ func (d *definedAgents) read(a *App, cwd string, from profile.Sources) (profile.
 		d.known = make(map[string]readAgents)
 	}
 	d.known[cwd] = readAgents{signature, set, from.Folders}
-	return set, problems
+	return d.known[cwd], problems
 }
 
 // own are the names of the user's own definitions, and of those that come with the program.
@@ -67,7 +67,7 @@ func agentSources(a *App, tools *toolbox, p *policy, cwd, flag string) profile.S
 		return st.text, problem
 	}
 	return profile.Sources{Style: style, Folders: p.agentFolders(a.dirs, cwd), Flag: flag, Tools: tools.Callable(),
-		Skip: p.untrustedAgents(), Mask: a.masker()}
+		Skip: p.untrustedAgents(), Mask: a.masker(), Index: a.dirs.Definitions()}
 }
 
 // lookForAgents looks for definitions that hold in a folder; ok is false if they are those of the signature seen.
@@ -99,11 +99,11 @@ func lookingForAgents(a *App, tools *toolbox) lookForAgents {
 				err)
 			return found, false // it is looked at again before the next reply
 		}
-		set, problems := a.defined.read(a, cwd, agentSources(a, tools, p, cwd, ""))
+		read, problems := a.defined.read(a, cwd, agentSources(a, tools, p, cwd, ""))
 		for _, p := range problems {
 			a.env.Log.Info("agent definition", "note", p.String())
 		}
-		return readAgents{signature: now, set: set}, true
+		return readAgents{signature: now, set: read.set}, true
 	}
 }
 

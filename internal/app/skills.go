@@ -79,8 +79,8 @@ type skills struct {
 
 // sources are the skills and commands that hold in a folder.
 func (s skills) sources(p *policy, cwd string) skill.Sources {
-	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(s.app.dirs, cwd)...), Mask: s.app.Mask,
-		Tools: all.Known().Callable()}
+	src := skill.Sources{Folders: append(p.pluginSkills(), skillFolders(s.app.dirs, cwd)...), Mask: s.app.masker(),
+		Tools: all.Known().Callable(), Index: s.app.dirs.Definitions()}
 	untrusted := p.untrusted(trust.KindSkill)
 	src.Trusted = func(file string, data []byte) bool { return !untrusted(file, data) }
 	if hidden := s.guard.Hidden(cwd).Path; hidden != nil {

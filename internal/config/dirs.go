@@ -91,6 +91,9 @@ func (d Dirs) Database() string { return filepath.Join(d.Data, "troupe.db") }
 // Logins is the folder of what users got by logging in to MCP servers.
 func (d Dirs) Logins() string { return filepath.Join(d.Data, "logins") }
 
+// Definitions holds what was made of files of definitions, for the next process: it stands for the user's own files.
+func (d Dirs) Definitions() string { return filepath.Join(d.Data, "definitions") }
+
 // History is the file in which what a person entered is kept for them.
 func (d Dirs) History() string { return filepath.Join(d.Data, "history") }
 

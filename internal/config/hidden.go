@@ -118,6 +118,7 @@ func (a All) Hidden() Hidden {
 			d.Database() + ".lock", filepath.Join(filepath.Dir(d.Database()), "owners"), d.History(), d.Run} {
 			h.add(secret{glob: escapeGlob(path), why: "what other sessions said and did"})
 		}
+		h.add(secret{glob: escapeGlob(d.Definitions()), why: "copies of files that rules may keep from agents"})
 		h.add(secret{glob: escapeGlob(d.Logins()), why: "logins at MCP servers"})
 	}
 	if d := a.places.Dirs; d.Config != "" {

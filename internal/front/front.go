@@ -104,23 +104,28 @@ func open(in Folder, name string) (*os.File, error) {
 
 // ReadFile reads a regular file of at most MaxFile bytes.
 func ReadFile(in Folder, name string) ([]byte, error) {
-	data, _, err := read(in, name, nil)
-	if err == nil && len(data) > MaxFile {
-		return nil, fmt.Errorf("it is larger than %d KB", MaxFile>>10)
-	}
+	data, _, err := readFile(in, name)
 	return data, err
+}
+
+// readFile also tells what the file was before it was read.
+func readFile(in Folder, name string) (data []byte, info os.FileInfo, err error) {
+	data, _, err = read(in, name, func(opened os.FileInfo) (string, error) {
+		info = opened
+		return "", nil
+	})
+	if err == nil && len(data) > MaxFile {
+		return nil, nil, fmt.Errorf("it is larger than %d KB", MaxFile>>10)
+	}
+	return data, info, err
 }
 
 // ReadReal is ReadFile of a file whose whole name is path, if allow lets the one that is read: it is told its name
 // without links. Who changes a link between the look and the reading has another file read than was looked at; such a
 // file is an error. Of a file that is larger than MaxFile the beginning is returned, with one byte more.
 func ReadReal(in Folder, name, path string, allow func(real string) error) (data []byte, real string, err error) {
-	return read(in, name, func(f *os.File) (string, error) {
+	return read(in, name, func(opened os.FileInfo) (string, error) {
 		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			return "", err
-		}
-		opened, err := f.Stat()
 		if err != nil {
 			return "", err
 		}
@@ -131,7 +136,8 @@ func ReadReal(in Folder, name, path string, allow func(real string) error) (data
 	})
 }
 
-func read(in Folder, name string, look func(f *os.File) (string, error)) (data []byte, real string, err error) {
+func read(in Folder, name string, look func(opened os.FileInfo) (string, error)) (data []byte, real string,
+	err error) {
 	f, err := open(in, name)
 	if err != nil {
 		return nil, "", err
@@ -144,10 +150,8 @@ func read(in Folder, name string, look func(f *os.File) (string, error)) (data [
 	if !info.Mode().IsRegular() {
 		return nil, "", errors.New("it is not a regular file")
 	}
-	if look != nil {
-		if real, err = look(f); err != nil {
-			return nil, real, err
-		}
+	if real, err = look(info); err != nil {
+		return nil, real, err
 	}
 	data, err = io.ReadAll(io.LimitReader(f, MaxFile+1))
 	return data, real, err

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// listing is a list as it was first written: each text anew for each length that is tried.
-func listing(head string, list []Entry, room int, rest string) string {
+// simpleListing is a list as it was first written: each text anew for each length that is tried.
+func simpleListing(head string, list []Entry, room int, rest string) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -61,7 +61,8 @@ func FuzzListing(f *testing.F) {
 	f.Add("", "~", 0)
 	f.Fuzz(func(t *testing.T, a, b string, room int) {
 		list := []Entry{{"a", a}, {"b", b}, {"c", a + b}, {"d", b + " " + a}}
-		if got, want := Listing("head\n", list, room, "rest"), listing("head\n", list, room, "rest"); got != want {
+		if got, want := Listing("head\n", list, room, "rest"),
+			simpleListing("head\n", list, room, "rest"); got != want {
 			t.Errorf("%q\nwant %q", got, want)
 		}
 	})

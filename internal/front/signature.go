@@ -14,17 +14,20 @@ import (
 // Signature changes whenever a file of the sources may have: it is made of their names, sizes, times and numbers, and
 // of what links lead to. Nothing is read. Two that are the same say that nothing has to be read again.
 func Signature(sources []Source) string {
-	sum := sha256.New()
+	var text []byte
 	add := func(name string, info fs.FileInfo) {
-		_, _ = sum.Write([]byte(name + "\x00")) // a hash takes all that it is given
-		_ = binary.Write(sum, binary.LittleEndian, []int64{info.Size(), int64(info.Mode()), info.ModTime().UnixNano()})
-		_ = binary.Write(sum, binary.LittleEndian, numbers(info))
+		text = append(append(text, name...), 0)
+		for _, n := range append([]int64{info.Size(), int64(info.Mode()), info.ModTime().UnixNano()},
+			numbers(info)...) {
+			text = binary.LittleEndian.AppendUint64(text, uint64(n))
+		}
 	}
 	for _, s := range sources {
-		_, _ = sum.Write([]byte(s.Path + "\x00"))
+		text = append(append(text, s.Path...), 0)
 		signFolder(s.Path, 0, add)
 	}
-	return hex.EncodeToString(sum.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
 }
 
 // signFolder adds a folder and what is below it, as deep as files are read.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -50,8 +51,36 @@ type File struct {
 	Path string // for people
 	Name string // below the root, or else below the source; with slashes
 	Real string // its name without links, of a project's
-	Data []byte
-	Err  error // it cannot be read, or must not be
+	Data []byte // nothing, if what was made of it is in an index
+	Err  error  // it cannot be read, or must not be
+	// Plain is its name without links, where that is known; "": nobody has looked.
+	Plain string
+
+	index *sourceIndex
+	made  *made // in the index, or to be kept there
+	known bool  // it is in the index
+}
+
+// Known is what was made of the file, if it is in an index; nothing, if nothing can be made of it.
+func (f *File) Known() (doc Document, known bool) {
+	if f.known {
+		doc = f.made.doc
+	}
+	return doc, f.known
+}
+
+// Parse takes the file apart, see Parse, unless that was done before.
+func (f *File) Parse(known func(key string) bool) (Document, error) {
+	m := f.made
+	if f.known {
+		return m.doc, m.problem()
+	}
+	doc, err := Parse(f.Data, known)
+	if p, ok := errors.AsType[*Problem](err); m != nil && (ok || err == nil) {
+		m.code = string(encodeMade(doc, p)) // now: who has the document may change what it holds
+		f.index.now.files[f.Path], f.index.changed = m, true
+	}
+	return doc, err
 }
 
 // Finding is something about a file that its author should know.
@@ -96,14 +125,19 @@ type Reader struct {
 	scope  Scope  // of what was read last
 	plugin string // and its plugin
 	read   int    // bytes of it
+
+	index *indexing // nil: there is none
+	next  int       // source of it
 }
 
 // Files are what a source holds, in the order of their names. A project's is read through an os.Root: a repository's
 // links may not lead out of it, or a prompt could be made of the user's private files. A source that is not there
 // holds nothing.
 func (r *Reader) Files(s Source) ([]File, []Finding) {
+	index := r.index.of(r.next, s)
+	r.next++
 	if s.Root == "" {
-		return r.folder(s, s.Path, ".", Plain(s.Path))
+		return r.folder(s, s.Path, ".", Plain(s.Path), index)
 	}
 	name, err := filepath.Rel(s.Root, s.Path)
 	var root *os.Root
@@ -117,17 +151,17 @@ func (r *Reader) Files(s Source) ([]File, []Finding) {
 		return nil, []Finding{{Path: s.Root, Text: "the folder cannot be opened for its " + r.What + ": " +
 			Reason(err)}}
 	}
-	files, found := r.folder(s, s.Root, filepath.ToSlash(name), root)
+	files, found := r.folder(s, s.Root, filepath.ToSlash(name), root, index)
 	if err := root.Close(); err != nil {
 		found = append(found, Finding{Path: s.Root, Text: "closing the folder: " + err.Error()})
 	}
 	return files, found
 }
 
-func (r *Reader) folder(s Source, base, name string, in Folder) (files []File, found []Finding) {
-	w := walk{in: in, what: r.What, each: s.Each}
+func (r *Reader) folder(s Source, base, name string, in Folder, x *sourceIndex) (files []File, found []Finding) {
+	w := walk{in: in, base: base, what: r.What, each: s.Each, index: x}
 	if s.Only != "" {
-		w.names = []string{path.Join(name, s.Only)}
+		w.names = []named{{name: path.Join(name, s.Only), link: true}} // for all that is known
 	} else {
 		w.folder(name, 0)
 	}
@@ -140,34 +174,50 @@ func (r *Reader) folder(s Source, base, name string, in Folder) (files []File, f
 			len(w.names), maxFiles)})
 		w.names = w.names[:maxFiles]
 	}
+	plain := ""
+	if s.Scope != ScopeProject && len(w.names) > 0 {
+		plain, _ = filepath.EvalSymlinks(base) // "": nothing is known
+	}
 	for _, n := range w.names {
-		f := File{Path: filepath.Join(base, filepath.FromSlash(n)), Name: n}
-		f.Data, f.Real, f.Err = r.data(s, f, in)
+		f := File{Path: filepath.Join(base, filepath.FromSlash(n.name)), Name: n.name, index: x}
+		if plain != "" && !n.link && s.Root == "" && runtime.GOOS != "windows" { // where names have several spellings
+			f.Plain = filepath.Join(plain, filepath.FromSlash(n.name))
+		}
+		r.data(s, &f, n.link, in)
 		files = append(files, f)
 	}
 	return files, found
 }
 
-func (r *Reader) data(s Source, f File, in Folder) (data []byte, real string, err error) {
+// data reads a file, unless it is in the index as it is.
+func (r *Reader) data(s Source, f *File, link bool, in Folder) {
 	if s.Scope != r.scope || s.Plugin != r.plugin {
 		r.scope, r.plugin, r.read = s.Scope, s.Plugin, 0 // no scope and no plugin takes another one's room
 	}
 	if r.read > maxRead {
-		return nil, "", fmt.Errorf("the %s before it have %d MB together, and no more is read", r.What, maxRead>>20)
+		f.Err = fmt.Errorf("the %s before it have %d MB together, and no more is read", r.What, maxRead>>20)
+		return
 	}
+	if f.made = f.index.get(f.Path, link); f.made != nil {
+		f.known, r.read = true, r.read+f.made.size
+		return
+	}
+	var info fs.FileInfo
 	if s.Scope == ScopeProject {
-		data, real, err = ReadReal(in, f.Name, f.Path, r.among)
+		f.Data, f.Real, f.Err = ReadReal(in, f.Name, f.Path, r.among)
 	} else {
-		data, err = ReadFile(in, f.Name)
+		f.Data, info, f.Err = readFile(in, f.Name)
 	}
 	if s.Plugin != "" {
-		data = bytes.ReplaceAll(data, []byte(PluginRoot), []byte(s.Root))
+		f.Data = bytes.ReplaceAll(f.Data, []byte(PluginRoot), []byte(s.Root))
 	}
-	r.read += len(data)
-	if err == nil && len(data) > MaxFile {
-		return nil, "", fmt.Errorf("it is larger than %d KB", MaxFile>>10)
+	r.read += len(f.Data)
+	if f.Err == nil && len(f.Data) > MaxFile {
+		f.Data, f.Real, f.Err = nil, "", fmt.Errorf("it is larger than %d KB", MaxFile>>10)
 	}
-	return data, real, err
+	if f.Err == nil {
+		f.made = f.index.put(f.Path, link, info, len(f.Data))
+	}
 }
 
 // among is an error for a file that lies in none of the folders that people define things in.
@@ -183,9 +233,11 @@ func (r *Reader) among(real string) error {
 // walk lists the files of a source.
 type walk struct {
 	in    Folder
+	base  string // of the names
 	what  string
 	each  string
-	names []string
+	index *sourceIndex
+	names []named
 	found []Finding
 }
 
@@ -194,60 +246,79 @@ func (w *walk) finding(name, text string, note bool) {
 }
 
 func (w *walk) folder(dir string, depth int) {
-	f, err := open(w.in, dir)
+	entries, err := w.list(dir)
 	if errors.Is(err, fs.ErrNotExist) && depth == 0 {
 		return
-	}
-	var entries []fs.DirEntry
-	if err == nil {
-		entries, err = f.ReadDir(-1)
-		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		w.finding(dir, "the folder cannot be read: "+Reason(err), false)
 		return
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if w.each != "" {
-		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool {
-			return !e.IsDir() && strings.EqualFold(e.Name(), w.each)
-		})
+		i := slices.IndexFunc(entries, func(e named) bool { return !e.dir && strings.EqualFold(e.name, w.each) })
 		if i >= 0 {
-			w.names = append(w.names, path.Join(dir, entries[i].Name()))
+			w.names = append(w.names, named{name: path.Join(dir, entries[i].name), link: entries[i].link})
 			return
 		}
 	}
 	deep := 0
 	for _, e := range entries {
-		name := path.Join(dir, e.Name())
+		name := path.Join(dir, e.name)
 		switch {
-		case e.IsDir() && depth < maxFolders:
+		case e.dir && depth < maxFolders:
 			w.folder(name, depth+1)
-		case e.IsDir():
+		case e.dir:
 			if deep++; deep == 1 { // one of many is enough to say
 				w.finding(name, "the folder lies too deep to be searched for "+w.what, false)
 			}
 		case w.each != "":
 			w.link(e, name, depth)
-		case strings.EqualFold(path.Ext(e.Name()), ".md"):
-			w.names = append(w.names, name)
-		case e.Type()&fs.ModeSymlink != 0:
+		case strings.EqualFold(path.Ext(e.name), ".md"):
+			w.names = append(w.names, named{name: name, link: e.link})
+		case e.link:
 			// Following links to folders could go round in circles.
 			w.finding(name, "this is a link; links to .md files are read, links to folders are not searched", true)
 		}
 	}
 }
 
+// list is a folder, sorted.
+func (w *walk) list(dir string) (names []named, err error) {
+	whole := filepath.Join(w.base, filepath.FromSlash(dir))
+	if names, ok := w.index.list(whole); ok {
+		return names, nil
+	}
+	f, err := open(w.in, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		names = append(names, named{e.Name(), e.IsDir(), e.Type()&fs.ModeSymlink != 0})
+	}
+	slices.SortFunc(names, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	w.index.listed(whole, info, names)
+	return names, nil
+}
+
 // link takes up a folder with a file of its own that is there by a link: the folder itself, and none below it.
-func (w *walk) link(e fs.DirEntry, dir string, depth int) {
-	if depth > 0 || e.Type()&fs.ModeSymlink == 0 {
+func (w *walk) link(e named, dir string, depth int) {
+	if depth > 0 || !e.link {
 		return
 	}
 	for _, name := range []string{w.each, strings.ToLower(w.each)} {
 		f, err := open(w.in, path.Join(dir, name))
 		if err == nil {
 			_ = f.Close() // it was only looked for
-			w.names = append(w.names, path.Join(dir, name))
+			w.names = append(w.names, named{name: path.Join(dir, name), link: true})
 			return
 		}
 		if !errors.Is(err, fs.ErrNotExist) {

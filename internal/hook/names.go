@@ -31,12 +31,15 @@ func (h *Hook) Names(folder string) []string {
 	if h.Plugin != "" {
 		plugin, r.bases = h.Plugin, append(r.bases, h.Plugin)
 	}
-	variables := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", base, "$CLAUDE_PROJECT_DIR", base,
-		"${TROUPE_PROJECT_DIR}", base, "$TROUPE_PROJECT_DIR", base, "${PWD}", folder, "$PWD", folder,
-		"${CLAUDE_PLUGIN_ROOT}", plugin, "$CLAUDE_PLUGIN_ROOT", plugin)
+	replace := func(w string) string { return w }
+	if strings.Contains(h.Run, "$") {
+		replace = strings.NewReplacer("${CLAUDE_PROJECT_DIR}", base, "$CLAUDE_PROJECT_DIR", base,
+			"${TROUPE_PROJECT_DIR}", base, "$TROUPE_PROJECT_DIR", base, "${PWD}", folder, "$PWD", folder,
+			"${CLAUDE_PLUGIN_ROOT}", plugin, "$CLAUDE_PLUGIN_ROOT", plugin).Replace
+	}
 	words := split(h.Run)
 	for i, w := range words {
-		words[i] = variables.Replace(w)
+		words[i] = replace(w)
 		r.runs = r.runs || interprets(w) || slices.Contains([]string{"xargs", "eval"}, w)
 	}
 	for i, w := range words {
@@ -46,7 +49,7 @@ func (h *Hook) Names(folder string) []string {
 	}
 	r.read(words)
 	for _, w := range quotedWords(h.Run) { // names with blanks in them
-		r.name(variables.Replace(w), useNamed)
+		r.name(replace(w), useNamed)
 	}
 	var out []string
 	for name, u := range r.names {
@@ -78,9 +81,19 @@ type reading struct {
 // split takes a command apart into words and operators, with its quotes as if they were not there: what is quoted
 // may be a command itself.
 func split(command string) []string {
-	spaced := strings.NewReplacer(`"`, "", `'`, "", `\`, "", "\n", " ; ", ";", " ; ", "&", " ; ", "|", " ; ",
-		"(", " ; ", ")", " ; ", "`", " ; ", "<", " < ", ">", " > ").Replace(command)
-	return strings.Fields(spaced)
+	var spaced strings.Builder
+	for i := range len(command) {
+		switch c := command[i]; c {
+		case '"', '\'', '\\':
+		case '\n', ';', '&', '|', '(', ')', '`':
+			spaced.WriteString(" ; ")
+		case '<', '>':
+			spaced.WriteString(" " + string(c) + " ")
+		default:
+			spaced.WriteByte(c)
+		}
+	}
+	return strings.Fields(spaced.String())
 }
 
 // quotedWords are the quoted parts of a command that have blanks in them and are no commands.

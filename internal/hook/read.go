@@ -228,16 +228,21 @@ func (r *reader) fields(event troupe.HookEvent, raw json.RawMessage) (f fields, 
 		return f, err
 	}
 	names := strings.Fields("type command args url prompt headers allowedEnvVars timeout async asyncRewake if")
-	known := make(map[string]json.RawMessage, len(all))
+	known, plain := make(map[string]json.RawMessage, len(all)), true
 	for _, m := range all {
 		i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, m.key) })
 		switch {
 		case i >= 0 && names[i] == m.key:
+			plain = plain && known[m.key] == nil
 			known[m.key] = m.value
 		case i >= 0:
+			plain = false
 			r.problem("a hook of %s has the key %q, which counts for nothing; it is written %q", event, m.key,
 				names[i])
 		}
+	}
+	if plain { // each key once, as it is written
+		return f, json.Unmarshal(raw, &f)
 	}
 	strict, err := json.Marshal(known)
 	if err != nil {

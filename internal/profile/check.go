@@ -92,7 +92,7 @@ func (l *loader) checkFile(shown, name string, data []byte, err error) Checked {
 
 func checkFile(l loader, shown, name string, data []byte, err error) Checked {
 	l.fresh, l.set = map[string]string{}, Set{types: map[string]Definition{}, broken: map[string]Problem{}}
-	l.file(shown, name, data, err)
+	l.file(front.File{Path: shown, Name: name, Data: data, Err: err})
 	out := Checked{Path: shown, Problems: l.problems}
 	for _, d := range l.set.types {
 		none := d.noneOf(l.tools)

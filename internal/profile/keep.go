@@ -11,8 +11,8 @@ import (
 	"github.com/troupe-dev/troupe/internal/front"
 )
 
-// Kept is a set in its stored form: what people defined. What is built in comes with the program.
-type Kept struct {
+// kept is a set in its stored form: what people defined. What is built in comes with the program.
+type kept struct {
 	Types  map[string]Definition `json:"types,omitempty"`
 	Broken map[string]Problem    `json:"broken,omitempty"`
 }
@@ -25,20 +25,63 @@ func builtInSet() Set {
 	return s
 }
 
-// Keep is the set as it is stored. What holds one and writes many bytes writes this in its place: what a Marshaler
-// returns is read once more.
-func (s Set) Keep() Kept {
-	own := maps.Clone(s.types)
-	maps.DeleteFunc(own, func(_ string, d Definition) bool { return d.Source == troupe.BuiltIn })
-	return Kept{own, s.broken}
+// MarshalJSON implements json.Marshaler.
+func (s Set) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil) }
+
+// AppendJSON writes the set behind data. A program that is written in one piece is written in less room, and read less
+// often, than by way of MarshalJSON: there may be hundreds of definitions.
+func (s Set) AppendJSON(data []byte) ([]byte, error) {
+	keys, size := []string{}, 0
+	for key, d := range s.types {
+		if d.Source != troupe.BuiltIn {
+			keys, size = append(keys, key), size+len(d.Prompt)+len(d.Description)+len(d.Source)+200
+		}
+	}
+	slices.Sort(keys)
+	out := bytes.NewBuffer(slices.Grow(data, size+size/16))
+	enc := json.NewEncoder(out)
+	comma := "{"
+	if len(keys) > 0 {
+		comma = `{"types":{`
+		for _, key := range keys {
+			out.WriteString(comma)
+			if err := encode(out, enc, key); err != nil {
+				return nil, err
+			}
+			out.WriteByte(':')
+			if err := encode(out, enc, s.types[key]); err != nil {
+				return nil, err
+			}
+			comma = ","
+		}
+		out.WriteByte('}')
+	}
+	if len(s.broken) > 0 {
+		out.WriteString(comma + `"broken":`)
+		if err := encode(out, enc, s.broken); err != nil {
+			return nil, err
+		}
+		comma = ","
+	}
+	if comma == "{" {
+		out.WriteString(comma)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
 }
 
-// MarshalJSON implements json.Marshaler.
-func (s Set) MarshalJSON() ([]byte, error) { return json.Marshal(s.Keep()) }
+// encode writes a value without the end of a line behind it.
+func encode(out *bytes.Buffer, enc *json.Encoder, v any) error {
+	err := enc.Encode(v)
+	if err == nil {
+		out.Truncate(out.Len() - 1)
+	}
+	return err
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *Set) UnmarshalJSON(data []byte) error {
-	var k Kept
+	var k kept
 	if err := json.Unmarshal(data, &k); err != nil {
 		return err
 	}

@@ -36,6 +36,8 @@ type Sources struct {
 	// Mask takes secrets out of a text; nil: there are none.
 	Mask  func(string) string
 	Style Styling
+	// Index is the folder of an index of the files; "": all are read.
+	Index string
 	// Flag is the value of --agents: a JSON object of definitions by name.
 	Flag string
 	// Tools are all tools there are, for checking those in definitions.
@@ -58,6 +60,8 @@ const maxProblems = 20 // told of one file
 // Load reads every source. Built-in types alone cost no parsing.
 func Load(src Sources) (Set, []Problem) {
 	l := newLoader(src.Tools, builtInSet())
+	l.reader.Use(front.Index{Folder: src.Index, Kind: "agents"}, src.Folders)
+	defer l.reader.Save()
 	l.mask, l.style = src.Mask, src.Style
 	flag := func() {
 		if strings.TrimSpace(src.Flag) != "" {
@@ -130,7 +134,7 @@ func (l *loader) open(f Folder) {
 			l.untrusted(f.Path, f.Name, f.Data)
 			continue
 		}
-		l.file(f.Path, f.Name, f.Data, f.Err)
+		l.file(f)
 	}
 }
 
@@ -158,14 +162,14 @@ func document(name string) bool {
 		"license"}, strings.ToLower(name))
 }
 
-func (l *loader) file(shown, name string, data []byte, err error) {
-	base := path.Base(name)
+func (l *loader) file(file front.File) {
+	base, shown := path.Base(file.Name), file.Path
 	at := origin{path: shown, line: 1, name: base[:len(base)-len(path.Ext(base))]}
-	if err != nil {
-		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + front.Reason(err)})
+	if file.Err != nil {
+		l.unusable(at.name, Problem{Path: shown, Text: "the file cannot be used: " + front.Reason(file.Err)})
 		return
 	}
-	doc, err := front.Parse(data, keyInUse)
+	doc, err := file.Parse(keyInUse)
 	named := slices.ContainsFunc(doc.Fields, func(f front.Field) bool {
 		return canonicalKey(f.Key) == keyName || canonicalKey(f.Key) == keyDescription
 	})

@@ -153,25 +153,41 @@ func (e *unknownError) Unwrap() error { return troupe.ErrNotFound }
 // List returns the types that can be started: built-in ones in their order, then the
 // others by name.
 func (s Set) List() []Definition {
+	return s.list(func(*Definition) bool { return true })
+}
+
+// Hooking are those of them that have hooks, and main, if it has.
+func (s Set) Hooking() []Definition {
+	hooks := func(d *Definition) bool { return len(d.Hooks) > 0 }
+	out := s.list(hooks)
+	if main := s.Main(); hooks(&main) {
+		out = append(out, main)
+	}
+	return out
+}
+
+func (s Set) list(which func(d *Definition) bool) []Definition {
 	var out []Definition
 	listed := map[string]bool{front.Fold(Main): true}
 	for _, b := range builtins() {
 		key := front.Fold(b.Name)
-		if d, ok := s.types[key]; ok && !listed[key] {
+		if d, ok := s.types[key]; ok && !listed[key] && which(&d) {
 			out = append(out, d)
 		}
 		listed[key] = true
 	}
-	first := len(out)
+	type other struct{ name, key string }
+	var others []other
 	for key, d := range s.types {
-		if !listed[key] {
-			out = append(out, d)
+		if !listed[key] && which(&d) {
+			others = append(others, other{strings.ToLower(d.Name), key})
 		}
 	}
-	slices.SortFunc(out[first:], func(a, b Definition) int {
-		return strings.Compare(strings.ToLower(a.Name),
-			strings.ToLower(b.Name))
-	})
+	slices.SortFunc(others, func(a, b other) int { return strings.Compare(a.name, b.name) })
+	out = slices.Grow(out, len(others))
+	for _, o := range others {
+		out = append(out, s.types[o.key])
+	}
 	return out
 }
 

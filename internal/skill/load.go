@@ -53,6 +53,8 @@ type Sources struct {
 	Hidden func(path string) bool
 	// Mask takes secrets out of a text; nil: there are none.
 	Mask func(string) string
+	// Index is the folder of an index of the files; "": all are read.
+	Index string
 	// Tools are all tools there are, for checking those in files.
 	Tools []troupe.ToolFacts
 }
@@ -62,6 +64,8 @@ const maxProblems = 20 // told of one file
 // Load reads every source.
 func Load(src Sources) (Set, []front.Finding) {
 	l := newLoader(src)
+	l.useIndex()
+	defer l.reader.Save()
 	for _, f := range src.Folders {
 		l.fresh = map[string]string{}
 		l.open(f, func(k *Skill, name string, problems []front.Finding) {
@@ -78,10 +82,11 @@ func Load(src Sources) (Set, []front.Finding) {
 // for who has used that very file.
 func Hooked(src Sources) (out []Skill) {
 	l := newLoader(src)
+	l.useIndex()
 	for _, f := range src.Folders {
 		files, _ := l.reader.Files(f.Source)
 		for _, file := range files {
-			if file.Err == nil && !bytes.Contains(bytes.ToLower(file.Data), []byte(keyHooks)) {
+			if file.Err == nil && !mayHook(&file) {
 				continue // most are not taken apart
 			}
 			if k, _, _ := l.file(f, file); k != nil && k.Hooks != nil {
@@ -90,6 +95,16 @@ func Hooked(src Sources) (out []Skill) {
 		}
 	}
 	return out
+}
+
+// mayHook: a file has hooks, or is not known well enough to say that it has none.
+func mayHook(file *front.File) bool {
+	doc, known := file.Known()
+	if !known {
+		return bytes.Contains(bytes.ToLower(file.Data), []byte(keyHooks))
+	}
+	hooks := func(f front.Field) bool { return canonicalKey(f.Key) == keyHooks }
+	return slices.ContainsFunc(doc.Fields, hooks) || slices.ContainsFunc(doc.Loose, hooks)
 }
 
 type loader struct {
@@ -109,6 +124,14 @@ func newLoader(src Sources) *loader {
 		l.reader.Among = append(l.reader.Among, p.Dir)
 	}
 	return l
+}
+
+func (l *loader) useIndex() {
+	sources := make([]front.Source, len(l.Folders))
+	for i, f := range l.Folders {
+		sources[i] = f.Source
+	}
+	l.reader.Use(front.Index{Folder: l.Index, Kind: "skills"}, sources)
 }
 
 // problem keeps what a person may want to read; nobody reads a thousand lines about one file.
@@ -185,7 +208,7 @@ func (l *loader) file(f Folder, file front.File) (k *Skill, name string, problem
 	if file.Err != nil {
 		return unusable(0, "the file cannot be used: %s", front.Reason(file.Err))
 	}
-	doc, err := front.Parse(file.Data, KeyInUse)
+	doc, err := file.Parse(KeyInUse)
 	if f.Commands && document(path.Base(own)) && len(doc.Fields) == 0 {
 		return nil, "", []front.Finding{{Path: file.Path, Note: true,
 			Text: "it has no front matter, so it is taken for documentation"}}
@@ -217,7 +240,7 @@ func (l *loader) file(f Folder, file front.File) (k *Skill, name string, problem
 	case strings.TrimSpace(k.Body) == "":
 		return unusable(doc.Line, "there is no text behind the front matter")
 	}
-	if text := l.place(f, k); text != "" {
+	if text := l.place(f, k, file.Plain); text != "" {
 		return unusable(0, "%s", text)
 	}
 	k.Runs = !f.Still && (f.Scope != front.ScopeProject || l.Trusted != nil && l.Trusted(file.Path, file.Data))
@@ -264,12 +287,14 @@ func document(name string) bool {
 }
 
 // place finds the folder of a skill, and takes out of its texts what agents may not see.
-func (l *loader) place(f Folder, k *Skill) (problem string) {
-	real, err := filepath.EvalSymlinks(k.Source)
-	if err != nil {
-		return "the file cannot be used: " + front.Reason(err)
+func (l *loader) place(f Folder, k *Skill, real string) (problem string) {
+	if real == "" {
+		var err error
+		if real, err = filepath.EvalSymlinks(k.Source); err != nil {
+			return "the file cannot be used: " + front.Reason(err)
+		}
 	}
-	if l.Hidden != nil && (l.Hidden(k.Source) || l.Hidden(real)) {
+	if l.Hidden != nil && (l.Hidden(k.Source) || real != k.Source && l.Hidden(real)) {
 		return "it is hidden from agents, so they cannot use it"
 	}
 	k.Folder = filepath.Dir(real)

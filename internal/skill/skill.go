@@ -11,6 +11,7 @@ package skill
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -89,13 +90,16 @@ type Set struct {
 
 // List returns all, by name.
 func (s Set) List() []Skill {
-	out := make([]Skill, 0, len(s.skills))
-	for _, k := range s.skills {
-		out = append(out, k)
+	names := make(map[string]string, len(s.skills))
+	for key, k := range s.skills {
+		names[key] = strings.ToLower(k.Name)
 	}
-	slices.SortFunc(out, func(a, b Skill) int {
-		return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
-	})
+	keys := slices.Collect(maps.Keys(names))
+	slices.SortFunc(keys, func(a, b string) int { return strings.Compare(names[a], names[b]) })
+	out := make([]Skill, len(keys))
+	for i, key := range keys {
+		out[i] = s.skills[key]
+	}
 	return out
 }
 
