@@ -36,6 +36,9 @@ func title(prompt string) string {
 // plain is a line without marks: of headings, lists and quotes at its beginning, of emphasis and code in it,
 // and tags.
 func plain(line string) string {
+	if strings.HasPrefix(line, "/") {
+		return strings.Join(strings.Fields(line), " ") // a command: its name may hold marks
+	}
 	line = strings.TrimLeft(line, "#>*-+ ")
 	line = strings.NewReplacer("**", "", "__", "", "`", "").Replace(line)
 	for {

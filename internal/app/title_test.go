@@ -9,6 +9,7 @@ import (
 func TestTitle(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
+		"/mcp__rates__explain EUR":                           "/mcp__rates__explain EUR",
 		"fix the test":                                       "fix the test",
 		"\n\n## Fix **the** `test`\nand more":                "Fix the test",
 		"- fix  the\ttest":                                   "fix the test",

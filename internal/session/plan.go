@@ -140,7 +140,7 @@ func (rs *requests) planAnswered(ctx context.Context, c turn.Call, ans troupe.An
 		plan = c.Asked.Action
 	}
 	if ans.Effect != troupe.Allow || c.AnsweredBy == nil && rs.a.h.d.Replay == nil {
-		return rs.a.stage(resultOf(c, turn.RenderPlanRefused(ans, ans.By == byRuntime), false))
+		return rs.a.stage(resultOf(c, turn.RenderPlanRefused(ans, ans.By == byRuntime), true))
 	}
 	auth := rs.a.st.Authority
 	mode := troupe.Mode("")

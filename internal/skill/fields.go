@@ -180,8 +180,11 @@ func (b *builder) field(f front.Field) {
 		b.when = b.text(f)
 	case keyHint:
 		k.Hint = strings.Join(f.Value.Words(), " ")
-		if f.Value.Kind == front.Text {
+		switch f.Value.Kind {
+		case front.Text:
 			k.Hint = strings.TrimSpace(f.Value.Text)
+		case front.List: // [base] is a list in YAML
+			k.Hint = "[" + strings.Join(f.Value.List, ", ") + "]"
 		}
 	case keyArguments:
 		k.Arguments = front.Names(strings.Join(f.Value.Words(), " "))

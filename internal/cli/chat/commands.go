@@ -132,6 +132,15 @@ func findCommand(word string) (name, problem string) {
 		}
 	}
 	best := meant[troupe.Nearest(word, words)]
+	for of, instead := range otherWords() {
+		if of == word {
+			return "", fmt.Sprintf("There is no /%s here: %s. Nothing was sent.", word, instead)
+		}
+		words = append(words, of)
+	}
+	if near := troupe.Nearest(word, words); best == "" && near != "" {
+		return "", fmt.Sprintf("There is no /%s. For %s: %s. Nothing was sent.", word, near, otherWords()[near])
+	}
 	switch {
 	case len(begin) == 1:
 		return begin[0], ""
@@ -142,6 +151,23 @@ func findCommand(word string) (name, problem string) {
 	}
 	return "", fmt.Sprintf("There is no /%s; /help lists what there is. "+
 		"To send a message that begins with a slash, write two.", word)
+}
+
+// otherWords says where to find what other programs have as a command of the conversation.
+func otherWords() map[string]string {
+	return map[string]string{
+		"memory":       "`troupe memory` in a terminal shows and edits what agents keep; /context shows what was read",
+		"config":       "settings are files, and docs/settings.md tells which; /status shows what holds",
+		"settings":     "settings are files, and docs/settings.md tells which; /status shows what holds",
+		"init":         "ask the agent to write an AGENTS.md",
+		"plugins":      "`troupe plugins` in a terminal lists, adds and enables them",
+		"plugin":       "`troupe plugins` in a terminal lists, adds and enables them",
+		"doctor":       "`troupe doctor` in a terminal checks the set-up",
+		"export":       "`troupe log` in a terminal prints the whole conversation",
+		"rewind":       "/undo takes back what tools did to files",
+		"output-style": "`troupe styles` in a terminal lists them; \"outputStyle\" in the settings chooses one",
+		"login":        "set the key of a model in the environment; `troupe mcp login` is for MCP servers",
+	}
 }
 
 // helpIndent is where the words about a command begin.

@@ -293,6 +293,12 @@ func TestDidYouMean(t *testing.T) {
 			t.Errorf("/%s: %q %q", word, name, problem)
 		}
 	}
+	for word, want := range map[string]string{"memory": "`troupe memory`", "memroy": "For memory: `troupe memory`",
+		"init": "AGENTS.md", "plugin": "`troupe plugins`", "rewind": "/undo"} {
+		if name, problem := findCommand(word); name != "" || !strings.Contains(problem, want) {
+			t.Errorf("/%s: %q %q", word, name, problem)
+		}
+	}
 	for word, want := range map[string]string{"q": "quit", "bg": "background", "exit": "quit", "a": "agents",
 		"und": "undo", "model": "model"} {
 		if name, problem := findCommand(word); name != want {

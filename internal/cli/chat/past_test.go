@@ -94,3 +94,20 @@ func TestFitting(t *testing.T) {
 		}
 	}
 }
+
+// TestPastCommandIsAsTyped: what a command says to the model is not shown again as a person's words.
+func TestPastCommandIsAsTyped(t *testing.T) {
+	t.Parallel()
+	f := newFake(nil)
+	said := prompted("/review main\n\nSkill review\nLook at the diff.")
+	typed := "/review main"
+	said.Mail[0].Typed = &typed
+	said.Mail[0].Uses = &troupe.SkillUse{Name: "review", Narrows: &troupe.Narrowing{Tools: []string{"Read"}},
+		Left: []string{"@a.go was not read: permission denied"}}
+	f.happened(rootID, 0, troupe.Created{Profile: troupe.Profile{Type: "main"}}, said, troupe.Started{Run: 1},
+		ended(troupe.Completed))
+	f.before = []wire.Session{{ID: rootID, Root: rootID, Title: "x", Status: troupe.Completed}}
+	p := sitAt(t, f, wire.Begin{Continue: true}, 100)
+	p.shows("> /review main\n! the skill review leaves only Read until your next prompt, and allows none of them\n" +
+		"! @a.go was not read: permission denied")
+}

@@ -108,7 +108,10 @@ func Usage(format string, args ...any) error {
 }
 
 // FlagError words what cobra says of a flag. Of a duration it would show Go's own error.
-func FlagError(_ *cobra.Command, err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
+	if none, ok := errors.AsType[*pflag.NotExistError](err); ok && len(none.GetSpecifiedName()) > 1 {
+		return noFlag(cmd, none.GetSpecifiedName())
+	}
 	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok || bad.GetFlag().Value.Type() != "duration" {
 		return Usage("%v", err)
@@ -118,6 +121,30 @@ func FlagError(_ *cobra.Command, err error) error {
 		return Usage("--%s %s has no unit; write %ss, %sm or %sh", name, value, value, value, value)
 	}
 	return Usage("--%s %s is not a duration; write one such as 30s, 10m or 2h", name, value)
+}
+
+// noFlag names the flag that was meant by one that there is not.
+func noFlag(cmd *cobra.Command, name string) error {
+	if name == "dangerously-skip-permissions" {
+		return Usage("there is no flag --%s; --permission-mode bypassPermissions asks about less, and rules and the "+
+			"sandbox hold all the same", name)
+	}
+	var all []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			all = append(all, f.Name)
+		}
+	})
+	near := troupe.Nearest(name, all)
+	for _, f := range all {
+		if strings.EqualFold(strings.ReplaceAll(f, "-", ""), strings.ReplaceAll(name, "-", "")) {
+			near = f
+		}
+	}
+	if near != "" {
+		near = "; did you mean --" + near + "?"
+	}
+	return Usage("there is no flag --%s%s", name, near)
 }
 
 // NoArgs refuses arguments of a command that takes none.
