@@ -5,6 +5,7 @@ import "embed"
 
 // Files are the documents that people who use Troupe read.
 //
-//go:embed agents.md from-claude-code.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md settings.md
-//go:embed skills.md stream-json.md
+//go:embed from-claude-code.md
+//go:embed agents.md hooks.md mcp.md permissions.md plugins.md recording.md rough-edges.md script-model.md
+//go:embed settings.md skills.md stream-json.md
 var Files embed.FS
