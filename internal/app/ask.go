@@ -22,8 +22,8 @@ var askPrompt string
 // askSmall has a small model of the session's provider answer a question about a text, which may
 // come from anywhere. The governor counts it as any other call, and it is tried once: who
 // asked has the text itself if there is no answer.
-func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, question, text string) (answer string,
-	used troupe.Usage, cost troupe.Money, err error) {
+func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, asker, question,
+	text string) (answer string, used troupe.Usage, cost troupe.Money, err error) {
 	full, err := m.Resolve(smallModel, s.Model, s.Cwd)
 	if err != nil {
 		return "", used, 0, err
@@ -45,7 +45,7 @@ func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, ques
 		return "", used, 0, err
 	}
 	reply, err := p.Stream(ctx, model.Request{
-		Agent: model.Agent{Session: s.ID, Type: askerType, Name: askerType, Path: s.Name + "/" + askerType, Reply: 1,
+		Agent: model.Agent{Session: s.ID, Type: asker, Name: asker, Path: s.Name + "/" + asker, Reply: 1,
 			Attempt: 1},
 		Model: id, Generation: 1, Head: head, Messages: [][]byte{msg}, Fresh: 1, FreshBlocks: 2,
 	}, nil)
@@ -61,8 +61,11 @@ func (e *engine) askSmall(ctx context.Context, m *models, s troupe.Session, ques
 	return troupe.JoinText(reply.Blocks), used, cost, nil
 }
 
-// askerType is how such calls are named to a script, which may have replies for them.
-const askerType = "WebFetch"
+// How such calls are named to a script, which may have replies for them.
+const (
+	askerFetch = "WebFetch"
+	askerHook  = "Hook"
+)
 
 // enter waits for the governor's leave.
 func (e *engine) enter(ctx context.Context, provider string) error {

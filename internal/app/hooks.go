@@ -196,7 +196,7 @@ func (a *App) newRunner(e *engine, sh *shell.Shell, environ []string) *hook.Runn
 		Environ: environ, Lookup: a.env.Lookup, Mask: a.masker(), Now: a.env.Now,
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,
 			error) {
-			return e.askSmall(ctx, a.models, s, question, text)
+			return e.askSmall(ctx, a.models, s, askerHook, question, text)
 		},
 	}
 }

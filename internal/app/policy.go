@@ -33,12 +33,8 @@ func (p *policy) trusted() bool { return p.trust.Trusted }
 // policyOf reads what holds in a folder.
 func (a *App) policyOf(folder string) (*policy, error) { return readPolicy(a, folder, false) }
 
-// grantedPolicy reads what holds in a folder, and where trust is given keeps that the folder is trusted as it is
-// now, from here on.
-func grantedPolicy(a *App, folder string, trust bool) (*policy, error) {
-	return readPolicy(a, folder, trust)
-}
-
+// readPolicy reads what holds in a folder, and where trust is granted keeps that the folder is trusted as it is now,
+// from here on.
 func readPolicy(a *App, folder string, grant bool) (*policy, error) {
 	all, warnings, err := config.Read(config.Places{Managed: config.ManagedFiles(runtime.GOOS), Dirs: a.dirs,
 		Folder: folder})

@@ -41,7 +41,7 @@ func (a runs) resume(ctx context.Context, b wire.Begin) (begun wire.Begun, err e
 		ad.Typed = asTyped(b.Prompt).only(b.Typed, a.app.Mask).typed
 	}
 	b.Cwd = s.Cwd
-	p, err := grantedPolicy(a.app, b.Cwd, b.Trust)
+	p, err := readPolicy(a.app, b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}

@@ -132,7 +132,7 @@ func (a runs) begin(ctx context.Context, b wire.Begin) (begun wire.Begun, err er
 	if err := checkName(b.Name); err != nil {
 		return begun, err
 	}
-	p, err := grantedPolicy(a.app, b.Cwd, b.Trust)
+	p, err := readPolicy(a.app, b.Cwd, b.Trust)
 	if err != nil {
 		return begun, err
 	}

@@ -69,7 +69,7 @@ func (a *App) start(ctx context.Context) (*engine, error) {
 		Governor: e.governor,
 		Ask: func(ctx context.Context, s troupe.Session, question, text string) (string, troupe.Usage, troupe.Money,
 			error) {
-			return e.askSmall(ctx, a.models, s, question, text)
+			return e.askSmall(ctx, a.models, s, askerFetch, question, text)
 		},
 		SaveResult: saveResult, Plans: plansOf(a), Memories: memories{a}, Deltas: a.followers.Delta,
 		Keep: a.keep, Kept: a.kept, Guard: e.guard,

@@ -69,7 +69,7 @@ func newCall(q *Query) call {
 		tool: q.Tool, facts: q.known.Facts(q.Tool), agent: q.Access.Agent, url: q.Access.URL, class: q.Access.Class,
 		at: placesOf(q.Roots, q.Home), ownFolders: ownFolders{q.Roots, q.Readable}, inside: true, levels: q.Levels,
 		resolve: q.Resolve,
-		hidden:  q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: planOf(q.Chain),
+		hidden:  q.Hidden, exist: q.HiddenFiles, hits: hits{judged: q.Judged, plan: PlanOf(q.Chain),
 			strips: strips(q.Chain), memory: q.Chain[len(q.Chain)-1].Memory},
 	}
 	// What a repository's settings have git run is confined with git, if there is a sandbox.

@@ -10,10 +10,10 @@ import (
 	"github.com/troupe-dev/troupe/internal/gate/rule"
 )
 
-// planOf is the file that the last session of a chain writes its plan to; "" if it does not plan.
-func planOf(chain []Layer) string {
-	if l := &chain[len(chain)-1]; l.Mode == troupe.ModePlan {
-		return l.Plan
+// PlanOf is the file that the last session of a chain writes its plan to; "" if it does not plan.
+func PlanOf(chain []Layer) string {
+	if n := len(chain); n > 0 && chain[n-1].Mode == troupe.ModePlan {
+		return chain[n-1].Plan
 	}
 	return ""
 }

@@ -93,7 +93,7 @@ func FuzzOutput(f *testing.F) {
 				t.Errorf("%s: it judges: %+v", event, w)
 			}
 			due := []Hook{{Event: event}}
-			said := together(due, troupe.HookMoment{Event: event},
+			said := together(due,
 				[]word{runner(t).settle(&due[0], troupe.HookMoment{Event: event}, w)}, make([]troupe.HookRan, 1))
 			if event == troupe.HookPreToolUse && w.failed != "" && said.Effect != troupe.Deny {
 				t.Errorf("a guard that failed says %+v", said)

@@ -46,7 +46,7 @@ func (r *Runner) Run(ctx context.Context, due []Hook, m troupe.HookMoment) troup
 		all.Go(func() { words[i], ran[i] = r.one(ctx, &h, m, payload) })
 	}
 	all.Wait()
-	return together(due, m, words, ran)
+	return together(due, words, ran)
 }
 
 // ended is how a run of a hook ended.
@@ -168,7 +168,7 @@ func (h *Hook) Limit() time.Duration {
 
 // together makes one word of those of several hooks: the strictest effect, with the first reason for it, and all that
 // they tell the model. Two inputs that differ are none: which one was meant nobody can know.
-func together(due []Hook, m troupe.HookMoment, words []word, ran []troupe.HookRan) troupe.HookSaid {
+func together(due []Hook, words []word, ran []troupe.HookRan) troupe.HookSaid {
 	out := troupe.HookSaid{Ran: ran}
 	var contexts []string
 	for i := range words {

@@ -69,7 +69,7 @@ func contents(r *mcp.ResourceContents) Piece {
 
 // Resource is something that a server lets be read.
 type Resource struct {
-	URI, Name, Description, Media string
+	URI, Name, Description string
 }
 
 const maxResources = 500
@@ -89,7 +89,7 @@ func (s *Servers) Resources(ctx context.Context, t Target) (out []Resource, err 
 		if len(out) == maxResources {
 			break
 		}
-		out = append(out, Resource{URI: r.URI, Name: r.Name, Description: text(r.Description), Media: r.MIMEType})
+		out = append(out, Resource{URI: r.URI, Name: r.Name, Description: text(r.Description)})
 	}
 	return out, nil
 }

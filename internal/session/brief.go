@@ -73,7 +73,7 @@ func (h *Hub) holds(b briefing) string {
 	if mode.Judged {
 		edit = "is first judged by another model, which may allow it, and else " + refused
 	}
-	if file := planFileOf(b.line); file != "" {
+	if file := gate.PlanOf(b.line); file != "" {
 		out.WriteString(ofPlanning(b, file, func(name string) bool { return slices.Contains(b.profile.Tools, name) }))
 	} else if edits {
 		fmt.Fprintf(&out, "- permissions: mode %s. %s\n", name, ofEdits(mode, edit))
@@ -86,14 +86,6 @@ func (h *Hub) holds(b briefing) string {
 		fmt.Fprintf(&out, "- commands: %s\n", text)
 	}
 	return out.String()
-}
-
-// planFileOf is the file that the last session of a line writes its plan to; "" if it does not plan.
-func planFileOf(line []gate.Layer) string {
-	if n := len(line); n > 0 && line[n-1].Mode == troupe.ModePlan {
-		return line[n-1].Plan
-	}
-	return ""
 }
 
 // ofEdits says what becomes of a change of a file.

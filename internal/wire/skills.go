@@ -76,21 +76,16 @@ type SkillCheck struct {
 	Warnings []string `json:"warnings"` // with file and line
 }
 
-// builtInCommands are those of the conversation, with their other names. No file takes the place of one.
-func builtInCommands() []string {
+// BuiltInCommands are those of the conversation, with their other names. No file takes the place of one.
+func BuiltInCommands() []string {
 	return []string{"agent", "agents", "background", "bg", "bill", "bye", "clear", "compact", "context", "continue",
-		"cost",
-		"exit",
-		"expand", "fg", "foreground", "h", "help", "hooks", "jobs", "kill", "log", "mcp", "mode", "model", "new",
-		"output-style",
-		"permissions", "plans", "ps", "q", "quit", "reset", "resume", "show", "skills", "status", "stop", "task",
-		"tasks", "todo", "todos",
-		"transcript",
-		"undo", "usage"}
+		"cost", "exit", "expand", "fg", "foreground", "h", "help", "hooks", "jobs", "kill", "log", "mcp", "mode",
+		"model", "new", "permissions", "plans", "ps", "q", "quit", "reset", "resume", "show", "skills",
+		"status", "stop", "task", "tasks", "todo", "todos", "transcript", "undo", "usage"}
 }
 
 // BuiltInCommand reports whether a name is that of a command of the conversation.
-func BuiltInCommand(name string) bool { return slices.Contains(builtInCommands(), name) }
+func BuiltInCommand(name string) bool { return slices.Contains(BuiltInCommands(), name) }
 
 // SlashCommand takes words apart that may be a command: a slash and a name. A path is none, and two slashes keep what
 // follows from being one.

@@ -60,7 +60,7 @@ func Change(file, name string, raw json.RawMessage) error {
 		return refused(err)
 	}
 	_, err = f.Write(out)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {

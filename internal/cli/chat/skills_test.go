@@ -7,14 +7,21 @@ import (
 	"github.com/troupe-dev/troupe/internal/wire"
 )
 
-// Each command of the conversation, under each of its names, is known to those that no file replaces.
+// The commands of the conversation, under each of their names, are those that no file replaces, and no others.
 func TestBuiltInCommands(t *testing.T) {
 	t.Parallel()
+	known := map[string]bool{}
 	for _, c := range commands() {
 		for _, name := range append([]string{c.name}, c.aliases...) {
+			known[name] = true
 			if _, _, ok := wire.SlashCommand("/" + name); ok && !wire.BuiltInCommand(name) {
 				t.Errorf("wire.BuiltInCommand does not have %q", name)
 			}
+		}
+	}
+	for _, name := range wire.BuiltInCommands() {
+		if !known[name] {
+			t.Errorf("no file may be called %q, and no command is", name)
 		}
 	}
 }
