@@ -128,8 +128,10 @@ func (b *builder) takesAway() {
 		return
 	}
 	b.say(true, line, "%s takes away and allows nothing: until a person's next prompt there is only what it names, "+
-		"and "+
-		"that is asked about as ever", b.seen[keyTools].Key)
+		"and that is asked about as ever", b.seen[keyTools].Key)
+	if !strings.ContainsAny(b.skill.Body, "@!") || b.skill.Uses.leaves("Read") && b.skill.Uses.leaves("Bash") {
+		return // what reading hundreds of skills costs lies in the pieces
+	}
 	var files, commands []string
 	for _, p := range b.skill.Pieces("") {
 		if p.File != "" && !b.skill.Uses.leaves("Read") {
