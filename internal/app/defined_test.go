@@ -99,7 +99,7 @@ func TestMadeIsAsRead(t *testing.T) {
 		t.Error("the first one is not what was made, or the second one is")
 	}
 	for _, p := range []*profiles{kept, read} {
-		again, err := p.definitions.document()
+		again, err := p.document()
 		if err != nil || string(again.Body) != string(doc.Body) {
 			t.Errorf("%v\n%s\nwant\n%s", err, again.Body, doc.Body)
 		}

@@ -143,7 +143,7 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}
-	doc, err := p.definitions.document()
+	doc, err := p.document()
 	if err != nil {
 		return nil, fleet.Document{}, err
 	}

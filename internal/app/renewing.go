@@ -137,7 +137,7 @@ func (p *profiles) Renew() (session.Renewal, bool) {
 		return session.Renewal{}, false
 	}
 	p.Types = types
-	doc, err := p.definitions.document()
+	doc, err := p.document()
 	if err != nil {
 		return session.Renewal{}, false // what was read from files can be written
 	}

@@ -175,13 +175,12 @@ func (x *indexing) of(i int, s Source) *sourceIndex {
 	if x == nil || i >= len(x.now) || s.Scope == ScopeProject {
 		return nil
 	}
-	base := s.Path
 	if s.Root != "" { // no link may lead out
 		root, err := filepath.EvalSymlinks(s.Root)
 		if err != nil {
 			return nil
 		}
-		if base, err = filepath.EvalSymlinks(s.Path); err != nil || !troupe.Within(base, root) {
+		if base, err := filepath.EvalSymlinks(s.Path); err != nil || !troupe.Within(base, root) {
 			return nil
 		}
 	}

@@ -337,7 +337,7 @@ func TestIndexOfOthers(t *testing.T) {
 	r.Use(Index{Folder: filepath.Join(x.dir, "index"), Kind: "test"}, x.sources)
 	f, err := os.Open(names[0])
 	x.must(err)
-	defer f.Close() //nolint:errcheck // only read from
+	defer f.Close()
 	if _, ok := decodeIndex(f, len(whole), r.index.reader+"x", r.index.sources); ok {
 		t.Error("it is used though another program wrote it")
 	}

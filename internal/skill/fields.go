@@ -182,10 +182,9 @@ func (b *builder) field(f front.Field) {
 		b.when = b.text(f)
 	case keyHint:
 		k.Hint = strings.Join(f.Value.Words(), " ")
-		switch f.Value.Kind {
-		case front.Text:
+		if f.Value.Kind == front.Text {
 			k.Hint = strings.TrimSpace(f.Value.Text)
-		case front.List: // [base] is a list in YAML
+		} else if f.Value.Kind == front.List { // [base] is a list in YAML
 			k.Hint = "[" + strings.Join(f.Value.List, ", ") + "]"
 		}
 	case keyArguments:
