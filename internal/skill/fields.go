@@ -181,10 +181,7 @@ func (b *builder) field(f front.Field) {
 	case keyWhen:
 		b.when = b.text(f)
 	case keyHint:
-		k.Hint = strings.Join(f.Value.Words(), " ")
-		if f.Value.Kind == front.Text {
-			k.Hint = strings.TrimSpace(f.Value.Text)
-		} else if f.Value.Kind == front.List { // [base] is a list in YAML
+		if k.Hint = strings.TrimSpace(f.Value.Text); f.Value.Kind == front.List { // [base] is a list in YAML
 			k.Hint = "[" + strings.Join(f.Value.List, ", ") + "]"
 		}
 	case keyArguments:
