@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/troupe-dev/troupe/internal/mcp/mcptest"
 	"github.com/troupe-dev/troupe/internal/model/modeltest"
 )
 
@@ -128,31 +129,82 @@ func TestFanOut(t *testing.T) {
 	}
 }
 
-// TestPromptSizes holds what every conversation carries to its budget.
+// TestPromptSizes holds what every conversation carries to its budget: every reply pays for it again.
 func TestPromptSizes(t *testing.T) {
 	t.Parallel()
-	p, s := newServed(t, explorers(1))
-	p.write("a.txt", "content\n")
-	p.run(0, "-p", "look around")
-	for _, r := range s.Requests() {
-		var body struct {
-			System json.RawMessage `json:"system"`
-			Tools  json.RawMessage `json:"tools"`
-		}
-		if err := json.Unmarshal(r.Body, &body); err != nil {
-			t.Fatal(err)
-		}
-		size, most, who := len(body.System)+len(body.Tools), 10<<10, "Explore"
-		if isMain(r) {
-			most, who = 20<<10, "main"
-		}
-		if r.Turn == 1 {
-			t.Logf("%s: system and tools take %d bytes", who, size)
-		}
-		if size > most || len(body.System) < 100 {
-			t.Errorf("%s: system and tools take %d bytes, want at most %d", who, size, most)
-		}
+	for name, c := range map[string]struct {
+		main, explore int
+		args          []string
+		with          func(*place)
+	}{
+		"little": {main: 20 << 10, explore: 7 << 10},
+		"everything": {main: 24 << 10, explore: 10 << 10, with: everything,
+			args: []string{"--ask", "1m"}},
+		"everything plan": {main: 24 << 10, explore: 10 << 10, with: everything,
+			args: []string{"--permission-mode", "plan"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, s := newServed(t, explorers(1))
+			p.write("a.txt", "content\n")
+			if c.with != nil {
+				c.with(p)
+				c.args = append(c.args, "--trust", "--model", "anthropic/claude-haiku-4-5") // with a window of 200,000
+			}
+			p.run(0, append([]string{"-p", "look around"}, c.args...)...)
+			seen := map[string]bool{}
+			for _, r := range s.Requests() {
+				var body struct {
+					System json.RawMessage `json:"system"`
+					Tools  json.RawMessage `json:"tools"`
+				}
+				if err := json.Unmarshal(r.Body, &body); err != nil {
+					t.Fatal(err)
+				}
+				size, most, who := len(body.System)+len(body.Tools), c.explore, "Explore"
+				if isMain(r) {
+					most, who = c.main, "main"
+				}
+				if !seen[who] {
+					t.Logf("%s: the system prompt takes %d bytes, the tools %d", who, len(body.System), len(body.Tools))
+				}
+				seen[who] = true
+				if size > most || len(body.System) < 100 {
+					t.Errorf("%s: system and tools take %d bytes, want at most %d", who, size, most)
+				}
+				// Else nothing was on, and the budget is kept by itself.
+				if want := c.with != nil && who == "main"; want != slices.Contains(r.Tools(), "ToolSearch") ||
+					slices.Contains(r.Tools(), "mcp__tester__echo") ||
+					want != bytes.Contains(body.System, []byte("Speak as one does.")) {
+					t.Errorf("%s has %q and is told %s", who, r.Tools(), body.System)
+				}
+			}
+			if !seen["main"] || !seen["Explore"] {
+				t.Errorf("requests of %v", seen)
+			}
+		})
 	}
+}
+
+// everything gives a place much of each kind of definition, so that each tool is offered that depends on one.
+func everything(p *place) {
+	long := strings.Repeat("Use it when the words of the user are about it, and not else. ", 20)
+	for i := range 60 {
+		p.write(fmt.Sprintf("../user/.claude/agents/a%d.md", i), fmt.Sprintf(
+			"---\nname: agent-%d\ndescription: %s\ntools: Read\nmemory: user\n---\n%s", i, long, long))
+		p.write(fmt.Sprintf(".claude/agents/b%d.md", i), fmt.Sprintf("---\nname: other-%d\ndescription: %s\n---\n%s",
+			i, long, long))
+		p.write(fmt.Sprintf(".claude/skills/s%d/SKILL.md", i), fmt.Sprintf("---\ndescription: %s\n---\n%s", long, long))
+		p.write(fmt.Sprintf(".claude/commands/c%d.md", i), long)
+	}
+	p.write("AGENTS.md", long)
+	p.write("../user/.claude/CLAUDE.md", long)
+	p.write("../user/.claude/output-styles/s.md", "---\nname: own\nkeep-coding-instructions: true\n---\nSpeak as one "+
+		"does.")
+	p.write("../user/.claude/settings.json", `{"outputStyle": "own", "hooks": {"PreToolUse": [{"matcher": "Bash",
+		"hooks": [{"type": "command", "command": "true"}]}]}}`)
+	p.write("../home/mcp.json", fmt.Sprintf(`{"mcpServers": {"tester": {"command": %q, "args": ["-tools", "400"],
+		"env": {"TROUPE_HOME": %q}}}}`, filepath.Join(filepath.Dir(binary), mcptest.Name), p.home()))
 }
 
 // TestFaults: what a provider does on a bad day costs patience, not the run.
