@@ -25,6 +25,9 @@ const (
 	HookWorktreeRemove    HookEvent = "WorktreeRemove"
 )
 
+// HookStatus is no moment of a session: the setting "statusLine" is read, shown and run as a hook of this name.
+const HookStatus HookEvent = "Status"
+
 // HookEvents lists the moments.
 func HookEvents() []HookEvent {
 	return []HookEvent{HookPreToolUse, HookPostToolUse, HookPostFailure, HookPermissionRequest, HookPrompt,

@@ -192,6 +192,8 @@ type Setup interface {
 	SetMemory(ctx context.Context, c wire.MemoryChange) (wire.Memory, error)
 	// Hooks lists the hooks that are set at a place. With an event it runs those that are due at a made-up one.
 	Hooks(ctx context.Context, q wire.HookQuery) (wire.HookList, error)
+	// StatusLine runs the command that a person's settings have for a line of the conversation.
+	StatusLine(ctx context.Context, q wire.StatusQuery) (wire.StatusLine, error)
 	// Plugins lists the plugins that there are, and looks at their files.
 	Plugins(ctx context.Context, q wire.PluginQuery) (wire.PluginList, error)
 	// SetPlugin enables or disables a plugin, or adds or removes a folder.

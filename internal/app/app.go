@@ -69,6 +69,7 @@ type App struct {
 	engine   atomic.Pointer[engine] // nil until something runs here
 	learned  learned
 	logins   logins
+	lines    statusLines
 	defined  definedAgents
 	// environMask takes the credentials of the environment out of a text.
 	environMask func() func(string) string
@@ -124,6 +125,9 @@ func (a *App) Close() error {
 	a.starting.Lock()
 	e := a.engine.Swap(nil)
 	a.starting.Unlock()
+	if err := a.lines.close(); err != nil {
+		a.env.Log.Warn("close what ran the status line", "err", err)
+	}
 	if e != nil {
 		e.close()
 		a.removeExpired(e.ctx())

@@ -44,6 +44,8 @@ func (p *policy) hooksIn(folder string, types profile.Set, used []skill.Skill) (
 			refuse(out[before:])
 		}
 	}
+	lines, _, odd := p.statusLines(folder)
+	out, problems = append(out, lines...), append(problems, odd...)
 	for _, d := range types.Hooking() {
 		add(d.Hooks, originOf(d), p.all.HooksOff(scopeOf(d.Scope)))
 	}
@@ -89,11 +91,16 @@ func originOf(d profile.Definition) hook.Origin {
 // readHooks reads hooks that are set somewhere, with the files of a folder that they name as these are now.
 func readHooks(raw []byte, from hook.Origin, folder, off string) (out []setHook, odd []hook.Problem) {
 	hooks, odd := hook.Read(raw, from)
+	return pin(hooks, folder, off), odd
+}
+
+// pin are hooks with the files of a folder that they name as these are now.
+func pin(hooks []hook.Hook, folder, off string) (out []setHook) {
 	for _, h := range hooks {
 		h.Pin(folder)
 		out = append(out, setHook{h, off})
 	}
-	return out, odd
+	return out
 }
 
 // hookedSkills are the skills of a folder that have hooks.

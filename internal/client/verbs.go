@@ -172,6 +172,10 @@ func (c setup) Hooks(ctx context.Context, q wire.HookQuery) (wire.HookList, erro
 	return postFor[wire.HookList](ctx, c.to, "hooks", "", q)
 }
 
+func (c setup) StatusLine(ctx context.Context, q wire.StatusQuery) (wire.StatusLine, error) {
+	return postFor[wire.StatusLine](ctx, c.to, "status-line", "", q)
+}
+
 func (c setup) Plugins(ctx context.Context, q wire.PluginQuery) (wire.PluginList, error) {
 	return postFor[wire.PluginList](ctx, c.to, "plugins", "", q)
 }

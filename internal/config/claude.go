@@ -26,7 +26,8 @@ func (p *parser) theirs(root node) Settings {
 			})
 		},
 		"outputStyle":                     func(n node) { p.str(n, &s.Style) },
-		"hooks":                           func(n node) { p.hooks(n, &s.Hooks) },
+		"hooks":                           func(n node) { p.hooks(n, &s.Hooks.Raw) },
+		"statusLine":                      func(n node) { p.hooks(n, &s.Hooks.Line) },
 		"disableAllHooks":                 func(n node) { p.boolean(n, &s.Hooks.Disable) },
 		"allowManagedHooksOnly":           func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },
 		"allowManagedPermissionRulesOnly": func(n node) { p.boolean(n, &managedOnly) },
@@ -146,7 +147,7 @@ func dangerous(key string) bool {
 	case "sandbox.failIfUnavailable":
 		return false // these only forbid
 	case "env", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "otelHeadersHelper",
-		"statusLine", "fileSuggestion", "enableAllProjectMcpServers", "enabledMcpjsonServers", "forceLoginMethod",
+		"fileSuggestion", "enableAllProjectMcpServers", "enabledMcpjsonServers", "forceLoginMethod",
 		"forceLoginOrgUUID", "skipDangerousModePermissionPrompt",
 		"permissions.skipDangerousModePermissionPrompt", "skipAutoPermissionPrompt", "allowedHttpHookUrls":
 		return true

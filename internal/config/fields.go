@@ -40,7 +40,8 @@ func (p *parser) ours(root node) Settings {
 		"providers":      func(n node) { p.providers(n, &s) },
 		"permissions":    func(n node) { p.permissions(n, &s.Permissions) },
 		"sandbox":        func(n node) { p.sandbox(n, &s.Sandbox) },
-		"hooks":          func(n node) { p.hooks(n, &s.Hooks) },
+		"hooks":          func(n node) { p.hooks(n, &s.Hooks.Raw) },
+		"statusLine":     func(n node) { p.hooks(n, &s.Hooks.Line) },
 
 		"disableAllHooks":       func(n node) { p.boolean(n, &s.Hooks.Disable) },
 		"allowManagedHooksOnly": func(n node) { p.boolean(n, &s.Hooks.ManagedOnly) },

@@ -8,6 +8,8 @@ import (
 // HookSettings are what a file says about hooks.
 type HookSettings struct {
 	Raw json.RawMessage // the value of "hooks", as written
+	// Line is the value of "statusLine". Its command runs as a hook's does, and is read and shown as one.
+	Line json.RawMessage
 	// Disable turns off the hooks of this file and of those that anybody with less of a say wrote.
 	Disable bool
 	// ManagedOnly, in a managed file: hooks of all other sources count for nothing.
@@ -15,9 +17,9 @@ type HookSettings struct {
 }
 
 // hooks keeps what is written: package hook reads it, so that one hook that is wrong does not take the others with it.
-func (p *parser) hooks(n node, to *HookSettings) {
-	if err := json.NewDecoder(bytes.NewReader(p.data[n.at:])).Decode(&to.Raw); err != nil {
-		p.fail(n.at, "\"hooks\" cannot be read: "+err.Error())
+func (p *parser) hooks(n node, to *json.RawMessage) {
+	if err := json.NewDecoder(bytes.NewReader(p.data[n.at:])).Decode(to); err != nil {
+		p.fail(n.at, quote(p.key)+" cannot be read: "+err.Error())
 	}
 }
 
@@ -32,13 +34,23 @@ type HookSource struct {
 
 // Hooks are the files with hooks, the weakest first. What a project turns off is its own: an administrator's hooks and
 // the user's guard against it.
-func (a All) Hooks(trusted bool) (out []HookSource) {
+func (a All) Hooks(trusted bool) []HookSource {
+	return a.hookSources(trusted, func(h *HookSettings) json.RawMessage { return h.Raw })
+}
+
+// StatusLines are the files with a status line, the weakest first. The last one that counts is shown.
+func (a All) StatusLines(trusted bool) []HookSource {
+	return a.hookSources(trusted, func(h *HookSettings) json.RawMessage { return h.Line })
+}
+
+func (a All) hookSources(trusted bool, value func(*HookSettings) json.RawMessage) (out []HookSource) {
 	for i := range a.layers {
 		l := &a.layers[i]
-		if len(l.settings.Hooks.Raw) == 0 {
+		raw := value(&l.settings.Hooks)
+		if len(raw) == 0 {
 			continue
 		}
-		h := HookSource{Source: l.Source, Raw: l.settings.Hooks.Raw, Off: a.HooksOff(l.Scope)}
+		h := HookSource{Source: l.Source, Raw: raw, Off: a.HooksOff(l.Scope)}
 		if h.Off == "" && !l.counts(trusted) {
 			h.Off, h.Untrusted = "the folder is not trusted", true
 		}

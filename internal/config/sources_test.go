@@ -240,7 +240,6 @@ func TestNotAProjects(t *testing.T) {
 		{`{"apiKeyHelper": "./evil.sh"}`, "apiKeyHelper"},
 		{`{"awsAuthRefresh": "./evil.sh"}`, "awsAuthRefresh"},
 		{`{"otelHeadersHelper": "./evil.sh"}`, "otelHeadersHelper"},
-		{`{"statusLine": {"command": "./evil.sh"}}`, "statusLine"},
 		{`{"enableAllProjectMcpServers": true}`, "enableAllProjectMcpServers"},
 		{`{"skipDangerousModePermissionPrompt": true}`, "skipDangerousModePermissionPrompt"},
 		{`{"permissions": {"skipDangerousModePermissionPrompt": true}}`,

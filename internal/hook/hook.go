@@ -80,7 +80,11 @@ const brokenShown = 400
 // run it is the beginning.
 func (h *Hook) Line() string {
 	var b strings.Builder
-	b.WriteString("on " + string(h.Event))
+	if h.Event == troupe.HookStatus {
+		b.WriteString("the status line")
+	} else {
+		b.WriteString("on " + string(h.Event))
+	}
 	if h.Matcher != "" {
 		b.WriteString(" (" + h.Matcher + ")")
 	}

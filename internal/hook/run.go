@@ -160,6 +160,8 @@ func (h *Hook) Limit() time.Duration {
 		return time.Duration(h.Seconds * float64(time.Second))
 	case h.Event == troupe.HookSessionEnd:
 		return 10 * time.Second // somebody is leaving
+	case h.Event == troupe.HookStatus:
+		return 5 * time.Second // what it tells grows old
 	case h.Kind == Prompt, h.Event == troupe.HookPrompt:
 		return 30 * time.Second // a person waits for it
 	}

@@ -165,6 +165,7 @@ func (o *operations) machine(h huma.API) {
 	queryFolder(o, h, "doctor", api.API.Doctor)
 	queryBody(o, h, "agents", api.API.Agents)
 	setup(o, h, "hooks", api.Setup.Hooks)
+	setup(o, h, "status-line", api.Setup.StatusLine)
 	setup(o, h, "plugins", api.Setup.Plugins)
 	setup(o, h, "set-plugin", api.Setup.SetPlugin)
 	queryBody(o, h, "servers", api.API.Servers)

@@ -74,8 +74,12 @@ func (l *look) settings(name string, data []byte) {
 		}
 	}
 	if all != nil {
-		for _, raw := range hookValues(data) {
+		for _, raw := range values(data, "hooks") {
 			l.hooks(name, raw)
+		}
+		for _, raw := range values(data, "statusLine") {
+			line, _ := hook.ReadStatus(raw, hook.Origin{Source: name, Scope: "project", Folder: l.fp.Folder})
+			l.run(name, line)
 		}
 	}
 	if servers, ok := all["mcpServers"]; ok {
@@ -94,6 +98,11 @@ func (l *look) hooks(name string, raw []byte) {
 		}
 	}
 	found, _ := hook.Read(raw, hook.Origin{Source: name, Scope: "project", Folder: l.fp.Folder})
+	l.run(name, found)
+}
+
+// run adds what hooks would run.
+func (l *look) run(name string, found []hook.Hook) {
 	for i := range found {
 		h := &found[i]
 		l.add(KindHook, name, h.Line())
@@ -103,8 +112,8 @@ func (l *look) hooks(name string, raw []byte) {
 	}
 }
 
-// hookValues are the values of "hooks" in an object, however often it has the key.
-func hookValues(data []byte) (out []json.RawMessage) {
+// values are those of a key in an object, however often it has the key.
+func values(data []byte, of string) (out []json.RawMessage) {
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil
@@ -115,7 +124,7 @@ func hookValues(data []byte) (out []json.RawMessage) {
 		if err != nil || dec.Decode(&value) != nil {
 			return out
 		}
-		if key == "hooks" && !bytes.Equal(value, []byte("null")) {
+		if key == of && !bytes.Equal(value, []byte("null")) {
 			out = append(out, value)
 		}
 	}

@@ -54,6 +54,7 @@ func routes() []Route {
 		route("agent", post, "/v1/agent", "What an agent of a type would be born with").large(),
 		route("hooks", post, "/v1/hooks", "The hooks that are set, and what they say to a made-up "+
 			"event").large().slow(),
+		route("status-line", post, "/v1/status-line", "What the status line of the settings says").slow(),
 		route("plugins", post, "/v1/plugins", "The plugins that there are, and their files").large(),
 		route("set-plugin", post, "/v1/plugins/change", "Enable, disable, add or remove a plugin"),
 		route("servers", post, "/v1/servers", "The MCP servers that are written down").large().slow(),

@@ -124,6 +124,10 @@ func asks() []ask {
 		return a.Setup().Hooks(ctx, wire.HookQuery{Place: place, Event: troupe.HookPreToolUse, Tool: "Bash",
 			Input: []byte(`{"command":"ls"}`)})
 	})
+	add("StatusLine", func(ctx context.Context, a api.API) (any, error) {
+		return a.Setup().StatusLine(ctx, wire.StatusQuery{Cwd: "/src", Root: "r", Model: "m", Mode: troupe.ModePlan,
+			Columns: 3})
+	})
 	add("Servers", func(ctx context.Context, a api.API) (any, error) {
 		return a.Servers(ctx, wire.ServerQuery{Place: place, Test: "github"})
 	})

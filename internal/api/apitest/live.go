@@ -71,7 +71,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 		"Models",
 		"Memories", "Plans", "PlanUndo", "Plugins", "Report",
 		"Request", "Requests",
-		"Rules", "Servers", "Skills", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
+		"Rules", "Servers", "Skills", "StatusLine", "Tasks", "Tree", "Turns", "Untrusted", "Wait",
 	}
 	// Nothing of these is in a log, or the log is gone.
 	silent := []string{"Leave", "Login", "Remove", "SetMemory", "SetPlugin", "SetServer", "Trust"}
@@ -475,6 +475,10 @@ func (l *live) machine() {
 	if h, err := a.Setup().Hooks(ctx, wire.HookQuery{Place: wire.Place{Cwd: l.dir}}); err != nil || len(h.Hooks) != 0 ||
 		h.Ran != nil {
 		l.t.Errorf("the hooks are %+v, %v", h, err)
+	}
+	line, err := a.Setup().StatusLine(ctx, wire.StatusQuery{Cwd: l.dir})
+	if err != nil || line != (wire.StatusLine{}) {
+		l.t.Errorf("the status line is %+v, %v", line, err)
 	}
 	l.servers()
 	l.plugins()

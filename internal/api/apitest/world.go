@@ -491,6 +491,12 @@ func (setup) Hooks(_ context.Context, q wire.HookQuery) (wire.HookList, error) {
 		Follows: q.Cwd}, nil
 }
 
+// StatusLine implements api.Setup.
+func (setup) StatusLine(_ context.Context, q wire.StatusQuery) (wire.StatusLine, error) {
+	return wire.StatusLine{Text: q.Cwd + string(q.Root) + q.Model + string(q.Mode), Padding: q.Columns, Command: "c",
+		Failed: "f"}, nil
+}
+
 // Servers implements api.Serving.
 func (w *World) Servers(_ context.Context, q wire.ServerQuery) (wire.ServerList, error) {
 	return wire.ServerList{Servers: []wire.ServerRow{{Name: q.Test, Source: q.Cwd,

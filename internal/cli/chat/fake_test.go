@@ -51,7 +51,9 @@ type fake struct {
 	undoes   map[int]wire.Undo // by turn
 	slow     bool              // what is said waits for the end of a step
 	back     bool              // the clock runs backwards
-	next     *wire.Report      // of the next run, which is under way whenever one has ended
+	// line is the status line of the settings; nil: none is set.
+	line func(wire.StatusQuery) wire.StatusLine
+	next *wire.Report // of the next run, which is under way whenever one has ended
 }
 
 func newFake(heard func(f *fake, what string)) *fake {

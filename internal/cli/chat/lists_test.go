@@ -38,9 +38,22 @@ func (f *fake) Plans(_ context.Context, name string) ([]wire.Plan, error) {
 }
 
 // Setup implements api.API.
-func (f *fake) Setup() api.Setup { return fakeSetup{} }
+func (f *fake) Setup() api.Setup { return fakeSetup{of: f} }
 
-type fakeSetup struct{ api.Setup }
+type fakeSetup struct {
+	api.Setup
+	of *fake
+}
+
+// StatusLine implements api.Setup.
+func (s fakeSetup) StatusLine(_ context.Context, q wire.StatusQuery) (wire.StatusLine, error) {
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	if s.of.line == nil {
+		return wire.StatusLine{}, nil
+	}
+	return s.of.line(q), nil
+}
 
 func (fakeSetup) Hooks(_ context.Context, q wire.HookQuery) (wire.HookList, error) {
 	return wire.HookList{Hooks: []wire.HookRow{

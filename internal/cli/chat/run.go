@@ -39,6 +39,12 @@ type screen interface {
 	Close() error
 }
 
+// standing is what a conversation works with.
+type standing struct {
+	model string
+	mode  troupe.Mode
+}
+
 // conversation is one use of Run. One goroutine has it.
 type conversation struct {
 	trees  *trees
@@ -53,7 +59,8 @@ type conversation struct {
 	beside *transcript    // what is shown instead of the view; nil: the view is
 	board  board          // what is at work in the tree
 	undo   wire.UndoOrder // what /undo proposed
-	first  string         // the model that a conversation would begin with; "" is unknown
+	own    ownLine        // the status line of the settings
+	first  standing       // what a conversation would begin with; "" is unknown
 	warned bool           // of the mode that holds
 	// model and mode were chosen for the conversation that comes next.
 	model string
@@ -82,6 +89,8 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 	defer func() { err = errors.Join(err, closeScreen()) }()
 	raw := v.raw()
 	v.board = board{time: c.Now, on: raw}
+	v.own = ownLine{on: raw && o.Status, came: make(chan cameLine, 1)}
+	defer v.own.close()
 	v.home, _ = c.Lookup("HOME")
 	count := 0
 	restore := c.Interrupts.Take(func() {
@@ -125,6 +134,10 @@ func Run(ctx context.Context, c *console.Console, a api.API, b wire.Begin, o Opt
 		case <-v.board.tick():
 			v.flow("")
 			v.lookAfter(ctx)
+		case <-v.own.due:
+			v.own.run(ctx, v)
+		case c := <-v.own.came:
+			v.own.take(v, c)
 		case f := <-batches:
 			if f.err != nil {
 				return f.err
@@ -234,7 +247,7 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		if err := togglePlan(ctx, v); err != nil {
 			v.complain(err)
 		}
-		v.board.status = statusLine(v)
+		v.stand()
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:
@@ -275,7 +288,9 @@ func (v *conversation) show(ctx context.Context, b wire.Batch) {
 		v.say("Not answered before the turn ended: “" + console.Line(text, 200) +
 			"”. The agent has it before what you send next.")
 	}
-	v.board.status = statusLine(v)
+	if v.board.status = statusLine(v); len(b.Events) > 0 {
+		v.own.want()
+	}
 	ended := v.beside != nil && v.beside.follow(b, v.view)
 	v.flow("")
 	if ended {
@@ -341,7 +356,7 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 			return err
 		}
 	}
-	v.board.status = statusLine(v)
+	v.stand()
 	v.flow("")
 	v.requests(ctx)
 	return nil
@@ -368,5 +383,5 @@ func (v *conversation) letGo() {
 	v.model, v.mode = "", ""
 	v.beside, v.board.beside = nil, nil
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
-	v.board.status = statusLine(v)
+	v.stand()
 }

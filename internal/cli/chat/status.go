@@ -23,11 +23,11 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	}
 	var missing error
 	if !goesOn || v.trees.next.Model != "" {
-		v.first, missing = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
+		v.first.model, missing = v.trees.api.Model(ctx, v.trees.next.Model, v.trees.next.Cwd)
 	}
 	parts := []string{"troupe " + v.c.Version}
-	if v.first != "" {
-		parts = append(parts, console.Model(v.first))
+	if v.first.model != "" {
+		parts = append(parts, console.Model(v.first.model))
 	}
 	if agent := v.role(); agent != "" {
 		parts = append(parts, "agent "+agent)
@@ -40,8 +40,14 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 	if missing != nil {
 		v.complain(missing)
 	}
-	v.warnMode(v.trees.next.Mode)
-	v.board.status = statusLine(v)
+	if !goesOn && v.board.on {
+		// Without an answer the first prompt says why.
+		if list, err := v.trees.api.Rules(ctx, placeOf(v)); err == nil {
+			v.first.mode = list.Mode
+		}
+	}
+	v.warnMode(cmp.Or(v.trees.next.Mode, v.first.mode))
+	v.stand()
 }
 
 func (v *conversation) folder() string {
@@ -62,7 +68,7 @@ func (v *conversation) standing() (model string, mode troupe.Mode, cost troupe.M
 	if v.board.work != nil {
 		model, mode, cost = v.board.work.Standing()
 	}
-	return cmp.Or(model, v.model, v.first), cmp.Or(mode, v.mode, v.trees.next.Mode), cost
+	return cmp.Or(model, v.model, v.first.model), cmp.Or(mode, v.mode, v.trees.next.Mode, v.first.mode), cost
 }
 
 // role is the type of agent that the main agent is, or would be; "" if that is main.
@@ -154,7 +160,7 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 	}
 	v.letGo()
 	v.model, v.mode = model, mode
-	v.board.status = statusLine(v)
+	v.stand()
 	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", left))
 	return nil
 }

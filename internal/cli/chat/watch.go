@@ -16,6 +16,7 @@ type board struct {
 	beat *time.Ticker     // nil until something was at work
 	// status says what the conversation works with; it stands above the prompt.
 	status string
+	own    []string      // the status line of the settings, below it
 	beside func() string // says what is shown instead of the conversation; nil: nothing is
 }
 
@@ -64,6 +65,7 @@ func (b *board) below(tail string) string {
 	if b.status != "" {
 		rows = append(rows, b.status)
 	}
+	rows = append(rows, b.own...)
 	return strings.Join(rows, "\n")
 }
 
