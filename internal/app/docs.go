@@ -17,11 +17,11 @@ import (
 // when the first of them is born.
 func documents(dirs config.Dirs) string { return filepath.Join(resolved(dirs.Data), "docs") }
 
-// withDocuments tells the Guide where the documents lie, and puts them there.
+// withDocuments tells an agent where the documents lie, and puts them there.
 func withDocuments(dirs config.Dirs, d profile.Definition) (profile.Definition, error) {
 	dir, err := writeDocuments(documents(dirs))
 	if err != nil {
-		return d, fmt.Errorf("write the documents that %s answers from: %w", d.Name, err)
+		return d, fmt.Errorf("write the documents that %s works from: %w", d.Name, err)
 	}
 	d.Prompt += "\n\nThe documents: " + dir
 	return d, nil

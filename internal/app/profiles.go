@@ -376,7 +376,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	if err != nil {
 		return troupe.Profile{}, err
 	}
-	if d.Name == profile.Guide && d.Source == troupe.BuiltIn {
+	if d.Documented() {
 		if d, err = withDocuments(p.dirs, d); err != nil {
 			return troupe.Profile{}, err
 		}

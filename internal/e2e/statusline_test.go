@@ -22,9 +22,9 @@ func (p *place) talk(width int, args ...string) (*ptytest.Terminal, func()) {
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	ended := false
+	done := false
 	p.t.Cleanup(func() {
-		if !ended { // a test that has failed leaves it to us
+		if !done { // a test that has failed leaves it to us
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 			term.Close()
@@ -32,7 +32,8 @@ func (p *place) talk(width int, args ...string) (*ptytest.Terminal, func()) {
 	})
 	return term, func() {
 		p.t.Helper()
-		ended = true
+		term.Until("a prompt with nothing at work", func(s string) bool { return strings.HasSuffix(s, "\n>") })
+		done = true
 		term.Keys("\x04")
 		if code, err := exitCode(cmd.Wait()); err != nil || code != 0 {
 			p.t.Errorf("the conversation ended with %d, %v:\n%s", code, err, term.Shown())
@@ -168,6 +169,31 @@ func TestStatusLineKeepsToItsFiles(t *testing.T) {
 	if strings.Contains(term.Shown(), "evil") {
 		t.Errorf("it ran though its script had changed:\n%s", term.Shown())
 	}
+}
+
+// TestStatuslineAgent: the agent that writes the setting asks a person about it, in every mode that asks, and what it
+// wrote is shown.
+func TestStatuslineAgent(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	own := filepath.Join(p.home(), "settings.json")
+	p.write("../s.yaml", `
+replies:
+  - {agent: main, turn: 1, calls: [{tool: Agent, input: {subagent_type: Statusline, name: line, description: d, prompt: show x}}]}
+  - {agent: Statusline, turn: 1, calls: [{tool: Write, input: {file_path: "`+own+`", content: '{"statusLine": {"type": "command", "command": "echo written by it"}}'}}]}
+  - {text: all done}
+`)
+	p.troupe("-p", "--model", "script:../s.yaml", "--permission-mode", "acceptEdits", "go")
+	if _, err := os.Stat(own); err == nil {
+		t.Fatal("it was written without a person")
+	}
+	term, end := p.talk(100, "--model", "script:../s.yaml", "--permission-mode", "acceptEdits")
+	shows(term, "\n>")
+	term.Keys("go\r")
+	shows(term, "main/line asks: Write")
+	term.Keys("y\r")
+	shows(term, "\nwritten by it\n")
+	end()
 }
 
 func shows(term *ptytest.Terminal, words string) {

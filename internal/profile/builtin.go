@@ -32,10 +32,14 @@ var (
 	promptBash string
 	//go:embed prompts/guide.md
 	promptGuide string
+	//go:embed prompts/statusline.md
+	promptStatusline string
 )
 
-// Guide is the type that answers about Troupe from its own documents.
-const Guide = "Guide"
+// Documented reports whether a definition is of a type that works from Troupe's own documents.
+func (d Definition) Documented() bool {
+	return d.Source == troupe.BuiltIn && (d.Name == "Guide" || d.Name == "Statusline")
+}
 
 // Main is the root agent's type; no child can have it.
 const Main = "main"
@@ -111,10 +115,15 @@ func builtins() []Definition {
 				"logs. Reports and mends nothing. Not for a command or two.",
 		},
 		{
-			Name: Guide, Prompt: promptGuide, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
+			Name: "Guide", Prompt: promptGuide, Tools: []string{"Glob", "Grep", "Read"}, Sandbox: troupe.LevelReadOnly,
 			Model: "haiku", OmitInstructions: true,
 			Description: "Answering how Troupe itself is used: commands, settings, rules, definitions, hooks. For " +
 				"questions of the user about it; not about their project.",
+		},
+		{
+			Name: "Statusline", Prompt: promptStatusline, OmitInstructions: true,
+			Tools:       []string{"Bash", "Edit", "Glob", "Grep", "Read", "Write"},
+			Description: "Writing the user's statusLine setting. Say what the line is to show.",
 		},
 	}
 	for i := range defs {

@@ -92,7 +92,7 @@ func TestBuiltins(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{"general-purpose", "Explore", "Plan", "Verification", "Review", "worker", "Bash",
-		"Guide"},
+		"Guide", "Statusline"},
 		names); diff != "" {
 		t.Error(diff)
 	}
@@ -490,7 +490,7 @@ func TestDescribe(t *testing.T) {
 		names = append(names, name)
 	}
 	if diff := cmp.Diff([]string{"- general-purpose", "- Explore", "- Verification", "- Review", "- worker", "- Bash",
-		"- Guide", "- alpha", "- Beta", "- zeta"},
+		"- Guide", "- Statusline", "- alpha", "- Beta", "- zeta"},
 		names); diff != "" {
 		t.Error(diff)
 	}
@@ -593,7 +593,7 @@ func TestManyAgents(t *testing.T) {
 	for asked, says := range map[string]string{
 		"a database release": "best:\n- zebra: Migrates databases before a release",
 		"agent 007":          "best:\n- agent-007: Number 7.",
-		"qqq":                "none of the 309 types has these words",
+		"qqq":                "none of the 310 types has these words",
 	} {
 		if _, err := set.Lookup(asked); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", asked, err)

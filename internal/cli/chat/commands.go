@@ -166,6 +166,7 @@ func otherWords() map[string]string {
 		"export":       "`troupe log` in a terminal prints the whole conversation",
 		"rewind":       "/undo takes back what tools did to files",
 		"output-style": "`troupe styles` in a terminal lists them; \"outputStyle\" in the settings chooses one",
+		"statusline":   "say what the line is to show, and that the agent Statusline is to write it; docs/settings.md",
 		"login":        "set the key of a model in the environment; `troupe mcp login` is for MCP servers",
 	}
 }

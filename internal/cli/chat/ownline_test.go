@@ -70,7 +70,7 @@ func TestHarmless(t *testing.T) {
 		"\x1b]0;title\atext\x1bPq\x1b\\": {"text", "text"},
 		"a\tb\rc\x00\a\b":                {"a bc", "a bc"},
 		"\u009b2J\u202egnp":              {"2J\\u{202e}gnp", "2J\\u{202e}gnp"},
-		"é e\u0301 漢 👩‍💻":               {"é e\u0301 漢 👩‍💻", "é e\u0301 漢 👩‍💻"},
+		"é e\u0301 漢 👩‍💻":                {"é e\u0301 漢 👩‍💻", "é e\u0301 漢 👩‍💻"},
 	} {
 		for i, color := range []bool{true, false} {
 			if got := harmless(text, color); got != want[i] {
