@@ -218,7 +218,8 @@ func refusable(event troupe.HookEvent) bool {
 	case troupe.HookPreToolUse, troupe.HookPermissionRequest, troupe.HookPostToolUse, troupe.HookPostFailure,
 		troupe.HookPrompt, troupe.HookStop, troupe.HookSubagentStop:
 		return true
-	case troupe.HookStatus, troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSubagentStart,
+	case troupe.HookStatus, troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle,
+		troupe.HookSubagentStart,
 		troupe.HookSessionStart, troupe.HookSessionEnd, troupe.HookNotification,
 		troupe.HookPreCompact, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove:
 	}

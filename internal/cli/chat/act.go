@@ -62,7 +62,7 @@ func (v *conversation) performOne(ctx context.Context, a act) error {
 		return v.send(ctx, a.text)
 	case actCommand:
 		err := commandNamed(a.name).run(ctx, v, a.text)
-		v.stand() // it may have changed what the next conversation begins with
+		stand(v) // it may have changed what the next conversation begins with
 		return err
 	case actAnswer:
 		return v.trees.api.Answer(ctx, a.request, a.answer)

@@ -36,7 +36,7 @@ const (
 )
 
 // stand says anew what the conversation works with, in the line of our own and in that of the settings.
-func (v *conversation) stand() {
+func stand(v *conversation) {
 	v.board.status = statusLine(v)
 	v.own.want()
 }

@@ -247,7 +247,7 @@ func (v *conversation) key(ctx context.Context, ev editor.Event) {
 		if err := togglePlan(ctx, v); err != nil {
 			v.complain(err)
 		}
-		v.stand()
+		stand(v)
 	case editor.EOF:
 		v.perform(ctx, v.m.eof())
 	case editor.Closed:
@@ -356,7 +356,7 @@ func (v *conversation) take(ctx context.Context, t *tree, told bool) error {
 			return err
 		}
 	}
-	v.stand()
+	stand(v)
 	v.flow("")
 	v.requests(ctx)
 	return nil
@@ -383,5 +383,5 @@ func (v *conversation) letGo() {
 	v.model, v.mode = "", ""
 	v.beside, v.board.beside = nil, nil
 	v.m = machine{terminal: v.m.terminal, mark: v.m.mark}
-	v.stand()
+	stand(v)
 }

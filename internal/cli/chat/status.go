@@ -47,7 +47,7 @@ func (v *conversation) greet(ctx context.Context, goesOn bool) {
 		}
 	}
 	v.warnMode(cmp.Or(v.trees.next.Mode, v.first.mode))
-	v.stand()
+	stand(v)
 }
 
 func (v *conversation) folder() string {
@@ -160,7 +160,7 @@ func clearTree(ctx context.Context, v *conversation, _ string) error {
 	}
 	v.letGo()
 	v.model, v.mode = model, mode
-	v.stand()
+	stand(v)
 	v.say(fmt.Sprintf("What you say next begins a new conversation. /resume %s goes back to this one.", left))
 	return nil
 }
