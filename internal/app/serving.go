@@ -76,8 +76,14 @@ type serverRowOf struct{ wire.ServerRow }
 func (a serving) serverRow(x *explainer, s servers.Server) serverRowOf {
 	row := wire.ServerRow{Name: s.Name, Type: string(s.Type), Line: s.Line(), Scope: string(s.Scope), Source: s.Source,
 		Shadows: s.Shadows, Off: s.Why, Env: slices.Sorted(maps.Keys(s.Env)),
-		Headers: slices.Sorted(maps.Keys(s.Headers)),
-		Tools:   []wire.ServerTool{}}
+		Headers: slices.Sorted(maps.Keys(s.Headers)), Variables: s.Variables(),
+		Tools: []wire.ServerTool{}}
+	if s.OAuth != nil {
+		row.Client = s.OAuth.Line()
+		if s.OAuth.Secret != "" {
+			row.Client += ", with a secret"
+		}
+	}
 	if s.Type == entry.Stdio {
 		row.Sandbox = string(s.Level())
 	} else if l, err := x.servers.Login(s, x.request.Cwd); err == nil {

@@ -162,6 +162,9 @@ func TestItems(t *testing.T) {
 			[]string{`a runs x in sub (with B=c\nd), sandbox workspace`}},
 		{".mcp.json", `{"mcpServers": {"a": {"url": "https://x.example", "headers": {"K": "Bearer ${T}"}}}}`,
 			[]string{"a connects to https://x.example (with the header K: Bearer ${T})"}},
+		{".mcp.json", `{"mcpServers": {"a": {"url": "https://x.example", "oauth": {"clientId": "c", ` +
+			`"clientSecret": "${K}"}}}}`, []string{"a connects to https://x.example (with login as the client c, " +
+			"the client's secret ${K})"}},
 		{".mcp.json", `{"mcpServers": {"M.ine": {"command": "x"}, "MINE": {"command": "x"}}}`,
 			[]string{"M.ine runs x, sandbox workspace", "MINE runs x, sandbox workspace; it does not run beside your " +
 				"own server mine"}},

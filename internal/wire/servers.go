@@ -25,8 +25,12 @@ type ServerRow struct {
 	Shadows []string `json:"shadows,omitempty"`
 	Env     []string `json:"env,omitempty"` // names
 	Headers []string `json:"headers,omitempty"`
-	Sandbox string   `json:"sandbox,omitempty"`
-	Login   string   `json:"login,omitempty"` // of the user: "in", "expired", "" without one
+	// Client is as which client the user logs in, without its secret.
+	Client string `json:"client,omitempty"`
+	// Variables are those of the environment that it takes.
+	Variables []string `json:"variables,omitempty"`
+	Sandbox   string   `json:"sandbox,omitempty"`
+	Login     string   `json:"login,omitempty"` // of the user: "in", "expired", "" without one
 	// Off says why it is not used, and Failed why what it offers is not known; "" if that is not so.
 	Off    string `json:"off,omitempty"`
 	Failed string `json:"failed,omitempty"`

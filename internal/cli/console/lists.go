@@ -104,6 +104,10 @@ func (c *Console) Server(s wire.ServerRow) error {
 	}
 	line("variables", strings.Join(s.Env, ", "))
 	line("headers", strings.Join(s.Headers, ", "))
+	line("login as", s.Client)
+	if len(s.Variables) > 0 {
+		line("takes", strings.Join(s.Variables, ", ")+" of your environment")
+	}
 	line("sandbox", s.Sandbox)
 	switch s.Login {
 	case "in":

@@ -82,8 +82,7 @@ func (e Entry) Line() string {
 }
 
 // Told is all of the entry that decides what it does, for a person who is asked whether it may. Variables stand in it
-// as
-// they are written.
+// as they are written. How far it is confined says who asks: it is not what the entry says alone.
 func (e Entry) Told() string {
 	text, with := "connects to "+e.Line(), []string{}
 	if e.Type == Stdio {
@@ -98,10 +97,46 @@ func (e Entry) Told() string {
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		with = append(with, "the header "+name+": "+e.Headers[name])
 	}
+	if o := e.OAuth; o != nil {
+		if with = append(with, "login as "+o.Line()); o.Secret != "" {
+			with = append(with, "the client's secret "+o.Secret)
+		}
+	}
+	for _, list := range []struct {
+		what  string
+		tools []string
+	}{{"only the tools ", e.Only}, {"without the tools ", e.Without}} {
+		if list.tools != nil {
+			with = append(with, list.what+strings.Join(list.tools, " "))
+		}
+	}
+	for _, bound := range []struct {
+		what string
+		time time.Duration
+	}{{" for a call", e.Timeout}, {" to start", e.Start}} {
+		if bound.time != 0 {
+			with = append(with, bound.time.String()+bound.what)
+		}
+	}
 	if len(with) > 0 {
 		text += " (with " + strings.Join(with, ", ") + ")"
 	}
 	return text
+}
+
+// Line is as which client a user logs in, for people. A secret is not in it: see Told.
+func (o *OAuth) Line() string {
+	parts := []string{"a client that registers itself"}
+	if o.ID != "" {
+		parts[0] = "the client " + o.ID
+	}
+	for _, p := range [][2]string{{"issuer ", o.Issuer}, {"scopes ", strings.Join(o.Scopes, " ")},
+		{"redirect ", o.Redirect}} {
+		if p[1] != "" {
+			parts = append(parts, p[0]+p[1])
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // TooLong says why the entry of a stranger is not used: it cannot be shown whole. "" if it can.

@@ -3,7 +3,9 @@ package entry_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -286,4 +288,71 @@ func TestOAuth(t *testing.T) {
 			t.Errorf("%s is %s as a word, want %s", in, got, want)
 		}
 	}
+}
+
+// TestToldIsAll: a person who is asked about an entry is shown each field that it has, and so each variable of theirs
+// that it would take. A field that is added later has to be told, or be one of those that say nothing of what it does.
+func TestToldIsAll(t *testing.T) {
+	t.Parallel()
+	untold := []string{".Name", ".Off", ".Sandbox"} // Sandbox: as far as it is followed, told by who asks
+	typ := reflect.TypeFor[entry.Entry]()
+	var each func(path string, typ reflect.Type, index []int)
+	each = func(path string, typ reflect.Type, index []int) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			at, name := append(slices.Clone(index), i), path+"."+f.Name
+			if f.Type.Kind() == reflect.Pointer {
+				each(name, f.Type.Elem(), at)
+				continue
+			}
+			if slices.Contains(untold, name) {
+				continue
+			}
+			for _, kind := range []entry.Type{entry.Stdio, entry.HTTP} {
+				e := entry.Entry{Name: "a", Type: kind, OAuth: &entry.OAuth{}}
+				before := e.Told()
+				want := fill(t, reflect.ValueOf(&e).Elem().FieldByIndex(at))
+				other := name == ".Command" || name == ".Args"
+				if other && kind != entry.Stdio || name == ".URL" && kind == entry.Stdio || name == ".Type" {
+					continue // of the other kind
+				}
+				if got := e.Told(); !strings.Contains(got, want) || got == before {
+					t.Errorf("%s is not told: %s", name, got)
+				}
+			}
+		}
+	}
+	each("", typ, nil)
+	e := entry.Entry{Name: "a", Type: entry.HTTP, URL: "https://${A}", Headers: map[string]string{"H": "${B}"},
+		OAuth: &entry.OAuth{ID: "${C}", Secret: "${D}", Issuer: "${E}"}}
+	for _, name := range e.Variables() {
+		if !strings.Contains(e.Told(), "${"+name+"}") {
+			t.Errorf("%s is taken and not told: %s", name, e.Told())
+		}
+	}
+	if got := e.OAuth.Line(); strings.Contains(got, "${D}") {
+		t.Errorf("the line has the secret: %s", got)
+	}
+}
+
+// fill puts something into a field, and says what has to be seen of it.
+func fill(t *testing.T, v reflect.Value) string {
+	t.Helper()
+	const text = "to-be-told"
+	switch value := v.Addr().Interface().(type) {
+	case *string:
+		*value = text
+	case *entry.Type:
+		*value = entry.SSE
+	case *[]string:
+		*value = []string{text}
+	case *map[string]string:
+		*value = map[string]string{text: text}
+	case *time.Duration:
+		*value = 61 * time.Second
+		return "1m1s"
+	default:
+		t.Fatalf("a field of the type %v: say here how it is filled", v.Type())
+	}
+	return text
 }
