@@ -277,6 +277,9 @@ func listTodos(_ context.Context, v *conversation, _ string) error {
 	return nil
 }
 
+// fixed is a blank at which no row ends.
+const fixed = "\u00a0"
+
 func listAgents(ctx context.Context, v *conversation, _ string) error {
 	report, err := v.trees.api.Report(ctx, v.tree.root)
 	if err != nil {
@@ -296,13 +299,14 @@ func listAgents(ctx context.Context, v *conversation, _ string) error {
 		if a.Run > 1 {
 			took += " in " + console.Count(a.Run, "run")
 		}
-		fmt.Fprintf(&b, "%s %s (%s)\n   %s · %s · %s · %s tokens · %s · %s\n", num,
-			console.Middle(console.Line(a.Path, 0), 40),
-			console.Line(a.Type, 20), state,
-			console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"), troupe.FormatTokens(a.Usage.Total()),
-			troupe.Dollars(a.CostUSD), took)
+		facts := []string{state, console.Count(a.Turns, "turn"), console.Count(a.ToolUses, "tool"),
+			troupe.FormatTokens(a.Usage.Total()) + " tokens", troupe.Dollars(a.CostUSD).String(), took}
+		fmt.Fprintf(&b, "%s %s (%s)\n   %s\n", num, console.Middle(console.Line(a.Path, 0), 40),
+			console.Line(a.Type, 20), strings.ReplaceAll(strings.ReplaceAll(strings.Join(facts, "\n"), " ", fixed),
+				"\n",
+				fixed+"· "))
 	}
-	v.say(b.String())
+	v.say(strings.ReplaceAll(v.wrap(b.String()), fixed, " "))
 	return nil
 }
 
@@ -457,12 +461,13 @@ const listed = 10
 
 func resume(ctx context.Context, v *conversation, which string) error {
 	if which == "" {
-		sessions, err := v.trees.api.List(ctx, wire.Listing{Cwd: v.trees.next.Cwd, Limit: listed})
+		sessions, err := v.trees.api.List(ctx, wire.Listing{Cwd: v.trees.next.Cwd, Limit: listed + 1})
 		if err != nil {
 			return err
 		}
+		more := len(sessions) > listed
 		var b strings.Builder
-		for _, s := range sessions {
+		for _, s := range sessions[:min(len(sessions), listed)] {
 			fmt.Fprintf(&b, "%s  %s  %s, %s\n", s.ID, s.CreatedAt.In(v.o.Local).Format("02 Jan 15:04"),
 				console.Line(s.Title, 50), console.EndWord(string(s.Status)))
 		}
@@ -470,6 +475,9 @@ func resume(ctx context.Context, v *conversation, which string) error {
 			b.WriteString("There is no conversation in this folder yet.")
 		} else {
 			b.WriteString("/resume ID goes on with one.")
+		}
+		if more {
+			b.WriteString(" These are the newest; `troupe sessions` in a terminal lists all.")
 		}
 		v.say(b.String())
 		return nil

@@ -35,13 +35,26 @@ type box struct {
 	b       strings.Builder
 }
 
-// put writes a line with the edge before each of its rows. No row is wider than the screen.
+// put writes a line with the edge before each of its rows. No row is wider than the screen. Words of our own go on a
+// little further in than they began; what is asked for is shown as it is.
 func (x *box) put(edge, text string) {
+	in := 0
+	switch {
+	case ansi.StringWidth(edge) > ansi.StringWidth("┗━ "):
+	case len(text) > 2 && text[1:3] == "  ": // a key, and what it answers
+		in = 3
+	default:
+		in = 2
+	}
 	rows := console.Wrap(text, room(x.width, edge))
+	if len(rows) > 1 {
+		rows = console.Wrap(text, max(room(x.width, edge)-in, min(room(x.width, edge), 8)))
+	}
 	for i, row := range rows {
 		at := edge
 		if i > 0 {
 			at = strings.Replace(at, "┏━", "┃ ", 1)
+			row = strings.Repeat(" ", in) + row
 		}
 		if i < len(rows)-1 {
 			at = strings.Replace(at, "┗━ ", "┃ ", 1)

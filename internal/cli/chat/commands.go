@@ -174,6 +174,17 @@ func otherWords() map[string]string {
 // helpIndent is where the words about a command begin.
 const helpIndent = 23
 
+// helpRow is a command with what it does: beside it, or below one that is too long for that.
+func helpRow(head string, words []string) string {
+	between := "\n" + strings.Repeat(" ", helpIndent)
+	if len(head) > helpIndent-3 {
+		head += between
+	} else {
+		head = fmt.Sprintf("%-20s ", head)
+	}
+	return "  " + head + strings.Join(words, between) + "\n"
+}
+
 // help is the text of /help. Words that go on in another row begin where they began.
 func help(width int) string {
 	var b strings.Builder
@@ -186,12 +197,10 @@ func help(width int) string {
 		if c.args != "" {
 			head += " " + c.args
 		}
-		rows := console.Wrap(c.help, room)
-		fmt.Fprintf(&b, "  %-20s %s\n", head, strings.Join(rows, "\n"+strings.Repeat(" ", helpIndent)))
+		b.WriteString(helpRow(head, console.Wrap(c.help, room)))
 	}
-	b.WriteString(`  @path                the file, picture or folder goes with the message
-  A request is answered with a key and Enter: y yes, once; s for this session; f for its folder;
-  a always; n no (n and words says why); v shows all of it; ? shows it again, and what each key gives.
+	b.WriteString(helpRow("@path", console.Wrap("the file, picture or folder goes with the message", room)))
+	b.WriteString(`  A request is answered with a key and Enter: y yes, once; s for this session; f for its folder; a always; n no (n and words says why); v shows all of it; ? shows it again, and what each key gives.
   Enter sends; Alt-Enter, or a backslash at the end, begins another line.
   While agents work, what you send steers the main agent, or the agent that /foreground or /log shows.
   Esc or Ctrl-C stops the turn; Ctrl-C twice quits. Ctrl-D quits. Tab completes.

@@ -119,6 +119,9 @@ func (m *machine) line(text string, mark int) []act {
 	case word == "?" && m.terminal:
 		text = "/help" // to a model it would say nothing
 	}
+	if hint := ofOthers(text); hint != "" && m.terminal && !m.ending {
+		return []act{say("%s", hint)}
+	}
 	if m.ofFile(text) && !m.ending {
 		return m.sends(text)
 	}
@@ -133,6 +136,20 @@ func (m *machine) line(text string, mark int) []act {
 			word, m.listener())}
 	}
 	return m.sends(unescape(text))
+}
+
+// ofOthers says what to do instead of what other programs have at the beginning of a line; "" if that is not meant. A
+// blank before it, or another line below, makes it a message.
+func ofOthers(text string) string {
+	const nothing = " Nothing was sent; a blank before it sends it as it is."
+	switch {
+	case strings.Contains(text, "\n"):
+	case len(text) > 1 && text[0] == '!':
+		return "No command runs from here: ask the agent to run it, or use another terminal." + nothing
+	case strings.HasPrefix(text, "# "):
+		return "No note is taken from here: ask the agent to write it into AGENTS.md, or use `troupe memory`." + nothing
+	}
+	return ""
 }
 
 // sends sends a message, and reminds of the question that is open.

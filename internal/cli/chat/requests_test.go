@@ -61,7 +61,7 @@ func TestRequestKeepsItsShape(t *testing.T) {
 	got := showRequest(wire.Request{Path: "main", Tool: "Edit", Action: "-\treturn 1\n+\t\treturn 2\tx", Running: true,
 		Beyond: wire.Beyond{Mode: troupe.ModeAcceptEdits}}, &box{width: 40})
 	for _, s := range []string{"┃   -    return 1\n┃   +        return 2\\tx\n",
-		"┃ /mode acceptEdits allows edits in the\n┗━ project without asking\n"} {
+		"┃ /mode acceptEdits allows edits in\n┗━   the project without asking\n"} {
 		if !strings.Contains(got, s) {
 			t.Errorf("no %q in\n%s", s, got)
 		}

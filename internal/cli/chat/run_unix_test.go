@@ -118,7 +118,8 @@ func TestConversation(t *testing.T) {
 	p.Keys("try\r")
 	p.sees("\n┏━ main asks: Bash\n┃   rm -rf \\u{200b}build\n┃ why: no rule allows it\n┃ y  yes, once\n" +
 		"┃ s  yes, for this session: Bash(rm *)\n┃ a  yes, always\n" +
-		"┃ s and a allow it anything in the folder but at protected\n┃ places, and any host that the settings allow\n" +
+		"┃ s and a allow it anything in the folder but at protected\n┃   places, and any host that the settings " +
+		"allow\n" +
 		"┗━ n  no; n and words says why\ny/s/a/n/? + Enter?")
 	if p.Bells() != 1 {
 		t.Errorf("the bell rang %d times", p.Bells())

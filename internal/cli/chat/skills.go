@@ -69,7 +69,7 @@ func skillHelp(list []wire.Skill, width int) string {
 		if width > 2*helpIndent {
 			room = width - helpIndent
 		}
-		fmt.Fprintf(&b, "  %-20s %s\n", console.Line(head, 60), console.Line(s.Description, room))
+		b.WriteString(helpRow(console.Line(head, max(min(room, 60), 20)), []string{console.Line(s.Description, room)}))
 	}
 	return b.String()
 }

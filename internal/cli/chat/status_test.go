@@ -91,3 +91,33 @@ func TestAgentsTellAllRuns(t *testing.T) {
 	p.Keys("/agents\r")
 	p.shows(" · 1 min 25 s in 3 runs\n")
 }
+
+// TestHelpFitsTheScreen: /help breaks its rows once, and the facts about an agent between, not within them.
+func TestHelpFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	screens(t, "help", func() *fake { return newFake(func(f *fake, _ string) { f.says("hi") }) }, wire.Begin{},
+		func(p *person, f *fake) {
+			p.Keys("! ls\r")
+			p.shows("No command runs from here")
+			p.Keys("# a note\r")
+			p.shows("No note is taken from here")
+			p.Keys(" # a heading\r")
+			p.shows("1.5 s\n>")
+			f.mu.Lock()
+			f.next = &wire.Report{Agents: []wire.Session{{ID: rootID, Path: "main", Type: "main",
+				Status: troupe.Completed, Run: 3, ActiveMS: 85_000, Turns: 12, ToolUses: 120}}}
+			f.mu.Unlock()
+			p.Keys("/agents\r")
+			p.shows("in 3 runs")
+			p.Keys("/help\r")
+			p.shows("words on the line.")
+			p.Keys("/t\t")
+			p.sees("\n> /t")
+		})
+	f := newFake(nil)
+	p := sit(t, f, wire.Begin{})
+	p.sees("\n>")
+	p.Keys("# Title\x1b\rtext\r")
+	p.shows("> # Title\n  text")
+	f.heardAll(t, "begin false", "# Title\ntext")
+}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/charmbracelet/x/term"
 )
 
@@ -407,7 +409,8 @@ func (e *Editor) complete(again bool) {
 			best = best[:len(best)-n]
 		}
 	}
-	if typed := before[from:]; len(best) >= len(typed) && best != typed {
+	typed := before[from:]
+	if len(best) >= len(typed) && best != typed {
 		n := len(split(typed))
 		e.text.remove(e.text.at-n, e.text.at)
 		for _, c := range split(best) {
@@ -417,13 +420,13 @@ func (e *Editor) complete(again bool) {
 	if len(all) == 1 {
 		return
 	}
-	if e.tabbed = true; again {
+	if e.tabbed = true; again || best == typed { // nothing could be completed, so what there is is shown at once
 		list := all
 		if len(list) > maxChoices {
 			list = append(append([]string(nil), list[:maxChoices]...),
 				fmt.Sprintf("… and %d more", len(all)-maxChoices))
 		}
-		e.print(visible(strings.Join(list, "  ")), e.tail)
+		e.print(ansi.Wordwrap(visible(strings.Join(list, "  ")), max(e.width()-1, 8), ""), e.tail)
 	}
 }
 

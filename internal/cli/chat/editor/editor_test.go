@@ -316,9 +316,7 @@ func TestCompletion(t *testing.T) {
 	x := open(t, 40, 10, editor.Options{Complete: complete})
 	x.Keys("日 /a\t")
 	x.Screen("> 日 /agents")
-	x.Keys("\x15/b\t")
-	x.Screen("> /b")
-	x.Keys("\t")
+	x.Keys("\x15/b\t") // nothing can be added, so what there is is shown at once
 	x.Screen("/background  /bye\n> /b")
 	x.Keys("a\t\r")
 	x.event(editor.Event{Kind: editor.Line, Text: "/background"})
