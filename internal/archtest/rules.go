@@ -45,8 +45,9 @@ func granted() allowance {
 		// 250 output styles of projects, plugins and definitions,
 		// 1,400 definitions that are read once, and from an index,
 		// 1,150 logins at MCP servers, 400 a skill's paths, hooks, model and effort,
-		// 800 that a newcomer is told what is not followed, and by the words that they know.
-		productLines: 99_250,
+		// 800 that a newcomer is told what is not followed, and by the words that they know,
+		// 350 a status line that is a hook in all but what becomes of its output.
+		productLines: 99_600,
 		wideLines:    0,
 	}
 }
