@@ -3,6 +3,8 @@ package troupe
 // Brief is what the runtime tells a session of where it is, before anybody's words. What sessions that
 // begin in one place have in common stands first.
 type Brief struct {
+	// Fork is what a fork is told of being one, instead of all else.
+	Fork  string `json:"fork,omitempty"`
 	Place string `json:"place,omitempty"` // the machine and the folder
 	// Instructions are what people wrote for agents in the folder.
 	Instructions string `json:"instructions,omitempty"`
@@ -20,7 +22,7 @@ type Brief struct {
 
 // String is the brief as a model reads it.
 func (b *Brief) String() string {
-	text := b.Place + b.Instructions + b.Holds
+	text := b.Fork + b.Place + b.Instructions + b.Holds
 	if b.Skills != "" {
 		text += "\n" + b.Skills
 	}

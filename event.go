@@ -60,8 +60,10 @@ type Created struct {
 	Caps      *Caps     `json:"caps,omitempty"`     // roots only, as
 	Settings  *Settings `json:"settings,omitempty"` // these; old logs have none
 	// Background: its parent went on without waiting for it.
-	Background bool    `json:"background,omitempty"`
-	Caller     *Caller `json:"caller,omitempty"` // who began the tree; roots only
+	Background bool `json:"background,omitempty"`
+	// Fork is set in a fork: what it was told and has said begins with what its parent had.
+	Fork   *Fork   `json:"fork,omitempty"`
+	Caller *Caller `json:"caller,omitempty"` // who began the tree; roots only
 }
 
 // Started admits the session to its first run, or begins another after an end.

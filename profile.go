@@ -42,8 +42,18 @@ type Profile struct {
 	Skills []string `json:"skills,omitempty"`
 	// Memory is what it keeps for agents of its type; nil: nothing.
 	Memory *Memory `json:"memory,omitempty"`
+	// Fork: it is a fork of a session with this profile.
+	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Kind is what the session is to people: its type of agent, or a fork.
+func (p *Profile) Kind() string {
+	if p.Fork {
+		return ForkAgent
+	}
+	return p.Type
 }
 
 // BuiltIn is the Source of a profile that came with the program.

@@ -13,7 +13,9 @@ type Settings struct {
 	// Definitions is the hash of the tree's document that says which types of agents there are;
 	// "" if that was not kept.
 	Definitions string `json:"definitions,omitempty"`
-	Policy      Policy `json:"policy"`
+	// Fork: an Agent call that names no type starts a fork.
+	Fork   bool   `json:"fork,omitempty"`
+	Policy Policy `json:"policy"`
 	// Given holds for the tree until others are given, in whatever process it goes on.
 	Given Given `json:"given,omitzero"`
 }

@@ -188,4 +188,21 @@ type Spawn struct {
 	Role string
 	// Background: the call is answered at once, and the end comes as mail.
 	Background bool
+	// Fork: it goes on from the caller's conversation, with all that the caller has.
+	Fork bool
+	// Wait: the call waits for a fork, which else works in the background.
+	Wait bool
+}
+
+// Settled is the call with what it leaves open: where it names no type and asks for nothing that a fork cannot have, it
+// asks for a fork if those are the default, and else for GeneralAgent.
+func (s Spawn) Settled(forks bool) Spawn {
+	plain := s.Model == "" && s.Effort == "" && s.Role == "" && s.Tools == nil && s.Without == nil
+	switch {
+	case s.Fork, s.Type == "" && forks && plain:
+		s.Fork, s.Type, s.Background = true, ForkAgent, !s.Wait
+	case s.Type == "":
+		s.Type = GeneralAgent
+	}
+	return s
 }

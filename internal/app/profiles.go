@@ -393,6 +393,20 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 	return p.settle(d, out, err)
 }
 
+// Fork implements session.Roles. What a definition says for the beginning of an agent does not hold for a fork, which
+// is at work already.
+func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
+	of.Fork, of.InitialPrompt, of.Background, of.Mode, of.Notes = true, "", false, "", nil
+	of.Limits = p.Limits
+	of.Limits.MaxTurns = troupe.MaxForkTurns
+	for _, most := range []int{sp.MaxTurns, p.Most} {
+		if most > 0 && most < of.Limits.MaxTurns {
+			of.Limits.MaxTurns = most
+		}
+	}
+	return of
+}
+
 // Describe implements session.Roles.
 func (p *profiles) Describe(allowed func(kind string) bool, room int) string {
 	return profile.Describe(p.kinds(), allowed, room)

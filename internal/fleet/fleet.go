@@ -40,6 +40,7 @@ type Birth struct {
 	From  troupe.SessionID
 	// Background: nobody waits for it.
 	Background bool
+	Fork       *troupe.Fork   // where it goes on from its parent's conversation; nil: it is no fork
 	Caller     *troupe.Caller // who began the tree; roots only
 }
 
@@ -49,7 +50,8 @@ type Spoken struct {
 	Typed *string          // what of it they typed; nil: all
 }
 
-// Document is a document of a tree, by the hash of its content; the zero value is none.
+// Document is a document of a tree, by the hash of its content; the zero value is none. One without a body is in the
+// tree already.
 type Document struct {
 	Hash string
 	Body []byte
@@ -57,7 +59,7 @@ type Document struct {
 
 // Keep puts the document into a tree.
 func (d Document) Keep(tx store.Tx, root troupe.SessionID) error {
-	if d.Hash == "" {
+	if d.Hash == "" || d.Body == nil { // there is none, or the tree has it
 		return nil
 	}
 	if err := tx.PutDocument(root, d.Hash, d.Body); err != nil {
@@ -137,7 +139,7 @@ func spawn(tx store.Tx, owner troupe.OwnerID, now time.Time, b Birth, tree troup
 	lease := troupe.Lease{Owner: owner, Epoch: 1}
 	s := troupe.Session{
 		ID: b.ID, Root: b.Root, Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title,
-		Depth: b.Depth, Cwd: b.Cwd, Type: b.Profile.Type, Model: b.Profile.Model,
+		Depth: b.Depth, Cwd: b.Cwd, Type: b.Profile.Kind(), Model: b.Profile.Model,
 		Status: troupe.Spawning, CreatedAt: now,
 	}
 	name, err := insert(tx, s, lease, b.Caps, names)
@@ -204,7 +206,7 @@ func birthEvents(b Birth, now time.Time, admitted bool) []troupe.Event {
 		troupe.Created{
 			Parent: b.Parent, Coord: b.Coord, Name: b.Name, Title: b.Title, Depth: b.Depth,
 			Cwd: b.Cwd, Profile: b.Profile, Authority: b.Authority, Caps: b.Caps, Settings: b.Settings,
-			Background: b.Background, Caller: b.Caller,
+			Background: b.Background, Fork: b.Fork, Caller: b.Caller,
 		},
 	}
 	if len(b.Prompt) > 0 {

@@ -60,6 +60,8 @@ type Request struct {
 // Agent identifies the session behind a request.
 type Agent struct {
 	Session troupe.SessionID
+	// Origin is the session with whose conversation this one begins: a fork's parent, else itself.
+	Origin  troupe.SessionID
 	Type    string
 	Name    string
 	Path    string // "main/Auth Explorer"

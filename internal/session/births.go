@@ -28,7 +28,8 @@ type birth struct {
 	call       int
 	decision   troupe.Decision
 	background bool
-	asked      string // the call's own prompt, without what the definition puts before it
+	asked      string  // the call's own prompt, without what the definition puts before it
+	from       *origin // of a fork
 	fleet.Birth
 }
 
@@ -39,7 +40,7 @@ func (bs *births) spawn(ctx context.Context, calls []int, environment func(folde
 	if err != nil {
 		return err
 	}
-	births, err := bs.plan(calls, environment)
+	births, err := bs.plan(ctx, calls, environment)
 	if err != nil || len(births) == 0 {
 		return err
 	}
@@ -78,27 +79,29 @@ func (bs *births) spawn(ctx context.Context, calls []int, environment func(folde
 	for i, b := range born {
 		if b.Refused == nil && !b.Existed {
 			bs.a.tree.setAwaited(b.State.Session.ID, !births[i].background)
-			bs.a.tree.start(ctx, b)
+			bs.a.tree.start(ctx, b, births[i].from)
 		}
 	}
 	return nil
 }
 
 // plan decodes, judges and resolves births. Calls that come to nothing get their result.
-func (bs *births) plan(calls []int, environment func(folder string) Surroundings) ([]birth, error) {
+func (bs *births) plan(ctx context.Context, calls []int,
+	environment func(folder string) Surroundings) ([]birth, error) {
 	var births []birth
 	for _, i := range calls {
 		c := bs.a.st.Calls[i]
 		t, _ := bs.a.h.d.Tools.Find(c.Name) // it is scheduled as a birth, so it is there
 		intent, err := t.Intent(c.Input)
 		sp, _ := intent.(troupe.Spawn)
+		sp = sp.Settled(bs.a.tree.settings().Fork)
 		if err != nil {
 			if err := bs.a.calls.finishText(i, err.Error()); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		d, settled, err := bs.a.calls.judgeIntent(i, t.Intended(intent), func() string { return describeSpawn(sp) })
+		d, settled, err := bs.a.calls.judgeIntent(i, t.Intended(sp), func() string { return describeSpawn(sp) })
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +109,10 @@ func (bs *births) plan(calls []int, environment func(folder string) Surroundings
 			continue
 		}
 		b, err := bs.resolve(c, sp)
+		var from *origin
+		if err == nil && b.Fork != nil {
+			from, err = bs.origin(ctx, *b.Fork)
+		}
 		if err != nil {
 			if err := bs.a.calls.finishText(i, "no agent was started: "+err.Error()); err != nil {
 				return nil, err
@@ -114,8 +121,13 @@ func (bs *births) plan(calls []int, environment func(folder string) Surroundings
 		}
 		sp.Background = b.Background
 		b.Prompt = []troupe.Block{troupe.Text(strings.TrimSpace(b.Profile.InitialPrompt + "\n\n" + sp.Prompt))}
-		b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, b.Authority, sp.Background)
-		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, Birth: b})
+		if b.Fork != nil {
+			b.Brief = forkBrief()
+		} else {
+			b.Brief = bs.childBrief(environment(b.Cwd), b.Profile, b.Authority, sp.Background)
+		}
+		births = append(births, birth{call: i, decision: d, background: sp.Background, asked: sp.Prompt, from: from,
+			Birth: b})
 	}
 	births, err := bs.askAhead(births)
 	if err != nil {
@@ -131,25 +143,29 @@ func (bs *births) resolve(c turn.Call, sp troupe.Spawn) (fleet.Birth, error) {
 			return fleet.Birth{}, err
 		}
 	}
-	profile, err := bs.a.tree.kinds().Resolve(s, sp)
+	b, err := bs.role(sp)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
-	profile.Effort = cmp.Or(profile.Effort, bs.a.st.Profile.Effort)
-	folder, err := bs.a.h.d.Workspaces.Folder(s, sp)
-	if err != nil {
-		return fleet.Birth{}, err
+	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, troupe.Coord{Reply: c.Reply, Call: c.Index}, bs.a.id
+	b.Name, b.Title, b.Depth = sp.Name, sp.Description, s.Depth+1
+	b.Authority, b.Background = bs.authority(c, sp, b.Profile), sp.Background || b.Profile.Background
+	b.Cwd, err = bs.a.h.d.Workspaces.Folder(s, sp)
+	return b, err
+}
+
+// role is as whom a child is born, and what it is offered.
+func (bs *births) role(sp troupe.Spawn) (b fleet.Birth, err error) {
+	if sp.Fork {
+		return bs.fork(sp)
 	}
-	offer, err := bs.a.h.offer(toolsOf(bs.a, &profile), profile.Tools)
+	b.Profile, err = bs.a.tree.kinds().Resolve(bs.a.st.Session, sp)
 	if err != nil {
-		return fleet.Birth{}, err
+		return b, err
 	}
-	return fleet.Birth{
-		Offer: offer, Root: bs.a.root, Parent: bs.a.id, Coord: troupe.Coord{Reply: c.Reply, Call: c.Index},
-		Name: sp.Name, Title: sp.Description, Depth: s.Depth + 1, Cwd: folder,
-		Profile: profile, Authority: bs.authority(c, sp, profile), From: bs.a.id,
-		Background: sp.Background || profile.Background,
-	}, nil
+	b.Profile.Effort = cmp.Or(b.Profile.Effort, bs.a.st.Profile.Effort)
+	b.Offer, err = bs.a.h.offer(toolsOf(bs.a, &b.Profile), b.Profile.Tools)
+	return b, err
 }
 
 // authority is what a child is born with. One whose own definition has it plan, and which can show its plan, has a
@@ -166,10 +182,13 @@ func (bs *births) authority(c turn.Call, sp troupe.Spawn, p troupe.Profile) trou
 	return out
 }
 
-// start gives a session that was just born its actor and sets it going.
-func (t *tree) start(ctx context.Context, b fleet.Born) {
+// start gives a session that was just born its actor and sets it going. A fork goes on from an origin.
+func (t *tree) start(ctx context.Context, b fleet.Born, from *origin) {
 	a := newActor(t, b.State, b.Lease)
 	a.convo.whole = true
+	if a.st.Fork != nil {
+		a.inherit(from)
+	}
 	for _, e := range b.Events {
 		if err := a.convo.add(e); err != nil {
 			t.mu.Lock()

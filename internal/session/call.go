@@ -78,18 +78,28 @@ func (ex *exchange) openModel(ctx context.Context) (ok, again bool, err error) {
 	if err == nil {
 		return true, false, nil
 	}
-	var gone *modelGoneError
-	if errors.As(err, &gone) {
-		end := turn.End{Status: troupe.Failed, Cause: troupe.CauseNoModel, Error: gone.Error()}
-		again, err := ex.a.do(ctx, turn.Ending(&ex.a.st, ex.a.inputs(), end))
-		return false, again, err
+	var noModel *modelGoneError
+	var noOrigin *originGoneError
+	end := turn.End{Status: troupe.Failed, Error: err.Error()}
+	switch {
+	case errors.As(err, &noModel):
+		end.Cause = troupe.CauseNoModel
+	case errors.As(err, &noOrigin):
+		end.Cause = troupe.CauseError
+	default:
+		return false, false, err
 	}
-	return false, false, err
+	again, err = ex.a.do(ctx, turn.Ending(&ex.a.st, ex.a.inputs(), end))
+	return false, again, err
 }
 
 func (ex *exchange) agent(reply, attempt int) model.Agent {
+	origin := ex.a.id
+	if at := ex.a.st.Fork; at != nil {
+		origin = at.Session
+	}
 	return model.Agent{
-		Session: ex.a.id, Type: ex.a.st.Session.Type, Name: ex.a.st.Session.Name,
+		Session: ex.a.id, Origin: origin, Type: ex.a.st.Session.Type, Name: ex.a.st.Session.Name,
 		Path: ex.a.tree.chain.path(ex.a.id), Reply: reply, Attempt: attempt,
 	}
 }

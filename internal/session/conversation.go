@@ -34,6 +34,7 @@ type conversation struct {
 	blocks     int               // content blocks in them
 	because    string            // why the next seal begins a new generation; "" while it does not
 	whole      bool              // transcript holds all there ever was: the session was born here
+	origin     *origin           // what a fork has of its parent; nil: it is none, or it is not read yet
 }
 
 // add keeps the content of an event until a seal covers it, and forgets it then. What a seal
@@ -210,6 +211,23 @@ func (c *conversation) restart() {
 	c.chain = c.start
 }
 
+// origin is what a fork has of its parent, which may have been out of reach before.
+func (ex *exchange) origin(ctx context.Context) (o *origin, err error) {
+	at := ex.a.st.Fork
+	if o = ex.a.convo.origin; o != nil || at == nil {
+		return o, nil
+	}
+	err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
+		o, err = ex.a.tree.origins.find(r, *at, nil)
+		return err
+	})
+	if err != nil {
+		return nil, &originGoneError{*at, err}
+	}
+	ex.a.inherit(o)
+	return o, nil
+}
+
 // rebuild encodes the whole conversation anew from the log: for a session that was just
 // born (which has none yet) or loaded. If the bytes are not those the last seal recorded,
 // the provider's cache cannot be used and the next seal begins a new generation.
@@ -218,11 +236,22 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if convo.origin, err = ex.origin(ctx); err != nil {
+		return err
+	}
 	if ex.a.convo.whole {
 		convo.transcript = ex.a.convo.transcript
+	}
+	if convo.origin != nil {
+		if err := convo.origin.begin(&convo); err != nil {
+			return err
+		}
+	}
+	if ex.a.convo.whole {
 		ex.a.convo = convo
 		return nil
 	}
+	begun := convo
 	var events []troupe.Event
 	err = ex.a.h.d.Store.View(ctx, func(r store.Reader) error {
 		var err error
@@ -232,7 +261,6 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read session %s: %w", ex.a.id, err)
 	}
-	convo.transcript = turn.Transcript{}
 	changed := ""
 	for _, e := range append(events, ex.a.staged.events...) {
 		msgs, err := convo.transcript.Add(e)
@@ -260,6 +288,9 @@ func (ex *exchange) rebuild(ctx context.Context) error {
 	}
 	convo.because = changed
 	convo.fresh, convo.blocks = 0, 0
+	if ex.a.st.Reply() == 0 { // of a fork that has no reply yet the end of its parent's words is new to the model
+		convo.fresh, convo.blocks = begun.fresh, begun.blocks
+	}
 	ex.a.convo = convo
 	return nil
 }

@@ -220,7 +220,8 @@ func (l *llm) Stream(ctx context.Context, r model.Request, _ func(model.Delta)) 
 }
 
 // tools is a set in which Read and Edit take a second; Read:meet waits until two of it are at
-// work. An Agent's input is its name, and "&" before it puts it into the background; those of
+// work. An Agent's input is its name, "&" before it puts it into the background, and "%" makes it a fork, for which "!"
+// behind it waits; those of
 // the others are "TO message", a task or nothing.
 func tools() tool.Set {
 	var out []tool.Descriptor
@@ -249,6 +250,10 @@ func tools() tool.Set {
 func intent(name, input string) troupe.Intent {
 	switch name {
 	case "Agent":
+		if bare, fork := strings.CutPrefix(input, "%"); fork {
+			name := strings.TrimSuffix(bare, "!")
+			return troupe.Spawn{Description: "helper", Name: name, Prompt: "help as " + name, Fork: true, Wait: name != bare}
+		}
 		bare := strings.TrimPrefix(input, "&")
 		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}
 	case "SendMessage":
@@ -287,6 +292,12 @@ func (p *process) Folder(parent troupe.Session, sp troupe.Spawn) (string, error)
 
 func (p *process) Resolve(troupe.Session, troupe.Spawn) (troupe.Profile, error) {
 	return role("helper"), nil
+}
+
+// Fork makes a profile a fork's, as the product does.
+func (p *process) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
+	of.Fork, of.Mode = true, ""
+	return of
 }
 
 func (p *process) Describe(allowed func(string) bool, _ int) string {

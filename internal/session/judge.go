@@ -47,6 +47,7 @@ type snapshot struct {
 	files map[string]string // content hashes that it last saw
 	also  []string          // further folders that it may read
 	asks  bool              // somebody may answer requests
+	forks bool              // calls that start agents ask for forks where they leave it open
 	hooks Hooks             // nil: there are none
 	plain bool              // it is told nothing of what people wrote for agents
 	auto  string            // the model of mode auto, if it is asked
@@ -55,8 +56,9 @@ type snapshot struct {
 }
 
 func (a *actor) snapshot() *snapshot {
+	set := a.tree.settings()
 	return &snapshot{a.h, a.tree, a.st.Session, maps.Clone(a.st.Files), skillFolders(a.st.Skills()),
-		a.tree.settings().AskFor > 0, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
+		set.AskFor > 0, set.Fork, hooksOf(a.tree), a.st.Profile.OmitInstructions, autoOf(a),
 		a.st.Profile.Memory}
 }
 
@@ -275,7 +277,7 @@ func QueryIn(guard Guard, cwd string, access troupe.Access) gate.Query {
 // env is what a call may know of its session while it is prepared.
 func (c *candidate) env() tool.Env {
 	env := tool.Env{
-		Cwd: c.self.Cwd, Session: c.self.ID, Kind: c.self.Type,
+		Cwd: c.self.Cwd, Session: c.self.ID, Fork: c.forks,
 		OutputDir: c.h.d.OutputDir(c.self.ID),
 		CallID:    fmt.Sprintf("r%dc%d", c.call.Reply, c.call.Index),
 		Environ:   append(slices.Clip(c.h.d.Environ), troupe.AgentVariable+"="+string(c.self.ID)),

@@ -39,7 +39,7 @@ func (h *Hub) Begin(ctx context.Context, b fleet.Birth) error {
 		return err
 	}
 	t.begin(&born[0].State, roles)
-	t.start(ctx, born[0])
+	t.start(ctx, born[0], nil)
 	return nil
 }
 
@@ -221,6 +221,14 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	}
 	a := newActor(t, st, lease)
 	a.known = delivered(events)
+	if at := st.Fork; at != nil {
+		o, err := t.origins.find(tx, *at, nil)
+		if err == nil {
+			a.inherit(o)
+		} else { // it is told when the session goes on: nobody else's work depends on it
+			t.h.d.Log.Warn("read what a fork goes on from", "session", id, "err", err)
+		}
+	}
 	if how.resumed {
 		a.taken = turn.Taken{At: t.h.d.Now(), Seq: st.Session.Seq}
 	}

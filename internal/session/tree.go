@@ -32,6 +32,7 @@ type tree struct {
 	caps     troupe.Caps
 	run      troupe.Settings
 	roles    treeRoles
+	origins  origins
 	marks
 }
 

@@ -28,6 +28,12 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 	return p.w.climate.profile(sp.Type), nil
 }
 
+// Fork implements session.Roles.
+func (profiles) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
+	of.Fork = true
+	return of
+}
+
 // Describe implements session.Roles.
 func (profiles) Describe(func(string) bool, int) string { return "" }
 

@@ -40,6 +40,9 @@ func (d Descriptor) Callable() bool { return d.Runner != nil || d.Intent != nil 
 func (d Descriptor) Access(env Env, input string) (troupe.Access, error) {
 	if d.Intent != nil {
 		in, err := d.Intent(input)
+		if sp, ok := in.(troupe.Spawn); ok {
+			in = sp.Settled(env.Fork)
+		}
 		return d.Intended(in), err
 	}
 	p, err := d.Prepare(env, input)

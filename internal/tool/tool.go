@@ -34,10 +34,9 @@ type Prepared interface {
 
 // Env is what a call may know of the session it runs for.
 type Env struct {
-	Cwd string // absolute; relative paths are taken from here
-	// Session is who calls, and Kind its type of agent.
-	Session troupe.SessionID
-	Kind    string
+	Cwd     string           // absolute; relative paths are taken from here
+	Session troupe.SessionID // who calls
+	Fork    bool             // forks are the default of calls that start agents
 	// Service says what a program may touch that is started for the call and stays: for all of the tree if it is
 	// shared, else for the session alone. It is nil before the call may run.
 	Service Service

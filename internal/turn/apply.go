@@ -106,7 +106,8 @@ func (f *fold) apply() error {
 }
 
 func (f *fold) created(b troupe.Created) {
-	f.s.Profile, f.s.Authority, f.s.Generation, f.s.Background = b.Profile, b.Authority, 1, b.Background
+	f.s.Profile, f.s.Authority, f.s.Generation = b.Profile, b.Authority, 1
+	f.s.ofBirth = ofBirth{Background: b.Background, Fork: b.Fork}
 	if b.Caps != nil {
 		f.s.Caps = *b.Caps
 	}
@@ -117,7 +118,7 @@ func (f *fold) created(b troupe.Created) {
 	f.s.Session = troupe.Session{
 		ID: f.e.Session, Root: f.e.Root, Parent: b.Parent, Coord: b.Coord,
 		Name: b.Name, Title: b.Title, Depth: b.Depth, Cwd: b.Cwd,
-		Type: b.Profile.Type, Model: b.Profile.Model,
+		Type: b.Profile.Kind(), Model: b.Profile.Model,
 		Status: troupe.Spawning, CreatedAt: f.e.At,
 	}
 }
@@ -179,7 +180,7 @@ func (f *fold) applyReply(b troupe.Replied) error {
 	f.s.asked = slices.DeleteFunc(f.s.asked, func(seq int64) bool { return seq <= f.s.seal.seq })
 	f.s.reply, f.s.fault, f.s.mute, f.s.replied = b.Reply, nil, mute{}, f.e.Seq
 	f.s.Session.Error, f.s.Session.Reserved = "", troupe.Reservation{}
-	f.s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks)}
+	f.s.last = lastReply{stop: b.Stop, text: troupe.JoinText(b.Blocks), seq: f.e.Seq, generation: f.s.Generation}
 	f.s.Calls = nil
 	for _, block := range b.Blocks {
 		if block.Type == troupe.CallBlock && block.Call != nil {

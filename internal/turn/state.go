@@ -19,10 +19,10 @@ import (
 
 // State is everything about a session that its next step depends on.
 type State struct {
-	Session    troupe.Session // the projection kept beside the log
-	Profile    troupe.Profile
-	Authority  troupe.Authority
-	Background bool   // it was born to work in the background
+	Session   troupe.Session // the projection kept beside the log
+	Profile   troupe.Profile
+	Authority troupe.Authority
+	ofBirth
 	Generation int    // of the model context; begins at 1
 	Chain      string // of the last seal
 
@@ -42,6 +42,12 @@ type State struct {
 	window window
 	// changed is the request that the last event opened or settled; nil if it did neither.
 	changed *troupe.Request
+}
+
+// ofBirth is how the session came into being.
+type ofBirth struct {
+	Background bool         // to work in the background
+	Fork       *troupe.Fork // where its parent's conversation goes on as its own; nil: it is no fork
 }
 
 // counts is how far the calls of the last reply have come, without a look at each.
@@ -196,6 +202,9 @@ type lastReply struct {
 	stop troupe.StopReason
 	text string
 	said bool // it holds text or calls
+	seq  int64
+	// generation that it belongs to
+	generation int
 }
 
 // Reply is the number of the last whole reply; the next one asked for is Reply()+1.

@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -13,6 +14,8 @@ import (
 // until a seal has settled their order, and forgets it then.
 type Transcript struct {
 	content map[int64]troupe.Body
+	// Opening stands before all else that the first seal covers: in a fork, the results of its parent's calls.
+	Opening []troupe.Block
 }
 
 // Add takes in one event. For a seal it returns the messages whose content the seal
@@ -28,6 +31,7 @@ func (t *Transcript) Add(e troupe.Event) ([]troupe.Message, error) {
 		t.refuse(b)
 	case troupe.Compacted:
 		// What the summary covers will not be asked for again.
+		t.Opening = nil
 		for seq := range t.content {
 			if seq <= b.Covers {
 				delete(t.content, seq)
@@ -63,6 +67,7 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 		for _, ref := range refs {
 			delete(t.content, ref)
 		}
+		t.Opening = nil
 	}
 	return out, err
 }
@@ -70,7 +75,7 @@ func (t *Transcript) seal(e troupe.Event, refs []int64) ([]troupe.Message, error
 // Peek returns what a seal of these events would, and forgets nothing.
 func (t *Transcript) Peek(e troupe.Event, refs []int64) ([]troupe.Message, error) {
 	var out []troupe.Message
-	var user []troupe.Block
+	user := slices.Clip(t.Opening)
 	for _, ref := range refs {
 		body, ok := t.content[ref]
 		if !ok {

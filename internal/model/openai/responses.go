@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -64,12 +65,13 @@ func (p *Provider) responsesHead(h model.Head) ([]byte, error) {
 }
 
 // responsesBody is one request. Behind the conversation stands what differs from session to session: the key by
-// which the service finds the machine that has read this conversation before. It is the session's, because the key
+// which the service finds the machine that has read this conversation before. It is the session's, or that of a fork's
+// parent, because the key
 // is good for some 15 requests a minute, and the service hashes the beginning of the request besides.
 func responsesBody(r model.Request) encode.Body {
 	tail := `]}`
-	if r.Agent.Session != "" {
-		sum := sha256.Sum256([]byte(r.Agent.Session))
+	if whose := cmp.Or(r.Agent.Origin, r.Agent.Session); whose != "" {
+		sum := sha256.Sum256([]byte(whose))
 		tail = `],"prompt_cache_key":"troupe-` + hex.EncodeToString(sum[:16]) + `"}`
 	}
 	return joined(r.Head, r.Messages, tail)

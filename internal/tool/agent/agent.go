@@ -4,7 +4,6 @@
 package agent
 
 import (
-	"cmp"
 	_ "embed"
 	"strings"
 
@@ -38,22 +37,19 @@ func fields(in *troupe.Spawn) []tool.Field {
 		{Name: "disallowed_tools", List: &in.Without, Doc: "not these", MaxBytes: maxName},
 		{Name: "system_prompt", String: &in.Role, Doc: "a role of its own, instead of a type"},
 		{Name: "run_in_background", Bool: &in.Background},
+		{Name: "fork", Bool: &in.Fork},
+		{Name: "wait", Bool: &in.Wait, Doc: "for a fork's result"},
 	}
 }
 
-// Tools returns Agent. In its intent a type that was left out is named, so that rules about
-// it hold.
+// Tools returns Agent. What its intent leaves open is for troupe.Spawn.Settled.
 func Tools() []tool.Descriptor {
 	d := tool.Describe(troupe.ToolFacts{
 		Name: Name, Class: troupe.ClassRead, Schedule: troupe.Birth, Background: true, Argument: troupe.AgentArgument,
 		OldName:      "Task",
 		Misspellings: []string{"subagent", "agents", "spawnagent", "launchagent"},
 	}, doc, fields(new(troupe.Spawn)))
-	d.Intent = func(input string) (troupe.Intent, error) {
-		sp, err := Decode(input)
-		sp.Type = cmp.Or(sp.Type, troupe.GeneralAgent)
-		return sp, err
-	}
+	d.Intent = func(input string) (troupe.Intent, error) { return Decode(input) }
 	return []tool.Descriptor{d}
 }
 
@@ -77,9 +73,34 @@ func Decode(input string) (troupe.Spawn, error) {
 		return troupe.Spawn{}, &tool.InputError{Tool: Name,
 			Problem: "`tools` names none; leave it out for all tools of the type"}
 	}
+	if strings.EqualFold(in.Type, troupe.ForkAgent) {
+		in.Fork, in.Type = true, ""
+	}
+	if in.Fork {
+		if what := notOfForks(in); what != "" {
+			return troupe.Spawn{}, &tool.InputError{Tool: Name,
+				Problem: "`" + what + "` cannot be given for a fork, which has what this conversation has; leave it or `fork` out"}
+		}
+	}
 	// Names are parts of paths such as main/Auth Explorer, and stand on one line of a list.
 	if strings.ContainsFunc(in.Name, func(r rune) bool { return r == '/' || r < ' ' || r >= 0x7f && r <= 0x9f }) {
 		return troupe.Spawn{}, &tool.InputError{Tool: Name, Problem: "`name` must be one line without a slash"}
 	}
 	return in, nil
+}
+
+// notOfForks is a parameter that a call for a fork has and cannot have; "" if there is none.
+func notOfForks(in troupe.Spawn) string {
+	for _, p := range []struct {
+		name  string
+		given bool
+	}{
+		{"model", in.Model != ""}, {"subagent_type", in.Type != ""}, {"effort", in.Effort != ""},
+		{"tools", in.Tools != nil}, {"disallowed_tools", in.Without != nil}, {"system_prompt", in.Role != ""},
+	} {
+		if p.given {
+			return p.name
+		}
+	}
+	return ""
 }

@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+	"strings"
+	"sync"
+	"weak"
+
+	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/fleet"
+	"github.com/troupe-dev/troupe/internal/model"
+	"github.com/troupe-dev/troupe/internal/store"
+	"github.com/troupe-dev/troupe/internal/turn"
+)
+
+//go:embed fork.md
+var forkNotice string
+
+// origin is what the forks of one reply share: what their parent had been told and had said, read from its log and
+// encoded once.
+type origin struct {
+	at troupe.Fork
+	turn.Origin
+
+	mu       sync.Mutex
+	encoded  prefix // the bytes of what was last asked for
+	encoding string // and what they were encoded for; "": they were not
+}
+
+// prefix is the beginning of a fork's conversation, as bytes.
+type prefix struct {
+	messages [][]byte
+	chain    [sha256.Size]byte
+	fresh    int // messages at its end that no call of the parent has sent
+	blocks   int // in them
+}
+
+// origins are those that sessions of a tree hold. An origin goes with the last fork that holds it.
+type origins struct {
+	mu    sync.Mutex
+	known map[troupe.Fork]weak.Pointer[origin]
+}
+
+// find returns an origin, which is read from the log of the parent if no session holds it. staged are events of that log
+// that are not written yet.
+func (os *origins) find(r store.Reader, at troupe.Fork, staged []troupe.Event) (*origin, error) {
+	os.mu.Lock()
+	defer os.mu.Unlock()
+	if o := os.known[at].Value(); o != nil {
+		return o, nil
+	}
+	events, err := r.Events(at.Session, 0, int(at.Seq))
+	if err != nil {
+		return nil, fmt.Errorf("read session %s, which has a fork: %w", at.Session, err)
+	}
+	o := &origin{at: at}
+	if o.Origin, err = turn.OriginOf(append(events, staged...), at); err != nil {
+		return nil, err
+	}
+	if os.known == nil {
+		os.known = make(map[troupe.Fork]weak.Pointer[origin])
+	}
+	for at, p := range os.known {
+		if p.Value() == nil {
+			delete(os.known, at)
+		}
+	}
+	os.known[at] = weak.Make(o)
+	return o, nil
+}
+
+// begin puts what the session's parent had been told and had said before the session's own conversation.
+func (o *origin) begin(c *conversation) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// The head is the parent's: forks that are sent to another model have another one.
+	encoding := c.provider.Encoder() + "\n" + string(c.start[:])
+	if o.encoding != encoding {
+		p, err := o.encode(c.provider, c.start)
+		if err != nil {
+			return err
+		}
+		o.encoded, o.encoding = p, encoding
+	}
+	c.messages, c.chain = o.encoded.messages, o.encoded.chain
+	c.fresh, c.blocks = o.encoded.fresh, o.encoded.blocks
+	c.transcript.Opening = o.Answers
+	return nil
+}
+
+func (o *origin) encode(p model.Provider, start [sha256.Size]byte) (prefix, error) {
+	c := conversation{provider: p, chain: start}
+	if err := c.encode(o.Sent); err != nil {
+		return prefix{}, err
+	}
+	c.fresh, c.blocks = 0, 0
+	if err := c.encode(o.Reply); err != nil {
+		return prefix{}, err
+	}
+	return prefix{messages: c.messages[:len(c.messages):len(c.messages)], chain: c.chain, fresh: c.fresh,
+		blocks: c.blocks}, nil
+}
+
+// fork is the birth that a call for a fork asks for: another session with the caller's own profile.
+func (bs *births) fork(sp troupe.Spawn) (fleet.Birth, error) {
+	at, err := bs.a.st.ForkPoint()
+	if err != nil {
+		return fleet.Birth{}, err
+	}
+	p := bs.a.tree.kinds().Fork(bs.a.st.Profile, sp)
+	return fleet.Birth{Fork: at, Profile: p, Offer: fleet.Document{Hash: p.Offer}}, nil
+}
+
+// forkBrief is what every fork is told before what it is to do, in the same words.
+func forkBrief() *troupe.Brief {
+	return &troupe.Brief{Fork: troupe.Quote("system-reminder", strings.TrimSpace(forkNotice))}
+}
+
+// origin is what the fork of a session at a point has of it. It is read before the fork is born, which begins at once.
+func (bs *births) origin(ctx context.Context, at troupe.Fork) (o *origin, err error) {
+	err = bs.a.h.d.Store.View(context.WithoutCancel(ctx), func(r store.Reader) error {
+		o, err = bs.a.tree.origins.find(r, at, bs.a.staged.events)
+		return err
+	})
+	return o, err
+}
+
+// inherit gives a fork what its parent had.
+func (a *actor) inherit(o *origin) {
+	a.convo.origin = o
+	a.st.Inherit(&o.Origin)
+}
+
+// originGoneError is a fork that cannot go on, because what it goes on from cannot be read.
+type originGoneError struct {
+	at  troupe.Fork
+	why error
+}
+
+func (e *originGoneError) Error() string {
+	return fmt.Sprintf("the conversation that this fork goes on from cannot be read from the log of session %s: %v",
+		e.at.Session, e.why)
+}
+
+func (e *originGoneError) Unwrap() error { return e.why }

@@ -1,0 +1,106 @@
+package turn
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/troupe-dev/troupe"
+)
+
+// ForkPoint is where a fork of the session as it is now goes on from: behind its last whole reply. An error is for who
+// wants the fork.
+func (s *State) ForkPoint() (*troupe.Fork, error) {
+	switch {
+	case s.Fork != nil || s.Profile.Fork:
+		return nil, errForkOfFork
+	case s.last.seq == 0:
+		return nil, errNothingToFork
+	}
+	return &troupe.Fork{Session: s.Session.ID, Generation: s.last.generation, Seq: s.last.seq}, nil
+}
+
+// Origin is what a fork has of its parent: the conversation up to a reply, and what the parent knew then.
+type Origin struct {
+	// Sent are the messages that the parent's model had been sent, and Reply what it answered.
+	Sent  []troupe.Message
+	Reply []troupe.Message
+	// Answers are the results of the calls in the reply as forks have them.
+	Answers []troupe.Block
+	// Files, Context and Told are of the parent's state then.
+	files      map[string]string
+	context    int64
+	told       string
+	instructed []string
+}
+
+// OriginOf reads the origin of forks from the log that they refer to, from its beginning.
+func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
+	var o Origin
+	var t Transcript
+	var s State
+	for _, e := range events {
+		if e.Seq > at.Seq {
+			break
+		}
+		if err := s.Apply(e); err != nil {
+			return o, fmt.Errorf("%w: %w", troupe.ErrDamaged, err)
+		}
+		sent, err := t.Add(e)
+		if err != nil {
+			return o, err
+		}
+		o.Sent = append(o.Sent, sent...)
+		if _, ok := e.Body.(troupe.Compacted); ok {
+			o.Sent = nil
+		}
+	}
+	if s.last.seq != at.Seq {
+		return o, fmt.Errorf("%w: session %s has no reply at event %d, where a fork goes on from", troupe.ErrDamaged,
+			at.Session, at.Seq)
+	}
+	var err error
+	if o.Reply, err = t.Peek(troupe.Event{Session: at.Session, Seq: at.Seq}, []int64{at.Seq}); err != nil {
+		return o, err
+	}
+	for i := range s.Calls {
+		c := &s.Calls[i]
+		o.Answers = append(o.Answers, troupe.Block{Type: troupe.ResultBlock, Result: &troupe.Result{
+			Reply: c.Reply, Call: c.Index, ProviderID: c.ProviderID,
+			Blocks: []troupe.Block{troupe.Text(troupe.ForkPlaceholder)},
+		}})
+	}
+	o.files, o.context, o.told, o.instructed = s.Files, s.window.context, s.told, s.instructed
+	return o, nil
+}
+
+// Inherit gives a fork what its parent knew: files that were read count as read, and what was told as told. What its own
+// log says since stands above it.
+func (s *State) Inherit(o *Origin) {
+	files := maps.Clone(s.Files)
+	if s.Files = maps.Clone(o.files); s.Files == nil {
+		s.Files = make(map[string]string)
+	}
+	maps.Copy(s.Files, files)
+	if s.Generation > 1 {
+		return // a summary has taken the parent's words away
+	}
+	if s.told == "" {
+		s.told = o.told
+	}
+	s.instructed = append(o.instructed[:len(o.instructed):len(o.instructed)], s.instructed...)
+	if s.reply == 0 {
+		s.window.context = o.context
+	}
+}
+
+var (
+	errForkOfFork = forkError("a fork starts no forks of its own: do the work here, or start an agent of another type " +
+		"with all that it needs in its prompt")
+	errNothingToFork = forkError("there is nothing to fork yet: the conversation has no reply since it began, or since " +
+		"its summary")
+)
+
+// forkError is why there is no fork.
+type forkError string
+
+func (e forkError) Error() string { return string(e) }
