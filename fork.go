@@ -6,7 +6,8 @@ const ForkAgent = "fork"
 // MaxForkTurns is how many model replies a fork may have (seed 003).
 const MaxForkTurns = 200
 
-// ForkPlaceholder is the one result that every call of the reply that a fork goes on from has in the fork: what the calls
+// ForkPlaceholder is the one result that every call of the reply that a fork goes on from has in the fork: what the
+// calls
 // came to is its parent's, and forks of one reply are to send the same bytes.
 const ForkPlaceholder = "A fork goes on from here. What this call comes to is for the agent that made it."
 

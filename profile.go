@@ -31,17 +31,22 @@ type Profile struct {
 	Sandbox Level `json:"sandbox,omitempty"`
 	// Starts are the only types of agent that it may start; nil: all.
 	Starts []string `json:"starts,omitzero"` // empty: none
-	// InitialPrompt stands before the first prompt that it is given.
-	InitialPrompt string `json:"initial_prompt,omitempty"`
-	// Background: it goes to work in the background, whether or not the call says so.
-	Background bool   `json:"background,omitempty"`
-	Color      string `json:"color,omitempty"` // it is shown in; "" is any
+	Beginning
+	Color string `json:"color,omitempty"` // it is shown in; "" is any
 	// OmitInstructions: it is not told what people wrote for agents in its folder.
 	OmitInstructions bool `json:"omit_instructions,omitempty"`
 	// Skills are those whose texts it is told at its birth.
 	Skills []string `json:"skills,omitempty"`
 	// Memory is what it keeps for agents of its type; nil: nothing.
 	Memory *Memory `json:"memory,omitempty"`
+}
+
+// Beginning is what a profile says of a session's beginning alone.
+type Beginning struct {
+	// InitialPrompt stands before the first prompt that it is given.
+	InitialPrompt string `json:"initial_prompt,omitempty"`
+	// Background: it goes to work in the background, whether or not the call says so.
+	Background bool `json:"background,omitempty"`
 	// Fork: it is a fork of a session with this profile.
 	Fork bool `json:"fork,omitempty"`
 	// Notes say what of its definition does not hold here, such as a model that is not to be had.

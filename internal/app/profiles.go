@@ -152,7 +152,7 @@ func (a runs) runSettings(b wire.Begin, from config.Settings, p *profiles, befor
 	if b.Attended && ask == 0 {
 		ask = time.Duration(from.Permissions.AskSeconds) * time.Second
 	}
-	s := &troupe.Settings{AskFor: ask, Fallback: fallback, Definitions: doc.Hash,
+	s := &troupe.Settings{AskFor: ask, Fallback: fallback, Definitions: doc.Hash, Fork: from.Agents.Fork,
 		Policy: troupe.DefaultPolicy(), Given: given(b, before.Given)}
 	s.Policy.MaxAttempts = 0 // patience alone ends what fails again and again
 	if !b.Attended {
@@ -396,7 +396,7 @@ func (p *profiles) Resolve(parent troupe.Session, sp troupe.Spawn) (troupe.Profi
 // Fork implements session.Roles. What a definition says for the beginning of an agent does not hold for a fork, which
 // is at work already.
 func (p *profiles) Fork(of troupe.Profile, sp troupe.Spawn) troupe.Profile {
-	of.Fork, of.InitialPrompt, of.Background, of.Mode, of.Notes = true, "", false, "", nil
+	of.Beginning, of.Mode = troupe.Beginning{Fork: true}, ""
 	of.Limits = p.Limits
 	of.Limits.MaxTurns = troupe.MaxForkTurns
 	for _, most := range []int{sp.MaxTurns, p.Most} {

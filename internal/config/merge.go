@@ -237,6 +237,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("agents.background_seconds") {
 		out.Agents.BackgroundSeconds = l.settings.Agents.BackgroundSeconds
 	}
+	if l.has("agents.fork") {
+		out.Agents.Fork = l.settings.Agents.Fork
+	}
 	if l.has("permissions.ask_seconds") {
 		out.Permissions.AskSeconds = l.settings.Permissions.AskSeconds
 	}

@@ -101,6 +101,8 @@ type Agents struct {
 	// AskAboveUSD is the expected cost above which starting several agents at once is asked
 	// about; 0: never.
 	AskAboveUSD float64
+	// Fork: a call that starts an agent and names no type starts a fork.
+	Fork bool
 }
 
 // defaults are the settings of a user who has written none.

@@ -205,6 +205,7 @@ func TestNotAProjects(t *testing.T) {
 		{`{"agents": {"max_total": 0}}`, "agents.max_total"},
 		{`{"agents": {"max_total": 1000}}`, "agents.max_total"},
 		{`{"agents": {"background_seconds": 0}}`, "agents.background_seconds"},
+		{`{"agents": {"fork": true}}`, "agents.fork"},
 		{`{"sandbox": {"allow_read": ["~/.ssh"]}}`, "sandbox.allow_read"},
 		{`{"sandbox": {"write": ["/etc"]}}`, "sandbox.write"},
 		{`{"sandbox": {"caches": []}}`, "sandbox.caches"},

@@ -38,10 +38,14 @@ type Birth struct {
 	Spoken
 	Brief *troupe.Brief // what stands before that
 	From  troupe.SessionID
-	// Background: nobody waits for it.
-	Background bool
-	Fork       *troupe.Fork   // where it goes on from its parent's conversation; nil: it is no fork
-	Caller     *troupe.Caller // who began the tree; roots only
+	Manner
+	Caller *troupe.Caller // who began the tree; roots only
+}
+
+// Manner is how a child goes to work.
+type Manner struct {
+	Background bool         // nobody waits for it
+	Fork       *troupe.Fork // where it goes on from its parent's conversation; nil: it is no fork
 }
 
 // Spoken is what is known of how a person gave a prompt, see troupe.Mail.

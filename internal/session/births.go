@@ -187,7 +187,7 @@ func (t *tree) start(ctx context.Context, b fleet.Born, from *origin) {
 	a := newActor(t, b.State, b.Lease)
 	a.convo.whole = true
 	if a.st.Fork != nil {
-		a.inherit(from)
+		from.give(a)
 	}
 	for _, e := range b.Events {
 		if err := a.convo.add(e); err != nil {

@@ -224,7 +224,7 @@ func (ex *exchange) origin(ctx context.Context) (o *origin, err error) {
 	if err != nil {
 		return nil, &originGoneError{*at, err}
 	}
-	ex.a.inherit(o)
+	o.give(ex.a)
 	return o, nil
 }
 

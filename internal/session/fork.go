@@ -44,7 +44,8 @@ type origins struct {
 	known map[troupe.Fork]weak.Pointer[origin]
 }
 
-// find returns an origin, which is read from the log of the parent if no session holds it. staged are events of that log
+// find returns an origin, which is read from the log of the parent if no session holds it. staged are events of that
+// log
 // that are not written yet.
 func (os *origins) find(r store.Reader, at troupe.Fork, staged []troupe.Event) (*origin, error) {
 	os.mu.Lock()
@@ -106,12 +107,12 @@ func (o *origin) encode(p model.Provider, start [sha256.Size]byte) (prefix, erro
 
 // fork is the birth that a call for a fork asks for: another session with the caller's own profile.
 func (bs *births) fork(sp troupe.Spawn) (fleet.Birth, error) {
-	at, err := bs.a.st.ForkPoint()
+	at, err := turn.ForkPoint(&bs.a.st)
 	if err != nil {
 		return fleet.Birth{}, err
 	}
 	p := bs.a.tree.kinds().Fork(bs.a.st.Profile, sp)
-	return fleet.Birth{Fork: at, Profile: p, Offer: fleet.Document{Hash: p.Offer}}, nil
+	return fleet.Birth{Manner: fleet.Manner{Fork: at}, Profile: p, Offer: fleet.Document{Hash: p.Offer}}, nil
 }
 
 // forkBrief is what every fork is told before what it is to do, in the same words.
@@ -128,10 +129,10 @@ func (bs *births) origin(ctx context.Context, at troupe.Fork) (o *origin, err er
 	return o, err
 }
 
-// inherit gives a fork what its parent had.
-func (a *actor) inherit(o *origin) {
+// give has a fork go on from the origin.
+func (o *origin) give(a *actor) {
 	a.convo.origin = o
-	a.st.Inherit(&o.Origin)
+	o.Give(&a.st)
 }
 
 // originGoneError is a fork that cannot go on, because what it goes on from cannot be read.

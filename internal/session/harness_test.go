@@ -252,7 +252,8 @@ func intent(name, input string) troupe.Intent {
 	case "Agent":
 		if bare, fork := strings.CutPrefix(input, "%"); fork {
 			name := strings.TrimSuffix(bare, "!")
-			return troupe.Spawn{Description: "helper", Name: name, Prompt: "help as " + name, Fork: true, Wait: name != bare}
+			return troupe.Spawn{Description: "helper", Name: name, Prompt: "help as " + name, Fork: true,
+				Wait: name != bare}
 		}
 		bare := strings.TrimPrefix(input, "&")
 		return troupe.Spawn{Description: "helper", Name: bare, Prompt: "help", Background: bare != input}

@@ -224,7 +224,7 @@ func (t *tree) load(tx store.Tx, id troupe.SessionID, how loading) (*actor, erro
 	if at := st.Fork; at != nil {
 		o, err := t.origins.find(tx, *at, nil)
 		if err == nil {
-			a.inherit(o)
+			o.give(a)
 		} else { // it is told when the session goes on: nobody else's work depends on it
 			t.h.d.Log.Warn("read what a fork goes on from", "session", id, "err", err)
 		}

@@ -9,7 +9,7 @@ import (
 
 // ForkPoint is where a fork of the session as it is now goes on from: behind its last whole reply. An error is for who
 // wants the fork.
-func (s *State) ForkPoint() (*troupe.Fork, error) {
+func ForkPoint(s *State) (*troupe.Fork, error) {
 	switch {
 	case s.Fork != nil || s.Profile.Fork:
 		return nil, errForkOfFork
@@ -73,9 +73,10 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 	return o, nil
 }
 
-// Inherit gives a fork what its parent knew: files that were read count as read, and what was told as told. What its own
+// Give has a fork know what its parent did: files that were read count as read, and what was told as told. What its
+// own
 // log says since stands above it.
-func (s *State) Inherit(o *Origin) {
+func (o *Origin) Give(s *State) {
 	files := maps.Clone(s.Files)
 	if s.Files = maps.Clone(o.files); s.Files == nil {
 		s.Files = make(map[string]string)
@@ -94,9 +95,11 @@ func (s *State) Inherit(o *Origin) {
 }
 
 var (
-	errForkOfFork = forkError("a fork starts no forks of its own: do the work here, or start an agent of another type " +
+	errForkOfFork = forkError("a fork starts no forks of its own: do the work here, or start an agent of another " +
+		"type " +
 		"with all that it needs in its prompt")
-	errNothingToFork = forkError("there is nothing to fork yet: the conversation has no reply since it began, or since " +
+	errNothingToFork = forkError("there is nothing to fork yet: the conversation has no reply since it began, or " +
+		"since " +
 		"its summary")
 )
 

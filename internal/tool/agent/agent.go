@@ -79,7 +79,8 @@ func Decode(input string) (troupe.Spawn, error) {
 	if in.Fork {
 		if what := notOfForks(in); what != "" {
 			return troupe.Spawn{}, &tool.InputError{Tool: Name,
-				Problem: "`" + what + "` cannot be given for a fork, which has what this conversation has; leave it or `fork` out"}
+				Problem: "`" + what + "` cannot be given for a fork, which has what this conversation has; leave it " +
+					"or `fork` out"}
 		}
 	}
 	// Names are parts of paths such as main/Auth Explorer, and stand on one line of a list.
