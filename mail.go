@@ -29,13 +29,15 @@ const (
 	MailModel MailKind = "model"
 	// MailCompact has the receiver shorten its conversation; Blocks may say what to keep.
 	MailCompact MailKind = "compact"
+	// MailFork has the receiver forked for what Blocks say; Forked is set.
+	MailFork MailKind = "fork"
 )
 
 // Control reports whether mail of this kind is acted on as soon as it arrives, instead of
 // becoming part of the conversation when its turn comes.
 func (k MailKind) Control() bool {
 	switch k {
-	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact:
+	case MailStop, MailAnswer, MailGrant, MailModel, MailCompact, MailFork:
 		return true
 	case MailPrompt, MailTaskEnded, MailNotice:
 	}
@@ -55,7 +57,7 @@ type Mail struct {
 	Kind   MailKind  `json:"kind"`
 	SentAt time.Time `json:"sent_at"`
 
-	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact
+	Blocks []Block `json:"blocks,omitempty"` // MailPrompt, MailNotice, MailCompact, MailFork
 	// Brief is what the runtime tells besides: before the first words, and in a notice what of it
 	// has changed.
 	Brief *Brief `json:"brief,omitempty"`
@@ -70,6 +72,7 @@ type Mail struct {
 	Rule   *Rule    `json:"rule,omitempty"`   // MailGrant
 	Mode   Mode     `json:"mode,omitempty"`   // MailGrant; of auto Model is the one that judges
 	Model  string   `json:"model,omitempty"`  // MailModel
+	Forked *Forked  `json:"forked,omitempty"` // MailFork
 	// Quiet mail wakes nobody: the receiver has itself been told to stop.
 	Quiet bool `json:"quiet,omitempty"`
 }
@@ -85,7 +88,7 @@ func (m Mail) Wakes() bool {
 		return true
 	case MailTaskEnded:
 		return !m.Quiet
-	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel:
+	case MailNotice, MailStop, MailAnswer, MailGrant, MailModel, MailFork:
 	}
 	return false
 }
@@ -103,6 +106,13 @@ type Stop struct {
 	// Void takes earlier stops of the run back: it was resumed before they had ended it.
 	Void bool   `json:"void,omitempty"`
 	By   string `json:"by"` // who wanted it, for people
+}
+
+// Forked is a wish for a fork, and what came of it: the task that it is, or why there is none.
+type Forked struct {
+	Title   string `json:"title"` // what it is for, in a few words
+	Task    *Task  `json:"task,omitempty"`
+	Refused string `json:"refused,omitempty"`
 }
 
 // Outcome is the typed result of one task: of one run of a session, or of a command.

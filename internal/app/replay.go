@@ -92,6 +92,8 @@ func Unplayable(sent []replay.Sent) string {
 			what = "another model"
 		case troupe.MailCompact:
 			what = "an order to shorten the conversation"
+		case troupe.MailFork:
+			what = "an order to fork " + s.Agent
 		case troupe.MailAnswer, troupe.MailTaskEnded:
 		}
 		if count[what]++; count[what] == 1 {

@@ -117,6 +117,11 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		return wire.Sent{}, &troupe.UserError{Problem: "there is nothing to send", Hint: "Give the message some words.",
 			Code: troupe.ExitUsage}
 	}
+	if m.Fork {
+		if err := forkable(s, m.Cancel); err != nil {
+			return wire.Sent{}, err
+		}
+	}
 	prompt, stop := promptID(), troupe.MailID("stop:"+rand.Text())
 	said, err := a.command(ctx, s, a.app.Mask(m.Text))
 	if err != nil {
@@ -127,6 +132,11 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 	hosted := a.app.hosting(s.Root) != nil
 	out := wire.Sent{Session: id, Mail: prompt, Effect: "resumes"}
 	here, err := a.post(ctx, s.Root, func(tx store.Tx) ([]troupe.Mail, error) {
+		if m.Fork {
+			out.Effect = "forks"
+			return []troupe.Mail{{ID: prompt, To: id, Kind: troupe.MailFork, Blocks: blocks, Uses: said.uses,
+				Typed: said.typed, Forked: &troupe.Forked{Title: title(troupe.JoinText(blocks))}}}, nil
+		}
 		halt := troupe.Stop{Tree: true, By: a.caller.String()}
 		_, live, err := session.StopMail(tx, id, halt, a.app.env.Now(), stop)
 		if err != nil {
@@ -148,6 +158,25 @@ func (a steering) Send(ctx context.Context, id troupe.SessionID, m wire.Message)
 		out.Effect = "waits"
 	}
 	return out, err
+}
+
+// forkable says why a session cannot be forked, as far as that can be told from without.
+func forkable(s troupe.Session, cancel bool) error {
+	out := &troupe.UserError{Code: troupe.ExitUsage}
+	switch {
+	case cancel:
+		out.Problem = "a message is either for a fork or for the session that is to stop"
+		out.Hint = "Send the fork its words, then stop the session: troupe stop " + string(s.ID)
+	case s.Type == troupe.ForkAgent:
+		out.Problem = "a fork is not forked again"
+		out.Hint = "Send the words to it, or fork the agent that it was made of: " + string(s.Parent)
+	case s.Tally.Turns == 0:
+		out.Problem = "there is nothing to fork yet: the session has no reply of its model"
+		out.Hint = "Send it the words without a fork, or wait for its first reply."
+	default:
+		return nil
+	}
+	return out
 }
 
 // Stop ends the run of a session. A stop of the tree reaches its tasks in the background too,

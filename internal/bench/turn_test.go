@@ -159,3 +159,5 @@ func (reading) Access() troupe.Access { return troupe.Access{Class: troupe.Class
 func (reading) Run(context.Context, tool.Env) (tool.Output, error) {
 	return tool.Output{Blocks: []troupe.Block{troupe.Text(strings.Repeat("0123456789abcdef", 128))}}, nil
 }
+
+func (m *encoding) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile { return of }

@@ -27,6 +27,12 @@ func (a *actor) deliver(ctx context.Context, mail []troupe.Mail) error {
 	a.unread = without(a.unread, mail)
 	var words []troupe.Mail
 	for _, m := range mail {
+		if m.Kind == troupe.MailFork {
+			if err := a.births.forkFor(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
 		body := a.act(m)
 		if body == nil {
 			m.Ended = a.tasks.withOutputFile(m.Ended)
@@ -103,7 +109,7 @@ func (a *actor) act(m troupe.Mail) troupe.Body {
 	case troupe.MailModel:
 		a.convo = conversation{}
 		return troupe.ModelChanged{Model: m.Model, Why: "it was chosen", Mail: m.ID, Caller: m.Caller}
-	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact:
+	case troupe.MailPrompt, troupe.MailNotice, troupe.MailStop, troupe.MailCompact, troupe.MailFork:
 	}
 	return nil
 }

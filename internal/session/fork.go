@@ -129,6 +129,55 @@ func (bs *births) origin(ctx context.Context, at troupe.Fork) (o *origin, err er
 	return o, err
 }
 
+// forkFor starts the fork that a person wants, and notes it where the session has its mail. One that cannot be is noted
+// with the reason.
+func (bs *births) forkFor(ctx context.Context, m troupe.Mail) error {
+	wish := *m.Forked
+	b, err := bs.fork(troupe.Spawn{})
+	var from *origin
+	if err == nil {
+		from, err = bs.origin(ctx, *b.Fork)
+	}
+	s := &bs.a.st.Session
+	b.Root, b.Parent, b.Coord, b.From = bs.a.root, bs.a.id, turn.NextFork(&bs.a.st), ""
+	b.Title, b.Depth, b.Cwd = wish.Title, s.Depth+1, s.Cwd
+	b.Prompt, b.Spoken, b.Brief, b.Background = m.Blocks, fleet.Spoken{Uses: m.Uses, Typed: m.Typed}, forkBrief(), true
+	b.Caller = m.Caller
+	defer bs.a.tree.buffer(troupe.ChildID(bs.a.id, b.Coord))()
+	var born []fleet.Born
+	txErr := bs.a.transact(ctx, func(tx store.Tx, emit func(troupe.Body) error) error {
+		why := err
+		if why == nil {
+			var err error
+			if born, err = fleet.Spawn(tx, bs.a.h.d.Owner, bs.a.h.d.Now(), []fleet.Birth{b}); err != nil {
+				return err
+			}
+			why = born[0].Refused
+		}
+		m.Forked = &wish
+		if why != nil {
+			wish.Task, wish.Refused = nil, why.Error()
+		} else {
+			wish.Task, wish.Refused = bs.a.h.agentTask(born[0].State.Session, b.Coord, true), ""
+		}
+		if err := tx.MarkDelivered(bs.a.id, s.Seq+1, []troupe.MailID{m.ID}); err != nil {
+			return fmt.Errorf("mark mail delivered: %w", err)
+		}
+		return emit(troupe.MailDelivered{Mail: []troupe.Mail{m}})
+	})
+	if txErr != nil {
+		return txErr
+	}
+	if m.Forked.Task != nil {
+		bs.a.tree.start(ctx, born[0], from)
+	}
+	return nil
+}
+
+// byPerson reports whether a child was made because a person wanted it: its end wakes no parent, which has not asked for
+// it and reads of it with what comes next.
+func byPerson(at troupe.Coord) bool { return at.Reply == 0 }
+
 // give has a fork go on from the origin.
 func (o *origin) give(a *actor) {
 	a.convo.origin = o

@@ -115,7 +115,7 @@ func (a *actor) end(ctx context.Context, act turn.End) error {
 		if err != nil {
 			return err
 		}
-		mail.Quiet = quiet || stopped
+		mail.Quiet = quiet || stopped || byPerson(s.Coord)
 		if _, err := tx.Send(mail); err != nil {
 			return fmt.Errorf("tell %s of its child's end: %w", s.Parent, err)
 		}

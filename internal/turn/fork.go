@@ -19,6 +19,9 @@ func ForkPoint(s *State) (*troupe.Fork, error) {
 	return &troupe.Fork{Session: s.Session.ID, Generation: s.last.generation, Seq: s.last.seq}, nil
 }
 
+// NextFork are the coordinates of the next fork that a person has made of the session. No call has them.
+func NextFork(s *State) troupe.Coord { return troupe.Coord{Call: s.forks} }
+
 // Origin is what a fork has of its parent: the conversation up to a reply, and what the parent knew then.
 type Origin struct {
 	// Sent are the messages that the parent's model had been sent, and Reply what it answered.

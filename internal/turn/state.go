@@ -80,6 +80,7 @@ type exchange struct {
 	skills      following   // the skills that it uses
 	mute        mute        // of its agents, the one whose model was silent for longest when it was ended in this run
 	hooks       hooked
+	forks       int  // that people had it make
 	compactOnly bool // the run was begun for a summary, and nobody has said anything since
 }
 

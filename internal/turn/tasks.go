@@ -123,6 +123,12 @@ func (f *fold) delivered(b troupe.MailDelivered) error {
 			f.said(m, len(b.Mail) == 1)
 			f.restartClock(m)
 			f.prompted(m)
+		case troupe.MailFork:
+			if m.Forked.Task != nil {
+				f.setTask(*m.Forked.Task)
+				f.s.forks++
+			}
+			continue // its words are the fork's
 		case troupe.MailAnswer, troupe.MailGrant, troupe.MailModel:
 			// Acted on by events of their own; here it came too late.
 		}

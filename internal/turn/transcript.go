@@ -131,7 +131,8 @@ func mailBlocks(m troupe.Mail) []troupe.Block {
 			return append([]troupe.Block{troupe.Text(m.Brief.String())}, m.Blocks...)
 		}
 		return m.Blocks
-	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact:
+	case troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailModel, troupe.MailCompact,
+		troupe.MailFork:
 	}
 	return nil
 }

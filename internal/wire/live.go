@@ -23,6 +23,8 @@ type Message struct {
 	Spoken
 	// Cancel has the session stop after the step it is in; the words are in its log by then.
 	Cancel bool `json:"cancel,omitempty"`
+	// Fork has a fork of the session do what the text says; the session itself goes on as it was.
+	Fork bool `json:"fork,omitempty"`
 }
 
 // Sent says what became of a message.
@@ -30,7 +32,7 @@ type Sent struct {
 	Session troupe.SessionID `json:"session"`
 	Mail    troupe.MailID    `json:"mail"`
 	// Effect is what happens now: "steers" a run under way, "resumes" one that had ended, or
-	// "waits" because no process runs the session; it is read when somebody resumes it.
+	// "waits" because no process runs the session; it is read when somebody resumes it. "forks": a fork begins.
 	Effect string `json:"effect"`
 }
 

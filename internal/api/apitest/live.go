@@ -64,6 +64,7 @@ func Live(t *testing.T, a api.API, caller troupe.Caller) {
 	l.whole(root, late)
 	l.leave(root)
 	l.child()
+	l.fork()
 	l.machine()
 	// What writes was played, or it leaves no event: a new verb has to be put into one of the lists.
 	looks := []string{
@@ -313,7 +314,6 @@ func (l *live) goesOn(root troupe.SessionID) {
 		m, ok := b.(troupe.ModelChanged)
 		return m.Caller, ok
 	})
-	at = l.seq(root)
 	l.ok(a.Compact(ctx, root, "keep it"))
 	l.ok(a.Wait(ctx, root))
 	l.caused("Compact", root, at, mailOf(troupe.MailCompact))
@@ -411,6 +411,40 @@ func (l *live) child() {
 	if c, err := a.Find(ctx, string(child.ID), ""); err != nil || c.Status != troupe.Cancelled || c.Running {
 		l.t.Errorf("the child is %+v, %v", c, err)
 	}
+}
+
+const says = `
+replies:
+  - agent: fork
+    turn: 1
+    text: did it beside
+  - agent: main
+    text: done
+`
+
+// fork has a fork of a session do something: it goes on from what the session knows, which is not woken by its end.
+func (l *live) fork() {
+	l.t.Helper()
+	ctx, a := l.t.Context(), l.a
+	l.write("says.yaml", says)
+	b, err := a.Begin(ctx, wire.Begin{Prompt: "go", Cwd: l.dir, Model: "script:says.yaml"})
+	l.ok(err)
+	l.ok(a.Wait(ctx, b.Root))
+	at := l.seq(b.Root)
+	sent, err := a.Send(ctx, b.Root, wire.Message{Text: "beside it", Fork: true})
+	if err != nil || sent.Effect != "forks" {
+		l.t.Errorf("sent is %+v, %v", sent, err)
+	}
+	l.ok(a.Wait(ctx, b.Root))
+	l.caused("Send", b.Root, at, mailOf(troupe.MailFork))
+	t, err := a.Tree(ctx, b.Root)
+	l.ok(err)
+	if len(t.Sessions) != 2 || t.Sessions[1].Type != troupe.ForkAgent || t.Sessions[1].Status != troupe.Completed ||
+		t.Sessions[0].Run != 1 {
+		l.t.Errorf("the tree is %+v", t.Sessions)
+	}
+	_, err = a.Send(ctx, t.Sessions[1].ID, wire.Message{Text: "again", Fork: true})
+	l.fails("the fork of a fork", err, nil)
 }
 
 // agents looks at the types of agent.

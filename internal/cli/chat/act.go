@@ -496,3 +496,22 @@ func resume(ctx context.Context, v *conversation, which string) error {
 	v.letGo()
 	return v.take(ctx, t, false)
 }
+
+// forkAgent has a fork of the agent that words go to do something.
+func forkAgent(ctx context.Context, v *conversation, words string) error {
+	switch {
+	case words == "":
+		return &troupe.UserError{Problem: "/fork takes what the fork is to do", Hint: "As: /fork write tests for this"}
+	case v.tree == nil:
+		return &troupe.UserError{Problem: "there is nothing to fork yet", Hint: "Say something first."}
+	}
+	m, notes := attach(v.trees.next.Cwd, v.home, words)
+	for _, n := range notes {
+		v.say("  " + console.Clean(n))
+	}
+	m.Fork = true
+	return v.tree.held(ctx, func() error {
+		_, err := v.trees.api.Send(ctx, listener(v), m)
+		return err
+	})
+}

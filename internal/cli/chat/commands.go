@@ -64,6 +64,8 @@ func commands() []command {
 		{name: "undo", args: "[TURN|redo]",
 			help: "take back what tools did to files, or take that back; `troupe undo main --list` lists turns",
 			run:  planUndo},
+		{name: "fork", args: "PROMPT", help: "have a copy of the agent do something beside it, with all that it knows",
+			run: forkAgent},
 		{name: "background", args: "[NAME|#]", help: "what is waited for goes on in the background: all, or one agent",
 			aliases: []string{"bg"}, run: background},
 		{name: "foreground", args: "NAME|#|TASK", help: "follow an agent's work, or a command; Esc returns",

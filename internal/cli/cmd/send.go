@@ -17,14 +17,18 @@ import (
 
 // newSend makes the command.
 func newSend(c *console.Console) *cobra.Command {
-	var asJSON, stop, take bool
+	var asJSON, stop, fork, take bool
 	cmd := &cobra.Command{
 		Use: "send ID|NAME [text]", Short: "Send a message to an agent: steer it, or have it continue",
 		Long: `Send a message to an agent, from any terminal. A running agent reads it before its next model
 call. An agent that has ended continues with it if the session's process is still running;
-otherwise the message waits until you resume the session.`,
+otherwise the message waits until you resume the session.
+
+With --fork a copy of the agent does it instead: it begins with all that the agent knows, works beside it, and
+tells it in the end.`,
 		Example: `troupe send 7k3f "use the v2 API instead"
 troupe send "main/Auth Explorer" --cancel "that is enough, thank you"
+troupe send main --fork "write the release notes for what you did"
 git diff | troupe send main -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -41,7 +45,7 @@ git diff | troupe send main -`,
 			if err != nil {
 				return err
 			}
-			m.Cancel = stop
+			m.Cancel, m.Fork = stop, fork
 			return c.With(cmd.Context(), troupe.SurfaceCommand, func(h *home.Home) error {
 				if err := takeOver(cmd.Context(), c, h, args[0], take); err != nil {
 					return err
@@ -51,6 +55,7 @@ git diff | troupe send main -`,
 		},
 	}
 	cmd.Flags().BoolVar(&stop, "cancel", false, "Have it stop after the step it is in, once it has read this")
+	cmd.Flags().BoolVar(&fork, "fork", false, "Have a copy of it do this, with all that it knows, while it goes on")
 	takeOverFlag(cmd, &take)
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -130,6 +135,8 @@ func sentText(t wire.Tree, s wire.Sent, cancel bool) string {
 	switch {
 	case s.Effect == "waits":
 		return later(t)
+	case s.Effect == "forks":
+		return "a fork of it begins; `troupe tasks " + string(t.Root()) + "` shows it"
 	case s.Effect == "resumes":
 		return "it had ended and goes on with this"
 	case cancel:

@@ -252,6 +252,10 @@ func (v *View) delivered(a *agent, b troupe.MailDelivered) {
 				}
 				v.line(a, fmt.Sprintf("● %s %s%s:", o.Task, console.EndWord(string(o.TaskStatus())), after), o.Name)
 			}
+		case troupe.MailFork:
+			if m.Forked.Refused != "" {
+				v.line(a, v.paint(33, "no fork was started:"), m.Forked.Refused)
+			}
 		case troupe.MailNotice, troupe.MailStop, troupe.MailAnswer, troupe.MailGrant, troupe.MailCompact,
 			troupe.MailModel:
 		}
