@@ -256,7 +256,10 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 	}
 	out := wire.Cost{
 		SessionID: s.Root, Usage: report.Usage, CostUSD: report.CostUSD, Unpriced: report.Unpriced,
-		Agents: report.Agents, Limits: []wire.Limit{},
+		Limits: []wire.Limit{},
+	}
+	if out.Agents, out.Shared, err = a.shared(ctx, report.Agents); err != nil {
+		return wire.Cost{}, err
 	}
 	if out.Spared, err = a.spared(ctx, events, report.Agents); err != nil {
 		return wire.Cost{}, err
@@ -275,4 +278,46 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 		}
 	}
 	return out, nil
+}
+
+// shared finds what each session's first call has read from the provider's cache: nothing of it was the session's own.
+// total is nil if that is nothing.
+func (a sessions) shared(ctx context.Context, agents []wire.Session) (out []wire.Account, total *wire.Shared, err error) {
+	for _, s := range agents {
+		first, err := a.firstReply(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		account := wire.Account{Session: s}
+		if n := first.Usage.CacheRead; n > 0 {
+			account.Shared = &wire.Shared{Tokens: n}
+			if i, ok := a.app.models.info(s.Model); ok && i.Priced {
+				account.Shared.SavedUSD = i.Saved(n).Dollars()
+			}
+			if total == nil {
+				total = &wire.Shared{}
+			}
+			total.Tokens, total.SavedUSD = total.Tokens+n, total.SavedUSD+account.Shared.SavedUSD
+		}
+		out = append(out, account)
+	}
+	return out, total, nil
+}
+
+// firstReply is the first one of a session; the zero value if it has none.
+func (a sessions) firstReply(ctx context.Context, s wire.Session) (troupe.Replied, error) {
+	const page = 32
+	for after := int64(0); s.Turns > 0; {
+		events, err := a.app.trees.events(ctx, s.ID, after, page)
+		if err != nil || len(events) == 0 {
+			return troupe.Replied{}, err
+		}
+		for _, e := range events {
+			if b, ok := e.Body.(troupe.Replied); ok {
+				return b, nil
+			}
+		}
+		after = events[len(events)-1].Seq
+	}
+	return troupe.Replied{}, nil
 }

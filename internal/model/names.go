@@ -38,6 +38,12 @@ func (i Info) Cost(u troupe.Usage) troupe.Money {
 	return i.Price.Cost(u)
 }
 
+// Saved is what n tokens cost less when they are read from the provider's cache than when a request writes them there.
+func (i Info) Saved(n int64) troupe.Money {
+	written := max(i.Cost(troupe.Usage{CacheWrite: n}), i.Cost(troupe.Usage{Input: n}))
+	return max(0, written-i.Cost(troupe.Usage{CacheRead: n}))
+}
+
 // Catalog knows models by name. It does not change; all methods are safe for concurrent use.
 type Catalog struct {
 	providers map[string]*provider

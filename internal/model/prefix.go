@@ -31,6 +31,8 @@ type PrefixChecker struct {
 // tip is the last request known of one conversation.
 type tip struct {
 	parts []part
+	ends  []int // how many parts earlier requests of the conversation had
+	fork  bool  // it is a fork's
 	// waiting counts conversations that stand at exactly this request. It can exceed one
 	// where nothing but the bytes tells conversations apart: several workers may be sent
 	// the same first prompt and go different ways from there.

@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
@@ -12,8 +13,9 @@ import (
 // Conversations are told apart by their tools, system and first message; among several that
 // began alike, a request must go on from one of those that are known. A body that holds a
 // model's reply but continues none of them is refused, unless midway says that requests may
-// also come from the middle of a conversation (a process that was started again).
-func (c *PrefixChecker) CheckConversation(body []byte, midway bool) error {
+// also come from the middle of a conversation (a process that was started again). A fork goes on from any request of a
+// conversation that is known, and not only from its last.
+func (c *PrefixChecker) CheckConversation(body []byte, midway, fork bool) error {
 	r, err := c.splitBody(body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrPrefix, err)
@@ -34,9 +36,13 @@ func (c *PrefixChecker) CheckConversation(body []byte, midway bool) error {
 	best := -1
 	for i, t := range c.tips[key] {
 		n := common(t.parts, r.parts)
-		if n == len(t.parts) && (best < 0 || n > len(c.tips[key][best].parts)) {
+		if t.fork == fork && n == len(t.parts) && (best < 0 || n > len(c.tips[key][best].parts)) {
 			best = i
 		}
+	}
+	if best < 0 && fork && c.branches(key, r) {
+		c.add(key, tip{parts: r.parts, waiting: 1, fork: true})
+		return nil
 	}
 	if best < 0 {
 		return c.refuse(key, r, midway)
@@ -46,11 +52,20 @@ func (c *PrefixChecker) CheckConversation(body []byte, midway bool) error {
 	case len(t.parts) == len(r.parts): // sent again
 	case t.waiting > 1:
 		t.waiting--
-		c.add(key, tip{parts: r.parts, waiting: 1})
+		c.add(key, tip{parts: r.parts, waiting: 1, fork: fork})
 	default:
+		t.ends = append(t.ends, len(t.parts))
 		t.parts = r.parts
 	}
 	return nil
+}
+
+// branches reports whether a request begins with all of one that a conversation had before.
+func (c *PrefixChecker) branches(key string, r bodyParts) bool {
+	return slices.ContainsFunc(c.tips[key], func(t tip) bool {
+		n := common(t.parts, r.parts)
+		return n == len(t.parts) || slices.ContainsFunc(t.ends, func(end int) bool { return end <= n })
+	})
 }
 
 func (c *PrefixChecker) refuse(key string, r bodyParts, midway bool) error {

@@ -77,21 +77,21 @@ func TestPrefixBodies(t *testing.T) {
 	c := NewPrefixChecker(10)
 	for _, b := range [][]byte{body(user1m), body(user1, reply1, result1),
 		body(user1, reply1, result2, reply2, user1m)} {
-		if err := c.CheckConversation(b, false); err != nil {
+		if err := c.CheckConversation(b, false, false); err != nil {
 			t.Errorf("cache marks count: %v", err)
 		}
 	}
-	err := c.CheckConversation(body(user1, reply1x, result2, reply2, user1, user1), false)
+	err := c.CheckConversation(body(user1, reply1x, result2, reply2, user1, user1), false, false)
 	if !errors.Is(err, ErrPrefix) || !strings.Contains(err.Error(), "messages[1]") {
 		t.Errorf("a changed input passed: %v", err)
 	}
 	other := strings.Replace(string(body(user1, reply1, result1)), `"text":"s"`, `"text":"S"`, 1)
-	if err := c.CheckConversation([]byte(other), false); !errors.Is(err, ErrPrefix) ||
+	if err := c.CheckConversation([]byte(other), false, false); !errors.Is(err, ErrPrefix) ||
 		!strings.Contains(err.Error(), "its tools, system and first message") {
 		t.Errorf("a changed system prompt passed: %v", err)
 	}
 	for _, broken := range []string{"", "[]", "{", `{"messages":[]}`, `{"messages":[`} {
-		if err := c.CheckConversation([]byte(broken), false); !errors.Is(err, ErrPrefix) {
+		if err := c.CheckConversation([]byte(broken), false, false); !errors.Is(err, ErrPrefix) {
 			t.Errorf("%q: %v", broken, err)
 		}
 	}
@@ -103,13 +103,13 @@ func TestPrefixConversations(t *testing.T) {
 	c := NewPrefixChecker(10)
 	ok := func(b []byte) {
 		t.Helper()
-		if err := c.CheckConversation(b, false); err != nil {
+		if err := c.CheckConversation(b, false, false); err != nil {
 			t.Errorf("refused: %v", err)
 		}
 	}
 	bad := func(b []byte) {
 		t.Helper()
-		if err := c.CheckConversation(b, false); !errors.Is(err, ErrPrefix) {
+		if err := c.CheckConversation(b, false, false); !errors.Is(err, ErrPrefix) {
 			t.Errorf("passed, err = %v", err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestPrefixConversations(t *testing.T) {
 	bad(body(user1, reply2, user1)) // there were only two of them
 	bad(body(user1, reply1, user1, reply2, user1))
 	bad(body(reply2, reply1, user1))
-	if err := c.CheckConversation(body(reply2, reply1, user1), true); err != nil {
+	if err := c.CheckConversation(body(reply2, reply1, user1), true, false); err != nil {
 		t.Errorf("midway: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func FuzzUnmarked(f *testing.F) {
 		if strings.Contains(v, "cache_control") && len(once) > len(v) {
 			t.Errorf("grew: %q to %q", v, once)
 		}
-		_ = NewPrefixChecker(1).CheckConversation([]byte(v), false)
+		_ = NewPrefixChecker(1).CheckConversation([]byte(v), false, false)
 	})
 }
 
@@ -150,5 +150,28 @@ func BenchmarkPrefixCheck(b *testing.B) {
 		if err := c.Check("k", msgs[0], msgs); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestForksBranch: a fork goes on from an earlier request of a conversation, and from nothing else.
+func TestForksBranch(t *testing.T) {
+	t.Parallel()
+	c := NewPrefixChecker(10)
+	grown := [][]byte{body(user1), body(user1, reply1, result1), body(user1, reply1, result1, reply2, user1)}
+	for _, b := range grown {
+		if err := c.CheckConversation(b, false, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const other = `{"role":"user","content":[{"type":"text","text":"beside it"}]}`
+	fork := body(user1, reply1, other)
+	if err := c.CheckConversation(fork, false, false); !errors.Is(err, ErrPrefix) {
+		t.Errorf("a request that is no fork's branched: %v", err)
+	}
+	if err := c.CheckConversation(fork, false, true); err != nil {
+		t.Errorf("a fork: %v", err)
+	}
+	if err := c.CheckConversation(body(user1, reply1, other, reply2, user1), false, true); err != nil {
+		t.Errorf("the fork goes on: %v", err)
 	}
 }

@@ -161,8 +161,29 @@ type Cost struct {
 	CostUSD   float64          `json:"cost_usd"`
 	Unpriced  []string         `json:"unpriced,omitempty"`
 	Limits    []Limit          `json:"limits"`
-	Agents    []Session        `json:"agents"`
+	Agents    []Account        `json:"agents"`
+	Shared    *Shared          `json:"shared,omitempty"`
 	Spared    *Spared          `json:"spared,omitempty"`
+}
+
+// Sessions are those of the accounts.
+func (c Cost) Sessions() (out []Session) {
+	for _, a := range c.Agents {
+		out = append(out, a.Session)
+	}
+	return out
+}
+
+// Account is a session with what it has saved by sharing.
+type Account struct {
+	Session
+	Shared *Shared `json:"shared,omitempty"`
+}
+
+// Shared is what first calls of sessions have read from the provider's cache, where others had it written.
+type Shared struct {
+	Tokens   int64   `json:"tokens"`
+	SavedUSD float64 `json:"saved_usd" doc:"Against writing them to the cache; 0 where no price is known"`
 }
 
 // Spared is what the main agent was told of instructions and agents of some types are not.

@@ -274,7 +274,7 @@ func (w *World) Cost(_ context.Context, id troupe.SessionID) (wire.Cost, error) 
 	return wire.Cost{
 		SessionID: id, Usage: s.Tally.Usage, CostUSD: 0.0123, Unpriced: []string{"script/x"},
 		Limits: []wire.Limit{{Name: "tokens", Used: 15, Limit: 1000}, {Name: "cost_usd", Used: 0.0123, Limit: 5}},
-		Agents: []wire.Session{w.shape(s)},
+		Agents: []wire.Account{{Session: w.shape(s)}},
 	}, nil
 }
 

@@ -371,6 +371,9 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 			fmt.Fprintf(&b, "  limit of %s: %s used (%s)\n", name, used, share)
 		}
 	}
+	if s := c.Shared; s != nil && s.SavedUSD > 0 {
+		fmt.Fprintf(&b, "  saved by agents that begin alike: %s\n", troupe.Dollars(s.SavedUSD))
+	}
 	for _, a := range c.Agents {
 		fmt.Fprintf(&b, "  %s %s tokens %s\n", troupe.Dollars(a.CostUSD), troupe.FormatTokens(a.Usage.Total()),
 			console.Middle(console.Line(a.Path, 0), 40))
@@ -378,7 +381,7 @@ func showCost(ctx context.Context, v *conversation, _ string) error {
 	if len(c.Unpriced) > 0 {
 		fmt.Fprintln(&b, console.Unpriced(c.Unpriced))
 	}
-	if cut := console.Cut(c.Agents); cut != "" {
+	if cut := console.Cut(c.Sessions()); cut != "" {
 		fmt.Fprintln(&b, cut)
 	}
 	v.say(b.String())

@@ -47,17 +47,29 @@ func showCost(ctx context.Context, c *console.Console, a api.API, ref string, as
 
 func writeCost(c *console.Console, bill wire.Cost) error {
 	type col = console.Column
-	t := c.Table(col{Title: "AGENT"}, col{Title: "MODEL", Spare: 6}, col{Title: "TURNS", Spare: 2},
-		col{Title: "INPUT", Spare: 4}, col{Title: "CACHED", Spare: 3}, col{Title: "WRITTEN", Spare: 5},
-		col{Title: "OUTPUT", Spare: 4}, col{Title: "COST"}, col{Title: "TIME"})
+	cols := []col{{Title: "AGENT"}, {Title: "MODEL", Spare: 7}, {Title: "TURNS", Spare: 2}, {Title: "INPUT", Spare: 4},
+		{Title: "CACHED", Spare: 3}, {Title: "WRITTEN", Spare: 5}, {Title: "OUTPUT", Spare: 4}, {Title: "COST"},
+		{Title: "TIME"}}
+	if bill.Shared != nil {
+		cols = append(cols, col{Title: "SAVED", Spare: 6})
+	}
+	t := c.Table(cols...)
+	row := func(who, model string, turns int, u troupe.Usage, cost float64, time string, s *wire.Shared) {
+		cells := []any{who, model, turns, troupe.FormatTokens(u.Input), troupe.FormatTokens(u.CacheRead),
+			troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time}
+		if bill.Shared != nil {
+			cells = append(cells, saved(s))
+		}
+		t.Row(cells...)
+	}
 	turns := 0
 	for _, a := range bill.Agents {
-		costRow(t, console.Middle(console.Line(a.Path, 0), 40), console.Model(a.Model), a.Turns, a.Usage, a.CostUSD,
-			console.Duration(a.ActiveMS))
+		row(console.Middle(console.Line(a.Path, 0), 40), console.Model(a.Model), a.Turns, a.Usage, a.CostUSD,
+			console.Duration(a.ActiveMS), a.Shared)
 		turns += a.Turns
 	}
 	if len(bill.Agents) > 1 {
-		costRow(t, "all", "", turns, bill.Usage, bill.CostUSD, "")
+		row("all", "", turns, bill.Usage, bill.CostUSD, "", bill.Shared)
 	}
 	if err := t.Write(); err != nil {
 		return err
@@ -65,8 +77,16 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	if len(bill.Unpriced) > 0 {
 		fmt.Fprintln(c.Out, console.Unpriced(bill.Unpriced))
 	}
-	if cut := console.Cut(bill.Agents); cut != "" {
+	if cut := console.Cut(bill.Sessions()); cut != "" {
 		fmt.Fprintln(c.Out, cut)
+	}
+	if s := bill.Shared; s != nil {
+		money := saved(s)
+		if money != "" {
+			money = ", which saved " + money
+		}
+		fmt.Fprintf(c.Out, "%s tokens of first calls were read from the cache, where other agents had written them%s\n",
+			troupe.FormatTokens(s.Tokens), money)
 	}
 	if s := bill.Spared; s != nil {
 		fmt.Fprintf(c.Out, "about %s tokens of instructions were not sent in %s of %s that need none\n",
@@ -84,8 +104,10 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	return w.Flush()
 }
 
-func costRow(t *console.Table, who, model string, turns int, u troupe.Usage, cost float64, time string) {
-	t.Row(who, model, turns, troupe.FormatTokens(u.Input),
-		troupe.FormatTokens(u.CacheRead), troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output),
-		troupe.Dollars(cost), time)
+// saved is what sharing has saved; "" if that is nothing, or not known.
+func saved(s *wire.Shared) string {
+	if s == nil || s.SavedUSD <= 0 {
+		return ""
+	}
+	return troupe.Dollars(s.SavedUSD).String()
 }

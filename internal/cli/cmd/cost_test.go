@@ -16,11 +16,13 @@ func TestWriteCost(t *testing.T) {
 	usage := troupe.Usage{Input: 1200, CacheRead: 30_000, CacheWrite: 900, Output: 500}
 	bill := wire.Cost{
 		Usage: usage.Add(usage), CostUSD: 1.5, Unpriced: []string{"script/x"},
-		Agents: []wire.Session{
-			{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958, ActiveMS: 61_000},
-			{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage, CostUSD: 0.0042,
-				ActiveMS: 900},
+		Agents: []wire.Account{
+			{Session: wire.Session{Path: "main", Model: "anthropic/x", Turns: 2, Usage: usage, CostUSD: 1.4958,
+				ActiveMS: 61_000}},
+			{Session: wire.Session{Path: "main/Auth\u202eExplorer", Model: "script/x", Turns: 1, Usage: usage,
+				CostUSD: 0.0042, ActiveMS: 900}, Shared: &wire.Shared{Tokens: 30_000, SavedUSD: 0.0345}},
 		},
+		Shared: &wire.Shared{Tokens: 30_000, SavedUSD: 0.0345},
 		Limits: []wire.Limit{{Name: "tokens", Used: 65_200, Limit: 100_000}, {Name: "cost_usd", Used: 1.5, Limit: 5},
 			{Name: "agents", Used: 1, Limit: 200}, {Name: "turns", Used: 2, Limit: 4},
 			{Name: "time_ms", Used: 61_000, Limit: 120_000}, {Name: "other", Used: 3}},
@@ -29,11 +31,12 @@ func TestWriteCost(t *testing.T) {
 	if err := writeCost(&console.Console{Out: &b}, bill); err != nil {
 		t.Fatal(err)
 	}
-	want := `AGENT                      MODEL        TURNS  INPUT  CACHED  WRITTEN  OUTPUT  COST     TIME
+	want := `AGENT                      MODEL        TURNS  INPUT  CACHED  WRITTEN  OUTPUT  COST     TIME       SAVED
 main                       anthropic/x  2      1k     30k     900      500     $1.50    1 min 1 s
-main/Auth\u{202e}Explorer  script:x     1      1k     30k     900      500     $0.0042  0.9 s
-all                                     3      2k     60k     2k       1k      $1.50
+main/Auth\u{202e}Explorer  script:x     1      1k     30k     900      500     $0.0042  0.9 s      $0.0345
+all                                     3      2k     60k     2k       1k      $1.50               $0.0345
 No price is known for script:x; its tokens are counted, its cost is not.
+30k tokens of first calls were read from the cache, where other agents had written them, which saved $0.0345
 
 limit of tokens                             65k of 100k             65 %
 limit of cost                               $1.50 of $5.00          30 %

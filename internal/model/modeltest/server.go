@@ -37,6 +37,11 @@ type Options struct {
 	Keep int
 	// Midway accepts requests that continue a conversation the server has not seen begin.
 	Midway bool
+	// Fork reports whether a request is one of a fork, which goes on from any request of a conversation and not only
+	// from its last; nil: there are none.
+	Fork func(*Request) bool
+	// Cache says what the input of each request is charged as, in the place of what its Reply says; nil: that stands.
+	Cache *Cache
 	// Unchecked switches off the prefix rule and the other rules of the API.
 	Unchecked bool
 }
@@ -188,7 +193,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 	defer release()
 	req, err := parse(s.api, body)
 	if err == nil && !s.o.Unchecked {
-		if err = s.prefix.CheckConversation(body, s.o.Midway); err == nil {
+		if err = s.prefix.CheckConversation(body, s.o.Midway, s.o.Fork != nil && s.o.Fork(req)); err == nil {
 			err = req.check()
 		}
 	}
@@ -202,6 +207,12 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 		s.keep(req)
 	}
 	rep := s.handler(req)
+	begun := func() {}
+	if s.o.Cache != nil {
+		said := rep.Usage.Output
+		rep.Usage, begun = s.o.Cache.charge(req)
+		rep.Usage.Output = said
+	}
 	if !s.pause(hr.Context(), s.o.FirstByte+rep.Delay) {
 		return
 	}
@@ -209,6 +220,7 @@ func (s *Server) serve(w http.ResponseWriter, hr *http.Request) {
 		rep.refuse(s.api, w)
 		return
 	}
+	begun()
 	s.send(hr.Context(), w, req, rep)
 }
 
