@@ -41,6 +41,9 @@ type Policy struct {
 	// AutoBackground is how long a call waits for its child before the child goes on in the
 	// background; 0: for ever.
 	AutoBackground time.Duration `json:"auto_background,omitempty"`
+	// WaitAbove is how much money a session has to save by it to wait, with its first call, for another session's call
+	// to have the provider cache what both begin with; 0: none waits.
+	WaitAbove Money `json:"wait_above,omitempty"`
 	// Gather is how long a session that has ended waits for more tasks to end before the end
 	// of one wakes it: what ends together is told together.
 	Gather time.Duration `json:"gather,omitempty"`

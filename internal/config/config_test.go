@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		"model": "opus",
 		"permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(ls)", "Edit"], "deny": ["Read(.env)"], "ask": [], "ask_seconds": 30},
 		"agents": {"max_depth": 0, "max_active": 3, "max_total": 9, "max_tokens": 5000000000, "max_cost_usd": 2.5,
-			"max_seconds": 600, "background_seconds": 0, "fork": true, "ask_above_usd": 1.25, "each_max_tokens": 7, "each_max_cost_usd": 0.5, "each_max_seconds": 60},
+			"max_seconds": 600, "background_seconds": 0, "fork": true, "wait_above_usd": 3, "ask_above_usd": 1.25, "each_max_tokens": 7, "each_max_cost_usd": 0.5, "each_max_seconds": 60},
 		"fallback_model": "haiku", "retry_seconds": 90,
 		"providers": {"ollama": {"base_url": "http://localhost:11434/v1", "window": 8192, "max_requests": 2}, "anthropic": {"max_requests": 4}}
 	}`))
@@ -81,7 +81,7 @@ func TestParse(t *testing.T) {
 		Permissions: Permissions{DefaultMode: troupe.ModeAcceptEdits, Allow: []string{"Bash(ls)", "Edit"},
 			Deny: []string{"Read(.env)"}, Ask: []string{}, AskSeconds: 30},
 		Agents: Agents{
-			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25, Fork: true,
+			MaxActive: 3, MaxTotal: 9, MaxTokens: 5_000_000_000, MaxCostUSD: 2.5, MaxSeconds: 600, AskAboveUSD: 1.25, WaitAboveUSD: 3, Fork: true,
 			EachTokens: 7, EachCostUSD: 0.5, EachSeconds: 60,
 		},
 		Sandbox: defaults().Sandbox,

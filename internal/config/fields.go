@@ -83,6 +83,7 @@ func (p *parser) ours(root node) Settings {
 				"max_seconds":        func(n node) { p.integer(n, &a.MaxSeconds, maxSeconds) },
 				"background_seconds": func(n node) { p.integer(n, &a.BackgroundSeconds, maxSeconds) },
 				"ask_above_usd":      func(n node) { p.dollars(n, &a.AskAboveUSD) },
+				"wait_above_usd":     func(n node) { p.dollars(n, &a.WaitAboveUSD) },
 				"fork":               func(n node) { p.boolean(n, &a.Fork) },
 			})
 		},

@@ -237,6 +237,9 @@ func (l *layer) onto(out *Settings, all []bound) {
 	if l.has("agents.background_seconds") {
 		out.Agents.BackgroundSeconds = l.settings.Agents.BackgroundSeconds
 	}
+	if l.has("agents.wait_above_usd") {
+		out.Agents.WaitAboveUSD = l.settings.Agents.WaitAboveUSD
+	}
 	if l.has("agents.fork") {
 		out.Agents.Fork = l.settings.Agents.Fork
 	}

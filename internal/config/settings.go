@@ -101,6 +101,9 @@ type Agents struct {
 	// AskAboveUSD is the expected cost above which starting several agents at once is asked
 	// about; 0: never.
 	AskAboveUSD float64
+	// WaitAboveUSD is what an agent has to save by it to wait for another to fill the provider's cache with what both
+	// begin with; 0: none waits.
+	WaitAboveUSD float64
 	// Fork: a call that starts an agent and names no type starts a fork.
 	Fork bool
 }
@@ -129,6 +132,9 @@ func defaults() Settings {
 			// Two minutes, as in the tools this one learned from: what takes longer need not
 			// keep its parent from other work.
 			BackgroundSeconds: 120,
+			// Some 6,000 tokens of a middling model: below that the second until another one's first byte is
+			// worth more.
+			WaitAboveUSD: 0.02,
 		},
 		Sandbox: defaultSandbox(),
 	}

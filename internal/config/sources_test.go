@@ -206,6 +206,7 @@ func TestNotAProjects(t *testing.T) {
 		{`{"agents": {"max_total": 1000}}`, "agents.max_total"},
 		{`{"agents": {"background_seconds": 0}}`, "agents.background_seconds"},
 		{`{"agents": {"fork": true}}`, "agents.fork"},
+		{`{"agents": {"wait_above_usd": 5}}`, "agents.wait_above_usd"},
 		{`{"sandbox": {"allow_read": ["~/.ssh"]}}`, "sandbox.allow_read"},
 		{`{"sandbox": {"write": ["/etc"]}}`, "sandbox.write"},
 		{`{"sandbox": {"caches": []}}`, "sandbox.caches"},

@@ -144,3 +144,46 @@ func TestForkKnowsFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestColdPrefixes: ten agents of one type that are told 20,000 tokens alike, in their prompt and in the project's
+// instructions, and up to 2,000 of their own, have the provider write at most a fifth to its cache of what they would
+// have
+// it write if none waited for the first.
+func TestColdPrefixes(t *testing.T) {
+	t.Parallel()
+	const agents = 10
+	written := func(settings string) int64 {
+		var calls []modeltest.Call
+		for i := range agents {
+			in, _ := json.Marshal(map[string]string{"description": "part", "subagent_type": "digger",
+				"prompt": fmt.Sprintf("Part %d. ", i) + strings.Repeat("This is for you alone. ", 6_500/23)})
+			calls = append(calls, modeltest.Call{Name: "Agent", Input: string(in)})
+		}
+		p, _ := newCached(t, func(r *modeltest.Request) modeltest.Reply {
+			if said(r, "This is for you alone") {
+				return modeltest.Text("did it")
+			}
+			if r.Turn == 1 {
+				return modeltest.Calls(calls...)
+			}
+			return modeltest.Text("all done")
+		}, 300*time.Millisecond)
+		p.write("../home/settings.json", settings)
+		p.write(".claude/agents/digger.md", "---\nname: digger\ndescription: Works.\n---\n"+
+			strings.Repeat("You work. ", 4_500))
+		p.write("AGENTS.md", strings.Repeat("All of you know this. ", 1_500))
+		p.run(0, "-p", "go", "--output-format", "json")
+		var sum int64
+		for _, a := range p.cost("main").Agents[1:] {
+			sum += a.Usage.CacheWrite
+		}
+		return sum
+	}
+	alone, shared := written(`{"agents": {"wait_above_usd": 0}}`), written(`{}`)
+	t.Logf("written to the cache: %d tokens where none waits, %d where nine follow the first: %.1f %% saved", alone,
+		shared,
+		100-100*float64(shared)/float64(alone))
+	if shared > alone/5 {
+		t.Errorf("%d tokens are written to the cache, of %d where none waits", shared, alone)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/troupe-dev/troupe"
+	"github.com/troupe-dev/troupe/internal/model/internal/jscan"
 )
 
 // Provider speaks to one model service. All methods are safe for concurrent use.
@@ -55,6 +56,28 @@ type Request struct {
 	// FreshBlocks how many content blocks they hold: what cache marks depend on.
 	Fresh       int
 	FreshBlocks int
+	// Common is how many bytes of the first message are those of a block that other sessions begin with as well; 0: none
+	// is known to be. Such a block is worth a cache mark in the first request.
+	Common int
+}
+
+// FirstBlock is how many bytes an encoded message has up to the end of its first content block; 0 if it has no other.
+func FirstBlock(message []byte) int {
+	content, ok := jscan.Get(message, "content")
+	if !ok || len(content) == 0 || content[0] != '[' {
+		return 0
+	}
+	first, n := 0, 0
+	jscan.Array(content, func(b []byte) bool {
+		if n++; n == 1 {
+			first = cap(message) - cap(b) + len(b)
+		}
+		return n < 2
+	})
+	if n < 2 {
+		return 0
+	}
+	return first
 }
 
 // Agent identifies the session behind a request.

@@ -248,6 +248,10 @@ func (a *actor) take(ctx context.Context, in input) error {
 		} else {
 			a.h.d.Governor.Leave(in.provider, nil) // it was given up meanwhile
 		}
+	case inWarm:
+		if ex := &a.exchange; ex.enter != nil && a.st.Calling() && a.st.SealedAt() == in.seal {
+			ex.enter(ctx)
+		}
 	case inMove:
 		return a.tasks.move(in)
 	case inShellDone:

@@ -64,7 +64,7 @@ func (ex *exchange) callModel(ctx context.Context, act turn.CallModel) (again bo
 	ex.send(ctx, model.Request{
 		Agent: ex.agent(act.Reply, act.Attempt),
 		Model: ex.a.convo.modelID, Generation: ex.a.st.Generation, Head: ex.a.convo.head, Messages: ex.a.convo.messages,
-		Fresh: ex.a.convo.fresh, FreshBlocks: ex.a.convo.blocks,
+		Fresh: ex.a.convo.fresh, FreshBlocks: ex.a.convo.blocks, Common: ex.common(),
 	})
 	return false, nil
 }
@@ -177,32 +177,46 @@ func (ex *exchange) send(ctx context.Context, req model.Request) {
 			}
 		}
 	}
-	gov, name := ex.a.h.d.Governor, provider.Name()
+	gov, name, seal := ex.a.h.d.Governor, provider.Name(), ex.a.st.Session.Seq
+	call := ex.coldCall(req)
 	ex.start = func(ctx context.Context) {
 		ex.start = nil
 		ex.callCancel = ex.a.goCancel(ctx, func(ctx context.Context) {
 			start := now()
-			reply, err := stream(ctx, provider, req, sink)
+			reply, err := stream(ctx, provider, req, call.watch(sink))
 			gov.Leave(name, err)
+			call.ended(err)
 			ex.a.post(inModelDone{reply: reply, err: err, took: max(0, now().Sub(start)), attempt: req.Agent.Attempt})
 		})
 	}
-	seal := ex.a.st.Session.Seq
-	granted, cancel := gov.Enter(name, func() {
-		if !ex.a.post(inGranted{seal, name}) {
-			gov.Leave(name, nil) // its session has ended, and the leave is somebody else's
+	// waits has the call wait until cancel takes it out of a queue.
+	waits := func(cancel func()) {
+		ex.callCancel = func() {
+			cancel()
+			call.ended(errGivenUp)
+			ex.start, ex.enter = nil, nil
+			ex.a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted,
+				Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
 		}
-	})
-	if granted {
-		ex.start(ctx)
+	}
+	ex.enter = func(ctx context.Context) {
+		ex.enter = nil
+		granted, cancel := gov.Enter(name, func() {
+			if !ex.a.post(inGranted{seal, name}) {
+				gov.Leave(name, nil) // its session has ended, and the leave is somebody else's
+			}
+		})
+		if granted {
+			ex.start(ctx)
+			return
+		}
+		waits(cancel)
+	}
+	if cancel := call.wait(func() { ex.a.post(inWarm{seal}) }); cancel != nil {
+		waits(cancel)
 		return
 	}
-	ex.callCancel = func() {
-		cancel()
-		ex.start = nil
-		ex.a.post(inModelDone{err: &model.Error{Fault: troupe.FaultInterrupted,
-			Message: "stopped while it waited for its turn"}, attempt: req.Agent.Attempt})
-	}
+	ex.enter(ctx)
 }
 
 // stream makes the call. A provider that panics fails this call and not the process with
@@ -231,7 +245,7 @@ func (a *actor) goCancel(ctx context.Context, fn func(context.Context)) context.
 
 // modelDone logs how a model call ended.
 func (ex *exchange) modelDone(ctx context.Context, in inModelDone) error {
-	ex.callCancel, ex.start = nil, nil
+	ex.callCancel, ex.start, ex.enter = nil, nil, nil
 	if !ex.a.st.Calling() {
 		return nil // it was given up before it answered
 	}

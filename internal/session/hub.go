@@ -181,6 +181,7 @@ type Hub struct {
 	folders folderCache
 	heads   cache[[]byte]
 	offers  cache[fleet.Document]
+	cold    coldPrefixes
 
 	mu    sync.Mutex
 	trees map[troupe.SessionID]*tree

@@ -23,6 +23,7 @@ type (
 		seal     int64
 		provider string
 	}
+	inWarm      struct{ seal int64 } // what the call of that seal begins with is in the provider's cache
 	inModelDone struct {
 		reply   troupe.Reply
 		err     error
@@ -87,6 +88,8 @@ func (inAuthorityChanged) input() {}
 func (inMail) input() {}
 
 func (inGranted) input() {}
+
+func (inWarm) input() {}
 
 func (inMove) input() {}
 

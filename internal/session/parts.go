@@ -26,6 +26,7 @@ type (
 		a          *actor
 		callCancel context.CancelFunc    // of the call under way, or its wait
 		start      func(context.Context) // begins the call that waits for the governor
+		enter      func(context.Context) // asks the governor for the call that waits for another's
 	}
 	// calls judges and runs the tool calls of a reply.
 	calls struct {

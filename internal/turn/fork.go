@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/troupe-dev/troupe"
 )
@@ -29,6 +30,7 @@ type Origin struct {
 	Reply []troupe.Message
 	// Answers are the results of the calls in the reply as forks have them.
 	Answers []troupe.Block
+	At      time.Time // of the reply
 	// Files, Context and Told are of the parent's state then.
 	files      map[string]string
 	context    int64
@@ -52,7 +54,7 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 		if err != nil {
 			return o, err
 		}
-		o.Sent = append(o.Sent, sent...)
+		o.Sent, o.At = append(o.Sent, sent...), e.At
 		if _, ok := e.Body.(troupe.Compacted); ok {
 			o.Sent = nil
 		}
@@ -75,6 +77,9 @@ func OriginOf(events []troupe.Event, at troupe.Fork) (Origin, error) {
 	o.files, o.context, o.told, o.instructed = s.Files, s.window.context, s.told, s.instructed
 	return o, nil
 }
+
+// Context is how many tokens the parent's conversation had then.
+func (o *Origin) Context() int64 { return o.context }
 
 // Give has a fork know what its parent did: files that were read count as read, and what was told as told. What its
 // own

@@ -14,8 +14,8 @@ import (
 )
 
 // The API allows four cache marks in a request. They go to: the last tool, the system
-// prompt, (from a burst of blocks on) the end of what was sent before, and, moved by the
-// service itself, the last block of all.
+// prompt, the end of what was sent before (from a burst of blocks on) or, in a first request, of what
+// others begin with as well, and, moved by the service itself, the last block of all.
 const (
 	cacheMark = `,"cache_control":{"type":"ephemeral"}`
 	// lookback is how many blocks, the marked one included, the service goes back from a
@@ -224,8 +224,12 @@ func (p *Provider) body(r model.Request) encode.Body {
 		if i > 0 {
 			out = append(out, []byte{','})
 		}
+		if i == 0 && r.Common > 0 {
+			out = append(out, m[:r.Common-1], []byte(cacheMark))
+			m = m[r.Common-1:]
+		}
 		if i == marked || p.o.NoAutoCache && i == len(r.Messages)-1 {
-			out = appendMarked(out, m)
+			out = appendMarked(out, m, r.Messages[i])
 		} else {
 			out = append(out, m)
 		}
@@ -233,11 +237,11 @@ func (p *Provider) body(r model.Request) encode.Body {
 	return append(out, []byte(tail))
 }
 
-// appendMarked adds a message with a cache mark on its last block. Only a user's messages
+// appendMarked adds the rest of a message with a cache mark on its last block. Only a user's messages
 // are marked: they end in a block that may carry a mark.
-func appendMarked(out encode.Body, m []byte) encode.Body {
+func appendMarked(out encode.Body, m, whole []byte) encode.Body {
 	const end = `}]}`
-	if !bytes.HasPrefix(m, []byte(`{"role":"user"`)) || !bytes.HasSuffix(m, []byte(end)) {
+	if !bytes.HasPrefix(whole, []byte(`{"role":"user"`)) || !bytes.HasSuffix(m, []byte(end)) {
 		return append(out, m)
 	}
 	return append(out, m[:len(m)-len(end)], []byte(cacheMark+end))
