@@ -273,7 +273,7 @@ func (s *recorder) write(e troupe.Event) error {
 	switch b := e.Body.(type) {
 	case troupe.Created:
 		s.add(e, replay.Line{Agent: &replay.Agent{
-			Path: s.path, Session: s.session.ID, Type: b.Profile.Type, Title: b.Title,
+			Path: s.path, Session: s.session.ID, Type: b.Profile.Kind(), Title: b.Title,
 			System: b.Profile.Prompt, Tools: b.Profile.Tools, Deferred: b.Profile.Deferred, Status: s.session.Status,
 		}})
 	case troupe.Started:

@@ -248,7 +248,7 @@ func (a runs) modelGone(s troupe.Session, err error) error {
 }
 
 // unfinished reports whether a tree whose root's run is over has something left to do: agents
-// at work, mail that asks for a run, commands whose end was not told.
+// at work, mail that asks for a run or for a fork, commands whose end was not told.
 func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.State) (bool, error) {
 	if len(st.Shells()) > 0 {
 		return true, nil
@@ -269,7 +269,10 @@ func (a trees) unfinished(ctx context.Context, root troupe.SessionID, st *turn.S
 			if uerr != nil {
 				return uerr
 			}
-			left = slices.ContainsFunc(mail, s.WokenBy)
+			left = slices.ContainsFunc(mail, func(m troupe.Mail) bool {
+				return s.WokenBy(m) ||
+					m.Kind == troupe.MailFork
+			})
 		}
 		return err
 	})

@@ -282,7 +282,8 @@ func (a sessions) Cost(ctx context.Context, id troupe.SessionID) (wire.Cost, err
 
 // shared finds what each session's first call has read from the provider's cache: nothing of it was the session's own.
 // total is nil if that is nothing.
-func (a sessions) shared(ctx context.Context, agents []wire.Session) (out []wire.Account, total *wire.Shared, err error) {
+func (a sessions) shared(ctx context.Context, agents []wire.Session) (out []wire.Account, total *wire.Shared,
+	err error) {
 	for _, s := range agents {
 		first, err := a.firstReply(ctx, s)
 		if err != nil {

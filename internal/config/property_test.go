@@ -85,7 +85,8 @@ func anyFile(t *rapid.T, label string, claude bool) string {
 			all[key] = v
 		}
 		with("agents", anyObject(t, label, "max_depth", "max_active", "max_total", "max_tokens", "max_cost_usd",
-			"max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd", "fork", "wait_above_usd"))
+			"max_turns", "each_max_turns", "each_max_tokens", "background_seconds", "ask_above_usd", "fork",
+			"wait_above_usd"))
 		with("search", anyObject(t, label, "url"))
 		with("sessions", anyObject(t, label, "keep_days"))
 		with("fetch", anyObject(t, label, "local_hosts"))

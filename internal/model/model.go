@@ -56,7 +56,8 @@ type Request struct {
 	// FreshBlocks how many content blocks they hold: what cache marks depend on.
 	Fresh       int
 	FreshBlocks int
-	// Common is how many bytes of the first message are those of a block that other sessions begin with as well; 0: none
+	// Common is how many bytes of the first message are those of a block that other sessions begin with as well; 0:
+	// none
 	// is known to be. Such a block is worth a cache mark in the first request.
 	Common int
 }

@@ -24,7 +24,7 @@ func (h *Hub) debug(ctx context.Context, events []troupe.Event) {
 func describe(body troupe.Body) []slog.Attr {
 	switch b := body.(type) {
 	case troupe.Created:
-		return []slog.Attr{slog.String("type", b.Profile.Type), slog.String("model", b.Profile.Model),
+		return []slog.Attr{slog.String("type", b.Profile.Kind()), slog.String("model", b.Profile.Model),
 			slog.String("mode", string(b.Authority.Mode)), slog.String("parent", string(b.Parent))}
 	case troupe.Started:
 		return []slog.Attr{slog.Int("run", b.Run)}

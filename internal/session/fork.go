@@ -174,7 +174,8 @@ func (bs *births) forkFor(ctx context.Context, m troupe.Mail) error {
 	return nil
 }
 
-// byPerson reports whether a child was made because a person wanted it: its end wakes no parent, which has not asked for
+// byPerson reports whether a child was made because a person wanted it: its end wakes no parent, which has not asked
+// for
 // it and reads of it with what comes next.
 func byPerson(at troupe.Coord) bool { return at.Reply == 0 }
 

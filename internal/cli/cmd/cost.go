@@ -50,14 +50,14 @@ func writeCost(c *console.Console, bill wire.Cost) error {
 	cols := []col{{Title: "AGENT"}, {Title: "MODEL", Spare: 7}, {Title: "TURNS", Spare: 2}, {Title: "INPUT", Spare: 4},
 		{Title: "CACHED", Spare: 3}, {Title: "WRITTEN", Spare: 5}, {Title: "OUTPUT", Spare: 4}, {Title: "COST"},
 		{Title: "TIME"}}
-	if bill.Shared != nil {
+	if saved(bill.Shared) != "" {
 		cols = append(cols, col{Title: "SAVED", Spare: 6})
 	}
 	t := c.Table(cols...)
 	row := func(who, model string, turns int, u troupe.Usage, cost float64, time string, s *wire.Shared) {
 		cells := []any{who, model, turns, troupe.FormatTokens(u.Input), troupe.FormatTokens(u.CacheRead),
 			troupe.FormatTokens(u.CacheWrite), troupe.FormatTokens(u.Output), troupe.Dollars(cost), time}
-		if bill.Shared != nil {
+		if saved(bill.Shared) != "" {
 			cells = append(cells, saved(s))
 		}
 		t.Row(cells...)

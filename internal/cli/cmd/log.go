@@ -150,7 +150,7 @@ func describeEvent(e troupe.Event) string {
 		if b.Authority.Mode != "" {
 			mode = ", mode " + string(b.Authority.Mode)
 		}
-		text := line("born as %s on %s%s, tools %s", b.Profile.Type, b.Profile.Model, mode,
+		text := line("born as %s on %s%s, tools %s", b.Profile.Kind(), b.Profile.Model, mode,
 			strings.Join(b.Profile.Tools, " "))
 		for _, note := range b.Profile.Notes {
 			text += "; " + console.Line(note, 0)

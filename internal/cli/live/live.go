@@ -77,7 +77,7 @@ func (v *View) event(e troupe.Event) {
 	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		a.kind, a.title, a.depth = b.Profile.Type, b.Title, b.Depth
+		a.kind, a.title, a.depth = b.Profile.Kind(), b.Title, b.Depth
 		if b.Name != "" {
 			a.name = b.Name
 		}

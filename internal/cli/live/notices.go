@@ -47,7 +47,7 @@ func (n *Notices) Show(events []troupe.Event) {
 			n.names[e.Session] = b.Name
 			if b.Depth > 0 { // those of the main agent are told as it begins
 				for _, note := range b.Profile.Notes {
-					n.warn(console.Line(cmp.Or(b.Name, b.Profile.Type), 40) + ": " + console.Line(note, 0))
+					n.warn(console.Line(cmp.Or(b.Name, b.Profile.Kind()), 40) + ": " + console.Line(note, 0))
 				}
 			}
 		case troupe.HookRan:

@@ -32,6 +32,8 @@ func TestDecode(t *testing.T) {
 		`{"description":"d","prompt":"p","tools":["Read"],"disallowed_tools":["Bash"],"system_prompt":"You look."}`: {Description: "d", Prompt: "p", Tools: []string{"Read"}, Without: []string{"Bash"}, Role: "You look."},
 		`{"description":"d","prompt":"p","effort":"XHigh"}`:                                                         {Description: "d", Prompt: "p", Effort: troupe.EffortXHigh},
 		`{"description":"d","prompt":"p","run_in_background":false}`:                                                {Description: "d", Prompt: "p"},
+		`{"description":"d","prompt":"p","fork":true}`:                                                              {Description: "d", Prompt: "p", Fork: true},
+		`{"description":"d","prompt":"p","subagent_type":"Fork","wait":true,"max_turns":7}`:                         {Description: "d", Prompt: "p", Fork: true, Wait: true, MaxTurns: 7},
 		`{"description":"d","prompt":"p","subagent_type":"","model":null,"max_turns":0}`:                            {Description: "d", Prompt: "p"},
 	} {
 		if got, err := agent.Decode(in); err != nil || !reflect.DeepEqual(got, want) {
@@ -39,16 +41,21 @@ func TestDecode(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		`{"description":"d","prompt":"p","type":"a","subagent_type":"b"}`: "given twice",
-		`{"description":"d","prompt":" "}`:                                "`prompt` must not be empty",
-		`{"description":"d","prompt":"p","tools":[]}`:                     "names none",
-		`{"description":"d","prompt":"p","name":"a/b"}`:                   "without a slash",
-		`{"description":"d","prompt":"p","name":"a\nb"}`:                  "one line",
-		`{"description":"d","prompt":"p","agent_type":"x"}`:               "did you mean `subagent_type`?",
-		`{"description":"d","prompt":"p","max_turns":-1}`:                 "at least 0",
-		`{"description":"d","prompt":"p","effort":"some"}`:                "low, medium, high, xhigh, max",
-		`{"description":"d","prompt":"p","run_in_background":"later"}`:    "true or false",
-		`{"description":"d","prompt":"p","background":true}`:              "there is no parameter `background`",
+		`{"description":"d","prompt":"p","type":"a","subagent_type":"b"}`:  "given twice",
+		`{"description":"d","prompt":" "}`:                                 "`prompt` must not be empty",
+		`{"description":"d","prompt":"p","tools":[]}`:                      "names none",
+		`{"description":"d","prompt":"p","name":"a/b"}`:                    "without a slash",
+		`{"description":"d","prompt":"p","name":"a\nb"}`:                   "one line",
+		`{"description":"d","prompt":"p","agent_type":"x"}`:                "did you mean `subagent_type`?",
+		`{"description":"d","prompt":"p","max_turns":-1}`:                  "at least 0",
+		`{"description":"d","prompt":"p","effort":"some"}`:                 "low, medium, high, xhigh, max",
+		`{"description":"d","prompt":"p","run_in_background":"later"}`:     "true or false",
+		`{"description":"d","prompt":"p","fork":true,"model":"opus"}`:      "`model` cannot be given for a fork",
+		`{"description":"d","prompt":"p","fork":true,"type":"Explore"}`:    "`subagent_type` cannot",
+		`{"description":"d","prompt":"p","fork":true,"effort":"low"}`:      "`effort` cannot",
+		`{"description":"d","prompt":"p","fork":true,"tools":["Read"]}`:    "`tools` cannot",
+		`{"description":"d","prompt":"p","fork":true,"system_prompt":"x"}`: "`system_prompt` cannot",
+		`{"description":"d","prompt":"p","background":true}`:               "there is no parameter `background`",
 	} {
 		_, err := agent.Decode(in)
 		var ie *tool.InputError

@@ -103,7 +103,7 @@ func (v *View) Event(e troupe.Event) {
 	}
 	switch b := e.Body.(type) {
 	case troupe.Created:
-		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Type, b.Title, b.Parent
+		a.name, a.kind, a.title, a.parent = b.Name, b.Profile.Kind(), b.Title, b.Parent
 		a.notes = b.Profile.Notes
 	case troupe.Started:
 		v.started(a, b)
