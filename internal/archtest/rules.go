@@ -46,8 +46,9 @@ func granted() allowance {
 		// 1,400 definitions that are read once, and from an index,
 		// 1,150 logins at MCP servers, 400 a skill's paths, hooks, model and effort,
 		// 800 that a newcomer is told what is not followed, and by the words that they know,
-		// 350 a status line that is a hook in all but what becomes of its output.
-		productLines: 99_600,
+		// 350 a status line that is a hook in all but what becomes of its output,
+		// 900 forks, and first calls that follow one that begins alike.
+		productLines: 100_700,
 		wideLines:    0,
 	}
 }
