@@ -161,11 +161,13 @@ func (s *staging) write(tx store.Tx, l troupe.Lease, now troupe.Session) error {
 	return nil
 }
 
-// prompted reports whether the events bring words of a person into the conversation.
+// prompted reports whether the events bring words of a person into the conversation, or into that of a fork.
 func prompted(events []troupe.Event) bool {
 	return slices.ContainsFunc(events, func(e troupe.Event) bool {
 		b, ok := e.Body.(troupe.MailDelivered)
-		return ok && slices.ContainsFunc(b.Mail, troupe.Mail.PersonsPrompt)
+		return ok && slices.ContainsFunc(b.Mail, func(m troupe.Mail) bool {
+			return m.PersonsPrompt() || m.Forked != nil && m.Forked.Task != nil
+		})
 	})
 }
 

@@ -59,6 +59,7 @@ func TestPlantedBugs(t *testing.T) {
 		"a refusal of the model of mode auto is a yes":             persuaded,
 		"an answer counts for whatever its call asks next":         onSend(nextQuestion),
 		"a model call goes on when its session's time is up":       deafModel,
+		"forks are told more than their parents":                   forksToldMore,
 
 		// what holds calls back
 		"the governor forgets somebody":                  func() func(*session.Deps) { return onGovernor(true) },
@@ -90,6 +91,8 @@ func TestPlantedBugs(t *testing.T) {
 		"an answer is logged as somebody's who gave none":        onTx(func(tx txn) txn { return anonymous{tx} }),
 		"an approved plan brings back more than was there":       onTx(func(tx txn) txn { return lavish{tx} }),
 		"a question is answered with another option":             onTx(func(tx txn) txn { return misheard{tx} }),
+		"a fork goes on from another event":                      onTx(func(tx txn) txn { return shifting{tx} }),
+		"a fork's log does not say that it is one":               onTx(func(tx txn) txn { return regrown{tx} }),
 		"what is ticked off the list is forgotten":               onTx(func(tx txn) txn { return unticked{tx} }),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,6 +27,7 @@ type party struct {
 	profile    troupe.Profile
 	depth      int
 	background bool
+	fork       bool
 	versions   []version
 }
 
@@ -51,7 +52,9 @@ func (l *law) born(id troupe.SessionID, seq int64, b troupe.Created) {
 		p.path = up.path + "/" + p.path
 	}
 	l.parties[id] = p
-	if role := l.w.climate.profile(b.Profile.Type); b.Parent != "" &&
+	if b.Fork != nil {
+		l.forked(id, b)
+	} else if role := l.w.climate.profile(b.Profile.Type); b.Parent != "" &&
 		(b.Authority.Mode != role.Mode || len(b.Authority.Rules) > 0 || b.Profile.Mode != role.Mode ||
 			b.Profile.Sandbox != role.Sandbox) {
 		l.w.broken("session %s is born as a %s with %+v, in mode %q and sandbox %q", id, role.Type, b.Authority,
@@ -59,6 +62,21 @@ func (l *law) born(id troupe.SessionID, seq int64, b troupe.Created) {
 	}
 	l.add(id, seq, b.Authority)
 	p.versions[0].takenIn, p.versions[0].takenAt = true, l.w.now
+}
+
+// forked: a fork is its parent again, with no mode or rule of its own, and is never a fork's.
+func (l *law) forked(id troupe.SessionID, b troupe.Created) {
+	up := l.parties[b.Parent]
+	switch {
+	case up == nil || up.fork || b.Fork.Session != b.Parent:
+		l.w.broken("session %s is a fork of %s, and born by %s", id, b.Fork.Session, b.Parent)
+	case !b.Profile.Fork || b.Profile.Prompt != up.profile.Prompt || b.Profile.Offer != up.profile.Offer ||
+		!slices.Equal(b.Profile.Tools, up.profile.Tools) || b.Profile.Sandbox != up.profile.Sandbox:
+		l.w.broken("session %s is a fork with the profile %+v, of one with %+v", id, b.Profile, up.profile)
+	case b.Authority.Mode != "" || b.Profile.Mode != "" || len(b.Authority.Rules) > 0:
+		l.w.broken("session %s is a fork with %+v, in mode %q", id, b.Authority, b.Profile.Mode)
+	}
+	l.parties[id].fork = true
 }
 
 func (l *law) add(id troupe.SessionID, seq int64, auth troupe.Authority) {

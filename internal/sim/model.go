@@ -121,7 +121,32 @@ func (m models) check(r model.Request) int {
 			r.Agent.Session, r.Agent.Reply, r.Generation)
 	}
 	w.sent[r.Agent.Session] = sentBefore{r.Generation, body}
+	m.checkFork(r, body)
 	return size / 4
+}
+
+// checkFork holds the first request of a fork to what its parent was sent for the reply that it goes on from, and
+// remembers what replies were asked for with.
+func (m models) checkFork(r model.Request, body []byte) {
+	w := m.p.w
+	if w.asked == nil {
+		w.asked = make(map[askedFor]sentFor)
+	}
+	w.asked[askedFor{r.Agent.Session, r.Agent.Reply}] = sentFor{r.Model, body}
+	st := w.watch.states[r.Agent.Session]
+	if st == nil || st.Fork == nil || r.Agent.Reply > 1 || r.Generation > 1 {
+		return
+	}
+	reply, ok := w.watch.said[*st.Fork]
+	was, known := w.asked[askedFor{st.Fork.Session, reply}]
+	switch {
+	case !ok:
+		w.broken("session %s is a fork of a reply that its parent does not have: %+v", r.Agent.Session, *st.Fork)
+	case known && was.model == r.Model && !bytes.HasPrefix(body, was.body):
+		w.broken("session %s is a fork, and its first request does not begin with what its parent was sent for reply "+
+			"%d",
+			r.Agent.Session, reply)
+	}
 }
 
 // drawFault is a call that brings no reply; nil if it is to bring an odd one.

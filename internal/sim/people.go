@@ -219,8 +219,12 @@ func (w *world) empower(to troupe.SessionID) []troupe.Mail {
 
 // mail draws what somebody says to a session.
 func (w *world) mail(tx store.Reader, to troupe.SessionID) ([]troupe.Mail, error) {
-	n := w.rng.IntN(26)
+	n := w.rng.IntN(28)
 	switch {
+	case n >= 26:
+		return []troupe.Mail{w.letterTo(to, troupe.Mail{Kind: troupe.MailFork,
+			Forked: &troupe.Forked{Title: "beside it"},
+			Blocks: []troupe.Block{troupe.Text("do it beside")}})}, nil
 	case n < 7:
 		var out []troupe.Mail
 		for range 1 + w.rng.IntN(3) {

@@ -30,7 +30,7 @@ func (p profiles) Resolve(_ troupe.Session, sp troupe.Spawn) (troupe.Profile, er
 
 // Fork implements session.Roles.
 func (profiles) Fork(of troupe.Profile, _ troupe.Spawn) troupe.Profile {
-	of.Fork = true
+	of.Beginning, of.Mode = troupe.Beginning{Fork: true}, ""
 	return of
 }
 
@@ -54,6 +54,9 @@ func (w *world) drawCall(id troupe.SessionID) (name, input string) {
 		return []string{"Nothing", "Edit", "Agent", "TaskOutput"}[w.rng.IntN(4)], "broken"
 	case n < 14:
 		name := []string{"", "", "", "Twin", "a/b", "unknown"}[w.rng.IntN(6)]
+		if w.one(4) {
+			return "Agent", []string{"%", "%!"}[w.rng.IntN(2)]
+		}
 		return "Agent", and + name + []string{"", "", "@reader", "@boxed", "@planner", "@editor",
 			"@trusted"}[w.rng.IntN(7)]
 	case n < 16:
@@ -129,6 +132,9 @@ func intent(name, input string) (troupe.Intent, error) {
 	}
 	switch name {
 	case "Agent":
+		if strings.HasPrefix(bare, "%") {
+			return troupe.Spawn{Description: "beside it", Prompt: "do a part", Fork: true, Wait: bare != "%"}, nil
+		}
 		name, kind, own := strings.Cut(bare, "@")
 		sp := troupe.Spawn{Description: "part of it", Prompt: "do a part", Type: "worker", Name: name, Background: and}
 		if own {

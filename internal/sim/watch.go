@@ -21,6 +21,7 @@ type watch struct {
 	order  []troupe.SessionID // of birth
 	born   int                // since the last words of a person
 	events map[troupe.SessionID][]troupe.Event
+	said   map[troupe.Fork]int // the replies that sessions have had: which fork goes on from which
 	mail   map[letter]*posted
 	sent   []letter // in order
 	// begun are calls that the log said would begin, as their tools name them; often is how often
@@ -67,8 +68,9 @@ type posted struct {
 
 func newWatch(w *world) watch {
 	return watch{
-		w: w, states: make(map[troupe.SessionID]*turn.State), events: make(map[troupe.SessionID][]troupe.Event),
-		mail: make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
+		w: w, states: make(map[troupe.SessionID]*turn.State), said: make(map[troupe.Fork]int),
+		events: make(map[troupe.SessionID][]troupe.Event),
+		mail:   make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
 		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
@@ -245,6 +247,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 			}
 		}
 	case troupe.Replied:
+		h.said[troupe.Fork{Session: id, Generation: st.Generation, Seq: e.Seq}] = b.Reply
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.Ended:
 		delete(h.halted, id)

@@ -50,6 +50,7 @@ type world struct {
 	verdicts map[string]troupe.Judgement
 	autoSaid map[string]troupe.Effect        // what the model of mode auto said, by the question
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
+	asked    map[askedFor]sentFor            // what each reply was asked for with last
 	calls    int                             // model calls so far
 }
 
@@ -70,6 +71,18 @@ type owners struct {
 	procs  int
 	lives  int // how often the tree was begun anew after it had come to rest
 }
+
+// askedFor is a reply of a session, and sentFor a request for it.
+type (
+	askedFor struct {
+		session troupe.SessionID
+		reply   int
+	}
+	sentFor struct {
+		model string
+		body  []byte
+	}
+)
 
 // sentBefore is the last request of one session.
 type sentBefore struct {
