@@ -101,7 +101,8 @@ func (hk *hooking) moments(act turn.Hook, in *inMoment) (out []troupe.HookMoment
 		add("", map[string]any{"last_assistant_message": end.Result, "stop_hook_active": refused > 0})
 	case troupe.HookPreToolUse, troupe.HookPostToolUse, troupe.HookPostFailure, troupe.HookPermissionRequest,
 		troupe.HookTaskCreated, troupe.HookTaskCompleted, troupe.HookTeammateIdle, troupe.HookSessionEnd,
-		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove:
+		troupe.HookNotification, troupe.HookPostCompact, troupe.HookWorktreeCreate, troupe.HookWorktreeRemove,
+		troupe.HookStatus:
 		hk.a.tree.fail(hk.a, fmt.Errorf("session %s: hooks cannot be waited for at %s", hk.a.id, act.Event))
 	}
 	return out
