@@ -21,7 +21,6 @@ type watch struct {
 	order  []troupe.SessionID // of birth
 	born   int                // since the last words of a person
 	events map[troupe.SessionID][]troupe.Event
-	said   map[troupe.Fork]int // the replies that sessions have had: which fork goes on from which
 	mail   map[letter]*posted
 	sent   []letter // in order
 	// begun are calls that the log said would begin, as their tools name them; often is how often
@@ -38,7 +37,14 @@ type watch struct {
 	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
 	docket  docket
 	pairing
+	forking
 	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
+}
+
+// forking is which replies forks may go on from, and what each was asked for with last.
+type forking struct {
+	said  map[troupe.Fork]int
+	asked map[askedFor]sentFor
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -68,9 +74,10 @@ type posted struct {
 
 func newWatch(w *world) watch {
 	return watch{
-		w: w, states: make(map[troupe.SessionID]*turn.State), said: make(map[troupe.Fork]int),
-		events: make(map[troupe.SessionID][]troupe.Event),
-		mail:   make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
+		w: w, states: make(map[troupe.SessionID]*turn.State),
+		forking: forking{make(map[troupe.Fork]int), make(map[askedFor]sentFor)},
+		events:  make(map[troupe.SessionID][]troupe.Event),
+		mail:    make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
 		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),

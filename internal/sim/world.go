@@ -50,7 +50,6 @@ type world struct {
 	verdicts map[string]troupe.Judgement
 	autoSaid map[string]troupe.Effect        // what the model of mode auto said, by the question
 	sent     map[troupe.SessionID]sentBefore // the last request of each session
-	asked    map[askedFor]sentFor            // what each reply was asked for with last
 	calls    int                             // model calls so far
 }
 
