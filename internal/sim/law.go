@@ -18,6 +18,9 @@ type law struct {
 	w       *world
 	gate    *gate.Tools
 	parties map[troupe.SessionID]*party
+	// said are the replies that forks may go on from, and asked what each was asked for with last.
+	said  map[troupe.Fork]int
+	asked map[askedFor]sentFor
 }
 
 // party is one session's part in the line of authority, over time.

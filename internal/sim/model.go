@@ -129,13 +129,13 @@ func (m models) check(r model.Request) int {
 // remembers what replies were asked for with.
 func (m models) checkFork(r model.Request, body []byte) {
 	w := m.p.w
-	w.watch.forking.asked[askedFor{r.Agent.Session, r.Agent.Reply}] = sentFor{r.Model, body}
+	w.watch.law.asked[askedFor{r.Agent.Session, r.Agent.Reply}] = sentFor{r.Model, body}
 	st := w.watch.states[r.Agent.Session]
 	if st == nil || st.Fork == nil || r.Agent.Reply > 1 || r.Generation > 1 {
 		return
 	}
-	reply, ok := w.watch.said[*st.Fork]
-	was, known := w.watch.forking.asked[askedFor{st.Fork.Session, reply}]
+	reply, ok := w.watch.law.said[*st.Fork]
+	was, known := w.watch.law.asked[askedFor{st.Fork.Session, reply}]
 	switch {
 	case !ok:
 		w.broken("session %s is a fork of a reply that its parent does not have: %+v", r.Agent.Session, *st.Fork)

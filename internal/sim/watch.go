@@ -37,14 +37,7 @@ type watch struct {
 	late    map[troupe.SessionID]int        // model calls past the tree's time, in a row
 	docket  docket
 	pairing
-	forking
 	halts map[troupe.SessionID]int // runs that were told to stop, as far as they have read it
-}
-
-// forking is which replies forks may go on from, and what each was asked for with last.
-type forking struct {
-	said  map[troupe.Fork]int
-	asked map[askedFor]sentFor
 }
 
 // halted is a session at work whose tree somebody stopped.
@@ -75,10 +68,10 @@ type posted struct {
 func newWatch(w *world) watch {
 	return watch{
 		w: w, states: make(map[troupe.SessionID]*turn.State),
-		forking: forking{make(map[troupe.Fork]int), make(map[askedFor]sentFor)},
-		events:  make(map[troupe.SessionID][]troupe.Event),
-		mail:    make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
-		law:   law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party)},
+		events: make(map[troupe.SessionID][]troupe.Event),
+		mail:   make(map[letter]*posted), begun: make(map[string]*beginning), often: make(map[string]int),
+		law: law{w: w, gate: gate.NewTools(tools(nil).Facts()), parties: make(map[troupe.SessionID]*party),
+			said: make(map[troupe.Fork]int), asked: make(map[askedFor]sentFor)},
 		seals: make(map[troupe.SessionID]troupe.CallSealed), because: make(map[troupe.SessionID]bool),
 		halted: make(map[troupe.SessionID]*halted), asked: make(map[troupe.SessionID][]asked),
 		halts: make(map[troupe.SessionID]int), late: make(map[troupe.SessionID]int),
@@ -254,7 +247,7 @@ func (h *watch) event(st *turn.State, e troupe.Event) {
 			}
 		}
 	case troupe.Replied:
-		h.said[troupe.Fork{Session: id, Generation: st.Generation, Seq: e.Seq}] = b.Reply
+		h.law.said[troupe.Fork{Session: id, Generation: st.Generation, Seq: e.Seq}] = b.Reply
 		h.asked[id] = slices.DeleteFunc(h.asked[id], func(a asked) bool { return a.seq <= st.SealedAt() })
 	case troupe.Ended:
 		delete(h.halted, id)
