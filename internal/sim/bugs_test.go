@@ -56,6 +56,7 @@ func TestPlantedBugs(t *testing.T) {
 		"calls begin without being judged":                         unjudged,
 		"hooks are not told the end that a killed process owed":    forgotten,
 		"a judgement counts for the next call":                     sluggish,
+		"a hook that fails before a call guards nothing":           unminding,
 		"a refusal of the model of mode auto is a yes":             persuaded,
 		"an answer counts for whatever its call asks next":         onSend(nextQuestion),
 		"a model call goes on when its session's time is up":       deafModel,

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/troupe-dev/troupe"
@@ -16,7 +17,10 @@ func (j judge) Judge(ctx context.Context, q session.Judging) (troupe.Judgement, 
 	w := j.p.w
 	w.sleep(ctx, time.Duration(w.rng.IntN(4000))*time.Millisecond)
 	said := troupe.Judgement{By: "the hook"}
+	var failed error
 	switch n := w.rng.IntN(20); {
+	case n < 1: // a guard that has fallen over guards nothing, so the call is denied
+		failed = errors.New("it crashed")
 	case n < 2:
 		said.Effect, said.Why = troupe.Deny, "rather not"
 	case n < 4:
@@ -24,12 +28,16 @@ func (j judge) Judge(ctx context.Context, q session.Judging) (troupe.Judgement, 
 	case n < 7:
 		said.Effect = troupe.Allow
 	}
+	heard := said
+	if failed != nil {
+		heard.Effect, heard.Why = troupe.Deny, "it could not be judged: it crashed"
+	}
 	key := verdictKey(q.Session.ID, q.Call.Reply, q.Call.Index)
 	// What a process hears that has lost the tree counts for what it still reads, and is not logged.
 	if _, known := w.verdicts[key]; ctx.Err() == nil && !j.p.dead && (!j.p.zombie || !known) {
-		w.verdicts[key] = said
+		w.verdicts[key] = heard
 	}
-	return said, nil
+	return said, failed
 }
 
 func verdictKey(id troupe.SessionID, reply, call int) string {
