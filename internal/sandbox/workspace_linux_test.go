@@ -108,7 +108,10 @@ def flip():
     while not stop:
         for target in ('tracked','.bashrc','.git/config','.git/hooks/pre-commit'):
             try: os.symlink(target,'n'); os.rename('n','l')
-            except OSError: pass
+            except OSError as e: # else the link would stay there, and lead to one and the same for ever
+                print('flip', e)
+                try: os.unlink('n')
+                except OSError: pass
 th=threading.Thread(target=flip); th.start()
 while racing():
     for f in (lambda: open('l','a').write('evil'), lambda: os.chmod('l',0o777), lambda: os.truncate('l',0)):

@@ -37,7 +37,11 @@ func tree(t testing.TB, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		// Some are programs: one cannot be started while a process that another test starts has it open for writing.
+		syscall.ForkLock.RLock()
+		err := os.WriteFile(path, []byte(content), 0o644)
+		syscall.ForkLock.RUnlock()
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
