@@ -58,9 +58,7 @@ func commands() []command {
 		{name: "resume", args: "[ID|NAME]", help: "earlier conversations of this folder, or go on with one",
 			aliases: []string{"continue"}, early: true, run: resume},
 		{name: "compact", args: "[HINT]", help: "shorten the conversation; the hint says what to keep",
-			run: func(ctx context.Context, v *conversation, hint string) error {
-				return v.tree.held(ctx, func() error { return v.trees.api.Compact(ctx, v.tree.root, hint) })
-			}},
+			run: compact},
 		{name: "undo", args: "[TURN|redo]",
 			help: "take back what tools did to files, or take that back; `troupe undo main --list` lists turns",
 			run:  planUndo},
@@ -75,6 +73,20 @@ func commands() []command {
 			run: stopAgent},
 		{name: "quit", help: "end; asks if something is at work", aliases: []string{"exit", "q", "bye"}},
 	}
+}
+
+// compact is /compact. How much it came to is told when it is done; until then it is said what that waits for.
+func compact(ctx context.Context, v *conversation, hint string) error {
+	err := v.tree.held(ctx, func() error { return v.trees.api.Compact(ctx, v.tree.root, hint) })
+	switch {
+	case err != nil:
+		return err
+	case len(v.m.asks) > 0:
+		v.say("The conversation is shortened once what is asked has an answer.")
+	case v.m.working:
+		v.say("The conversation is shortened after the step that is under way.")
+	}
+	return nil
 }
 
 // commandNamed is a command by its full name.

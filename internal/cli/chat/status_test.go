@@ -121,3 +121,19 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	p.shows("> # Title\n  text")
 	f.heardAll(t, "begin false", "# Title\ntext")
 }
+
+// TestCompactSaysWhatItWaitsFor: a summary that has to wait for an answer is not passed over in silence.
+func TestCompactSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	f := newFake(func(f *fake, what string) {
+		if what == "go" {
+			f.ask(wire.Request{ID: "r1", Session: rootID, Path: "main", Tool: "Bash", Action: "make", Running: true})
+		}
+	})
+	p := sitAt(t, f, wire.Begin{}, 100)
+	p.sees("\n>")
+	p.Keys("go\r")
+	p.sees("Enter?")
+	p.Keys("/compact\r")
+	p.shows("The conversation is shortened once what is asked has an answer.")
+}

@@ -144,24 +144,17 @@ func (v *View) remark(a *agent, body troupe.Body) {
 			}
 		}
 	case troupe.RequestAnswered:
-		what := "allowed by "
-		if b.Effect != troupe.Allow {
-			what = v.paint(31, "denied") + " by "
-		}
-		what += console.Line(b.By, 30)
-		about := b.Note
-		if c, ok := a.calls[troupe.Coord{Reply: b.Reply, Call: b.Call}]; ok && about == "" {
-			about = c.Name + " " + live.What(c, v.o.Cwd)
-		}
-		if about != "" {
-			what += ":"
-		}
-		v.line(a, what, about)
+		answered(v, a, b)
 	case troupe.Compacted:
 		if v.isMain(a) {
 			v.sealed, v.mute = false, false
 		}
-		v.line(a, v.paint(2, "~ the conversation was shortened:"), b.Why)
+		why := b.Why
+		if had := b.Usage.Total() - b.Usage.Output; had > 0 {
+			why = strings.TrimSuffix(fmt.Sprintf("%s tokens became a summary of %s; %s", troupe.FormatTokens(had),
+				troupe.FormatTokens(b.Usage.Output), why), "; ")
+		}
+		v.line(a, v.paint(2, "~ the conversation was shortened:"), why)
 	case troupe.BoardChanged:
 		for _, l := range v.board.Take(b) {
 			v.line(a, "", l)

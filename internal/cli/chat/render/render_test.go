@@ -381,6 +381,25 @@ func TestOvertaken(t *testing.T) {
 	})
 }
 
+// TestAnswersAndSavings: what was said to questions stands below them, under their headers where the call is known;
+// how much a summary saved is told with it.
+func TestAnswersAndSavings(t *testing.T) {
+	t.Parallel()
+	answer := troupe.RequestAnswered{Reply: 1, By: "you", Effect: troupe.Allow, Said: []troupe.Said{
+		{Choices: []string{"Right"}}, {Choices: []string{"Unit", "E2E"}, Text: "and\x1b[2J by hand"}}}
+	s := new(script).is(root, replied(1, troupe.Block{Type: troupe.CallBlock, Call: &troupe.Call{Reply: 1,
+		Name: "AskUserQuestion", Input: `{"questions": [{"header": "Way"}, {"header": "Tests"}]}`}})).is(root, answer)
+	answer.Reply = 2
+	s.is(root, answer, troupe.Compacted{Why: "asked for", Usage: troupe.Usage{Input: 4000, CacheRead: 80_000,
+		Output: 2000}})
+	const want = "answered by you:\n  Way: Right\n  Tests: Unit, E2E, and\\u{001b}[2J by hand\n" +
+		"answered by you:\n  1. Right\n  2. Unit, E2E, and\\u{001b}[2J by hand\n" +
+		"~ the conversation was shortened: 84k tokens became a summary of 2k; asked for\n"
+	if got := play(s, render.Options{Local: time.UTC}); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // TestSummaryIsNotAReply: what is said while the conversation is shortened is not shown.
 func TestSummaryIsNotAReply(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/troupe-dev/troupe"
 	"github.com/troupe-dev/troupe/internal/cli/console"
+	"github.com/troupe-dev/troupe/internal/cli/live"
 )
 
 // How many lines of what came of a call are shown with it.
@@ -214,4 +215,41 @@ func splitLines(s string) []string {
 		return nil
 	}
 	return strings.Split(s, "\n")
+}
+
+// answered writes who answered a request, and what: to questions all that was said, for the questions stand above.
+func answered(v *View, a *agent, b troupe.RequestAnswered) {
+	call, known := a.calls[troupe.Coord{Reply: b.Reply, Call: b.Call}]
+	if len(b.Said) > 0 {
+		var in struct {
+			Questions []troupe.Question `json:"questions"`
+		}
+		_ = json.Unmarshal([]byte(call.Input), &in) // a question of a server has none
+		v.line(a, "answered by "+console.Line(b.By, 30)+":", "")
+		for i, s := range b.Said {
+			lead := fmt.Sprintf("  %d. ", i+1)
+			if i < len(in.Questions) && in.Questions[i].Header != "" {
+				lead = "  " + console.Line(in.Questions[i].Header, 40) + ": "
+			}
+			said := s.Choices
+			if s.Text != "" {
+				said = append(said[:len(said):len(said)], s.Text)
+			}
+			wrapped(v, a, "", lead, 2, strings.Join(said, ", "))
+		}
+		return
+	}
+	what := "allowed by "
+	if b.Effect != troupe.Allow {
+		what = v.paint(31, "denied") + " by "
+	}
+	what += console.Line(b.By, 30)
+	about := b.Note
+	if known && about == "" {
+		about = call.Name + " " + live.What(call, v.o.Cwd)
+	}
+	if about != "" {
+		what += ":"
+	}
+	v.line(a, what, about)
 }
